@@ -1,0 +1,17 @@
+//! Exact quantities. Nothing here knows PCI Express protocol; everything above is written in these words.
+//!
+//! - [`Time`] is a point and [`Span`] a difference, both whole ticks of 2⁻¹⁰ ps (ADR 1).
+//! - [`Bytes`] ÷ [`Rate`] is a [`Span`]; [`SymbolTimes`] become [`Bytes`] only through a [`Width`].
+//! - [`Generation`] and [`Width`] name what a lane runs at and how many there are.
+//!
+//! Floats appear only in the `as_…` readers, for a number a person is about to see.
+
+mod bytes;
+mod lanes;
+mod rate;
+mod time;
+
+pub use bytes::Bytes;
+pub use lanes::{Generation, SymbolTimes, Width};
+pub use rate::Rate;
+pub use time::{Span, TICKS_PER_NS, TICKS_PER_SECOND, Time};

@@ -1,0 +1,55 @@
+//! Event queues: pending events in order of time, ties in order of insertion.
+//!
+//! All queues here give exactly the same sequence of events; they differ only in speed and memory (ADR 3). They are
+//! monotone: nothing may be pushed before the last event popped. That is what a simulation does anyway, and what the
+//! faster ones live on.
+
+mod binary_heap;
+mod order;
+
+pub use binary_heap::BinaryHeapQueue;
+
+use lanewise_units::Time;
+
+/// The fastest queue over the populations that a fabric has, from one chain to thousands of endpoints.
+pub type DefaultQueue<E> = BinaryHeapQueue<E>;
+
+/// Pending events, earliest first, and of one time in the order of insertion.
+pub trait EventQueue<E: Copy>: Default {
+    /// Adds `event` at `at`, after every event already pending at that time.
+    ///
+    /// # Panics
+    /// When `at` is before the last popped time.
+    fn push(&mut self, at: Time, event: E);
+
+    /// Takes the first event.
+    fn pop(&mut self) -> Option<(Time, E)>;
+
+    /// Takes the first event unless it is later than `limit`.
+    #[inline]
+    fn pop_before(&mut self, limit: Time) -> Option<(Time, E)> {
+        if self.next_time()? <= limit { self.pop() } else { None }
+    }
+
+    /// Time of the first event. Looking does not close the time up to it: earlier events may still be pushed.
+    fn next_time(&mut self) -> Option<Time>;
+
+    /// Number of pending events.
+    fn len(&self) -> usize;
+
+    /// Whether nothing is pending.
+    #[inline]
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Forgets every event and the last popped time, and keeps the memory.
+    fn clear(&mut self);
+}
+
+/// Reports the broken invariant that no event is scheduled in the past; out of line, to keep `push` small.
+#[cold]
+#[inline(never)]
+fn refuse_past(at: Time, now: Time) -> ! {
+    panic!("event at {at:?} is before now, {now:?}");
+}

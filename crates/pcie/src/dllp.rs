@@ -1,0 +1,116 @@
+//! Data link layer packets: what they say, how big they are, and what goes first. PCIe Base §3.5, §3.6.2.1.
+//!
+//! Leaves out: the CRC, the virtual channel number (kept beside the DLLP by whoever has more than one channel),
+//! and the contents of vendor and power-management DLLPs.
+
+use crate::ack_nak::Sequence;
+use crate::tlp::FlowClass;
+use lanewise_units::{Bytes, Span};
+
+/// One DLLP on the link in Non-Flit Mode, start, CRC and end included. Source: PCIe Base §3.5.
+///
+/// In Flit Mode a DLLP rides in a fixed place of every flit and costs nothing; see [`crate::flit`].
+pub const DLLP_BYTES: Bytes = Bytes::new(8);
+
+/// Longest gap between repeated InitFC triplets until both sides are done. Source: PCIe Base §3.4.
+pub const INIT_FLOW_CONTROL_INTERVAL: Span = Span::from_us(34);
+
+/// A data link layer packet.
+///
+/// Credit values are the full counters, modulo their width; an advertisement of zero means infinite, as on the
+/// wire. See [`crate::flow_control`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Dllp {
+    /// Everything up to this sequence number arrived.
+    Ack(Sequence),
+    /// Everything up to this sequence number arrived and something after it did not: replay.
+    Nak(Sequence),
+    /// New credit limits of one class.
+    UpdateFlowControl {
+        /// Which credits.
+        class: FlowClass,
+        /// CREDIT_LIMIT for headers.
+        header: u16,
+        /// CREDIT_LIMIT for data.
+        data: u16,
+    },
+    /// First advertisement of one class.
+    InitFlowControl1 {
+        /// Which credits.
+        class: FlowClass,
+        /// Header credits; zero is infinite.
+        header: u16,
+        /// Data credits; zero is infinite.
+        data: u16,
+    },
+    /// Repetition that confirms the peer's first advertisement was seen.
+    InitFlowControl2 {
+        /// Which credits.
+        class: FlowClass,
+        /// Header credits; zero is infinite.
+        header: u16,
+        /// Data credits; zero is infinite.
+        data: u16,
+    },
+    /// Exchange of data link features before initialisation.
+    DataLinkFeature {
+        /// Whether the sender supports scaled flow control.
+        scaled_flow_control: bool,
+    },
+    /// PM_Enter_L1, PM_Enter_L23, PM_Active_State_Request_L1 and PM_Request_Ack.
+    PowerManagement,
+    /// Vendor-defined.
+    Vendor,
+    /// Nothing.
+    Nop,
+}
+
+/// What a transmitter sends first in Non-Flit Mode; the smaller value wins. Source: PCIe Base §3.6.2.1.
+///
+/// A packet once begun is always finished, so that case has no entry.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum TransmitPriority {
+    /// A Nak.
+    Nak,
+    /// An Ack whose timer ran out, or for a duplicate.
+    DueAck,
+    /// An UpdateFC that §2.6.1.2 demands.
+    DueUpdateFlowControl,
+    /// A TLP out of the retry buffer.
+    ReplayTlp,
+    /// A TLP sent for the first time.
+    NewTlp,
+    /// An UpdateFC or Ack that could still wait.
+    OptionalUpdateFlowControl,
+    /// Everything else.
+    Other,
+}
+
+impl TransmitPriority {
+    /// Every priority, first to go first.
+    pub const ALL: [Self; 7] = [
+        Self::Nak,
+        Self::DueAck,
+        Self::DueUpdateFlowControl,
+        Self::ReplayTlp,
+        Self::NewTlp,
+        Self::OptionalUpdateFlowControl,
+        Self::Other,
+    ];
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dllp_stays_within_eight_bytes_of_memory() {
+        assert!(size_of::<Dllp>() <= 8, "{}", size_of::<Dllp>());
+    }
+
+    #[test]
+    fn priorities_are_listed_first_to_go_first() {
+        assert!(TransmitPriority::ALL.is_sorted());
+        assert!(TransmitPriority::DueAck < TransmitPriority::NewTlp);
+    }
+}

@@ -1,0 +1,294 @@
+//! The receiver's side of one credit class, and when it owes the transmitter an UpdateFC. PCIe Base §2.6.1.2.
+
+use super::{CreditPool, Scale};
+use crate::tlp::{Credits, DATA_CREDIT};
+use lanewise_units::Bytes;
+
+/// A TLP arrived that nobody had credits for: a Receiver Overflow error.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Overflow {
+    /// More headers than were allocated.
+    Header,
+    /// More data than was allocated.
+    Data,
+}
+
+/// One counter pair with what the peer was last told, all modulo the counter width.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+struct Counter {
+    allocated: u16,
+    received: u16,
+    reported: u16,
+    /// The initial allocation, or `INFINITE`: an advertisement of zero, as on the wire.
+    capacity: u16,
+}
+
+const INFINITE: u16 = 0;
+
+impl Counter {
+    const fn new(credits: Option<u16>, scale: Scale) -> Self {
+        match credits {
+            Some(pool) => {
+                Self { allocated: pool, received: 0, reported: scale.whole_steps(pool), capacity: pool }
+            }
+            None => Self { allocated: 0, received: 0, reported: 0, capacity: INFINITE },
+        }
+    }
+
+    #[inline]
+    const fn is_infinite(&self) -> bool {
+        self.capacity == INFINITE
+    }
+
+    /// Allocated and not received: room that no TLP has taken.
+    #[inline]
+    const fn free(&self, mask: u16) -> u16 {
+        self.allocated.wrapping_sub(self.received) & mask
+    }
+
+    #[inline]
+    const fn held(&self, mask: u16) -> u16 {
+        self.capacity - self.free(mask)
+    }
+
+    #[inline]
+    const fn accepts(&self, need: u16, mask: u16) -> bool {
+        self.is_infinite() || need <= self.free(mask)
+    }
+
+    #[inline]
+    const fn receive(&mut self, need: u16, mask: u16) {
+        if !self.is_infinite() {
+            self.received = self.received.wrapping_add(need) & mask;
+        }
+    }
+
+    #[inline]
+    const fn release(&mut self, credits: u16, mask: u16) {
+        if !self.is_infinite() {
+            assert!(credits <= self.held(mask), "more credits freed than TLPs held");
+            self.allocated = self.allocated.wrapping_add(credits) & mask;
+        }
+    }
+
+    #[inline]
+    const fn available_to_peer(&self, mask: u16) -> u16 {
+        self.reported.wrapping_sub(self.received) & mask
+    }
+
+    #[inline]
+    const fn unreported(&self, scale: Scale, mask: u16) -> u16 {
+        scale.whole_steps(self.allocated).wrapping_sub(self.reported) & mask
+    }
+
+    /// Whether credits were freed that a peer with less than `threshold` left may be waiting for.
+    #[inline]
+    const fn must_update(&self, threshold: u16, scale: Scale, mask: u16) -> bool {
+        !self.is_infinite() && self.available_to_peer(mask) < threshold && self.unreported(scale, mask) > 0
+    }
+}
+
+/// CREDITS_ALLOCATED and CREDITS_RECEIVED of one class, headers and data, and what the peer was last told.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct ReceiveCredits {
+    header: Counter,
+    data: Counter,
+    scale: Scale,
+}
+
+impl ReceiveCredits {
+    /// A receiver that advertises `pool` and counts as having told the peer so.
+    ///
+    /// # Panics
+    /// When a finite pool is less than one step of the scale, which on the wire would say infinite, or larger than
+    /// [`super::largest_advertisement`].
+    pub const fn new(scale: Scale, pool: CreditPool) -> Self {
+        const fn check(credits: Option<u16>, scale: Scale, most_steps: u16) {
+            if let Some(credits) = credits {
+                assert!(credits >= scale.factor(), "an advertisement of zero credits says infinite");
+                assert!(credits <= most_steps * scale.factor(), "more credits than the counters allow");
+            }
+        }
+        check(pool.header, scale, 127);
+        check(pool.data, scale, 2047);
+        Self { header: Counter::new(pool.header, scale), data: Counter::new(pool.data, scale), scale }
+    }
+
+    /// Accounts a TLP that arrived.
+    ///
+    /// # Errors
+    /// [`Overflow`] when it was sent without credits; nothing is accounted then.
+    #[inline]
+    pub const fn receive(&mut self, need: Credits) -> Result<(), Overflow> {
+        let (header_mask, data_mask) = (self.scale.header_mask(), self.scale.data_mask());
+        if !self.header.accepts(need.header, header_mask) {
+            return Err(Overflow::Header);
+        }
+        if !self.data.accepts(need.data, data_mask) {
+            return Err(Overflow::Data);
+        }
+        self.header.receive(need.header, header_mask);
+        self.data.receive(need.data, data_mask);
+        Ok(())
+    }
+
+    /// Allocates again what a TLP that left the buffer had held.
+    ///
+    /// # Panics
+    /// When more is freed than was received.
+    #[inline]
+    pub const fn release(&mut self, credits: Credits) {
+        self.header.release(credits.header, self.scale.header_mask());
+        self.data.release(credits.data, self.scale.data_mask());
+    }
+
+    /// Header and data limits to put into an UpdateFC, in whole steps of the scale; zero where infinite.
+    #[inline]
+    pub const fn limit(&self) -> (u16, u16) {
+        (self.scale.whole_steps(self.header.allocated), self.scale.whole_steps(self.data.allocated))
+    }
+
+    /// Notes that the peer was told [`Self::limit`].
+    #[inline]
+    pub const fn mark_reported(&mut self) {
+        let (header, data) = self.limit();
+        self.header.reported = header;
+        self.data.reported = data;
+    }
+
+    /// Credits freed since the last report, in whole steps of the scale.
+    #[inline]
+    pub const fn unreported(&self) -> Credits {
+        Credits {
+            header: self.header.unreported(self.scale, self.scale.header_mask()),
+            data: self.data.unreported(self.scale, self.scale.data_mask()),
+        }
+    }
+
+    /// What the transmitter may at most have left, given what it was last told; `None` where infinite.
+    #[inline]
+    pub const fn available_to_peer(&self) -> CreditPool {
+        let header = self.header.available_to_peer(self.scale.header_mask());
+        let data = self.data.available_to_peer(self.scale.data_mask());
+        CreditPool {
+            header: if self.header.is_infinite() { None } else { Some(header) },
+            data: if self.data.is_infinite() { None } else { Some(data) },
+        }
+    }
+
+    /// Credits of TLPs still in the buffer; zero where infinite.
+    #[inline]
+    pub const fn held(&self) -> Credits {
+        const fn part(counter: &Counter, mask: u16) -> u16 {
+            if counter.is_infinite() { 0 } else { counter.held(mask) }
+        }
+        Credits {
+            header: part(&self.header, self.scale.header_mask()),
+            data: part(&self.data, self.scale.data_mask()),
+        }
+    }
+
+    /// Whether an UpdateFC must be scheduled now rather than at the next periodic one.
+    ///
+    /// When headers the peer may be waiting for were freed (it had none left, or less than one step of the scale),
+    /// or data was freed while the peer had less than `data_threshold` left: see
+    /// [`super::data_update_threshold`]. Source: PCIe Base §2.6.1.2.
+    #[inline]
+    pub const fn must_update_now(&self, data_threshold: Bytes) -> bool {
+        let step = self.scale.factor();
+        let units = data_threshold.div_ceil(DATA_CREDIT) as u16;
+        let data_units = if units > step { units } else { step };
+        self.header.must_update(step, self.scale, self.scale.header_mask())
+            || self.data.must_update(data_units, self.scale, self.scale.data_mask())
+    }
+
+    /// Whether neither headers nor data are counted.
+    #[inline]
+    pub const fn is_infinite(&self) -> bool {
+        self.header.is_infinite() && self.data.is_infinite()
+    }
+
+    /// Scale of the counters.
+    pub const fn scale(&self) -> Scale {
+        self.scale
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MPS: Bytes = Bytes::new(128);
+
+    fn received(pool: CreditPool, tlps: u16) -> ReceiveCredits {
+        let mut credits = ReceiveCredits::new(Scale::One, pool);
+        for _ in 0..tlps {
+            credits.receive(Credits::new(1, 8)).expect("credits");
+        }
+        credits
+    }
+
+    #[test]
+    fn the_last_header_freed_is_reported_at_once() {
+        let mut credits = received(CreditPool::finite(1, 64), 1);
+        assert!(!credits.must_update_now(MPS), "nothing was freed yet");
+        credits.release(Credits::new(1, 8));
+        assert!(credits.must_update_now(MPS));
+        credits.mark_reported();
+        assert!(!credits.must_update_now(MPS));
+        assert_eq!(credits.limit(), (2, 72));
+    }
+
+    #[test]
+    fn data_is_reported_at_once_only_when_less_than_an_mps_is_left() {
+        let mut plenty = received(CreditPool::finite(16, 64), 2);
+        plenty.release(Credits::new(1, 8));
+        assert!(!plenty.must_update_now(MPS));
+        assert_eq!(plenty.unreported(), Credits::new(1, 8));
+        let mut short = received(CreditPool::finite(16, 15), 1);
+        short.release(Credits::new(1, 8));
+        assert_eq!(short.available_to_peer(), CreditPool::finite(15, 7));
+        assert!(short.must_update_now(MPS));
+    }
+
+    #[test]
+    fn the_peer_is_told_whole_steps_only() {
+        let mut credits = ReceiveCredits::new(Scale::Four, CreditPool::finite(8, 64));
+        for _ in 0..6 {
+            credits.receive(Credits::new(1, 8)).expect("credits");
+        }
+        for _ in 0..3 {
+            credits.release(Credits::new(1, 0));
+        }
+        assert_eq!(credits.available_to_peer().header, Some(2));
+        assert!(!credits.must_update_now(Bytes::ZERO), "three freed headers are not a step");
+        credits.release(Credits::new(1, 0));
+        assert!(credits.must_update_now(Bytes::ZERO));
+        assert_eq!(credits.limit(), (12, 64));
+    }
+
+    #[test]
+    fn infinite_credits_never_overflow_nor_update() {
+        let mut credits = received(CreditPool::INFINITE, 5000);
+        credits.release(Credits::new(1, 8));
+        assert!(credits.is_infinite() && !credits.must_update_now(MPS));
+        assert_eq!((credits.limit(), credits.held()), ((0, 0), Credits::NONE));
+    }
+
+    #[test]
+    fn overflow_is_an_error_that_changes_nothing() {
+        let mut credits = received(CreditPool::finite(2, 8), 1);
+        let before = credits;
+        assert_eq!(credits.receive(Credits::new(1, 1)), Err(Overflow::Data));
+        assert_eq!(credits.receive(Credits::new(2, 0)), Err(Overflow::Header));
+        assert_eq!(credits, before);
+    }
+
+    #[test]
+    #[should_panic(expected = "more credits freed")]
+    fn a_credit_is_freed_once() {
+        let mut credits = received(CreditPool::finite(2, 16), 1);
+        credits.release(Credits::new(1, 8));
+        credits.release(Credits::new(1, 8));
+    }
+}

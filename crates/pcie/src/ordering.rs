@@ -1,0 +1,171 @@
+//! The ordering table as data. PCIe Base §2.4.1, Table 2-42.
+//!
+//! Rows are the second transaction, columns the first: may the later one pass the earlier one? Rules hold within one
+//! traffic class; nothing is ordered between different virtual channels. Leaves out: PASID as a condition of
+//! ID-based ordering, the extra duty of bridges to PCI, and unordered I/O.
+
+/// What the ordering table tells apart.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum OrderingClass {
+    /// Memory writes and messages.
+    Posted,
+    /// Reads of memory, I/O and configuration space.
+    ReadRequest,
+    /// Configuration and I/O writes, AtomicOps.
+    NonPostedWithData,
+    /// Completions with data or without.
+    Completion,
+}
+
+impl OrderingClass {
+    /// Every class, in table order.
+    pub const ALL: [Self; 4] = [Self::Posted, Self::ReadRequest, Self::NonPostedWithData, Self::Completion];
+
+    /// The class of a kind of TLP.
+    pub const fn of(kind: crate::TlpKind) -> Self {
+        use crate::TlpKind as K;
+        match kind {
+            K::MemoryWrite | K::Message | K::MessageWithData => Self::Posted,
+            K::MemoryRead | K::IoRead | K::ConfigRead => Self::ReadRequest,
+            K::IoWrite | K::ConfigWrite | K::AtomicOp => Self::NonPostedWithData,
+            K::Completion | K::CompletionWithData => Self::Completion,
+        }
+    }
+}
+
+/// What of a TLP's header the table looks at.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct OrderingAttributes {
+    /// Relaxed Ordering, attribute bit 1.
+    pub relaxed: bool,
+    /// ID-based Ordering, attribute bit 2.
+    pub id_based: bool,
+    /// Requester ID of a request; of a completion, the Completer ID for ID-based ordering against requests.
+    pub source: u16,
+    /// Completions only: the request answered, as Requester ID and tag.
+    pub answers: Option<(u16, u16)>,
+    /// Completions only: whether an I/O or configuration write is answered.
+    pub answers_register_write: bool,
+}
+
+/// Whether the second transaction may pass the first.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Passing {
+    /// It must not.
+    No,
+    /// It must be able to, lest the system deadlock.
+    Yes,
+    /// It may or may not.
+    Allowed,
+}
+
+/// One cell of the table.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Cell {
+    Fixed(Passing),
+    /// No, but allowed with Relaxed Ordering or with ID-based ordering and another source.
+    RelaxedOrId,
+    /// No, but allowed with ID-based ordering and another source.
+    IdOnly,
+    /// As [`Cell::RelaxedOrId`], and allowed for completions of I/O and configuration writes.
+    RelaxedOrIdOrRegisterWrite,
+    /// No within one request, allowed between different ones.
+    OtherRequestOnly,
+}
+
+/// PCIe Base Table 2-42: rows are the second transaction, columns the first, in the order of [`OrderingClass`].
+const TABLE: [[Cell; 4]; 4] = {
+    const MAY: Cell = Cell::Fixed(Passing::Allowed);
+    const MUST: Cell = Cell::Fixed(Passing::Yes);
+    [
+        [Cell::RelaxedOrId, MUST, MUST, MAY],
+        [Cell::IdOnly, MAY, MAY, MAY],
+        [Cell::RelaxedOrId, MAY, MAY, MAY],
+        [Cell::RelaxedOrIdOrRegisterWrite, MUST, MUST, Cell::OtherRequestOnly],
+    ]
+};
+
+/// Whether `second`, which arrived later, may pass `first`.
+#[inline]
+pub fn may_pass(
+    second: OrderingClass,
+    second_attributes: OrderingAttributes,
+    first: OrderingClass,
+    first_attributes: OrderingAttributes,
+) -> Passing {
+    let other_source = second_attributes.id_based && second_attributes.source != first_attributes.source;
+    let relaxed_or_id = second_attributes.relaxed || other_source;
+    let allowed = match TABLE[second as usize][first as usize] {
+        Cell::Fixed(passing) => return passing,
+        Cell::RelaxedOrId => relaxed_or_id,
+        Cell::IdOnly => other_source,
+        Cell::RelaxedOrIdOrRegisterWrite => relaxed_or_id || second_attributes.answers_register_write,
+        Cell::OtherRequestOnly => second_attributes.answers != first_attributes.answers,
+    };
+    if allowed { Passing::Allowed } else { Passing::No }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLAIN: OrderingAttributes = OrderingAttributes {
+        relaxed: false,
+        id_based: false,
+        source: 1,
+        answers: Some((1, 1)),
+        answers_register_write: false,
+    };
+
+    /// The whole table with the second transaction's attributes changed as given; the first is plain, of source 1.
+    fn table(second: OrderingAttributes) -> [String; 4] {
+        OrderingClass::ALL.map(|row| {
+            let cells = OrderingClass::ALL.map(|column| match may_pass(row, second, column, PLAIN) {
+                Passing::No => "N",
+                Passing::Yes => "Y",
+                Passing::Allowed => "a",
+            });
+            cells.concat()
+        })
+    }
+
+    /// PCIe Base Table 2-42: N no, Y must be able to, a either; columns posted, read, non-posted data, completion.
+    #[test]
+    fn the_plain_table() {
+        assert_eq!(table(PLAIN), ["NYYa", "Naaa", "Naaa", "NYYN"]);
+    }
+
+    #[test]
+    fn relaxed_ordering_frees_all_but_reads() {
+        let relaxed = OrderingAttributes { relaxed: true, ..PLAIN };
+        assert_eq!(table(relaxed), ["aYYa", "Naaa", "aaaa", "aYYN"]);
+    }
+
+    #[test]
+    fn id_based_ordering_frees_other_sources_only() {
+        let same = OrderingAttributes { id_based: true, ..PLAIN };
+        assert_eq!(table(same), table(PLAIN));
+        let other = OrderingAttributes { source: 2, ..same };
+        assert_eq!(table(other), ["aYYa", "aaaa", "aaaa", "aYYN"]);
+    }
+
+    #[test]
+    fn completions_of_register_writes_may_pass_posted() {
+        let register = OrderingAttributes { answers_register_write: true, ..PLAIN };
+        assert_eq!(table(register)[3], "aYYN");
+    }
+
+    #[test]
+    fn completions_of_different_requests_may_pass_each_other() {
+        let other = OrderingAttributes { answers: Some((1, 2)), ..PLAIN };
+        assert_eq!(table(other)[3], "NYYa");
+    }
+
+    #[test]
+    fn kinds_fall_into_their_rows() {
+        use crate::TlpKind;
+        assert_eq!(OrderingClass::of(TlpKind::ConfigRead), OrderingClass::ReadRequest);
+        assert_eq!(OrderingClass::of(TlpKind::AtomicOp), OrderingClass::NonPostedWithData);
+        assert_eq!(OrderingClass::of(TlpKind::MessageWithData), OrderingClass::Posted);
+    }
+}

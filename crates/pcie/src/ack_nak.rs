@@ -102,17 +102,19 @@ impl SequenceSpace {
         self.advance(sequence, self.modulus() - 1)
     }
 
-    /// The number `steps` after `sequence`.
+    /// The number `steps` after `sequence`; `steps` is less than the modulus.
     #[inline]
     pub const fn advance(self, sequence: Sequence, steps: u16) -> Sequence {
+        debug_assert!(steps < self.modulus());
         let first = self.first().0;
-        Sequence((sequence.0 - first + steps) % self.modulus() + first)
+        let beyond = sequence.0 - first + steps;
+        Sequence(first + if beyond < self.modulus() { beyond } else { beyond - self.modulus() })
     }
 
     /// Steps from `earlier` forwards to `later`.
     #[inline]
     pub const fn distance(self, earlier: Sequence, later: Sequence) -> u16 {
-        (later.0 + self.modulus() - earlier.0) % self.modulus()
+        if later.0 >= earlier.0 { later.0 - earlier.0 } else { later.0 + self.modulus() - earlier.0 }
     }
 }
 

@@ -18,6 +18,8 @@ pub use advertisement::{
 pub use receive::{Overflow, ReceiveCredits};
 pub use transmit::{Blocked, TransmitCredits};
 
+pub use crate::tlp::Credits;
+
 use crate::ack_nak::ack_latency_limit;
 use lanewise_units::{Bytes, Generation, Span, SymbolTimes, Width};
 
@@ -100,7 +102,6 @@ pub const fn update_latency_limit(mps: Bytes, width: Width, generation: Generati
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tlp::Credits;
     use proptest::prelude::*;
     use std::collections::VecDeque;
 

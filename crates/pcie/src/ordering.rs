@@ -33,18 +33,19 @@ impl OrderingClass {
     }
 }
 
-/// What of a TLP's header the table looks at.
+/// What the table asks about the second transaction; nothing set is the strictest answer.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct OrderingAttributes {
-    /// Relaxed Ordering, attribute bit 1.
+    /// Its Relaxed Ordering attribute, bit 1.
     pub relaxed: bool,
-    /// ID-based Ordering, attribute bit 2.
+    /// Its ID-based Ordering attribute, bit 2.
     pub id_based: bool,
-    /// Requester ID of a request; of a completion, the Completer ID for ID-based ordering against requests.
-    pub source: u16,
-    /// Completions only: the request answered, as Requester ID and tag.
-    pub answers: Option<(u16, u16)>,
-    /// Completions only: whether an I/O or configuration write is answered.
+    /// It comes from another requester than the first transaction; for a completion, its completer is not the
+    /// first one's requester.
+    pub other_source: bool,
+    /// Both are completions, of different requests.
+    pub other_request: bool,
+    /// It is the completion of an I/O or configuration write.
     pub answers_register_write: bool,
 }
 
@@ -85,22 +86,21 @@ const TABLE: [[Cell; 4]; 4] = {
     ]
 };
 
-/// Whether `second`, which arrived later, may pass `first`.
+/// Whether `second`, which arrived later and has these attributes, may pass `first`.
 #[inline]
-pub fn may_pass(
+pub const fn may_pass(
     second: OrderingClass,
-    second_attributes: OrderingAttributes,
+    attributes: OrderingAttributes,
     first: OrderingClass,
-    first_attributes: OrderingAttributes,
 ) -> Passing {
-    let other_source = second_attributes.id_based && second_attributes.source != first_attributes.source;
-    let relaxed_or_id = second_attributes.relaxed || other_source;
+    let by_id = attributes.id_based && attributes.other_source;
+    let relaxed_or_id = attributes.relaxed || by_id;
     let allowed = match TABLE[second as usize][first as usize] {
         Cell::Fixed(passing) => return passing,
         Cell::RelaxedOrId => relaxed_or_id,
-        Cell::IdOnly => other_source,
-        Cell::RelaxedOrIdOrRegisterWrite => relaxed_or_id || second_attributes.answers_register_write,
-        Cell::OtherRequestOnly => second_attributes.answers != first_attributes.answers,
+        Cell::IdOnly => by_id,
+        Cell::RelaxedOrIdOrRegisterWrite => relaxed_or_id || attributes.answers_register_write,
+        Cell::OtherRequestOnly => attributes.other_request,
     };
     if allowed { Passing::Allowed } else { Passing::No }
 }
@@ -112,15 +112,15 @@ mod tests {
     const PLAIN: OrderingAttributes = OrderingAttributes {
         relaxed: false,
         id_based: false,
-        source: 1,
-        answers: Some((1, 1)),
+        other_source: false,
+        other_request: false,
         answers_register_write: false,
     };
 
-    /// The whole table with the second transaction's attributes changed as given; the first is plain, of source 1.
-    fn table(second: OrderingAttributes) -> [String; 4] {
+    /// The whole table for a second transaction with these attributes.
+    fn table(attributes: OrderingAttributes) -> [String; 4] {
         OrderingClass::ALL.map(|row| {
-            let cells = OrderingClass::ALL.map(|column| match may_pass(row, second, column, PLAIN) {
+            let cells = OrderingClass::ALL.map(|column| match may_pass(row, attributes, column) {
                 Passing::No => "N",
                 Passing::Yes => "Y",
                 Passing::Allowed => "a",
@@ -133,6 +133,7 @@ mod tests {
     #[test]
     fn the_plain_table() {
         assert_eq!(table(PLAIN), ["NYYa", "Naaa", "Naaa", "NYYN"]);
+        assert_eq!(OrderingAttributes::default(), PLAIN);
     }
 
     #[test]
@@ -145,7 +146,7 @@ mod tests {
     fn id_based_ordering_frees_other_sources_only() {
         let same = OrderingAttributes { id_based: true, ..PLAIN };
         assert_eq!(table(same), table(PLAIN));
-        let other = OrderingAttributes { source: 2, ..same };
+        let other = OrderingAttributes { other_source: true, ..same };
         assert_eq!(table(other), ["aYYa", "aaaa", "aaaa", "aYYN"]);
     }
 
@@ -157,7 +158,7 @@ mod tests {
 
     #[test]
     fn completions_of_different_requests_may_pass_each_other() {
-        let other = OrderingAttributes { answers: Some((1, 2)), ..PLAIN };
+        let other = OrderingAttributes { other_request: true, ..PLAIN };
         assert_eq!(table(other)[3], "NYYa");
     }
 

@@ -1,1 +1,16 @@
-//! Placeholder while the crate is being laid out.
+//! Who asks for what, when. An instrument is a state machine over a [`Platform`]: it is told what happened and asks
+//! for transfers, CPU accesses and timers.
+//!
+//! - [`dma`]: operations of one size, a number of them in flight.
+//! - [`mmio`]: loads and stores of the CPU.
+
+pub mod dma;
+pub mod mmio;
+
+#[cfg(test)]
+mod bench;
+mod cpu;
+mod platform;
+mod rate_server;
+
+pub use platform::{Instrument, Platform};

@@ -1,0 +1,184 @@
+//! A platform of plain arithmetic for the tests of this crate: a link per device with a rate and a latency.
+
+use crate::platform::{Instrument, Platform};
+use crate::rate_server::RateServer;
+use lanewise_engine::random::RandomStream;
+use lanewise_fabric::workload::{ChannelId, DeviceId, Direction, Notify, Transfer, WorkloadEvent};
+use lanewise_observe::{FlowId, FlowSpec};
+use lanewise_units::{Bytes, Rate, Span, Time};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// Devices that the bench has links for.
+const DEVICES: usize = 4;
+
+/// When something happens, and its index, which also keeps the order of equal times.
+type Pending = Reverse<(Time, usize)>;
+
+/// The platform.
+pub(crate) struct Bench {
+    now: Time,
+    occurrences: Vec<Occurrence>,
+    pending: BinaryHeap<Pending>,
+    latency: Span,
+    upstream: Vec<RateServer>,
+    downstream: Vec<RateServer>,
+    flows: Vec<FlowTally>,
+    channels: u32,
+    /// Offsets of the transfers of the first flow, in order of submission.
+    pub(crate) offsets: Vec<u64>,
+    /// Largest latency of any operation.
+    pub(crate) worst_latency: Span,
+    /// Events handed to the instrument.
+    pub(crate) handled: u64,
+}
+
+#[derive(Clone, Copy)]
+enum Occurrence {
+    Event(WorkloadEvent),
+    Delivered { flow: usize, payload: u64 },
+}
+
+struct FlowTally {
+    spec: FlowSpec,
+    payload: u64,
+    operations: u64,
+    latency_sum: u128,
+}
+
+impl Bench {
+    /// Links of this rate in each direction and with this latency one way.
+    pub(crate) fn new(rate: Rate, latency: Span) -> Self {
+        let link = || vec![RateServer::new(Some(rate)); DEVICES];
+        Self {
+            now: Time::ZERO,
+            occurrences: Vec::new(),
+            pending: BinaryHeap::new(),
+            latency,
+            upstream: link(),
+            downstream: link(),
+            flows: Vec::new(),
+            channels: 0,
+            offsets: Vec::new(),
+            worst_latency: Span::ZERO,
+            handled: 0,
+        }
+    }
+
+    /// Runs an instrument from the start, up to and including `limit`.
+    pub(crate) fn run<I: Instrument>(&mut self, instrument: &mut I, limit: Span) {
+        instrument.begin(self);
+        self.go_on(instrument, limit);
+    }
+
+    /// Runs an instrument on from now, for `span` more.
+    pub(crate) fn go_on<I: Instrument>(&mut self, instrument: &mut I, span: Span) {
+        let limit = self.now + span;
+        while let Some(Reverse((time, _))) = self.pending.peek()
+            && *time <= limit
+        {
+            let Some(Reverse((time, index))) = self.pending.pop() else { break };
+            self.now = time;
+            match self.occurrences[index] {
+                Occurrence::Delivered { flow, payload } => self.flows[flow].payload += payload,
+                Occurrence::Event(event) => {
+                    self.handled += 1;
+                    instrument.react(event, self);
+                }
+            }
+        }
+        self.now = limit;
+    }
+
+    /// Payload that arrived for the flow of this name and direction.
+    pub(crate) fn payload(&self, name: &str, direction: &str) -> u64 {
+        self.flow(name, direction).payload
+    }
+
+    /// Operations of the flow of this name and direction, and their mean latency in ns.
+    pub(crate) fn operations(&self, name: &str, direction: &str) -> (u64, f64) {
+        let flow = self.flow(name, direction);
+        let mean = flow.latency_sum as f64 / flow.operations.max(1) as f64;
+        (flow.operations, Span::from_ticks(mean as u64).as_ns())
+    }
+
+    fn flow(&self, name: &str, direction: &str) -> &FlowTally {
+        let wanted = |flow: &&FlowTally| flow.spec.name == name && flow.spec.direction == direction;
+        self.flows.iter().find(wanted).expect("a flow of that name")
+    }
+
+    fn at(&mut self, time: Time, event: WorkloadEvent) {
+        self.put(time, Occurrence::Event(event));
+    }
+
+    fn put(&mut self, time: Time, occurrence: Occurrence) {
+        self.pending.push(Reverse((time, self.occurrences.len())));
+        self.occurrences.push(occurrence);
+    }
+}
+
+impl Platform for Bench {
+    fn now(&self) -> Time {
+        self.now
+    }
+
+    fn set_timer(&mut self, at: Time, token: u64) {
+        assert!(at >= self.now, "a timer in the past");
+        self.at(at, WorkloadEvent::Timer { token });
+    }
+
+    fn open_channel(&mut self, device: DeviceId) -> ChannelId {
+        self.channels += 1;
+        ChannelId { device, index: self.channels - 1 }
+    }
+
+    fn submit(&mut self, channel: ChannelId, transfer: Transfer) {
+        assert!(transfer.length > Bytes::ZERO, "a transfer moves something");
+        let device = channel.device.0 as usize;
+        let (sent, done) = match transfer.direction {
+            Direction::Write => {
+                let sent = self.upstream[device].reserve(self.now, transfer.length);
+                (sent, sent + self.latency)
+            }
+            Direction::Read => {
+                let done = self.downstream[device].reserve(self.now + self.latency, transfer.length);
+                (self.now, done)
+            }
+        };
+        let token = transfer.token;
+        let flow = transfer.flow.0 as usize;
+        self.put(done, Occurrence::Delivered { flow, payload: transfer.length.get() });
+        match transfer.notify {
+            Notify::Nothing => {}
+            Notify::Sent => self.at(sent, WorkloadEvent::TransferSent { token }),
+            Notify::Done => self.at(done, WorkloadEvent::TransferDone { token }),
+        }
+        if flow == 0 {
+            self.offsets.push(transfer.offset);
+        }
+    }
+
+    fn mmio_write(&mut self, _device: DeviceId, _bytes: Bytes, token: u64) {
+        self.at(self.now + self.latency, WorkloadEvent::MmioWriteArrived { token });
+    }
+
+    fn mmio_read(&mut self, _device: DeviceId, _bytes: Bytes, token: u64) {
+        self.at(self.now + self.latency * 2, WorkloadEvent::MmioReadDone { token });
+    }
+
+    fn add_flow(&mut self, spec: FlowSpec) -> FlowId {
+        self.flows.push(FlowTally { spec, payload: 0, operations: 0, latency_sum: 0 });
+        FlowId(self.flows.len() as u32 - 1)
+    }
+
+    fn operation_done(&mut self, flow: FlowId, latency: Span) {
+        let flow = &mut self.flows[flow.0 as usize];
+        flow.operations += 1;
+        flow.latency_sum += u128::from(latency.ticks());
+        self.worst_latency = self.worst_latency.max(latency);
+    }
+
+    fn random_stream(&self, path: &str, purpose: &str) -> RandomStream {
+        RandomStream::new(1, path, purpose)
+    }
+}

@@ -1,0 +1,81 @@
+//! The host's cores as the storage stack uses them: each runs one piece of work at a time, in order.
+//!
+//! Leaves out: preemption, caches, frequency, and everything that the instrument itself does not cause.
+
+use lanewise_units::{Span, Time};
+
+/// What a core was busy with, in the words of the Windows performance counters that IOmeter reads.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum CpuWork {
+    /// The worker thread itself.
+    User,
+    /// System calls: file system and driver on the way down.
+    Privileged,
+    /// Deferred procedure calls: the driver on the way up.
+    Deferred,
+    /// Interrupt service.
+    Interrupt,
+}
+
+/// Busy time since measuring began, summed over all cores.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct CpuTally {
+    busy: [Span; 4],
+}
+
+impl CpuTally {
+    /// Busy time of one kind.
+    pub(crate) fn of(&self, work: CpuWork) -> Span {
+        self.busy[work as usize]
+    }
+
+    /// Busy time of every kind.
+    pub(crate) fn total(&self) -> Span {
+        self.busy.iter().copied().sum()
+    }
+}
+
+/// All cores of a host.
+#[derive(Clone, Debug)]
+pub(crate) struct Cores {
+    free_at: Vec<Time>,
+    /// Busy time so far.
+    pub(crate) tally: CpuTally,
+}
+
+impl Cores {
+    /// So many idle cores, at least one.
+    pub(crate) fn new(count: u32) -> Self {
+        Self { free_at: vec![Time::ZERO; count.max(1) as usize], tally: CpuTally::default() }
+    }
+
+    /// How many there are.
+    pub(crate) fn count(&self) -> usize {
+        self.free_at.len()
+    }
+
+    /// Runs a piece of work on a core (counted round, so any number names one); returns when it is done.
+    pub(crate) fn run(&mut self, core: usize, now: Time, cost: Span, work: CpuWork) -> Time {
+        let core = core % self.free_at.len();
+        let end = self.free_at[core].max(now) + cost;
+        self.free_at[core] = end;
+        self.tally.busy[work as usize] += cost;
+        end
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn work_waits_for_its_core_only() {
+        let mut cores = Cores::new(2);
+        let at = |us| Time::ZERO + Span::from_us(us);
+        assert_eq!(cores.run(0, at(0), Span::from_us(5), CpuWork::User), at(5));
+        assert_eq!(cores.run(2, at(1), Span::from_us(5), CpuWork::Deferred), at(10), "core 2 is core 0");
+        assert_eq!(cores.run(1, at(1), Span::from_us(5), CpuWork::Interrupt), at(6));
+        assert_eq!(cores.tally.total(), Span::from_us(15));
+        assert_eq!(cores.tally.of(CpuWork::Deferred), Span::from_us(5));
+    }
+}

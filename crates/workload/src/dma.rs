@@ -1,0 +1,240 @@
+//! Plain DMA: an endpoint keeps a number of operations in flight, and starts one as one ends.
+//!
+//! One event an operation: large operations cost the instrument next to nothing. Latency is counted by the fabric
+//! for every request. Leaves out: descriptors, doorbells and completions; what costs those is an instrument of its own.
+
+use crate::platform::{Instrument, Platform};
+use lanewise_engine::random::RandomStream;
+use lanewise_fabric::Fabric;
+use lanewise_fabric::workload::{
+    ChannelId, DeviceId, Direction, Notify, Target, Transfer, Workload, WorkloadEvent,
+};
+use lanewise_observe::{FlowId, FlowSpec, LatencyOf};
+use lanewise_units::Bytes;
+
+/// Which way the data goes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum DmaDirection {
+    /// The device reads.
+    Read,
+    /// The device writes.
+    Write,
+    /// Both, each with its own operations in flight.
+    Both,
+}
+
+/// How offsets follow each other.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum OffsetOrder {
+    /// One stride after another, and from the end of the span back to its start.
+    Sequential,
+    /// Any stride of the span, each as likely.
+    Random,
+}
+
+/// Settings of a DMA instrument.
+#[derive(Clone, Debug)]
+pub struct DmaConfig {
+    /// Name of its flows.
+    pub name: String,
+    /// The endpoint that asks.
+    pub device: DeviceId,
+    /// The endpoint's name.
+    pub device_name: String,
+    /// Which way.
+    pub direction: DmaDirection,
+    /// Whose memory.
+    pub target: Target,
+    /// Bytes of one operation; not zero.
+    pub size: Bytes,
+    /// Operations in flight, in each direction; at least one.
+    pub outstanding: u32,
+    /// First byte used in the target's memory.
+    pub offset: u64,
+    /// Distance between the starts of neighbouring operations; at least `size` for them not to overlap.
+    pub stride: Bytes,
+    /// Memory that is used; at least one stride.
+    pub span: Bytes,
+    /// How offsets follow each other.
+    pub order: OffsetOrder,
+}
+
+/// One direction of the instrument.
+#[derive(Debug)]
+struct Stream {
+    direction: Direction,
+    channel: ChannelId,
+    flow: FlowId,
+    next_stride: u64,
+    random: Option<RandomStream>,
+}
+
+/// The plain DMA instrument.
+#[derive(Debug)]
+pub struct DmaWorkload {
+    config: DmaConfig,
+    strides: u64,
+    streams: Vec<Stream>,
+}
+
+impl DmaWorkload {
+    /// An instrument with nothing in flight yet.
+    ///
+    /// # Panics
+    /// When the size or the number in flight is zero, or the span holds no stride.
+    pub fn new(config: DmaConfig) -> Self {
+        assert!(config.size > Bytes::ZERO && config.outstanding > 0, "{}: nothing to keep in flight", config.name);
+        assert!(config.stride > Bytes::ZERO, "{}: operations need a stride", config.name);
+        let strides = config.span.div_floor(config.stride);
+        assert!(strides > 0, "{}: a span of {} holds no stride", config.name, config.span);
+        Self { config, strides, streams: Vec::new() }
+    }
+
+    fn open<P: Platform>(&mut self, direction: Direction, platform: &mut P) {
+        let word = match direction {
+            Direction::Read => "read",
+            Direction::Write => "write",
+        };
+        let flow = platform.add_flow(FlowSpec {
+            name: self.config.name.clone(),
+            device: self.config.device_name.clone(),
+            direction: word,
+            latency: LatencyOf::Request,
+        });
+        let random = match self.config.order {
+            OffsetOrder::Sequential => None,
+            OffsetOrder::Random => Some(platform.random_stream(&self.config.name, word)),
+        };
+        let channel = platform.open_channel(self.config.device);
+        self.streams.push(Stream { direction, channel, flow, next_stride: 0, random });
+    }
+
+    #[inline]
+    fn submit<P: Platform>(&mut self, stream: usize, platform: &mut P) {
+        let token = stream as u64;
+        let stream = &mut self.streams[stream];
+        let transfer = Transfer {
+            direction: stream.direction,
+            target: self.config.target,
+            offset: self.config.offset + stream.take_stride(self.strides) * self.config.stride.get(),
+            length: self.config.size,
+            flow: stream.flow,
+            token,
+            notify: Notify::Done,
+        };
+        platform.submit(stream.channel, transfer);
+    }
+}
+
+impl Stream {
+    #[inline]
+    fn take_stride(&mut self, strides: u64) -> u64 {
+        match &mut self.random {
+            Some(random) => random.below(strides),
+            None => {
+                let stride = self.next_stride;
+                self.next_stride = if stride + 1 == strides { 0 } else { stride + 1 };
+                stride
+            }
+        }
+    }
+}
+
+impl Instrument for DmaWorkload {
+    fn begin<P: Platform>(&mut self, platform: &mut P) {
+        if self.config.direction != DmaDirection::Write {
+            self.open(Direction::Read, platform);
+        }
+        if self.config.direction != DmaDirection::Read {
+            self.open(Direction::Write, platform);
+        }
+        for stream in 0..self.streams.len() {
+            for _ in 0..self.config.outstanding {
+                self.submit(stream, platform);
+            }
+        }
+    }
+
+    #[inline]
+    fn react<P: Platform>(&mut self, event: WorkloadEvent, platform: &mut P) {
+        if let WorkloadEvent::TransferDone { token } = event {
+            self.submit(token as usize, platform);
+        }
+    }
+}
+
+impl Workload for DmaWorkload {
+    fn start(&mut self, fabric: &mut Fabric) {
+        self.begin(fabric);
+    }
+
+    fn handle(&mut self, event: WorkloadEvent, fabric: &mut Fabric) {
+        self.react(event, fabric);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::Bench;
+    use lanewise_units::{Rate, Span};
+
+    fn config(direction: DmaDirection) -> DmaConfig {
+        DmaConfig {
+            name: "stream".into(),
+            device: DeviceId(0),
+            device_name: "nic0".into(),
+            direction,
+            target: Target::HostMemory,
+            size: Bytes::from_kib(4),
+            outstanding: 16,
+            offset: 0,
+            stride: Bytes::from_kib(4),
+            span: Bytes::from_kib(64),
+            order: OffsetOrder::Sequential,
+        }
+    }
+
+    fn bench() -> Bench {
+        Bench::new(Rate::from_bytes_per_second(1_000_000_000), Span::from_ns(500))
+    }
+
+    #[test]
+    fn enough_in_flight_saturates_the_link() {
+        let mut bench = bench();
+        bench.run(&mut DmaWorkload::new(config(DmaDirection::Write)), Span::from_ms(1));
+        let payload = bench.payload("stream", "write");
+        assert!((990_000..=1_000_000).contains(&payload), "1 GB/s for 1 ms: {payload} B");
+    }
+
+    #[test]
+    fn one_in_flight_pays_the_latency_every_time() {
+        let mut bench = bench();
+        let one = DmaConfig { outstanding: 1, ..config(DmaDirection::Read) };
+        bench.run(&mut DmaWorkload::new(one), Span::from_ms(1));
+        // 500 ns there, 4,096 ns of data.
+        assert_eq!(bench.payload("stream", "read"), 1_000_000 / 4596 * 4096);
+    }
+
+    #[test]
+    fn both_directions_run_side_by_side() {
+        let mut bench = bench();
+        bench.run(&mut DmaWorkload::new(config(DmaDirection::Both)), Span::from_ms(1));
+        assert!(bench.payload("stream", "read") > 990_000);
+        assert!(bench.payload("stream", "write") > 990_000);
+    }
+
+    #[test]
+    fn offsets_wrap_or_scatter_within_the_span() {
+        let mut bench = bench();
+        bench.run(&mut DmaWorkload::new(config(DmaDirection::Write)), Span::from_ms(1));
+        let first: Vec<u64> = bench.offsets.iter().copied().take(18).collect();
+        assert_eq!(&first[14..], [14 * 4096, 15 * 4096, 0, 4096]);
+
+        let mut bench = self::bench();
+        let scattered = DmaConfig { order: OffsetOrder::Random, ..config(DmaDirection::Write) };
+        bench.run(&mut DmaWorkload::new(scattered), Span::from_ms(1));
+        assert!(bench.offsets.iter().all(|offset| offset % 4096 == 0 && *offset < 65_536));
+        assert!(bench.offsets.windows(2).any(|pair| pair[1] != pair[0] + 4096));
+    }
+}

@@ -1,0 +1,212 @@
+//! CPU accesses to an endpoint: loads that wait for their data, and stores that are posted.
+//!
+//! Closed loop: a number of accesses in flight, each followed by the next when it is done; a load is done when its
+//! data is back, a store when it has arrived. Open loop: one access every interval, whatever becomes of the others.
+//! Leaves out: write combining, and the core's own cost of an uncached access.
+
+use crate::platform::{Instrument, Platform};
+use lanewise_fabric::Fabric;
+use lanewise_fabric::workload::{DeviceId, Metric, Workload, WorkloadEvent};
+use lanewise_observe::{FlowId, FlowSpec, LatencyOf};
+use lanewise_units::{Bytes, Span, Time};
+
+/// What the CPU does.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum MmioDirection {
+    /// Loads.
+    Read,
+    /// Stores.
+    Write,
+}
+
+/// When the next access starts.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Pacing {
+    /// When one of so many in flight is done; at least one.
+    Closed {
+        /// Accesses in flight.
+        outstanding: u32,
+    },
+    /// One every interval; never zero.
+    Open {
+        /// Time between the starts of two accesses.
+        interval: Span,
+    },
+}
+
+/// Settings of an MMIO instrument.
+#[derive(Clone, Debug)]
+pub struct MmioConfig {
+    /// Name of its flow.
+    pub name: String,
+    /// The endpoint that is accessed, by the CPU of the root complex above it.
+    pub device: DeviceId,
+    /// The endpoint's name.
+    pub device_name: String,
+    /// Loads or stores.
+    pub direction: MmioDirection,
+    /// Bytes of one access; not zero.
+    pub size: Bytes,
+    /// When accesses start.
+    pub pacing: Pacing,
+}
+
+/// Token of the pacing timer; accesses use the index of their slot.
+const NEXT: u64 = u64::MAX;
+
+/// The MMIO instrument.
+#[derive(Debug)]
+pub struct MmioWorkload {
+    config: MmioConfig,
+    flow: Option<FlowId>,
+    /// Start of each access in flight, by slot.
+    started: Vec<Time>,
+    free_slots: Vec<u32>,
+    done: u64,
+}
+
+impl MmioWorkload {
+    /// An instrument with nothing in flight yet.
+    ///
+    /// # Panics
+    /// When the size, the number in flight or the interval is zero.
+    pub fn new(config: MmioConfig) -> Self {
+        assert!(config.size > Bytes::ZERO, "{}: an access moves something", config.name);
+        match config.pacing {
+            Pacing::Closed { outstanding } => assert!(outstanding > 0, "{}: nothing in flight", config.name),
+            Pacing::Open { interval } => assert!(!interval.is_zero(), "{}: interval of zero", config.name),
+        }
+        Self { config, flow: None, started: Vec::new(), free_slots: Vec::new(), done: 0 }
+    }
+
+    fn issue<P: Platform>(&mut self, platform: &mut P) {
+        let now = platform.now();
+        let slot = self.free_slots.pop().unwrap_or_else(|| {
+            self.started.push(now);
+            self.started.len() as u32 - 1
+        });
+        self.started[slot as usize] = now;
+        match self.config.direction {
+            MmioDirection::Read => platform.mmio_read(self.config.device, self.config.size, slot.into()),
+            MmioDirection::Write => platform.mmio_write(self.config.device, self.config.size, slot.into()),
+        }
+    }
+
+    fn finish<P: Platform>(&mut self, slot: u64, platform: &mut P) {
+        let latency = platform.now() - self.started[slot as usize];
+        self.free_slots.push(slot as u32);
+        self.done += 1;
+        if let Some(flow) = self.flow {
+            platform.operation_done(flow, latency);
+        }
+        if let Pacing::Closed { .. } = self.config.pacing {
+            self.issue(platform);
+        }
+    }
+
+    fn issue_and_wait<P: Platform>(&mut self, interval: Span, platform: &mut P) {
+        self.issue(platform);
+        let next = platform.now() + interval;
+        platform.set_timer(next, NEXT);
+    }
+}
+
+impl Instrument for MmioWorkload {
+    fn begin<P: Platform>(&mut self, platform: &mut P) {
+        let direction = match self.config.direction {
+            MmioDirection::Read => "mmio read",
+            MmioDirection::Write => "mmio write",
+        };
+        self.flow = Some(platform.add_flow(FlowSpec {
+            name: self.config.name.clone(),
+            device: self.config.device_name.clone(),
+            direction,
+            latency: LatencyOf::Operation,
+        }));
+        match self.config.pacing {
+            Pacing::Closed { outstanding } => (0..outstanding).for_each(|_| self.issue(platform)),
+            Pacing::Open { interval } => self.issue_and_wait(interval, platform),
+        }
+    }
+
+    fn react<P: Platform>(&mut self, event: WorkloadEvent, platform: &mut P) {
+        match (event, self.config.pacing) {
+            (WorkloadEvent::Timer { token: NEXT }, Pacing::Open { interval }) => {
+                self.issue_and_wait(interval, platform);
+            }
+            (WorkloadEvent::MmioReadDone { token } | WorkloadEvent::MmioWriteArrived { token }, _) => {
+                self.finish(token, platform);
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Workload for MmioWorkload {
+    fn start(&mut self, fabric: &mut Fabric) {
+        self.begin(fabric);
+    }
+
+    fn handle(&mut self, event: WorkloadEvent, fabric: &mut Fabric) {
+        self.react(event, fabric);
+    }
+
+    fn start_measuring(&mut self, now: Time) {
+        let _ = now;
+        self.done = 0;
+    }
+
+    fn report(&self, window: (Time, Time)) -> Vec<Metric> {
+        let seconds = window.1.saturating_since(window.0).as_seconds();
+        let per_second = |count: f64| if seconds > 0.0 { count / seconds } else { 0.0 };
+        let bytes = (self.done * self.config.size.get()) as f64;
+        vec![
+            Metric { name: "Accesses per Second".into(), value: per_second(self.done as f64) },
+            Metric { name: "Data (MB/s)".into(), value: per_second(bytes / 1e6) },
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::Bench;
+    use lanewise_units::Rate;
+
+    fn run(direction: MmioDirection, pacing: Pacing) -> (u64, Span) {
+        let mut bench = Bench::new(Rate::from_bytes_per_second(1_000_000_000), Span::from_ns(500));
+        let mut instrument = MmioWorkload::new(MmioConfig {
+            name: "registers".into(),
+            device: DeviceId(0),
+            device_name: "nic0".into(),
+            direction,
+            size: Bytes::new(4),
+            pacing,
+        });
+        bench.run(&mut instrument, Span::from_us(100));
+        let metrics = instrument.report((Time::ZERO, bench.now()));
+        assert_eq!(metrics[0].name, "Accesses per Second");
+        (instrument.done, bench.worst_latency)
+    }
+
+    #[test]
+    fn a_closed_loop_of_one_load_is_the_round_trip() {
+        // 500 ns each way: one load every microsecond.
+        let (done, latency) = run(MmioDirection::Read, Pacing::Closed { outstanding: 1 });
+        assert_eq!((done, latency), (100, Span::from_us(1)));
+    }
+
+    #[test]
+    fn more_in_flight_is_as_much_more() {
+        let (done, _) = run(MmioDirection::Write, Pacing::Closed { outstanding: 4 });
+        assert_eq!(done, 4 * 200);
+    }
+
+    #[test]
+    fn an_open_loop_does_not_wait() {
+        let interval = Span::from_ns(100);
+        let (done, latency) = run(MmioDirection::Read, Pacing::Open { interval });
+        // The last ten are still under way.
+        assert_eq!((done, latency), (991, Span::from_us(1)));
+    }
+}

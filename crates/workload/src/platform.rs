@@ -1,0 +1,84 @@
+//! What an instrument needs of the machine it runs on, and the shape that every instrument has.
+//!
+//! The fabric is the platform of a run. Instruments are written against the trait, so that their own mechanisms
+//! can be tested on a platform whose answers are plain arithmetic.
+
+use lanewise_engine::random::RandomStream;
+use lanewise_fabric::Fabric;
+use lanewise_fabric::workload::{ChannelId, DeviceId, Transfer, WorkloadEvent};
+use lanewise_observe::{FlowId, FlowSpec};
+use lanewise_units::{Bytes, Span, Time};
+
+/// Moves bytes and keeps time for an instrument. Each method is the one of [`Fabric`] with the same name.
+pub trait Platform {
+    /// The present.
+    fn now(&self) -> Time;
+    /// Asks for [`WorkloadEvent::Timer`] at `at`, which is not before now.
+    fn set_timer(&mut self, at: Time, token: u64);
+    /// A new queue of transfers of `device`.
+    fn open_channel(&mut self, device: DeviceId) -> ChannelId;
+    /// Queues a transfer.
+    fn submit(&mut self, channel: ChannelId, transfer: Transfer);
+    /// A CPU write that ends as [`WorkloadEvent::MmioWriteArrived`].
+    fn mmio_write(&mut self, device: DeviceId, bytes: Bytes, token: u64);
+    /// A CPU read that ends as [`WorkloadEvent::MmioReadDone`].
+    fn mmio_read(&mut self, device: DeviceId, bytes: Bytes, token: u64);
+    /// Declares a flow in the results.
+    fn add_flow(&mut self, spec: FlowSpec) -> FlowId;
+    /// Counts an operation of a flow and its latency.
+    fn operation_done(&mut self, flow: FlowId, latency: Span);
+    /// The random stream of this name; the same name gives the same draws.
+    fn random_stream(&self, path: &str, purpose: &str) -> RandomStream;
+}
+
+/// A workload as a state machine over any platform.
+pub trait Instrument {
+    /// Called once, at the start of the run.
+    fn begin<P: Platform>(&mut self, platform: &mut P);
+    /// Called for each event that belongs to the instrument.
+    fn react<P: Platform>(&mut self, event: WorkloadEvent, platform: &mut P);
+}
+
+impl Platform for Fabric {
+    #[inline]
+    fn now(&self) -> Time {
+        Fabric::now(self)
+    }
+
+    #[inline]
+    fn set_timer(&mut self, at: Time, token: u64) {
+        Fabric::set_timer(self, at, token);
+    }
+
+    fn open_channel(&mut self, device: DeviceId) -> ChannelId {
+        Fabric::open_channel(self, device)
+    }
+
+    #[inline]
+    fn submit(&mut self, channel: ChannelId, transfer: Transfer) {
+        Fabric::submit(self, channel, transfer);
+    }
+
+    #[inline]
+    fn mmio_write(&mut self, device: DeviceId, bytes: Bytes, token: u64) {
+        Fabric::mmio_write(self, device, bytes, token);
+    }
+
+    #[inline]
+    fn mmio_read(&mut self, device: DeviceId, bytes: Bytes, token: u64) {
+        Fabric::mmio_read(self, device, bytes, token);
+    }
+
+    fn add_flow(&mut self, spec: FlowSpec) -> FlowId {
+        Fabric::add_flow(self, spec)
+    }
+
+    #[inline]
+    fn operation_done(&mut self, flow: FlowId, latency: Span) {
+        Fabric::operation_done(self, flow, latency);
+    }
+
+    fn random_stream(&self, path: &str, purpose: &str) -> RandomStream {
+        Fabric::random_stream(self, path, purpose)
+    }
+}

@@ -1,1 +1,19 @@
-//! Placeholder while the crate is being laid out.
+//! The door to Python: convert, call, convert back.
+//!
+//! JSON text crosses the boundary, once per call; nothing is called back per event. What the text means is owned by
+//! the crates below and read by `python/lanewise`.
+
+mod errors;
+mod ladder;
+
+use pyo3::prelude::*;
+
+/// The compiled part of the `lanewise` package.
+#[pymodule]
+mod _core {
+    #[pymodule_export]
+    use crate::ladder::ladder;
+
+    #[pymodule_export]
+    const VERSION: &str = env!("CARGO_PKG_VERSION");
+}

@@ -1,0 +1,103 @@
+# Everything a person or the continuous integration runs. Needs Python 3.11+, a Rust toolchain and make.
+
+# The first Python on the path that is new enough; plain python3 otherwise, so that the message can name it.
+PYTHON := $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
+	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && echo $$python && exit; \
+	done; echo python3)
+
+BIN := .venv/bin
+STAMPS := .venv/stamps
+QUIET := .ci/quiet
+PIP_INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
+RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates catalog -type f 2>/dev/null)
+# pyo3 looks for an interpreter when it is built; a changed answer would rebuild it.
+export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
+SECONDS_OF_FUZZING ?= 60
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help demo test check setup rust-format rust-lint rust-test wasm python-lint python-types python-test \
+	generated golden generate bench fuzz docs clean
+
+help: ## list the targets
+	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile | expand -t 16
+
+demo: $(STAMPS)/extension ## set up everything; print IDT-T5, published beside simulated
+	@$(BIN)/lanewise reproduce IDT-T5
+
+test: setup rust-format rust-lint rust-test wasm generated python-lint python-types python-test ## set up everything; all checks and tests, as in continuous integration
+
+check: setup rust-format rust-lint python-lint python-types ## the fast part of test: formats, lints, types, quick Python tests
+	@$(QUIET) "pytest, quick" $(BIN)/pytest tests/python -x -m "not slow"
+
+# --- setting up -----------------------------------------------------------------------------------------------
+
+setup: $(STAMPS)/extension $(STAMPS)/test-tools
+
+$(STAMPS)/venv: constraints.txt
+	@.ci/check-tools $(PYTHON)
+	@$(QUIET) "create .venv" $(PYTHON) -m venv .venv
+	@$(QUIET) "install pip and maturin" $(PIP_INSTALL) pip maturin
+	@mkdir -p $(STAMPS) && touch $@
+
+# maturin installs what pyproject.toml depends on, and the package itself in place.
+$(STAMPS)/extension: $(STAMPS)/venv pyproject.toml $(RUST_SOURCES)
+	@VIRTUAL_ENV=$(CURDIR)/.venv PIP_CONSTRAINT=$(CURDIR)/constraints.txt PIP_DISABLE_PIP_VERSION_CHECK=1 \
+		$(QUIET) "build the core, install lanewise" $(BIN)/maturin develop --release
+	@touch $@
+
+$(STAMPS)/test-tools: $(STAMPS)/venv pyproject.toml
+	@$(QUIET) "install test tools" $(PIP_INSTALL) --group test
+	@touch $@
+
+# --- the parts of test ----------------------------------------------------------------------------------------
+
+rust-format:
+	@$(QUIET) "cargo fmt" cargo fmt --all --check
+
+rust-lint: $(STAMPS)/venv
+	@$(QUIET) "cargo clippy" cargo clippy --quiet --workspace --all-targets -- -D warnings
+
+rust-test: $(STAMPS)/venv
+	@$(QUIET) "cargo test" cargo test --quiet --workspace --exclude lanewise-python
+
+wasm:
+	@test -d "$$(rustc --print sysroot)/lib/rustlib/wasm32-unknown-unknown" \
+		|| $(QUIET) "install the wasm32 target" rustup target add wasm32-unknown-unknown
+	@$(QUIET) "cargo check for wasm32" cargo check --quiet --target wasm32-unknown-unknown -p lanewise-sim
+
+generated: $(STAMPS)/venv
+	@$(QUIET) "generated files are current" cargo run --quiet -p lanewise-dev -- generate --check
+
+python-lint: $(STAMPS)/test-tools
+	@$(QUIET) "ruff" $(BIN)/ruff check --quiet python tests
+	@$(QUIET) "ruff format" $(BIN)/ruff format --quiet --check python tests
+
+python-types: setup
+	@$(QUIET) "mypy" $(BIN)/mypy
+
+python-test: setup
+	@$(QUIET) "pytest" $(BIN)/pytest
+
+# --- the rest -------------------------------------------------------------------------------------------------
+
+generate: $(STAMPS)/venv ## rewrite the generated files: JSON Schema, reference pages
+	@cargo run --quiet -p lanewise-dev -- generate
+
+golden: $(STAMPS)/venv ## rewrite the stored fingerprints; review the difference before you commit it
+	@cargo run --quiet -p lanewise-dev -- golden
+
+bench: $(STAMPS)/extension ## measure TLP hops and events per second, memory per idle port
+	@$(BIN)/lanewise bench
+
+fuzz: ## feed mutated scenario files to the parser for SECONDS_OF_FUZZING (60); needs nightly and cargo-fuzz
+	@cargo +nightly fuzz --version >/dev/null 2>&1 || { echo "make fuzz needs a nightly toolchain and 'cargo install cargo-fuzz'." >&2; exit 1; }
+	@cargo +nightly fuzz run scenario -- -max_total_time=$(SECONDS_OF_FUZZING)
+
+docs: generate ## rewrite the reference, and build the Rust API pages into target/doc
+	@RUSTDOCFLAGS="-D warnings" $(QUIET) "cargo doc" cargo doc --quiet --workspace --no-deps --exclude lanewise-python
+
+clean: ## remove everything that was built
+	@rm -rf .venv target .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@find python tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	@rm -f python/lanewise/_core*.so

@@ -1,0 +1,154 @@
+"""Two runs side by side: their flows, the ratio, and where the time of each link direction went instead.
+
+Flows and links are matched by name. What only one of the two has (the links of a switch, say) is listed as such
+and compared with nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+if TYPE_CHECKING:
+    from lanewise.results import RunResult
+
+_CHANGE_FLOOR_POINTS = 0.05
+"""Changes of a category's share below this many percentage points are noise of the window, and left out."""
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Two runs, `a` and `b`, side by side. Ratios are b over a."""
+
+    names: tuple[str, str]
+    end_reasons: tuple[str, str]
+    totals: pl.DataFrame
+    """Sums over all flows: quantity, a, b, ratio."""
+    flows: pl.DataFrame
+    """One row per flow name: goodput of a and b in MiB/s, ratio, mean latency of both in ns."""
+    ladders: pl.DataFrame
+    """One row per link and direction in both: goodput of a and b in GB/s, ratio, utilisation of both."""
+    changes: pl.DataFrame
+    """Time-attribution categories that moved, biggest first: shares of a and b in percent, change in points."""
+    only_in_a: tuple[str, ...]
+    """Links that only a has."""
+    only_in_b: tuple[str, ...]
+    """Links that only b has."""
+
+    @property
+    def goodput_ratio(self) -> float | None:
+        """Total goodput of b over that of a; None when a moved nothing."""
+        ratio: float | None = self.totals.row(0, named=True)["ratio"]
+        return ratio
+
+    def to_json(self, *, indent: int | None = 2) -> str:
+        """Return the comparison as JSON text."""
+        document: dict[str, Any] = {
+            "a": {"name": self.names[0], "end_reason": self.end_reasons[0]},
+            "b": {"name": self.names[1], "end_reason": self.end_reasons[1]},
+            "totals": self.totals.to_dicts(),
+            "flows": self.flows.to_dicts(),
+            "links": self.ladders.to_dicts(),
+            "time_attribution_changes": self.changes.to_dicts(),
+            "links_only_in_a": list(self.only_in_a),
+            "links_only_in_b": list(self.only_in_b),
+        }
+        return json.dumps(document, indent=indent, ensure_ascii=False)
+
+
+def compare_runs(a: RunResult, b: RunResult, *, names: tuple[str, str]) -> Comparison:
+    """Set two runs side by side."""
+    links_a, links_b = _names(a.links, "link"), _names(b.links, "link")
+    return Comparison(
+        names=names,
+        end_reasons=(a.end_reason, b.end_reason),
+        totals=_totals(a, b),
+        flows=_flows(a, b),
+        ladders=_ladders(a, b),
+        changes=_changes(a, b),
+        only_in_a=tuple(link for link in links_a if link not in links_b),
+        only_in_b=tuple(link for link in links_b if link not in links_a),
+    )
+
+
+def _names(table: pl.DataFrame, column: str) -> list[str]:
+    return table.get_column(column).unique(maintain_order=True).to_list()
+
+
+def _ratio() -> pl.Expr:
+    return pl.when(pl.col("a") > 0).then(pl.col("b") / pl.col("a")).alias("ratio")
+
+
+def _totals(a: RunResult, b: RunResult) -> pl.DataFrame:
+    quantities = ("goodput_mib_per_s", "goodput_gb_per_s", "operations_per_s")
+    rows = [
+        {"quantity": quantity, "a": float(a.flows[quantity].sum()), "b": float(b.flows[quantity].sum())}
+        for quantity in quantities
+    ]
+    return pl.DataFrame(rows).with_columns(_ratio())
+
+
+def _flows(a: RunResult, b: RunResult) -> pl.DataFrame:
+    columns = [
+        pl.col("flow"),
+        pl.col("goodput_mib_per_s").alias("goodput_mib_per_s"),
+        pl.col("latency_ns_mean").alias("latency_ns_mean"),
+    ]
+    joined = (
+        a.flows.select(columns)
+        .join(b.flows.select(columns), on="flow", how="full", coalesce=True, maintain_order="left_right")
+        .rename({"goodput_mib_per_s": "a", "goodput_mib_per_s_right": "b"})
+        .with_columns(_ratio())
+    )
+    return joined.select(
+        "flow",
+        pl.col("a").alias("a_mib_per_s"),
+        pl.col("b").alias("b_mib_per_s"),
+        "ratio",
+        pl.col("latency_ns_mean").alias("a_latency_ns_mean"),
+        pl.col("latency_ns_mean_right").alias("b_latency_ns_mean"),
+    )
+
+
+def _ladders(a: RunResult, b: RunResult) -> pl.DataFrame:
+    keys = ["link", "direction"]
+    columns = [*keys, "goodput_gb_per_s", "utilisation"]
+    joined = (
+        a.links.select(columns)
+        .join(b.links.select(columns), on=keys, how="inner", maintain_order="left")
+        .rename({"goodput_gb_per_s": "a", "goodput_gb_per_s_right": "b"})
+        .with_columns(_ratio())
+    )
+    return joined.select(
+        *keys,
+        pl.col("a").alias("a_gb_per_s"),
+        pl.col("b").alias("b_gb_per_s"),
+        "ratio",
+        pl.col("utilisation").alias("a_utilisation"),
+        pl.col("utilisation_right").alias("b_utilisation"),
+    )
+
+
+def _changes(a: RunResult, b: RunResult) -> pl.DataFrame:
+    keys = ["link", "direction", "category"]
+    in_both = set(_names(a.links, "link")) & set(_names(b.links, "link"))
+    shares = [
+        result.time_attribution.filter(pl.col("link").is_in(sorted(in_both))).select(
+            *keys, (100 * pl.col("time_fraction")).alias("percent")
+        )
+        for result in (a, b)
+    ]
+    joined = shares[0].join(shares[1], on=keys, how="full", coalesce=True, maintain_order="left_right")
+    return (
+        joined.select(
+            *keys,
+            pl.col("percent").fill_null(0.0).alias("a_percent"),
+            pl.col("percent_right").fill_null(0.0).alias("b_percent"),
+        )
+        .with_columns((pl.col("b_percent") - pl.col("a_percent")).alias("change_points"))
+        .filter(pl.col("change_points").abs() >= _CHANGE_FLOOR_POINTS)
+        .sort(pl.col("change_points").abs(), descending=True, maintain_order=True)
+    )

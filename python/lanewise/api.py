@@ -1,0 +1,174 @@
+"""The verbs of the command line as functions: typed, quiet, returning frozen dataclasses with Polars tables.
+
+A wrong scenario raises `lanewise.ScenarioError`, a wrong experiment folder or run folder an error that says what is
+wrong with it. Nothing is printed.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lanewise import _core
+from lanewise.results import BenchResult, ExplainResult, PartsResult, RunResult
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from lanewise.analysis.comparison import Comparison
+    from lanewise.experiment.calibration import Calibration
+    from lanewise.experiment.definition import Experiment
+    from lanewise.experiment.reproduction import Reproduction
+    from lanewise.experiment.runner import RunsDone
+
+BENCHMARKS = ("chain", "mixed", "tree512")
+"""One endpoint behind a switch; eight that read and write; 512 behind a tree of switches."""
+
+
+def run(
+    scenario: str | Path,
+    *,
+    overrides: Mapping[str, str] | Iterable[tuple[str, str]] = (),
+    seed: int | None = None,
+    time_limit: str | None = None,
+    out: str | Path | None = None,
+    progress: Callable[[dict[str, Any]], bool | None] | None = None,
+) -> RunResult:
+    """Simulate a scenario file.
+
+    `overrides` are dotted paths and values with their unit, as `explain` prints them. `time_limit` is simulated
+    time with its unit. `out` names a folder that does not exist yet; it gets the run's tables and manifest.
+    `progress` hears a dictionary now and then (simulated_s, time_limit_s, events); returning False ends the run,
+    which keeps what was measured so far.
+    """
+    pairs = _pairs(overrides)
+    if seed is not None:
+        pairs.append(("run.seed", str(seed)))
+    if time_limit is not None:
+        pairs.append(("run.time_limit", time_limit))
+    if out is not None:
+        from lanewise.run_folder import check_free
+
+        check_free(Path(out))
+    result = RunResult(json.loads(_core.run(str(scenario), pairs, progress)))
+    if out is not None:
+        from lanewise.run_folder import save_run
+
+        save_run(result, Path(out), resolved=explain(scenario, overrides=pairs).document, overrides=pairs)
+    return result
+
+
+def explain(
+    scenario: str | Path, *, overrides: Mapping[str, str] | Iterable[tuple[str, str]] = ()
+) -> ExplainResult:
+    """Resolve a scenario without running it: every parameter, and where it came from."""
+    return ExplainResult(json.loads(_core.explain(str(scenario), _pairs(overrides))))
+
+
+def compare(
+    a: str | Path | RunResult,
+    b: str | Path | RunResult,
+    *,
+    overrides: Mapping[str, str] | Iterable[tuple[str, str]] = (),
+    progress: Callable[[dict[str, Any]], bool | None] | None = None,
+) -> Comparison:
+    """Set two runs side by side; each a scenario file (it is run), a run folder, or a result.
+
+    `overrides` apply to the scenario files.
+    """
+    from lanewise.analysis.comparison import compare_runs
+
+    sides = [_result_of(side, _pairs(overrides), progress) for side in (a, b)]
+    names = [side.title if isinstance(side, RunResult) else str(side) for side in (a, b)]
+    return compare_runs(sides[0], sides[1], names=(names[0], names[1]))
+
+
+def reproduce(*experiments: str | Path, on_progress: RunsDone | None = None) -> Reproduction:
+    """Rerun published experiments, named by id or folder; all of them when none is named.
+
+    `on_progress` hears how many runs are done and how many there are.
+    """
+    from lanewise.experiment.definition import load_experiment
+    from lanewise.experiment.reproduction import reproduce_all
+
+    folders = [experiment_folder(name) for name in experiments] or list(_experiments().values())
+    return reproduce_all([load_experiment(folder) for folder in folders], on_progress=on_progress)
+
+
+def calibrate(
+    experiment: str | Path,
+    *,
+    write: bool = True,
+    on_progress: Callable[[str, int], None] | None = None,
+) -> Calibration:
+    """Fit the parameters that an experiment names, and write its ``fitted.toml`` unless told not to.
+
+    `on_progress` hears the name of the fit and how many runs it took so far.
+    """
+    from lanewise.experiment.calibration import calibrate_experiment
+    from lanewise.experiment.definition import load_experiment
+
+    definition: Experiment = load_experiment(experiment_folder(experiment))
+    calibration = calibrate_experiment(definition, on_progress=on_progress)
+    if write:
+        calibration.save()
+    return calibration
+
+
+def parts() -> PartsResult:
+    """List the catalog, with the source of every value."""
+    return PartsResult(json.loads(_core.parts()))
+
+
+def bench(
+    *names: str, seconds: float = 2.0, on_progress: Callable[[str], None] | None = None
+) -> BenchResult:
+    """Measure the simulator on this machine, one core, everything on; all benchmarks when none is named.
+
+    `seconds` is about how long each takes. `on_progress` hears the name of each before it starts.
+    """
+    entries = []
+    for name in names or BENCHMARKS:
+        if on_progress:
+            on_progress(name)
+        entries.append(json.loads(_core.bench(name, seconds)))
+    return BenchResult({"benchmarks": entries})
+
+
+def experiment_folder(name: str | Path) -> Path:
+    """Find an experiment by folder or id (in any case)."""
+    from lanewise.experiment.definition import ExperimentError
+
+    if (Path(name) / "expected.toml").is_file():
+        return Path(name)
+    known = _experiments()
+    for id_, folder in known.items():
+        if str(name).upper() == id_.upper():
+            return folder
+    raise ExperimentError(f"there is no experiment '{name}'; there are {', '.join(known)}")
+
+
+def _experiments() -> dict[str, Path]:
+    from lanewise.experiment.definition import experiments_root, find_experiments
+
+    return find_experiments(experiments_root())
+
+
+def _pairs(overrides: Mapping[str, str] | Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    items = overrides.items() if hasattr(overrides, "items") else overrides
+    return [(path, value) for path, value in items]
+
+
+def _result_of(
+    side: str | Path | RunResult,
+    overrides: list[tuple[str, str]],
+    progress: Callable[[dict[str, Any]], bool | None] | None,
+) -> RunResult:
+    if isinstance(side, RunResult):
+        return side
+    if Path(side).is_dir():
+        from lanewise.run_folder import load_run
+
+        return load_run(Path(side))
+    return run(side, overrides=overrides, progress=progress)

@@ -1,0 +1,250 @@
+"""The verbs. Each parses its options, calls the function of the same name in `lanewise.api`, and prints.
+
+No `from __future__ import annotations` here: Typer reads the annotations when the module is loaded.
+"""
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from lanewise.cli.guard import ExitStatus, GuardedGroup
+
+app = typer.Typer(
+    cls=GuardedGroup,
+    help="A PCI Express performance lab: what a system will reach, and why not more.",
+    epilog="Exit status: 0 ok, 1 findings or a failed comparison, 2 wrong input, 3 our bug.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+
+Scenario = Annotated[Path, typer.Argument(metavar="FILE", help="Scenario file (TOML).", show_default=False)]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="PATH=VALUE",
+        help="Override a parameter by the dotted path that 'explain' prints; may be repeated.",
+        show_default=False,
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+
+
+@app.callback()
+def options(
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show a traceback when we fail.")] = False,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.", is_eager=True)] = False,
+) -> None:
+    """Handle the options before the verb; the guard reads `verbose`."""
+    del verbose
+    if version:
+        from lanewise import __version__
+
+        typer.echo(f"lanewise {__version__}")
+        raise typer.Exit
+
+
+@app.command()
+def run(
+    scenario: Scenario,
+    settings: Settings = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of every random stream.", show_default=False)] = None,
+    time_limit: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Simulated time to stop at, like '20 ms'.", show_default=False)
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Write a run folder: Parquet tables and a manifest.", show_default=False),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Simulate a scenario: flows, the efficiency ladder of every link, and where the time went."""
+    from lanewise import api
+    from lanewise.cli.progress import RunProgress
+
+    with RunProgress(str(scenario)) as progress:
+        result = api.run(
+            scenario, overrides=_pairs(settings), seed=seed, time_limit=time_limit, out=out, progress=progress
+        )
+    if as_json:
+        _print_json(result)
+    else:
+        from lanewise.cli.tables.run import print_run
+
+        print_run(result)
+    if out is not None:
+        typer.echo(f"run folder: {out}", err=True)
+    if result.end_reason == "Interrupted":
+        raise typer.Exit(ExitStatus.INTERRUPTED)
+    if result.end_reason == "Stalled":
+        raise typer.Exit(ExitStatus.FINDINGS)
+
+
+@app.command()
+def explain(scenario: Scenario, settings: Settings = None, as_json: AsJson = False) -> None:
+    """Print every resolved parameter and where it came from, without running."""
+    from lanewise import api
+
+    result = api.explain(scenario, overrides=_pairs(settings))
+    if as_json:
+        _print_json(result)
+    else:
+        from lanewise.cli.tables.explain import print_explain
+
+        print_explain(result)
+
+
+@app.command()
+def compare(
+    a: Annotated[Path, typer.Argument(help="Scenario file or run folder.", show_default=False)],
+    b: Annotated[Path, typer.Argument(help="The one to set beside it.", show_default=False)],
+    settings: Settings = None,
+    within: Annotated[
+        float | None,
+        typer.Option(
+            metavar="PERCENT",
+            help="Fail (exit status 1) when total goodput differs by more than this.",
+            show_default=False,
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Set two scenarios or run folders side by side: ratios, and which shares of the time moved."""
+    from lanewise import api
+    from lanewise.cli.progress import RunProgress
+
+    with RunProgress(f"{a} and {b}") as progress:
+        comparison = api.compare(a, b, overrides=_pairs(settings), progress=progress)
+    if as_json:
+        _print_json(comparison)
+    else:
+        from lanewise.cli.tables.compare import print_comparison
+
+        print_comparison(comparison)
+    if "Interrupted" in comparison.end_reasons:
+        raise typer.Exit(ExitStatus.INTERRUPTED)
+    ratio = comparison.goodput_ratio
+    if within is not None and (ratio is None or abs(100 * (ratio - 1)) > within):
+        typer.echo(f"total goodput differs by more than {within:g} %", err=True)
+        raise typer.Exit(ExitStatus.FINDINGS)
+
+
+@app.command()
+def reproduce(
+    experiments: Annotated[
+        list[str] | None, typer.Argument(metavar="[ID]...", help="Experiments, like IDT-T5; all when none is named.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Rerun published experiments: published beside simulated, with errors and verdicts."""
+    from lanewise import api
+    from lanewise.cli.progress import runs_progress
+
+    with runs_progress("reproduce") as on_progress:
+        reproduction = api.reproduce(*(experiments or []), on_progress=on_progress)
+    if as_json:
+        _print_json(reproduction)
+    else:
+        from lanewise.cli.tables.reproduce import print_reproduction
+
+        print_reproduction(reproduction)
+    if not reproduction.passed:
+        raise typer.Exit(ExitStatus.FINDINGS)
+
+
+@app.command()
+def calibrate(
+    experiment: Annotated[str, typer.Argument(help="Experiment id, or its folder.", show_default=False)],
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Do not write fitted.toml.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Fit the parameters that an experiment names on the cells it names, and write its fitted.toml."""
+    from lanewise import api
+    from lanewise.cli.progress import fits_progress
+
+    with fits_progress() as on_progress:
+        calibration = api.calibrate(experiment, write=not dry_run, on_progress=on_progress)
+    if as_json:
+        _print_json(calibration)
+    else:
+        from lanewise.cli.tables.calibrate import print_calibration
+
+        print_calibration(calibration)
+
+
+@app.command()
+def parts(
+    name: Annotated[str | None, typer.Argument(help="Show one part in full.", show_default=False)] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the catalog, or one part with the source of every value."""
+    from lanewise import api
+
+    result = api.parts()
+    if name is not None:
+        result = _one_part(result, name)
+    if as_json:
+        _print_json(result)
+    else:
+        from lanewise.cli.tables.parts import print_part, print_parts
+
+        if name is None:
+            print_parts(result)
+        else:
+            print_part(result)
+
+
+@app.command()
+def bench(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[NAME]...", help="chain, mixed, tree512; all when none is named.")
+    ] = None,
+    seconds: Annotated[float, typer.Option(help="How long each takes, about.")] = 2.0,
+    as_json: AsJson = False,
+) -> None:
+    """Measure the simulator on this machine: TLP hops and events per second on one core."""
+    from lanewise import api
+    from lanewise.cli.progress import names_progress
+
+    with names_progress("bench") as on_progress:
+        result = api.bench(*(names or []), seconds=seconds, on_progress=on_progress)
+    if as_json:
+        _print_json(result)
+    else:
+        from lanewise.cli.tables.bench import print_bench
+
+        print_bench(result)
+
+
+def _pairs(settings: list[str] | None) -> list[tuple[str, str]]:
+    """Split PATH=VALUE; wrong ones are reported together."""
+    from lanewise.errors import InputError
+
+    pairs = [setting.partition("=") for setting in settings or []]
+    wrong = [path for path, equals, value in pairs if not (path and equals and value)]
+    if wrong:
+        listing = ", ".join(f"'{path}'" for path in wrong)
+        raise InputError(f"--set needs PATH=VALUE, like --set 'sw0.latency=150 ns'; found {listing}")
+    return [(path.strip(), value.strip()) for path, _, value in pairs]
+
+
+def _one_part(result: Any, name: str) -> Any:
+    from difflib import get_close_matches
+
+    from lanewise.errors import InputError
+    from lanewise.results import PartsResult
+
+    chosen = [part for part in result.document["parts"] if part["name"] == name]
+    if not chosen:
+        close = get_close_matches(name, [part["name"] for part in result.document["parts"]], n=1)
+        hint = f"did you mean '{close[0]}'?" if close else "'lanewise parts' lists the catalog"
+        raise InputError(f"there is no part '{name}'; {hint}")
+    return PartsResult({"parts": chosen})
+
+
+def _print_json(result: Any) -> None:
+    sys.stdout.write(result.to_json() + "\n")

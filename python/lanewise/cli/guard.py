@@ -1,0 +1,77 @@
+"""One place where exceptions become messages and exit statuses."""
+
+from __future__ import annotations
+
+import errno
+import sys
+import traceback
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any
+
+import typer
+from typer.core import TyperGroup
+
+if TYPE_CHECKING:
+    from typer import Context
+
+
+class ExitStatus(IntEnum):
+    """What the process returns."""
+
+    OK = 0
+    FINDINGS = 1
+    WRONG_INPUT = 2
+    OUR_BUG = 3
+    INTERRUPTED = 130
+
+
+class GuardedGroup(TyperGroup):
+    """Runs a verb; tells a person what went wrong and a script by which exit status."""
+
+    def invoke(self, ctx: Context) -> Any:
+        """Run the verb that was asked for."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise SystemExit(_report("interrupted", ExitStatus.INTERRUPTED)) from None
+        except OSError as error:
+            if error.errno == errno.EPIPE:
+                raise
+            raise SystemExit(_report(f"error: {error}", ExitStatus.WRONG_INPUT)) from error
+        except Exception as error:
+            raise SystemExit(_status_of(error, verbose=bool(ctx.params.get("verbose")))) from error
+        except BaseException as error:
+            # A panic of the core arrives as an exception outside the ordinary hierarchy.
+            if type(error).__name__ != "PanicException":
+                raise
+            raise SystemExit(_status_of(error, verbose=bool(ctx.params.get("verbose")))) from error
+
+
+def _status_of(error: BaseException, *, verbose: bool) -> ExitStatus:
+    from lanewise._core import ScenarioError
+    from lanewise.errors import InputError
+
+    if _belongs_to_typer(error):
+        raise error
+    if isinstance(error, ScenarioError):
+        return _report(str(error), ExitStatus.WRONG_INPUT)
+    if isinstance(error, InputError):
+        return _report(f"error: {error}", ExitStatus.WRONG_INPUT)
+    if verbose:
+        traceback.print_exception(error, file=sys.stderr)
+    hint = "" if verbose else " 'lanewise -v ...' shows where it happened;"
+    return _report(
+        f"internal error: {type(error).__name__}: {error}\n"
+        f"This is a mistake in Lanewise, not in what you gave it.{hint} please report it with the scenario.",
+        ExitStatus.OUR_BUG,
+    )
+
+
+def _belongs_to_typer(error: BaseException) -> bool:
+    """Whether the exception is how Typer ends a command or reports its usage."""
+    return isinstance(error, (typer.Exit, typer.Abort)) or hasattr(error, "exit_code")
+
+
+def _report(text: str, status: ExitStatus) -> ExitStatus:
+    print(text.rstrip("\n"), file=sys.stderr)
+    return status

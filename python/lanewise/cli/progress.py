@@ -1,0 +1,65 @@
+"""Progress on stderr, one way for each kind of work. Nothing is drawn unless stderr is a terminal."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Self
+
+from lanewise.cli.console import count_bar, share_bar, spinner
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from types import TracebackType
+
+
+class RunProgress:
+    """Shows how far a run is; called by the core now and then."""
+
+    def __init__(self, description: str) -> None:
+        """Name what is running."""
+        self._bar = share_bar()
+        self._task = self._bar.add_task(description, total=1.0, note="")
+
+    def __enter__(self) -> Self:
+        """Start drawing."""
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Remove the bar."""
+        self._bar.stop()
+
+    def __call__(self, report: dict[str, Any]) -> None:
+        """Take a report of the core: simulated time and limit in seconds, events so far."""
+        done = report["simulated_s"] / report["time_limit_s"] if report["time_limit_s"] else 0.0
+        note = f"{1e3 * report['simulated_s']:.2f} ms simulated, {report['events']:,} events"
+        self._bar.update(self._task, completed=done, note=note)
+
+
+@contextmanager
+def runs_progress(description: str) -> Iterator[Callable[[int, int], None]]:
+    """Count runs done of runs to do."""
+    bar = count_bar()
+    task = bar.add_task(description, total=None)
+    with bar:
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+@contextmanager
+def fits_progress() -> Iterator[Callable[[str, int], None]]:
+    """Name the fit in progress and count its runs."""
+    line = spinner()
+    task = line.add_task("calibrate")
+    with line:
+        yield lambda fit, runs: line.update(task, description=f"fitting {fit}: {runs} runs")
+
+
+@contextmanager
+def names_progress(verb: str) -> Iterator[Callable[[str], None]]:
+    """Name the item in progress."""
+    line = spinner()
+    task = line.add_task(verb)
+    with line:
+        yield lambda name: line.update(task, description=f"{verb} {name}")

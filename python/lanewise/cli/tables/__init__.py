@@ -1,0 +1,1 @@
+"""How results look in a terminal of 80 to 120 columns, readable without colour."""

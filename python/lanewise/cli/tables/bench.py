@@ -1,0 +1,28 @@
+"""How fast the simulator is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lanewise.cli.console import stdout
+from lanewise.cli.tables import style
+
+if TYPE_CHECKING:
+    from lanewise.results import BenchResult
+
+
+def print_bench(result: BenchResult) -> None:
+    """Print one line per benchmark."""
+    table = style.table("Speed on one core", note="M is 10⁶; one TLP over one link is one hop")
+    style.words(table, "benchmark")
+    style.numbers(table, "M TLP hops/s", "M events/s", "simulated ms", "wall s", "bytes per idle port")
+    for row in result.benchmarks.iter_rows(named=True):
+        table.add_row(
+            row["benchmark"],
+            style.fixed(row["tlp_hops_per_s"] / 1e6, 2),
+            style.fixed(row["events_per_s"] / 1e6, 2),
+            style.fixed(row["simulated_s"] * 1e3, 2),
+            style.fixed(row["wall_s"], 2),
+            style.fixed(row["bytes_per_idle_port"], 0),
+        )
+    stdout().print(table)

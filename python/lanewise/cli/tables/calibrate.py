@@ -1,0 +1,36 @@
+"""What a calibration found."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lanewise.cli.console import stdout
+from lanewise.cli.tables import style
+
+if TYPE_CHECKING:
+    from lanewise.experiment.calibration import Calibration
+
+
+def print_calibration(calibration: Calibration) -> None:
+    """Print one line per cell that was fitted on."""
+    table = style.table(f"{calibration.experiment.id}: fitted values")
+    style.words(table, "what")
+    style.numbers(table, "value")
+    style.words(table, "fitted on")
+    style.numbers(table, "published", "simulated", "error", "runs")
+    for fit in calibration.fits:
+        for number, cell in enumerate(fit.cells):
+            first = number == 0
+            table.add_row(
+                fit.value.name if first else "",
+                fit.value.value if first else "",
+                cell.cell,
+                style.fixed(cell.published, 1),
+                style.fixed(cell.simulated, 1),
+                f"{cell.error_percent:+.2f} %",
+                str(fit.runs) if first else "",
+            )
+    console = stdout()
+    console.print(table)
+    if not calibration.fits:
+        console.print(f"{calibration.experiment.id} fits nothing: all of its cells are predictions.")

@@ -1,0 +1,75 @@
+"""The one look that all tables share, and the few ways numbers are written."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+DASH = "–"
+
+
+def table(title: str, *, note: str = "") -> Table:
+    """Return an empty table with its title on the left, and a note behind it."""
+    heading = Text(title, style="bold")
+    if note:
+        heading.append(f"   {note}", style="dim not bold")
+    return Table(
+        title=heading, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), title_style=""
+    )
+
+
+def numbers(into: Table, *headings: str) -> None:
+    """Add right-aligned columns."""
+    for heading in headings:
+        into.add_column(heading, justify="right", no_wrap=True)
+
+
+def words(into: Table, *headings: str) -> None:
+    """Add left-aligned columns that wrap when they must."""
+    for heading in headings:
+        into.add_column(heading, overflow="fold")
+
+
+def fixed(value: float | None, digits: int) -> str:
+    """Write a number with so many decimals; a dash for none."""
+    return DASH if value is None else f"{value:,.{digits}f}"
+
+
+def signed(value: float | None, digits: int) -> str:
+    """Write a number with its sign; a dash for none."""
+    return DASH if value is None else f"{value:+,.{digits}f}"
+
+
+def percent(share: float | None, digits: int = 1) -> str:
+    """Write a share of 1 as a percentage."""
+    return DASH if share is None else f"{100 * share:.{digits}f} %"
+
+
+def time_scale(nanoseconds: Iterable[float | None]) -> tuple[str, float]:
+    """Choose a unit that suits the largest of these times: its name, and nanoseconds in one of it."""
+    largest = max((value for value in nanoseconds if value is not None), default=0.0)
+    if largest >= 10e6:
+        return "ms", 1e6
+    return ("us", 1e3) if largest >= 10e3 else ("ns", 1.0)
+
+
+def spelled(category: str) -> str:
+    """Write a category's name as words."""
+    return category.replace("_", " ")
+
+
+def shares_in_words(shares: Mapping[str, float], *, at_least: float = 0.0005, at_most: int = 6) -> str:
+    """Write the largest shares first, like 'payload 83.9 %, header 7.9 %, ...'."""
+    largest = sorted(shares.items(), key=lambda item: -item[1])
+    shown = [(name, share) for name, share in largest if share >= at_least]
+    text = [f"{spelled(name)} {percent(share)}".replace(" ", "\N{NO-BREAK SPACE}") for name, share in shown[:at_most]]
+    rest = sum(share for _, share in shown[at_most:])
+    if rest >= at_least:
+        text.append(f"other\N{NO-BREAK SPACE}{percent(rest)}".replace(" %", "\N{NO-BREAK SPACE}%"))
+    return ", ".join(text) or DASH

@@ -1,0 +1,216 @@
+"""Fit the parameters that an experiment names, each on the cells it names, and on nothing else.
+
+Fits are done in the order of the file, each with the values found before it in force. One cell is met exactly by
+root finding (Brent's method between the bounds); several are met in the least-squares sense of their relative
+errors. No step draws a random number, and a run is deterministic, so that deleting ``fitted.toml`` and calibrating
+again gives the same file.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from lanewise.errors import InputError
+from lanewise.experiment.definition import Experiment, Fit, FittedValue
+from lanewise.experiment.reproduction import job_for
+from lanewise.experiment.runner import run_all
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from lanewise.errors import InputError
+from lanewise.experiment.definition import Cell
+
+SIGNIFICANT_DIGITS = 5
+"""Digits that a fitted value is rounded to before it is simulated: what is written is what was tried."""
+
+RELATIVE_TOLERANCE = 1e-4
+"""Root finding stops when the value is known this well, relative to the upper bound."""
+
+
+class CalibrationError(InputError):
+    """A parameter cannot be fitted within its bounds."""
+
+
+@dataclass(frozen=True)
+class FittedCell:
+    """How well a cell that was fitted on is met."""
+
+    cell: str
+    published: float
+    simulated: float
+    unit: str
+
+    @property
+    def error_percent(self) -> float:
+        """Simulated over published, less one, in percent."""
+        return 100 * (self.simulated / self.published - 1)
+
+
+@dataclass(frozen=True)
+class CalibratedFit:
+    """One fit, done."""
+
+    value: FittedValue
+    cells: tuple[FittedCell, ...]
+    runs: int
+    """Simulations it took."""
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """All fits of an experiment, done."""
+
+    experiment: Experiment
+    """With the fitted values in it."""
+    fits: tuple[CalibratedFit, ...]
+
+    def to_json(self, *, indent: int | None = 2) -> str:
+        """Return the fits as JSON text."""
+        return json.dumps({"id": self.experiment.id, "fits": self._entries()}, indent=indent, ensure_ascii=False)
+
+    def to_toml(self) -> str:
+        """Return the text of ``fitted.toml``."""
+        lines = [
+            f"# Made by `lanewise calibrate experiments/{self.experiment.folder.name}`.",
+            "# Delete this file and run that again to get it back.",
+        ]
+        for entry in self._entries():
+            lines += ["", "[[fitted]]"]
+            lines += [f"{key} = {_toml(value)}" for key, value in entry.items() if key not in ("cells", "runs")]
+        return "\n".join(lines) + "\n"
+
+    def save(self) -> Path:
+        """Write ``fitted.toml`` into the folder of the experiment, beside and renamed into place."""
+        path = self.experiment.folder / "fitted.toml"
+        beside = path.with_suffix(".toml.new")
+        beside.write_text(self.to_toml(), encoding="utf-8")
+        return beside.replace(path)
+
+    def _entries(self) -> list[dict[str, object]]:
+        return [
+            {
+                "name": fit.value.name,
+                "parameters": list(fit.value.parameters),
+                "value": fit.value.value,
+                "fitted_on": list(fit.value.fitted_on),
+                "cells": [
+                    {
+                        "cell": cell.cell,
+                        "unit": cell.unit,
+                        "published": cell.published,
+                        "simulated": cell.simulated,
+                        "error_percent": cell.error_percent,
+                    }
+                    for cell in fit.cells
+                ],
+                "runs": fit.runs,
+            }
+            for fit in self.fits
+        ]
+
+
+def calibrate_experiment(
+    experiment: Experiment, *, on_progress: Callable[[str, int], None] | None = None
+) -> Calibration:
+    """Do the fits of an experiment; `on_progress` hears the name of the fit and how many runs it took so far."""
+    fresh = replace(experiment, fitted={})
+    done: list[CalibratedFit] = []
+    for fit in experiment.fits:
+        calibrated = _Search(fresh, fit, on_progress).result()
+        fresh = replace(fresh, fitted={**fresh.fitted, fit.name: calibrated.value})
+        done.append(calibrated)
+    return Calibration(fresh, tuple(done))
+
+
+class _Search:
+    """The search for one fit's value; every value is simulated once."""
+
+    def __init__(
+        self, experiment: Experiment, fit: Fit, on_progress: Callable[[str, int], None] | None
+    ) -> None:
+        self.experiment = experiment
+        self.fit = fit
+        self.on_progress = on_progress
+        self.cells: Sequence[Cell] = [experiment.cell(id_) for id_ in fit.cells]
+        self.tried: dict[str, tuple[float, ...]] = {}
+
+    def result(self) -> CalibratedFit:
+        best = self._root() if len(self.cells) == 1 else self._least_squares()
+        text = self._text(best)
+        simulated = self._simulate(best)
+        return CalibratedFit(
+            value=FittedValue(
+                name=self.fit.name,
+                parameters=self.fit.parameters,
+                value=text,
+                fitted_on=tuple(f"{self.experiment.id} {cell.id}" for cell in self.cells),
+            ),
+            cells=tuple(
+                FittedCell(cell.id, cell.published, value, cell.unit)
+                for cell, value in zip(self.cells, simulated, strict=True)
+            ),
+            runs=len(self.tried) * len(self.cells),
+        )
+
+    def _root(self) -> float:
+        from scipy.optimize import brentq
+
+        low, high = self.fit.between
+        error_low, error_high = self._errors(low)[0], self._errors(high)[0]
+        if error_low * error_high > 0:
+            cell = self.cells[0]
+            raise CalibrationError(
+                f"no {self.fit.name} between {self._text(low)} and {self._text(high)} gives the published "
+                f"{cell.published:g} {cell.unit} of {self.experiment.id} {cell.id}: the bounds give "
+                f"{self._simulate(low)[0]:.1f} and {self._simulate(high)[0]:.1f} {cell.unit}"
+            )
+        root: float = brentq(lambda value: self._errors(value)[0], low, high, xtol=RELATIVE_TOLERANCE * high)
+        # Of what was tried within the tolerance, the value that meets the cell best.
+        near = [float(text.split()[0]) for text in self.tried]
+        near = [value for value in near if abs(value - root) <= 2 * RELATIVE_TOLERANCE * high] or [root]
+        return min(near, key=lambda value: abs(self._errors(value)[0]))
+
+    def _least_squares(self) -> float:
+        from scipy.optimize import minimize_scalar
+
+        def cost(value: float) -> float:
+            return sum(error * error for error in self._errors(value))
+
+        low, high = self.fit.between
+        found = minimize_scalar(
+            cost, bounds=(low, high), method="bounded", options={"xatol": RELATIVE_TOLERANCE * high}
+        )
+        return float(found.x)
+
+    def _errors(self, value: float) -> tuple[float, ...]:
+        """Return the relative error of every cell when the parameters have this value."""
+        simulated = self._simulate(value)
+        return tuple(
+            number / cell.published - 1 for number, cell in zip(simulated, self.cells, strict=True)
+        )
+
+    def _simulate(self, value: float) -> tuple[float, ...]:
+        text = self._text(value)
+        if text not in self.tried:
+            jobs = [job_for(self.experiment, cell, {self.fit.name: text}) for cell in self.cells]
+            results = run_all(jobs)
+            metrics = [cell.metric for cell in self.cells]
+            assert all(metrics), f"a cell of fit {self.fit.name} is not simulated"
+            self.tried[text] = tuple(
+                metric.read(results[job]) for metric, job in zip(metrics, jobs, strict=True) if metric
+            )
+            if self.on_progress:
+                self.on_progress(self.fit.name, len(self.tried) * len(self.cells))
+        return self.tried[text]
+
+    def _text(self, value: float) -> str:
+        return f"{value:.{SIGNIFICANT_DIGITS}g} {self.fit.unit}".strip()
+
+
+def _toml(value: object) -> str:
+    """Write text or a list of texts as TOML; JSON's form of both is TOML's."""
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,290 @@
+"""What the functions of the package return: frozen dataclasses over the core's JSON, with Polars tables.
+
+Every class keeps the document it was made from, so that ``to_json()`` gives exactly what the core said. Tables are
+made when they are first asked for; each column name ends in its unit.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+Document = dict[str, Any]
+
+_FLOW_COLUMNS = {
+    "flow": pl.String,
+    "device": pl.String,
+    "direction": pl.String,
+    "goodput_gb_per_s": pl.Float64,
+    "goodput_mib_per_s": pl.Float64,
+    "confidence_half_width_percent": pl.Float64,
+    "payload_bytes": pl.UInt64,
+    "operations": pl.UInt64,
+    "operations_per_s": pl.Float64,
+    "latency_ns_mean": pl.Float64,
+    "latency_ns_p50": pl.Float64,
+    "latency_ns_p90": pl.Float64,
+    "latency_ns_p99": pl.Float64,
+    "latency_ns_max": pl.Float64,
+    "latency_ns_stddev": pl.Float64,
+}
+_LINK_COLUMNS = {
+    "link": pl.String,
+    "upper": pl.String,
+    "lower": pl.String,
+    "direction": pl.String,
+    "generation": pl.String,
+    "width": pl.String,
+    "mps_bytes": pl.UInt64,
+    "line_rate_gb_per_s": pl.Float64,
+    "link_bandwidth_gb_per_s": pl.Float64,
+    "tlp_bandwidth_gb_per_s": pl.Float64,
+    "goodput_gb_per_s": pl.Float64,
+    "utilisation": pl.Float64,
+}
+_ATTRIBUTION_COLUMNS = {
+    "link": pl.String,
+    "direction": pl.String,
+    "category": pl.String,
+    "time_fraction": pl.Float64,
+    "time_ticks": pl.UInt64,
+}
+_REQUESTER_COLUMNS = {"device": pl.String, "state": pl.String, "time_fraction": pl.Float64}
+_BUFFER_COLUMNS = {
+    "port": pl.String,
+    "class": pl.String,
+    "mean_bytes": pl.Float64,
+    "max_bytes": pl.UInt64,
+    "capacity_bytes": pl.UInt64,
+}
+_INSTRUMENT_COLUMNS = {"workload": pl.String, "kind": pl.String, "metric": pl.String, "value": pl.Float64}
+_PARAMETER_COLUMNS = {
+    "path": pl.String,
+    "value": pl.String,
+    "provenance": pl.String,
+    "source": pl.String,
+    "place": pl.String,
+    "fitted_on": pl.List(pl.String),
+}
+_NEGOTIATED_COLUMNS = {
+    "link": pl.String,
+    "upper": pl.String,
+    "lower": pl.String,
+    "generation": pl.String,
+    "width": pl.String,
+    "mps_bytes": pl.UInt64,
+}
+_PART_COLUMNS = {"part": pl.String, "kind": pl.String, "title": pl.String, "parameters": pl.UInt32}
+_BENCHMARK_COLUMNS = {
+    "benchmark": pl.String,
+    "tlp_hops_per_s": pl.Float64,
+    "events_per_s": pl.Float64,
+    "simulated_s": pl.Float64,
+    "wall_s": pl.Float64,
+    "bytes_per_idle_port": pl.Float64,
+}
+
+DIRECTIONS = ("upstream", "downstream")
+
+
+def frame(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, Any]) -> pl.DataFrame:
+    """Make a table with exactly these columns and types, missing values null, also when there are no rows."""
+    return pl.DataFrame([{name: row.get(name) for name in columns} for row in rows], schema=dict(columns))
+
+
+def text_of(value: object) -> str:
+    """Write a parameter's value as a scenario file would: text as it is, anything else as JSON."""
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """Something the core said, as it said it."""
+
+    document: Document
+
+    def to_json(self, *, indent: int | None = 2) -> str:
+        """Return the document as JSON text."""
+        return json.dumps(self.document, indent=indent, ensure_ascii=False)
+
+
+class RunResult(Result):
+    """What one run of a scenario measured."""
+
+    @property
+    def title(self) -> str:
+        """Title of the scenario."""
+        return str(self.document["title"])
+
+    @property
+    def seed(self) -> int:
+        """Seed of every random stream."""
+        return int(self.document["seed"])
+
+    @property
+    def end_reason(self) -> str:
+        """Why the run ended: Converged, TimeLimit, EventLimit, Stalled, Interrupted or Finished."""
+        return str(self.document["end_reason"])
+
+    @property
+    def end_detail(self) -> str:
+        """The reason in a sentence."""
+        return str(self.document.get("end_detail", ""))
+
+    @property
+    def fingerprint(self) -> str:
+        """Hash of the trajectory, 16 hexadecimal digits: equal for the same scenario, seed and version."""
+        return str(self.document["fingerprint"])
+
+    @cached_property
+    def flows(self) -> pl.DataFrame:
+        """One row per flow: goodput, operations and latency of the measured window."""
+        return frame(map(_flow_row, self.document["flows"]), _FLOW_COLUMNS)
+
+    @cached_property
+    def links(self) -> pl.DataFrame:
+        """One row per link and direction: what it negotiated, and the efficiency ladder."""
+        return frame(_link_rows(self.document["links"]), _LINK_COLUMNS)
+
+    @cached_property
+    def time_attribution(self) -> pl.DataFrame:
+        """One row per link, direction and category; the fractions of a direction sum to 1."""
+        return frame(_attribution_rows(self.document["links"]), _ATTRIBUTION_COLUMNS)
+
+    @cached_property
+    def requesters(self) -> pl.DataFrame:
+        """One row per requester and state: what held it back, as a share of the measured time."""
+        rows = (
+            {"device": requester["device"], "state": state, "time_fraction": share}
+            for requester in self.document["requesters"]
+            for state, share in requester["time_attribution"].items()
+        )
+        return frame(rows, _REQUESTER_COLUMNS)
+
+    @cached_property
+    def buffers(self) -> pl.DataFrame:
+        """One row per port and flow-control class: bytes held in its ingress buffer."""
+        return frame(self.document["buffers"], _BUFFER_COLUMNS)
+
+    @cached_property
+    def instruments(self) -> pl.DataFrame:
+        """One row per metric of an instrument, in the instrument's own words and units."""
+        rows = (
+            {
+                "workload": instrument["workload"],
+                "kind": instrument["kind"],
+                "metric": metric["name"],
+                "value": metric["value"],
+            }
+            for instrument in self.document["instruments"]
+            for metric in instrument["metrics"]
+        )
+        return frame(rows, _INSTRUMENT_COLUMNS)
+
+    @cached_property
+    def assumptions(self) -> pl.DataFrame:
+        """One row per parameter in force that no specification fixes."""
+        return frame(map(_parameter_row, self.document["assumptions"]), _PARAMETER_COLUMNS)
+
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """Every table by name, as a run folder stores them."""
+        names = ("flows", "links", "time_attribution", "requesters", "buffers", "instruments", "assumptions")
+        return {name: getattr(self, name) for name in names}
+
+
+class ExplainResult(Result):
+    """Every resolved parameter of a scenario and where it came from."""
+
+    @property
+    def title(self) -> str:
+        """Title of the scenario."""
+        return str(self.document["title"])
+
+    @cached_property
+    def parameters(self) -> pl.DataFrame:
+        """One row per parameter: dotted path, value, provenance, source, and the place it was written."""
+        return frame(map(_parameter_row, self.document["parameters"]), _PARAMETER_COLUMNS)
+
+    @cached_property
+    def links(self) -> pl.DataFrame:
+        """One row per link: what its two ends negotiated."""
+        rows = ({**link, "link": link["name"]} for link in self.document["links"])
+        return frame(rows, _NEGOTIATED_COLUMNS)
+
+
+class PartsResult(Result):
+    """The catalog."""
+
+    @cached_property
+    def parts(self) -> pl.DataFrame:
+        """One row per part."""
+        rows = (
+            {**part, "part": part["name"], "parameters": len(part["parameters"])} for part in self.document["parts"]
+        )
+        return frame(rows, _PART_COLUMNS)
+
+    @cached_property
+    def parameters(self) -> pl.DataFrame:
+        """One row per part and parameter, with provenance and source."""
+        rows = (
+            {**_parameter_row(parameter), "part": part["name"]}
+            for part in self.document["parts"]
+            for parameter in part["parameters"]
+        )
+        return frame(rows, {"part": pl.String, **_PARAMETER_COLUMNS})
+
+
+class BenchResult(Result):
+    """How fast the simulator is here."""
+
+    @cached_property
+    def benchmarks(self) -> pl.DataFrame:
+        """One row per benchmark."""
+        rows = ({**entry, "benchmark": entry["name"]} for entry in self.document["benchmarks"])
+        return frame(rows, _BENCHMARK_COLUMNS)
+
+
+def _flow_row(flow: Document) -> Document:
+    latency = {f"latency_ns_{name}": value for name, value in flow["latency_ns"].items()}
+    return {**flow, **latency, "flow": flow["name"], "payload_bytes": flow["bytes"]}
+
+
+def _link_rows(links: list[Document]) -> Iterator[Document]:
+    for link in links:
+        for direction in DIRECTIONS:
+            side = link[direction]
+            yield {
+                **link,
+                **side["ladder"],
+                "link": link["name"],
+                "direction": direction,
+                "utilisation": side["utilisation"],
+            }
+
+
+def _attribution_rows(links: list[Document]) -> Iterator[Document]:
+    for link in links:
+        for direction in DIRECTIONS:
+            side = link[direction]
+            for category, share in side["time_attribution"].items():
+                yield {
+                    "link": link["name"],
+                    "direction": direction,
+                    "category": category,
+                    "time_fraction": share,
+                    "time_ticks": side["time_attribution_ticks"].get(category),
+                }
+
+
+def _parameter_row(parameter: Document) -> Document:
+    value = text_of(parameter["value"])
+    unit = parameter.get("unit")
+    return {**parameter, "value": f"{value} {unit}" if unit else value}

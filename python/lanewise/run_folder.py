@@ -1,0 +1,109 @@
+"""A run on disk: a folder that is either complete or not there.
+
+    manifest.json      what was run: resolved scenario, overrides, seed, versions, end reason, fingerprint, tables
+    results.json       the core's results, as `lanewise run --json` prints them
+    flows.parquet ...  one file per table; the unit of a column is in its field metadata
+
+The folder is written beside its destination and renamed into place, so that a killed run leaves nothing half-made.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lanewise.errors import InputError
+from lanewise.results import RunResult
+from lanewise.units import unit_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import polars as pl
+
+    from lanewise.results import Document
+
+FORMAT = 1
+"""Version of the folder's layout, in its manifest."""
+
+
+class RunFolderError(InputError):
+    """A run folder cannot be written or read."""
+
+
+def check_free(folder: Path) -> None:
+    """Raise RunFolderError unless a run can be written to this folder; asked before simulating, too."""
+    if folder.exists():
+        raise RunFolderError(f"'{folder}' exists already: name another folder, or remove it first")
+
+
+def save_run(
+    result: RunResult, folder: Path, *, resolved: Document, overrides: Sequence[tuple[str, str]] = ()
+) -> None:
+    """Write a run with its resolved scenario to a folder that does not exist yet."""
+    check_free(folder)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    beside = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+    try:
+        for name, table in result.tables.items():
+            _write_table(table, beside / f"{name}.parquet")
+        (beside / "results.json").write_text(result.to_json() + "\n", encoding="utf-8")
+        manifest = _manifest(result, resolved, overrides)
+        (beside / "manifest.json").write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
+        beside.chmod(0o755)
+        beside.rename(folder)
+    except BaseException:
+        shutil.rmtree(beside, ignore_errors=True)
+        raise
+
+
+def load_run(folder: Path) -> RunResult:
+    """Read a run back from its folder."""
+    try:
+        manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+        document = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+    except (OSError, json.JSONDecodeError) as error:
+        raise RunFolderError(f"'{folder}' is not a run folder: {error}") from error
+    if manifest.get("format") != FORMAT:
+        raise RunFolderError(
+            f"'{folder}' has layout {manifest.get('format')!r}, and this version reads layout {FORMAT}"
+        )
+    return RunResult(document)
+
+
+def _manifest(result: RunResult, resolved: Document, overrides: Sequence[tuple[str, str]]) -> Document:
+    document = result.document
+    return {
+        "format": FORMAT,
+        "title": result.title,
+        "lanewise_version": document["lanewise_version"],
+        "scenario_path": document["scenario_path"],
+        "overrides": [{"path": path, "value": value} for path, value in overrides],
+        "seed": result.seed,
+        "end_reason": result.end_reason,
+        "fingerprint": result.fingerprint,
+        "tables": {
+            name: {
+                "file": f"{name}.parquet",
+                "rows": table.height,
+                "columns": {column: unit_of(column) for column in table.columns},
+            }
+            for name, table in result.tables.items()
+        },
+        "resolved_scenario": resolved,
+    }
+
+
+def _write_table(table: pl.DataFrame, path: Path) -> None:
+    """Write Parquet whose fields carry their unit, readable by anything that reads Arrow metadata."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    data = table.to_arrow()
+    fields = [
+        field.with_metadata({"unit": unit}) if (unit := unit_of(field.name)) else field for field in data.schema
+    ]
+    pq.write_table(data.cast(pa.schema(fields)), path)

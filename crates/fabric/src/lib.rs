@@ -1,1 +1,37 @@
-//! Placeholder while the crate is being laid out.
+//! Things with ports: links, switches, root complexes, endpoints; and the run over them.
+//!
+//! Models every TLP and DLLP on every link in exact time. The rules themselves are `lanewise-pcie`'s; this crate
+//! owns the state they work on and decides when what happens. One file per kind of thing:
+//!
+//! | file | holds |
+//! |---|---|
+//! | `config.rs` | settings, all resolved |
+//! | `assembly.rs`, `routing.rs` | from settings to ports, devices and routes |
+//! | `packet.rs` | TLPs and their queues |
+//! | `wire.rs`, `port.rs` | one link direction in time; one port's state |
+//! | `transmit.rs`, `receive.rs`, `choose.rs` | what leaves a port and when; what arrives |
+//! | `switch.rs`, `root_complex.rs`, `endpoint.rs` | the devices |
+//! | `workload.rs` | the seam to whoever asks for transfers |
+//! | `simulation.rs`, `inspect.rs` | the run; reading it from outside |
+//!
+//! Left out: virtual channels other than VC0, power states, configuration and message traffic, hot plug.
+
+mod assembly;
+mod choose;
+pub mod config;
+mod endpoint;
+mod inspect;
+mod packet;
+mod port;
+mod receive;
+mod root_complex;
+mod routing;
+mod simulation;
+mod switch;
+mod transmit;
+mod wire;
+pub mod workload;
+
+pub use assembly::AssemblyError;
+pub use simulation::{Fabric, Progress, Simulation};
+pub use switch::MAX_SWITCH_PORTS;

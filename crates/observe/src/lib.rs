@@ -1,1 +1,23 @@
-//! Placeholder while the crate is being laid out.
+//! Facts and observers.
+//!
+//! Models say what happened, once, as a [`Fact`]; observers turn facts into attributions, histograms, occupancies
+//! and a fingerprint. No model keeps a mean. To observe something new, add a fact where it happens and an arm in
+//! [`Observers::observe`].
+
+mod attribution;
+mod fact;
+mod fingerprint;
+mod flow;
+mod level;
+mod observers;
+
+pub use attribution::{DirectionTally, Use};
+pub use fact::{Fact, RequesterState};
+pub use fingerprint::Fingerprint;
+pub use flow::{FlowSpec, FlowTally, LatencyOf, LatencySummary};
+pub use level::Level;
+pub use observers::{LinkCounters, Observer, Observers};
+
+/// Index of a flow: one stream of payload that results are reported for.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct FlowId(pub u32);

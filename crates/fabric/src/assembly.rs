@@ -1,0 +1,245 @@
+//! From configuration to ports, devices and routes.
+
+use crate::config::{DeviceKind, FabricConfig, LinkConfig};
+use crate::endpoint::Endpoint;
+use crate::packet::Address;
+use crate::port::{Owner, Port, PortId};
+use crate::root_complex::RootComplex;
+use crate::routing::Routes;
+use crate::simulation::Device;
+use crate::switch::{MAX_SWITCH_PORTS, Switch};
+use crate::wire::{Faults, WireTiming};
+use lanewise_engine::random::RandomStream;
+
+/// Why a configuration is not a fabric. The scenario layer finds these first, with lines and hints.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum AssemblyError {
+    /// A link names a device or port that does not exist.
+    #[error("link {link} ends at device {device} port {port}, which does not exist")]
+    NoSuchPort {
+        /// Index of the link.
+        link: usize,
+        /// Index of the device.
+        device: usize,
+        /// Index of the port.
+        port: usize,
+    },
+    /// Two links end at one port.
+    #[error("two links end at port {port} of `{device}`")]
+    PortInUse {
+        /// Name of the device.
+        device: String,
+        /// Index of the port.
+        port: usize,
+    },
+    /// A port of a switch or an endpoint that faces upstream has no link.
+    #[error("`{device}` is not below any root complex")]
+    NotBelowRoot {
+        /// Name of the device.
+        device: String,
+    },
+    /// The links form a loop.
+    #[error("the links below `{device}` form a loop")]
+    Loop {
+        /// Name of the device.
+        device: String,
+    },
+    /// A switch has more ports than the model allows.
+    #[error("`{device}` has {ports} ports; a switch has at most {MAX_SWITCH_PORTS}")]
+    TooManyPorts {
+        /// Name of the device.
+        device: String,
+        /// How many it has.
+        ports: usize,
+    },
+}
+
+/// Everything a fabric consists of, at rest.
+pub(crate) struct Parts {
+    pub(crate) ports: Vec<Port>,
+    pub(crate) switches: Vec<Switch>,
+    pub(crate) root_complexes: Vec<RootComplex>,
+    pub(crate) endpoints: Vec<Endpoint>,
+    pub(crate) devices: Vec<Device>,
+    pub(crate) device_ports: Vec<Vec<PortId>>,
+}
+
+/// Where the link of each port leads: index of the link, and whether the port is its upper end.
+type PortLinks = Vec<Vec<Option<(usize, bool)>>>;
+
+/// Position in the tree, found depth first.
+#[derive(Clone, Copy, Default)]
+struct Place {
+    visited: bool,
+    root: usize,
+    /// First endpoint ordinal below, and one past the last.
+    first: u32,
+    end: u32,
+}
+
+pub(crate) fn assemble(config: &FabricConfig) -> Result<Parts, AssemblyError> {
+    let links = port_links(config)?;
+    let places = places(config, &links)?;
+    let mut parts = Parts {
+        ports: Vec::new(),
+        switches: Vec::new(),
+        root_complexes: Vec::new(),
+        endpoints: Vec::new(),
+        devices: Vec::new(),
+        device_ports: number_ports(config, &links),
+    };
+    let root_index = root_indices(config);
+    for (index, device) in config.devices.iter().enumerate() {
+        let ports: Vec<PortId> = parts.device_ports[index].clone();
+        let routes = routes(config, &links, &places, index);
+        let owner = match &device.kind {
+            DeviceKind::RootComplex(settings) => {
+                let jitter = RandomStream::new(config.seed, &device.name, "memory latency");
+                parts.root_complexes.push(RootComplex::new(settings.clone(), ports, routes, jitter));
+                Owner::RootComplex(parts.root_complexes.len() as u32 - 1)
+            }
+            DeviceKind::Switch(settings) => {
+                parts.switches.push(Switch::new(settings.clone(), ports, routes));
+                Owner::Switch(parts.switches.len() as u32 - 1)
+            }
+            DeviceKind::Endpoint(settings) => {
+                let ordinal = Address(places[index].first);
+                let mps = device.ports[0].mps;
+                parts.endpoints.push(Endpoint::new(settings.clone(), ports[0], ordinal, mps));
+                Owner::Endpoint(parts.endpoints.len() as u32 - 1)
+            }
+        };
+        parts.devices.push(Device { owner, root_complex: root_index[places[index].root] });
+    }
+    make_ports(config, &links, &mut parts);
+    Ok(parts)
+}
+
+fn port_links(config: &FabricConfig) -> Result<PortLinks, AssemblyError> {
+    let mut links: PortLinks = config.devices.iter().map(|device| vec![None; device.ports.len()]).collect();
+    for (index, link) in config.links.iter().enumerate() {
+        for ((device, port), upper) in [(link.upper, true), (link.lower, false)] {
+            let slot = links
+                .get_mut(device)
+                .and_then(|ports| ports.get_mut(port))
+                .ok_or(AssemblyError::NoSuchPort { link: index, device, port })?;
+            if slot.is_some() {
+                let device = config.devices[device].name.clone();
+                return Err(AssemblyError::PortInUse { device, port });
+            }
+            *slot = Some((index, upper));
+        }
+    }
+    Ok(links)
+}
+
+/// Visits every device depth first from the root complexes, numbering endpoints on the way.
+fn places(config: &FabricConfig, links: &PortLinks) -> Result<Vec<Place>, AssemblyError> {
+    let mut places = vec![Place::default(); config.devices.len()];
+    let mut ordinal = 0;
+    for (index, device) in config.devices.iter().enumerate() {
+        if matches!(device.kind, DeviceKind::RootComplex(_)) {
+            visit(config, links, index, index, &mut ordinal, &mut places)?;
+        }
+    }
+    for (device, place) in config.devices.iter().zip(&places) {
+        if !place.visited {
+            return Err(AssemblyError::NotBelowRoot { device: device.name.clone() });
+        }
+        if matches!(device.kind, DeviceKind::Switch(_)) && device.ports.len() > MAX_SWITCH_PORTS {
+            return Err(AssemblyError::TooManyPorts { device: device.name.clone(), ports: device.ports.len() });
+        }
+    }
+    Ok(places)
+}
+
+fn visit(
+    config: &FabricConfig,
+    links: &PortLinks,
+    root: usize,
+    index: usize,
+    ordinal: &mut u32,
+    places: &mut [Place],
+) -> Result<(), AssemblyError> {
+    if places[index].visited {
+        return Err(AssemblyError::Loop { device: config.devices[index].name.clone() });
+    }
+    places[index] = Place { visited: true, root, first: *ordinal, end: *ordinal };
+    if matches!(config.devices[index].kind, DeviceKind::Endpoint(_)) {
+        *ordinal += 1;
+    }
+    for (link, upper) in links[index].iter().flatten() {
+        if *upper {
+            visit(config, links, root, config.links[*link].lower.0, ordinal, places)?;
+        }
+    }
+    places[index].end = *ordinal;
+    Ok(())
+}
+
+/// Gives numbers to the ports that have a link, device by device.
+fn number_ports(config: &FabricConfig, links: &PortLinks) -> Vec<Vec<PortId>> {
+    let mut next = 0;
+    let mut number = |_: &crate::config::PortConfig| {
+        next += 1;
+        PortId(next - 1)
+    };
+    debug_assert_eq!(links.len(), config.devices.len());
+    config.devices.iter().map(|device| device.ports.iter().map(&mut number).collect()).collect()
+}
+
+fn root_indices(config: &FabricConfig) -> Vec<u32> {
+    let mut roots = 0;
+    let count = |device: &crate::config::DeviceConfig| {
+        roots += u32::from(matches!(device.kind, DeviceKind::RootComplex(_)));
+        roots.saturating_sub(1)
+    };
+    config.devices.iter().map(count).collect()
+}
+
+fn routes(config: &FabricConfig, links: &PortLinks, places: &[Place], index: usize) -> Routes {
+    let below = links[index].iter().enumerate().filter_map(|(port, link)| match link {
+        Some((link, true)) => {
+            let place = places[config.links[*link].lower.0];
+            Some((place.first, place.end, port as u16))
+        }
+        _ => None,
+    });
+    let mut windows: Vec<(u32, u32, u16)> = below.collect();
+    windows.sort_unstable();
+    let mut routes = Routes::default();
+    windows.into_iter().for_each(|(first, end, port)| routes.add(port, first, end));
+    routes
+}
+
+fn make_ports(config: &FabricConfig, links: &PortLinks, parts: &mut Parts) {
+    for (index, device) in config.devices.iter().enumerate() {
+        let owner = parts.devices[index].owner;
+        for (port, settings) in device.ports.iter().enumerate() {
+            let id = parts.device_ports[index][port];
+            let made = match links[index][port] {
+                Some((link, upper)) => {
+                    let link = &config.links[link];
+                    let (device, other) = if upper { link.lower } else { link.upper };
+                    let peer = parts.device_ports[device][other];
+                    let mut made = Port::new(owner, port as u16, peer, settings, WireTiming::new(link));
+                    made.faults = faults(config, link, upper);
+                    made
+                }
+                // A port without a link is its own peer and never comes up.
+                None => Port::unconnected(owner, port as u16, id, settings),
+            };
+            debug_assert_eq!(parts.ports.len(), id.index());
+            parts.ports.push(made);
+        }
+    }
+}
+
+fn faults(config: &FabricConfig, link: &LinkConfig, upper: bool) -> Option<Box<Faults>> {
+    let (settings, direction) = match upper {
+        true => (&link.faults_downstream, "bit errors downstream"),
+        false => (&link.faults_upstream, "bit errors upstream"),
+    };
+    let below = &config.devices[link.lower.0].name;
+    Faults::new(settings, || RandomStream::new(config.seed, below, direction))
+}

@@ -1,0 +1,230 @@
+//! What a fabric is made of: plain settings with named fields, every one resolved, nothing defaulted later.
+//!
+//! The scenario layer fills these in (and knows where each value came from); [`crate::Simulation::build`] reads
+//! them. Nothing in here is behaviour.
+
+use lanewise_pcie::encoding::{Clocking, LinkMode};
+use lanewise_pcie::flow_control::{CreditPool, Scale};
+use lanewise_pcie::tag::TagWidth;
+use lanewise_units::{Bytes, Rate, Span};
+
+/// A whole fabric: devices, and the links between their ports.
+#[derive(Clone, Debug, Default)]
+pub struct FabricConfig {
+    /// Every device, in the order in which their identifiers are given out.
+    pub devices: Vec<DeviceConfig>,
+    /// Every link, each between one downstream and one upstream port.
+    pub links: Vec<LinkConfig>,
+    /// Names the random streams: same seed, same trajectory.
+    pub seed: u64,
+}
+
+/// One device and its name in the scenario.
+#[derive(Clone, Debug)]
+pub struct DeviceConfig {
+    /// Unique name, as written in the scenario.
+    pub name: String,
+    /// What it is.
+    pub kind: DeviceKind,
+    /// Settings of each port. Port 0 of a switch or an endpoint faces upstream.
+    pub ports: Vec<PortConfig>,
+}
+
+/// What a device is.
+#[derive(Clone, Debug)]
+pub enum DeviceKind {
+    /// Root ports, host bridge and memory.
+    RootComplex(RootComplexConfig),
+    /// One upstream and any number of downstream ports.
+    Switch(SwitchConfig),
+    /// A requester and completer at a leaf.
+    Endpoint(EndpointConfig),
+}
+
+/// A link between two ports, after training: both ends agreed on the mode.
+#[derive(Clone, Debug)]
+pub struct LinkConfig {
+    /// Downstream port: device index and port index.
+    pub upper: (usize, usize),
+    /// Upstream port: device index and port index.
+    pub lower: (usize, usize),
+    /// Negotiated generation, width and flit mode.
+    pub mode: LinkMode,
+    /// Reference clock arrangement; decides how often SKP ordered sets are due.
+    pub clocking: Clocking,
+    /// Time from transmitter pin to receiver pin, retimers included.
+    pub propagation: Span,
+    /// SKP interval instead of the midpoint of the legal range.
+    pub skip_interval: Option<Span>,
+    /// Faults on the direction from the upper to the lower port.
+    pub faults_downstream: FaultConfig,
+    /// Faults on the direction from the lower to the upper port.
+    pub faults_upstream: FaultConfig,
+    /// Time a retrain through Recovery takes.
+    pub recovery_time: Span,
+}
+
+/// Bit errors on one link direction.
+#[derive(Clone, Debug, Default)]
+pub struct FaultConfig {
+    /// Probability that a bit arrives wrong.
+    pub bit_error_rate: f64,
+    /// Ordinals (0 is the first) of TLP transmissions, replays counted, that arrive with a bad LCRC. In Flit
+    /// Mode, ordinals of flits that carry TLP bytes.
+    pub corrupt_tlps: Vec<u64>,
+}
+
+/// Data link and transaction layer settings of one port.
+#[derive(Clone, Debug)]
+pub struct PortConfig {
+    /// Maximum Payload Size programmed into the device.
+    pub mps: Bytes,
+    /// Capacity of the retry buffer, in TLP bytes with sequence number and LCRC.
+    pub retry_buffer: Bytes,
+    /// Credits advertised for posted, non-posted and completion, in this order.
+    pub credits: [CreditPool; 3],
+    /// Scaled flow control in use on this link.
+    pub scale: Scale,
+    /// When acknowledgements are sent.
+    pub ack: AckPolicy,
+    /// When flow control updates are sent.
+    pub update_flow_control: UpdatePolicy,
+    /// Time from the last byte of a TLP or DLLP at the pins until the data link layer has acted on it.
+    pub receive_latency: Span,
+    /// Which replay timer the transmitter runs.
+    pub replay_timer: Span,
+}
+
+/// When a receiver sends an Ack.
+#[derive(Clone, Copy, Debug)]
+pub struct AckPolicy {
+    /// At the latest after so many unacknowledged TLPs.
+    pub every_tlps: u32,
+    /// At the latest this long after the oldest unacknowledged TLP arrived.
+    pub latency: Span,
+}
+
+/// When a receiver sends an UpdateFC.
+#[derive(Clone, Copy, Debug)]
+pub struct UpdatePolicy {
+    /// At the latest after the credits of so many TLPs were freed.
+    pub every_tlps: u32,
+    /// At the latest this long after a credit was freed.
+    pub latency: Span,
+    /// Repeated this often even when nothing changed (30 us, PCIe Base 6.3 §2.6.1.2).
+    pub period: Span,
+}
+
+/// Root complex: what lies between the root ports and memory.
+#[derive(Clone, Debug)]
+pub struct RootComplexConfig {
+    /// Read requests in progress at a time, over all root ports.
+    pub read_engines: u32,
+    /// From the last byte of a read request to the first byte of data at the egress queue.
+    pub memory_latency: Span,
+    /// Additional exponentially distributed latency of a read, mean; zero for none.
+    pub memory_latency_jitter: Span,
+    /// Rate at which data for completions can be read, over all root ports.
+    pub read_bandwidth: Rate,
+    /// Rate at which posted data can be written, over all root ports.
+    pub write_bandwidth: Rate,
+    /// Rate of reads and writes together.
+    pub memory_bandwidth: Rate,
+    /// Fixed cost of each posted write on the way to memory, on top of its bytes at `write_bandwidth`.
+    pub write_overhead: Span,
+    /// Read Completion Boundary.
+    pub rcb: Bytes,
+    /// Largest completion the completer combines to; never above MPS.
+    pub completion_combine_max: Bytes,
+    /// From the last byte of a posted write until its buffer space is free.
+    pub write_latency: Span,
+    /// One outbound queue of so many TLPs shared by all root ports; none for a queue per port.
+    pub shared_outbound_queue: Option<u32>,
+    /// Whether requests between root ports are forwarded.
+    pub peer_to_peer: bool,
+    /// Time for a TLP from one root port to another.
+    pub forward_latency: Span,
+    /// Start of the host memory that devices address; below 4 GiB gives 3 DW headers.
+    pub memory_base: u64,
+}
+
+/// Switch: how packets get from ingress to egress.
+#[derive(Clone, Debug)]
+pub struct SwitchConfig {
+    /// How the ports are joined.
+    pub core: SwitchCore,
+    /// When forwarding starts.
+    pub forwarding: Forwarding,
+    /// First bit in to first bit out, unloaded, cut-through; from the last bit in when store-and-forward.
+    pub latency: Span,
+    /// How ingress ports that compete for an egress port are served.
+    pub arbitration: Arbitration,
+    /// Peer-to-peer requests and completions between downstream ports are redirected upstream (ACS).
+    pub acs_redirect: bool,
+}
+
+/// How the ports of a switch are joined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SwitchCore {
+    /// Non-conflicting pairs transfer at the same time. Each ingress feeds the core at `port_rate`.
+    Crossbar {
+        /// Rate of one core port, speedup included.
+        port_rate: Rate,
+    },
+    /// One transfer at a time.
+    SharedBus {
+        /// Rate of the bus.
+        rate: Rate,
+    },
+    /// Every packet is written to and read from one memory.
+    SharedMemory {
+        /// Write and read bandwidth together.
+        rate: Rate,
+    },
+}
+
+/// When a switch starts to forward a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Forwarding {
+    /// While it is being received, as early as the egress cannot run dry.
+    CutThrough,
+    /// Once it is received in full and its LCRC is good.
+    StoreAndForward,
+}
+
+/// How competing ingress ports are served.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Arbitration {
+    /// One packet each in turn.
+    RoundRobin,
+    /// As many packets in turn as the ingress port's weight.
+    WeightedRoundRobin {
+        /// One weight per port of the switch.
+        weights: Vec<u8>,
+    },
+    /// The lowest port number first.
+    Strict,
+}
+
+/// Endpoint: a requester with DMA engines, and a completer of MMIO.
+#[derive(Clone, Debug)]
+pub struct EndpointConfig {
+    /// Maximum Read Request Size programmed into the device.
+    pub mrrs: Bytes,
+    /// Tags it may have outstanding, within `tag_width`.
+    pub tags: u32,
+    /// Width of the tag field in use.
+    pub tag_width: TagWidth,
+    /// Whether requests carry Relaxed Ordering.
+    pub relaxed_ordering: bool,
+    /// ECRC on every TLP it sends.
+    pub ecrc: bool,
+    /// From an MMIO read's arrival to its completion entering the egress queue.
+    pub mmio_read_latency: Span,
+    /// Smallest time between two requests leaving the DMA engines.
+    pub request_interval: Span,
+    /// From the arrival of the last completion to the requester's use of the data.
+    pub completion_latency: Span,
+    /// Rate at which the device's internal path drains posted writes that arrive (peer-to-peer, MMIO).
+    pub write_drain: Rate,
+}

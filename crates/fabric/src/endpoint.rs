@@ -1,0 +1,253 @@
+//! Endpoints: DMA channels that cut transfers into requests, tags, and the completer behind a BAR.
+//!
+//! Channels take turns packet by packet. A channel issues the requests of its transfers in order and does not wait
+//! for one transfer to complete before the next starts. Left out: functions, interrupts other than the memory writes
+//! that MSI are, address translation.
+
+use crate::config::EndpointConfig;
+use crate::packet::{Address, Flags, Kind, Packet};
+use crate::port::PortId;
+use crate::root_complex::Server;
+use crate::workload::{Direction, Notify, Target, Transfer, WorkloadId};
+use lanewise_pcie::splitting;
+use lanewise_pcie::tag::{Tag, TagPool};
+use lanewise_pcie::tlp::HeaderFormat;
+use lanewise_units::{Bytes, Time};
+use std::collections::VecDeque;
+
+/// A transfer and how far it has come.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ActiveTransfer {
+    pub(crate) transfer: Transfer,
+    pub(crate) workload: WorkloadId,
+    /// Bytes for which requests were made.
+    issued: u64,
+    /// Bytes that arrived: in the device (read), at the target (write).
+    pub(crate) arrived: u64,
+    /// First byte of the transfer, in the target's address space.
+    address: u64,
+    destination: Address,
+}
+
+/// Every transfer of the fabric that is not complete, in slots that are used again.
+#[derive(Default)]
+pub(crate) struct Transfers {
+    slots: Vec<ActiveTransfer>,
+    free: Vec<u32>,
+}
+
+impl Transfers {
+    pub(crate) fn insert(
+        &mut self,
+        transfer: Transfer,
+        workload: WorkloadId,
+        address: u64,
+        destination: Address,
+    ) -> u32 {
+        let active = ActiveTransfer { transfer, workload, issued: 0, arrived: 0, address, destination };
+        match self.free.pop() {
+            Some(index) => {
+                self.slots[index as usize] = active;
+                index
+            }
+            None => {
+                self.slots.push(active);
+                self.slots.len() as u32 - 1
+            }
+        }
+    }
+
+    pub(crate) fn get(&mut self, index: u32) -> &mut ActiveTransfer {
+        &mut self.slots[index as usize]
+    }
+
+    pub(crate) fn remove(&mut self, index: u32) {
+        self.free.push(index);
+    }
+
+    /// Transfers that are not complete.
+    pub(crate) fn open(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+}
+
+/// A read request whose completions have not all come back.
+#[derive(Clone, Copy, Debug, Default)]
+struct OutstandingRead {
+    left: u16,
+    tag: Option<Tag>,
+}
+
+/// One endpoint.
+pub(crate) struct Endpoint {
+    pub(crate) config: EndpointConfig,
+    pub(crate) port: PortId,
+    pub(crate) ordinal: Address,
+    mps: Bytes,
+    /// Transfers of each channel that still have requests to make.
+    channels: Vec<VecDeque<u32>>,
+    /// Channels whose current transfer is a write, and a read; each takes one request in its turn.
+    writers: VecDeque<u32>,
+    readers: VecDeque<u32>,
+    pub(crate) tags: TagPool,
+    outstanding: Vec<OutstandingRead>,
+    outstanding_reads: u32,
+    next_request_at: Time,
+    /// Internal path of posted writes that arrive.
+    pub(crate) drain: Server,
+}
+
+impl Endpoint {
+    pub(crate) fn new(config: EndpointConfig, port: PortId, ordinal: Address, mps: Bytes) -> Self {
+        let limit = config.tags.min(u32::from(u16::MAX)) as u16;
+        Self {
+            tags: TagPool::new(config.tag_width, limit),
+            drain: Server::new(config.write_drain),
+            config,
+            port,
+            ordinal,
+            mps,
+            channels: Vec::new(),
+            writers: VecDeque::new(),
+            readers: VecDeque::new(),
+            outstanding: Vec::new(),
+            outstanding_reads: 0,
+            next_request_at: Time::ZERO,
+        }
+    }
+
+    pub(crate) fn open_channel(&mut self) -> u32 {
+        self.channels.push(VecDeque::new());
+        self.channels.len() as u32 - 1
+    }
+
+    /// Queues a transfer behind the others of its channel.
+    pub(crate) fn submit(&mut self, channel: u32, index: u32, direction: Direction) {
+        let queue = &mut self.channels[channel as usize];
+        queue.push_back(index);
+        if queue.len() == 1 {
+            self.ring(direction).push_back(channel);
+        }
+    }
+
+    fn ring(&mut self, direction: Direction) -> &mut VecDeque<u32> {
+        match direction {
+            Direction::Write => &mut self.writers,
+            Direction::Read => &mut self.readers,
+        }
+    }
+
+    /// Whether any channel has a request of this direction to make.
+    #[inline]
+    pub(crate) fn wants(&self, direction: Direction) -> bool {
+        match direction {
+            Direction::Write => !self.writers.is_empty(),
+            Direction::Read => !self.readers.is_empty(),
+        }
+    }
+
+    /// Read requests in flight.
+    pub(crate) fn outstanding_reads(&self) -> u32 {
+        self.outstanding_reads
+    }
+
+    /// The next posted write, from the channel whose turn it is.
+    pub(crate) fn next_write(&mut self, now: Time, transfers: &mut Transfers) -> Option<Packet> {
+        let channel = self.writers.pop_front()?;
+        Some(self.next_request(Kind::MemoryWrite, channel, now, transfers))
+    }
+
+    /// The next memory read request, if there is a tag for it.
+    pub(crate) fn next_read(&mut self, now: Time, transfers: &mut Transfers) -> Option<Packet> {
+        if self.readers.is_empty() {
+            return None;
+        }
+        let tag = self.tags.take()?;
+        let channel = self.readers.pop_front().expect("checked above");
+        let mut packet = self.next_request(Kind::MemoryRead, channel, now, transfers);
+        let index = tag.index(self.config.tag_width);
+        packet.read = index as u16;
+        if self.outstanding.len() <= index {
+            self.outstanding.resize(index + 1, OutstandingRead::default());
+        }
+        self.outstanding[index] = OutstandingRead { left: packet.length, tag: Some(tag) };
+        self.outstanding_reads += 1;
+        Some(packet)
+    }
+
+    /// Cuts the next request off the current transfer of `channel`, which then waits for its next turn.
+    fn next_request(&mut self, kind: Kind, channel: u32, now: Time, transfers: &mut Transfers) -> Packet {
+        let queue = &mut self.channels[channel as usize];
+        let index = *queue.front().expect("a channel is in a ring only with a transfer");
+        let active = transfers.get(index);
+        let address = active.address + active.issued;
+        let left = Bytes::new(active.transfer.length.get() - active.issued);
+        let limit = if kind == Kind::MemoryWrite { self.mps } else { self.config.mrrs };
+        let requests = splitting::write_requests(address, left, limit).aligned_to(limit);
+        let length = { requests }.next().expect("a transfer in the ring has bytes left").length;
+        active.issued += length.get();
+
+        let mut packet = Packet::new(kind, active.destination, self.ordinal, now);
+        packet.address = address;
+        packet.eligible_at = self.next_request_at.max(now);
+        packet.flow = active.transfer.flow.0;
+        packet.context = index;
+        packet.length = length.get() as u16;
+        let header = HeaderFormat::for_address(address).bytes();
+        packet.header_bytes = header.get() as u8 + if self.config.ecrc { 4 } else { 0 };
+        if self.config.relaxed_ordering {
+            packet.flags = packet.flags.with(Flags::RELAXED);
+        }
+        self.next_request_at = packet.eligible_at + self.config.request_interval;
+
+        if length == left {
+            packet.flags = packet.flags.with(Flags::LAST);
+            queue.pop_front();
+            if let Some(next) = queue.front() {
+                let direction = transfers.get(*next).transfer.direction;
+                self.ring(direction).push_back(channel);
+            }
+        } else {
+            let direction = active.transfer.direction;
+            self.ring(direction).push_back(channel);
+        }
+        packet
+    }
+
+    /// Takes in part of a read's data. True when the request is complete and its tag free again.
+    pub(crate) fn completion(&mut self, packet: &Packet) -> bool {
+        let slot = packet.read;
+        let read = &mut self.outstanding[usize::from(slot)];
+        assert!(
+            read.left >= packet.length,
+            "read {}: {} B arrive, {} B were outstanding",
+            slot,
+            packet.length,
+            read.left
+        );
+        read.left -= packet.length;
+        let done = read.left == 0;
+        assert_eq!(done, packet.flags.has(Flags::LAST), "read {slot}: last completion out of order");
+        if done {
+            self.tags.give(read.tag.take().expect("an outstanding read has a tag"));
+            self.outstanding_reads -= 1;
+        }
+        done
+    }
+}
+
+/// Address of a transfer's first byte and who answers it.
+pub(crate) fn resolve_target(target: Target, offset: u64, host_memory: u64, peer: Option<Address>) -> (u64, Address) {
+    match target {
+        Target::HostMemory => (host_memory + offset, Address::HOST),
+        Target::Endpoint(_) => (PEER_MEMORY + offset, peer.unwrap_or(Address::HOST)),
+    }
+}
+
+/// Where memory BARs of endpoints lie. Assumed: 64-bit and above 4 GiB, so that peers address them with 4 DW headers.
+const PEER_MEMORY: u64 = 1 << 40;
+
+/// Whether a transfer asks to hear of this.
+pub(crate) fn wants_notice(transfer: &Transfer, notify: Notify) -> bool {
+    transfer.notify == notify
+}

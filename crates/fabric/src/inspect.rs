@@ -1,0 +1,106 @@
+//! Reading a fabric from outside: settling the books, conservation, who waits for whom.
+
+use crate::config::FabricConfig;
+use crate::port::{LinkState, Owner, PortId};
+use crate::simulation::Fabric;
+use crate::workload::DeviceId;
+use lanewise_pcie::flow_control::Credits;
+use lanewise_pcie::tlp::FlowClass;
+use lanewise_units::Time;
+
+impl Fabric {
+    /// Accounts for the time of every link direction, and for drained buffers, up to `at`.
+    pub(crate) fn settle_all(&mut self, at: Time) {
+        for index in 0..self.ports.len() {
+            let id = PortId(index as u32);
+            for class in FlowClass::ALL {
+                self.release_drained(id, class, at);
+            }
+            self.ports[index].settle(id, at, &mut self.observers);
+        }
+    }
+
+    /// Port of a device, as the observers number them.
+    pub fn port_index(&self, device: DeviceId, port: usize) -> usize {
+        self.device_ports[device.0 as usize][port].index()
+    }
+
+    /// Index of an endpoint among the endpoints, as the observers number them.
+    pub fn requester_index(&self, device: DeviceId) -> Option<usize> {
+        match self.devices[device.0 as usize].owner {
+            Owner::Endpoint(index) => Some(index as usize),
+            Owner::RootComplex(_) | Owner::Switch(_) => None,
+        }
+    }
+
+    /// Heap and inline memory of all ports, in bytes: what an idle port costs.
+    pub fn port_memory(&self) -> usize {
+        self.ports.iter().map(|port| size_of_val(port) + port.heap_bytes()).sum()
+    }
+
+    /// One sentence per port that has something to send and cannot.
+    pub(crate) fn who_waits(&self) -> Vec<String> {
+        let waiting = |(index, port): (usize, &crate::port::Port)| {
+            let (device, number) = self.name_of(PortId(index as u32));
+            if port.state != LinkState::Active {
+                return Some(format!("device {device} port {number}: link not up"));
+            }
+            port.waits_for_dllp.then(|| format!("device {device} port {number}: {}", port.gap.name()))
+        };
+        let mut sentences: Vec<String> = self.ports.iter().enumerate().filter_map(waiting).collect();
+        for (index, root_complex) in self.root_complexes.iter().enumerate() {
+            let reads = root_complex.waiting_reads.len();
+            if reads > 0 {
+                sentences.push(format!("root complex {index}: {reads} reads wait for an engine"));
+            }
+        }
+        sentences
+    }
+
+    fn name_of(&self, id: PortId) -> (usize, usize) {
+        let found = self.device_ports.iter().enumerate().find_map(|(device, ports)| {
+            ports.iter().position(|port| *port == id).map(|number| (device, number))
+        });
+        found.expect("every port belongs to a device")
+    }
+
+    /// Checks what must hold between events, whatever the faults; panics when it does not.
+    ///
+    /// Credits: what a transmitter has used is what its receiver holds, has freed, or is on the wire. Tags: as many
+    /// in flight as reads outstanding. Packets: none is lost.
+    ///
+    /// # Panics
+    /// When something is not conserved: a bug in this crate.
+    pub fn check_conservation(&self) {
+        for (index, port) in self.ports.iter().enumerate() {
+            for class in FlowClass::ALL {
+                let held = port.received[class.index()].held();
+                let draining = port.draining[class.index()].iter();
+                let drained = draining.fold(Credits { header: 0, data: 0 }, |sum, (_, credits)| Credits {
+                    header: sum.header + credits.header,
+                    data: sum.data + credits.data,
+                });
+                assert!(
+                    port.received[class.index()].is_infinite()
+                        || (held.header >= drained.header && held.data >= drained.data),
+                    "port {index} {class}: {drained:?} draining of {held:?} held"
+                );
+            }
+        }
+        for endpoint in &self.endpoints {
+            let staged = u32::from(self.ports[endpoint.port.index()].queues.head(FlowClass::NonPosted).is_some());
+            assert!(endpoint.outstanding_reads() >= staged, "a staged read has its tag");
+            assert_eq!(u32::from(endpoint.tags.in_flight()), endpoint.outstanding_reads(), "tags are conserved");
+        }
+    }
+
+    /// Whether nothing is under way any more: no packet, transfer, tag or unacknowledged TLP.
+    pub fn is_quiet(&self) -> bool {
+        self.packets.live() == 0 && self.transfers.open() == 0 && self.ports.iter().all(|port| port.is_quiet())
+    }
+
+    /// Names of the devices, in order.
+    pub fn device_names(config: &FabricConfig) -> Vec<&str> {
+        config.devices.iter().map(|device| device.name.as_str()).collect()
+    }
+}

@@ -1,0 +1,339 @@
+//! TLPs in the simulation: one cache line each, in a slab, chained into queues without allocation.
+//!
+//! A packet is owned by one place at a time: a queue, a wire, or a device that is working on it. The retry buffer
+//! of a link does not own it: it remembers the packet's slot and generation. When the receiver has taken the packet
+//! over and finished with it, the generation no longer matches, and a replay is a duplicate of which only the size
+//! still matters.
+
+use lanewise_pcie::flow_control::Credits;
+use lanewise_pcie::tlp::FlowClass;
+use lanewise_units::{Bytes, Time};
+
+/// Slot of a packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct PacketId(u32);
+
+impl PacketId {
+    /// No packet.
+    pub(crate) const NONE: Self = Self(u32::MAX);
+}
+
+/// A slot and the generation it had: stale when the packet is gone.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct PacketRef {
+    id: PacketId,
+    generation: u32,
+}
+
+/// Where a packet goes, or came from: an endpoint's ordinal in depth-first order, or the host.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Address(pub(crate) u32);
+
+impl Address {
+    /// The root complex above.
+    pub(crate) const HOST: Self = Self(u32::MAX);
+}
+
+/// What a packet is. Configuration, I/O and messages are left out: they carry no data path traffic.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    MemoryRead,
+    MemoryWrite,
+    Completion,
+}
+
+impl Kind {
+    pub(crate) const fn class(self) -> FlowClass {
+        match self {
+            Self::MemoryWrite => FlowClass::Posted,
+            Self::MemoryRead => FlowClass::NonPosted,
+            Self::Completion => FlowClass::Completion,
+        }
+    }
+}
+
+/// Yes-or-no properties of a packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Flags(u8);
+
+impl Flags {
+    pub(crate) const RELAXED: Self = Self(1);
+    /// Last request of its transfer, or last completion of its request.
+    pub(crate) const LAST: Self = Self(2);
+    /// Will be nullified: it arrived damaged while a cut-through switch was already forwarding it.
+    pub(crate) const NULLIFIED: Self = Self(4);
+    /// Issued by the CPU, or the answer to it.
+    pub(crate) const MMIO: Self = Self(8);
+    /// Holds a read engine of the root complex until it leaves.
+    pub(crate) const FREES_ENGINE: Self = Self(16);
+
+    pub(crate) const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    pub(crate) const fn has(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+}
+
+/// One TLP.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Packet {
+    /// Memory offset that it addresses.
+    pub(crate) address: u64,
+    /// May leave this device from then on.
+    pub(crate) eligible_at: Time,
+    /// When the request that it belongs to was issued.
+    pub(crate) issued_at: Time,
+    /// Next in the queue.
+    next: PacketId,
+    generation: u32,
+    /// Counts up with each entry into a queue: who came first.
+    pub(crate) order: u32,
+    pub(crate) destination: Address,
+    pub(crate) requester: Address,
+    pub(crate) flow: u32,
+    /// The transfer or MMIO operation that it belongs to, in its requester's table.
+    pub(crate) context: u32,
+    /// Port at which it entered this device, or [`Packet::ORIGINATED`].
+    pub(crate) ingress: u32,
+    /// Payload bytes; of a memory read, bytes asked for.
+    pub(crate) length: u16,
+    /// Slot of the outstanding read it belongs to, at its requester.
+    pub(crate) read: u16,
+    /// Header, prefixes and digest.
+    pub(crate) header_bytes: u8,
+    pub(crate) kind: Kind,
+    pub(crate) flags: Flags,
+}
+
+impl Packet {
+    /// `ingress` of a packet that this device made itself.
+    pub(crate) const ORIGINATED: u32 = u32::MAX;
+
+    /// A packet made now; its maker fills in what differs.
+    pub(crate) fn new(kind: Kind, destination: Address, requester: Address, now: Time) -> Self {
+        Self {
+            address: 0,
+            eligible_at: now,
+            issued_at: now,
+            next: PacketId::NONE,
+            generation: 0,
+            order: 0,
+            destination,
+            requester,
+            flow: 0,
+            context: 0,
+            ingress: Self::ORIGINATED,
+            length: 0,
+            read: 0,
+            header_bytes: 12,
+            kind,
+            flags: Flags::default(),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn payload(&self) -> Bytes {
+        match self.kind {
+            Kind::MemoryRead => Bytes::ZERO,
+            Kind::MemoryWrite | Kind::Completion => Bytes::new(u64::from(self.length)),
+        }
+    }
+
+    /// Payload in whole DW from that of the first byte to that of the last, as it crosses the wire.
+    #[inline]
+    pub(crate) fn payload_on_wire(&self) -> Bytes {
+        match self.payload().get() {
+            0 => Bytes::ZERO,
+            payload => Bytes::new(((self.address & 3) + payload + 3) & !3),
+        }
+    }
+
+    /// Header, prefixes, digest and payload: the TLP without what the data link layer adds.
+    #[inline]
+    pub(crate) fn tlp_bytes(&self) -> Bytes {
+        Bytes::new(u64::from(self.header_bytes)) + self.payload_on_wire()
+    }
+
+    /// Credits it takes: one header unit, and one data unit per 16 B begun.
+    #[inline]
+    pub(crate) fn credits(&self) -> Credits {
+        Credits { header: 1, data: ((self.payload_on_wire().get() + 15) >> 4) as u16 }
+    }
+
+    #[inline]
+    pub(crate) fn class(&self) -> FlowClass {
+        self.kind.class()
+    }
+}
+
+/// Slab of packets.
+#[derive(Default)]
+pub(crate) struct PacketPool {
+    slots: Vec<Packet>,
+    free: Vec<PacketId>,
+    next_order: u32,
+}
+
+impl PacketPool {
+    /// Takes a packet in.
+    #[inline]
+    pub(crate) fn insert(&mut self, mut packet: Packet) -> PacketId {
+        match self.free.pop() {
+            Some(id) => {
+                let slot = &mut self.slots[id.0 as usize];
+                packet.generation = slot.generation;
+                *slot = packet;
+                id
+            }
+            None => {
+                self.slots.push(packet);
+                PacketId(self.slots.len() as u32 - 1)
+            }
+        }
+    }
+
+    /// Lets a packet go; every [`PacketRef`] to it becomes stale.
+    #[inline]
+    pub(crate) fn remove(&mut self, id: PacketId) -> Packet {
+        let slot = &mut self.slots[id.0 as usize];
+        let packet = *slot;
+        slot.generation = slot.generation.wrapping_add(1);
+        self.free.push(id);
+        packet
+    }
+
+    #[inline]
+    pub(crate) fn reference(&self, id: PacketId) -> PacketRef {
+        PacketRef { id, generation: self.slots[id.0 as usize].generation }
+    }
+
+    /// The packet, if it is still the one that was referred to.
+    #[inline]
+    pub(crate) fn resolve(&self, reference: PacketRef) -> Option<PacketId> {
+        let alive = self.slots[reference.id.0 as usize].generation == reference.generation;
+        alive.then_some(reference.id)
+    }
+
+    /// Packets that somebody owns.
+    pub(crate) fn live(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+
+    #[inline]
+    fn stamp(&mut self) -> u32 {
+        self.next_order = self.next_order.wrapping_add(1);
+        self.next_order
+    }
+}
+
+impl std::ops::Index<PacketId> for PacketPool {
+    type Output = Packet;
+    #[inline]
+    fn index(&self, id: PacketId) -> &Packet {
+        &self.slots[id.0 as usize]
+    }
+}
+
+impl std::ops::IndexMut<PacketId> for PacketPool {
+    #[inline]
+    fn index_mut(&mut self, id: PacketId) -> &mut Packet {
+        &mut self.slots[id.0 as usize]
+    }
+}
+
+/// First in, first out, one queue per flow class, chained through the packets.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ClassQueues {
+    head: [PacketId; 3],
+    tail: [PacketId; 3],
+}
+
+impl Default for ClassQueues {
+    fn default() -> Self {
+        Self { head: [PacketId::NONE; 3], tail: [PacketId::NONE; 3] }
+    }
+}
+
+impl ClassQueues {
+    #[inline]
+    pub(crate) fn push(&mut self, packets: &mut PacketPool, id: PacketId) {
+        let order = packets.stamp();
+        let packet = &mut packets[id];
+        packet.order = order;
+        packet.next = PacketId::NONE;
+        let class = packet.class().index();
+        if self.head[class] == PacketId::NONE {
+            self.head[class] = id;
+        } else {
+            packets[self.tail[class]].next = id;
+        }
+        self.tail[class] = id;
+    }
+
+    #[inline]
+    pub(crate) fn pop(&mut self, packets: &PacketPool, class: FlowClass) -> Option<PacketId> {
+        let id = self.head(class)?;
+        self.head[class.index()] = packets[id].next;
+        Some(id)
+    }
+
+    #[inline]
+    pub(crate) fn head(&self, class: FlowClass) -> Option<PacketId> {
+        let id = self.head[class.index()];
+        (id != PacketId::NONE).then_some(id)
+    }
+
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.head == [PacketId::NONE; 3]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(length: u16) -> Packet {
+        let mut packet = Packet::new(Kind::MemoryWrite, Address::HOST, Address(1), Time::ZERO);
+        packet.length = length;
+        packet
+    }
+
+    #[test]
+    fn a_packet_fits_a_cache_line_and_a_bit() {
+        assert!(size_of::<Packet>() <= 72, "{} bytes", size_of::<Packet>());
+    }
+
+    #[test]
+    fn references_go_stale_when_the_packet_is_gone() {
+        let mut pool = PacketPool::default();
+        let first = pool.insert(write(4));
+        let reference = pool.reference(first);
+        assert_eq!(pool.resolve(reference), Some(first));
+        pool.remove(first);
+        let second = pool.insert(write(8));
+        assert_eq!(first, second, "the slot is used again");
+        assert_eq!(pool.resolve(reference), None);
+    }
+
+    #[test]
+    fn classes_queue_apart_and_in_order() {
+        let mut pool = PacketPool::default();
+        let mut queues = ClassQueues::default();
+        let ids: Vec<PacketId> = (1..4).map(|length| pool.insert(write(length))).collect();
+        ids.iter().for_each(|id| queues.push(&mut pool, *id));
+        assert_eq!(queues.head(FlowClass::NonPosted), None);
+        let popped: Vec<PacketId> =
+            std::iter::from_fn(|| queues.pop(&pool, FlowClass::Posted)).collect();
+        assert_eq!(popped, ids);
+        assert!(queues.is_empty());
+    }
+
+    #[test]
+    fn credits_count_data_in_units_of_16_bytes() {
+        assert_eq!(write(17).credits(), Credits { header: 1, data: 2 });
+        assert_eq!(write(17).payload_on_wire(), Bytes::new(20));
+    }
+}

@@ -1,0 +1,305 @@
+//! One port: the transmitter of one link direction and the receiver of the other.
+//!
+//! State and the small rules on it. What happens between ports is in `transmit.rs` and `receive.rs`.
+
+use crate::config::{AckPolicy, PortConfig, UpdatePolicy};
+use crate::packet::{ClassQueues, PacketId, PacketRef};
+use crate::wire::{Faults, WireTiming};
+use lanewise_observe::{Fact, Observers, Use};
+use lanewise_pcie::ack_nak::{ReceiveSequence, RetryBuffer, Sequence, SequenceSpace};
+use lanewise_pcie::dllp::Dllp;
+use lanewise_pcie::flow_control::{Credits, ReceiveCredits, TransmitCredits};
+use lanewise_pcie::tlp::{DATA_CREDIT, FlowClass};
+use lanewise_units::{Bytes, Span, Time};
+use std::collections::VecDeque;
+
+/// Index of a port. A link direction is named by its transmitting port.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct PortId(pub(crate) u32);
+
+impl PortId {
+    pub(crate) const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Which device a port belongs to: kind, and index in the arena of that kind.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Owner {
+    RootComplex(u32),
+    Switch(u32),
+    Endpoint(u32),
+}
+
+/// State of the data link layer, PCIe Base 6.3 §3.2.1.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum LinkState {
+    /// Sending InitFC1, waiting for the peer's three.
+    InitFlowControl1,
+    /// Sending InitFC2, waiting for the peer's.
+    InitFlowControl2,
+    /// TLPs may flow.
+    Active,
+}
+
+/// What the retry buffer remembers of a packet.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sent {
+    pub(crate) packet: PacketRef,
+}
+
+/// A TLP on its way to this port.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct InFlight {
+    pub(crate) packet: PacketRef,
+    /// First byte at this port's pins.
+    pub(crate) head: Time,
+    /// Last byte checked by this port's data link layer.
+    pub(crate) checked: Time,
+    pub(crate) sequence: Sequence,
+    pub(crate) damaged: bool,
+    pub(crate) nullified: bool,
+}
+
+/// Ingress buffer space that is free once the TLP on the wire has left.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Release {
+    pub(crate) port: PortId,
+    pub(crate) class: FlowClass,
+    pub(crate) credits: Credits,
+}
+
+/// One port.
+pub(crate) struct Port {
+    pub(crate) owner: Owner,
+    /// Index among the ports of its device.
+    pub(crate) index: u16,
+    pub(crate) peer: PortId,
+    pub(crate) state: LinkState,
+    pub(crate) wire: WireTiming,
+    pub(crate) mps: Bytes,
+
+    // Transmitter.
+    /// The wire's time is spoken for, and accounted for, up to here.
+    pub(crate) busy_until: Time,
+    /// What silence since `busy_until` is put down to.
+    pub(crate) gap: Use,
+    /// The last thing accounted for was silence: the next packet starts on a symbol boundary.
+    silent: bool,
+    /// Earliest wake-up in the event queue.
+    pub(crate) wake_at: Time,
+    /// A DLLP from the peer may unblock the transmitter.
+    pub(crate) waits_for_dllp: bool,
+    next_skip: Time,
+    pub(crate) credits: [TransmitCredits; 3],
+    pub(crate) retry: RetryBuffer<Sent>,
+    pub(crate) replay_timer: Span,
+    pub(crate) replay_deadline: Time,
+    pub(crate) replay_timer_set: bool,
+    pub(crate) on_air: Option<Release>,
+    /// TLPs of an endpoint or root port that wait here; a switch keeps its own.
+    pub(crate) queues: ClassQueues,
+    pub(crate) faults: Option<Box<Faults>>,
+    /// DLLPs sent by the peer that this transmitter has not looked at yet, with their times of arrival.
+    pub(crate) mailbox: VecDeque<(Time, Dllp)>,
+
+    // Receiver.
+    pub(crate) receive_latency: Span,
+    pub(crate) sequence: ReceiveSequence,
+    pub(crate) in_flight: VecDeque<InFlight>,
+    pub(crate) ack: AckPolicy,
+    pub(crate) unacknowledged: u32,
+    pub(crate) ack_at: Time,
+    /// When the last accepted TLP's LCRC is checked: a cut-through switch accepts on credit, as it were.
+    pub(crate) last_checked: Time,
+    /// A Nak that is owed, from then on.
+    pub(crate) nak: Option<(Time, Sequence)>,
+    pub(crate) received: [ReceiveCredits; 3],
+    pub(crate) update: UpdatePolicy,
+    pub(crate) update_at: [Time; 3],
+    /// TLPs whose credits were freed since the last UpdateFC of their class.
+    pub(crate) freed_tlps: [u32; 3],
+    /// Buffer space that a device will have drained by then, in order of time.
+    pub(crate) draining: [VecDeque<(Time, Credits)>; 3],
+    /// When the InitFC triplet of the present state goes out next.
+    pub(crate) init_due_at: Time,
+    /// Classes for which the peer's InitFC1 has arrived.
+    pub(crate) initialised: [bool; 3],
+}
+
+impl Port {
+    pub(crate) fn new(owner: Owner, index: u16, peer: PortId, config: &PortConfig, wire: WireTiming) -> Self {
+        let receive = |class: usize| ReceiveCredits::new(config.scale, config.credits[class]);
+        Self {
+            owner,
+            index,
+            peer,
+            state: LinkState::InitFlowControl1,
+            wire,
+            mps: config.mps,
+            busy_until: Time::ZERO,
+            gap: Use::Down,
+            silent: true,
+            wake_at: Time::NEVER,
+            waits_for_dllp: false,
+            next_skip: Time::ZERO + wire.skip_interval,
+            credits: [TransmitCredits::new(config.scale); 3],
+            retry: RetryBuffer::new(config.retry_buffer),
+            replay_timer: config.replay_timer,
+            replay_deadline: Time::NEVER,
+            replay_timer_set: false,
+            on_air: None,
+            queues: ClassQueues::default(),
+            faults: None,
+            mailbox: VecDeque::new(),
+            receive_latency: config.receive_latency,
+            sequence: ReceiveSequence::default(),
+            in_flight: VecDeque::new(),
+            ack: config.ack,
+            unacknowledged: 0,
+            ack_at: Time::NEVER,
+            last_checked: Time::ZERO,
+            nak: None,
+            received: [receive(0), receive(1), receive(2)],
+            update: config.update_flow_control,
+            update_at: [Time::NEVER; 3],
+            freed_tlps: [0; 3],
+            draining: Default::default(),
+            init_due_at: Time::ZERO,
+            initialised: [false; 3],
+        }
+    }
+
+    /// Accounts for the time since the wire fell silent: ordered sets when they were due, the rest to `gap`.
+    #[inline]
+    pub(crate) fn settle(&mut self, id: PortId, now: Time, observers: &mut Observers) {
+        if self.next_skip <= now || self.busy_until < now {
+            self.settle_gap(id, now, observers);
+        }
+    }
+
+    fn settle_gap(&mut self, id: PortId, now: Time, observers: &mut Observers) {
+        let port = id.0;
+        let started = self.busy_until;
+        let mut ordered_sets = Span::ZERO;
+        while self.next_skip <= now {
+            self.skip_whole_periods(now, &mut ordered_sets);
+            self.busy_until = self.busy_until.max(self.next_skip) + self.wire.skip;
+            ordered_sets += self.wire.skip;
+            self.next_skip += self.wire.skip_interval;
+            self.silent = false;
+        }
+        if self.busy_until < now {
+            self.busy_until = now;
+            self.silent = true;
+        }
+        let silence = self.busy_until - started - ordered_sets;
+        if !ordered_sets.is_zero() {
+            observers.observe(now, Fact::Spent { port, on: Use::OrderedSet, span: ordered_sets });
+        }
+        if !silence.is_zero() {
+            observers.observe(now, Fact::Spent { port, on: self.gap, span: silence });
+        }
+    }
+
+    /// Long silence in one step: as many SKP periods as end before the last one due by `now`.
+    fn skip_whole_periods(&mut self, now: Time, ordered_sets: &mut Span) {
+        let periods = (now - self.next_skip).div_floor(self.wire.skip_interval).saturating_sub(1);
+        if periods > 0 && self.busy_until <= self.next_skip {
+            *ordered_sets += self.wire.skip * periods;
+            self.busy_until = self.next_skip + self.wire.skip_interval * (periods - 1) + self.wire.skip;
+            self.next_skip += self.wire.skip_interval * periods;
+        }
+    }
+
+    /// Moves the start of the next packet to a symbol boundary if the wire has been silent.
+    #[inline]
+    pub(crate) fn align(&mut self, id: PortId, now: Time, observers: &mut Observers) {
+        if self.silent {
+            self.silent = false;
+            let start = self.wire.next_symbol(self.busy_until);
+            let span = start - self.busy_until;
+            if !span.is_zero() {
+                observers.observe(now, Fact::Spent { port: id.0, on: self.gap, span });
+                self.busy_until = start;
+            }
+        }
+    }
+
+    /// Earliest time at which this port owes the peer an Ack, Nak or UpdateFC.
+    #[inline]
+    pub(crate) fn dllp_due_at(&self) -> Time {
+        let [posted, non_posted, completion] = self.update_at;
+        let nak_at = self.nak.map_or(Time::NEVER, |(at, _)| at);
+        self.ack_at.min(nak_at).min(posted).min(non_posted).min(completion)
+    }
+
+    /// Sequence number for an Ack that goes out now. A TLP whose LCRC is not checked yet waits for the next one.
+    #[inline]
+    pub(crate) fn take_ack(&mut self, now: Time) -> Sequence {
+        let last = self.sequence.last_accepted();
+        if self.last_checked <= now {
+            self.unacknowledged = 0;
+            self.ack_at = Time::NEVER;
+            return last;
+        }
+        self.unacknowledged = 1;
+        self.ack_at = self.last_checked + self.ack.latency;
+        SequenceSpace::NonFlit.previous(last)
+    }
+
+    /// Decides when the next UpdateFC of a class goes out, given that credits are free from `free_at` on.
+    ///
+    /// PCIe Base 6.3 §2.6.1.2: at once when the peer may be starved, else coalesced by count and by time.
+    #[inline]
+    pub(crate) fn plan_update(&mut self, class: FlowClass, free_at: Time) {
+        let index = class.index();
+        let starved = self.peer_is_starved(index);
+        let by_count = self.freed_tlps[index] >= self.update.every_tlps;
+        let due = if starved || by_count { free_at } else { free_at + self.update.latency };
+        self.update_at[index] = self.update_at[index].min(due);
+    }
+
+    /// Whether the peer, given what it was last told, may be unable to send a TLP of this class.
+    #[inline]
+    fn peer_is_starved(&self, index: usize) -> bool {
+        let left = self.received[index].available_to_peer();
+        let step = self.received[index].scale().factor();
+        let payload = self.mps.div_ceil(DATA_CREDIT) as u16;
+        left.header.is_some_and(|headers| headers < step)
+            || left.data.is_some_and(|data| index != FlowClass::NonPosted.index() && data < payload.max(step))
+    }
+
+    /// A port without a link: its own peer, never up.
+    pub(crate) fn unconnected(owner: Owner, index: u16, id: PortId, config: &PortConfig) -> Self {
+        let mut port = Self::new(owner, index, id, config, WireTiming::unconnected());
+        port.init_due_at = Time::NEVER;
+        port
+    }
+
+    /// Heap memory behind this port, in bytes.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        let queues = self.draining.iter().map(|queue| queue.capacity() * size_of::<(Time, Credits)>());
+        queues.sum::<usize>()
+            + self.mailbox.capacity() * size_of::<(Time, Dllp)>()
+            + self.in_flight.capacity() * size_of::<InFlight>()
+    }
+
+    /// Whether all that was sent has been acknowledged and nothing is on its way.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.retry.is_empty() && self.in_flight.is_empty() && self.queues.is_empty()
+    }
+}
+
+/// A candidate for the wire.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Choice {
+    /// Send this one; it has left its queue.
+    Send(PacketId),
+    /// Something waits, for this.
+    Blocked(Use),
+    /// Something waits that may leave from then on.
+    NotBefore(Time),
+    /// Nothing waits.
+    Nothing,
+}

@@ -1,0 +1,361 @@
+//! What a port does with a TLP that arrives: check, acknowledge, account credits, hand over to the device.
+
+use crate::endpoint::wants_notice;
+use crate::packet::{Flags, Kind, Packet, PacketId};
+use crate::port::{InFlight, Owner, PortId};
+use crate::root_complex;
+use crate::simulation::{Fabric, buffer_bytes};
+use crate::transmit::FRAMING;
+use crate::workload::{Notify, WorkloadEvent};
+use lanewise_observe::{Fact, FlowId};
+use lanewise_pcie::ack_nak::Verdict;
+use lanewise_pcie::splitting;
+use lanewise_units::{Bytes, Span, Time};
+
+impl Fabric {
+    /// The oldest TLP on its way to `id` is acted on.
+    #[inline]
+    pub(crate) fn on_arrival(&mut self, id: PortId) {
+        let now = self.engine.now();
+        let port = &mut self.ports[id.index()];
+        let arrived = port.in_flight.pop_front().expect("an arrival was scheduled for each TLP sent");
+        if arrived.nullified {
+            return self.drop_nullified(id, &arrived, now);
+        }
+        match port.sequence.receive(arrived.sequence, !arrived.damaged) {
+            Verdict::Accept => self.accept(id, &arrived, now),
+            Verdict::DiscardDuplicate => {
+                port.ack_at = port.ack_at.min(arrived.checked);
+                let due = port.ack_at;
+                self.observers.observe(now, Fact::Duplicate { port: id.0 });
+                self.wake(id, due);
+            }
+            Verdict::DiscardNak(sequence) => {
+                port.nak = Some((arrived.checked, sequence));
+                self.observers.observe(now, Fact::BadTlp { port: id.0 });
+                if now < arrived.checked {
+                    self.forward_damaged(id, &arrived, now);
+                }
+                self.wake(id, arrived.checked);
+            }
+            Verdict::DiscardSilently => {
+                if arrived.damaged {
+                    self.observers.observe(now, Fact::BadTlp { port: id.0 });
+                }
+            }
+        }
+    }
+
+    /// A good TLP: schedules the Ack, accounts the credits, and gives it to the device.
+    #[inline]
+    fn accept(&mut self, id: PortId, arrived: &InFlight, now: Time) {
+        let packet_id = self.packets.resolve(arrived.packet).expect("nobody else owns an undelivered packet");
+        let packet = self.packets[packet_id];
+        let class = packet.class();
+        let index = class.index();
+
+        let port = &mut self.ports[id.index()];
+        port.unacknowledged += 1;
+        port.last_checked = arrived.checked;
+        let due = if port.unacknowledged >= port.ack.every_tlps {
+            arrived.checked
+        } else {
+            arrived.checked + port.ack.latency
+        };
+        port.ack_at = port.ack_at.min(due);
+        let mut due = port.ack_at;
+
+        if !port.received[index].is_infinite() {
+            if !port.draining[index].is_empty() {
+                self.release_drained(id, class, now);
+            }
+            let port = &mut self.ports[id.index()];
+            if let Err(overflow) = port.received[index].receive(packet.credits()) {
+                panic!("{now:?}: port {} overflows its {class} {overflow:?} buffer", id.0);
+            }
+            // What was freed but not yet said may now be all that the peer is waiting for.
+            if port.freed_tlps[index] > 0 {
+                let free_at = port.draining[index].front().map_or(now, |(at, _)| *at);
+                port.plan_update(class, free_at.max(now));
+                due = due.min(port.update_at[index]);
+            }
+        }
+        let bytes = buffer_bytes(packet.credits());
+        self.observers.observe(now, Fact::BufferFilled { port: id.0, class, bytes });
+        self.wake(id, due);
+
+        match self.ports[id.index()].owner {
+            Owner::Switch(index) => self.into_switch(index, id, packet_id, arrived),
+            Owner::RootComplex(index) => self.into_root_complex(index, id, packet_id, now),
+            Owner::Endpoint(index) => self.into_endpoint(index, id, packet_id, now),
+        }
+    }
+
+    #[inline]
+    fn into_switch(&mut self, index: u32, id: PortId, packet_id: PacketId, arrived: &InFlight) {
+        let switch = &mut self.switches[index as usize];
+        let ingress = self.ports[id.index()].index;
+        let packet = &mut self.packets[packet_id];
+        let egress = switch.egress(packet.destination, ingress);
+        let egress_id = switch.ports[usize::from(egress)];
+        let bytes = packet.tlp_bytes() + FRAMING;
+        let egress_port = &self.ports[egress_id.index()];
+        packet.eligible_at = switch.eligible_at(arrived.head, arrived.checked, egress_port, bytes);
+        packet.ingress = id.0;
+        switch.enqueue(&mut self.packets, packet_id, ingress, egress);
+        let at = self.packets[packet_id].eligible_at;
+        self.wake(egress_id, at);
+    }
+
+    /// A cut-through switch has begun to forward a TLP whose LCRC turns out bad: the copy will be nullified.
+    fn forward_damaged(&mut self, id: PortId, arrived: &InFlight, now: Time) {
+        let Owner::Switch(index) = self.ports[id.index()].owner else { return };
+        let Some(original) = self.packets.resolve(arrived.packet) else { return };
+        let mut copy = self.packets[original];
+        copy.flags = copy.flags.with(Flags::NULLIFIED);
+        copy.eligible_at = now;
+        copy.issued_at = arrived.checked; // If it has not left by then, it never will.
+        let copy_id = self.packets.insert(copy);
+        let switch = &mut self.switches[index as usize];
+        let ingress = self.ports[id.index()].index;
+        let egress = switch.egress(copy.destination, ingress);
+        self.packets[copy_id].ingress = Packet::ORIGINATED;
+        switch.enqueue(&mut self.packets, copy_id, ingress, egress);
+        let egress_id = switch.ports[usize::from(egress)];
+        self.wake(egress_id, now);
+    }
+
+    fn drop_nullified(&mut self, id: PortId, arrived: &InFlight, now: Time) {
+        self.observers.observe(now, Fact::Nullified { port: id.0 });
+        if let Some(copy) = self.packets.resolve(arrived.packet) {
+            self.packets.remove(copy);
+        }
+    }
+
+    fn into_root_complex(&mut self, index: u32, id: PortId, packet_id: PacketId, now: Time) {
+        let packet = self.packets[packet_id];
+        let root_complex = &mut self.root_complexes[index as usize];
+        if packet.destination != crate::packet::Address::HOST {
+            return self.forward_between_root_ports(index, id, packet_id, now);
+        }
+        match packet.kind {
+            Kind::MemoryWrite => {
+                let free_at = root_complex.write(now, packet.payload());
+                self.packets.remove(packet_id);
+                self.drain(id, &packet, free_at);
+                self.write_arrived(&packet, now);
+            }
+            Kind::MemoryRead => {
+                self.packets[packet_id].ingress = id.0;
+                root_complex.waiting_reads.push_back(packet_id);
+                self.start_reads(index);
+            }
+            Kind::Completion => {
+                self.packets.remove(packet_id);
+                self.drain(id, &packet, now);
+                self.observers.observe(now, Fact::Delivered { flow: FlowId(packet.flow), payload: packet.payload() });
+                if packet.flags.has(Flags::LAST) {
+                    self.mmio_read_done(&packet, now);
+                }
+            }
+        }
+    }
+
+    /// Peer to peer through the root complex.
+    fn forward_between_root_ports(&mut self, index: u32, id: PortId, packet_id: PacketId, now: Time) {
+        let root_complex = &self.root_complexes[index as usize];
+        assert!(root_complex.config.peer_to_peer, "checked when the transfer was submitted");
+        let destination = self.packets[packet_id].destination;
+        let egress = root_complex.routes.port_to(destination).expect("every endpoint is below a root port");
+        let packet = &mut self.packets[packet_id];
+        packet.ingress = id.0;
+        packet.eligible_at = now + root_complex.config.forward_latency;
+        self.to_root_port(index, egress, packet_id);
+    }
+
+    /// Starts as many waiting reads as there are engines and room.
+    pub(crate) fn start_reads(&mut self, index: u32) {
+        let now = self.engine.now();
+        while self.root_complexes[index as usize].can_start_read() {
+            let root_complex = &mut self.root_complexes[index as usize];
+            let request_id = root_complex.waiting_reads.pop_front().expect("checked by can_start_read");
+            root_complex.engines_free -= 1;
+            let request = self.packets.remove(request_id);
+            let ingress = PortId(request.ingress);
+            let mps = self.ports[ingress.index()].mps;
+            let mut completions = std::mem::take(&mut self.scratch);
+            self.root_complexes[index as usize].read(now, &request, mps, &mut self.packets, &mut completions);
+            self.drain(ingress, &request, now);
+            let egress = self.ports[ingress.index()].index;
+            for completion in completions.drain(..) {
+                self.to_root_port(index, egress, completion);
+            }
+            self.scratch = completions;
+        }
+    }
+
+    /// Queues a packet for a root port: in its own queue, or in the one that all root ports share.
+    pub(crate) fn to_root_port(&mut self, index: u32, egress: u16, packet_id: PacketId) {
+        let root_complex = &mut self.root_complexes[index as usize];
+        if root_complex.config.shared_outbound_queue.is_some() {
+            root_complex.outbound.push_back((egress, packet_id));
+            self.stage_outbound(index);
+        } else {
+            let id = root_complex.ports[usize::from(egress)];
+            let at = self.packets[packet_id].eligible_at;
+            self.ports[id.index()].queues.push(&mut self.packets, packet_id);
+            self.wake(id, at);
+        }
+    }
+
+    /// Moves packets from the head of the shared outbound queue to their root ports, until the head has to wait:
+    /// then everything behind it waits too, whichever root port it is for.
+    pub(crate) fn stage_outbound(&mut self, index: u32) {
+        let root_complex = &mut self.root_complexes[index as usize];
+        while let Some((egress, packet_id)) = root_complex.outbound.front().copied() {
+            let staged = &mut root_complex.staged[usize::from(egress)];
+            if *staged >= root_complex::STAGED_PER_PORT {
+                break;
+            }
+            *staged += 1;
+            root_complex.outbound.pop_front();
+            let id = root_complex.ports[usize::from(egress)];
+            let at = self.packets[packet_id].eligible_at;
+            let port = &mut self.ports[id.index()];
+            port.queues.push(&mut self.packets, packet_id);
+            let at = at.max(port.busy_until).max(self.engine.now());
+            if at < port.wake_at {
+                port.wake_at = at;
+                self.engine.schedule(at, crate::simulation::Event::Wake(id).pack());
+            }
+        }
+    }
+
+    /// A packet has left a root port: its engine and its place in the shared queue are free.
+    pub(crate) fn left_root_port(&mut self, index: u32, id: PortId, packet: &Packet) {
+        let root_complex = &mut self.root_complexes[index as usize];
+        if packet.flags.has(Flags::FREES_ENGINE) {
+            root_complex.engines_free += 1;
+        }
+        if root_complex.config.shared_outbound_queue.is_some() {
+            root_complex.staged[usize::from(self.ports[id.index()].index)] -= 1;
+            self.stage_outbound(index);
+        }
+        self.start_reads(index);
+    }
+
+    fn into_endpoint(&mut self, index: u32, id: PortId, packet_id: PacketId, now: Time) {
+        let packet = self.packets[packet_id];
+        match packet.kind {
+            Kind::MemoryWrite => {
+                self.packets.remove(packet_id);
+                let free_at = self.endpoints[index as usize].drain.serve(now, packet.payload());
+                self.drain(id, &packet, free_at);
+                self.write_arrived(&packet, now);
+            }
+            Kind::MemoryRead => {
+                self.packets.remove(packet_id);
+                self.drain(id, &packet, now);
+                self.answer_read(index, id, &packet, now);
+            }
+            Kind::Completion => {
+                self.packets.remove(packet_id);
+                self.drain(id, &packet, now);
+                self.completion_arrived(index, &packet, now);
+            }
+        }
+    }
+
+    /// An endpoint answers a read of its memory: an MMIO read by the CPU, or a peer's.
+    fn answer_read(&mut self, index: u32, id: PortId, request: &Packet, now: Time) {
+        let endpoint = &self.endpoints[index as usize];
+        let (ordinal, latency) = (endpoint.ordinal, endpoint.config.mmio_read_latency);
+        let length = Bytes::new(u64::from(request.length));
+        let mps = self.ports[id.index()].mps;
+        // Every completer but a root complex has an RCB of 128 B: PCIe Base 6.3 §2.3.1.1.
+        let chunks = splitting::completions(request.address, length, Bytes::new(128), mps);
+        for mut completion in root_complex::completions(request, ordinal, now, chunks) {
+            completion.eligible_at = now + latency;
+            let completion_id = self.packets.insert(completion);
+            self.ports[id.index()].queues.push(&mut self.packets, completion_id);
+        }
+        self.wake(id, now + latency);
+    }
+
+    fn completion_arrived(&mut self, index: u32, packet: &Packet, now: Time) {
+        let flow = FlowId(packet.flow);
+        self.observers.observe(now, Fact::Delivered { flow, payload: packet.payload() });
+        let endpoint = &mut self.endpoints[index as usize];
+        let request_done = endpoint.completion(packet);
+        let delay = endpoint.config.completion_latency;
+        if request_done {
+            let latency = now - packet.issued_at + delay;
+            self.observers.observe(now, Fact::RequestDone { flow, latency });
+        }
+        self.transfer_progressed(packet, delay);
+        if request_done {
+            self.refill(index);
+        }
+    }
+
+    /// A posted write is at its target.
+    fn write_arrived(&mut self, packet: &Packet, now: Time) {
+        let flow = FlowId(packet.flow);
+        if packet.flags.has(Flags::MMIO) {
+            self.mmio_write_arrived(packet, now);
+            return;
+        }
+        self.observers.observe(now, Fact::Delivered { flow, payload: packet.payload() });
+        self.observers.observe(now, Fact::RequestDone { flow, latency: now - packet.issued_at });
+        self.transfer_progressed(packet, Span::ZERO);
+    }
+
+    /// Bytes of a transfer arrived; the last ones complete it.
+    fn transfer_progressed(&mut self, packet: &Packet, delay: Span) {
+        let active = self.transfers.get(packet.context);
+        active.arrived += u64::from(packet.length);
+        let total = active.transfer.length.get();
+        assert!(active.arrived <= total, "more bytes arrive than were asked for");
+        if active.arrived == total {
+            let (transfer, workload) = (active.transfer, active.workload);
+            self.transfers.remove(packet.context);
+            if wants_notice(&transfer, Notify::Done) {
+                self.notify(workload, WorkloadEvent::TransferDone { token: transfer.token }, delay);
+            }
+        }
+    }
+
+    /// The device has drained a TLP's ingress buffer space by `free_at`.
+    #[inline]
+    fn drain(&mut self, id: PortId, packet: &Packet, free_at: Time) {
+        let class = packet.class();
+        let index = class.index();
+        let credits = packet.credits();
+        let port = &mut self.ports[id.index()];
+        if port.received[index].is_infinite() {
+            let now = self.engine.now();
+            let bytes = buffer_bytes(credits);
+            self.observers.observe(now, Fact::BufferFreed { port: id.0, class, bytes });
+            return;
+        }
+        port.draining[index].push_back((free_at, credits));
+        port.freed_tlps[index] += 1;
+        port.plan_update(class, free_at);
+        let due = port.update_at[index];
+        self.wake(id, due);
+    }
+
+    /// A request has left an endpoint's queue: tells the workload if it asked, and stages the next.
+    pub(crate) fn left_endpoint(&mut self, index: u32, packet: &Packet) {
+        if packet.kind != Kind::Completion {
+            if packet.flags.has(Flags::LAST) {
+                let active = *self.transfers.get(packet.context);
+                if wants_notice(&active.transfer, Notify::Sent) {
+                    let event = WorkloadEvent::TransferSent { token: active.transfer.token };
+                    self.notify(active.workload, event, Span::ZERO);
+                }
+            }
+            self.refill(index);
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! Root complexes: read engines, memory, and what root ports share.
+//!
+//! A read waits for an engine, then for memory; its completions are cut at RCB and combined up to a limit (PCIe
+//! Base 6.3 §2.3.1.1). A posted write gives its buffer space back when memory has taken it. Left out: caches apart
+//! from the latency they give, NUMA, IOMMU, root complex event collectors.
+
+use crate::config::RootComplexConfig;
+use crate::packet::{Address, Flags, Kind, Packet, PacketId, PacketPool};
+use crate::port::PortId;
+use crate::routing::Routes;
+use lanewise_engine::random::RandomStream;
+use lanewise_pcie::splitting;
+use lanewise_units::{Bytes, Rate, Time};
+use std::collections::VecDeque;
+
+/// Something that serves bytes one after the other.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Server {
+    rate: Rate,
+    free_at: Time,
+}
+
+impl Server {
+    pub(crate) fn new(rate: Rate) -> Self {
+        Self { rate, free_at: Time::ZERO }
+    }
+
+    /// When `bytes` that are ready at `at` have been served.
+    #[inline]
+    pub(crate) fn serve(&mut self, at: Time, bytes: Bytes) -> Time {
+        self.free_at = self.free_at.max(at) + self.rate.span_ceil(bytes);
+        self.free_at
+    }
+}
+
+/// One root complex.
+pub(crate) struct RootComplex {
+    pub(crate) config: RootComplexConfig,
+    pub(crate) ports: Vec<PortId>,
+    pub(crate) routes: Routes,
+    reads: Server,
+    writes: Server,
+    memory: Server,
+    jitter: RandomStream,
+    pub(crate) engines_free: u32,
+    /// Read requests that wait for an engine, in order of arrival over all root ports.
+    pub(crate) waiting_reads: VecDeque<PacketId>,
+    /// The outbound queue that root ports share, if they do: port index and packet.
+    pub(crate) outbound: VecDeque<(u16, PacketId)>,
+    /// Packets of the shared queue's head that each root port has taken over.
+    pub(crate) staged: Vec<u8>,
+}
+
+/// Packets that a root port takes over from the shared queue ahead of the wire: one that is being sent and one next.
+pub(crate) const STAGED_PER_PORT: u8 = 2;
+
+impl RootComplex {
+    pub(crate) fn new(
+        config: RootComplexConfig,
+        ports: Vec<PortId>,
+        routes: Routes,
+        jitter: RandomStream,
+    ) -> Self {
+        Self {
+            reads: Server::new(config.read_bandwidth),
+            writes: Server::new(config.write_bandwidth),
+            memory: Server::new(config.memory_bandwidth),
+            jitter,
+            engines_free: config.read_engines,
+            waiting_reads: VecDeque::new(),
+            outbound: VecDeque::new(),
+            staged: vec![0; ports.len()],
+            ports,
+            routes,
+            config,
+        }
+    }
+
+    /// When memory has taken a posted write that arrives now, and its buffer space is free.
+    #[inline]
+    pub(crate) fn write(&mut self, now: Time, payload: Bytes) -> Time {
+        let in_order = self.writes.serve(now, payload) + self.config.write_overhead;
+        self.writes.free_at = in_order;
+        in_order.max(self.memory.serve(now, payload)) + self.config.write_latency
+    }
+
+    /// Whether a waiting read may start: an engine, and room in a shared outbound queue.
+    pub(crate) fn can_start_read(&self) -> bool {
+        let room = self.config.shared_outbound_queue.is_none_or(|limit| self.outbound.len() < limit as usize);
+        self.engines_free > 0 && room && !self.waiting_reads.is_empty()
+    }
+
+    /// Starts a read: makes its completions, each with the time at which its data is there.
+    pub(crate) fn read(
+        &mut self,
+        now: Time,
+        request: &Packet,
+        mps: Bytes,
+        packets: &mut PacketPool,
+        made: &mut Vec<PacketId>,
+    ) {
+        let mut data_at = now + self.config.memory_latency;
+        if !self.config.memory_latency_jitter.is_zero() {
+            data_at += self.jitter.exponential(self.config.memory_latency_jitter);
+        }
+        let length = Bytes::new(u64::from(request.length));
+        let combine = self.config.completion_combine_max.min(mps);
+        let chunks = splitting::completions(request.address, length, self.config.rcb, combine);
+        for mut completion in completions(request, Address::HOST, now, chunks) {
+            let read = self.reads.serve(data_at, completion.payload());
+            completion.eligible_at = read.max(self.memory.serve(data_at, completion.payload()));
+            if completion.flags.has(Flags::LAST) {
+                completion.flags = completion.flags.with(Flags::FREES_ENGINE);
+            }
+            made.push(packets.insert(completion));
+        }
+    }
+}
+
+/// Completions with data that answer `request`, one per chunk.
+pub(crate) fn completions(
+    request: &Packet,
+    completer: Address,
+    now: Time,
+    chunks: splitting::Completions,
+) -> impl Iterator<Item = Packet> {
+    let mut left = u64::from(request.length);
+    let request = *request;
+    chunks.map(move |chunk| {
+        left -= chunk.length.get();
+        let mut completion = Packet::new(Kind::Completion, request.requester, completer, now);
+        completion.issued_at = request.issued_at;
+        completion.flow = request.flow;
+        completion.context = request.context;
+        completion.read = request.read;
+        completion.address = chunk.address;
+        completion.length = chunk.length.get() as u16;
+        completion.header_bytes = 12;
+        completion.flags = request.flags;
+        if left == 0 {
+            completion.flags = completion.flags.with(Flags::LAST);
+        }
+        completion
+    })
+}

@@ -1,0 +1,485 @@
+//! Owns all state in typed arenas, and holds the one `match` over events.
+
+use crate::config::FabricConfig;
+use crate::endpoint::{Endpoint, Transfers, resolve_target};
+use crate::packet::{Address, Flags, Kind, Packet, PacketId, PacketPool};
+use crate::port::{Owner, Port, PortId};
+use crate::root_complex::RootComplex;
+use crate::switch::Switch;
+use crate::workload::{
+    ChannelId, DeviceId, Direction, Metric, Target, Transfer, Workload, WorkloadEvent, WorkloadId,
+};
+use lanewise_engine::Engine;
+use lanewise_engine::random::RandomStream;
+use lanewise_observe::{Fact, FlowId, FlowSpec, Observers, RequesterState};
+use lanewise_pcie::flow_control::Credits;
+use lanewise_units::{Bytes, Span, Time};
+use std::collections::VecDeque;
+
+/// What can happen at a point in time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Event {
+    /// A port looks at its wire.
+    Wake(PortId),
+    /// The oldest TLP on its way to a port is acted on.
+    Arrival(PortId),
+    /// The replay timer of a port may have run out.
+    ReplayTimer(PortId),
+    /// A timer of a workload.
+    Timer(u32),
+}
+
+/// An event in four bytes: the event queue's entries decide how much fits a cache line.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct PackedEvent(u32);
+
+const INDEX_BITS: u32 = 29;
+
+impl Event {
+    #[inline]
+    pub(crate) fn pack(self) -> PackedEvent {
+        let (kind, index) = match self {
+            Self::Wake(port) => (0, port.0),
+            Self::Arrival(port) => (1, port.0),
+            Self::ReplayTimer(port) => (2, port.0),
+            Self::Timer(index) => (3, index),
+        };
+        debug_assert!(index < 1 << INDEX_BITS);
+        PackedEvent(kind << INDEX_BITS | index)
+    }
+}
+
+impl PackedEvent {
+    #[inline]
+    fn unpack(self) -> Event {
+        let index = self.0 & ((1 << INDEX_BITS) - 1);
+        match self.0 >> INDEX_BITS {
+            0 => Event::Wake(PortId(index)),
+            1 => Event::Arrival(PortId(index)),
+            2 => Event::ReplayTimer(PortId(index)),
+            _ => Event::Timer(index),
+        }
+    }
+}
+
+/// Ingress buffer bytes that credits stand for: 16 B per header unit and per data unit.
+pub(crate) fn buffer_bytes(credits: Credits) -> u32 {
+    16 * (u32::from(credits.header) + u32::from(credits.data))
+}
+
+/// A timer, or a notice that is due later.
+#[derive(Clone, Copy, Debug)]
+struct PendingNotice {
+    workload: WorkloadId,
+    event: WorkloadEvent,
+}
+
+/// An MMIO operation of the CPU that has not ended.
+#[derive(Clone, Copy, Debug)]
+struct MmioOperation {
+    workload: WorkloadId,
+    token: u64,
+    flow: FlowId,
+}
+
+/// What a device is, and where it is kept.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Device {
+    pub(crate) owner: Owner,
+    /// The root complex above it (itself, for a root complex).
+    pub(crate) root_complex: u32,
+}
+
+/// Ports, links, devices and everything under way between them.
+pub struct Fabric {
+    pub(crate) engine: Engine<PackedEvent>,
+    pub(crate) ports: Vec<Port>,
+    pub(crate) switches: Vec<Switch>,
+    pub(crate) root_complexes: Vec<RootComplex>,
+    pub(crate) endpoints: Vec<Endpoint>,
+    pub(crate) devices: Vec<Device>,
+    pub(crate) device_ports: Vec<Vec<PortId>>,
+    pub(crate) packets: PacketPool,
+    pub(crate) transfers: Transfers,
+    pub(crate) observers: Observers,
+    pub(crate) scratch: Vec<PacketId>,
+    seed: u64,
+    mmio: Vec<MmioOperation>,
+    mmio_free: Vec<u32>,
+    mmio_open: usize,
+    pending: Vec<PendingNotice>,
+    pending_free: Vec<u32>,
+    notices: VecDeque<(WorkloadId, WorkloadEvent)>,
+    current: WorkloadId,
+    hops_seen: u64,
+    progress_at: Time,
+}
+
+impl Fabric {
+    /// The time of the event being handled.
+    pub fn now(&self) -> Time {
+        self.engine.now()
+    }
+
+    /// What has been observed so far.
+    pub fn observers(&self) -> &Observers {
+        &self.observers
+    }
+
+    /// Gives the calling workload a [`WorkloadEvent::Timer`] at `at`.
+    pub fn set_timer(&mut self, at: Time, token: u64) {
+        let notice = PendingNotice { workload: self.current, event: WorkloadEvent::Timer { token } };
+        self.schedule_notice(at.max(self.now()), notice);
+    }
+
+    /// Opens a DMA channel of an endpoint.
+    ///
+    /// # Panics
+    /// When the device is not an endpoint.
+    pub fn open_channel(&mut self, device: DeviceId) -> ChannelId {
+        let index = self.endpoint_index(device);
+        ChannelId { device, index: self.endpoints[index as usize].open_channel() }
+    }
+
+    /// Queues a transfer on a channel.
+    ///
+    /// # Panics
+    /// When the transfer is empty, or its target cannot be reached from the device.
+    pub fn submit(&mut self, channel: ChannelId, transfer: Transfer) {
+        assert!(transfer.length > Bytes::ZERO, "a transfer moves at least a byte");
+        let endpoint = self.endpoint_index(channel.device);
+        let device = self.devices[channel.device.0 as usize];
+        let peer = match transfer.target {
+            Target::HostMemory => None,
+            Target::Endpoint(peer) => {
+                assert_eq!(self.devices[peer.0 as usize].root_complex, device.root_complex, "peers share a root");
+                Some(self.endpoints[self.endpoint_index(peer) as usize].ordinal)
+            }
+        };
+        let memory = self.root_complexes[device.root_complex as usize].config.memory_base;
+        let (address, destination) = resolve_target(transfer.target, transfer.offset, memory, peer);
+        let index = self.transfers.insert(transfer, self.current, address, destination);
+        self.endpoints[endpoint as usize].submit(channel.index, index, transfer.direction);
+        self.refill(endpoint);
+    }
+
+    /// The CPU above `device` writes to its BAR; [`WorkloadEvent::MmioWriteArrived`] follows.
+    pub fn mmio_write(&mut self, device: DeviceId, bytes: Bytes, flow: FlowId, token: u64) {
+        self.mmio(Kind::MemoryWrite, device, bytes, flow, token);
+    }
+
+    /// The CPU above `device` reads from its BAR; [`WorkloadEvent::MmioReadDone`] follows.
+    pub fn mmio_read(&mut self, device: DeviceId, bytes: Bytes, flow: FlowId, token: u64) {
+        self.mmio(Kind::MemoryRead, device, bytes, flow, token);
+    }
+
+    fn mmio(&mut self, kind: Kind, device: DeviceId, bytes: Bytes, flow: FlowId, token: u64) {
+        let now = self.now();
+        let operation = MmioOperation { workload: self.current, token, flow };
+        let context = insert(&mut self.mmio, &mut self.mmio_free, operation);
+        self.mmio_open += 1;
+        let endpoint = self.endpoint_index(device);
+        let destination = self.endpoints[endpoint as usize].ordinal;
+        let mut packet = Packet::new(kind, destination, Address::HOST, now);
+        packet.length = bytes.get() as u16;
+        packet.flow = flow.0;
+        packet.context = context;
+        // Registers sit in a 32-bit BAR (Assumed), hence 3 DW headers.
+        packet.flags = Flags::MMIO.with(Flags::LAST);
+        let packet_id = self.packets.insert(packet);
+        let index = self.devices[device.0 as usize].root_complex;
+        let egress = self.root_complexes[index as usize].routes.port_to(destination);
+        self.to_root_port(index, egress.expect("every endpoint is below a root port"), packet_id);
+    }
+
+    pub(crate) fn mmio_write_arrived(&mut self, packet: &Packet, now: Time) {
+        let operation = self.mmio_done(packet);
+        self.observers.observe(now, Fact::Delivered { flow: operation.flow, payload: packet.payload() });
+        self.observers.observe(now, Fact::RequestDone { flow: operation.flow, latency: now - packet.issued_at });
+        self.notify(operation.workload, WorkloadEvent::MmioWriteArrived { token: operation.token }, Span::ZERO);
+    }
+
+    pub(crate) fn mmio_read_done(&mut self, packet: &Packet, now: Time) {
+        let operation = self.mmio_done(packet);
+        self.observers.observe(now, Fact::RequestDone { flow: operation.flow, latency: now - packet.issued_at });
+        self.notify(operation.workload, WorkloadEvent::MmioReadDone { token: operation.token }, Span::ZERO);
+    }
+
+    fn mmio_done(&mut self, packet: &Packet) -> MmioOperation {
+        self.mmio_free.push(packet.context);
+        self.mmio_open -= 1;
+        self.mmio[packet.context as usize]
+    }
+
+    /// Adds a flow to the results.
+    pub fn add_flow(&mut self, spec: FlowSpec) -> FlowId {
+        self.observers.add_flow(spec)
+    }
+
+    /// Counts one operation of a flow with [`lanewise_observe::LatencyOf::Operation`].
+    pub fn operation_done(&mut self, flow: FlowId, latency: Span) {
+        let now = self.now();
+        self.observers.observe(now, Fact::OperationDone { flow, latency });
+    }
+
+    /// The random stream for this component and purpose.
+    pub fn random_stream(&self, path: &str, purpose: &str) -> RandomStream {
+        RandomStream::new(self.seed, path, purpose)
+    }
+
+    fn endpoint_index(&self, device: DeviceId) -> u32 {
+        match self.devices[device.0 as usize].owner {
+            Owner::Endpoint(index) => index,
+            other => panic!("device {} is no endpoint but {other:?}", device.0),
+        }
+    }
+
+    /// Stages the next posted write and the next read request of an endpoint, and says what holds it back.
+    pub(crate) fn refill(&mut self, index: u32) {
+        let now = self.engine.now();
+        let endpoint = &mut self.endpoints[index as usize];
+        let id = endpoint.port;
+        let port = &mut self.ports[id.index()];
+        let mut staged_at = Time::NEVER;
+        for direction in [Direction::Write, Direction::Read] {
+            let class = match direction {
+                Direction::Write => Kind::MemoryWrite.class(),
+                Direction::Read => Kind::MemoryRead.class(),
+            };
+            if port.queues.head(class).is_some() {
+                continue;
+            }
+            let packet = match direction {
+                Direction::Write => endpoint.next_write(now, &mut self.transfers),
+                Direction::Read => endpoint.next_read(now, &mut self.transfers),
+            };
+            if let Some(packet) = packet {
+                staged_at = staged_at.min(packet.eligible_at);
+                let packet_id = self.packets.insert(packet);
+                port.queues.push(&mut self.packets, packet_id);
+            }
+        }
+        let state = if !port.queues.is_empty() {
+            if staged_at > now && staged_at != Time::NEVER { RequesterState::RequestInterval } else { RequesterState::Port }
+        } else if endpoint.wants(Direction::Read) {
+            RequesterState::Tags
+        } else if endpoint.outstanding_reads() > 0 {
+            RequesterState::Window
+        } else {
+            RequesterState::NothingAsked
+        };
+        self.observers.observe(now, Fact::Requester { endpoint: index, state });
+        if staged_at != Time::NEVER {
+            self.wake(id, staged_at);
+        }
+    }
+
+    pub(crate) fn notify(&mut self, workload: WorkloadId, event: WorkloadEvent, delay: Span) {
+        if delay.is_zero() {
+            self.notices.push_back((workload, event));
+        } else {
+            self.schedule_notice(self.now() + delay, PendingNotice { workload, event });
+        }
+    }
+
+    fn schedule_notice(&mut self, at: Time, notice: PendingNotice) {
+        let index = insert(&mut self.pending, &mut self.pending_free, notice);
+        self.engine.schedule(at, Event::Timer(index).pack());
+    }
+
+    #[inline]
+    fn handle(&mut self, event: Event) {
+        match event {
+            Event::Wake(port) => self.on_wake(port),
+            Event::Arrival(port) => self.on_arrival(port),
+            Event::ReplayTimer(port) => self.on_replay_timer(port),
+            Event::Timer(index) => {
+                self.pending_free.push(index);
+                let PendingNotice { workload, event } = self.pending[index as usize];
+                self.notices.push_back((workload, event));
+            }
+        }
+    }
+
+    fn timers_pending(&self) -> usize {
+        self.pending.len() - self.pending_free.len()
+    }
+
+    /// Whether anybody still waits for something.
+    fn anything_open(&self) -> bool {
+        self.transfers.open() > 0 || self.mmio_open > 0 || self.timers_pending() > 0
+    }
+
+    /// TLPs have moved since the last look, or workloads are about to act.
+    fn made_progress(&mut self, now: Time) -> bool {
+        let hops = self.observers.tlp_hops();
+        if hops != self.hops_seen || self.timers_pending() > 0 {
+            self.hops_seen = hops;
+            self.progress_at = now;
+        }
+        now.saturating_since(self.progress_at) < STALL_AFTER
+    }
+}
+
+/// Puts `item` into a free slot.
+fn insert<T>(slots: &mut Vec<T>, free: &mut Vec<u32>, item: T) -> u32 {
+    match free.pop() {
+        Some(index) => {
+            slots[index as usize] = item;
+            index
+        }
+        None => {
+            slots.push(item);
+            slots.len() as u32 - 1
+        }
+    }
+}
+
+/// A fabric on which nothing has moved for so long, with requests open, is stalled: longer than any replay timer,
+/// flow control period or Recovery.
+const STALL_AFTER: Span = Span::from_ms(2);
+
+/// How a call of [`Simulation::run_until`] ended.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Progress {
+    /// The time asked for was reached.
+    Reached,
+    /// Every workload is done.
+    Finished,
+    /// Requests are open and nothing moves: who waits for whom.
+    Stalled {
+        /// One sentence per port that waits.
+        waiting: Vec<String>,
+    },
+    /// The number of events asked for was reached first.
+    EventLimit,
+}
+
+/// A fabric and who asks it for what.
+pub struct Simulation {
+    /// The fabric.
+    pub fabric: Fabric,
+    workloads: Vec<Box<dyn Workload>>,
+    started: bool,
+    window_start: Time,
+}
+
+impl Simulation {
+    /// Builds the fabric, at rest.
+    ///
+    /// # Errors
+    /// When the configuration does not describe a tree of devices; see [`crate::AssemblyError`].
+    pub fn build(config: &FabricConfig) -> Result<Self, crate::AssemblyError> {
+        let parts = crate::assembly::assemble(config)?;
+        let observers = Observers::new(parts.ports.len(), parts.endpoints.len());
+        let fabric = Fabric {
+            engine: Engine::new(),
+            ports: parts.ports,
+            switches: parts.switches,
+            root_complexes: parts.root_complexes,
+            endpoints: parts.endpoints,
+            devices: parts.devices,
+            device_ports: parts.device_ports,
+            packets: PacketPool::default(),
+            transfers: Transfers::default(),
+            observers,
+            scratch: Vec::new(),
+            seed: config.seed,
+            mmio: Vec::new(),
+            mmio_free: Vec::new(),
+            mmio_open: 0,
+            pending: Vec::new(),
+            pending_free: Vec::new(),
+            notices: VecDeque::new(),
+            current: WorkloadId(0),
+            hops_seen: 0,
+            progress_at: Time::ZERO,
+        };
+        Ok(Self { fabric, workloads: Vec::new(), started: false, window_start: Time::ZERO })
+    }
+
+    /// Adds a workload; it starts with the run.
+    pub fn add_workload(&mut self, workload: Box<dyn Workload>) -> WorkloadId {
+        self.workloads.push(workload);
+        WorkloadId(self.workloads.len() as u32 - 1)
+    }
+
+    fn start(&mut self) {
+        self.started = true;
+        for index in 0..self.fabric.ports.len() {
+            self.fabric.wake(PortId(index as u32), Time::ZERO);
+        }
+        for (index, workload) in self.workloads.iter_mut().enumerate() {
+            self.fabric.current = WorkloadId(index as u32);
+            workload.start(&mut self.fabric);
+        }
+        self.deliver_notices();
+    }
+
+    /// Runs until `limit`, or until `events` more were handled.
+    pub fn run_until(&mut self, limit: Time, events: u64) -> Progress {
+        if !self.started {
+            self.start();
+        }
+        let last_event = self.fabric.engine.events_handled().saturating_add(events);
+        let mut look_at = self.fabric.engine.events_handled() + LOOK_EVERY;
+        while let Some((now, event)) = self.fabric.engine.next_before(limit) {
+            self.fabric.handle(event.unpack());
+            if !self.fabric.notices.is_empty() {
+                self.deliver_notices();
+            }
+            let handled = self.fabric.engine.events_handled();
+            if handled >= look_at {
+                look_at = handled + LOOK_EVERY;
+                if !self.fabric.anything_open() {
+                    return Progress::Finished;
+                }
+                if !self.fabric.made_progress(now) {
+                    return Progress::Stalled { waiting: self.fabric.who_waits() };
+                }
+                if handled >= last_event {
+                    return Progress::EventLimit;
+                }
+            }
+        }
+        if self.fabric.anything_open() { Progress::Reached } else { Progress::Finished }
+    }
+
+    fn deliver_notices(&mut self) {
+        while let Some((workload, event)) = self.fabric.notices.pop_front() {
+            self.fabric.current = workload;
+            self.workloads[workload.0 as usize].handle(event, &mut self.fabric);
+        }
+    }
+
+    /// The warm-up ends at `at`: what was observed so far is forgotten.
+    ///
+    /// `at` is a time that [`Self::run_until`] has reached.
+    pub fn start_measuring(&mut self, at: Time) {
+        self.window_start = at;
+        self.fabric.settle_all(at);
+        let accounted: Vec<Time> = self.fabric.ports.iter().map(|port| port.busy_until).collect();
+        self.fabric.observers.start_measuring(at, accounted.into_iter());
+        for workload in &mut self.workloads {
+            workload.start_measuring(at);
+        }
+    }
+
+    /// Accounts for all time up to `at`, so that results can be read.
+    pub fn stop_measuring(&mut self, at: Time) {
+        self.fabric.settle_all(at);
+    }
+
+    /// What each workload's instrument reports, from the end of the warm-up to `until`.
+    pub fn reports(&self, until: Time) -> Vec<Vec<Metric>> {
+        self.workloads.iter().map(|workload| workload.report((self.window_start, until))).collect()
+    }
+
+    /// Events handled so far.
+    pub fn events_handled(&self) -> u64 {
+        self.fabric.engine.events_handled()
+    }
+}
+
+/// Events between two looks at whether the run goes anywhere.
+const LOOK_EVERY: u64 = 4096;

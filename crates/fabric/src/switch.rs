@@ -1,0 +1,206 @@
+//! Switches: virtual output queues at each ingress, a core that joins the ports, arbitration at each egress.
+//!
+//! An egress pulls: when its wire is free it takes the next packet straight out of an ingress buffer, whose credits
+//! are free again once the tail has left. Packets leave unmodified (PCIe Base 6.3 §2.4.1 forbids splitting and
+//! merging). Left out: virtual channels other than VC0, multicast, egress buffers beyond the retry buffer.
+
+use crate::choose::{Pick, pick};
+use crate::config::{Arbitration, Forwarding, SwitchConfig, SwitchCore};
+use crate::packet::{Address, ClassQueues, Flags, PacketId, PacketPool};
+use crate::port::{Choice, Port, PortId};
+use crate::routing::Routes;
+use lanewise_observe::Use;
+use lanewise_units::{Bytes, Time};
+
+/// Most ports a switch may have: one bit each in a word.
+pub const MAX_SWITCH_PORTS: usize = 128;
+
+/// One switch. Port 0 faces upstream.
+pub(crate) struct Switch {
+    pub(crate) config: SwitchConfig,
+    pub(crate) ports: Vec<PortId>,
+    pub(crate) routes: Routes,
+    /// Queues of packets that came in at one port and leave at another: `egress × ports + ingress`.
+    queues: Vec<ClassQueues>,
+    /// Per egress, which ingress ports have something for it.
+    waiting: Vec<u128>,
+    /// Per egress, where arbitration looks first, and how many packets that ingress may still send in its turn.
+    turns: Vec<(u8, u8)>,
+    /// Crossbar: each ingress feeds one egress at a time.
+    ingress_free_at: Vec<Time>,
+    /// Shared bus or memory: one transfer at a time.
+    core_free_at: Time,
+}
+
+impl Switch {
+    pub(crate) fn new(config: SwitchConfig, ports: Vec<PortId>, routes: Routes) -> Self {
+        let count = ports.len();
+        assert!(count <= MAX_SWITCH_PORTS, "checked when the fabric was built");
+        Self {
+            config,
+            ports,
+            routes,
+            queues: vec![ClassQueues::default(); count * count],
+            waiting: vec![0; count],
+            turns: vec![(0, 1); count],
+            ingress_free_at: vec![Time::ZERO; count],
+            core_free_at: Time::ZERO,
+        }
+    }
+
+    /// Egress for a packet that came in at `ingress`.
+    #[inline]
+    pub(crate) fn egress(&self, destination: Address, ingress: u16) -> u16 {
+        match self.routes.port_to(destination) {
+            Some(port) if ingress == 0 || !self.config.acs_redirect => port,
+            _ => 0,
+        }
+    }
+
+    /// When forwarding of a packet may start: `head` is its first byte in, `tail` its last byte checked.
+    ///
+    /// Cut-through waits for the header and the core's latency, and longer when a faster egress would run dry:
+    /// the last byte must be in before it is due out (wait = P × (1/R_in − 1/R_out)).
+    #[inline]
+    pub(crate) fn eligible_at(&self, head: Time, tail: Time, egress: &Port, bytes: Bytes) -> Time {
+        match self.config.forwarding {
+            Forwarding::StoreAndForward => tail + self.config.latency,
+            Forwarding::CutThrough => {
+                let span = egress.wire.span(bytes);
+                let never_dry = Time::from_ticks(tail.ticks().saturating_sub(span.ticks()));
+                (head + self.config.latency).max(never_dry)
+            }
+        }
+    }
+
+    /// Takes in a packet. A shared memory first writes it.
+    #[inline]
+    pub(crate) fn enqueue(&mut self, packets: &mut PacketPool, id: PacketId, ingress: u16, egress: u16) {
+        if let SwitchCore::SharedMemory { rate } = self.config.core {
+            let packet = &mut packets[id];
+            let bytes = packet.tlp_bytes();
+            self.core_free_at = self.core_free_at.max(packet.eligible_at) + rate.span_ceil(bytes);
+            packet.eligible_at = self.core_free_at;
+        }
+        let slot = usize::from(egress) * self.ports.len() + usize::from(ingress);
+        self.queues[slot].push(packets, id);
+        self.waiting[usize::from(egress)] |= 1 << ingress;
+    }
+
+    /// Whether anything waits for this egress.
+    #[inline]
+    pub(crate) fn has_more(&self, egress: u16) -> bool {
+        self.waiting[usize::from(egress)] != 0
+    }
+
+    /// The next packet for the wire of `port`, taken out of its queue; or why there is none.
+    pub(crate) fn choose(&mut self, packets: &mut PacketPool, port: &Port, now: Time) -> Choice {
+        let egress = usize::from(port.index);
+        let waiting = self.waiting[egress];
+        if waiting == 0 {
+            return Choice::Nothing;
+        }
+        let mut best = Pick::Nothing;
+        let (turn, _) = self.turns[egress];
+        let first = if self.config.arbitration == Arbitration::Strict { 0 } else { turn };
+        // Ports from `first` up, then those below it.
+        for half in [waiting >> first << first, waiting & !(u128::MAX << first)] {
+            let mut rest = half;
+            while rest != 0 {
+                let ingress = rest.trailing_zeros() as usize;
+                rest &= rest - 1;
+                let slot = egress * self.ports.len() + ingress;
+                match pick(&self.queues[slot], packets, port, now) {
+                    Pick::Head(class) => match self.core_busy_until(ingress, now) {
+                        None => {
+                            let id = self.queues[slot].pop(packets, class).expect("the head was there");
+                            self.granted(packets, id, ingress, slot, egress, now);
+                            return Choice::Send(id);
+                        }
+                        Some(until) => best = best.or(Pick::NotBefore(until)),
+                    },
+                    other => best = best.or(other),
+                }
+            }
+        }
+        match best {
+            Pick::Blocked(on) => Choice::Blocked(on),
+            Pick::NotBefore(at) => Choice::NotBefore(at),
+            Pick::Nothing | Pick::Head(_) => Choice::Nothing,
+        }
+    }
+
+    /// Until when the core keeps this ingress waiting.
+    #[inline]
+    fn core_busy_until(&self, ingress: usize, now: Time) -> Option<Time> {
+        let free_at = match self.config.core {
+            SwitchCore::Crossbar { .. } => self.ingress_free_at[ingress],
+            SwitchCore::SharedBus { .. } => self.core_free_at,
+            SwitchCore::SharedMemory { .. } => return None, // Paid for when written and, below, when read.
+        };
+        (free_at > now).then_some(free_at)
+    }
+
+    /// Books the core for the packet and passes the turn on.
+    #[inline]
+    fn granted(
+        &mut self,
+        packets: &PacketPool,
+        id: PacketId,
+        ingress: usize,
+        slot: usize,
+        egress: usize,
+        now: Time,
+    ) {
+        let packet = &packets[id];
+        let bytes = packet.tlp_bytes();
+        match self.config.core {
+            SwitchCore::Crossbar { port_rate } => self.ingress_free_at[ingress] = now + port_rate.span_ceil(bytes),
+            SwitchCore::SharedBus { rate } => self.core_free_at = now + rate.span_ceil(bytes),
+            SwitchCore::SharedMemory { rate } => {
+                self.core_free_at = self.core_free_at.max(now) + rate.span_ceil(bytes);
+            }
+        }
+        if self.queues[slot].is_empty() {
+            self.waiting[egress] &= !(1 << ingress);
+        }
+        self.pass_the_turn(ingress, egress);
+    }
+
+    #[inline]
+    fn pass_the_turn(&mut self, served: usize, egress: usize) {
+        let next = ((served + 1) % self.ports.len()) as u8;
+        let Arbitration::WeightedRoundRobin { weights } = &self.config.arbitration else {
+            self.turns[egress] = (next, 1);
+            return;
+        };
+        let (turn, left) = self.turns[egress];
+        // An ingress out of turn was served because the others had nothing: its turn starts afresh.
+        let left = if usize::from(turn) == served { left } else { weights[served] };
+        self.turns[egress] = match left {
+            0 | 1 => (next, weights[usize::from(next)]),
+            _ => (served as u8, left - 1),
+        };
+    }
+
+    /// Use that silence of an egress is put down to while the core is what it waits for.
+    pub(crate) fn silence(&self, choice: Choice, now: Time) -> Use {
+        match choice {
+            Choice::Blocked(on) => on,
+            Choice::NotBefore(at) if at > now && self.core_is_late(now) => Use::BlockedCore,
+            _ => Use::Idle,
+        }
+    }
+
+    fn core_is_late(&self, now: Time) -> bool {
+        match self.config.core {
+            SwitchCore::Crossbar { .. } => self.ingress_free_at.iter().any(|at| *at > now),
+            SwitchCore::SharedBus { .. } | SwitchCore::SharedMemory { .. } => self.core_free_at > now,
+        }
+    }
+
+    /// Takes out a nullified copy that has not started to leave when its damaged original ends.
+    pub(crate) fn is_stale(packets: &PacketPool, id: PacketId, now: Time) -> bool {
+        packets[id].flags.has(Flags::NULLIFIED) && packets[id].issued_at <= now
+    }
+}

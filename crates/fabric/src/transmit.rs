@@ -1,0 +1,498 @@
+//! What a port does when its wire is free: ordered sets, DLLPs, replays, new TLPs, in this order of priority
+//! (PCIe Base 6.3 §3.6.2.1); and what the DLLPs of the peer change.
+
+use crate::packet::{Flags, Packet};
+use crate::port::{Choice, InFlight, LinkState, Owner, Port, PortId, Release, Sent};
+use crate::simulation::{Event, Fabric};
+use crate::switch::Switch;
+use lanewise_observe::{Fact, Use};
+use lanewise_pcie::ack_nak::ReplayOutcome;
+use lanewise_pcie::dllp::{Dllp, INIT_FLOW_CONTROL_INTERVAL};
+use lanewise_pcie::flow_control::CreditPool;
+use lanewise_pcie::tlp::FlowClass;
+use lanewise_units::{Bytes, Time};
+
+/// Framing, sequence number and LCRC of a TLP outside Flit Mode; PCIe Base 6.3 §3.6.2.1, §4.2.2.3.
+pub(crate) const FRAMING: Bytes = Bytes::new(8);
+
+impl Fabric {
+    /// Makes sure that `id` looks at its wire at `at`, or as soon after as the wire is free.
+    #[inline]
+    pub(crate) fn wake(&mut self, id: PortId, at: Time) {
+        let now = self.engine.now();
+        let port = &mut self.ports[id.index()];
+        let at = at.max(port.busy_until).max(now);
+        if at < port.wake_at {
+            port.wake_at = at;
+            self.engine.schedule(at, Event::Wake(id).pack());
+        }
+    }
+
+    /// The wire of `id` may be free, and there may be something to do with it.
+    #[inline]
+    pub(crate) fn on_wake(&mut self, id: PortId) {
+        let now = self.engine.now();
+        let port = &mut self.ports[id.index()];
+        if port.wake_at != now {
+            return; // An earlier wake-up has taken its place.
+        }
+        port.wake_at = Time::NEVER;
+        if now < port.busy_until {
+            self.wake(id, now);
+            return;
+        }
+        if let Some(release) = port.on_air.take() {
+            self.free_ingress(release);
+        }
+        self.take_in_dllps(id, now);
+        let port = &mut self.ports[id.index()];
+        port.settle(id, now, &mut self.observers);
+        if port.state != LinkState::Active {
+            self.initialise_flow_control(id, now);
+            return;
+        }
+        if port.dllp_due_at() <= now {
+            self.send_due_dllps(id, now);
+        }
+        let choice = if self.ports[id.index()].retry.replaying() {
+            self.replay_next(id, now)
+        } else {
+            self.choose(id, now)
+        };
+        self.plan_next_wake(id, choice);
+    }
+
+    /// Sends the next TLP, if any may go.
+    #[inline]
+    fn choose(&mut self, id: PortId, now: Time) -> Choice {
+        loop {
+            let port = &mut self.ports[id.index()];
+            let choice = match port.owner {
+                Owner::Switch(index) => self.switches[index as usize].choose(&mut self.packets, port, now),
+                Owner::RootComplex(_) | Owner::Endpoint(_) => own_queues(port, &self.packets, now),
+            };
+            let Choice::Send(packet) = choice else { return choice };
+            if Switch::is_stale(&self.packets, packet, now) {
+                self.packets.remove(packet);
+                continue;
+            }
+            self.send_tlp(id, packet, now);
+            return choice;
+        }
+    }
+
+    /// Puts a TLP on the wire for the first time.
+    fn send_tlp(&mut self, id: PortId, packet_id: crate::packet::PacketId, now: Time) {
+        let packet = self.packets[packet_id];
+        let nullified = packet.flags.has(Flags::NULLIFIED);
+        let reference = self.packets.reference(packet_id);
+        let port = &mut self.ports[id.index()];
+        port.align(id, now, &mut self.observers);
+
+        let payload = port.wire.span(packet.payload_on_wire());
+        let header = port.wire.span(Bytes::new(u64::from(packet.header_bytes)));
+        let framing = port.wire.span(FRAMING);
+        let span = payload + header + framing;
+        let sequence = if nullified {
+            self.observers.observe(now, Fact::Spent { port: id.0, on: Use::Replay, span });
+            port.retry.next_sequence()
+        } else {
+            port.credits[packet.class().index()].consume(packet.credits());
+            let sequence = port.retry.push(Sent { packet: reference }, port.wire.retry_bytes(&packet));
+            let fact = Fact::TlpSent { port: id.0, sequence: sequence.get(), payload, header, framing };
+            self.observers.observe(now, fact);
+            sequence
+        };
+        if packet.ingress != Packet::ORIGINATED && !nullified {
+            let release =
+                Release { port: PortId(packet.ingress), class: packet.class(), credits: packet.credits() };
+            port.on_air = Some(release);
+        }
+        let bytes = packet.tlp_bytes() + FRAMING;
+        let damaged = port.faults.as_mut().is_some_and(|faults| faults.damages_tlp(bytes));
+        let head = port.busy_until + port.wire.propagation;
+        port.busy_until += span;
+        let in_flight =
+            InFlight { packet: reference, head, checked: head + span, sequence, damaged, nullified };
+        let owner = port.owner;
+        self.arm_replay_timer(id);
+        self.fly(id, in_flight, packet_id);
+        match owner {
+            Owner::Switch(_) => {}
+            Owner::Endpoint(index) => self.left_endpoint(index, &packet),
+            Owner::RootComplex(index) => self.left_root_port(index, id, &packet),
+        }
+    }
+
+    /// Hands a TLP to the peer's pins, and plans when the peer acts on it.
+    ///
+    /// A cut-through switch acts as soon as it may forward, everybody else when the LCRC has been checked; both
+    /// happen in the order in which the TLPs were sent.
+    #[inline]
+    fn fly(&mut self, id: PortId, mut in_flight: InFlight, packet_id: crate::packet::PacketId) {
+        let peer_id = self.ports[id.index()].peer;
+        let peer = &self.ports[peer_id.index()];
+        in_flight.checked += peer.receive_latency;
+        let at = match peer.owner {
+            Owner::Switch(index) => {
+                let switch = &self.switches[index as usize];
+                let packet = &self.packets[packet_id];
+                let egress = switch.ports[usize::from(switch.egress(packet.destination, peer.index))];
+                let bytes = packet.tlp_bytes() + FRAMING;
+                let egress = &self.ports[egress.index()];
+                switch.eligible_at(in_flight.head, in_flight.checked, egress, bytes).min(in_flight.checked)
+            }
+            Owner::RootComplex(_) | Owner::Endpoint(_) => in_flight.checked,
+        };
+        self.ports[peer_id.index()].in_flight.push_back(in_flight);
+        self.engine.schedule(at, Event::Arrival(peer_id).pack());
+    }
+
+    /// Sends the next TLP of a replay, or ends the replay.
+    fn replay_next(&mut self, id: PortId, now: Time) -> Choice {
+        let port = &mut self.ports[id.index()];
+        let Some((sequence, sent, bytes)) = port.retry.next_replay() else {
+            return self.choose(id, now);
+        };
+        port.align(id, now, &mut self.observers);
+        let span = port.wire.span(bytes + (FRAMING - RETRY_OVERHEAD));
+        self.observers.observe(now, Fact::Spent { port: id.0, on: Use::Replay, span });
+        let damaged = port.faults.as_mut().is_some_and(|faults| faults.damages_tlp(bytes));
+        let head = port.busy_until + port.wire.propagation;
+        port.busy_until += span;
+        let in_flight = InFlight {
+            packet: sent.packet,
+            head,
+            checked: head + span,
+            sequence,
+            damaged,
+            nullified: false,
+        };
+        // A replayed TLP is acted on when it has been checked: its packet may be gone already.
+        let peer_id = port.peer;
+        let peer = &mut self.ports[peer_id.index()];
+        let checked = in_flight.checked + peer.receive_latency;
+        peer.in_flight.push_back(InFlight { checked, ..in_flight });
+        self.engine.schedule(checked, Event::Arrival(peer_id).pack());
+        self.restart_replay_timer(id, now);
+        Choice::NotBefore(now)
+    }
+
+    /// Wakes the port when the wire is free again, or when what it waits for may have come.
+    #[inline]
+    fn plan_next_wake(&mut self, id: PortId, choice: Choice) {
+        let now = self.engine.now();
+        let port = &mut self.ports[id.index()];
+        let due = port.dllp_due_at();
+        port.waits_for_dllp = false;
+        let next = match choice {
+            Choice::Send(_) => {
+                let more = port.on_air.is_some() || self.has_more(id);
+                if more { now } else { Time::NEVER }
+            }
+            Choice::NotBefore(at) => {
+                port.gap = match port.owner {
+                    Owner::Switch(index) => self.switches[index as usize].silence(choice, now),
+                    _ => Use::Idle,
+                };
+                at
+            }
+            Choice::Blocked(on) => {
+                port.gap = on;
+                port.waits_for_dllp = true;
+                port.mailbox.front().map_or(Time::NEVER, |(at, _)| *at)
+            }
+            Choice::Nothing => {
+                port.gap = Use::Idle;
+                Time::NEVER
+            }
+        };
+        let next = next.min(due);
+        if next != Time::NEVER {
+            self.wake(id, next);
+        }
+    }
+
+    /// Whether the port has TLPs that wait, replays included.
+    #[inline]
+    fn has_more(&self, id: PortId) -> bool {
+        let port = &self.ports[id.index()];
+        match port.owner {
+            Owner::Switch(index) => {
+                self.switches[index as usize].has_more(port.index) || port.retry.replaying()
+            }
+            _ => !port.queues.is_empty() || port.retry.replaying(),
+        }
+    }
+
+    /// Sends what the receiver half owes the peer: Nak, Ack, UpdateFC.
+    fn send_due_dllps(&mut self, id: PortId, now: Time) {
+        let port = &mut self.ports[id.index()];
+        if let Some((_, sequence)) = port.nak.take_if(|(at, _)| *at <= now) {
+            port.unacknowledged = 0;
+            port.ack_at = Time::NEVER;
+            self.observers.observe(now, Fact::NakSent { port: id.0 });
+            self.send_dllp(id, Dllp::Nak(sequence), now);
+        }
+        let port = &mut self.ports[id.index()];
+        if port.ack_at <= now {
+            let sequence = port.take_ack(now);
+            self.send_dllp(id, Dllp::Ack(sequence), now);
+        }
+        for class in FlowClass::ALL {
+            if self.ports[id.index()].update_at[class.index()] <= now {
+                self.send_update(id, class, now);
+            }
+        }
+    }
+
+    fn send_update(&mut self, id: PortId, class: FlowClass, now: Time) {
+        self.release_drained(id, class, now);
+        let port = &mut self.ports[id.index()];
+        let index = class.index();
+        let (header, data) = port.received[index].limit();
+        port.received[index].mark_reported();
+        port.freed_tlps[index] = port.draining[index].len() as u32;
+        port.update_at[index] = now + port.update.period;
+        if let Some((free_at, _)) = port.draining[index].front().copied() {
+            port.plan_update(class, free_at);
+        }
+        self.send_dllp(id, Dllp::UpdateFlowControl { class, header, data }, now);
+    }
+
+    /// Puts a DLLP on the wire and into the peer's mailbox.
+    fn send_dllp(&mut self, id: PortId, dllp: Dllp, now: Time) {
+        let port = &mut self.ports[id.index()];
+        port.align(id, now, &mut self.observers);
+        let span = port.wire.dllp;
+        self.observers.observe(now, Fact::Spent { port: id.0, on: Use::Dllp, span });
+        self.observers.observe(now, Fact::DllpSent { port: id.0 });
+        port.busy_until += span;
+        let peer_id = port.peer;
+        let at_pins = port.busy_until + port.wire.propagation;
+        if port.faults.as_mut().is_some_and(|faults| faults.damages_dllp()) {
+            self.observers.observe(now, Fact::BadDllp { port: peer_id.0 });
+            return;
+        }
+        let peer = &mut self.ports[peer_id.index()];
+        let arrival = at_pins + peer.receive_latency;
+        peer.mailbox.push_back((arrival, dllp));
+        let urgent = peer.waits_for_dllp || peer.state != LinkState::Active || matches!(dllp, Dllp::Nak(_));
+        if urgent {
+            self.wake(peer_id, arrival);
+        } else if peer.mailbox.len() > MAILBOX_LIMIT {
+            self.take_in_dllps(peer_id, now);
+        }
+    }
+
+    /// Acts on the DLLPs that have arrived by now.
+    pub(crate) fn take_in_dllps(&mut self, id: PortId, now: Time) {
+        while let Some((at, dllp)) = self.ports[id.index()].mailbox.front().copied() {
+            if at > now {
+                break;
+            }
+            self.ports[id.index()].mailbox.pop_front();
+            self.take_in_dllp(id, dllp, at, now);
+        }
+    }
+
+    fn take_in_dllp(&mut self, id: PortId, dllp: Dllp, at: Time, now: Time) {
+        let port = &mut self.ports[id.index()];
+        match dllp {
+            Dllp::UpdateFlowControl { class, header, data } => {
+                port.credits[class.index()].update(header, data);
+                self.flow_control_initialised(id, now);
+            }
+            Dllp::Ack(sequence) => {
+                if port.retry.acknowledge(sequence) > 0 {
+                    self.restart_replay_timer(id, at);
+                }
+            }
+            Dllp::Nak(sequence) => {
+                if port.retry.acknowledge(sequence) > 0 {
+                    self.restart_replay_timer(id, at);
+                }
+                self.start_replay(id, now, false);
+            }
+            Dllp::InitFlowControl1 { class, header, data } => {
+                if port.state == LinkState::InitFlowControl1 && !port.initialised[class.index()] {
+                    port.initialised[class.index()] = true;
+                    port.credits[class.index()].initialise(CreditPool::from_advertisement(header, data));
+                    if port.initialised == [true; 3] {
+                        port.state = LinkState::InitFlowControl2;
+                        port.init_due_at = now;
+                    }
+                }
+            }
+            Dllp::InitFlowControl2 { .. } => self.flow_control_initialised(id, now),
+            Dllp::DataLinkFeature { .. } | Dllp::PowerManagement | Dllp::Vendor | Dllp::Nop => {}
+        }
+    }
+
+    /// Sends the InitFC triplet of the present state when it is due: on entry, and again every 34 us.
+    ///
+    /// Source: PCIe Base 6.3 §3.4.
+    fn initialise_flow_control(&mut self, id: PortId, now: Time) {
+        let port = &mut self.ports[id.index()];
+        if port.init_due_at <= now {
+            port.init_due_at = now + INIT_FLOW_CONTROL_INTERVAL;
+            let second = port.state != LinkState::InitFlowControl1;
+            for class in FlowClass::ALL {
+                let (header, data) = self.ports[id.index()].received[class.index()].limit();
+                let dllp = match second {
+                    false => Dllp::InitFlowControl1 { class, header, data },
+                    true => Dllp::InitFlowControl2 { class, header, data },
+                };
+                self.send_dllp(id, dllp, now);
+            }
+        }
+        let port = &self.ports[id.index()];
+        let next = port.mailbox.front().map_or(port.init_due_at, |(at, _)| port.init_due_at.min(*at));
+        self.wake(id, next);
+    }
+
+    /// The peer has left FC_INIT1, which ends FC_INIT2 here: TLPs may flow.
+    fn flow_control_initialised(&mut self, id: PortId, now: Time) {
+        let port = &mut self.ports[id.index()];
+        if port.state != LinkState::InitFlowControl2 {
+            return;
+        }
+        // The peer still waits for the InitFC2 of this side, if that has not gone out yet.
+        if port.init_due_at <= now {
+            port.settle(id, now, &mut self.observers);
+            self.initialise_flow_control(id, now);
+        }
+        let port = &mut self.ports[id.index()];
+        port.state = LinkState::Active;
+        for class in FlowClass::ALL {
+            if !port.received[class.index()].is_infinite() {
+                port.update_at[class.index()] = now + port.update.period;
+            }
+        }
+    }
+
+    fn arm_replay_timer(&mut self, id: PortId) {
+        let port = &mut self.ports[id.index()];
+        if !port.replay_timer_set {
+            port.replay_timer_set = true;
+            port.replay_deadline = port.busy_until + port.replay_timer;
+            self.engine.schedule(port.replay_deadline, Event::ReplayTimer(id).pack());
+        }
+    }
+
+    /// Progress, or a replay: the timer starts again from `at`. The event already scheduled finds out.
+    fn restart_replay_timer(&mut self, id: PortId, at: Time) {
+        let port = &mut self.ports[id.index()];
+        port.replay_deadline = at + port.replay_timer;
+    }
+
+    /// The replay timer may have run out.
+    pub(crate) fn on_replay_timer(&mut self, id: PortId) {
+        let now = self.engine.now();
+        self.take_in_dllps(id, now);
+        let port = &mut self.ports[id.index()];
+        if port.retry.is_empty() {
+            port.replay_timer_set = false;
+            return;
+        }
+        if port.replay_deadline > now {
+            self.engine.schedule(port.replay_deadline, Event::ReplayTimer(id).pack());
+            return;
+        }
+        port.replay_deadline = now + port.replay_timer;
+        self.engine.schedule(port.replay_deadline, Event::ReplayTimer(id).pack());
+        self.start_replay(id, now, true);
+    }
+
+    fn start_replay(&mut self, id: PortId, now: Time, by_timer: bool) {
+        let port = &mut self.ports[id.index()];
+        if port.retry.is_empty() {
+            return;
+        }
+        self.observers.observe(now, Fact::ReplayStarted { port: id.0, by_timer });
+        port.retry.start_replay();
+        if port.retry.on_replay_started() == ReplayOutcome::RolloverRetrain {
+            self.observers.observe(now, Fact::ReplayNumRollover { port: id.0 });
+            let peer = port.peer;
+            let until = now + port.wire.recovery;
+            self.take_down(id, now, until);
+            self.take_down(peer, now, until);
+        }
+        self.restart_replay_timer(id, now);
+        self.wake(id, now);
+    }
+
+    /// The link retrains: nothing is sent until then. What was on the wire is lost to the peer's checks only.
+    fn take_down(&mut self, id: PortId, now: Time, until: Time) {
+        let port = &mut self.ports[id.index()];
+        port.settle(id, now, &mut self.observers);
+        if until > port.busy_until {
+            let span = until - port.busy_until;
+            self.observers.observe(now, Fact::Spent { port: id.0, on: Use::Down, span });
+            port.busy_until = until;
+        }
+    }
+
+    /// The TLP that came in at `release.port` has left: its buffer space may be advertised again.
+    #[inline]
+    pub(crate) fn free_ingress(&mut self, release: Release) {
+        let now = self.engine.now();
+        let Release { port: id, class, credits } = release;
+        self.release_drained(id, class, now);
+        let bytes = crate::simulation::buffer_bytes(credits);
+        self.observers.observe(now, Fact::BufferFreed { port: id.0, class, bytes });
+        let port = &mut self.ports[id.index()];
+        let index = class.index();
+        if port.received[index].is_infinite() {
+            return;
+        }
+        port.received[index].release(credits);
+        port.freed_tlps[index] += 1;
+        port.plan_update(class, now);
+        let due = port.update_at[index];
+        self.wake(id, due);
+    }
+
+    /// Buffer space that devices have drained by now is allocated again.
+    pub(crate) fn release_drained(&mut self, id: PortId, class: FlowClass, now: Time) {
+        let port = &mut self.ports[id.index()];
+        let index = class.index();
+        while let Some((at, credits)) = port.draining[index].front().copied() {
+            if at > now {
+                break;
+            }
+            port.draining[index].pop_front();
+            port.received[index].release(credits);
+            let bytes = crate::simulation::buffer_bytes(credits);
+            self.observers.observe(at, Fact::BufferFreed { port: id.0, class, bytes });
+        }
+    }
+}
+
+/// DLLPs a transmitter that is not waiting may leave unread before it looks at them.
+const MAILBOX_LIMIT: usize = 16;
+
+/// Sequence number and LCRC, kept with a TLP in the retry buffer.
+pub(crate) const RETRY_OVERHEAD: Bytes = Bytes::new(6);
+
+impl crate::wire::WireTiming {
+    /// Bytes a packet takes in the retry buffer: TLP, sequence number and LCRC.
+    #[inline]
+    pub(crate) fn retry_bytes(&self, packet: &Packet) -> Bytes {
+        packet.tlp_bytes() + RETRY_OVERHEAD
+    }
+}
+
+/// The next packet of an endpoint or root port.
+#[inline]
+fn own_queues(port: &mut Port, packets: &crate::packet::PacketPool, now: Time) -> Choice {
+    use crate::choose::{Pick, pick};
+    match pick(&port.queues, packets, port, now) {
+        Pick::Head(class) => {
+            Choice::Send(port.queues.pop(packets, class).expect("the head was there"))
+        }
+        Pick::Blocked(on) => Choice::Blocked(on),
+        Pick::NotBefore(at) => Choice::NotBefore(at),
+        Pick::Nothing => Choice::Nothing,
+    }
+}

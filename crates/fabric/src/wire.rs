@@ -1,0 +1,151 @@
+//! One direction of a link as time: how long bytes take, when ordered sets are due, which bits arrive wrong.
+//!
+//! The next-free time of a wire is arithmetic, not an event. Sync headers of 128b/130b are spread evenly over the
+//! bytes (PCIe Base 6.3 §4.2.2); lane-to-lane skew is left out.
+
+use crate::config::{FaultConfig, LinkConfig};
+use lanewise_engine::random::RandomStream;
+use lanewise_units::{Bytes, Span, Time};
+
+/// Timing of one link, the same in both directions.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WireTiming {
+    /// One symbol on every lane, sync header included.
+    pub(crate) symbol: Span,
+    lanes: u32,
+    /// log2 of the lanes, when that is whole.
+    shift: Option<u8>,
+    /// One DLLP.
+    pub(crate) dllp: Span,
+    /// Transmitter pin to receiver pin.
+    pub(crate) propagation: Span,
+    /// SKP ordered sets: how often, and how long with what precedes them.
+    pub(crate) skip_interval: Span,
+    pub(crate) skip: Span,
+    /// Retrain through Recovery.
+    pub(crate) recovery: Span,
+    /// Flit Mode: fixed flits instead of framed packets.
+    pub(crate) flit: bool,
+}
+
+impl WireTiming {
+    pub(crate) fn new(link: &LinkConfig) -> Self {
+        let skips = link.mode.ordered_sets(link.clocking);
+        let lanes = link.mode.width.lanes() as u32;
+        let mut timing = Self {
+            symbol: link.mode.symbol_span(),
+            lanes,
+            shift: lanes.is_power_of_two().then(|| lanes.trailing_zeros() as u8),
+            dllp: Span::ZERO,
+            propagation: link.propagation,
+            skip_interval: link.skip_interval.unwrap_or(skips.interval),
+            skip: skips.span,
+            recovery: link.recovery_time,
+            flit: link.mode.flit,
+        };
+        timing.dllp = timing.span(lanewise_pcie::dllp::DLLP_BYTES);
+        timing.skip += timing.span(skips.eds);
+        timing
+    }
+
+    /// Timing of a port without a link: nothing is ever due, nothing is ever sent.
+    pub(crate) fn unconnected() -> Self {
+        Self {
+            symbol: Span::from_ns(4),
+            lanes: 1,
+            shift: Some(0),
+            dllp: Span::ZERO,
+            propagation: Span::ZERO,
+            skip_interval: Span::from_ticks(u64::MAX / 4),
+            skip: Span::ZERO,
+            recovery: Span::ZERO,
+            flit: false,
+        }
+    }
+
+    /// Time that bytes striped over all lanes take; rounded up to a tick on x12.
+    #[inline]
+    pub(crate) fn span(&self, bytes: Bytes) -> Span {
+        let lane_ticks = bytes.get() * self.symbol.ticks();
+        Span::from_ticks(match self.shift {
+            Some(shift) => lane_ticks >> shift,
+            None => lane_ticks.div_ceil(u64::from(self.lanes)),
+        })
+    }
+
+    /// First symbol boundary at or after `at`: where a packet may start after logical idle.
+    #[inline]
+    pub(crate) fn next_symbol(&self, at: Time) -> Time {
+        let symbol = self.symbol.ticks();
+        Time::from_ticks(at.ticks().div_ceil(symbol) * symbol)
+    }
+}
+
+/// Which packets of one direction arrive damaged.
+pub(crate) struct Faults {
+    corrupt_tlps: Vec<u64>,
+    tlps_sent: u64,
+    bit_errors: Option<BitErrors>,
+}
+
+struct BitErrors {
+    stream: RandomStream,
+    rate: f64,
+    bits_to_next: u64,
+}
+
+impl Faults {
+    /// None for a direction without faults, which then costs nothing.
+    pub(crate) fn new(config: &FaultConfig, stream: impl FnOnce() -> RandomStream) -> Option<Box<Self>> {
+        if config.bit_error_rate <= 0.0 && config.corrupt_tlps.is_empty() {
+            return None;
+        }
+        let mut corrupt_tlps = config.corrupt_tlps.clone();
+        corrupt_tlps.sort_unstable();
+        let bit_errors = (config.bit_error_rate > 0.0).then(|| BitErrors::new(stream(), config.bit_error_rate));
+        Some(Box::new(Self { corrupt_tlps, tlps_sent: 0, bit_errors }))
+    }
+
+    /// Whether the next TLP, of so many bytes on the wire, arrives damaged.
+    pub(crate) fn damages_tlp(&mut self, bytes: Bytes) -> bool {
+        let listed = self.corrupt_tlps.binary_search(&self.tlps_sent).is_ok();
+        self.tlps_sent += 1;
+        self.damages(bytes) || listed
+    }
+
+    /// Whether the next DLLP arrives damaged.
+    pub(crate) fn damages_dllp(&mut self) -> bool {
+        self.damages(lanewise_pcie::dllp::DLLP_BYTES)
+    }
+
+    fn damages(&mut self, bytes: Bytes) -> bool {
+        self.bit_errors.as_mut().is_some_and(|errors| errors.hit(bytes.get() * 8))
+    }
+}
+
+impl BitErrors {
+    fn new(stream: RandomStream, rate: f64) -> Self {
+        let mut errors = Self { stream, rate, bits_to_next: 0 };
+        errors.bits_to_next = errors.draw();
+        errors
+    }
+
+    /// Good bits before the next wrong one: geometric, drawn with a portable logarithm.
+    fn draw(&mut self) -> u64 {
+        self.stream.geometric(self.rate)
+    }
+
+    fn hit(&mut self, bits: u64) -> bool {
+        if self.bits_to_next >= bits {
+            self.bits_to_next -= bits;
+            return false;
+        }
+        // More than one wrong bit in a packet is no worse than one.
+        let mut position = self.bits_to_next;
+        while position < bits {
+            position = position.saturating_add(1).saturating_add(self.draw());
+        }
+        self.bits_to_next = position - bits;
+        true
+    }
+}

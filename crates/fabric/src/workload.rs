@@ -1,0 +1,133 @@
+//! The seam between the fabric and whoever asks it for bytes.
+//!
+//! A [`Workload`] is told that something happened and answers by asking the [`Fabric`] for transfers, MMIO and
+//! timers. It sees no ports, credits or packets; the fabric knows nothing of disks, files or benchmarks.
+
+use crate::Fabric;
+use lanewise_observe::FlowId;
+use lanewise_units::{Bytes, Time};
+
+/// Index of a device among [`crate::config::FabricConfig::devices`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct DeviceId(pub u32);
+
+/// A queue of transfers of one endpoint, processed in order; channels of an endpoint take turns packet by packet.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct ChannelId {
+    /// The endpoint.
+    pub device: DeviceId,
+    /// Index among the endpoint's channels.
+    pub index: u32,
+}
+
+/// Direction of a DMA transfer, seen from the device that asks.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Direction {
+    /// Memory reads: requests leave, completions with data come back.
+    Read,
+    /// Posted memory writes.
+    Write,
+}
+
+/// Where the data lives.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Target {
+    /// Memory of the root complex above the device.
+    HostMemory,
+    /// Memory of another endpoint: peer to peer.
+    Endpoint(DeviceId),
+}
+
+/// One piece of DMA.
+#[derive(Clone, Copy, Debug)]
+pub struct Transfer {
+    /// Read or write.
+    pub direction: Direction,
+    /// Whose memory.
+    pub target: Target,
+    /// Offset into that memory; decides how requests are cut at 4 KiB, MPS and RCB.
+    pub offset: u64,
+    /// Bytes to move; never zero.
+    pub length: Bytes,
+    /// Flow that the payload is counted for.
+    pub flow: FlowId,
+    /// Given back in the event that ends the transfer.
+    pub token: u64,
+    /// Which event, if any, the workload wants.
+    pub notify: Notify,
+}
+
+/// Which event a workload wants of a transfer.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Notify {
+    /// None.
+    Nothing,
+    /// [`WorkloadEvent::TransferSent`], when the last request has left the endpoint's queue.
+    Sent,
+    /// [`WorkloadEvent::TransferDone`]: a read's last byte is in the device, a write's last byte at its target.
+    Done,
+}
+
+/// What a workload is told.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum WorkloadEvent {
+    /// A timer set with [`Fabric::set_timer`].
+    Timer {
+        /// As given.
+        token: u64,
+    },
+    /// The last request of a transfer left the endpoint's queue.
+    TransferSent {
+        /// As given in the transfer.
+        token: u64,
+    },
+    /// A read's last byte arrived in the device, or a write's last byte at its target.
+    TransferDone {
+        /// As given in the transfer.
+        token: u64,
+    },
+    /// A write by the CPU arrived at the endpoint.
+    MmioWriteArrived {
+        /// As given to [`Fabric::mmio_write`].
+        token: u64,
+    },
+    /// A read by the CPU came back.
+    MmioReadDone {
+        /// As given to [`Fabric::mmio_read`].
+        token: u64,
+    },
+}
+
+/// Index of a workload, in the order they were added.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct WorkloadId(pub u32);
+
+/// Who asks for what, when.
+pub trait Workload {
+    /// Called once, at the start of the run.
+    fn start(&mut self, fabric: &mut Fabric);
+
+    /// Called for each event that belongs to this workload, at [`Fabric::now`].
+    fn handle(&mut self, event: WorkloadEvent, fabric: &mut Fabric);
+
+    /// What an instrument reports about the window since the last call, in its own words; see the workload crate.
+    /// `window` is the measured part of the run.
+    fn report(&self, window: (Time, Time)) -> Vec<Metric> {
+        let _ = window;
+        Vec::new()
+    }
+
+    /// Forget what was measured so far: the warm-up is over.
+    fn start_measuring(&mut self, now: Time) {
+        let _ = now;
+    }
+}
+
+/// One number of an instrument's report.
+#[derive(Clone, Debug)]
+pub struct Metric {
+    /// Name in the instrument's own words, with the unit: `Total MBs per Second (MiB/s)`.
+    pub name: String,
+    /// The number.
+    pub value: f64,
+}

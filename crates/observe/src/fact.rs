@@ -1,0 +1,156 @@
+//! What models say happened.
+
+use crate::{FlowId, Use};
+use lanewise_pcie::tlp::FlowClass;
+use lanewise_units::{Bytes, Span};
+
+/// Something that happened at the current time. `port` is always the index of the port it happened at; a link
+/// direction is named by its transmitting port.
+#[derive(Clone, Copy, Debug)]
+pub enum Fact {
+    /// A link direction carried a TLP for the first time: ticks of payload, header and framing.
+    TlpSent {
+        /// Transmitting port.
+        port: u32,
+        /// Sequence number.
+        sequence: u16,
+        /// Time for the payload bytes.
+        payload: Span,
+        /// Time for header, prefixes and digest.
+        header: Span,
+        /// Time for start token, sequence number, LCRC and end symbol; in Flit Mode, the CRC and ECC share.
+        framing: Span,
+    },
+    /// A link direction spent time on something other than a new TLP, or on nothing.
+    Spent {
+        /// Transmitting port.
+        port: u32,
+        /// On what.
+        on: Use,
+        /// How long.
+        span: Span,
+    },
+    /// A DLLP went onto the wire (its time is stated apart).
+    DllpSent {
+        /// Transmitting port.
+        port: u32,
+    },
+    /// A TLP or flit arrived with a bad LCRC or CRC.
+    BadTlp {
+        /// Receiving port.
+        port: u32,
+    },
+    /// A DLLP arrived with a bad CRC and was dropped.
+    BadDllp {
+        /// Receiving port.
+        port: u32,
+    },
+    /// A Nak was sent.
+    NakSent {
+        /// Receiving port, which sends it.
+        port: u32,
+    },
+    /// A duplicate TLP was discarded.
+    Duplicate {
+        /// Receiving port.
+        port: u32,
+    },
+    /// A replay started.
+    ReplayStarted {
+        /// Transmitting port.
+        port: u32,
+        /// The replay timer ran out, rather than a Nak arriving.
+        by_timer: bool,
+    },
+    /// Four replays without progress: the link retrains through Recovery.
+    ReplayNumRollover {
+        /// Transmitting port.
+        port: u32,
+    },
+    /// A nullified TLP was forwarded or dropped.
+    Nullified {
+        /// Receiving port that dropped it.
+        port: u32,
+    },
+    /// Payload of a flow reached the end of its journey.
+    Delivered {
+        /// The flow.
+        flow: FlowId,
+        /// Payload bytes.
+        payload: Bytes,
+    },
+    /// A request of a flow is complete.
+    RequestDone {
+        /// The flow.
+        flow: FlowId,
+        /// Issue to completion (read) or to arrival at the target (write).
+        latency: Span,
+    },
+    /// An operation of a flow, as its instrument counts them, is complete.
+    OperationDone {
+        /// The flow.
+        flow: FlowId,
+        /// As the instrument measures it.
+        latency: Span,
+    },
+    /// An ingress buffer took in a TLP.
+    BufferFilled {
+        /// Receiving port.
+        port: u32,
+        /// Which of the three buffers.
+        class: FlowClass,
+        /// Bytes as credits count them: a header unit of 16 B and data units of 16 B.
+        bytes: u32,
+    },
+    /// An ingress buffer let go of a TLP.
+    BufferFreed {
+        /// Receiving port.
+        port: u32,
+        /// Which of the three buffers.
+        class: FlowClass,
+        /// Bytes, as in [`Fact::BufferFilled`].
+        bytes: u32,
+    },
+    /// A requester's answer to "what holds you back?" changed.
+    Requester {
+        /// Index among the endpoints.
+        endpoint: u32,
+        /// From now on.
+        state: RequesterState,
+    },
+}
+
+/// What holds a requester back.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum RequesterState {
+    /// It was asked for nothing.
+    NothingAsked = 0,
+    /// A request of its own waits for the egress port: wire, credits or retry buffer.
+    Port = 1,
+    /// Every tag is in use.
+    Tags = 2,
+    /// All it was asked for is in flight.
+    Window = 3,
+    /// Its own request rate.
+    RequestInterval = 4,
+}
+
+impl RequesterState {
+    /// Number of states.
+    pub const COUNT: usize = 5;
+    /// Every state.
+    pub const ALL: [Self; Self::COUNT] =
+        [Self::NothingAsked, Self::Port, Self::Tags, Self::Window, Self::RequestInterval];
+
+    /// Name in results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::NothingAsked => "nothing_asked",
+            Self::Port => "port",
+            Self::Tags => "tags",
+            Self::Window => "window",
+            Self::RequestInterval => "request_interval",
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! Throughput and latency of one flow.
+
+use hdrhistogram::Histogram;
+use lanewise_units::{Bytes, Span, TICKS_PER_NS};
+
+/// What a flow is called and what its latency means.
+#[derive(Clone, Debug)]
+pub struct FlowSpec {
+    /// Name in results.
+    pub name: String,
+    /// Device the flow belongs to.
+    pub device: String,
+    /// `read`, `write`, or the instrument's own word.
+    pub direction: &'static str,
+    /// What its latency histogram holds.
+    pub latency: LatencyOf,
+}
+
+/// Which latencies go into a flow's histogram.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LatencyOf {
+    /// One entry per request (TLP): reads from issue to last completion, writes from issue to arrival, both tail.
+    Request,
+    /// One entry per operation as its instrument counts it.
+    Operation,
+}
+
+/// Payload and latencies of one flow since the window started.
+#[derive(Clone, Debug)]
+pub struct FlowTally {
+    /// Name and meaning.
+    pub spec: FlowSpec,
+    payload: u64,
+    operations: u64,
+    /// Nanoseconds, two significant digits: percentiles are within 1 %. Mean and deviation do not come from it.
+    histogram: Histogram<u32>,
+    sum_ticks: u128,
+    sum_squared_ns: f64,
+    max_ticks: u64,
+}
+
+/// Latency of a flow, for a reader.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LatencySummary {
+    /// Number of latencies.
+    pub count: u64,
+    /// Mean, ns; exact.
+    pub mean_ns: f64,
+    /// Median, ns, within 1 %.
+    pub p50_ns: f64,
+    /// 90th percentile, ns, within 1 %.
+    pub p90_ns: f64,
+    /// 99th percentile, ns, within 1 %.
+    pub p99_ns: f64,
+    /// Largest, ns; exact.
+    pub max_ns: f64,
+    /// Standard deviation, ns.
+    pub stddev_ns: f64,
+}
+
+impl FlowTally {
+    pub(crate) fn new(spec: FlowSpec) -> Self {
+        let histogram = Histogram::new(2).expect("two significant digits are within the library's 0 to 5");
+        Self {
+            spec,
+            payload: 0,
+            operations: 0,
+            histogram,
+            sum_ticks: 0,
+            sum_squared_ns: 0.0,
+            max_ticks: 0,
+        }
+    }
+
+    pub(crate) fn restart(&mut self) {
+        *self = Self::new(self.spec.clone());
+    }
+
+    #[inline]
+    pub(crate) fn deliver(&mut self, payload: Bytes) {
+        self.payload += payload.get();
+    }
+
+    #[inline]
+    pub(crate) fn record(&mut self, latency: Span) {
+        let ticks = latency.ticks();
+        self.operations += 1;
+        self.sum_ticks += u128::from(ticks);
+        let ns = latency.as_ns();
+        self.sum_squared_ns += ns * ns;
+        self.max_ticks = self.max_ticks.max(ticks);
+        // Auto-resizing is on: recording fails only beyond u64.
+        let _ = self.histogram.record((ticks / TICKS_PER_NS).max(1));
+    }
+
+    /// Payload delivered.
+    pub fn payload(&self) -> Bytes {
+        Bytes::new(self.payload)
+    }
+
+    /// Requests or operations completed, whichever [`LatencyOf`] says.
+    pub fn operations(&self) -> u64 {
+        self.operations
+    }
+
+    /// Sum of all latencies, for Little's law.
+    pub fn latency_sum_seconds(&self) -> f64 {
+        self.sum_ticks as f64 / lanewise_units::TICKS_PER_SECOND as f64
+    }
+
+    /// Summary of the latencies; all zero when there were none.
+    pub fn latency(&self) -> LatencySummary {
+        if self.operations == 0 {
+            return LatencySummary::default();
+        }
+        let count = self.operations as f64;
+        let mean_ns = self.sum_ticks as f64 / TICKS_PER_NS as f64 / count;
+        let variance = (self.sum_squared_ns / count - mean_ns * mean_ns).max(0.0);
+        let percentile = |p: f64| self.histogram.value_at_percentile(p) as f64;
+        LatencySummary {
+            count: self.operations,
+            mean_ns,
+            p50_ns: percentile(50.0),
+            p90_ns: percentile(90.0),
+            p99_ns: percentile(99.0),
+            max_ns: self.max_ticks as f64 / TICKS_PER_NS as f64,
+            stddev_ns: variance.sqrt(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mean_and_max_are_exact_and_percentiles_close() {
+        let spec = FlowSpec {
+            name: "f".into(),
+            device: "d".into(),
+            direction: "read",
+            latency: LatencyOf::Request,
+        };
+        let mut flow = FlowTally::new(spec);
+        (1..=1000).for_each(|ns| flow.record(Span::from_ns(ns)));
+        let latency = flow.latency();
+        assert_eq!(latency.mean_ns, 500.5);
+        assert_eq!(latency.max_ns, 1000.0);
+        assert!((latency.p50_ns - 500.0).abs() < 5.0, "{latency:?}");
+        assert!((latency.stddev_ns - 288.67).abs() < 0.01, "{latency:?}");
+    }
+}

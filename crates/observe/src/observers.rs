@@ -1,0 +1,198 @@
+//! The standard set of observers, and the seam for more.
+
+use crate::{DirectionTally, Fact, Fingerprint, FlowId, FlowSpec, FlowTally, Level, RequesterState, Use};
+use lanewise_units::{Span, Time};
+
+/// Anything that wants to hear every fact: a trace, a checker.
+pub trait Observer {
+    /// Called for each fact, at its time, in order.
+    fn observe(&mut self, now: Time, fact: &Fact);
+}
+
+/// Counters of one port, as its error and activity registers would show.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LinkCounters {
+    /// TLPs sent for the first time.
+    pub tlps_sent: u64,
+    /// DLLPs sent.
+    pub dllps_sent: u64,
+    /// TLPs or flits received with a bad LCRC or CRC.
+    pub bad_tlps: u32,
+    /// DLLPs received with a bad CRC.
+    pub bad_dllps: u32,
+    /// Naks sent.
+    pub naks_sent: u32,
+    /// Duplicates discarded.
+    pub duplicates: u32,
+    /// Replays started.
+    pub replays: u32,
+    /// Of these, by the replay timer.
+    pub replay_timeouts: u32,
+    /// REPLAY_NUM rollovers.
+    pub rollovers: u32,
+    /// Nullified TLPs dropped.
+    pub nullified: u32,
+}
+
+/// Time per state of one requester.
+#[derive(Clone, Copy, Debug)]
+struct RequesterTally {
+    state: RequesterState,
+    since: Time,
+    ticks: [u64; RequesterState::COUNT],
+}
+
+/// Everything that watches a run.
+#[derive(Default)]
+pub struct Observers {
+    directions: Vec<DirectionTally>,
+    counters: Vec<LinkCounters>,
+    buffers: Vec<[Level; 3]>,
+    flows: Vec<FlowTally>,
+    requesters: Vec<RequesterTally>,
+    fingerprint: Fingerprint,
+    tlp_hops: u64,
+    /// More observers; each costs a call per fact.
+    pub more: Vec<Box<dyn Observer>>,
+}
+
+impl Observers {
+    /// Observers for so many ports and endpoints.
+    pub fn new(ports: usize, endpoints: usize) -> Self {
+        let requester = RequesterTally {
+            state: RequesterState::NothingAsked,
+            since: Time::ZERO,
+            ticks: [0; RequesterState::COUNT],
+        };
+        Self {
+            directions: vec![DirectionTally::default(); ports],
+            counters: vec![LinkCounters::default(); ports],
+            buffers: vec![[Level::default(); 3]; ports],
+            requesters: vec![requester; endpoints],
+            ..Self::default()
+        }
+    }
+
+    /// Adds a flow; its identifier counts up from zero.
+    pub fn add_flow(&mut self, spec: FlowSpec) -> FlowId {
+        self.flows.push(FlowTally::new(spec));
+        FlowId(self.flows.len() as u32 - 1)
+    }
+
+    /// Takes in one fact.
+    #[inline(always)]
+    pub fn observe(&mut self, now: Time, fact: Fact) {
+        if !self.more.is_empty() {
+            self.tell_the_others(now, &fact);
+        }
+        match fact {
+            Fact::TlpSent { port, sequence, payload, header, framing } => {
+                let tally = &mut self.directions[port as usize];
+                tally.add(Use::Payload, payload);
+                tally.add(Use::Header, header);
+                tally.add(Use::Framing, framing);
+                self.counters[port as usize].tlps_sent += 1;
+                self.tlp_hops += 1;
+                self.fingerprint.mix(now, u64::from(port) << 12 | u64::from(sequence));
+            }
+            Fact::Spent { port, on, span } => self.directions[port as usize].add(on, span),
+            Fact::DllpSent { port } => {
+                self.counters[port as usize].dllps_sent += 1;
+                self.fingerprint.mix(now, 1 << 62 | u64::from(port));
+            }
+            Fact::BadTlp { port } => self.counters[port as usize].bad_tlps += 1,
+            Fact::BadDllp { port } => self.counters[port as usize].bad_dllps += 1,
+            Fact::NakSent { port } => self.counters[port as usize].naks_sent += 1,
+            Fact::Duplicate { port } => self.counters[port as usize].duplicates += 1,
+            Fact::ReplayStarted { port, by_timer } => {
+                self.counters[port as usize].replays += 1;
+                self.counters[port as usize].replay_timeouts += u32::from(by_timer);
+                self.fingerprint.mix(now, 1 << 63 | u64::from(port));
+            }
+            Fact::ReplayNumRollover { port } => self.counters[port as usize].rollovers += 1,
+            Fact::Nullified { port } => self.counters[port as usize].nullified += 1,
+            Fact::Delivered { flow, payload } => self.flows[flow.0 as usize].deliver(payload),
+            Fact::RequestDone { flow, latency } => {
+                let flow = &mut self.flows[flow.0 as usize];
+                if flow.spec.latency == crate::LatencyOf::Request {
+                    flow.record(latency);
+                }
+            }
+            Fact::OperationDone { flow, latency } => self.flows[flow.0 as usize].record(latency),
+            Fact::BufferFilled { port, class, bytes } => {
+                self.buffers[port as usize][class as usize].change(now, bytes, 0);
+            }
+            Fact::BufferFreed { port, class, bytes } => {
+                self.buffers[port as usize][class as usize].change(now, 0, bytes);
+            }
+            Fact::Requester { endpoint, state } => self.requesters[endpoint as usize].change(now, state),
+        }
+    }
+
+    #[cold]
+    fn tell_the_others(&mut self, now: Time, fact: &Fact) {
+        for observer in &mut self.more {
+            observer.observe(now, fact);
+        }
+    }
+
+    /// The warm-up is over: tallies start again. `accounted_until` is, per port, how far its direction's time has
+    /// been stated. Counters and fingerprint go on, since they describe the whole run.
+    pub fn start_measuring(&mut self, now: Time, accounted_until: impl Iterator<Item = Time>) {
+        for (tally, until) in self.directions.iter_mut().zip(accounted_until) {
+            tally.restart(until);
+        }
+        self.buffers.iter_mut().flatten().for_each(|level| level.restart(now));
+        self.flows.iter_mut().for_each(FlowTally::restart);
+        for requester in &mut self.requesters {
+            requester.ticks = [0; RequesterState::COUNT];
+            requester.since = now;
+        }
+    }
+
+    /// Attribution of the direction that `port` transmits.
+    pub fn direction(&self, port: usize) -> &DirectionTally {
+        &self.directions[port]
+    }
+
+    /// Counters of a port, over the whole run.
+    pub fn counters(&self, port: usize) -> &LinkCounters {
+        &self.counters[port]
+    }
+
+    /// Ingress buffer levels of a port, by class, in bytes.
+    pub fn buffers(&self, port: usize) -> &[Level; 3] {
+        &self.buffers[port]
+    }
+
+    /// Every flow.
+    pub fn flows(&self) -> &[FlowTally] {
+        &self.flows
+    }
+
+    /// Time per state of an endpoint's requester, up to `now`.
+    pub fn requester(&self, endpoint: usize, now: Time) -> [Span; RequesterState::COUNT] {
+        let mut tally = self.requesters[endpoint];
+        tally.change(now, tally.state);
+        tally.ticks.map(Span::from_ticks)
+    }
+
+    /// TLPs sent over links, first transmissions only.
+    pub fn tlp_hops(&self) -> u64 {
+        self.tlp_hops
+    }
+
+    /// Hash of the trajectory so far.
+    pub fn fingerprint(&self) -> u64 {
+        self.fingerprint.value()
+    }
+}
+
+impl RequesterTally {
+    #[inline]
+    fn change(&mut self, now: Time, state: RequesterState) {
+        self.ticks[self.state as usize] += (now - self.since).ticks();
+        self.since = now;
+        self.state = state;
+    }
+}

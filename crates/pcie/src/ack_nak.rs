@@ -1,9 +1,9 @@
 //! The data link layer's promise that no TLP is lost, doubled or reordered. PCIe Base §3.6, §4.2.3.4.2.1.
 //!
-//! [`RetryBuffer`] is the transmitter's half, [`ReceiveSequence`] the receiver's; latency limits say how long a
-//! receiver may wait with an Ack and a transmitter for one. Both halves serve Flit Mode too, where whole flits
-//! are numbered ([`SequenceSpace::Flit`]). Leaves out: the L0s adjustment of the timers, and selective Nak of a
-//! single flit.
+//! [`RetryBuffer`] is the transmitter's half, [`ReceiveSequence`] the receiver's; latency limits say how long
+//! a receiver may wait with an Ack and a transmitter for one. Both halves serve Flit Mode too, where whole
+//! flits are numbered ([`SequenceSpace::Flit`]). Leaves out: the L0s adjustment of the timers, and selective
+//! Nak of a single flit.
 
 mod latency;
 mod receive;
@@ -53,7 +53,8 @@ impl Sequence {
 /// Which numbers there are and how many may be unacknowledged.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum SequenceSpace {
-    /// TLPs, 0 to 4095; the transmitter stalls when 2048 lie between the next number and the last acknowledged.
+    /// TLPs, 0 to 4095; the transmitter stalls when 2048 lie between the next number and the last
+    /// acknowledged.
     ///
     /// Source: PCIe Base §3.6.2.1.
     #[default]

@@ -1,7 +1,7 @@
 //! Data link layer packets: what they say, how big they are, and what goes first. PCIe Base §3.5, §3.6.2.1.
 //!
-//! Leaves out: the CRC, the virtual channel number (kept beside the DLLP by whoever has more than one channel),
-//! and the contents of vendor and power-management DLLPs.
+//! Leaves out: the CRC, the virtual channel number (kept beside the DLLP by whoever has more than one
+//! channel), and the contents of vendor and power-management DLLPs.
 
 use crate::ack_nak::Sequence;
 use crate::tlp::FlowClass;
@@ -17,8 +17,8 @@ pub const INIT_FLOW_CONTROL_INTERVAL: Span = Span::from_us(34);
 
 /// A data link layer packet.
 ///
-/// Credit values are the full counters, modulo their width; an advertisement of zero means infinite, as on the
-/// wire. See [`crate::flow_control`].
+/// Credit values are the full counters, modulo their width; an advertisement of zero means infinite, as on
+/// the wire. See [`crate::flow_control`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Dllp {
     /// Everything up to this sequence number arrived.

@@ -1,11 +1,11 @@
 //! Rate × width × coding → time on the wire. PCIe Base chapter 4.
 //!
-//! Every span is exact: with ticks of 2⁻¹⁰ ps one byte takes a whole number of them at every generation on every
-//! power-of-two width. The legacy x12 rounds up to a tick.
+//! Every span is exact: with ticks of 2⁻¹⁰ ps one byte takes a whole number of them at every generation on
+//! every power-of-two width. The legacy x12 rounds up to a tick.
 //!
-//! Models: the line code's cost as an average over symbols (8b/10b in the symbol time, the 2-bit sync header of
-//! 128b/130b spread over its 16 symbols, none with 1b/1b) and SKP ordered sets ([`SkipSchedule`]).
-//! Leaves out: scrambling, lane-to-lane skew, and the padding of the last symbol time after a packet that nothing
+//! Models: the line code's cost as an average over symbols (8b/10b in the symbol time, the 2-bit sync header
+//! of 128b/130b spread over its 16 symbols, none with 1b/1b) and SKP ordered sets ([`SkipSchedule`]). Leaves
+//! out: scrambling, lane-to-lane skew, and the padding of the last symbol time after a packet that nothing
 //! follows; packets start at the next byte, where wide links start at the next multiple of four lanes.
 
 mod ceiling;
@@ -101,8 +101,8 @@ impl LinkMode {
 
     /// Time that `bytes` striped over the lanes take.
     ///
-    /// Exact on power-of-two widths; on x12 rounded up to a tick. In Flit Mode these are raw bytes of flits, so
-    /// a TLP costs 256/236 of this; see [`crate::flit`].
+    /// Exact on power-of-two widths; on x12 rounded up to a tick. In Flit Mode these are raw bytes of flits,
+    /// so a TLP costs 256/236 of this; see [`crate::flit`].
     #[inline]
     pub const fn wire_span(self, bytes: Bytes) -> Span {
         let ticks = bytes.get() * self.symbol_span().ticks();

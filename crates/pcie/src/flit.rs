@@ -1,8 +1,8 @@
 //! Flits: 256 bytes in fixed places, and how TLPs are packed into them. PCIe Base §4.2.3.3, §4.2.3.4.
 //!
-//! Bytes 0 to 235 carry TLPs, which may span flits; 236 to 241 the data link layer, 242 to 249 the CRC and 250 to 255
-//! the FEC. DLLPs, Acks and Naks ride in the 6 DLP bytes of every flit, so they take nothing from the TLPs.
-//! Leaves out: the contents of all of these. Assumed: Gen7 keeps the layout of Gen6.
+//! Bytes 0 to 235 carry TLPs, which may span flits; 236 to 241 the data link layer, 242 to 249 the CRC and
+//! 250 to 255 the FEC. DLLPs, Acks and Naks ride in the 6 DLP bytes of every flit, so they take nothing from
+//! the TLPs. Leaves out: the contents of all of these. Assumed: Gen7 keeps the layout of Gen6.
 
 use crate::encoding::LinkMode;
 use crate::tlp::DWORD;
@@ -20,7 +20,8 @@ pub const CRC_BYTES: Bytes = Bytes::new(8);
 pub const FEC_BYTES: Bytes = Bytes::new(6);
 /// Share of a flit that carries TLPs, as (numerator, denominator).
 pub const TLP_SHARE: (u64, u64) = (TLP_BYTES.get(), FLIT_BYTES.get());
-/// Most TLPs, whole or partial, in bytes 0 to 127, and again in bytes 128 to 235. Source: PCIe Base §4.2.3.4.1.
+/// Most TLPs, whole or partial, in bytes 0 to 127, and again in bytes 128 to 235. Source: PCIe Base
+/// §4.2.3.4.1.
 pub const MAX_TLPS_PER_HALF: u8 = 8;
 /// Most TLPs in one flit.
 pub const MAX_TLPS: u8 = 2 * MAX_TLPS_PER_HALF;
@@ -81,8 +82,8 @@ impl FlitPacker {
         self.filled == 0
     }
 
-    /// Packs a TLP of so many bytes (see [`crate::TlpShape::wire_bytes_flit`]), with NOPs before it where the limit
-    /// of eight TLPs in a half demands them.
+    /// Packs a TLP of so many bytes (see [`crate::TlpShape::wire_bytes_flit`]), with NOPs before it where the
+    /// limit of eight TLPs in a half demands them.
     ///
     /// # Panics
     /// When the TLP is empty or not whole DW.

@@ -1,11 +1,12 @@
 //! Credit-based flow control, hop by hop. PCIe Base §2.6.
 //!
 //! The counters carry the specification's names: CREDITS_CONSUMED and CREDIT_LIMIT at the transmitter
-//! ([`TransmitCredits`]), CREDITS_ALLOCATED and CREDITS_RECEIVED at the receiver ([`ReceiveCredits`]). What is
-//! available is derived, never stored. One object is one class of one virtual channel: headers and data together.
+//! ([`TransmitCredits`]), CREDITS_ALLOCATED and CREDITS_RECEIVED at the receiver ([`ReceiveCredits`]). What
+//! is available is derived, never stored. One object is one class of one virtual channel: headers and data
+//! together.
 //!
-//! Leaves out: the shared and merged pools of Flit Mode and their usage limits; such a link is modelled with one
-//! pool per class.
+//! Leaves out: the shared and merged pools of Flit Mode and their usage limits; such a link is modelled with
+//! one pool per class.
 
 mod advertisement;
 mod receive;
@@ -34,7 +35,8 @@ pub const UPDATE_INTERVAL_FLIT: Span = Span::from_us(10);
 /// Silence after which a transmitter retrains the link, tolerance −0/+50 %. Source: PCIe Base §2.6.1.2.
 pub const UPDATE_WATCHDOG: Span = Span::from_us(200);
 
-/// Scaled flow control: how many credits one step of the DLLP's field stands for. PCIe Base §3.4.2, Table 2-51.
+/// Scaled flow control: how many credits one step of the DLLP's field stands for. PCIe Base §3.4.2, Table
+/// 2-51.
 ///
 /// Ports that support 16 GT/s or more must be able to scale.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -134,8 +136,9 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is sent, drained and reported, in any order and for longer than the counters wrap: the gate
-        /// never lets the receiver overflow, and both ends agree on what is left once every update has arrived.
+        /// Whatever is sent, drained and reported, in any order and for longer than the counters wrap: the
+        /// gate never lets the receiver overflow, and both ends agree on what is left once every update has
+        /// arrived.
         #[test]
         fn a_gated_transmitter_never_overflows_the_receiver(
             scale in scales(),

@@ -1,8 +1,8 @@
 //! The PCI Express specification as pure code.
 //!
-//! Rules take state and return what to do next. Nothing here owns a clock, a queue, a file, a thread or a random
-//! generator, and nothing here knows what a switch or a host is. Section and table numbers are those of PCIe
-//! Base 6.3 unless another revision is named; treat them as pointers into a licensed copy.
+//! Rules take state and return what to do next. Nothing here owns a clock, a queue, a file, a thread or a
+//! random generator, and nothing here knows what a switch or a host is. Section and table numbers are those
+//! of PCIe Base 6.3 unless another revision is named; treat them as pointers into a licensed copy.
 //!
 //! | module | owns |
 //! |---|---|

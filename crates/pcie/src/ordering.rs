@@ -1,8 +1,8 @@
 //! The ordering table as data. PCIe Base §2.4.1, Table 2-42.
 //!
-//! Rows are the second transaction, columns the first: may the later one pass the earlier one? Rules hold within one
-//! traffic class; nothing is ordered between different virtual channels. Leaves out: PASID as a condition of
-//! ID-based ordering, the extra duty of bridges to PCI, and unordered I/O.
+//! Rows are the second transaction, columns the first: may the later one pass the earlier one? Rules hold
+//! within one traffic class; nothing is ordered between different virtual channels. Leaves out: PASID as a
+//! condition of ID-based ordering, the extra duty of bridges to PCI, and unordered I/O.
 
 /// What the ordering table tells apart.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -74,7 +74,8 @@ enum Cell {
     OtherRequestOnly,
 }
 
-/// PCIe Base Table 2-42: rows are the second transaction, columns the first, in the order of [`OrderingClass`].
+/// PCIe Base Table 2-42: rows are the second transaction, columns the first, in the order of
+/// [`OrderingClass`].
 const TABLE: [[Cell; 4]; 4] = {
     const MAY: Cell = Cell::Fixed(Passing::Allowed);
     const MUST: Cell = Cell::Fixed(Passing::Yes);
@@ -129,7 +130,8 @@ mod tests {
         })
     }
 
-    /// PCIe Base Table 2-42: N no, Y must be able to, a either; columns posted, read, non-posted data, completion.
+    /// PCIe Base Table 2-42: N no, Y must be able to, a either; columns posted, read, non-posted data,
+    /// completion.
     #[test]
     fn the_plain_table() {
         assert_eq!(table(PLAIN), ["NYYa", "Naaa", "Naaa", "NYYN"]);

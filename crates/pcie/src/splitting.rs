@@ -1,8 +1,8 @@
 //! Cutting transfers into TLPs: MPS, MRRS, RCB and the 4 KiB rule. PCIe Base §2.2.2, §2.2.7, §2.3.1.1.
 //!
-//! Everything here is an iterator over [`Chunk`]s and allocates nothing. The limits of the specification are on the
-//! Length field, whole DW from the DW of the first byte to that of the last, and so they are here: an unaligned
-//! write of 256 bytes at MPS 256 is two TLPs.
+//! Everything here is an iterator over [`Chunk`]s and allocates nothing. The limits of the specification are
+//! on the Length field, whole DW from the DW of the first byte to that of the last, and so they are here: an
+//! unaligned write of 256 bytes at MPS 256 is two TLPs.
 
 use crate::tlp::DWORD;
 use lanewise_units::Bytes;
@@ -66,8 +66,8 @@ impl Requests {
 
     /// Ends every request but the last at a multiple of `alignment`, so that only the first is short.
     ///
-    /// DMA engines do this at the limit itself or at a cache line. Without it the first request is as long as the
-    /// limit allows, and every later one starts as unaligned as the transfer.
+    /// DMA engines do this at the limit itself or at a cache line. Without it the first request is as long as
+    /// the limit allows, and every later one starts as unaligned as the transfer.
     ///
     /// # Panics
     /// When `alignment` is not a power of two up to the limit.
@@ -100,9 +100,9 @@ impl Iterator for Requests {
 
 /// Data of the completions that answer a read of `length` bytes at `address`.
 ///
-/// A request inside one RCB is answered by one completion; otherwise every completion but the last ends at a multiple
-/// of `rcb`. A completer joins the lines of one RCB each, as many as `combine_max` holds: one line when it is the RCB
-/// itself, up to the MPS for those that combine. Source: PCIe Base §2.3.1.1.
+/// A request inside one RCB is answered by one completion; otherwise every completion but the last ends at a
+/// multiple of `rcb`. A completer joins the lines of one RCB each, as many as `combine_max` holds: one line
+/// when it is the RCB itself, up to the MPS for those that combine. Source: PCIe Base §2.3.1.1.
 ///
 /// # Panics
 /// When `rcb` is neither 64 nor 128 bytes, or `combine_max` is not a multiple of it up to 4096 bytes.
@@ -261,7 +261,8 @@ mod tests {
             }
         }
 
-        /// Completions cover the request once, in order, at most as long as allowed, cut at RCB multiples only.
+        /// Completions cover the request once, in order, at most as long as allowed, cut at RCB multiples
+        /// only.
         #[test]
         fn completions_obey_the_rcb(
             address in 0u64..1 << 40,

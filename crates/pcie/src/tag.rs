@@ -166,7 +166,9 @@ mod tests {
     proptest! {
         /// Under any order of taking and giving, tags in flight are distinct and never more than the limit.
         #[test]
-        fn tags_in_flight_are_distinct(steps in prop::collection::vec((any::<bool>(), any::<usize>()), 1..300)) {
+        fn tags_in_flight_are_distinct(
+            steps in prop::collection::vec((any::<bool>(), any::<usize>()), 1..300),
+        ) {
             let mut pool = TagPool::new(TagWidth::Bits10, 20);
             let mut in_flight: Vec<Tag> = Vec::new();
             for (take, pick) in steps {

@@ -344,9 +344,9 @@ impl TlpShape {
 
     /// DW of orthogonal header content in Flit Mode.
     ///
-    /// OHC-A is there for configuration and I/O requests, which always need byte enables, and for payloads that
-    /// are not whole DW. Prefixes travel as OHC-E of 1, 2 or 4 DW. Source: PCIe Base Table 2-6.
-    /// Assumed: a memory request whose length is whole DW has no explicit byte enables.
+    /// OHC-A is there for configuration and I/O requests, which always need byte enables, and for payloads
+    /// that are not whole DW. Prefixes travel as OHC-E of 1, 2 or 4 DW. Source: PCIe Base Table 2-6. Assumed:
+    /// a memory request whose length is whole DW has no explicit byte enables.
     const fn ohc_dwords(&self) -> u64 {
         let always = matches!(
             self.kind,
@@ -369,7 +369,8 @@ mod tests {
     const LOW: u64 = 0x1000;
     const HIGH: u64 = 1 << 32;
 
-    /// Every row of the packet size table: (shape, header, payload on the wire, wire bytes), PCIe Base Table 2-5.
+    /// Every row of the packet size table: (shape, header, payload on the wire, wire bytes), PCIe Base Table
+    /// 2-5.
     #[test]
     fn non_flit_sizes_match_the_table() {
         let bytes = Bytes::new;
@@ -439,7 +440,8 @@ mod tests {
         assert_eq!(free, [TlpKind::MemoryRead, TlpKind::MemoryWrite, TlpKind::AtomicOp]);
     }
 
-    /// Payload efficiency in percent for overheads of 20, 24 and 28 bytes: derived, before ordered sets and DLLPs.
+    /// Payload efficiency in percent for overheads of 20, 24 and 28 bytes: derived, before ordered sets and
+    /// DLLPs.
     #[test]
     fn payload_efficiency_matches_the_table() {
         let rows = [

@@ -1,4 +1,6 @@
-//! How long a receiver may wait with an Ack and a transmitter for one. PCIe Base §3.6.2.1, §3.6.3.1, Appendix H.
+//! How long a receiver may wait with an Ack and a transmitter for one.
+//!
+//! PCIe Base §3.6.2.1, §3.6.3.1, Appendix H.
 
 use lanewise_units::{Bytes, Generation, Span, SymbolTimes, Width};
 
@@ -33,8 +35,8 @@ impl ReplayRule {
 
 /// Longest time a receiver may wait before an Ack is on its way, in symbol times (per lane).
 ///
-/// ⌊(MPS + 28) · factor / width⌋ + internal delay. Source: PCIe Base Tables 3-10 to 3-12, formula of Appendix H;
-/// tested against every cell of the tables. Not for Flit Mode: see [`flit_ack_latency`].
+/// ⌊(MPS + 28) · factor / width⌋ + internal delay. Source: PCIe Base Tables 3-10 to 3-12, formula of Appendix
+/// H; tested against every cell of the tables. Not for Flit Mode: see [`flit_ack_latency`].
 pub const fn ack_latency_limit(mps: Bytes, width: Width, generation: Generation) -> SymbolTimes {
     let tenths = (mps.get() + TLP_OVERHEAD) * ack_factor_tenths(mps, width);
     SymbolTimes::new(tenths / (10 * width.lanes()) + internal_delay(generation))
@@ -99,8 +101,8 @@ mod tests {
 
     const MPS: [u64; 6] = [128, 256, 512, 1024, 2048, 4096];
 
-    /// Ack latency limits in symbol times, one row per width x1 x2 x4 x8 x12 x16 x32, one column per MPS 128 to
-    /// 4096. PCIe Base Tables 3-10 to 3-12, with x12 and x32 from Tables 2-52 to 2-54.
+    /// Ack latency limits in symbol times, one row per width x1 x2 x4 x8 x12 x16 x32, one column per MPS 128
+    /// to 4096. PCIe Base Tables 3-10 to 3-12, with x12 and x32 from Tables 2-52 to 2-54.
     const ACK: [(Generation, [[u64; 6]; 7]); 3] = [
         (
             Generation::Gen1,

@@ -9,7 +9,8 @@ use std::collections::VecDeque;
 pub enum ReplayOutcome {
     /// Send everything unacknowledged again.
     Replay,
-    /// REPLAY_NUM rolled over: retrain the link through Recovery first, report the correctable error, then replay.
+    /// REPLAY_NUM rolled over: retrain the link through Recovery first, report the correctable error, then
+    /// replay.
     RolloverRetrain,
 }
 
@@ -21,8 +22,8 @@ struct Entry<T> {
 
 /// The retry buffer of one transmitter: TLPs, or flits in Flit Mode, from sending to acknowledgement.
 ///
-/// `T` names the packet (a slab index, say). Nothing is allocated before the first packet; afterwards the storage
-/// grows to the most that was ever unacknowledged and stays.
+/// `T` names the packet (a slab index, say). Nothing is allocated before the first packet; afterwards the
+/// storage grows to the most that was ever unacknowledged and stays.
 #[derive(Clone, Debug)]
 pub struct RetryBuffer<T: Copy> {
     entries: VecDeque<Entry<T>>,
@@ -149,7 +150,8 @@ impl<T: Copy> RetryBuffer<T> {
         self.replay = (!self.entries.is_empty()).then_some(0);
     }
 
-    /// Counts a replay: on the fourth in a row without progress (eighth for Gen6 flits) the link must retrain.
+    /// Counts a replay: on the fourth in a row without progress (eighth for Gen6 flits) the link must
+    /// retrain.
     pub fn on_replay_started(&mut self) -> ReplayOutcome {
         self.replays_without_progress += 1;
         if self.replays_without_progress < self.rollover_at {
@@ -376,7 +378,8 @@ mod tests {
     }
 
     proptest! {
-        /// Under any pattern of sending, Acks, Naks and replays, in both number spaces, it does what the list does.
+        /// Under any pattern of sending, Acks, Naks and replays, in both number spaces, it does what the list
+        /// does.
         #[test]
         fn it_behaves_like_an_obvious_list(flit in any::<bool>(), steps in steps()) {
             let (mut buffer, space) = if flit {

@@ -1,10 +1,11 @@
 //! What a link can reach at best, in closed form: the efficiency ladder without DLLPs, credits or hosts.
 //!
-//! Line rate → coded → link bandwidth (after ordered sets) → payload. A simulated run may come close to the last
-//! rung, never above it. GB/s is 10⁹ bytes per second, one direction; these are numbers for a reader, so floats.
+//! Line rate → coded → link bandwidth (after ordered sets) → payload. A simulated run may come close to the
+//! last rung, never above it. GB/s is 10⁹ bytes per second, one direction; these are numbers for a reader, so
+//! floats.
 //!
-//! The published ladders leave EDS tokens out (4 bytes in about 6 kB per lane: 0.004 % on x16, 0.07 % on x1), and
-//! so does [`payload_ceiling`]; [`Ceiling::payload_gb_per_s_with_eds`] is the physically right number.
+//! The published ladders leave EDS tokens out (4 bytes in about 6 kB per lane: 0.004 % on x16, 0.07 % on x1),
+//! and so does [`payload_ceiling`]; [`Ceiling::payload_gb_per_s_with_eds`] is the physically right number.
 
 use super::{Clocking, LinkMode};
 use crate::flit;
@@ -89,8 +90,8 @@ mod tests {
         format!("{:.3}", payload_ceiling(mode, &shape, Clocking::Common))
     }
 
-    /// Net payload ceilings after SKP in GB/s: (generation, lanes, MWr 4DW at 128/256/512 B, CplD or MWr 3DW at
-    /// 64/128/256/512 B). Derived from rate, code, SKP at the middle of its range, and TLP sizes.
+    /// Net payload ceilings after SKP in GB/s: (generation, lanes, MWr 4DW at 128/256/512 B, CplD or MWr 3DW
+    /// at 64/128/256/512 B). Derived from rate, code, SKP at the middle of its range, and TLP sizes.
     const NON_FLIT: [(u8, u64, [&str; 3], [&str; 4]); 10] = [
         (1, 4, ["0.840", "0.912", "0.952"], ["0.760", "0.862", "0.925", "0.960"]),
         (1, 8, ["1.679", "1.823", "1.905"], ["1.519", "1.725", "1.850", "1.919"]),
@@ -122,8 +123,8 @@ mod tests {
 
     /// Net TLP GB/s of Gen6 and Gen7 on x16, x8, x4, x2 and x1: derived from the flit layout and Table 4-30.
     ///
-    /// Gen6 x8 and Gen7 x4 are exactly half of 117.6069 and 58.80346 rounds to 58.803; a table obtained by halving
-    /// the rounded 117.607 shows 58.804 there.
+    /// Gen6 x8 and Gen7 x4 are exactly half of 117.6069 and 58.80346 rounds to 58.803; a table obtained by
+    /// halving the rounded 117.607 shows 58.804 there.
     #[test]
     fn every_flit_ceiling_is_reproduced() {
         let rows = [

@@ -1,9 +1,10 @@
 //! SKP ordered sets: how often clock compensation takes the lanes, and for how long. PCIe Base §4.2.8.
 //!
-//! One reading for every code: an ordered set of `span` becomes due every `interval`, start to start, so the share
-//! of the link lost is `span / interval`. The specification words it as an interval for 8b/10b and 128b/130b, and
-//! as a number of flits *between* ordered sets in Flit Mode, where the interval is those flits plus the set itself.
-//! SKP ordered sets never interrupt a packet: they wait for its end and accumulate (§4.2.8.4); the port does that.
+//! One reading for every code: an ordered set of `span` becomes due every `interval`, start to start, so the
+//! share of the link lost is `span / interval`. The specification words it as an interval for 8b/10b and
+//! 128b/130b, and as a number of flits *between* ordered sets in Flit Mode, where the interval is those flits
+//! plus the set itself. SKP ordered sets never interrupt a packet: they wait for its end and accumulate
+//! (§4.2.8.4); the port does that.
 //!
 //! Leaves out: the ordered sets of training and power states, and bytes that retimers add or remove.
 
@@ -30,8 +31,8 @@ pub struct SkipSchedule {
     pub interval: Span,
     /// Time that one ordered set takes on all lanes.
     pub span: Span,
-    /// The EDS token that precedes it inside the data stream: 4 bytes of the whole link, 128b/130b outside Flit
-    /// Mode only. Framing, not part of `span`. Source: PCIe Base §4.2.2.3.2.
+    /// The EDS token that precedes it inside the data stream: 4 bytes of the whole link, 128b/130b outside
+    /// Flit Mode only. Framing, not part of `span`. Source: PCIe Base §4.2.2.3.2.
     pub eds: Bytes,
     /// Shortest and longest legal `interval`.
     pub legal: (Span, Span),
@@ -87,9 +88,10 @@ pub const fn flits_between_skips(mode: LinkMode, clocking: Clocking) -> Option<u
 
 /// Shortest, default and longest interval outside Flit Mode, in symbols per lane.
 ///
-/// 8b/10b: 1180 to 1538 symbol times, below 154 with SRIS; 128b/130b: 370 to 375 blocks of 16 symbols, below 38
-/// with SRIS. Source: PCIe Base §4.2.8.4. The default is the middle of the range, for 128b/130b to the nearest
-/// whole block (373), because an ordered set is a block. Assumed: a SRIS port uses the longest interval allowed.
+/// 8b/10b: 1180 to 1538 symbol times, below 154 with SRIS; 128b/130b: 370 to 375 blocks of 16 symbols, below
+/// 38 with SRIS. Source: PCIe Base §4.2.8.4. The default is the middle of the range, for 128b/130b to the
+/// nearest whole block (373), because an ordered set is a block. Assumed: a SRIS port uses the longest
+/// interval allowed.
 const fn interval_symbols(code: LineCode, clocking: Clocking) -> (u64, u64, u64) {
     match (code, clocking) {
         (LineCode::Code8b10b, Clocking::Common | Clocking::Srns) => (1180, 1359, 1538),

@@ -66,10 +66,10 @@ pub enum ReceiverKind {
 
 /// The smallest advertisement the specification allows for a receiver of TLPs up to `mps`.
 ///
-/// At scale 1: one header, and one MPS of data (one unit for non-posted requests); at scale 4 and 16 one step,
-/// and one step more than the MPS. Source: PCIe Base Table 2-50, revision 6; up to 3.x a switch could advertise
-/// less completion data. Leaves out: the second NPD unit of a completer of 128-bit AtomicOps, and Flit Mode's
-/// shared pools.
+/// At scale 1: one header, and one MPS of data (one unit for non-posted requests); at scale 4 and 16 one
+/// step, and one step more than the MPS. Source: PCIe Base Table 2-50, revision 6; up to 3.x a switch could
+/// advertise less completion data. Leaves out: the second NPD unit of a completer of 128-bit AtomicOps, and
+/// Flit Mode's shared pools.
 pub const fn minimum_advertisement(
     class: FlowClass,
     mps: Bytes,
@@ -100,8 +100,8 @@ pub const fn largest_advertisement(scale: Scale) -> CreditPool {
     CreditPool::finite(127 * scale.factor(), 2047 * scale.factor())
 }
 
-/// Data below this many bytes available makes a freed data credit worth an UpdateFC at once: one MPS, but a single
-/// credit for non-posted requests. Source: PCIe Base §2.6.1.2.
+/// Data below this many bytes available makes a freed data credit worth an UpdateFC at once: one MPS, but a
+/// single credit for non-posted requests. Source: PCIe Base §2.6.1.2.
 pub const fn data_update_threshold(class: FlowClass, mps: Bytes) -> Bytes {
     match class {
         FlowClass::Posted | FlowClass::Completion => mps,
@@ -111,8 +111,9 @@ pub const fn data_update_threshold(class: FlowClass, mps: Bytes) -> Bytes {
 
 /// Credits that keep a link busy when they come back only after `credit_loop`.
 ///
-/// Whole TLPs: as many as can start while the first one's credits are on their way home. `tlp_span` is the time one
-/// TLP takes on the wire and `each` its cost. Derived: throughput of a class is at most credits over loop time.
+/// Whole TLPs: as many as can start while the first one's credits are on their way home. `tlp_span` is the
+/// time one TLP takes on the wire and `each` its cost. Derived: throughput of a class is at most credits over
+/// loop time.
 ///
 /// # Panics
 /// When `tlp_span` is zero, or the answer does not fit the counters of any scale.
@@ -173,8 +174,8 @@ mod tests {
         assert_eq!(data_update_threshold(FlowClass::NonPosted, Bytes::new(256)), Bytes::new(16));
     }
 
-    /// Gen1 x4, 128 B writes, a loop of 600 ns: 600/148 = 4.05, so 5 headers and 40 data credits; with the legal
-    /// minimum of 1 and 8 only 128 B go round each 600 ns. Derived.
+    /// Gen1 x4, 128 B writes, a loop of 600 ns: 600/148 = 4.05, so 5 headers and 40 data credits; with the
+    /// legal minimum of 1 and 8 only 128 B go round each 600 ns. Derived.
     #[test]
     fn a_loop_of_600_ns_needs_five_tlps() {
         let shape = TlpShape::memory_write(0, Bytes::new(128));

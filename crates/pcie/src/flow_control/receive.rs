@@ -100,8 +100,8 @@ impl ReceiveCredits {
     /// A receiver that advertises `pool` and counts as having told the peer so.
     ///
     /// # Panics
-    /// When a finite pool is less than one step of the scale, which on the wire would say infinite, or larger than
-    /// [`super::largest_advertisement`].
+    /// When a finite pool is less than one step of the scale, which on the wire would say infinite, or larger
+    /// than [`super::largest_advertisement`].
     pub const fn new(scale: Scale, pool: CreditPool) -> Self {
         const fn check(credits: Option<u16>, scale: Scale, most_steps: u16) {
             if let Some(credits) = credits {
@@ -190,8 +190,8 @@ impl ReceiveCredits {
 
     /// Whether an UpdateFC must be scheduled now rather than at the next periodic one.
     ///
-    /// When headers the peer may be waiting for were freed (it had none left, or less than one step of the scale),
-    /// or data was freed while the peer had less than `data_threshold` left: see
+    /// When headers the peer may be waiting for were freed (it had none left, or less than one step of the
+    /// scale), or data was freed while the peer had less than `data_threshold` left: see
     /// [`super::data_update_threshold`]. Source: PCIe Base §2.6.1.2.
     #[inline]
     pub const fn must_update_now(&self, data_threshold: Bytes) -> bool {

@@ -1,8 +1,8 @@
 """Closed forms that bound a simulated run from above, written a second time on purpose.
 
 Nothing here shares code or constants with the Rust core: every number is typed again from its source, and
-where there is a choice the arithmetic goes another way (exact fractions of symbols instead of ticks, a map of bytes
-instead of a counter). If the two disagree, one of them is wrong. Standard library only.
+where there is a choice the arithmetic goes another way (exact fractions of symbols instead of ticks, a map of
+bytes instead of a counter). If the two disagree, one of them is wrong. Standard library only.
 
 - ``wire``: sizes of TLPs and DLLPs, coding, SKP ordered sets, payload ceilings.
 - ``flit``: Flit Mode, its ceilings and its packing.

@@ -61,7 +61,7 @@ def pack(sizes: Iterable[int]) -> list[int]:
     """Return the byte offsets in the TLP parts of successive flits at which TLPs of these sizes start.
 
     At most 8 TLPs, whole or partial, touch bytes 0 to 127 of a flit, and at most 8 bytes 128 to 235; NOPs
-    fill what that leaves (PCIe Base 4.2.3.4.1). Found by trying every DW and counting: slow and obviously right.
+    fill what that leaves (PCIe Base 4.2.3.4.1). Found by trying every DW: slow, obviously right.
     """
     touching: dict[int, int] = {}
     starts: list[int] = []

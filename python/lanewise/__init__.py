@@ -1,7 +1,7 @@
 """Lanewise: a PCI Express performance lab.
 
-The functions mirror the verbs of the command line and return frozen dataclasses whose tables are Polars frames,
-with the unit of every quantity in its column name:
+The functions mirror the verbs of the command line and return frozen dataclasses whose tables are Polars
+frames, with the unit of every quantity in its column name:
 
     import lanewise
 
@@ -28,7 +28,9 @@ if TYPE_CHECKING:
     from lanewise.api import run as run
 
 _HOMES = {
-    **dict.fromkeys(("bench", "calibrate", "compare", "explain", "parts", "reproduce", "run"), "lanewise.api"),
+    **dict.fromkeys(
+        ("bench", "calibrate", "compare", "explain", "parts", "reproduce", "run"), "lanewise.api"
+    ),
     "ScenarioError": "lanewise._core",
 }
 

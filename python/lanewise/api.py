@@ -1,7 +1,7 @@
 """The verbs of the command line as functions: typed, quiet, returning frozen dataclasses with Polars tables.
 
-A wrong scenario raises `lanewise.ScenarioError`, a wrong experiment folder or run folder an error that says what is
-wrong with it. Nothing is printed.
+A wrong scenario raises `lanewise.ScenarioError`, a wrong experiment folder or run folder an error that says
+what is wrong with it. Nothing is printed.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ def run(
 ) -> RunResult:
     """Simulate a scenario file.
 
-    `overrides` are dotted paths and values with their unit, as `explain` prints them. `time_limit` is simulated
-    time with its unit. `out` names a folder that does not exist yet; it gets the run's tables and manifest.
-    `progress` hears a dictionary now and then (simulated_s, time_limit_s, events); returning False ends the run,
-    which keeps what was measured so far.
+    `overrides` are dotted paths and values with their unit, as `explain` prints them. `time_limit` is
+    simulated time with its unit. `out` names a folder that does not exist yet; it gets the run's tables and
+    manifest. `progress` hears a dictionary now and then (simulated_s, time_limit_s, events); returning
+    False ends the run, which keeps what was measured so far.
     """
     pairs = _pairs(overrides)
     if seed is not None:
@@ -121,9 +121,7 @@ def parts() -> PartsResult:
     return PartsResult(json.loads(_core.parts()))
 
 
-def bench(
-    *names: str, seconds: float = 2.0, on_progress: Callable[[str], None] | None = None
-) -> BenchResult:
+def bench(*names: str, seconds: float = 2.0, on_progress: Callable[[str], None] | None = None) -> BenchResult:
     """Measure the simulator on this machine, one core, everything on; all benchmarks when none is named.
 
     `seconds` is about how long each takes. `on_progress` hears the name of each before it starts.

@@ -1,4 +1,4 @@
-"""What the package raises when its input is wrong. Scenario files have their own: `lanewise.ScenarioError`."""
+"""What the package raises when its input is wrong; scenario files have `lanewise.ScenarioError`."""
 
 from __future__ import annotations
 

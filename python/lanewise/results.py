@@ -1,7 +1,7 @@
 """What the functions of the package return: frozen dataclasses over the core's JSON, with Polars tables.
 
-Every class keeps the document it was made from, so that ``to_json()`` gives exactly what the core said. Tables are
-made when they are first asked for; each column name ends in its unit.
+Every class keeps the document it was made from, so that ``to_json()`` gives exactly what the core said.
+Tables are made when they are first asked for; each column name ends in its unit.
 """
 
 from __future__ import annotations
@@ -227,7 +227,8 @@ class PartsResult(Result):
     def parts(self) -> pl.DataFrame:
         """One row per part."""
         rows = (
-            {**part, "part": part["name"], "parameters": len(part["parameters"])} for part in self.document["parts"]
+            {**part, "part": part["name"], "parameters": len(part["parameters"])}
+            for part in self.document["parts"]
         )
         return frame(rows, _PART_COLUMNS)
 

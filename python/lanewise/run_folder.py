@@ -1,10 +1,11 @@
 """A run on disk: a folder that is either complete or not there.
 
-    manifest.json      what was run: resolved scenario, overrides, seed, versions, end reason, fingerprint, tables
+    manifest.json      what was run: resolved scenario, overrides, seed, versions, end reason, tables
     results.json       the core's results, as `lanewise run --json` prints them
     flows.parquet ...  one file per table; the unit of a column is in its field metadata
 
-The folder is written beside its destination and renamed into place, so that a killed run leaves nothing half-made.
+The folder is written beside its destination and renamed into place, so that a killed run leaves nothing
+half-made.
 """
 
 from __future__ import annotations
@@ -104,6 +105,7 @@ def _write_table(table: pl.DataFrame, path: Path) -> None:
 
     data = table.to_arrow()
     fields = [
-        field.with_metadata({"unit": unit}) if (unit := unit_of(field.name)) else field for field in data.schema
+        field.with_metadata({"unit": unit}) if (unit := unit_of(field.name)) else field
+        for field in data.schema
     ]
     pq.write_table(data.cast(pa.schema(fields)), path)

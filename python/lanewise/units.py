@@ -1,7 +1,7 @@
 """Which unit a result column is in.
 
-Names of quantities carry their unit: ``goodput_gb_per_s`` is in GB/s, ``latency_ns_p99`` in nanoseconds. Here the
-name is read back, for headings and for the metadata of Parquet columns. No quantity is converted.
+Names of quantities carry their unit: ``goodput_gb_per_s`` is in GB/s, ``latency_ns_p99`` in nanoseconds.
+Here the name is read back, for headings and for the metadata of Parquet columns. No quantity is converted.
 """
 
 from __future__ import annotations

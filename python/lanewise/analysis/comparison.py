@@ -1,7 +1,7 @@
 """Two runs side by side: their flows, the ratio, and where the time of each link direction went instead.
 
-Flows and links are matched by name. What only one of the two has (the links of a switch, say) is listed as such
-and compared with nothing.
+Flows and links are matched by name. What only one of the two has (the links of a switch, say) is listed as
+such and compared with nothing.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Comparison:
     ladders: pl.DataFrame
     """One row per link and direction in both: goodput of a and b in GB/s, ratio, utilisation of both."""
     changes: pl.DataFrame
-    """Time-attribution categories that moved, biggest first: shares of a and b in percent, change in points."""
+    """Categories that moved, by link and direction, biggest first: shares of a and b, and the change."""
     only_in_a: tuple[str, ...]
     """Links that only a has."""
     only_in_b: tuple[str, ...]
@@ -150,5 +150,12 @@ def _changes(a: RunResult, b: RunResult) -> pl.DataFrame:
         )
         .with_columns((pl.col("b_percent") - pl.col("a_percent")).alias("change_points"))
         .filter(pl.col("change_points").abs() >= _CHANGE_FLOOR_POINTS)
-        .sort(pl.col("change_points").abs(), descending=True, maintain_order=True)
+        .sort(
+            pl.col("change_points").abs().max().over("link", "direction"),
+            "link",
+            "direction",
+            pl.col("change_points").abs(),
+            descending=[True, False, False, True],
+            maintain_order=True,
+        )
     )

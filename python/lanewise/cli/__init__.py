@@ -1,7 +1,7 @@
 """The command line. Data goes to stdout, talk and progress to stderr.
 
-Exit status: 0 ok; 1 findings, or a comparison or reproduction that failed; 2 wrong input; 3 a mistake of ours;
-130 interrupted from the keyboard. Only `typer` is imported before a verb runs.
+Exit status: 0 ok; 1 findings, or a comparison or reproduction that failed; 2 wrong input; 3 a mistake of
+ours; 130 interrupted from the keyboard. Only `typer` is imported before a verb runs.
 """
 
 from __future__ import annotations

@@ -37,7 +37,9 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tabl
 @app.callback()
 def options(
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show a traceback when we fail.")] = False,
-    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.", is_eager=True)] = False,
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and exit.", is_eager=True)
+    ] = False,
 ) -> None:
     """Handle the options before the verb; the guard reads `verbose`."""
     del verbose
@@ -54,11 +56,14 @@ def run(
     settings: Settings = None,
     seed: Annotated[int | None, typer.Option(help="Seed of every random stream.", show_default=False)] = None,
     time_limit: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Simulated time to stop at, like '20 ms'.", show_default=False)
+        str | None,
+        typer.Option(metavar="TIME", help="Simulated time to stop at, like '20 ms'.", show_default=False),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Write a run folder: Parquet tables and a manifest.", show_default=False),
+        typer.Option(
+            metavar="DIR", help="Write a run folder: Parquet tables and a manifest.", show_default=False
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -136,7 +141,8 @@ def compare(
 @app.command()
 def reproduce(
     experiments: Annotated[
-        list[str] | None, typer.Argument(metavar="[ID]...", help="Experiments, like IDT-T5; all when none is named.")
+        list[str] | None,
+        typer.Argument(metavar="[ID]...", help="Experiments, like IDT-T5; all when none is named."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -201,7 +207,8 @@ def parts(
 @app.command()
 def bench(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="[NAME]...", help="chain, mixed, tree512; all when none is named.")
+        list[str] | None,
+        typer.Argument(metavar="[NAME]...", help="chain, mixed, tree512; all when none is named."),
     ] = None,
     seconds: Annotated[float, typer.Option(help="How long each takes, about.")] = 2.0,
     as_json: AsJson = False,

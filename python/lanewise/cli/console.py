@@ -1,7 +1,7 @@
 """Where tables and progress are printed: stdout for data, stderr for talk.
 
-Colour appears only on a terminal, and not when NO_COLOR is set. Without a terminal, tables are 100 columns wide
-unless COLUMNS says otherwise.
+Colour appears only on a terminal, and not when NO_COLOR is set. Without a terminal, tables are 100 columns
+wide unless COLUMNS says otherwise.
 """
 
 from __future__ import annotations
@@ -11,7 +11,14 @@ import sys
 from typing import TYPE_CHECKING
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+)
 
 if TYPE_CHECKING:
     from rich.progress import ProgressColumn

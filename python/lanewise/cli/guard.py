@@ -6,13 +6,10 @@ import errno
 import sys
 import traceback
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 from typer.core import TyperGroup
-
-if TYPE_CHECKING:
-    from typer import Context
 
 
 class ExitStatus(IntEnum):
@@ -28,7 +25,7 @@ class ExitStatus(IntEnum):
 class GuardedGroup(TyperGroup):
     """Runs a verb; tells a person what went wrong and a script by which exit status."""
 
-    def invoke(self, ctx: Context) -> Any:
+    def invoke(self, ctx: Any) -> Any:
         """Run the verb that was asked for."""
         try:
             return super().invoke(ctx)

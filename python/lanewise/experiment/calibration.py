@@ -1,9 +1,9 @@
 """Fit the parameters that an experiment names, each on the cells it names, and on nothing else.
 
-Fits are done in the order of the file, each with the values found before it in force. One cell is met exactly by
-root finding (Brent's method between the bounds); several are met in the least-squares sense of their relative
-errors. No step draws a random number, and a run is deterministic, so that deleting ``fitted.toml`` and calibrating
-again gives the same file.
+Fits are done in the order of the file, each with the values found before it in force. One cell is met
+exactly by root finding (Brent's method between the bounds); several are met in the least-squares sense of
+their relative errors. No step draws a random number, and a run is deterministic, so that deleting
+``fitted.toml`` and calibrating again gives the same file.
 """
 
 from __future__ import annotations
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from lanewise.errors import InputError
-from lanewise.experiment.definition import Cell
+    from lanewise.experiment.definition import Cell
 
 SIGNIFICANT_DIGITS = 5
 """Digits that a fitted value is rounded to before it is simulated: what is written is what was tried."""
@@ -70,7 +69,9 @@ class Calibration:
 
     def to_json(self, *, indent: int | None = 2) -> str:
         """Return the fits as JSON text."""
-        return json.dumps({"id": self.experiment.id, "fits": self._entries()}, indent=indent, ensure_ascii=False)
+        return json.dumps(
+            {"id": self.experiment.id, "fits": self._entries()}, indent=indent, ensure_ascii=False
+        )
 
     def to_toml(self) -> str:
         """Return the text of ``fitted.toml``."""
@@ -80,7 +81,9 @@ class Calibration:
         ]
         for entry in self._entries():
             lines += ["", "[[fitted]]"]
-            lines += [f"{key} = {_toml(value)}" for key, value in entry.items() if key not in ("cells", "runs")]
+            lines += [
+                f"{key} = {_toml(value)}" for key, value in entry.items() if key not in ("cells", "runs")
+            ]
         return "\n".join(lines) + "\n"
 
     def save(self) -> Path:
@@ -116,7 +119,7 @@ class Calibration:
 def calibrate_experiment(
     experiment: Experiment, *, on_progress: Callable[[str, int], None] | None = None
 ) -> Calibration:
-    """Do the fits of an experiment; `on_progress` hears the name of the fit and how many runs it took so far."""
+    """Do the fits of an experiment; `on_progress` hears the name of each and its number of runs so far."""
     fresh = replace(experiment, fitted={})
     done: list[CalibratedFit] = []
     for fit in experiment.fits:
@@ -189,9 +192,7 @@ class _Search:
     def _errors(self, value: float) -> tuple[float, ...]:
         """Return the relative error of every cell when the parameters have this value."""
         simulated = self._simulate(value)
-        return tuple(
-            number / cell.published - 1 for number, cell in zip(simulated, self.cells, strict=True)
-        )
+        return tuple(number / cell.published - 1 for number, cell in zip(simulated, self.cells, strict=True))
 
     def _simulate(self, value: float) -> tuple[float, ...]:
         text = self._text(value)

@@ -1,7 +1,7 @@
-"""A folder of `experiments/` as data: the published cells, how each is simulated, and what may be fitted on which.
+"""A folder of `experiments/` as data: published cells, how each is simulated, what may be fitted on which.
 
-``expected.toml`` holds the cells and the fits; ``fitted.toml`` the values that `lanewise calibrate` found. All
-mistakes of a file are reported at once. Nothing here runs anything.
+``expected.toml`` holds the cells and the fits; ``fitted.toml`` the values that `lanewise calibrate` found.
+All mistakes of a file are reported at once. Nothing here runs anything.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ class ExperimentError(InputError):
 
 @dataclass(frozen=True)
 class Ladder:
-    """Cells that follow from the rate model alone: rungs of the ladder of some equal links, nothing simulated."""
+    """Equal links whose ladder follows from the rate model alone, with nothing simulated."""
 
-    generation: str
-    width: str
+    generation: int
+    lanes: int
     links: int
     directions: int
     payload_bytes: int
@@ -141,7 +141,7 @@ def find_experiments(root: Path) -> dict[str, Path]:
 
 
 def experiments_root() -> Path:
-    """Return the folder of experiments: of the working tree one stands in, or else of the one installed from."""
+    """Return the folder of experiments: of the checkout one stands in, or of the one installed from."""
     starts = [Path.cwd(), *Path.cwd().parents, Path(__file__).resolve().parents[3]]
     for start in starts:
         if any((start / "experiments").glob("*/expected.toml")):
@@ -248,7 +248,7 @@ class _Reader:
             )
 
     def _cross_check(self, cells: tuple[Cell, ...], fits: tuple[Fit, ...]) -> None:
-        """Roles must agree with the fits: a predicted cell is in none, a calibrated one in one that it uses."""
+        """Check that roles agree with the fits: a predicted cell is in none, a calibrated one in some."""
         names = {fit.name for fit in fits}
         fit_cells = {(on, fit.name) for fit in fits for on in fit.cells}
         ids = {cell.id for cell in cells}
@@ -259,7 +259,9 @@ class _Reader:
                 self.problems.append(f"expected.toml: fit {name!r} uses cell {on!r}, which is not there")
         for cell in cells:
             unknown = [name for name in cell.fits if name not in names]
-            self.problems += [f"expected.toml: cell {cell.id!r} uses no such fit: {name!r}" for name in unknown]
+            self.problems += [
+                f"expected.toml: cell {cell.id!r} uses no such fit: {name!r}" for name in unknown
+            ]
             used = any(on == cell.id for on, _ in fit_cells)
             if used != (cell.role == "calibrated"):
                 says = "is fitted on" if used else "is used by no fit"

@@ -1,7 +1,7 @@
 """Which number of a result a cell of an experiment is about.
 
-A metric is written ``"<reduction> <table>.<column>"``, for example ``"sum flows.goodput_mib_per_s"``. `where` keeps
-the rows whose columns have the given values.
+A metric is written ``"<reduction> <table>.<column>"``, for example ``"sum flows.goodput_mib_per_s"``.
+`where` keeps the rows whose columns have the given values.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from lanewise.results import RunResult
+
 
 class MetricError(InputError):
     """A run has no such number."""

@@ -1,7 +1,7 @@
 """Published beside simulated: every cell of an experiment, with its error, its band and its role.
 
-The error of the predicted cells is the headline. Cells that a parameter was fitted on are listed apart: agreeing
-with them proves nothing.
+The error of the predicted cells is the headline. Cells that a parameter was fitted on are listed apart:
+agreeing with them proves nothing.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class ReproducedExperiment:
     @cached_property
     def table(self) -> pl.DataFrame:
         """One row per cell."""
-        columns = {
+        columns: dict[str, pl.DataType | type[pl.DataType]] = {
             "cell": pl.String,
             "unit": pl.String,
             "published": pl.Float64,
@@ -178,7 +178,7 @@ def reproduce_all(experiments: Sequence[Experiment], *, on_progress: RunsDone | 
 
 
 def job_for(experiment: Experiment, cell: Cell, trial: Mapping[str, str] | None = None) -> Job:
-    """Return the run behind a cell: its overrides, and the fitted (or tried) values that are in force in it."""
+    """Return the run behind a cell, with the fitted (or tried) values that are in force in it."""
     assert cell.scenario is not None, f"cell {cell.id} is not simulated"
     values = {name: value.value for name, value in experiment.fitted.items()} | dict(trial or {})
     overrides = list(cell.overrides)
@@ -216,11 +216,11 @@ def _reproduced(
 
 
 def rungs(ladder: Ladder) -> dict[str, float]:
-    """Return the rungs of equal links together, in Gb/s: the core's rate model, times links and directions."""
+    """Return the rungs of equal links together in Gb/s: the core's rate model, times links and directions."""
     one: dict[str, float] = json.loads(
         _core.ladder(
             generation=ladder.generation,
-            width=ladder.width,
+            lanes=ladder.lanes,
             payload_bytes=ladder.payload_bytes,
             header_dwords=ladder.header_dwords,
             ecrc=ladder.ecrc,
@@ -235,4 +235,3 @@ def rungs(ladder: Ladder) -> dict[str, float]:
         "tlp_bandwidth_gbit_per_s": after_dllps,
         "goodput_gbit_per_s": after_dllps * one["payload_fraction"],
     }
-

@@ -1,7 +1,7 @@
 """Many runs at once, each only once.
 
-The core releases the interpreter lock while it simulates, so threads are enough to use every core. Runs with the
-same scenario and overrides are one run.
+The core releases the interpreter lock while it simulates, so threads are enough to use every core. Runs
+with the same scenario and overrides are one run.
 """
 
 from __future__ import annotations
@@ -37,14 +37,16 @@ class Job:
 def run_all(jobs: Iterable[Job], *, on_progress: RunsDone | None = None) -> dict[Job, RunResult]:
     """Run every distinct job on all cores.
 
-    The first error of a run ends the others and is raised. So does an interrupt from the keyboard: each run is told
-    to stop, and none keeps the process alive.
+    The first error of a run ends the others and is raised. So does an interrupt from the keyboard: each run
+    is told to stop, and none keeps the process alive.
     """
     distinct = list(dict.fromkeys(jobs))
     stop = Event()
     with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
         futures = {
-            pool.submit(api.run, job.scenario, overrides=job.overrides, progress=lambda _: not stop.is_set()): job
+            pool.submit(
+                api.run, job.scenario, overrides=job.overrides, progress=lambda _: not stop.is_set()
+            ): job
             for job in distinct
         }
         waiting = set(futures)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lanewise.cli.console import stdout
 from lanewise.cli.tables import style
 
 if TYPE_CHECKING:
@@ -13,9 +12,9 @@ if TYPE_CHECKING:
 
 def print_bench(result: BenchResult) -> None:
     """Print one line per benchmark."""
-    table = style.table("Speed on one core", note="M is 10⁶; one TLP over one link is one hop")
-    style.words(table, "benchmark")
-    style.numbers(table, "M TLP hops/s", "M events/s", "simulated ms", "wall s", "bytes per idle port")
+    table = style.table()
+    style.labels(table, "\nbenchmark")
+    style.numbers(table, "M TLP\nhops/s", "M\nevents/s", "simulated\nms", "wall\ns", "bytes per\nidle port")
     for row in result.benchmarks.iter_rows(named=True):
         table.add_row(
             row["benchmark"],
@@ -25,4 +24,4 @@ def print_bench(result: BenchResult) -> None:
             style.fixed(row["wall_s"], 2),
             style.fixed(row["bytes_per_idle_port"], 0),
         )
-    stdout().print(table)
+    style.emit(style.titled("Speed on one core", table, note="M is 10⁶; one TLP over one link is one hop"))

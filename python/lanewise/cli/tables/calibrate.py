@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lanewise.cli.console import stdout
 from lanewise.cli.tables import style
 
 if TYPE_CHECKING:
@@ -13,7 +12,11 @@ if TYPE_CHECKING:
 
 def print_calibration(calibration: Calibration) -> None:
     """Print one line per cell that was fitted on."""
-    table = style.table(f"{calibration.experiment.id}: fitted values")
+    id_ = calibration.experiment.id
+    if not calibration.fits:
+        style.emit(f"{id_} fits nothing: all of its cells are predictions.")
+        return
+    table = style.table()
     style.words(table, "what")
     style.numbers(table, "value")
     style.words(table, "fitted on")
@@ -30,7 +33,4 @@ def print_calibration(calibration: Calibration) -> None:
                 f"{cell.error_percent:+.2f} %",
                 str(fit.runs) if first else "",
             )
-    console = stdout()
-    console.print(table)
-    if not calibration.fits:
-        console.print(f"{calibration.experiment.id} fits nothing: all of its cells are predictions.")
+    style.emit(style.titled(f"{id_}: fitted values", table))

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from lanewise.cli.console import stdout
 from lanewise.cli.tables import style
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    from collections.abc import Iterator
+
+    from rich.console import Group, RenderableType
 
     from lanewise.analysis.comparison import Comparison
 
@@ -19,25 +20,30 @@ _MOST_CHANGES = 30
 
 def print_comparison(comparison: Comparison) -> None:
     """Print flows, ladders, and what the time of each link direction went to instead."""
-    console = stdout()
+    style.emit(*_pieces(comparison))
+
+
+def _pieces(comparison: Comparison) -> Iterator[RenderableType]:
     for letter, name, end in zip("AB", comparison.names, comparison.end_reasons, strict=True):
-        console.print(Text.assemble((f"{letter}  ", "bold"), name, (f"   {end}", "dim")))
-    console.print()
-    console.print(_flows(comparison))
+        yield Text.assemble((f"{letter}  ", "bold"), name, (f"   {end}", "dim"))
+    yield ""
+    yield _flows(comparison)
     if not comparison.ladders.is_empty():
-        console.print(_ladders(comparison))
-        console.print(_changes(comparison))
+        yield _ladders(comparison)
+        yield _changes(comparison)
     for letter, links in (("A", comparison.only_in_a), ("B", comparison.only_in_b)):
         if links:
-            console.print(f"Only {letter} has the {'link' if len(links) == 1 else 'links'} {', '.join(links)}.")
+            yield f"Only {letter} has the {'link' if len(links) == 1 else 'links'} {', '.join(links)}."
 
 
-def _flows(comparison: Comparison) -> Table:
+def _flows(comparison: Comparison) -> Group:
     latencies = [*comparison.flows["a_latency_ns_mean"], *comparison.flows["b_latency_ns_mean"]]
     unit, scale = style.time_scale(latencies)
-    table = style.table("Flows", note="MiB/s is 2²⁰ bytes per second; ratios are B over A")
-    style.words(table, "flow")
-    style.numbers(table, "A MiB/s", "B MiB/s", "ratio", f"A mean {unit}", f"B mean {unit}")
+    table = style.table()
+    style.words(table, "\nflow")
+    style.numbers(
+        table, "A\nMiB/s", "B\nMiB/s", "\nratio", f"A mean\nlatency {unit}", f"B mean\nlatency {unit}"
+    )
     for row in comparison.flows.iter_rows(named=True):
         a, b = row["a_latency_ns_mean"], row["b_latency_ns_mean"]
         table.add_row(
@@ -45,19 +51,21 @@ def _flows(comparison: Comparison) -> Table:
             style.fixed(row["a_mib_per_s"], 1),
             style.fixed(row["b_mib_per_s"], 1),
             style.fixed(row["ratio"], 3),
-            style.fixed(None if a is None else a / scale, 1),
-            style.fixed(None if b is None else b / scale, 1),
+            style.fixed(None if a is None else a / scale, 2),
+            style.fixed(None if b is None else b / scale, 2),
         )
     total = comparison.totals.row(0, named=True)
+    sums = style.fixed(total["a"], 1), style.fixed(total["b"], 1), style.fixed(total["ratio"], 3)
     table.add_section()
-    table.add_row("all", style.fixed(total["a"], 1), style.fixed(total["b"], 1), style.fixed(total["ratio"], 3), "", "")
-    return table
+    table.add_row("all", *sums, "", "")
+    return style.titled("Flows", table, note="MiB/s is 2²⁰ bytes/s; ratios are B over A")
 
 
-def _ladders(comparison: Comparison) -> Table:
-    table = style.table("Goodput of the links that both have", note="GB/s is 10⁹ bytes per second")
-    style.words(table, "link", "direction")
-    style.numbers(table, "A GB/s", "B GB/s", "ratio", "A in use", "B in use")
+def _ladders(comparison: Comparison) -> Group:
+    table = style.table()
+    style.words(table, "\nlink")
+    style.labels(table, "\ndirection")
+    style.numbers(table, "A\nGB/s", "B\nGB/s", "\nratio", "A\nin use", "B\nin use")
     last = None
     for row in comparison.ladders.iter_rows(named=True):
         table.add_row(
@@ -70,22 +78,27 @@ def _ladders(comparison: Comparison) -> Table:
             style.percent(row["b_utilisation"]),
         )
         last = row["link"]
-    return table
+    return style.titled("Goodput of the links that both have", table, note="GB/s is 10⁹ bytes/s")
 
 
-def _changes(comparison: Comparison) -> Table:
+def _changes(comparison: Comparison) -> Group:
     left_out = max(0, comparison.changes.height - _MOST_CHANGES)
-    note = "percentage points, biggest first" + (f"; {left_out} smaller ones are in --json" if left_out else "")
-    table = style.table("Where the time went instead", note=note)
-    style.words(table, "link", "direction", "category")
-    style.numbers(table, "A", "B", "change")
+    table = style.table()
+    style.words(table, "\nlink")
+    style.labels(table, "\ndirection", "\ncategory")
+    style.numbers(table, "A\n%", "B\n%", "change\npoints")
+    last = None
     for row in comparison.changes.head(_MOST_CHANGES).iter_rows(named=True):
+        side = row["link"], row["direction"]
         table.add_row(
-            row["link"],
-            row["direction"],
+            *(side if side != last else ("", "")),
             style.spelled(row["category"]),
-            f"{row['a_percent']:.1f} %",
-            f"{row['b_percent']:.1f} %",
+            style.fixed(row["a_percent"], 1),
+            style.fixed(row["b_percent"], 1),
             style.signed(row["change_points"], 1),
         )
-    return table
+        last = side
+    note = "shares of each link direction, biggest change first"
+    if left_out:
+        note += f"; --json has {left_out} smaller ones"
+    return style.titled("Where the time went instead", table, note=note)

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from lanewise.cli.console import stdout
 from lanewise.cli.tables import style
 
 if TYPE_CHECKING:
+    from rich.console import Group
+
     from lanewise.results import ExplainResult
 
 _STYLES = {"assumed": "yellow", "calibrated": "cyan", "published": "green", "datasheet": "green"}
@@ -17,24 +18,30 @@ _STYLES = {"assumed": "yellow", "calibrated": "cyan", "published": "green", "dat
 
 def print_explain(result: ExplainResult) -> None:
     """Print what the links negotiated, and then every parameter."""
-    console = stdout()
-    console.print(Text(result.title, style="bold"))
-    console.print()
-    links = style.table("Links", note="after negotiation")
-    style.words(links, "link", "upper", "lower", "mode")
-    style.numbers(links, "MPS")
+    style.emit(Text(f"{result.title}\n", style="bold"), _links(result), _parameters(result))
+
+
+def _links(result: ExplainResult) -> Group:
+    table = style.table()
+    style.words(table, "link", "upper", "lower")
+    style.labels(table, "mode")
+    style.numbers(table, "MPS")
     for link in result.links.iter_rows(named=True):
         mps = style.DASH if link["mps_bytes"] is None else f"{link['mps_bytes']} B"
-        links.add_row(link["link"], link["upper"], link["lower"], f"{link['generation']} {link['width']}", mps)
-    console.print(links)
+        mode = f"{link['generation']} {link['width']}"
+        table.add_row(link["link"], link["upper"], link["lower"], mode, mps)
+    return style.titled("Links", table, note="after negotiation")
 
-    parameters = style.table("Parameters")
-    style.words(parameters, "parameter", "value", "provenance", "where it came from")
+
+def _parameters(result: ExplainResult) -> Group:
+    table = style.table()
+    style.words(table, "parameter", "value")
+    style.labels(table, "provenance")
+    style.words(table, "where it came from")
     for row in result.parameters.iter_rows(named=True):
-        parameters.add_row(
-            Text(row["path"]), Text(row["value"]), provenance(row["provenance"]), Text(origin(row, with_place=True))
-        )
-    console.print(parameters)
+        place = Text(origin(row, with_place=True))
+        table.add_row(Text(row["path"]), Text(row["value"]), provenance(row["provenance"]), place)
+    return style.titled("Parameters", table)
 
 
 def provenance(name: str | None) -> Text:

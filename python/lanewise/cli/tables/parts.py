@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from lanewise.cli.console import stdout
 from lanewise.cli.tables import style
 from lanewise.cli.tables.explain import origin, provenance
 
@@ -16,22 +15,22 @@ if TYPE_CHECKING:
 
 def print_parts(result: PartsResult) -> None:
     """Print one line per part."""
-    table = style.table("Parts", note="'lanewise parts NAME' shows one with its sources")
-    style.words(table, "part", "kind", "title")
+    table = style.table()
+    style.labels(table, "part", "kind")
+    style.words(table, "title")
     for row in result.parts.iter_rows(named=True):
         table.add_row(row["part"], row["kind"], Text(row["title"]))
-    stdout().print(table)
+    style.emit(style.titled("Parts", table, note="'lanewise parts NAME' shows one with its sources"))
 
 
 def print_part(result: PartsResult) -> None:
     """Print one part with every parameter and its source."""
-    console = stdout()
     part = result.document["parts"][0]
-    console.print(Text(f"{part['title']} ({part['kind']})", style="bold"))
-    table = style.table(part["name"])
-    style.words(table, "parameter", "value", "provenance", "source")
+    table = style.table()
+    style.words(table, "parameter", "value")
+    style.labels(table, "provenance")
+    style.words(table, "source")
     for row in result.parameters.iter_rows(named=True):
-        table.add_row(
-            Text(row["path"]), Text(row["value"]), provenance(row["provenance"]), Text(origin(row, with_place=False))
-        )
-    console.print(table)
+        source = Text(origin(row, with_place=False))
+        table.add_row(Text(row["path"]), Text(row["value"]), provenance(row["provenance"]), source)
+    style.emit(style.titled(part["name"], table, note=f"{part['title']} ({part['kind']})"))

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from lanewise.cli.console import stdout
 from lanewise.cli.tables import style
 
 if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table
+    from collections.abc import Iterator
+
+    from rich.console import Group, RenderableType
 
     from lanewise.experiment.reproduction import ReproducedCell, ReproducedExperiment, Reproduction
 
@@ -25,74 +25,77 @@ _ROLES = (
 
 def print_reproduction(reproduction: Reproduction) -> None:
     """Print each experiment, and over several of them the error of all predicted cells."""
-    console = stdout()
-    for experiment in reproduction.experiments:
-        _print_experiment(console, experiment)
+    pieces = [piece for experiment in reproduction.experiments for piece in _experiment(experiment)]
     if len(reproduction.experiments) > 1:
         errors = [
-            error for experiment in reproduction.experiments for error in experiment.predicted_abs_errors_percent
+            error
+            for experiment in reproduction.experiments
+            for error in experiment.predicted_abs_errors_percent
         ]
-        console.print(_headline("All experiments", errors))
+        pieces.append(_headline("All experiments", errors))
+    style.emit(*pieces)
 
 
-def _print_experiment(console: Console, experiment: ReproducedExperiment) -> None:
-    console.print(Text(f"{experiment.id}  {experiment.title}", style="bold"))
-    console.print(Text(experiment.source, style="dim"))
-    console.print()
+def _experiment(experiment: ReproducedExperiment) -> Iterator[RenderableType]:
+    yield Text(f"{experiment.id}  {experiment.title}", style="bold")
+    yield Text(f"{experiment.source}\n", style="dim")
     for role, title, note in _ROLES:
         cells = [cell for cell in experiment.cells if cell.role == role]
         if cells:
-            console.print(_cells(title, note, cells))
+            yield _cells(role, title, note, cells)
     if experiment.fitted:
-        console.print(_fitted(experiment))
+        yield _fitted(experiment)
     if experiment.predicted_abs_errors_percent:
-        console.print(_headline(experiment.id, experiment.predicted_abs_errors_percent))
-    outside = [cell.cell for cell in experiment.cells if cell.role != "excluded" and cell.within_band is False]
+        yield _headline(experiment.id, experiment.predicted_abs_errors_percent)
+    outside = [
+        cell.cell for cell in experiment.cells if cell.role != "excluded" and cell.within_band is False
+    ]
     if outside:
-        console.print(Text(f"Outside their band: {', '.join(outside)}.", style="bold red"))
-    console.print()
+        yield Text(f"Outside their band: {', '.join(outside)}.", style="bold red")
+    yield ""
 
 
-def _cells(title: str, note: str, cells: list[ReproducedCell]) -> Table:
-    table = style.table(title, note=note)
+def _cells(role: str, title: str, note: str, cells: list[ReproducedCell]) -> Group:
+    table = style.table()
     style.words(table, "cell")
     style.numbers(table, "published", "simulated")
-    style.words(table, "unit")
+    style.labels(table, "unit")
     style.numbers(table, "error", "band")
-    style.words(table, "verdict", "uses values fitted on" if title == "Predicted" else "note")
+    style.labels(table, "verdict")
+    style.words(table, "uses what was fitted on" if role == "predicted" else "note")
     for cell in cells:
         digits = 2 if abs(cell.published) < 200 else 0
-        last = ", ".join(name.partition(" ")[2] for name in cell.fitted_on) if title == "Predicted" else cell.note
+        uses = ", ".join(name.partition(" ")[2] for name in cell.fitted_on) or "nothing fitted"
         table.add_row(
             cell.cell,
             style.fixed(cell.published, digits),
             style.fixed(cell.simulated, digits),
             cell.unit,
             _error(cell),
-            style.DASH if cell.band_percent is None else f"± {cell.band_percent:g} %",
+            style.DASH if cell.band_percent is None else f"\N{PLUS-MINUS SIGN}{cell.band_percent:g} %",
             cell.verdict,
-            Text(last or "nothing") if title == "Predicted" else Text(last),
+            Text(uses if role == "predicted" else cell.note),
         )
-    return table
+    return style.titled(title, table, note=note)
 
 
 def _error(cell: ReproducedCell) -> Text:
     if cell.error_percent is None:
         return Text(style.DASH)
-    mark = {True: "", False: " !", None: ""}[cell.within_band]
-    colour = {True: "green", False: "bold red", None: ""}[cell.within_band]
-    return Text(f"{cell.error_percent:+.2f} %{mark}", style=colour)
+    outside = cell.within_band is False
+    colour = "bold red" if outside else "green" if cell.within_band else ""
+    return Text(f"{cell.error_percent:+.2f} %{' !' if outside else ''}", style=colour)
 
 
-def _fitted(experiment: ReproducedExperiment) -> Table:
-    table = style.table("Fitted values", note="made by 'lanewise calibrate'")
+def _fitted(experiment: ReproducedExperiment) -> Group:
+    table = style.table()
     style.words(table, "what", "parameter")
     style.numbers(table, "value")
     style.words(table, "fitted on")
     for value in experiment.fitted:
         cells = ", ".join(name.partition(" ")[2] for name in value.fitted_on)
         table.add_row(value.name, ", ".join(value.parameters), value.value, cells)
-    return table
+    return style.titled("Fitted values", table, note="made by 'lanewise calibrate'")
 
 
 def _headline(label: str, errors: list[float]) -> Text:

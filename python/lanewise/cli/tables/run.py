@@ -1,4 +1,4 @@
-"""One run: why it ended, its flows, the ladder of every link, where the time went, what held requesters back."""
+"""One run: why it ended, its flows, the ladder of every link, and where the time went."""
 
 from __future__ import annotations
 
@@ -6,65 +6,73 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from lanewise.cli.console import stdout
 from lanewise.cli.tables import style
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import polars as pl
-    from rich.console import Console
-    from rich.table import Table
+    from rich.console import Group, RenderableType
 
     from lanewise.results import RunResult
 
 _MOST_FLOWS = 40
 _MOST_LINKS = 20
 
+_ENDINGS = {
+    "Converged": "Converged",
+    "Finished": "Finished",
+    "TimeLimit": "Stopped at the time limit",
+    "EventLimit": "Stopped at the event limit",
+    "Stalled": "STALLED",
+    "Interrupted": "Interrupted",
+}
+
 
 def print_run(result: RunResult) -> None:
     """Print everything a person asks of a run first."""
-    console = stdout()
-    _print_heading(console, result)
-    console.print(_flows(result.flows))
+    style.emit(*_pieces(result))
+
+
+def _pieces(result: RunResult) -> Iterator[RenderableType]:
+    yield from _heading(result)
+    if not result.flows.is_empty():
+        yield _flows(result.flows)
+        yield _latencies(result.flows)
     links, left_out = _busiest(result.links)
-    console.print(_ladder(links))
-    console.print(_attribution(links, result.time_attribution))
+    yield _ladder(links)
+    yield _attribution(links, result.time_attribution)
     if left_out:
-        console.print(f"{left_out} less busy links are not shown; --json and --out have all of them.\n")
+        yield f"{left_out} less busy links are not shown; --json and --out have all of them.\n"
     if not result.requesters.is_empty():
-        console.print(_requesters(result.requesters))
-    _print_assumptions(console, result.assumptions)
+        yield _requesters(result.requesters)
+    yield from _assumptions(result.assumptions)
 
 
-def _print_heading(console: Console, result: RunResult) -> None:
+def _heading(result: RunResult) -> Iterator[RenderableType]:
     document = result.document
-    console.print(Text(result.title, style="bold"))
-    ended = {
-        "Converged": "Converged",
-        "Finished": "Finished",
-        "TimeLimit": "Stopped at the time limit",
-        "EventLimit": "Stopped at the event limit",
-        "Stalled": "STALLED",
-        "Interrupted": "Interrupted",
-    }.get(result.end_reason, result.end_reason)
-    console.print(
-        f"{ended} after {1e3 * document['simulated_s']:.3f} ms simulated: warm-up {1e3 * document['warm_up_s']:.3f} ms, "
-        f"measured {1e3 * document['measured_s']:.3f} ms. Seed {result.seed}, fingerprint {result.fingerprint}."
+    simulated, warm_up, measured = (
+        1e3 * document[f"{name}_s"] for name in ("simulated", "warm_up", "measured")
     )
-    if result.end_detail and result.end_reason != "Converged":
-        console.print(result.end_detail)
+    yield Text(result.title, style="bold")
+    yield (
+        f"{_ENDINGS.get(result.end_reason, result.end_reason)} after {simulated:.3f} ms simulated "
+        f"(warm-up {warm_up:.3f}, measured {measured:.3f})."
+    )
+    if result.end_detail:
+        yield Text(result.end_detail)
     for waiting in document.get("stalled_waiting", []):
-        console.print(f"  {waiting}", markup=False)
-    console.print()
+        yield Text(f"  {waiting}")
+    yield f"Seed {result.seed}, fingerprint {result.fingerprint}.\n"
 
 
-def _flows(flows: pl.DataFrame) -> Table:
-    unit, scale = style.time_scale(flows["latency_ns_p99"])
-    table = style.table("Flows", note="GB/s is 10⁹ bytes per second, MiB/s 2²⁰; ± is half the confidence interval")
-    style.words(table, "flow", "device", "direction")
-    style.numbers(table, "GB/s", "MiB/s", "±", "ops/s", f"mean {unit}", f"p50 {unit}", f"p99 {unit}", f"max {unit}")
+def _flows(flows: pl.DataFrame) -> Group:
+    table = style.table()
+    style.words(table, "flow", "device")
+    style.labels(table, "direction")
+    style.numbers(table, "GB/s", "MiB/s", "\N{PLUS-MINUS SIGN}", "operations/s")
     for flow in flows.head(_MOST_FLOWS).iter_rows(named=True):
         half_width = flow["confidence_half_width_percent"]
-        latencies = [flow[f"latency_ns_{name}"] for name in ("mean", "p50", "p99", "max")]
         table.add_row(
             flow["flow"],
             flow["device"],
@@ -73,7 +81,6 @@ def _flows(flows: pl.DataFrame) -> Table:
             style.fixed(flow["goodput_mib_per_s"], 1),
             style.DASH if half_width is None else f"{half_width:.2f} %",
             style.fixed(flow["operations_per_s"], 0),
-            *(style.fixed(None if value is None else value / scale, 1) for value in latencies),
         )
     if flows.height > 1:
         table.add_section()
@@ -85,9 +92,23 @@ def _flows(flows: pl.DataFrame) -> Table:
             style.fixed(float(flows["goodput_mib_per_s"].sum()), 1),
             "",
             style.fixed(float(flows["operations_per_s"].sum()), 0),
-            *[""] * 4,
         )
-    return table
+    note = "GB/s is 10⁹ bytes/s, MiB/s 2²⁰; \N{PLUS-MINUS SIGN} half the confidence interval"
+    return style.titled("Flows", table, note=note)
+
+
+def _latencies(flows: pl.DataFrame) -> Group:
+    unit, scale = style.time_scale(flows["latency_ns_p99"])
+    names = ("mean", "stddev", "p50", "p90", "p99", "max")
+    table = style.table()
+    style.words(table, "flow")
+    style.numbers(table, *names)
+    for flow in flows.head(_MOST_FLOWS).iter_rows(named=True):
+        values = (flow[f"latency_ns_{name}"] for name in names)
+        table.add_row(
+            flow["flow"], *(style.fixed(None if value is None else value / scale, 2) for value in values)
+        )
+    return style.titled("Latency", table, note=unit)
 
 
 def _busiest(links: pl.DataFrame) -> tuple[pl.DataFrame, int]:
@@ -104,10 +125,13 @@ def _busiest(links: pl.DataFrame) -> tuple[pl.DataFrame, int]:
     return kept, links["link"].n_unique() - kept["link"].n_unique()
 
 
-def _ladder(links: pl.DataFrame) -> Table:
-    table = style.table("Efficiency ladder", note="GB/s of each link direction")
-    style.words(table, "link", "mode", "MPS", "direction")
-    style.numbers(table, "line rate", "link bandwidth", "TLP bandwidth", "goodput", "in use")
+def _ladder(links: pl.DataFrame) -> Group:
+    table = style.table()
+    style.words(table, "\nlink")
+    style.labels(table, "\nmode")
+    style.numbers(table, "MPS\nB")
+    style.labels(table, "\ndirection")
+    style.numbers(table, "line\nrate", "link\nbandwidth", "TLP\nbandwidth", "\ngoodput", "in\nuse")
     last = None
     for link in links.iter_rows(named=True):
         first = link["link"] != last
@@ -115,7 +139,7 @@ def _ladder(links: pl.DataFrame) -> Table:
         table.add_row(
             link["link"] if first else "",
             f"{link['generation']} {link['width']}" if first else "",
-            f"{link['mps_bytes']} B" if first else "",
+            str(link["mps_bytes"]) if first else "",
             link["direction"],
             *(
                 style.fixed(link[f"{rung}_gb_per_s"], 3)
@@ -123,36 +147,39 @@ def _ladder(links: pl.DataFrame) -> Table:
             ),
             style.percent(link["utilisation"]),
         )
-    return table
+    return style.titled("Efficiency ladder", table, note="GB/s of each link direction")
 
 
-def _attribution(links: pl.DataFrame, attribution: pl.DataFrame) -> Table:
-    table = style.table("Where the time went", note="shares of each link direction, largest first")
-    style.words(table, "link", "direction", "shares")
+def _attribution(links: pl.DataFrame, attribution: pl.DataFrame) -> Group:
+    table = style.table()
+    style.words(table, "link")
+    style.labels(table, "direction")
+    style.words(table, "shares")
     shares: dict[tuple[str, str], dict[str, float]] = {}
     for row in attribution.iter_rows(named=True):
         shares.setdefault((row["link"], row["direction"]), {})[row["category"]] = row["time_fraction"]
     last = None
     for link in links.iter_rows(named=True):
         name, direction = link["link"], link["direction"]
-        table.add_row(name if name != last else "", direction, style.shares_in_words(shares.get((name, direction), {})))
+        text = style.shares_in_words(shares.get((name, direction), {}))
+        table.add_row(name if name != last else "", direction, text)
         last = name
-    return table
+    return style.titled("Where the time went", table, note="shares of each link direction, largest first")
 
 
-def _requesters(requesters: pl.DataFrame) -> Table:
-    table = style.table("What held the requesters back", note="shares of the time")
+def _requesters(requesters: pl.DataFrame) -> Group:
+    table = style.table()
     style.words(table, "device", "shares")
     shares: dict[str, dict[str, float]] = {}
     for row in requesters.iter_rows(named=True):
         shares.setdefault(row["device"], {})[row["state"]] = row["time_fraction"]
     for device, states in list(shares.items())[:_MOST_FLOWS]:
         table.add_row(device, style.shares_in_words(states))
-    return table
+    return style.titled("What held the requesters back", table, note="shares of the time")
 
 
-def _print_assumptions(console: Console, assumptions: pl.DataFrame) -> None:
+def _assumptions(assumptions: pl.DataFrame) -> Iterator[RenderableType]:
     counts = assumptions.group_by("provenance", maintain_order=True).len().iter_rows()
     text = ", ".join(f"{count} {provenance}" for provenance, count in counts)
     if text:
-        console.print(f"Rests on parameters that no specification fixes: {text}. 'lanewise explain' lists them.")
+        yield f"Parameters that no specification fixes: {text}. 'lanewise explain' lists them."

@@ -5,23 +5,31 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rich import box
+from rich.console import Group
 from rich.table import Table
 from rich.text import Text
+
+from lanewise.cli.console import stdout
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-DASH = "–"
+    from rich.console import RenderableType
+
+DASH = "\N{EN DASH}"
 
 
-def table(title: str, *, note: str = "") -> Table:
-    """Return an empty table with its title on the left, and a note behind it."""
+def table() -> Table:
+    """Return an empty table: a line under the headings, two spaces between columns, nothing else."""
+    return Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0), pad_edge=False)
+
+
+def titled(title: str, table: Table, *, note: str = "") -> Group:
+    """Put a title above a table, a note behind the title, and an empty line below."""
     heading = Text(title, style="bold")
     if note:
         heading.append(f"   {note}", style="dim not bold")
-    return Table(
-        title=heading, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), title_style=""
-    )
+    return Group(heading, table, "")
 
 
 def numbers(into: Table, *headings: str) -> None:
@@ -30,10 +38,27 @@ def numbers(into: Table, *headings: str) -> None:
         into.add_column(heading, justify="right", no_wrap=True)
 
 
+def labels(into: Table, *headings: str) -> None:
+    """Add left-aligned columns of short words, which never wrap."""
+    for heading in headings:
+        into.add_column(heading, no_wrap=True)
+
+
 def words(into: Table, *headings: str) -> None:
     """Add left-aligned columns that wrap when they must."""
     for heading in headings:
-        into.add_column(heading, overflow="fold")
+        into.add_column(heading, overflow="fold", min_width=8)
+
+
+def emit(*renderables: RenderableType) -> None:
+    """Print to stdout; into a file or a pipe without the spaces that pad lines."""
+    console = stdout()
+    if console.is_terminal:
+        console.print(*renderables, sep="\n")
+        return
+    with console.capture() as capture:
+        console.print(*renderables, sep="\n")
+    console.file.write("\n".join(line.rstrip() for line in capture.get().split("\n")))
 
 
 def fixed(value: float | None, digits: int) -> str:
@@ -68,8 +93,8 @@ def shares_in_words(shares: Mapping[str, float], *, at_least: float = 0.0005, at
     """Write the largest shares first, like 'payload 83.9 %, header 7.9 %, ...'."""
     largest = sorted(shares.items(), key=lambda item: -item[1])
     shown = [(name, share) for name, share in largest if share >= at_least]
-    text = [f"{spelled(name)} {percent(share)}".replace(" ", "\N{NO-BREAK SPACE}") for name, share in shown[:at_most]]
+    text = [f"{spelled(name)} {percent(share)}" for name, share in shown[:at_most]]
     rest = sum(share for _, share in shown[at_most:])
     if rest >= at_least:
-        text.append(f"other\N{NO-BREAK SPACE}{percent(rest)}".replace(" %", "\N{NO-BREAK SPACE}%"))
+        text.append(f"other {percent(rest)}")
     return ", ".join(text) or DASH

@@ -67,7 +67,7 @@ def run(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Simulate a scenario: flows, the efficiency ladder of every link, and where the time went."""
+    """Simulate a scenario: flows, efficiency ladders, where the time went."""
     from lanewise import api
     from lanewise.cli.progress import RunProgress
 
@@ -91,7 +91,7 @@ def run(
 
 @app.command()
 def explain(scenario: Scenario, settings: Settings = None, as_json: AsJson = False) -> None:
-    """Print every resolved parameter and where it came from, without running."""
+    """Print every resolved parameter and where it came from."""
     from lanewise import api
 
     result = api.explain(scenario, overrides=_pairs(settings))
@@ -118,7 +118,7 @@ def compare(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Set two scenarios or run folders side by side: ratios, and which shares of the time moved."""
+    """Set two scenarios or run folders side by side."""
     from lanewise import api
     from lanewise.cli.progress import RunProgress
 
@@ -146,7 +146,7 @@ def reproduce(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Rerun published experiments: published beside simulated, with errors and verdicts."""
+    """Rerun published experiments: published beside simulated."""
     from lanewise import api
     from lanewise.cli.progress import runs_progress
 
@@ -168,7 +168,7 @@ def calibrate(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Do not write fitted.toml.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Fit the parameters that an experiment names on the cells it names, and write its fitted.toml."""
+    """Fit what an experiment names; write its fitted.toml."""
     from lanewise import api
     from lanewise.cli.progress import fits_progress
 
@@ -187,7 +187,7 @@ def parts(
     name: Annotated[str | None, typer.Argument(help="Show one part in full.", show_default=False)] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the catalog, or one part with the source of every value."""
+    """List the catalog, or one part with its sources."""
     from lanewise import api
 
     result = api.parts()
@@ -213,7 +213,7 @@ def bench(
     seconds: Annotated[float, typer.Option(help="How long each takes, about.")] = 2.0,
     as_json: AsJson = False,
 ) -> None:
-    """Measure the simulator on this machine: TLP hops and events per second on one core."""
+    """Measure the simulator on this machine, on one core."""
     from lanewise import api
     from lanewise.cli.progress import names_progress
 

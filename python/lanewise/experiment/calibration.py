@@ -16,6 +16,7 @@ from lanewise.errors import InputError
 from lanewise.experiment.definition import Experiment, Fit, FittedValue
 from lanewise.experiment.reproduction import job_for
 from lanewise.experiment.runner import run_all
+from lanewise.experiment.toml import inline
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -82,7 +83,7 @@ class Calibration:
         for entry in self._entries():
             lines += ["", "[[fitted]]"]
             lines += [
-                f"{key} = {_toml(value)}" for key, value in entry.items() if key not in ("cells", "runs")
+                f"{key} = {inline(value)}" for key, value in entry.items() if key not in ("cells", "runs")
             ]
         return "\n".join(lines) + "\n"
 
@@ -210,8 +211,3 @@ class _Search:
 
     def _text(self, value: float) -> str:
         return f"{value:.{SIGNIFICANT_DIGITS}g} {self.fit.unit}".strip()
-
-
-def _toml(value: object) -> str:
-    """Write text or a list of texts as TOML; JSON's form of both is TOML's."""
-    return json.dumps(value, ensure_ascii=False)

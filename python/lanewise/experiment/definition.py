@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from lanewise.errors import InputError
 from lanewise.experiment.metric import Metric
-from lanewise.results import text_of
+from lanewise.experiment.toml import override
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -24,10 +24,10 @@ Override = tuple[str, str]
 VERDICTS = ("P", "C", "N")
 ROLES = ("predicted", "calibrated", "excluded")
 
-_EXPERIMENT_KEYS = {"id", "title", "source", "unit", "metric", "cell", "fit"}
+_EXPERIMENT_KEYS = {"id", "title", "source", "unit", "metric", "variation", "ladder", "cell", "fit"}
 _CELL_KEYS = {
     *("id", "published", "unit", "verdict", "role", "band_percent", "note"),
-    *("scenario", "set", "fits", "metric", "where", "ladder", "rung"),
+    *("scenario", "variations", "set", "fits", "metric", "where", "ladder", "rung"),
 }
 _FIT_KEYS = {"name", "parameters", "cells", "unit", "between", "why"}
 
@@ -157,6 +157,8 @@ class _Reader:
         self.problems: list[str] = []
         self.unit = ""
         self.metric: str | None = None
+        self.variations: dict[str, dict[str, Any]] = {}
+        self.ladder: dict[str, Any] = {}
 
     def experiment(self) -> Experiment | None:
         document = self._load("expected.toml")
@@ -165,6 +167,8 @@ class _Reader:
         self._unknown_keys("expected.toml", document, _EXPERIMENT_KEYS)
         self.unit = str(document.get("unit", ""))
         self.metric = document.get("metric")
+        self.variations = document.get("variation", {})
+        self.ladder = document.get("ladder", {})
         cells = tuple(self._each("cell", document.get("cell", []), self._cell))
         fits = tuple(self._each("fit", document.get("fit", []), self._fit))
         self._cross_check(cells, fits)
@@ -197,7 +201,7 @@ class _Reader:
 
     def _cell(self, label: str, entry: dict[str, Any]) -> Cell:
         self._unknown_keys(label, entry, _CELL_KEYS)
-        ladder = Ladder(**entry["ladder"]) if "ladder" in entry else None
+        ladder = Ladder(**{**self.ladder, **entry.get("ladder", {})}) if "rung" in entry else None
         scenario = self.folder / entry["scenario"] if "scenario" in entry else None
         metric_text = entry.get("metric", self.metric)
         metric = Metric.parse(metric_text, entry.get("where")) if scenario and metric_text else None
@@ -209,7 +213,7 @@ class _Reader:
             role=entry["role"],
             band_percent=float(entry["band_percent"]) if "band_percent" in entry else None,
             scenario=scenario,
-            overrides=tuple((path, text_of(value)) for path, value in entry.get("set", {}).items()),
+            overrides=tuple(self._overrides(entry)),
             fits=tuple(entry.get("fits", [])),
             metric=metric,
             ladder=ladder,
@@ -218,6 +222,14 @@ class _Reader:
         )
         self.problems += [f"{label}: {problem}" for problem in _cell_problems(cell)]
         return cell
+
+    def _overrides(self, entry: dict[str, Any]) -> Iterator[Override]:
+        unknown = [name for name in entry.get("variations", []) if name not in self.variations]
+        if unknown:
+            raise ValueError(f"there is no variation {unknown[0]!r}; there are {', '.join(self.variations)}")
+        tables = [self.variations[name] for name in entry.get("variations", [])]
+        for table in (*tables, entry.get("set", {})):
+            yield from ((path, override(value)) for path, value in table.items())
 
     def _fit(self, label: str, entry: dict[str, Any]) -> Fit:
         self._unknown_keys(label, entry, _FIT_KEYS)
@@ -285,10 +297,8 @@ def _cell_problems(cell: Cell) -> Iterator[str]:
     if cell.band_percent is None:
         yield "'band_percent' is missing"
     if (cell.scenario is None) == (cell.ladder is None):
-        yield "name either a 'scenario' or a 'ladder'"
+        yield "name either a 'scenario' or a 'rung'"
     if cell.scenario is not None and not cell.scenario.is_file():
         yield f"there is no file '{cell.scenario.name}'"
     if cell.scenario is not None and cell.metric is None:
         yield "'metric' is missing"
-    if cell.ladder is not None and cell.rung is None:
-        yield "'rung' is missing"

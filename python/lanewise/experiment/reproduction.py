@@ -17,6 +17,7 @@ import polars as pl
 from lanewise import _core
 from lanewise.errors import InputError
 from lanewise.experiment.runner import Job, RunsDone, run_all
+from lanewise.experiment.toml import inline
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -190,7 +191,15 @@ def job_for(experiment: Experiment, cell: Cell, trial: Mapping[str, str] | None 
                 f"{experiment.id} {cell.id} needs the fitted {fit.name}: "
                 f"run 'lanewise calibrate {experiment.folder}' first"
             )
-        overrides += [(path, values[fit.name]) for path in fit.parameters]
+        calibrated = inline(
+            {
+                "value": values[fit.name],
+                "provenance": "calibrated",
+                "source": fit.name,
+                "fitted_on": [f"{experiment.id} {on}" for on in fit.cells],
+            }
+        )
+        overrides += [(path, calibrated) for path in fit.parameters]
     return Job(cell.scenario, tuple(overrides))
 
 

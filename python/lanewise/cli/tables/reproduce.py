@@ -62,7 +62,7 @@ def _cells(role: str, title: str, note: str, cells: list[ReproducedCell]) -> Gro
     style.labels(table, "unit")
     style.numbers(table, "error", "band")
     style.labels(table, "verdict")
-    style.words(table, "uses what was fitted on" if role == "predicted" else "note")
+    style.words(table, "rests on" if role == "predicted" else "note")
     for cell in cells:
         digits = 2 if abs(cell.published) < 200 else 0
         uses = ", ".join(name.partition(" ")[2] for name in cell.fitted_on) or "nothing fitted"

@@ -17,7 +17,7 @@ type Pending = Reverse<(Time, usize)>;
 
 /// The platform.
 pub(crate) struct Bench {
-    now: Time,
+    pub(crate) now: Time,
     occurrences: Vec<Occurrence>,
     pending: BinaryHeap<Pending>,
     latency: Span,
@@ -169,6 +169,10 @@ impl Platform for Bench {
     fn add_flow(&mut self, spec: FlowSpec) -> FlowId {
         self.flows.push(FlowTally { spec, payload: 0, operations: 0, latency_sum: 0 });
         FlowId(self.flows.len() as u32 - 1)
+    }
+
+    fn payload_delivered(&mut self, flow: FlowId, payload: Bytes) {
+        self.flows[flow.0 as usize].payload += payload.get();
     }
 
     fn operation_done(&mut self, flow: FlowId, latency: Span) {

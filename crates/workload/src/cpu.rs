@@ -33,6 +33,35 @@ impl CpuTally {
     pub(crate) fn total(&self) -> Span {
         self.busy.iter().copied().sum()
     }
+
+    /// Percentages of so many cores over `window`, as Windows counts them.
+    pub(crate) fn shares(&self, cores: usize, window: Span) -> CpuShares {
+        let available = window.as_seconds() * cores as f64;
+        let percent = |busy: Span| if available > 0.0 { busy.as_seconds() / available * 100.0 } else { 0.0 };
+        let user = percent(self.of(CpuWork::User));
+        CpuShares {
+            total: percent(self.total()),
+            user,
+            privileged: percent(self.total()) - user,
+            deferred: percent(self.of(CpuWork::Deferred)),
+            interrupt: percent(self.of(CpuWork::Interrupt)),
+        }
+    }
+}
+
+/// Busy time in percent of all cores.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CpuShares {
+    /// Everything.
+    pub total: f64,
+    /// Worker threads.
+    pub user: f64,
+    /// Everything else, deferred procedure calls and interrupts included.
+    pub privileged: f64,
+    /// Deferred procedure calls.
+    pub deferred: f64,
+    /// Interrupt service.
+    pub interrupt: f64,
 }
 
 /// All cores of a host.
@@ -77,5 +106,17 @@ mod tests {
         assert_eq!(cores.run(1, at(1), Span::from_us(5), CpuWork::Interrupt), at(6));
         assert_eq!(cores.tally.total(), Span::from_us(15));
         assert_eq!(cores.tally.of(CpuWork::Deferred), Span::from_us(5));
+    }
+
+    #[test]
+    fn privileged_time_holds_deferred_calls_and_interrupts() {
+        let mut cores = Cores::new(2);
+        for (cost, work) in [(10, CpuWork::User), (20, CpuWork::Privileged), (30, CpuWork::Deferred)] {
+            cores.run(0, Time::ZERO, Span::from_us(cost), work);
+        }
+        let shares = cores.tally.shares(cores.count(), Span::from_us(100));
+        let rounded =
+            [shares.total, shares.user, shares.privileged, shares.deferred].map(|share| share.round());
+        assert_eq!(rounded, [30.0, 5.0, 25.0, 15.0]);
     }
 }

@@ -83,7 +83,11 @@ impl DmaWorkload {
     /// # Panics
     /// When the size or the number in flight is zero, or the span holds no stride.
     pub fn new(config: DmaConfig) -> Self {
-        assert!(config.size > Bytes::ZERO && config.outstanding > 0, "{}: nothing to keep in flight", config.name);
+        assert!(
+            config.size > Bytes::ZERO && config.outstanding > 0,
+            "{}: nothing to keep in flight",
+            config.name
+        );
         assert!(config.stride > Bytes::ZERO, "{}: operations need a stride", config.name);
         let strides = config.span.div_floor(config.stride);
         assert!(strides > 0, "{}: a span of {} holds no stride", config.name, config.span);

@@ -3,9 +3,11 @@
 //!
 //! - [`dma`]: operations of one size, a number of them in flight.
 //! - [`mmio`]: loads and stores of the CPU.
+//! - [`storage`]: adapters with drives behind them, under IOmeter.
 
 pub mod dma;
 pub mod mmio;
+pub mod storage;
 
 #[cfg(test)]
 mod bench;

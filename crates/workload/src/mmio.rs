@@ -6,7 +6,7 @@
 
 use crate::platform::{Instrument, Platform};
 use lanewise_fabric::Fabric;
-use lanewise_fabric::workload::{DeviceId, Metric, Workload, WorkloadEvent};
+use lanewise_fabric::workload::{DeviceId, Workload, WorkloadEvent};
 use lanewise_observe::{FlowId, FlowSpec, LatencyOf};
 use lanewise_units::{Bytes, Span, Time};
 
@@ -62,7 +62,6 @@ pub struct MmioWorkload {
     /// Start of each access in flight, by slot.
     started: Vec<Time>,
     free_slots: Vec<u32>,
-    done: u64,
 }
 
 impl MmioWorkload {
@@ -76,7 +75,7 @@ impl MmioWorkload {
             Pacing::Closed { outstanding } => assert!(outstanding > 0, "{}: nothing in flight", config.name),
             Pacing::Open { interval } => assert!(!interval.is_zero(), "{}: interval of zero", config.name),
         }
-        Self { config, flow: None, started: Vec::new(), free_slots: Vec::new(), done: 0 }
+        Self { config, flow: None, started: Vec::new(), free_slots: Vec::new() }
     }
 
     fn issue<P: Platform>(&mut self, platform: &mut P) {
@@ -95,8 +94,8 @@ impl MmioWorkload {
     fn finish<P: Platform>(&mut self, slot: u64, platform: &mut P) {
         let latency = platform.now() - self.started[slot as usize];
         self.free_slots.push(slot as u32);
-        self.done += 1;
         if let Some(flow) = self.flow {
+            platform.payload_delivered(flow, self.config.size);
             platform.operation_done(flow, latency);
         }
         if let Pacing::Closed { .. } = self.config.pacing {
@@ -150,21 +149,6 @@ impl Workload for MmioWorkload {
     fn handle(&mut self, event: WorkloadEvent, fabric: &mut Fabric) {
         self.react(event, fabric);
     }
-
-    fn start_measuring(&mut self, now: Time) {
-        let _ = now;
-        self.done = 0;
-    }
-
-    fn report(&self, window: (Time, Time)) -> Vec<Metric> {
-        let seconds = window.1.saturating_since(window.0).as_seconds();
-        let per_second = |count: f64| if seconds > 0.0 { count / seconds } else { 0.0 };
-        let bytes = (self.done * self.config.size.get()) as f64;
-        vec![
-            Metric { name: "Accesses per Second".into(), value: per_second(self.done as f64) },
-            Metric { name: "Data (MB/s)".into(), value: per_second(bytes / 1e6) },
-        ]
-    }
 }
 
 #[cfg(test)]
@@ -184,9 +168,10 @@ mod tests {
             pacing,
         });
         bench.run(&mut instrument, Span::from_us(100));
-        let metrics = instrument.report((Time::ZERO, bench.now()));
-        assert_eq!(metrics[0].name, "Accesses per Second");
-        (instrument.done, bench.worst_latency)
+        let word = if direction == MmioDirection::Read { "mmio read" } else { "mmio write" };
+        let (done, _) = bench.operations("registers", word);
+        assert_eq!(bench.payload("registers", word), done * 4);
+        (done, bench.worst_latency)
     }
 
     #[test]

@@ -25,6 +25,8 @@ pub trait Platform {
     fn mmio_read(&mut self, device: DeviceId, bytes: Bytes, token: u64);
     /// Declares a flow in the results.
     fn add_flow(&mut self, spec: FlowSpec) -> FlowId;
+    /// Counts payload of a flow that did not travel as a transfer.
+    fn payload_delivered(&mut self, flow: FlowId, payload: Bytes);
     /// Counts an operation of a flow and its latency.
     fn operation_done(&mut self, flow: FlowId, latency: Span);
     /// The random stream of this name; the same name gives the same draws.
@@ -71,6 +73,11 @@ impl Platform for Fabric {
 
     fn add_flow(&mut self, spec: FlowSpec) -> FlowId {
         Fabric::add_flow(self, spec)
+    }
+
+    #[inline]
+    fn payload_delivered(&mut self, flow: FlowId, payload: Bytes) {
+        Fabric::payload_delivered(self, flow, payload);
     }
 
     #[inline]

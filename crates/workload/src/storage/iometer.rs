@@ -1,0 +1,403 @@
+//! IOmeter's workload: workers, targets, access specifications.
+//!
+//! A worker is a thread with a number of I/O slots on each of its targets. Whenever a slot is free it draws the next
+//! transaction: a line of the access specification by the lines' shares *of accesses* (so 67 % of large reads and
+//! 33 % of small writes are 91 % of reads in bytes), then read or write, then random or sequential. Every worker
+//! keeps its own sequential position on each target, reads and writes together.
+//!
+//! Who gets which target: the user selects drives for a manager and IOmeter spreads them over its workers
+//! (User's Guide, quick start), so the default is [`TargetAssignment::Split`]; the same drives may also be given to
+//! each worker by hand, which is [`TargetAssignment::Shared`]. With "4 workers, 16 logical drives" and one outstanding
+//! I/O, the former has 16 I/Os in flight, one a drive, the latter 64, four a drive from the same positions.
+//!
+//! Source: behaviour of Iometer 2004.07.30 and its User's Guide. Leaves out: connection rate testing, network targets.
+
+use lanewise_engine::random::RandomStream;
+use lanewise_units::{Bytes, Span, Time};
+use std::collections::VecDeque;
+
+/// What offsets are aligned to when a line does not say: a disk sector.
+const SECTOR: u64 = 512;
+
+/// One line of an access specification.
+#[derive(Clone, Debug)]
+pub struct AccessLine {
+    /// Bytes of the request; not zero.
+    pub size: Bytes,
+    /// Share of the transactions, %; the lines add up to 100.
+    pub percent: u32,
+    /// Share of reads among them, %.
+    pub read_percent: u32,
+    /// Share of random positions among them, %.
+    pub random_percent: u32,
+    /// Pause of the worker before each burst.
+    pub delay: Span,
+    /// Transactions in a burst; at least one.
+    pub burst_length: u32,
+    /// Positions are multiples of this; zero for sectors.
+    pub alignment: Bytes,
+    /// Bytes that go the other way after the request, as part of the same transaction; zero for none.
+    pub reply: Bytes,
+}
+
+impl AccessLine {
+    /// A line of sequential accesses without delay, bursts or reply.
+    pub const fn sequential(size: Bytes, percent: u32, read_percent: u32) -> Self {
+        Self {
+            size,
+            percent,
+            read_percent,
+            random_percent: 0,
+            delay: Span::ZERO,
+            burst_length: 1,
+            alignment: Bytes::ZERO,
+            reply: Bytes::ZERO,
+        }
+    }
+}
+
+/// How targets are given to workers.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum TargetAssignment {
+    /// In turn, so that each target has one worker; IOmeter's own doing.
+    #[default]
+    Split,
+    /// Every worker has every target.
+    Shared,
+}
+
+/// A group of workers with one access specification.
+#[derive(Clone, Debug)]
+pub struct IometerConfig {
+    /// Name in the results.
+    pub name: String,
+    /// Number of worker threads; at least one.
+    pub workers: u32,
+    /// Indexes of the drives.
+    pub targets: Vec<usize>,
+    /// Who gets which target.
+    pub assignment: TargetAssignment,
+    /// I/Os in flight for each worker on each of its targets ("# of Outstanding I/Os", 1 unless told otherwise).
+    pub outstanding: u32,
+    /// The access specification.
+    pub access: Vec<AccessLine>,
+}
+
+impl IometerConfig {
+    /// The largest request or reply.
+    pub(crate) fn largest(&self) -> Bytes {
+        let sizes = self.access.iter().map(|line| line.size.max(line.reply));
+        sizes.max().unwrap_or(Bytes::ZERO)
+    }
+
+    /// The targets of one of its workers.
+    pub(crate) fn targets_of(&self, worker: u32) -> Vec<usize> {
+        let turn = |index: usize| index % self.workers as usize == worker as usize;
+        let numbered = self.targets.iter().copied().enumerate();
+        match self.assignment {
+            TargetAssignment::Shared => self.targets.clone(),
+            TargetAssignment::Split => numbered.filter(|(i, _)| turn(*i)).map(|(_, drive)| drive).collect(),
+        }
+    }
+
+    /// # Panics
+    /// When the specification is not one.
+    pub(crate) fn check(&self) {
+        assert!(self.workers > 0 && self.outstanding > 0, "{}: no I/O in flight", self.name);
+        let shares: u32 = self.access.iter().map(|line| line.percent).sum();
+        assert!(shares == 100, "{}: shares of the access lines add up to {shares} %", self.name);
+        for line in &self.access {
+            assert!(line.size > Bytes::ZERO && line.burst_length > 0, "{}: an empty access line", self.name);
+            assert!(line.read_percent <= 100 && line.random_percent <= 100, "{}: over 100 %", self.name);
+        }
+    }
+}
+
+/// One request or reply that a worker asks for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Io {
+    /// Read or write.
+    pub read: bool,
+    /// First byte on the drive.
+    pub offset: u64,
+    /// Bytes.
+    pub size: u64,
+}
+
+/// What a worker does next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Next {
+    /// Issues an I/O in one of its slots.
+    Issue(u32, Io),
+    /// Pauses until then.
+    Sleep(Time),
+    /// Waits for a completion.
+    Wait,
+}
+
+/// A target as one worker sees it.
+#[derive(Clone, Debug)]
+struct Position {
+    capacity: u64,
+    offset: u64,
+    last_size: u64,
+    random: RandomStream,
+}
+
+/// A slot's transaction.
+#[derive(Clone, Copy, Debug)]
+struct Transaction {
+    target: u32,
+    line: u32,
+    read: bool,
+    reply_due: bool,
+    started: Time,
+}
+
+/// A worker thread.
+#[derive(Clone, Debug)]
+pub(crate) struct Worker {
+    access: Vec<AccessLine>,
+    positions: Vec<Position>,
+    first_slot: u32,
+    transactions: Vec<Transaction>,
+    available: VecDeque<u32>,
+    random: RandomStream,
+    line: u32,
+    left_in_burst: u32,
+    asleep_until: Option<Time>,
+}
+
+impl Worker {
+    /// A worker whose slots are numbered from `first_slot`, target by target. `capacities` and `streams` are those
+    /// of its targets; `random` draws the lines.
+    pub(crate) fn new(
+        config: &IometerConfig,
+        first_slot: u32,
+        targets: Vec<(Bytes, RandomStream)>,
+        random: RandomStream,
+    ) -> Self {
+        let outstanding = config.outstanding;
+        let slot =
+            |target| Transaction { target, line: 0, read: true, reply_due: false, started: Time::ZERO };
+        let transactions: Vec<Transaction> =
+            (0..targets.len() as u32 * outstanding).map(|index| slot(index / outstanding)).collect();
+        let position = |(capacity, random): (Bytes, RandomStream)| Position {
+            capacity: capacity.get(),
+            offset: 0,
+            last_size: 0,
+            random,
+        };
+        Self {
+            access: config.access.clone(),
+            positions: targets.into_iter().map(position).collect(),
+            first_slot,
+            available: (first_slot..first_slot + transactions.len() as u32).collect(),
+            transactions,
+            random,
+            line: 0,
+            left_in_burst: 0,
+            asleep_until: None,
+        }
+    }
+
+    /// What to do now. After [`Next::Issue`], ask again.
+    pub(crate) fn next(&mut self, now: Time) -> Next {
+        match self.asleep_until {
+            Some(until) if until > now => return Next::Wait,
+            _ => self.asleep_until = None,
+        }
+        let Some(&slot) = self.available.front() else { return Next::Wait };
+        let index = (slot - self.first_slot) as usize;
+        if !self.transactions[index].reply_due {
+            if self.left_in_burst == 0 {
+                let delay = self.draw_line();
+                if !delay.is_zero() {
+                    self.asleep_until = Some(now + delay);
+                    return Next::Sleep(now + delay);
+                }
+            }
+            self.left_in_burst -= 1;
+            self.open_transaction(index);
+        }
+        self.available.pop_front();
+        Next::Issue(slot, self.place(index))
+    }
+
+    /// The I/O of [`Next::Issue`] starts now.
+    pub(crate) fn issued(&mut self, slot: u32, now: Time) {
+        let transaction = &mut self.transactions[(slot - self.first_slot) as usize];
+        if !transaction.reply_due {
+            transaction.started = now;
+        }
+    }
+
+    /// The I/O of a slot is over. Returns how long its transaction took, when it is over too.
+    pub(crate) fn completed(&mut self, slot: u32, now: Time) -> Option<Span> {
+        self.available.push_back(slot);
+        let transaction = &mut self.transactions[(slot - self.first_slot) as usize];
+        let has_reply = self.access[transaction.line as usize].reply > Bytes::ZERO;
+        if has_reply && !transaction.reply_due {
+            transaction.reply_due = true;
+            return None;
+        }
+        transaction.reply_due = false;
+        Some(now - transaction.started)
+    }
+
+    fn draw_line(&mut self) -> Span {
+        let mut ticket = self.random.below(100) as u32;
+        let drawn = self.access.iter().position(|line| {
+            let hit = ticket < line.percent;
+            ticket = ticket.saturating_sub(line.percent);
+            hit
+        });
+        self.line = drawn.expect("the shares add up to 100") as u32;
+        let line = &self.access[self.line as usize];
+        self.left_in_burst = line.burst_length;
+        line.delay
+    }
+
+    fn open_transaction(&mut self, index: usize) {
+        let transaction = &mut self.transactions[index];
+        let random = &mut self.positions[transaction.target as usize].random;
+        transaction.line = self.line;
+        let line = &self.access[self.line as usize];
+        transaction.read = (random.below(100) as u32) < line.read_percent;
+    }
+
+    /// Places the request, or the reply, which goes the other way.
+    fn place(&mut self, index: usize) -> Io {
+        let transaction = &self.transactions[index];
+        let line = &self.access[transaction.line as usize];
+        let size = if transaction.reply_due { line.reply } else { line.size };
+        let position = &mut self.positions[transaction.target as usize];
+        let random = (position.random.below(100) as u32) < line.random_percent;
+        let offset = position.seek(random, size.get(), line.alignment.get());
+        Io { read: transaction.read != transaction.reply_due, offset, size: size.get() }
+    }
+}
+
+impl Position {
+    /// The next offset: anywhere, or after the last I/O; aligned upwards; from the start when the end is too near.
+    fn seek(&mut self, random: bool, size: u64, alignment: u64) -> u64 {
+        let start = if random { self.random.below(self.capacity) } else { self.offset + self.last_size };
+        let aligned = start.next_multiple_of(if alignment == 0 { SECTOR } else { alignment });
+        self.offset = if aligned + size > self.capacity { 0 } else { aligned };
+        self.last_size = size;
+        self.offset
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(access: Vec<AccessLine>) -> IometerConfig {
+        IometerConfig {
+            name: "mix".into(),
+            workers: 4,
+            targets: (0..16).collect(),
+            assignment: TargetAssignment::Split,
+            outstanding: 1,
+            access,
+        }
+    }
+
+    fn worker(config: &IometerConfig, targets: usize) -> Worker {
+        config.check();
+        let stream = |purpose: &str| RandomStream::new(1, "mix", purpose);
+        let targets = (0..targets).map(|i| (Bytes::new(1 << 30), stream(&i.to_string()))).collect();
+        Worker::new(config, 100, targets, stream("lines"))
+    }
+
+    /// The next so many I/Os, each over at once.
+    fn ios(worker: &mut Worker, count: usize) -> Vec<Io> {
+        let now = Time::ZERO;
+        let mut ios = Vec::new();
+        while ios.len() < count {
+            let Next::Issue(slot, io) = worker.next(now) else { panic!("an I/O after {}", ios.len()) };
+            worker.issued(slot, now);
+            worker.completed(slot, now);
+            ios.push(io);
+        }
+        ios
+    }
+
+    #[test]
+    fn targets_are_split_in_turn_or_shared() {
+        let split = config(Vec::new());
+        assert_eq!(split.targets_of(1), [1, 5, 9, 13]);
+        let shared = IometerConfig { assignment: TargetAssignment::Shared, ..split };
+        assert_eq!(shared.targets_of(1), (0..16).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn shares_are_of_accesses_not_of_bytes() {
+        let mix = config(vec![
+            AccessLine::sequential(Bytes::from_kib(310), 67, 100),
+            AccessLine::sequential(Bytes::from_kib(64), 33, 0),
+        ]);
+        let drawn = ios(&mut worker(&mix, 4), 20_000);
+        let reads = drawn.iter().filter(|io| io.read).count() as f64 / 20_000.0;
+        assert!((reads - 0.67).abs() < 0.015, "share of reads: {reads}");
+        let bytes =
+            |read: bool| drawn.iter().filter(|io| io.read == read).map(|io| io.size).sum::<u64>() as f64;
+        let share = bytes(true) / (bytes(true) + bytes(false));
+        assert!((share - 0.908).abs() < 0.01, "share of read bytes: {share}");
+        assert!(drawn.iter().all(|io| io.read == (io.size == 310 * 1024)));
+    }
+
+    #[test]
+    fn sequential_positions_follow_each_other_on_each_target_and_wrap() {
+        let sequential = config(vec![AccessLine::sequential(Bytes::new(1 << 29), 100, 50)]);
+        let offsets: Vec<u64> = ios(&mut worker(&sequential, 2), 6).iter().map(|io| io.offset).collect();
+        assert_eq!(offsets, [0, 0, 1 << 29, 1 << 29, 0, 0]);
+    }
+
+    #[test]
+    fn random_positions_are_aligned_and_inside() {
+        let line = AccessLine {
+            random_percent: 100,
+            alignment: Bytes::new(3000),
+            ..AccessLine::sequential(Bytes::from_kib(64), 100, 100)
+        };
+        let drawn = ios(&mut worker(&config(vec![line]), 1), 1000);
+        assert!(drawn.iter().all(|io| io.offset % 3000 == 0 && io.offset + io.size <= 1 << 30));
+        assert!(drawn.windows(2).all(|pair| pair[1].offset != pair[0].offset + pair[0].size));
+    }
+
+    #[test]
+    fn a_reply_goes_the_other_way_within_the_transaction() {
+        let line =
+            AccessLine { reply: Bytes::new(512), ..AccessLine::sequential(Bytes::from_kib(4), 100, 100) };
+        let mut worker = worker(&config(vec![line]), 1);
+        let drawn = ios(&mut worker, 4);
+        let shape: Vec<(bool, u64)> = drawn.iter().map(|io| (io.read, io.size)).collect();
+        assert_eq!(shape, [(true, 4096), (false, 512), (true, 4096), (false, 512)]);
+    }
+
+    #[test]
+    fn a_worker_pauses_before_each_burst() {
+        let line = AccessLine {
+            delay: Span::from_ms(1),
+            burst_length: 3,
+            ..AccessLine::sequential(Bytes::from_kib(4), 100, 100)
+        };
+        let mut worker = worker(&config(vec![line]), 4);
+        let wake = Time::ZERO + Span::from_ms(1);
+        assert_eq!(worker.next(Time::ZERO), Next::Sleep(wake));
+        assert_eq!(worker.next(Time::ZERO), Next::Wait, "a completion does not wake it");
+        for slot in 100..103 {
+            let Next::Issue(issued, _) = worker.next(wake) else { panic!("three in a burst") };
+            assert_eq!(issued, slot);
+        }
+        assert_eq!(worker.next(wake), Next::Sleep(wake + Span::from_ms(1)));
+    }
+
+    #[test]
+    #[should_panic(expected = "add up to 67 %")]
+    fn shares_must_add_up() {
+        config(vec![AccessLine::sequential(Bytes::from_kib(4), 67, 100)]).check();
+    }
+}

@@ -1,0 +1,266 @@
+//! The adapters' side of an I/O: doorbell, command, data in both directions, status and interrupt.
+//!
+//! Each function is one event; each ends by starting whatever the event made possible.
+
+use super::drive::{Command, DriveFrame};
+use super::hba::{HostFrame, InterruptAction};
+use super::subsystem::StorageWorkload;
+use super::token::{Kind, Token};
+use crate::platform::Platform;
+use lanewise_fabric::workload::{ChannelId, Direction, Notify, Target, Transfer};
+use lanewise_observe::FlowId;
+use lanewise_units::{Bytes, Time};
+
+/// Bytes of an interrupt message.
+const INTERRUPT: Bytes = Bytes::new(4);
+
+impl StorageWorkload {
+    /// The driver is done: tell the adapter.
+    pub(super) fn ring_doorbell<P: Platform>(&mut self, slot: u32, platform: &mut P) {
+        let config = &self.hbas[self.slots[slot as usize].hba as usize].config;
+        platform.mmio_write(config.device, config.doorbell, Token::of(Kind::Doorbell, slot).pack());
+    }
+
+    /// The doorbell arrived: the adapter's processor turns to it.
+    pub(super) fn take_command<P: Platform>(&mut self, slot: u32, platform: &mut P) {
+        let hba = &mut self.hbas[self.slots[slot as usize].hba as usize];
+        let processed = hba.process_command(platform.now());
+        self.at_or_now(processed, Token::of(Kind::Processed, slot), platform);
+    }
+
+    /// Reads the command, with its scatter/gather list, from host memory.
+    pub(super) fn fetch_command<P: Platform>(&mut self, slot: u32, platform: &mut P) {
+        let state = &self.slots[slot as usize];
+        let hba = &self.hbas[state.hba as usize];
+        let transfer = Transfer {
+            offset: Self::command_area(slot),
+            length: hba.config.command_bytes(Bytes::new(state.io.size)),
+            ..self.control(slot, Direction::Read, Token::of(Kind::CommandFetched, slot), Notify::Done)
+        };
+        platform.submit(open(hba.command_channel), transfer);
+    }
+
+    /// Sends the command to the drive.
+    pub(super) fn send_command<P: Platform>(&mut self, slot: u32, platform: &mut P) {
+        let (hba, port) = self.place_of(slot);
+        self.hbas[hba as usize].queue_outbound(port as usize, HostFrame::Command { slot });
+        self.start_outbound(hba, port, platform);
+    }
+
+    /// A frame from a drive is at the adapter.
+    pub(super) fn frame_arrived<P: Platform>(&mut self, hba: u32, port: u32, platform: &mut P) {
+        let now = platform.now();
+        let adapter = &mut self.hbas[hba as usize];
+        match adapter.take_arrived(port as usize, now) {
+            DriveFrame::Data { slot, bytes } => {
+                let crossed = adapter.cross_inbound(now, bytes);
+                self.at_or_now(crossed, Token::with(Kind::CrossedInbound, slot, bytes), platform);
+            }
+            DriveFrame::TransferReady { slot, bytes } => {
+                adapter.grant(slot, bytes);
+                self.fetch_data(hba, platform);
+            }
+            DriveFrame::Response { slot } => {
+                self.slots[slot as usize].answered = true;
+                self.finish_if_over(slot, platform);
+            }
+        }
+        self.start_inbound(hba, port, platform);
+    }
+
+    /// Read data has crossed the adapter: into host memory with it.
+    pub(super) fn write_to_memory<P: Platform>(&mut self, slot: u32, bytes: u32, platform: &mut P) {
+        let token = Token::with(Kind::DataSent, slot, bytes.into());
+        let transfer = self.data(slot, Direction::Write, token, Notify::Sent);
+        let channel = open(self.hbas[self.slots[slot as usize].hba as usize].posted_channel);
+        platform.submit(channel, transfer);
+        self.slots[slot as usize].moved += u64::from(bytes);
+        self.finish_if_over(slot, platform);
+    }
+
+    /// Read data has left: its room in the buffer goes to frames that wait for it.
+    pub(super) fn data_sent<P: Platform>(&mut self, slot: u32, bytes: u32, platform: &mut P) {
+        let hba = self.slots[slot as usize].hba;
+        if self.hbas[hba as usize].free_read_room(bytes.into()) {
+            for port in self.hbas[hba as usize].ports_in_turn() {
+                self.start_inbound(hba, port as u32, platform);
+            }
+        }
+    }
+
+    /// Reads as much write data from host memory as the adapter has room for.
+    fn fetch_data<P: Platform>(&mut self, hba: u32, platform: &mut P) {
+        while let Some((slot, bytes)) = self.hbas[hba as usize].next_fetch() {
+            let token = Token::with(Kind::DataFetched, slot, bytes);
+            let transfer = self.data(slot, Direction::Read, token, Notify::Done);
+            self.slots[slot as usize].moved += bytes;
+            platform.submit(open(self.hbas[hba as usize].data_channel), transfer);
+        }
+    }
+
+    /// Write data is in the adapter.
+    pub(super) fn data_fetched<P: Platform>(&mut self, slot: u32, bytes: u32, platform: &mut P) {
+        let hba = &mut self.hbas[self.slots[slot as usize].hba as usize];
+        let crossed = hba.cross_outbound(platform.now(), bytes.into());
+        self.at_or_now(crossed, Token::with(Kind::CrossedOutbound, slot, bytes.into()), platform);
+    }
+
+    /// Write data has crossed the adapter: onto the wire with it.
+    pub(super) fn send_data<P: Platform>(&mut self, slot: u32, bytes: u32, platform: &mut P) {
+        let (hba, port) = self.place_of(slot);
+        let frame = HostFrame::Data { slot, bytes: bytes.into() };
+        self.hbas[hba as usize].queue_outbound(port as usize, frame);
+        self.start_outbound(hba, port, platform);
+    }
+
+    /// A frame from the adapter is at its drive.
+    pub(super) fn frame_departed<P: Platform>(&mut self, hba: u32, port: u32, platform: &mut P) {
+        let now = platform.now();
+        let frame = self.hbas[hba as usize].take_departed(port as usize, now);
+        let (HostFrame::Command { slot } | HostFrame::Data { slot, .. }) = frame;
+        let drive = self.slots[slot as usize].drive;
+        let due = match frame {
+            HostFrame::Command { slot } => {
+                let io = self.slots[slot as usize].io;
+                let command = Command { slot, write: !io.read, offset: io.offset, size: io.size };
+                self.drives[drive as usize].accept(now, command)
+            }
+            HostFrame::Data { slot, bytes } => self.drives[drive as usize].receive(now, slot, bytes),
+        };
+        self.arm_media(drive, due, platform);
+        self.fetch_data(hba, platform);
+        self.start_outbound(hba, port, platform);
+        self.start_inbound(hba, port, platform);
+    }
+
+    /// A drive's own time has come.
+    pub(super) fn media_due<P: Platform>(&mut self, drive: u32, platform: &mut P) {
+        let due = self.drives[drive as usize].media_due(platform.now());
+        self.arm_media(drive, due, platform);
+        let (hba, port) = self.place_of_drive(drive);
+        self.start_inbound(hba, port, platform);
+    }
+
+    /// A moderation timer came.
+    pub(super) fn moderation_due<P: Platform>(&mut self, hba: u32, platform: &mut P) {
+        let action = self.hbas[hba as usize].moderation_due(platform.now());
+        self.act_on_interrupt(hba, action, platform);
+    }
+
+    /// Looks whether completions that gathered meanwhile want an interrupt.
+    pub(super) fn consider_interrupt<P: Platform>(&mut self, hba: u32, platform: &mut P) {
+        let action = self.hbas[hba as usize].moderate(platform.now());
+        self.act_on_interrupt(hba, action, platform);
+    }
+
+    /// Ends a command when the drive has answered and all its data is on its way: writes the status.
+    fn finish_if_over<P: Platform>(&mut self, slot: u32, platform: &mut P) {
+        let state = &self.slots[slot as usize];
+        if !state.answered || state.moved < state.io.size {
+            return;
+        }
+        let hba = state.hba;
+        let adapter = &self.hbas[hba as usize];
+        let transfer = Transfer {
+            length: adapter.config.status,
+            ..self.control(slot, Direction::Write, Token::of(Kind::Interrupt, hba), Notify::Nothing)
+        };
+        platform.submit(open(adapter.posted_channel), transfer);
+        let action = self.hbas[hba as usize].post_completion(slot, platform.now());
+        self.act_on_interrupt(hba, action, platform);
+    }
+
+    fn act_on_interrupt<P: Platform>(&mut self, hba: u32, action: InterruptAction, platform: &mut P) {
+        match action {
+            InterruptAction::Nothing => {}
+            InterruptAction::At(at) => platform.set_timer(at, Token::of(Kind::Moderation, hba).pack()),
+            InterruptAction::Send => {
+                let adapter = &mut self.hbas[hba as usize];
+                let Some(first) = adapter.first_posted() else { return };
+                adapter.interrupt_sent();
+                let channel = open(adapter.posted_channel);
+                let token = Token::of(Kind::Interrupt, hba);
+                let transfer = Transfer {
+                    length: INTERRUPT,
+                    ..self.control(first, Direction::Write, token, Notify::Done)
+                };
+                platform.submit(channel, transfer);
+            }
+        }
+    }
+
+    fn start_inbound<P: Platform>(&mut self, hba: u32, port: u32, platform: &mut P) {
+        let now = platform.now();
+        let adapter = &mut self.hbas[hba as usize];
+        let started = adapter.start_inbound(port as usize, &mut self.drives, now);
+        let Some((drive, arrival, due)) = started else { return };
+        platform.set_timer(arrival, Token::with(Kind::Arrived, hba, port.into()).pack());
+        self.arm_media(drive, due, platform);
+    }
+
+    fn start_outbound<P: Platform>(&mut self, hba: u32, port: u32, platform: &mut P) {
+        if let Some(arrival) = self.hbas[hba as usize].start_outbound(port as usize, platform.now()) {
+            platform.set_timer(arrival, Token::with(Kind::Departed, hba, port.into()).pack());
+        }
+    }
+
+    fn arm_media<P: Platform>(&self, drive: u32, due: Option<Time>, platform: &mut P) {
+        if let Some(due) = due {
+            platform.set_timer(due, Token::of(Kind::Media, drive).pack());
+        }
+    }
+
+    /// Goes on at once when a step takes no time, which saves its event.
+    fn at_or_now<P: Platform>(&mut self, at: Time, token: Token, platform: &mut P) {
+        if at > platform.now() {
+            platform.set_timer(at, token.pack());
+            return;
+        }
+        match token.kind {
+            Kind::Processed => self.fetch_command(token.subject, platform),
+            Kind::CrossedInbound => self.write_to_memory(token.subject, token.detail, platform),
+            Kind::CrossedOutbound => self.send_data(token.subject, token.detail, platform),
+            other => unreachable!("{other:?} always takes time"),
+        }
+    }
+
+    /// A piece of an I/O's data, from where the last one ended.
+    fn data(&self, slot: u32, direction: Direction, token: Token, notify: Notify) -> Transfer {
+        let state = &self.slots[slot as usize];
+        let flows = &self.flows[state.group as usize];
+        let flow = if state.io.read { flows.read } else { flows.write };
+        Transfer {
+            offset: state.buffer + state.moved,
+            length: Bytes::new(token.detail.into()),
+            ..self.transfer(direction, flow, token, notify)
+        }
+    }
+
+    /// Something that is not data, in the status area unless told otherwise.
+    fn control(&self, slot: u32, direction: Direction, token: Token, notify: Notify) -> Transfer {
+        let flow = self.flows[self.slots[slot as usize].group as usize].control;
+        self.transfer(direction, flow, token, notify)
+    }
+
+    fn transfer(&self, direction: Direction, flow: FlowId, token: Token, notify: Notify) -> Transfer {
+        Transfer {
+            direction,
+            target: Target::HostMemory,
+            offset: self.status_area(),
+            length: Bytes::ZERO,
+            flow,
+            token: token.pack(),
+            notify,
+        }
+    }
+
+    fn place_of(&self, slot: u32) -> (u32, u32) {
+        let state = &self.slots[slot as usize];
+        (state.hba, state.port)
+    }
+}
+
+/// A channel of an adapter that runs.
+fn open(channel: Option<ChannelId>) -> ChannelId {
+    channel.expect("channels are open from the start of the run")
+}

@@ -1,0 +1,368 @@
+//! The storage subsystem as one instrument: what it is made of, the host's side of an I/O, and its report.
+//!
+//! The adapters' side is in [`super::path`].
+
+use super::drive::{Drive, DriveConfig};
+use super::hba::{Hba, HbaConfig};
+use super::iometer::{Io, IometerConfig, Next, Worker};
+use super::report::{GroupTally, cpu_metrics, io_metrics};
+use super::token::{Kind, Token};
+use crate::cpu::{Cores, CpuTally, CpuWork};
+use crate::platform::{Instrument, Platform};
+use lanewise_fabric::Fabric;
+use lanewise_fabric::workload::{Metric, Workload, WorkloadEvent};
+use lanewise_observe::{FlowId, FlowSpec, LatencyOf};
+use lanewise_units::{Bytes, Span, Time};
+
+/// CPU cost of the host's software for each I/O, and the cores that pay it.
+#[derive(Clone, Debug)]
+pub struct HostSoftwareConfig {
+    /// Cores; worker n runs on core n and adapter n interrupts core n, counted round.
+    pub cores: u32,
+    /// Worker thread, for each I/O.
+    pub worker_cost: Span,
+    /// File system and driver on the way down, for each I/O.
+    pub submit_cost: Span,
+    /// Interrupt service, for each interrupt.
+    pub interrupt_cost: Span,
+    /// Driver and file system on the way up, for each I/O.
+    pub completion_cost: Span,
+}
+
+/// A drive and where it is.
+#[derive(Clone, Debug)]
+pub struct DrivePlacement {
+    /// Name in the scenario; names the drive's random stream.
+    pub name: String,
+    /// Index of the adapter.
+    pub hba: usize,
+    /// Port or phy of the adapter.
+    pub port: usize,
+    /// What it is.
+    pub config: DriveConfig,
+}
+
+/// Settings of a storage subsystem.
+#[derive(Clone, Debug)]
+pub struct StorageConfig {
+    /// Name of the instrument.
+    pub name: String,
+    /// Host software.
+    pub host: HostSoftwareConfig,
+    /// Adapters.
+    pub hbas: Vec<HbaConfig>,
+    /// Drives.
+    pub drives: Vec<DrivePlacement>,
+    /// Groups of workers, whose targets are indexes of drives.
+    pub groups: Vec<IometerConfig>,
+}
+
+/// An I/O of a worker, with the place for it in every table. Slots are opened once and used again and again.
+#[derive(Clone, Debug)]
+pub(super) struct Slot {
+    pub worker: u32,
+    pub group: u32,
+    pub drive: u32,
+    pub hba: u32,
+    pub port: u32,
+    /// The worker's buffer in host memory.
+    pub buffer: u64,
+    pub io: Io,
+    /// Bytes handed to the DMA engine so far.
+    pub moved: u64,
+    /// The drive has answered.
+    pub answered: bool,
+    pub started: Time,
+}
+
+/// Flows of a group.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct GroupFlows {
+    pub read: FlowId,
+    pub write: FlowId,
+    /// Commands, status and interrupts, so that the other two are data only.
+    pub control: FlowId,
+}
+
+/// The instrument.
+#[derive(Debug)]
+pub struct StorageWorkload {
+    config: StorageConfig,
+    pub(super) hbas: Vec<Hba>,
+    pub(super) drives: Vec<Drive>,
+    pub(super) slots: Vec<Slot>,
+    pub(super) flows: Vec<GroupFlows>,
+    workers: Vec<Worker>,
+    cores: Cores,
+    tallies: Vec<GroupTally>,
+    interrupts: u64,
+}
+
+/// Host memory set aside for each slot's command and scatter/gather list.
+const COMMAND_AREA: u64 = 16 * 1024;
+/// Alignment of I/O buffers.
+const PAGE: Bytes = Bytes::from_kib(4);
+
+impl StorageWorkload {
+    /// A subsystem at rest.
+    ///
+    /// # Panics
+    /// When a drive, port or target does not exist, or an access specification is not one.
+    pub fn new(config: StorageConfig) -> Self {
+        for drive in &config.drives {
+            let hba = config.hbas.get(drive.hba).unwrap_or_else(|| panic!("{}: no such adapter", drive.name));
+            assert!(drive.port < hba.ports as usize, "{}: {} has {} ports", drive.name, hba.name, hba.ports);
+        }
+        for group in &config.groups {
+            group.check();
+            assert!(group.targets.iter().all(|t| *t < config.drives.len()), "{}: no such drive", group.name);
+        }
+        Self {
+            hbas: Vec::new(),
+            drives: Vec::new(),
+            slots: Vec::new(),
+            flows: Vec::new(),
+            workers: Vec::new(),
+            cores: Cores::new(config.host.cores),
+            tallies: vec![GroupTally::default(); config.groups.len()],
+            interrupts: 0,
+            config,
+        }
+    }
+
+    /// Adapter and port of a drive.
+    pub(super) fn place_of_drive(&self, drive: u32) -> (u32, u32) {
+        let placement = &self.config.drives[drive as usize];
+        (placement.hba as u32, placement.port as u32)
+    }
+
+    /// Where an adapter's status writes and interrupts go, in host memory.
+    pub(super) fn status_area(&self) -> u64 {
+        self.slots.len() as u64 * COMMAND_AREA
+    }
+
+    /// Where a slot's command is, in host memory.
+    pub(super) fn command_area(slot: u32) -> u64 {
+        u64::from(slot) * COMMAND_AREA
+    }
+
+    fn build_adapters<P: Platform>(&mut self, platform: &mut P) {
+        for (index, config) in self.config.hbas.iter().enumerate() {
+            let mut ports = vec![Vec::new(); config.ports as usize];
+            for (drive, placement) in self.config.drives.iter().enumerate() {
+                if placement.hba == index {
+                    ports[placement.port].push(drive as u32);
+                }
+            }
+            let mut hba = Hba::new(config.clone(), ports);
+            hba.posted_channel = Some(platform.open_channel(config.device));
+            hba.data_channel = Some(platform.open_channel(config.device));
+            hba.command_channel = Some(platform.open_channel(config.device));
+            self.hbas.push(hba);
+        }
+        for placement in &self.config.drives {
+            let frame = self.config.hbas[placement.hba].wire.frame_payload();
+            let random = platform.random_stream(&placement.name, "drive");
+            self.drives.push(Drive::new(placement.config.clone(), frame, random));
+        }
+    }
+
+    fn build_group<P: Platform>(&mut self, index: usize, platform: &mut P) {
+        let group = self.config.groups[index].clone();
+        let devices = devices_of(&group, &self.config);
+        let mut flow = |direction| {
+            let (name, device) = (group.name.clone(), devices.clone());
+            platform.add_flow(FlowSpec { name, device, direction, latency: LatencyOf::Operation })
+        };
+        self.flows.push(GroupFlows { read: flow("read"), write: flow("write"), control: flow("control") });
+        for number in 0..group.workers {
+            let targets = group.targets_of(number);
+            let stream =
+                |purpose: &str| platform.random_stream(&group.name, &format!("worker {number} {purpose}"));
+            let seen = targets.iter().map(|&drive| {
+                let placement = &self.config.drives[drive];
+                (placement.config.capacity, stream(&placement.name))
+            });
+            let first_slot = self.slots.len() as u32;
+            let worker = Worker::new(&group, first_slot, seen.collect(), stream("lines"));
+            self.open_slots(index as u32, &targets, group.outstanding);
+            self.workers.push(worker);
+        }
+    }
+
+    /// Opens the slots of the next worker, target by target.
+    fn open_slots(&mut self, group: u32, targets: &[usize], outstanding: u32) {
+        for &drive in targets {
+            let placement = &self.config.drives[drive];
+            for _ in 0..outstanding {
+                self.slots.push(Slot {
+                    worker: self.workers.len() as u32,
+                    group,
+                    drive: drive as u32,
+                    hba: placement.hba as u32,
+                    port: placement.port as u32,
+                    buffer: 0,
+                    io: Io { read: true, offset: 0, size: 0 },
+                    moved: 0,
+                    answered: false,
+                    started: Time::ZERO,
+                });
+            }
+        }
+    }
+
+    /// Gives each worker a buffer behind the commands and status words; all its I/Os share it, as in IOmeter.
+    fn place_buffers(&mut self) {
+        let largest = self.config.groups.iter().map(IometerConfig::largest).max().unwrap_or(Bytes::ZERO);
+        let first = Bytes::new(self.status_area()) + PAGE;
+        for slot in &mut self.slots {
+            slot.buffer =
+                (first.round_up_to(PAGE) + largest.round_up_to(PAGE) * u64::from(slot.worker)).get();
+        }
+    }
+
+    /// Lets a worker issue whatever it can.
+    fn run_worker<P: Platform>(&mut self, worker: u32, platform: &mut P) {
+        let now = platform.now();
+        loop {
+            match self.workers[worker as usize].next(now) {
+                Next::Wait => return,
+                Next::Sleep(until) => {
+                    platform.set_timer(until, Token::of(Kind::Awake, worker).pack());
+                    return;
+                }
+                Next::Issue(slot, io) => self.issue(slot, io, platform),
+            }
+        }
+    }
+
+    /// The worker's thread and the driver spend their time on an I/O; the doorbell is rung at the end of it.
+    fn issue<P: Platform>(&mut self, index: u32, io: Io, platform: &mut P) {
+        let host = &self.config.host;
+        let slot = &mut self.slots[index as usize];
+        let core = slot.worker as usize;
+        slot.io = io;
+        slot.moved = 0;
+        slot.answered = false;
+        slot.started = self.cores.run(core, platform.now(), host.worker_cost, CpuWork::User);
+        let submitted = self.cores.run(core, platform.now(), host.submit_cost, CpuWork::Privileged);
+        self.workers[slot.worker as usize].issued(index, slot.started);
+        platform.set_timer(submitted, Token::of(Kind::Submitted, index).pack());
+    }
+
+    /// An interrupt arrived: one piece of work for it, and one for every I/O that it tells of.
+    fn serve_interrupt<P: Platform>(&mut self, hba: u32, platform: &mut P) {
+        let now = platform.now();
+        let host = &self.config.host;
+        self.interrupts += 1;
+        self.cores.run(hba as usize, now, host.interrupt_cost, CpuWork::Interrupt);
+        while let Some(slot) = self.hbas[hba as usize].next_signalled() {
+            let end = self.cores.run(hba as usize, now, host.completion_cost, CpuWork::Deferred);
+            platform.set_timer(end, Token::of(Kind::Completed, slot).pack());
+        }
+        self.consider_interrupt(hba, platform);
+    }
+
+    /// The I/O is over for the worker that asked for it.
+    fn complete<P: Platform>(&mut self, index: u32, platform: &mut P) {
+        let now = platform.now();
+        let slot = &self.slots[index as usize];
+        let (worker, group, io) = (slot.worker, slot.group as usize, slot.io);
+        let latency = now - slot.started;
+        let tally = &mut self.tallies[group];
+        let flow = if io.read { self.flows[group].read } else { self.flows[group].write };
+        if io.read {
+            tally.read.add(io.size, latency)
+        } else {
+            tally.write.add(io.size, latency)
+        }
+        platform.operation_done(flow, latency);
+        if let Some(transaction) = self.workers[worker as usize].completed(index, now) {
+            self.tallies[group].transaction.add(0, transaction);
+        }
+        self.run_worker(worker, platform);
+    }
+
+    fn measured(&self, window: Span) -> Vec<Metric> {
+        let all = self.tallies.iter().copied().fold(GroupTally::default(), GroupTally::plus);
+        let mut metrics = io_metrics("", &all, window);
+        let shares = self.cores.tally.shares(self.cores.count(), window);
+        metrics.extend(cpu_metrics(&shares, self.interrupts, &all, window));
+        if self.tallies.len() > 1 {
+            for (group, tally) in self.config.groups.iter().zip(&self.tallies) {
+                metrics.extend(io_metrics(&format!("{}: ", group.name), tally, window));
+            }
+        }
+        metrics
+    }
+}
+
+/// Names of the adapters that a group's targets are behind.
+fn devices_of(group: &IometerConfig, config: &StorageConfig) -> String {
+    let used = |hba: usize| group.targets.iter().any(|target| config.drives[*target].hba == hba);
+    let names = config.hbas.iter().enumerate().filter(|(index, _)| used(*index));
+    names.map(|(_, hba)| hba.name.as_str()).collect::<Vec<_>>().join("+")
+}
+
+impl Instrument for StorageWorkload {
+    fn begin<P: Platform>(&mut self, platform: &mut P) {
+        self.build_adapters(platform);
+        for group in 0..self.config.groups.len() {
+            self.build_group(group, platform);
+        }
+        self.place_buffers();
+        for worker in 0..self.workers.len() as u32 {
+            self.run_worker(worker, platform);
+        }
+    }
+
+    fn react<P: Platform>(&mut self, event: WorkloadEvent, platform: &mut P) {
+        let (WorkloadEvent::Timer { token }
+        | WorkloadEvent::TransferSent { token }
+        | WorkloadEvent::TransferDone { token }
+        | WorkloadEvent::MmioWriteArrived { token }) = event
+        else {
+            return;
+        };
+        let token = Token::unpack(token);
+        let (subject, detail) = (token.subject, token.detail);
+        match token.kind {
+            Kind::Submitted => self.ring_doorbell(subject, platform),
+            Kind::Doorbell => self.take_command(subject, platform),
+            Kind::Processed => self.fetch_command(subject, platform),
+            Kind::CommandFetched => self.send_command(subject, platform),
+            Kind::Arrived => self.frame_arrived(subject, detail, platform),
+            Kind::Departed => self.frame_departed(subject, detail, platform),
+            Kind::Media => self.media_due(subject, platform),
+            Kind::CrossedInbound => self.write_to_memory(subject, detail, platform),
+            Kind::DataSent => self.data_sent(subject, detail, platform),
+            Kind::DataFetched => self.data_fetched(subject, detail, platform),
+            Kind::CrossedOutbound => self.send_data(subject, detail, platform),
+            Kind::Moderation => self.moderation_due(subject, platform),
+            Kind::Interrupt => self.serve_interrupt(subject, platform),
+            Kind::Completed => self.complete(subject, platform),
+            Kind::Awake => self.run_worker(subject, platform),
+        }
+    }
+}
+
+impl Workload for StorageWorkload {
+    fn start(&mut self, fabric: &mut Fabric) {
+        self.begin(fabric);
+    }
+
+    fn handle(&mut self, event: WorkloadEvent, fabric: &mut Fabric) {
+        self.react(event, fabric);
+    }
+
+    fn start_measuring(&mut self, now: Time) {
+        let _ = now;
+        self.tallies.fill(GroupTally::default());
+        self.cores.tally = CpuTally::default();
+        self.interrupts = 0;
+    }
+
+    fn report(&self, window: (Time, Time)) -> Vec<Metric> {
+        self.measured(window.1.saturating_since(window.0))
+    }
+}

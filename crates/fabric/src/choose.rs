@@ -38,6 +38,10 @@ impl Pick {
 /// Picks among the heads of `queues` for the wire of `port`.
 #[inline]
 pub(crate) fn pick(queues: &ClassQueues, packets: &PacketPool, port: &Port, now: Time) -> Pick {
+    if let Some(class) = queues.only_class() {
+        let packet = &packets[queues.head(class).expect("it is the class that waits")];
+        return obstacle(packet, port, now).unwrap_or(Pick::Head(class));
+    }
     let mut heads = [(0u32, FlowClass::Posted); 3];
     let mut waiting = 0;
     for class in FlowClass::ALL {

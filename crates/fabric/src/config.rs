@@ -30,6 +30,16 @@ pub struct DeviceConfig {
     pub ports: Vec<PortConfig>,
 }
 
+impl DeviceConfig {
+    /// What a port is called in results: `port0` faces upstream, except on a root complex, whose ports are slots.
+    pub fn port_name(&self, port: usize) -> String {
+        match self.kind {
+            DeviceKind::RootComplex(_) => format!("slot{}", port + 1),
+            DeviceKind::Switch(_) | DeviceKind::Endpoint(_) => format!("port{port}"),
+        }
+    }
+}
+
 /// What a device is.
 #[derive(Clone, Debug)]
 pub enum DeviceKind {

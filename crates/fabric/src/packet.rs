@@ -71,6 +71,10 @@ impl Flags {
         Self(self.0 | other.0)
     }
 
+    pub(crate) const fn only(self, others: Self) -> Self {
+        Self(self.0 & others.0)
+    }
+
     pub(crate) const fn has(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
@@ -283,6 +287,18 @@ impl ClassQueues {
     pub(crate) fn head(&self, class: FlowClass) -> Option<PacketId> {
         let id = self.head[class.index()];
         (id != PacketId::NONE).then_some(id)
+    }
+
+    /// The one class in which anything waits, if it is one.
+    #[inline]
+    pub(crate) fn only_class(&self) -> Option<FlowClass> {
+        let empty = self.head.map(|head| head == PacketId::NONE);
+        match empty {
+            [false, true, true] => Some(FlowClass::Posted),
+            [true, false, true] => Some(FlowClass::NonPosted),
+            [true, true, false] => Some(FlowClass::Completion),
+            _ => None,
+        }
     }
 
     #[inline]

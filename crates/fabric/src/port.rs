@@ -52,21 +52,15 @@ pub(crate) struct Sent {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct InFlight {
     pub(crate) packet: PacketRef,
-    /// First byte at this port's pins.
-    pub(crate) head: Time,
+    /// A switch may forward it from then on.
+    pub(crate) eligible_at: Time,
     /// Last byte checked by this port's data link layer.
     pub(crate) checked: Time,
     pub(crate) sequence: Sequence,
     pub(crate) damaged: bool,
     pub(crate) nullified: bool,
-}
-
-/// Ingress buffer space that is free once the TLP on the wire has left.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Release {
-    pub(crate) port: PortId,
-    pub(crate) class: FlowClass,
-    pub(crate) credits: Credits,
+    /// The port through which a switch will forward it.
+    pub(crate) egress: u16,
 }
 
 /// One port.
@@ -96,7 +90,6 @@ pub(crate) struct Port {
     pub(crate) replay_timer: Span,
     pub(crate) replay_deadline: Time,
     pub(crate) replay_timer_set: bool,
-    pub(crate) on_air: Option<Release>,
     /// TLPs of an endpoint or root port that wait here; a switch keeps its own.
     pub(crate) queues: ClassQueues,
     pub(crate) faults: Option<Box<Faults>>,
@@ -119,7 +112,7 @@ pub(crate) struct Port {
     pub(crate) update_at: [Time; 3],
     /// TLPs whose credits were freed since the last UpdateFC of their class.
     pub(crate) freed_tlps: [u32; 3],
-    /// Buffer space that a device will have drained by then, in order of time.
+    /// Buffer space that will be free by then, in order of time.
     pub(crate) draining: [VecDeque<(Time, Credits)>; 3],
     /// When the InitFC triplet of the present state goes out next.
     pub(crate) init_due_at: Time,
@@ -148,7 +141,6 @@ impl Port {
             replay_timer: config.replay_timer,
             replay_deadline: Time::NEVER,
             replay_timer_set: false,
-            on_air: None,
             queues: ClassQueues::default(),
             faults: None,
             mailbox: VecDeque::new(),
@@ -246,6 +238,22 @@ impl Port {
         self.unacknowledged = 1;
         self.ack_at = self.last_checked + self.ack.latency;
         SequenceSpace::NonFlit.previous(last)
+    }
+
+    /// Notes that buffer space will be free at `free_at`, and plans the UpdateFC that says so.
+    ///
+    /// Packets of one ingress leave a switch through several ports, so times come almost in order.
+    #[inline]
+    pub(crate) fn will_drain(&mut self, class: FlowClass, credits: Credits, free_at: Time) {
+        let index = class.index();
+        let queue = &mut self.draining[index];
+        let later = queue.iter().rev().take_while(|(at, _)| *at > free_at).count();
+        match later {
+            0 => queue.push_back((free_at, credits)),
+            _ => queue.insert(queue.len() - later, (free_at, credits)),
+        }
+        self.freed_tlps[index] += 1;
+        self.plan_update(class, free_at);
     }
 
     /// Decides when the next UpdateFC of a class goes out, given that credits are free from `free_at` on.

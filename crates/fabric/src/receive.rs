@@ -5,7 +5,6 @@ use crate::packet::{Flags, Kind, Packet, PacketId};
 use crate::port::{InFlight, Owner, PortId};
 use crate::root_complex;
 use crate::simulation::{Fabric, buffer_bytes};
-use crate::transmit::FRAMING;
 use crate::workload::{Notify, WorkloadEvent};
 use lanewise_observe::{Fact, FlowId};
 use lanewise_pcie::ack_nak::Verdict;
@@ -96,14 +95,10 @@ impl Fabric {
         let switch = &mut self.switches[index as usize];
         let ingress = self.ports[id.index()].index;
         let packet = &mut self.packets[packet_id];
-        let egress = switch.egress(packet.destination, ingress);
-        let egress_id = switch.ports[usize::from(egress)];
-        let bytes = packet.tlp_bytes() + FRAMING;
-        let egress_port = &self.ports[egress_id.index()];
-        packet.eligible_at = switch.eligible_at(arrived.head, arrived.checked, egress_port, bytes);
+        packet.eligible_at = arrived.eligible_at;
         packet.ingress = id.0;
-        switch.enqueue(&mut self.packets, packet_id, ingress, egress);
-        let at = self.packets[packet_id].eligible_at;
+        let egress_id = switch.ports[usize::from(arrived.egress)];
+        let at = switch.enqueue(&mut self.packets, packet_id, ingress, arrived.egress);
         self.wake(egress_id, at);
     }
 
@@ -153,9 +148,8 @@ impl Fabric {
             Kind::Completion => {
                 self.packets.remove(packet_id);
                 self.drain(id, &packet, now);
-                self.observers.observe(now, Fact::Delivered { flow: FlowId(packet.flow), payload: packet.payload() });
                 if packet.flags.has(Flags::LAST) {
-                    self.mmio_read_done(&packet, now);
+                    self.mmio_read_done(&packet);
                 }
             }
         }
@@ -302,7 +296,7 @@ impl Fabric {
     fn write_arrived(&mut self, packet: &Packet, now: Time) {
         let flow = FlowId(packet.flow);
         if packet.flags.has(Flags::MMIO) {
-            self.mmio_write_arrived(packet, now);
+            self.mmio_write_arrived(packet);
             return;
         }
         self.observers.observe(now, Fact::Delivered { flow, payload: packet.payload() });
@@ -325,9 +319,9 @@ impl Fabric {
         }
     }
 
-    /// The device has drained a TLP's ingress buffer space by `free_at`.
+    /// A TLP's ingress buffer space will be free at `free_at`.
     #[inline]
-    fn drain(&mut self, id: PortId, packet: &Packet, free_at: Time) {
+    pub(crate) fn drain(&mut self, id: PortId, packet: &Packet, free_at: Time) {
         let class = packet.class();
         let index = class.index();
         let credits = packet.credits();
@@ -338,9 +332,7 @@ impl Fabric {
             self.observers.observe(now, Fact::BufferFreed { port: id.0, class, bytes });
             return;
         }
-        port.draining[index].push_back((free_at, credits));
-        port.freed_tlps[index] += 1;
-        port.plan_update(class, free_at);
+        port.will_drain(class, credits, free_at);
         let due = port.update_at[index];
         self.wake(id, due);
     }

@@ -136,7 +136,7 @@ pub(crate) fn completions(
         completion.address = chunk.address;
         completion.length = chunk.length.get() as u16;
         completion.header_bytes = 12;
-        completion.flags = request.flags;
+        completion.flags = request.flags.only(Flags::RELAXED.with(Flags::MMIO));
         if left == 0 {
             completion.flags = completion.flags.with(Flags::LAST);
         }

@@ -79,7 +79,6 @@ struct PendingNotice {
 struct MmioOperation {
     workload: WorkloadId,
     token: u64,
-    flow: FlowId,
 }
 
 /// What a device is, and where it is kept.
@@ -164,25 +163,24 @@ impl Fabric {
     }
 
     /// The CPU above `device` writes to its BAR; [`WorkloadEvent::MmioWriteArrived`] follows.
-    pub fn mmio_write(&mut self, device: DeviceId, bytes: Bytes, flow: FlowId, token: u64) {
-        self.mmio(Kind::MemoryWrite, device, bytes, flow, token);
+    pub fn mmio_write(&mut self, device: DeviceId, bytes: Bytes, token: u64) {
+        self.mmio(Kind::MemoryWrite, device, bytes, token);
     }
 
     /// The CPU above `device` reads from its BAR; [`WorkloadEvent::MmioReadDone`] follows.
-    pub fn mmio_read(&mut self, device: DeviceId, bytes: Bytes, flow: FlowId, token: u64) {
-        self.mmio(Kind::MemoryRead, device, bytes, flow, token);
+    pub fn mmio_read(&mut self, device: DeviceId, bytes: Bytes, token: u64) {
+        self.mmio(Kind::MemoryRead, device, bytes, token);
     }
 
-    fn mmio(&mut self, kind: Kind, device: DeviceId, bytes: Bytes, flow: FlowId, token: u64) {
+    fn mmio(&mut self, kind: Kind, device: DeviceId, bytes: Bytes, token: u64) {
         let now = self.now();
-        let operation = MmioOperation { workload: self.current, token, flow };
+        let operation = MmioOperation { workload: self.current, token };
         let context = insert(&mut self.mmio, &mut self.mmio_free, operation);
         self.mmio_open += 1;
         let endpoint = self.endpoint_index(device);
         let destination = self.endpoints[endpoint as usize].ordinal;
         let mut packet = Packet::new(kind, destination, Address::HOST, now);
         packet.length = bytes.get() as u16;
-        packet.flow = flow.0;
         packet.context = context;
         // Registers sit in a 32-bit BAR (Assumed), hence 3 DW headers.
         packet.flags = Flags::MMIO.with(Flags::LAST);
@@ -192,16 +190,13 @@ impl Fabric {
         self.to_root_port(index, egress.expect("every endpoint is below a root port"), packet_id);
     }
 
-    pub(crate) fn mmio_write_arrived(&mut self, packet: &Packet, now: Time) {
+    pub(crate) fn mmio_write_arrived(&mut self, packet: &Packet) {
         let operation = self.mmio_done(packet);
-        self.observers.observe(now, Fact::Delivered { flow: operation.flow, payload: packet.payload() });
-        self.observers.observe(now, Fact::RequestDone { flow: operation.flow, latency: now - packet.issued_at });
         self.notify(operation.workload, WorkloadEvent::MmioWriteArrived { token: operation.token }, Span::ZERO);
     }
 
-    pub(crate) fn mmio_read_done(&mut self, packet: &Packet, now: Time) {
+    pub(crate) fn mmio_read_done(&mut self, packet: &Packet) {
         let operation = self.mmio_done(packet);
-        self.observers.observe(now, Fact::RequestDone { flow: operation.flow, latency: now - packet.issued_at });
         self.notify(operation.workload, WorkloadEvent::MmioReadDone { token: operation.token }, Span::ZERO);
     }
 
@@ -214,6 +209,12 @@ impl Fabric {
     /// Adds a flow to the results.
     pub fn add_flow(&mut self, spec: FlowSpec) -> FlowId {
         self.observers.add_flow(spec)
+    }
+
+    /// Counts payload of a flow that did not travel as a transfer: what the CPU loaded or stored.
+    pub fn payload_delivered(&mut self, flow: FlowId, payload: Bytes) {
+        let now = self.now();
+        self.observers.observe(now, Fact::Delivered { flow, payload });
     }
 
     /// Counts one operation of a flow with [`lanewise_observe::LatencyOf::Operation`].

@@ -75,7 +75,15 @@ impl Switch {
 
     /// Takes in a packet. A shared memory first writes it.
     #[inline]
-    pub(crate) fn enqueue(&mut self, packets: &mut PacketPool, id: PacketId, ingress: u16, egress: u16) {
+    ///
+    /// Returns when it may leave.
+    pub(crate) fn enqueue(
+        &mut self,
+        packets: &mut PacketPool,
+        id: PacketId,
+        ingress: u16,
+        egress: u16,
+    ) -> Time {
         if let SwitchCore::SharedMemory { rate } = self.config.core {
             let packet = &mut packets[id];
             let bytes = packet.tlp_bytes();
@@ -85,6 +93,7 @@ impl Switch {
         let slot = usize::from(egress) * self.ports.len() + usize::from(ingress);
         self.queues[slot].push(packets, id);
         self.waiting[usize::from(egress)] |= 1 << ingress;
+        packets[id].eligible_at
     }
 
     /// Whether anything waits for this egress.

@@ -2,7 +2,7 @@
 //! (PCIe Base 6.3 §3.6.2.1); and what the DLLPs of the peer change.
 
 use crate::packet::{Flags, Packet};
-use crate::port::{Choice, InFlight, LinkState, Owner, Port, PortId, Release, Sent};
+use crate::port::{Choice, InFlight, LinkState, Owner, Port, PortId, Sent};
 use crate::simulation::{Event, Fabric};
 use crate::switch::Switch;
 use lanewise_observe::{Fact, Use};
@@ -41,10 +41,9 @@ impl Fabric {
             self.wake(id, now);
             return;
         }
-        if let Some(release) = port.on_air.take() {
-            self.free_ingress(release);
+        if port.mailbox.front().is_some_and(|(at, _)| *at <= now) {
+            self.take_in_dllps(id, now);
         }
-        self.take_in_dllps(id, now);
         let port = &mut self.ports[id.index()];
         port.settle(id, now, &mut self.observers);
         if port.state != LinkState::Active {
@@ -103,18 +102,24 @@ impl Fabric {
             self.observers.observe(now, fact);
             sequence
         };
-        if packet.ingress != Packet::ORIGINATED && !nullified {
-            let release =
-                Release { port: PortId(packet.ingress), class: packet.class(), credits: packet.credits() };
-            port.on_air = Some(release);
-        }
         let bytes = packet.tlp_bytes() + FRAMING;
         let damaged = port.faults.as_mut().is_some_and(|faults| faults.damages_tlp(bytes));
         let head = port.busy_until + port.wire.propagation;
         port.busy_until += span;
-        let in_flight =
-            InFlight { packet: reference, head, checked: head + span, sequence, damaged, nullified };
         let owner = port.owner;
+        let gone_at = port.busy_until;
+        let in_flight = InFlight {
+            packet: reference,
+            eligible_at: head,
+            checked: head + span,
+            sequence,
+            damaged,
+            nullified,
+            egress: 0,
+        };
+        if packet.ingress != Packet::ORIGINATED && !nullified {
+            self.drain(PortId(packet.ingress), &packet, gone_at);
+        }
         self.arm_replay_timer(id);
         self.fly(id, in_flight, packet_id);
         match owner {
@@ -137,10 +142,12 @@ impl Fabric {
             Owner::Switch(index) => {
                 let switch = &self.switches[index as usize];
                 let packet = &self.packets[packet_id];
-                let egress = switch.ports[usize::from(switch.egress(packet.destination, peer.index))];
+                in_flight.egress = switch.egress(packet.destination, peer.index);
+                let egress = &self.ports[switch.ports[usize::from(in_flight.egress)].index()];
                 let bytes = packet.tlp_bytes() + FRAMING;
-                let egress = &self.ports[egress.index()];
-                switch.eligible_at(in_flight.head, in_flight.checked, egress, bytes).min(in_flight.checked)
+                let (head, checked) = (in_flight.eligible_at, in_flight.checked);
+                in_flight.eligible_at = switch.eligible_at(head, checked, egress, bytes);
+                in_flight.eligible_at.min(checked)
             }
             Owner::RootComplex(_) | Owner::Endpoint(_) => in_flight.checked,
         };
@@ -160,20 +167,26 @@ impl Fabric {
         let damaged = port.faults.as_mut().is_some_and(|faults| faults.damages_tlp(bytes));
         let head = port.busy_until + port.wire.propagation;
         port.busy_until += span;
+        let peer_id = port.peer;
         let in_flight = InFlight {
             packet: sent.packet,
-            head,
+            eligible_at: head,
             checked: head + span,
             sequence,
             damaged,
             nullified: false,
+            egress: 0,
         };
-        // A replayed TLP is acted on when it has been checked: its packet may be gone already.
-        let peer_id = port.peer;
-        let peer = &mut self.ports[peer_id.index()];
-        let checked = in_flight.checked + peer.receive_latency;
-        peer.in_flight.push_back(InFlight { checked, ..in_flight });
-        self.engine.schedule(checked, Event::Arrival(peer_id).pack());
+        match self.packets.resolve(sent.packet) {
+            Some(packet_id) => self.fly(id, in_flight, packet_id),
+            // Delivered already: a duplicate, of which the peer only checks the sequence number.
+            None => {
+                let peer = &mut self.ports[peer_id.index()];
+                let checked = in_flight.checked + peer.receive_latency;
+                peer.in_flight.push_back(InFlight { checked, ..in_flight });
+                self.engine.schedule(checked, Event::Arrival(peer_id).pack());
+            }
+        }
         self.restart_replay_timer(id, now);
         Choice::NotBefore(now)
     }
@@ -187,8 +200,7 @@ impl Fabric {
         port.waits_for_dllp = false;
         let next = match choice {
             Choice::Send(_) => {
-                let more = port.on_air.is_some() || self.has_more(id);
-                if more { now } else { Time::NEVER }
+                if self.has_more(id) { now } else { Time::NEVER }
             }
             Choice::NotBefore(at) => {
                 port.gap = match port.owner {
@@ -431,26 +443,6 @@ impl Fabric {
             self.observers.observe(now, Fact::Spent { port: id.0, on: Use::Down, span });
             port.busy_until = until;
         }
-    }
-
-    /// The TLP that came in at `release.port` has left: its buffer space may be advertised again.
-    #[inline]
-    pub(crate) fn free_ingress(&mut self, release: Release) {
-        let now = self.engine.now();
-        let Release { port: id, class, credits } = release;
-        self.release_drained(id, class, now);
-        let bytes = crate::simulation::buffer_bytes(credits);
-        self.observers.observe(now, Fact::BufferFreed { port: id.0, class, bytes });
-        let port = &mut self.ports[id.index()];
-        let index = class.index();
-        if port.received[index].is_infinite() {
-            return;
-        }
-        port.received[index].release(credits);
-        port.freed_tlps[index] += 1;
-        port.plan_update(class, now);
-        let due = port.update_at[index];
-        self.wake(id, due);
     }
 
     /// Buffer space that devices have drained by now is allocated again.

@@ -1,0 +1,233 @@
+//! Runs a simulation until its results have settled and are narrow enough, or a limit is reached.
+
+use crate::stop_rule::{Batches, Counts, has_settled};
+use lanewise_fabric::{Progress, Simulation};
+use lanewise_units::{Span, Time};
+use std::ops::ControlFlow;
+
+/// When a run ends.
+#[derive(Clone, Copy, Debug)]
+pub struct RunLimits {
+    /// Simulated time, warm-up included.
+    pub time_limit: Span,
+    /// Events handled.
+    pub event_limit: u64,
+    /// Warm-up; none to find it from the results.
+    pub warm_up: Option<Span>,
+    /// Probability that the confidence interval covers the mean.
+    pub confidence_level: f64,
+    /// Half of the interval, as a part of the mean, at which a run has converged.
+    pub relative_half_width: f64,
+}
+
+/// How a run is getting on.
+#[derive(Clone, Copy, Debug)]
+pub struct RunProgress {
+    /// Simulated so far.
+    pub simulated: Span,
+    /// The most that will be simulated.
+    pub time_limit: Span,
+    /// Events handled so far.
+    pub events: u64,
+    /// Whether the warm-up is over.
+    pub measuring: bool,
+}
+
+/// Why a run ended.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum EndReason {
+    /// The confidence interval of every flow that matters is narrow enough.
+    Converged,
+    /// Every workload was done.
+    Finished,
+    /// The time limit was reached first.
+    TimeLimit,
+    /// The event limit was reached first.
+    EventLimit,
+    /// Requests are open and nothing moves.
+    Stalled(Vec<String>),
+    /// The caller asked for an end.
+    Interrupted,
+}
+
+impl EndReason {
+    /// Name in results.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Converged => "Converged",
+            Self::Finished => "Finished",
+            Self::TimeLimit => "TimeLimit",
+            Self::EventLimit => "EventLimit",
+            Self::Stalled(_) => "Stalled",
+            Self::Interrupted => "Interrupted",
+        }
+    }
+}
+
+/// What a run came to.
+pub(crate) struct Outcome {
+    pub(crate) reason: EndReason,
+    /// The first window of warm-up that looked like the one before it was found, or warm-up was given.
+    pub(crate) settled: bool,
+    pub(crate) warm_up_end: Time,
+    pub(crate) end: Time,
+    pub(crate) batches: Batches,
+}
+
+/// Events between two looks at the clock of whoever watches.
+const SLICE: u64 = 1 << 17;
+
+/// First window of warm-up. Assumed: shorter than anything worth measuring.
+const FIRST_WINDOW: Span = Span::from_us(8);
+
+/// The most of the time limit that warm-up may take when it does not settle.
+const WARM_UP_SHARE: u64 = 3;
+
+/// Batches per window of warm-up: a batch is then long beside what the warm-up had to wait for.
+const BATCHES_PER_WINDOW: u64 = 8;
+
+struct Run<'a> {
+    simulation: &'a mut Simulation,
+    limits: RunLimits,
+    progress: &'a mut dyn FnMut(&RunProgress) -> ControlFlow<()>,
+    measuring: bool,
+}
+
+/// Runs `simulation` to its end.
+pub(crate) fn run(
+    simulation: &mut Simulation,
+    limits: RunLimits,
+    progress: &mut dyn FnMut(&RunProgress) -> ControlFlow<()>,
+) -> Outcome {
+    let mut run = Run { simulation, limits, progress, measuring: false };
+    let mut outcome = Outcome {
+        reason: EndReason::TimeLimit,
+        settled: true,
+        warm_up_end: Time::ZERO,
+        end: Time::ZERO,
+        batches: Batches::default(),
+    };
+    match run.warm_up(&mut outcome) {
+        Err(reason) => {
+            // Nothing steady was found before the end: everything simulated is the result.
+            outcome.reason = reason;
+            outcome.end = run.end_time(&outcome);
+            outcome.warm_up_end = Time::ZERO;
+        }
+        Ok(window) => {
+            run.simulation.start_measuring(outcome.warm_up_end);
+            run.measuring = true;
+            outcome.reason = run.measure(&mut outcome, window);
+        }
+    }
+    run.simulation.stop_measuring(outcome.end);
+    outcome
+}
+
+impl Run<'_> {
+    /// Runs until results have settled. Length of the last window, or why the run is over already.
+    fn warm_up(&mut self, outcome: &mut Outcome) -> Result<Span, EndReason> {
+        if let Some(warm_up) = self.limits.warm_up {
+            outcome.warm_up_end = Time::ZERO + warm_up.min(self.limits.time_limit);
+            self.advance(outcome.warm_up_end)?;
+            return Ok(warm_up.max(FIRST_WINDOW));
+        }
+        let longest = Time::from_ticks(self.limits.time_limit.ticks() / WARM_UP_SHARE);
+        let mut window = FIRST_WINDOW;
+        let mut end = Time::ZERO + window;
+        let mut before: Option<Counts> = None;
+        let mut counted = self.counts();
+        loop {
+            outcome.warm_up_end = end.min(longest);
+            self.advance(outcome.warm_up_end)?;
+            if end >= longest {
+                outcome.settled = false;
+                return Ok(window);
+            }
+            let total = self.counts();
+            let counts = difference(&total, &counted);
+            counted = total;
+            if before.is_some_and(|before| has_settled(&before, &counts)) {
+                return Ok(window);
+            }
+            before = Some(counts);
+            window = window * 2;
+            end += window;
+        }
+    }
+
+    /// Collects batches until they are enough.
+    fn measure(&mut self, outcome: &mut Outcome, window: Span) -> EndReason {
+        let limit = Time::ZERO + self.limits.time_limit;
+        let mut batch = Span::from_ticks(window.ticks() / BATCHES_PER_WINDOW);
+        let mut counted = self.counts();
+        outcome.end = outcome.warm_up_end;
+        while outcome.end + batch <= limit {
+            if let Err(reason) = self.advance(outcome.end + batch) {
+                outcome.end = self.end_time(outcome);
+                return reason;
+            }
+            outcome.end += batch;
+            let total = self.counts();
+            if outcome.batches.push(difference(&total, &counted)) {
+                batch = batch * 2;
+            }
+            counted = total;
+            if outcome.batches.are_enough(self.limits.confidence_level, self.limits.relative_half_width) {
+                return EndReason::Converged;
+            }
+        }
+        match self.advance(limit) {
+            Ok(()) => outcome.end = limit,
+            Err(reason) => {
+                outcome.end = self.end_time(outcome);
+                return reason;
+            }
+        }
+        EndReason::TimeLimit
+    }
+
+    fn end_time(&self, outcome: &Outcome) -> Time {
+        self.simulation.fabric.now().max(outcome.end)
+    }
+
+    /// Simulates up to `until`, or says why the run is over.
+    fn advance(&mut self, until: Time) -> Result<(), EndReason> {
+        loop {
+            let reached = self.simulation.run_until(until, SLICE);
+            let events = self.simulation.events_handled();
+            let report = RunProgress {
+                simulated: self.simulation.fabric.now() - Time::ZERO,
+                time_limit: self.limits.time_limit,
+                events,
+                measuring: self.measuring,
+            };
+            match reached {
+                Progress::Reached => return Ok(()),
+                Progress::Finished => return Err(EndReason::Finished),
+                Progress::Stalled { waiting } => return Err(EndReason::Stalled(waiting)),
+                Progress::EventLimit => {}
+            }
+            if (self.progress)(&report).is_break() {
+                return Err(EndReason::Interrupted);
+            }
+            if events >= self.limits.event_limit {
+                return Err(EndReason::EventLimit);
+            }
+        }
+    }
+
+    /// Throughput so far in this window of observation: payload, or operations of flows that move none.
+    fn counts(&self) -> Counts {
+        let count = |flow: &lanewise_observe::FlowTally| match flow.payload().get() {
+            0 => flow.operations(),
+            payload => payload,
+        };
+        self.simulation.fabric.observers().flows().iter().map(count).collect()
+    }
+}
+
+/// What was counted since; flows may have been added.
+fn difference(now: &[u64], before: &[u64]) -> Counts {
+    now.iter().enumerate().map(|(flow, count)| count - before.get(flow).copied().unwrap_or(0)).collect()
+}

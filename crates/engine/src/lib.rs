@@ -8,6 +8,7 @@
 
 mod engine;
 pub mod queue;
+pub mod random;
 
 pub use engine::Engine;
 pub use queue::{DefaultQueue, EventQueue};

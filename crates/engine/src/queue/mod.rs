@@ -6,13 +6,19 @@
 
 mod binary_heap;
 mod order;
+mod quaternary_heap;
+mod radix_heap;
+mod wheel;
 
 pub use binary_heap::BinaryHeapQueue;
+pub use quaternary_heap::QuaternaryHeapQueue;
+pub use radix_heap::RadixHeapQueue;
+pub use wheel::WheelQueue;
 
 use lanewise_units::Time;
 
 /// The fastest queue over the populations that a fabric has, from one chain to thousands of endpoints.
-pub type DefaultQueue<E> = BinaryHeapQueue<E>;
+pub type DefaultQueue<E> = WheelQueue<E>;
 
 /// Pending events, earliest first, and of one time in the order of insertion.
 pub trait EventQueue<E: Copy>: Default {

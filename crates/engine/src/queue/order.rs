@@ -50,6 +50,17 @@ pub(super) struct Numbers {
 }
 
 impl Numbers {
+    /// The next number, for a heap that is a plain list.
+    #[inline]
+    pub fn take_or_renumber<E>(&mut self, heap: &mut [Entry<E>]) -> u32 {
+        loop {
+            match self.take() {
+                Some(number) => return number,
+                None => self.renumber(heap),
+            }
+        }
+    }
+
     /// The next number, or `None` when [`Self::renumber`] is due.
     #[inline]
     pub fn take(&mut self) -> Option<u32> {

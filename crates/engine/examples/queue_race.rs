@@ -1,0 +1,82 @@
+//! Races the event queues over the hold model and prints one table, in millions of pop-and-push pairs a second.
+//!
+//! `cargo run --release -p lanewise-engine --example queue_race`
+
+#[path = "../benches/hold/mod.rs"]
+mod hold;
+
+use hold::{Aheads, Hold, POPULATIONS};
+use lanewise_engine::EventQueue;
+use lanewise_engine::queue::{BinaryHeapQueue, QuaternaryHeapQueue, RadixHeapQueue, WheelQueue};
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::time::Instant;
+
+/// Rounds of which the median is printed. The queues take turns within a round, so that a disturbance hits all.
+const ROUNDS: usize = 9;
+/// Pairs per queue and round.
+const PAIRS: usize = 200_000;
+
+/// One queue in the race.
+struct Runner {
+    name: &'static str,
+    run: Box<dyn FnMut(usize)>,
+    mega_pairs_per_s: Vec<f64>,
+}
+
+impl Runner {
+    fn new<Q: EventQueue<u32> + 'static>(name: &'static str, population: usize, aheads: Aheads) -> Self {
+        let mut hold: Hold<Q> = Hold::new(population, aheads);
+        Self { name, run: Box::new(move |pairs| hold.run(pairs)), mega_pairs_per_s: Vec::new() }
+    }
+
+    fn lap(&mut self) {
+        let start = Instant::now();
+        (self.run)(PAIRS);
+        self.mega_pairs_per_s.push(PAIRS as f64 / start.elapsed().as_secs_f64() / 1e6);
+    }
+
+    fn median(&mut self) -> f64 {
+        self.mega_pairs_per_s.sort_by(f64::total_cmp);
+        self.mega_pairs_per_s[ROUNDS / 2]
+    }
+}
+
+fn field(population: usize, aheads: fn() -> Aheads) -> Vec<Runner> {
+    vec![
+        Runner::new::<BinaryHeapQueue<u32>>("binary heap", population, aheads()),
+        Runner::new::<QuaternaryHeapQueue<u32>>("quaternary heap", population, aheads()),
+        Runner::new::<RadixHeapQueue<u32>>("radix heap", population, aheads()),
+        Runner::new::<WheelQueue<u32>>("wheel", population, aheads()),
+    ]
+}
+
+/// One column: the median speed of each queue.
+fn race(population: usize, aheads: fn() -> Aheads) -> Vec<(&'static str, f64)> {
+    let mut field = field(population, aheads);
+    for _ in 0..ROUNDS {
+        field.iter_mut().for_each(Runner::lap);
+    }
+    field.iter_mut().map(|runner| (runner.name, runner.median())).collect()
+}
+
+fn table(title: &str, aheads: fn() -> Aheads) -> String {
+    let columns: Vec<_> = POPULATIONS.iter().map(|&population| race(population, aheads)).collect();
+    let mut table = format!("| {title}: M pairs/s (ns per pair) |");
+    POPULATIONS.iter().for_each(|population| table += &format!(" {population} |"));
+    table += "\n|---|---:|---:|---:|---:|\n";
+    for row in 0..columns[0].len() {
+        write!(table, "| {} |", columns[0][row].0).expect("a string takes text");
+        for (_, speed) in columns.iter().map(|column| column[row]) {
+            write!(table, " {speed:.1} ({:.0}) |", 1e3 / speed).expect("a string takes text");
+        }
+        table.push('\n');
+    }
+    table
+}
+
+fn main() -> std::io::Result<()> {
+    let mut out = std::io::stdout();
+    writeln!(out, "{}", table("fabric mix", Aheads::fabric))?;
+    writeln!(out, "{}", table("lockstep", Aheads::lockstep))
+}

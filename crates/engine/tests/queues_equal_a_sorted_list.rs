@@ -1,0 +1,175 @@
+//! Every queue against an obvious list: pop the earliest, and of the earliest the first inserted.
+
+use lanewise_engine::queue::{BinaryHeapQueue, QuaternaryHeapQueue, RadixHeapQueue, WheelQueue};
+use lanewise_engine::{Engine, EventQueue};
+use lanewise_units::{Span, Time};
+use proptest::prelude::*;
+
+/// The obvious list, in order of insertion.
+#[derive(Default)]
+struct Model {
+    pending: Vec<(Time, u32)>,
+    now: Time,
+}
+
+impl Model {
+    fn next_time(&self) -> Option<Time> {
+        self.pending.iter().map(|&(time, _)| time).min()
+    }
+
+    fn pop(&mut self) -> Option<(Time, u32)> {
+        self.now = self.next_time()?;
+        let first = self.pending.iter().position(|&(time, _)| time == self.now)?;
+        Some(self.pending.remove(first))
+    }
+
+    fn pop_before(&mut self, limit: Time) -> Option<(Time, u32)> {
+        if self.next_time()? <= limit { self.pop() } else { None }
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    /// Push this many events, each this far ahead of the last popped one.
+    Push {
+        ahead: u64,
+        times: usize,
+    },
+    Pop {
+        times: usize,
+    },
+    PopBefore {
+        ahead: u64,
+    },
+    NextTime,
+    Clear,
+}
+
+/// Ticks ahead: now, ties, within one slot of any level, the spans of a fabric, and the far end of time.
+fn ahead() -> impl Strategy<Value = u64> {
+    prop_oneof![
+        3 => Just(0),
+        3 => 1_u64..8,
+        2 => (1_u64..50).prop_map(|steps| steps * 8_125),
+        4 => 2_000_000_u64..500_000_000,
+        2 => (0_u32..50, 0_u64..1_000).prop_map(|(bits, low)| (1_u64 << bits) + low),
+        1 => Just(u64::MAX),
+    ]
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        8 => (ahead(), 1_usize..4).prop_map(|(ahead, times)| Step::Push { ahead, times }),
+        1 => (ahead(), 50_usize..200).prop_map(|(ahead, times)| Step::Push { ahead, times }),
+        6 => (1_usize..6).prop_map(|times| Step::Pop { times }),
+        1 => (50_usize..300).prop_map(|times| Step::Pop { times }),
+        3 => ahead().prop_map(|ahead| Step::PopBefore { ahead }),
+        2 => Just(Step::NextTime),
+        1 => Just(Step::Clear),
+    ]
+}
+
+fn agrees<Q: EventQueue<u32>>(steps: &[Step]) -> Result<(), TestCaseError> {
+    let mut queue = Q::default();
+    let mut model = Model::default();
+    let mut event = 0;
+    for step in steps {
+        match *step {
+            Step::Push { ahead, times } => {
+                let time = Time::from_ticks(model.now.ticks().saturating_add(ahead));
+                for _ in 0..times {
+                    queue.push(time, event);
+                    model.pending.push((time, event));
+                    event += 1;
+                }
+            }
+            Step::Pop { times } => {
+                for _ in 0..times {
+                    prop_assert_eq!(queue.pop(), model.pop());
+                }
+            }
+            Step::PopBefore { ahead } => {
+                let limit = Time::from_ticks(model.now.ticks().saturating_add(ahead));
+                prop_assert_eq!(queue.pop_before(limit), model.pop_before(limit));
+            }
+            Step::NextTime => prop_assert_eq!(queue.next_time(), model.next_time()),
+            Step::Clear => {
+                queue.clear();
+                model = Model::default();
+            }
+        }
+        prop_assert_eq!(queue.len(), model.pending.len());
+        prop_assert_eq!(queue.is_empty(), model.pending.is_empty());
+    }
+    while let Some(expected) = model.pop() {
+        prop_assert_eq!(queue.pop(), Some(expected));
+    }
+    prop_assert_eq!(queue.pop(), None);
+    Ok(())
+}
+
+/// A crowd that keeps its size: each popped event is followed by one a short way ahead, on a coarse or fine grid.
+fn holds<Q: EventQueue<u32>>(population: u32, grid: u64, aheads: &[u64]) -> Result<(), TestCaseError> {
+    let mut queue = Q::default();
+    let mut model = Model::default();
+    for event in 0..population {
+        queue.push(Time::ZERO, event);
+        model.pending.push((Time::ZERO, event));
+    }
+    for ahead in aheads.iter().cycle().take(4 * population as usize) {
+        let popped = model.pop();
+        prop_assert_eq!(queue.pop(), popped);
+        let (now, event) = popped.expect("the population is held");
+        let time = now + Span::from_ticks(ahead / grid * grid);
+        queue.push(time, event);
+        model.pending.push((time, event));
+    }
+    Ok(())
+}
+
+/// Runs both properties on one queue.
+macro_rules! same_as_the_list {
+    ($name:ident, $queue:ty) => {
+        mod $name {
+            use super::*;
+
+            proptest! {
+                #[test]
+                fn any_steps(steps in prop::collection::vec(step(), 1..120)) {
+                    agrees::<$queue>(&steps)?;
+                }
+
+                #[test]
+                fn a_held_crowd(
+                    population in 1_u32..600,
+                    grid in prop::sample::select(vec![1, 8_125, 1_024_000, 102_400_000]),
+                    aheads in prop::collection::vec(0_u64..300_000_000, 1..200),
+                ) {
+                    holds::<$queue>(population, grid, &aheads)?;
+                }
+
+                #[test]
+                fn the_past_is_refused(now in 1_u64.., back in 1_u64..) {
+                    let mut queue = <$queue>::default();
+                    queue.push(Time::from_ticks(now), 0);
+                    queue.pop();
+                    let past = Time::from_ticks(now.saturating_sub(back));
+                    let pushed = std::panic::catch_unwind(move || queue.push(past, 1));
+                    prop_assert!(pushed.is_err());
+                }
+            }
+        }
+    };
+}
+
+same_as_the_list!(binary_heap, BinaryHeapQueue<u32>);
+same_as_the_list!(quaternary_heap, QuaternaryHeapQueue<u32>);
+same_as_the_list!(radix_heap, RadixHeapQueue<u32>);
+same_as_the_list!(wheel, WheelQueue<u32>);
+
+#[test]
+fn an_engine_runs_on_any_queue() {
+    let mut engine: Engine<u32, RadixHeapQueue<u32>> = Engine::new();
+    engine.schedule(Time::ZERO, 7);
+    assert_eq!(engine.next_event(), Some((Time::ZERO, 7)));
+}

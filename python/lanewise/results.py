@@ -149,6 +149,11 @@ class RunResult(Result):
         return frame(map(_flow_row, self.document["flows"]), _FLOW_COLUMNS)
 
     @cached_property
+    def data_flows(self) -> pl.DataFrame:
+        """Flows of data: all but commands, status and interrupts, which have the direction `control`."""
+        return self.flows.filter(pl.col("direction") != "control")
+
+    @cached_property
     def links(self) -> pl.DataFrame:
         """One row per link and direction: what it negotiated, and the efficiency ladder."""
         return frame(_link_rows(self.document["links"]), _LINK_COLUMNS)

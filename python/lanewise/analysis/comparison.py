@@ -26,9 +26,9 @@ class Comparison:
     names: tuple[str, str]
     end_reasons: tuple[str, str]
     totals: pl.DataFrame
-    """Sums over all flows: quantity, a, b, ratio."""
+    """Sums over all flows of data: quantity, a, b, ratio."""
     flows: pl.DataFrame
-    """One row per flow name: goodput of a and b in MiB/s, ratio, mean latency of both in ns."""
+    """One row per flow and direction: goodput of a and b in MiB/s, ratio, mean latency of both in ns."""
     ladders: pl.DataFrame
     """One row per link and direction in both: goodput of a and b in GB/s, ratio, utilisation of both."""
     changes: pl.DataFrame
@@ -85,26 +85,27 @@ def _ratio() -> pl.Expr:
 def _totals(a: RunResult, b: RunResult) -> pl.DataFrame:
     quantities = ("goodput_mib_per_s", "goodput_gb_per_s", "operations_per_s")
     rows = [
-        {"quantity": quantity, "a": float(a.flows[quantity].sum()), "b": float(b.flows[quantity].sum())}
+        {
+            "quantity": quantity,
+            "a": float(a.data_flows[quantity].sum()),
+            "b": float(b.data_flows[quantity].sum()),
+        }
         for quantity in quantities
     ]
     return pl.DataFrame(rows).with_columns(_ratio())
 
 
 def _flows(a: RunResult, b: RunResult) -> pl.DataFrame:
-    columns = [
-        pl.col("flow"),
-        pl.col("goodput_mib_per_s").alias("goodput_mib_per_s"),
-        pl.col("latency_ns_mean").alias("latency_ns_mean"),
-    ]
+    keys = ["flow", "direction"]
+    columns = [*keys, "goodput_mib_per_s", "latency_ns_mean"]
     joined = (
         a.flows.select(columns)
-        .join(b.flows.select(columns), on="flow", how="full", coalesce=True, maintain_order="left_right")
+        .join(b.flows.select(columns), on=keys, how="full", coalesce=True, maintain_order="left_right")
         .rename({"goodput_mib_per_s": "a", "goodput_mib_per_s_right": "b"})
         .with_columns(_ratio())
     )
     return joined.select(
-        "flow",
+        *keys,
         pl.col("a").alias("a_mib_per_s"),
         pl.col("b").alias("b_mib_per_s"),
         "ratio",

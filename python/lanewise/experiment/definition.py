@@ -24,7 +24,7 @@ Override = tuple[str, str]
 VERDICTS = ("P", "C", "N")
 ROLES = ("predicted", "calibrated", "excluded")
 
-_EXPERIMENT_KEYS = {"id", "title", "source", "unit", "metric", "variation", "ladder", "cell", "fit"}
+_EXPERIMENT_KEYS = {"id", "title", "source", "unit", "metric", "where", "variation", "ladder", "cell", "fit"}
 _CELL_KEYS = {
     *("id", "published", "unit", "verdict", "role", "band_percent", "note"),
     *("scenario", "variations", "set", "fits", "metric", "where", "ladder", "rung"),
@@ -157,6 +157,7 @@ class _Reader:
         self.problems: list[str] = []
         self.unit = ""
         self.metric: str | None = None
+        self.where: dict[str, Any] = {}
         self.variations: dict[str, dict[str, Any]] = {}
         self.ladder: dict[str, Any] = {}
 
@@ -167,6 +168,7 @@ class _Reader:
         self._unknown_keys("expected.toml", document, _EXPERIMENT_KEYS)
         self.unit = str(document.get("unit", ""))
         self.metric = document.get("metric")
+        self.where = document.get("where", {})
         self.variations = document.get("variation", {})
         self.ladder = document.get("ladder", {})
         cells = tuple(self._each("cell", document.get("cell", []), self._cell))
@@ -204,7 +206,11 @@ class _Reader:
         ladder = Ladder(**{**self.ladder, **entry.get("ladder", {})}) if "rung" in entry else None
         scenario = self.folder / entry["scenario"] if "scenario" in entry else None
         metric_text = entry.get("metric", self.metric)
-        metric = Metric.parse(metric_text, entry.get("where")) if scenario and metric_text else None
+        metric = (
+            Metric.parse(metric_text, {**self.where, **entry.get("where", {})})
+            if scenario and metric_text
+            else None
+        )
         cell = Cell(
             id=entry["id"],
             published=float(entry["published"]),

@@ -41,13 +41,17 @@ def _flows(comparison: Comparison) -> Group:
     unit, scale = style.time_scale(latencies)
     table = style.table()
     style.words(table, "\nflow")
+    style.labels(table, "\ndirection")
     style.numbers(
         table, "A\nMiB/s", "B\nMiB/s", "\nratio", f"A mean\nlatency {unit}", f"B mean\nlatency {unit}"
     )
     for row in comparison.flows.iter_rows(named=True):
+        if not row["a_mib_per_s"] and not row["b_mib_per_s"]:
+            continue
         a, b = row["a_latency_ns_mean"], row["b_latency_ns_mean"]
         table.add_row(
             row["flow"],
+            row["direction"],
             style.fixed(row["a_mib_per_s"], 1),
             style.fixed(row["b_mib_per_s"], 1),
             style.fixed(row["ratio"], 3),
@@ -57,7 +61,7 @@ def _flows(comparison: Comparison) -> Group:
     total = comparison.totals.row(0, named=True)
     sums = style.fixed(total["a"], 1), style.fixed(total["b"], 1), style.fixed(total["ratio"], 3)
     table.add_section()
-    table.add_row("all", *sums, "", "")
+    table.add_row("all data", "", *sums, "", "")
     return style.titled("Flows", table, note="MiB/s is 2²⁰ bytes/s; ratios are B over A")
 
 

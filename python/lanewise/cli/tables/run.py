@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
@@ -36,9 +36,8 @@ def print_run(result: RunResult) -> None:
 
 def _pieces(result: RunResult) -> Iterator[RenderableType]:
     yield from _heading(result)
-    if not result.flows.is_empty():
-        yield _flows(result.flows)
-        yield _latencies(result.flows)
+    yield _flows(result)
+    yield _latencies(result.flows)
     links, left_out = _busiest(result.links)
     yield _ladder(links)
     yield _attribution(links, result.time_attribution)
@@ -66,12 +65,17 @@ def _heading(result: RunResult) -> Iterator[RenderableType]:
     yield f"Seed {result.seed}, fingerprint {result.fingerprint}.\n"
 
 
-def _flows(flows: pl.DataFrame) -> Group:
+def _moving(flows: pl.DataFrame) -> Iterator[dict[str, Any]]:
+    """Rows of the flows that moved anything, up to a screenful."""
+    return flows.filter(flows["payload_bytes"] > 0).head(_MOST_FLOWS).iter_rows(named=True)
+
+
+def _flows(result: RunResult) -> Group:
     table = style.table()
     style.words(table, "flow", "device")
     style.labels(table, "direction")
     style.numbers(table, "GB/s", "MiB/s", "\N{PLUS-MINUS SIGN}", "operations/s")
-    for flow in flows.head(_MOST_FLOWS).iter_rows(named=True):
+    for flow in _moving(result.flows):
         half_width = flow["confidence_half_width_percent"]
         table.add_row(
             flow["flow"],
@@ -82,16 +86,17 @@ def _flows(flows: pl.DataFrame) -> Group:
             style.DASH if half_width is None else f"{half_width:.2f} %",
             style.fixed(flow["operations_per_s"], 0),
         )
-    if flows.height > 1:
+    data = result.data_flows
+    if data.height > 1:
         table.add_section()
         table.add_row(
-            f"all {flows.height}",
+            "all data",
             "",
             "",
-            style.fixed(float(flows["goodput_gb_per_s"].sum()), 3),
-            style.fixed(float(flows["goodput_mib_per_s"].sum()), 1),
+            style.fixed(float(data["goodput_gb_per_s"].sum()), 3),
+            style.fixed(float(data["goodput_mib_per_s"].sum()), 1),
             "",
-            style.fixed(float(flows["operations_per_s"].sum()), 0),
+            style.fixed(float(data["operations_per_s"].sum()), 0),
         )
     note = "GB/s is 10⁹ bytes/s, MiB/s 2²⁰; \N{PLUS-MINUS SIGN} half the confidence interval"
     return style.titled("Flows", table, note=note)
@@ -102,11 +107,14 @@ def _latencies(flows: pl.DataFrame) -> Group:
     names = ("mean", "stddev", "p50", "p90", "p99", "max")
     table = style.table()
     style.words(table, "flow")
+    style.labels(table, "direction")
     style.numbers(table, *names)
-    for flow in flows.head(_MOST_FLOWS).iter_rows(named=True):
+    for flow in _moving(flows):
         values = (flow[f"latency_ns_{name}"] for name in names)
         table.add_row(
-            flow["flow"], *(style.fixed(None if value is None else value / scale, 2) for value in values)
+            flow["flow"],
+            flow["direction"],
+            *(style.fixed(None if value is None else value / scale, 2) for value in values),
         )
     return style.titled("Latency", table, note=unit)
 

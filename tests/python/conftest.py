@@ -1,0 +1,54 @@
+"""A core that answers from hand-written documents, for tests of what Python does around it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import documents
+import pytest
+from typer.testing import CliRunner
+
+from lanewise import _core
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from click.testing import Result
+
+
+@dataclass
+class FakeCore:
+    """Remembers what it was asked; `answer` makes the results of a run."""
+
+    answer: Callable[[str, dict[str, str]], documents.Document]
+    asked: list[tuple[str, dict[str, str]]] = field(default_factory=list)
+
+    def run(self, path: str, overrides: Any = (), progress: Any = None) -> str:
+        self.asked.append((path, dict(overrides)))
+        if progress is not None:
+            progress({"simulated_s": 0.01, "time_limit_s": 0.05, "events": 1000})
+        return json.dumps(self.answer(path, dict(overrides)))
+
+
+@pytest.fixture
+def core(monkeypatch: pytest.MonkeyPatch) -> FakeCore:
+    """Replace the core; 'switch' in a file's name puts the adapters behind a switch."""
+    fake = FakeCore(lambda path, _: documents.run_document(with_switch="switch" in path))
+    monkeypatch.setattr(_core, "run", fake.run, raising=False)
+    monkeypatch.setattr(_core, "explain", lambda *_: json.dumps(documents.explain_document()), raising=False)
+    monkeypatch.setattr(_core, "parts", lambda: json.dumps(documents.parts_document()), raising=False)
+    monkeypatch.setattr(
+        _core, "bench", lambda name, _: json.dumps(documents.bench_document(name)), raising=False
+    )
+    return fake
+
+
+@pytest.fixture
+def lanewise() -> Callable[..., Result]:
+    """Run the command line in this process; stdout and stderr apart."""
+    from lanewise.cli.commands import app
+
+    runner = CliRunner()
+    return lambda *arguments: runner.invoke(app, [str(argument) for argument in arguments])

@@ -1,0 +1,156 @@
+"""The command line as a script sees it: exit statuses, stdout and stderr apart, JSON shapes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import documents
+import pytest
+
+from lanewise import _core
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from click.testing import Result
+    from conftest import FakeCore
+
+    CommandLine = Callable[..., Result]
+
+
+def test_json_goes_to_stdout_and_nothing_else_does(core: FakeCore, lanewise: CommandLine) -> None:
+    result = lanewise("run", "rig-switch.toml", "--json")
+    assert result.exit_code == 0
+    assert json.loads(result.stdout) == documents.run_document()
+    assert result.stderr == ""
+
+
+@pytest.mark.parametrize(
+    "arguments", [["explain", "a"], ["parts"], ["parts", "lsi-sas3801e"], ["bench"], ["compare", "a", "b"]]
+)
+def test_every_verb_prints_a_table_or_json(
+    core: FakeCore, lanewise: CommandLine, arguments: list[str]
+) -> None:
+    table = lanewise(*arguments)
+    assert (table.exit_code, table.stderr) == (0, "")
+    assert table.stdout.strip()
+    assert json.loads(lanewise(*arguments, "--json").stdout)
+
+
+def test_tables_have_no_colour_in_a_pipe_and_fit_the_width(
+    core: FakeCore, lanewise: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    for arguments in (["run", "switch"], ["compare", "direct", "switch"], ["explain", "a"]):
+        text = lanewise(*arguments).stdout
+        assert "\x1b" not in text
+        assert max(map(len, text.splitlines())) <= 80
+        assert not any(line.endswith(" ") for line in text.splitlines())
+
+
+def test_overrides_reach_the_core_in_order(core: FakeCore, lanewise: CommandLine) -> None:
+    lanewise(
+        "run", "a", "--set", "sw0.latency=150 ns", "--set", "a.b = c=d", "--seed", "7", "--time-limit", "2 ms"
+    )
+    assert core.asked == [
+        ("a", {"sw0.latency": "150 ns", "a.b": "c=d", "run.seed": "7", "run.time_limit": "2 ms"})
+    ]
+
+
+def test_bad_overrides_are_all_named(core: FakeCore, lanewise: CommandLine) -> None:
+    result = lanewise("run", "a", "--set", "latency", "--set", "=x")
+    assert result.exit_code == 2
+    assert "'latency', ''" in result.stderr
+    assert core.asked == []
+
+
+@pytest.mark.parametrize(
+    ("reason", "status"), [("Converged", 0), ("TimeLimit", 0), ("Stalled", 1), ("Interrupted", 130)]
+)
+def test_the_end_of_a_run_is_the_exit_status(
+    core: FakeCore, lanewise: CommandLine, reason: str, status: int
+) -> None:
+    core.answer = lambda *_: documents.run_document(end_reason=reason)
+    result = lanewise("run", "a")
+    assert result.exit_code == status
+    if reason == "Stalled":
+        assert "hba0 waits for posted credits" in result.stdout
+
+
+def test_run_writes_a_folder_and_compare_reads_it(
+    core: FakeCore, lanewise: CommandLine, tmp_path: Path
+) -> None:
+    out = tmp_path / "run"
+    assert lanewise("run", "direct", "--out", out).exit_code == 0
+    result = lanewise("compare", out, "switch", "--json")
+    assert json.loads(result.stdout)["totals"][0]["ratio"] == pytest.approx(0.8367 / 1.2514)
+    again = lanewise("run", "direct", "--out", out)
+    assert (again.exit_code, len(core.asked)) == (2, 2)
+    assert "exists already" in again.stderr
+
+
+def test_compare_fails_outside_its_tolerance(core: FakeCore, lanewise: CommandLine) -> None:
+    assert lanewise("compare", "direct", "switch", "--within", "50").exit_code == 0
+    result = lanewise("compare", "direct", "switch", "--within", "3")
+    assert result.exit_code == 1
+    assert "differs by more than 3 %" in result.stderr
+
+
+def test_an_unknown_part_gets_a_suggestion(core: FakeCore, lanewise: CommandLine) -> None:
+    result = lanewise("parts", "lsi-sas3801")
+    assert result.exit_code == 2
+    assert "did you mean 'lsi-sas3801e'?" in result.stderr
+
+
+def test_an_unknown_experiment_lists_the_known(lanewise: CommandLine) -> None:
+    result = lanewise("reproduce", "IDT-T99")
+    assert result.exit_code == 2
+    assert "IDT-S1" in result.stderr
+
+
+def test_our_own_mistake_is_status_3(
+    core: FakeCore, lanewise: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> str:
+        raise AssertionError("credits do not add up")
+
+    monkeypatch.setattr(_core, "run", broken)
+    result = lanewise("run", "a")
+    assert result.exit_code == 3
+    assert "This is a mistake in Lanewise" in result.stderr
+    assert "Traceback" not in result.stderr
+    assert "Traceback" in lanewise("-v", "run", "a").stderr
+
+
+def test_wrong_usage_is_status_2(lanewise: CommandLine) -> None:
+    assert lanewise("run").exit_code == 2
+    assert lanewise("fly").exit_code == 2
+
+
+def test_help_imports_nothing_heavy() -> None:
+    script = (
+        "import sys; sys.argv = ['lanewise', '--help']\n"
+        "import lanewise, lanewise.cli\n"
+        "try: lanewise.cli.main()\n"
+        "except SystemExit: pass\n"
+        "heavy = {'polars', 'rich.table', 'scipy', 'pyarrow', 'numpy'} & set(sys.modules)\n"
+        "sys.exit(', '.join(sorted(heavy)) or 0)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "reproduce" in done.stdout
+
+
+def test_the_exact_ladder_of_the_published_switch(lanewise: CommandLine) -> None:
+    result = lanewise("reproduce", "IDT-S1", "--json")
+    assert result.exit_code == 0
+    (experiment,) = json.loads(result.stdout)["experiments"]
+    cells = {cell["cell"]: cell["simulated"] for cell in experiment["cells"]}
+    assert cells["raw_bits"] == 120
+    assert cells["switch_throughput"] == 96
+    assert cells["switch_utilization"] == pytest.approx(81.6, rel=1e-12)
+    assert cells["switch_efficiency"] == pytest.approx(81.6 * 128 / 148, rel=1e-12)

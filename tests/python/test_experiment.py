@@ -1,0 +1,169 @@
+"""Experiment folders: reading them, running each cell once, fitting what they name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from textwrap import dedent
+
+import documents
+import pytest
+from conftest import FakeCore
+
+import lanewise
+from lanewise.experiment.calibration import CalibrationError
+from lanewise.experiment.definition import ExperimentError, load_experiment
+from lanewise.experiment.reproduction import NotCalibratedError
+
+EXPECTED = """
+    id = "TINY"
+    title = "Two cells and a fit"
+    unit = "MiB/s"
+    metric = "sum flows.goodput_mib_per_s"
+    where = { direction = ["read", "write"] }
+
+    [variation.narrow]
+    "hba0.link.slot_reducer" = "x4"
+    "workload.drives.access" = [{ size = "310 KiB", read = 100 }]
+
+    [[fit]]
+    name = "drive rate"
+    parameters = ["disks0.write_rate", "disks1.write_rate"]
+    unit = "MB/s"
+    between = [10, 200]
+    cells = ["without"]
+
+    [[cell]]
+    id = "without"
+    published = 1000
+    verdict = "C"
+    role = "calibrated"
+    band_percent = 1
+    scenario = "direct.toml"
+    fits = ["drive rate"]
+
+    [[cell]]
+    id = "with"
+    published = 500
+    verdict = "C"
+    role = "predicted"
+    band_percent = 3
+    scenario = "switch.toml"
+    fits = ["drive rate"]
+
+    [[cell]]
+    id = "narrow"
+    published = 1590
+    verdict = "P"
+    role = "predicted"
+    band_percent = 3
+    scenario = "switch.toml"
+    variations = ["narrow"]
+
+    [[cell]]
+    id = "noise"
+    published = 7
+    verdict = "N"
+    role = "excluded"
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "expected.toml").write_text(dedent(EXPECTED))
+    for name in ("direct.toml", "switch.toml"):
+        (tmp_path / name).write_text("")
+    return tmp_path
+
+
+@pytest.fixture
+def drives(core: FakeCore) -> FakeCore:
+    """A core whose goodput is ten times the drive rate, half of it behind a switch."""
+
+    def answer(path: str, overrides: dict[str, str]) -> documents.Document:
+        document = documents.run_document(with_switch="switch" in path)
+        rate = overrides.get("disks0.write_rate")
+        if rate is not None:
+            assert rate.startswith('{ value = "')
+            share = 5 if "switch" in path else 10
+            total = share * float(rate.split('"')[1].split()[0])
+            for flow in document["flows"]:
+                flow["goodput_mib_per_s"] = total / len(document["flows"])
+        return document
+
+    core.answer = answer
+    return core
+
+
+def test_variations_become_overrides_in_toml(folder: Path) -> None:
+    cell = load_experiment(folder).cell("narrow")
+    assert dict(cell.overrides) == {
+        "hba0.link.slot_reducer": "x4",
+        "workload.drives.access": '[{ size = "310 KiB", read = 100 }]',
+    }
+
+
+def test_calibration_meets_its_cell_and_can_be_repeated(folder: Path, drives: FakeCore) -> None:
+    calibration = lanewise.calibrate(folder)
+    (fit,) = calibration.fits
+    assert fit.value.value == "100 MB/s"
+    assert fit.cells[0].error_percent == pytest.approx(0, abs=0.02)
+    assert all(set(asked) == {"disks0.write_rate", "disks1.write_rate"} for _, asked in drives.asked)
+
+    first = (folder / "fitted.toml").read_bytes()
+    (folder / "fitted.toml").unlink()
+    lanewise.calibrate(folder)
+    assert (folder / "fitted.toml").read_bytes() == first
+
+
+def test_a_dry_run_writes_nothing(folder: Path, drives: FakeCore) -> None:
+    lanewise.calibrate(folder, write=False)
+    assert not (folder / "fitted.toml").exists()
+
+
+def test_bounds_that_do_not_hold_the_answer_are_reported(folder: Path, drives: FakeCore) -> None:
+    text = (folder / "expected.toml").read_text()
+    (folder / "expected.toml").write_text(text.replace("[10, 200]", "[10, 20]"))
+    with pytest.raises(CalibrationError, match="no drive rate between 10 MB/s and 20 MB/s"):
+        lanewise.calibrate(folder)
+
+
+def test_reproduction_keeps_predicted_and_calibrated_apart(folder: Path, drives: FakeCore) -> None:
+    lanewise.calibrate(folder)
+    drives.asked.clear()
+    (experiment,) = lanewise.reproduce(folder).experiments
+    assert len(drives.asked) == 3
+    document = experiment.document()
+    cells = {cell["cell"]: cell for cell in document["cells"]}
+    assert cells["without"]["role"] == "calibrated"
+    assert cells["with"]["fitted_on"] == ["TINY without"]
+    assert cells["with"]["error_percent"] == pytest.approx(0, abs=0.02)
+    assert cells["narrow"]["fitted_on"] == []
+    assert cells["noise"]["simulated"] is None
+    assert document["predicted_worst_abs_error_percent"] == pytest.approx(0.37, abs=0.01)
+    assert experiment.passed
+
+
+def test_equal_runs_are_done_once(folder: Path, core: FakeCore) -> None:
+    text = (folder / "expected.toml").read_text()
+    twin = text.replace('fits = ["drive rate"]', "").replace('role = "calibrated"', 'role = "predicted"')
+    twin = twin.replace('cells = ["without"]', "cells = []").replace("direct.toml", "switch.toml")
+    (folder / "expected.toml").write_text(twin)
+    (experiment,) = lanewise.reproduce(folder).experiments
+    assert len(core.asked) == 2
+    assert not experiment.passed
+
+
+def test_a_cell_without_its_fitted_value_says_what_to_do(folder: Path, core: FakeCore) -> None:
+    with pytest.raises(NotCalibratedError, match="run 'lanewise calibrate"):
+        lanewise.reproduce(folder)
+
+
+def test_all_mistakes_are_reported_at_once(folder: Path) -> None:
+    text = (folder / "expected.toml").read_text()
+    text = text.replace('verdict = "P"', 'verdict = "Q"').replace('variations = ["narrow"]', "colour = 1")
+    text = text.replace('role = "calibrated"', 'role = "predicted"').replace("switch.toml", "lost.toml")
+    (folder / "expected.toml").write_text(text)
+    with pytest.raises(ExperimentError) as caught:
+        load_experiment(folder)
+    for mistake in ("verdict is 'Q'", "unknown key 'colour'", "is fitted on", "no file 'lost.toml'"):
+        assert mistake in str(caught.value)

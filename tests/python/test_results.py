@@ -1,0 +1,84 @@
+"""Documents become tables: shapes, units, exact sums."""
+
+from __future__ import annotations
+
+import json
+
+import documents
+import polars as pl
+import pytest
+
+from lanewise.results import ExplainResult, PartsResult, RunResult
+from lanewise.units import unit_of
+
+
+def result() -> RunResult:
+    return RunResult(documents.run_document())
+
+
+def test_every_table_has_its_columns_and_rows() -> None:
+    tables = result().tables
+    assert {name: table.height for name, table in tables.items()} == {
+        "flows": 2,
+        "links": 6,
+        "time_attribution": 27,
+        "requesters": 6,
+        "buffers": 1,
+        "instruments": 1,
+        "assumptions": 2,
+    }
+    assert tables["flows"]["latency_ns_p99"].to_list() == [14_200_000.0, 14_200_000.0]
+
+
+def test_empty_documents_give_empty_tables_with_the_same_columns() -> None:
+    document = documents.run_document()
+    for name in ("flows", "links", "requesters", "buffers", "instruments", "assumptions"):
+        document[name] = []
+    empty = RunResult(document).tables
+    assert all(table.is_empty() for table in empty.values())
+    full = result().tables
+    assert {name: table.schema for name, table in empty.items()} == {
+        name: table.schema for name, table in full.items()
+    }
+
+
+def test_to_json_gives_back_what_the_core_said() -> None:
+    assert json.loads(result().to_json()) == documents.run_document()
+
+
+def test_shares_of_a_direction_sum_to_one() -> None:
+    sums = result().time_attribution.group_by("link", "direction").agg(pl.col("time_fraction").sum())
+    assert sums["time_fraction"].to_list() == pytest.approx([1.0] * 6)
+
+
+def test_control_flows_are_no_data() -> None:
+    document = documents.run_document()
+    document["flows"].append({**document["flows"][0], "direction": "control"})
+    assert RunResult(document).data_flows.height == 2
+
+
+def test_parameters_show_where_they_come_from() -> None:
+    parameters = ExplainResult(documents.explain_document()).parameters
+    assert parameters["fitted_on"].to_list() == [["IDT-T5 read/without_x8"], []]
+    parts = PartsResult(documents.parts_document())
+    assert parts.parts["parameters"].to_list() == [1, 0]
+    assert parts.parameters["part"].to_list() == ["idt-89hpes24n3a"]
+
+
+@pytest.mark.parametrize(
+    ("column", "unit"),
+    [
+        ("goodput_gb_per_s", "GB/s"),
+        ("goodput_mib_per_s", "MiB/s"),
+        ("latency_ns_p99", "ns"),
+        ("confidence_half_width_percent", "%"),
+        ("payload_bytes", "B"),
+        ("bytes_per_idle_port", "B"),
+        ("operations_per_s", "1/s"),
+        ("time_ticks", "2^-10 ps"),
+        ("flow", None),
+        ("operations", None),
+    ],
+)
+def test_a_columns_name_states_its_unit(column: str, unit: str | None) -> None:
+    assert unit_of(column) == unit

@@ -12,6 +12,7 @@ PIP_INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check --constrai
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates catalog -type f 2>/dev/null)
 # pyo3 looks for an interpreter when it is built; a changed answer would rebuild it.
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
+COMMAND_LINE_PAGE := docs/reference/command-line.md
 SECONDS_OF_FUZZING ?= 60
 
 .DEFAULT_GOAL := help
@@ -66,8 +67,9 @@ wasm:
 		|| $(QUIET) "install the wasm32 target" rustup target add wasm32-unknown-unknown
 	@$(QUIET) "cargo check for wasm32" cargo check --quiet --target wasm32-unknown-unknown -p lanewise-sim
 
-generated: $(STAMPS)/venv
+generated: $(STAMPS)/extension
 	@$(QUIET) "generated files are current" cargo run --quiet -p lanewise-dev -- generate --check
+	@$(QUIET) "command line page is current" $(BIN)/python -m lanewise.cli.reference $(COMMAND_LINE_PAGE) --check
 
 python-lint: $(STAMPS)/test-tools
 	@$(QUIET) "ruff" $(BIN)/ruff check --quiet python tests
@@ -81,8 +83,9 @@ python-test: setup
 
 # --- the rest -------------------------------------------------------------------------------------------------
 
-generate: $(STAMPS)/venv ## rewrite the generated files: JSON Schema, reference pages
+generate: $(STAMPS)/extension ## rewrite the generated files: JSON Schema, reference pages
 	@cargo run --quiet -p lanewise-dev -- generate
+	@$(BIN)/python -m lanewise.cli.reference $(COMMAND_LINE_PAGE)
 
 golden: $(STAMPS)/venv ## rewrite the stored fingerprints; review the difference before you commit it
 	@cargo run --quiet -p lanewise-dev -- golden

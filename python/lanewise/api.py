@@ -75,7 +75,7 @@ def compare(
 ) -> Comparison:
     """Set two runs side by side; each a scenario file (it is run), a run folder, or a result.
 
-    `overrides` apply to the scenario files.
+    `overrides` apply to the scenario files. Interrupting either run interrupts the comparison.
     """
     from lanewise.analysis.comparison import compare_runs
 
@@ -169,4 +169,7 @@ def _result_of(
         from lanewise.run_folder import load_run
 
         return load_run(Path(side))
-    return run(side, overrides=overrides, progress=progress)
+    result = run(side, overrides=overrides, progress=progress)
+    if result.end_reason == "Interrupted":
+        raise KeyboardInterrupt
+    return result

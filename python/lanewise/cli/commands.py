@@ -67,7 +67,7 @@ def run(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Simulate a scenario: flows, efficiency ladders, where the time went."""
+    """Simulate a scenario and say where the time went."""
     from lanewise import api
     from lanewise.cli.progress import RunProgress
 
@@ -105,8 +105,8 @@ def explain(scenario: Scenario, settings: Settings = None, as_json: AsJson = Fal
 
 @app.command()
 def compare(
-    a: Annotated[Path, typer.Argument(help="Scenario file or run folder.", show_default=False)],
-    b: Annotated[Path, typer.Argument(help="The one to set beside it.", show_default=False)],
+    a: Annotated[Path, typer.Argument(metavar="A", help="Scenario file or run folder.", show_default=False)],
+    b: Annotated[Path, typer.Argument(metavar="B", help="The one to set beside it.", show_default=False)],
     settings: Settings = None,
     within: Annotated[
         float | None,
@@ -130,8 +130,6 @@ def compare(
         from lanewise.cli.tables.compare import print_comparison
 
         print_comparison(comparison)
-    if "Interrupted" in comparison.end_reasons:
-        raise typer.Exit(ExitStatus.INTERRUPTED)
     ratio = comparison.goodput_ratio
     if within is not None and (ratio is None or abs(100 * (ratio - 1)) > within):
         typer.echo(f"total goodput differs by more than {within:g} %", err=True)
@@ -142,7 +140,7 @@ def compare(
 def reproduce(
     experiments: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[ID]...", help="Experiments, like IDT-T5; all when none is named."),
+        typer.Argument(metavar="ID", help="Experiments, like IDT-T5; all when none is named."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -164,7 +162,9 @@ def reproduce(
 
 @app.command()
 def calibrate(
-    experiment: Annotated[str, typer.Argument(help="Experiment id, or its folder.", show_default=False)],
+    experiment: Annotated[
+        str, typer.Argument(metavar="ID", help="Experiment id, or its folder.", show_default=False)
+    ],
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Do not write fitted.toml.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -184,7 +184,9 @@ def calibrate(
 
 @app.command()
 def parts(
-    name: Annotated[str | None, typer.Argument(help="Show one part in full.", show_default=False)] = None,
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="Show one part in full.", show_default=False)
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """List the catalog, or one part with its sources."""
@@ -208,7 +210,7 @@ def parts(
 def bench(
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[NAME]...", help="chain, mixed, tree512; all when none is named."),
+        typer.Argument(metavar="NAME", help="chain, mixed, tree512; all when none is named."),
     ] = None,
     seconds: Annotated[float, typer.Option(help="How long each takes, about.")] = 2.0,
     as_json: AsJson = False,

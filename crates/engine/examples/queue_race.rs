@@ -13,9 +13,9 @@ use std::io::Write as _;
 use std::time::Instant;
 
 /// Rounds of which the median is printed. The queues take turns within a round, so that a disturbance hits all.
-const ROUNDS: usize = 9;
+const ROUNDS: usize = 25;
 /// Pairs per queue and round.
-const PAIRS: usize = 200_000;
+const PAIRS: usize = 50_000;
 
 /// One queue in the race.
 struct Runner {

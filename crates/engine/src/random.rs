@@ -52,7 +52,10 @@ impl RandomStream {
     ///
     /// `u64::MAX` when the probability is zero.
     pub fn geometric(&mut self, probability: f64) -> u64 {
-        (libm::log(1.0 - self.unit_f64()) / libm::log1p(-probability.clamp(0.0, 1.0 - f64::EPSILON))) as u64
+        if probability <= 0.0 {
+            return u64::MAX;
+        }
+        (libm::log(1.0 - self.unit_f64()) / libm::log1p(-probability.min(1.0 - f64::EPSILON))) as u64
     }
 }
 
@@ -74,6 +77,38 @@ mod tests {
         assert_ne!(base, first(1, "nic1", "latency"));
         assert_ne!(base, first(1, "nic0", "errors"));
         assert_ne!(first(1, "ab", "c"), first(1, "a", "bc"));
+    }
+
+    /// Expected: splitmix64 and xoshiro256++ written out by hand in another language.
+    #[test]
+    fn the_draws_of_a_name_never_change() {
+        let mut stream = RandomStream::new(1, "nic0", "latency");
+        let drawn = (stream.next_u64(), stream.below(1_000_000), stream.unit_f64());
+        assert_eq!(drawn, (4_485_332_653_685_110_614, 243_248, 0.7301219886172151));
+        assert_eq!(stream.exponential(Span::from_us(1)), Span::from_ticks(601_776_939));
+    }
+
+    #[test]
+    fn the_hash_is_fnv_1a() {
+        assert_eq!(fnv1a("".bytes()), 0xcbf2_9ce4_8422_2325);
+        assert_eq!(fnv1a("a".bytes()), 0xaf63_dc4c_8601_ec8c);
+        assert_eq!(fnv1a("foobar".bytes()), 0x8594_4171_f739_67e8);
+    }
+
+    #[test]
+    fn whole_numbers_are_even_over_their_range() {
+        let mut stream = RandomStream::new(3, "test", "below");
+        let mut counts = [0_i32; 7];
+        (0..70_000).for_each(|_| counts[stream.below(7) as usize] += 1);
+        assert!(counts.iter().all(|count| (count - 10_000).abs() < 500), "{counts:?}");
+        assert_eq!(stream.below(1), 0);
+    }
+
+    #[test]
+    fn what_cannot_succeed_never_does() {
+        let mut stream = RandomStream::new(4, "test", "never");
+        assert!((0..1_000).all(|_| stream.geometric(0.0) == u64::MAX));
+        assert!((0..1_000).all(|_| stream.geometric(1.0) == 0));
     }
 
     #[test]

@@ -4,6 +4,8 @@ use crate::config::FabricConfig;
 use crate::port::{LinkState, Owner, PortId};
 use crate::simulation::Fabric;
 use crate::workload::DeviceId;
+use lanewise_observe::Observer;
+use lanewise_pcie::dllp::Dllp;
 use lanewise_pcie::flow_control::Credits;
 use lanewise_pcie::tlp::FlowClass;
 use lanewise_units::Time;
@@ -97,6 +99,42 @@ impl Fabric {
     /// Whether nothing is under way any more: no packet, transfer, tag or unacknowledged TLP.
     pub fn is_quiet(&self) -> bool {
         self.packets.live() == 0 && self.transfers.open() == 0 && self.ports.iter().all(|port| port.is_quiet())
+    }
+
+    /// Whether every credit is where it started: nothing is held, and every transmitter has been told so.
+    ///
+    /// True some time after the last TLP; a fraction of a scaled step stays with the receiver.
+    pub fn credits_are_home(&self) -> bool {
+        self.ports.iter().all(|port| {
+            let peer = &self.ports[port.peer.index()];
+            FlowClass::ALL.iter().all(|class| {
+                let index = class.index();
+                let received = &port.received[index];
+                let mut told = peer.credits[index];
+                for (_, dllp) in &peer.mailbox {
+                    match dllp {
+                        Dllp::UpdateFlowControl { class: of, header, data } if of == class => {
+                            told.update(*header, *data);
+                        }
+                        _ => {}
+                    }
+                }
+                received.held() == Credits::NONE
+                    && received.unreported() == Credits::NONE
+                    && told.available() == received.available_to_peer()
+            })
+        })
+    }
+
+    /// Read requests of an endpoint that have a tag and are not complete.
+    pub fn outstanding_reads(&self, device: DeviceId) -> u32 {
+        let endpoint = self.requester_index(device).map(|index| &self.endpoints[index]);
+        endpoint.map_or(0, |endpoint| endpoint.outstanding_reads())
+    }
+
+    /// Lets one more observer hear every fact from now on.
+    pub fn add_observer(&mut self, observer: Box<dyn Observer>) {
+        self.observers.more.push(observer);
     }
 
     /// Names of the devices, in order.

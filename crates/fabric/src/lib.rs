@@ -9,6 +9,7 @@
 //! | `assembly.rs`, `routing.rs` | from settings to ports, devices and routes |
 //! | `packet.rs` | TLPs and their queues |
 //! | `wire.rs`, `port.rs` | one link direction in time; one port's state |
+//! | `flit.rs` | what is different in Flit Mode |
 //! | `transmit.rs`, `receive.rs`, `choose.rs` | what leaves a port and when; what arrives |
 //! | `switch.rs`, `root_complex.rs`, `endpoint.rs` | the devices |
 //! | `workload.rs` | the seam to whoever asks for transfers |
@@ -20,6 +21,7 @@ mod assembly;
 mod choose;
 pub mod config;
 mod endpoint;
+mod flit;
 mod inspect;
 mod packet;
 mod port;

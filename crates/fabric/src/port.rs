@@ -3,6 +3,7 @@
 //! State and the small rules on it. What happens between ports is in `transmit.rs` and `receive.rs`.
 
 use crate::config::{AckPolicy, PortConfig, UpdatePolicy};
+use crate::flit::FlitPort;
 use crate::packet::{ClassQueues, PacketId, PacketRef};
 use crate::wire::{Faults, WireTiming};
 use lanewise_observe::{Fact, Observers, Use};
@@ -93,6 +94,8 @@ pub(crate) struct Port {
     /// TLPs of an endpoint or root port that wait here; a switch keeps its own.
     pub(crate) queues: ClassQueues,
     pub(crate) faults: Option<Box<Faults>>,
+    /// Flit Mode: in place of `retry` and `sequence`.
+    pub(crate) flit: Option<Box<FlitPort>>,
     /// DLLPs sent by the peer that this transmitter has not looked at yet, with their times of arrival.
     pub(crate) mailbox: VecDeque<(Time, Dllp)>,
 
@@ -143,6 +146,7 @@ impl Port {
             replay_timer_set: false,
             queues: ClassQueues::default(),
             faults: None,
+            flit: wire.flit.map(|mode| Box::new(FlitPort::new(mode, config.retry_buffer))),
             mailbox: VecDeque::new(),
             receive_latency: config.receive_latency,
             sequence: ReceiveSequence::default(),
@@ -204,12 +208,12 @@ impl Port {
         }
     }
 
-    /// Moves the start of the next packet to a symbol boundary if the wire has been silent.
+    /// Moves the start of the next packet to a symbol or flit boundary if the wire has been silent.
     #[inline]
     pub(crate) fn align(&mut self, id: PortId, now: Time, observers: &mut Observers) {
         if self.silent {
             self.silent = false;
-            let start = self.wire.next_symbol(self.busy_until);
+            let start = self.wire.next_boundary(self.busy_until);
             let span = start - self.busy_until;
             if !span.is_zero() {
                 observers.observe(now, Fact::Spent { port: id.0, on: self.gap, span });
@@ -291,11 +295,23 @@ impl Port {
         queues.sum::<usize>()
             + self.mailbox.capacity() * size_of::<(Time, Dllp)>()
             + self.in_flight.capacity() * size_of::<InFlight>()
+            + self.flit.as_ref().map_or(0, |flit| flit.heap_bytes())
     }
 
     /// Whether all that was sent has been acknowledged and nothing is on its way.
     pub(crate) fn is_quiet(&self) -> bool {
-        self.retry.is_empty() && self.in_flight.is_empty() && self.queues.is_empty()
+        self.nothing_to_replay()
+            && self.in_flight.is_empty()
+            && self.queues.is_empty()
+            && self.flit.as_ref().is_none_or(|flit| flit.is_quiet())
+    }
+
+    /// Whether all that was sent has been acknowledged.
+    pub(crate) fn nothing_to_replay(&self) -> bool {
+        match &self.flit {
+            Some(flit) => flit.retry.is_empty(),
+            None => self.retry.is_empty(),
+        }
     }
 }
 

@@ -17,6 +17,9 @@ impl Fabric {
     pub(crate) fn on_arrival(&mut self, id: PortId) {
         let now = self.engine.now();
         let port = &mut self.ports[id.index()];
+        if port.flit.is_some() {
+            return self.on_flit(id);
+        }
         let arrived = port.in_flight.pop_front().expect("an arrival was scheduled for each TLP sent");
         if arrived.nullified {
             return self.drop_nullified(id, &arrived, now);
@@ -45,14 +48,9 @@ impl Fabric {
         }
     }
 
-    /// A good TLP: schedules the Ack, accounts the credits, and gives it to the device.
+    /// A good TLP: schedules the Ack and delivers it.
     #[inline]
     fn accept(&mut self, id: PortId, arrived: &InFlight, now: Time) {
-        let packet_id = self.packets.resolve(arrived.packet).expect("nobody else owns an undelivered packet");
-        let packet = self.packets[packet_id];
-        let class = packet.class();
-        let index = class.index();
-
         let port = &mut self.ports[id.index()];
         port.unacknowledged += 1;
         port.last_checked = arrived.checked;
@@ -62,8 +60,19 @@ impl Fabric {
             arrived.checked + port.ack.latency
         };
         port.ack_at = port.ack_at.min(due);
-        let mut due = port.ack_at;
+        let due = port.ack_at;
+        self.wake(id, due);
+        self.deliver(id, arrived, now);
+    }
 
+    /// Accounts the credits of a TLP and gives it to the device.
+    #[inline]
+    pub(crate) fn deliver(&mut self, id: PortId, arrived: &InFlight, now: Time) {
+        let packet_id = self.packets.resolve(arrived.packet).expect("nobody else owns an undelivered packet");
+        let packet = self.packets[packet_id];
+        let class = packet.class();
+        let index = class.index();
+        let port = &self.ports[id.index()];
         if !port.received[index].is_infinite() {
             if !port.draining[index].is_empty() {
                 self.release_drained(id, class, now);
@@ -76,12 +85,12 @@ impl Fabric {
             if port.freed_tlps[index] > 0 {
                 let free_at = port.draining[index].front().map_or(now, |(at, _)| *at);
                 port.plan_update(class, free_at.max(now));
-                due = due.min(port.update_at[index]);
+                let due = port.update_at[index];
+                self.wake(id, due);
             }
         }
         let bytes = buffer_bytes(packet.credits());
         self.observers.observe(now, Fact::BufferFilled { port: id.0, class, bytes });
-        self.wake(id, due);
 
         match self.ports[id.index()].owner {
             Owner::Switch(index) => self.into_switch(index, id, packet_id, arrived),

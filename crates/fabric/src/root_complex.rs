@@ -99,16 +99,18 @@ impl RootComplex {
         packets: &mut PacketPool,
         made: &mut Vec<PacketId>,
     ) {
-        let mut data_at = now + self.config.memory_latency;
+        let mut latency = self.config.memory_latency;
         if !self.config.memory_latency_jitter.is_zero() {
-            data_at += self.jitter.exponential(self.config.memory_latency_jitter);
+            latency += self.jitter.exponential(self.config.memory_latency_jitter);
         }
         let length = Bytes::new(u64::from(request.length));
         let combine = self.config.completion_combine_max.min(mps);
         let chunks = splitting::completions(request.address, length, self.config.rcb, combine);
         for mut completion in completions(request, Address::HOST, now, chunks) {
-            let read = self.reads.serve(data_at, completion.payload());
-            completion.eligible_at = read.max(self.memory.serve(data_at, completion.payload()));
+            // Bandwidth is taken when the read starts, not when its data comes: a read whose data is far away
+            // does not keep others from memory.
+            let read = self.reads.serve(now, completion.payload());
+            completion.eligible_at = read.max(self.memory.serve(now, completion.payload())) + latency;
             if completion.flags.has(Flags::LAST) {
                 completion.flags = completion.flags.with(Flags::FREES_ENGINE);
             }

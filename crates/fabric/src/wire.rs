@@ -4,6 +4,8 @@
 //! bytes (PCIe Base 6.3 §4.2.2); lane-to-lane skew is left out.
 
 use crate::config::{FaultConfig, LinkConfig};
+use lanewise_pcie::encoding::LinkMode;
+use lanewise_pcie::flit::FLIT_BYTES;
 use lanewise_engine::random::RandomStream;
 use lanewise_units::{Bytes, Span, Time};
 
@@ -25,7 +27,9 @@ pub(crate) struct WireTiming {
     /// Retrain through Recovery.
     pub(crate) recovery: Span,
     /// Flit Mode: fixed flits instead of framed packets.
-    pub(crate) flit: bool,
+    pub(crate) flit: Option<LinkMode>,
+    /// Where a packet may start after logical idle: a symbol boundary, or in Flit Mode a flit boundary.
+    grid: Span,
 }
 
 impl WireTiming {
@@ -41,10 +45,14 @@ impl WireTiming {
             skip_interval: link.skip_interval.unwrap_or(skips.interval),
             skip: skips.span,
             recovery: link.recovery_time,
-            flit: link.mode.flit,
+            flit: link.mode.flit.then_some(link.mode),
+            grid: link.mode.symbol_span(),
         };
         timing.dllp = timing.span(lanewise_pcie::dllp::DLLP_BYTES);
         timing.skip += timing.span(skips.eds);
+        if timing.flit.is_some() {
+            timing.grid = timing.span(FLIT_BYTES);
+        }
         timing
     }
 
@@ -59,7 +67,8 @@ impl WireTiming {
             skip_interval: Span::from_ticks(u64::MAX / 4),
             skip: Span::ZERO,
             recovery: Span::ZERO,
-            flit: false,
+            flit: None,
+            grid: Span::from_ns(4),
         }
     }
 
@@ -73,11 +82,11 @@ impl WireTiming {
         })
     }
 
-    /// First symbol boundary at or after `at`: where a packet may start after logical idle.
+    /// First boundary at or after `at` where a packet may start after logical idle.
     #[inline]
-    pub(crate) fn next_symbol(&self, at: Time) -> Time {
-        let symbol = self.symbol.ticks();
-        Time::from_ticks(at.ticks().div_ceil(symbol) * symbol)
+    pub(crate) fn next_boundary(&self, at: Time) -> Time {
+        let grid = self.grid.ticks();
+        Time::from_ticks(at.ticks().div_ceil(grid) * grid)
     }
 }
 

@@ -1,0 +1,336 @@
+//! Flit Mode: TLPs packed into 256 B flits, with a sequence number, replay and CRC for each flit.
+//!
+//! A flit leaves when the wire is free and there is something to put into it; otherwise the link sends NOP flits,
+//! which are idle time here. The DLP bytes of every flit carry one DLLP, and an Ack, for nothing. A receiver acts on
+//! a TLP once the flit that ends it has been decoded and checked, switches included. Source: PCIe Base 6.3 §4.2.3.
+//!
+//! Left out: shared and merged credits (the six pools stay apart), selective Nak, L0p, nullified TLPs.
+
+use crate::packet::{Packet, PacketId, PacketRef};
+use crate::port::{Choice, InFlight, PortId};
+use crate::simulation::{Event, Fabric};
+use lanewise_observe::{Fact, Use};
+use lanewise_pcie::ack_nak::{ReceiveSequence, RetryBuffer, Sequence, Verdict, flit_ack_latency};
+use lanewise_pcie::dllp::Dllp;
+use lanewise_pcie::encoding::LinkMode;
+use lanewise_pcie::flit::{CRC_BYTES, DLP_BYTES, FEC_BYTES, FLIT_BYTES, FlitPacker, TLP_BYTES};
+use lanewise_units::{Bytes, Span, Time};
+use std::collections::VecDeque;
+
+/// What a port keeps in Flit Mode beside what every port keeps.
+pub(crate) struct FlitPort {
+    packer: FlitPacker,
+    /// Flits filled since the link came up, and flits sent: filled is ahead while a TLP spans several.
+    filled: u64,
+    sent: u64,
+    /// TLPs packed, with the flit in which each ends.
+    ends: VecDeque<(u64, PacketRef)>,
+    /// Header and payload bytes packed and not yet on the wire.
+    header_left: u64,
+    payload_left: u64,
+    /// Padding of the flit being filled.
+    padding: u64,
+    /// Flits not yet acknowledged: how many TLPs end in each.
+    pub(crate) retry: RetryBuffer<u8>,
+    /// The TLPs that end in them, in order.
+    retained: VecDeque<PacketRef>,
+    /// How many of these have been replayed in the replay under way.
+    replayed: usize,
+    /// Next DLP bytes that no DLLP has taken.
+    dllp_slot_at: Time,
+    flit_span: Span,
+    ack_latency: Span,
+
+    sequence: ReceiveSequence,
+    arriving: VecDeque<ArrivingFlit>,
+}
+
+/// A flit on its way to this port.
+#[derive(Clone, Copy, Debug)]
+struct ArrivingFlit {
+    sequence: Sequence,
+    damaged: bool,
+    /// TLPs that end in it.
+    ends: u8,
+}
+
+impl FlitPort {
+    /// For a link in Flit Mode.
+    pub(crate) fn new(mode: LinkMode, retry_buffer: Bytes) -> Self {
+        Self {
+            packer: FlitPacker::new(),
+            filled: 0,
+            sent: 0,
+            ends: VecDeque::new(),
+            header_left: 0,
+            payload_left: 0,
+            padding: 0,
+            retry: RetryBuffer::for_flits(retry_buffer, mode.generation),
+            retained: VecDeque::new(),
+            replayed: 0,
+            dllp_slot_at: Time::ZERO,
+            flit_span: mode.wire_span(FLIT_BYTES),
+            ack_latency: flit_ack_latency(mode.width),
+            sequence: ReceiveSequence::for_flits(),
+            arriving: VecDeque::new(),
+        }
+    }
+
+    /// Whether nothing is packed, unacknowledged or arriving.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.ends.is_empty() && self.retry.is_empty() && self.arriving.is_empty()
+    }
+
+    /// Whether TLP bytes wait for a flit.
+    pub(crate) fn has_more(&self) -> bool {
+        self.filled > self.sent || !self.packer.is_empty() || self.retry.replaying()
+    }
+
+    /// Heap memory, in bytes.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        size_of::<Self>()
+            + self.ends.capacity() * size_of::<(u64, PacketRef)>()
+            + self.retained.capacity() * size_of::<PacketRef>()
+            + self.arriving.capacity() * size_of::<ArrivingFlit>()
+    }
+
+    /// Packs a TLP behind what is packed already.
+    fn pack(&mut self, reference: PacketRef, packet: &Packet) {
+        let tlp = packet.tlp_bytes();
+        let packed = self.packer.pack(tlp);
+        self.padding += packed.padding.get();
+        self.header_left += u64::from(packet.header_bytes);
+        self.payload_left += packet.payload_on_wire().get();
+        self.filled += u64::from(packed.flits_completed);
+        // A TLP that ends exactly with a flit ends in the one before the flit that is filled next.
+        let ends_in = if self.packer.is_empty() { self.filled - 1 } else { self.filled };
+        self.ends.push_back((ends_in, reference));
+    }
+
+    /// Ends the flit being filled with NOP TLPs.
+    fn close(&mut self) {
+        self.padding += self.packer.close().get();
+        self.filled += 1;
+    }
+
+    /// TLP bytes of the next flit to be sent: header, payload and padding.
+    fn take_contents(&mut self) -> (Bytes, Bytes, Bytes) {
+        let padding = self.padding.min(TLP_BYTES.get());
+        self.padding -= padding;
+        let header = self.header_left.min(TLP_BYTES.get() - padding);
+        self.header_left -= header;
+        let payload = TLP_BYTES.get() - padding - header;
+        assert!(payload <= self.payload_left, "a flit carries what was packed");
+        self.payload_left -= payload;
+        (Bytes::new(header), Bytes::new(payload), Bytes::new(padding))
+    }
+}
+
+impl Fabric {
+    /// Sends the next flit that carries TLP bytes, if there is one.
+    pub(crate) fn send_flit(&mut self, id: PortId, now: Time) -> Choice {
+        if self.flit_port(id).retry.replaying() {
+            return self.replay_flit(id, now);
+        }
+        if !self.flit_port(id).retry.fits(FLIT_BYTES) {
+            return Choice::Blocked(Use::BlockedRetryBuffer);
+        }
+        let none = self.fill_flit(id, now);
+        let state = self.flit_port(id);
+        if state.filled == state.sent {
+            if state.packer.is_empty() {
+                return none;
+            }
+            state.close();
+        }
+        self.launch_flit(id, now);
+        Choice::Send(PacketId::NONE)
+    }
+
+    /// Packs TLPs until the flit being filled is full, or none may go. Returns why no more could.
+    fn fill_flit(&mut self, id: PortId, now: Time) -> Choice {
+        loop {
+            let state = self.flit_port(id);
+            if state.filled > state.sent {
+                return Choice::Nothing;
+            }
+            let choice = self.next_packet(id, now);
+            let Choice::Send(packet_id) = choice else { return choice };
+            let packet = self.packets[packet_id];
+            let reference = self.packets.reference(packet_id);
+            let port = &mut self.ports[id.index()];
+            port.credits[packet.class().index()].consume(packet.credits());
+            let state = port.flit.as_mut().expect("a port in Flit Mode");
+            state.pack(reference, &packet);
+            let gone_at = port.busy_until + state.flit_span * (state.filled - state.sent + 1);
+            // Time is stated flit by flit; this states the TLP.
+            let fact = Fact::TlpSent {
+                port: id.0,
+                sequence: state.retry.next_sequence().get(),
+                payload: Span::ZERO,
+                header: Span::ZERO,
+                framing: Span::ZERO,
+            };
+            let owner = port.owner;
+            self.observers.observe(now, fact);
+            if packet.ingress != Packet::ORIGINATED {
+                self.drain(PortId(packet.ingress), &packet, gone_at);
+            }
+            self.left(owner, id, &packet);
+        }
+    }
+
+    /// Puts a full flit on the wire.
+    fn launch_flit(&mut self, id: PortId, now: Time) {
+        let port = &mut self.ports[id.index()];
+        port.align(id, now, &mut self.observers);
+        let state = port.flit.as_mut().expect("a port in Flit Mode");
+        let (header, payload, padding) = state.take_contents();
+        let number = state.sent;
+        state.sent += 1;
+        let mut ends = 0;
+        while state.ends.front().is_some_and(|(flit, _)| *flit == number) {
+            let (_, reference) = state.ends.pop_front().expect("looked at above");
+            state.retained.push_back(reference);
+            ends += 1;
+        }
+        let sequence = state.retry.push(ends, FLIT_BYTES);
+        let uses = [
+            (Use::Header, header),
+            (Use::Payload, payload),
+            (Use::Idle, padding),
+            (Use::Dllp, DLP_BYTES),
+            (Use::Framing, CRC_BYTES + FEC_BYTES),
+        ];
+        for (on, bytes) in uses {
+            let span = self.ports[id.index()].wire.span(bytes);
+            self.observers.observe(now, Fact::Spent { port: id.0, on, span });
+        }
+        let first = self.flit_port(id).retained.len() - usize::from(ends);
+        self.fly_flit(id, sequence, first, ends);
+        self.arm_replay_timer(id);
+    }
+
+    /// Sends the next unacknowledged flit again.
+    fn replay_flit(&mut self, id: PortId, now: Time) -> Choice {
+        let port = &mut self.ports[id.index()];
+        port.align(id, now, &mut self.observers);
+        let state = port.flit.as_mut().expect("a port in Flit Mode");
+        let (sequence, ends, _) = state.retry.next_replay().expect("a replay is under way");
+        let first = state.replayed;
+        state.replayed += usize::from(ends);
+        let span = state.flit_span;
+        self.observers.observe(now, Fact::Spent { port: id.0, on: Use::Replay, span });
+        self.fly_flit(id, sequence, first, ends);
+        self.restart_replay_timer(id, now);
+        Choice::NotBefore(now)
+    }
+
+    /// Hands a flit, and the TLPs that end in it, to the peer's pins.
+    fn fly_flit(&mut self, id: PortId, sequence: Sequence, first: usize, ends: u8) {
+        let port = &mut self.ports[id.index()];
+        let damaged = port.faults.as_mut().is_some_and(|faults| faults.damages_tlp(FLIT_BYTES));
+        let state = port.flit.as_mut().expect("a port in Flit Mode");
+        port.busy_until += state.flit_span;
+        let at_pins = port.busy_until + port.wire.propagation;
+        let peer_id = port.peer;
+        let packets: Vec<PacketRef> = state.retained.range(first..first + usize::from(ends)).copied().collect();
+        let checked = at_pins + self.ports[peer_id.index()].receive_latency;
+        for reference in packets {
+            let mut in_flight = InFlight {
+                packet: reference,
+                eligible_at: checked,
+                checked,
+                sequence,
+                damaged,
+                nullified: false,
+                egress: 0,
+            };
+            if let Some(packet_id) = self.packets.resolve(reference) {
+                self.route(peer_id, &mut in_flight, packet_id);
+                in_flight.eligible_at = in_flight.eligible_at.max(checked);
+            }
+            self.ports[peer_id.index()].in_flight.push_back(in_flight);
+        }
+        self.flit_port(peer_id).arriving.push_back(ArrivingFlit { sequence, damaged, ends });
+        self.engine.schedule(checked, Event::Arrival(peer_id).pack());
+    }
+
+    /// A flit has been decoded: its TLPs are accepted or discarded together, and it is acknowledged for nothing.
+    pub(crate) fn on_flit(&mut self, id: PortId) {
+        let now = self.engine.now();
+        let state = self.flit_port(id);
+        let flit = state.arriving.pop_front().expect("an arrival was scheduled for each flit sent");
+        let verdict = state.sequence.receive(flit.sequence, !flit.damaged);
+        for _ in 0..flit.ends {
+            let arrived = self.ports[id.index()].in_flight.pop_front().expect("as many as the flit says");
+            if verdict == Verdict::Accept {
+                self.deliver(id, &arrived, now);
+            }
+        }
+        match verdict {
+            Verdict::Accept => self.answer_flit(id, Dllp::Ack(flit.sequence), now),
+            Verdict::DiscardDuplicate => {
+                self.observers.observe(now, Fact::Duplicate { port: id.0 });
+                let last = self.flit_port(id).sequence.last_accepted();
+                self.answer_flit(id, Dllp::Ack(last), now);
+            }
+            Verdict::DiscardNak(sequence) => {
+                self.observers.observe(now, Fact::BadTlp { port: id.0 });
+                self.observers.observe(now, Fact::NakSent { port: id.0 });
+                self.answer_flit(id, Dllp::Nak(sequence), now);
+            }
+            Verdict::DiscardSilently => {
+                if flit.damaged {
+                    self.observers.observe(now, Fact::BadTlp { port: id.0 });
+                }
+            }
+        }
+    }
+
+    /// An Ack or Nak rides in the next flit of the other direction.
+    fn answer_flit(&mut self, id: PortId, answer: Dllp, now: Time) {
+        let latency = self.flit_port(id).ack_latency;
+        let at = now + latency;
+        self.ride(id, answer, at);
+    }
+
+    /// Gives a DLLP to the DLP bytes of the first flit from `at` on that has room for one.
+    pub(crate) fn ride_in_next_flit(&mut self, id: PortId, dllp: Dllp, now: Time) {
+        let state = self.flit_port(id);
+        let at = state.dllp_slot_at.max(now);
+        state.dllp_slot_at = at + state.flit_span;
+        self.observers.observe(now, Fact::DllpSent { port: id.0 });
+        self.ride(id, dllp, at);
+    }
+
+    /// Puts a DLLP into the mailbox of the peer, a flit after `at`.
+    fn ride(&mut self, id: PortId, dllp: Dllp, at: Time) {
+        let span = self.flit_port(id).flit_span;
+        let port = &self.ports[id.index()];
+        let at_pins = at + span + port.wire.propagation;
+        self.post(id, dllp, at_pins);
+    }
+
+    fn flit_port(&mut self, id: PortId) -> &mut FlitPort {
+        self.ports[id.index()].flit.as_mut().expect("a port in Flit Mode")
+    }
+
+    /// Forgets flits that the peer has; true when that is progress.
+    pub(crate) fn acknowledge_flits(&mut self, id: PortId, sequence: Sequence) -> bool {
+        let state = self.flit_port(id);
+        let mut gone = 0;
+        let purged = state.retry.acknowledge_with(sequence, |ends| gone += usize::from(ends));
+        state.retained.drain(..gone);
+        state.replayed = state.replayed.saturating_sub(gone);
+        purged > 0
+    }
+
+    /// A replay starts again from the oldest unacknowledged flit.
+    pub(crate) fn rewind_flits(&mut self, id: PortId) -> lanewise_pcie::ack_nak::ReplayOutcome {
+        let state = self.flit_port(id);
+        state.replayed = 0;
+        state.retry.start_replay();
+        state.retry.on_replay_started()
+    }
+}

@@ -1,0 +1,67 @@
+//! Flit Mode: layout, SKP cadence, sixteen TLPs a flit, replay.
+
+mod common;
+
+use common::*;
+use lanewise_fabric::config::{DeviceKind, FabricConfig};
+use lanewise_fabric::workload::{DeviceId, Direction};
+use lanewise_observe::Use;
+use lanewise_pcie::ack_nak::FLIT_REPLAY_TIMEOUT_FLITS;
+use lanewise_pcie::encoding::LinkMode;
+use lanewise_pcie::flit::FLIT_BYTES;
+use lanewise_units::{Bytes, Generation, Width};
+
+/// A fabric whose limits are far beyond the link's.
+fn unlimited(width: Width, mps: u64) -> FabricConfig {
+    let mut config = direct(Generation::Gen6, width, mps);
+    for device in &mut config.devices {
+        device.ports[0].credits = infinite();
+        device.ports[0].retry_buffer = Bytes::from_kib(128);
+        device.ports[0].replay_timer =
+            LinkMode::new(Generation::Gen6, width).wire_span(FLIT_BYTES) * FLIT_REPLAY_TIMEOUT_FLITS;
+    }
+    config
+}
+
+/// Writes of 256 B at Gen6 x16 use every TLP byte: 117.607 GB/s of TLPs after SKP, of which 256/268 is payload.
+#[test]
+fn large_writes_fill_every_flit() {
+    let config = unlimited(Width::X16, 256);
+    let simulation = measure(&config, vec![Stream::new(1, Direction::Write, 65536, 8)], 20);
+    let port = simulation.fabric.port_index(DeviceId(1), 0);
+    let tally = simulation.fabric.observers().direction(port);
+    let tlp_bytes = (tally.share(Use::Payload) + tally.share(Use::Header)) * 128.0;
+    assert!((tlp_bytes / 117.607 - 1.0).abs() < 1e-3, "{tlp_bytes} GB/s of TLPs, {:?}", Use::ALL.map(|on| (on.name(), tally.share(on))));
+    let goodput = goodput(&simulation, 0, 20) / 1e9;
+    assert!((goodput / (117.607 * 256.0 / 268.0) - 1.0).abs() < 2e-3, "{goodput} GB/s");
+    assert_eq!(tally.spent_on(Use::Dllp).ticks() * 14, tally.spent_on(Use::Framing).ticks() * 6);
+}
+
+/// 32-bit reads are 12 B: the rule of sixteen a flit binds, and 8 go out each nanosecond.
+#[test]
+fn no_more_than_sixteen_reads_share_a_flit() {
+    let mut config = unlimited(Width::X16, 256);
+    let DeviceKind::Endpoint(endpoint) = &mut config.devices[1].kind else { unreachable!() };
+    endpoint.tags = 768;
+    endpoint.tag_width = lanewise_pcie::tag::TagWidth::Bits10;
+    endpoint.mrrs = Bytes::new(128);
+    // Requests of 4 B: each its own transfer, so that the completions are small too.
+    let simulation = measure(&config, vec![Stream::new(1, Direction::Read, 4, 4096)], 5);
+    let port = simulation.fabric.port_index(DeviceId(1), 0);
+    let tally = simulation.fabric.observers().direction(port);
+    let reads_per_flit = tally.spent_on(Use::Header).ticks() as f64 / 12.0
+        / (tally.spent_on(Use::Dllp).ticks() as f64 / 6.0);
+    assert!(reads_per_flit <= 16.0, "{reads_per_flit}");
+    let requests = simulation.fabric.observers().flows()[0].operations() as f64 / 5000.0;
+    assert!(requests <= 8.0 * 0.9967 + 0.01, "{requests} requests a nanosecond");
+}
+
+/// A damaged flit is sent again with all that followed it; every byte arrives once.
+#[test]
+fn a_damaged_flit_is_replayed() {
+    let mut config = unlimited(Width::X4, 256);
+    config.links[0].faults_upstream.corrupt_tlps = vec![5, 6, 20];
+    let simulation = measure(&config, vec![Stream::new(1, Direction::Write, 4096, 4).times(64)], 100);
+    assert_eq!(simulation.fabric.observers().counters(simulation.fabric.port_index(DeviceId(0), 0)).bad_tlps, 3);
+    assert!(simulation.fabric.is_quiet());
+}

@@ -6,7 +6,7 @@ use crate::port::{Choice, InFlight, LinkState, Owner, Port, PortId, Sent};
 use crate::simulation::{Event, Fabric};
 use crate::switch::Switch;
 use lanewise_observe::{Fact, Use};
-use lanewise_pcie::ack_nak::ReplayOutcome;
+use lanewise_pcie::ack_nak::{ReplayOutcome, Sequence};
 use lanewise_pcie::dllp::{Dllp, INIT_FLOW_CONTROL_INTERVAL};
 use lanewise_pcie::flow_control::CreditPool;
 use lanewise_pcie::tlp::FlowClass;
@@ -53,17 +53,30 @@ impl Fabric {
         if port.dllp_due_at() <= now {
             self.send_due_dllps(id, now);
         }
-        let choice = if self.ports[id.index()].retry.replaying() {
+        let port = &self.ports[id.index()];
+        let choice = if port.flit.is_some() {
+            self.send_flit(id, now)
+        } else if port.retry.replaying() {
             self.replay_next(id, now)
         } else {
-            self.choose(id, now)
+            self.send_next(id, now)
         };
         self.plan_next_wake(id, choice);
     }
 
     /// Sends the next TLP, if any may go.
     #[inline]
-    fn choose(&mut self, id: PortId, now: Time) -> Choice {
+    fn send_next(&mut self, id: PortId, now: Time) -> Choice {
+        let choice = self.next_packet(id, now);
+        if let Choice::Send(packet) = choice {
+            self.send_tlp(id, packet, now);
+        }
+        choice
+    }
+
+    /// Takes the next TLP out of the queues of this port, if any may go.
+    #[inline]
+    pub(crate) fn next_packet(&mut self, id: PortId, now: Time) -> Choice {
         loop {
             let port = &mut self.ports[id.index()];
             let choice = match port.owner {
@@ -75,7 +88,6 @@ impl Fabric {
                 self.packets.remove(packet);
                 continue;
             }
-            self.send_tlp(id, packet, now);
             return choice;
         }
     }
@@ -124,10 +136,16 @@ impl Fabric {
             self.arm_replay_timer(id);
         }
         self.fly(id, in_flight, packet_id);
+        self.left(owner, id, &packet);
+    }
+
+    /// A TLP has left the queue of this port: its device may have more.
+    #[inline]
+    pub(crate) fn left(&mut self, owner: Owner, id: PortId, packet: &Packet) {
         match owner {
             Owner::Switch(_) => {}
-            Owner::Endpoint(index) => self.left_endpoint(index, &packet),
-            Owner::RootComplex(index) => self.left_root_port(index, id, &packet),
+            Owner::Endpoint(index) => self.left_endpoint(index, packet),
+            Owner::RootComplex(index) => self.left_root_port(index, id, packet),
         }
     }
 
@@ -138,30 +156,42 @@ impl Fabric {
     #[inline]
     fn fly(&mut self, id: PortId, mut in_flight: InFlight, packet_id: crate::packet::PacketId) {
         let peer_id = self.ports[id.index()].peer;
-        let peer = &self.ports[peer_id.index()];
-        in_flight.checked += peer.receive_latency;
-        let at = match peer.owner {
-            Owner::Switch(index) => {
-                let switch = &self.switches[index as usize];
-                let packet = &self.packets[packet_id];
-                in_flight.egress = switch.egress(packet.destination, peer.index);
-                let egress = &self.ports[switch.ports[usize::from(in_flight.egress)].index()];
-                let bytes = packet.tlp_bytes() + FRAMING;
-                let (head, checked) = (in_flight.eligible_at, in_flight.checked);
-                in_flight.eligible_at = switch.eligible_at(head, checked, egress, bytes);
-                in_flight.eligible_at.min(checked)
-            }
-            Owner::RootComplex(_) | Owner::Endpoint(_) => in_flight.checked,
-        };
+        in_flight.checked += self.ports[peer_id.index()].receive_latency;
+        self.route(peer_id, &mut in_flight, packet_id);
+        let at = in_flight.eligible_at.min(in_flight.checked);
         self.ports[peer_id.index()].in_flight.push_back(in_flight);
         self.engine.schedule(at, Event::Arrival(peer_id).pack());
+    }
+
+    /// Decides where a TLP will go from `peer_id` and from when on it may, given its first byte in `eligible_at`.
+    ///
+    /// Everybody but a switch acts on a TLP when it has been checked.
+    #[inline]
+    pub(crate) fn route(
+        &self,
+        peer_id: PortId,
+        in_flight: &mut InFlight,
+        packet_id: crate::packet::PacketId,
+    ) {
+        let peer = &self.ports[peer_id.index()];
+        let Owner::Switch(index) = peer.owner else {
+            in_flight.eligible_at = in_flight.checked;
+            return;
+        };
+        let switch = &self.switches[index as usize];
+        let packet = &self.packets[packet_id];
+        in_flight.egress = switch.egress(packet.destination, peer.index);
+        let egress = &self.ports[switch.ports[usize::from(in_flight.egress)].index()];
+        let bytes = packet.tlp_bytes() + FRAMING;
+        in_flight.eligible_at =
+            switch.eligible_at(in_flight.eligible_at, in_flight.checked, egress, bytes);
     }
 
     /// Sends the next TLP of a replay, or ends the replay.
     fn replay_next(&mut self, id: PortId, now: Time) -> Choice {
         let port = &mut self.ports[id.index()];
         let Some((sequence, sent, bytes)) = port.retry.next_replay() else {
-            return self.choose(id, now);
+            return self.send_next(id, now);
         };
         port.align(id, now, &mut self.observers);
         let span = port.wire.span(bytes + (FRAMING - RETRY_OVERHEAD));
@@ -232,12 +262,11 @@ impl Fabric {
     #[inline]
     fn has_more(&self, id: PortId) -> bool {
         let port = &self.ports[id.index()];
-        match port.owner {
-            Owner::Switch(index) => {
-                self.switches[index as usize].has_more(port.index) || port.retry.replaying()
-            }
-            _ => !port.queues.is_empty() || port.retry.replaying(),
-        }
+        let queued = match port.owner {
+            Owner::Switch(index) => self.switches[index as usize].has_more(port.index),
+            Owner::RootComplex(_) | Owner::Endpoint(_) => !port.queues.is_empty(),
+        };
+        queued || port.retry.replaying() || port.flit.as_ref().is_some_and(|flit| flit.has_more())
     }
 
     /// Sends what the receiver half owes the peer: Nak, Ack, UpdateFC.
@@ -278,20 +307,31 @@ impl Fabric {
     /// Puts a DLLP on the wire and into the peer's mailbox.
     fn send_dllp(&mut self, id: PortId, dllp: Dllp, now: Time) {
         let port = &mut self.ports[id.index()];
+        if port.flit.is_some() {
+            return self.ride_in_next_flit(id, dllp, now);
+        }
         port.align(id, now, &mut self.observers);
         let span = port.wire.dllp;
         self.observers.observe(now, Fact::Spent { port: id.0, on: Use::Dllp, span });
         self.observers.observe(now, Fact::DllpSent { port: id.0 });
         port.busy_until += span;
-        let peer_id = port.peer;
         let at_pins = port.busy_until + port.wire.propagation;
+        self.post(id, dllp, at_pins);
+    }
+
+    /// Puts a DLLP that reaches the peer's pins at `at_pins` into the peer's mailbox, unless it arrives damaged.
+    pub(crate) fn post(&mut self, id: PortId, dllp: Dllp, at_pins: Time) {
+        let now = self.engine.now();
+        let port = &mut self.ports[id.index()];
+        let peer_id = port.peer;
         if port.faults.as_mut().is_some_and(|faults| faults.damages_dllp()) {
             self.observers.observe(now, Fact::BadDllp { port: peer_id.0 });
             return;
         }
         let peer = &mut self.ports[peer_id.index()];
         let arrival = at_pins + peer.receive_latency;
-        peer.mailbox.push_back((arrival, dllp));
+        let later = peer.mailbox.iter().rev().take_while(|(at, _)| *at > arrival).count();
+        peer.mailbox.insert(peer.mailbox.len() - later, (arrival, dllp));
         let urgent = peer.waits_for_dllp || peer.state != LinkState::Active || matches!(dllp, Dllp::Nak(_));
         if urgent {
             self.wake(peer_id, arrival);
@@ -318,15 +358,9 @@ impl Fabric {
                 port.credits[class.index()].update(header, data);
                 self.flow_control_initialised(id, now);
             }
-            Dllp::Ack(sequence) => {
-                if port.retry.acknowledge(sequence) > 0 {
-                    self.restart_replay_timer(id, at);
-                }
-            }
+            Dllp::Ack(sequence) => self.acknowledged(id, sequence, at),
             Dllp::Nak(sequence) => {
-                if port.retry.acknowledge(sequence) > 0 {
-                    self.restart_replay_timer(id, at);
-                }
+                self.acknowledged(id, sequence, at);
                 self.start_replay(id, now, false);
             }
             // Either says the same, and the first may be lost: PCIe Base 6.3 §3.4.1.
@@ -345,6 +379,18 @@ impl Fabric {
             Dllp::InitFlowControl1 { .. } => {}
             Dllp::InitFlowControl2 { .. } => self.flow_control_initialised(id, now),
             Dllp::DataLinkFeature { .. } | Dllp::PowerManagement | Dllp::Vendor | Dllp::Nop => {}
+        }
+    }
+
+    /// The peer has everything up to `sequence`: the replay timer starts again.
+    fn acknowledged(&mut self, id: PortId, sequence: Sequence, at: Time) {
+        let port = &mut self.ports[id.index()];
+        let progress = match port.flit {
+            Some(_) => self.acknowledge_flits(id, sequence),
+            None => port.retry.acknowledge(sequence) > 0,
+        };
+        if progress {
+            self.restart_replay_timer(id, at);
         }
     }
 
@@ -390,10 +436,14 @@ impl Fabric {
         }
     }
 
-    /// A TLP went out: the timer runs from its end if nothing older waits for an Ack.
-    fn arm_replay_timer(&mut self, id: PortId) {
+    /// A TLP or flit went out: the timer runs from its end if nothing older waits for an Ack.
+    pub(crate) fn arm_replay_timer(&mut self, id: PortId) {
         let port = &mut self.ports[id.index()];
-        if port.retry.unacknowledged() == 1 {
+        let unacknowledged = match &port.flit {
+            Some(flit) => flit.retry.unacknowledged(),
+            None => port.retry.unacknowledged(),
+        };
+        if unacknowledged == 1 {
             port.replay_deadline = port.busy_until + port.replay_timer;
         }
         if !port.replay_timer_set {
@@ -403,7 +453,7 @@ impl Fabric {
     }
 
     /// Progress, or a replay: the timer starts again from `at`. The event already scheduled finds out.
-    fn restart_replay_timer(&mut self, id: PortId, at: Time) {
+    pub(crate) fn restart_replay_timer(&mut self, id: PortId, at: Time) {
         let port = &mut self.ports[id.index()];
         port.replay_deadline = at + port.replay_timer;
     }
@@ -413,7 +463,7 @@ impl Fabric {
         let now = self.engine.now();
         self.take_in_dllps(id, now);
         let port = &mut self.ports[id.index()];
-        if port.retry.is_empty() {
+        if port.nothing_to_replay() {
             port.replay_timer_set = false;
             return;
         }
@@ -428,13 +478,20 @@ impl Fabric {
 
     fn start_replay(&mut self, id: PortId, now: Time, by_timer: bool) {
         let port = &mut self.ports[id.index()];
-        if port.retry.is_empty() {
+        if port.nothing_to_replay() {
             return;
         }
         self.observers.observe(now, Fact::ReplayStarted { port: id.0, by_timer });
-        port.retry.start_replay();
-        if port.retry.on_replay_started() == ReplayOutcome::RolloverRetrain {
+        let outcome = match port.flit {
+            Some(_) => self.rewind_flits(id),
+            None => {
+                port.retry.start_replay();
+                port.retry.on_replay_started()
+            }
+        };
+        if outcome == ReplayOutcome::RolloverRetrain {
             self.observers.observe(now, Fact::ReplayNumRollover { port: id.0 });
+            let port = &self.ports[id.index()];
             let peer = port.peer;
             let until = now + port.wire.recovery;
             self.take_down(id, now, until);

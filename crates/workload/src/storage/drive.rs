@@ -37,7 +37,8 @@ pub struct DriveConfig {
     /// Largest random addition to the positioning, evenly distributed from zero; zero for none. One revolution, for
     /// a disk.
     pub positioning_variation: Span,
-    /// Room for data that was read and not sent, and as much again for data received and not written.
+    /// Room for data that was read and not sent, and as much again for data received and not written. With a write
+    /// cache the steady state begins when it is full, which for 16 MiB takes longer than most runs last.
     pub buffer: Bytes,
     /// Data that the idle drive reads ahead of a stream of reads; zero for none.
     pub read_ahead: Bytes,

@@ -11,7 +11,7 @@ use lanewise_fabric::workload::{ChannelId, Direction, Notify, Target, Transfer};
 use lanewise_observe::FlowId;
 use lanewise_units::{Bytes, Time};
 
-/// Bytes of an interrupt message.
+/// Bytes of an interrupt message: the data of an MSI. A virtual wire (INTx) would be two messages of a header each.
 const INTERRUPT: Bytes = Bytes::new(4);
 
 impl StorageWorkload {

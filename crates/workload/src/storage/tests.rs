@@ -281,6 +281,28 @@ fn switching_directions_is_what_makes_the_mix_slow() {
     assert!(with < 0.8 * without, "{with} beside {without}");
 }
 
+/// The closed loop has one I/O a drive: while more drives read than the link can carry at their full rate, each
+/// of them waits, and on the narrower link that happens more often.
+#[test]
+fn the_mix_gains_from_a_wider_link_although_neither_is_full() {
+    let lines = vec![
+        AccessLine::sequential(Bytes::from_kib(310), 67, 100),
+        AccessLine::sequential(Bytes::from_kib(64), 33, 0),
+    ];
+    let throughput = |link| {
+        let mut config = rig(8, vec![group("mix", 0..16, lines.clone())]);
+        for drive in &mut config.drives {
+            drive.config.read_rate = mb_per_s(250);
+            drive.config.read_ahead = Bytes::ZERO;
+            drive.config.turnaround = Span::from_us(2200);
+        }
+        decimal(metric(&run(config, link).1, "Total MBs per Second"))
+    };
+    let (narrow, wide) = (throughput(mb_per_s(862)), throughput(mb_per_s(1725)));
+    assert!(narrow < 0.95 * 2.0 * 862.0, "{narrow} MB/s is not all there is");
+    assert!(wide > 1.05 * narrow, "{wide} beside {narrow} MB/s");
+}
+
 #[test]
 fn the_same_run_twice_is_the_same_run() {
     let mix = vec![AccessLine { random_percent: 30, ..AccessLine::sequential(Bytes::from_kib(64), 100, 50) }];

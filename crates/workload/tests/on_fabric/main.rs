@@ -1,0 +1,5 @@
+//! Instruments on the real fabric.
+
+mod rig;
+mod storage;
+mod streams;

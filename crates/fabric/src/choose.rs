@@ -15,8 +15,8 @@ use lanewise_units::Time;
 pub(crate) enum Pick {
     /// The head of this class may go.
     Head(FlowClass),
-    /// Something waits, for this.
-    Blocked(Use),
+    /// Something waits, for this; and something else may leave from then on, if not never.
+    Blocked(Use, Time),
     /// Something waits that may leave from then on.
     NotBefore(Time),
     /// Nothing waits.
@@ -28,9 +28,11 @@ impl Pick {
     pub(crate) fn or(self, other: Self) -> Self {
         match (self, other) {
             (Self::Nothing, other) => other,
+            (other, Self::Nothing) => other,
             (Self::NotBefore(a), Self::NotBefore(b)) => Self::NotBefore(a.min(b)),
-            (Self::NotBefore(_), Self::Blocked(_)) => other,
-            _ => self,
+            (Self::NotBefore(a), Self::Blocked(on, b))
+            | (Self::Blocked(on, a), Self::NotBefore(b) | Self::Blocked(_, b)) => Self::Blocked(on, a.min(b)),
+            (Self::Head(_), _) | (_, Self::Head(_)) => self,
         }
     }
 }
@@ -81,11 +83,12 @@ fn obstacle(packet: &Packet, port: &Port, now: Time) -> Option<Pick> {
     }
     let class = packet.class();
     match port.credits[class.index()].gate(packet.credits()) {
-        Err(Blocked::Header) => return Some(Pick::Blocked(Use::blocked_on(class, false))),
-        Err(Blocked::Data) => return Some(Pick::Blocked(Use::blocked_on(class, true))),
+        Err(Blocked::Header) => return Some(Pick::Blocked(Use::blocked_on(class, false), Time::NEVER)),
+        Err(Blocked::Data) => return Some(Pick::Blocked(Use::blocked_on(class, true), Time::NEVER)),
         Ok(()) => {}
     }
-    (!port.retry.fits(port.wire.retry_bytes(packet))).then_some(Pick::Blocked(Use::BlockedRetryBuffer))
+    let full = !port.retry.fits(port.wire.retry_bytes(packet));
+    full.then_some(Pick::Blocked(Use::BlockedRetryBuffer, Time::NEVER))
 }
 
 /// Whether `packet` may pass an older one of another class: the ordering table, columns by class.

@@ -133,7 +133,7 @@ impl Fabric {
             return self.replay_flit(id, now);
         }
         if !self.flit_port(id).retry.fits(FLIT_BYTES) {
-            return Choice::Blocked(Use::BlockedRetryBuffer);
+            return Choice::Blocked(Use::BlockedRetryBuffer, Time::NEVER);
         }
         let none = self.fill_flit(id, now);
         let state = self.flit_port(id);

@@ -320,8 +320,8 @@ impl Port {
 pub(crate) enum Choice {
     /// Send this one; it has left its queue.
     Send(PacketId),
-    /// Something waits, for this.
-    Blocked(Use),
+    /// Something waits, for this; and something else may leave from then on, if not never.
+    Blocked(Use, Time),
     /// Something waits that may leave from then on.
     NotBefore(Time),
     /// Nothing waits.

@@ -96,6 +96,12 @@ impl Switch {
         packets[id].eligible_at
     }
 
+    /// Memory of the switch itself, its ports not counted, in bytes.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        let ports = self.ports.len();
+        size_of::<Self>() + size_of_val(&*self.queues) + ports * (size_of::<u128>() + size_of::<Time>() + 6)
+    }
+
     /// Whether anything waits for this egress.
     #[inline]
     pub(crate) fn has_more(&self, egress: u16) -> bool {
@@ -133,7 +139,7 @@ impl Switch {
             }
         }
         match best {
-            Pick::Blocked(on) => Choice::Blocked(on),
+            Pick::Blocked(on, other) => Choice::Blocked(on, other),
             Pick::NotBefore(at) => Choice::NotBefore(at),
             Pick::Nothing | Pick::Head(_) => Choice::Nothing,
         }
@@ -195,7 +201,7 @@ impl Switch {
     /// Use that silence of an egress is put down to while the core is what it waits for.
     pub(crate) fn silence(&self, choice: Choice, now: Time) -> Use {
         match choice {
-            Choice::Blocked(on) => on,
+            Choice::Blocked(on, _) => on,
             Choice::NotBefore(at) if at > now && self.core_is_late(now) => Use::BlockedCore,
             _ => Use::Idle,
         }

@@ -242,10 +242,10 @@ impl Fabric {
                 };
                 at
             }
-            Choice::Blocked(on) => {
+            Choice::Blocked(on, other) => {
                 port.gap = on;
                 port.waits_for_dllp = true;
-                port.mailbox.front().map_or(Time::NEVER, |(at, _)| *at)
+                port.mailbox.front().map_or(other, |(at, _)| other.min(*at))
             }
             Choice::Nothing => {
                 port.gap = Use::Idle;
@@ -554,7 +554,7 @@ fn own_queues(port: &mut Port, packets: &crate::packet::PacketPool, now: Time) -
         Pick::Head(class) => {
             Choice::Send(port.queues.pop(packets, class).expect("the head was there"))
         }
-        Pick::Blocked(on) => Choice::Blocked(on),
+        Pick::Blocked(on, other) => Choice::Blocked(on, other),
         Pick::NotBefore(at) => Choice::NotBefore(at),
         Pick::Nothing => Choice::Nothing,
     }

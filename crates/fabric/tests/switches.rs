@@ -1,0 +1,293 @@
+//! Switches: forwarding, underrun, cores, arbitration, trees, peer to peer, head-of-line blocking.
+
+mod common;
+
+use common::*;
+use lanewise_fabric::Simulation;
+use lanewise_fabric::config::*;
+use lanewise_fabric::workload::{DeviceId, Direction, Target};
+use lanewise_observe::Use;
+use lanewise_pcie::encoding::LinkMode;
+use lanewise_pcie::flow_control::CreditPool;
+use lanewise_units::{Bytes, Generation, Rate, Span, Width};
+
+const GEN1: Generation = Generation::Gen1;
+
+/// 128 B of payload with a 3 DW header and 8 B of framing on Gen1 x4: 1 B per ns.
+const TLP: Span = Span::from_ns(148);
+
+fn tlps_sent(simulation: &Simulation, device: u32, port: usize) -> u64 {
+    let port = simulation.fabric.port_index(DeviceId(device), port);
+    simulation.fabric.observers().counters(port).tlps_sent
+}
+
+fn streams(endpoints: u32, size: u64) -> Vec<Stream> {
+    (0..endpoints).map(|index| Stream::new(2 + index, Direction::Write, size, 4)).collect()
+}
+
+/// A chain of so many switches below the root port, Gen1 x4 throughout, and an endpoint at its end.
+fn chain(switches: usize, latency: Span) -> FabricConfig {
+    let mode = LinkMode::new(GEN1, Width::X4);
+    let mut config = direct(GEN1, Width::X4, 128);
+    let end = config.devices.pop().expect("an endpoint");
+    config.links.clear();
+    for index in 0..switches {
+        let name = format!("switch{index}");
+        let kind = DeviceKind::Switch(SwitchConfig { latency, ..switch(0) });
+        config.devices.push(device(&name, kind, vec![switch_port(mode, 128); 3]));
+        config.links.push(link((index, usize::from(index > 0)), (index + 1, 0), mode));
+    }
+    config.devices.push(end);
+    config.links.push(link((switches, usize::from(switches > 0)), (switches + 1, 0), mode));
+    without_background(config)
+}
+
+/// Store-and-forward costs exactly one serialisation more than cut-through.
+#[test]
+fn store_and_forward_adds_one_serialisation() {
+    let latency = |forwarding| {
+        let mut config = without_background(behind_switch(GEN1, Width::X4, Width::X4, 1, 128));
+        switch_mut(&mut config, 1).forwarding = forwarding;
+        config.devices[1].ports.iter_mut().for_each(|port| port.receive_latency = Span::ZERO);
+        alone(&config, dma(2, Direction::Write, 0, 128))
+    };
+    assert_eq!(latency(Forwarding::StoreAndForward), latency(Forwarding::CutThrough) + TLP);
+}
+
+/// x4 in, x8 out: the packet waits P(1/R_in - 1/R_out), so that its last byte is in before it is due out.
+#[test]
+fn a_faster_egress_waits_until_it_cannot_run_dry() {
+    let latency = |nanoseconds| {
+        let mut config = without_background(behind_switch(GEN1, Width::X8, Width::X4, 1, 128));
+        switch_mut(&mut config, 1).latency = Span::from_ns(nanoseconds);
+        config.devices[1].ports.iter_mut().for_each(|port| port.receive_latency = Span::ZERO);
+        alone(&config, dma(2, Direction::Write, 0, 128))
+    };
+    // In at 1 ns; out 148 - 74 ns later, at the next symbol; 74 ns on x8, 1 ns of wire, 20 ns of receiver.
+    assert_eq!(latency(4), Span::from_ns(76 + 74 + 1 + 20));
+    assert_eq!(latency(70), latency(4), "the core is not what it waits for");
+    assert_eq!(latency(203), Span::from_ns(204 + 74 + 1 + 20), "the core's latency is longer");
+}
+
+/// x8 in, x4 out: forwarding starts after the core's latency, without waiting for the tail.
+#[test]
+fn a_slower_egress_starts_as_soon_as_the_core_lets_it() {
+    let mut config = without_background(behind_switch(GEN1, Width::X4, Width::X8, 1, 128));
+    switch_mut(&mut config, 1).latency = Span::from_ns(23);
+    assert_eq!(alone(&config, dma(2, Direction::Write, 0, 128)), Span::from_ns(24 + 148 + 1 + 20));
+}
+
+/// Each cut-through switch of a chain adds its latency and a wire, nothing else.
+#[test]
+fn a_chain_of_switches_adds_latency_per_switch() {
+    for switches in 0..4 {
+        let config = chain(switches, Span::from_ns(151));
+        let hops = Span::from_ns(152 * switches as u64);
+        let write = alone(&config, dma(1 + switches as u32, Direction::Write, 0, 128));
+        assert_eq!(write, TLP + Span::from_ns(1 + 20) + hops, "{switches} switches");
+        let read = alone(&config, dma(1 + switches as u32, Direction::Read, 0, 64));
+        let direct = alone(&chain(0, Span::ZERO), dma(1, Direction::Read, 0, 64));
+        assert_eq!(read, direct + hops + hops, "{switches} switches");
+    }
+}
+
+/// Total writes through a core, bytes per second of payload, 4 endpoints on x4 below x16.
+fn through(core: SwitchCore) -> f64 {
+    let mut config = behind_switch(GEN1, Width::X16, Width::X4, 4, 128);
+    switch_mut(&mut config, 1).core = core;
+    // Buffers that fill during the warm-up.
+    config.devices[1].ports.iter_mut().for_each(|port| port.credits[0] = CreditPool::finite(12, 96));
+    let simulation = measure(&config, streams(4, 4096), 300);
+    (0..4).map(|flow| goodput(&simulation, flow, 300)).sum()
+}
+
+/// A shared bus moves its rate in TLP bytes, one transfer at a time.
+#[test]
+fn a_shared_bus_caps_the_total_at_its_rate() {
+    let rate = Rate::from_bytes_per_second(1_000_000_000);
+    assert_close(through(SwitchCore::SharedBus { rate }), 1e9 * 128.0 / 140.0, 0.005, "bus");
+}
+
+/// A shared memory writes and reads every TLP: half its rate.
+#[test]
+fn a_shared_memory_caps_the_total_at_half_its_bandwidth() {
+    let rate = Rate::from_bytes_per_second(2_000_000_000);
+    assert_close(through(SwitchCore::SharedMemory { rate }), 1e9 * 128.0 / 140.0, 0.005, "memory");
+}
+
+/// A crossbar moves what the ports can, as long as each of its inputs keeps up with its port.
+#[test]
+fn a_crossbar_does_not_cap_the_total() {
+    let enough = Rate::from_bytes_per_second(1_000_000_000);
+    assert_close(through(SwitchCore::Crossbar { port_rate: enough }), 4.0 * 862.3e6, 0.01, "crossbar");
+    let half = Rate::from_bytes_per_second(500_000_000);
+    let expected = 4.0 * 500e6 * 128.0 / 140.0;
+    assert_close(through(SwitchCore::Crossbar { port_rate: half }), expected, 0.01, "slow crossbar");
+}
+
+/// Payload of each flow over 300 us, with four endpoints that each could fill the upstream link twice.
+fn shares(arbitration: Arbitration) -> Vec<u64> {
+    let mut config = behind_switch(GEN1, Width::X4, Width::X8, 4, 128);
+    switch_mut(&mut config, 1).arbitration = arbitration;
+    let simulation = measure(&config, streams(4, 4096), 300);
+    simulation.fabric.observers().flows().iter().map(|flow| flow.payload().get() / 128).collect()
+}
+
+/// Round robin: four saturating endpoints get the same number of packets, to one.
+#[test]
+fn round_robin_is_fair_to_a_packet() {
+    let packets = shares(Arbitration::RoundRobin);
+    let (least, most) = (packets.iter().min(), packets.iter().max());
+    assert!(most.expect("flows") - least.expect("flows") <= 1, "{packets:?}");
+}
+
+/// Weighted round robin: packets follow the weights, to one round.
+#[test]
+fn weighted_round_robin_follows_its_weights() {
+    let packets = shares(Arbitration::WeightedRoundRobin { weights: vec![1, 1, 2, 3, 4] });
+    let rounds = packets.iter().sum::<u64>() as f64 / 10.0;
+    for (weight, packets) in (1..=4).zip(&packets) {
+        let expected = rounds * f64::from(weight);
+        assert!((*packets as f64 - expected).abs() <= 4.0, "weight {weight}: {packets}, {expected} expected");
+    }
+}
+
+/// Strict: the lowest port takes it all.
+#[test]
+fn strict_arbitration_starves_the_rest() {
+    let packets = shares(Arbitration::Strict);
+    assert!(packets[0] > 2000 && packets[1..] == [0, 0, 0], "{packets:?}");
+}
+
+/// Sixteen packets each way between two endpoints below one switch.
+fn between_siblings(acs_redirect: bool, direction: Direction) -> Simulation {
+    let mut config = behind_switch(GEN1, Width::X4, Width::X4, 2, 128);
+    switch_mut(&mut config, 1).acs_redirect = acs_redirect;
+    endpoint_mut(&mut config, 2).mrrs = Bytes::new(128);
+    let (simulation, log) = run_script(&config, vec![(us(5), peer(2, direction, 3, 2048))], 1000);
+    assert_eq!(log.done(), 1);
+    simulation
+}
+
+/// Peer to peer between downstream ports stays below the switch.
+#[test]
+fn peer_to_peer_does_not_touch_the_upstream_link() {
+    for direction in [Direction::Write, Direction::Read] {
+        let simulation = between_siblings(false, direction);
+        assert_eq!((tlps_sent(&simulation, 1, 0), tlps_sent(&simulation, 0, 0)), (0, 0));
+        assert_eq!(tlps_sent(&simulation, 1, 2), 16);
+    }
+}
+
+/// With ACS redirect every peer-to-peer TLP uses the upstream link in both directions, completions included.
+#[test]
+fn acs_redirect_uses_the_upstream_link_both_ways() {
+    let writes = between_siblings(true, Direction::Write);
+    assert_eq!((tlps_sent(&writes, 1, 0), tlps_sent(&writes, 0, 0)), (16, 16));
+    let reads = between_siblings(true, Direction::Read);
+    assert_eq!((tlps_sent(&reads, 1, 0), tlps_sent(&reads, 0, 0)), (32, 32));
+}
+
+/// Two root ports with an endpoint each, Gen1 x4: device 1 and 2.
+fn two_root_ports() -> FabricConfig {
+    let mode = LinkMode::new(GEN1, Width::X4);
+    let mut config = direct(GEN1, Width::X4, 128);
+    // A root complex that forwards advertises finite completion credits.
+    config.devices[0].ports = vec![switch_port(mode, 128); 2];
+    config.devices.push(device("other", DeviceKind::Endpoint(endpoint()), vec![port(mode, 128)]));
+    config.links.push(link((0, 1), (2, 0), mode));
+    without_background(config)
+}
+
+/// Peer to peer across root ports: received in full, forwarded after the root complex's latency, sent again.
+#[test]
+fn peer_to_peer_crosses_the_root_complex() {
+    let config = two_root_ports();
+    // 4 DW header: peers' memory lies above 4 GiB. 152 + 1 + 20, 100 to forward, the next symbol, again.
+    let write = alone(&config, peer(1, Direction::Write, 2, 128));
+    assert_eq!(write, Span::from_ns(276 + 152 + 1 + 20));
+    let (mut simulation, log) = run_script(&config, vec![(us(5), peer(1, Direction::Read, 2, 8192))], 1000);
+    assert_eq!(log.done(), 1);
+    advance(&mut simulation, us(1000));
+    assert!(simulation.fabric.is_quiet() && simulation.fabric.credits_are_home());
+}
+
+/// Writes of device 2 to host and to a peer that drains 50 MB/s; so many of the latter at a time.
+fn beside_a_slow_peer(outstanding: u64) -> (f64, f64) {
+    let mut config = behind_switch(GEN1, Width::X4, Width::X4, 2, 128);
+    endpoint_mut(&mut config, 3).write_drain = Rate::from_bytes_per_second(50_000_000);
+    config.devices[3].ports[0].credits[0] = CreditPool::finite(4, 32);
+    let slow = Stream::new(2, Direction::Write, 128, outstanding).to(Target::Endpoint(DeviceId(3)));
+    let host = Stream::new(2, Direction::Write, 4096, 8);
+    let simulation = measure(&config, vec![slow, host], 400);
+    (goodput(&simulation, 0, 400), goodput(&simulation, 1, 400))
+}
+
+/// A slow peer's backlog in its own virtual output queue does not hold up writes to host from the same port...
+#[test]
+fn a_backlog_does_not_block_other_egresses() {
+    let (slow, host) = beside_a_slow_peer(16);
+    assert_close(slow, 50e6, 0.02, "to the slow peer");
+    assert!(host > 780e6, "{host}");
+}
+
+/// ... until it has filled the ingress buffer that both share.
+#[test]
+fn a_backlog_that_fills_the_ingress_buffer_blocks_everything() {
+    let (slow, host) = beside_a_slow_peer(512);
+    assert_close(slow, 50e6, 0.02, "to the slow peer");
+    assert!(host < 120e6, "{host}");
+}
+
+/// A packet that may leave later is not forgotten because another waits for credits meanwhile.
+#[test]
+fn waiting_for_credits_does_not_delay_what_is_ready_later() {
+    let mut config = behind_switch(Generation::Gen3, Width::X8, Width::X4, 2, 256);
+    let read_hog = (us(5), dma(2, Direction::Read, 0, 16 * 512));
+    let writes = (0..200).map(|n| (us(10) + Span::from_ns(n * 777), dma(3, Direction::Write, n * 64, 64)));
+    let latest = |config: &FabricConfig, steps: Vec<_>| {
+        let first = steps.len() - 200;
+        let (_, log) = run_script(config, steps, 2000);
+        (first..first + 200).map(|step| log.latency(step)).max().expect("writes")
+    };
+    let undisturbed = latest(&config, writes.clone().collect());
+    root_mut(&mut config).read_engines = 1;
+    root_mut(&mut config).memory_latency = Span::from_us(20);
+    config.devices[0].ports[0].credits[1] = CreditPool::finite(1, 1);
+    let disturbed = latest(&config, std::iter::once(read_hog).chain(writes).collect());
+    assert!(disturbed < undisturbed + Span::from_ns(60), "{disturbed:?} instead of {undisturbed:?}");
+}
+
+/// A TLP that turns out bad while it is being forwarded is nullified and replayed; its copy costs no Nak upstream.
+#[test]
+fn a_damaged_tlp_is_nullified_by_a_cut_through_switch() {
+    let nullified = |forwarding| {
+        let mut config = behind_switch(GEN1, Width::X4, Width::X4, 1, 512);
+        switch_mut(&mut config, 1).forwarding = forwarding;
+        config.links[1].faults_upstream.corrupt_tlps = vec![3, 9];
+        let (mut simulation, log) = run_script(&config, vec![(us(5), dma(2, Direction::Write, 0, 16384))], 1000);
+        assert_eq!(log.done(), 1);
+        let counters = |device| *simulation.fabric.observers().counters(simulation.fabric.port_index(device, 0));
+        let root = counters(DeviceId(0));
+        assert_eq!((root.naks_sent, root.duplicates, root.bad_tlps), (0, 0, 0));
+        assert_eq!(counters(DeviceId(2)).replays, 2);
+        advance(&mut simulation, us(1000));
+        assert!(simulation.fabric.is_quiet() && simulation.fabric.credits_are_home());
+        root.nullified
+    };
+    assert_eq!(nullified(Forwarding::CutThrough), 2);
+    assert_eq!(nullified(Forwarding::StoreAndForward), 0);
+}
+
+/// The time an egress waits for a busy core is put down to the core.
+#[test]
+fn waiting_for_the_core_is_attributed_to_it() {
+    let mut config = behind_switch(GEN1, Width::X16, Width::X4, 4, 128);
+    let rate = Rate::from_bytes_per_second(1_000_000_000);
+    switch_mut(&mut config, 1).core = SwitchCore::SharedBus { rate };
+    let simulation = measure(&config, streams(4, 4096), 300);
+    let upstream = simulation.fabric.observers().direction(simulation.fabric.port_index(DeviceId(1), 0));
+    let core = upstream.share(Use::BlockedCore);
+    // 148 B take 37 ns on x16 and hold the bus for 140 ns.
+    assert!((core - 103.0 / 140.0).abs() < 0.02, "{core}");
+}

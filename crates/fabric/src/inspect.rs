@@ -6,6 +6,7 @@ use crate::simulation::Fabric;
 use crate::workload::DeviceId;
 use lanewise_observe::Observer;
 use lanewise_pcie::dllp::Dllp;
+use lanewise_observe::Observers;
 use lanewise_pcie::flow_control::Credits;
 use lanewise_pcie::tlp::FlowClass;
 use lanewise_units::Time;
@@ -27,6 +28,11 @@ impl Fabric {
         self.device_ports[device.0 as usize][port].index()
     }
 
+    /// Number of ports, as the observers number them: those without a link too.
+    pub fn port_count(&self) -> usize {
+        self.ports.len()
+    }
+
     /// Index of an endpoint among the endpoints, as the observers number them.
     pub fn requester_index(&self, device: DeviceId) -> Option<usize> {
         match self.devices[device.0 as usize].owner {
@@ -38,6 +44,13 @@ impl Fabric {
     /// Heap and inline memory of all ports, in bytes: what an idle port costs.
     pub fn port_memory(&self) -> usize {
         self.ports.iter().map(|port| size_of_val(port) + port.heap_bytes()).sum()
+    }
+
+    /// Memory of the whole fabric at rest, observers and switches included, per port, in bytes.
+    pub fn bytes_per_port(&self) -> f64 {
+        let switches: usize = self.switches.iter().map(|switch| switch.heap_bytes()).sum();
+        let per_port = Observers::BYTES_PER_PORT * self.ports.len();
+        (self.port_memory() + switches + per_port) as f64 / self.ports.len().max(1) as f64
     }
 
     /// One sentence per port that has something to send and cannot.

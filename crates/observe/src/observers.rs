@@ -73,6 +73,10 @@ impl Observers {
         }
     }
 
+    /// Memory that watching one port takes, in bytes.
+    pub const BYTES_PER_PORT: usize =
+        size_of::<DirectionTally>() + size_of::<LinkCounters>() + size_of::<[Level; 3]>();
+
     /// Adds a flow; its identifier counts up from zero.
     pub fn add_flow(&mut self, spec: FlowSpec) -> FlowId {
         self.flows.push(FlowTally::new(spec));

@@ -1,9 +1,165 @@
-//! The facade: scenario in, results out. `explain`, `run` and `bench` of the command line are one call each.
+//! The facade: scenario in, results out. `explain`, `run`, `parts` and `bench` of the command line are one call each.
+//!
+//! ```
+//! use lanewise_scenario::Source;
+//! use lanewise_sim::{load, run};
+//!
+//! let text = r#"
+//!     [host.server]
+//!     slots = { slot1 = "gen3 x8" }
+//!     [endpoint.nic]
+//!     attach = "server.slot1"
+//!     generation = "gen3"
+//!     width = "x8"
+//!     [[workload]]
+//!     kind = "dma"
+//!     device = "nic"
+//!     direction = "write"
+//! "#;
+//! let scenario = load(&Source::from_text("one_nic.toml", text), &[]).expect("a sound scenario");
+//! let results = run(&scenario, &mut |_| std::ops::ControlFlow::Continue(())).expect("a tree of devices");
+//! let goodput = results.flows[0].goodput_gb_per_s;
+//! assert!(goodput > 6.5 && goodput < 7.3, "{goodput} GB/s");
+//! ```
 
 pub mod bench;
 mod results;
 mod runner;
 mod stop_rule;
 
-pub use results::{Flow, Ladder, Link, Results};
-pub use runner::{EndReason, RunLimits, RunProgress};
+pub use lanewise_fabric::AssemblyError;
+pub use lanewise_scenario::{Diagnostics, Scenario, Source, catalog, load};
+pub use results::{
+    Assumption, Buffer, Direction, Flow, Instrument, Ladder, Latency, Link, NamedValue, Requester, Results,
+};
+pub use runner::{EndReason, RunProgress};
+
+use lanewise_fabric::Simulation;
+use lanewise_scenario::{Auto, WorkloadConfig};
+use lanewise_units::{Span, Time};
+use lanewise_workload::dma::DmaWorkload;
+use lanewise_workload::mmio::MmioWorkload;
+use lanewise_workload::storage::StorageWorkload;
+use runner::{Outcome, RunLimits};
+use std::ops::ControlFlow;
+
+/// Runs a scenario to its end. `progress` is called many times a second and may ask for an early end.
+///
+/// # Errors
+/// When the scenario's devices do not form trees; resolving a scenario has excluded that.
+pub fn run(
+    scenario: &Scenario,
+    progress: &mut dyn FnMut(&RunProgress) -> ControlFlow<()>,
+) -> Result<Results, AssemblyError> {
+    let mut simulation = build(scenario)?;
+    let limits = RunLimits {
+        time_limit: scenario.run.time_limit,
+        event_limit: scenario.run.event_limit,
+        warm_up: match scenario.run.warm_up {
+            Auto::Auto => None,
+            Auto::Given(warm_up) => Some(warm_up),
+        },
+        confidence_level: scenario.run.confidence_level.0,
+        relative_half_width: scenario.run.relative_half_width.0,
+    };
+    let outcome = runner::run(&mut simulation, limits, progress);
+    Ok(read(scenario, &simulation, &outcome, limits))
+}
+
+/// The simulation of a scenario, at rest, with its workloads.
+pub(crate) fn build(scenario: &Scenario) -> Result<Simulation, AssemblyError> {
+    let mut simulation = Simulation::build(&scenario.fabric)?;
+    for workload in &scenario.workloads {
+        simulation.add_workload(match workload.clone() {
+            WorkloadConfig::Dma(config) => Box::new(DmaWorkload::new(config)),
+            WorkloadConfig::Mmio(config) => Box::new(MmioWorkload::new(config)),
+            WorkloadConfig::Storage(config) => Box::new(StorageWorkload::new(config)),
+        });
+    }
+    Ok(simulation)
+}
+
+fn read(scenario: &Scenario, simulation: &Simulation, outcome: &Outcome, limits: RunLimits) -> Results {
+    let measured = outcome.end.saturating_since(outcome.warm_up_end);
+    let stalled_waiting = match &outcome.reason {
+        EndReason::Stalled(waiting) => waiting.clone(),
+        _ => Vec::new(),
+    };
+    let half_width = |flow| outcome.batches.relative_half_width(flow, limits.confidence_level);
+    Results {
+        title: scenario.title.clone(),
+        lanewise_version: env!("CARGO_PKG_VERSION"),
+        scenario_path: scenario.path.clone(),
+        seed: scenario.run.seed,
+        end_reason: outcome.reason.name(),
+        end_detail: end_detail(outcome, limits),
+        stalled_waiting,
+        simulated_s: (outcome.end - Time::ZERO).as_seconds(),
+        warm_up_s: (outcome.warm_up_end - Time::ZERO).as_seconds(),
+        measured_s: measured.as_seconds(),
+        events: simulation.events_handled(),
+        tlp_hops: simulation.fabric.observers().tlp_hops(),
+        fingerprint: format!("{:016x}", simulation.fabric.observers().fingerprint()),
+        flows: results::flows(simulation, measured, half_width),
+        links: results::links(simulation, &scenario.fabric),
+        requesters: results::requesters(simulation, &scenario.fabric, outcome.end),
+        buffers: results::buffers(simulation, &scenario.fabric, outcome.end),
+        instruments: instruments(scenario, simulation, outcome.end),
+        assumptions: assumptions(scenario),
+    }
+}
+
+fn end_detail(outcome: &Outcome, limits: RunLimits) -> String {
+    let warm_up = match outcome.settled {
+        true => String::new(),
+        false => "; throughput had not settled when measuring began".to_owned(),
+    };
+    let level = limits.confidence_level * 100.0;
+    let width = limits.relative_half_width * 100.0;
+    let limit = Span::from_ticks(limits.time_limit.ticks());
+    match &outcome.reason {
+        EndReason::Converged => {
+            format!("the {level} % confidence interval of every major flow is within ±{width} %{warm_up}")
+        }
+        EndReason::Finished => "every workload is done".to_owned(),
+        EndReason::TimeLimit => {
+            format!("the time limit of {limit} came before ±{width} % was reached{warm_up}")
+        }
+        EndReason::EventLimit => {
+            format!("the limit of {} events came before ±{width} % was reached{warm_up}", limits.event_limit)
+        }
+        EndReason::Stalled(_) => "requests are open and nothing moves".to_owned(),
+        EndReason::Interrupted => format!("interrupted; what was measured is kept{warm_up}"),
+    }
+}
+
+fn instruments(scenario: &Scenario, simulation: &Simulation, until: Time) -> Vec<Instrument> {
+    let reports = simulation.reports(until);
+    let named = |(workload, metrics): (&WorkloadConfig, Vec<lanewise_fabric::workload::Metric>)| {
+        let (name, kind) = match workload {
+            WorkloadConfig::Dma(config) => (config.name.clone(), "dma"),
+            WorkloadConfig::Mmio(config) => (config.name.clone(), "mmio"),
+            WorkloadConfig::Storage(_) => ("storage".to_owned(), "iometer"),
+        };
+        Instrument {
+            workload: name,
+            kind: kind.to_owned(),
+            metrics: metrics.into_iter().map(NamedValue::from).collect(),
+        }
+    };
+    scenario.workloads.iter().zip(reports).map(named).filter(|report| !report.metrics.is_empty()).collect()
+}
+
+fn assumptions(scenario: &Scenario) -> Vec<Assumption> {
+    let explained = scenario.explain().parameters;
+    let in_force = explained.into_iter().zip(&scenario.parameters);
+    let assumed = in_force.filter(|(_, parameter)| parameter.is_assumption());
+    assumed
+        .map(|(parameter, _)| Assumption {
+            path: parameter.path,
+            value: parameter.value,
+            provenance: parameter.provenance,
+            source: parameter.source,
+        })
+        .collect()
+}

@@ -1,0 +1,499 @@
+//! Random trees × random transfers × random faults: what must hold whatever the configuration.
+//!
+//! A failure prints the smallest [`Case`] found, in the syntax of this file: paste it into [`check`] to replay it.
+
+mod common;
+
+use common::*;
+use lanewise_fabric::Simulation;
+use lanewise_fabric::config::*;
+use lanewise_fabric::workload::{DeviceId, Direction, Target};
+use lanewise_observe::{Fact, Observer, Use};
+use lanewise_pcie::encoding::LinkMode;
+use lanewise_pcie::flow_control::{CreditPool, ReceiverKind, Scale, minimum_advertisement};
+use lanewise_pcie::tag::TagWidth;
+use lanewise_pcie::tlp::FlowClass;
+use lanewise_units::{Bytes, Generation, Rate, Span, Time, Width};
+use proptest::prelude::*;
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// The link above a device, and the device's place: below the root or below an earlier switch.
+#[derive(Clone, Debug)]
+struct LinkCase {
+    parent: usize,
+    generation: u8,
+    lanes: u64,
+    /// 0 minimum, else this many times an MPS of credits.
+    credits: u16,
+    scale: usize,
+    /// Retry buffer, in TLPs of one MPS.
+    retry_tlps: u64,
+    ack_every: u32,
+    update_every: u32,
+    receive_ns: u64,
+    corrupt_downstream: Vec<u64>,
+    corrupt_upstream: Vec<u64>,
+    /// Bit error rates, in units of 1e-7.
+    errors_downstream: u32,
+    errors_upstream: u32,
+}
+
+#[derive(Clone, Debug)]
+struct SwitchCase {
+    link: LinkCase,
+    core: u8,
+    store_and_forward: bool,
+    latency_ns: u64,
+    arbitration: u8,
+    acs: bool,
+}
+
+#[derive(Clone, Debug)]
+struct EndpointCase {
+    link: LinkCase,
+    mrrs_shift: u32,
+    tags: u32,
+    wide_tags: bool,
+    relaxed: bool,
+    ecrc: bool,
+    interval_ns: u64,
+    slow_drain: bool,
+}
+
+#[derive(Clone, Debug)]
+struct TransferCase {
+    from: usize,
+    /// Another endpoint, or the host when it is the same one.
+    to: usize,
+    channel: u32,
+    /// 0 read, 1 write, 2 MMIO read, 3 MMIO write.
+    what: u8,
+    offset: u64,
+    length: u64,
+    at_ns: u64,
+}
+
+#[derive(Clone, Debug)]
+struct Case {
+    seed: u64,
+    mps_shift: u32,
+    combine: bool,
+    rcb_128: bool,
+    engines: u32,
+    jitter: bool,
+    shared_outbound: bool,
+    high_memory: bool,
+    switches: Vec<SwitchCase>,
+    endpoints: Vec<EndpointCase>,
+    transfers: Vec<TransferCase>,
+}
+
+fn link_case() -> impl Strategy<Value = LinkCase> {
+    let corrupt = || prop_oneof![3 => Just(Vec::new()), 1 => prop::collection::vec(0u64..60, 1..12)];
+    let errors = || prop_oneof![3 => Just(0u32), 1 => 1u32..=100];
+    (
+        (0usize..4, 1u8..=5, prop::sample::select(vec![1u64, 2, 4, 8, 12, 16])),
+        (prop::sample::select(vec![0u16, 1, 3, 16]), 0usize..3, prop::sample::select(vec![1u64, 2, 9, 64])),
+        (1u32..6, 1u32..6, prop::sample::select(vec![0u64, 20, 70])),
+        (corrupt(), corrupt(), errors(), errors()),
+    )
+        .prop_map(|((parent, generation, lanes), (credits, scale, retry_tlps), policy, faults)| LinkCase {
+            parent,
+            generation,
+            lanes,
+            credits,
+            scale,
+            retry_tlps,
+            ack_every: policy.0,
+            update_every: policy.1,
+            receive_ns: policy.2,
+            corrupt_downstream: faults.0,
+            corrupt_upstream: faults.1,
+            errors_downstream: faults.2,
+            errors_upstream: faults.3,
+        })
+}
+
+fn switch_case() -> impl Strategy<Value = SwitchCase> {
+    (link_case(), 0u8..3, any::<bool>(), prop::sample::select(vec![0u64, 5, 150]), 0u8..3, any::<bool>()).prop_map(
+        |(link, core, store_and_forward, latency_ns, arbitration, acs)| SwitchCase {
+            link,
+            core,
+            store_and_forward,
+            latency_ns,
+            arbitration,
+            acs,
+        },
+    )
+}
+
+fn endpoint_case() -> impl Strategy<Value = EndpointCase> {
+    let tags = prop::sample::select(vec![1u32, 3, 32]);
+    let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
+    (link_case(), 0u32..6, tags, flags, prop::sample::select(vec![0u64, 0, 130])).prop_map(
+        |(link, mrrs_shift, tags, (wide_tags, relaxed, ecrc, slow_drain), interval_ns)| EndpointCase {
+            link,
+            mrrs_shift,
+            tags,
+            wide_tags,
+            relaxed,
+            ecrc,
+            interval_ns,
+            slow_drain,
+        },
+    )
+}
+
+fn transfer_case() -> impl Strategy<Value = TransferCase> {
+    let length = prop_oneof![1u64..200, 1u64..12_000];
+    let what = prop::sample::select(vec![0u8, 0, 0, 1, 1, 1, 2, 3]);
+    (0usize..6, 0usize..6, 0u32..3, what, 0u64..10_000, length, 0u64..20_000).prop_map(
+        |(from, to, channel, what, offset, length, at_ns)| TransferCase {
+            from,
+            to,
+            channel,
+            what,
+            offset,
+            length,
+            at_ns,
+        },
+    )
+}
+
+fn case() -> impl Strategy<Value = Case> {
+    (
+        (any::<u64>(), 0u32..4, any::<bool>(), any::<bool>()),
+        (prop::sample::select(vec![1u32, 2, 64]), any::<bool>(), any::<bool>(), any::<bool>()),
+        prop::collection::vec(switch_case(), 1..=3),
+        prop::collection::vec(endpoint_case(), 1..=6),
+        prop::collection::vec(transfer_case(), 1..24),
+    )
+        .prop_map(|(general, root, switches, endpoints, transfers)| Case {
+            seed: general.0,
+            mps_shift: general.1,
+            combine: general.2,
+            rcb_128: general.3,
+            engines: root.0,
+            jitter: root.1,
+            shared_outbound: root.2,
+            high_memory: root.3,
+            switches,
+            endpoints,
+            transfers,
+        })
+}
+
+const SLOW: Rate = Rate::from_bytes_per_second(300_000_000);
+
+impl LinkCase {
+    fn mode(&self) -> LinkMode {
+        let generation = Generation::from_number(self.generation).expect("1 to 5");
+        LinkMode::new(generation, Width::from_lanes(self.lanes).expect("a width"))
+    }
+
+    fn port(&self, mps: u64, receiver: ReceiverKind) -> PortConfig {
+        let mut made = port(self.mode(), mps);
+        made.scale = Scale::ALL[self.scale];
+        made.credits = FlowClass::ALL.map(|class| {
+            let least = minimum_advertisement(class, Bytes::new(mps), made.scale, receiver);
+            let times = |credits: Option<u16>| credits.map(|least| (least * (self.credits + 1)).min(127));
+            CreditPool { header: times(least.header), data: least.data.map(|data| data * (self.credits + 1)) }
+        });
+        made.retry_buffer = Bytes::new((mps + 32) * self.retry_tlps);
+        made.ack.every_tlps = self.ack_every;
+        made.update_flow_control.every_tlps = self.update_every;
+        made.receive_latency = Span::from_ns(self.receive_ns);
+        made
+    }
+
+    fn link(&self, upper: (usize, usize), lower: (usize, usize)) -> LinkConfig {
+        let mut made = link(upper, lower, self.mode());
+        let faults = |corrupt: &[u64], errors: u32| FaultConfig {
+            bit_error_rate: f64::from(errors) * 1e-7,
+            corrupt_tlps: corrupt.to_vec(),
+        };
+        made.faults_downstream = faults(&self.corrupt_downstream, self.errors_downstream);
+        made.faults_upstream = faults(&self.corrupt_upstream, self.errors_upstream);
+        made
+    }
+}
+
+/// Builds devices under their parents: device 0 root, then switches, then endpoints.
+struct Builder {
+    config: FabricConfig,
+    mps: u64,
+}
+
+impl Builder {
+    fn attach(&mut self, parent: usize, name: String, kind: DeviceKind, above: &LinkCase) {
+        let receiver = if parent == 0 { ReceiverKind::PeerToPeerRootPort } else { ReceiverKind::Switch };
+        self.config.devices[parent].ports.push(above.port(self.mps, receiver));
+        let upper = (parent, self.config.devices[parent].ports.len() - 1);
+        let lower = self.config.devices.len();
+        let own = match kind {
+            DeviceKind::Endpoint(_) => ReceiverKind::Endpoint,
+            DeviceKind::RootComplex(_) | DeviceKind::Switch(_) => ReceiverKind::Switch,
+        };
+        self.config.devices.push(device(&name, kind, vec![above.port(self.mps, own)]));
+        self.config.links.push(above.link(upper, (lower, 0)));
+    }
+}
+
+impl Case {
+    fn config(&self) -> FabricConfig {
+        let mps = 128 << self.mps_shift;
+        let root = device("root", DeviceKind::RootComplex(self.root(mps)), Vec::new());
+        let config = FabricConfig { devices: vec![root], links: Vec::new(), seed: self.seed };
+        let mut builder = Builder { config, mps };
+        for (index, case) in self.switches.iter().enumerate() {
+            let parent = case.link.parent % (index + 1);
+            builder.attach(parent, format!("switch{index}"), DeviceKind::Switch(case.settings()), &case.link);
+        }
+        for (index, case) in self.endpoints.iter().enumerate() {
+            let parent = case.link.parent % (self.switches.len() + 1);
+            builder.attach(parent, format!("end{index}"), DeviceKind::Endpoint(case.settings()), &case.link);
+        }
+        builder.config
+    }
+
+    fn root(&self, mps: u64) -> RootComplexConfig {
+        let rcb = if self.rcb_128 { 128 } else { 64 };
+        RootComplexConfig {
+            read_engines: self.engines,
+            memory_latency_jitter: if self.jitter { Span::from_ns(200) } else { Span::ZERO },
+            rcb: Bytes::new(rcb),
+            completion_combine_max: Bytes::new(if self.combine { mps } else { rcb }),
+            shared_outbound_queue: self.shared_outbound.then_some(4),
+            memory_base: if self.high_memory { 1 << 32 } else { 0 },
+            ..root_complex()
+        }
+    }
+
+    fn endpoint(&self, index: usize) -> u32 {
+        (1 + self.switches.len() + index % self.endpoints.len()) as u32
+    }
+
+    fn steps(&self) -> Vec<(Time, Ask)> {
+        let step = |case: &TransferCase| {
+            let device = self.endpoint(case.from);
+            let bytes = case.length.min(64);
+            let ask = match case.what {
+                2 => Ask::MmioRead { device, bytes },
+                3 => Ask::MmioWrite { device, bytes },
+                what => Ask::Dma {
+                    device,
+                    // A channel each way and target: a slow peer then holds up only those who ask for it.
+                    channel: case.channel,
+                    direction: if what == 0 { Direction::Read } else { Direction::Write },
+                    target: match self.endpoint(case.to) {
+                        to if to == device => Target::HostMemory,
+                        to => Target::Endpoint(DeviceId(to)),
+                    },
+                    offset: case.offset,
+                    length: case.length,
+                },
+            };
+            (us(5) + Span::from_ns(case.at_ns), ask)
+        };
+        self.transfers.iter().map(step).collect()
+    }
+}
+
+impl SwitchCase {
+    fn settings(&self) -> SwitchConfig {
+        SwitchConfig {
+            core: match self.core {
+                0 => SwitchCore::Crossbar { port_rate: FAST },
+                1 => SwitchCore::SharedBus { rate: SLOW },
+                _ => SwitchCore::SharedMemory { rate: SLOW },
+            },
+            forwarding: match self.store_and_forward {
+                true => Forwarding::StoreAndForward,
+                false => Forwarding::CutThrough,
+            },
+            latency: Span::from_ns(self.latency_ns),
+            arbitration: match self.arbitration {
+                0 => Arbitration::RoundRobin,
+                1 => Arbitration::WeightedRoundRobin { weights: (1..=16).collect() },
+                _ => Arbitration::Strict,
+            },
+            acs_redirect: self.acs,
+        }
+    }
+}
+
+impl EndpointCase {
+    fn settings(&self) -> EndpointConfig {
+        EndpointConfig {
+            mrrs: Bytes::new(128 << self.mrrs_shift),
+            tags: self.tags,
+            tag_width: if self.wide_tags { TagWidth::Bits10 } else { TagWidth::Bits5 },
+            relaxed_ordering: self.relaxed,
+            ecrc: self.ecrc,
+            request_interval: Span::from_ns(self.interval_ns),
+            write_drain: if self.slow_drain { SLOW } else { FAST },
+            ..endpoint()
+        }
+    }
+}
+
+/// Per port, TLPs sent and accepted, and whether sequence numbers ever skipped or repeated.
+#[derive(Default)]
+struct PerLink {
+    sent: Vec<u64>,
+    accepted: Vec<u64>,
+    out_of_sequence: Vec<u32>,
+}
+
+struct LinkChecker(Rc<RefCell<PerLink>>);
+
+impl Observer for LinkChecker {
+    fn observe(&mut self, _: Time, fact: &Fact) {
+        let mut seen = self.0.borrow_mut();
+        match *fact {
+            Fact::TlpSent { port, sequence, .. } => {
+                let expected = seen.sent[port as usize] % 4096;
+                if u64::from(sequence) != expected {
+                    seen.out_of_sequence.push(port);
+                }
+                seen.sent[port as usize] += 1;
+            }
+            Fact::BufferFilled { port, .. } => seen.accepted[port as usize] += 1,
+            _ => {}
+        }
+    }
+}
+
+/// What two runs of one case must agree on.
+type Trajectory = (u64, u64, Vec<Option<Time>>);
+
+fn run(case: &Case) -> Trajectory {
+    let config = case.config();
+    let steps = case.steps();
+    let count = steps.len();
+    let mut simulation = Simulation::build(&config).expect("a tree");
+    let ports = ports(&config);
+    let seen = Rc::new(RefCell::new(PerLink {
+        sent: vec![0; ports],
+        accepted: vec![0; ports],
+        out_of_sequence: Vec::new(),
+    }));
+    simulation.fabric.add_observer(Box::new(LinkChecker(Rc::clone(&seen))));
+    let (script, log) = Script::new(steps.clone());
+    simulation.add_workload(Box::new(script));
+
+    // Long enough for 100 KB in and out of a Gen1 x1 link with little credit, and many replay timeouts.
+    let mut at = Time::ZERO;
+    while log.done() < count {
+        at = at + Span::from_us(2);
+        assert!(at < us(60_000), "{} of {count} done after 60 ms", log.done());
+        advance(&mut simulation, at);
+        simulation.fabric.check_conservation();
+    }
+    let trajectory = (
+        simulation.fabric.observers().fingerprint(),
+        simulation.events_handled(),
+        (0..count).map(|step| log.done_at(step)).collect(),
+    );
+    settle(&mut simulation, at);
+    check_end(&config, &simulation, &steps);
+    check_links(&config, &simulation, &seen.borrow());
+    trajectory
+}
+
+/// Acks, updates and replays come to rest. Lost UpdateFCs are repeated every 30 us.
+fn settle(simulation: &mut Simulation, mut at: Time) {
+    for _ in 0..200 {
+        at = at + Span::from_us(50);
+        advance(simulation, at);
+        simulation.fabric.check_conservation();
+        if simulation.fabric.is_quiet() && simulation.fabric.credits_are_home() {
+            break;
+        }
+    }
+    assert!(simulation.fabric.is_quiet(), "something is under way 10 ms after the last transfer");
+    assert!(simulation.fabric.credits_are_home(), "credits drifted");
+    simulation.stop_measuring(at);
+    check_time(simulation, at);
+}
+
+/// Attribution: every tick of every direction has one use, and no more ticks than there were.
+fn check_time(simulation: &Simulation, at: Time) {
+    let observers = simulation.fabric.observers();
+    for port in 0.. {
+        if port >= simulation.fabric.port_count() {
+            break;
+        }
+        let tally = observers.direction(port);
+        assert_eq!(tally.window_start() + tally.total(), tally.window_end());
+        let latest = at + Span::from_us(1);
+        assert!(tally.window_end() >= at && tally.window_end() < latest, "port {port}: {:?}", tally.window_end());
+        let share: f64 = Use::ALL.iter().map(|on| tally.share(*on)).sum();
+        assert!((share - 1.0).abs() < 1e-9, "port {port}: {share}");
+    }
+}
+
+/// Each transfer delivered as many bytes as it was asked for; nobody holds a tag.
+fn check_end(config: &FabricConfig, simulation: &Simulation, steps: &[(Time, Ask)]) {
+    for (flow, (_, ask)) in simulation.fabric.observers().flows().iter().zip(steps) {
+        let asked = match ask {
+            Ask::Dma { length, .. } => *length,
+            Ask::MmioRead { .. } | Ask::MmioWrite { .. } => 0,
+        };
+        assert_eq!(flow.payload(), Bytes::new(asked), "{ask:?}");
+    }
+    for index in 0..config.devices.len() {
+        assert_eq!(simulation.fabric.outstanding_reads(DeviceId(index as u32)), 0);
+    }
+}
+
+/// Per link direction: sequence numbers without gaps, and as many TLPs accepted as were sent.
+fn check_links(config: &FabricConfig, simulation: &Simulation, seen: &PerLink) {
+    assert!(seen.out_of_sequence.is_empty(), "{:?}", seen.out_of_sequence);
+    let port = |(device, port): (usize, usize)| simulation.fabric.port_index(DeviceId(device as u32), port);
+    for link in &config.links {
+        let (upper, lower) = (port(link.upper), port(link.lower));
+        assert_eq!(seen.sent[upper], seen.accepted[lower], "downstream {link:?}");
+        assert_eq!(seen.sent[lower], seen.accepted[upper], "upstream {link:?}");
+    }
+}
+
+/// Everything that must hold of one case.
+fn check(case: &Case) {
+    let first = run(case);
+    let second = run(case);
+    assert!(first == second, "the same case took two trajectories");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Transfers complete, exactly once, with everything conserved, whatever tree, transfers and faults.
+    #[test]
+    fn everything_arrives_once_and_everything_is_conserved(case in case()) {
+        check(&case);
+    }
+}
+
+/// Little's law: the time average of reads outstanding is the sum of their latencies over the time.
+#[test]
+fn reads_obey_littles_law() {
+    for (tags, size) in [(32, 4096), (5, 512), (1, 64)] {
+        let mut config = behind_switch(Generation::Gen2, Width::X4, Width::X4, 1, 256);
+        endpoint_mut(&mut config, 2).tags = tags;
+        let mut simulation = Simulation::build(&config).expect("a tree");
+        simulation.add_workload(Box::new(Stream::new(2, Direction::Read, size, 2).times(40)));
+        let step = Span::from_ns(2);
+        let (mut at, mut area) = (Time::ZERO, 0u64);
+        while at < us(200) {
+            area += u64::from(simulation.fabric.outstanding_reads(DeviceId(2))) * step.ticks();
+            at = at + step;
+            simulation.run_until(at, u64::MAX);
+        }
+        assert_eq!(simulation.fabric.outstanding_reads(DeviceId(2)), 0, "200 us are enough");
+        let flow = &simulation.fabric.observers().flows()[0];
+        let area = Span::from_ticks(area).as_seconds();
+        assert_close(area, flow.latency_sum_seconds(), 0.005, "L T = sum of W");
+    }
+}

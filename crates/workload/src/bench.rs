@@ -12,13 +12,15 @@ use std::collections::BinaryHeap;
 /// Devices that the bench has links for.
 const DEVICES: usize = 4;
 
-/// When something happens, and its index, which also keeps the order of equal times.
-type Pending = Reverse<(Time, usize)>;
+/// When something happens, its number, which keeps the order of equal times, and its index.
+type Pending = Reverse<(Time, u64, usize)>;
 
 /// The platform.
 pub(crate) struct Bench {
     pub(crate) now: Time,
     occurrences: Vec<Occurrence>,
+    free: Vec<usize>,
+    put: u64,
     pending: BinaryHeap<Pending>,
     latency: Span,
     upstream: Vec<RateServer>,
@@ -53,6 +55,8 @@ impl Bench {
         Self {
             now: Time::ZERO,
             occurrences: Vec::new(),
+            free: Vec::new(),
+            put: 0,
             pending: BinaryHeap::new(),
             latency,
             upstream: link(),
@@ -74,11 +78,12 @@ impl Bench {
     /// Runs an instrument on from now, for `span` more.
     pub(crate) fn go_on<I: Instrument>(&mut self, instrument: &mut I, span: Span) {
         let limit = self.now + span;
-        while let Some(Reverse((time, _))) = self.pending.peek()
+        while let Some(Reverse((time, ..))) = self.pending.peek()
             && *time <= limit
         {
-            let Some(Reverse((time, index))) = self.pending.pop() else { break };
+            let Some(Reverse((time, _, index))) = self.pending.pop() else { break };
             self.now = time;
+            self.free.push(index);
             match self.occurrences[index] {
                 Occurrence::Delivered { flow, payload } => self.flows[flow].payload += payload,
                 Occurrence::Event(event) => {
@@ -112,8 +117,14 @@ impl Bench {
     }
 
     fn put(&mut self, time: Time, occurrence: Occurrence) {
-        self.pending.push(Reverse((time, self.occurrences.len())));
-        self.occurrences.push(occurrence);
+        let index = self.free.pop().unwrap_or(self.occurrences.len());
+        if index == self.occurrences.len() {
+            self.occurrences.push(occurrence);
+        } else {
+            self.occurrences[index] = occurrence;
+        }
+        self.put += 1;
+        self.pending.push(Reverse((time, self.put, index)));
     }
 }
 

@@ -2,8 +2,9 @@
 //!
 //! A worker is a thread with a number of I/O slots on each of its targets. Whenever a slot is free it draws the next
 //! transaction: a line of the access specification by the lines' shares *of accesses* (so 67 % of large reads and
-//! 33 % of small writes are 91 % of reads in bytes), then read or write, then random or sequential. Every worker
-//! keeps its own sequential position on each target, reads and writes together.
+//! 33 % of small writes are 91 % of reads in bytes), then read or write, then random or sequential. The choices are
+//! dealt from [`super::deck`]s of a hundred. Every worker keeps its own sequential position on each target, reads and
+//! writes together.
 //!
 //! Who gets which target: the user selects drives for a manager and IOmeter spreads them over its workers
 //! (User's Guide, quick start), so the default is [`TargetAssignment::Split`]; the same drives may also be given to
@@ -12,6 +13,7 @@
 //!
 //! Source: behaviour of Iometer 2004.07.30 and its User's Guide. Leaves out: connection rate testing, network targets.
 
+use super::deck::Deck;
 use lanewise_engine::random::RandomStream;
 use lanewise_units::{Bytes, Span, Time};
 use std::collections::VecDeque;
@@ -162,7 +164,9 @@ pub(crate) struct Worker {
     first_slot: u32,
     transactions: Vec<Transaction>,
     available: VecDeque<u32>,
-    random: RandomStream,
+    lines: Deck,
+    reads: Deck,
+    randoms: Deck,
     line: u32,
     left_in_burst: u32,
     asleep_until: Option<Time>,
@@ -170,12 +174,12 @@ pub(crate) struct Worker {
 
 impl Worker {
     /// A worker whose slots are numbered from `first_slot`, target by target. `capacities` and `streams` are those
-    /// of its targets; `random` draws the lines.
+    /// of its targets; `lines`, `reads` and `randoms` shuffle the decks that choices are dealt from.
     pub(crate) fn new(
         config: &IometerConfig,
         first_slot: u32,
         targets: Vec<(Bytes, RandomStream)>,
-        random: RandomStream,
+        [lines, reads, randoms]: [RandomStream; 3],
     ) -> Self {
         let outstanding = config.outstanding;
         let slot =
@@ -194,7 +198,9 @@ impl Worker {
             first_slot,
             available: (first_slot..first_slot + transactions.len() as u32).collect(),
             transactions,
-            random,
+            lines: Deck::new(lines),
+            reads: Deck::new(reads),
+            randoms: Deck::new(randoms),
             line: 0,
             left_in_burst: 0,
             asleep_until: None,
@@ -246,7 +252,7 @@ impl Worker {
     }
 
     fn draw_line(&mut self) -> Span {
-        let mut ticket = self.random.below(100) as u32;
+        let mut ticket = self.lines.deal();
         let drawn = self.access.iter().position(|line| {
             let hit = ticket < line.percent;
             ticket = ticket.saturating_sub(line.percent);
@@ -260,10 +266,8 @@ impl Worker {
 
     fn open_transaction(&mut self, index: usize) {
         let transaction = &mut self.transactions[index];
-        let random = &mut self.positions[transaction.target as usize].random;
         transaction.line = self.line;
-        let line = &self.access[self.line as usize];
-        transaction.read = (random.below(100) as u32) < line.read_percent;
+        transaction.read = self.reads.deal() < self.access[self.line as usize].read_percent;
     }
 
     /// Places the request, or the reply, which goes the other way.
@@ -271,8 +275,8 @@ impl Worker {
         let transaction = &self.transactions[index];
         let line = &self.access[transaction.line as usize];
         let size = if transaction.reply_due { line.reply } else { line.size };
+        let random = self.randoms.deal() < line.random_percent;
         let position = &mut self.positions[transaction.target as usize];
-        let random = (position.random.below(100) as u32) < line.random_percent;
         let offset = position.seek(random, size.get(), line.alignment.get());
         Io { read: transaction.read != transaction.reply_due, offset, size: size.get() }
     }
@@ -308,7 +312,7 @@ mod tests {
         config.check();
         let stream = |purpose: &str| RandomStream::new(1, "mix", purpose);
         let targets = (0..targets).map(|i| (Bytes::new(1 << 30), stream(&i.to_string()))).collect();
-        Worker::new(config, 100, targets, stream("lines"))
+        Worker::new(config, 100, targets, ["lines", "reads", "randoms"].map(stream))
     }
 
     /// The next so many I/Os, each over at once.
@@ -340,11 +344,11 @@ mod tests {
         ]);
         let drawn = ios(&mut worker(&mix, 4), 20_000);
         let reads = drawn.iter().filter(|io| io.read).count() as f64 / 20_000.0;
-        assert!((reads - 0.67).abs() < 0.015, "share of reads: {reads}");
+        assert_eq!(reads, 0.67);
         let bytes =
             |read: bool| drawn.iter().filter(|io| io.read == read).map(|io| io.size).sum::<u64>() as f64;
         let share = bytes(true) / (bytes(true) + bytes(false));
-        assert!((share - 0.908).abs() < 0.01, "share of read bytes: {share}");
+        assert!((share - 0.9077).abs() < 0.0001, "share of read bytes: {share}");
         assert!(drawn.iter().all(|io| io.read == (io.size == 310 * 1024)));
     }
 

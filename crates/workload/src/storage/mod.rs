@@ -13,6 +13,7 @@
 //! Leaves out: file systems and their caches, the splitting of large requests by the operating system, task
 //! management, errors.
 
+mod deck;
 mod drive;
 mod hba;
 mod iometer;

@@ -184,7 +184,8 @@ impl StorageWorkload {
                 (placement.config.capacity, stream(&placement.name))
             });
             let first_slot = self.slots.len() as u32;
-            let worker = Worker::new(&group, first_slot, seen.collect(), stream("lines"));
+            let worker =
+                Worker::new(&group, first_slot, seen.collect(), ["lines", "reads", "randoms"].map(stream));
             self.open_slots(index as u32, &targets, group.outstanding);
             self.workers.push(worker);
         }

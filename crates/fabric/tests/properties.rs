@@ -9,6 +9,7 @@ use lanewise_fabric::Simulation;
 use lanewise_fabric::config::*;
 use lanewise_fabric::workload::{DeviceId, Direction, Target};
 use lanewise_observe::{Fact, Observer, Use};
+use lanewise_pcie::ack_nak::{ReplayRule, replay_timer_limit};
 use lanewise_pcie::encoding::LinkMode;
 use lanewise_pcie::flow_control::{CreditPool, ReceiverKind, Scale, minimum_advertisement};
 use lanewise_pcie::tag::TagWidth;
@@ -204,6 +205,9 @@ impl LinkCase {
         made.ack.every_tlps = self.ack_every;
         made.update_flow_control.every_tlps = self.update_every;
         made.receive_latency = Span::from_ns(self.receive_ns);
+        let rule = ReplayRule::for_fastest(self.mode().generation);
+        let symbols = replay_timer_limit(made.mps, self.mode().width, self.mode().generation, rule);
+        made.replay_timer = symbols.span(self.mode().generation);
         made
     }
 
@@ -283,7 +287,6 @@ impl Case {
                 3 => Ask::MmioWrite { device, bytes },
                 what => Ask::Dma {
                     device,
-                    // A channel each way and target: a slow peer then holds up only those who ask for it.
                     channel: case.channel,
                     direction: if what == 0 { Direction::Read } else { Direction::Write },
                     target: match self.endpoint(case.to) {
@@ -421,10 +424,7 @@ fn settle(simulation: &mut Simulation, mut at: Time) {
 /// Attribution: every tick of every direction has one use, and no more ticks than there were.
 fn check_time(simulation: &Simulation, at: Time) {
     let observers = simulation.fabric.observers();
-    for port in 0.. {
-        if port >= simulation.fabric.port_count() {
-            break;
-        }
+    for port in 0..simulation.fabric.port_count() {
         let tally = observers.direction(port);
         assert_eq!(tally.window_start() + tally.total(), tally.window_end());
         let latest = at + Span::from_us(1);
@@ -456,6 +456,12 @@ fn check_links(config: &FabricConfig, simulation: &Simulation, seen: &PerLink) {
         let (upper, lower) = (port(link.upper), port(link.lower));
         assert_eq!(seen.sent[upper], seen.accepted[lower], "downstream {link:?}");
         assert_eq!(seen.sent[lower], seen.accepted[upper], "upstream {link:?}");
+        for (port, faults) in [(upper, &link.faults_downstream), (lower, &link.faults_upstream)] {
+            let healthy = |faults: &FaultConfig| faults.bit_error_rate == 0.0 && faults.corrupt_tlps.is_empty();
+            let replays = simulation.fabric.observers().counters(port).replays;
+            let needless = healthy(&link.faults_downstream) && healthy(&link.faults_upstream) && replays > 0;
+            assert!(!needless, "{replays} replays on a good link, port {port}, {faults:?}, {link:?}");
+        }
     }
 }
 
@@ -467,7 +473,7 @@ fn check(case: &Case) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 600, failure_persistence: None, ..ProptestConfig::default() })]
 
     /// Transfers complete, exactly once, with everything conserved, whatever tree, transfers and faults.
     #[test]

@@ -1,0 +1,192 @@
+//! Root complexes: read engines, memory, completion sizes, the shared outbound queue, and the CPU's loads and stores.
+
+mod common;
+
+use common::*;
+use lanewise_fabric::config::*;
+use lanewise_fabric::workload::{DeviceId, Direction};
+use lanewise_pcie::encoding::{Clocking, LinkMode, ceiling};
+use lanewise_pcie::flow_control::CreditPool;
+use lanewise_pcie::tlp::TlpShape;
+use lanewise_units::{Bytes, Generation, Rate, Span, Width};
+
+const GEN1: Generation = Generation::Gen1;
+
+/// Little's law at the read engines: throughput is engines × request / time that a request holds one.
+#[test]
+fn read_engines_bound_throughput() {
+    let through = |engines| {
+        let mut config = direct(Generation::Gen3, Width::X16, 256);
+        let root = root_mut(&mut config);
+        root.read_engines = engines;
+        root.memory_latency = Span::from_us(1);
+        root.completion_combine_max = Bytes::new(256);
+        let simulation = measure(&config, vec![Stream::new(1, Direction::Read, 65536, 4)], 400);
+        goodput(&simulation, 0, 400)
+    };
+    // A request waits 1 us for its data, and its last completion then waits for the one before it on the wire.
+    let mode = LinkMode::new(Generation::Gen3, Width::X16);
+    let held = Span::from_us(1) + FAST.span_ceil(Bytes::new(512)) + mode.wire_span(Bytes::new(256 + 20));
+    for engines in [1, 2, 8] {
+        let expected = f64::from(engines) * 512.0 / held.as_seconds();
+        assert_close(through(engines), expected, 0.02, "engines");
+    }
+}
+
+/// Two endpoints at two root ports, Gen1 x4; device 2 below port 1 gives few completion credits.
+fn beside_a_throttled_sibling(shared: Option<u32>) -> (f64, f64) {
+    let mode = LinkMode::new(GEN1, Width::X4);
+    let mut config = direct(GEN1, Width::X4, 128);
+    config.devices[0].ports.push(port(mode, 128));
+    let mut throttled = port(mode, 128);
+    throttled.credits[2] = CreditPool::finite(1, 8);
+    throttled.receive_latency = Span::from_ns(800);
+    // So slow a receiver acknowledges late.
+    config.devices[0].ports[1].replay_timer = Span::from_us(20);
+    config.devices.push(device("throttled", DeviceKind::Endpoint(endpoint()), vec![throttled]));
+    config.links.push(link((0, 1), (2, 0), mode));
+    root_mut(&mut config).shared_outbound_queue = shared;
+    let streams = (1..3).map(|device| Stream::new(device, Direction::Read, 4096, 8)).collect();
+    let simulation = measure(&config, streams, 400);
+    (goodput(&simulation, 0, 400), goodput(&simulation, 1, 400))
+}
+
+/// With a queue per port, an endpoint with one credit is its own problem.
+#[test]
+fn queues_per_port_isolate_root_ports() {
+    let (sibling, throttled) = beside_a_throttled_sibling(None);
+    assert!(throttled < 100e6, "{throttled}");
+    assert!(sibling > 735e6, "{sibling}");
+}
+
+/// With one shared outbound queue it throttles its sibling's completions to its own pace.
+#[test]
+fn a_shared_outbound_queue_lets_one_port_throttle_the_other() {
+    let (sibling, throttled) = beside_a_throttled_sibling(Some(16));
+    assert!(throttled < 100e6, "{throttled}");
+    assert!(sibling < 2.0 * throttled, "{sibling}, {throttled}");
+}
+
+/// Each of the three bandwidths of memory caps what it should.
+#[test]
+fn memory_bandwidth_caps() {
+    let rate = Rate::from_bytes_per_second(1_000_000_000);
+    let through = |set: fn(&mut RootComplexConfig, Rate), directions: &[Direction]| -> Vec<f64> {
+        let mut config = direct(Generation::Gen3, Width::X8, 256);
+        set(root_mut(&mut config), rate);
+        let streams = directions.iter().map(|direction| Stream::new(1, *direction, 65536, 4)).collect();
+        let simulation = measure(&config, streams, 400);
+        (0..directions.len()).map(|flow| goodput(&simulation, flow, 400)).collect()
+    };
+    let (read, write) = (Direction::Read, Direction::Write);
+    let reads = through(|root, rate| root.read_bandwidth = rate, &[read, write]);
+    assert_close(reads[0], 1e9, 0.005, "read bandwidth");
+    assert!(reads[1] > 5e9, "writes have their own: {reads:?}");
+    let writes = through(|root, rate| root.write_bandwidth = rate, &[write, read]);
+    assert_close(writes[0], 1e9, 0.005, "write bandwidth");
+    let both = through(|root, rate| root.memory_bandwidth = rate, &[read, write]);
+    assert_close(both[0] + both[1], 1e9, 0.005, "memory bandwidth");
+    assert!(both[0] > 0.2e9 && both[1] > 0.2e9, "neither starves: {both:?}");
+}
+
+/// A fixed cost per write comes on top of its bytes.
+#[test]
+fn write_overhead_is_paid_per_write() {
+    let mut config = direct(Generation::Gen3, Width::X8, 256);
+    root_mut(&mut config).write_bandwidth = Rate::from_bytes_per_second(2_560_000_000);
+    root_mut(&mut config).write_overhead = Span::from_ns(60);
+    let simulation = measure(&config, vec![Stream::new(1, Direction::Write, 65536, 4)], 400);
+    assert_close(goodput(&simulation, 0, 400), 256.0 / 160e-9, 0.005, "100 ns of bytes and 60 ns of overhead");
+}
+
+/// Completions of one RCB, or combined: the closed form of their size, with an Ack and an UpdateFC per request.
+#[test]
+fn completion_sizes_give_the_closed_form() {
+    let mode = LinkMode::new(Generation::Gen3, Width::X8);
+    let shape = TlpShape::completion(Bytes::new(256));
+    let whole = ceiling(mode, &shape, Clocking::Common).payload_gb_per_s_with_eds * 276.0 / 256.0 * 1e9;
+    for (rcb, combine) in [(64, 64), (128, 128), (64, 128), (64, 256), (128, 256)] {
+        let mut config = direct(Generation::Gen3, Width::X8, 256);
+        let root = root_mut(&mut config);
+        root.rcb = Bytes::new(rcb);
+        root.completion_combine_max = Bytes::new(combine);
+        config.devices[0].ports[0].ack.every_tlps = 1;
+        config.devices[0].ports[0].update_flow_control.every_tlps = 1;
+        let simulation = measure(&config, vec![Stream::new(1, Direction::Read, 65536, 4)], 300);
+        let request = 512.0 + 20.0 * 512.0 / combine as f64 + 16.0;
+        assert_close(goodput(&simulation, 0, 300), whole * 512.0 / request, 0.002, "completions");
+    }
+}
+
+/// A write by the CPU on an idle fabric: 3 DW header, 4 B, framing; a wire, a receiver, nothing else.
+#[test]
+fn an_mmio_write_takes_the_sum_of_its_parts() {
+    let config = without_background(direct(GEN1, Width::X4, 128));
+    // 12 + 4 + 8 B at 1 B per ns.
+    assert_eq!(alone(&config, Ask::MmioWrite { device: 1, bytes: 4 }), Span::from_ns(24 + 1 + 20));
+}
+
+/// A read by the CPU on an idle fabric: request, register, completion.
+#[test]
+fn an_mmio_read_takes_the_sum_of_its_parts() {
+    let config = without_background(direct(GEN1, Width::X4, 128));
+    // Request 12 + 8 B, wire, receiver: 41 ns. Register 100 ns: 141, next symbol 144.
+    // Completion 12 + 4 + 8 B, wire, receiver.
+    assert_eq!(alone(&config, Ask::MmioRead { device: 1, bytes: 4 }), Span::from_ns(144 + 24 + 1 + 20));
+    // 64 B: only the completion grows.
+    assert_eq!(alone(&config, Ask::MmioRead { device: 1, bytes: 64 }), Span::from_ns(144 + 84 + 1 + 20));
+}
+
+/// Across a switch each direction adds the switch and a wire.
+#[test]
+fn mmio_crosses_a_switch() {
+    let mut config = without_background(behind_switch(GEN1, Width::X4, Width::X4, 2, 128));
+    switch_mut(&mut config, 1).latency = Span::from_ns(151);
+    // Head in at 1 ns, out 151 ns later: 152 ns, on a symbol.
+    let write = alone(&config, Ask::MmioWrite { device: 3, bytes: 4 });
+    assert_eq!(write, Span::from_ns(152 + 24 + 1 + 20));
+    // Request in at 152 + 20 + 1 + 20; register 100 ns: 293, next symbol 296. Completion 152 later.
+    let read = alone(&config, Ask::MmioRead { device: 3, bytes: 4 });
+    assert_eq!(read, Span::from_ns(296 + 152 + 24 + 1 + 20));
+}
+
+/// A read of host memory on an idle fabric takes the sum of its parts too.
+#[test]
+fn a_dma_read_takes_the_sum_of_its_parts() {
+    let config = without_background(direct(GEN1, Width::X4, 128));
+    // Request 20 B, wire, receiver: 41 ns. 64 B at 1 TB/s is 0.064 ns, memory 150: 191.064, next symbol 192.
+    // Completion 12 + 64 + 8 B, wire, receiver.
+    assert_eq!(alone(&config, dma(1, Direction::Read, 0, 64)), Span::from_ns(192 + 84 + 1 + 20));
+}
+
+/// Latency of reads one at a time varies by an exponential with the configured mean.
+#[test]
+fn jitter_has_the_configured_mean() {
+    let mean = |jitter| {
+        let mut config = direct(Generation::Gen3, Width::X8, 256);
+        root_mut(&mut config).memory_latency_jitter = jitter;
+        let simulation = measure(&config, vec![Stream::new(1, Direction::Read, 64, 1)], 20_000);
+        let latency = simulation.fabric.observers().flows()[0].latency();
+        assert!(latency.count > 10_000);
+        (latency.mean_ns, latency.stddev_ns)
+    };
+    let (without, steady) = mean(Span::ZERO);
+    let (with, spread) = mean(Span::from_ns(500));
+    assert!(steady < 5.0, "{steady}");
+    assert_close(with - without, 500.0, 0.03, "mean");
+    assert_close(spread, 500.0, 0.05, "standard deviation of an exponential is its mean");
+}
+
+/// Reads that wait for an engine hold their buffer space: header credits then bound what is in flight.
+#[test]
+fn waiting_reads_hold_their_credits() {
+    let mut config = direct(Generation::Gen3, Width::X8, 256);
+    root_mut(&mut config).read_engines = 1;
+    root_mut(&mut config).memory_latency = Span::from_us(5);
+    config.devices[0].ports[0].credits[1] = CreditPool::finite(4, 4);
+    let simulation = measure(&config, vec![Stream::new(1, Direction::Read, 65536, 1)], 100);
+    let root_port = simulation.fabric.port_index(DeviceId(0), 0);
+    let buffer = simulation.fabric.observers().buffers(root_port)[1];
+    assert_eq!(buffer.max(), 4 * 16, "four headers of 16 B");
+    assert!(buffer.mean(us(120)) > 0.95 * 64.0, "{}", buffer.mean(us(120)));
+}

@@ -1,1 +1,55 @@
-//! Placeholder while the crate is being laid out.
+//! Scenario files: from what a person wrote to what the simulator reads.
+//!
+//! ```text
+//! scenario.toml ──► ScenarioFile ──► Scenario { fabric, workloads, run, parameters }
+//!               parse             resolve
+//! ```
+//!
+//! | file | does |
+//! |---|---|
+//! | `source.rs`, `document.rs` | texts, places, the TOML tree |
+//! | `quantity.rs`, `value/` | numbers with units; the types a parameter can have |
+//! | `parameter.rs`, `parameters/` | parameters as data, one table per kind of component |
+//! | `catalog.rs`, `overrides.rs`, `file.rs` | the layers of a value: command line, scenario, part, default |
+//! | `topology.rs` | the tree of devices |
+//! | `resolve/` | link training, payload sizes, credits and timers, the fabric's configuration |
+//! | `problem.rs`, `diagnostic.rs` | what can be wrong, and how it is shown |
+//! | `scenario.rs`, `schema.rs`, `reference.rs` | the result; `explain`; JSON Schema; reference pages |
+//!
+//! Every value is looked for in four layers, strongest first: the command line, the scenario file, the catalog
+//! part, the default. Every value knows which of them it came from. Wrong input is never a panic: it is a list of
+//! [`Diagnostic`]s with codes, places and hints, all of them at once.
+//!
+//! Leaves out: writing scenario files, and reading them from live machines.
+
+mod catalog;
+mod diagnostic;
+mod document;
+mod file;
+mod overrides;
+mod parameter;
+mod parameters;
+mod problem;
+mod quantity;
+mod reference;
+mod resolve;
+mod scenario;
+mod schema;
+mod source;
+mod structure;
+mod topology;
+mod value;
+
+pub use catalog::{Catalog, PartListing, catalog};
+pub use diagnostic::{Diagnostic, DiagnosticRecord, Diagnostics};
+pub use parameter::{Layer, Origin, Provenance, ResolvedParameter, Role};
+pub use parameters::{FirmwareParameters, MpsPolicy, RunParameters};
+pub use problem::{Problem, all_codes};
+pub use reference::{problems_markdown, reference_markdown};
+pub use resolve::{NegotiatedLink, WorkloadConfig};
+pub use scenario::{ExplainedParameter, Explanation, Scenario, Source, load};
+pub use schema::schema;
+pub use source::{FILE_SIZE_LIMIT, FileSystem, NativeFiles, Place, SourceFile};
+pub use structure::ComponentKind;
+pub use topology::DEVICE_LIMIT;
+pub use value::{Auto, Fraction, PayloadSize};

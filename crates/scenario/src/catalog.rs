@@ -1,0 +1,207 @@
+//! The catalog: one TOML file per part, every value with its provenance and source.
+//!
+//! The files of the repository are compiled in; a folder of further parts can be added. A part of the same name
+//! in the folder replaces the built-in one.
+
+use crate::diagnostic::Diagnostic;
+use crate::document::{self, Table, Value};
+use crate::parameter::{
+    Layer, LayerTable, Origin, Output, ParameterTable, Reader, ResolvedParameter, check_keys, check_table,
+};
+use crate::parameters::{EndpointParameters, HostParameters, StorageParameters, SwitchParameters};
+use crate::problem::Problem;
+use crate::source::{FileSystem, Place, SourceFile, SourceMap};
+use crate::structure::ComponentKind;
+use crate::topology::read_slots;
+use crate::value::{ParameterType, Reading};
+
+include!(concat!(env!("OUT_DIR"), "/catalog_files.rs"));
+
+/// The parts that scenarios can name.
+#[derive(Clone, Debug)]
+pub struct Catalog {
+    /// Name and text of every part, sorted by name.
+    files: Vec<(String, SourceFile)>,
+}
+
+/// One part as written.
+#[derive(Clone, Debug)]
+pub struct Part {
+    /// Its name.
+    pub name: String,
+    /// What it is, in words.
+    pub title: String,
+    /// Kind of component that it describes.
+    pub kind: ComponentKind,
+    /// Its parameters.
+    pub table: Table,
+}
+
+/// One part as the `parts` command lists it.
+#[derive(Clone, Debug)]
+pub struct PartListing {
+    /// Its name.
+    pub name: String,
+    /// What it is, in words.
+    pub title: String,
+    /// Kind of component that it describes.
+    pub kind: ComponentKind,
+    /// Every value it gives, without the name of the part in the path.
+    pub parameters: Vec<ResolvedParameter>,
+}
+
+/// The catalog that comes with the program.
+pub fn catalog() -> Catalog {
+    let files = CATALOG_FILES
+        .iter()
+        .map(|(name, text)| ((*name).to_owned(), SourceFile::new(format!("catalog/{name}.toml"), *text)));
+    let mut files: Vec<(String, SourceFile)> = files.collect();
+    files.sort_by(|a, b| a.0.cmp(&b.0));
+    Catalog { files }
+}
+
+impl Catalog {
+    /// Names of all parts, in order.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.files.iter().map(|(name, _)| name.as_str())
+    }
+
+    /// Whether there is such a part.
+    pub fn contains(&self, name: &str) -> bool {
+        self.position(name).is_ok()
+    }
+
+    /// Adds or replaces a part given as text.
+    pub fn add(&mut self, name: &str, file: SourceFile) {
+        match self.position(name) {
+            Ok(at) => self.files[at].1 = file,
+            Err(at) => self.files.insert(at, (name.to_owned(), file)),
+        }
+    }
+
+    /// Adds every `*.toml` of a folder.
+    ///
+    /// # Errors
+    /// When the folder or one of the files cannot be read.
+    pub fn add_folder(&mut self, folder: &str, files: &dyn FileSystem) -> Result<(), Problem> {
+        let mut paths = files
+            .list(folder)
+            .map_err(|reason| Problem::UnreadableFile { path: folder.to_owned(), reason })?;
+        paths.sort();
+        for path in paths {
+            let file_name = path.rsplit(['/', '\\']).next().unwrap_or(&path);
+            if let Some(name) = file_name.strip_suffix(".toml") {
+                self.add(name, SourceFile::read(&path, files)?);
+            }
+        }
+        Ok(())
+    }
+
+    /// Every part with its values and their sources.
+    ///
+    /// # Errors
+    /// When a part is malformed. The built-in ones are tested not to be.
+    pub fn list(&self) -> Result<Vec<PartListing>, crate::diagnostic::Diagnostics> {
+        let mut sources = SourceMap::default();
+        let mut output = Output::default();
+        let mut listings = Vec::new();
+        for name in self.names() {
+            let part = self.read_part(name, &mut sources, &mut output.diagnostics);
+            listings.extend(part.map(|part| listing(part, &mut output)));
+        }
+        if output.diagnostics.is_empty() {
+            Ok(listings)
+        } else {
+            Err(crate::diagnostic::Diagnostics::new(output.diagnostics, sources))
+        }
+    }
+
+    fn position(&self, name: &str) -> Result<usize, usize> {
+        self.files.binary_search_by(|(other, _)| other.as_str().cmp(name))
+    }
+
+    /// Parses a part and checks its keys.
+    pub(crate) fn read_part(
+        &self,
+        name: &str,
+        sources: &mut SourceMap,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) -> Option<Part> {
+        let source = &self.files[self.position(name).ok()?].1;
+        let file = sources.add(source.clone());
+        let mut root = document::parse(file, source, diagnostics);
+        let place = Place::new(file, 0..0);
+        check_keys(&root, name, &["title", "kind", "parameters"], diagnostics);
+        let mut malformed = |reason: &str| {
+            let problem = Problem::MalformedPart { reason: reason.to_owned() };
+            diagnostics.push(Diagnostic::at(place, problem));
+        };
+        let kind = match root.get("kind").and_then(|node| node.as_str()).map(ComponentKind::from_word) {
+            Some(Some(kind)) => kind,
+            _ => {
+                malformed("`kind` is one of host, switch, endpoint and storage");
+                return None;
+            }
+        };
+        let Some(Value::Table(table)) = root.remove("parameters").map(|entry| entry.node.value) else {
+            malformed("there is no `[parameters]` table");
+            return None;
+        };
+        let title = match root.get("title") {
+            Some(node) => String::read(node, &mut Reading { path: "title", diagnostics })?,
+            None => {
+                malformed("there is no `title`");
+                return None;
+            }
+        };
+        let structural: &[&str] = match kind.slots_key() {
+            Some("slots") => &["slots"],
+            Some(_) => &["ports"],
+            None => &[],
+        };
+        check_table(&table, name, kind.schema(), structural, diagnostics);
+        Some(Part { name: name.to_owned(), title, kind, table })
+    }
+}
+
+/// Reads a part on its own and keeps what it says.
+fn listing(part: Part, output: &mut Output) -> PartListing {
+    let layers = vec![LayerTable { layer: Layer::Catalog, table: &part.table }];
+    let mut own = Output::default();
+    let reader = &mut Reader::new(part.name.clone(), layers.clone(), &mut own);
+    match part.kind {
+        ComponentKind::Host => HostParameters::read(reader).map(|_| ()),
+        ComponentKind::Switch => SwitchParameters::read(reader).map(|_| ()),
+        ComponentKind::Endpoint => EndpointParameters::read(reader).map(|_| ()),
+        ComponentKind::Storage => StorageParameters::read(reader).map(|_| ()),
+    };
+    if let Some(key) = part.kind.slots_key() {
+        read_slots(&part.name, key, &layers, &mut own);
+    }
+    output.diagnostics.append(&mut own.diagnostics);
+    let prefix = format!("{}.", part.name);
+    let written = own.parameters.into_iter().filter(|p| matches!(p.origin, Origin::Written(..)));
+    let parameters = written.map(|mut parameter| {
+        parameter.path = parameter.path.strip_prefix(&prefix).unwrap_or(&parameter.path).to_owned();
+        parameter
+    });
+    let parameters = parameters.collect();
+    PartListing { name: part.name, title: part.title, kind: part.kind, parameters }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_built_in_part_is_well_formed_and_sourced() {
+        let parts = catalog().list().unwrap_or_else(|diagnostics| panic!("{diagnostics}"));
+        assert!(parts.len() >= 10);
+        for part in &parts {
+            assert!(!part.parameters.is_empty(), "{} says nothing", part.name);
+            for parameter in &part.parameters {
+                assert!(!parameter.source.is_empty(), "{}.{} has no source", part.name, parameter.path);
+            }
+        }
+    }
+}

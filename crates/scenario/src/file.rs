@@ -1,0 +1,329 @@
+//! The scenario as it was written: components with their tables, in layers, before anything is worked out.
+
+use crate::catalog::{Catalog, Part};
+use crate::diagnostic::{Diagnostic, did_you_mean};
+use crate::document::{Entry, Node, Table, Value, shortened};
+use crate::overrides::Overrides;
+use crate::parameter::{Layer, LayerTable, check_table};
+use crate::problem::Problem;
+use crate::source::{Place, SourceMap};
+use crate::structure::ComponentKind;
+use crate::value::{ParameterType, Reading};
+
+/// Names that a component cannot have, because paths begin with them.
+const RESERVED_NAMES: [&str; 9] =
+    ["run", "firmware", "workload", "title", "host", "switch", "endpoint", "storage", "memory"];
+/// Longest name.
+const NAME_LIMIT: usize = 64;
+/// Most components that one file may declare. Each may stand for many devices.
+const COMPONENT_LIMIT: usize = 65_536;
+
+/// A scenario as written.
+#[derive(Debug, Default)]
+pub struct ScenarioFile {
+    /// Its title, or nothing.
+    pub title: String,
+    /// The `[run]` table: overrides first.
+    pub run: [Table; 2],
+    /// The `[firmware]` table: overrides first.
+    pub firmware: [Table; 2],
+    /// Hosts, switches, endpoints and storage, in this order, each in the order of the file.
+    pub components: Vec<Component>,
+    /// Workloads in the order of the file.
+    pub workloads: Vec<WrittenWorkload>,
+}
+
+/// One component as written.
+#[derive(Debug)]
+pub struct Component {
+    /// Host, switch, endpoint or storage.
+    pub kind: ComponentKind,
+    /// Its name.
+    pub name: String,
+    /// Where its name is written.
+    pub place: Place,
+    /// What the command line says about it.
+    pub overrides: Table,
+    /// What the scenario says about it.
+    pub written: Table,
+    /// What its catalog part says about it.
+    pub part: Option<Part>,
+}
+
+/// One workload as written.
+#[derive(Debug)]
+pub struct WrittenWorkload {
+    /// Its name; without one, its kind and number.
+    pub name: String,
+    /// The word after `kind`.
+    pub kind: String,
+    /// Where the kind is written.
+    pub place: Place,
+    /// What the command line says about it.
+    pub overrides: Table,
+    /// What the scenario says about it.
+    pub written: Table,
+}
+
+impl Component {
+    /// Its tables, strongest first.
+    pub fn layers(&self) -> Vec<LayerTable<'_>> {
+        let mut layers = vec![
+            LayerTable { layer: Layer::Override, table: &self.overrides },
+            LayerTable { layer: Layer::Scenario, table: &self.written },
+        ];
+        layers
+            .extend(self.part.as_ref().map(|part| LayerTable { layer: Layer::Catalog, table: &part.table }));
+        layers
+    }
+
+    /// The strongest value of a key that says how the component is connected.
+    pub fn structural<T: ParameterType>(
+        &self,
+        key: &str,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) -> Option<(T, Place)> {
+        let node = self.overrides.get(key).or_else(|| self.written.get(key))?;
+        let path = format!("{}.{key}", self.name);
+        let value = T::read(node, &mut Reading { path: &path, diagnostics })?;
+        Some((value, node.place))
+    }
+}
+
+impl WrittenWorkload {
+    /// Its tables, strongest first.
+    pub fn layers(&self) -> Vec<LayerTable<'_>> {
+        vec![
+            LayerTable { layer: Layer::Override, table: &self.overrides },
+            LayerTable { layer: Layer::Scenario, table: &self.written },
+        ]
+    }
+}
+
+/// Layers of one of the tables of [`ScenarioFile`] that have no catalog part.
+pub(crate) fn two_layers(tables: &[Table; 2]) -> Vec<LayerTable<'_>> {
+    let [overrides, written] = tables;
+    vec![
+        LayerTable { layer: Layer::Override, table: overrides },
+        LayerTable { layer: Layer::Scenario, table: written },
+    ]
+}
+
+/// Reads the root table of a scenario. Whatever cannot be read is reported and left out.
+pub(crate) fn read(
+    root: Table,
+    overrides: &mut Overrides,
+    catalog: &Catalog,
+    sources: &mut SourceMap,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> ScenarioFile {
+    let mut file = ScenarioFile::default();
+    let mut sections = ComponentKind::ALL.map(|kind| (kind, None));
+    for entry in root.into_entries() {
+        let section = sections.iter_mut().find(|(kind, _)| kind.word() == entry.key);
+        match (entry.key.as_str(), section) {
+            (_, Some((_, section))) => *section = Some(entry),
+            ("title", _) => {
+                let mut reading = Reading { path: "title", diagnostics };
+                file.title = String::read(&entry.node, &mut reading).unwrap_or_default();
+            }
+            ("run", _) => file.run[1] = table_of(entry, "run", diagnostics),
+            ("firmware", _) => file.firmware[1] = table_of(entry, "firmware", diagnostics),
+            ("workload", _) => file.workloads = workloads(entry, overrides, diagnostics),
+            _ => diagnostics.push(unknown_table(&entry)),
+        }
+    }
+    file.run[0] = overrides.take("run", diagnostics);
+    file.firmware[0] = overrides.take("firmware", diagnostics);
+    for (kind, section) in sections {
+        let Some(entry) = section else { continue };
+        for entry in table_of(entry, kind.word(), diagnostics).into_entries() {
+            if file.components.len() == COMPONENT_LIMIT {
+                let (found, allowed) = (format!("more than {COMPONENT_LIMIT}"), COMPONENT_LIMIT.to_string());
+                diagnostics.push(Diagnostic::at(entry.key_place, Problem::TooManyDevices { found, allowed }));
+                break;
+            }
+            file.components.extend(component(kind, entry, overrides, diagnostics));
+        }
+    }
+    report_duplicates(&file, diagnostics);
+    find_parts(&mut file, catalog, sources, diagnostics);
+    let names: Vec<&str> = file.components.iter().map(|component| component.name.as_str()).collect();
+    overrides.report_unused(&names, diagnostics);
+    check_component_keys(&file, diagnostics);
+    file
+}
+
+fn unknown_table(entry: &Entry) -> Diagnostic {
+    const TABLES: [&str; 8] =
+        ["title", "run", "firmware", "host", "switch", "endpoint", "storage", "workload"];
+    let problem = Problem::UnknownTable { found: shortened(&entry.key), allowed: TABLES.join(", ") };
+    Diagnostic::at(entry.key_place, problem).maybe_hint(did_you_mean(&entry.key, TABLES))
+}
+
+/// The table of an entry; something else is reported and read as empty.
+fn table_of(entry: Entry, path: &str, diagnostics: &mut Vec<Diagnostic>) -> Table {
+    match entry.node.value {
+        Value::Table(table) => table,
+        _ => {
+            let expected = "a table".to_owned();
+            let problem =
+                Problem::WrongType { path: path.to_owned(), found: entry.node.describe(), expected };
+            diagnostics.push(Diagnostic::at(entry.node.place, problem));
+            Table::default()
+        }
+    }
+}
+
+fn component(
+    kind: ComponentKind,
+    entry: Entry,
+    overrides: &mut Overrides,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Option<Component> {
+    let (name, place) = (entry.key.clone(), entry.key_place);
+    if !check_name(&name, place, diagnostics) {
+        return None;
+    }
+    if !matches!(entry.node.value, Value::Table(_)) {
+        let expected = format!("a table with the settings of a {}", kind.word());
+        let problem = Problem::WrongType { path: name, found: entry.node.describe(), expected };
+        let hint = format!("a component has a name: `[{}.NAME]`", kind.word());
+        diagnostics.push(Diagnostic::at(entry.node.place, problem).hint(hint));
+        return None;
+    }
+    let written = table_of(entry, &name, diagnostics);
+    let overrides = overrides.take_component(kind, &name, diagnostics);
+    Some(Component { kind, name, place, overrides, written, part: None })
+}
+
+fn check_name(name: &str, place: Place, diagnostics: &mut Vec<Diagnostic>) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    let reason = if name.is_empty() || name.len() > NAME_LIMIT {
+        "a name has 1 to 64 characters"
+    } else if !name.chars().all(plain) {
+        "a name has letters, digits, `_` and `-` only"
+    } else if RESERVED_NAMES.contains(&name) {
+        "paths begin with this word"
+    } else {
+        return true;
+    };
+    let problem = Problem::BadName { found: shortened(name), reason: reason.to_owned() };
+    diagnostics.push(Diagnostic::at(place, problem));
+    false
+}
+
+fn workloads(
+    entry: Entry,
+    overrides: &mut Overrides,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Vec<WrittenWorkload> {
+    let Value::Array(items) = entry.node.value else {
+        let expected = "a list of tables, written `[[workload]]`".to_owned();
+        let problem =
+            Problem::WrongType { path: "workload".to_owned(), found: "a table".to_owned(), expected };
+        diagnostics
+            .push(Diagnostic::at(entry.node.place, problem).hint("write `[[workload]]`, in double brackets"));
+        return Vec::new();
+    };
+    let mut workloads = Vec::new();
+    for (index, item) in items.into_iter().take(COMPONENT_LIMIT).enumerate() {
+        workloads.extend(workload(index, item, overrides, diagnostics));
+    }
+    workloads
+}
+
+fn workload(
+    index: usize,
+    item: Node,
+    overrides: &mut Overrides,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Option<WrittenWorkload> {
+    let path = format!("workload[{index}]");
+    let place = item.place;
+    let found = item.describe();
+    let Value::Table(written) = item.value else {
+        let expected = "a table with a `kind`".to_owned();
+        diagnostics.push(Diagnostic::at(place, Problem::WrongType { path, found, expected }));
+        return None;
+    };
+    let Some(kind_node) = written.get("kind") else {
+        let expected = "\"dma\", \"mmio\" or \"iometer\"".to_owned();
+        let problem = Problem::MissingKey { path, key: "kind".to_owned(), expected };
+        diagnostics.push(Diagnostic::at(place, problem));
+        return None;
+    };
+    let kind_place = kind_node.place;
+    let kind = String::read(kind_node, &mut Reading { path: &path, diagnostics })?;
+    let name = match written.get("name") {
+        Some(node) => {
+            let name = String::read(node, &mut Reading { path: &path, diagnostics })?;
+            if !check_name(&name, node.place, diagnostics) {
+                return None;
+            }
+            name
+        }
+        None => format!("{}{index}", shortened(&kind)),
+    };
+    let overrides = overrides.take_workload(&name, diagnostics);
+    Some(WrittenWorkload { name, kind, place: kind_place, overrides, written })
+}
+
+fn report_duplicates(file: &ScenarioFile, diagnostics: &mut Vec<Diagnostic>) {
+    let mut components: Vec<(&str, Place)> =
+        file.components.iter().map(|component| (component.name.as_str(), component.place)).collect();
+    let mut workloads: Vec<(&str, Place)> =
+        file.workloads.iter().map(|workload| (workload.name.as_str(), workload.place)).collect();
+    for names in [&mut components, &mut workloads] {
+        names.sort();
+        for pair in names.windows(2).filter(|pair| pair[0].0 == pair[1].0) {
+            let problem = Problem::DuplicateName { name: pair[1].0.to_owned() };
+            diagnostics.push(Diagnostic::at(pair[1].1, problem).hint("give it another name"));
+        }
+    }
+}
+
+/// Looks up the catalog part of every component that names one.
+fn find_parts(
+    file: &mut ScenarioFile,
+    catalog: &Catalog,
+    sources: &mut SourceMap,
+    diagnostics: &mut Vec<Diagnostic>,
+) {
+    // Hundreds of devices may share a part; it is read once.
+    let mut read: Vec<(String, Option<Part>)> = Vec::new();
+    for component in &mut file.components {
+        let Some((name, place)) = component.structural::<String>("part", diagnostics) else { continue };
+        let path = component.name.clone();
+        if !read.iter().any(|(other, _)| *other == name) {
+            if !catalog.contains(&name) {
+                let problem = Problem::UnknownPart { path, part: shortened(&name) };
+                let hint = did_you_mean(&name, catalog.names())
+                    .unwrap_or_else(|| "`lanewise parts` lists the catalog".to_owned());
+                diagnostics.push(Diagnostic::at(place, problem).hint(hint));
+                continue;
+            }
+            read.push((name.clone(), catalog.read_part(&name, sources, diagnostics)));
+        }
+        let part = read.iter().find(|(other, _)| *other == name).and_then(|(_, part)| part.clone());
+        match part {
+            Some(part) if part.kind != component.kind => {
+                let (found, expected) = (part.kind.word().to_owned(), component.kind.word().to_owned());
+                let problem =
+                    Problem::WrongPartKind { path: component.name.clone(), part: name, found, expected };
+                diagnostics.push(Diagnostic::at(place, problem));
+            }
+            part => component.part = part,
+        }
+    }
+}
+
+/// Reports keys that no component of the kind has.
+fn check_component_keys(file: &ScenarioFile, diagnostics: &mut Vec<Diagnostic>) {
+    for component in &file.components {
+        let structural: Vec<&str> = component.kind.structural().iter().map(|key| key.key).collect();
+        for table in [&component.overrides, &component.written] {
+            check_table(table, &component.name, component.kind.schema(), &structural, diagnostics);
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! Endpoint: a requester with DMA engines and a completer of MMIO.
+
+use super::{AdapterParameters, PortParameters};
+use crate::parameter::parameters;
+use crate::value::{Auto, PayloadSize, choices};
+use lanewise_units::{Generation, Rate, Span, Width};
+
+choices! {
+    /// Width of the tag field of a requester.
+    TagChoice, "the width of the tag field" {
+        /// 10 bits where every device on the path supports 16 GT/s or more, 8 bits otherwise.
+        Auto = "auto",
+        /// 5 bits: 32 tags.
+        Bits5 = "5 bits",
+        /// 8 bits: 256 tags.
+        Bits8 = "8 bits",
+        /// 10 bits: 768 tags.
+        Bits10 = "10 bits",
+        /// 14 bits: 15,360 tags, in Flit Mode only.
+        Bits14 = "14 bits",
+    }
+}
+
+parameters! {
+    /// A device at a leaf: network adapter, host bus adapter, drive, accelerator.
+    EndpointParameters, Claim "endpoint" {
+        /// Fastest generation of its port.
+        generation: Generation = required,
+        Datasheet "given by the part, or by the scenario";
+        /// Widest width of its port.
+        width: Width = required,
+        Datasheet "given by the part, or by the scenario";
+        /// Maximum Read Request Size programmed into the device, instead of the firmware's choice.
+        mrrs: Auto<PayloadSize> = "auto",
+        Spec "firmware's value, whose default is 512 B, PCIe Base 6.3 §7.5.3.4";
+        /// Read requests it may have outstanding, within its tag field.
+        tags: Auto<u32> = "auto" in "1" to "15360",
+        Assumed "as many as its tag field can tell apart";
+        /// Width of the tag field in use.
+        tag_width: TagChoice = "auto",
+        Spec "PCIe Base 6.3 §2.2.6.2";
+        /// Whether its requests carry the Relaxed Ordering attribute.
+        relaxed_ordering: bool = "false",
+        Assumed "strict ordering is the safe default of drivers";
+        /// Whether every packet it sends has an end-to-end CRC.
+        ecrc: bool = "false",
+        Spec "off after reset, PCIe Base 6.3 §7.8.4";
+        /// From an MMIO read's arrival to its completion entering the egress queue.
+        mmio_read_latency: Span = "100 ns" in "0 ns" to "1 ms",
+        Assumed "a register behind an internal bus";
+        /// Smallest time between two requests leaving the DMA engines.
+        request_interval: Span = "0 ns" in "0 ns" to "1 ms",
+        Assumed "the DMA engines are never the limit unless they are known to be";
+        /// From the arrival of the last completion to the use of the data.
+        completion_latency: Span = "0 ns" in "0 ns" to "1 ms",
+        Assumed "counted as part of the device, which the workload models";
+        /// Rate at which posted writes that arrive are drained: peer-to-peer and MMIO.
+        write_drain: Rate = "200 GB/s" in "1 MB/s" to "10 TB/s",
+        Assumed "so high that the link is the limit";
+        flatten port: PortParameters;
+        group adapter: AdapterParameters;
+    }
+}

@@ -1,0 +1,90 @@
+//! Root complex: what lies between the root ports and memory. The slots are structure; see [`crate::file`].
+
+use super::PortParameters;
+use crate::parameter::parameters;
+use crate::value::{PayloadSize, choices};
+use lanewise_units::{Bytes, Rate, Span};
+
+choices! {
+    /// Read Completion Boundary of a root complex.
+    RcbChoice, "a Read Completion Boundary" {
+        /// 64 B.
+        Bytes64 = "64 B",
+        /// 128 B.
+        Bytes128 = "128 B",
+    }
+}
+
+parameters! {
+    /// CPU cost of the host's software for each I/O of a storage workload, and the cores that pay it.
+    SoftwareParameters, Claim "software" {
+        /// Cores.
+        cores: u32 = "2" in "1" to "4096",
+        Assumed "a small server";
+        /// Worker thread, for each I/O.
+        worker_cost: Span = "2 us" in "0 ns" to "10 ms",
+        Assumed "a system call and the benchmark's bookkeeping";
+        /// File system and driver on the way down, for each I/O.
+        submit_cost: Span = "5 us" in "0 ns" to "10 ms",
+        Assumed "a storage stack of the 2000s";
+        /// Interrupt service, for each interrupt.
+        interrupt_cost: Span = "2 us" in "0 ns" to "10 ms",
+        Assumed "entry, exit and a register read";
+        /// Driver and file system on the way up, for each I/O.
+        completion_cost: Span = "5 us" in "0 ns" to "10 ms",
+        Assumed "a storage stack of the 2000s";
+    }
+}
+
+parameters! {
+    /// Root ports, host bridge and memory.
+    HostParameters, Claim "host" {
+        /// Read requests in progress at a time, over all root ports.
+        read_engines: u32 = "64" in "1" to "65536",
+        Assumed "enough that reads are limited by links and tags";
+        /// From the last byte of a read request to the first byte of data at the root port.
+        memory_latency: Span = "200 ns" in "0 ns" to "1 ms",
+        Assumed "host bridge and DRAM of a server";
+        /// Mean of an exponentially distributed latency on top of `memory_latency`.
+        memory_latency_jitter: Span = "0 ns" in "0 ns" to "1 ms",
+        Assumed "no variation unless it is measured";
+        /// Rate at which data for completions can be read, over all root ports.
+        read_bandwidth: Rate = "200 GB/s" in "1 MB/s" to "10 TB/s",
+        Assumed "so high that links are the limit";
+        /// Rate at which posted data can be written, over all root ports.
+        write_bandwidth: Rate = "200 GB/s" in "1 MB/s" to "10 TB/s",
+        Assumed "so high that links are the limit";
+        /// Rate of reads and writes together.
+        memory_bandwidth: Rate = "400 GB/s" in "1 MB/s" to "10 TB/s",
+        Assumed "so high that links are the limit";
+        /// Fixed cost of each posted write on its way to memory, on top of its bytes.
+        write_overhead: Span = "0 ns" in "0 ns" to "10 us",
+        Assumed "none unless it is measured";
+        /// Read Completion Boundary: completions of a long read end at multiples of it.
+        rcb: RcbChoice = "64 B",
+        Published "64 B on most x86 hosts; PCIe Base 6.3 §2.3.1.1 allows 64 B and 128 B";
+        /// Completions are combined up to this size, and never above the Maximum Payload Size.
+        completion_combine: PayloadSizeOrRcb = "256 B",
+        Assumed "what recent hosts do; older ones send one completion for each 64 B";
+        /// From the last byte of a posted write until its buffer space is free.
+        write_latency: Span = "50 ns" in "0 ns" to "100 us",
+        Assumed "time to hand a line to the memory controller";
+        /// One outbound queue of so many packets shared by all root ports, or "none" for a queue per port.
+        shared_outbound_queue: Option<u32> = "none" in "1" to "65536",
+        Assumed "root ports do not disturb each other unless a host is known for it";
+        /// Whether requests between root ports are forwarded.
+        peer_to_peer: bool = "false",
+        Spec "optional for root complexes, PCIe Base 6.3 §1.3.1";
+        /// Time for a packet from one root port to another.
+        forward_latency: Span = "150 ns" in "0 ns" to "100 us",
+        Assumed "like a switch of the same age";
+        /// Start of the memory that devices address; below 4 GiB requests have the short header.
+        memory_base: Bytes = "4 GiB" in "0 B" to "1048576 GiB",
+        Assumed "buffers of a host with much memory lie above 4 GiB";
+        flatten port: PortParameters;
+        group software: SoftwareParameters;
+    }
+}
+
+/// A completion size: 64 B or a payload size.
+pub type PayloadSizeOrRcb = PayloadSize<64>;

@@ -1,0 +1,59 @@
+//! A link: what narrows it, how long it is, and what goes wrong on it.
+
+use crate::parameter::parameters;
+use crate::value::{Auto, Fraction, choices};
+use lanewise_units::{Generation, Span, Width};
+
+choices! {
+    /// Where the two ends of a link take their clocks from.
+    ClockingChoice, "where the clocks come from" {
+        /// One reference clock for both ends.
+        Common = "common",
+        /// Separate clocks without spread spectrum.
+        Srns = "srns",
+        /// Separate clocks with independent spread spectrum.
+        Sris = "sris",
+    }
+}
+
+parameters! {
+    /// The link above a device. Written as the `link` table of the lower device.
+    LinkParameters, Claim "link" {
+        /// A slot reducer or cable that carries only so many lanes.
+        slot_reducer: Option<Width> = "none",
+        Spec "a link trains to the widest width of both ends, PCIe Base 6.3 §4.2";
+        /// Width that software forces the link to, at most what both ends can do.
+        force_width: Option<Width> = "none",
+        Spec "a link trains to the widest width of both ends, PCIe Base 6.3 §4.2";
+        /// Generation that software forces the link to, at most what both ends can do.
+        force_generation: Option<Generation> = "none",
+        Spec "a link trains to the fastest rate of both ends, PCIe Base 6.3 §4.2";
+        /// Whether the link runs in Flit Mode.
+        flit: Auto<bool> = "auto",
+        Spec "used when both ends can, and always from 64 GT/s on, PCIe Base 6.3 §4.2.3";
+        /// Time from transmitter pin to receiver pin, retimers included.
+        propagation: Span = "2 ns" in "0 ns" to "10 us",
+        Assumed "30 cm of board at 15 cm/ns";
+        /// Reference clock arrangement; decides how often SKP ordered sets are due.
+        clocking: ClockingChoice = "common",
+        Assumed "what computers without cables use";
+        /// Time between SKP ordered sets.
+        skip_interval: Auto<Span> = "auto" in "1 ns" to "1 ms",
+        Spec "the midpoint of the legal range, PCIe Base 6.3 §4.2.8";
+        /// Probability that a bit towards the root complex arrives wrong.
+        bit_error_rate_upstream: Fraction = "0" in "0" to "0.01",
+        Assumed "no errors unless they are asked for; the specification allows 1e-12";
+        /// Probability that a bit away from the root complex arrives wrong.
+        bit_error_rate_downstream: Fraction = "0" in "0" to "0.01",
+        Assumed "no errors unless they are asked for; the specification allows 1e-12";
+        /// Ordinals, from 0 and with replays counted, of packets towards the root complex that arrive corrupted.
+        corrupt_tlps_upstream: Vec<u64> = "[]",
+        Assumed "no errors unless they are asked for";
+        /// Ordinals, from 0 and with replays counted, of packets away from the root complex that arrive corrupted.
+        corrupt_tlps_downstream: Vec<u64> = "[]",
+        Assumed "no errors unless they are asked for";
+        /// Time that a retrain through Recovery takes.
+        recovery_time: Span = "10 us" in "100 ns" to "100 ms",
+        Assumed "Recovery without a change of speed takes 2 to 20 us";
+    }
+}

@@ -1,0 +1,61 @@
+//! The parameters of every kind of component. Each file is one table; see [`crate::parameter`].
+
+mod endpoint;
+mod host;
+mod link;
+mod port;
+mod run;
+mod storage;
+mod switch;
+mod workload;
+
+pub use endpoint::{EndpointParameters, TagChoice};
+pub use host::{HostParameters, RcbChoice, SoftwareParameters};
+pub use link::{ClockingChoice, LinkParameters};
+pub use port::{PortParameters, ReplayRuleChoice, ScaleChoice};
+pub use run::{FirmwareParameters, MpsPolicy, RunParameters};
+pub use storage::{AdapterParameters, StorageParameters, WireChoice};
+pub use switch::{ArbitrationChoice, CoreChoice, ForwardingChoice, SwitchParameters};
+pub use workload::{
+    AccessLineParameters, AssignmentChoice, DirectionChoice, DmaParameters, IometerParameters,
+    MmioDirectionChoice, MmioParameters, OrderChoice,
+};
+
+#[cfg(test)]
+mod tests {
+    use crate::parameter::{FieldDefault, ParameterTable, TableSchema};
+
+    fn check(schema: &'static TableSchema) {
+        for field in schema.fields {
+            let place = format!("{}.{}", schema.name, field.key);
+            if let FieldDefault::Text(text) = field.default {
+                assert!(
+                    (field.accepts)(text),
+                    "{place}: the default {text:?} is not a value within its range"
+                );
+            }
+            if let Some((low, high)) = field.range {
+                let legal = |text: &str| (field.accepts)(text) || (field.accepts)(&format!("[{text}]"));
+                assert!(legal(low) && legal(high), "{place}: {low} to {high}");
+            }
+            assert!(!field.source.is_empty() && field.doc.trim().ends_with('.'), "{place} is not explained");
+        }
+        schema.flattened.iter().for_each(|inner| check(inner));
+        schema.groups.iter().for_each(|(_, inner)| check(inner));
+    }
+
+    #[test]
+    fn every_default_is_a_legal_value_and_has_a_source() {
+        check(&super::RunParameters::SCHEMA);
+        check(&super::FirmwareParameters::SCHEMA);
+        check(&super::HostParameters::SCHEMA);
+        check(&super::SwitchParameters::SCHEMA);
+        check(&super::EndpointParameters::SCHEMA);
+        check(&super::StorageParameters::SCHEMA);
+        check(&super::LinkParameters::SCHEMA);
+        check(&super::DmaParameters::SCHEMA);
+        check(&super::MmioParameters::SCHEMA);
+        check(&super::IometerParameters::SCHEMA);
+        check(&super::AccessLineParameters::SCHEMA);
+    }
+}

@@ -1,0 +1,55 @@
+//! How long a run is and how exact, and what firmware programs into the devices.
+
+use crate::parameter::parameters;
+use crate::value::{Auto, Fraction, PayloadSize, choices};
+use lanewise_units::Span;
+
+parameters! {
+    /// One run: when it ends, how exact its results are, and which random numbers it draws.
+    RunParameters, Choice "run" {
+        /// Names the random streams: same scenario, seed and version, same trajectory.
+        seed: u64 = "1" in "0" to "18446744073709551615",
+        Assumed "any seed will do; a fixed one makes runs repeat";
+        /// Simulated time after which the run ends, converged or not.
+        time_limit: Span = "50 ms" in "1 ns" to "14400 s",
+        Assumed "long enough for thousands of operations of most workloads";
+        /// Number of events after which the run ends.
+        event_limit: u64 = "2000000000" in "1" to "18446744073709551615",
+        Assumed "a bound on computing time: minutes, not hours";
+        /// Time at the start that is not measured, or "auto": found from the results.
+        warm_up: Auto<Span> = "auto" in "0 ns" to "14400 s",
+        Assumed "the run itself shows when it has settled";
+        /// Probability with which the confidence interval covers the true mean.
+        confidence_level: Fraction = "0.95" in "0.5" to "0.9999",
+        Assumed "the customary level";
+        /// The run has converged when the confidence interval of every flow's goodput is at most this wide to
+        /// either side, as a part of the mean.
+        relative_half_width: Fraction = "0.5 %" in "0.00001" to "1",
+        Assumed "small beside the differences that scenarios are compared for";
+    }
+}
+
+choices! {
+    /// How firmware chooses the Maximum Payload Size.
+    MpsPolicy, "how firmware chooses the payload size" {
+        /// The minimum over every device below a root port.
+        Minimum = "minimum",
+        /// The value of `mps`, wherever it is supported.
+        Fixed = "fixed",
+    }
+}
+
+parameters! {
+    /// What firmware programs into every device.
+    FirmwareParameters, Choice "firmware" {
+        /// How the Maximum Payload Size is chosen.
+        mps_policy: MpsPolicy = "minimum",
+        Published "skiboot core/pci.c programs the minimum over the hierarchy below a root port";
+        /// Maximum Payload Size where the policy is "fixed"; an upper bound where it is "minimum".
+        mps: Auto<PayloadSize> = "auto",
+        Assumed "whatever the policy finds";
+        /// Maximum Read Request Size of every device that does not say its own.
+        mrrs: PayloadSize = "512 B",
+        Spec "reset default, PCIe Base 6.3 §7.5.3.4";
+    }
+}

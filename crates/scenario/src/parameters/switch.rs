@@ -1,0 +1,71 @@
+//! Switch: how packets get from ingress to egress. The ports are structure; see [`crate::file`].
+
+use super::PortParameters;
+use crate::parameter::parameters;
+use crate::value::{Auto, Fraction, choices};
+use lanewise_units::{Rate, Span};
+
+choices! {
+    /// How the ports of a switch are joined.
+    CoreChoice, "how the ports are joined" {
+        /// Pairs that do not conflict transfer at the same time.
+        Crossbar = "crossbar",
+        /// One transfer at a time.
+        SharedBus = "shared-bus",
+        /// Every packet is written to and read from one memory.
+        SharedMemory = "shared-memory",
+    }
+}
+
+choices! {
+    /// When a switch starts to forward a packet.
+    ForwardingChoice, "when forwarding starts" {
+        /// While it is being received, as early as the egress cannot run dry.
+        CutThrough = "cut-through",
+        /// Once it is received in full and found good.
+        StoreAndForward = "store-and-forward",
+    }
+}
+
+choices! {
+    /// How ingress ports that compete for an egress port are served.
+    ArbitrationChoice, "how competing ports are served" {
+        /// One packet each in turn.
+        RoundRobin = "round-robin",
+        /// As many packets in turn as the port's weight.
+        WeightedRoundRobin = "weighted-round-robin",
+        /// The lowest port first.
+        Strict = "strict",
+    }
+}
+
+parameters! {
+    /// A switch.
+    SwitchParameters, Claim "switch" {
+        /// How the ports are joined.
+        core: CoreChoice = "crossbar",
+        Assumed "the core of most switches";
+        /// Rate of one crossbar port, of the bus, or of the memory's reads and writes together.
+        core_rate: Auto<Rate> = "auto" in "1 MB/s" to "100 TB/s",
+        Assumed "so high that the links are the limit: for a crossbar the fastest port, for a bus or memory all ports together, times `speedup`";
+        /// How much faster than the links an automatic `core_rate` is.
+        speedup: Fraction = "2" in "1" to "16",
+        Assumed "input-queued crossbars are built with a speedup of 1 to 2";
+        /// When forwarding starts.
+        forwarding: ForwardingChoice = "cut-through",
+        Assumed "what most switches do";
+        /// First bit in to first bit out of an unloaded switch; from the last bit in when it stores and forwards.
+        latency: Span = "150 ns" in "1 ns" to "100 us",
+        Published "105 to 200 ns for parts of Gen1 to Gen4, vendors' briefs";
+        /// How ingress ports that compete for an egress port are served.
+        arbitration: ArbitrationChoice = "round-robin",
+        Assumed "the hardware default of PCIe Base 6.3 §6.3.3";
+        /// One weight for each port, for weighted round robin.
+        weights: Vec<u8> = "[]" in "1" to "255",
+        Assumed "no weights unless they are asked for";
+        /// Requests and completions between downstream ports go by way of the root complex (ACS).
+        acs_redirect: bool = "false",
+        Assumed "firmware leaves ACS off where no virtual machines need it";
+        flatten port: PortParameters;
+    }
+}

@@ -1,0 +1,176 @@
+//! Workloads: who asks for what, when.
+
+use crate::document::Node;
+use crate::parameter::{Layer, LayerTable, Output, ParameterTable, Reader, check_table, parameters};
+use crate::value::{Auto, ParameterType, Reading, choices};
+use lanewise_units::{Bytes, Span};
+use serde_json::Value as Json;
+
+choices! {
+    /// Which way DMA goes, seen from the device.
+    DirectionChoice, "which way the data goes" {
+        /// The device reads from the target.
+        Read = "read",
+        /// The device writes to the target.
+        Write = "write",
+        /// Both at the same time, each with its own operations in flight.
+        Both = "both",
+    }
+}
+
+choices! {
+    /// How offsets follow each other.
+    OrderChoice, "how offsets follow each other" {
+        /// One after another, and from the end back to the start.
+        Sequential = "sequential",
+        /// Any of them, each as likely.
+        Random = "random",
+    }
+}
+
+choices! {
+    /// Loads or stores of the CPU.
+    MmioDirectionChoice, "loads or stores" {
+        /// Loads, which wait for their data.
+        Read = "read",
+        /// Stores, which are posted.
+        Write = "write",
+    }
+}
+
+parameters! {
+    /// Plain DMA: an endpoint keeps a number of operations in flight.
+    DmaParameters, Choice "workload kind \"dma\"" {
+        /// The endpoint that asks.
+        device: String = required,
+        Assumed "a choice";
+        /// Which way the data goes.
+        direction: DirectionChoice = required,
+        Assumed "a choice";
+        /// Bytes of one operation.
+        size: Bytes = "4 KiB" in "1 B" to "1 GiB",
+        Assumed "a page";
+        /// Operations in flight, in each direction.
+        outstanding: u32 = "16" in "1" to "65536",
+        Assumed "enough to hide the latency of most links";
+        /// Whose memory: "memory" of the host above, or the name of another endpoint.
+        target: String = "memory",
+        Assumed "what most devices do";
+        /// First byte used in the target's memory.
+        offset: Bytes = "0 B" in "0 B" to "1048576 GiB",
+        Assumed "aligned to a page";
+        /// Distance between the starts of neighbouring operations.
+        stride: Auto<Bytes> = "auto" in "1 B" to "1 GiB",
+        Assumed "the size, rounded up to a page: a buffer for each operation";
+        /// Memory that is used.
+        span: Auto<Bytes> = "auto" in "1 B" to "1048576 GiB",
+        Assumed "64 MiB or eight strides, whichever is more";
+        /// How offsets follow each other.
+        order: OrderChoice = "sequential",
+        Assumed "buffers in turn, as rings use them";
+    }
+}
+
+parameters! {
+    /// CPU accesses to an endpoint's registers.
+    MmioParameters, Choice "workload kind \"mmio\"" {
+        /// The endpoint that is accessed, by the CPU of the host above it.
+        device: String = required,
+        Assumed "a choice";
+        /// Loads or stores.
+        direction: MmioDirectionChoice = required,
+        Assumed "a choice";
+        /// Bytes of one access.
+        size: Bytes = "4 B" in "1 B" to "64 B",
+        Assumed "a register";
+        /// Accesses in flight; each is followed by the next when it is done.
+        outstanding: u32 = "1" in "1" to "65536",
+        Assumed "a CPU waits for each load";
+        /// Time between the starts of two accesses, whatever becomes of the others; "none" to wait for each.
+        interval: Option<Span> = "none" in "1 ns" to "1 s",
+        Assumed "accesses wait for each other";
+    }
+}
+
+choices! {
+    /// How targets are given to workers.
+    AssignmentChoice, "who gets which target" {
+        /// In turn, so that each target has one worker; IOmeter's own doing.
+        Split = "split",
+        /// Every worker has every target.
+        Shared = "shared",
+    }
+}
+
+parameters! {
+    /// One line of an access specification.
+    AccessLineParameters, Choice "line of an access specification" {
+        /// Bytes of a request.
+        size: Bytes = required in "1 B" to "1 GiB",
+        Assumed "a choice";
+        /// Share of the requests that this line has, in percent. The lines of a specification sum to 100.
+        percent: u32 = "100" in "0" to "100",
+        Assumed "a single line has all requests";
+        /// Share of reads among them, in percent; the rest are writes.
+        read: u32 = "100" in "0" to "100",
+        Assumed "a choice";
+        /// Share of random positions among them, in percent; the rest go on where the last one ended.
+        random: u32 = "0" in "0" to "100",
+        Assumed "sequential, as IOmeter's default specification";
+        /// Pause of the worker before each burst.
+        delay: Span = "0 ns" in "0 ns" to "10 s",
+        Assumed "IOmeter's default";
+        /// Requests in a burst.
+        burst: u32 = "1" in "1" to "65536",
+        Assumed "IOmeter's default";
+        /// Positions are multiples of this; "0 B" for sectors.
+        alignment: Bytes = "0 B" in "0 B" to "1 GiB",
+        Assumed "IOmeter's default";
+        /// Bytes that go the other way after the request, in the same transaction.
+        reply: Bytes = "0 B" in "0 B" to "1 GiB",
+        Assumed "IOmeter's default: none";
+    }
+}
+
+impl ParameterType for AccessLineParameters {
+    fn expected() -> String {
+        "a line such as { size = \"4 KiB\", percent = 100, read = 100, random = 0 }".to_owned()
+    }
+    fn read(node: &Node, reading: &mut Reading<'_>) -> Option<Self> {
+        let Some(table) = node.as_table() else { return reading.wrong_type::<Self, _>(node) };
+        check_table(table, reading.path, &Self::SCHEMA, &[], reading.diagnostics);
+        let mut output = Output::default();
+        let layers = vec![LayerTable { layer: Layer::Scenario, table }];
+        let line = <Self as ParameterTable>::read(&mut Reader::new(reading.path, layers, &mut output));
+        let failed = !output.diagnostics.is_empty();
+        reading.diagnostics.append(&mut output.diagnostics);
+        line.filter(|_| !failed)
+    }
+    fn show(&self) -> String {
+        format!("{} {} % ({} % read, {} % random)", self.size, self.percent, self.read, self.random)
+    }
+    fn schema() -> Json {
+        crate::schema::table_schema(&Self::SCHEMA, &[])
+    }
+}
+
+parameters! {
+    /// IOmeter: workers with a number of I/Os in flight on each of their targets.
+    IometerParameters, Choice "workload kind \"iometer\"" {
+        /// The storage that is used; every drive of it is a target.
+        targets: Vec<String> = required,
+        Assumed "a choice";
+        /// Worker threads.
+        workers: u32 = "1" in "1" to "4096",
+        Assumed "IOmeter starts one for each processor";
+        /// Who gets which target.
+        assignment: AssignmentChoice = "split",
+        Assumed "what IOmeter does when targets are selected for a manager";
+        /// I/Os in flight for each worker on each of its targets.
+        outstanding: u32 = "1" in "1" to "4096",
+        Assumed "IOmeter's default";
+        /// The access specification.
+        access: Vec<AccessLineParameters> = required,
+        Assumed "a choice";
+    }
+}

@@ -1,0 +1,229 @@
+//! Numbers with units: `"150 ns"`, `"4 KiB"`, `"2.5 GB/s"`, `"0.5 %"`.
+//!
+//! Exact: the digits are kept as an integer and a power of ten, multiplied by the unit as an integer, and rounded
+//! once. Decimal prefixes are powers of ten, binary ones (`Ki`, `Mi`, `Gi`, `Ti`) powers of two; `b` is a bit.
+
+use lanewise_units::{TICKS_PER_NS, TICKS_PER_SECOND};
+
+/// What a unit measures.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Dimension {
+    /// Counted in ticks.
+    Time,
+    /// Counted in bytes.
+    Size,
+    /// Counted in bytes per second.
+    DataRate,
+    /// Counted in parts of one.
+    Fraction,
+}
+
+impl Dimension {
+    /// For a message: "…, a time, but …".
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Time => "a time",
+            Self::Size => "a number of bytes",
+            Self::DataRate => "a data rate",
+            Self::Fraction => "a fraction",
+        }
+    }
+}
+
+/// A number as it was written: `digits × 10^-decimals`, exactly.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Decimal {
+    digits: u128,
+    decimals: u32,
+}
+
+/// Why a text is not a quantity.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum QuantityError {
+    /// It does not begin with a number.
+    NotANumber,
+    /// There is a number but no unit.
+    NoUnit,
+    /// The unit is not known.
+    UnknownUnit(String),
+    /// More digits than can be kept exactly.
+    TooManyDigits,
+}
+
+/// Longest text that is looked at; more digits than this name no quantity.
+const TEXT_LIMIT: usize = 48;
+
+impl Decimal {
+    /// Reads `12`, `1_000`, `2.50` or `1e-12`. Negative numbers are not quantities.
+    pub fn parse(text: &str) -> Result<Self, QuantityError> {
+        if text.len() > TEXT_LIMIT {
+            return Err(QuantityError::TooManyDigits);
+        }
+        let (mantissa, exponent) = match text.split_once(['e', 'E']) {
+            Some((mantissa, exponent)) => {
+                (mantissa, exponent.parse::<i32>().map_err(|_| QuantityError::NotANumber)?)
+            }
+            None => (text, 0),
+        };
+        let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+        let digits: String = whole.chars().chain(fraction.chars()).filter(|c| *c != '_').collect();
+        if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Err(QuantityError::NotANumber);
+        }
+        let digits: u128 = digits.parse().map_err(|_| QuantityError::TooManyDigits)?;
+        let decimals = fraction.bytes().filter(u8::is_ascii_digit).count() as i32;
+        Self::scaled(digits, decimals.saturating_sub(exponent)).ok_or(QuantityError::TooManyDigits)
+    }
+
+    fn scaled(digits: u128, decimals: i32) -> Option<Self> {
+        if decimals >= 0 {
+            return Some(Self { digits, decimals: decimals as u32 });
+        }
+        let power = 10u128.checked_pow(decimals.unsigned_abs())?;
+        Some(Self { digits: digits.checked_mul(power)?, decimals: 0 })
+    }
+
+    /// The number times `unit`, as an integer, rounded to the nearest. Nothing when it is too large for a `u64`.
+    pub fn times(self, unit: u128) -> Option<u64> {
+        let product = self.digits.checked_mul(unit)?;
+        match 10u128.checked_pow(self.decimals) {
+            Some(power) => u64::try_from((product + power / 2) / power).ok(),
+            None => Some(0),
+        }
+    }
+
+    /// Whether the number times `unit` is whole.
+    pub fn is_whole(self, unit: u128) -> bool {
+        let power = 10u128.checked_pow(self.decimals);
+        match (self.digits.checked_mul(unit), power) {
+            (Some(product), Some(power)) => product % power == 0,
+            _ => self.digits == 0,
+        }
+    }
+
+    /// The nearest float.
+    pub fn as_f64(self) -> f64 {
+        self.digits as f64 / 10f64.powi(self.decimals as i32)
+    }
+}
+
+/// A unit: what it measures and how many base units it has, over `per`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unit {
+    /// What it measures.
+    pub dimension: Dimension,
+    /// Base units in one of it, before dividing by `per`.
+    pub scale: u128,
+    /// Divisor: 8 for bits, 100 for percent.
+    pub per: u128,
+}
+
+/// Splits a text into a number and a unit.
+pub fn parse(text: &str) -> Result<(Decimal, Unit), QuantityError> {
+    let text = text.trim();
+    let at = number_length(text);
+    let number = Decimal::parse(&text[..at])?;
+    match text[at..].trim() {
+        "" => Err(QuantityError::NoUnit),
+        name => Ok((number, unit(name).ok_or_else(|| QuantityError::UnknownUnit(name.to_owned()))?)),
+    }
+}
+
+/// Length of the number at the start of a text. An `e` belongs to it only when digits follow.
+fn number_length(text: &str) -> usize {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while let Some(byte) = bytes.get(at) {
+        let exponent = matches!(byte, b'e' | b'E') && at > 0 && exponent_follows(&bytes[at + 1..]);
+        if exponent {
+            at += 1 + usize::from(matches!(bytes.get(at + 1), Some(b'-' | b'+')));
+        } else if !(byte.is_ascii_digit() || matches!(byte, b'.' | b'_')) {
+            break;
+        }
+        at += usize::from(!exponent);
+    }
+    at
+}
+
+fn exponent_follows(bytes: &[u8]) -> bool {
+    match bytes {
+        [b'-' | b'+', digit, ..] | [digit, ..] => digit.is_ascii_digit(),
+        [] => false,
+    }
+}
+
+/// The unit with this name.
+pub fn unit(name: &str) -> Option<Unit> {
+    let time = |scale: u64| Some(Unit { dimension: Dimension::Time, scale: u128::from(scale), per: 1 });
+    match name {
+        "%" => return Some(Unit { dimension: Dimension::Fraction, scale: 1, per: 100 }),
+        "ps" => return Some(Unit { dimension: Dimension::Time, scale: 1024, per: 1 }),
+        "ns" => return time(TICKS_PER_NS),
+        "us" | "µs" | "μs" => return time(TICKS_PER_NS * 1_000),
+        "ms" => return time(TICKS_PER_NS * 1_000_000),
+        "s" => return time(TICKS_PER_SECOND),
+        _ => {}
+    }
+    let (name, dimension) = match name.strip_suffix("/s") {
+        Some(name) => (name, Dimension::DataRate),
+        None => (name, Dimension::Size),
+    };
+    let (prefix, per) = match name.strip_suffix('B') {
+        Some(prefix) => (prefix, 1),
+        None => (name.strip_suffix('b')?, 8),
+    };
+    let scale = match prefix {
+        "" => 1,
+        "k" | "K" => 1_000,
+        "M" => 1_000_000,
+        "G" => 1_000_000_000,
+        "T" => 1_000_000_000_000,
+        "Ki" => 1 << 10,
+        "Mi" => 1 << 20,
+        "Gi" => 1 << 30,
+        "Ti" => 1 << 40,
+        _ => return None,
+    };
+    Some(Unit { dimension, scale, per })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn base(text: &str) -> Option<(u64, Dimension)> {
+        let (number, unit) = parse(text).ok()?;
+        Some((number.times(unit.scale)? / unit.per as u64, unit.dimension))
+    }
+
+    #[test]
+    fn quantities_are_exact() {
+        assert_eq!(base("150 ns"), Some((150 * TICKS_PER_NS, Dimension::Time)));
+        assert_eq!(base("0.5us"), Some((500 * TICKS_PER_NS, Dimension::Time)));
+        assert_eq!(base("1.5 ps"), Some((1536, Dimension::Time)));
+        assert_eq!(base("4 KiB"), Some((4096, Dimension::Size)));
+        assert_eq!(base("310 KB"), Some((310_000, Dimension::Size)));
+        assert_eq!(base("2.50 GB/s"), Some((2_500_000_000, Dimension::DataRate)));
+        assert_eq!(base("8 Gb/s"), Some((1_000_000_000, Dimension::DataRate)));
+        assert_eq!(base("1e3 MiB/s"), Some((1_048_576_000, Dimension::DataRate)));
+    }
+
+    #[test]
+    fn what_is_not_a_quantity_says_why() {
+        assert_eq!(parse("fast"), Err(QuantityError::NotANumber));
+        assert_eq!(parse("-1 ns"), Err(QuantityError::NotANumber));
+        assert_eq!(parse("1.2.3 ns"), Err(QuantityError::NotANumber));
+        assert_eq!(parse("150"), Err(QuantityError::NoUnit));
+        assert_eq!(parse("150 NS"), Err(QuantityError::UnknownUnit("NS".into())));
+        assert_eq!(parse(&"9".repeat(100)), Err(QuantityError::TooManyDigits));
+        assert_eq!(parse("1e40 B"), Err(QuantityError::TooManyDigits));
+    }
+
+    #[test]
+    fn numbers_that_do_not_fit_are_noticed() {
+        assert_eq!(base("99999999 TiB"), None);
+        assert_eq!(Decimal::parse("1e-12").map(Decimal::as_f64), Ok(1e-12));
+        assert!(!Decimal::parse("0.5").unwrap().is_whole(1));
+        assert!(Decimal::parse("0.5").unwrap().is_whole(1024));
+    }
+}

@@ -1,0 +1,134 @@
+//! What "auto" came to, for `explain`: one entry for each port in use, and one record for each link.
+
+use super::link::TrainedLink;
+use super::payload::Payload;
+use super::{PortView, Rig};
+use crate::parameter::{Origin, Provenance, ResolvedParameter, Role};
+use serde::Serialize;
+use std::collections::{HashMap, HashSet};
+
+/// A link as it came up, in the words of the machine-readable contract.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct NegotiatedLink {
+    /// Name of the lower device.
+    pub name: String,
+    /// The port above, as `server.slot1`.
+    pub upper: String,
+    /// The device below.
+    pub lower: String,
+    /// Generation it runs at.
+    pub generation: String,
+    /// Width it runs at.
+    pub width: String,
+    /// Whether bytes travel in flits.
+    pub flit: bool,
+    /// What decided the generation.
+    pub generation_limited_by: String,
+    /// What decided the width.
+    pub width_limited_by: String,
+    /// Maximum Payload Size, in bytes.
+    pub mps_bytes: u64,
+    /// What decided the Maximum Payload Size.
+    pub mps_limited_by: String,
+}
+
+/// One record for each link.
+pub(crate) fn links(
+    rig: &Rig<'_>,
+    trained: &[Option<TrainedLink>],
+    payload: &Payload,
+) -> Vec<NegotiatedLink> {
+    let each = trained.iter().enumerate().filter_map(|(lower, link)| {
+        let link = link.as_ref()?;
+        let programmed = payload.of(lower)?;
+        let (above, slot) = rig.topology.instances[lower].above?;
+        let slot = &rig.topology.slots[rig.topology.instances[above].component][slot].name;
+        let name = rig.topology.instances[lower].name.clone();
+        Some(NegotiatedLink {
+            upper: format!("{}.{slot}", rig.topology.instances[above].name),
+            lower: name.clone(),
+            name,
+            generation: link.mode.generation.to_string(),
+            width: link.mode.width.to_string(),
+            flit: link.mode.flit,
+            generation_limited_by: link.limited_by.0.clone(),
+            width_limited_by: link.limited_by.1.clone(),
+            mps_bytes: programmed.mps.get(),
+            mps_limited_by: programmed.limited_by.clone(),
+        })
+    });
+    each.collect()
+}
+
+/// Values that were worked out, by path. Instances of a component share a path and may differ.
+#[derive(Debug, Default)]
+pub(crate) struct Computed {
+    order: Vec<ComputedValue>,
+    index: HashMap<(usize, Option<String>, &'static str), usize>,
+}
+
+#[derive(Debug)]
+struct ComputedValue {
+    /// Path of the component's parameter: what was "auto" there is told by this.
+    device_path: String,
+    path: String,
+    value: String,
+    differs: bool,
+    provenance: Provenance,
+    source: &'static str,
+}
+
+impl Computed {
+    /// Notes what a parameter of a port came to.
+    pub fn port(
+        &mut self,
+        rig: &Rig<'_>,
+        port: PortView<'_>,
+        key: &'static str,
+        value: String,
+        provenance: Provenance,
+        source: &'static str,
+    ) {
+        let id = (port.component, port.slot.map(str::to_owned), key);
+        if let Some(&at) = self.index.get(&id) {
+            let earlier = &mut self.order[at];
+            if !earlier.differs && earlier.value != value {
+                earlier.differs = true;
+                earlier.value = format!("{} and others, by device", earlier.value);
+            }
+            return;
+        }
+        self.index.insert(id, self.order.len());
+        let device_path = format!("{}.{key}", rig.file.components[port.component].name);
+        let path = format!("{}.{key}", port.path(rig));
+        self.order.push(ComputedValue { device_path, path, value, differs: false, provenance, source });
+    }
+
+    /// Puts what was worked out in the place of every "auto" that it explains.
+    pub fn replace_automatic(self, parameters: &mut Vec<ResolvedParameter>) {
+        let paths: HashSet<&str> = self.order.iter().map(|value| value.path.as_str()).collect();
+        let devices: HashSet<&str> = self.order.iter().map(|value| value.device_path.as_str()).collect();
+        // A device's "auto" that is told port by port would only repeat itself.
+        parameters.retain(|parameter| {
+            let path = parameter.path.as_str();
+            parameter.value != "auto" || paths.contains(path) || !devices.contains(path)
+        });
+        let at: HashMap<String, usize> =
+            parameters.iter().enumerate().map(|(index, parameter)| (parameter.path.clone(), index)).collect();
+        for value in self.order {
+            let resolved = ResolvedParameter {
+                path: value.path.clone(),
+                value: value.value,
+                provenance: value.provenance,
+                source: value.source.to_owned(),
+                fitted_on: Vec::new(),
+                role: Role::Claim,
+                origin: Origin::Computed,
+            };
+            match at.get(&value.path) {
+                Some(&index) => parameters[index] = resolved,
+                None => parameters.push(resolved),
+            }
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! Puts the fabric's configuration together.
+
+use super::computed::Computed;
+use super::link::TrainedLink;
+use super::payload::Payload;
+use super::port::Ports;
+use super::{Rig, Settings};
+use crate::parameter::{Output, Provenance};
+use crate::parameters::{
+    ArbitrationChoice, ClockingChoice, CoreChoice, EndpointParameters, ForwardingChoice, HostParameters,
+    LinkParameters, RcbChoice, SwitchParameters, TagChoice,
+};
+use crate::problem::Problem;
+use crate::value::Auto;
+use lanewise_fabric::config::{
+    Arbitration, DeviceConfig, DeviceKind, EndpointConfig, FabricConfig, FaultConfig, Forwarding, LinkConfig,
+    RootComplexConfig, SwitchConfig, SwitchCore,
+};
+use lanewise_pcie::encoding::{Clocking, LinkMode};
+use lanewise_pcie::tag::TagWidth;
+use lanewise_units::{Bytes, Generation, Rate};
+
+/// Everything the fabric reads. Devices are numbered like the instances of the topology.
+pub(crate) fn build(
+    rig: &Rig<'_>,
+    trained: &[Option<TrainedLink>],
+    payload: &Payload,
+    ports: Ports,
+    seed: u64,
+    computed: &mut Computed,
+    output: &mut Output,
+) -> FabricConfig {
+    let mut devices = Vec::new();
+    for (instance, ports) in ports.into_iter().enumerate() {
+        let name = rig.topology.instances[instance].name.clone();
+        let kind = match rig.settings_of(instance) {
+            Some(Settings::Host(host)) => DeviceKind::RootComplex(root_complex(host, &ports)),
+            Some(Settings::Switch(parameters)) => {
+                DeviceKind::Switch(switch(rig, instance, parameters, computed, output))
+            }
+            Some(Settings::Endpoint(parameters)) => {
+                let flit = trained[instance].as_ref().is_some_and(|link| link.mode.flit);
+                DeviceKind::Endpoint(endpoint(rig, instance, parameters, flit, computed, output))
+            }
+            // Its problems are reported; numbering goes on.
+            Some(Settings::Storage(_)) | None => continue,
+        };
+        devices.push(DeviceConfig { name, kind, ports });
+    }
+    let links = trained.iter().enumerate().filter_map(|(lower, trained)| {
+        let parameters = rig.links[rig.topology.instances[lower].component].as_ref()?;
+        payload.of(lower)?;
+        Some(link(rig.topology.instances[lower].above?, lower, trained.as_ref()?, parameters))
+    });
+    FabricConfig { devices, links: links.collect(), seed }
+}
+
+fn link(
+    upper: (usize, usize),
+    lower: usize,
+    trained: &TrainedLink,
+    parameters: &LinkParameters,
+) -> LinkConfig {
+    LinkConfig {
+        upper,
+        lower: (lower, 0),
+        mode: trained.mode,
+        clocking: match parameters.clocking {
+            ClockingChoice::Common => Clocking::Common,
+            ClockingChoice::Srns => Clocking::Srns,
+            ClockingChoice::Sris => Clocking::Sris,
+        },
+        propagation: parameters.propagation,
+        skip_interval: parameters.skip_interval.given(),
+        faults_downstream: FaultConfig {
+            bit_error_rate: parameters.bit_error_rate_downstream.0,
+            corrupt_tlps: parameters.corrupt_tlps_downstream.clone(),
+        },
+        faults_upstream: FaultConfig {
+            bit_error_rate: parameters.bit_error_rate_upstream.0,
+            corrupt_tlps: parameters.corrupt_tlps_upstream.clone(),
+        },
+        recovery_time: parameters.recovery_time,
+    }
+}
+
+fn root_complex(host: &HostParameters, ports: &[lanewise_fabric::config::PortConfig]) -> RootComplexConfig {
+    let largest = ports.iter().map(|port| port.mps).max().unwrap_or(Bytes::new(128));
+    RootComplexConfig {
+        read_engines: host.read_engines,
+        memory_latency: host.memory_latency,
+        memory_latency_jitter: host.memory_latency_jitter,
+        read_bandwidth: host.read_bandwidth,
+        write_bandwidth: host.write_bandwidth,
+        memory_bandwidth: host.memory_bandwidth,
+        write_overhead: host.write_overhead,
+        rcb: match host.rcb {
+            RcbChoice::Bytes64 => Bytes::new(64),
+            RcbChoice::Bytes128 => Bytes::new(128),
+        },
+        completion_combine_max: host.completion_combine.0.min(largest),
+        write_latency: host.write_latency,
+        shared_outbound_queue: host.shared_outbound_queue,
+        peer_to_peer: host.peer_to_peer,
+        forward_latency: host.forward_latency,
+        memory_base: host.memory_base.get(),
+    }
+}
+
+fn switch(
+    rig: &Rig<'_>,
+    instance: usize,
+    parameters: &SwitchParameters,
+    computed: &mut Computed,
+    output: &mut Output,
+) -> SwitchConfig {
+    let rate = core_rate(rig, instance, parameters, computed);
+    SwitchConfig {
+        core: match parameters.core {
+            CoreChoice::Crossbar => SwitchCore::Crossbar { port_rate: rate },
+            CoreChoice::SharedBus => SwitchCore::SharedBus { rate },
+            CoreChoice::SharedMemory => SwitchCore::SharedMemory { rate },
+        },
+        forwarding: match parameters.forwarding {
+            ForwardingChoice::CutThrough => Forwarding::CutThrough,
+            ForwardingChoice::StoreAndForward => Forwarding::StoreAndForward,
+        },
+        latency: parameters.latency,
+        arbitration: match parameters.arbitration {
+            ArbitrationChoice::RoundRobin => Arbitration::RoundRobin,
+            ArbitrationChoice::Strict => Arbitration::Strict,
+            ArbitrationChoice::WeightedRoundRobin => weights(rig, instance, parameters, output),
+        },
+        acs_redirect: parameters.acs_redirect,
+    }
+}
+
+fn weights(
+    rig: &Rig<'_>,
+    instance: usize,
+    parameters: &SwitchParameters,
+    output: &mut Output,
+) -> Arbitration {
+    let component = rig.topology.instances[instance].component;
+    let ports = rig.topology.slots[component].len();
+    if parameters.weights.len() != ports {
+        let (path, found) =
+            (format!("{}.weights", rig.file.components[component].name), parameters.weights.len());
+        let problem = Problem::WrongLength { path, found: found.to_string(), expected: ports.to_string() };
+        let hint = "one weight for each port, port0 first".to_owned();
+        output.report(rig.place_of(component, &["weights"]), problem, Some(hint));
+    }
+    Arbitration::WeightedRoundRobin { weights: parameters.weights.clone() }
+}
+
+/// The given rate, or one that leaves the links as the limit.
+fn core_rate(rig: &Rig<'_>, instance: usize, parameters: &SwitchParameters, computed: &mut Computed) -> Rate {
+    let component = rig.topology.instances[instance].component;
+    let slots = &rig.topology.slots[component];
+    let port_rates = slots.iter().map(|slot| {
+        let (bytes, seconds) =
+            LinkMode::new(slot.shape.generation, slot.shape.width).coded_bytes_per_second();
+        bytes.div_ceil(seconds)
+    });
+    let links = match parameters.core {
+        CoreChoice::Crossbar => port_rates.max().unwrap_or(0),
+        CoreChoice::SharedBus => port_rates.sum(),
+        // Every byte is written and read.
+        CoreChoice::SharedMemory => 2 * port_rates.sum::<u64>(),
+    };
+    match parameters.core_rate {
+        Auto::Given(rate) => rate,
+        Auto::Auto => {
+            let rate = Rate::from_bytes_per_second(((links as f64 * parameters.speedup.0) as u64).max(1));
+            if let Some(mut port) = rig.port(instance, 0) {
+                port.slot = None;
+                let source = "never the limit: the links' rates times `speedup`";
+                computed.port(rig, port, "core_rate", rate.to_string(), Provenance::Assumed, source);
+            }
+            rate
+        }
+    }
+}
+
+fn endpoint(
+    rig: &Rig<'_>,
+    instance: usize,
+    parameters: &EndpointParameters,
+    flit: bool,
+    computed: &mut Computed,
+    output: &mut Output,
+) -> EndpointConfig {
+    let component = rig.topology.instances[instance].component;
+    let tag_width = tag_width(rig, instance, parameters, flit, computed, output);
+    let room = u32::from(tag_width.usable());
+    let tags = parameters.tags.given().unwrap_or(room);
+    // An automatic width follows the slot; a device with more tags than that uses fewer there.
+    if tags > room && parameters.tag_width != TagChoice::Auto {
+        let path = format!("{}.tags", rig.file.components[component].name);
+        let problem = Problem::TooManyTags { path, found: tags.to_string(), allowed: room.to_string() };
+        output.report(rig.place_of(component, &["tags"]), problem, Some("see `tag_width`".to_owned()));
+    }
+    let mrrs = parameters.mrrs.given().unwrap_or(rig.firmware.mrrs).0;
+    if let Some(port) = rig.port(instance, 0) {
+        if parameters.tags == Auto::Auto || tags > room {
+            let source = "as many as the tag field in use can tell apart";
+            computed.port(rig, port, "tags", tags.min(room).to_string(), Provenance::Assumed, source);
+        }
+        if parameters.mrrs == Auto::Auto {
+            computed.port(rig, port, "mrrs", format!("{} B", mrrs.get()), Provenance::Spec, "firmware.mrrs");
+        }
+    }
+    EndpointConfig {
+        mrrs,
+        tags: tags.min(room),
+        tag_width,
+        relaxed_ordering: parameters.relaxed_ordering,
+        ecrc: parameters.ecrc,
+        mmio_read_latency: parameters.mmio_read_latency,
+        request_interval: parameters.request_interval,
+        completion_latency: parameters.completion_latency,
+        write_drain: parameters.write_drain,
+    }
+}
+
+fn tag_width(
+    rig: &Rig<'_>,
+    instance: usize,
+    parameters: &EndpointParameters,
+    flit: bool,
+    computed: &mut Computed,
+    output: &mut Output,
+) -> TagWidth {
+    let component = rig.topology.instances[instance].component;
+    match parameters.tag_width {
+        TagChoice::Bits5 => TagWidth::Bits5,
+        TagChoice::Bits8 => TagWidth::Bits8,
+        TagChoice::Bits10 => TagWidth::Bits10,
+        TagChoice::Bits14 => {
+            if !flit {
+                let path = format!("{}.tag_width", rig.file.components[component].name);
+                let reason = "14 bits, which only Flit Mode has".to_owned();
+                let problem = Problem::FlitModeImpossible { path, reason };
+                output.report(rig.place_of(component, &["tag_width"]), problem, None);
+            }
+            TagWidth::Bits14
+        }
+        TagChoice::Auto => {
+            let recent = |at: usize| {
+                rig.ends(at).is_none_or(|(upper, lower)| {
+                    upper.shape.generation >= Generation::Gen4 && lower.shape.generation >= Generation::Gen4
+                })
+            };
+            let all_recent = rig.topology.path_up(instance).all(recent);
+            let (width, text) =
+                if all_recent { (TagWidth::Bits10, "10 bits") } else { (TagWidth::Bits8, "8 bits") };
+            if let Some(port) = rig.port(instance, 0) {
+                let source = "10 bits where the whole path supports 16 GT/s, PCIe Base 6.3 §2.2.6.2";
+                computed.port(rig, port, "tag_width", text.to_owned(), Provenance::Spec, source);
+            }
+            width
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Link training, as far as its outcome goes: the minimum of both ends and of what is between them.
+
+use super::{PortView, Rig};
+use crate::parameter::Output;
+use crate::parameters::LinkParameters;
+use crate::problem::Problem;
+use crate::value::Auto;
+use lanewise_pcie::encoding::LinkMode;
+use lanewise_units::{Generation, Width};
+
+/// A link after training.
+#[derive(Clone, Debug)]
+pub struct TrainedLink {
+    /// What it runs at.
+    pub mode: LinkMode,
+    /// What decided the generation, and what decided the width, as paths.
+    pub limited_by: (String, String),
+}
+
+/// Trains the link above every instance; nothing where there is none.
+pub(crate) fn train(rig: &Rig<'_>, output: &mut Output) -> Vec<Option<TrainedLink>> {
+    (0..rig.topology.instances.len())
+        .map(|lower| {
+            let component = rig.topology.instances[lower].component;
+            let (upper_end, lower_end) = rig.ends(lower)?;
+            let link = rig.links[component].as_ref()?;
+            Some(train_one(rig, component, (upper_end, lower_end), link, output))
+        })
+        .collect()
+}
+
+fn train_one(
+    rig: &Rig<'_>,
+    component: usize,
+    (upper, lower): (PortView<'_>, PortView<'_>),
+    link: &LinkParameters,
+    output: &mut Output,
+) -> TrainedLink {
+    let own = rig.file.components[component].name.clone();
+    let mut generation =
+        least(upper.shape.generation, lower.shape.generation, &upper.path(rig), &lower.path(rig));
+    let mut width = least_width(upper.shape.width, lower.shape.width, &upper.path(rig), &lower.path(rig));
+    if let Some(reducer) = link.slot_reducer
+        && reducer < width.0
+    {
+        width = (common_width(reducer, width.0), format!("{own}.link.slot_reducer"));
+    }
+    if let Some(forced) = link.force_generation {
+        if forced > generation.0 {
+            let (found, allowed) = (forced.to_string(), generation.0.to_string());
+            cannot_train(rig, component, "force_generation", found, allowed, output);
+        }
+        generation = (forced, format!("{own}.link.force_generation"));
+    }
+    if let Some(forced) = link.force_width {
+        if forced > width.0 {
+            cannot_train(rig, component, "force_width", forced.to_string(), width.0.to_string(), output);
+        }
+        width = (forced, format!("{own}.link.force_width"));
+    }
+    let flit = flit_mode(rig, component, (upper, lower), (generation.0, width.0), link, output);
+    let mode = LinkMode::new(generation.0, width.0).with_flit(flit);
+    TrainedLink { mode, limited_by: (generation.1, width.1) }
+}
+
+fn least(upper: Generation, lower: Generation, upper_path: &str, lower_path: &str) -> (Generation, String) {
+    if upper < lower { (upper, upper_path.to_owned()) } else { (lower, lower_path.to_owned()) }
+}
+
+fn least_width(upper: Width, lower: Width, upper_path: &str, lower_path: &str) -> (Width, String) {
+    let path = if upper < lower { upper_path } else { lower_path };
+    (common_width(upper, lower), path.to_owned())
+}
+
+/// The widest width of both: x12 is optional, so a wider end can do x8 but not x12.
+fn common_width(one: Width, other: Width) -> Width {
+    match one.min(other) {
+        Width::X12 if one != other => Width::X8,
+        narrower => narrower,
+    }
+}
+
+fn cannot_train(
+    rig: &Rig<'_>,
+    component: usize,
+    key: &str,
+    found: String,
+    allowed: String,
+    output: &mut Output,
+) {
+    let path = format!("{}.link.{key}", rig.file.components[component].name);
+    let problem = Problem::LinkCannotTrain { path, found, allowed };
+    output.report(rig.place_of(component, &["link", key]), problem, None);
+}
+
+/// Flit Mode where both ends can, or where it is asked for and possible; always where the rate demands it.
+fn flit_mode(
+    rig: &Rig<'_>,
+    component: usize,
+    (upper, lower): (PortView<'_>, PortView<'_>),
+    (generation, width): (Generation, Width),
+    link: &LinkParameters,
+    output: &mut Output,
+) -> bool {
+    let demanded = LinkMode::new(generation, width).flit;
+    let capable = |end: PortView<'_>| match end.parameters.flit_mode {
+        Auto::Given(capable) => capable,
+        Auto::Auto => end.shape.generation >= Generation::Gen6,
+    };
+    let possible = capable(upper) && capable(lower);
+    let flit = match link.flit {
+        Auto::Given(asked) => asked,
+        Auto::Auto => possible || demanded,
+    };
+    let reason = if demanded && !flit {
+        Some(format!("{generation} has no other mode"))
+    } else if flit && !possible {
+        Some("not both ends can run in Flit Mode".to_owned())
+    } else if flit && !LinkMode::new(generation, width).with_flit(true).is_defined() {
+        Some(format!("there are no flits on {width}"))
+    } else {
+        None
+    };
+    let Some(reason) = reason else { return flit };
+    let path = format!("{}.link.flit", rig.file.components[component].name);
+    let hint = (!LinkMode::new(generation, width).with_flit(true).is_defined())
+        .then(|| "flits exist on x1, x2, x4, x8 and x16".to_owned());
+    output.report(
+        rig.place_of(component, &["link", "flit"]),
+        Problem::FlitModeImpossible { path, reason },
+        hint,
+    );
+    demanded
+}

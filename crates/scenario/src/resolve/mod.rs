@@ -1,0 +1,218 @@
+//! From what was written to what is meant: the work of the platform. Links train, firmware programs payload sizes,
+//! ports get their buffers and timers.
+//!
+//! Everything is looked at even after a mistake, as far as it makes sense, so that all mistakes are found at once.
+
+mod computed;
+mod fabric;
+mod link;
+mod payload;
+mod port;
+mod storage;
+mod workload;
+
+pub use computed::NegotiatedLink;
+pub use workload::WorkloadConfig;
+
+use crate::diagnostic::Diagnostic;
+use crate::file::{Component, ScenarioFile, two_layers};
+use crate::parameter::{LayerTable, Output, ParameterTable, Reader};
+use crate::parameters::{
+    EndpointParameters, FirmwareParameters, HostParameters, LinkParameters, PortParameters, RunParameters,
+    StorageParameters, SwitchParameters,
+};
+use crate::problem::Problem;
+use crate::source::Place;
+use crate::structure::ComponentKind;
+use crate::topology::{self, Topology};
+use crate::value::LinkShape;
+use computed::Computed;
+use lanewise_fabric::config::FabricConfig;
+use std::collections::HashMap;
+
+/// Settings of a component, as far as they could be read.
+#[derive(Clone, Debug)]
+pub(crate) enum Settings {
+    Host(Box<HostParameters>),
+    Switch(Box<SwitchParameters>),
+    Endpoint(Box<EndpointParameters>),
+    Storage(Box<StorageParameters>),
+}
+
+/// Everything that was read, before it is put together.
+pub(crate) struct Rig<'f> {
+    pub file: &'f ScenarioFile,
+    pub topology: Topology,
+    pub firmware: FirmwareParameters,
+    /// Components by name; of several with one name, which is reported, the first.
+    names: HashMap<&'f str, usize>,
+    /// By component.
+    pub settings: Vec<Option<Settings>>,
+    /// The `link` table of each component.
+    pub links: Vec<Option<LinkParameters>>,
+}
+
+/// What comes out of resolving.
+pub(crate) struct Resolution {
+    pub run: RunParameters,
+    pub firmware: FirmwareParameters,
+    pub fabric: FabricConfig,
+    pub workloads: Vec<WorkloadConfig>,
+    pub links: Vec<NegotiatedLink>,
+}
+
+/// Resolves a scenario. Nothing when something that everything else hangs on is missing; then there are problems.
+pub(crate) fn resolve(file: &ScenarioFile, output: &mut Output) -> Option<Resolution> {
+    let run = RunParameters::read(&mut Reader::new("run", two_layers(&file.run), output));
+    let firmware = FirmwareParameters::read(&mut Reader::new("firmware", two_layers(&file.firmware), output));
+    check_sections(file, output);
+    let settings = file.components.iter().map(|component| settings(component, output)).collect();
+    let topology = topology::build(file, output);
+    let links = file.components.iter().map(|component| link_parameters(component, output)).collect();
+    let mut names = HashMap::new();
+    for (index, component) in file.components.iter().enumerate() {
+        names.entry(component.name.as_str()).or_insert(index);
+    }
+    let rig = Rig { file, topology, firmware: firmware?, names, settings, links };
+
+    let trained = link::train(&rig, output);
+    let payload = payload::program(&rig, &trained, output);
+    let mut computed = Computed::default();
+    let ports = port::configure(&rig, &trained, &payload, &mut computed, output);
+    let fabric = fabric::build(&rig, &trained, &payload, ports, run.as_ref()?.seed, &mut computed, output);
+    let workloads = workload::read(&rig, output);
+    let links = computed::links(&rig, &trained, &payload);
+    computed.replace_automatic(&mut output.parameters);
+    Some(Resolution { run: run?, firmware: rig.firmware, fabric, workloads, links })
+}
+
+fn check_sections(file: &ScenarioFile, output: &mut Output) {
+    use crate::parameter::check_table;
+    for table in &file.run {
+        check_table(table, "run", &RunParameters::SCHEMA, &[], &mut output.diagnostics);
+    }
+    for table in &file.firmware {
+        check_table(table, "firmware", &FirmwareParameters::SCHEMA, &[], &mut output.diagnostics);
+    }
+}
+
+fn settings(component: &Component, output: &mut Output) -> Option<Settings> {
+    let reader = &mut Reader::new(component.name.clone(), component.layers(), output);
+    Some(match component.kind {
+        ComponentKind::Host => Settings::Host(Box::new(HostParameters::read(reader)?)),
+        ComponentKind::Switch => Settings::Switch(Box::new(SwitchParameters::read(reader)?)),
+        ComponentKind::Endpoint => Settings::Endpoint(Box::new(EndpointParameters::read(reader)?)),
+        ComponentKind::Storage => Settings::Storage(Box::new(StorageParameters::read(reader)?)),
+    })
+}
+
+fn link_parameters(component: &Component, output: &mut Output) -> Option<LinkParameters> {
+    if !matches!(component.kind, ComponentKind::Switch | ComponentKind::Endpoint) {
+        return None;
+    }
+    for layer in component.layers() {
+        if let Some(table) = layer.table.get("link").and_then(|node| node.as_table()) {
+            let path = format!("{}.link", component.name);
+            crate::parameter::check_table(
+                table,
+                &path,
+                &LinkParameters::SCHEMA,
+                &[],
+                &mut output.diagnostics,
+            );
+        }
+    }
+    Reader::new(component.name.clone(), component.layers(), output).group::<LinkParameters>("link")
+}
+
+/// One end of a link: whose port it is, how it is named in paths, and what it can do.
+#[derive(Clone, Copy)]
+pub(crate) struct PortView<'r> {
+    pub component: usize,
+    /// Name of the slot, for hosts and switches.
+    pub slot: Option<&'r str>,
+    pub shape: LinkShape,
+    pub parameters: &'r PortParameters,
+}
+
+impl PortView<'_> {
+    /// `nic0`, `server.slots.slot1`, `sw0.ports.port0`.
+    pub fn path(&self, rig: &Rig<'_>) -> String {
+        let component = &rig.file.components[self.component];
+        match (self.slot, component.kind.slots_key()) {
+            (Some(slot), Some(key)) => format!("{}.{key}.{slot}", component.name),
+            _ => component.name.clone(),
+        }
+    }
+}
+
+impl<'f> Rig<'f> {
+    /// Index of the component with this name.
+    pub fn find(&self, name: &str) -> Option<usize> {
+        self.names.get(name).copied()
+    }
+
+    /// Names to compare a mistyped one with; not so many that comparing takes time.
+    pub fn some_names(&self) -> impl Iterator<Item = &'f str> {
+        self.file.components.iter().take(1_000).map(|component| component.name.as_str())
+    }
+
+    pub fn component_of(&self, instance: usize) -> &'f Component {
+        &self.file.components[self.topology.instances[instance].component]
+    }
+
+    pub fn settings_of(&self, instance: usize) -> Option<&Settings> {
+        self.settings[self.topology.instances[instance].component].as_ref()
+    }
+
+    /// The port of an instance in a slot; for endpoints there is only port 0.
+    pub fn port(&self, instance: usize, port: usize) -> Option<PortView<'_>> {
+        let component = self.topology.instances[instance].component;
+        match self.settings[component].as_ref()? {
+            Settings::Endpoint(endpoint) => {
+                let shape = LinkShape { generation: endpoint.generation, width: endpoint.width };
+                Some(PortView { component, slot: None, shape, parameters: &endpoint.port })
+            }
+            _ => {
+                let slot = self.topology.slots[component].get(port)?;
+                Some(PortView {
+                    component,
+                    slot: Some(&slot.name),
+                    shape: slot.shape,
+                    parameters: &slot.port,
+                })
+            }
+        }
+    }
+
+    /// Both ends of the link above an instance: the upper, the lower.
+    pub fn ends(&self, lower: usize) -> Option<(PortView<'_>, PortView<'_>)> {
+        let (above, slot) = self.topology.instances[lower].above?;
+        Some((self.port(above, slot)?, self.port(lower, 0)?))
+    }
+
+    /// The place where a component's value is written, or the component's name.
+    pub fn place_of(&self, component: usize, keys: &[&str]) -> Place {
+        place_in(&self.file.components[component].layers(), keys)
+            .unwrap_or(self.file.components[component].place)
+    }
+}
+
+/// The strongest place in which a path of keys is written.
+pub(crate) fn place_in(layers: &[LayerTable<'_>], keys: &[&str]) -> Option<Place> {
+    layers.iter().find_map(|layer| {
+        let (last, tables) = keys.split_last()?;
+        let table = tables.iter().try_fold(layer.table, |table, key| table.get(key)?.as_table())?;
+        let node = table.get(last)?;
+        // Past a provenance, the value itself.
+        let value = node.as_table().and_then(|table| table.get("value"));
+        Some(value.unwrap_or(node).place)
+    })
+}
+
+impl Output {
+    /// Notes a problem with a hint.
+    pub(crate) fn report(&mut self, place: Place, problem: Problem, hint: Option<String>) {
+        self.diagnostics.push(Diagnostic::at(place, problem).maybe_hint(hint));
+    }
+}

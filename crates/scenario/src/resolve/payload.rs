@@ -1,0 +1,157 @@
+//! Firmware's choice of the Maximum Payload Size.
+//!
+//! One value must hold along every path (PCIe Base 6.3 §7.5.3.4). Firmware usually takes the minimum over the
+//! hierarchy below a root port; where a host forwards between root ports, over the whole host.
+
+use super::link::TrainedLink;
+use super::{PortView, Rig, Settings, place_in};
+use crate::file::two_layers;
+use crate::parameter::Output;
+use crate::parameters::MpsPolicy;
+use crate::problem::Problem;
+use crate::value::{Auto, PayloadSize};
+use lanewise_units::Bytes;
+use std::collections::BTreeMap;
+
+/// The devices that must agree: those below one root port (host and slot), or below one host.
+type Domain = (usize, Option<usize>);
+
+/// What was programmed into every hierarchy.
+#[derive(Debug, Default)]
+pub(crate) struct Payload {
+    domains: BTreeMap<Domain, Programmed>,
+    /// Domain of each instance that has a host above it.
+    domain_of: Vec<Option<Domain>>,
+}
+
+/// The value of one hierarchy and what decided it.
+#[derive(Clone, Debug)]
+pub(crate) struct Programmed {
+    pub mps: Bytes,
+    pub limited_by: String,
+}
+
+impl Payload {
+    /// What was programmed into the hierarchy that an instance is in.
+    pub fn of(&self, instance: usize) -> Option<&Programmed> {
+        self.domains.get(self.domain_of.get(instance)?.as_ref()?)
+    }
+}
+
+/// A wish for a value, or a limit to it, by one port.
+struct Voice {
+    path: String,
+    component: usize,
+    slot: Option<String>,
+    supported: Bytes,
+    explicit: Option<Bytes>,
+}
+
+/// Chooses the value of every hierarchy.
+pub(crate) fn program(rig: &Rig<'_>, trained: &[Option<TrainedLink>], output: &mut Output) -> Payload {
+    let mut payload = Payload { domain_of: vec![None; trained.len()], ..Payload::default() };
+    let mut voices: BTreeMap<Domain, Vec<Voice>> = BTreeMap::new();
+    for lower in 0..trained.len() {
+        let Some((domain, ends)) = domain(rig, lower).zip(rig.ends(lower)) else { continue };
+        payload.domain_of[lower] = Some(domain);
+        let voices = voices.entry(domain).or_default();
+        for end in [ends.0, ends.1] {
+            let voice = voice(rig, end);
+            // Instances of a component speak with one voice.
+            if !voices.iter().rev().take(4).any(|other| other.path == voice.path) {
+                voices.push(voice);
+            }
+        }
+    }
+    let fixed = fixed(rig, output);
+    for (domain, voices) in voices {
+        payload.domains.insert(domain, choose(rig, &voices, fixed, output));
+    }
+    payload
+}
+
+fn domain(rig: &Rig<'_>, lower: usize) -> Option<Domain> {
+    let mut below = lower;
+    let mut slot = None;
+    let top = rig.topology.path_up(lower).last()?;
+    for instance in rig.topology.path_up(lower) {
+        if instance != top {
+            below = instance;
+        }
+    }
+    if let Some((_, at)) = rig.topology.instances[below].above {
+        slot = Some(at);
+    }
+    match rig.settings_of(top)? {
+        Settings::Host(host) => Some((top, slot.filter(|_| !host.peer_to_peer))),
+        _ => None,
+    }
+}
+
+fn voice(rig: &Rig<'_>, end: PortView<'_>) -> Voice {
+    Voice {
+        path: end.path(rig),
+        component: end.component,
+        slot: end.slot.map(str::to_owned),
+        supported: end.parameters.mps_supported.0,
+        explicit: end.parameters.mps.given().map(|mps| mps.0),
+    }
+}
+
+/// The value that firmware is told to use, if it is.
+fn fixed(rig: &Rig<'_>, output: &mut Output) -> Option<Bytes> {
+    match (rig.firmware.mps_policy, rig.firmware.mps) {
+        (_, Auto::Given(PayloadSize(mps))) => Some(mps),
+        (MpsPolicy::Minimum, Auto::Auto) => None,
+        (MpsPolicy::Fixed, Auto::Auto) => {
+            let (path, key) = ("firmware".to_owned(), "mps".to_owned());
+            let expected = "the value to program, such as \"256 B\"".to_owned();
+            let problem = Problem::MissingKey { path, key, expected };
+            if let Some(place) = place_in(&two_layers(&rig.file.firmware), &["mps_policy"]) {
+                output.report(place, problem, None);
+            }
+            None
+        }
+    }
+}
+
+fn choose(rig: &Rig<'_>, voices: &[Voice], firmware: Option<Bytes>, output: &mut Output) -> Programmed {
+    let limit =
+        voices.iter().min_by_key(|voice| voice.supported).expect("a hierarchy has a link, a link two ends");
+    let mut chosen = Programmed { mps: limit.supported, limited_by: format!("{}.mps_supported", limit.path) };
+    for voice in voices {
+        let Some(explicit) = voice.explicit else { continue };
+        let path = format!("{}.mps", voice.path);
+        if explicit > limit.supported {
+            let keys: Vec<&str> = match (&voice.slot, rig.file.components[voice.component].kind.slots_key()) {
+                (Some(slot), Some(key)) => vec![key, slot, "mps"],
+                _ => vec!["mps"],
+            };
+            let layers = rig.file.components[voice.component].layers();
+            // A slot's value may be written for the whole component.
+            let place = place_in(&layers, &keys).or_else(|| place_in(&layers, &["mps"]));
+            let place = place.unwrap_or(rig.file.components[voice.component].place);
+            too_large(path, explicit, limit, place, output);
+        } else if explicit < chosen.mps {
+            chosen = Programmed { mps: explicit, limited_by: path };
+        }
+    }
+    if let Some(mps) = firmware {
+        if rig.firmware.mps_policy == MpsPolicy::Fixed && mps > limit.supported {
+            let place = place_in(&two_layers(&rig.file.firmware), &["mps"]);
+            if let Some(place) = place {
+                too_large("firmware.mps".to_owned(), mps, limit, place, output);
+            }
+        } else if mps < chosen.mps {
+            chosen = Programmed { mps, limited_by: "firmware.mps".to_owned() };
+        }
+    }
+    chosen
+}
+
+fn too_large(path: String, found: Bytes, limit: &Voice, place: crate::source::Place, output: &mut Output) {
+    let allowed = limit.supported.to_string();
+    let hint = format!("lower it to {allowed}, or choose a device that supports {found}");
+    let (found, limiter) = (found.to_string(), limit.path.clone());
+    output.report(place, Problem::MpsTooLarge { path, found, limiter, allowed }, Some(hint));
+}

@@ -1,0 +1,341 @@
+//! The storage of each host: adapters, drives, and IOmeter's workers over them.
+
+use super::workload::{place, unknown};
+use super::{Rig, Settings};
+use crate::diagnostic::did_you_mean;
+use crate::document::shortened;
+use crate::file::WrittenWorkload;
+use crate::parameter::Output;
+use crate::parameters::{
+    AccessLineParameters, AdapterParameters, AssignmentChoice, IometerParameters, SoftwareParameters,
+    StorageParameters, WireChoice,
+};
+use crate::problem::Problem;
+use crate::structure::ComponentKind;
+use crate::value::Auto;
+use lanewise_fabric::workload::DeviceId;
+use lanewise_network::WireKind;
+use lanewise_units::Bytes;
+use lanewise_workload::storage::{
+    AccessLine, DriveConfig, DrivePlacement, HbaConfig, HostSoftwareConfig, IometerConfig, StorageConfig,
+    TargetAssignment,
+};
+use std::collections::BTreeMap;
+
+/// Most drives of all storage together.
+const DRIVE_LIMIT: usize = 65_536;
+
+/// The subsystems that are being put together, by host.
+#[derive(Default)]
+struct Systems {
+    by_host: BTreeMap<usize, StorageConfig>,
+    /// Index of each adapter in its subsystem, by instance.
+    adapters: BTreeMap<usize, usize>,
+}
+
+/// Where a storage component is: its host, and its drives there.
+struct Placed {
+    host: usize,
+    drives: std::ops::Range<usize>,
+}
+
+/// One subsystem for each host that has storage in use.
+pub(crate) fn build(
+    rig: &Rig<'_>,
+    groups: &[(&WrittenWorkload, IometerParameters)],
+    output: &mut Output,
+) -> Vec<StorageConfig> {
+    let mut systems = Systems::default();
+    let mut placed: BTreeMap<usize, Placed> = BTreeMap::new();
+    let mut drives = 0;
+    for (component, settings) in rig.settings.iter().enumerate() {
+        let Some(Settings::Storage(storage)) = settings else { continue };
+        drives += storage.count as usize;
+        if drives > DRIVE_LIMIT {
+            let (found, allowed) = (drives.to_string(), DRIVE_LIMIT.to_string());
+            let place = rig.place_of(component, &["count"]);
+            output.report(place, Problem::TooManyDevices { found, allowed }, None);
+            return Vec::new();
+        }
+        if let Some(location) = place_drives(rig, component, storage, &mut systems, output) {
+            placed.insert(component, location);
+        }
+    }
+    for (workload, parameters) in groups {
+        add_group(rig, workload, parameters, &placed, &mut systems, output);
+    }
+    systems.by_host.into_values().filter(|system| !system.groups.is_empty()).collect()
+}
+
+/// Puts the drives of a component behind their adapter.
+fn place_drives(
+    rig: &Rig<'_>,
+    component: usize,
+    storage: &StorageParameters,
+    systems: &mut Systems,
+    output: &mut Output,
+) -> Option<Placed> {
+    let name = &rig.file.components[component].name;
+    let (instance, adapter) = find_adapter(rig, component, output)?;
+    let host = rig.topology.path_up(instance).last()?;
+    let Some(Settings::Host(host_settings)) = rig.settings_of(host) else { return None };
+    let system = systems.by_host.entry(host).or_insert_with(|| StorageConfig {
+        name: rig.topology.instances[host].name.clone(),
+        host: software(&host_settings.software),
+        hbas: Vec::new(),
+        drives: Vec::new(),
+        groups: Vec::new(),
+    });
+    let hba = match systems.adapters.get(&instance) {
+        Some(hba) => *hba,
+        None => {
+            system.hbas.push(hba_config(rig, instance, adapter, output)?);
+            systems.adapters.insert(instance, system.hbas.len() - 1);
+            system.hbas.len() - 1
+        }
+    };
+    if let Auto::Given(port) = storage.adapter_port
+        && port >= adapter.ports
+    {
+        let (path, high) = (format!("{name}.adapter_port"), (adapter.ports - 1).to_string());
+        let (found, low) = (port.to_string(), "0".to_owned());
+        let place = rig.place_of(component, &["adapter_port"]);
+        output.report(place, Problem::OutOfRange { path, found, low, high }, None);
+        return None;
+    }
+    check_buffers(rig, component, storage, system.hbas[hba].wire, output)?;
+    let first = system.drives.len();
+    for number in 0..storage.count {
+        let port = storage.adapter_port.given().unwrap_or(number % adapter.ports);
+        let name = format!("{name}[{number}]");
+        system.drives.push(DrivePlacement { name, hba, port: port as usize, config: drive(storage) });
+    }
+    Some(Placed { host, drives: first..system.drives.len() })
+}
+
+/// The endpoint that a storage component is attached to, when it is an adapter.
+fn find_adapter<'r>(
+    rig: &'r Rig<'_>,
+    component: usize,
+    output: &mut Output,
+) -> Option<(usize, &'r AdapterParameters)> {
+    let written = &rig.file.components[component];
+    let path = written.name.clone();
+    let Some((target, place)) = written.structural::<String>("attach", &mut output.diagnostics) else {
+        if written.written.get("attach").is_none() {
+            let expected = "the adapter that it is behind, such as \"hba0\"".to_owned();
+            let problem = Problem::MissingKey { path, key: "attach".to_owned(), expected };
+            output.report(written.place, problem, None);
+        }
+        return None;
+    };
+    let (base, index) = match target.strip_suffix(']').and_then(|target| target.split_once('[')) {
+        Some((base, index)) => (base, index.parse().ok()),
+        None => (target.as_str(), Some(0usize)),
+    };
+    let above = rig.find(base);
+    let refuse = |reason: &str, output: &mut Output| {
+        let (target, reason) = (shortened(&target), reason.to_owned());
+        let problem = Problem::StorageNeedsAdapter { path: path.clone(), target, reason };
+        let hint = "an adapter is an endpoint with a wire, such as `adapter.wire = \"sas-3g\"`";
+        output.report(place, problem, Some(hint.to_owned()));
+    };
+    let Some(above) = above else {
+        let problem = Problem::UnknownAttachTarget { path: path.clone(), target: shortened(&target) };
+        output.report(place, problem, did_you_mean(base, rig.some_names()));
+        return None;
+    };
+    if rig.file.components[above].kind != ComponentKind::Endpoint {
+        refuse("is not an endpoint", output);
+        return None;
+    }
+    let Some(instance) = index.and_then(|index| rig.topology.instances_of(above).nth(index)) else {
+        refuse("has no such instance", output);
+        return None;
+    };
+    let Some(Settings::Endpoint(endpoint)) = rig.settings_of(instance) else { return None };
+    if endpoint.adapter.wire == WireChoice::None {
+        refuse("has no wire", output);
+        return None;
+    }
+    Some((instance, &endpoint.adapter))
+}
+
+fn check_buffers(
+    rig: &Rig<'_>,
+    component: usize,
+    storage: &StorageParameters,
+    wire: WireKind,
+    output: &mut Output,
+) -> Option<()> {
+    let (low, high) = (wire.frame_payload(), storage.buffer);
+    if (low..=high).contains(&storage.write_burst) {
+        return Some(());
+    }
+    let path = format!("{}.write_burst", rig.file.components[component].name);
+    let (found, low, high) = (storage.write_burst.to_string(), low.to_string(), high.to_string());
+    let hint = "a burst is at least a frame of the wire and fits in the drive's buffer".to_owned();
+    let place = rig.place_of(component, &["write_burst"]);
+    output.report(place, Problem::OutOfRange { path, found, low, high }, Some(hint));
+    None
+}
+
+fn software(software: &SoftwareParameters) -> HostSoftwareConfig {
+    HostSoftwareConfig {
+        cores: software.cores,
+        worker_cost: software.worker_cost,
+        submit_cost: software.submit_cost,
+        interrupt_cost: software.interrupt_cost,
+        completion_cost: software.completion_cost,
+    }
+}
+
+fn hba_config(
+    rig: &Rig<'_>,
+    instance: usize,
+    adapter: &AdapterParameters,
+    output: &mut Output,
+) -> Option<HbaConfig> {
+    let wire = match adapter.wire {
+        WireChoice::None => return None,
+        WireChoice::FibreChannel4g => WireKind::FibreChannel4g,
+        WireChoice::Sas3g => WireKind::Sas3g,
+    };
+    let buffers = [
+        ("read_buffer", adapter.read_buffer, wire.frame_payload(), "it holds at least a frame of the wire"),
+        ("write_buffer", adapter.write_buffer, adapter.read_request, "it holds at least a `read_request`"),
+    ];
+    for (key, size, least, hint) in buffers {
+        if size < least {
+            let component = rig.topology.instances[instance].component;
+            let path = format!("{}.adapter.{key}", rig.file.components[component].name);
+            let (found, low, high) = (size.to_string(), least.to_string(), "1 GiB".to_owned());
+            let place = rig.place_of(component, &["adapter", key]);
+            output.report(place, Problem::OutOfRange { path, found, low, high }, Some(hint.to_owned()));
+            return None;
+        }
+    }
+    Some(HbaConfig {
+        name: rig.topology.instances[instance].name.clone(),
+        device: DeviceId(instance as u32),
+        wire,
+        ports: adapter.ports,
+        doorbell: adapter.doorbell,
+        command: adapter.command,
+        scatter_gather_inline: adapter.scatter_gather_inline,
+        scatter_gather_entry: adapter.scatter_gather_entry,
+        status: adapter.status,
+        command_time: adapter.command_time,
+        read_buffer: adapter.read_buffer,
+        write_buffer: adapter.write_buffer,
+        read_request: adapter.read_request,
+        internal_read_bandwidth: adapter.internal_read_bandwidth,
+        internal_write_bandwidth: adapter.internal_write_bandwidth,
+        internal_bandwidth: adapter.internal_bandwidth,
+        interrupt_completions: adapter.interrupt_completions,
+        interrupt_delay: adapter.interrupt_delay,
+    })
+}
+
+fn drive(storage: &StorageParameters) -> DriveConfig {
+    DriveConfig {
+        capacity: storage.capacity,
+        read_rate: storage.read_rate,
+        write_rate: storage.write_rate,
+        read_overhead: storage.read_overhead,
+        write_overhead: storage.write_overhead,
+        overhead_variation: storage.overhead_variation,
+        turnaround: storage.turnaround,
+        positioning: storage.positioning,
+        positioning_variation: storage.positioning_variation,
+        buffer: storage.buffer,
+        read_ahead: storage.read_ahead,
+        write_burst: storage.write_burst,
+        write_cache: storage.write_cache,
+        streams: storage.streams,
+        cache_window: storage.cache_window,
+    }
+}
+
+/// Adds a group of workers to the subsystem that its targets are in.
+fn add_group(
+    rig: &Rig<'_>,
+    workload: &WrittenWorkload,
+    parameters: &IometerParameters,
+    placed: &BTreeMap<usize, Placed>,
+    systems: &mut Systems,
+    output: &mut Output,
+) {
+    let path = format!("workload.{}.access", workload.name);
+    let sum: u64 = parameters.access.iter().map(|line| u64::from(line.percent)).sum();
+    if sum != 100 {
+        let problem = Problem::AccessPercentages { path: path.clone(), found: sum.to_string() };
+        output.report(place(workload, "access"), problem, None);
+    }
+    let mut host = None;
+    let mut targets = Vec::new();
+    for name in &parameters.targets {
+        let component = rig.find(name);
+        let Some(component) = component.filter(|at| rig.file.components[*at].kind == ComponentKind::Storage)
+        else {
+            let expected = "there is no storage of this name".to_owned();
+            unknown(rig, workload, "targets", name, expected, output);
+            continue;
+        };
+        let Some(location) = placed.get(&component) else { continue };
+        if host.is_some_and(|host| host != location.host) {
+            let expected = "all targets of a group are on one host".to_owned();
+            unknown(rig, workload, "targets", name, expected, output);
+            continue;
+        }
+        host = Some(location.host);
+        targets.extend(location.drives.clone());
+        check_capacity(rig, workload, parameters, component, output);
+    }
+    if targets.is_empty() && parameters.targets.is_empty() {
+        unknown(rig, workload, "targets", "[]", "at least one storage is needed".to_owned(), output);
+    }
+    let Some(system) = host.and_then(|host| systems.by_host.get_mut(&host)) else { return };
+    system.groups.push(IometerConfig {
+        name: workload.name.clone(),
+        workers: parameters.workers,
+        targets,
+        assignment: match parameters.assignment {
+            AssignmentChoice::Split => TargetAssignment::Split,
+            AssignmentChoice::Shared => TargetAssignment::Shared,
+        },
+        outstanding: parameters.outstanding,
+        access: parameters.access.iter().map(access_line).collect(),
+    });
+}
+
+/// A request fits on a drive.
+fn check_capacity(
+    rig: &Rig<'_>,
+    workload: &WrittenWorkload,
+    parameters: &IometerParameters,
+    component: usize,
+    output: &mut Output,
+) {
+    let Some(Settings::Storage(storage)) = &rig.settings[component] else { return };
+    let largest = parameters.access.iter().map(|line| line.size.max(line.reply)).max();
+    if let Some(largest) = largest.filter(|largest| *largest > storage.capacity) {
+        let path = format!("workload.{}.access", workload.name);
+        let (found, low) = (largest.to_string(), Bytes::new(1).to_string());
+        let problem = Problem::OutOfRange { path, found, low, high: storage.capacity.to_string() };
+        output.report(place(workload, "access"), problem, Some("a request fits on the drive".to_owned()));
+    }
+}
+
+fn access_line(line: &AccessLineParameters) -> AccessLine {
+    AccessLine {
+        size: line.size,
+        percent: line.percent,
+        read_percent: line.read,
+        random_percent: line.random,
+        delay: line.delay,
+        burst_length: line.burst,
+        alignment: line.alignment,
+        reply: line.reply,
+    }
+}

@@ -1,0 +1,171 @@
+//! The scenario as it is meant: nothing optional, nothing defaulted later, every value with its provenance.
+
+use crate::catalog::{Catalog, catalog};
+use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::document;
+use crate::file;
+use crate::overrides::Overrides;
+use crate::parameter::{Origin, Output, ResolvedParameter};
+use crate::parameters::{FirmwareParameters, RunParameters};
+use crate::problem::Problem;
+use crate::resolve::{self, NegotiatedLink, WorkloadConfig};
+use crate::source::{FILE_SIZE_LIMIT, FileSystem, SourceFile, SourceMap, too_large};
+use crate::value::ParameterType;
+use lanewise_fabric::config::FabricConfig;
+use serde::Serialize;
+
+/// Where a scenario is read from: its text, and the catalog that its parts are in.
+#[derive(Clone, Debug)]
+pub struct Source {
+    file: SourceFile,
+    catalog: Catalog,
+}
+
+impl Source {
+    /// A scenario given as text, with the built-in catalog.
+    pub fn from_text(path: impl Into<String>, text: impl Into<String>) -> Self {
+        Self { file: SourceFile::new(path, text), catalog: catalog() }
+    }
+
+    /// A scenario in a file, with the built-in catalog.
+    ///
+    /// # Errors
+    /// When the file cannot be read, is too large or is not UTF-8.
+    pub fn read(path: &str, files: &dyn FileSystem) -> Result<Self, Diagnostics> {
+        let file = SourceFile::read(path, files).map_err(alone)?;
+        Ok(Self { file, catalog: catalog() })
+    }
+
+    /// The same with the parts of a folder added to the catalog.
+    ///
+    /// # Errors
+    /// When the folder or a file in it cannot be read.
+    pub fn with_catalog_folder(mut self, folder: &str, files: &dyn FileSystem) -> Result<Self, Diagnostics> {
+        self.catalog.add_folder(folder, files).map_err(alone)?;
+        Ok(self)
+    }
+
+    /// The same with another catalog.
+    #[must_use]
+    pub fn with_catalog(mut self, catalog: Catalog) -> Self {
+        self.catalog = catalog;
+        self
+    }
+}
+
+fn alone(problem: Problem) -> Diagnostics {
+    Diagnostics::new(vec![Diagnostic::global(problem)], SourceMap::default())
+}
+
+/// A scenario, resolved.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    /// Its title, or an empty text.
+    pub title: String,
+    /// Path it was read from.
+    pub path: String,
+    /// When the run ends and how exact it is.
+    pub run: RunParameters,
+    /// What firmware was told.
+    pub firmware: FirmwareParameters,
+    /// Devices and links.
+    pub fabric: FabricConfig,
+    /// Who asks for what.
+    pub workloads: Vec<WorkloadConfig>,
+    /// Every value in force and where it came from.
+    pub parameters: Vec<ResolvedParameter>,
+    /// How every link came up.
+    pub links: Vec<NegotiatedLink>,
+    sources: SourceMap,
+}
+
+/// What `explain` prints, in the words of the machine-readable contract.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Explanation {
+    /// Title of the scenario.
+    pub title: String,
+    /// Every value in force.
+    pub parameters: Vec<ExplainedParameter>,
+    /// How every link came up.
+    pub links: Vec<NegotiatedLink>,
+}
+
+/// One value in force.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ExplainedParameter {
+    /// Dotted path, which is also how an override names it.
+    pub path: String,
+    /// As a person would write it, unit included.
+    pub value: String,
+    /// `spec`, `datasheet`, `published`, `calibrated` or `assumed`.
+    pub provenance: String,
+    /// Source, in a sentence.
+    pub source: String,
+    /// `rig.toml:12`, `catalog/PART.toml:5`, `command line:1`, `default` or `computed`.
+    pub place: String,
+    /// Cells it was fitted on.
+    pub fitted_on: Vec<String>,
+    /// `claim` about hardware, or `choice` of the user.
+    pub role: &'static str,
+}
+
+/// Reads and resolves a scenario. Overrides are pairs of a path, as `explain` prints it, and a value.
+///
+/// # Errors
+/// Every problem that was found.
+pub fn load(source: &Source, overrides: &[(String, String)]) -> Result<Scenario, Diagnostics> {
+    let mut sources = SourceMap::default();
+    let mut output = Output::default();
+    if source.file.text.len() as u64 > FILE_SIZE_LIMIT.get() {
+        return Err(alone(too_large(format!("{} B", source.file.text.len()))));
+    }
+    let file_id = sources.add(source.file.clone());
+    let root = document::parse(file_id, &source.file, &mut output.diagnostics);
+    let mut overrides = Overrides::new(overrides, &mut sources, &mut output.diagnostics);
+    let file = file::read(root, &mut overrides, &source.catalog, &mut sources, &mut output.diagnostics);
+    let resolution = resolve::resolve(&file, &mut output);
+    match resolution {
+        Some(resolution) if output.diagnostics.is_empty() => Ok(Scenario {
+            title: file.title,
+            path: source.file.path.clone(),
+            run: resolution.run,
+            firmware: resolution.firmware,
+            fabric: resolution.fabric,
+            workloads: resolution.workloads,
+            parameters: output.parameters,
+            links: resolution.links,
+            sources,
+        }),
+        _ => Err(Diagnostics::new(output.diagnostics, sources)),
+    }
+}
+
+impl Scenario {
+    /// Every value in force and how every link came up.
+    pub fn explain(&self) -> Explanation {
+        let parameters = self.parameters.iter().map(|parameter| ExplainedParameter {
+            path: parameter.path.clone(),
+            value: parameter.value.clone(),
+            provenance: parameter.provenance.show(),
+            source: parameter.source.clone(),
+            place: self.place(parameter),
+            fitted_on: parameter.fitted_on.clone(),
+            role: parameter.role.word(),
+        });
+        Explanation { title: self.title.clone(), parameters: parameters.collect(), links: self.links.clone() }
+    }
+
+    /// Claims about hardware in force that no specification makes: what the results may be sensitive to.
+    pub fn assumptions(&self) -> impl Iterator<Item = &ResolvedParameter> {
+        self.parameters.iter().filter(|parameter| parameter.is_assumption())
+    }
+
+    /// Where a value was decided, in words.
+    pub fn place(&self, parameter: &ResolvedParameter) -> String {
+        match parameter.origin {
+            Origin::Written(_, place) => self.sources.describe(place),
+            Origin::Default => "default".to_owned(),
+            Origin::Computed => "computed".to_owned(),
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! What kinds of components there are, and the keys that say how they hang together.
+
+use crate::parameter::{ParameterTable, TableSchema, parameters};
+use crate::parameters::{
+    EndpointParameters, HostParameters, LinkParameters, PortParameters, StorageParameters, SwitchParameters,
+};
+use crate::value::{LinkShape, ParameterType};
+use serde_json::{Value as Json, json};
+
+/// Kind of a component.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum ComponentKind {
+    /// Root complex with memory and slots.
+    Host,
+    /// Switch.
+    Switch,
+    /// Device at a leaf.
+    Endpoint,
+    /// Drives behind a host bus adapter.
+    Storage,
+}
+
+/// A key that says how a component hangs together with others.
+#[derive(Clone, Copy, Debug)]
+pub struct StructuralKey {
+    /// The key.
+    pub key: &'static str,
+    /// What it means.
+    pub doc: &'static str,
+    /// JSON Schema of what may be written.
+    pub schema: fn() -> Json,
+}
+
+parameters! {
+    /// A slot of a host or a port of a switch: how wide and how fast it is. Every parameter of a port can be set
+    /// for one slot alone.
+    SlotParameters, Claim "slot" {
+        /// Fastest generation and widest width, such as "gen1 x8".
+        link: LinkShape = required,
+        Datasheet "given by the part, or by the scenario";
+        flatten port: PortParameters;
+    }
+}
+
+const PART: StructuralKey = StructuralKey {
+    key: "part",
+    doc: "Name of a catalog part, whose values hold where nothing else is written.",
+    schema: String::schema,
+};
+const ATTACH: StructuralKey = StructuralKey {
+    key: "attach",
+    doc: "Where it is plugged in: \"server.slot1\", \"sw0.port1\", or \"sw0.*\" for the next free ports.",
+    schema: String::schema,
+};
+const ADAPTER: StructuralKey = StructuralKey {
+    key: "attach",
+    doc: "The host bus adapter that the drives are behind: the name of an endpoint with a wire.",
+    schema: String::schema,
+};
+const COUNT: StructuralKey = StructuralKey {
+    key: "count",
+    doc: "So many of them, named `name[0]`, `name[1]` and so on, on the free ports in order.",
+    schema: u32::schema,
+};
+const LINK: StructuralKey = StructuralKey { key: "link", doc: "The link above it.", schema: link_schema };
+const SLOTS: StructuralKey = StructuralKey {
+    key: "slots",
+    doc: "Its slots by name. \"slot1..slot4\" stands for four slots alike.",
+    schema: slots_schema,
+};
+const PORTS: StructuralKey = StructuralKey {
+    key: "ports",
+    doc: "Its ports by name; port0 faces upstream. \"port1..port8\" stands for eight ports alike.",
+    schema: slots_schema,
+};
+
+fn link_schema() -> Json {
+    crate::schema::table_schema(&LinkParameters::SCHEMA, &[])
+}
+
+fn slots_schema() -> Json {
+    let table = crate::schema::table_schema(&SlotParameters::SCHEMA, &[]);
+    let slot = json!({ "anyOf": [crate::schema::annotated(LinkShape::schema()), table] });
+    json!({ "type": "object", "additionalProperties": slot })
+}
+
+impl ComponentKind {
+    /// Every kind, in the order in which devices are numbered.
+    pub const ALL: [Self; 4] = [Self::Host, Self::Switch, Self::Endpoint, Self::Storage];
+
+    /// The word in scenario and catalog files.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Host => "host",
+            Self::Switch => "switch",
+            Self::Endpoint => "endpoint",
+            Self::Storage => "storage",
+        }
+    }
+
+    /// The kind with this word.
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.word() == word)
+    }
+
+    /// Its parameters.
+    pub const fn schema(self) -> &'static TableSchema {
+        match self {
+            Self::Host => &HostParameters::SCHEMA,
+            Self::Switch => &SwitchParameters::SCHEMA,
+            Self::Endpoint => &EndpointParameters::SCHEMA,
+            Self::Storage => &StorageParameters::SCHEMA,
+        }
+    }
+
+    /// Its keys that are structure.
+    pub const fn structural(self) -> &'static [StructuralKey] {
+        match self {
+            Self::Host => &[PART, SLOTS],
+            Self::Switch => &[PART, ATTACH, COUNT, LINK, PORTS],
+            Self::Endpoint => &[PART, ATTACH, COUNT, LINK],
+            Self::Storage => &[PART, ADAPTER],
+        }
+    }
+
+    /// The key of its slots or ports, when it has any below it.
+    pub const fn slots_key(self) -> Option<&'static str> {
+        match self {
+            Self::Host => Some("slots"),
+            Self::Switch => Some("ports"),
+            Self::Endpoint | Self::Storage => None,
+        }
+    }
+}

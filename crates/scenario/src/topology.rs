@@ -1,0 +1,548 @@
+//! The tree: which device sits in which slot. Finds every mistake in it before anything is worked out.
+//!
+//! A component with a count stands for many devices, called instances here; they share its parameters.
+
+use crate::diagnostic::{Diagnostic, did_you_mean};
+use crate::document::{Node, Table, Value, shortened};
+use crate::file::{Component, ScenarioFile};
+use crate::parameter::{Layer, LayerTable, Origin, Output, ParameterTable, Reader, check_table};
+use crate::parameters::PortParameters;
+use crate::problem::Problem;
+use crate::source::Place;
+use crate::structure::{ComponentKind, SlotParameters};
+use crate::value::LinkShape;
+use lanewise_fabric::MAX_SWITCH_PORTS;
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// Most devices of all kinds together.
+pub const DEVICE_LIMIT: usize = 65_536;
+/// Most levels of devices, the host included. A hierarchy has 256 buses, and a switch takes two.
+const DEPTH_LIMIT: usize = 128;
+/// Most slots of a host.
+const SLOT_LIMIT: usize = 1_024;
+/// Most slots that all components of a file may declare together, and most ports of all devices together.
+const TOTAL_SLOT_LIMIT: usize = 32_768;
+const TOTAL_PORT_LIMIT: usize = 524_288;
+
+/// A slot of a host or a port of a switch, shared by all instances of the component.
+#[derive(Clone, Debug)]
+pub struct Slot {
+    /// `slot1`, `port3`.
+    pub name: String,
+    /// What it can do.
+    pub shape: LinkShape,
+    /// Settings of the port.
+    pub port: PortParameters,
+}
+
+/// One device: an instance of a component.
+#[derive(Clone, Debug)]
+pub struct Instance {
+    /// `sw0`, or `nic[3]`.
+    pub name: String,
+    /// Index of the component in the scenario file.
+    pub component: usize,
+    /// Index of the instance above and of the slot there; nothing for hosts.
+    pub above: Option<(usize, usize)>,
+}
+
+/// All devices and where they are plugged in. Storage is not part of the tree of PCI Express.
+#[derive(Debug, Default)]
+pub struct Topology {
+    /// Slots of each component, by its index; empty for endpoints and storage.
+    pub slots: Vec<Vec<Slot>>,
+    /// Hosts, switches, endpoints; in the order of the components.
+    pub instances: Vec<Instance>,
+    /// Instances of each component.
+    ranges: Vec<Range<usize>>,
+}
+
+impl Topology {
+    /// The instances of a component, which are neighbours.
+    pub fn instances_of(&self, component: usize) -> Range<usize> {
+        self.ranges.get(component).cloned().unwrap_or(0..0)
+    }
+
+    /// From an instance up to its host, itself first.
+    pub fn path_up(&self, instance: usize) -> impl Iterator<Item = usize> {
+        std::iter::successors(Some(instance), |at| self.instances[*at].above.map(|(above, _)| above))
+    }
+}
+
+/// Reads the slots of a component from its layers, strongest first. Values that hold for one slot alone are added
+/// to the parameters.
+pub(crate) fn read_slots(name: &str, key: &str, layers: &[LayerTable<'_>], output: &mut Output) -> Vec<Slot> {
+    // Name of a slot, and its entry in each layer that has one.
+    let mut names: Vec<(String, Vec<(Layer, Node)>)> = Vec::new();
+    let mut index: HashMap<String, usize> = HashMap::new();
+    for layer in layers.iter().rev() {
+        let Some(node) = layer.table.get(key) else { continue };
+        let Some(table) = node.as_table() else {
+            let expected = format!("a table such as {{ {}1 = \"gen4 x8\" }}", key.trim_end_matches('s'));
+            let problem =
+                Problem::WrongType { path: format!("{name}.{key}"), found: node.describe(), expected };
+            output.diagnostics.push(Diagnostic::at(node.place, problem));
+            continue;
+        };
+        for entry in table.iter() {
+            let expanded = expand_range(&entry.key);
+            if expanded.is_empty() || names.len() + expanded.len() > 2 * SLOT_LIMIT {
+                let (path, found) = (format!("{name}.{key}"), format!("more than {SLOT_LIMIT}"));
+                let problem = Problem::TooManyPorts { path, found, allowed: SLOT_LIMIT.to_string() };
+                output.diagnostics.push(Diagnostic::at(entry.key_place, problem));
+                continue;
+            }
+            for slot in expanded {
+                let at = *index.entry(slot.clone()).or_insert_with(|| {
+                    names.push((slot, Vec::new()));
+                    names.len() - 1
+                });
+                names[at].1.insert(0, (layer.layer, slot_table(&entry.node)));
+            }
+        }
+    }
+    if key == "ports" {
+        // Port 0 faces upstream, wherever it is written.
+        names.sort_by_key(|(slot, _)| slot != "port0");
+    }
+    names
+        .iter()
+        .filter_map(|(slot, own)| read_slot(&format!("{name}.{key}.{slot}"), slot, own, layers, output))
+        .collect()
+}
+
+/// Reads one slot. What it does not say itself is said by the component.
+fn read_slot(
+    path: &str,
+    slot: &str,
+    own: &[(Layer, Node)],
+    layers: &[LayerTable<'_>],
+    output: &mut Output,
+) -> Option<Slot> {
+    let mut merged = Vec::new();
+    for layer in [Layer::Override, Layer::Scenario, Layer::Catalog] {
+        let tables = own.iter().filter(|(other, _)| *other == layer).filter_map(|(_, node)| node.as_table());
+        for table in tables {
+            check_table(table, path, &SlotParameters::SCHEMA, &[], &mut output.diagnostics);
+            merged.push(LayerTable { layer, table });
+        }
+        merged.extend(layers.iter().filter(|other| other.layer == layer));
+    }
+    // A component's own `link` is the link above it, never that of a slot.
+    let mut read = Output::default();
+    let link_layers: Vec<LayerTable<'_>> = own
+        .iter()
+        .filter_map(|(layer, node)| Some(LayerTable { layer: *layer, table: node.as_table()? }))
+        .collect();
+    let shape_field = &SlotParameters::SCHEMA.fields[0];
+    let shape = Reader::new(path, link_layers, &mut read)
+        .field::<LinkShape>(shape_field, SlotParameters::SCHEMA.role);
+    let port = PortParameters::read(&mut Reader::new(path, merged, &mut read));
+    let places: Vec<Place> = own.iter().map(|(_, node)| node.place).collect();
+    // What the slot shares with the component is listed once, with the component.
+    read.parameters.retain(|parameter| match parameter.origin {
+        Origin::Written(_, place) => places.iter().any(|outer| contains(*outer, place)),
+        _ => false,
+    });
+    output.parameters.append(&mut read.parameters);
+    output.diagnostics.append(&mut read.diagnostics);
+    Some(Slot { name: slot.to_owned(), shape: shape?, port: port? })
+}
+
+fn contains(outer: Place, inner: Place) -> bool {
+    outer.file == inner.file && outer.start <= inner.start && inner.end <= outer.end
+}
+
+/// A slot as a table: a plain `"gen4 x8"`, with or without provenance, is its `link`.
+fn slot_table(node: &Node) -> Node {
+    match node.as_table() {
+        Some(table) if table.get("value").is_none() => node.clone(),
+        _ => Node { place: node.place, value: Value::Table(Table::with_one("link", node.clone())) },
+    }
+}
+
+/// The names that a key stands for: itself, or `port1..port4`. Nothing when there are too many.
+fn expand_range(key: &str) -> Vec<String> {
+    let parts =
+        key.split_once("..").and_then(|(first, last)| Some((number_at_end(first)?, number_at_end(last)?)));
+    match parts {
+        Some(((prefix, first), (other, last))) if prefix == other && first <= last => {
+            if last - first >= SLOT_LIMIT as u32 {
+                return Vec::new();
+            }
+            (first..=last).map(|number| format!("{prefix}{number}")).collect()
+        }
+        _ => vec![key.to_owned()],
+    }
+}
+
+fn number_at_end(name: &str) -> Option<(&str, u32)> {
+    let prefix = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    Some((prefix, name[prefix.len()..].parse().ok()?))
+}
+
+/// Builds the tree and reports every mistake in it.
+pub(crate) fn build(file: &ScenarioFile, output: &mut Output) -> Topology {
+    let mut builder = Builder { file, output, topology: Topology::default(), names: HashMap::new() };
+    builder.add_slots();
+    builder.add_instances();
+    builder.attach();
+    builder.report_loops();
+    builder.report_depth();
+    builder.topology
+}
+
+struct Builder<'f, 'o> {
+    file: &'f ScenarioFile,
+    output: &'o mut Output,
+    topology: Topology,
+    /// Components by name.
+    names: HashMap<&'f str, usize>,
+}
+
+/// Who sits where so far.
+#[derive(Default)]
+struct Seating {
+    /// The instance in each slot, by instance above and slot.
+    taken: HashMap<(usize, usize), usize>,
+    /// For each `attach` as written, how many of its candidates are known to be taken.
+    cursors: HashMap<String, usize>,
+}
+
+/// Every slot of every instance that an `attach` can mean.
+struct Candidates {
+    instances: Range<usize>,
+    slots: Vec<usize>,
+}
+
+impl Candidates {
+    fn len(&self) -> usize {
+        self.instances.len() * self.slots.len()
+    }
+
+    fn nth(&self, index: usize) -> (usize, usize) {
+        (self.instances.start + index / self.slots.len(), self.slots[index % self.slots.len()])
+    }
+}
+
+/// An `attach` as written, split into its parts.
+struct Target<'w> {
+    device: &'w str,
+    /// An index, or `*`, in brackets after the name.
+    index: Option<&'w str>,
+    slot: Option<&'w str>,
+}
+
+impl<'w> Target<'w> {
+    fn parse(text: &'w str) -> Self {
+        let (device, slot) = match text.split_once('.') {
+            Some((device, slot)) => (device, Some(slot)),
+            None => (text, None),
+        };
+        match device.strip_suffix(']').and_then(|device| device.split_once('[')) {
+            Some((device, index)) => Self { device, index: Some(index), slot },
+            None => Self { device, index: None, slot },
+        }
+    }
+}
+
+impl<'f> Builder<'f, '_> {
+    fn report(&mut self, place: Place, problem: Problem, hint: Option<String>) {
+        self.output.diagnostics.push(Diagnostic::at(place, problem).maybe_hint(hint));
+    }
+
+    fn add_slots(&mut self) {
+        let components = &self.file.components;
+        if !components.iter().any(|component| component.kind == ComponentKind::Host) {
+            let hint = "add `[host.server]` with `slots = { slot1 = \"gen4 x16\" }`, or with a catalog part";
+            self.output.diagnostics.push(Diagnostic::global(Problem::NoHost {}).hint(hint));
+        }
+        let mut total = 0;
+        for component in components {
+            self.names.entry(&component.name).or_insert(self.topology.slots.len());
+            let slots = match component.kind.slots_key() {
+                Some(_) if total > TOTAL_SLOT_LIMIT => Vec::new(),
+                Some(key) => read_slots(&component.name, key, &component.layers(), self.output),
+                None => Vec::new(),
+            };
+            let limit = if component.kind == ComponentKind::Host { SLOT_LIMIT } else { MAX_SWITCH_PORTS };
+            if slots.len() > limit {
+                let (found, allowed) = (slots.len().to_string(), limit.to_string());
+                let problem = Problem::TooManyPorts { path: component.name.clone(), found, allowed };
+                self.report(component.place, problem, None);
+            }
+            total += slots.len();
+            if total > TOTAL_SLOT_LIMIT {
+                let (found, allowed) = (total.to_string(), TOTAL_SLOT_LIMIT.to_string());
+                let problem = Problem::TooManyPorts { path: "the scenario".to_owned(), found, allowed };
+                self.report(component.place, problem, None);
+            } else if component.kind == ComponentKind::Switch
+                && slots.first().is_none_or(|slot| slot.name != "port0")
+            {
+                let expected = "the port that faces upstream, such as \"gen4 x16\"".to_owned();
+                let (path, key) = (component.name.clone(), "ports.port0".to_owned());
+                let hint = "a switch needs `ports`, or a catalog `part` that has them".to_owned();
+                self.report(component.place, Problem::MissingKey { path, key, expected }, Some(hint));
+            }
+            self.topology.slots.push(slots);
+        }
+    }
+
+    fn add_instances(&mut self) {
+        let (mut total, mut ports) = (0usize, 0usize);
+        let mut too_many = None;
+        for (index, component) in self.file.components.iter().enumerate() {
+            let first = self.topology.instances.len();
+            self.topology.ranges.push(first..first);
+            if component.kind == ComponentKind::Storage {
+                continue;
+            }
+            let count = match component.kind {
+                ComponentKind::Host => None,
+                _ => component.structural::<u32>("count", &mut self.output.diagnostics),
+            };
+            let number = count.map_or(1, |(number, _)| number as usize);
+            if number == 0 {
+                let (path, place) = (format!("{}.count", component.name), count.map(|(_, place)| place));
+                let (found, low, high) = ("0".to_owned(), "1".to_owned(), DEVICE_LIMIT.to_string());
+                self.report(
+                    place.unwrap_or(component.place),
+                    Problem::OutOfRange { path, found, low, high },
+                    None,
+                );
+            }
+            total += number;
+            ports = ports.saturating_add(number.saturating_mul(self.topology.slots[index].len().max(1)));
+            if ports > TOTAL_PORT_LIMIT && total <= DEVICE_LIMIT {
+                let (found, allowed) = (ports.to_string(), TOTAL_PORT_LIMIT.to_string());
+                let problem = Problem::TooManyPorts { path: "the scenario".to_owned(), found, allowed };
+                self.report(count.map_or(component.place, |(_, place)| place), problem, None);
+                continue;
+            }
+            if total > DEVICE_LIMIT {
+                too_many = Some(count.map_or(component.place, |(_, place)| place));
+                continue;
+            }
+            for number in 0..number {
+                let name = match count {
+                    Some(_) => format!("{}[{number}]", component.name),
+                    None => component.name.clone(),
+                };
+                self.topology.instances.push(Instance { name, component: index, above: None });
+            }
+            self.topology.ranges[index].end = self.topology.instances.len();
+        }
+        if let Some(place) = too_many {
+            let (found, allowed) = (total.to_string(), DEVICE_LIMIT.to_string());
+            self.report(place, Problem::TooManyDevices { found, allowed }, None);
+        }
+    }
+
+    fn attach(&mut self) {
+        let mut seating = Seating::default();
+        for (index, component) in self.file.components.iter().enumerate() {
+            if !matches!(component.kind, ComponentKind::Switch | ComponentKind::Endpoint) {
+                continue;
+            }
+            let instances = self.topology.instances_of(index);
+            let Some((target, place)) = self.attachment(component) else { continue };
+            let Some(candidates) = self.candidates(component, &target, place) else { continue };
+            self.occupy(component, instances, &target, place, &candidates, &mut seating);
+        }
+    }
+
+    fn attachment(&mut self, component: &Component) -> Option<(String, Place)> {
+        let attachment = component.structural::<String>("attach", &mut self.output.diagnostics);
+        if attachment.is_none() && component.written.get("attach").is_none() {
+            let expected = "where it is plugged in, such as \"server.slot1\"".to_owned();
+            let problem =
+                Problem::MissingKey { path: component.name.clone(), key: "attach".to_owned(), expected };
+            self.report(component.place, problem, None);
+        }
+        attachment
+    }
+
+    /// Instances and slots that an `attach` can mean, in order.
+    fn candidates(&mut self, component: &Component, text: &str, place: Place) -> Option<Candidates> {
+        let target = Target::parse(text);
+        let path = component.name.clone();
+        let Some(&above) = self.names.get(target.device) else {
+            let problem = Problem::UnknownAttachTarget { path, target: shortened(text) };
+            let names = self.file.components.iter().take(1_000).map(|component| component.name.as_str());
+            self.report(place, problem, did_you_mean(target.device, names));
+            return None;
+        };
+        let kind = self.file.components[above].kind;
+        if kind == ComponentKind::Endpoint || kind == ComponentKind::Storage {
+            let problem = Problem::AttachedToEndpoint { path, target: shortened(target.device) };
+            self.report(
+                place,
+                problem,
+                Some("attach it to a slot of a host or a port of a switch".to_owned()),
+            );
+            return None;
+        }
+        let all = self.topology.instances_of(above);
+        let (first, count) = (all.start, all.len());
+        let instances = match target.index {
+            None if count == 1 => all,
+            Some("*") => all,
+            index => match index.and_then(|index| index.parse::<usize>().ok()) {
+                Some(index) if index < count => first + index..first + index + 1,
+                _ => {
+                    let problem = Problem::UnknownAttachTarget { path, target: shortened(text) };
+                    let hint = format!("there are {count}: `{0}[0]` and so on, or `{0}[*]`", target.device);
+                    self.report(place, problem, Some(hint));
+                    return None;
+                }
+            },
+        };
+        let slots = self.slots_meant(component, above, &target, place)?;
+        Some(Candidates { instances, slots })
+    }
+
+    /// Indexes of the slots that an `attach` can mean.
+    fn slots_meant(
+        &mut self,
+        component: &Component,
+        above: usize,
+        target: &Target<'_>,
+        place: Place,
+    ) -> Option<Vec<usize>> {
+        let slots = &self.topology.slots[above];
+        // Port 0 of a switch faces upstream.
+        let below = usize::from(self.file.components[above].kind == ComponentKind::Switch);
+        if target.slot == Some("*") {
+            return Some((below..slots.len()).collect());
+        }
+        let found = slots.iter().position(|slot| Some(slot.name.as_str()) == target.slot);
+        if let Some(slot) = found.filter(|slot| *slot >= below) {
+            return Some(vec![slot]);
+        }
+        let names: Vec<&str> = slots.iter().skip(below).map(|slot| slot.name.as_str()).collect();
+        let hint = match target.slot {
+            Some(slot) => did_you_mean(slot, names.iter().copied()),
+            None => Some(format!("say which one, or `{}.*` for the next free one", target.device)),
+        };
+        let available = match names.len() {
+            0 => "none".to_owned(),
+            1..=12 => names.join(", "),
+            count => format!("{count}, from {} to {}", names[0], names[count - 1]),
+        };
+        let slot = target.slot.map_or_else(|| "no slot".to_owned(), shortened);
+        let (path, device) = (component.name.clone(), target.device.to_owned());
+        self.report(place, Problem::UnknownSlot { path, device, slot, available }, hint);
+        None
+    }
+
+    /// Puts every instance of a component into the next free candidate.
+    fn occupy(
+        &mut self,
+        component: &Component,
+        instances: Range<usize>,
+        text: &str,
+        place: Place,
+        candidates: &Candidates,
+        seating: &mut Seating,
+    ) {
+        let count = instances.len();
+        // Slots are never vacated, so what was full stays full and is not looked at again.
+        let mut cursor = seating.cursors.get(text).copied().unwrap_or(0);
+        let mut free = Vec::new();
+        while free.len() < count && cursor < candidates.len() {
+            let candidate = candidates.nth(cursor);
+            if !seating.taken.contains_key(&candidate) {
+                free.push(candidate);
+            }
+            cursor += 1;
+        }
+        if free.len() < count {
+            let path = component.name.clone();
+            let problem = match (count, candidates.len()) {
+                (1, 1) => {
+                    let other = seating.taken[&candidates.nth(0)];
+                    let other = self.topology.instances[other].name.clone();
+                    Problem::SlotOccupied { path, slot: shortened(text), other }
+                }
+                _ => Problem::NoFreeSlot { path, wanted: count.to_string(), free: free.len().to_string() },
+            };
+            self.report(place, problem, None);
+            return;
+        }
+        seating.cursors.insert(text.to_owned(), cursor);
+        for (instance, candidate) in instances.zip(free) {
+            seating.taken.insert(candidate, instance);
+            self.topology.instances[instance].above = Some(candidate);
+        }
+    }
+
+    /// A switch that is its own ancestor has no host above it.
+    fn report_loops(&mut self) {
+        let count = self.topology.instances.len();
+        // 0: not looked at, 1: on the path being followed, 2: known to be no loop or reported.
+        let mut state = vec![0u8; count];
+        for start in 0..count {
+            let mut path = Vec::new();
+            let mut at = Some(start);
+            while let Some(instance) = at.filter(|instance| state[*instance] == 0) {
+                state[instance] = 1;
+                path.push(instance);
+                at = self.topology.instances[instance].above.map(|(above, _)| above);
+            }
+            if let Some(instance) = at.filter(|instance| state[*instance] == 1) {
+                self.report_loop(&path, instance);
+            }
+            path.iter().for_each(|instance| state[*instance] = 2);
+        }
+    }
+
+    /// A tree has as many levels as there are buses to number; a bound also keeps every walk up short.
+    fn report_depth(&mut self) {
+        let mut depth = vec![0usize; self.topology.instances.len()];
+        for start in 0..depth.len() {
+            // Loops are cut, so the way up ends; what was measured before is not walked again.
+            let mut way = Vec::new();
+            let mut at = Some(start);
+            while let Some(instance) = at.filter(|instance| depth[*instance] == 0) {
+                way.push(instance);
+                at = self.topology.instances[instance].above.map(|(above, _)| above);
+            }
+            let mut level = at.map_or(0, |instance| depth[instance]);
+            for instance in way.into_iter().rev() {
+                level += 1;
+                if level > DEPTH_LIMIT {
+                    self.report_too_deep(instance);
+                    level = 1;
+                }
+                depth[instance] = level;
+            }
+        }
+    }
+
+    fn report_too_deep(&mut self, instance: usize) {
+        let path = self.topology.instances[instance].name.clone();
+        let component = &self.file.components[self.topology.instances[instance].component];
+        let problem = Problem::TreeTooDeep { path, allowed: DEPTH_LIMIT.to_string() };
+        let place = component.written.get("attach").map_or(component.place, |node| node.place);
+        self.topology.instances[instance].above = None;
+        self.report(place, problem, None);
+    }
+
+    fn report_loop(&mut self, path: &[usize], closing: usize) {
+        let start = path.iter().position(|instance| *instance == closing).unwrap_or(0);
+        let names: Vec<&str> = path[start..]
+            .iter()
+            .chain([&closing])
+            .take(8)
+            .map(|instance| self.topology.instances[*instance].name.as_str())
+            .collect();
+        let ring = names.join(" is below ");
+        let component = &self.file.components[self.topology.instances[closing].component];
+        let problem = Problem::AttachLoop { path: self.topology.instances[closing].name.clone(), ring };
+        let place = component.written.get("attach").map_or(component.place, |node| node.place);
+        // The ring is cut, so that later steps can walk up from every instance.
+        self.topology.instances[closing].above = None;
+        self.report(place, problem, None);
+    }
+}

@@ -1,0 +1,101 @@
+//! Types a parameter can have: how each is read, checked, shown, and described to a person and to an editor.
+
+mod choice;
+mod link_shape;
+mod payload;
+mod scalar;
+mod wrapper;
+
+pub(crate) use choice::{choices, quoted_words, refuse_word};
+pub use link_shape::LinkShape;
+pub use payload::PayloadSize;
+pub use scalar::Fraction;
+pub use wrapper::{Auto, Credit};
+
+use crate::diagnostic::Diagnostic;
+use crate::document::Node;
+use crate::problem::Problem;
+use crate::source::Place;
+use serde_json::Value as Json;
+
+/// A type that a parameter can have.
+pub trait ParameterType: Sized + Clone {
+    /// What a person should write, with an article: `a time such as "150 ns"`.
+    fn expected() -> String;
+
+    /// Reads a value; problems go to `reading`.
+    fn read(node: &Node, reading: &mut Reading<'_>) -> Option<Self>;
+
+    /// As a person would write it.
+    fn show(&self) -> String;
+
+    /// JSON Schema of what may be written.
+    fn schema() -> Json;
+
+    /// Whether the value lies between two values written as text. Types without an order are always inside.
+    fn within(&self, _low: &str, _high: &str) -> bool {
+        true
+    }
+}
+
+/// A value being read: its path in the scenario, for messages, and where problems go.
+pub struct Reading<'a> {
+    /// `sw0.latency`.
+    pub path: &'a str,
+    /// Problems so far.
+    pub diagnostics: &'a mut Vec<Diagnostic>,
+}
+
+impl Reading<'_> {
+    /// Notes a problem; the result is nothing, so that it can be returned at once.
+    pub(crate) fn refuse<T>(&mut self, place: Place, problem: Problem) -> Option<T> {
+        self.diagnostics.push(Diagnostic::at(place, problem));
+        None
+    }
+
+    /// Notes a problem with a hint.
+    pub(crate) fn refuse_with_hint<T>(
+        &mut self,
+        place: Place,
+        problem: Problem,
+        hint: Option<String>,
+    ) -> Option<T> {
+        self.diagnostics.push(Diagnostic::at(place, problem).maybe_hint(hint));
+        None
+    }
+
+    /// The value has the wrong type.
+    pub(crate) fn wrong_type<T: ParameterType, R>(&mut self, node: &Node) -> Option<R> {
+        let problem = Problem::WrongType {
+            path: self.path.to_owned(),
+            found: node.describe(),
+            expected: T::expected(),
+        };
+        self.refuse(node.place, problem)
+    }
+
+    /// The value is outside of what the type can hold.
+    pub(crate) fn out_of_range<T>(&mut self, node: &Node, low: &str, high: &str) -> Option<T> {
+        let problem = Problem::OutOfRange {
+            path: self.path.to_owned(),
+            found: node.describe(),
+            low: low.to_owned(),
+            high: high.to_owned(),
+        };
+        self.refuse(node.place, problem)
+    }
+}
+
+/// Reads a value from text that belongs to the program: defaults and limits.
+pub(crate) fn from_text<T: ParameterType>(text: &str) -> Option<T> {
+    let place = Place::new(crate::source::FileId(0), 0..0);
+    let mut diagnostics = Vec::new();
+    let mut reading = Reading { path: "default", diagnostics: &mut diagnostics };
+    T::read(&Node::from_plain_text(text, place), &mut reading)
+}
+
+/// Whether a value with an order lies between two texts.
+pub(crate) fn ordered_within<T: ParameterType + PartialOrd>(value: &T, low: &str, high: &str) -> bool {
+    let above = from_text::<T>(low).is_none_or(|low| *value >= low);
+    above && from_text::<T>(high).is_none_or(|high| *value <= high)
+}

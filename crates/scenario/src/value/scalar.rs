@@ -1,0 +1,364 @@
+//! Single values: quantities, counts, widths, generations, words.
+
+use super::{ParameterType, Reading, ordered_within};
+use crate::document::{Node, Value, shortened};
+use crate::problem::Problem;
+use crate::quantity::{self, Decimal, Dimension, QuantityError, Unit};
+use lanewise_units::{Bytes, Generation, Rate, Span, Width};
+use serde_json::{Value as Json, json};
+
+/// A part of one: a probability, a share, a confidence level. Written as `0.95` or `"95 %"`.
+#[derive(Clone, Copy, PartialEq, PartialOrd, Debug)]
+pub struct Fraction(pub f64);
+
+/// Reads a quantity in base units of `dimension`, which are whole.
+fn read_quantity<T: ParameterType>(
+    node: &Node,
+    dimension: Dimension,
+    reading: &mut Reading<'_>,
+) -> Option<u64> {
+    let path = reading.path.to_owned();
+    let found = node.describe();
+    let expected = T::expected();
+    let problem = match &node.value {
+        Value::String(text) => match quantity::parse(text) {
+            // Times and rates are rounded to the nearest tick or byte per second; half a byte is a mistake.
+            Ok((number, unit))
+                if unit.dimension == dimension
+                    && dimension == Dimension::Size
+                    && !number.is_whole(unit.scale) =>
+            {
+                return reading.wrong_type::<T, _>(node);
+            }
+            Ok((number, unit)) if unit.dimension == dimension => {
+                return match in_base_units(number, unit) {
+                    Some(units) => Some(units),
+                    None => reading.out_of_range(node, "nothing", "what 64 bits can count"),
+                };
+            }
+            Ok((_, unit)) => {
+                let kind = unit.dimension.name().to_owned();
+                Problem::WrongUnit { path, found, kind, expected }
+            }
+            Err(QuantityError::NoUnit) => Problem::MissingUnit { path, found, expected },
+            Err(QuantityError::UnknownUnit(unit)) => {
+                let problem = Problem::UnknownUnit { path, found, unit: shortened(&unit) };
+                return reading.refuse_with_hint(node.place, problem, Some(units_hint(dimension)));
+            }
+            Err(_) => Problem::NotANumber { path, found, expected },
+        },
+        Value::Integer(_) | Value::Float(_) => Problem::MissingUnit { path, found, expected },
+        _ => return reading.wrong_type::<T, _>(node),
+    };
+    reading.refuse(node.place, problem)
+}
+
+/// The number in base units, rounded to the nearest; bits are whole bytes after rounding.
+fn in_base_units(number: Decimal, unit: Unit) -> Option<u64> {
+    if unit.per == 1 {
+        return number.times(unit.scale);
+    }
+    // Rounding once, after the division: half of `per` is added before it.
+    let scaled = number.times(unit.scale)?;
+    Some(((u128::from(scaled) + unit.per / 2) / unit.per) as u64)
+}
+
+fn units_hint(dimension: Dimension) -> String {
+    let units = match dimension {
+        Dimension::Time => "ps, ns, us, ms, s",
+        Dimension::Size => "B, KB, MB, GB (powers of ten), KiB, MiB, GiB (powers of two)",
+        Dimension::DataRate => {
+            "B/s, MB/s, GB/s (powers of ten), MiB/s, GiB/s (powers of two), Mb/s, Gb/s (bits)"
+        }
+        Dimension::Fraction => "%",
+    };
+    format!("{} has one of these units: {units}", dimension.name())
+}
+
+fn quantity_schema(pattern: &str, example: &str) -> Json {
+    json!({ "type": "string", "pattern": pattern, "examples": [example] })
+}
+
+impl ParameterType for Span {
+    fn expected() -> String {
+        "a time such as \"150 ns\"".to_owned()
+    }
+    fn read(node: &Node, reading: &mut Reading<'_>) -> Option<Self> {
+        read_quantity::<Self>(node, Dimension::Time, reading).map(Span::from_ticks)
+    }
+    fn show(&self) -> String {
+        self.to_string()
+    }
+    fn schema() -> Json {
+        quantity_schema(r"^\s*[0-9][0-9_.eE+-]*\s*(ps|ns|us|µs|ms|s)\s*$", "150 ns")
+    }
+    fn within(&self, low: &str, high: &str) -> bool {
+        ordered_within(self, low, high)
+    }
+}
+
+impl ParameterType for Bytes {
+    fn expected() -> String {
+        "a whole number of bytes such as \"256 B\" or \"4 KiB\"".to_owned()
+    }
+    fn read(node: &Node, reading: &mut Reading<'_>) -> Option<Self> {
+        read_quantity::<Self>(node, Dimension::Size, reading).map(Bytes::new)
+    }
+    fn show(&self) -> String {
+        self.to_string()
+    }
+    fn schema() -> Json {
+        quantity_schema(r"^\s*[0-9][0-9_.eE+-]*\s*([kKMGT]|[KMGT]i)?[Bb]\s*$", "4 KiB")
+    }
+    fn within(&self, low: &str, high: &str) -> bool {
+        ordered_within(self, low, high)
+    }
+}
+
+impl ParameterType for Rate {
+    fn expected() -> String {
+        "a data rate such as \"2.5 GB/s\"".to_owned()
+    }
+    fn read(node: &Node, reading: &mut Reading<'_>) -> Option<Self> {
+        match read_quantity::<Self>(node, Dimension::DataRate, reading)? {
+            0 => reading.out_of_range(node, "1 B/s", "10 TB/s"),
+            rate => Some(Rate::from_bytes_per_second(rate)),
+        }
+    }
+    fn show(&self) -> String {
+        self.to_string()
+    }
+    fn schema() -> Json {
+        quantity_schema(r"^\s*[0-9][0-9_.eE+-]*\s*([kKMGT]|[KMGT]i)?[Bb]/s\s*$", "2.5 GB/s")
+    }
+    fn within(&self, low: &str, high: &str) -> bool {
+        ordered_within(self, low, high)
+    }
+}
+
+impl ParameterType for Fraction {
+    fn expected() -> String {
+        "a fraction such as 0.5 or \"50 %\"".to_owned()
+    }
+    fn read(node: &Node, reading: &mut Reading<'_>) -> Option<Self> {
+        let path = reading.path.to_owned();
+        let number = match &node.value {
+            Value::Integer(number) => Ok(*number as f64),
+            Value::Float(text) => text.replace('_', "").parse::<f64>().map_err(|_| QuantityError::NotANumber),
+            Value::String(text) => match quantity::parse(text) {
+                Ok((number, unit)) if unit.dimension == Dimension::Fraction => {
+                    Ok(number.as_f64() / unit.per as f64)
+                }
+                Ok((_, unit)) => {
+                    let kind = unit.dimension.name().to_owned();
+                    let problem =
+                        Problem::WrongUnit { path, found: node.describe(), kind, expected: Self::expected() };
+                    return reading.refuse(node.place, problem);
+                }
+                Err(QuantityError::NoUnit) => Decimal::parse(text.trim()).map(Decimal::as_f64),
+                Err(error) => Err(error),
+            },
+            _ => return reading.wrong_type::<Self, _>(node),
+        };
+        match number {
+            Ok(number) if number.is_finite() => Some(Self(number)),
+            _ => {
+                let found = node.describe();
+                let problem = Problem::NotANumber { path, found, expected: Self::expected() };
+                reading.refuse(node.place, problem)
+            }
+        }
+    }
+    fn show(&self) -> String {
+        self.0.to_string()
+    }
+    fn schema() -> Json {
+        json!({ "anyOf": [
+            { "type": "number", "minimum": 0 },
+            { "type": "string", "pattern": r"^\s*[0-9][0-9_.eE+-]*\s*%?\s*$", "examples": ["0.5 %"] },
+        ] })
+    }
+    fn within(&self, low: &str, high: &str) -> bool {
+        ordered_within(self, low, high)
+    }
+}
+
+/// Counts: whole numbers without a unit.
+macro_rules! counts {
+    ($($type:ty),+) => {$(
+        impl ParameterType for $type {
+            fn expected() -> String {
+                "a whole number".to_owned()
+            }
+            fn read(node: &Node, reading: &mut Reading<'_>) -> Option<Self> {
+                let Value::Integer(number) = node.value else { return reading.wrong_type::<Self, _>(node) };
+                match Self::try_from(number) {
+                    Ok(number) => Some(number),
+                    Err(_) => reading.out_of_range(node, "0", &Self::MAX.to_string()),
+                }
+            }
+            fn show(&self) -> String {
+                self.to_string()
+            }
+            fn schema() -> Json {
+                json!({ "type": "integer", "minimum": 0 })
+            }
+            fn within(&self, low: &str, high: &str) -> bool {
+                ordered_within(self, low, high)
+            }
+        }
+    )+};
+}
+counts!(u8, u32, u64);
+
+impl ParameterType for bool {
+    fn expected() -> String {
+        "true or false".to_owned()
+    }
+    fn read(node: &Node, reading: &mut Reading<'_>) -> Option<Self> {
+        match node.value {
+            Value::Boolean(truth) => Some(truth),
+            _ => reading.wrong_type::<Self, _>(node),
+        }
+    }
+    fn show(&self) -> String {
+        self.to_string()
+    }
+    fn schema() -> Json {
+        json!({ "type": "boolean" })
+    }
+}
+
+impl ParameterType for String {
+    fn expected() -> String {
+        "a text".to_owned()
+    }
+    fn read(node: &Node, reading: &mut Reading<'_>) -> Option<Self> {
+        match &node.value {
+            Value::String(text) => Some(text.clone()),
+            _ => reading.wrong_type::<Self, _>(node),
+        }
+    }
+    fn show(&self) -> String {
+        self.clone()
+    }
+    fn schema() -> Json {
+        json!({ "type": "string" })
+    }
+}
+
+impl ParameterType for Width {
+    fn expected() -> String {
+        "a width such as \"x8\"".to_owned()
+    }
+    fn read(node: &Node, reading: &mut Reading<'_>) -> Option<Self> {
+        let lanes = match &node.value {
+            Value::String(text) => text.trim().strip_prefix(['x', 'X']).map(str::parse::<u64>),
+            // A bare count is a width too, but only one that exists.
+            Value::Integer(lanes) => Some(Ok(u64::try_from(*lanes).unwrap_or(0))),
+            _ => None,
+        };
+        match lanes {
+            Some(Ok(lanes)) => match Width::from_lanes(lanes) {
+                Some(width) => Some(width),
+                None => {
+                    let problem = Problem::ImpossibleWidth {
+                        path: reading.path.to_owned(),
+                        found: format!("x{lanes}"),
+                    };
+                    let below = Width::ALL.iter().rev().find(|width| width.lanes() < lanes);
+                    let hint = below.map(|width| format!("the next narrower width is {width}"));
+                    reading.refuse_with_hint(node.place, problem, hint)
+                }
+            },
+            _ => reading.wrong_type::<Self, _>(node),
+        }
+    }
+    fn show(&self) -> String {
+        self.to_string()
+    }
+    fn schema() -> Json {
+        json!({ "enum": Width::ALL.map(|width| width.to_string()) })
+    }
+}
+
+impl ParameterType for Generation {
+    fn expected() -> String {
+        "a generation such as \"gen4\"".to_owned()
+    }
+    fn read(node: &Node, reading: &mut Reading<'_>) -> Option<Self> {
+        let number = match &node.value {
+            Value::String(text) => {
+                text.trim().to_ascii_lowercase().strip_prefix("gen").map(|number| number.trim().to_owned())
+            }
+            Value::Integer(number) => Some(number.to_string()),
+            _ => None,
+        };
+        let Some(number) = number else { return reading.wrong_type::<Self, _>(node) };
+        match number.parse().ok().and_then(Generation::from_number) {
+            Some(generation) => Some(generation),
+            None => {
+                let problem =
+                    Problem::UnknownGeneration { path: reading.path.to_owned(), found: node.describe() };
+                reading.refuse(node.place, problem)
+            }
+        }
+    }
+    fn show(&self) -> String {
+        self.to_string()
+    }
+    fn schema() -> Json {
+        json!({ "enum": Generation::ALL.map(|generation| generation.to_string()) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::{FileId, Place};
+
+    fn code_of<T: ParameterType + std::fmt::Debug>(text: &str) -> Result<T, &'static str> {
+        let mut diagnostics = Vec::new();
+        let mut reading = Reading { path: "a.b", diagnostics: &mut diagnostics };
+        let node = Node::from_plain_text(text, Place::new(FileId(0), 0..0));
+        let value = T::read(&node, &mut reading);
+        value.ok_or_else(|| diagnostics[0].problem.code())
+    }
+
+    #[test]
+    fn quantities_read_and_refuse_with_the_right_code() {
+        assert_eq!(code_of::<Span>("150 ns"), Ok(Span::from_ns(150)));
+        assert_eq!(code_of::<Span>("150 MB"), Err("wrong-unit"));
+        assert_eq!(code_of::<Span>("150"), Err("missing-unit"));
+        assert_eq!(code_of::<Span>("\"150\""), Err("missing-unit"));
+        assert_eq!(code_of::<Span>("150 lightyears"), Err("unknown-unit"));
+        assert_eq!(code_of::<Span>("soon"), Err("not-a-number"));
+        assert_eq!(code_of::<Span>("true"), Err("wrong-type"));
+        assert_eq!(code_of::<Span>("99999999 s"), Err("out-of-range"));
+        assert_eq!(code_of::<Bytes>("310 KB"), Ok(Bytes::new(310_000)));
+        assert_eq!(code_of::<Bytes>("0.5 B"), Err("wrong-type"));
+        assert_eq!(code_of::<Bytes>("0.5 KiB"), Ok(Bytes::new(512)));
+        assert_eq!(code_of::<Rate>("0 B/s"), Err("out-of-range"));
+        assert_eq!(code_of::<Rate>("8 Gb/s"), Ok(Rate::from_bytes_per_second(1_000_000_000)));
+        assert_eq!(code_of::<Fraction>("0.5 %"), Ok(Fraction(0.005)));
+        assert_eq!(code_of::<Fraction>("1e-12"), Ok(Fraction(1e-12)));
+        assert_eq!(code_of::<Fraction>("nan"), Err("not-a-number"));
+    }
+
+    #[test]
+    fn widths_and_generations_are_only_those_that_exist() {
+        assert_eq!(code_of::<Width>("x8"), Ok(Width::X8));
+        assert_eq!(code_of::<Width>("x3"), Err("impossible-width"));
+        assert_eq!(code_of::<Width>("24"), Err("impossible-width"));
+        assert_eq!(code_of::<Width>("wide"), Err("wrong-type"));
+        assert_eq!(code_of::<Generation>("Gen4"), Ok(Generation::Gen4));
+        assert_eq!(code_of::<Generation>("gen9"), Err("unknown-generation"));
+    }
+
+    #[test]
+    fn order_is_compared_in_the_type() {
+        assert!(Span::from_ns(5).within("0 ns", "1 us"));
+        assert!(!Span::from_us(2).within("0 ns", "1 us"));
+        assert!(!Fraction(1.5).within("0", "1"));
+    }
+}

@@ -11,9 +11,16 @@ use crate::root_complex::Server;
 use crate::workload::{Direction, Notify, Target, Transfer, WorkloadId};
 use lanewise_pcie::splitting;
 use lanewise_pcie::tag::{Tag, TagPool};
-use lanewise_pcie::tlp::HeaderFormat;
+use lanewise_pcie::tlp::{ECRC, HeaderFormat};
 use lanewise_units::{Bytes, Time};
 use std::collections::VecDeque;
+
+impl EndpointConfig {
+    /// ECRC bytes of every TLP it sends.
+    pub(crate) fn digest_bytes(&self) -> u8 {
+        if self.ecrc { ECRC.get() as u8 } else { 0 }
+    }
+}
 
 /// A transfer and how far it has come.
 #[derive(Clone, Copy, Debug)]
@@ -194,7 +201,7 @@ impl Endpoint {
         packet.context = index;
         packet.length = length.get() as u16;
         let header = HeaderFormat::for_address(address).bytes();
-        packet.header_bytes = header.get() as u8 + if self.config.ecrc { 4 } else { 0 };
+        packet.header_bytes = header.get() as u8 + self.config.digest_bytes();
         if self.config.relaxed_ordering {
             packet.flags = packet.flags.with(Flags::RELAXED);
         }

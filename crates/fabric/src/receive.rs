@@ -273,12 +273,14 @@ impl Fabric {
     fn answer_read(&mut self, index: u32, id: PortId, request: &Packet, now: Time) {
         let endpoint = &self.endpoints[index as usize];
         let (ordinal, latency) = (endpoint.ordinal, endpoint.config.mmio_read_latency);
+        let digest = endpoint.config.digest_bytes();
         let length = Bytes::new(u64::from(request.length));
         let mps = self.ports[id.index()].mps;
         // Every completer but a root complex has an RCB of 128 B: PCIe Base 6.3 §2.3.1.1.
         let chunks = splitting::completions(request.address, length, Bytes::new(128), mps);
         for mut completion in root_complex::completions(request, ordinal, now, chunks) {
             completion.eligible_at = now + latency;
+            completion.header_bytes += digest;
             let completion_id = self.packets.insert(completion);
             self.ports[id.index()].queues.push(&mut self.packets, completion_id);
         }

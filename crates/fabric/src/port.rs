@@ -111,6 +111,7 @@ pub(crate) struct Port {
     /// A Nak that is owed, from then on.
     pub(crate) nak: Option<(Time, Sequence)>,
     pub(crate) received: [ReceiveCredits; 3],
+    starved_below: [Credits; 3],
     pub(crate) update: UpdatePolicy,
     pub(crate) update_at: [Time; 3],
     /// TLPs whose credits were freed since the last UpdateFC of their class.
@@ -157,6 +158,7 @@ impl Port {
             last_checked: Time::ZERO,
             nak: None,
             received: [receive(0), receive(1), receive(2)],
+            starved_below: Self::starved_below(config),
             update: config.update_flow_control,
             update_at: [Time::NEVER; 3],
             freed_tlps: [0; 3],
@@ -266,20 +268,22 @@ impl Port {
     #[inline]
     pub(crate) fn plan_update(&mut self, class: FlowClass, free_at: Time) {
         let index = class.index();
-        let starved = self.peer_is_starved(index);
+        if self.update_at[index] <= free_at {
+            return; // It is due before these credits are free, whatever the reason.
+        }
         let by_count = self.freed_tlps[index] >= self.update.every_tlps;
-        let due = if starved || by_count { free_at } else { free_at + self.update.latency };
+        let at_once = by_count || self.received[index].peer_has_less_than(self.starved_below[index]);
+        let due = if at_once { free_at } else { free_at + self.update.latency };
         self.update_at[index] = self.update_at[index].min(due);
     }
 
-    /// Whether the peer, given what it was last told, may be unable to send a TLP of this class.
-    #[inline]
-    fn peer_is_starved(&self, index: usize) -> bool {
-        let left = self.received[index].available_to_peer();
-        let step = self.received[index].scale().factor();
-        let payload = self.mps.div_ceil(DATA_CREDIT) as u16;
-        left.header.is_some_and(|headers| headers < step)
-            || left.data.is_some_and(|data| index != FlowClass::NonPosted.index() && data < payload.max(step))
+    /// Credits of each class below which the peer may be unable to send a TLP: a step of the scale, and data for the
+    /// largest payload.
+    fn starved_below(config: &PortConfig) -> [Credits; 3] {
+        let step = config.scale.factor();
+        let payload = config.mps.div_ceil(DATA_CREDIT) as u16;
+        let with_data = Credits::new(step, payload.max(step));
+        [with_data, Credits::new(step, 0), with_data]
     }
 
     /// A port without a link: its own peer, never up.

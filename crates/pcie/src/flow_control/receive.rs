@@ -14,77 +14,82 @@ pub enum Overflow {
 }
 
 /// One counter pair with what the peer was last told, all modulo the counter width.
+///
+/// An infinite kind counts modulo one: everything stays zero, and always fits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 struct Counter {
     allocated: u16,
     received: u16,
     reported: u16,
-    /// The initial allocation, or `INFINITE`: an advertisement of zero, as on the wire.
+    /// The initial allocation; zero when infinite, as on the wire.
     capacity: u16,
+    /// All ones in the counter's width; none when infinite.
+    mask: u16,
 }
 
-const INFINITE: u16 = 0;
-
 impl Counter {
-    const fn new(credits: Option<u16>, scale: Scale) -> Self {
+    const fn new(credits: Option<u16>, scale: Scale, mask: u16) -> Self {
         match credits {
             Some(pool) => {
-                Self { allocated: pool, received: 0, reported: scale.whole_steps(pool), capacity: pool }
+                let reported = scale.whole_steps(pool);
+                Self { allocated: pool, received: 0, reported, capacity: pool, mask }
             }
-            None => Self { allocated: 0, received: 0, reported: 0, capacity: INFINITE },
+            None => Self { allocated: 0, received: 0, reported: 0, capacity: 0, mask: 0 },
         }
     }
 
     #[inline]
     const fn is_infinite(&self) -> bool {
-        self.capacity == INFINITE
+        self.mask == 0
     }
 
     /// Allocated and not received: room that no TLP has taken.
     #[inline]
-    const fn free(&self, mask: u16) -> u16 {
-        self.allocated.wrapping_sub(self.received) & mask
+    const fn free(&self) -> u16 {
+        self.allocated.wrapping_sub(self.received) & self.mask
     }
 
     #[inline]
-    const fn held(&self, mask: u16) -> u16 {
-        self.capacity - self.free(mask)
+    const fn held(&self) -> u16 {
+        self.capacity - self.free()
     }
 
     #[inline]
-    const fn accepts(&self, need: u16, mask: u16) -> bool {
-        self.is_infinite() || need <= self.free(mask)
+    const fn accepts(&self, need: u16) -> bool {
+        need <= self.free() || self.is_infinite()
     }
 
     #[inline]
-    const fn receive(&mut self, need: u16, mask: u16) {
-        if !self.is_infinite() {
-            self.received = self.received.wrapping_add(need) & mask;
-        }
+    const fn receive(&mut self, need: u16) {
+        self.received = self.received.wrapping_add(need) & self.mask;
     }
 
     #[inline]
-    const fn release(&mut self, credits: u16, mask: u16) {
-        if !self.is_infinite() {
-            assert!(credits <= self.held(mask), "more credits freed than TLPs held");
-            self.allocated = self.allocated.wrapping_add(credits) & mask;
-        }
+    const fn release(&mut self, credits: u16) {
+        assert!(credits <= self.held() || self.is_infinite(), "more credits freed than TLPs held");
+        self.allocated = self.allocated.wrapping_add(credits) & self.mask;
     }
 
     #[inline]
-    const fn available_to_peer(&self, mask: u16) -> u16 {
-        self.reported.wrapping_sub(self.received) & mask
+    const fn available_to_peer(&self) -> u16 {
+        self.reported.wrapping_sub(self.received) & self.mask
+    }
+
+    /// Whether the peer, given what it was last told, may have less than `least` left.
+    #[inline]
+    const fn peer_has_less_than(&self, least: u16) -> bool {
+        !self.is_infinite() && self.available_to_peer() < least
     }
 
     #[inline]
-    const fn unreported(&self, scale: Scale, mask: u16) -> u16 {
-        scale.whole_steps(self.allocated).wrapping_sub(self.reported) & mask
+    const fn unreported(&self, scale: Scale) -> u16 {
+        scale.whole_steps(self.allocated).wrapping_sub(self.reported) & self.mask
     }
 
     /// Whether credits were freed that a peer with less than `threshold` left may be waiting for.
     #[inline]
-    const fn must_update(&self, threshold: u16, scale: Scale, mask: u16) -> bool {
-        !self.is_infinite() && self.available_to_peer(mask) < threshold && self.unreported(scale, mask) > 0
+    const fn must_update(&self, threshold: u16, scale: Scale) -> bool {
+        self.peer_has_less_than(threshold) && self.unreported(scale) > 0
     }
 }
 
@@ -111,7 +116,11 @@ impl ReceiveCredits {
         }
         check(pool.header, scale, 127);
         check(pool.data, scale, 2047);
-        Self { header: Counter::new(pool.header, scale), data: Counter::new(pool.data, scale), scale }
+        Self {
+            header: Counter::new(pool.header, scale, scale.header_mask()),
+            data: Counter::new(pool.data, scale, scale.data_mask()),
+            scale,
+        }
     }
 
     /// Accounts a TLP that arrived.
@@ -120,15 +129,14 @@ impl ReceiveCredits {
     /// [`Overflow`] when it was sent without credits; nothing is accounted then.
     #[inline]
     pub const fn receive(&mut self, need: Credits) -> Result<(), Overflow> {
-        let (header_mask, data_mask) = (self.scale.header_mask(), self.scale.data_mask());
-        if !self.header.accepts(need.header, header_mask) {
+        if !self.header.accepts(need.header) {
             return Err(Overflow::Header);
         }
-        if !self.data.accepts(need.data, data_mask) {
+        if !self.data.accepts(need.data) {
             return Err(Overflow::Data);
         }
-        self.header.receive(need.header, header_mask);
-        self.data.receive(need.data, data_mask);
+        self.header.receive(need.header);
+        self.data.receive(need.data);
         Ok(())
     }
 
@@ -138,8 +146,8 @@ impl ReceiveCredits {
     /// When more is freed than was received.
     #[inline]
     pub const fn release(&mut self, credits: Credits) {
-        self.header.release(credits.header, self.scale.header_mask());
-        self.data.release(credits.data, self.scale.data_mask());
+        self.header.release(credits.header);
+        self.data.release(credits.data);
     }
 
     /// Header and data limits to put into an UpdateFC, in whole steps of the scale; zero where infinite.
@@ -159,33 +167,30 @@ impl ReceiveCredits {
     /// Credits freed since the last report, in whole steps of the scale.
     #[inline]
     pub const fn unreported(&self) -> Credits {
-        Credits {
-            header: self.header.unreported(self.scale, self.scale.header_mask()),
-            data: self.data.unreported(self.scale, self.scale.data_mask()),
-        }
+        Credits { header: self.header.unreported(self.scale), data: self.data.unreported(self.scale) }
     }
 
     /// What the transmitter may at most have left, given what it was last told; `None` where infinite.
     #[inline]
     pub const fn available_to_peer(&self) -> CreditPool {
-        let header = self.header.available_to_peer(self.scale.header_mask());
-        let data = self.data.available_to_peer(self.scale.data_mask());
+        let (header, data) = (self.header.available_to_peer(), self.data.available_to_peer());
         CreditPool {
             header: if self.header.is_infinite() { None } else { Some(header) },
             data: if self.data.is_infinite() { None } else { Some(data) },
         }
     }
 
+    /// Whether the peer, given what it was last told, may have fewer headers or less data left than this. Infinite
+    /// kinds never run out.
+    #[inline]
+    pub const fn peer_has_less_than(&self, least: Credits) -> bool {
+        self.header.peer_has_less_than(least.header) || self.data.peer_has_less_than(least.data)
+    }
+
     /// Credits of TLPs still in the buffer; zero where infinite.
     #[inline]
     pub const fn held(&self) -> Credits {
-        const fn part(counter: &Counter, mask: u16) -> u16 {
-            if counter.is_infinite() { 0 } else { counter.held(mask) }
-        }
-        Credits {
-            header: part(&self.header, self.scale.header_mask()),
-            data: part(&self.data, self.scale.data_mask()),
-        }
+        Credits { header: self.header.held(), data: self.data.held() }
     }
 
     /// Whether an UpdateFC must be scheduled now rather than at the next periodic one.
@@ -198,8 +203,7 @@ impl ReceiveCredits {
         let step = self.scale.factor();
         let units = data_threshold.div_ceil(DATA_CREDIT) as u16;
         let data_units = if units > step { units } else { step };
-        self.header.must_update(step, self.scale, self.scale.header_mask())
-            || self.data.must_update(data_units, self.scale, self.scale.data_mask())
+        self.header.must_update(step, self.scale) || self.data.must_update(data_units, self.scale)
     }
 
     /// Whether neither headers nor data are counted.

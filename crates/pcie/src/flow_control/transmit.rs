@@ -13,28 +13,59 @@ pub enum Blocked {
 }
 
 /// CREDITS_CONSUMED and CREDIT_LIMIT of one class, headers and data, all modulo the counter width.
+///
+/// An infinite kind counts modulo one, so that its gate is always open without asking.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct TransmitCredits {
-    header_consumed: u16,
-    header_limit: u16,
-    data_consumed: u16,
-    data_limit: u16,
+    header: Counter,
+    data: Counter,
     scale: Scale,
-    header_infinite: bool,
-    data_infinite: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+struct Counter {
+    consumed: u16,
+    limit: u16,
+    /// All ones in the counter's width; none when infinite.
+    mask: u16,
+}
+
+impl Counter {
+    const fn new(advertised: Option<u16>, mask: u16) -> Self {
+        match advertised {
+            Some(limit) => Self { consumed: 0, limit, mask },
+            None => Self { consumed: 0, limit: 0, mask: 0 },
+        }
+    }
+
+    /// The specification's modular comparison.
+    #[inline]
+    const fn fits(&self, need: u16) -> bool {
+        let left = self.limit.wrapping_sub(self.consumed).wrapping_sub(need) & self.mask;
+        left <= (self.mask >> 1) + 1
+    }
+
+    #[inline]
+    const fn consume(&mut self, need: u16) {
+        self.consumed = self.consumed.wrapping_add(need) & self.mask;
+    }
+
+    #[inline]
+    const fn available(&self) -> Option<u16> {
+        match self.mask {
+            0 => None,
+            mask => Some(self.limit.wrapping_sub(self.consumed) & mask),
+        }
+    }
 }
 
 impl TransmitCredits {
     /// Nothing may be sent until [`Self::initialise`].
     pub const fn new(scale: Scale) -> Self {
         Self {
-            header_consumed: 0,
-            header_limit: 0,
-            data_consumed: 0,
-            data_limit: 0,
+            header: Counter::new(Some(0), scale.header_mask()),
+            data: Counter::new(Some(0), scale.data_mask()),
             scale,
-            header_infinite: false,
-            data_infinite: false,
         }
     }
 
@@ -42,15 +73,15 @@ impl TransmitCredits {
     ///
     /// The advertisement travels in whole steps of the scale; what is left over is lost.
     pub const fn initialise(&mut self, pool: CreditPool) {
-        *self = Self::new(self.scale);
-        match pool.header {
-            Some(credits) => self.header_limit = self.scale.whole_steps(credits),
-            None => self.header_infinite = true,
+        const fn whole_steps(credits: Option<u16>, scale: Scale) -> Option<u16> {
+            match credits {
+                Some(credits) => Some(scale.whole_steps(credits)),
+                None => None,
+            }
         }
-        match pool.data {
-            Some(credits) => self.data_limit = self.scale.whole_steps(credits),
-            None => self.data_infinite = true,
-        }
+        let scale = self.scale;
+        self.header = Counter::new(whole_steps(pool.header, scale), scale.header_mask());
+        self.data = Counter::new(whole_steps(pool.data, scale), scale.data_mask());
     }
 
     /// Whether a TLP that needs these credits may be sent now.
@@ -61,15 +92,13 @@ impl TransmitCredits {
     /// [`Blocked`] says which credit is missing, headers first.
     #[inline]
     pub const fn gate(&self, need: Credits) -> Result<(), Blocked> {
-        let header_mask = self.scale.header_mask();
-        if !self.header_infinite && !fits(self.header_limit, self.header_consumed, need.header, header_mask) {
-            return Err(Blocked::Header);
+        if !self.header.fits(need.header) {
+            Err(Blocked::Header)
+        } else if !self.data.fits(need.data) {
+            Err(Blocked::Data)
+        } else {
+            Ok(())
         }
-        let data_mask = self.scale.data_mask();
-        if !self.data_infinite && !fits(self.data_limit, self.data_consumed, need.data, data_mask) {
-            return Err(Blocked::Data);
-        }
-        Ok(())
     }
 
     /// Spends the credits of a TLP on its way.
@@ -79,56 +108,40 @@ impl TransmitCredits {
     #[inline]
     pub const fn consume(&mut self, need: Credits) {
         assert!(self.gate(need).is_ok(), "a TLP passed a shut credit gate");
-        self.header_consumed = self.header_consumed.wrapping_add(need.header) & self.scale.header_mask();
-        self.data_consumed = self.data_consumed.wrapping_add(need.data) & self.scale.data_mask();
+        self.header.consume(need.header);
+        self.data.consume(need.data);
     }
 
     /// Takes the credits of a nullified TLP back, outside Flit Mode. Source: PCIe Base §3.6.2.1, §2.6.1.1.
     #[inline]
     pub const fn refund(&mut self, spent: Credits) {
-        self.header_consumed = self.header_consumed.wrapping_sub(spent.header) & self.scale.header_mask();
-        self.data_consumed = self.data_consumed.wrapping_sub(spent.data) & self.scale.data_mask();
+        self.header.consume(spent.header.wrapping_neg());
+        self.data.consume(spent.data.wrapping_neg());
     }
 
     /// Takes the limits of an UpdateFC; infinite kinds ignore theirs.
     #[inline]
     pub const fn update(&mut self, header_limit: u16, data_limit: u16) {
-        if !self.header_infinite {
-            self.header_limit = header_limit & self.scale.header_mask();
-        }
-        if !self.data_infinite {
-            self.data_limit = data_limit & self.scale.data_mask();
-        }
+        self.header.limit = header_limit & self.header.mask;
+        self.data.limit = data_limit & self.data.mask;
     }
 
     /// Credits left to spend; `None` where infinite.
     #[inline]
     pub const fn available(&self) -> CreditPool {
-        let header = self.header_limit.wrapping_sub(self.header_consumed) & self.scale.header_mask();
-        let data = self.data_limit.wrapping_sub(self.data_consumed) & self.scale.data_mask();
-        CreditPool {
-            header: if self.header_infinite { None } else { Some(header) },
-            data: if self.data_infinite { None } else { Some(data) },
-        }
+        CreditPool { header: self.header.available(), data: self.data.available() }
     }
 
     /// Whether neither headers nor data can ever block.
     #[inline]
     pub const fn is_infinite(&self) -> bool {
-        self.header_infinite && self.data_infinite
+        self.header.mask == 0 && self.data.mask == 0
     }
 
     /// Scale of the counters.
     pub const fn scale(&self) -> Scale {
         self.scale
     }
-}
-
-/// The specification's modular comparison.
-#[inline]
-const fn fits(limit: u16, consumed: u16, need: u16, mask: u16) -> bool {
-    let left = limit.wrapping_sub(consumed).wrapping_sub(need) & mask;
-    left <= (mask >> 1) + 1
 }
 
 #[cfg(test)]

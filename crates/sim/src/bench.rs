@@ -86,12 +86,12 @@ fn chain() -> String {
         r#"title = "One endpoint, one switch, posted writes"
 [host.root]
 slots = { slot1 = "gen3 x8" }
-[switch.switch]
+[switch.sw]
 attach = "root.slot1"
 ports = { port0 = "gen3 x8", port1 = "gen3 x8" }
 "#,
     );
-    endpoint(&mut text, "end", "switch.port1", "gen3 x8");
+    endpoint(&mut text, "end", "sw.port1", "gen3 x8");
     dma(&mut text, "end", "write", "1 MiB", 2);
     text
 }
@@ -101,10 +101,10 @@ fn mixed() -> String {
     let mut text = String::from(
         "title = \"Eight endpoints, reads and writes\"\n[host.root]\nslots = { slot1 = \"gen3 x16\" }\n",
     );
-    switch(&mut text, "switch", "root.slot1", "gen3 x16", 8, "gen3 x4");
+    switch(&mut text, "sw", "root.slot1", "gen3 x16", 8, "gen3 x4");
     for index in 0..8 {
         let name = format!("end{index}");
-        endpoint(&mut text, &name, &format!("switch.port{}", index + 1), "gen3 x4");
+        endpoint(&mut text, &name, &format!("sw.port{}", index + 1), "gen3 x4");
         dma(&mut text, &name, "both", "64 KiB", 2);
     }
     text

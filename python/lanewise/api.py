@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lanewise import _core
+from lanewise.errors import InputError
 from lanewise.results import BenchResult, ExplainResult, PartsResult, RunResult
 
 if TYPE_CHECKING:
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
     from lanewise.experiment.definition import Experiment
     from lanewise.experiment.reproduction import Reproduction
     from lanewise.experiment.runner import RunsDone
-
-BENCHMARKS = ("chain", "mixed", "tree512")
-"""One endpoint behind a switch; eight that read and write; 512 behind a tree of switches."""
 
 
 def run(
@@ -121,16 +119,23 @@ def parts() -> PartsResult:
     return PartsResult(json.loads(_core.parts()))
 
 
-def bench(*names: str, seconds: float = 2.0, on_progress: Callable[[str], None] | None = None) -> BenchResult:
+def bench(*names: str, repeat: int = 3, on_progress: Callable[[str], None] | None = None) -> BenchResult:
     """Measure the simulator on this machine, one core, everything on; all benchmarks when none is named.
 
-    `seconds` is about how long each takes. `on_progress` hears the name of each before it starts.
+    Each is done `repeat` times, and the one with the median speed is the result. `on_progress` hears the
+    name of each before it starts.
     """
+    known = _core.benchmark_names()
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise InputError(f"there is no benchmark '{unknown[0]}'; there are {', '.join(known)}")
     entries = []
-    for name in names or BENCHMARKS:
+    for name in names or known:
         if on_progress:
             on_progress(name)
-        entries.append(json.loads(_core.bench(name, seconds)))
+        attempts = [json.loads(_core.bench(name)) for _ in range(max(1, repeat))]
+        attempts.sort(key=lambda attempt: float(attempt["tlp_hops_per_s"]))
+        entries.append(attempts[len(attempts) // 2])
     return BenchResult({"benchmarks": entries})
 
 

@@ -36,12 +36,10 @@ class FakeCore:
 def core(monkeypatch: pytest.MonkeyPatch) -> FakeCore:
     """Replace the core; 'switch' in a file's name puts the adapters behind a switch."""
     fake = FakeCore(lambda path, _: documents.run_document(with_switch="switch" in path))
-    monkeypatch.setattr(_core, "run", fake.run, raising=False)
-    monkeypatch.setattr(_core, "explain", lambda *_: json.dumps(documents.explain_document()), raising=False)
-    monkeypatch.setattr(_core, "parts", lambda: json.dumps(documents.parts_document()), raising=False)
-    monkeypatch.setattr(
-        _core, "bench", lambda name, _: json.dumps(documents.bench_document(name)), raising=False
-    )
+    monkeypatch.setattr(_core, "run", fake.run)
+    monkeypatch.setattr(_core, "explain", lambda *_: json.dumps(documents.explain_document()))
+    monkeypatch.setattr(_core, "parts", lambda: json.dumps(documents.parts_document()))
+    monkeypatch.setattr(_core, "bench", lambda name: json.dumps(documents.bench_document(name)))
     return fake
 
 

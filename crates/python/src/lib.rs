@@ -3,8 +3,11 @@
 //! JSON text crosses the boundary, once per call; nothing is called back per event. What the text means is owned by
 //! the crates below and read by `python/lanewise`.
 
+mod bench;
 mod errors;
 mod ladder;
+mod scenario;
+mod watch;
 
 use pyo3::prelude::*;
 
@@ -12,7 +15,13 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _core {
     #[pymodule_export]
+    use crate::bench::{bench, benchmark_names};
+    #[pymodule_export]
+    use crate::errors::ScenarioError;
+    #[pymodule_export]
     use crate::ladder::ladder;
+    #[pymodule_export]
+    use crate::scenario::{explain, parts, run, scenario_schema};
 
     #[pymodule_export]
     const VERSION: &str = env!("CARGO_PKG_VERSION");

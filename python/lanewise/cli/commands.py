@@ -210,9 +210,9 @@ def parts(
 def bench(
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="NAME", help="chain, mixed, tree512; all when none is named."),
+        typer.Argument(metavar="NAME", help="Like chain or tree512; all when none is named."),
     ] = None,
-    seconds: Annotated[float, typer.Option(help="How long each takes, about.")] = 2.0,
+    repeat: Annotated[int, typer.Option(min=1, help="Times to do each; the median counts.")] = 3,
     as_json: AsJson = False,
 ) -> None:
     """Measure the simulator on this machine, on one core."""
@@ -220,7 +220,7 @@ def bench(
     from lanewise.cli.progress import names_progress
 
     with names_progress("bench") as on_progress:
-        result = api.bench(*(names or []), seconds=seconds, on_progress=on_progress)
+        result = api.bench(*(names or []), repeat=repeat, on_progress=on_progress)
     if as_json:
         _print_json(result)
     else:

@@ -1,0 +1,76 @@
+//! Scenarios: resolved, run, and what they may contain.
+
+use crate::errors::{bug, scenario_error};
+use crate::watch::Watch;
+use lanewise_scenario::{NativeFiles, ResolvedParameter, Scenario, Source};
+use pyo3::prelude::*;
+use serde_json::{Value, json};
+
+type Overrides = Vec<(String, String)>;
+
+/// Resolves the scenario in a file and returns every parameter with its provenance, as JSON.
+#[pyfunction]
+#[pyo3(signature = (path, overrides = Vec::new()))]
+pub fn explain(py: Python<'_>, path: &str, overrides: Overrides) -> PyResult<String> {
+    let scenario = resolved(py, path, &overrides)?;
+    text(&scenario.explain())
+}
+
+/// Simulates the scenario in a file and returns its results as JSON.
+///
+/// The interpreter lock is released. `progress` is called with a dictionary a few times a second; when it returns
+/// `False`, and on Ctrl-C in the main thread, the run ends as `Interrupted` and keeps what it measured.
+#[pyfunction]
+#[pyo3(signature = (path, overrides = Vec::new(), progress = None))]
+pub fn run(
+    py: Python<'_>,
+    path: &str,
+    overrides: Overrides,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<String> {
+    let scenario = resolved(py, path, &overrides)?;
+    let mut watch = Watch::new(progress);
+    let results = py.detach(|| lanewise_sim::run(&scenario, &mut |progress| watch.look(progress)));
+    watch.into_result()?;
+    text(&results.map_err(|error| bug(&error))?)
+}
+
+/// Lists the catalog as JSON, every value with its provenance and source.
+#[pyfunction]
+pub fn parts(py: Python<'_>) -> PyResult<String> {
+    let listings = lanewise_scenario::catalog().list().map_err(|problems| scenario_error(py, &problems))?;
+    let parts = listings.iter().map(|part| {
+        json!({
+            "name": part.name,
+            "kind": part.kind.word(),
+            "title": part.title,
+            "parameters": part.parameters.iter().map(parameter).collect::<Vec<Value>>(),
+        })
+    });
+    Ok(json!({ "parts": parts.collect::<Vec<Value>>() }).to_string())
+}
+
+/// The JSON Schema of scenario files.
+#[pyfunction]
+pub fn scenario_schema() -> String {
+    lanewise_scenario::schema().to_string()
+}
+
+fn resolved(py: Python<'_>, path: &str, overrides: &[(String, String)]) -> PyResult<Scenario> {
+    let load = || lanewise_sim::load(&Source::read(path, &NativeFiles)?, overrides);
+    py.detach(load).map_err(|problems| scenario_error(py, &problems))
+}
+
+fn parameter(parameter: &ResolvedParameter) -> Value {
+    json!({
+        "path": parameter.path,
+        "value": parameter.value,
+        "provenance": parameter.provenance.word(),
+        "source": parameter.source,
+        "fitted_on": parameter.fitted_on,
+    })
+}
+
+fn text(document: &impl serde::Serialize) -> PyResult<String> {
+    serde_json::to_string(document).map_err(|error| bug(&error))
+}

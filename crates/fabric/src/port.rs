@@ -210,6 +210,11 @@ impl Port {
         }
     }
 
+    /// The link is down until then: no ordered sets fall due meanwhile.
+    pub(crate) fn postpone_skips(&mut self, until: Time) {
+        self.next_skip = self.next_skip.max(until + self.wire.skip_interval);
+    }
+
     /// Moves the start of the next packet to a symbol or flit boundary if the wire has been silent.
     #[inline]
     pub(crate) fn align(&mut self, id: PortId, now: Time, observers: &mut Observers) {

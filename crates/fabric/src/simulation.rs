@@ -163,11 +163,17 @@ impl Fabric {
     }
 
     /// The CPU above `device` writes to its BAR; [`WorkloadEvent::MmioWriteArrived`] follows.
+    ///
+    /// # Panics
+    /// When the write does not fit one TLP.
     pub fn mmio_write(&mut self, device: DeviceId, bytes: Bytes, token: u64) {
         self.mmio(Kind::MemoryWrite, device, bytes, token);
     }
 
     /// The CPU above `device` reads from its BAR; [`WorkloadEvent::MmioReadDone`] follows.
+    ///
+    /// # Panics
+    /// When the answer does not fit one TLP.
     pub fn mmio_read(&mut self, device: DeviceId, bytes: Bytes, token: u64) {
         self.mmio(Kind::MemoryRead, device, bytes, token);
     }
@@ -187,7 +193,11 @@ impl Fabric {
         let packet_id = self.packets.insert(packet);
         let index = self.devices[device.0 as usize].root_complex;
         let egress = self.root_complexes[index as usize].routes.port_to(destination);
-        self.to_root_port(index, egress.expect("every endpoint is below a root port"), packet_id);
+        let egress = egress.expect("every endpoint is below a root port");
+        let port = self.root_complexes[index as usize].ports[usize::from(egress)];
+        let mps = self.ports[port.index()].mps;
+        assert!(bytes > Bytes::ZERO && bytes <= mps, "a load or store is one TLP of 1 to {mps}, not {bytes}");
+        self.to_root_port(index, egress, packet_id);
     }
 
     pub(crate) fn mmio_write_arrived(&mut self, packet: &Packet) {

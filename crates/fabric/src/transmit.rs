@@ -513,6 +513,7 @@ impl Fabric {
             let span = until - port.busy_until;
             self.observers.observe(now, Fact::Spent { port: id.0, on: Use::Down, span });
             port.busy_until = until;
+            port.postpone_skips(until);
         }
     }
 

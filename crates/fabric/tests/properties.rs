@@ -27,6 +27,8 @@ struct LinkCase {
     lanes: u64,
     /// 0 minimum, else this many times an MPS of credits.
     credits: u16,
+    /// Headers without limit, data as above.
+    infinite_headers: bool,
     scale: usize,
     /// Retry buffer, in TLPs of one MPS.
     retry_tlps: u64,
@@ -95,15 +97,16 @@ fn link_case() -> impl Strategy<Value = LinkCase> {
     let errors = || prop_oneof![3 => Just(0u32), 1 => 1u32..=100];
     (
         (0usize..4, 1u8..=5, prop::sample::select(vec![1u64, 2, 4, 8, 12, 16])),
-        (prop::sample::select(vec![0u16, 1, 3, 16]), 0usize..3, prop::sample::select(vec![1u64, 2, 9, 64])),
+        (prop::sample::select(vec![0u16, 1, 3, 16]), prop::bool::weighted(0.1), 0usize..3, prop::sample::select(vec![1u64, 2, 9, 64])),
         (1u32..6, 1u32..6, prop::sample::select(vec![0u64, 20, 70])),
         (corrupt(), corrupt(), errors(), errors()),
     )
-        .prop_map(|((parent, generation, lanes), (credits, scale, retry_tlps), policy, faults)| LinkCase {
+        .prop_map(|((parent, generation, lanes), (credits, infinite_headers, scale, retry_tlps), policy, faults)| LinkCase {
             parent,
             generation,
             lanes,
             credits,
+            infinite_headers,
             scale,
             retry_tlps,
             ack_every: policy.0,
@@ -199,7 +202,8 @@ impl LinkCase {
         made.credits = FlowClass::ALL.map(|class| {
             let least = minimum_advertisement(class, Bytes::new(mps), made.scale, receiver);
             let times = |credits: Option<u16>| credits.map(|least| (least * (self.credits + 1)).min(127));
-            CreditPool { header: times(least.header), data: least.data.map(|data| data * (self.credits + 1)) }
+            let header = times(least.header).filter(|_| !self.infinite_headers);
+            CreditPool { header, data: least.data.map(|data| data * (self.credits + 1)) }
         });
         made.retry_buffer = Bytes::new((mps + 32) * self.retry_tlps);
         made.ack.every_tlps = self.ack_every;
@@ -473,7 +477,7 @@ fn check(case: &Case) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 600, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 1500, failure_persistence: None, ..ProptestConfig::default() })]
 
     /// Transfers complete, exactly once, with everything conserved, whatever tree, transfers and faults.
     #[test]

@@ -107,6 +107,21 @@ fn the_replay_timer_is_held_while_the_link_retrains() {
     assert!(log.latency(0) > config.links[0].recovery_time);
 }
 
+/// No ordered sets fall due while the link is down: after 1 ms of Recovery there is no heap of them to send.
+#[test]
+fn ordered_sets_do_not_pile_up_in_recovery() {
+    let mut config = with_corrupt_upstream(&[0, 1, 2, 3]);
+    config.links[0].recovery_time = Span::from_ms(1);
+    let (mut simulation, log) = run_script(&config, vec![(us(5), dma(1, Direction::Write, 0, 256))], 2000);
+    assert_eq!(log.done(), 1);
+    simulation.stop_measuring(us(2000));
+    let upstream = simulation.fabric.observers().direction(simulation.fabric.port_index(END, 0));
+    let schedule = LinkMode::new(Generation::Gen3, Width::X4).ordered_sets(Clocking::Common);
+    let up = 1000e-6 / schedule.interval.as_seconds();
+    let sent = upstream.spent_on(Use::OrderedSet).as_seconds() / schedule.span.as_seconds();
+    assert!(sent > 0.95 * up && sent < 1.15 * up, "{sent} ordered sets in 1 ms, {up} are due");
+}
+
 /// A lost Nak is made good by the replay timer; a lost Ack costs duplicates, which are dropped and acknowledged.
 #[test]
 fn lost_dllps_are_made_good_by_timers() {

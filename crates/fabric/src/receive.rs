@@ -116,16 +116,19 @@ impl Fabric {
         let Owner::Switch(index) = self.ports[id.index()].owner else { return };
         let Some(original) = self.packets.resolve(arrived.packet) else { return };
         let mut copy = self.packets[original];
+        let ingress = self.ports[id.index()].index;
+        let switch = &mut self.switches[index as usize];
+        let egress = switch.egress(copy.destination, ingress);
+        let egress_id = switch.ports[usize::from(egress)];
+        if self.ports[egress_id.index()].flit.is_some() {
+            return; // Nullified TLPs are left out of Flit Mode.
+        }
         copy.flags = copy.flags.with(Flags::NULLIFIED);
         copy.eligible_at = now;
         copy.issued_at = arrived.checked; // If it has not left by then, it never will.
+        copy.ingress = Packet::ORIGINATED;
         let copy_id = self.packets.insert(copy);
-        let switch = &mut self.switches[index as usize];
-        let ingress = self.ports[id.index()].index;
-        let egress = switch.egress(copy.destination, ingress);
-        self.packets[copy_id].ingress = Packet::ORIGINATED;
         switch.enqueue(&mut self.packets, copy_id, ingress, egress);
-        let egress_id = switch.ports[usize::from(egress)];
         self.wake(egress_id, now);
     }
 

@@ -101,7 +101,9 @@ fn header_bytes(simulation: &mut Simulation, config: &FabricConfig, device: u32)
     let port = simulation.fabric.port_index(DeviceId(device), 0);
     let mode: LinkMode = config.links[0].mode;
     let byte = mode.wire_span(Bytes::new(1)).ticks() as f64;
-    observers.direction(port).spent_on(Use::Header).ticks() as f64 / byte / observers.counters(port).tlps_sent as f64
+    observers.direction(port).spent_on(Use::Header).ticks() as f64
+        / byte
+        / observers.counters(port).tlps_sent as f64
 }
 
 fn header_of(ask: Ask, change: impl Fn(&mut FabricConfig)) -> f64 {

@@ -79,7 +79,11 @@ fn scenarios() -> Vec<Scenario> {
         ("gen1-x4-writes", gen1, vec![writes(1)]),
         ("gen3-x8-both-ways", gen3, vec![writes(1), reads(1)]),
         ("gen6-x4-flits", gen6, vec![writes(1), reads(1)]),
-        ("crossbar", four_below_a_switch(), vec![reads(2), writes(3), to_peer(reads(4), 5), to_peer(writes(5), 4)]),
+        (
+            "crossbar",
+            four_below_a_switch(),
+            vec![reads(2), writes(3), to_peer(reads(4), 5), to_peer(writes(5), 4)],
+        ),
         ("bus-store-and-forward", store_and_forward_over_a_bus(), (2..6).map(writes).collect()),
         ("memory-redirect", shared_memory_with_redirect(), vec![to_peer(writes(2), 3), to_peer(reads(3), 4)]),
         ("bit-errors", with_errors(), vec![reads(2), writes(3), reads(4), to_peer(writes(5), 4)]),

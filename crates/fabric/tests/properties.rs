@@ -9,7 +9,7 @@ use lanewise_fabric::Simulation;
 use lanewise_fabric::config::*;
 use lanewise_fabric::workload::{DeviceId, Direction, Target};
 use lanewise_observe::{Fact, Observer, Use};
-use lanewise_pcie::ack_nak::{ReplayRule, replay_timer_limit};
+use lanewise_pcie::ack_nak::{FLIT_REPLAY_TIMEOUT_FLITS, ReplayRule, replay_timer_limit};
 use lanewise_pcie::encoding::LinkMode;
 use lanewise_pcie::flow_control::{CreditPool, ReceiverKind, Scale, minimum_advertisement};
 use lanewise_pcie::tag::TagWidth;
@@ -25,12 +25,14 @@ struct LinkCase {
     parent: usize,
     generation: u8,
     lanes: u64,
+    /// Flit Mode below Gen6 too.
+    flit: bool,
     /// 0 minimum, else this many times an MPS of credits.
     credits: u16,
     /// Headers without limit, data as above.
     infinite_headers: bool,
     scale: usize,
-    /// Retry buffer, in TLPs of one MPS.
+    /// Retry buffer, in TLPs of one MPS, or as many flits of 256 B as that.
     retry_tlps: u64,
     ack_every: u32,
     update_every: u32,
@@ -96,40 +98,52 @@ fn link_case() -> impl Strategy<Value = LinkCase> {
     let corrupt = || prop_oneof![3 => Just(Vec::new()), 1 => prop::collection::vec(0u64..60, 1..12)];
     let errors = || prop_oneof![3 => Just(0u32), 1 => 1u32..=100];
     (
-        (0usize..4, 1u8..=5, prop::sample::select(vec![1u64, 2, 4, 8, 12, 16])),
-        (prop::sample::select(vec![0u16, 1, 3, 16]), prop::bool::weighted(0.1), 0usize..3, prop::sample::select(vec![1u64, 2, 9, 64])),
+        (0usize..4, 1u8..=7, prop::sample::select(vec![1u64, 2, 4, 8, 12, 16]), prop::bool::weighted(0.1)),
+        (
+            prop::sample::select(vec![0u16, 1, 3, 16]),
+            prop::bool::weighted(0.1),
+            0usize..3,
+            prop::sample::select(vec![1u64, 2, 9, 64]),
+        ),
         (1u32..6, 1u32..6, prop::sample::select(vec![0u64, 20, 70])),
         (corrupt(), corrupt(), errors(), errors()),
     )
-        .prop_map(|((parent, generation, lanes), (credits, infinite_headers, scale, retry_tlps), policy, faults)| LinkCase {
-            parent,
-            generation,
-            lanes,
-            credits,
-            infinite_headers,
-            scale,
-            retry_tlps,
-            ack_every: policy.0,
-            update_every: policy.1,
-            receive_ns: policy.2,
-            corrupt_downstream: faults.0,
-            corrupt_upstream: faults.1,
-            errors_downstream: faults.2,
-            errors_upstream: faults.3,
-        })
+        .prop_map(
+            |(
+                (parent, generation, lanes, flit),
+                (credits, infinite_headers, scale, retry_tlps),
+                policy,
+                faults,
+            )| LinkCase {
+                parent,
+                generation,
+                lanes,
+                flit,
+                credits,
+                infinite_headers,
+                scale,
+                retry_tlps,
+                ack_every: policy.0,
+                update_every: policy.1,
+                receive_ns: policy.2,
+                corrupt_downstream: faults.0,
+                corrupt_upstream: faults.1,
+                errors_downstream: faults.2,
+                errors_upstream: faults.3,
+            },
+        )
 }
 
 fn switch_case() -> impl Strategy<Value = SwitchCase> {
-    (link_case(), 0u8..3, any::<bool>(), prop::sample::select(vec![0u64, 5, 150]), 0u8..3, any::<bool>()).prop_map(
-        |(link, core, store_and_forward, latency_ns, arbitration, acs)| SwitchCase {
+    (link_case(), 0u8..3, any::<bool>(), prop::sample::select(vec![0u64, 5, 150]), 0u8..3, any::<bool>())
+        .prop_map(|(link, core, store_and_forward, latency_ns, arbitration, acs)| SwitchCase {
             link,
             core,
             store_and_forward,
             latency_ns,
             arbitration,
             acs,
-        },
-    )
+        })
 }
 
 fn endpoint_case() -> impl Strategy<Value = EndpointCase> {
@@ -192,8 +206,11 @@ const SLOW: Rate = Rate::from_bytes_per_second(300_000_000);
 
 impl LinkCase {
     fn mode(&self) -> LinkMode {
-        let generation = Generation::from_number(self.generation).expect("1 to 5");
-        LinkMode::new(generation, Width::from_lanes(self.lanes).expect("a width"))
+        let generation = Generation::from_number(self.generation).expect("1 to 7");
+        let mode = LinkMode::new(generation, Width::from_lanes(self.lanes).expect("a width"));
+        let mode = mode.with_flit(self.flit);
+        // Flits exist on widths that are powers of two.
+        if mode.is_defined() { mode } else { LinkMode { width: Width::X8, ..mode } }
     }
 
     fn port(&self, mps: u64, receiver: ReceiverKind) -> PortConfig {
@@ -205,13 +222,11 @@ impl LinkCase {
             let header = times(least.header).filter(|_| !self.infinite_headers);
             CreditPool { header, data: least.data.map(|data| data * (self.credits + 1)) }
         });
-        made.retry_buffer = Bytes::new((mps + 32) * self.retry_tlps);
+        made.retry_buffer = Bytes::new((mps + 256) * self.retry_tlps);
         made.ack.every_tlps = self.ack_every;
         made.update_flow_control.every_tlps = self.update_every;
         made.receive_latency = Span::from_ns(self.receive_ns);
-        let rule = ReplayRule::for_fastest(self.mode().generation);
-        let symbols = replay_timer_limit(made.mps, self.mode().width, self.mode().generation, rule);
-        made.replay_timer = symbols.span(self.mode().generation);
+        made.replay_timer = replay_timer(self.mode(), made.mps);
         made
     }
 
@@ -225,6 +240,15 @@ impl LinkCase {
         made.faults_upstream = faults(&self.corrupt_upstream, self.errors_upstream);
         made
     }
+}
+
+/// The shortest legal replay timer.
+fn replay_timer(mode: LinkMode, mps: Bytes) -> Span {
+    if mode.flit {
+        return mode.wire_span(Bytes::new(FLIT_REPLAY_TIMEOUT_FLITS * 256));
+    }
+    let rule = ReplayRule::for_fastest(mode.generation);
+    replay_timer_limit(mps, mode.width, mode.generation, rule).span(mode.generation)
 }
 
 /// Builds devices under their parents: device 0 root, then switches, then endpoints.
@@ -393,7 +417,7 @@ fn run(case: &Case) -> Trajectory {
     // Long enough for 100 KB in and out of a Gen1 x1 link with little credit, and many replay timeouts.
     let mut at = Time::ZERO;
     while log.done() < count {
-        at = at + Span::from_us(2);
+        at += Span::from_us(2);
         assert!(at < us(60_000), "{} of {count} done after 60 ms", log.done());
         advance(&mut simulation, at);
         simulation.fabric.check_conservation();
@@ -412,7 +436,7 @@ fn run(case: &Case) -> Trajectory {
 /// Acks, updates and replays come to rest. Lost UpdateFCs are repeated every 30 us.
 fn settle(simulation: &mut Simulation, mut at: Time) {
     for _ in 0..200 {
-        at = at + Span::from_us(50);
+        at += Span::from_us(50);
         advance(simulation, at);
         simulation.fabric.check_conservation();
         if simulation.fabric.is_quiet() && simulation.fabric.credits_are_home() {
@@ -432,7 +456,11 @@ fn check_time(simulation: &Simulation, at: Time) {
         let tally = observers.direction(port);
         assert_eq!(tally.window_start() + tally.total(), tally.window_end());
         let latest = at + Span::from_us(1);
-        assert!(tally.window_end() >= at && tally.window_end() < latest, "port {port}: {:?}", tally.window_end());
+        assert!(
+            tally.window_end() >= at && tally.window_end() < latest,
+            "port {port}: {:?}",
+            tally.window_end()
+        );
         let share: f64 = Use::ALL.iter().map(|on| tally.share(*on)).sum();
         assert!((share - 1.0).abs() < 1e-9, "port {port}: {share}");
     }
@@ -454,14 +482,17 @@ fn check_end(config: &FabricConfig, simulation: &Simulation, steps: &[(Time, Ask
 
 /// Per link direction: sequence numbers without gaps, and as many TLPs accepted as were sent.
 fn check_links(config: &FabricConfig, simulation: &Simulation, seen: &PerLink) {
-    assert!(seen.out_of_sequence.is_empty(), "{:?}", seen.out_of_sequence);
     let port = |(device, port): (usize, usize)| simulation.fabric.port_index(DeviceId(device as u32), port);
     for link in &config.links {
         let (upper, lower) = (port(link.upper), port(link.lower));
         assert_eq!(seen.sent[upper], seen.accepted[lower], "downstream {link:?}");
         assert_eq!(seen.sent[lower], seen.accepted[upper], "upstream {link:?}");
+        // Flits have numbers of their own.
+        let numbered = [upper, lower].iter().all(|port| !seen.out_of_sequence.contains(&(*port as u32)));
+        assert!(numbered || link.mode.flit, "{:?} {link:?}", seen.out_of_sequence);
         for (port, faults) in [(upper, &link.faults_downstream), (lower, &link.faults_upstream)] {
-            let healthy = |faults: &FaultConfig| faults.bit_error_rate == 0.0 && faults.corrupt_tlps.is_empty();
+            let healthy =
+                |faults: &FaultConfig| faults.bit_error_rate == 0.0 && faults.corrupt_tlps.is_empty();
             let replays = simulation.fabric.observers().counters(port).replays;
             let needless = healthy(&link.faults_downstream) && healthy(&link.faults_upstream) && replays > 0;
             assert!(!needless, "{replays} replays on a good link, port {port}, {faults:?}, {link:?}");
@@ -498,7 +529,7 @@ fn reads_obey_littles_law() {
         let (mut at, mut area) = (Time::ZERO, 0u64);
         while at < us(200) {
             area += u64::from(simulation.fabric.outstanding_reads(DeviceId(2))) * step.ticks();
-            at = at + step;
+            at += step;
             simulation.run_until(at, u64::MAX);
         }
         assert_eq!(simulation.fabric.outstanding_reads(DeviceId(2)), 0, "200 us are enough");

@@ -96,7 +96,12 @@ fn write_overhead_is_paid_per_write() {
     root_mut(&mut config).write_bandwidth = Rate::from_bytes_per_second(2_560_000_000);
     root_mut(&mut config).write_overhead = Span::from_ns(60);
     let simulation = measure(&config, vec![Stream::new(1, Direction::Write, 65536, 4)], 400);
-    assert_close(goodput(&simulation, 0, 400), 256.0 / 160e-9, 0.005, "100 ns of bytes and 60 ns of overhead");
+    assert_close(
+        goodput(&simulation, 0, 400),
+        256.0 / 160e-9,
+        0.005,
+        "100 ns of bytes and 60 ns of overhead",
+    );
 }
 
 /// Completions of one RCB, or combined: the closed form of their size, with an Ack and an UpdateFC per request.

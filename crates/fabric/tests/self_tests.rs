@@ -128,7 +128,8 @@ fn lost_dllps_are_made_good_by_timers() {
     let mut config = direct(Generation::Gen3, Width::X4, 256);
     config.links[0].faults_downstream.bit_error_rate = 4e-3; // About one DLLP in four.
     config.links[0].faults_upstream.corrupt_tlps = (0..20).map(|n| n * 37 + 5).collect();
-    let (mut simulation, log) = run_script(&config, vec![(us(50), dma(1, Direction::Write, 0, 65536))], 20_000);
+    let (mut simulation, log) =
+        run_script(&config, vec![(us(50), dma(1, Direction::Write, 0, 65536))], 20_000);
     let end = counters(&simulation, END);
     assert_eq!(log.done(), 1, "{end:?}");
     assert_eq!(simulation.fabric.observers().flows()[0].payload(), Bytes::new(65536));

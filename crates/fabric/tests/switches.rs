@@ -265,9 +265,11 @@ fn a_damaged_tlp_is_nullified_by_a_cut_through_switch() {
         let mut config = behind_switch(GEN1, Width::X4, Width::X4, 1, 512);
         switch_mut(&mut config, 1).forwarding = forwarding;
         config.links[1].faults_upstream.corrupt_tlps = vec![3, 9];
-        let (mut simulation, log) = run_script(&config, vec![(us(5), dma(2, Direction::Write, 0, 16384))], 1000);
+        let (mut simulation, log) =
+            run_script(&config, vec![(us(5), dma(2, Direction::Write, 0, 16384))], 1000);
         assert_eq!(log.done(), 1);
-        let counters = |device| *simulation.fabric.observers().counters(simulation.fabric.port_index(device, 0));
+        let counters =
+            |device| *simulation.fabric.observers().counters(simulation.fabric.port_index(device, 0));
         let root = counters(DeviceId(0));
         assert_eq!((root.naks_sent, root.duplicates, root.bad_tlps), (0, 0, 0));
         assert_eq!(counters(DeviceId(2)).replays, 2);
@@ -277,6 +279,24 @@ fn a_damaged_tlp_is_nullified_by_a_cut_through_switch() {
     };
     assert_eq!(nullified(Forwarding::CutThrough), 2);
     assert_eq!(nullified(Forwarding::StoreAndForward), 0);
+}
+
+/// Flits carry no nullified TLPs: a bad TLP on its way into a flit link arrives once all the same.
+#[test]
+fn a_damaged_tlp_does_not_enter_a_flit_link() {
+    let mut config = behind_switch(GEN1, Width::X4, Width::X4, 1, 512);
+    let flit = LinkMode::new(Generation::Gen6, Width::X4);
+    config.links[1].mode = flit;
+    config.devices[1].ports[1] = switch_port(flit, 512);
+    config.devices[2].ports[0] = port(flit, 512);
+    root_mut(&mut config).completion_combine_max = Bytes::new(512);
+    switch_mut(&mut config, 1).latency = Span::from_ns(5);
+    config.links[0].faults_downstream.corrupt_tlps = vec![0, 2, 7];
+    let (mut simulation, log) = run_script(&config, vec![(us(5), dma(2, Direction::Read, 0, 16384))], 1000);
+    assert_eq!(log.done(), 1);
+    assert_eq!(simulation.fabric.observers().flows()[0].payload(), Bytes::from_kib(16));
+    advance(&mut simulation, us(1000));
+    assert!(simulation.fabric.is_quiet() && simulation.fabric.credits_are_home());
 }
 
 /// The time an egress waits for a busy core is put down to the core.

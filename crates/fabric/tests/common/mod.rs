@@ -27,7 +27,11 @@ pub fn port(mode: LinkMode, mps: u64) -> PortConfig {
     PortConfig {
         mps,
         retry_buffer: Bytes::from_kib(16),
-        credits: [CreditPool::finite(64, 512), CreditPool::finite(64, 64), CreditPool { header: None, data: None }],
+        credits: [
+            CreditPool::finite(64, 512),
+            CreditPool::finite(64, 64),
+            CreditPool { header: None, data: None },
+        ],
         scale: Scale::One,
         ack: AckPolicy { every_tlps: 4, latency: ack.saturating_sub(mode.wire_span(mps + Bytes::new(28))) },
         update_flow_control: UpdatePolicy { every_tlps: 8, latency: ack, period: Span::from_us(30) },
@@ -117,7 +121,13 @@ pub fn direct(generation: Generation, width: Width, mps: u64) -> FabricConfig {
 }
 
 /// Root port, switch, and so many endpoints below it. Device 0 root, 1 switch, 2.. endpoints.
-pub fn behind_switch(generation: Generation, upper: Width, lower: Width, endpoints: usize, mps: u64) -> FabricConfig {
+pub fn behind_switch(
+    generation: Generation,
+    upper: Width,
+    lower: Width,
+    endpoints: usize,
+    mps: u64,
+) -> FabricConfig {
     let (above, below) = (LinkMode::new(generation, upper), LinkMode::new(generation, lower));
     let mut switch_ports = vec![switch_port(above, mps)];
     switch_ports.extend((0..endpoints).map(|_| switch_port(below, mps)));
@@ -261,7 +271,10 @@ pub fn peer(device: u32, direction: Direction, target: u32, length: u64) -> Ask 
 
 /// When each step of a script was asked for and when it was done.
 #[derive(Clone, Debug, Default)]
-pub struct Log(Rc<RefCell<Vec<(Time, Option<Time>)>>>);
+pub struct Log(Rc<RefCell<Vec<Step>>>);
+
+/// When a step was asked for, and when it ended.
+type Step = (Time, Option<Time>);
 
 impl Log {
     /// From asking for a step to its end.
@@ -358,7 +371,7 @@ pub fn run_script(config: &FabricConfig, steps: Vec<(Time, Ask)>, limit_us: u64)
     simulation.add_workload(Box::new(script));
     let mut at = Time::ZERO;
     while at < us(limit_us) && !simulation.fabric.is_quiet_and_done(&log) {
-        at = at + Span::from_us(5);
+        at += Span::from_us(5);
         advance(&mut simulation, at);
         simulation.fabric.check_conservation();
     }

@@ -136,6 +136,7 @@ impl Run<'_> {
         let mut window = FIRST_WINDOW;
         let mut end = Time::ZERO + window;
         let mut before: Option<Counts> = None;
+        let mut done = self.operations();
         let mut counted = self.counts();
         loop {
             outcome.warm_up_end = end.min(longest);
@@ -147,7 +148,10 @@ impl Run<'_> {
             let total = self.counts();
             let counts = difference(&total, &counted);
             counted = total;
-            if before.is_some_and(|before| has_settled(&before, &counts)) {
+            let operations = self.operations();
+            let completed = difference(&operations, &done);
+            done = operations;
+            if before.is_some_and(|before| has_settled(&before, &counts, &completed)) {
                 return Ok(window);
             }
             before = Some(counts);
@@ -224,6 +228,11 @@ impl Run<'_> {
             payload => payload,
         };
         self.simulation.fabric.observers().flows().iter().map(count).collect()
+    }
+
+    /// Requests or operations completed, by flow.
+    fn operations(&self) -> Counts {
+        self.simulation.fabric.observers().flows().iter().map(|flow| flow.operations()).collect()
     }
 }
 

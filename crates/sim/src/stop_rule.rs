@@ -14,6 +14,10 @@ pub(crate) type Counts = Vec<u64>;
 /// Flows that carry less than this part of the work do not decide when a run ends.
 const MINOR: f64 = 0.05;
 
+/// A window in which a flow completed fewer operations than this says nothing about its throughput: what moved may
+/// only have filled a buffer. Flows that count requests are past it at once.
+const FEWEST_OPERATIONS: u64 = 16;
+
 /// Two windows in a row are taken for settled when they differ by no more than this.
 const SETTLED: f64 = 0.02;
 
@@ -27,13 +31,17 @@ fn decisive(totals: &[u64]) -> impl Fn(usize) -> bool + '_ {
     move |flow| totals[flow] as f64 >= MINOR * sum as f64 && totals[flow] > 0
 }
 
-/// Whether throughput in two windows, the second twice as long, is the same.
-pub(crate) fn has_settled(first: &[u64], second: &[u64]) -> bool {
+/// Whether throughput in two windows, the second twice as long, is the same. `operations` are those completed in the
+/// second window.
+pub(crate) fn has_settled(first: &[u64], second: &[u64], operations: &[u64]) -> bool {
     let total: Counts = first.iter().zip(second).map(|(a, b)| a + b).collect();
     let decides = decisive(&total);
     let mut flows = (0..total.len()).filter(|flow| decides(*flow)).peekable();
     flows.peek().is_some()
         && flows.all(|flow| {
+            if operations[flow] < FEWEST_OPERATIONS {
+                return false;
+            }
             let (before, after) = (2.0 * first[flow] as f64, second[flow] as f64);
             (before - after).abs() <= SETTLED * before.max(after)
         })
@@ -96,9 +104,10 @@ mod tests {
 
     #[test]
     fn steady_flows_settle_and_rising_ones_do_not() {
-        assert!(has_settled(&[100, 3], &[201, 1]), "minor flows do not decide");
-        assert!(!has_settled(&[100], &[240]));
-        assert!(!has_settled(&[0], &[0]), "nothing has happened yet");
+        assert!(has_settled(&[100, 3], &[201, 1], &[99, 0]), "minor flows do not decide");
+        assert!(!has_settled(&[100], &[240], &[99]));
+        assert!(!has_settled(&[100], &[200], &[3]), "too few operations to say");
+        assert!(!has_settled(&[0], &[0], &[0]), "nothing has happened yet");
     }
 
     #[test]

@@ -261,19 +261,22 @@ impl Default for ClassQueues {
 }
 
 impl ClassQueues {
+    /// Puts a packet behind those of its class. True when there are none: only then can it change what may leave.
     #[inline]
-    pub(crate) fn push(&mut self, packets: &mut PacketPool, id: PacketId) {
+    pub(crate) fn push(&mut self, packets: &mut PacketPool, id: PacketId) -> bool {
         let order = packets.stamp();
         let packet = &mut packets[id];
         packet.order = order;
         packet.next = PacketId::NONE;
         let class = packet.class().index();
-        if self.head[class] == PacketId::NONE {
+        let first = self.head[class] == PacketId::NONE;
+        if first {
             self.head[class] = id;
         } else {
             packets[self.tail[class]].next = id;
         }
         self.tail[class] = id;
+        first
     }
 
     #[inline]
@@ -339,7 +342,8 @@ mod tests {
         let mut pool = PacketPool::default();
         let mut queues = ClassQueues::default();
         let ids: Vec<PacketId> = (1..4).map(|length| pool.insert(write(length))).collect();
-        ids.iter().for_each(|id| queues.push(&mut pool, *id));
+        let first: Vec<bool> = ids.iter().map(|id| queues.push(&mut pool, *id)).collect();
+        assert_eq!(first, [true, false, false]);
         assert_eq!(queues.head(FlowClass::NonPosted), None);
         let popped: Vec<PacketId> =
             std::iter::from_fn(|| queues.pop(&pool, FlowClass::Posted)).collect();

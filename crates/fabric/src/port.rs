@@ -85,9 +85,13 @@ pub(crate) struct Port {
     pub(crate) wake_at: Time,
     /// A DLLP from the peer may unblock the transmitter.
     pub(crate) waits_for_dllp: bool,
+    /// Nothing that waits here may leave before, unless a DLLP or a packet comes that changes this.
+    pub(crate) stuck_until: Time,
     next_skip: Time,
     pub(crate) credits: [TransmitCredits; 3],
     pub(crate) retry: RetryBuffer<Sent>,
+    /// Bound on what a TLP takes in the retry buffer.
+    largest_tlp: Bytes,
     pub(crate) replay_timer: Span,
     pub(crate) replay_deadline: Time,
     pub(crate) replay_timer_set: bool,
@@ -139,9 +143,11 @@ impl Port {
             silent: true,
             wake_at: Time::NEVER,
             waits_for_dllp: false,
+            stuck_until: Time::ZERO,
             next_skip: Time::ZERO + wire.skip_interval,
             credits: [TransmitCredits::new(config.scale); 3],
             retry: RetryBuffer::new(config.retry_buffer),
+            largest_tlp: config.mps + LARGEST_HEADER,
             replay_timer: config.replay_timer,
             replay_deadline: Time::NEVER,
             replay_timer_set: false,
@@ -226,6 +232,15 @@ impl Port {
                 observers.observe(now, Fact::Spent { port: id.0, on: self.gap, span });
                 self.busy_until = start;
             }
+        }
+    }
+
+    /// Whether a DLLP from the peer may let a TLP go that could not go before.
+    #[inline]
+    pub(crate) fn may_unblock(&self, dllp: &Dllp) -> bool {
+        match dllp {
+            Dllp::Ack(_) => self.flit.is_some() || !self.retry.fits(self.largest_tlp),
+            _ => true,
         }
     }
 
@@ -323,6 +338,9 @@ impl Port {
         }
     }
 }
+
+/// Bound on header, prefixes, digest, sequence number and LCRC.
+const LARGEST_HEADER: Bytes = Bytes::new(64);
 
 /// A candidate for the wire.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -107,8 +107,9 @@ impl Fabric {
         packet.eligible_at = arrived.eligible_at;
         packet.ingress = id.0;
         let egress_id = switch.ports[usize::from(arrived.egress)];
-        let at = switch.enqueue(&mut self.packets, packet_id, ingress, arrived.egress);
-        self.wake(egress_id, at);
+        if let Some(at) = switch.enqueue(&mut self.packets, packet_id, ingress, arrived.egress) {
+            self.offer(egress_id, at);
+        }
     }
 
     /// A cut-through switch has begun to forward a TLP whose LCRC turns out bad: the copy will be nullified.
@@ -129,7 +130,7 @@ impl Fabric {
         copy.ingress = Packet::ORIGINATED;
         let copy_id = self.packets.insert(copy);
         switch.enqueue(&mut self.packets, copy_id, ingress, egress);
-        self.wake(egress_id, now);
+        self.offer(egress_id, now);
     }
 
     fn drop_nullified(&mut self, id: PortId, arrived: &InFlight, now: Time) {
@@ -209,8 +210,9 @@ impl Fabric {
         } else {
             let id = root_complex.ports[usize::from(egress)];
             let at = self.packets[packet_id].eligible_at;
-            self.ports[id.index()].queues.push(&mut self.packets, packet_id);
-            self.wake(id, at);
+            if self.ports[id.index()].queues.push(&mut self.packets, packet_id) {
+                self.offer(id, at);
+            }
         }
     }
 
@@ -229,6 +231,7 @@ impl Fabric {
             let at = self.packets[packet_id].eligible_at;
             let port = &mut self.ports[id.index()];
             port.queues.push(&mut self.packets, packet_id);
+            port.stuck_until = Time::ZERO;
             let at = at.max(port.busy_until).max(self.engine.now());
             if at < port.wake_at {
                 port.wake_at = at;
@@ -287,7 +290,7 @@ impl Fabric {
             let completion_id = self.packets.insert(completion);
             self.ports[id.index()].queues.push(&mut self.packets, completion_id);
         }
-        self.wake(id, now + latency);
+        self.offer(id, now + latency);
     }
 
     fn completion_arrived(&mut self, index: u32, packet: &Packet, now: Time) {

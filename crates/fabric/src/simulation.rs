@@ -281,7 +281,7 @@ impl Fabric {
         };
         self.observers.observe(now, Fact::Requester { endpoint: index, state });
         if staged_at != Time::NEVER {
-            self.wake(id, staged_at);
+            self.offer(id, staged_at);
         }
     }
 

@@ -74,16 +74,16 @@ impl Switch {
     }
 
     /// Takes in a packet. A shared memory first writes it.
-    #[inline]
     ///
-    /// Returns when it may leave.
+    /// Returns when it may leave, unless it waits behind another of its class: then the egress knows of that one.
+    #[inline]
     pub(crate) fn enqueue(
         &mut self,
         packets: &mut PacketPool,
         id: PacketId,
         ingress: u16,
         egress: u16,
-    ) -> Time {
+    ) -> Option<Time> {
         if let SwitchCore::SharedMemory { rate } = self.config.core {
             let packet = &mut packets[id];
             let bytes = packet.tlp_bytes();
@@ -91,9 +91,9 @@ impl Switch {
             packet.eligible_at = self.core_free_at;
         }
         let slot = usize::from(egress) * self.ports.len() + usize::from(ingress);
-        self.queues[slot].push(packets, id);
+        let first = self.queues[slot].push(packets, id);
         self.waiting[usize::from(egress)] |= 1 << ingress;
-        packets[id].eligible_at
+        first.then(|| packets[id].eligible_at)
     }
 
     /// Memory of the switch itself, its ports not counted, in bytes.

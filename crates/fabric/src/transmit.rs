@@ -28,6 +28,13 @@ impl Fabric {
         }
     }
 
+    /// A packet that may leave through `id` from `at` on has come to the head of its queue.
+    #[inline]
+    pub(crate) fn offer(&mut self, id: PortId, at: Time) {
+        self.ports[id.index()].stuck_until = Time::ZERO;
+        self.wake(id, at);
+    }
+
     /// The wire of `id` may be free, and there may be something to do with it.
     #[inline]
     pub(crate) fn on_wake(&mut self, id: PortId) {
@@ -56,6 +63,8 @@ impl Fabric {
         let port = &self.ports[id.index()];
         let choice = if port.flit.is_some() {
             self.send_flit(id, now)
+        } else if now < port.stuck_until {
+            Choice::Blocked(port.gap, port.stuck_until)
         } else if port.retry.replaying() {
             self.replay_next(id, now)
         } else {
@@ -230,6 +239,7 @@ impl Fabric {
         let port = &mut self.ports[id.index()];
         let due = port.dllp_due_at();
         port.waits_for_dllp = false;
+        port.stuck_until = Time::ZERO;
         let next = match choice {
             Choice::Send(_) => {
                 port.gap = Use::Idle; // Unless a look at what waits says otherwise.
@@ -245,6 +255,7 @@ impl Fabric {
             Choice::Blocked(on, other) => {
                 port.gap = on;
                 port.waits_for_dllp = true;
+                port.stuck_until = other;
                 port.mailbox.front().map_or(other, |(at, _)| other.min(*at))
             }
             Choice::Nothing => {
@@ -332,8 +343,8 @@ impl Fabric {
         let arrival = at_pins + peer.receive_latency;
         let later = peer.mailbox.iter().rev().take_while(|(at, _)| *at > arrival).count();
         peer.mailbox.insert(peer.mailbox.len() - later, (arrival, dllp));
-        let urgent = peer.waits_for_dllp || peer.state != LinkState::Active || matches!(dllp, Dllp::Nak(_));
-        if urgent {
+        let awaited = peer.waits_for_dllp && peer.may_unblock(&dllp);
+        if awaited || peer.state != LinkState::Active || matches!(dllp, Dllp::Nak(_)) {
             self.wake(peer_id, arrival);
         } else if peer.mailbox.len() > MAILBOX_LIMIT {
             self.take_in_dllps(peer_id, now);
@@ -353,6 +364,9 @@ impl Fabric {
 
     fn take_in_dllp(&mut self, id: PortId, dllp: Dllp, at: Time, now: Time) {
         let port = &mut self.ports[id.index()];
+        if port.may_unblock(&dllp) {
+            port.stuck_until = Time::ZERO;
+        }
         match dllp {
             Dllp::UpdateFlowControl { class, header, data } => {
                 port.credits[class.index()].update(header, data);

@@ -195,11 +195,9 @@ impl Endpoint {
         active.issued += length.get();
 
         let mut packet = Packet::new(kind, active.destination, self.ordinal, now);
-        packet.address = address;
+        packet.carry(address, length);
         packet.eligible_at = self.next_request_at.max(now);
-        packet.flow = active.transfer.flow.0;
         packet.context = index;
-        packet.length = length.get() as u16;
         let header = HeaderFormat::for_address(address).bytes();
         packet.header_bytes = header.get() as u8 + self.config.digest_bytes();
         if self.config.relaxed_ordering {

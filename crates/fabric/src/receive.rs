@@ -6,7 +6,7 @@ use crate::port::{InFlight, Owner, PortId};
 use crate::root_complex;
 use crate::simulation::{Fabric, buffer_bytes};
 use crate::workload::{Notify, WorkloadEvent};
-use lanewise_observe::{Fact, FlowId};
+use lanewise_observe::Fact;
 use lanewise_pcie::ack_nak::Verdict;
 use lanewise_pcie::splitting;
 use lanewise_units::{Bytes, Span, Time};
@@ -294,7 +294,7 @@ impl Fabric {
     }
 
     fn completion_arrived(&mut self, index: u32, packet: &Packet, now: Time) {
-        let flow = FlowId(packet.flow);
+        let flow = self.transfers.get(packet.context).transfer.flow;
         self.observers.observe(now, Fact::Delivered { flow, payload: packet.payload() });
         let endpoint = &mut self.endpoints[index as usize];
         let request_done = endpoint.completion(packet);
@@ -311,11 +311,11 @@ impl Fabric {
 
     /// A posted write is at its target.
     fn write_arrived(&mut self, packet: &Packet, now: Time) {
-        let flow = FlowId(packet.flow);
         if packet.flags.has(Flags::MMIO) {
             self.mmio_write_arrived(packet);
             return;
         }
+        let flow = self.transfers.get(packet.context).transfer.flow;
         self.observers.observe(now, Fact::Delivered { flow, payload: packet.payload() });
         self.observers.observe(now, Fact::RequestDone { flow, latency: now - packet.issued_at });
         self.transfer_progressed(packet, Span::ZERO);

@@ -132,11 +132,9 @@ pub(crate) fn completions(
         left -= chunk.length.get();
         let mut completion = Packet::new(Kind::Completion, request.requester, completer, now);
         completion.issued_at = request.issued_at;
-        completion.flow = request.flow;
         completion.context = request.context;
         completion.read = request.read;
-        completion.address = chunk.address;
-        completion.length = chunk.length.get() as u16;
+        completion.carry(chunk.address, chunk.length);
         completion.header_bytes = 12;
         completion.flags = request.flags.only(Flags::RELAXED.with(Flags::MMIO));
         if left == 0 {

@@ -186,7 +186,7 @@ impl Fabric {
         let endpoint = self.endpoint_index(device);
         let destination = self.endpoints[endpoint as usize].ordinal;
         let mut packet = Packet::new(kind, destination, Address::HOST, now);
-        packet.length = bytes.get() as u16;
+        packet.carry(0, bytes);
         packet.context = context;
         // Registers sit in a 32-bit BAR (Assumed), hence 3 DW headers.
         packet.flags = Flags::MMIO.with(Flags::LAST);

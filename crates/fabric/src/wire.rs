@@ -15,8 +15,8 @@ pub(crate) struct WireTiming {
     /// One symbol on every lane, sync header included.
     pub(crate) symbol: Span,
     lanes: u32,
-    /// log2 of the lanes, when that is whole.
-    shift: Option<u8>,
+    /// One byte, when that takes whole ticks: not on x12.
+    byte: Option<Span>,
     /// One DLLP.
     pub(crate) dllp: Span,
     /// Transmitter pin to receiver pin.
@@ -36,17 +36,19 @@ impl WireTiming {
     pub(crate) fn new(link: &LinkConfig) -> Self {
         let skips = link.mode.ordered_sets(link.clocking);
         let lanes = link.mode.width.lanes() as u32;
+        let symbol = link.mode.symbol_span();
+        let byte = Span::from_ticks(symbol.ticks() / u64::from(lanes));
         let mut timing = Self {
-            symbol: link.mode.symbol_span(),
+            symbol,
             lanes,
-            shift: lanes.is_power_of_two().then(|| lanes.trailing_zeros() as u8),
+            byte: (byte * u64::from(lanes) == symbol).then_some(byte),
             dllp: Span::ZERO,
             propagation: link.propagation,
             skip_interval: link.skip_interval.unwrap_or(skips.interval),
             skip: skips.span,
             recovery: link.recovery_time,
             flit: link.mode.flit.then_some(link.mode),
-            grid: link.mode.symbol_span(),
+            grid: symbol,
         };
         timing.dllp = timing.span(lanewise_pcie::dllp::DLLP_BYTES);
         timing.skip += timing.span(skips.eds);
@@ -61,7 +63,7 @@ impl WireTiming {
         Self {
             symbol: Span::from_ns(4),
             lanes: 1,
-            shift: Some(0),
+            byte: Some(Span::from_ns(4)),
             dllp: Span::ZERO,
             propagation: Span::ZERO,
             skip_interval: Span::from_ticks(u64::MAX / 4),
@@ -75,11 +77,10 @@ impl WireTiming {
     /// Time that bytes striped over all lanes take; rounded up to a tick on x12.
     #[inline]
     pub(crate) fn span(&self, bytes: Bytes) -> Span {
-        let lane_ticks = bytes.get() * self.symbol.ticks();
-        Span::from_ticks(match self.shift {
-            Some(shift) => lane_ticks >> shift,
-            None => lane_ticks.div_ceil(u64::from(self.lanes)),
-        })
+        match self.byte {
+            Some(byte) => byte * bytes.get(),
+            None => Span::from_ticks((bytes.get() * self.symbol.ticks()).div_ceil(u64::from(self.lanes))),
+        }
     }
 
     /// First boundary at or after `at` where a packet may start after logical idle.

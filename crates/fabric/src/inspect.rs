@@ -111,7 +111,7 @@ impl Fabric {
             "port {index} {class}: the peer counts on {counted_on}, {left} are left"
         );
         let (mut headers, mut data) = (0, 0);
-        for (_, credits) in &port.draining[class.index()] {
+        for (_, credits) in port.draining[class.index()].iter() {
             headers += u32::from(credits.header);
             data += u32::from(credits.data);
         }
@@ -135,7 +135,7 @@ impl Fabric {
                 let index = class.index();
                 let received = &port.received[index];
                 let mut told = peer.credits[index];
-                for (_, dllp) in &peer.mailbox {
+                for (_, dllp) in peer.mailbox.iter() {
                     match dllp {
                         Dllp::UpdateFlowControl { class: of, header, data } if of == class => {
                             told.update(*header, *data);

@@ -7,7 +7,7 @@
 //! |---|---|
 //! | `config.rs` | settings, all resolved |
 //! | `assembly.rs`, `routing.rs` | from settings to ports, devices and routes |
-//! | `packet.rs` | TLPs and their queues |
+//! | `packet.rs`, `ring.rs` | TLPs and their queues |
 //! | `wire.rs`, `port.rs` | one link direction in time; one port's state |
 //! | `flit.rs` | what is different in Flit Mode |
 //! | `transmit.rs`, `receive.rs`, `choose.rs` | what leaves a port and when; what arrives |
@@ -26,6 +26,7 @@ mod inspect;
 mod packet;
 mod port;
 mod receive;
+mod ring;
 mod root_complex;
 mod routing;
 mod simulation;

@@ -5,6 +5,7 @@
 use crate::config::{AckPolicy, PortConfig, UpdatePolicy};
 use crate::flit::FlitPort;
 use crate::packet::{ClassQueues, PacketId, PacketRef};
+use crate::ring::Ring;
 use crate::wire::{Faults, WireTiming};
 use lanewise_observe::{Fact, Observers, Use};
 use lanewise_pcie::ack_nak::{ReceiveSequence, RetryBuffer, Sequence, SequenceSpace};
@@ -12,7 +13,6 @@ use lanewise_pcie::dllp::Dllp;
 use lanewise_pcie::flow_control::{Credits, ReceiveCredits, TransmitCredits};
 use lanewise_pcie::tlp::{DATA_CREDIT, FlowClass};
 use lanewise_units::{Bytes, Span, Time};
-use std::collections::VecDeque;
 
 /// Index of a port. A link direction is named by its transmitting port.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -101,12 +101,12 @@ pub(crate) struct Port {
     /// Flit Mode: in place of `retry` and `sequence`.
     pub(crate) flit: Option<Box<FlitPort>>,
     /// DLLPs sent by the peer that this transmitter has not looked at yet, with their times of arrival.
-    pub(crate) mailbox: VecDeque<(Time, Dllp)>,
+    pub(crate) mailbox: Ring<(Time, Dllp)>,
 
     // Receiver.
     pub(crate) receive_latency: Span,
     pub(crate) sequence: ReceiveSequence,
-    pub(crate) in_flight: VecDeque<InFlight>,
+    pub(crate) in_flight: Ring<InFlight>,
     pub(crate) ack: AckPolicy,
     pub(crate) unacknowledged: u32,
     pub(crate) ack_at: Time,
@@ -121,7 +121,7 @@ pub(crate) struct Port {
     /// TLPs whose credits were freed since the last UpdateFC of their class.
     pub(crate) freed_tlps: [u32; 3],
     /// Buffer space that will be free by then, in order of time.
-    pub(crate) draining: [VecDeque<(Time, Credits)>; 3],
+    pub(crate) draining: [Ring<(Time, Credits)>; 3],
     /// When the InitFC triplet of the present state goes out next.
     pub(crate) init_due_at: Time,
     /// Classes for which the peer's InitFC1 has arrived.
@@ -154,10 +154,10 @@ impl Port {
             queues: ClassQueues::default(),
             faults: None,
             flit: wire.flit.map(|mode| Box::new(FlitPort::new(mode, config.retry_buffer))),
-            mailbox: VecDeque::new(),
+            mailbox: Ring::default(),
             receive_latency: config.receive_latency,
             sequence: ReceiveSequence::default(),
-            in_flight: VecDeque::new(),
+            in_flight: Ring::default(),
             ack: config.ack,
             unacknowledged: 0,
             ack_at: Time::NEVER,
@@ -272,12 +272,7 @@ impl Port {
     #[inline]
     pub(crate) fn will_drain(&mut self, class: FlowClass, credits: Credits, free_at: Time) {
         let index = class.index();
-        let queue = &mut self.draining[index];
-        let later = queue.iter().rev().take_while(|(at, _)| *at > free_at).count();
-        match later {
-            0 => queue.push_back((free_at, credits)),
-            _ => queue.insert(queue.len() - later, (free_at, credits)),
-        }
+        self.draining[index].push_before((free_at, credits), |(at, _)| *at > free_at);
         self.freed_tlps[index] += 1;
         self.plan_update(class, free_at);
     }
@@ -315,10 +310,9 @@ impl Port {
 
     /// Heap memory behind this port, in bytes.
     pub(crate) fn heap_bytes(&self) -> usize {
-        let queues = self.draining.iter().map(|queue| queue.capacity() * size_of::<(Time, Credits)>());
-        queues.sum::<usize>()
-            + self.mailbox.capacity() * size_of::<(Time, Dllp)>()
-            + self.in_flight.capacity() * size_of::<InFlight>()
+        self.draining.iter().map(Ring::heap_bytes).sum::<usize>()
+            + self.mailbox.heap_bytes()
+            + self.in_flight.heap_bytes()
             + self.flit.as_ref().map_or(0, |flit| flit.heap_bytes())
     }
 

@@ -341,8 +341,7 @@ impl Fabric {
         }
         let peer = &mut self.ports[peer_id.index()];
         let arrival = at_pins + peer.receive_latency;
-        let later = peer.mailbox.iter().rev().take_while(|(at, _)| *at > arrival).count();
-        peer.mailbox.insert(peer.mailbox.len() - later, (arrival, dllp));
+        peer.mailbox.push_before((arrival, dllp), |(at, _)| *at > arrival);
         let awaited = peer.waits_for_dllp && peer.may_unblock(&dllp);
         if awaited || peer.state != LinkState::Active || matches!(dllp, Dllp::Nak(_)) {
             self.wake(peer_id, arrival);

@@ -125,7 +125,8 @@ impl<T: Copy> RetryBuffer<T> {
         if count == 0 || count > self.entries.len() {
             return 0;
         }
-        for entry in self.entries.drain(..count) {
+        for _ in 0..count {
+            let entry = self.entries.pop_front().expect("no more than there are");
             self.held -= entry.bytes;
             purged(entry.item);
         }

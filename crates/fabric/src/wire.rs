@@ -79,8 +79,13 @@ impl WireTiming {
     pub(crate) fn span(&self, bytes: Bytes) -> Span {
         match self.byte {
             Some(byte) => byte * bytes.get(),
-            None => Span::from_ticks((bytes.get() * self.symbol.ticks()).div_ceil(u64::from(self.lanes))),
+            None => self.odd_span(bytes),
         }
+    }
+
+    #[cold]
+    fn odd_span(&self, bytes: Bytes) -> Span {
+        Span::from_ticks((bytes.get() * self.symbol.ticks()).div_ceil(u64::from(self.lanes)))
     }
 
     /// First boundary at or after `at` where a packet may start after logical idle.
@@ -117,6 +122,7 @@ impl Faults {
     }
 
     /// Whether the next TLP, of so many bytes on the wire, arrives damaged.
+    #[cold]
     pub(crate) fn damages_tlp(&mut self, bytes: Bytes) -> bool {
         let listed = self.corrupt_tlps.binary_search(&self.tlps_sent).is_ok();
         self.tlps_sent += 1;
@@ -124,6 +130,7 @@ impl Faults {
     }
 
     /// Whether the next DLLP arrives damaged.
+    #[cold]
     pub(crate) fn damages_dllp(&mut self) -> bool {
         self.damages(lanewise_pcie::dllp::DLLP_BYTES)
     }

@@ -42,12 +42,18 @@ struct RequesterTally {
     ticks: [u64; RequesterState::COUNT],
 }
 
+/// What is kept of one port, together so that watching an event costs few cache lines.
+#[derive(Clone, Debug, Default)]
+struct PortTally {
+    direction: DirectionTally,
+    counters: LinkCounters,
+    buffers: [Level; 3],
+}
+
 /// Everything that watches a run.
 #[derive(Default)]
 pub struct Observers {
-    directions: Vec<DirectionTally>,
-    counters: Vec<LinkCounters>,
-    buffers: Vec<[Level; 3]>,
+    ports: Vec<PortTally>,
     flows: Vec<FlowTally>,
     requesters: Vec<RequesterTally>,
     fingerprint: Fingerprint,
@@ -65,17 +71,14 @@ impl Observers {
             ticks: [0; RequesterState::COUNT],
         };
         Self {
-            directions: vec![DirectionTally::default(); ports],
-            counters: vec![LinkCounters::default(); ports],
-            buffers: vec![[Level::default(); 3]; ports],
+            ports: vec![PortTally::default(); ports],
             requesters: vec![requester; endpoints],
             ..Self::default()
         }
     }
 
     /// Memory that watching one port takes, in bytes.
-    pub const BYTES_PER_PORT: usize =
-        size_of::<DirectionTally>() + size_of::<LinkCounters>() + size_of::<[Level; 3]>();
+    pub const BYTES_PER_PORT: usize = size_of::<PortTally>();
 
     /// Adds a flow; its identifier counts up from zero.
     pub fn add_flow(&mut self, spec: FlowSpec) -> FlowId {
@@ -87,34 +90,34 @@ impl Observers {
     #[inline(always)]
     pub fn observe(&mut self, now: Time, fact: Fact) {
         if !self.more.is_empty() {
-            self.tell_the_others(now, &fact);
+            self.tell_the_others(now, fact);
         }
         match fact {
             Fact::TlpSent { port, sequence, payload, header, framing } => {
-                let tally = &mut self.directions[port as usize];
-                tally.add(Use::Payload, payload);
-                tally.add(Use::Header, header);
-                tally.add(Use::Framing, framing);
-                self.counters[port as usize].tlps_sent += 1;
+                let tally = &mut self.ports[port as usize];
+                tally.direction.add(Use::Payload, payload);
+                tally.direction.add(Use::Header, header);
+                tally.direction.add(Use::Framing, framing);
+                tally.counters.tlps_sent += 1;
                 self.tlp_hops += 1;
                 self.fingerprint.mix(now, u64::from(port) << 12 | u64::from(sequence));
             }
-            Fact::Spent { port, on, span } => self.directions[port as usize].add(on, span),
+            Fact::Spent { port, on, span } => self.ports[port as usize].direction.add(on, span),
             Fact::DllpSent { port } => {
-                self.counters[port as usize].dllps_sent += 1;
+                self.ports[port as usize].counters.dllps_sent += 1;
                 self.fingerprint.mix(now, 1 << 62 | u64::from(port));
             }
-            Fact::BadTlp { port } => self.counters[port as usize].bad_tlps += 1,
-            Fact::BadDllp { port } => self.counters[port as usize].bad_dllps += 1,
-            Fact::NakSent { port } => self.counters[port as usize].naks_sent += 1,
-            Fact::Duplicate { port } => self.counters[port as usize].duplicates += 1,
+            Fact::BadTlp { port } => self.ports[port as usize].counters.bad_tlps += 1,
+            Fact::BadDllp { port } => self.ports[port as usize].counters.bad_dllps += 1,
+            Fact::NakSent { port } => self.ports[port as usize].counters.naks_sent += 1,
+            Fact::Duplicate { port } => self.ports[port as usize].counters.duplicates += 1,
             Fact::ReplayStarted { port, by_timer } => {
-                self.counters[port as usize].replays += 1;
-                self.counters[port as usize].replay_timeouts += u32::from(by_timer);
+                self.ports[port as usize].counters.replays += 1;
+                self.ports[port as usize].counters.replay_timeouts += u32::from(by_timer);
                 self.fingerprint.mix(now, 1 << 63 | u64::from(port));
             }
-            Fact::ReplayNumRollover { port } => self.counters[port as usize].rollovers += 1,
-            Fact::Nullified { port } => self.counters[port as usize].nullified += 1,
+            Fact::ReplayNumRollover { port } => self.ports[port as usize].counters.rollovers += 1,
+            Fact::Nullified { port } => self.ports[port as usize].counters.nullified += 1,
             Fact::Delivered { flow, payload } => self.flows[flow.0 as usize].deliver(payload),
             Fact::RequestDone { flow, latency } => {
                 let flow = &mut self.flows[flow.0 as usize];
@@ -124,29 +127,29 @@ impl Observers {
             }
             Fact::OperationDone { flow, latency } => self.flows[flow.0 as usize].record(latency),
             Fact::BufferFilled { port, class, bytes } => {
-                self.buffers[port as usize][class as usize].change(now, bytes, 0);
+                self.ports[port as usize].buffers[class as usize].change(now, bytes, 0);
             }
             Fact::BufferFreed { port, class, bytes } => {
-                self.buffers[port as usize][class as usize].change(now, 0, bytes);
+                self.ports[port as usize].buffers[class as usize].change(now, 0, bytes);
             }
             Fact::Requester { endpoint, state } => self.requesters[endpoint as usize].change(now, state),
         }
     }
 
     #[cold]
-    fn tell_the_others(&mut self, now: Time, fact: &Fact) {
+    fn tell_the_others(&mut self, now: Time, fact: Fact) {
         for observer in &mut self.more {
-            observer.observe(now, fact);
+            observer.observe(now, &fact);
         }
     }
 
     /// The warm-up is over: tallies start again. `accounted_until` is, per port, how far its direction's time has
     /// been stated. Counters and fingerprint go on, since they describe the whole run.
     pub fn start_measuring(&mut self, now: Time, accounted_until: impl Iterator<Item = Time>) {
-        for (tally, until) in self.directions.iter_mut().zip(accounted_until) {
-            tally.restart(until);
+        for (tally, until) in self.ports.iter_mut().zip(accounted_until) {
+            tally.direction.restart(until);
+            tally.buffers.iter_mut().for_each(|level| level.restart(now));
         }
-        self.buffers.iter_mut().flatten().for_each(|level| level.restart(now));
         self.flows.iter_mut().for_each(FlowTally::restart);
         for requester in &mut self.requesters {
             requester.ticks = [0; RequesterState::COUNT];
@@ -156,17 +159,17 @@ impl Observers {
 
     /// Attribution of the direction that `port` transmits.
     pub fn direction(&self, port: usize) -> &DirectionTally {
-        &self.directions[port]
+        &self.ports[port].direction
     }
 
     /// Counters of a port, over the whole run.
     pub fn counters(&self, port: usize) -> &LinkCounters {
-        &self.counters[port]
+        &self.ports[port].counters
     }
 
     /// Ingress buffer levels of a port, by class, in bytes.
     pub fn buffers(&self, port: usize) -> &[Level; 3] {
-        &self.buffers[port]
+        &self.ports[port].buffers
     }
 
     /// Every flow.

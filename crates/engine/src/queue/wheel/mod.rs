@@ -89,15 +89,24 @@ impl<E: Copy> WheelQueue<E> {
     }
 
     /// Puts an event into its place in `soon`, behind those of the same time.
+    ///
+    /// Most are soonest of the soon: they are put in from the front, where the last pop has left room.
     #[inline(always)]
     fn insert_soon(&mut self, time: Time, event: E) {
-        let mut place = self.soon.len();
-        self.soon.push((time, event));
-        while place > self.soon_first && self.soon[place - 1].0 > time {
-            self.soon[place] = self.soon[place - 1];
-            place -= 1;
+        if self.soon.last().is_none_or(|&(last, _)| last <= time) {
+            return self.soon.push((time, event));
         }
-        self.soon[place] = (time, event);
+        if self.soon_first == 0 {
+            let place = self.soon.partition_point(|&(earlier, _)| earlier <= time);
+            return self.soon.insert(place, (time, event));
+        }
+        let mut place = self.soon_first;
+        while self.soon[place].0 <= time {
+            self.soon[place - 1] = self.soon[place];
+            place += 1;
+        }
+        self.soon[place - 1] = (time, event);
+        self.soon_first -= 1;
     }
 
     /// Drops what was popped from `soon`; when much is left, moves the later half back to the wheel.

@@ -38,12 +38,20 @@ impl Pick {
 }
 
 /// Picks among the heads of `queues` for the wire of `port`.
-#[inline]
+#[inline(always)]
 pub(crate) fn pick(queues: &ClassQueues, packets: &PacketPool, port: &Port, now: Time) -> Pick {
-    if let Some(class) = queues.only_class() {
-        let packet = &packets[queues.head(class).expect("it is the class that waits")];
-        return obstacle(packet, port, now).unwrap_or(Pick::Head(class));
+    match queues.only_head() {
+        Some(id) => {
+            let packet = &packets[id];
+            obstacle(packet, port, now).unwrap_or(Pick::Head(packet.class()))
+        }
+        None => pick_among(queues, packets, port, now),
     }
+}
+
+/// [`pick`] where several classes wait, or none.
+#[inline(never)]
+fn pick_among(queues: &ClassQueues, packets: &PacketPool, port: &Port, now: Time) -> Pick {
     let mut heads = [(0u32, FlowClass::Posted); 3];
     let mut waiting = 0;
     for class in FlowClass::ALL {
@@ -73,7 +81,7 @@ pub(crate) fn pick(queues: &ClassQueues, packets: &PacketPool, port: &Port, now:
 }
 
 /// What keeps this packet off the wire of `port` now.
-#[inline]
+#[inline(always)]
 fn obstacle(packet: &Packet, port: &Port, now: Time) -> Option<Pick> {
     if packet.eligible_at > now {
         return Some(Pick::NotBefore(packet.eligible_at));

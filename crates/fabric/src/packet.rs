@@ -301,14 +301,12 @@ impl ClassQueues {
         (id != PacketId::NONE).then_some(id)
     }
 
-    /// The one class in which anything waits, if it is one.
+    /// The oldest packet, when only one class waits.
     #[inline]
-    pub(crate) fn only_class(&self) -> Option<FlowClass> {
-        let empty = self.head.map(|head| head == PacketId::NONE);
-        match empty {
-            [false, true, true] => Some(FlowClass::Posted),
-            [true, false, true] => Some(FlowClass::NonPosted),
-            [true, true, false] => Some(FlowClass::Completion),
+    pub(crate) fn only_head(&self) -> Option<PacketId> {
+        const NONE: PacketId = PacketId::NONE;
+        match self.head {
+            [id, NONE, NONE] | [NONE, id, NONE] | [NONE, NONE, id] if id != NONE => Some(id),
             _ => None,
         }
     }

@@ -109,32 +109,45 @@ impl Switch {
     }
 
     /// The next packet for the wire of `port`, taken out of its queue; or why there is none.
+    #[inline]
     pub(crate) fn choose(&mut self, packets: &mut PacketPool, port: &Port, now: Time) -> Choice {
         let egress = usize::from(port.index);
         let waiting = self.waiting[egress];
         if waiting == 0 {
             return Choice::Nothing;
         }
-        let mut best = Pick::Nothing;
         let (turn, _) = self.turns[egress];
         let first = if self.config.arbitration == Arbitration::Strict { 0 } else { turn };
         // Ports from `first` up, then those below it.
-        for half in [waiting >> first << first, waiting & !(u128::MAX << first)] {
-            let mut rest = half;
+        let from_first = waiting & (u128::MAX << first);
+        let below_first = waiting ^ from_first;
+        let candidate = if from_first != 0 { from_first } else { below_first }.trailing_zeros();
+        match self.grant(candidate as usize, packets, port, now) {
+            Ok(id) => Choice::Send(id),
+            Err(found) => {
+                let others = !(1 << candidate);
+                self.choose_among([from_first & others, below_first & others], found, packets, port, now)
+            }
+        }
+    }
+
+    /// [`Self::choose`] when the first ingress of the turn has nothing that may go: looks at the others.
+    #[inline(never)]
+    fn choose_among(
+        &mut self,
+        halves: [u128; 2],
+        mut best: Pick,
+        packets: &mut PacketPool,
+        port: &Port,
+        now: Time,
+    ) -> Choice {
+        for mut rest in halves {
             while rest != 0 {
                 let ingress = rest.trailing_zeros() as usize;
                 rest &= rest - 1;
-                let slot = egress * self.ports.len() + ingress;
-                match pick(&self.queues[slot], packets, port, now) {
-                    Pick::Head(class) => match self.core_busy_until(ingress, now) {
-                        None => {
-                            let id = self.queues[slot].pop(packets, class).expect("the head was there");
-                            self.granted(packets, id, ingress, slot, egress, now);
-                            return Choice::Send(id);
-                        }
-                        Some(until) => best = best.or(Pick::NotBefore(until)),
-                    },
-                    other => best = best.or(other),
+                match self.grant(ingress, packets, port, now) {
+                    Ok(id) => return Choice::Send(id),
+                    Err(found) => best = best.or(found),
                 }
             }
         }
@@ -143,6 +156,29 @@ impl Switch {
             Pick::NotBefore(at) => Choice::NotBefore(at),
             Pick::Nothing | Pick::Head(_) => Choice::Nothing,
         }
+    }
+
+    /// Takes the next packet from `ingress` for the wire of `port`, if one may go and the core is free for it.
+    #[inline(always)]
+    fn grant(
+        &mut self,
+        ingress: usize,
+        packets: &PacketPool,
+        port: &Port,
+        now: Time,
+    ) -> Result<PacketId, Pick> {
+        let egress = usize::from(port.index);
+        let slot = egress * self.ports.len() + ingress;
+        let class = match pick(&self.queues[slot], packets, port, now) {
+            Pick::Head(class) => class,
+            found => return Err(found),
+        };
+        if let Some(until) = self.core_busy_until(ingress, now) {
+            return Err(Pick::NotBefore(until));
+        }
+        let id = self.queues[slot].pop(packets, class).expect("the head was there");
+        self.granted(packets, id, ingress, slot, egress, now);
+        Ok(id)
     }
 
     /// Until when the core keeps this ingress waiting.
@@ -184,7 +220,7 @@ impl Switch {
 
     #[inline]
     fn pass_the_turn(&mut self, served: usize, egress: usize) {
-        let next = ((served + 1) % self.ports.len()) as u8;
+        let next = if served + 1 < self.ports.len() { served as u8 + 1 } else { 0 };
         let Arbitration::WeightedRoundRobin { weights } = &self.config.arbitration else {
             self.turns[egress] = (next, 1);
             return;

@@ -86,18 +86,17 @@ impl Fabric {
     /// Takes the next TLP out of the queues of this port, if any may go.
     #[inline]
     pub(crate) fn next_packet(&mut self, id: PortId, now: Time) -> Choice {
-        loop {
-            let port = &mut self.ports[id.index()];
-            let choice = match port.owner {
-                Owner::Switch(index) => self.switches[index as usize].choose(&mut self.packets, port, now),
-                Owner::RootComplex(_) | Owner::Endpoint(_) => own_queues(port, &self.packets, now),
-            };
-            let Choice::Send(packet) = choice else { return choice };
-            if Switch::is_stale(&self.packets, packet, now) {
+        let port = &mut self.ports[id.index()];
+        let choice = match port.owner {
+            Owner::Switch(index) => self.switches[index as usize].choose(&mut self.packets, port, now),
+            Owner::RootComplex(_) | Owner::Endpoint(_) => own_queues(port, &self.packets, now),
+        };
+        match choice {
+            Choice::Send(packet) if Switch::is_stale(&self.packets, packet, now) => {
                 self.packets.remove(packet);
-                continue;
+                self.next_packet(id, now)
             }
-            return choice;
+            _ => choice,
         }
     }
 

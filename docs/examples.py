@@ -24,6 +24,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ("README.md", "ARCHITECTURE.md", "docs/tutorials/*.md", "docs/how-to/*.md", "docs/explanation/*.md")
@@ -60,19 +61,35 @@ def refreshed(text: str, *, with_tables: bool) -> str:
     return TABLE.sub(lambda match: match["id"] + match[2] + results_table(match["id"]), text)
 
 
-def results_table(experiment: str) -> str:
-    """Return an experiment's cells, published beside simulated, as a Markdown table."""
-    document = json.loads(_run(f"lanewise reproduce {experiment} --json", ROOT))["experiments"][0]
+def results_table(what: str) -> str:
+    """Return the cells of an experiment, published beside simulated, or a line for each with ``all``."""
+    experiments = json.loads(_run(f"lanewise reproduce {what if what != 'all' else ''} --json", ROOT))[
+        "experiments"
+    ]
+    return _summary(experiments) if what == "all" else _cells(experiments[0])
+
+
+def _summary(experiments: list[dict[str, Any]]) -> str:
+    lines = ["| experiment | predicted cells | median error | worst error |", "|---|---:|---:|---:|"]
+    for document in experiments:
+        cells = sum(cell["role"] == "predicted" for cell in document["cells"])
+        median = document["predicted_median_abs_error_percent"]
+        worst = document["predicted_worst_abs_error_percent"]
+        lines.append(f"| {document['id']}: {document['title']} | {cells} | {median:.1f} % | {worst:.1f} % |")
+    return "\n".join(lines) + "\n"
+
+
+def _cells(document: dict[str, Any]) -> str:
     unit = document["cells"][0]["unit"]
     lines = [f"| cell | published, {unit} | simulated, {unit} | error | |", "|---|---:|---:|---:|---|"]
     for cell in document["cells"]:
         role = {
-            "predicted": "predicted, a part fitted elsewhere"
+            "predicted": "predicted; host or drives fitted on other cells"
             if cell["fitted_on"]
-            else "predicted, nothing fitted",
+            else "predicted; nothing fitted",
             "calibrated": "fitted on this cell",
         }[cell["role"]]
-        numbers = f"{cell['published']:,} | {cell['simulated']:,.0f} | {cell['error_percent']:+.1f} %"
+        numbers = f"{cell['published']:,.6g} | {cell['simulated']:,.0f} | {cell['error_percent']:+z.1f} %"
         lines.append(f"| {cell['cell']} | {numbers} | {role} |")
     median = document["predicted_median_abs_error_percent"]
     worst = document["predicted_worst_abs_error_percent"]

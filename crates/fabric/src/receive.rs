@@ -219,8 +219,8 @@ impl Fabric {
     /// Moves packets from the head of the shared outbound queue to their root ports, until the head has to wait:
     /// then everything behind it waits too, whichever root port it is for.
     pub(crate) fn stage_outbound(&mut self, index: u32) {
-        let root_complex = &mut self.root_complexes[index as usize];
-        while let Some((egress, packet_id)) = root_complex.outbound.front().copied() {
+        while let Some((egress, packet_id)) = self.root_complexes[index as usize].outbound.front().copied() {
+            let root_complex = &mut self.root_complexes[index as usize];
             let staged = &mut root_complex.staged[usize::from(egress)];
             if *staged >= root_complex::STAGED_PER_PORT {
                 break;
@@ -232,11 +232,7 @@ impl Fabric {
             let port = &mut self.ports[id.index()];
             port.queues.push(&mut self.packets, packet_id);
             port.stuck_until = Time::ZERO;
-            let at = at.max(port.busy_until).max(self.engine.now());
-            if at < port.wake_at {
-                port.wake_at = at;
-                self.engine.schedule(at, crate::simulation::Event::Wake(id).pack());
-            }
+            self.wake(id, at);
         }
     }
 

@@ -109,6 +109,8 @@ pub struct Fabric {
     pending: Vec<PendingNotice>,
     pending_free: Vec<u32>,
     notices: VecDeque<(WorkloadId, WorkloadEvent)>,
+    /// Ports that may do something at this very time, drained at the end of the event: no event of their own.
+    pub(crate) ready: VecDeque<PortId>,
     current: WorkloadId,
     hops_seen: u64,
     progress_at: Time,
@@ -402,6 +404,7 @@ impl Simulation {
             pending: Vec::new(),
             pending_free: Vec::new(),
             notices: VecDeque::new(),
+            ready: VecDeque::new(),
             current: WorkloadId(0),
             hops_seen: 0,
             progress_at: Time::ZERO,
@@ -424,7 +427,7 @@ impl Simulation {
             self.fabric.current = WorkloadId(index as u32);
             workload.start(&mut self.fabric);
         }
-        self.deliver_notices();
+        self.finish_event();
     }
 
     /// Runs until `limit`, or until `events` more were handled.
@@ -436,9 +439,7 @@ impl Simulation {
         let mut look_at = self.fabric.engine.events_handled() + LOOK_EVERY;
         while let Some((now, event)) = self.fabric.engine.next_before(limit) {
             self.fabric.handle(event.unpack());
-            if !self.fabric.notices.is_empty() {
-                self.deliver_notices();
-            }
+            self.finish_event();
             let handled = self.fabric.engine.events_handled();
             if handled >= look_at {
                 look_at = handled + LOOK_EVERY;
@@ -454,6 +455,20 @@ impl Simulation {
             }
         }
         if self.fabric.anything_open() { Progress::Reached } else { Progress::Finished }
+    }
+
+    /// Tells the workloads what happened and lets the ports that became able to send do so, until both are quiet.
+    #[inline]
+    fn finish_event(&mut self) {
+        loop {
+            if let Some(port) = self.fabric.ready.pop_front() {
+                self.fabric.on_wake(port);
+            } else if !self.fabric.notices.is_empty() {
+                self.deliver_notices();
+            } else {
+                return;
+            }
+        }
     }
 
     fn deliver_notices(&mut self) {

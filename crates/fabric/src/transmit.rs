@@ -24,7 +24,11 @@ impl Fabric {
         let at = at.max(port.busy_until).max(now);
         if at < port.wake_at {
             port.wake_at = at;
-            self.engine.schedule(at, Event::Wake(id).pack());
+            if at == now {
+                self.ready.push_back(id);
+            } else {
+                self.engine.schedule(at, Event::Wake(id).pack());
+            }
         }
     }
 

@@ -87,8 +87,9 @@ generate: $(STAMPS)/extension ## rewrite the generated files: JSON Schema, refer
 	@cargo run --quiet -p lanewise-dev -- generate
 	@$(BIN)/python -m lanewise.cli.reference $(COMMAND_LINE_PAGE)
 
-golden: $(STAMPS)/venv ## rewrite the stored fingerprints; review the difference before you commit it
-	@cargo run --quiet -p lanewise-dev -- golden
+golden: $(STAMPS)/extension ## rewrite stored fingerprints and the outputs that pages show; review the difference
+	@LANEWISE_UPDATE=1 $(QUIET) "fingerprints" cargo test --quiet -p lanewise-fabric --test fingerprints
+	@$(QUIET) "outputs in pages" $(BIN)/python docs/examples.py
 
 bench: $(STAMPS)/extension ## measure TLP hops and events per second, memory per idle port
 	@$(BIN)/lanewise bench

@@ -21,8 +21,8 @@ pub fn ladder(
 ) -> PyResult<String> {
     let generation = Generation::from_number(generation)
         .ok_or_else(|| wrong_argument("generation", &generation, "1 to 5"))?;
-    let width =
-        Width::from_lanes(lanes).ok_or_else(|| wrong_argument("lanes", &lanes, "1, 2, 4, 8, 12, 16 or 32"))?;
+    let width = Width::from_lanes(lanes)
+        .ok_or_else(|| wrong_argument("lanes", &lanes, "1, 2, 4, 8, 12, 16 or 32"))?;
     let mode = LinkMode::new(generation, width);
     if mode.flit {
         return Err(wrong_argument("generation", &mode.generation, "1 to 5: flits have no framing per TLP"));

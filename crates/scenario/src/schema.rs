@@ -32,6 +32,7 @@ pub fn schema() -> Json {
         "additionalProperties": false,
         "required": ["host"],
         "properties": properties,
+        "$defs": { "provenance": Provenance::schema() },
     })
 }
 
@@ -87,7 +88,7 @@ pub(crate) fn annotated(value: Json) -> Json {
             "required": ["value"],
             "properties": {
                 "value": value,
-                "provenance": Provenance::schema(),
+                "provenance": { "$ref": "#/$defs/provenance" },
                 "source": { "type": "string" },
                 "fitted_on": { "type": "array", "items": { "type": "string" } },
             },

@@ -99,7 +99,7 @@ impl Fabric {
 
     /// The transmitter never counts on more than the receiver has told it of, and what drains is held until then.
     fn check_credits(&self, index: usize, port: &Port, class: FlowClass) {
-        let received = &port.received[class.index()];
+        let received = &port.buffers[class.index()].credits;
         let (left, held) = (received.available_to_peer(), received.held());
         let counted_on = self.ports[port.peer.index()].credits[class.index()].available();
         let within = |counted_on: Option<u16>, left: Option<u16>| match (counted_on, left) {
@@ -111,7 +111,7 @@ impl Fabric {
             "port {index} {class}: the peer counts on {counted_on}, {left} are left"
         );
         let (mut headers, mut data) = (0, 0);
-        for (_, credits) in port.draining[class.index()].iter() {
+        for (_, credits) in port.buffers[class.index()].draining.iter() {
             headers += u32::from(credits.header);
             data += u32::from(credits.data);
         }
@@ -133,7 +133,7 @@ impl Fabric {
             let peer = &self.ports[port.peer.index()];
             FlowClass::ALL.iter().all(|class| {
                 let index = class.index();
-                let received = &port.received[index];
+                let received = &port.buffers[index].credits;
                 let mut told = peer.credits[index];
                 for (_, dllp) in peer.mailbox.iter() {
                     match dllp {

@@ -8,7 +8,7 @@
 //! | `config.rs` | settings, all resolved |
 //! | `assembly.rs`, `routing.rs` | from settings to ports, devices and routes |
 //! | `packet.rs`, `ring.rs` | TLPs and their queues |
-//! | `wire.rs`, `port.rs` | one link direction in time; one port's state |
+//! | `wire.rs`, `port.rs`, `ingress.rs` | one link direction in time; one port's state; its buffers |
 //! | `flit.rs` | what is different in Flit Mode |
 //! | `transmit.rs`, `receive.rs`, `choose.rs` | what leaves a port and when; what arrives |
 //! | `switch.rs`, `root_complex.rs`, `endpoint.rs` | the devices |
@@ -22,6 +22,7 @@ mod choose;
 pub mod config;
 mod endpoint;
 mod flit;
+mod ingress;
 mod inspect;
 mod packet;
 mod port;

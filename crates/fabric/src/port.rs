@@ -4,14 +4,15 @@
 
 use crate::config::{AckPolicy, PortConfig, UpdatePolicy};
 use crate::flit::FlitPort;
+use crate::ingress::IngressBuffer;
 use crate::packet::{ClassQueues, PacketId, PacketRef};
 use crate::ring::Ring;
 use crate::wire::{Faults, WireTiming};
 use lanewise_observe::{Fact, Observers, Use};
 use lanewise_pcie::ack_nak::{ReceiveSequence, RetryBuffer, Sequence, SequenceSpace};
 use lanewise_pcie::dllp::Dllp;
-use lanewise_pcie::flow_control::{Credits, ReceiveCredits, TransmitCredits};
-use lanewise_pcie::tlp::{DATA_CREDIT, FlowClass};
+use lanewise_pcie::flow_control::TransmitCredits;
+use lanewise_pcie::tlp::FlowClass;
 use lanewise_units::{Bytes, Span, Time};
 
 /// Index of a port. A link direction is named by its transmitting port.
@@ -65,72 +66,75 @@ pub(crate) struct InFlight {
 }
 
 /// One port.
+///
+/// Fields lie in the order of their use: what every event looks at, then the transmitter's, then the receiver's, each
+/// group about a cache line, then what is rarely looked at.
+#[repr(C, align(64))]
 pub(crate) struct Port {
-    pub(crate) owner: Owner,
-    /// Index among the ports of its device.
-    pub(crate) index: u16,
-    pub(crate) peer: PortId,
-    pub(crate) state: LinkState,
-    pub(crate) wire: WireTiming,
-    pub(crate) mps: Bytes,
-
-    // Transmitter.
+    /// Earliest wake-up in the event queue.
+    pub(crate) wake_at: Time,
     /// The wire's time is spoken for, and accounted for, up to here.
     pub(crate) busy_until: Time,
+    /// Nothing that waits here may leave before, unless a DLLP or a packet comes that changes this.
+    pub(crate) stuck_until: Time,
+    next_skip: Time,
+    pub(crate) ack_at: Time,
+    /// When a Nak is owed.
+    pub(crate) nak_at: Time,
+    /// The earliest UpdateFC of any class.
+    pub(crate) update_due_at: Time,
+    /// Flit Mode: in place of `retry` and `sequence`.
+    pub(crate) flit: Option<Box<FlitPort>>,
+
+    pub(crate) owner: Owner,
+    pub(crate) peer: PortId,
+    /// Index among the ports of its device.
+    pub(crate) index: u16,
+    pub(crate) nak_sequence: Sequence,
+    pub(crate) state: LinkState,
     /// What silence since `busy_until` is put down to.
     pub(crate) gap: Use,
     /// The last thing accounted for was silence: the next packet starts on a symbol boundary.
     silent: bool,
-    /// Earliest wake-up in the event queue.
-    pub(crate) wake_at: Time,
     /// A DLLP from the peer may unblock the transmitter.
     pub(crate) waits_for_dllp: bool,
-    /// Nothing that waits here may leave before, unless a DLLP or a packet comes that changes this.
-    pub(crate) stuck_until: Time,
-    next_skip: Time,
-    pub(crate) credits: [TransmitCredits; 3],
-    pub(crate) retry: RetryBuffer<Sent>,
-    /// Bound on what a TLP takes in the retry buffer.
-    largest_tlp: Bytes,
-    pub(crate) replay_timer: Span,
-    pub(crate) replay_deadline: Time,
     pub(crate) replay_timer_set: bool,
-    /// TLPs of an endpoint or root port that wait here; a switch keeps its own.
-    pub(crate) queues: ClassQueues,
-    pub(crate) faults: Option<Box<Faults>>,
-    /// Flit Mode: in place of `retry` and `sequence`.
-    pub(crate) flit: Option<Box<FlitPort>>,
-    /// DLLPs sent by the peer that this transmitter has not looked at yet, with their times of arrival.
-    pub(crate) mailbox: Ring<(Time, Dllp)>,
-
-    // Receiver.
-    pub(crate) receive_latency: Span,
-    pub(crate) sequence: ReceiveSequence,
-    pub(crate) in_flight: Ring<InFlight>,
-    pub(crate) ack: AckPolicy,
-    pub(crate) unacknowledged: u32,
-    pub(crate) ack_at: Time,
-    /// When the last accepted TLP's LCRC is checked: a cut-through switch accepts on credit, as it were.
-    pub(crate) last_checked: Time,
-    /// A Nak that is owed, from then on.
-    pub(crate) nak: Option<(Time, Sequence)>,
-    pub(crate) received: [ReceiveCredits; 3],
-    starved_below: [Credits; 3],
-    pub(crate) update: UpdatePolicy,
-    pub(crate) update_at: [Time; 3],
-    /// TLPs whose credits were freed since the last UpdateFC of their class.
-    pub(crate) freed_tlps: [u32; 3],
-    /// Buffer space that will be free by then, in order of time.
-    pub(crate) draining: [Ring<(Time, Credits)>; 3],
-    /// When the InitFC triplet of the present state goes out next.
-    pub(crate) init_due_at: Time,
     /// Classes for which the peer's InitFC1 has arrived.
     pub(crate) initialised: [bool; 3],
+    /// DLLPs sent by the peer that this transmitter has not looked at yet, with their times of arrival.
+    pub(crate) mailbox: Ring<(Time, Dllp)>,
+    pub(crate) faults: Option<Box<Faults>>,
+    pub(crate) replay_deadline: Time,
+
+    // Transmitter.
+    pub(crate) retry: RetryBuffer<Sent>,
+    pub(crate) replay_timer: Span,
+    /// Bound on what a TLP takes in the retry buffer.
+    largest_tlp: Bytes,
+    pub(crate) credits: [TransmitCredits; 3],
+    pub(crate) wire: WireTiming,
+    /// TLPs of an endpoint or root port that wait here; a switch keeps its own.
+    pub(crate) queues: ClassQueues,
+
+    // Receiver.
+    pub(crate) in_flight: Ring<InFlight>,
+    pub(crate) receive_latency: Span,
+    pub(crate) ack: AckPolicy,
+    /// When the last accepted TLP's LCRC is checked: a cut-through switch accepts on credit, as it were.
+    pub(crate) last_checked: Time,
+    pub(crate) unacknowledged: u32,
+    pub(crate) sequence: ReceiveSequence,
+    pub(crate) buffers: [IngressBuffer; 3],
+    pub(crate) update: UpdatePolicy,
+
+    // Rarely looked at.
+    pub(crate) mps: Bytes,
+    /// When the InitFC triplet of the present state goes out next.
+    pub(crate) init_due_at: Time,
 }
 
 impl Port {
     pub(crate) fn new(owner: Owner, index: u16, peer: PortId, config: &PortConfig, wire: WireTiming) -> Self {
-        let receive = |class: usize| ReceiveCredits::new(config.scale, config.credits[class]);
         Self {
             owner,
             index,
@@ -162,13 +166,11 @@ impl Port {
             unacknowledged: 0,
             ack_at: Time::NEVER,
             last_checked: Time::ZERO,
-            nak: None,
-            received: [receive(0), receive(1), receive(2)],
-            starved_below: Self::starved_below(config),
+            nak_at: Time::NEVER,
+            nak_sequence: Sequence::ZERO,
+            buffers: FlowClass::ALL.map(|class| IngressBuffer::new(class, config)),
             update: config.update_flow_control,
-            update_at: [Time::NEVER; 3],
-            freed_tlps: [0; 3],
-            draining: Default::default(),
+            update_due_at: Time::NEVER,
             init_due_at: Time::ZERO,
             initialised: [false; 3],
         }
@@ -247,9 +249,7 @@ impl Port {
     /// Earliest time at which this port owes the peer an Ack, Nak or UpdateFC.
     #[inline]
     pub(crate) fn dllp_due_at(&self) -> Time {
-        let [posted, non_posted, completion] = self.update_at;
-        let nak_at = self.nak.map_or(Time::NEVER, |(at, _)| at);
-        self.ack_at.min(nak_at).min(posted).min(non_posted).min(completion)
+        self.ack_at.min(self.nak_at).min(self.update_due_at)
     }
 
     /// Sequence number for an Ack that goes out now. A TLP whose LCRC is not checked yet waits for the next one.
@@ -266,39 +266,43 @@ impl Port {
         SequenceSpace::NonFlit.previous(last)
     }
 
-    /// Notes that buffer space will be free at `free_at`, and plans the UpdateFC that says so.
-    ///
-    /// Packets of one ingress leave a switch through several ports, so times come almost in order.
+    /// Decides when the next UpdateFC of a class goes out, given that credits are free from `free_at` on. True when
+    /// that is earlier than planned: then the port must be woken.
     #[inline]
-    pub(crate) fn will_drain(&mut self, class: FlowClass, credits: Credits, free_at: Time) {
-        let index = class.index();
-        self.draining[index].push_before((free_at, credits), |(at, _)| *at > free_at);
-        self.freed_tlps[index] += 1;
-        self.plan_update(class, free_at);
+    pub(crate) fn plan_update(&mut self, class: FlowClass, free_at: Time) -> bool {
+        let buffer = &mut self.buffers[class.index()];
+        let earlier = buffer.plan_update(&self.update, free_at);
+        self.update_due_at = self.update_due_at.min(buffer.update_at);
+        earlier
     }
 
-    /// Decides when the next UpdateFC of a class goes out, given that credits are free from `free_at` on.
-    ///
-    /// PCIe Base 6.3 §2.6.1.2: at once when the peer may be starved, else coalesced by count and by time.
-    #[inline]
-    pub(crate) fn plan_update(&mut self, class: FlowClass, free_at: Time) {
-        let index = class.index();
-        if self.update_at[index] <= free_at {
-            return; // It is due before these credits are free, whatever the reason.
+    /// An UpdateFC of this class went out at `now`: plans the next.
+    pub(crate) fn update_sent(&mut self, class: FlowClass, now: Time) {
+        let period = self.update.period;
+        let buffer = &mut self.buffers[class.index()];
+        buffer.credits.mark_reported();
+        buffer.freed_tlps = buffer.draining.len() as u32;
+        buffer.update_at = now + period;
+        if let Some((free_at, _)) = buffer.draining.front().copied() {
+            buffer.plan_update(&self.update, free_at);
         }
-        let by_count = self.freed_tlps[index] >= self.update.every_tlps;
-        let at_once = by_count || self.received[index].peer_has_less_than(self.starved_below[index]);
-        let due = if at_once { free_at } else { free_at + self.update.latency };
-        self.update_at[index] = self.update_at[index].min(due);
+        self.find_update_due();
     }
 
-    /// Credits of each class below which the peer may be unable to send a TLP: a step of the scale, and data for the
-    /// largest payload.
-    fn starved_below(config: &PortConfig) -> [Credits; 3] {
-        let step = config.scale.factor();
-        let payload = config.mps.div_ceil(DATA_CREDIT) as u16;
-        let with_data = Credits::new(step, payload.max(step));
-        [with_data, Credits::new(step, 0), with_data]
+    /// Starts the periodic UpdateFC of every class that counts credits.
+    pub(crate) fn start_updates(&mut self, now: Time) {
+        for buffer in &mut self.buffers {
+            if !buffer.credits.is_infinite() {
+                buffer.update_at = now + self.update.period;
+            }
+        }
+        self.find_update_due();
+    }
+
+    #[inline]
+    fn find_update_due(&mut self) {
+        let [posted, non_posted, completion] = &self.buffers;
+        self.update_due_at = posted.update_at.min(non_posted.update_at).min(completion.update_at);
     }
 
     /// A port without a link: its own peer, never up.
@@ -310,7 +314,7 @@ impl Port {
 
     /// Heap memory behind this port, in bytes.
     pub(crate) fn heap_bytes(&self) -> usize {
-        self.draining.iter().map(Ring::heap_bytes).sum::<usize>()
+        self.buffers.iter().map(|buffer| buffer.draining.heap_bytes()).sum::<usize>()
             + self.mailbox.heap_bytes()
             + self.in_flight.heap_bytes()
             + self.flit.as_ref().map_or(0, |flit| flit.heap_bytes())

@@ -33,7 +33,7 @@ impl Fabric {
                 self.wake(id, due);
             }
             Verdict::DiscardNak(sequence) => {
-                port.nak = Some((arrived.checked, sequence));
+                (port.nak_at, port.nak_sequence) = (arrived.checked, sequence);
                 self.observers.observe(now, Fact::BadTlp { port: id.0 });
                 if now < arrived.checked {
                     self.forward_damaged(id, &arrived, now);
@@ -59,9 +59,10 @@ impl Fabric {
         } else {
             arrived.checked + port.ack.latency
         };
-        port.ack_at = port.ack_at.min(due);
-        let due = port.ack_at;
-        self.wake(id, due);
+        if due < port.ack_at {
+            port.ack_at = due;
+            self.wake(id, due);
+        }
         self.deliver(id, arrived, now);
     }
 
@@ -71,22 +72,20 @@ impl Fabric {
         let packet_id = self.packets.resolve(arrived.packet).expect("nobody else owns an undelivered packet");
         let packet = self.packets[packet_id];
         let class = packet.class();
-        let index = class.index();
-        let port = &self.ports[id.index()];
-        if !port.received[index].is_infinite() {
-            if !port.draining[index].is_empty() {
-                self.release_drained(id, class, now);
-            }
-            let port = &mut self.ports[id.index()];
-            if let Err(overflow) = port.received[index].receive(packet.credits()) {
+        self.release_drained(id, class, now);
+        let port = &mut self.ports[id.index()];
+        let buffer = &mut port.buffers[class.index()];
+        if !buffer.credits.is_infinite() {
+            if let Err(overflow) = buffer.credits.receive(packet.credits()) {
                 panic!("{now:?}: port {} overflows its {class} {overflow:?} buffer", id.0);
             }
             // What was freed but not yet said may now be all that the peer is waiting for.
-            if port.freed_tlps[index] > 0 {
-                let free_at = port.draining[index].front().map_or(now, |(at, _)| *at);
-                port.plan_update(class, free_at.max(now));
-                let due = port.update_at[index];
-                self.wake(id, due);
+            if buffer.freed_tlps > 0 {
+                let free_at = buffer.draining.front().map_or(now, |(at, _)| *at);
+                if port.plan_update(class, free_at.max(now)) {
+                    let due = port.update_due_at;
+                    self.wake(id, due);
+                }
             }
         }
         let bytes = buffer_bytes(packet.credits());
@@ -336,18 +335,20 @@ impl Fabric {
     #[inline]
     pub(crate) fn drain(&mut self, id: PortId, packet: &Packet, free_at: Time) {
         let class = packet.class();
-        let index = class.index();
         let credits = packet.credits();
         let port = &mut self.ports[id.index()];
-        if port.received[index].is_infinite() {
+        let buffer = &mut port.buffers[class.index()];
+        if buffer.credits.is_infinite() {
             let now = self.engine.now();
             let bytes = buffer_bytes(credits);
             self.observers.observe(now, Fact::BufferFreed { port: id.0, class, bytes });
             return;
         }
-        port.will_drain(class, credits, free_at);
-        let due = port.update_at[index];
-        self.wake(id, due);
+        buffer.will_drain(credits, free_at);
+        if port.plan_update(class, free_at) {
+            let due = port.update_due_at;
+            self.wake(id, due);
+        }
     }
 
     /// A request has left an endpoint's queue: tells the workload if it asked, and stages the next.

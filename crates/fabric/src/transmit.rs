@@ -286,7 +286,9 @@ impl Fabric {
     /// Sends what the receiver half owes the peer: Nak, Ack, UpdateFC.
     fn send_due_dllps(&mut self, id: PortId, now: Time) {
         let port = &mut self.ports[id.index()];
-        if let Some((_, sequence)) = port.nak.take_if(|(at, _)| *at <= now) {
+        if port.nak_at <= now {
+            let sequence = port.nak_sequence;
+            port.nak_at = Time::NEVER;
             port.unacknowledged = 0;
             port.ack_at = Time::NEVER;
             self.observers.observe(now, Fact::NakSent { port: id.0 });
@@ -297,9 +299,11 @@ impl Fabric {
             let sequence = port.take_ack(now);
             self.send_dllp(id, Dllp::Ack(sequence), now);
         }
-        for class in FlowClass::ALL {
-            if self.ports[id.index()].update_at[class.index()] <= now {
-                self.send_update(id, class, now);
+        if self.ports[id.index()].update_due_at <= now {
+            for class in FlowClass::ALL {
+                if self.ports[id.index()].buffers[class.index()].update_at <= now {
+                    self.send_update(id, class, now);
+                }
             }
         }
     }
@@ -307,14 +311,8 @@ impl Fabric {
     fn send_update(&mut self, id: PortId, class: FlowClass, now: Time) {
         self.release_drained(id, class, now);
         let port = &mut self.ports[id.index()];
-        let index = class.index();
-        let (header, data) = port.received[index].limit();
-        port.received[index].mark_reported();
-        port.freed_tlps[index] = port.draining[index].len() as u32;
-        port.update_at[index] = now + port.update.period;
-        if let Some((free_at, _)) = port.draining[index].front().copied() {
-            port.plan_update(class, free_at);
-        }
+        let (header, data) = port.buffers[class.index()].credits.limit();
+        port.update_sent(class, now);
         self.send_dllp(id, Dllp::UpdateFlowControl { class, header, data }, now);
     }
 
@@ -419,7 +417,7 @@ impl Fabric {
             port.init_due_at = now + INIT_FLOW_CONTROL_INTERVAL;
             let second = port.state != LinkState::InitFlowControl1;
             for class in FlowClass::ALL {
-                let (header, data) = self.ports[id.index()].received[class.index()].limit();
+                let (header, data) = self.ports[id.index()].buffers[class.index()].credits.limit();
                 let dllp = match second {
                     false => Dllp::InitFlowControl1 { class, header, data },
                     true => Dllp::InitFlowControl2 { class, header, data },
@@ -445,11 +443,7 @@ impl Fabric {
         }
         let port = &mut self.ports[id.index()];
         port.state = LinkState::Active;
-        for class in FlowClass::ALL {
-            if !port.received[class.index()].is_infinite() {
-                port.update_at[class.index()] = now + port.update.period;
-            }
-        }
+        port.start_updates(now);
     }
 
     /// A TLP or flit went out: the timer runs from its end if nothing older waits for an Ack.
@@ -535,14 +529,8 @@ impl Fabric {
 
     /// Buffer space that devices have drained by now is allocated again.
     pub(crate) fn release_drained(&mut self, id: PortId, class: FlowClass, now: Time) {
-        let port = &mut self.ports[id.index()];
-        let index = class.index();
-        while let Some((at, credits)) = port.draining[index].front().copied() {
-            if at > now {
-                break;
-            }
-            port.draining[index].pop_front();
-            port.received[index].release(credits);
+        let buffer = &mut self.ports[id.index()].buffers[class.index()];
+        while let Some((at, credits)) = buffer.take_drained(now) {
             let bytes = crate::simulation::buffer_bytes(credits);
             self.observers.observe(at, Fact::BufferFreed { port: id.0, class, bytes });
         }

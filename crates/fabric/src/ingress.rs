@@ -1,0 +1,77 @@
+//! One class of a port's ingress buffer: its credits, what is draining, and when the peer must hear of it.
+//!
+//! Everything that the arrival and the departure of a TLP touch, in one cache line.
+
+use crate::config::{PortConfig, UpdatePolicy};
+use crate::ring::Ring;
+use lanewise_pcie::flow_control::{Credits, ReceiveCredits};
+use lanewise_pcie::tlp::{DATA_CREDIT, FlowClass};
+use lanewise_units::Time;
+
+/// The buffer of one class.
+#[repr(align(64))]
+pub(crate) struct IngressBuffer {
+    /// Space that will be free by then, in order of time.
+    pub(crate) draining: Ring<(Time, Credits)>,
+    /// When the next UpdateFC is due.
+    pub(crate) update_at: Time,
+    pub(crate) credits: ReceiveCredits,
+    /// What the peer must have left to be able to send any TLP: a step of the scale, and data for the largest payload.
+    starved_below: Credits,
+    /// TLPs whose credits were freed since the last UpdateFC.
+    pub(crate) freed_tlps: u32,
+}
+
+impl IngressBuffer {
+    pub(crate) fn new(class: FlowClass, config: &PortConfig) -> Self {
+        let step = config.scale.factor();
+        let payload = match class {
+            FlowClass::NonPosted => 0,
+            FlowClass::Posted | FlowClass::Completion => config.mps.div_ceil(DATA_CREDIT) as u16,
+        };
+        Self {
+            draining: Ring::default(),
+            update_at: Time::NEVER,
+            credits: ReceiveCredits::new(config.scale, config.credits[class.index()]),
+            starved_below: Credits::new(step, if payload == 0 { 0 } else { payload.max(step) }),
+            freed_tlps: 0,
+        }
+    }
+
+    /// Notes that space will be free at `free_at`. Packets of one ingress leave a switch through several ports, so
+    /// times come almost in order.
+    #[inline]
+    pub(crate) fn will_drain(&mut self, credits: Credits, free_at: Time) {
+        self.draining.push_before((free_at, credits), |(at, _)| *at > free_at);
+        self.freed_tlps += 1;
+    }
+
+    /// Takes the oldest space that is free by `now`, and allocates its credits again.
+    #[inline]
+    pub(crate) fn take_drained(&mut self, now: Time) -> Option<(Time, Credits)> {
+        let (at, credits) = *self.draining.front()?;
+        if at > now {
+            return None;
+        }
+        self.draining.pop_front();
+        self.credits.release(credits);
+        Some((at, credits))
+    }
+
+    /// Decides when the next UpdateFC goes out, given that credits are free from `free_at` on. True when that is
+    /// earlier than planned.
+    ///
+    /// PCIe Base 6.3 §2.6.1.2: at once when the peer may be starved, else coalesced by count and by time.
+    #[inline]
+    pub(crate) fn plan_update(&mut self, policy: &UpdatePolicy, free_at: Time) -> bool {
+        if self.update_at <= free_at {
+            return false; // It is due before these credits are free, whatever the reason.
+        }
+        let by_count = self.freed_tlps >= policy.every_tlps;
+        let at_once = by_count || self.credits.peer_has_less_than(self.starved_below);
+        let due = if at_once { free_at } else { free_at + policy.latency };
+        let earlier = due < self.update_at;
+        self.update_at = self.update_at.min(due);
+        earlier
+    }
+}

@@ -147,7 +147,10 @@ fn places(config: &FabricConfig, links: &PortLinks) -> Result<Vec<Place>, Assemb
             return Err(AssemblyError::NotBelowRoot { device: device.name.clone() });
         }
         if matches!(device.kind, DeviceKind::Switch(_)) && device.ports.len() > MAX_SWITCH_PORTS {
-            return Err(AssemblyError::TooManyPorts { device: device.name.clone(), ports: device.ports.len() });
+            return Err(AssemblyError::TooManyPorts {
+                device: device.name.clone(),
+                ports: device.ports.len(),
+            });
         }
     }
     Ok(places)

@@ -63,7 +63,8 @@ fn pick_among(queues: &ClassQueues, packets: &PacketPool, port: &Port, now: Time
     let heads = &mut heads[..waiting];
     if waiting > 1 {
         // Stamps wrap around; packets in one queue are never 2^31 apart.
-        let newest = heads.iter().fold(heads[0].0, |a, (b, _)| if b.wrapping_sub(a) < 1 << 31 { *b } else { a });
+        let newest =
+            heads.iter().fold(heads[0].0, |a, (b, _)| if b.wrapping_sub(a) < 1 << 31 { *b } else { a });
         heads.sort_unstable_by_key(|(order, _)| std::cmp::Reverse(newest.wrapping_sub(*order)));
     }
     let mut best = Pick::Nothing;

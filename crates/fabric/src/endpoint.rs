@@ -242,7 +242,12 @@ impl Endpoint {
 }
 
 /// Address of a transfer's first byte and who answers it.
-pub(crate) fn resolve_target(target: Target, offset: u64, host_memory: u64, peer: Option<Address>) -> (u64, Address) {
+pub(crate) fn resolve_target(
+    target: Target,
+    offset: u64,
+    host_memory: u64,
+    peer: Option<Address>,
+) -> (u64, Address) {
     match target {
         Target::HostMemory => (host_memory + offset, Address::HOST),
         Target::Endpoint(_) => (PEER_MEMORY + offset, peer.unwrap_or(Address::HOST)),

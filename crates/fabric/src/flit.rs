@@ -234,7 +234,8 @@ impl Fabric {
         port.busy_until += state.flit_span;
         let at_pins = port.busy_until + port.wire.propagation;
         let peer_id = port.peer;
-        let packets: Vec<PacketRef> = state.retained.range(first..first + usize::from(ends)).copied().collect();
+        let packets: Vec<PacketRef> =
+            state.retained.range(first..first + usize::from(ends)).copied().collect();
         let checked = at_pins + self.ports[peer_id.index()].receive_latency;
         for reference in packets {
             let mut in_flight = InFlight {

@@ -5,8 +5,8 @@ use crate::port::{LinkState, Owner, Port, PortId};
 use crate::simulation::Fabric;
 use crate::workload::DeviceId;
 use lanewise_observe::Observer;
-use lanewise_pcie::dllp::Dllp;
 use lanewise_observe::Observers;
+use lanewise_pcie::dllp::Dllp;
 use lanewise_pcie::flow_control::Credits;
 use lanewise_pcie::tlp::FlowClass;
 use lanewise_units::Time;
@@ -91,9 +91,14 @@ impl Fabric {
             FlowClass::ALL.iter().for_each(|class| self.check_credits(index, port, *class));
         }
         for endpoint in &self.endpoints {
-            let staged = u32::from(self.ports[endpoint.port.index()].queues.head(FlowClass::NonPosted).is_some());
+            let staged =
+                u32::from(self.ports[endpoint.port.index()].queues.head(FlowClass::NonPosted).is_some());
             assert!(endpoint.outstanding_reads() >= staged, "a staged read has its tag");
-            assert_eq!(u32::from(endpoint.tags.in_flight()), endpoint.outstanding_reads(), "tags are conserved");
+            assert_eq!(
+                u32::from(endpoint.tags.in_flight()),
+                endpoint.outstanding_reads(),
+                "tags are conserved"
+            );
         }
     }
 
@@ -115,13 +120,18 @@ impl Fabric {
             headers += u32::from(credits.header);
             data += u32::from(credits.data);
         }
-        assert!(left.header.is_none() || headers <= u32::from(held.header), "port {index} {class}: {held:?} held");
+        assert!(
+            left.header.is_none() || headers <= u32::from(held.header),
+            "port {index} {class}: {held:?} held"
+        );
         assert!(left.data.is_none() || data <= u32::from(held.data), "port {index} {class}: {held:?} held");
     }
 
     /// Whether nothing is under way any more: no packet, transfer, tag or unacknowledged TLP.
     pub fn is_quiet(&self) -> bool {
-        self.packets.live() == 0 && self.transfers.open() == 0 && self.ports.iter().all(|port| port.is_quiet())
+        self.packets.live() == 0
+            && self.transfers.open() == 0
+            && self.ports.iter().all(|port| port.is_quiet())
     }
 
     /// Whether every credit is where it started: nothing is held, and every transmitter has been told so.

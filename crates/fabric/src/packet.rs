@@ -352,8 +352,7 @@ mod tests {
         let first: Vec<bool> = ids.iter().map(|id| queues.push(&mut pool, *id)).collect();
         assert_eq!(first, [true, false, false]);
         assert_eq!(queues.head(FlowClass::NonPosted), None);
-        let popped: Vec<PacketId> =
-            std::iter::from_fn(|| queues.pop(&pool, FlowClass::Posted)).collect();
+        let popped: Vec<PacketId> = std::iter::from_fn(|| queues.pop(&pool, FlowClass::Posted)).collect();
         assert_eq!(popped, ids);
         assert!(queues.is_empty());
     }

@@ -92,14 +92,14 @@ impl Fabric {
         self.observers.observe(now, Fact::BufferFilled { port: id.0, class, bytes });
 
         match self.ports[id.index()].owner {
-            Owner::Switch(index) => self.into_switch(index, id, packet_id, arrived),
-            Owner::RootComplex(index) => self.into_root_complex(index, id, packet_id, now),
-            Owner::Endpoint(index) => self.into_endpoint(index, id, packet_id, now),
+            Owner::Switch(index) => self.switch_takes(index, id, packet_id, arrived),
+            Owner::RootComplex(index) => self.root_complex_takes(index, id, packet_id, now),
+            Owner::Endpoint(index) => self.endpoint_takes(index, id, packet_id, now),
         }
     }
 
     #[inline]
-    fn into_switch(&mut self, index: u32, id: PortId, packet_id: PacketId, arrived: &InFlight) {
+    fn switch_takes(&mut self, index: u32, id: PortId, packet_id: PacketId, arrived: &InFlight) {
         let switch = &mut self.switches[index as usize];
         let ingress = self.ports[id.index()].index;
         let packet = &mut self.packets[packet_id];
@@ -139,7 +139,7 @@ impl Fabric {
         }
     }
 
-    fn into_root_complex(&mut self, index: u32, id: PortId, packet_id: PacketId, now: Time) {
+    fn root_complex_takes(&mut self, index: u32, id: PortId, packet_id: PacketId, now: Time) {
         let packet = self.packets[packet_id];
         let root_complex = &mut self.root_complexes[index as usize];
         if packet.destination != crate::packet::Address::HOST {
@@ -176,7 +176,7 @@ impl Fabric {
         let packet = &mut self.packets[packet_id];
         packet.ingress = id.0;
         packet.eligible_at = now + root_complex.config.forward_latency;
-        self.to_root_port(index, egress, packet_id);
+        self.queue_at_root_port(index, egress, packet_id);
     }
 
     /// Starts as many waiting reads as there are engines and room.
@@ -194,14 +194,14 @@ impl Fabric {
             self.drain(ingress, &request, now);
             let egress = self.ports[ingress.index()].index;
             for completion in completions.drain(..) {
-                self.to_root_port(index, egress, completion);
+                self.queue_at_root_port(index, egress, completion);
             }
             self.scratch = completions;
         }
     }
 
     /// Queues a packet for a root port: in its own queue, or in the one that all root ports share.
-    pub(crate) fn to_root_port(&mut self, index: u32, egress: u16, packet_id: PacketId) {
+    pub(crate) fn queue_at_root_port(&mut self, index: u32, egress: u16, packet_id: PacketId) {
         let root_complex = &mut self.root_complexes[index as usize];
         if root_complex.config.shared_outbound_queue.is_some() {
             root_complex.outbound.push_back((egress, packet_id));
@@ -248,7 +248,7 @@ impl Fabric {
         self.start_reads(index);
     }
 
-    fn into_endpoint(&mut self, index: u32, id: PortId, packet_id: PacketId, now: Time) {
+    fn endpoint_takes(&mut self, index: u32, id: PortId, packet_id: PacketId, now: Time) {
         let packet = self.packets[packet_id];
         match packet.kind {
             Kind::MemoryWrite => {

@@ -153,7 +153,10 @@ impl Fabric {
         let peer = match transfer.target {
             Target::HostMemory => None,
             Target::Endpoint(peer) => {
-                assert_eq!(self.devices[peer.0 as usize].root_complex, device.root_complex, "peers share a root");
+                assert_eq!(
+                    self.devices[peer.0 as usize].root_complex, device.root_complex,
+                    "peers share a root"
+                );
                 Some(self.endpoints[self.endpoint_index(peer) as usize].ordinal)
             }
         };
@@ -199,12 +202,16 @@ impl Fabric {
         let port = self.root_complexes[index as usize].ports[usize::from(egress)];
         let mps = self.ports[port.index()].mps;
         assert!(bytes > Bytes::ZERO && bytes <= mps, "a load or store is one TLP of 1 to {mps}, not {bytes}");
-        self.to_root_port(index, egress, packet_id);
+        self.queue_at_root_port(index, egress, packet_id);
     }
 
     pub(crate) fn mmio_write_arrived(&mut self, packet: &Packet) {
         let operation = self.mmio_done(packet);
-        self.notify(operation.workload, WorkloadEvent::MmioWriteArrived { token: operation.token }, Span::ZERO);
+        self.notify(
+            operation.workload,
+            WorkloadEvent::MmioWriteArrived { token: operation.token },
+            Span::ZERO,
+        );
     }
 
     pub(crate) fn mmio_read_done(&mut self, packet: &Packet) {
@@ -273,7 +280,11 @@ impl Fabric {
             }
         }
         let state = if !port.queues.is_empty() {
-            if staged_at > now && staged_at != Time::NEVER { RequesterState::RequestInterval } else { RequesterState::Port }
+            if staged_at > now && staged_at != Time::NEVER {
+                RequesterState::RequestInterval
+            } else {
+                RequesterState::Port
+            }
         } else if endpoint.wants(Direction::Read) {
             RequesterState::Tags
         } else if endpoint.outstanding_reads() > 0 {

@@ -206,7 +206,9 @@ impl Switch {
         let packet = &packets[id];
         let bytes = packet.tlp_bytes();
         match self.config.core {
-            SwitchCore::Crossbar { port_rate } => self.ingress_free_at[ingress] = now + port_rate.span_ceil(bytes),
+            SwitchCore::Crossbar { port_rate } => {
+                self.ingress_free_at[ingress] = now + port_rate.span_ceil(bytes)
+            }
             SwitchCore::SharedBus { rate } => self.core_free_at = now + rate.span_ceil(bytes),
             SwitchCore::SharedMemory { rate } => {
                 self.core_free_at = self.core_free_at.max(now) + rate.span_ceil(bytes);

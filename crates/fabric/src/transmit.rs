@@ -195,8 +195,7 @@ impl Fabric {
         in_flight.egress = switch.egress(packet.destination, peer.index);
         let egress = &self.ports[switch.ports[usize::from(in_flight.egress)].index()];
         let bytes = packet.tlp_bytes() + FRAMING;
-        in_flight.eligible_at =
-            switch.eligible_at(in_flight.eligible_at, in_flight.checked, egress, bytes);
+        in_flight.eligible_at = switch.eligible_at(in_flight.eligible_at, in_flight.checked, egress, bytes);
     }
 
     /// Sends the next TLP of a replay, or ends the replay.
@@ -378,7 +377,8 @@ impl Fabric {
                 self.start_replay(id, now, false);
             }
             // Either says the same, and the first may be lost: PCIe Base 6.3 §3.4.1.
-            Dllp::InitFlowControl1 { class, header, data } | Dllp::InitFlowControl2 { class, header, data }
+            Dllp::InitFlowControl1 { class, header, data }
+            | Dllp::InitFlowControl2 { class, header, data }
                 if port.state == LinkState::InitFlowControl1 =>
             {
                 if !port.initialised[class.index()] {
@@ -556,9 +556,7 @@ impl crate::wire::WireTiming {
 fn own_queues(port: &mut Port, packets: &crate::packet::PacketPool, now: Time) -> Choice {
     use crate::choose::{Pick, pick};
     match pick(&port.queues, packets, port, now) {
-        Pick::Head(class) => {
-            Choice::Send(port.queues.pop(packets, class).expect("the head was there"))
-        }
+        Pick::Head(class) => Choice::Send(port.queues.pop(packets, class).expect("the head was there")),
         Pick::Blocked(on, other) => Choice::Blocked(on, other),
         Pick::NotBefore(at) => Choice::NotBefore(at),
         Pick::Nothing => Choice::Nothing,

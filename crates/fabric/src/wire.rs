@@ -4,9 +4,9 @@
 //! bytes (PCIe Base 6.3 §4.2.2); lane-to-lane skew is left out.
 
 use crate::config::{FaultConfig, LinkConfig};
+use lanewise_engine::random::RandomStream;
 use lanewise_pcie::encoding::LinkMode;
 use lanewise_pcie::flit::FLIT_BYTES;
-use lanewise_engine::random::RandomStream;
 use lanewise_units::{Bytes, Span, Time};
 
 /// Timing of one link, the same in both directions.
@@ -117,7 +117,8 @@ impl Faults {
         }
         let mut corrupt_tlps = config.corrupt_tlps.clone();
         corrupt_tlps.sort_unstable();
-        let bit_errors = (config.bit_error_rate > 0.0).then(|| BitErrors::new(stream(), config.bit_error_rate));
+        let bit_errors =
+            (config.bit_error_rate > 0.0).then(|| BitErrors::new(stream(), config.bit_error_rate));
         Some(Box::new(Self { corrupt_tlps, tlps_sent: 0, bit_errors }))
     }
 

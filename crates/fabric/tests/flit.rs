@@ -31,7 +31,11 @@ fn large_writes_fill_every_flit() {
     let port = simulation.fabric.port_index(DeviceId(1), 0);
     let tally = simulation.fabric.observers().direction(port);
     let tlp_bytes = (tally.share(Use::Payload) + tally.share(Use::Header)) * 128.0;
-    assert!((tlp_bytes / 117.607 - 1.0).abs() < 1e-3, "{tlp_bytes} GB/s of TLPs, {:?}", Use::ALL.map(|on| (on.name(), tally.share(on))));
+    assert!(
+        (tlp_bytes / 117.607 - 1.0).abs() < 1e-3,
+        "{tlp_bytes} GB/s of TLPs, {:?}",
+        Use::ALL.map(|on| (on.name(), tally.share(on)))
+    );
     let goodput = goodput(&simulation, 0, 20) / 1e9;
     assert!((goodput / (117.607 * 256.0 / 268.0) - 1.0).abs() < 2e-3, "{goodput} GB/s");
     assert_eq!(tally.spent_on(Use::Dllp).ticks() * 14, tally.spent_on(Use::Framing).ticks() * 6);
@@ -49,8 +53,8 @@ fn no_more_than_sixteen_reads_share_a_flit() {
     let simulation = measure(&config, vec![Stream::new(1, Direction::Read, 4, 4096)], 5);
     let port = simulation.fabric.port_index(DeviceId(1), 0);
     let tally = simulation.fabric.observers().direction(port);
-    let reads_per_flit = tally.spent_on(Use::Header).ticks() as f64 / 12.0
-        / (tally.spent_on(Use::Dllp).ticks() as f64 / 6.0);
+    let reads_per_flit =
+        tally.spent_on(Use::Header).ticks() as f64 / 12.0 / (tally.spent_on(Use::Dllp).ticks() as f64 / 6.0);
     assert!(reads_per_flit <= 16.0, "{reads_per_flit}");
     let requests = simulation.fabric.observers().flows()[0].operations() as f64 / 5000.0;
     assert!(requests <= 8.0 * 0.9967 + 0.01, "{requests} requests a nanosecond");
@@ -62,6 +66,9 @@ fn a_damaged_flit_is_replayed() {
     let mut config = unlimited(Width::X4, 256);
     config.links[0].faults_upstream.corrupt_tlps = vec![5, 6, 20];
     let simulation = measure(&config, vec![Stream::new(1, Direction::Write, 4096, 4).times(64)], 100);
-    assert_eq!(simulation.fabric.observers().counters(simulation.fabric.port_index(DeviceId(0), 0)).bad_tlps, 3);
+    assert_eq!(
+        simulation.fabric.observers().counters(simulation.fabric.port_index(DeviceId(0), 0)).bad_tlps,
+        3
+    );
     assert!(simulation.fabric.is_quiet());
 }

@@ -61,15 +61,7 @@ pub struct LatencySummary {
 impl FlowTally {
     pub(crate) fn new(spec: FlowSpec) -> Self {
         let histogram = Histogram::new(2).expect("two significant digits are within the library's 0 to 5");
-        Self {
-            spec,
-            payload: 0,
-            operations: 0,
-            histogram,
-            sum_ticks: 0,
-            sum_squared_ns: 0.0,
-            max_ticks: 0,
-        }
+        Self { spec, payload: 0, operations: 0, histogram, sum_ticks: 0, sum_squared_ns: 0.0, max_ticks: 0 }
     }
 
     pub(crate) fn restart(&mut self) {
@@ -135,12 +127,8 @@ mod tests {
 
     #[test]
     fn mean_and_max_are_exact_and_percentiles_close() {
-        let spec = FlowSpec {
-            name: "f".into(),
-            device: "d".into(),
-            direction: "read",
-            latency: LatencyOf::Request,
-        };
+        let spec =
+            FlowSpec { name: "f".into(), device: "d".into(), direction: "read", latency: LatencyOf::Request };
         let mut flow = FlowTally::new(spec);
         (1..=1000).for_each(|ns| flow.record(Span::from_ns(ns)));
         let latency = flow.latency();

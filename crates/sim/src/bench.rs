@@ -165,7 +165,8 @@ mod tests {
     fn every_rig_resolves_and_has_the_endpoints_it_promises() {
         for (name, endpoints) in NAMES.into_iter().zip([1, 8, 512, 4096]) {
             let text = scenario_text(name).expect("a rig for each name");
-            let scenario = load(&Source::from_text(name, text), &[]).unwrap_or_else(|e| panic!("{name}: {e}"));
+            let scenario =
+                load(&Source::from_text(name, text), &[]).unwrap_or_else(|e| panic!("{name}: {e}"));
             assert_eq!(scenario.workloads.len(), endpoints, "{name}");
         }
     }

@@ -342,8 +342,10 @@ pub(crate) fn buffers(simulation: &Simulation, config: &FabricConfig, until: Tim
     let mut buffers = Vec::new();
     for (index, device) in config.devices.iter().enumerate() {
         for (port, settings) in device.ports.iter().enumerate() {
-            let levels =
-                simulation.fabric.observers().buffers(simulation.fabric.port_index(DeviceId(index as u32), port));
+            let levels = simulation
+                .fabric
+                .observers()
+                .buffers(simulation.fabric.port_index(DeviceId(index as u32), port));
             for (level, (class, pool)) in levels.iter().zip(CLASS_NAMES.iter().zip(&settings.credits)) {
                 if level.max() > 0 {
                     let capacity = pool.header.zip(pool.data);

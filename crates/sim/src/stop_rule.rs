@@ -94,7 +94,8 @@ impl Batches {
         let decides = decisive(&totals);
         let mut flows = (0..totals.len()).filter(|flow| decides(*flow)).peekable();
         flows.peek().is_some()
-            && flows.all(|flow| self.relative_half_width(flow, confidence).is_some_and(|width| width <= limit))
+            && flows
+                .all(|flow| self.relative_half_width(flow, confidence).is_some_and(|width| width <= limit))
     }
 }
 

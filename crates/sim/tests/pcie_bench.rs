@@ -24,7 +24,8 @@ outstanding = 64
 fn bench(overrides: &[(&str, &str)]) -> Results {
     let overrides: Vec<(String, String)> =
         overrides.iter().map(|(path, value)| ((*path).to_owned(), (*value).to_owned())).collect();
-    let scenario = load(&Source::from_text("pcie_bench.toml", RIG), &overrides).unwrap_or_else(|e| panic!("{e}"));
+    let scenario =
+        load(&Source::from_text("pcie_bench.toml", RIG), &overrides).unwrap_or_else(|e| panic!("{e}"));
     run(&scenario, &mut |_| ControlFlow::Continue(())).expect("a tree")
 }
 

@@ -45,6 +45,9 @@ fn rig(name: &str) -> Option<(&'static str, String, Span)> {
     }
 }
 
+/// The clock starts after this part of the simulated time: queues have grown to their size and links are busy.
+const WARM_UP_SHARE: u64 = 8;
+
 /// Runs a benchmark once. `None` when there is none of that name.
 ///
 /// # Panics
@@ -55,13 +58,16 @@ pub fn bench(name: &str) -> Option<Benchmark> {
         .unwrap_or_else(|problems| panic!("the rig of `{name}` is sound: {problems}"));
     let mut simulation = build(&scenario).expect("the rig is a tree");
     let bytes_per_idle_port = simulation.fabric.bytes_per_port();
-    let until = Time::ZERO + simulated;
+    let warm = Time::ZERO + Span::from_ticks(simulated.ticks() / WARM_UP_SHARE);
+    let until = warm + simulated;
+    simulation.run_until(warm, u64::MAX);
+    let (hops_before, events_before) = (simulation.fabric.observers().tlp_hops(), simulation.events_handled());
     let started = Instant::now();
     simulation.run_until(until, u64::MAX);
-    simulation.stop_measuring(until);
     let wall_s = started.elapsed().as_secs_f64();
-    let tlp_hops = simulation.fabric.observers().tlp_hops();
-    let events = simulation.events_handled();
+    simulation.stop_measuring(until);
+    let tlp_hops = simulation.fabric.observers().tlp_hops() - hops_before;
+    let events = simulation.events_handled() - events_before;
     Some(Benchmark {
         name,
         tlp_hops_per_s: tlp_hops as f64 / wall_s,

@@ -6,13 +6,14 @@
 use crate::diagnostic::Diagnostic;
 use crate::document::{self, Table, Value};
 use crate::parameter::{
-    Layer, LayerTable, Origin, Output, ParameterTable, Reader, ResolvedParameter, check_keys, check_table,
+    Layer, LayerTable, Origin, Output, ParameterTable, ResolvedParameter, check_keys, check_table,
 };
 use crate::parameters::{EndpointParameters, HostParameters, StorageParameters, SwitchParameters};
 use crate::problem::Problem;
+use crate::reader::Reader;
+use crate::slots::read_slots;
 use crate::source::{FileSystem, Place, SourceFile, SourceMap};
 use crate::structure::ComponentKind;
-use crate::topology::read_slots;
 use crate::value::{ParameterType, Reading};
 
 include!(concat!(env!("OUT_DIR"), "/catalog_files.rs"));

@@ -10,8 +10,8 @@
 //! | `source.rs`, `document.rs` | texts, places, the TOML tree |
 //! | `quantity.rs`, `value/` | numbers with units; the types a parameter can have |
 //! | `parameter.rs`, `parameters/` | parameters as data, one table per kind of component |
-//! | `catalog.rs`, `overrides.rs`, `file.rs` | the layers of a value: command line, scenario, part, default |
-//! | `topology.rs` | the tree of devices |
+//! | `reader.rs`, `catalog.rs`, `overrides.rs`, `file.rs` | the layers of a value: command line, scenario, part, default |
+//! | `slots.rs`, `topology.rs` | slots and ports; the tree of devices |
 //! | `resolve/` | link training, payload sizes, credits and timers, the fabric's configuration |
 //! | `problem.rs`, `diagnostic.rs` | what can be wrong, and how it is shown |
 //! | `scenario.rs`, `schema.rs`, `reference.rs` | the result; `explain`; JSON Schema; reference pages |
@@ -31,10 +31,12 @@ mod parameter;
 mod parameters;
 mod problem;
 mod quantity;
+mod reader;
 mod reference;
 mod resolve;
 mod scenario;
 mod schema;
+mod slots;
 mod source;
 mod structure;
 mod topology;

@@ -4,8 +4,9 @@
 use crate::diagnostic::{Diagnostic, did_you_mean};
 use crate::document::{Node, Table, Value};
 use crate::problem::Problem;
+use crate::reader::Reader;
 use crate::source::Place;
-use crate::value::{ParameterType, Reading, choices, from_text};
+use crate::value::{ParameterType, choices, from_text};
 use serde_json::Value as Json;
 
 choices! {
@@ -170,7 +171,7 @@ macro_rules! parameters {
                 ),)*],
             };
 
-            fn read(reader: &mut $crate::parameter::Reader<'_, '_>) -> Option<Self> {
+            fn read(reader: &mut $crate::reader::Reader<'_, '_>) -> Option<Self> {
                 let schema = &<Self as $crate::parameter::ParameterTable>::SCHEMA;
                 let mut fields = schema.fields.iter();
                 // Everything is read before anything is given up, so that every problem is reported.
@@ -275,164 +276,6 @@ pub struct Output {
     pub parameters: Vec<ResolvedParameter>,
     /// Every problem.
     pub diagnostics: Vec<Diagnostic>,
-}
-
-/// Reads one component from its layers.
-pub struct Reader<'t, 'o> {
-    path: String,
-    layers: Vec<LayerTable<'t>>,
-    output: &'o mut Output,
-}
-
-/// Where a value comes from: provenance, source, and the cells it was fitted on.
-type Annotation = (Provenance, String, Vec<String>);
-
-/// Keys of a value with its provenance.
-const ANNOTATION_KEYS: [&str; 4] = ["value", "provenance", "source", "fitted_on"];
-
-impl<'t, 'o> Reader<'t, 'o> {
-    /// A component at `path`, its layers strongest first.
-    pub fn new(path: impl Into<String>, layers: Vec<LayerTable<'t>>, output: &'o mut Output) -> Self {
-        Self { path: path.into(), layers, output }
-    }
-
-    /// The parameter's value: from the strongest layer that has it, or its default. A wrong value is reported and
-    /// stands for the default, so that the rest can be checked; nothing only when a required one is missing.
-    pub fn field<T: ParameterType>(&mut self, field: &Field, role: Role) -> Option<T> {
-        let path = format!("{}.{}", self.path, field.key);
-        let written = self.layers.iter().find_map(|layer| Some((*layer, layer.table.get(field.key)?)));
-        if let Some((layer, node)) = written
-            && let Some(value) = self.written::<T>(&path, field, role, layer.layer, node)
-        {
-            return Some(value);
-        }
-        match (field.default, written) {
-            (FieldDefault::Text(text), _) => {
-                let value = from_text::<T>(text)?;
-                if written.is_none() {
-                    self.push(
-                        path,
-                        &value,
-                        (field.provenance, field.source.to_owned(), Vec::new()),
-                        role,
-                        Origin::Default,
-                    );
-                }
-                Some(value)
-            }
-            (FieldDefault::Required, None) => self.missing(field.key, (field.expected)()),
-            (FieldDefault::Required, Some(_)) => None,
-        }
-    }
-
-    /// The table under a key.
-    pub fn group<G: ParameterTable>(&mut self, key: &str) -> Option<G> {
-        let path = format!("{}.{key}", self.path);
-        let mut layers = Vec::new();
-        for layer in &self.layers {
-            match layer.table.get(key).map(|node| (node, node.as_table())) {
-                Some((_, Some(table))) => layers.push(LayerTable { layer: layer.layer, table }),
-                Some((node, None)) => {
-                    let expected = format!("a table with the parameters of {}", G::SCHEMA.name);
-                    let problem = Problem::WrongType { path: path.clone(), found: node.describe(), expected };
-                    self.output.diagnostics.push(Diagnostic::at(node.place, problem));
-                }
-                None => {}
-            }
-        }
-        G::read(&mut Reader::new(path, layers, self.output))
-    }
-
-    fn written<T: ParameterType>(
-        &mut self,
-        path: &str,
-        field: &Field,
-        role: Role,
-        layer: Layer,
-        node: &Node,
-    ) -> Option<T> {
-        let (inner, (provenance, source, fitted_on)) = self.annotation(path, role, layer, node)?;
-        let mut reading = Reading { path, diagnostics: &mut self.output.diagnostics };
-        let value = T::read(inner, &mut reading)?;
-        if let Some((low, high)) = field.range
-            && !value.within(low, high)
-        {
-            return reading.out_of_range(inner, low, high);
-        }
-        let origin = Origin::Written(layer, inner.place);
-        self.push(path.to_owned(), &value, (provenance, source, fitted_on), role, origin);
-        Some(value)
-    }
-
-    /// Splits `{ value = …, provenance = …, source = … }`; a plain value stands for itself.
-    fn annotation<'n>(
-        &mut self,
-        path: &str,
-        role: Role,
-        layer: Layer,
-        node: &'n Node,
-    ) -> Option<(&'n Node, Annotation)> {
-        let Some(table) = node.as_table().filter(|table| table.get("value").is_some()) else {
-            if layer == Layer::Catalog && role == Role::Claim {
-                let problem = Problem::MissingProvenance { path: path.to_owned() };
-                let hint = "write { value = …, provenance = \"datasheet\", source = \"…\" }";
-                self.output.diagnostics.push(Diagnostic::at(node.place, problem).hint(hint));
-            }
-            let source = match layer {
-                Layer::Override => "given on the command line",
-                Layer::Scenario => "written in the scenario without a source",
-                Layer::Catalog => "written in the catalog without a source",
-            };
-            return Some((node, (Provenance::Assumed, source.to_owned(), Vec::new())));
-        };
-        check_keys(table, path, &ANNOTATION_KEYS, &mut self.output.diagnostics);
-        let mut reading = Reading { path, diagnostics: &mut self.output.diagnostics };
-        let provenance = match table.get("provenance") {
-            Some(node) => Provenance::read(node, &mut reading).unwrap_or(Provenance::Assumed),
-            None if layer == Layer::Catalog => {
-                let problem = Problem::MissingProvenance { path: path.to_owned() };
-                reading.refuse::<()>(node.place, problem);
-                Provenance::Assumed
-            }
-            None => Provenance::Assumed,
-        };
-        let source =
-            table.get("source").and_then(|node| String::read(node, &mut reading)).unwrap_or_default();
-        let fitted_on = table.get("fitted_on").and_then(|node| Vec::<String>::read(node, &mut reading));
-        Some((table.get("value")?, (provenance, source, fitted_on.unwrap_or_default())))
-    }
-
-    fn push<T: ParameterType>(
-        &mut self,
-        path: String,
-        value: &T,
-        (provenance, source, fitted_on): Annotation,
-        role: Role,
-        origin: Origin,
-    ) {
-        let value = value.show();
-        self.output.parameters.push(ResolvedParameter {
-            path,
-            value,
-            provenance,
-            source,
-            fitted_on,
-            role,
-            origin,
-        });
-    }
-
-    fn missing<T>(&mut self, key: &str, expected: String) -> Option<T> {
-        let problem = Problem::MissingKey { path: self.path.clone(), key: key.to_owned(), expected };
-        // Any place inside the component beats none.
-        let place =
-            self.layers.iter().find_map(|layer| layer.table.iter().next().map(|entry| entry.key_place));
-        self.output.diagnostics.push(match place {
-            Some(place) => Diagnostic::at(place, problem),
-            None => Diagnostic::global(problem),
-        });
-        None
-    }
 }
 
 /// So many unknown keys of one table are reported; the rest would only repeat the lesson.

@@ -29,7 +29,10 @@ fn every_scenario_loads_and_explains_every_value_once() {
         paths.sort();
         paths.dedup();
         assert_eq!(paths.len(), total, "{name}: a path is explained twice");
-        assert!(explanation.parameters.iter().all(|p| !p.source.is_empty()), "{name}: a value without a source");
+        assert!(
+            explanation.parameters.iter().all(|p| !p.source.is_empty()),
+            "{name}: a value without a source"
+        );
         count += 1;
     }
     assert!(count >= 8);
@@ -73,7 +76,9 @@ fn a_slot_reducer_narrows_the_link_and_the_board_programs_its_payload_size() {
     let link = &scenario.links[0];
     assert_eq!((link.width.as_str(), link.width_limited_by.as_str()), ("x4", "hba0.link.slot_reducer"));
     assert_eq!((link.mps_bytes, link.mps_limited_by.as_str()), (128, "server.slots.slot1.mps"));
-    let DeviceKind::RootComplex(host) = &scenario.fabric.devices[0].kind else { panic!("a host comes first") };
+    let DeviceKind::RootComplex(host) = &scenario.fabric.devices[0].kind else {
+        panic!("a host comes first")
+    };
     assert_eq!(host.completion_combine_max, Bytes::new(64));
     let WorkloadConfig::Storage(storage) = &scenario.workloads[0] else { panic!("IOmeter is storage") };
     assert_eq!((storage.hbas.len(), storage.drives.len(), storage.groups.len()), (1, 8, 1));

@@ -2,6 +2,7 @@
 
 use crate::parameter::parameters;
 use crate::value::{Auto, Fraction, choices};
+use lanewise_pcie::encoding::Clocking;
 use lanewise_units::{Generation, Span, Width};
 
 choices! {
@@ -13,6 +14,17 @@ choices! {
         Srns = "srns",
         /// Separate clocks with independent spread spectrum.
         Sris = "sris",
+    }
+}
+
+impl ClockingChoice {
+    /// In the words of the protocol.
+    pub const fn meant(self) -> Clocking {
+        match self {
+            Self::Common => Clocking::Common,
+            Self::Srns => Clocking::Srns,
+            Self::Sris => Clocking::Sris,
+        }
     }
 }
 

@@ -11,7 +11,7 @@ mod workload;
 
 pub use endpoint::{EndpointParameters, TagChoice};
 pub use host::{HostParameters, RcbChoice, SoftwareParameters};
-pub use link::{ClockingChoice, LinkParameters};
+pub use link::LinkParameters;
 pub use port::{PortParameters, ReplayRuleChoice, ScaleChoice};
 pub use run::{FirmwareParameters, MpsPolicy, RunParameters};
 pub use storage::{AdapterParameters, StorageParameters, WireChoice};

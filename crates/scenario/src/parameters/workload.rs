@@ -1,7 +1,8 @@
 //! Workloads: who asks for what, when.
 
 use crate::document::Node;
-use crate::parameter::{Layer, LayerTable, Output, ParameterTable, Reader, check_table, parameters};
+use crate::parameter::{Layer, LayerTable, Output, ParameterTable, check_table, parameters};
+use crate::reader::Reader;
 use crate::value::{Auto, ParameterType, Reading, choices};
 use lanewise_units::{Bytes, Span};
 use serde_json::Value as Json;

@@ -64,12 +64,12 @@ pub(crate) fn links(
 #[derive(Debug, Default)]
 pub(crate) struct Computed {
     order: Vec<ComputedValue>,
-    index: HashMap<(usize, Option<String>, &'static str), usize>,
+    index: HashMap<String, usize>,
 }
 
 #[derive(Debug)]
 struct ComputedValue {
-    /// Path of the component's parameter: what was "auto" there is told by this.
+    /// Path of the component's parameter, which this stands for together with others.
     device_path: String,
     path: String,
     value: String,
@@ -84,13 +84,29 @@ impl Computed {
         &mut self,
         rig: &Rig<'_>,
         port: PortView<'_>,
-        key: &'static str,
+        key: &str,
         value: String,
         provenance: Provenance,
         source: &'static str,
     ) {
-        let id = (port.component, port.slot.map(str::to_owned), key);
-        if let Some(&at) = self.index.get(&id) {
+        let device_path = format!("{}.{key}", rig.file.components[port.component].name);
+        self.add(device_path, format!("{}.{key}", port.path(rig)), value, provenance, source);
+    }
+
+    /// Notes what a parameter came to that belongs to no port.
+    pub fn parameter(&mut self, path: String, value: String, provenance: Provenance, source: &'static str) {
+        self.add(path.clone(), path, value, provenance, source);
+    }
+
+    fn add(
+        &mut self,
+        device_path: String,
+        path: String,
+        value: String,
+        provenance: Provenance,
+        source: &'static str,
+    ) {
+        if let Some(&at) = self.index.get(&path) {
             let earlier = &mut self.order[at];
             if !earlier.differs && earlier.value != value {
                 earlier.differs = true;
@@ -98,35 +114,33 @@ impl Computed {
             }
             return;
         }
-        self.index.insert(id, self.order.len());
-        let device_path = format!("{}.{key}", rig.file.components[port.component].name);
-        let path = format!("{}.{key}", port.path(rig));
+        self.index.insert(path.clone(), self.order.len());
         self.order.push(ComputedValue { device_path, path, value, differs: false, provenance, source });
     }
 
     /// Puts what was worked out in the place of every "auto" that it explains.
     pub fn replace_automatic(self, parameters: &mut Vec<ResolvedParameter>) {
-        let paths: HashSet<&str> = self.order.iter().map(|value| value.path.as_str()).collect();
         let devices: HashSet<&str> = self.order.iter().map(|value| value.device_path.as_str()).collect();
         // A device's "auto" that is told port by port would only repeat itself.
         parameters.retain(|parameter| {
             let path = parameter.path.as_str();
-            parameter.value != "auto" || paths.contains(path) || !devices.contains(path)
+            parameter.value != "auto" || self.index.contains_key(path) || !devices.contains(path)
         });
         let at: HashMap<String, usize> =
             parameters.iter().enumerate().map(|(index, parameter)| (parameter.path.clone(), index)).collect();
         for value in self.order {
+            let known = at.get(&value.path).copied();
             let resolved = ResolvedParameter {
-                path: value.path.clone(),
+                path: value.path,
                 value: value.value,
                 provenance: value.provenance,
                 source: value.source.to_owned(),
                 fitted_on: Vec::new(),
-                role: Role::Claim,
+                role: known.map_or(Role::Claim, |at| parameters[at].role),
                 origin: Origin::Computed,
             };
-            match at.get(&value.path) {
-                Some(&index) => parameters[index] = resolved,
+            match known {
+                Some(at) => parameters[at] = resolved,
                 None => parameters.push(resolved),
             }
         }

@@ -7,8 +7,8 @@ use super::port::Ports;
 use super::{Rig, Settings};
 use crate::parameter::{Output, Provenance};
 use crate::parameters::{
-    ArbitrationChoice, ClockingChoice, CoreChoice, EndpointParameters, ForwardingChoice, HostParameters,
-    LinkParameters, RcbChoice, SwitchParameters, TagChoice,
+    ArbitrationChoice, CoreChoice, EndpointParameters, ForwardingChoice, HostParameters, LinkParameters,
+    RcbChoice, SwitchParameters, TagChoice,
 };
 use crate::problem::Problem;
 use crate::value::Auto;
@@ -16,7 +16,7 @@ use lanewise_fabric::config::{
     Arbitration, DeviceConfig, DeviceKind, EndpointConfig, FabricConfig, FaultConfig, Forwarding, LinkConfig,
     RootComplexConfig, SwitchConfig, SwitchCore,
 };
-use lanewise_pcie::encoding::{Clocking, LinkMode};
+use lanewise_pcie::encoding::LinkMode;
 use lanewise_pcie::tag::TagWidth;
 use lanewise_units::{Bytes, Generation, Rate};
 
@@ -65,11 +65,7 @@ fn link(
         upper,
         lower: (lower, 0),
         mode: trained.mode,
-        clocking: match parameters.clocking {
-            ClockingChoice::Common => Clocking::Common,
-            ClockingChoice::Srns => Clocking::Srns,
-            ClockingChoice::Sris => Clocking::Sris,
-        },
+        clocking: parameters.clocking.meant(),
         propagation: parameters.propagation,
         skip_interval: parameters.skip_interval.given(),
         faults_downstream: FaultConfig {

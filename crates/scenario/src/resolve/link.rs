@@ -1,7 +1,8 @@
 //! Link training, as far as its outcome goes: the minimum of both ends and of what is between them.
 
+use super::computed::Computed;
 use super::{PortView, Rig};
-use crate::parameter::Output;
+use crate::parameter::{Output, Provenance};
 use crate::parameters::LinkParameters;
 use crate::problem::Problem;
 use crate::value::Auto;
@@ -18,13 +19,15 @@ pub struct TrainedLink {
 }
 
 /// Trains the link above every instance; nothing where there is none.
-pub(crate) fn train(rig: &Rig<'_>, output: &mut Output) -> Vec<Option<TrainedLink>> {
+pub(crate) fn train(rig: &Rig<'_>, computed: &mut Computed, output: &mut Output) -> Vec<Option<TrainedLink>> {
     (0..rig.topology.instances.len())
         .map(|lower| {
             let component = rig.topology.instances[lower].component;
             let (upper_end, lower_end) = rig.ends(lower)?;
             let link = rig.links[component].as_ref()?;
-            Some(train_one(rig, component, (upper_end, lower_end), link, output))
+            let trained = train_one(rig, component, (upper_end, lower_end), link, output);
+            check_skips(rig, component, link, trained.mode, computed, output);
+            Some(trained)
         })
         .collect()
 }
@@ -61,6 +64,47 @@ fn train_one(
     let flit = flit_mode(rig, component, (upper, lower), (generation.0, width.0), link, output);
     let mode = LinkMode::new(generation.0, width.0).with_flit(flit);
     TrainedLink { mode, limited_by: (generation.1, width.1) }
+}
+
+/// Works out when SKP ordered sets are due, and tells what Flit Mode came to.
+fn check_skips(
+    rig: &Rig<'_>,
+    component: usize,
+    link: &LinkParameters,
+    mode: LinkMode,
+    computed: &mut Computed,
+    output: &mut Output,
+) {
+    if !mode.is_defined() {
+        return;
+    }
+    let path = |key: &str| format!("{}.link.{key}", rig.file.components[component].name);
+    if link.flit == Auto::Auto {
+        let source = "used when both ends can, and always from 64 GT/s on, PCIe Base 6.3 §4.2.3";
+        computed.parameter(path("flit"), mode.flit.to_string(), Provenance::Spec, source);
+    }
+    let schedule = mode.ordered_sets(link.clocking.meant());
+    match link.skip_interval {
+        Auto::Auto => {
+            let source = "the midpoint of the legal range, PCIe Base 6.3 §4.2.8";
+            computed.parameter(
+                path("skip_interval"),
+                schedule.interval.to_string(),
+                Provenance::Spec,
+                source,
+            );
+        }
+        // An illegal interval may be tried out, but it leaves room for packets.
+        Auto::Given(interval) if interval < schedule.span * 2 => {
+            let (found, low) = (interval.to_string(), (schedule.span * 2).to_string());
+            let problem =
+                Problem::OutOfRange { path: path("skip_interval"), found, low, high: "1 ms".to_owned() };
+            let hint =
+                format!("the legal range of this link is {} to {}", schedule.legal.0, schedule.legal.1);
+            output.report(rig.place_of(component, &["link", "skip_interval"]), problem, Some(hint));
+        }
+        Auto::Given(_) => {}
+    }
 }
 
 fn least(upper: Generation, lower: Generation, upper_path: &str, lower_path: &str) -> (Generation, String) {

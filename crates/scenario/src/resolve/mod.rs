@@ -4,6 +4,7 @@
 //! Everything is looked at even after a mistake, as far as it makes sense, so that all mistakes are found at once.
 
 mod computed;
+mod credits;
 mod fabric;
 mod link;
 mod payload;
@@ -16,19 +17,20 @@ pub use workload::WorkloadConfig;
 
 use crate::diagnostic::Diagnostic;
 use crate::file::{Component, ScenarioFile, two_layers};
-use crate::parameter::{LayerTable, Output, ParameterTable, Reader};
+use crate::parameter::{LayerTable, Origin, Output, ParameterTable, ResolvedParameter, check_table};
 use crate::parameters::{
     EndpointParameters, FirmwareParameters, HostParameters, LinkParameters, PortParameters, RunParameters,
-    StorageParameters, SwitchParameters,
+    StorageParameters, SwitchParameters, WireChoice,
 };
 use crate::problem::Problem;
+use crate::reader::Reader;
 use crate::source::Place;
 use crate::structure::ComponentKind;
 use crate::topology::{self, Topology};
 use crate::value::LinkShape;
 use computed::Computed;
 use lanewise_fabric::config::FabricConfig;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Settings of a component, as far as they could be read.
 #[derive(Clone, Debug)]
@@ -75,19 +77,40 @@ pub(crate) fn resolve(file: &ScenarioFile, output: &mut Output) -> Option<Resolu
     }
     let rig = Rig { file, topology, firmware: firmware?, names, settings, links };
 
-    let trained = link::train(&rig, output);
-    let payload = payload::program(&rig, &trained, output);
     let mut computed = Computed::default();
+    let trained = link::train(&rig, &mut computed, output);
+    let payload = payload::program(&rig, &trained, output);
     let ports = port::configure(&rig, &trained, &payload, &mut computed, output);
     let fabric = fabric::build(&rig, &trained, &payload, ports, run.as_ref()?.seed, &mut computed, output);
-    let workloads = workload::read(&rig, output);
+    let workloads = workload::read(&rig, &mut computed, output);
     let links = computed::links(&rig, &trained, &payload);
     computed.replace_automatic(&mut output.parameters);
+    drop_idle(&rig, &mut output.parameters);
     Some(Resolution { run: run?, firmware: rig.firmware, fabric, workloads, links })
 }
 
+/// Drops defaults that nothing reads: an adapter's where there is no wire, storage software without storage.
+fn drop_idle(rig: &Rig<'_>, parameters: &mut Vec<ResolvedParameter>) {
+    let mut idle: HashSet<String> = HashSet::new();
+    let storage = rig.file.components.iter().any(|component| component.kind == ComponentKind::Storage);
+    for (component, settings) in rig.file.components.iter().zip(&rig.settings) {
+        match settings {
+            Some(Settings::Endpoint(endpoint)) if endpoint.adapter.wire == WireChoice::None => {
+                idle.insert(format!("{}.adapter", component.name));
+            }
+            Some(Settings::Host(_)) if !storage => {
+                idle.insert(format!("{}.software", component.name));
+            }
+            _ => {}
+        }
+    }
+    parameters.retain(|parameter| {
+        let table = parameter.path.rsplit_once('.').map_or("", |(table, _)| table);
+        parameter.origin != Origin::Default || parameter.path.ends_with(".wire") || !idle.contains(table)
+    });
+}
+
 fn check_sections(file: &ScenarioFile, output: &mut Output) {
-    use crate::parameter::check_table;
     for table in &file.run {
         check_table(table, "run", &RunParameters::SCHEMA, &[], &mut output.diagnostics);
     }

@@ -4,35 +4,28 @@
 //! of one loop. They are therefore never the reason for a lost gigabyte unless a scenario or a part says so.
 
 use super::computed::Computed;
+use super::credits::{common_scale, credits};
 use super::link::TrainedLink;
 use super::payload::Payload;
 use super::{PortView, Rig, Settings, place_in};
 use crate::parameter::{Output, Provenance};
-use crate::parameters::{PortParameters, ReplayRuleChoice, ScaleChoice};
+use crate::parameters::{PortParameters, ReplayRuleChoice};
 use crate::problem::Problem;
 use crate::source::Place;
-use crate::value::{Auto, Credit, ParameterType};
+use crate::value::{Auto, ParameterType};
 use lanewise_fabric::config::{AckPolicy, PortConfig, UpdatePolicy};
 use lanewise_pcie::ack_nak::{
     FLIT_REPLAY_TIMEOUT_FLITS, ReplayRule, ack_latency_limit, flit_ack_latency, replay_timer_limit,
 };
 use lanewise_pcie::encoding::LinkMode;
 use lanewise_pcie::flow_control::{
-    CreditPool, ReceiverKind, Scale, UPDATE_INTERVAL, UPDATE_INTERVAL_FLIT, largest_advertisement,
-    minimum_advertisement, update_latency_limit,
+    ReceiverKind, Scale, UPDATE_INTERVAL, UPDATE_INTERVAL_FLIT, update_latency_limit,
 };
-use lanewise_pcie::tlp::FlowClass;
 use lanewise_units::{Bytes, Generation, Span};
 use std::collections::HashMap;
 
 /// Bytes of a packet around its payload: a header of 4 DW and 8 B of framing, sequence number and LCRC.
-const PACKET_OVERHEAD: Bytes = Bytes::new(24);
-/// Payload of the packets that automatic header credits are made for.
-/// Assumed: designers size header buffers for cache lines.
-const SMALL_PAYLOAD: Bytes = Bytes::new(64);
-/// What automatic credits add to the loop for the receiver's own work, on top of what its parameters say.
-/// Assumed.
-const LOOP_ALLOWANCE: Span = Span::from_ns(200);
+pub(super) const PACKET_OVERHEAD: Bytes = Bytes::new(24);
 /// Bytes of a flit. Source: PCIe Base 6.3 §4.2.3.3.
 const FLIT: Bytes = Bytes::new(256);
 
@@ -40,15 +33,15 @@ const FLIT: Bytes = Bytes::new(256);
 pub(crate) type Ports = Vec<Vec<PortConfig>>;
 
 /// One end of one link, and everything its settings depend on.
-struct End<'r> {
-    view: PortView<'r>,
-    mode: LinkMode,
-    mps: Bytes,
-    peer: &'r PortParameters,
-    propagation: Span,
-    receiver: ReceiverKind,
+pub(super) struct End<'r> {
+    pub view: PortView<'r>,
+    pub mode: LinkMode,
+    pub mps: Bytes,
+    pub peer: &'r PortParameters,
+    pub propagation: Span,
+    pub receiver: ReceiverKind,
     /// From arrival until the device has passed a packet on.
-    drain: Span,
+    pub drain: Span,
 }
 
 /// Configures every port. Ports without a link get the settings of an idle port of their own shape.
@@ -124,67 +117,11 @@ fn receiver(rig: &Rig<'_>, instance: usize) -> (ReceiverKind, Span) {
     }
 }
 
-/// The scale both ends use: what is asked for, or the smallest that both ends' credits fit in.
-fn common_scale(ends: &[End<'_>; 2]) -> Scale {
-    let able = ends.iter().all(|end| end.view.shape.generation >= Generation::Gen4);
-    let wish = |end: &End<'_>| match end.view.parameters.flow_control_scale {
-        ScaleChoice::Off => Scale::One,
-        ScaleChoice::Four => Scale::Four,
-        ScaleChoice::Sixteen => Scale::Sixteen,
-        ScaleChoice::Auto if !able => Scale::One,
-        ScaleChoice::Auto => scale_for(wanted_credits(end)),
-    };
-    let off = ends.iter().any(|end| end.view.parameters.flow_control_scale == ScaleChoice::Off);
-    if off { Scale::One } else { wish(&ends[0]).max(wish(&ends[1])) }
-}
-
-fn scale_for((header, data): (u64, u64)) -> Scale {
-    let fits = |scale: &Scale| {
-        let most = largest_advertisement(*scale);
-        most.header.is_none_or(|most| header <= most.into())
-            && most.data.is_none_or(|most| data <= most.into())
-    };
-    Scale::ALL.into_iter().find(fits).unwrap_or(Scale::Sixteen)
-}
-
-/// Header and data credits that this end would like to advertise: given ones, or those of a loop.
-fn wanted_credits(end: &End<'_>) -> (u64, u64) {
-    let automatic = loop_credits(end);
-    let credits = &end.view.parameters.credits;
-    let most = |pools: [Auto<Credit>; 3], automatic: u64| {
-        let each = pools.map(|pool| match pool {
-            Auto::Auto => automatic,
-            Auto::Given(Credit::Infinite) => 0,
-            Auto::Given(Credit::Finite(credits)) => credits.into(),
-        });
-        each.into_iter().max().unwrap_or(0)
-    };
-    (
-        most([credits.posted_header, credits.non_posted_header, credits.completion_header], automatic.0),
-        most([credits.posted_data, credits.non_posted_data, credits.completion_data], automatic.1),
-    )
-}
-
-/// Header and data credits that keep the link busy for one credit loop.
-fn loop_credits(end: &End<'_>) -> (u64, u64) {
-    let packet = end.mode.wire_span(end.mps + PACKET_OVERHEAD);
-    let small = end.mode.wire_span(SMALL_PAYLOAD + PACKET_OVERHEAD);
-    let around = update_latency(end)
-        + end.view.parameters.receive_latency
-        + end.peer.receive_latency
-        + end.propagation * 2
-        + packet * 2
-        + end.drain
-        + LOOP_ALLOWANCE;
-    let data = around.div_ceil(packet) * end.mps.div_ceil(Bytes::new(16));
-    (around.div_ceil(small), data)
-}
-
 fn ack_latency(end: &End<'_>) -> Span {
     end.view.parameters.ack_latency.given().unwrap_or_else(|| automatic_latency(end, ack_latency_limit))
 }
 
-fn update_latency(end: &End<'_>) -> Span {
+pub(super) fn update_latency(end: &End<'_>) -> Span {
     end.view.parameters.update_latency.given().unwrap_or_else(|| automatic_latency(end, update_latency_limit))
 }
 
@@ -310,143 +247,35 @@ fn tell(rig: &Rig<'_>, end: &End<'_>, config: &PortConfig, computed: &mut Comput
         period,
     );
     tell(given.replay_timer == Auto::Auto, "replay_timer", config.replay_timer.to_string(), spec, timer);
+    let rule = if timer.starts_with("three") { "legacy" } else { "simplified" };
+    tell(
+        given.replay_rule == ReplayRuleChoice::Auto && !flit,
+        "replay_rule",
+        rule.to_owned(),
+        spec,
+        "simplified for ports that support 16 GT/s or more, PCIe Base 6.3 §3.6.2.1",
+    );
+    let capable = end.view.shape.generation >= Generation::Gen6;
+    tell(
+        given.flit_mode == Auto::Auto,
+        "flit_mode",
+        capable.to_string(),
+        spec,
+        "ports that support 64 GT/s or more must, PCIe Base 6.3 §4.2.3",
+    );
     let factor = match config.scale {
         Scale::One => "off",
         Scale::Four => "scale-4",
         Scale::Sixteen => "scale-16",
     };
     let scale = "data link feature exchange, PCIe Base 6.3 §3.4.2";
-    tell(given.flow_control_scale == ScaleChoice::Auto, "flow_control_scale", factor.to_owned(), spec, scale);
-}
-
-/// The six pools, checked against what is legal.
-fn credits(
-    rig: &Rig<'_>,
-    end: &End<'_>,
-    scale: Scale,
-    computed: &mut Computed,
-    output: &mut Output,
-) -> [CreditPool; 3] {
-    let given = &end.view.parameters.credits;
-    let (header, data) = loop_credits(end);
-    let posted = [
-        Pool {
-            key: "posted_header",
-            path: "credits.posted_header",
-            given: given.posted_header,
-            automatic: header,
-        },
-        Pool { key: "posted_data", path: "credits.posted_data", given: given.posted_data, automatic: data },
-    ];
-    let non_posted = [
-        Pool {
-            key: "non_posted_header",
-            path: "credits.non_posted_header",
-            given: given.non_posted_header,
-            automatic: header,
-        },
-        Pool {
-            key: "non_posted_data",
-            path: "credits.non_posted_data",
-            given: given.non_posted_data,
-            automatic: header,
-        },
-    ];
-    let completion = [
-        Pool {
-            key: "completion_header",
-            path: "credits.completion_header",
-            given: given.completion_header,
-            automatic: header,
-        },
-        Pool {
-            key: "completion_data",
-            path: "credits.completion_data",
-            given: given.completion_data,
-            automatic: data,
-        },
-    ];
-    let classes = [
-        (FlowClass::Posted, posted),
-        (FlowClass::NonPosted, non_posted),
-        (FlowClass::Completion, completion),
-    ];
-    classes.map(|(class, [header, data])| {
-        let least = minimum_advertisement(class, end.mps, scale, end.receiver);
-        let most = largest_advertisement(scale);
-        let mut pool = |pool: &Pool, limits| match pool.given {
-            Auto::Auto => automatic_pool(rig, end, pool, limits, scale, computed),
-            Auto::Given(Credit::Infinite) => None,
-            Auto::Given(Credit::Finite(credits)) => {
-                Some(given_pool(rig, end, pool.key, limits, credits, output))
-            }
-        };
-        let header = pool(&header, (least.header, most.header));
-        let data = pool(&data, (least.data, most.data));
-        CreditPool { header, data }
-    })
-}
-
-/// One of the six pools of a port.
-struct Pool {
-    /// Key in the `credits` table.
-    key: &'static str,
-    /// The same with the table.
-    path: &'static str,
-    given: Auto<Credit>,
-    /// What it comes to when it is not given and not infinite.
-    automatic: u64,
-}
-
-/// Credits of an automatic pool: infinite where the specification says so, the credits of a loop elsewhere.
-fn automatic_pool(
-    rig: &Rig<'_>,
-    end: &End<'_>,
-    pool: &Pool,
-    (least, most): (Option<u16>, Option<u16>),
-    scale: Scale,
-    computed: &mut Computed,
-) -> Option<u16> {
-    let Some(least) = least else {
-        let source = "infinite at endpoints and root ports, PCIe Base 6.3 Table 2-50";
-        computed.port(rig, end.view, pool.path, Credit::Infinite.show(), Provenance::Spec, source);
-        return None;
-    };
-    let step = u64::from(scale.factor());
-    let most = u64::from(most.unwrap_or(u16::MAX));
-    let credits =
-        pool.automatic.div_ceil(step).saturating_mul(step).clamp(least.into(), most.max(least.into()));
-    let source = "what keeps the link busy for one credit loop";
-    computed.port(rig, end.view, pool.path, credits.to_string(), Provenance::Assumed, source);
-    u16::try_from(credits).ok()
-}
-
-fn given_pool(
-    rig: &Rig<'_>,
-    end: &End<'_>,
-    key: &'static str,
-    (least, most): (Option<u16>, Option<u16>),
-    credits: u32,
-    output: &mut Output,
-) -> u16 {
-    let path = format!("{}.credits.{key}", end.view.path(rig));
-    let found = credits.to_string();
-    let place = || place_of_port(rig, end.view, &["credits", key]);
-    if let Some(least) = least.filter(|least| credits < u32::from(*least)) {
-        let problem = Problem::TooFewCredits { path, found, allowed: least.to_string() };
-        let hint = format!("PCIe Base 6.3 Table 2-50, for a payload of {}", end.mps);
-        output.report(place(), problem, Some(hint));
-    } else if let Some(most) = most.filter(|most| credits > u32::from(*most)) {
-        let problem = Problem::TooManyCredits { path, found, allowed: most.to_string() };
-        let hint =
-            "more needs scaled flow control: both ends support gen4 and `flow_control_scale` is not \"off\"";
-        output.report(place(), problem, Some(hint.to_owned()));
-    }
-    u16::try_from(credits).unwrap_or(u16::MAX)
+    // A wish that the other end does not share comes to nothing, and that is told too.
+    let differs = given.flow_control_scale.show() != factor;
+    tell(differs, "flow_control_scale", factor.to_owned(), spec, scale);
 }
 
 /// Where a port's value is written: for its slot alone, or for the whole component.
-fn place_of_port(rig: &Rig<'_>, port: PortView<'_>, keys: &[&str]) -> Place {
+pub(super) fn place_of_port(rig: &Rig<'_>, port: PortView<'_>, keys: &[&str]) -> Place {
     let component = &rig.file.components[port.component];
     let own = port.slot.zip(component.kind.slots_key()).and_then(|(slot, key)| {
         let path: Vec<&str> = [key, slot].into_iter().chain(keys.iter().copied()).collect();

@@ -1,17 +1,19 @@
 //! Workloads: from names to devices.
 
+use super::computed::Computed;
 use super::{Rig, Settings, place_in, storage};
 use crate::diagnostic::{Diagnostic, did_you_mean};
 use crate::document::shortened;
 use crate::file::WrittenWorkload;
-use crate::parameter::{Output, ParameterTable, Reader, check_table};
+use crate::parameter::{Output, ParameterTable, Provenance, check_table};
 use crate::parameters::{
     DirectionChoice, DmaParameters, IometerParameters, MmioDirectionChoice, MmioParameters, OrderChoice,
 };
 use crate::problem::Problem;
+use crate::reader::Reader;
 use crate::source::Place;
 use crate::structure::ComponentKind;
-use crate::value::quoted_words;
+use crate::value::{Auto, quoted_words};
 use lanewise_fabric::workload::{DeviceId, Target};
 use lanewise_units::Bytes;
 use lanewise_workload::dma::{DmaConfig, DmaDirection, OffsetOrder};
@@ -37,13 +39,14 @@ pub enum WorkloadConfig {
 }
 
 /// Reads every workload.
-pub(crate) fn read(rig: &Rig<'_>, output: &mut Output) -> Vec<WorkloadConfig> {
+pub(crate) fn read(rig: &Rig<'_>, computed: &mut Computed, output: &mut Output) -> Vec<WorkloadConfig> {
     let mut configs = Vec::new();
     let mut groups = Vec::new();
     for workload in &rig.file.workloads {
         let path = format!("workload.{}", workload.name);
         match workload.kind.as_str() {
-            "dma" => configs.extend(dma(rig, workload, &path, output).into_iter().map(WorkloadConfig::Dma)),
+            "dma" => configs
+                .extend(dma(rig, workload, &path, computed, output).into_iter().map(WorkloadConfig::Dma)),
             "mmio" => {
                 configs.extend(mmio(rig, workload, &path, output).into_iter().map(WorkloadConfig::Mmio))
             }
@@ -81,7 +84,13 @@ pub(crate) fn place(workload: &WrittenWorkload, key: &str) -> Place {
     place_in(&workload.layers(), &[key]).unwrap_or(workload.place)
 }
 
-fn dma(rig: &Rig<'_>, workload: &WrittenWorkload, path: &str, output: &mut Output) -> Vec<DmaConfig> {
+fn dma(
+    rig: &Rig<'_>,
+    workload: &WrittenWorkload,
+    path: &str,
+    computed: &mut Computed,
+    output: &mut Output,
+) -> Vec<DmaConfig> {
     let Some(parameters) = parameters::<DmaParameters>(workload, path, output) else { return Vec::new() };
     let devices = endpoints(rig, workload, "device", &parameters.device, output);
     let target = match parameters.target.as_str() {
@@ -94,6 +103,14 @@ fn dma(rig: &Rig<'_>, workload: &WrittenWorkload, path: &str, output: &mut Outpu
     let page = Bytes::from_kib(4);
     let stride = parameters.stride.given().unwrap_or(parameters.size.round_up_to(page));
     let span = parameters.span.given().unwrap_or(Bytes::from_kib(64 * 1024).max(stride * 8));
+    if parameters.stride == Auto::Auto {
+        let source = "the size, rounded up to a page: a buffer for each operation";
+        computed.parameter(format!("{path}.stride"), stride.to_string(), Provenance::Assumed, source);
+    }
+    if parameters.span == Auto::Auto {
+        let source = "64 MiB or eight strides, whichever is more";
+        computed.parameter(format!("{path}.span"), span.to_string(), Provenance::Assumed, source);
+    }
     if span < stride {
         let (low, high) = (stride.to_string(), "1 PiB".to_owned());
         let problem =

@@ -1,0 +1,131 @@
+//! A value is looked for on the command line, in the scenario, in the part, among the defaults, and says where it was.
+
+use lanewise_fabric::config::{DeviceKind, PortConfig};
+use lanewise_pcie::flow_control::Scale;
+use lanewise_scenario::{ExplainedParameter, Scenario, Source, WorkloadConfig, load};
+use lanewise_units::{Bytes, Span};
+
+const RIG: &str = r#"
+title = "layers"
+[host.server]
+part = "supermicro-x6dh8-g2"
+memory_latency = { value = "210 ns", provenance = "calibrated", source = "a fit", fitted_on = ["T5 read"] }
+[switch.sw0]
+part = "idt-89hpes24n3a"
+attach = "server.slot1"
+ports = { port1 = { link = "gen1 x4", credits = { posted_header = 2, posted_data = 16 } } }
+[endpoint.nic]
+generation = "gen1"
+width = "x8"
+count = 2
+attach = "sw0.*"
+[[workload]]
+kind = "dma"
+name = "write"
+device = "nic[*]"
+direction = "write"
+"#;
+
+fn rig(overrides: &[(&str, &str)]) -> Scenario {
+    let overrides: Vec<(String, String)> =
+        overrides.iter().map(|(path, value)| ((*path).to_owned(), (*value).to_owned())).collect();
+    load(&Source::from_text("rig.toml", RIG), &overrides).unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+fn explained(scenario: &Scenario, path: &str) -> ExplainedParameter {
+    let found = scenario.explain().parameters.into_iter().find(|parameter| parameter.path == path);
+    found.unwrap_or_else(|| panic!("no {path}"))
+}
+
+fn port(scenario: &Scenario, device: usize, port: usize) -> &PortConfig {
+    &scenario.fabric.devices[device].ports[port]
+}
+
+#[test]
+fn the_stronger_layer_wins_and_is_named() {
+    let plain = rig(&[]);
+    let latency = explained(&plain, "server.memory_latency");
+    assert_eq!((latency.value.as_str(), latency.place.as_str()), ("210 ns", "rig.toml:5"));
+    assert_eq!((latency.provenance.as_str(), latency.fitted_on), ("calibrated", vec!["T5 read".to_owned()]));
+    assert_eq!(explained(&plain, "sw0.core").place, "catalog/idt-89hpes24n3a.toml:6");
+    assert_eq!(explained(&plain, "sw0.acs_redirect").place, "default");
+    assert_eq!(explained(&plain, "nic.ack_latency").place, "computed");
+
+    let overridden = rig(&[("sw0.latency", "1 us"), ("server.memory_latency", "99 ns")]);
+    let latency = explained(&overridden, "server.memory_latency");
+    assert_eq!((latency.value.as_str(), latency.place.as_str()), ("99 ns", "command line:2"));
+    let DeviceKind::Switch(switch) = &overridden.fabric.devices[1].kind else {
+        panic!("a switch comes second")
+    };
+    assert_eq!(switch.latency, Span::from_us(1));
+}
+
+#[test]
+fn every_path_that_explain_prints_can_be_overridden_with_what_it_prints() {
+    let plain = rig(&[]);
+    for parameter in plain.explain().parameters {
+        // A list is printed for people, and a value that differs between devices is several.
+        if parameter.value.starts_with('[') || parameter.value.contains(" and others") {
+            continue;
+        }
+        let again = rig(&[(&parameter.path, &parameter.value)]);
+        let value = explained(&again, &parameter.path).value;
+        assert_eq!(value, parameter.value, "{}", parameter.path);
+    }
+}
+
+#[test]
+fn a_slot_of_its_own_differs_from_its_siblings() {
+    let scenario = rig(&[("sw0.ports.port2.retry_buffer", "4 KiB")]);
+    let credits = &port(&scenario, 1, 1).credits[0];
+    assert_eq!((credits.header, credits.data), (Some(2), Some(16)));
+    assert!(port(&scenario, 1, 2).credits[0].header > Some(2));
+    assert_eq!(port(&scenario, 1, 2).retry_buffer, Bytes::from_kib(4));
+    assert_ne!(port(&scenario, 1, 1).retry_buffer, Bytes::from_kib(4));
+    // The scenario narrowed port 1, so the first card trains to x4 and the second to x8.
+    let widths: Vec<&str> = scenario.links.iter().map(|link| link.width.as_str()).collect();
+    assert_eq!(widths, ["x8", "x4", "x8"]);
+}
+
+#[test]
+fn structure_and_workloads_can_be_overridden_too() {
+    let moved = rig(&[("sw0.attach", "server.slot3"), ("workload.write.outstanding", "3")]);
+    assert_eq!((moved.links[0].upper.as_str(), moved.links[0].width.as_str()), ("server.slot3", "x4"));
+    let WorkloadConfig::Dma(dma) = &moved.workloads[1] else { panic!("DMA") };
+    assert_eq!((dma.outstanding, dma.device_name.as_str()), (3, "nic[1]"));
+    assert_eq!(rig(&[("nic.count", "1")]).workloads.len(), 1);
+    assert_eq!(rig(&[("sw0.part", "plx-pex8624")]).links[0].generation, "gen1");
+}
+
+#[test]
+fn scaled_flow_control_needs_both_ends() {
+    let text = |upper: &str, lower: &str, rest: &str| {
+        format!(
+            "[host.h]\nslots = {{ s = \"{upper} x16\" }}\n[endpoint.e]\nattach = \"h.s\"\n\
+             generation = \"{lower}\"\nwidth = \"x16\"\ncredits = {{ posted_data = 4000 }}\n{rest}"
+        )
+    };
+    let load = |text: String| load(&Source::from_text("rig.toml", text), &[]);
+    let both = load(text("gen4", "gen4", "")).unwrap();
+    assert_eq!(both.fabric.devices.iter().map(|d| d.ports[0].scale).collect::<Vec<_>>(), [Scale::Four; 2]);
+    assert_eq!(load(text("gen3", "gen4", "")).unwrap_err().codes(), ["too-many-credits"]);
+    assert!(load(text("gen3", "gen3", "flow_control_scale = \"scale-4\"\n[host.h.link]\n")).is_err());
+}
+
+#[test]
+fn a_peer_to_peer_host_is_one_hierarchy() {
+    let text = |forward: bool| {
+        format!(
+            "[host.h]\npeer_to_peer = {forward}\nslots = {{ a = \"gen4 x4\", b = \"gen4 x4\" }}\n\
+             mps_supported = \"512 B\"\n\
+             [endpoint.x]\nattach = \"h.a\"\ngeneration = \"gen4\"\nwidth = \"x4\"\nmps_supported = \"512 B\"\n\
+             [endpoint.y]\nattach = \"h.b\"\ngeneration = \"gen4\"\nwidth = \"x4\"\nmps_supported = \"128 B\"\n"
+        )
+    };
+    let mps = |forward| {
+        let scenario = load(&Source::from_text("rig.toml", text(forward)), &[]).unwrap();
+        scenario.links.iter().map(|link| link.mps_bytes).collect::<Vec<_>>()
+    };
+    assert_eq!(mps(false), [512, 128]);
+    assert_eq!(mps(true), [128, 128]);
+}

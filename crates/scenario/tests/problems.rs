@@ -1,0 +1,202 @@
+//! Every code of the reference is triggered by an input here, with its place, and all problems come at once.
+
+use lanewise_scenario::{FileSystem, Source, SourceFile, all_codes, catalog, load};
+
+/// A host and a card, to which a mistake is added.
+const RIG: &str = "[host.server]\nslots = { slot1 = \"gen4 x4\", slot2 = \"gen4 x16\" }\n\
+                   [endpoint.nic0]\nattach = \"server.slot1\"\ngeneration = \"gen4\"\nwidth = \"x4\"\n";
+/// A switch below the host's second slot.
+const SWITCH: &str = "[switch.sw0]\nattach = \"server.slot2\"\nports = { port0 = \"gen4 x16\", \"port1..port4\" = \"gen4 x4\" }\n";
+/// An adapter with drives.
+const STORAGE: &str = "[endpoint.hba0]\nattach = \"server.slot2\"\ngeneration = \"gen1\"\nwidth = \"x8\"\n\
+                       adapter = { wire = \"sas-3g\", ports = 8 }\n[storage.disks]\nattach = \"hba0\"\n";
+
+fn codes(text: &str, overrides: &[(&str, &str)]) -> Vec<&'static str> {
+    let overrides: Vec<(String, String)> =
+        overrides.iter().map(|(path, value)| ((*path).to_owned(), (*value).to_owned())).collect();
+    match load(&Source::from_text("rig.toml", text), &overrides) {
+        Ok(_) => Vec::new(),
+        Err(problems) => {
+            // Drawing must work for every problem, not only for those a person looks at.
+            assert!(problems.to_string().contains("error["));
+            problems.codes()
+        }
+    }
+}
+
+fn rig_with(addition: &str) -> Vec<&'static str> {
+    codes(&format!("{RIG}{addition}"), &[])
+}
+
+#[test]
+fn the_rigs_to_which_mistakes_are_added_are_good() {
+    for addition in ["", SWITCH, STORAGE] {
+        assert_eq!(rig_with(addition), [""; 0], "{addition}");
+    }
+}
+
+/// A mistake for each code that an addition to the rig can trigger.
+fn additions() -> Vec<(&'static str, String)> {
+    let dma = |rest: &str| {
+        format!("[[workload]]\nkind = \"dma\"\ndevice = \"nic0\"\ndirection = \"write\"\n{rest}\n")
+    };
+    let iometer = |access: &str| {
+        format!("{STORAGE}[[workload]]\nkind = \"iometer\"\ntargets = [\"disks\"]\naccess = {access}\n")
+    };
+    let second = |rest: &str| format!("[endpoint.nic1]\ngeneration = \"gen4\"\nwidth = \"x4\"\n{rest}\n");
+    vec![
+        ("syntax-error", "a = = 1\n".into()),
+        ("nested-too-deeply", format!("x = {}{}\n", "[".repeat(40), "]".repeat(40))),
+        ("unknown-table", "[hots.other]\n".into()),
+        ("unknown-key", "latencie = \"1 ns\"\n".into()),
+        ("missing-key", "[endpoint.nic1]\nattach = \"server.slot2\"\n".into()),
+        ("wrong-type", "relaxed_ordering = \"yes\"\n".into()),
+        ("missing-unit", "mmio_read_latency = 100\n".into()),
+        ("wrong-unit", "mmio_read_latency = \"150 MB\"\n".into()),
+        ("unknown-unit", "mmio_read_latency = \"150 NS\"\n".into()),
+        ("not-a-number", "mmio_read_latency = \"soon\"\n".into()),
+        ("out-of-range", "mmio_read_latency = \"1 s\"\n".into()),
+        ("impossible-width", second("").replace("x4", "x24")),
+        ("unknown-generation", second("").replace("gen4", "gen8")),
+        ("unknown-choice", "tag_width = \"9 bits\"\n".into()),
+        ("bad-name", "[endpoint.\"a b\"]\n".into()),
+        ("duplicate-name", "[host.nic0]\n".into()),
+        ("unknown-part", "part = \"generic-gen4-x5\"\n".into()),
+        ("wrong-part-kind", "part = \"idt-89hpes24n3a\"\n".into()),
+        ("unknown-attach-target", second("attach = \"servre.slot2\"")),
+        ("unknown-slot", second("attach = \"server.slot9\"")),
+        ("slot-occupied", second("attach = \"server.slot1\"")),
+        ("no-free-slot", second("attach = \"server.*\"\ncount = 3")),
+        (
+            "attach-loop",
+            "[switch.a]\nattach = \"b.port1\"\nports = { port0 = \"gen4 x4\", port1 = \"gen4 x4\" }\n\
+             [switch.b]\nattach = \"a.port1\"\nports = { port0 = \"gen4 x4\", port1 = \"gen4 x4\" }\n"
+                .into(),
+        ),
+        ("tree-too-deep", chain_of_switches(140)),
+        ("attached-to-endpoint", second("attach = \"nic0.port0\"")),
+        ("storage-needs-adapter", "[storage.disks]\nattach = \"nic0\"\n".into()),
+        ("too-many-devices", second("attach = \"server.*\"\ncount = 70000")),
+        ("too-many-ports", "[host.big]\nslots = { \"slot1..slot5000\" = \"gen4 x4\" }\n".into()),
+        ("mps-too-large", "mps = \"4096 B\"\n".into()),
+        ("link-cannot-train", "link = { force_width = \"x16\" }\n".into()),
+        ("flit-mode-impossible", "link = { flit = true }\n".into()),
+        ("too-many-tags", "tag_width = \"5 bits\"\ntags = 64\n".into()),
+        ("too-few-credits", "credits = { posted_data = 4 }\n".into()),
+        ("too-many-credits", "flow_control_scale = \"off\"\ncredits = { posted_data = 4000 }\n".into()),
+        ("retry-buffer-too-small", "retry_buffer = \"100 B\"\n".into()),
+        ("wrong-length", format!("{SWITCH}arbitration = \"weighted-round-robin\"\nweights = [1, 2]\n")),
+        ("unknown-device", dma("").replace("nic0", "nic7")),
+        (
+            "access-percentages",
+            iometer("[{ size = \"4 KiB\", percent = 60 }, { size = \"8 KiB\", percent = 30 }]"),
+        ),
+        (
+            "peer-to-peer-blocked",
+            format!("{}{}", second("attach = \"server.slot2\""), dma("target = \"nic1\"")),
+        ),
+    ]
+}
+
+fn chain_of_switches(length: usize) -> String {
+    let mut text = String::new();
+    for number in 0..length {
+        let above = if number == 0 { "server.slot2".to_owned() } else { format!("s{}.port1", number - 1) };
+        text.push_str(&format!(
+            "[switch.s{number}]\nattach = \"{above}\"\nports = {{ port0 = \"gen4 x4\", port1 = \"gen4 x4\" }}\n"
+        ));
+    }
+    text
+}
+
+#[test]
+fn every_addition_triggers_its_code() {
+    for (code, addition) in additions() {
+        let found = rig_with(&addition);
+        assert!(found.contains(&code), "{code} is not among {found:?} of\n{addition}");
+        assert!(found.len() <= 4, "{code} causes a flood: {found:?}");
+    }
+}
+
+/// Codes that need something else than an addition to the rig.
+fn others() -> Vec<(&'static str, Vec<&'static str>)> {
+    struct Nothing;
+    impl FileSystem for Nothing {
+        fn read(&self, _: &str) -> Result<Vec<u8>, String> {
+            Err("no such file".to_owned())
+        }
+        fn list(&self, _: &str) -> Result<Vec<String>, String> {
+            Err("no such folder".to_owned())
+        }
+    }
+    let with_part = |text: &str| {
+        let mut parts = catalog();
+        parts.add("mine", SourceFile::new("mine.toml", text));
+        let scenario = RIG.replace("[endpoint.nic0]\n", "[endpoint.nic0]\npart = \"mine\"\n");
+        let source = Source::from_text("rig.toml", scenario).with_catalog(parts);
+        load(&source, &[]).map_or_else(|problems| problems.codes(), |_| Vec::new())
+    };
+    let unreadable =
+        Source::read("rig.toml", &Nothing).map_or_else(|problems| problems.codes(), |_| Vec::new());
+    vec![
+        ("unreadable-file", unreadable),
+        ("file-too-large", codes(&" ".repeat(5 << 20), &[])),
+        ("no-host", codes("title = \"nothing\"\n", &[])),
+        ("bad-override", codes(RIG, &[("nic9.mps", "128 B")])),
+        ("malformed-part", with_part("kind = \"endpoint\"\n")),
+        ("missing-provenance", with_part("title = \"Mine\"\nkind = \"endpoint\"\n[parameters]\ntags = 8\n")),
+    ]
+}
+
+#[test]
+fn every_code_of_the_reference_is_triggered() {
+    for (code, found) in others() {
+        assert!(found.contains(&code), "{code} is not among {found:?}");
+    }
+    let triggered: Vec<&str> =
+        additions().iter().map(|(code, _)| *code).chain(others().iter().map(|(code, _)| *code)).collect();
+    for (code, _) in all_codes() {
+        assert!(triggered.contains(code), "nothing here triggers {code}");
+    }
+}
+
+#[test]
+fn ten_mistakes_are_ten_diagnostics_with_lines_and_hints() {
+    let text = "titel = \"x\"\n\
+                [run]\nseed = \"one\"\ntime_limit = 5\n\
+                [host.server]\nmemory_latency = \"150 MB\"\nslots = { slot1 = \"gen4 x3\", slot2 = \"gen9 x4\" }\n\
+                [switch.sw0]\npart = \"idt-89hpes24n3\"\nattach = \"server.slot7\"\nlatencie = \"1 ns\"\n\
+                [endpoint.nic0]\ngeneration = \"gen4\"\nwidth = \"x4\"\nattach = \"sw1.port1\"\n";
+    let problems = load(&Source::from_text("rig.toml", text), &[]).unwrap_err();
+    let lines: Vec<(Option<usize>, &str)> =
+        problems.records().iter().map(|record| (record.line, record.code)).collect();
+    let expected = [
+        (1, "unknown-table"),
+        (3, "wrong-type"),
+        (4, "missing-unit"),
+        (6, "wrong-unit"),
+        (7, "impossible-width"),
+        (7, "unknown-generation"),
+        (9, "unknown-part"),
+        (10, "unknown-slot"),
+        (11, "unknown-key"),
+        (15, "unknown-attach-target"),
+    ];
+    for (line, code) in expected {
+        assert!(lines.contains(&(Some(line), code)), "{code} in line {line} is missing:\n{problems}");
+    }
+    let hints: Vec<String> = problems.records().into_iter().filter_map(|record| record.hint).collect();
+    for hint in ["did you mean `title`?", "did you mean `idt-89hpes24n3a`?", "did you mean `latency`?"] {
+        assert!(hints.iter().any(|found| found == hint), "{hint} is not among {hints:?}");
+    }
+}
+
+#[test]
+fn a_problem_is_drawn_as_a_compiler_would() {
+    let text = format!("{RIG}mps = \"512 B\"\n");
+    let drawn = load(&Source::from_text("two_nics.toml", text), &[]).unwrap_err().to_string();
+    let first = "error[mps-too-large]: `nic0.mps` is 512 B, but `server.slots.slot1` supports at most 256 B";
+    assert!(drawn.starts_with(first), "{drawn}");
+    assert!(drawn.contains("two_nics.toml:7:7") && drawn.contains("7 | mps = \"512 B\""), "{drawn}");
+    assert!(drawn.contains("hint: lower it to 256 B"), "{drawn}");
+}

@@ -9,7 +9,8 @@ BIN := .venv/bin
 STAMPS := .venv/stamps
 QUIET := .ci/quiet
 PIP_INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
-RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates catalog -type f 2>/dev/null)
+RUST_SOURCES := Cargo.toml Cargo.lock $(wildcard crates/*/Cargo.toml crates/*/build.rs catalog/*.toml) \
+	$(shell find crates/*/src -name '*.rs' 2>/dev/null)
 # pyo3 looks for an interpreter when it is built; a changed answer would rebuild it.
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 COMMAND_LINE_PAGE := docs/reference/command-line.md

@@ -184,7 +184,6 @@ def parts_document() -> Document:
         "value": "200 ns",
         "provenance": "assumed",
         "source": "cut-through switches of its time",
-        "place": "",
         "fitted_on": [],
     }
     return {

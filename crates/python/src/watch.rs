@@ -1,6 +1,7 @@
 //! Progress of a run: told to Python now and then, which may end the run.
 
 use lanewise_sim::RunProgress;
+use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::ops::ControlFlow;
@@ -37,6 +38,7 @@ impl Watch {
             match self.tell(py, progress) {
                 Ok(true) => ControlFlow::Continue(()),
                 Ok(false) => ControlFlow::Break(()),
+                Err(failure) if failure.is_instance_of::<PyKeyboardInterrupt>(py) => ControlFlow::Break(()),
                 Err(failure) => {
                     self.failure = Some(failure);
                     ControlFlow::Break(())

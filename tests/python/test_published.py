@@ -1,0 +1,109 @@
+"""The published experiments: well-formed, provenance in force, and within their bands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+import lanewise
+from lanewise.experiment.definition import Cell, Experiment, find_experiments, load_experiment
+from lanewise.experiment.reproduction import job_for
+
+ROOT = Path(__file__).parents[2]
+FOLDERS = find_experiments(ROOT / "experiments")
+EXPERIMENTS = [load_experiment(folder) for folder in FOLDERS.values()]
+SIMULATED = [(experiment, cell) for experiment in EXPERIMENTS for cell in experiment.cells if cell.scenario]
+
+TINY_RIG = """\
+    [host.server]
+    slots = { slot1 = "gen3 x4" }
+
+    [endpoint.nic]
+    attach = "server.slot1"
+    generation = "gen3"
+    width = "x4"
+    tags = 1
+
+    [[workload]]
+    kind = "dma"
+    device = "nic"
+    direction = "read"
+    """
+TINY_TABLE = """\
+    id = "TINY"
+    title = "One tag, so that latency alone decides"
+    unit = "GB/s"
+    metric = "sum flows.goodput_gb_per_s"
+
+    [[fit]]
+    name = "memory latency"
+    parameters = ["server.memory_latency"]
+    cells = ["reads"]
+    unit = "ns"
+    between = [10, 4000]
+
+    [[cell]]
+    id = "reads"
+    published = 0.4
+    verdict = "C"
+    role = "calibrated"
+    band_percent = 0.5
+    scenario = "rig.toml"
+    fits = ["memory latency"]
+    """
+
+
+def test_every_page_and_table_is_there() -> None:
+    assert {"IDT-S1", "IDT-T3", "IDT-T4", "IDT-T5"} <= set(FOLDERS)
+    for experiment in EXPERIMENTS:
+        page = (experiment.folder / "README.md").read_text()
+        assert page.startswith(f"# {experiment.id}: ")
+        assert set(experiment.fitted) == {fit.name for fit in experiment.fits}
+        assert experiment.title
+        assert experiment.source
+
+
+@pytest.mark.parametrize(("experiment", "cell"), SIMULATED, ids=[f"{e.id} {c.id}" for e, c in SIMULATED])
+def test_fitted_values_are_in_force_with_their_provenance(experiment: Experiment, cell: Cell) -> None:
+    job = job_for(experiment, cell)
+    rows = lanewise.explain(job.scenario, overrides=job.overrides).parameters.iter_rows(named=True)
+    calibrated = {row["path"]: row for row in rows if row["provenance"] == "calibrated"}
+    in_force = [fit for fit in experiment.fits if fit.name in cell.fits]
+    assert set(calibrated) == {path for fit in in_force for path in fit.parameters}
+    for fit in in_force:
+        for path in fit.parameters:
+            assert calibrated[path]["fitted_on"] == [f"{experiment.id} {on}" for on in fit.cells]
+
+
+def test_nothing_is_fitted_on_a_cell_with_a_switch() -> None:
+    for experiment in EXPERIMENTS:
+        assert not [
+            on for fit in experiment.fits for on in fit.cells if "/with_" in on or on.endswith("/with")
+        ]
+
+
+def test_the_reads_that_only_links_limit_rest_on_nothing_fitted() -> None:
+    table_5 = next(experiment for experiment in EXPERIMENTS if experiment.id == "IDT-T5")
+    for id_ in ("read/without_x4", "read/with_switch"):
+        assert table_5.fitted_on(table_5.cell(id_)) == ()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FOLDERS)
+def test_every_cell_is_within_its_band(name: str) -> None:
+    (experiment,) = lanewise.reproduce(name).experiments
+    outside = {cell.cell: cell.error_percent for cell in experiment.cells if cell.within_band is False}
+    assert outside == {}
+
+
+def test_calibration_on_the_real_core_can_be_repeated(tmp_path: Path) -> None:
+    (tmp_path / "rig.toml").write_text(dedent(TINY_RIG))
+    (tmp_path / "expected.toml").write_text(dedent(TINY_TABLE))
+    lanewise.calibrate(tmp_path)
+    first = (tmp_path / "fitted.toml").read_bytes()
+    (tmp_path / "fitted.toml").unlink()
+    lanewise.calibrate(tmp_path)
+    assert (tmp_path / "fitted.toml").read_bytes() == first
+    assert lanewise.reproduce(tmp_path).passed

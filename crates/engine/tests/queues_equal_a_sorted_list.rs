@@ -30,9 +30,10 @@ impl Model {
 
 #[derive(Clone, Debug)]
 enum Step {
-    /// Push this many events, each this far ahead of the last popped one.
+    /// Push this many events, the first this far ahead of the last popped one, and so far apart.
     Push {
         ahead: u64,
+        apart: u64,
         times: usize,
     },
     Pop {
@@ -59,8 +60,10 @@ fn ahead() -> impl Strategy<Value = u64> {
 
 fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
-        8 => (ahead(), 1_usize..4).prop_map(|(ahead, times)| Step::Push { ahead, times }),
-        1 => (ahead(), 50_usize..200).prop_map(|(ahead, times)| Step::Push { ahead, times }),
+        8 => (ahead(), 1_usize..4).prop_map(|(ahead, times)| Step::Push { ahead, apart: 0, times }),
+        1 => (ahead(), 50_usize..200).prop_map(|(ahead, times)| Step::Push { ahead, apart: 0, times }),
+        1 => (ahead(), 0_u32..24, 10_usize..100)
+            .prop_map(|(ahead, bits, times)| Step::Push { ahead, apart: 1 << bits, times }),
         6 => (1_usize..6).prop_map(|times| Step::Pop { times }),
         1 => (50_usize..300).prop_map(|times| Step::Pop { times }),
         3 => ahead().prop_map(|ahead| Step::PopBefore { ahead }),
@@ -75,9 +78,10 @@ fn agrees<Q: EventQueue<u32>>(steps: &[Step]) -> Result<(), TestCaseError> {
     let mut event = 0;
     for step in steps {
         match *step {
-            Step::Push { ahead, times } => {
-                let time = Time::from_ticks(model.now.ticks().saturating_add(ahead));
-                for _ in 0..times {
+            Step::Push { ahead, apart, times } => {
+                for number in 0..times as u64 {
+                    let time = model.now.ticks().saturating_add(ahead).saturating_add(number * apart);
+                    let time = Time::from_ticks(time);
                     queue.push(time, event);
                     model.pending.push((time, event));
                     event += 1;

@@ -72,6 +72,7 @@ _PARAMETER_COLUMNS = {
     "source": pl.String,
     "place": pl.String,
     "fitted_on": pl.List(pl.String),
+    "role": pl.String,
 }
 _NEGOTIATED_COLUMNS = {
     "link": pl.String,
@@ -215,7 +216,7 @@ class ExplainResult(Result):
 
     @cached_property
     def parameters(self) -> pl.DataFrame:
-        """One row per parameter: dotted path, value, provenance, source, and the place it was written."""
+        """One row per parameter: path, value, provenance, source, place, and claim or choice."""
         return frame(map(_parameter_row, self.document["parameters"]), _PARAMETER_COLUMNS)
 
     @cached_property

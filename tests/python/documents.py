@@ -154,6 +154,7 @@ def explain_document() -> Document:
                 "source": "shared cap of the root complex",
                 "place": "rig.toml:12",
                 "fitted_on": ["IDT-T5 read/without_x8"],
+                "role": "claim",
             },
             {
                 "path": "sw0.latency",
@@ -162,6 +163,7 @@ def explain_document() -> Document:
                 "source": "",
                 "place": "default",
                 "fitted_on": [],
+                "role": "claim",
             },
         ],
         "links": [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import polars as pl
 from rich.text import Text
 
 from lanewise.cli.tables import style
@@ -17,8 +18,9 @@ _STYLES = {"assumed": "yellow", "calibrated": "cyan", "published": "green", "dat
 
 
 def print_explain(result: ExplainResult) -> None:
-    """Print what the links negotiated, and then every parameter."""
-    style.emit(Text(f"{result.title}\n", style="bold"), _links(result), _parameters(result))
+    """Print what the links negotiated, what the user chose, and what is claimed about hardware."""
+    title = Text(f"{result.title}\n", style="bold")
+    style.emit(title, _links(result), _choices(result), _claims(result))
 
 
 def _links(result: ExplainResult) -> Group:
@@ -33,15 +35,29 @@ def _links(result: ExplainResult) -> Group:
     return style.titled("Links", table, note="after negotiation")
 
 
-def _parameters(result: ExplainResult) -> Group:
+def _choices(result: ExplainResult) -> Group:
     table = style.table()
-    style.words(table, "parameter", "value")
+    style.words(table, "parameter", "value", "where it was chosen")
+    for row in result.parameters.filter(pl.col("role") == "choice").iter_rows(named=True):
+        table.add_row(Text(row["path"]), Text(row["value"]), _short(row["place"]))
+    return style.titled("Choices", table, note="the run, firmware and workloads")
+
+
+def _claims(result: ExplainResult) -> Group:
+    table = style.table()
+    style.words(table, "parameter")
+    style.words(table, "value", at_most=22)
     style.labels(table, "provenance")
     style.words(table, "where it came from")
-    for row in result.parameters.iter_rows(named=True):
-        place = Text(origin(row, with_place=True))
-        table.add_row(Text(row["path"]), Text(row["value"]), provenance(row["provenance"]), place)
-    return style.titled("Parameters", table)
+    for row in result.parameters.filter(pl.col("role") != "choice").iter_rows(named=True):
+        source = Text(origin(row, with_place=True))
+        table.add_row(Text(row["path"]), Text(row["value"]), provenance(row["provenance"]), source)
+    return style.titled("Hardware", table, note="every value with its provenance")
+
+
+def _short(place: str | None) -> str:
+    """Return a place without the folders before the name of its file."""
+    return (place or "").rpartition("/")[2]
 
 
 def provenance(name: str | None) -> Text:
@@ -55,6 +71,6 @@ def origin(row: dict[str, object], *, with_place: bool) -> str:
     pieces = [str(row["source"] or "")]
     if isinstance(fitted_on, list) and fitted_on:
         pieces.append("fitted on " + ", ".join(map(str, fitted_on)))
-    if with_place and row["place"]:
-        pieces.append(str(row["place"]))
+    if with_place:
+        pieces.append(_short(str(row["place"] or "")))
     return "; ".join(piece for piece in pieces if piece)

@@ -27,7 +27,8 @@ def print_part(result: PartsResult) -> None:
     """Print one part with every parameter and its source."""
     part = result.document["parts"][0]
     table = style.table()
-    style.words(table, "parameter", "value")
+    style.words(table, "parameter")
+    style.words(table, "value", at_most=22)
     style.labels(table, "provenance")
     style.words(table, "source")
     for row in result.parameters.iter_rows(named=True):

@@ -91,10 +91,10 @@ def _fitted(experiment: ReproducedExperiment) -> Group:
     table = style.table()
     style.words(table, "what", "parameter")
     style.numbers(table, "value")
-    style.words(table, "fitted on")
+    style.labels(table, "fitted on")
     for value in experiment.fitted:
-        cells = ", ".join(name.partition(" ")[2] for name in value.fitted_on)
-        table.add_row(value.name, ", ".join(value.parameters), value.value, cells)
+        cells = "\n".join(name.partition(" ")[2] for name in value.fitted_on)
+        table.add_row(value.name, "\n".join(value.parameters), value.value, cells)
     return style.titled("Fitted values", table, note="made by 'lanewise calibrate'")
 
 

@@ -44,10 +44,10 @@ def labels(into: Table, *headings: str) -> None:
         into.add_column(heading, no_wrap=True)
 
 
-def words(into: Table, *headings: str) -> None:
-    """Add left-aligned columns that wrap when they must."""
+def words(into: Table, *headings: str, at_most: int | None = None) -> None:
+    """Add left-aligned columns that wrap when they must, or when they are wider than `at_most`."""
     for heading in headings:
-        into.add_column(heading, overflow="fold", min_width=8)
+        into.add_column(heading, overflow="fold", min_width=8, max_width=at_most)
 
 
 def emit(*renderables: RenderableType) -> None:

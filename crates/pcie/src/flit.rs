@@ -89,7 +89,7 @@ impl FlitPacker {
     /// When the TLP is empty or not whole DW.
     #[inline]
     pub const fn pack(&mut self, tlp: Bytes) -> Packed {
-        assert!(tlp.get() > 0 && tlp.get() % DWORD.get() == 0, "a TLP is whole DW");
+        assert!(tlp.get() > 0 && tlp.get().is_multiple_of(DWORD.get()), "a TLP is whole DW");
         let (padding, padded_out) =
             if self.tlps_in_half == MAX_TLPS_PER_HALF { self.skip_half() } else { (0, 0) };
         Packed { padding: Bytes::new(padding as u64), flits_completed: padded_out + self.place(tlp.get()) }

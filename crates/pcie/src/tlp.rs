@@ -352,7 +352,7 @@ impl TlpShape {
             self.kind,
             TlpKind::IoRead | TlpKind::IoWrite | TlpKind::ConfigRead | TlpKind::ConfigWrite
         );
-        let partial = self.payload.get() % DWORD.get() != 0;
+        let partial = !self.payload.get().is_multiple_of(DWORD.get());
         let byte_enables = (always || partial) as u64;
         let prefixes = match self.prefixes {
             3.. => 4,

@@ -61,7 +61,8 @@ pub fn bench(name: &str) -> Option<Benchmark> {
     let warm = Time::ZERO + Span::from_ticks(simulated.ticks() / WARM_UP_SHARE);
     let until = warm + simulated;
     simulation.run_until(warm, u64::MAX);
-    let (hops_before, events_before) = (simulation.fabric.observers().tlp_hops(), simulation.events_handled());
+    let (hops_before, events_before) =
+        (simulation.fabric.observers().tlp_hops(), simulation.events_handled());
     let started = Instant::now();
     simulation.run_until(until, u64::MAX);
     let wall_s = started.elapsed().as_secs_f64();

@@ -101,7 +101,7 @@ impl fmt::Debug for Bytes {
 impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const UNITS: [(u64, &str); 3] = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
-        let whole = UNITS.iter().find(|(size, _)| self.0 >= *size && self.0 % size == 0);
+        let whole = UNITS.iter().find(|(size, _)| self.0 >= *size && self.0.is_multiple_of(*size));
         match whole {
             Some((size, name)) => write!(f, "{} {name}", self.0 / size),
             None => write!(f, "{} B", self.0),

@@ -168,7 +168,7 @@ mod tests {
                 match receiver.receive(sequence, !faults.next().unwrap_or(false)) {
                     Verdict::Accept => {
                         delivered.push(item);
-                        if delivered.len() % ack_every == 0 {
+                        if delivered.len().is_multiple_of(ack_every) {
                             buffer.acknowledge(receiver.last_accepted());
                         }
                     }

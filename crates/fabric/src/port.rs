@@ -112,6 +112,8 @@ pub(crate) struct Port {
     /// Bound on what a TLP takes in the retry buffer.
     largest_tlp: Bytes,
     pub(crate) credits: [TransmitCredits; 3],
+    /// The last symbol or flit boundary at which a packet started after silence.
+    boundary: Time,
     pub(crate) wire: WireTiming,
     /// TLPs of an endpoint or root port that wait here; a switch keeps its own.
     pub(crate) queues: ClassQueues,
@@ -150,6 +152,7 @@ impl Port {
             stuck_until: Time::ZERO,
             next_skip: Time::ZERO + wire.skip_interval,
             credits: [TransmitCredits::new(config.scale); 3],
+            boundary: Time::ZERO,
             retry: RetryBuffer::new(config.retry_buffer),
             largest_tlp: config.mps + LARGEST_HEADER,
             replay_timer: config.replay_timer,
@@ -228,7 +231,8 @@ impl Port {
     pub(crate) fn align(&mut self, id: PortId, now: Time, observers: &mut Observers) {
         if self.silent {
             self.silent = false;
-            let start = self.wire.next_boundary(self.busy_until);
+            let start = self.wire.next_boundary(self.boundary, self.busy_until);
+            self.boundary = start;
             let span = start - self.busy_until;
             if !span.is_zero() {
                 observers.observe(now, Fact::Spent { port: id.0, on: self.gap, span });

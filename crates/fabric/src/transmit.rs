@@ -555,6 +555,9 @@ impl crate::wire::WireTiming {
 #[inline]
 fn own_queues(port: &mut Port, packets: &crate::packet::PacketPool, now: Time) -> Choice {
     use crate::choose::{Pick, pick};
+    if port.queues.is_empty() {
+        return Choice::Nothing;
+    }
     match pick(&port.queues, packets, port, now) {
         Pick::Head(class) => Choice::Send(port.queues.pop(packets, class).expect("the head was there")),
         Pick::Blocked(on, other) => Choice::Blocked(on, other),

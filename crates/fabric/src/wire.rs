@@ -88,11 +88,11 @@ impl WireTiming {
         Span::from_ticks((bytes.get() * self.symbol.ticks()).div_ceil(u64::from(self.lanes)))
     }
 
-    /// First boundary at or after `at` where a packet may start after logical idle.
+    /// First boundary at or after `at` where a packet may start after logical idle, given an earlier boundary: the
+    /// shorter the span between them, the faster the division.
     #[inline]
-    pub(crate) fn next_boundary(&self, at: Time) -> Time {
-        let grid = self.grid.ticks();
-        Time::from_ticks(at.ticks().div_ceil(grid) * grid)
+    pub(crate) fn next_boundary(&self, earlier: Time, at: Time) -> Time {
+        earlier + self.grid * (at - earlier).div_ceil(self.grid)
     }
 }
 

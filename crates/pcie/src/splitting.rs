@@ -92,7 +92,7 @@ impl Iterator for Requests {
         let first_dword = start / DWORD.get() * DWORD.get();
         let page_end = (start / PAGE.get() + 1) * PAGE.get();
         let furthest = (first_dword + self.limit).min(page_end);
-        let aligned = furthest / self.alignment * self.alignment;
+        let aligned = furthest & !(self.alignment - 1); // A power of two: checked when it was set.
         let end = if aligned > start { aligned } else { furthest };
         Some(cut(&mut self.rest, end))
     }
@@ -140,7 +140,7 @@ impl Iterator for Completions {
         if self.rest.length == Bytes::ZERO {
             return None;
         }
-        let first_line = self.rest.address / self.rcb * self.rcb;
+        let first_line = self.rest.address & !(self.rcb - 1); // An RCB is a power of two.
         Some(cut(&mut self.rest, first_line + self.longest))
     }
 }

@@ -20,7 +20,8 @@ impl Fabric {
         if port.flit.is_some() {
             return self.on_flit(id);
         }
-        let arrived = port.in_flight.pop_front().expect("an arrival was scheduled for each TLP sent");
+        let arrived = *port.in_flight.front().expect("an arrival was scheduled for each TLP sent");
+        port.in_flight.drop_front();
         if arrived.nullified {
             return self.drop_nullified(id, &arrived, now);
         }

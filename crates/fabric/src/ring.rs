@@ -68,9 +68,15 @@ impl<T: Copy> Ring<T> {
     #[inline]
     pub(crate) fn pop_front(&mut self) -> Option<T> {
         let value = *self.front()?;
+        self.drop_front();
+        Some(value)
+    }
+
+    /// Forgets the oldest value; there is one.
+    #[inline]
+    pub(crate) fn drop_front(&mut self) {
         self.first = self.first.wrapping_add(1);
         self.len -= 1;
-        Some(value)
     }
 
     /// From the oldest to the newest.

@@ -97,7 +97,7 @@ fn main() -> ExitCode {
     };
     let mut simulation = Simulation::build(&case.config).expect("a tree");
     let ports: usize = case.config.devices.iter().map(|device| device.ports.len()).sum();
-    let idle_bytes = simulation.fabric.port_memory() / ports;
+    let idle_bytes = simulation.fabric.bytes_per_port();
     for stream in case.streams {
         simulation.add_workload(Box::new(stream));
     }
@@ -109,7 +109,7 @@ fn main() -> ExitCode {
     let (hops, events) = (observers.tlp_hops() as f64, simulation.events_handled() as f64);
     println!(
         "{name}: {:.2} M hops/s, {:.2} M events/s, {:.2} events a hop; {hops} hops in {seconds:.3} s, \
-         fingerprint {:016x}; {ports} ports of {idle_bytes} B idle",
+         fingerprint {:016x}; {ports} ports of {idle_bytes:.0} B idle",
         hops / seconds / 1e6,
         events / seconds / 1e6,
         events / hops,

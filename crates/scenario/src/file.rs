@@ -15,8 +15,8 @@ const RESERVED_NAMES: [&str; 9] =
     ["run", "firmware", "workload", "title", "host", "switch", "endpoint", "storage", "memory"];
 /// Longest name.
 const NAME_LIMIT: usize = 64;
-/// Most components that one file may declare. Each may stand for many devices.
-const COMPONENT_LIMIT: usize = 65_536;
+/// Most components, and most workloads, that one file may declare. Each may stand for many devices, with `count`.
+const COMPONENT_LIMIT: usize = 16_384;
 
 /// A scenario as written.
 #[derive(Debug, Default)]
@@ -139,8 +139,7 @@ pub(crate) fn read(
         let Some(entry) = section else { continue };
         for entry in table_of(entry, kind.word(), diagnostics).into_entries() {
             if file.components.len() == COMPONENT_LIMIT {
-                let (found, allowed) = (format!("more than {COMPONENT_LIMIT}"), COMPONENT_LIMIT.to_string());
-                diagnostics.push(Diagnostic::at(entry.key_place, Problem::TooManyDevices { found, allowed }));
+                diagnostics.push(too_many(entry.key_place));
                 break;
             }
             file.components.extend(component(kind, entry, overrides, diagnostics));
@@ -152,6 +151,12 @@ pub(crate) fn read(
     overrides.report_unused(&names, diagnostics);
     check_component_keys(&file, diagnostics);
     file
+}
+
+fn too_many(place: Place) -> Diagnostic {
+    let (found, allowed) = (format!("more than {COMPONENT_LIMIT} declared"), COMPONENT_LIMIT.to_string());
+    let problem = Problem::TooManyDevices { found, allowed };
+    Diagnostic::at(place, problem).hint("declare devices that are alike once, with `count`")
 }
 
 fn unknown_table(entry: &Entry) -> Diagnostic {
@@ -227,7 +232,11 @@ fn workloads(
         return Vec::new();
     };
     let mut workloads = Vec::new();
-    for (index, item) in items.into_iter().take(COMPONENT_LIMIT).enumerate() {
+    for (index, item) in items.into_iter().enumerate() {
+        if index == COMPONENT_LIMIT {
+            diagnostics.push(too_many(item.place));
+            break;
+        }
         workloads.extend(workload(index, item, overrides, diagnostics));
     }
     workloads

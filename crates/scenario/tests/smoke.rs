@@ -77,9 +77,11 @@ proptest! {
         length in 0usize..12,
         patch in "[\\[\\]{}=.\"#0-9a-z\\n ]{0,8}",
     ) {
-        let start = seed.floor_char_boundary(at.index(seed.len()));
-        let end = seed.floor_char_boundary((start + length).min(seed.len()));
-        swallow(&format!("{}{patch}{}", &seed[..start], &seed[end..]), &[]);
+        let characters: Vec<char> = seed.chars().collect();
+        let start = at.index(characters.len());
+        let end = (start + length).min(characters.len());
+        let (before, after) = (characters[..start].iter(), characters[end..].iter());
+        swallow(&format!("{}{patch}{}", before.collect::<String>(), after.collect::<String>()), &[]);
     }
 
     #[test]

@@ -260,7 +260,9 @@ class BenchResult(Result):
 
 
 def _flow_row(flow: Document) -> Document:
-    latency = {f"latency_ns_{name}": value for name, value in flow["latency_ns"].items()}
+    measured = flow["latency_ns"]
+    # Of nothing there is no latency; the core says 0.
+    latency = {f"latency_ns_{name}": value if measured["count"] else None for name, value in measured.items()}
     return {**flow, **latency, "flow": flow["name"], "payload_bytes": flow["bytes"]}
 
 

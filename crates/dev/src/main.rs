@@ -55,3 +55,19 @@ fn check_all(root: &Path) -> Result<(), String> {
     }
     Err(format!("not current: {}; run 'make generate' and review what changed", stale.join(", ")))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_generated_file_is_current() {
+        assert_eq!(check_all(&repository()), Ok(()));
+    }
+
+    #[test]
+    fn a_missing_file_is_named() {
+        let problem = check_all(Path::new("nowhere")).unwrap_err();
+        assert!(problem.contains("schema/scenario.schema.json") && problem.contains("make generate"));
+    }
+}

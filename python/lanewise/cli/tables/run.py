@@ -37,7 +37,8 @@ def print_run(result: RunResult) -> None:
 def _pieces(result: RunResult) -> Iterator[RenderableType]:
     yield from _heading(result)
     yield _flows(result)
-    yield _latencies(result.flows)
+    if result.flows["latency_ns_mean"].is_not_null().any():
+        yield _latencies(result.flows)
     links, left_out = _busiest(result.links)
     yield _ladder(links)
     yield _attribution(links, result.time_attribution)
@@ -109,7 +110,7 @@ def _latencies(flows: pl.DataFrame) -> Group:
     style.words(table, "flow")
     style.labels(table, "direction")
     style.numbers(table, *names)
-    for flow in _moving(flows):
+    for flow in _moving(flows.drop_nulls("latency_ns_mean")):
         values = (flow[f"latency_ns_{name}"] for name in names)
         table.add_row(
             flow["flow"],

@@ -126,6 +126,10 @@ def test_our_own_mistake_is_status_3(
     assert "Traceback" in lanewise("-v", "run", "a").stderr
 
 
+def test_the_version_is_that_of_the_core(lanewise: CommandLine) -> None:
+    assert lanewise("--version").stdout == f"lanewise {_core.VERSION}\n"
+
+
 def test_wrong_usage_is_status_2(lanewise: CommandLine) -> None:
     assert lanewise("run").exit_code == 2
     assert lanewise("fly").exit_code == 2

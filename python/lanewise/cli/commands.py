@@ -34,20 +34,24 @@ Settings = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
 
-@app.callback()
-def options(
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show a traceback when we fail.")] = False,
-    version: Annotated[
-        bool, typer.Option("--version", help="Print the version and exit.", is_eager=True)
-    ] = False,
-) -> None:
-    """Handle the options before the verb; the guard reads `verbose`."""
-    del verbose
-    if version:
+def _print_version(asked: bool) -> None:
+    if asked:
         from lanewise import __version__
 
         typer.echo(f"lanewise {__version__}")
         raise typer.Exit
+
+
+@app.callback()
+def options(
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show a traceback when we fail.")] = False,
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Print the version and exit.", is_eager=True, callback=_print_version),
+    ] = False,
+) -> None:
+    """Take the options before the verb; the guard reads `verbose`, and `version` has its callback."""
+    del verbose, version
 
 
 @app.command()

@@ -169,11 +169,15 @@ impl Fabric {
     }
 
     /// Peer to peer through the root complex.
+    ///
+    /// What ACS redirected goes back down the port it came up, which every root complex does; from one root port to
+    /// another only one that forwards between them (PCIe Base 6.3 §6.12.2; that no redirect is refused is Assumed).
     fn forward_between_root_ports(&mut self, index: u32, id: PortId, packet_id: PacketId, now: Time) {
         let root_complex = &self.root_complexes[index as usize];
-        assert!(root_complex.config.peer_to_peer, "checked when the transfer was submitted");
         let destination = self.packets[packet_id].destination;
         let egress = root_complex.routes.port_to(destination).expect("every endpoint is below a root port");
+        let back_down = egress == self.ports[id.index()].index;
+        assert!(back_down || root_complex.config.peer_to_peer, "the scenario keeps peers below one root port");
         let packet = &mut self.packets[packet_id];
         packet.ingress = id.0;
         packet.eligible_at = now + root_complex.config.forward_latency;

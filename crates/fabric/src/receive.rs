@@ -177,7 +177,10 @@ impl Fabric {
         let destination = self.packets[packet_id].destination;
         let egress = root_complex.routes.port_to(destination).expect("every endpoint is below a root port");
         let back_down = egress == self.ports[id.index()].index;
-        assert!(back_down || root_complex.config.peer_to_peer, "the scenario keeps peers below one root port");
+        assert!(
+            back_down || root_complex.config.peer_to_peer,
+            "the scenario keeps peers below one root port"
+        );
         let packet = &mut self.packets[packet_id];
         packet.ingress = id.0;
         packet.eligible_at = now + root_complex.config.forward_latency;

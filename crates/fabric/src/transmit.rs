@@ -491,6 +491,8 @@ impl Fabric {
         if port.nothing_to_replay() {
             return;
         }
+        // A replay needs neither credits nor room: whatever the port was stuck on does not hold it up.
+        port.stuck_until = Time::ZERO;
         self.observers.observe(now, Fact::ReplayStarted { port: id.0, by_timer });
         let outcome = match port.flit {
             Some(_) => self.rewind_flits(id),

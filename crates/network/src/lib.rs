@@ -2,12 +2,18 @@
 //!
 //! - [`WireKind`] is the framing of one kind of wire: what a frame carries, what it costs, how long it takes.
 //! - [`Lane`] is one direction of one port, busy with a frame at a time; [`Port`] is the two of them.
+//! - [`NetworkWire`] is the wire between two RDMA adapters, InfiniBand or RoCE; [`transport`] its packets.
 //!
-//! Left out: login, link initialisation, expanders and fabrics, errors on the wire, and propagation: a few metres
-//! of cable are 5 ns each, beside frames of 3 to 5 us.
+//! Left out: login, link initialisation, expanders and fabrics, errors on the wire, and propagation on storage wires:
+//! a few metres of cable are 5 ns each, beside frames of 3 to 5 us.
 
+pub mod infiniband;
 mod lane;
+mod network_wire;
+pub mod roce;
+pub mod transport;
 mod wire;
 
 pub use lane::{Lane, Port};
+pub use network_wire::NetworkWire;
 pub use wire::WireKind;

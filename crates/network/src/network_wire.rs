@@ -1,0 +1,128 @@
+//! The wire between two RDMA adapters: how long each packet takes on it.
+
+use crate::infiniband::{FLOW_CONTROL_PACKET, InfinibandRate, LOCAL_ROUTE_HEADER, VARIANT_CRC};
+use crate::roce;
+use crate::transport::PacketKind;
+use lanewise_units::{Bytes, Rate, Span};
+
+/// Payload is padded to words of four bytes.
+const WORD: Bytes = Bytes::new(4);
+
+/// Kind and speed of a wire between two adapters.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum NetworkWire {
+    /// InfiniBand inside one subnet.
+    Infiniband {
+        /// Speed grade.
+        rate: InfinibandRate,
+        /// Lanes: 1, 4, 8 or 12.
+        lanes: u32,
+    },
+    /// RoCE version 2 over Ethernet.
+    Roce {
+        /// Data rate of the Ethernet link.
+        rate: Rate,
+    },
+}
+
+impl NetworkWire {
+    /// Bytes on the wire of a packet with so much payload.
+    pub const fn packet_bytes(self, kind: PacketKind, payload: Bytes) -> Bytes {
+        let payload = payload.round_up_to(WORD);
+        match self {
+            Self::Infiniband { .. } => Bytes::new(
+                LOCAL_ROUTE_HEADER.get() + kind.transport_bytes().get() + payload.get() + VARIANT_CRC.get(),
+            ),
+            Self::Roce { .. } => roce::wire_bytes(kind.transport_bytes(), payload),
+        }
+    }
+
+    /// Time of a packet on the wire.
+    pub const fn packet_span(self, kind: PacketKind, payload: Bytes) -> Span {
+        self.byte_span(self.packet_bytes(kind, payload))
+    }
+
+    /// Time of a flow control packet that returns credits; Ethernet has none.
+    pub const fn flow_control_span(self) -> Span {
+        match self {
+            Self::Infiniband { .. } => self.byte_span(FLOW_CONTROL_PACKET),
+            Self::Roce { .. } => Span::ZERO,
+        }
+    }
+
+    /// Time of bytes on the wire.
+    pub const fn byte_span(self, bytes: Bytes) -> Span {
+        match self {
+            Self::Infiniband { rate, lanes } => rate.byte_span(bytes, lanes),
+            Self::Roce { rate } => rate.span_ceil(bytes),
+        }
+    }
+
+    /// Time of an RDMA write of `size` in packets of `mtu`, back to back.
+    pub fn write_span(self, size: Bytes, mtu: Bytes) -> Span {
+        let mut span = Span::ZERO;
+        let mut left = size;
+        let mut kind = PacketKind::WriteFirst;
+        while left > Bytes::ZERO {
+            let payload = left.min(mtu);
+            span += self.packet_span(kind, payload);
+            left = Bytes::new(left.get() - payload.get());
+            kind = PacketKind::Data;
+        }
+        span
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const QDR: NetworkWire = NetworkWire::Infiniband { rate: InfinibandRate::Qdr, lanes: 4 };
+    const FDR: NetworkWire = NetworkWire::Infiniband { rate: InfinibandRate::Fdr, lanes: 4 };
+    const EDR: NetworkWire = NetworkWire::Infiniband { rate: InfinibandRate::Edr, lanes: 4 };
+    const ROCE: NetworkWire = NetworkWire::Roce { rate: Rate::from_bytes_per_second(12_500_000_000) };
+
+    /// Payload rate of full packets in GB/s.
+    fn ceiling(wire: NetworkWire, mtu: u64) -> f64 {
+        let payload = Bytes::new(mtu);
+        mtu as f64 / wire.packet_span(PacketKind::Data, payload).as_ns()
+    }
+
+    #[test]
+    fn payload_ceilings_are_the_published_ones() {
+        let golden = [(QDR, 2048, 3.950), (FDR, 2048, 6.733), (EDR, 4096, 12.421), (ROCE, 1024, 11.573)];
+        for (wire, mtu, expected) in golden {
+            let simulated = ceiling(wire, mtu);
+            assert!((simulated - expected).abs() < 0.0005, "{wire:?} at {mtu}: {simulated}");
+        }
+    }
+
+    #[test]
+    fn a_write_of_64_kib_carries_the_published_share() {
+        // Share of the data rate of EDR in percent, by MTU.
+        for (mtu, expected) in [(1024, 97.50), (2048, 98.72), (4096, 99.35)] {
+            let size = Bytes::from_kib(64);
+            let share = 100.0 * EDR.byte_span(size).as_ns() / EDR.write_span(size, Bytes::new(mtu)).as_ns();
+            assert!((share - expected).abs() < 0.005, "MTU {mtu}: {share} %");
+        }
+    }
+
+    #[test]
+    fn roce_ceilings_at_100_gigabit() {
+        for (mtu, expected) in [(1024, 11.57), (2048, 12.02), (4096, 12.26)] {
+            assert!((ceiling(ROCE, mtu) - expected).abs() < 0.01, "MTU {mtu}");
+        }
+    }
+
+    #[test]
+    fn small_packets() {
+        assert_eq!(EDR.packet_bytes(PacketKind::Acknowledge, Bytes::ZERO), Bytes::new(30));
+        assert_eq!(EDR.packet_bytes(PacketKind::ReadRequest, Bytes::ZERO), Bytes::new(42));
+        assert_eq!(
+            EDR.packet_bytes(PacketKind::WriteFirst, Bytes::new(2)),
+            Bytes::new(46),
+            "padded to a word"
+        );
+        assert_eq!(ROCE.flow_control_span(), Span::ZERO);
+    }
+}

@@ -1,0 +1,52 @@
+//! RoCE version 2: InfiniBand transport packets inside UDP over Ethernet.
+//!
+//! Leaves out: VLAN tags, and priority flow control as a mechanism of its own: the receiver's buffer holds a sender
+//! back as credits do on InfiniBand, which is what pause frames come to on a wire without other traffic.
+//! Source: InfiniBand Architecture Specification, volume 1, annex A17; IEEE 802.3 clause 3.
+
+use lanewise_units::Bytes;
+
+/// Preamble, start delimiter and the shortest gap between frames.
+pub const PREAMBLE_AND_GAP: Bytes = Bytes::new(20);
+/// Destination, source and type.
+pub const ETHERNET_HEADER: Bytes = Bytes::new(14);
+/// Frame check sequence.
+pub const FRAME_CHECK: Bytes = Bytes::new(4);
+/// IPv4 without options.
+pub const IPV4_HEADER: Bytes = Bytes::new(20);
+/// UDP.
+pub const UDP_HEADER: Bytes = Bytes::new(8);
+/// Smallest frame, from destination to frame check sequence.
+pub const SMALLEST_FRAME: Bytes = Bytes::new(64);
+
+/// Bytes that a transport packet takes on the wire, gap included: headers, CRC and payload are given.
+pub const fn wire_bytes(transport: Bytes, payload: Bytes) -> Bytes {
+    let inside = ETHERNET_HEADER.get()
+        + IPV4_HEADER.get()
+        + UDP_HEADER.get()
+        + transport.get()
+        + payload.get()
+        + FRAME_CHECK.get();
+    let frame = if inside < SMALLEST_FRAME.get() { SMALLEST_FRAME.get() } else { inside };
+    Bytes::new(frame + PREAMBLE_AND_GAP.get())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transport::PacketKind;
+
+    #[test]
+    fn a_packet_costs_82_bytes_and_the_first_of_a_write_16_more() {
+        let payload = Bytes::new(1024);
+        assert_eq!(wire_bytes(PacketKind::Data.transport_bytes(), payload), Bytes::new(1024 + 82));
+        assert_eq!(wire_bytes(PacketKind::WriteFirst.transport_bytes(), payload), Bytes::new(1024 + 98));
+    }
+
+    #[test]
+    fn an_acknowledgement_is_padded_to_the_smallest_frame() {
+        let bytes = wire_bytes(PacketKind::Acknowledge.transport_bytes(), Bytes::ZERO);
+        assert_eq!(bytes, Bytes::new(66 + 20), "66 B of headers exceed the smallest frame");
+        assert_eq!(wire_bytes(Bytes::new(16), Bytes::ZERO), Bytes::new(64 + 20));
+    }
+}

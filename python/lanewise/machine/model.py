@@ -1,0 +1,504 @@
+"""A machine as its PCI functions see it: who hangs below whom, and what each one says about itself.
+
+Models functions, the bridges between them, links with both ends, switches, NUMA nodes, and relations between
+GPUs that only vendor tools report. Every reader (``sources/``) makes a `Machine`; every rule, prediction and
+table reads one. ``None`` always means: this source does not say.
+
+Leaves out: what hangs behind an endpoint (drives, wires), memory, and anything that changes by itself.
+Sources: PCI Express Base Specification 5.0, 1.3 (topology) and 7.5.3.2 (device/port types).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from lanewise.machine.address import Address
+from lanewise.machine.registers import (
+    SPEEDS_GT_S,
+    Acs,
+    Bar,
+    Cxl,
+    Dpc,
+    Equalization,
+    Errors,
+    LinkMode,
+    LinkRegisters,
+    Registers,
+    ResizableBar,
+    Slot,
+    Sriov,
+    Transfers,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+__all__ = [
+    "ENDPOINTS",
+    "PORTS_TO_LINKS",
+    "SPEEDS_GT_S",
+    "Acs",
+    "Address",
+    "Bar",
+    "Buses",
+    "Cxl",
+    "Dpc",
+    "Equalization",
+    "Errors",
+    "Function",
+    "Identity",
+    "Kind",
+    "Link",
+    "LinkMode",
+    "LinkRegisters",
+    "Machine",
+    "NotUnderstood",
+    "NumaNode",
+    "Registers",
+    "Relation",
+    "ResizableBar",
+    "Slot",
+    "Sriov",
+    "Switch",
+    "Transfers",
+]
+
+
+class Kind(StrEnum):
+    """Device/Port Type (7.5.3.2), and what functions without a PCI Express capability are."""
+
+    ROOT_PORT = "root port"
+    UPSTREAM_PORT = "upstream port"
+    DOWNSTREAM_PORT = "downstream port"
+    ENDPOINT = "endpoint"
+    LEGACY_ENDPOINT = "legacy endpoint"
+    INTEGRATED_ENDPOINT = "root complex integrated endpoint"
+    EVENT_COLLECTOR = "root complex event collector"
+    PCIE_TO_PCI_BRIDGE = "PCIe-to-PCI bridge"
+    PCI_TO_PCIE_BRIDGE = "PCI-to-PCIe bridge"
+    HOST_BRIDGE = "host bridge"
+    CONVENTIONAL_BRIDGE = "PCI bridge"
+    CONVENTIONAL = "conventional PCI"
+
+
+PORTS_TO_LINKS = frozenset({Kind.ROOT_PORT, Kind.DOWNSTREAM_PORT, Kind.PCI_TO_PCIE_BRIDGE})
+"""Kinds with a link on their secondary side."""
+
+ENDPOINTS = frozenset({Kind.ENDPOINT, Kind.LEGACY_ENDPOINT})
+"""Kinds at the lower end of a link."""
+
+
+@dataclass(frozen=True, slots=True)
+class Buses:
+    """Bus numbers of a bridge. 7.5.1.3.2 to .4."""
+
+    primary: int | None
+    secondary: int
+    subordinate: int
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Who a function is: numbers from its configuration space, names from a `pci.ids` or the source."""
+
+    class_code: int | None = None
+    """24 bits: class, subclass, programming interface (0 where the source does not say)."""
+    vendor_id: int | None = None
+    device_id: int | None = None
+    subsystem_vendor_id: int | None = None
+    subsystem_id: int | None = None
+    revision: int | None = None
+    class_name: str | None = None
+    vendor_name: str | None = None
+    device_name: str | None = None
+    subsystem_name: str | None = None
+
+    @property
+    def base_class(self) -> int | None:
+        """1 mass storage, 2 network, 3 display, 6 bridge, 0x12 processing accelerator, and so on."""
+        return None if self.class_code is None else self.class_code >> 16
+
+    @property
+    def subclass(self) -> int | None:
+        """Class and subclass together, like 0x0108 for NVMe controllers."""
+        return None if self.class_code is None else self.class_code >> 8
+
+    @property
+    def name(self) -> str:
+        """Vendor and device in words, or in numbers where there are no words."""
+        vendor = self.vendor_name or (None if self.vendor_id is None else f"[{self.vendor_id:04x}]")
+        device = self.device_name or (None if self.device_id is None else f"Device [{self.device_id:04x}]")
+        return " ".join(part for part in (vendor, device) if part) or "unknown device"
+
+
+_NOBODY = Identity()
+_NO_REGISTERS = Registers()
+_NO_LINK = LinkRegisters()
+_NO_TRANSFERS = Transfers()
+_NO_ERRORS = Errors()
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """One PCI function."""
+
+    address: Address
+    kind: Kind | None = None
+    """As the function states it; `Machine.role` also infers one from where the function sits."""
+    identity: Identity = _NOBODY
+    registers: Registers = _NO_REGISTERS
+    parent: Address | None = None
+    """The bridge whose secondary side it is on; None on a root bus, or when the bridge is missing."""
+    children: tuple[Address, ...] = ()
+    """What is directly on the secondary bus of a bridge, in order."""
+    buses: Buses | None = None
+    """None for functions that are no bridge."""
+    driver: str | None = None
+    """Name of the driver that is bound."""
+    driver_known: bool = False
+    """Whether the source shows drivers: then no `driver` means that none is bound."""
+    numa_node: int | None = None
+    """Node of the host it is attached to; the kernel's -1 (not known) is None."""
+    local_cpus: str | None = None
+    """CPUs near it, as a list like ``0-15,64-79``."""
+    iommu_group: int | None = None
+    physical_function: Address | None = None
+    """Of a virtual function: whose it is."""
+    virtual: bool = False
+    """A virtual function: link, MPS and MRRS registers are reserved and read as zero."""
+    physical_slot: str | None = None
+    """As the kernel names the slot."""
+    interfaces: tuple[str, ...] = ()
+    """Names by which software knows it: ``eth0``, ``nvme0``, ``mlx5_0``."""
+    stated_path: tuple[Address, ...] = ()
+    """Bridges above it, root first, when the source prints the way (`lspci -PP`)."""
+
+    @property
+    def is_bridge(self) -> bool:
+        """Whether it has a secondary side."""
+        return self.buses is not None
+
+    @property
+    def link(self) -> LinkRegisters:
+        """Its link registers; all None when it has none, so that rules need not ask twice."""
+        return self.registers.link or _NO_LINK
+
+    @property
+    def transfers(self) -> Transfers:
+        """Its transfer settings; all None when it says nothing."""
+        return self.registers.transfers or _NO_TRANSFERS
+
+    @property
+    def errors(self) -> Errors:
+        """Its errors; all None when it says nothing."""
+        return self.registers.errors or _NO_ERRORS
+
+    @property
+    def name(self) -> str:
+        """Vendor and device in words."""
+        return self.identity.name
+
+    def is_class(self, *classes: int) -> bool:
+        """Whether it is of a base class (``0x03``) or class and subclass (``0x0108``)."""
+        identity = self.identity
+        return identity.class_code is not None and any(
+            identity.subclass == wanted if wanted > 0xFF else identity.base_class == wanted
+            for wanted in classes
+        )
+
+    @property
+    def is_gpu(self) -> bool:
+        """Display controllers, and processing accelerators of GPU makers."""
+        gpu_makers = {0x10DE, 0x1002}
+        return self.is_class(0x03) or (self.is_class(0x12) and self.identity.vendor_id in gpu_makers)
+
+    @property
+    def is_nvme(self) -> bool:
+        """NVMe controllers."""
+        return self.is_class(0x0108)
+
+    @property
+    def is_nic(self) -> bool:
+        """Network controllers, InfiniBand among them."""
+        return self.is_class(0x02, 0x0C06)
+
+    @property
+    def is_storage(self) -> bool:
+        """Mass storage controllers, NVMe among them, and Fibre Channel."""
+        return self.is_class(0x01, 0x0C04)
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One physical link: the port above and the functions of the one device below."""
+
+    upper: Function
+    lower: tuple[Function, ...]
+    """All functions on the secondary bus that speak Express; at least one; lowest number first."""
+    on_die: bool = False
+    """Both ends are in one chip: its registers are for show and no physical limit."""
+
+    @property
+    def device(self) -> Function:
+        """The first function of the lower end; its link registers count for the device."""
+        return self.lower[0]
+
+    @property
+    def now(self) -> LinkMode:
+        """What runs now: the lower end's status, the upper end's where the lower says nothing."""
+        lower, upper = self.device.link.status, self.upper.link.status
+        gt_s = lower.gt_s if lower.gt_s is not None else upper.gt_s
+        return LinkMode(gt_s, lower.width or upper.width or lower.width)
+
+    @property
+    def limit(self) -> LinkMode:
+        """The most both ends can do: the smaller speed and width; None where either end does not say."""
+        upper, lower = self.upper.link.capability, self.device.link.capability
+        known_width = upper.width is not None and lower.width is not None
+        width = min(upper.width or 0, lower.width or 0) if known_width else None
+        return LinkMode(_smaller(upper.gt_s, lower.gt_s), width)
+
+    @property
+    def below_speed(self) -> bool:
+        """Whether it runs slower than both ends can. Idle GPUs do: see `Machine.is_idle_gpu`."""
+        now, limit = self.now.gt_s, self.limit.gt_s
+        return now is not None and limit is not None and 0 < now < limit
+
+    @property
+    def below_width(self) -> bool:
+        """Whether it runs on fewer lanes than both ends have."""
+        now, limit = self.now.width, self.limit.width
+        return now is not None and limit is not None and 0 < now < limit
+
+    @property
+    def name(self) -> str:
+        """``port -> device`` in short addresses."""
+        return f"{self.upper.address.short} -> {self.device.address.short}"
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """A switch: one upstream port and the downstream ports on its internal bus."""
+
+    upstream: Function
+    downstream: tuple[Function, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NumaNode:
+    """A NUMA node of the host."""
+
+    index: int
+    cpus: str | None = None
+    """A list like ``0-15,64-79``."""
+    cpu_model: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """How a vendor's tool relates two devices: `nvidia-smi topo -m`, or links in an NCCL topology."""
+
+    first: str
+    """Name in that tool, like ``GPU0``, ``NIC1``, ``mlx5_0``."""
+    second: str
+    path: str
+    """``NV``, ``XGMI``, ``PIX`` (one switch), ``PXB`` (several), ``PHB`` (host bridge), ``NODE``, ``SYS``."""
+    links: int | None = None
+    """Number of NVLinks or XGMI links."""
+    first_address: Address | None = None
+    second_address: Address | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NotUnderstood:
+    """Lines that a reader could make nothing of."""
+
+    count: int = 0
+    samples: tuple[tuple[int, str], ...] = ()
+    """The first few: line number from 1, and the line, cut to 120 characters."""
+
+
+_ALL_UNDERSTOOD = NotUnderstood()
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Everything a source says about a machine. Addresses order everything."""
+
+    functions: Mapping[Address, Function]
+    source: str = ""
+    """File, folder or ``-``, as it was named."""
+    kinds: tuple[str, ...] = ()
+    """What was read: ``lspci text``, ``lspci hex``, ``sysfs``, ``hwloc XML 2.0``, ``NCCL XML``, and so on."""
+    hostname: str | None = None
+    numa_nodes: tuple[NumaNode, ...] = ()
+    relations: tuple[Relation, ...] = ()
+    not_understood: NotUnderstood = _ALL_UNDERSTOOD
+    notes: tuple[str, ...] = ()
+    """What to know about this reading: two captures, access denied, declared speeds."""
+    measured: bool = True
+    """False where the source declares links rather than reads them (NCCL files written by vendors)."""
+    filtered: bool = field(default=False)
+    """Known to be a part of a machine: functions whose bridge is missing were found."""
+
+    def __getitem__(self, address: Address | str) -> Function:
+        """Return the function at an address, which may be text; raises KeyError."""
+        return self.functions[Address.parse(address) if isinstance(address, str) else address]
+
+    def __iter__(self) -> Iterator[Function]:
+        """All functions by address."""
+        return iter(self.functions.values())
+
+    def __len__(self) -> int:
+        """Count the functions."""
+        return len(self.functions)
+
+    @cached_property
+    def domains(self) -> tuple[int, ...]:
+        """PCI domains in use."""
+        return tuple(sorted({address.domain for address in self.functions}))
+
+    @cached_property
+    def roots(self) -> tuple[Function, ...]:
+        """Functions with no bridge above them in this source."""
+        return tuple(function for function in self if function.parent is None)
+
+    def parent(self, function: Function) -> Function | None:
+        """Return the bridge directly above."""
+        return None if function.parent is None else self.functions[function.parent]
+
+    def children(self, function: Function) -> tuple[Function, ...]:
+        """Return what is directly below a bridge."""
+        return tuple(self.functions[address] for address in function.children)
+
+    def path(self, function: Function) -> tuple[Function, ...]:
+        """Return the way to the root: its parent, that one's parent, and so on."""
+        way: list[Function] = []
+        above = self.parent(function)
+        while above is not None:
+            way.append(above)
+            above = self.parent(above)
+        return tuple(way)
+
+    def descendants(self, function: Function) -> tuple[Function, ...]:
+        """Return everything below a bridge, depth first."""
+        found: list[Function] = []
+        for child in self.children(function):
+            found.append(child)
+            found.extend(self.descendants(child))
+        return tuple(found)
+
+    def root_port(self, function: Function) -> Function | None:
+        """Return the topmost bridge above a function; None for what is on a root bus itself."""
+        way = self.path(function)
+        return way[-1] if way else None
+
+    def siblings(self, function: Function) -> tuple[Function, ...]:
+        """Return the other functions of the same multi-function device."""
+        bus = self.functions[function.parent].children if function.parent else tuple(self.functions)
+        slot = function.address.slot
+        return tuple(
+            self.functions[address] for address in bus if address.slot == slot and address != function.address
+        )
+
+    @cached_property
+    def links(self) -> tuple[Link, ...]:
+        """All links with both ends in this source, by the address of the port above.
+
+        A link is a root port, a switch's downstream port or a PCI-to-PCIe bridge with an Express function on
+        its secondary bus; where kinds are not stated, `role` decides.
+        """
+        from lanewise.machine.topology import find_links
+
+        return find_links(self)
+
+    @cached_property
+    def _link_of(self) -> dict[Address, Link]:
+        """Each link by the addresses of its port and of all functions below it."""
+        of = {link.upper.address: link for link in self.links}
+        of.update({function.address: link for link in self.links for function in link.lower})
+        return of
+
+    def link_above(self, function: Function) -> Link | None:
+        """Return the link that a function is the lower end of."""
+        link = self._link_of.get(function.address)
+        if link is None or link.upper.address == function.address:
+            return None
+        return link
+
+    def link_below(self, port: Function) -> Link | None:
+        """Return the link that a port is the upper end of; None when it is empty."""
+        link = self._link_of.get(port.address)
+        return link if link is not None and link.upper.address == port.address else None
+
+    def partner(self, function: Function) -> Function | None:
+        """Return the other end of a link: for a port the device below, for a device the port above."""
+        link = self.link_below(function) or self.link_above(function)
+        if link is None:
+            return None
+        return link.device if link.upper.address == function.address else link.upper
+
+    def link_path(self, function: Function) -> tuple[Link, ...]:
+        """Return all links between a function and the root, nearest first."""
+        above = [self.link_above(step) for step in (function, *self.path(function))]
+        return tuple(link for link in above if link is not None)
+
+    @cached_property
+    def switches(self) -> tuple[Switch, ...]:
+        """Every switch whose upstream port is in this source."""
+        return tuple(
+            Switch(
+                upstream=function,
+                downstream=tuple(
+                    child for child in self.children(function) if self.role(child) is Kind.DOWNSTREAM_PORT
+                ),
+            )
+            for function in self
+            if self.role(function) is Kind.UPSTREAM_PORT
+        )
+
+    @cached_property
+    def endpoints(self) -> tuple[Function, ...]:
+        """Endpoints at the lower end of a link, virtual functions left out; one per function."""
+        return tuple(
+            function for function in self if self.role(function) in ENDPOINTS and not function.virtual
+        )
+
+    @cached_property
+    def empty_ports(self) -> tuple[Function, ...]:
+        """Ports that could have a link and have no Express function below them."""
+        return tuple(
+            function
+            for function in self
+            if self.role(function) in PORTS_TO_LINKS and self.link_below(function) is None
+        )
+
+    def role(self, function: Function) -> Kind | None:
+        """Return its kind: as stated, or inferred from where it sits (`topology.infer`)."""
+        return function.kind or self._inferred.get(function.address)
+
+    @cached_property
+    def _inferred(self) -> dict[Address, Kind]:
+        from lanewise.machine.topology import infer
+
+        return infer(self)
+
+    def is_idle_gpu(self, link: Link) -> bool:
+        """Whether a link below its speed is most likely an idle GPU saving power: a GPU at full width.
+
+        GPUs lower the speed, never the width, when idle, and raise it under load: the same machines move 26
+        GB/s.
+        """
+        return link.device.is_gpu and link.below_speed and not link.below_width
+
+    def relation(self, first: Function, second: Function) -> Relation | None:
+        """Return what a vendor's tool says about two devices."""
+        wanted = {first.address, second.address}
+        return next((r for r in self.relations if {r.first_address, r.second_address} == wanted), None)
+
+
+def _smaller(first: float | None, second: float | None) -> float | None:
+    return None if first is None or second is None else min(first, second)

@@ -1,0 +1,315 @@
+"""What the registers of one function say, grouped as the capabilities that hold them.
+
+Every field is ``None`` when the source does not say: `lspci` run by an ordinary user shows no capabilities,
+hwloc knows nothing but a link's bandwidth, a dump of 256 bytes has no extended capabilities. ``False`` and
+``0`` are statements. Names of bits are those that `lspci` prints (``BadTLP``, ``ReqRedir``), because people
+search for them.
+
+Left out: capabilities that say nothing about performance or health (VPD, MSI tables, subsystem IDs of
+bridges). Source of all fields unless another is named: PCI Express Base Specification 5.0, 7.5 to 7.9;
+chapter and register are given per class. Flit Mode, Device 3 and 14-bit tags: 6.0, 7.7.9 and 7.9.29.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+SPEEDS_GT_S = (2.5, 5.0, 8.0, 16.0, 32.0, 64.0, 128.0)
+"""Line rate per lane of generation 1 to 7, in GT/s."""
+
+
+@dataclass(frozen=True, slots=True)
+class LinkMode:
+    """A speed and a width: what a link can do, or what it does."""
+
+    gt_s: float | None = None
+    """Line rate of one lane in GT/s; None when unknown."""
+    width: int | None = None
+    """Lanes; 0 is what an empty port or a virtual function reports; None when unknown."""
+
+    @property
+    def generation(self) -> int | None:
+        """1 for 2.5 GT/s to 7 for 128 GT/s; None when the speed is unknown or no PCI Express speed."""
+        return SPEEDS_GT_S.index(self.gt_s) + 1 if self.gt_s in SPEEDS_GT_S else None
+
+    @property
+    def known(self) -> bool:
+        """Whether both speed and width are known and of a link that is up."""
+        return bool(self.gt_s) and bool(self.width)
+
+    def __str__(self) -> str:
+        """Like ``8GT/s x16``, with ``?`` for what is unknown."""
+        speed = "?" if self.gt_s is None else f"{self.gt_s:g}GT/s"
+        return f"{speed} x{'?' if self.width is None else self.width}"
+
+
+@dataclass(frozen=True, slots=True)
+class Equalization:
+    """Outcome of link equalization at one speed. 7.5.3.20 (8 GT/s), 7.7.5, 7.7.6; 64 GT/s: 6.0, 7.7.7."""
+
+    gt_s: float
+    complete: bool | None = None
+    phase1: bool | None = None
+    phase2: bool | None = None
+    phase3: bool | None = None
+    requested: bool | None = None
+    """The port asks for equalization to be done again."""
+
+
+@dataclass(frozen=True, slots=True)
+class LinkRegisters:
+    """Link Capabilities, Control and Status, 1 and 2 (7.5.3.6 to .8, .18 to .20), and lane errors."""
+
+    capability: LinkMode = LinkMode()
+    """The most this end can do (Max Link Speed, Maximum Link Width)."""
+    status: LinkMode = LinkMode()
+    """What runs now (Current Link Speed, Negotiated Link Width). An empty port reports anything."""
+    target_gt_s: float | None = None
+    """Target Link Speed, which software set; upper limit that the port trains to."""
+    supported_gt_s: tuple[float, ...] | None = None
+    """Supported Link Speeds Vector, rising."""
+    port_number: int | None = None
+    data_link_active: bool | None = None
+    """DL_Active; means something only when `data_link_active_reporting`."""
+    data_link_active_reporting: bool | None = None
+    """Data Link Layer Link Active Reporting Capable."""
+    training: bool | None = None
+    disabled: bool | None = None
+    """Link Disable is set."""
+    autonomous_width_disabled: bool | None = None
+    bandwidth_managed: bool | None = None
+    """Link Bandwidth Management Status: speed or width changed for reliability, or software asked."""
+    bandwidth_autonomous: bool | None = None
+    """Link Autonomous Bandwidth Status: the device changed speed or width for reasons of its own."""
+    slot_clock: bool | None = None
+    common_clock: bool | None = None
+    clock_power_management: bool | None = None
+    """Clock power management (CLKREQ#) is enabled."""
+    aspm_supported: tuple[str, ...] | None = None
+    """Of ``L0s`` and ``L1``; empty: none."""
+    aspm_enabled: tuple[str, ...] | None = None
+    l1_substates_enabled: tuple[str, ...] | None = None
+    """Of ``ASPM_L1.1``, ``ASPM_L1.2``, ``PCI-PM_L1.1``, ``PCI-PM_L1.2``. 7.8.3."""
+    rcb_bytes: int | None = None
+    """Read Completion Boundary, 64 or 128 bytes. 7.5.3.7."""
+    retimer: bool | None = None
+    """At least one retimer was seen during training."""
+    two_retimers: bool | None = None
+    equalization: tuple[Equalization, ...] = ()
+    """By rising speed; speeds of which nothing is known are absent."""
+    lane_errors: tuple[int, ...] | None = None
+    """Lanes with an error latched in Lane Error Status; empty: none. 7.7.3.3."""
+    flit_mode_supported: bool | None = None
+    """6.0, 7.5.3.3 (PCI Express Capabilities register)."""
+    flit_mode: bool | None = None
+    """Whether the link runs in Flit Mode (Link Status 2)."""
+
+    def equalized(self, gt_s: float) -> Equalization | None:
+        """Return what is known of equalization at one speed."""
+        return next((outcome for outcome in self.equalization if outcome.gt_s == gt_s), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Transfers:
+    """How a function cuts and marks packets: Device Capabilities, Control, Status (7.5.3.3 to .5, .15 to .17)."""
+
+    mps_supported: int | None = None
+    """Max_Payload_Size Supported, bytes."""
+    mps: int | None = None
+    """Max_Payload_Size set, bytes."""
+    mrrs: int | None = None
+    """Max_Read_Request_Size set, bytes."""
+    relaxed_ordering: bool | None = None
+    """Enable Relaxed Ordering: the function may set the attribute, not that it does."""
+    no_snoop: bool | None = None
+    extended_tags_supported: bool | None = None
+    """8-bit tags as a requester."""
+    extended_tags: bool | None = None
+    ten_bit_tags_completer: bool | None = None
+    """10-Bit Tag Completer Supported."""
+    ten_bit_tags_requester: bool | None = None
+    """10-Bit Tag Requester Supported."""
+    ten_bit_tags: bool | None = None
+    """10-Bit Tag Requester Enable."""
+    fourteen_bit_tags_completer: bool | None = None
+    """6.0, Device Capabilities 3."""
+    fourteen_bit_tags_requester: bool | None = None
+    fourteen_bit_tags: bool | None = None
+    """14-Bit Tag Requester Enable; 6.0, Device Control 3."""
+    completion_timeout_ranges: str | None = None
+    """Programmable ranges, letters of ``ABCD``; empty: not programmable."""
+    completion_timeout_s: tuple[float, float] | None = None
+    """The range set, in seconds; 50 us to 50 ms is the default."""
+    completion_timeout_disable_supported: bool | None = None
+    completion_timeout_disabled: bool | None = None
+    atomics_routing: bool | None = None
+    """AtomicOp Routing Supported (ports)."""
+    atomics_enabled: bool | None = None
+    """AtomicOp Requester Enable."""
+    ltr: bool | None = None
+    """Latency Tolerance Reporting enabled."""
+    latency_l0s_acceptable_s: float | None = None
+    latency_l1_acceptable_s: float | None = None
+    slot_power_limit_w: float | None = None
+    """Captured Slot Power Limit of an upstream port or endpoint, watts."""
+    status: frozenset[str] | None = None
+    """Bits set in Device Status, of ``CorrErr NonFatalErr FatalErr UnsupReq AuxPwr TransPend``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Errors:
+    """Advanced Error Reporting (7.8.4); each set holds the names of the bits that are set."""
+
+    uncorrectable_status: frozenset[str] | None = None
+    uncorrectable_mask: frozenset[str] | None = None
+    uncorrectable_severity: frozenset[str] | None = None
+    """Errors reported as fatal."""
+    correctable_status: frozenset[str] | None = None
+    """Of ``RxErr BadTLP BadDLLP Rollover Timeout AdvNonFatalErr CorrIntErr HeaderOF``."""
+    correctable_mask: frozenset[str] | None = None
+    first_error: int | None = None
+    """First Error Pointer: number of the bit that came first."""
+    header_log: tuple[int, ...] | None = None
+    """The first 16 bytes of the TLP that was wrong, as four DW."""
+    root_status: frozenset[str] | None = None
+    """Root Error Status of a root port or event collector."""
+    counters: tuple[tuple[str, int], ...] | None = None
+    """Counted by Linux since boot: ``("correctable.BadTLP", 12)``, ``nonfatal.*``, ``*.TOTAL``."""
+
+    def counter(self, name: str) -> int | None:
+        """Return the count of one error, like ``correctable.BadTLP``; None without counters."""
+        return None if self.counters is None else dict(self.counters).get(name)
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """What a port says about the slot below it. Slot Capabilities, Control, Status: 7.5.3.9 to .11."""
+
+    number: int | None = None
+    """Physical Slot Number, as printed on the case."""
+    hot_plug: bool | None = None
+    surprise: bool | None = None
+    """A card may be pulled without notice."""
+    power_limit_w: float | None = None
+    power_controller: bool | None = None
+    power_off: bool | None = None
+    """The power controller has the slot switched off."""
+    presence: bool | None = None
+    """A card is there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Acs:
+    """Access Control Services (7.7.8): names of bits supported and set, like ``ReqRedir``."""
+
+    supported: frozenset[str] | None = None
+    enabled: frozenset[str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Dpc:
+    """Downstream Port Containment (7.9.14)."""
+
+    trigger: str | None = None
+    """``off``, ``fatal`` or ``nonfatal``: what is contained."""
+    triggered: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sriov:
+    """Single Root I/O Virtualization of a physical function (9.3.3)."""
+
+    total: int | None = None
+    initial: int | None = None
+    enabled: bool | None = None
+    """VF Enable."""
+    count: int | None = None
+    """NumVFs."""
+    ari_hierarchy: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One base address register. 7.5.1.2.1."""
+
+    index: int
+    """0 to 5; 6 is the expansion ROM."""
+    address: int | None = None
+    """None when nothing was assigned."""
+    size: int | None = None
+    """Bytes; None when the source does not say (hexadecimal dumps do not)."""
+    io: bool = False
+    bits64: bool = False
+    prefetchable: bool = False
+    virtual: bool = False
+    """The kernel knows an address, the register holds none: the device lost its configuration."""
+    disabled: bool = False
+    """Decoding is off in Command."""
+    ignored: bool = False
+    """The kernel ignores what firmware set."""
+
+    @property
+    def assigned(self) -> bool:
+        """Whether the register holds an address."""
+        return bool(self.address) and not self.virtual
+
+
+@dataclass(frozen=True, slots=True)
+class ResizableBar:
+    """Resizable BAR (7.8.6); `virtual` is the capability for virtual functions (9.3.7.5)."""
+
+    index: int
+    current: int | None = None
+    """Bytes."""
+    supported: tuple[int, ...] | None = None
+    """Bytes, rising."""
+    virtual: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Cxl:
+    """CXL DVSEC structures (vendor 1e98). CXL 2.0, 8.1.3 to 8.1.9; None where a structure is absent."""
+
+    dvsec_ids: tuple[int, ...] = ()
+    """0 device, 2 function map, 3 port extensions, 4 and 5 GPF, 7 flex bus port, 8 register locator."""
+    cache_capable: bool | None = None
+    io_capable: bool | None = None
+    memory_capable: bool | None = None
+    cache_enabled: bool | None = None
+    memory_enabled: bool | None = None
+    link_cache: bool | None = None
+    """Flex bus port status: the link trained with CXL.cache."""
+    link_io: bool | None = None
+    link_memory: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Registers:
+    """Everything read from the registers of one function."""
+
+    express: bool | None = None
+    """Has a PCI Express capability; None when capabilities could not be read."""
+    link: LinkRegisters | None = None
+    """None for functions without a link (integrated endpoints) and where the source says nothing."""
+    transfers: Transfers | None = None
+    errors: Errors | None = None
+    slot: Slot | None = None
+    """None on ports without a slot."""
+    acs: Acs | None = None
+    dpc: Dpc | None = None
+    sriov: Sriov | None = None
+    ari: bool | None = None
+    """Has Alternative Routing-ID Interpretation (6.13)."""
+    ari_forwarding: bool | None = None
+    """A port above forwards it (Device Control 2)."""
+    bars: tuple[Bar, ...] | None = None
+    resizable_bars: tuple[ResizableBar, ...] = ()
+    cxl: Cxl | None = None
+    bus_master: bool | None = None
+    memory_enabled: bool | None = None
+    status: frozenset[str] | None = None
+    """Error bits set in the Status register, as `lspci` writes them: ``<MAbort``, ``>SERR``."""
+    power_state: str | None = None
+    """``D0``, ``D1``, ``D2``, ``D3hot``, ``D3cold``."""
+    capabilities: tuple[str, ...] = field(default=())
+    """Names of the capabilities found, in their order, for people."""

@@ -9,6 +9,7 @@ use crate::packet::{Address, Flags, Kind, Packet};
 use crate::port::PortId;
 use crate::root_complex::Server;
 use crate::workload::{Direction, Notify, Target, Transfer, WorkloadId};
+use lanewise_observe::RequesterState;
 use lanewise_pcie::splitting;
 use lanewise_pcie::tag::{Tag, TagPool};
 use lanewise_pcie::tlp::{ECRC, HeaderFormat};
@@ -100,6 +101,8 @@ pub(crate) struct Endpoint {
     outstanding: Vec<OutstandingRead>,
     outstanding_reads: u32,
     next_request_at: Time,
+    /// What the device waits for when it has nothing to ask for.
+    pub(crate) waits_for: RequesterState,
     /// Internal path of posted writes that arrive.
     pub(crate) drain: Server,
 }
@@ -120,6 +123,7 @@ impl Endpoint {
             outstanding: Vec::new(),
             outstanding_reads: 0,
             next_request_at: Time::ZERO,
+            waits_for: RequesterState::NothingAsked,
         }
     }
 
@@ -156,6 +160,17 @@ impl Endpoint {
     /// Read requests in flight.
     pub(crate) fn outstanding_reads(&self) -> u32 {
         self.outstanding_reads
+    }
+
+    /// What holds the endpoint back while no request of its own waits at the port.
+    pub(crate) fn idle_state(&self) -> RequesterState {
+        if self.wants(Direction::Read) {
+            RequesterState::Tags
+        } else if self.outstanding_reads > 0 {
+            RequesterState::Window
+        } else {
+            self.waits_for
+        }
     }
 
     /// The next posted write, from the channel whose turn it is.

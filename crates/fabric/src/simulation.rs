@@ -279,22 +279,29 @@ impl Fabric {
                 port.queues.push(&mut self.packets, packet_id);
             }
         }
-        let state = if !port.queues.is_empty() {
-            if staged_at > now && staged_at != Time::NEVER {
-                RequesterState::RequestInterval
-            } else {
-                RequesterState::Port
-            }
-        } else if endpoint.wants(Direction::Read) {
-            RequesterState::Tags
-        } else if endpoint.outstanding_reads() > 0 {
-            RequesterState::Window
+        let state = if staged_at > now && staged_at != Time::NEVER {
+            RequesterState::RequestInterval
+        } else if port.queues.is_empty() {
+            endpoint.idle_state()
         } else {
-            RequesterState::NothingAsked
+            RequesterState::Port
         };
         self.observers.observe(now, Fact::Requester { endpoint: index, state });
         if staged_at != Time::NEVER {
             self.offer(id, staged_at);
+        }
+    }
+
+    /// States what `device` waits for whenever it has nothing to ask for: a [`RequesterState`] that the fabric cannot
+    /// see by itself, such as its wire or the host's software.
+    pub fn waits_for(&mut self, device: DeviceId, state: RequesterState) {
+        let now = self.now();
+        let index = self.endpoint_index(device);
+        let endpoint = &mut self.endpoints[index as usize];
+        endpoint.waits_for = state;
+        if self.ports[endpoint.port.index()].queues.is_empty() {
+            let state = endpoint.idle_state();
+            self.observers.observe(now, Fact::Requester { endpoint: index, state });
         }
     }
 

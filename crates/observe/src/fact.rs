@@ -121,6 +121,9 @@ pub enum Fact {
 }
 
 /// What holds a requester back.
+///
+/// The first five the fabric sees by itself. The others are what a device with nothing to ask for waits for instead:
+/// its instrument knows, and says so.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum RequesterState {
@@ -130,18 +133,35 @@ pub enum RequesterState {
     Port = 1,
     /// Every tag is in use.
     Tags = 2,
-    /// All it was asked for is in flight.
+    /// All it was asked for is in flight: a longer window, or less latency of host and path, would help.
     Window = 3,
     /// Its own request rate.
     RequestInterval = 4,
+    /// The device's own inside: its processor, its internal path.
+    Device = 5,
+    /// The wire on the far side of the device: Fibre Channel, SAS, Ethernet, InfiniBand.
+    Wire = 6,
+    /// The medium: disk, flash.
+    Media = 7,
+    /// Software of the host.
+    Cpu = 8,
 }
 
 impl RequesterState {
     /// Number of states.
-    pub const COUNT: usize = 5;
+    pub const COUNT: usize = 9;
     /// Every state.
-    pub const ALL: [Self; Self::COUNT] =
-        [Self::NothingAsked, Self::Port, Self::Tags, Self::Window, Self::RequestInterval];
+    pub const ALL: [Self; Self::COUNT] = [
+        Self::NothingAsked,
+        Self::Port,
+        Self::Tags,
+        Self::Window,
+        Self::RequestInterval,
+        Self::Device,
+        Self::Wire,
+        Self::Media,
+        Self::Cpu,
+    ];
 
     /// Name in results.
     pub const fn name(self) -> &'static str {
@@ -151,6 +171,10 @@ impl RequesterState {
             Self::Tags => "tags",
             Self::Window => "window",
             Self::RequestInterval => "request_interval",
+            Self::Device => "device",
+            Self::Wire => "wire",
+            Self::Media => "media",
+            Self::Cpu => "cpu",
         }
     }
 }

@@ -6,7 +6,7 @@
 use lanewise_engine::random::RandomStream;
 use lanewise_fabric::Fabric;
 use lanewise_fabric::workload::{ChannelId, DeviceId, Transfer, WorkloadEvent};
-use lanewise_observe::{FlowId, FlowSpec};
+use lanewise_observe::{FlowId, FlowSpec, RequesterState};
 use lanewise_units::{Bytes, Span, Time};
 
 /// Moves bytes and keeps time for an instrument. Each method is the one of [`Fabric`] with the same name.
@@ -29,6 +29,11 @@ pub trait Platform {
     fn payload_delivered(&mut self, flow: FlowId, payload: Bytes);
     /// Counts an operation of a flow and its latency.
     fn operation_done(&mut self, flow: FlowId, latency: Span);
+    /// States what `device` waits for while it asks for nothing; results show it as what held the device back. A
+    /// platform without results need not listen.
+    fn waits_for(&mut self, device: DeviceId, state: RequesterState) {
+        let _ = (device, state);
+    }
     /// The random stream of this name; the same name gives the same draws.
     fn random_stream(&self, path: &str, purpose: &str) -> RandomStream;
 }
@@ -83,6 +88,10 @@ impl Platform for Fabric {
     #[inline]
     fn operation_done(&mut self, flow: FlowId, latency: Span) {
         Fabric::operation_done(self, flow, latency);
+    }
+
+    fn waits_for(&mut self, device: DeviceId, state: RequesterState) {
+        Fabric::waits_for(self, device, state);
     }
 
     fn random_stream(&self, path: &str, purpose: &str) -> RandomStream {

@@ -24,6 +24,11 @@ impl RateServer {
         }
     }
 
+    /// Whether something is crossing, or waits to.
+    pub(crate) fn is_busy(&self, now: Time) -> bool {
+        self.free_at > now
+    }
+
     /// Keeps the server busy for `span` from the earliest time it is free; returns the end.
     #[inline]
     pub(crate) fn occupy(&mut self, now: Time, span: Span) -> Time {

@@ -179,6 +179,11 @@ impl Drive {
         if self.media == Media::NeedsData { self.move_next(now) } else { None }
     }
 
+    /// Whether the media is at work on a command.
+    pub(crate) fn media_is_busy(&self) -> bool {
+        matches!(self.media, Media::Preparing | Media::Moving(_))
+    }
+
     /// The frame that would go on the wire next.
     pub(crate) fn peek_frame(&self) -> Option<DriveFrame> {
         if let Some(&(slot, bytes)) = self.requests.front() {

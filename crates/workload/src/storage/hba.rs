@@ -11,6 +11,7 @@ use super::drive::{Drive, DriveFrame};
 use crate::rate_server::RateServer;
 use lanewise_fabric::workload::{ChannelId, DeviceId};
 use lanewise_network::{Port, WireKind};
+use lanewise_observe::RequesterState;
 use lanewise_units::{Bytes, Rate, Span, Time};
 use std::collections::VecDeque;
 
@@ -142,6 +143,10 @@ pub(crate) struct Hba {
     write_path: RateServer,
     shared_path: RateServer,
     completions: Completions,
+    /// I/Os that the host's software has in hand: on their way down, or on their way up.
+    pub in_software: u32,
+    /// What the adapter last said it waits for.
+    pub said: RequesterState,
 }
 
 impl Hba {
@@ -168,6 +173,8 @@ impl Hba {
             write_path: RateServer::new(config.internal_write_bandwidth),
             shared_path: RateServer::new(config.internal_bandwidth),
             completions: Completions::default(),
+            in_software: 0,
+            said: RequesterState::NothingAsked,
             posted_channel: None,
             data_channel: None,
             command_channel: None,
@@ -178,6 +185,32 @@ impl Hba {
     /// When the adapter's processor has dealt with a command that arrived now.
     pub(crate) fn process_command(&mut self, now: Time) -> Time {
         self.processor.occupy(now, self.config.command_time)
+    }
+
+    /// What an adapter with nothing to ask for waits for: its inside if that is at work, else whatever more of its
+    /// I/Os are at, wires or media, else the host's software if that has any.
+    pub(crate) fn waits_for(&self, drives: &[Drive], now: Time) -> RequesterState {
+        let inside = [&self.processor, &self.read_path, &self.write_path, &self.shared_path];
+        if inside.iter().any(|server| server.is_busy(now)) {
+            return RequesterState::Device;
+        }
+        let (mut wires, mut media) = (0, 0);
+        for port in &self.ports {
+            wires += usize::from(port.arriving.is_some()) + usize::from(port.departing.is_some());
+            for drive in port.drives.iter().map(|drive| &drives[*drive as usize]) {
+                if drive.peek_frame().is_some() {
+                    wires += 1;
+                } else if drive.media_is_busy() {
+                    media += 1;
+                }
+            }
+        }
+        match (wires, media) {
+            (0, 0) if self.in_software > 0 => RequesterState::Cpu,
+            (0, 0) => RequesterState::NothingAsked,
+            _ if media > wires => RequesterState::Media,
+            _ => RequesterState::Wire,
+        }
     }
 
     /// When read data that arrived now has crossed to the DMA engine.

@@ -24,6 +24,7 @@ impl StorageWorkload {
     /// The doorbell arrived: the adapter's processor turns to it.
     pub(super) fn take_command<P: Platform>(&mut self, slot: u32, platform: &mut P) {
         let hba = &mut self.hbas[self.slots[slot as usize].hba as usize];
+        hba.in_software -= 1;
         let processed = hba.process_command(platform.now());
         self.at_or_now(processed, Token::of(Kind::Processed, slot), platform);
     }
@@ -160,6 +161,7 @@ impl StorageWorkload {
             return;
         }
         let hba = state.hba;
+        self.hbas[hba as usize].in_software += 1;
         let adapter = &self.hbas[hba as usize];
         let transfer = Transfer {
             length: adapter.config.status,

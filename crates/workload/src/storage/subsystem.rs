@@ -246,6 +246,7 @@ impl StorageWorkload {
         slot.moved = 0;
         slot.answered = false;
         slot.started = self.cores.run(core, platform.now(), host.worker_cost, CpuWork::User);
+        self.hbas[slot.hba as usize].in_software += 1;
         let submitted = self.cores.run(core, platform.now(), host.submit_cost, CpuWork::Privileged);
         self.workers[slot.worker as usize].issued(index, slot.started);
         platform.set_timer(submitted, Token::of(Kind::Submitted, index).pack());
@@ -264,11 +265,24 @@ impl StorageWorkload {
         self.consider_interrupt(hba, platform);
     }
 
+    /// Says what each adapter waits for, where that has changed.
+    fn say_what_holds_back<P: Platform>(&mut self, platform: &mut P) {
+        let now = platform.now();
+        for hba in &mut self.hbas {
+            let state = hba.waits_for(&self.drives, now);
+            if state != hba.said {
+                hba.said = state;
+                platform.waits_for(hba.config.device, state);
+            }
+        }
+    }
+
     /// The I/O is over for the worker that asked for it.
     fn complete<P: Platform>(&mut self, index: u32, platform: &mut P) {
         let now = platform.now();
         let slot = &self.slots[index as usize];
         let (worker, group, io) = (slot.worker, slot.group as usize, slot.io);
+        self.hbas[slot.hba as usize].in_software -= 1;
         let latency = now - slot.started;
         let tally = &mut self.tallies[group];
         let flow = if io.read { self.flows[group].read } else { self.flows[group].write };
@@ -344,6 +358,7 @@ impl Instrument for StorageWorkload {
             Kind::Completed => self.complete(subject, platform),
             Kind::Awake => self.run_worker(subject, platform),
         }
+        self.say_what_holds_back(platform);
     }
 }
 

@@ -4,6 +4,7 @@ use lanewise_fabric::Simulation;
 use lanewise_fabric::config::*;
 use lanewise_fabric::workload::{DeviceId, Metric};
 use lanewise_network::WireKind;
+use lanewise_observe::RequesterState;
 use lanewise_pcie::ack_nak::{ReplayRule, ack_latency_limit, replay_timer_limit};
 use lanewise_pcie::encoding::{Clocking, LinkMode};
 use lanewise_pcie::flow_control::{CreditPool, Scale};
@@ -245,6 +246,7 @@ pub struct Run {
     pub simulation: Simulation,
     pub metrics: Vec<Metric>,
     pub measured: Span,
+    end: Time,
 }
 
 impl Run {
@@ -253,6 +255,14 @@ impl Run {
         let flows = self.simulation.fabric.observers().flows();
         let wanted = flows.iter().filter(|flow| flow.spec.name == name && flow.spec.direction == direction);
         wanted.map(|flow| flow.payload().get() as f64).sum::<f64>() / self.measured.as_seconds() / 1e6
+    }
+
+    /// Share of the measured time that an adapter spent in a state.
+    pub fn held_back(&self, index: usize, state: RequesterState) -> f64 {
+        let fabric = &self.simulation.fabric;
+        let endpoint = fabric.requester_index(adapter(index)).expect("adapters are endpoints");
+        let spans = fabric.observers().requester(endpoint, self.end);
+        spans[state as usize].as_seconds() / self.measured.as_seconds()
     }
 
     pub fn metric(&self, name: &str) -> f64 {
@@ -271,5 +281,5 @@ pub fn run(config: &FabricConfig, storage: StorageConfig, warm_up: Span, measure
     simulation.stop_measuring(start + measured);
     simulation.fabric.check_conservation();
     let metrics = simulation.reports(start + measured).remove(0);
-    Run { simulation, metrics, measured }
+    Run { simulation, metrics, measured, end: start + measured }
 }

@@ -1,6 +1,7 @@
 //! The storage subsystem on the real fabric: what limits what, and that nothing is lost.
 
 use crate::rig::*;
+use lanewise_observe::RequesterState;
 use lanewise_units::{Bytes, Span, Width};
 use lanewise_workload::storage::StorageConfig;
 
@@ -58,6 +59,26 @@ fn an_adapter_reads_no_faster_than_its_internal_path() {
     storage.hbas[0].internal_read_bandwidth = Some(mb_per_s(1400));
     let run = quick(Attachment::Slots(Width::X8), storage);
     assert_near(run.goodput("read", "read"), 1400.0, 1.5);
+}
+
+#[test]
+fn an_adapter_says_what_it_waits_for() {
+    // Slow media behind fast wires; fast media behind one wire for all; software slower than the drives.
+    let mut slow_media = subsystem(1, vec![group("read", 0..1, reads())]);
+    slow_media.drives[0].config.read_rate = mb_per_s(20);
+    let mut one_wire = subsystem(4, vec![group("read", 0..4, reads())]);
+    one_wire.drives.iter_mut().for_each(|drive| drive.port = 0);
+    let mut slow_software = subsystem(1, vec![group("read", 0..1, reads())]);
+    slow_software.host.submit_cost = Span::from_ms(2);
+    for (storage, expected) in [
+        (slow_media, RequesterState::Media),
+        (one_wire, RequesterState::Wire),
+        (slow_software, RequesterState::Cpu),
+    ] {
+        let run = quick(Attachment::Slots(Width::X8), storage);
+        let share = run.held_back(0, expected);
+        assert!(share > 0.5, "{}: {share}", expected.name());
+    }
 }
 
 #[test]

@@ -64,6 +64,7 @@ EXPECTED = """
     published = 7
     verdict = "N"
     role = "excluded"
+    note = "one reading of a noisy tool"
 """
 
 

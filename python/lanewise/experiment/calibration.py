@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from lanewise.errors import InputError
 from lanewise.experiment.definition import Experiment, Fit, FittedValue
-from lanewise.experiment.reproduction import job_for
+from lanewise.experiment.reproduction import jobs_behind, value_of
 from lanewise.experiment.runner import run_all
 from lanewise.experiment.toml import inline
 
@@ -121,9 +121,11 @@ def calibrate_experiment(
     experiment: Experiment, *, on_progress: Callable[[str, int], None] | None = None
 ) -> Calibration:
     """Do the fits of an experiment; `on_progress` hears the name of each and its number of runs so far."""
-    fresh = replace(experiment, fitted={})
+    borrowed = {fit.name for fit in experiment.fits if fit.borrowed}
+    kept = {name: value for name, value in experiment.fitted.items() if name in borrowed}
+    fresh = replace(experiment, fitted=kept)
     done: list[CalibratedFit] = []
-    for fit in experiment.fits:
+    for fit in experiment.own_fits:
         calibrated = _Search(fresh, fit, on_progress).result()
         fresh = replace(fresh, fitted={**fresh.fitted, fit.name: calibrated.value})
         done.append(calibrated)
@@ -140,7 +142,12 @@ class _Search:
         self.fit = fit
         self.on_progress = on_progress
         self.cells: Sequence[Cell] = [experiment.cell(id_) for id_ in fit.cells]
+        unusable = [cell.id for cell in self.cells if not cell.published or not cell.is_simulated]
+        if unusable:
+            raise CalibrationError(f"{fit.name} cannot be fitted on '{unusable[0]}': no number to meet")
+        self.published = [cell.published for cell in self.cells if cell.published]
         self.tried: dict[str, tuple[float, ...]] = {}
+        self.runs = 0
 
     def result(self) -> CalibratedFit:
         best = self._root() if len(self.cells) == 1 else self._least_squares()
@@ -151,13 +158,13 @@ class _Search:
                 name=self.fit.name,
                 parameters=self.fit.parameters,
                 value=text,
-                fitted_on=tuple(f"{self.experiment.id} {cell.id}" for cell in self.cells),
+                fitted_on=self.fit.fitted_on,
             ),
             cells=tuple(
-                FittedCell(cell.id, cell.published, value, cell.unit)
-                for cell, value in zip(self.cells, simulated, strict=True)
+                FittedCell(cell.id, published, value, cell.unit)
+                for cell, published, value in zip(self.cells, self.published, simulated, strict=True)
             ),
-            runs=len(self.tried) * len(self.cells),
+            runs=self.runs,
         )
 
     def _root(self) -> float:
@@ -166,10 +173,10 @@ class _Search:
         low, high = self.fit.between
         error_low, error_high = self._errors(low)[0], self._errors(high)[0]
         if error_low * error_high > 0:
-            cell = self.cells[0]
+            cell, published = self.cells[0], self.published[0]
             raise CalibrationError(
                 f"no {self.fit.name} between {self._text(low)} and {self._text(high)} gives the published "
-                f"{cell.published:g} {cell.unit} of {self.experiment.id} {cell.id}: the bounds give "
+                f"{published:g} {cell.unit} of {self.experiment.id} {cell.id}: the bounds give "
                 f"{self._simulate(low)[0]:.1f} and {self._simulate(high)[0]:.1f} {cell.unit}"
             )
         root: float = brentq(lambda value: self._errors(value)[0], low, high, xtol=RELATIVE_TOLERANCE * high)
@@ -193,20 +200,21 @@ class _Search:
     def _errors(self, value: float) -> tuple[float, ...]:
         """Return the relative error of every cell when the parameters have this value."""
         simulated = self._simulate(value)
-        return tuple(number / cell.published - 1 for number, cell in zip(simulated, self.cells, strict=True))
+        return tuple(
+            number / published - 1 for number, published in zip(simulated, self.published, strict=True)
+        )
 
     def _simulate(self, value: float) -> tuple[float, ...]:
         text = self._text(value)
         if text not in self.tried:
-            jobs = [job_for(self.experiment, cell, {self.fit.name: text}) for cell in self.cells]
+            trial = {self.fit.name: text}
+            jobs = [job for cell in self.cells for job in jobs_behind(self.experiment, cell, trial)]
             results = run_all(jobs)
-            metrics = [cell.metric for cell in self.cells]
-            assert all(metrics), f"a cell of fit {self.fit.name} is not simulated"
-            self.tried[text] = tuple(
-                metric.read(results[job]) for metric, job in zip(metrics, jobs, strict=True) if metric
-            )
+            self.runs += len(results)
+            values = [value_of(self.experiment, cell, results, trial) for cell in self.cells]
+            self.tried[text] = tuple(value for value in values if value is not None)
             if self.on_progress:
-                self.on_progress(self.fit.name, len(self.tried) * len(self.cells))
+                self.on_progress(self.fit.name, self.runs)
         return self.tried[text]
 
     def _text(self, value: float) -> str:

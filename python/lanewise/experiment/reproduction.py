@@ -16,18 +16,23 @@ import polars as pl
 
 from lanewise import _core
 from lanewise.errors import InputError
+from lanewise.experiment.metric import MetricError
 from lanewise.experiment.runner import Job, RunsDone, run_all
 from lanewise.experiment.toml import inline
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from lanewise.experiment.definition import Cell, Experiment, FittedValue, Ladder
+    from lanewise.experiment.definition import Cell, Experiment, FittedValue, Ladder, Quantity
     from lanewise.results import RunResult
 
 
 class NotCalibratedError(InputError):
     """A cell needs a fitted value that is not there yet."""
+
+
+class UndefinedCellError(InputError):
+    """A cell cannot be read from its run, or not be computed from its operands."""
 
 
 @dataclass(frozen=True)
@@ -36,26 +41,57 @@ class ReproducedCell:
 
     cell: str
     unit: str
-    published: float
+    published: float | None
+    """None for a claim without a number."""
     simulated: float | None
     """None for an excluded cell that nothing simulates."""
     verdict: str
     role: str
     fitted_on: tuple[str, ...]
     band_percent: float | None
+    band_points: float | None
+    between: tuple[float, float] | None
+    claim: str
+    computed_as: str
+    """What it is computed from, for a cell that no single run gives."""
     note: str
 
     @property
     def error_percent(self) -> float | None:
-        """Simulated over published, less one, in percent."""
-        return None if self.simulated is None else 100 * (self.simulated / self.published - 1)
+        """Simulated over published, less one, in percent; None without a number to compare with."""
+        if self.simulated is None or not self.published:
+            return None
+        return 100 * (self.simulated / self.published - 1)
+
+    @property
+    def error_points(self) -> float | None:
+        """Simulated less published, in the unit of the cell."""
+        if self.simulated is None or self.published is None:
+            return None
+        return self.simulated - self.published
 
     @property
     def within_band(self) -> bool | None:
-        """Whether the error is at most the band; None without an error or a band."""
-        if self.error_percent is None or self.band_percent is None:
-            return None
-        return abs(self.error_percent) <= self.band_percent
+        """Whether the error is at most the band, or the claim holds; None without an error or a band."""
+        if self.between is not None and self.simulated is not None:
+            return self.between[0] <= self.simulated <= self.between[1]
+        if self.band_points is not None and self.error_points is not None:
+            return abs(self.error_points) <= self.band_points
+        if self.band_percent is not None and self.error_percent is not None:
+            return abs(self.error_percent) <= self.band_percent
+        return None
+
+    @property
+    def is_judged_in_points(self) -> bool:
+        """Whether its error is a difference: of a change in percent, a percentage would mislead."""
+        return self.band_points is not None
+
+    @property
+    def contract_band_percent(self) -> float | None:
+        """The band in percent of the published number, whatever it is written in."""
+        if self.band_points is not None and self.published:
+            return 100 * self.band_points / abs(self.published)
+        return self.band_percent
 
     def document(self) -> dict[str, Any]:
         """Return the cell as the JSON contract has it."""
@@ -68,9 +104,29 @@ class ReproducedCell:
             "verdict": self.verdict,
             "role": self.role,
             "fitted_on": list(self.fitted_on),
-            "band_percent": self.band_percent,
+            "band_percent": self.contract_band_percent,
             "within_band": self.within_band,
+            "error_points": self.error_points if self.is_judged_in_points else None,
+            "band_points": self.band_points,
+            "between": None if self.between is None else list(self.between),
+            "claim": self.claim,
+            "computed_as": self.computed_as,
+            "note": self.note,
         }
+
+
+@dataclass(frozen=True)
+class SimulatedValue:
+    """A number that cells are computed from, and that the publication does not give."""
+
+    id: str
+    unit: str
+    simulated: float
+    note: str
+
+    def document(self) -> dict[str, Any]:
+        """Return the value for JSON."""
+        return {"id": self.id, "unit": self.unit, "simulated": self.simulated, "note": self.note}
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +137,9 @@ class ReproducedExperiment:
     title: str
     source: str
     cells: tuple[ReproducedCell, ...]
+    values: tuple[SimulatedValue, ...]
     fitted: tuple[FittedValue, ...]
+    definition: Experiment
 
     @cached_property
     def table(self) -> pl.DataFrame:
@@ -97,16 +155,45 @@ class ReproducedExperiment:
             "fitted_on": pl.List(pl.String),
             "band_percent": pl.Float64,
             "within_band": pl.Boolean,
+            "error_points": pl.Float64,
+            "band_points": pl.Float64,
+            "between": pl.List(pl.Float64),
+            "claim": pl.String,
+            "computed_as": pl.String,
+            "note": pl.String,
         }
         return pl.DataFrame([cell.document() for cell in self.cells], schema=columns)
 
     @property
+    def predicted(self) -> tuple[ReproducedCell, ...]:
+        """The cells that count: nothing was fitted on them."""
+        return tuple(cell for cell in self.cells if cell.role == "predicted")
+
+    @property
     def predicted_abs_errors_percent(self) -> list[float]:
-        """Absolute errors of the predicted cells."""
+        """Absolute errors of the predicted cells that are judged in percent."""
         return [
             abs(cell.error_percent)
-            for cell in self.cells
-            if cell.role == "predicted" and cell.error_percent is not None
+            for cell in self.predicted
+            if cell.error_percent is not None and cell.band_percent is not None
+        ]
+
+    @property
+    def predicted_abs_errors_points(self) -> list[float]:
+        """Absolute errors of the predicted cells that are judged in points."""
+        return [
+            abs(cell.error_points)
+            for cell in self.predicted
+            if cell.error_points is not None and cell.is_judged_in_points
+        ]
+
+    @property
+    def claims(self) -> list[bool]:
+        """Whether each predicted claim that is a range holds."""
+        return [
+            bool(cell.within_band)
+            for cell in self.predicted
+            if cell.between is not None and cell.within_band is not None
         ]
 
     @property
@@ -115,12 +202,18 @@ class ReproducedExperiment:
         return all(cell.within_band is not False for cell in self.cells if cell.role != "excluded")
 
     def document(self) -> dict[str, Any]:
-        """Return the experiment as the JSON contract has it."""
-        errors = self.predicted_abs_errors_percent
+        """Return the experiment as the JSON contract has it.
+
+        Where a publication gives only changes in percent, the error is the difference in points.
+        """
+        points = self.predicted_abs_errors_points
+        errors = self.predicted_abs_errors_percent or points
         return {
             "id": self.id,
             "title": self.title,
+            "source": self.source,
             "cells": [cell.document() for cell in self.cells],
+            "values": [value.document() for value in self.values],
             "fitted": [
                 {
                     "name": value.name,
@@ -132,6 +225,9 @@ class ReproducedExperiment:
             ],
             "predicted_median_abs_error_percent": median(errors) if errors else None,
             "predicted_worst_abs_error_percent": max(errors) if errors else None,
+            "predicted_median_abs_error_points": median(points) if points else None,
+            "predicted_worst_abs_error_points": max(points) if points else None,
+            "passed": self.passed,
         }
 
 
@@ -154,31 +250,55 @@ class Reproduction:
 
 def reproduce_all(experiments: Sequence[Experiment], *, on_progress: RunsDone | None = None) -> Reproduction:
     """Simulate every cell of the experiments, equal runs once, and set it beside what was published."""
-    jobs = {
-        (experiment.id, cell.id): job_for(experiment, cell)
+    jobs = [
+        job_for(experiment, quantity)
         for experiment in experiments
-        for cell in experiment.cells
-        if cell.scenario is not None
-    }
-    results = run_all(jobs.values(), on_progress=on_progress)
-    return Reproduction(
-        tuple(
-            ReproducedExperiment(
-                id=experiment.id,
-                title=experiment.title,
-                source=experiment.source,
-                cells=tuple(
-                    _reproduced(experiment, cell, results, jobs.get((experiment.id, cell.id)))
-                    for cell in experiment.cells
-                ),
-                fitted=tuple(experiment.fitted.values()),
-            )
-            for experiment in experiments
-        )
-    )
+        for quantity in experiment.quantities.values()
+        if quantity.scenario is not None
+    ]
+    results = run_all(jobs, on_progress=on_progress)
+    return Reproduction(tuple(_experiment(experiment, results) for experiment in experiments))
 
 
-def job_for(experiment: Experiment, cell: Cell, trial: Mapping[str, str] | None = None) -> Job:
+def jobs_behind(
+    experiment: Experiment, quantity: Quantity, trial: Mapping[str, str] | None = None
+) -> tuple[Job, ...]:
+    """Return the runs that a quantity is read or computed from."""
+    leaves = experiment.simulated(quantity)
+    return tuple(job_for(experiment, leaf, trial) for leaf in leaves if leaf.scenario is not None)
+
+
+def value_of(
+    experiment: Experiment,
+    quantity: Quantity,
+    results: Mapping[Job, RunResult],
+    trial: Mapping[str, str] | None = None,
+) -> float | None:
+    """Return what the model gives for a quantity, from the runs behind it; None when nothing simulates it."""
+    if quantity.formula is not None:
+
+        def operand(id_: str) -> float:
+            value = value_of(experiment, experiment.quantities[id_], results, trial)
+            assert value is not None, f"{id_} is not simulated"
+            return value
+
+        try:
+            return quantity.formula.value(operand)
+        except ZeroDivisionError:
+            raise UndefinedCellError(
+                f"{experiment.id} {quantity.id}: {quantity.formula} divides by zero"
+            ) from None
+    if quantity.ladder is not None and quantity.rung is not None:
+        return rungs(quantity.ladder)[quantity.rung]
+    if quantity.scenario is None or quantity.metric is None:
+        return None
+    try:
+        return quantity.metric.read(results[job_for(experiment, quantity, trial)])
+    except MetricError as error:
+        raise UndefinedCellError(f"{experiment.id} {quantity.id}: {error}") from error
+
+
+def job_for(experiment: Experiment, cell: Quantity, trial: Mapping[str, str] | None = None) -> Job:
     """Return the run behind a cell, with the fitted (or tried) values that are in force in it."""
     assert cell.scenario is not None, f"cell {cell.id} is not simulated"
     values = {name: value.value for name, value in experiment.fitted.items()} | dict(trial or {})
@@ -189,37 +309,50 @@ def job_for(experiment: Experiment, cell: Cell, trial: Mapping[str, str] | None 
         if fit.name not in values:
             raise NotCalibratedError(
                 f"{experiment.id} {cell.id} needs the fitted {fit.name}: "
-                f"run 'lanewise calibrate {experiment.folder}' first"
+                f"run 'lanewise calibrate {fit.home if fit.borrowed else experiment.folder}' first"
             )
         calibrated = inline(
             {
                 "value": values[fit.name],
                 "provenance": "calibrated",
                 "source": fit.name,
-                "fitted_on": [f"{experiment.id} {on}" for on in fit.cells],
+                "fitted_on": list(fit.fitted_on),
             }
         )
         overrides += [(path, calibrated) for path in fit.parameters]
     return Job(cell.scenario, tuple(overrides))
 
 
-def _reproduced(
-    experiment: Experiment, cell: Cell, results: Mapping[Job, RunResult], job: Job | None
-) -> ReproducedCell:
-    simulated: float | None = None
-    if job is not None and cell.metric is not None:
-        simulated = cell.metric.read(results[job])
-    elif cell.ladder is not None and cell.rung is not None:
-        simulated = rungs(cell.ladder)[cell.rung]
+def _experiment(experiment: Experiment, results: Mapping[Job, RunResult]) -> ReproducedExperiment:
+    return ReproducedExperiment(
+        id=experiment.id,
+        title=experiment.title,
+        source=experiment.source,
+        cells=tuple(_reproduced(experiment, cell, results) for cell in experiment.cells),
+        values=tuple(
+            SimulatedValue(value.id, value.unit, simulated, value.note)
+            for value in experiment.values
+            if (simulated := value_of(experiment, value, results)) is not None
+        ),
+        fitted=tuple(experiment.fitted.values()),
+        definition=experiment,
+    )
+
+
+def _reproduced(experiment: Experiment, cell: Cell, results: Mapping[Job, RunResult]) -> ReproducedCell:
     return ReproducedCell(
         cell=cell.id,
         unit=cell.unit,
         published=cell.published,
-        simulated=simulated,
+        simulated=value_of(experiment, cell, results),
         verdict=cell.verdict,
         role=cell.role,
         fitted_on=experiment.fitted_on(cell),
         band_percent=cell.band_percent,
+        band_points=cell.band_points,
+        between=cell.between,
+        claim=cell.claim,
+        computed_as="" if cell.formula is None else str(cell.formula),
         note=cell.note,
     )
 

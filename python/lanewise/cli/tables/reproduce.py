@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from statistics import median
 from typing import TYPE_CHECKING
 
 from rich.text import Text
 
 from lanewise.cli.tables import style
+from lanewise.experiment.headline import headline
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _ROLES = (
     ("predicted", "Predicted", "nothing was fitted on these cells"),
     ("calibrated", "Calibrated", "a parameter was fitted on each; agreeing proves nothing"),
-    ("excluded", "Excluded", "cannot be predicted"),
+    ("excluded", "Excluded", "cannot be predicted; not in any headline"),
 )
 
 
@@ -27,12 +27,7 @@ def print_reproduction(reproduction: Reproduction) -> None:
     """Print each experiment, and over several of them the error of all predicted cells."""
     pieces = [piece for experiment in reproduction.experiments for piece in _experiment(experiment)]
     if len(reproduction.experiments) > 1:
-        errors = [
-            error
-            for experiment in reproduction.experiments
-            for error in experiment.predicted_abs_errors_percent
-        ]
-        pieces.append(_headline("All experiments", errors))
+        pieces += _headline("All experiments", reproduction.experiments)
     style.emit(*pieces)
 
 
@@ -43,10 +38,11 @@ def _experiment(experiment: ReproducedExperiment) -> Iterator[RenderableType]:
         cells = [cell for cell in experiment.cells if cell.role == role]
         if cells:
             yield _cells(role, title, note, cells)
+    if experiment.values:
+        yield _values(experiment)
     if experiment.fitted:
         yield _fitted(experiment)
-    if experiment.predicted_abs_errors_percent:
-        yield _headline(experiment.id, experiment.predicted_abs_errors_percent)
+    yield from _headline(experiment.id, [experiment])
     outside = [
         cell.cell for cell in experiment.cells if cell.role != "excluded" and cell.within_band is False
     ]
@@ -64,7 +60,7 @@ def _cells(role: str, title: str, note: str, cells: list[ReproducedCell]) -> Gro
     style.labels(table, "verdict")
     style.words(table, "rests on" if role == "predicted" else "note")
     for cell in cells:
-        digits = 2 if abs(cell.published) < 200 else 0
+        digits = digits_of(cell)
         uses = ", ".join(name.partition(" ")[2] for name in cell.fitted_on) or "nothing fitted"
         table.add_row(
             cell.cell,
@@ -72,19 +68,53 @@ def _cells(role: str, title: str, note: str, cells: list[ReproducedCell]) -> Gro
             style.fixed(cell.simulated, digits),
             cell.unit,
             _error(cell),
-            style.DASH if cell.band_percent is None else f"\N{PLUS-MINUS SIGN}{cell.band_percent:g} %",
+            band_of(cell),
             cell.verdict,
             Text(uses if role == "predicted" else cell.note),
         )
     return style.titled(title, table, note=note)
 
 
+def digits_of(cell: ReproducedCell) -> int:
+    """Return how many decimals suit the numbers of a cell."""
+    size = abs(cell.published or cell.simulated or 0.0)
+    return 0 if size >= 200 else 2
+
+
+def band_of(cell: ReproducedCell) -> str:
+    """Write the band of a cell as it was decided: in percent, in points, or as a range."""
+    if cell.between is not None:
+        return f"{cell.between[0]:g} to {cell.between[1]:g}"
+    if cell.band_points is not None:
+        return f"\N{PLUS-MINUS SIGN}{cell.band_points:g} {'points' if cell.unit == '%' else cell.unit}"
+    return style.DASH if cell.band_percent is None else f"\N{PLUS-MINUS SIGN}{cell.band_percent:g} %"
+
+
+def error_text(cell: ReproducedCell) -> str:
+    """Write the error of a cell as it is judged."""
+    if cell.is_judged_in_points and cell.error_points is not None:
+        return f"{cell.error_points:+.2f} {'points' if cell.unit == '%' else cell.unit}"
+    if cell.between is not None and cell.within_band is not None:
+        return "holds" if cell.within_band else "fails"
+    return style.DASH if cell.error_percent is None else f"{cell.error_percent:+.2f} %"
+
+
 def _error(cell: ReproducedCell) -> Text:
-    if cell.error_percent is None:
-        return Text(style.DASH)
     outside = cell.within_band is False
     colour = "bold red" if outside else "green" if cell.within_band else ""
-    return Text(f"{cell.error_percent:+.2f} %{' !' if outside else ''}", style=colour)
+    return Text(f"{error_text(cell)}{' !' if outside else ''}", style=colour)
+
+
+def _values(experiment: ReproducedExperiment) -> Group:
+    table = style.table()
+    style.words(table, "value")
+    style.numbers(table, "simulated")
+    style.labels(table, "unit")
+    style.words(table, "note")
+    for value in experiment.values:
+        digits = 0 if abs(value.simulated) >= 200 else 2
+        table.add_row(value.id, style.fixed(value.simulated, digits), value.unit, value.note)
+    return style.titled("Simulated alongside", table, note="not published; cells are computed from them")
 
 
 def _fitted(experiment: ReproducedExperiment) -> Group:
@@ -93,12 +123,14 @@ def _fitted(experiment: ReproducedExperiment) -> Group:
     style.numbers(table, "value")
     style.labels(table, "fitted on")
     for value in experiment.fitted:
-        cells = "\n".join(name.partition(" ")[2] for name in value.fitted_on)
+        own = f"{experiment.id} "
+        cells = "\n".join(name.removeprefix(own) for name in value.fitted_on)
         table.add_row(value.name, "\n".join(value.parameters), value.value, cells)
     return style.titled("Fitted values", table, note="made by 'lanewise calibrate'")
 
 
-def _headline(label: str, errors: list[float]) -> Text:
-    text = Text.assemble((f"{label}: ", "bold"), f"{len(errors)} predicted cells, absolute error ")
-    text.append(f"median {median(errors):.2f} %, worst {max(errors):.2f} %", style="bold")
-    return text.append(".")
+def _headline(
+    label: str, experiments: list[ReproducedExperiment] | tuple[ReproducedExperiment, ...]
+) -> list[Text]:
+    numbers = headline(experiments).sentences()
+    return [Text.assemble((f"{label}: ", "bold"), f"{'; '.join(numbers)}.")] if numbers else []

@@ -1,0 +1,332 @@
+"""Reads an experiment folder into an `Experiment`, and collects every mistake before it complains."""
+
+from __future__ import annotations
+
+import tomllib
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from lanewise.experiment.definition import (
+    ROLES,
+    VERDICTS,
+    Cell,
+    Experiment,
+    ExperimentError,
+    Fit,
+    FittedValue,
+    Ladder,
+    Oddity,
+    Plot,
+    Quantity,
+)
+from lanewise.experiment.formula import FORMULAS, Formula
+from lanewise.experiment.metric import Metric
+from lanewise.experiment.toml import override
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from lanewise.experiment.definition import Override
+
+_EXPERIMENT_KEYS = {
+    *("id", "title", "source", "unit", "metric", "where", "variation", "ladder"),
+    *("cell", "value", "fit", "oddity", "plot"),
+}
+_VALUE_KEYS = {
+    *("id", "unit", "note", "scenario", "variations", "set", "fits", "metric", "where", "ladder", "rung"),
+    *FORMULAS,
+}
+_CELL_KEYS = {*_VALUE_KEYS, "published", "verdict", "role", "band_percent", "band_points", "between", "claim"}
+_FIT_KEYS = {"name", "parameters", "cells", "unit", "between", "why", "from"}
+_ODDITY_KEYS = {"where", "what", "reading"}
+_PLOT_KEYS = {"title", "kind", "pattern", "x"}
+_PLOT_KINDS = ("lines", "bars")
+
+
+def read_folder(folder: Path) -> Experiment:
+    """Read an experiment folder; ExperimentError lists all that is wrong with it."""
+    reader = _Reader(folder)
+    experiment = reader.experiment()
+    if experiment is None or reader.problems:
+        listing = "\n".join(f"  {problem}" for problem in reader.problems)
+        raise ExperimentError(f"'{folder}' is no usable experiment:\n{listing}")
+    return experiment
+
+
+class _Reader:
+    """Reads one folder and collects what is wrong with it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.problems: list[str] = []
+        self.id = folder.name.upper()
+        self.unit = ""
+        self.metric: str | None = None
+        self.where: dict[str, Any] = {}
+        self.variations: dict[str, dict[str, Any]] = {}
+        self.ladder: dict[str, Any] = {}
+
+    def experiment(self) -> Experiment | None:
+        document = self._load(self.folder, "expected.toml")
+        if document is None:
+            return None
+        self._unknown_keys("expected.toml", document, _EXPERIMENT_KEYS)
+        self.id = str(document.get("id", self.id))
+        self.unit = str(document.get("unit", ""))
+        self.metric = document.get("metric")
+        self.where = document.get("where", {})
+        self.variations = document.get("variation", {})
+        self.ladder = document.get("ladder", {})
+        cells = tuple(self._each("cell", document.get("cell", []), self._cell))
+        values = tuple(self._each("value", document.get("value", []), self._value))
+        fits = tuple(self._each("fit", document.get("fit", []), self._fit))
+        experiment = Experiment(
+            id=self.id,
+            title=str(document.get("title", "")),
+            source=str(document.get("source", "")),
+            folder=self.folder,
+            cells=cells,
+            values=values,
+            fits=fits,
+            fitted={value.name: value for value in self._fitted(fits)},
+            oddities=tuple(self._each("oddity", document.get("oddity", []), self._oddity)),
+            plots=tuple(self._each("plot", document.get("plot", []), self._plot)),
+        )
+        self.problems += _cross_check(experiment)
+        return experiment
+
+    def _load(self, folder: Path, name: str) -> dict[str, Any] | None:
+        try:
+            return tomllib.loads((folder / name).read_text(encoding="utf-8"))
+        except (OSError, tomllib.TOMLDecodeError) as error:
+            self.problems.append(f"{name}: {error}")
+            return None
+
+    def _each(self, kind: str, entries: list[dict[str, Any]], read: Any) -> Iterator[Any]:
+        for number, entry in enumerate(entries, start=1):
+            label = f"expected.toml: {kind} {entry.get('id', entry.get('name', number))!r}"
+            try:
+                yield read(label, entry)
+            except KeyError as error:
+                self.problems.append(f"{label}: {error.args[0]!r} is missing")
+            except (TypeError, ValueError) as error:
+                self.problems.append(f"{label}: {error}")
+
+    def _cell(self, label: str, entry: dict[str, Any]) -> Cell:
+        self._unknown_keys(label, entry, _CELL_KEYS)
+        between = entry.get("between")
+        # Only a claim in prose may do without a number.
+        published = entry.get("published") if between else entry["published"]
+        cell = Cell(
+            **self._source(entry),
+            published=None if published is None else float(published),
+            verdict=entry["verdict"],
+            role=entry["role"],
+            band_percent=_number(entry, "band_percent"),
+            band_points=_number(entry, "band_points"),
+            between=_pair(between) if between else None,
+            claim=entry.get("claim", ""),
+        )
+        self.problems += [f"{label}: {problem}" for problem in _cell_problems(cell)]
+        return cell
+
+    def _value(self, label: str, entry: dict[str, Any]) -> Quantity:
+        self._unknown_keys(label, entry, _VALUE_KEYS)
+        value = Quantity(**self._source(entry))
+        self.problems += [f"{label}: {problem}" for problem in _source_problems(value)]
+        return value
+
+    def _source(self, entry: dict[str, Any]) -> dict[str, Any]:
+        """Read what cells and values share: the way to get the number."""
+        scenario = self.folder / entry["scenario"] if "scenario" in entry else None
+        metric_text = entry.get("metric", self.metric)
+        where = {**self.where, **entry.get("where", {})}
+        return {
+            "id": entry["id"],
+            "unit": entry.get("unit", self.unit),
+            "scenario": scenario,
+            "overrides": tuple(self._overrides(entry)),
+            "fits": tuple(entry.get("fits", [])),
+            "metric": Metric.parse(metric_text, where) if scenario and metric_text else None,
+            "ladder": Ladder(**{**self.ladder, **entry.get("ladder", {})}) if "rung" in entry else None,
+            "rung": entry.get("rung"),
+            "formula": Formula.of_entry(entry),
+            "note": entry.get("note", ""),
+        }
+
+    def _overrides(self, entry: dict[str, Any]) -> Iterator[Override]:
+        unknown = [name for name in entry.get("variations", []) if name not in self.variations]
+        if unknown:
+            raise ValueError(f"there is no variation {unknown[0]!r}; there are {', '.join(self.variations)}")
+        tables = [self.variations[name] for name in entry.get("variations", [])]
+        for table in (*tables, entry.get("set", {})):
+            yield from ((path, override(value)) for path, value in table.items())
+
+    def _fit(self, label: str, entry: dict[str, Any]) -> Fit:
+        self._unknown_keys(label, entry, _FIT_KEYS)
+        if "from" in entry:
+            return self._borrowed_fit(entry)
+        return _fit(entry, self.id)
+
+    def _borrowed_fit(self, entry: dict[str, Any]) -> Fit:
+        """Read a fit of another experiment, whose folder lies beside this one."""
+        lender = self.folder.parent / entry["from"]
+        document = self._load(lender, "expected.toml") or {}
+        theirs = [fit for fit in document.get("fit", []) if fit.get("name") == entry["name"]]
+        if not theirs:
+            raise ValueError(f"'{entry['from']}' has no fit of that name")
+        own = {"parameters": entry.get("parameters", theirs[0]["parameters"]), "why": entry.get("why", "")}
+        home = str(document.get("id", lender.name.upper()))
+        return _fit({**theirs[0], **{key: value for key, value in own.items() if value}}, home, borrowed=True)
+
+    def _fitted(self, fits: tuple[Fit, ...]) -> Iterator[FittedValue]:
+        own = {fit.name for fit in fits if not fit.borrowed}
+        for value in self._fitted_in(self.folder):
+            if value.name not in own:
+                self.problems.append(f"fitted.toml: {value.name!r} is no fit of expected.toml")
+                continue
+            yield value
+        for fit in fits:
+            if fit.borrowed:
+                lender = self._folder_of(fit)
+                theirs = [value for value in self._fitted_in(lender) if value.name == fit.name]
+                yield from (
+                    FittedValue(fit.name, fit.parameters, value.value, value.fitted_on) for value in theirs
+                )
+
+    def _folder_of(self, fit: Fit) -> Path:
+        return next(
+            folder
+            for folder in self.folder.parent.iterdir()
+            if (folder / "expected.toml").is_file()
+            and (self._load(folder, "expected.toml") or {}).get("id", folder.name.upper()) == fit.home
+        )
+
+    def _fitted_in(self, folder: Path) -> Iterator[FittedValue]:
+        if not (folder / "fitted.toml").exists():
+            return
+        for entry in (self._load(folder, "fitted.toml") or {}).get("fitted", []):
+            try:
+                yield FittedValue(
+                    name=entry["name"],
+                    parameters=tuple(entry["parameters"]),
+                    value=entry["value"],
+                    fitted_on=tuple(entry["fitted_on"]),
+                )
+            except KeyError as error:
+                self.problems.append(f"fitted.toml: {error.args[0]!r} is missing")
+
+    def _oddity(self, label: str, entry: dict[str, Any]) -> Oddity:
+        self._unknown_keys(label, entry, _ODDITY_KEYS)
+        return Oddity(where=entry["where"], what=entry["what"], reading=entry.get("reading", ""))
+
+    def _plot(self, label: str, entry: dict[str, Any]) -> Plot:
+        self._unknown_keys(label, entry, _PLOT_KEYS)
+        if entry["kind"] not in _PLOT_KINDS:
+            raise ValueError(f"kind is {entry['kind']!r}; allowed are {', '.join(_PLOT_KINDS)}")
+        if "{x}" not in entry["pattern"]:
+            raise ValueError(f"pattern {entry['pattern']!r} has no {{x}}")
+        return Plot(entry["title"], entry["kind"], entry["pattern"], entry.get("x", ""))
+
+    def _unknown_keys(self, label: str, entry: dict[str, Any], allowed: set[str]) -> None:
+        for key in entry:
+            if key not in allowed:
+                self.problems.append(f"{label}: unknown key {key!r}; known are {', '.join(sorted(allowed))}")
+
+
+def _fit(entry: dict[str, Any], home: str, *, borrowed: bool = False) -> Fit:
+    return Fit(
+        name=entry["name"],
+        parameters=tuple(entry["parameters"]),
+        cells=tuple(entry["cells"]),
+        unit=entry["unit"],
+        between=_pair(entry["between"]),
+        why=entry.get("why", ""),
+        home=home,
+        borrowed=borrowed,
+    )
+
+
+def _number(entry: dict[str, Any], key: str) -> float | None:
+    return float(entry[key]) if key in entry else None
+
+
+def _pair(values: list[float]) -> tuple[float, float]:
+    low, high = values
+    return float(low), float(high)
+
+
+def _cell_problems(cell: Cell) -> Iterator[str]:
+    if cell.verdict not in VERDICTS:
+        yield f"verdict is {cell.verdict!r}; allowed are {', '.join(VERDICTS)}"
+    if cell.role not in ROLES:
+        yield f"role is {cell.role!r}; allowed are {', '.join(ROLES)}"
+    if cell.verdict == "N" and cell.role != "excluded":
+        yield f"verdict is 'N', so its role is 'excluded', not {cell.role!r}"
+    if cell.role == "excluded":
+        if not cell.note:
+            yield "'note' is missing: say why it cannot be predicted"
+        if cell.is_simulated:
+            yield from _source_problems(cell)
+        return
+    bands = [name for name in ("band_percent", "band_points", "between") if getattr(cell, name) is not None]
+    if not bands:
+        yield "'band_percent' is missing (or 'band_points', or 'between')"
+    if len(bands) > 1:
+        yield f"has both '{bands[0]}' and '{bands[1]}'"
+    yield from _source_problems(cell)
+
+
+def _source_problems(quantity: Quantity) -> Iterator[str]:
+    if not quantity.unit:
+        yield "'unit' is missing"
+    ways = (quantity.scenario, quantity.ladder, quantity.formula)
+    if sum(way is not None for way in ways) != 1:
+        yield f"name one of: a 'scenario', a 'rung', or what it is computed from ({', '.join(FORMULAS)})"
+    if quantity.scenario is not None and not quantity.scenario.is_file():
+        yield f"there is no file '{quantity.scenario.name}'"
+    if quantity.scenario is not None and quantity.metric is None:
+        yield "'metric' is missing"
+    if quantity.formula is not None and quantity.fits:
+        yield "'fits' belong to the cells it is computed from"
+
+
+def _cross_check(experiment: Experiment) -> Iterator[str]:
+    """Check that what cells and fits name is there, and that roles agree with the fits."""
+    names = {fit.name for fit in experiment.fits}
+    own = experiment.own_fits
+    ids = Counter(quantity.id for quantity in (*experiment.cells, *experiment.values))
+    yield from (f"expected.toml: two cells are called {id_!r}" for id_, times in ids.items() if times > 1)
+    fit_cells = {(on, fit.name) for fit in own for on in fit.cells}
+    for on, name in sorted(fit_cells):
+        if on not in {cell.id for cell in experiment.cells}:
+            yield f"expected.toml: fit {name!r} uses cell {on!r}, which is not there"
+    for quantity in (*experiment.cells, *experiment.values):
+        for name in quantity.fits:
+            if name not in names:
+                yield f"expected.toml: cell {quantity.id!r} uses no such fit: {name!r}"
+        yield from _operand_problems(experiment, quantity)
+    for cell in experiment.cells:
+        used = any(on == cell.id for on, _ in fit_cells)
+        if used != (cell.role == "calibrated"):
+            says = "is fitted on" if used else "is used by no fit"
+            yield f"expected.toml: cell {cell.id!r} {says}, but its role is {cell.role!r}"
+
+
+def _operand_problems(experiment: Experiment, quantity: Quantity) -> Iterator[str]:
+    """Check that what a quantity is computed from exists, is simulated, and does not lead back to it."""
+    waiting: list[tuple[Quantity, tuple[str, ...]]] = [(quantity, (quantity.id,))]
+    while waiting:
+        current, path = waiting.pop()
+        for id_ in current.formula.cells if current.formula else ():
+            operand = experiment.quantities.get(id_)
+            if id_ in path:
+                circle = " of ".join((*path, id_))
+                yield f"expected.toml: cell {quantity.id!r} is computed from itself: {circle}"
+            elif operand is None or not operand.is_simulated:
+                says = "is not there" if operand is None else "is not simulated"
+                if current is quantity:
+                    yield f"expected.toml: cell {quantity.id!r} is computed from {id_!r}, which {says}"
+            else:
+                waiting.append((operand, (*path, id_)))

@@ -3,10 +3,12 @@
 //!
 //! - [`dma`]: operations of one size, a number of them in flight.
 //! - [`mmio`]: loads and stores of the CPU.
+//! - [`rdma`]: RDMA adapters with a network between them, and the instruments over it.
 //! - [`storage`]: adapters with drives behind them, under IOmeter.
 
 pub mod dma;
 pub mod mmio;
+pub mod rdma;
 pub mod storage;
 
 #[cfg(test)]

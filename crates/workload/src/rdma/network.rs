@@ -1,0 +1,333 @@
+//! The network as software sees it: connections, work requests in, completions out; and what belongs to which event.
+
+use super::config::{NicPort, RdmaNetworkConfig, RdmaNicConfig};
+use super::port::{Port, PortSettings};
+use super::slots::Slots;
+use super::token::{Kind, Token};
+use super::verbs::{Completion, CompletionKind, EndFlows, EndId, Opcode, WorkRequest};
+use crate::platform::Platform;
+use crate::rate_server::RateServer;
+use lanewise_fabric::workload::{ChannelId, Direction, Notify, Target, Transfer, WorkloadEvent};
+use lanewise_observe::FlowId;
+use lanewise_units::{Bytes, Time};
+use std::collections::VecDeque;
+
+/// Host memory set aside for the queues of each end: work requests and completion entries.
+const QUEUE_AREA: u64 = 16 * 1024;
+/// Entries of a queue before it starts over.
+const QUEUE_ENTRIES: u64 = 64;
+/// Largest part of a pushed work request: a write-combining buffer.
+const PUSH: Bytes = Bytes::new(64);
+
+/// A message under way: a work request and what became of it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Message {
+    pub end: u32,
+    pub request: WorkRequest,
+    pub posted: Time,
+    /// The adapter has the work request and has processed it.
+    pub known: bool,
+    /// Payload for which packets were made, and that was placed at the other end.
+    pub cut: u64,
+    pub placed: u64,
+    /// What has still to happen before the message is forgotten: at the requester, at the peer.
+    pub open: u8,
+}
+
+/// Messages of one end that wait for packets to be made of them, in order.
+#[derive(Clone, Debug, Default)]
+pub(super) struct SendQueue {
+    pub messages: VecDeque<u32>,
+    /// The port has it in its ring.
+    pub in_ring: bool,
+}
+
+/// One end of a connection.
+#[derive(Clone, Debug)]
+pub(super) struct End {
+    pub port: u32,
+    pub requests: SendQueue,
+    /// Reads of the other side that this side answers.
+    pub responses: SendQueue,
+    pub reads_outstanding: u32,
+    pub flows: EndFlows,
+    /// Entries of its queues so far.
+    entries: u64,
+}
+
+/// An adapter.
+#[derive(Clone, Debug)]
+pub(super) struct Nic {
+    pub config: RdmaNicConfig,
+    /// Payload and completion entries, in order.
+    pub posted: ChannelId,
+    pub payload: ChannelId,
+    pub control: ChannelId,
+    pub pipeline: RateServer,
+    pub shared: RateServer,
+}
+
+/// Adapters, wires and connections. Part of an instrument, which gives it its events.
+#[derive(Debug)]
+pub struct RdmaNetwork {
+    config: RdmaNetworkConfig,
+    pub(super) nics: Vec<Nic>,
+    pub(super) ports: Vec<Port>,
+    /// Index of each wired port.
+    port_of: Vec<(NicPort, u32)>,
+    pub(super) ends: Vec<End>,
+    pub(super) messages: Slots<Message>,
+    completions: VecDeque<Completion>,
+}
+
+impl RdmaNetwork {
+    /// A network at rest; [`Self::begin`] comes next.
+    ///
+    /// # Panics
+    /// When a wire ends at no port, a port has two wires, or a buffer holds no packet.
+    pub fn new(config: RdmaNetworkConfig) -> Self {
+        config.check();
+        Self {
+            config,
+            nics: Vec::new(),
+            ports: Vec::new(),
+            port_of: Vec::new(),
+            ends: Vec::new(),
+            messages: Slots::default(),
+            completions: VecDeque::new(),
+        }
+    }
+
+    /// What it is made of.
+    pub fn config(&self) -> &RdmaNetworkConfig {
+        &self.config
+    }
+
+    /// Opens the DMA channels of every adapter. Called once, at the start of the run.
+    pub fn begin<P: Platform>(&mut self, platform: &mut P) {
+        for config in &self.config.nics {
+            self.nics.push(Nic {
+                posted: platform.open_channel(config.device),
+                payload: platform.open_channel(config.device),
+                control: platform.open_channel(config.device),
+                pipeline: RateServer::new(None),
+                shared: RateServer::new(config.shared_bandwidth),
+                config: config.clone(),
+            });
+        }
+        for link in &self.config.links {
+            for (at, end) in link.ends.into_iter().enumerate() {
+                let first = self.ports.len() as u32 - at as u32;
+                let nic = &self.config.nics[end.nic];
+                let other = &self.config.nics[link.ends[1 - at].nic];
+                self.port_of.push((end, self.ports.len() as u32));
+                self.ports.push(Port::new(PortSettings {
+                    nic: end.nic,
+                    peer: first + 1 - at as u32,
+                    wire: link.wire,
+                    mtu: link.mtu,
+                    latency: link.latency,
+                    receive_latency: other.receive_latency,
+                    packet_gap: nic.packet_gap,
+                    send_buffer: nic.send_buffer,
+                    credits: other.receive_buffer,
+                    outbound_path: RateServer::new(nic.send_bandwidth),
+                    inbound_path: RateServer::new(nic.receive_bandwidth),
+                }));
+            }
+        }
+    }
+
+    /// Connects the ports at both ends of a wire. `flows` are those of `ends`, in this order, and so are the results.
+    ///
+    /// # Panics
+    /// When there is no wire between the two.
+    pub fn connect(&mut self, ends: [NicPort; 2], flows: [EndFlows; 2]) -> [EndId; 2] {
+        let port = |end: NicPort| {
+            let found = self.port_of.iter().find(|(wired, _)| *wired == end);
+            found.unwrap_or_else(|| panic!("port {} of adapter {} has a wire", end.port, end.nic)).1
+        };
+        let ports = ends.map(port);
+        assert_eq!(self.ports[ports[0] as usize].peer, ports[1], "a wire joins the two ports");
+        let first = self.ends.len() as u32;
+        for (port, flows) in ports.into_iter().zip(flows) {
+            self.ends.push(End {
+                port,
+                requests: SendQueue::default(),
+                responses: SendQueue::default(),
+                reads_outstanding: 0,
+                flows,
+                entries: 0,
+            });
+        }
+        [EndId(first), EndId(first + 1)]
+    }
+
+    /// The CPU stores a work request's doorbell, which leaves the core at `at`, not before now. `at` is when the
+    /// store is at the root port: the caller accounts for the core's time and the way to the root port.
+    ///
+    /// # Panics
+    /// When inline data does not fit the adapter.
+    pub fn post<P: Platform>(&mut self, at: Time, end: EndId, request: WorkRequest, platform: &mut P) {
+        let inline_max = self.nic_of(end.0).config.inline_max;
+        let fits = request.length <= inline_max && request.opcode != Opcode::Read;
+        assert!(!request.inline || fits, "{} inline, where {inline_max} fit", request.length);
+        let at = at.max(platform.now());
+        let message = self.messages.insert(Message {
+            end: end.0,
+            request,
+            posted: at,
+            known: false,
+            cut: 0,
+            placed: 0,
+            open: match request.opcode {
+                Opcode::Write | Opcode::Read => 1,
+                Opcode::WritePolled | Opcode::Send => 2,
+            },
+        });
+        if at > platform.now() {
+            platform.set_timer(at, Token::of(Kind::Posted, message));
+        } else {
+            self.ring_doorbell(message, platform);
+        }
+    }
+
+    /// What software sees now: call after [`Self::react`] until there is nothing.
+    pub fn poll(&mut self) -> Option<Completion> {
+        self.completions.pop_front()
+    }
+
+    /// Messages that are not over.
+    pub fn under_way(&self) -> usize {
+        self.messages.len()
+    }
+
+    /// Takes an event; false when it is not one of the network's.
+    pub fn react<P: Platform>(&mut self, event: WorkloadEvent, platform: &mut P) -> bool {
+        let (WorkloadEvent::Timer { token }
+        | WorkloadEvent::TransferSent { token }
+        | WorkloadEvent::TransferDone { token }
+        | WorkloadEvent::MmioWriteArrived { token }
+        | WorkloadEvent::MmioReadDone { token }) = event;
+        let Some(Token { kind, subject, detail }) = Token::unpack(token) else { return false };
+        match kind {
+            Kind::Posted => self.ring_doorbell(subject, platform),
+            Kind::PushedPart | Kind::ReceiveFetched => {}
+            Kind::Doorbell => self.doorbell(subject, platform),
+            Kind::RequestFetched => self.process(subject, platform),
+            Kind::Processed => self.processed(subject, platform),
+            Kind::ReadAccepted => self.read_accepted(subject, platform),
+            Kind::PayloadFetched => self.payload_fetched(subject, detail, platform),
+            Kind::CrossedOutbound => self.crossed_outbound(subject, platform),
+            Kind::LaneFree => self.lane_free(subject, platform),
+            Kind::CreditsBack => self.credits_back(subject, platform),
+            Kind::Arrived => self.arrived(subject, platform),
+            Kind::CrossedInbound => self.crossed_inbound(subject, platform),
+            Kind::Placed => self.placed(subject, detail, platform),
+            Kind::LastPlaced => self.last_placed(subject, detail, platform),
+            Kind::ReceiveCompleted => self.tell_peer(subject, CompletionKind::Received),
+            Kind::Completed => self.tell_requester(subject),
+        }
+        true
+    }
+
+    /// Adapter of an end.
+    pub(super) fn nic_of(&self, end: u32) -> &Nic {
+        &self.nics[self.ports[self.ends[end as usize].port as usize].nic]
+    }
+
+    /// Something between an end's queues in memory and its adapter.
+    pub(super) fn control(&mut self, end: u32, direction: Direction, length: Bytes, token: u64) -> Transfer {
+        let state = &mut self.ends[end as usize];
+        state.entries += 1;
+        let entry = state.entries % QUEUE_ENTRIES * 64;
+        let half = if direction == Direction::Read { 0 } else { QUEUE_AREA / 2 };
+        Transfer {
+            direction,
+            target: Target::HostMemory,
+            offset: u64::from(end) * QUEUE_AREA + half + entry,
+            length,
+            flow: state.flows.control,
+            token,
+            notify: Notify::Done,
+        }
+    }
+
+    /// Payload of an end's side; `flow` is one of its own.
+    pub(super) fn payload_transfer(
+        direction: Direction,
+        offset: u64,
+        length: u64,
+        flow: FlowId,
+        token: u64,
+        notify: Notify,
+    ) -> Transfer {
+        let length = Bytes::new(length);
+        Transfer { direction, target: Target::HostMemory, offset, length, flow, token, notify }
+    }
+
+    /// Where buffers may begin: behind the queues of every end that is connected by now.
+    pub fn first_buffer(&self) -> u64 {
+        (self.ends.len() as u64 * QUEUE_AREA).next_multiple_of(2 << 20)
+    }
+
+    fn ring_doorbell<P: Platform>(&mut self, message: u32, platform: &mut P) {
+        let request = self.messages.get(message).request;
+        let end = self.messages.get(message).end;
+        let nic = self.nic_of(end);
+        let (device, token) = (nic.config.device, Token::of(Kind::Doorbell, message));
+        let size = nic.config.request_bytes(&request);
+        if size > nic.config.push_max {
+            return platform.mmio_write(device, nic.config.doorbell, token);
+        }
+        let parts = size.div_ceil(PUSH);
+        for part in 1..=parts {
+            let token = if part == parts { token } else { Token::of(Kind::PushedPart, message) };
+            platform.mmio_write(device, PUSH, token);
+        }
+    }
+
+    /// Hands a completion to the software of `end`.
+    pub(super) fn tell(&mut self, end: u32, kind: CompletionKind, message: u32) {
+        let &mut Message { request, posted, .. } = self.messages.get(message);
+        self.completions.push_back(Completion {
+            end: EndId(end),
+            kind,
+            id: request.id,
+            length: request.length,
+            posted,
+        });
+        self.close(message);
+    }
+
+    pub(super) fn tell_peer(&mut self, message: u32, kind: CompletionKind) {
+        let end = EndId(self.messages.get(message).end).peer();
+        self.tell(end.0, kind, message);
+    }
+
+    fn tell_requester(&mut self, message: u32) {
+        let end = self.messages.get(message).end;
+        self.tell(end, CompletionKind::Done, message);
+    }
+
+    /// One side is through with a message; when both are, it is forgotten.
+    pub(super) fn close(&mut self, message: u32) {
+        let state = self.messages.get(message);
+        state.open -= 1;
+        if state.open == 0 {
+            self.messages.take(message);
+        }
+    }
+}
+
+impl RdmaNicConfig {
+    /// Bytes of a work request: control, address and either a pointer or the data, in units of 64 B.
+    pub(super) fn request_bytes(&self, request: &WorkRequest) -> Bytes {
+        /// Control and address segments and the header of inline data, as mlx4 and mlx5 have them.
+        const INLINE_HEADER: u64 = 36;
+        match request.inline {
+            true => Bytes::new((INLINE_HEADER + request.length.get()).next_multiple_of(64)),
+            false => self.work_request,
+        }
+    }
+}

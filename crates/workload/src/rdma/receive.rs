@@ -1,0 +1,147 @@
+//! The way in: packets arrive, payload goes to memory, acknowledgements and completion entries follow.
+
+use super::network::RdmaNetwork;
+use super::port::Packet;
+use super::token::{Kind, Token};
+use super::verbs::{CompletionKind, Opcode};
+use crate::platform::Platform;
+use lanewise_fabric::workload::{Direction, Notify};
+use lanewise_network::transport::PacketKind;
+use lanewise_units::Bytes;
+
+impl RdmaNetwork {
+    /// The adapter acts on the oldest packet on its way to a port.
+    pub(super) fn arrived<P: Platform>(&mut self, port: u32, platform: &mut P) {
+        let packet = self.ports[port as usize].arriving.pop_front().expect("a timer for each packet");
+        match packet.kind {
+            PacketKind::Acknowledge => self.acknowledged(packet.message, platform),
+            PacketKind::ReadRequest => {
+                let responder = self.messages.get(packet.message).end ^ 1;
+                self.through_pipeline(responder, Token::of(Kind::ReadAccepted, packet.message), platform);
+            }
+            _ => self.payload_arrived(port, packet, platform),
+        }
+    }
+
+    fn payload_arrived<P: Platform>(&mut self, port: u32, packet: Packet, platform: &mut P) {
+        let request = self.messages.get(packet.message).request;
+        if packet.last && request.opcode != Opcode::Read {
+            // Acknowledged as soon as it is in the adapter; what software sees waits for memory.
+            let message = packet.message;
+            let packet = Packet { kind: PacketKind::Acknowledge, message, payload: 0, last: true };
+            self.ports[port as usize].push_urgent(packet);
+            self.transmit(port, platform);
+        }
+        let now = platform.now();
+        let payload = Bytes::new(u64::from(packet.payload));
+        let state = &mut self.ports[port as usize];
+        let own = state.inbound_path.reserve(now, payload);
+        let crossed = self.nics[state.nic].shared.reserve(now, payload).max(own);
+        if crossed > now {
+            state.crossing_inbound.push_back(packet);
+            platform.set_timer(crossed, Token::of(Kind::CrossedInbound, port));
+        } else {
+            self.place(port, packet, platform);
+        }
+    }
+
+    /// Payload has crossed the adapter.
+    pub(super) fn crossed_inbound<P: Platform>(&mut self, port: u32, platform: &mut P) {
+        let crossing = &mut self.ports[port as usize].crossing_inbound;
+        let packet = crossing.pop_front().expect("a timer for each packet that crosses");
+        self.place(port, packet, platform);
+    }
+
+    /// Hands payload to DMA, and after the last of a message its completion entry.
+    fn place<P: Platform>(&mut self, port: u32, packet: Packet, platform: &mut P) {
+        let state = self.messages.get(packet.message);
+        let (request, requester, offset) = (state.request, state.end, state.placed);
+        state.placed += u64::from(packet.payload);
+        let end = if request.opcode == Opcode::Read { requester } else { requester ^ 1 };
+        let told = packet.last && request.opcode == Opcode::WritePolled;
+        if packet.payload > 0 {
+            let base = if request.opcode == Opcode::Read { request.local } else { request.remote };
+            let (token, notify) = match told {
+                true => (Token::with(Kind::LastPlaced, packet.message, packet.payload), Notify::Done),
+                false => (Token::with(Kind::Placed, port, packet.payload), Notify::Sent),
+            };
+            let flow = self.ends[end as usize].flows.write;
+            let payload = u64::from(packet.payload);
+            let transfer =
+                Self::payload_transfer(Direction::Write, base + offset, payload, flow, token, notify);
+            platform.submit(self.nic_of(end).posted, transfer);
+        } else if told {
+            self.tell_peer(packet.message, CompletionKind::Written);
+        }
+        if packet.last {
+            match request.opcode {
+                Opcode::Send => self.complete_receive(end, packet.message, platform),
+                Opcode::Read => self.read_answered(end, packet.message, platform),
+                Opcode::Write | Opcode::WritePolled => {}
+            }
+        }
+    }
+
+    /// Payload has left the receive buffer of a port: its credits go back.
+    pub(super) fn placed<P: Platform>(&mut self, port: u32, payload: u32, platform: &mut P) {
+        let now = platform.now();
+        let state = &mut self.ports[port as usize];
+        state.owe_flow_control(now);
+        let sender = state.peer;
+        let state = &mut self.ports[sender as usize];
+        state.credits_left(now, u64::from(payload));
+        if state.blocked {
+            let at = state.next_credits();
+            self.wait_for_credits(sender, at, platform);
+        }
+    }
+
+    /// The last payload of a polled write is in memory.
+    pub(super) fn last_placed<P: Platform>(&mut self, message: u32, payload: u32, platform: &mut P) {
+        let end = self.messages.get(message).end ^ 1;
+        self.placed(self.ends[end as usize].port, payload, platform);
+        self.tell_peer(message, CompletionKind::Written);
+    }
+
+    /// A send used up a receive work request: its completion entry follows the payload, and the adapter fetches
+    /// another request ahead of its use. Receive queues never run dry here.
+    fn complete_receive<P: Platform>(&mut self, end: u32, message: u32, platform: &mut P) {
+        let nic = self.nic_of(end);
+        let (entry, request) = (nic.config.completion_entry, nic.config.work_request);
+        let (posted, control) = (nic.posted, nic.control);
+        let done = self.control(end, Direction::Write, entry, Token::of(Kind::ReceiveCompleted, message));
+        platform.submit(posted, done);
+        let mut fetch = self.control(end, Direction::Read, request, Token::of(Kind::ReceiveFetched, 0));
+        fetch.notify = Notify::Nothing;
+        platform.submit(control, fetch);
+    }
+
+    /// The other side has acknowledged a write or send.
+    fn acknowledged<P: Platform>(&mut self, message: u32, platform: &mut P) {
+        let state = self.messages.get(message);
+        let (end, signaled) = (state.end, state.request.signaled);
+        if signaled {
+            self.complete(end, message, platform);
+        } else {
+            self.close(message);
+        }
+    }
+
+    /// All of a read's answer is in the adapter, and its payload on the way to memory before the completion entry.
+    fn read_answered<P: Platform>(&mut self, end: u32, message: u32, platform: &mut P) {
+        self.ends[end as usize].reads_outstanding -= 1;
+        if self.messages.get(message).request.signaled {
+            self.complete(end, message, platform);
+        } else {
+            self.close(message);
+        }
+        self.offer(end, false, platform);
+    }
+
+    fn complete<P: Platform>(&mut self, end: u32, message: u32, platform: &mut P) {
+        let nic = self.nic_of(end);
+        let (entry, channel) = (nic.config.completion_entry, nic.posted);
+        let transfer = self.control(end, Direction::Write, entry, Token::of(Kind::Completed, message));
+        platform.submit(channel, transfer);
+    }
+}

@@ -1,0 +1,248 @@
+//! The way out: doorbell, work request, packets, payload, lane.
+
+use super::network::RdmaNetwork;
+use super::port::{Next, Packet};
+use super::token::{DETAIL_MASK, Kind, Token};
+use super::verbs::{Opcode, WorkRequest};
+use crate::platform::Platform;
+use lanewise_fabric::workload::{Direction, Notify};
+use lanewise_network::transport::PacketKind;
+use lanewise_units::Time;
+
+impl RdmaNetwork {
+    /// The doorbell is at the adapter: the work request came with it, or has to be fetched.
+    pub(super) fn doorbell<P: Platform>(&mut self, message: u32, platform: &mut P) {
+        let state = *self.messages.get(message);
+        self.ends[state.end as usize].requests.messages.push_back(message);
+        let nic = self.nic_of(state.end);
+        let (size, channel) = (nic.config.request_bytes(&state.request), nic.control);
+        if size <= nic.config.push_max {
+            return self.process(message, platform);
+        }
+        let token = Token::of(Kind::RequestFetched, message);
+        let transfer = self.control(state.end, Direction::Read, size, token);
+        platform.submit(channel, transfer);
+    }
+
+    /// The adapter's pipeline takes the work request.
+    pub(super) fn process<P: Platform>(&mut self, message: u32, platform: &mut P) {
+        let end = self.messages.get(message).end;
+        self.through_pipeline(end, Token::of(Kind::Processed, message), platform);
+    }
+
+    /// Sets a timer for when the pipeline of an end's adapter has dealt with a message.
+    pub(super) fn through_pipeline<P: Platform>(&mut self, end: u32, token: u64, platform: &mut P) {
+        let nic = self.ports[self.ends[end as usize].port as usize].nic;
+        let nic = &mut self.nics[nic];
+        let done = nic.pipeline.occupy(platform.now(), nic.config.message_interval);
+        platform.set_timer(done + nic.config.send_latency, token);
+    }
+
+    /// Packets can be made of a message.
+    pub(super) fn processed<P: Platform>(&mut self, message: u32, platform: &mut P) {
+        let state = self.messages.get(message);
+        state.known = true;
+        let end = state.end;
+        self.offer(end, false, platform);
+    }
+
+    /// This side of a read can answer it.
+    pub(super) fn read_accepted<P: Platform>(&mut self, message: u32, platform: &mut P) {
+        let responder = self.messages.get(message).end ^ 1;
+        self.ends[responder as usize].responses.messages.push_back(message);
+        self.offer(responder, true, platform);
+    }
+
+    /// Puts a queue of an end into the ring of its port, if it has something to send.
+    pub(super) fn offer<P: Platform>(&mut self, end: u32, answers: bool, platform: &mut P) {
+        let state = &mut self.ends[end as usize];
+        let port = state.port;
+        let queue = if answers { &mut state.responses } else { &mut state.requests };
+        if !queue.in_ring && !queue.messages.is_empty() {
+            queue.in_ring = true;
+            self.ports[port as usize].ring.push_back((end, answers));
+        }
+        self.make_packets(port, platform);
+    }
+
+    /// Makes packets, one of each queue in turn, while the send buffer has room for them.
+    fn make_packets<P: Platform>(&mut self, port: u32, platform: &mut P) {
+        while let Some(&(end, answers)) = self.ports[port as usize].ring.front() {
+            let state = &self.ends[end as usize];
+            let queue = if answers { &state.responses } else { &state.requests };
+            let head = queue.messages.front().copied();
+            let made = match head {
+                Some(message) if answers => self.make_data(port, end, message, true, platform),
+                Some(message) if !self.messages.get(message).known => Made::NothingYet,
+                Some(message) if self.messages.get(message).request.opcode == Opcode::Read => {
+                    self.make_read_request(port, end, message)
+                }
+                Some(message) => self.make_data(port, end, message, false, platform),
+                None => Made::NothingYet,
+            };
+            if made == Made::NoRoom {
+                break;
+            }
+            self.ports[port as usize].ring.pop_front();
+            let state = &mut self.ends[end as usize];
+            let queue = if answers { &mut state.responses } else { &mut state.requests };
+            if made == Made::Last {
+                queue.messages.pop_front();
+            }
+            queue.in_ring = made != Made::NothingYet && !queue.messages.is_empty();
+            if queue.in_ring {
+                self.ports[port as usize].ring.push_back((end, answers));
+            }
+        }
+        self.transmit(port, platform);
+    }
+
+    fn make_read_request(&mut self, port: u32, end: u32, message: u32) -> Made {
+        let limit = self.nic_of(end).config.outstanding_reads;
+        let state = &mut self.ends[end as usize];
+        if state.reads_outstanding == limit {
+            return Made::NothingYet;
+        }
+        state.reads_outstanding += 1;
+        let packet = Packet { kind: PacketKind::ReadRequest, message, payload: 0, last: true };
+        self.ports[port as usize].push(packet, true);
+        Made::Last
+    }
+
+    /// Makes the next packet with payload and asks memory for it.
+    fn make_data<P: Platform>(
+        &mut self,
+        port: u32,
+        end: u32,
+        message: u32,
+        answers: bool,
+        platform: &mut P,
+    ) -> Made {
+        let mtu = self.ports[port as usize].mtu.get();
+        let state = self.messages.get(message);
+        let (request, offset) = (state.request, state.cut);
+        let payload = mtu.min(request.length.get() - offset);
+        if !self.ports[port as usize].has_room(payload) {
+            return Made::NoRoom;
+        }
+        state.cut += payload;
+        let last = state.cut == request.length.get();
+        let kind = match request.opcode {
+            _ if answers && (last || offset == 0) => PacketKind::ReadResponseEdge,
+            _ if answers => PacketKind::ReadResponseMiddle,
+            Opcode::Write | Opcode::WritePolled if offset == 0 => PacketKind::WriteFirst,
+            _ => PacketKind::Data,
+        };
+        let packet = Packet { kind, message, payload: payload as u32, last };
+        let at_hand = request.inline || payload == 0;
+        let number = self.ports[port as usize].push(packet, at_hand);
+        if !at_hand {
+            self.fetch_payload(port, end, number, from(&request, answers) + offset, payload, platform);
+        }
+        if last { Made::Last } else { Made::More }
+    }
+
+    fn fetch_payload<P: Platform>(
+        &mut self,
+        port: u32,
+        end: u32,
+        number: u32,
+        offset: u64,
+        payload: u64,
+        platform: &mut P,
+    ) {
+        let token = Token::with(Kind::PayloadFetched, port, number & DETAIL_MASK);
+        let flow = self.ends[end as usize].flows.read;
+        let transfer = Self::payload_transfer(Direction::Read, offset, payload, flow, token, Notify::Done);
+        platform.submit(self.nic_of(end).payload, transfer);
+    }
+
+    /// Payload is in the adapter and crosses it.
+    pub(super) fn payload_fetched<P: Platform>(&mut self, port: u32, number: u32, platform: &mut P) {
+        let now = platform.now();
+        let state = &mut self.ports[port as usize];
+        let (number, payload) = state.find(number, DETAIL_MASK);
+        let own = state.outbound_path.reserve(now, payload);
+        let crossed = self.nics[state.nic].shared.reserve(now, payload).max(own);
+        if crossed > now {
+            state.crossing_outbound.push_back(number);
+            platform.set_timer(crossed, Token::of(Kind::CrossedOutbound, port));
+        } else {
+            state.ready(number);
+            self.transmit(port, platform);
+        }
+    }
+
+    /// Payload has crossed the adapter: its packet may leave.
+    pub(super) fn crossed_outbound<P: Platform>(&mut self, port: u32, platform: &mut P) {
+        let state = &mut self.ports[port as usize];
+        let number = state.crossing_outbound.pop_front().expect("a timer for each packet that crosses");
+        state.ready(number);
+        self.transmit(port, platform);
+    }
+
+    /// The lane is free again.
+    pub(super) fn lane_free<P: Platform>(&mut self, port: u32, platform: &mut P) {
+        self.ports[port as usize].lane_timer = false;
+        self.transmit(port, platform);
+    }
+
+    /// Credits that were waited for are back.
+    pub(super) fn credits_back<P: Platform>(&mut self, port: u32, platform: &mut P) {
+        self.ports[port as usize].credit_timer = false;
+        self.transmit(port, platform);
+    }
+
+    /// Sends what can be sent, and makes packets for the room that this leaves.
+    pub(super) fn transmit<P: Platform>(&mut self, port: u32, platform: &mut P) {
+        let now = platform.now();
+        let state = &mut self.ports[port as usize];
+        match state.next(now) {
+            Next::Idle => {}
+            Next::Wait(at) => {
+                if !state.lane_timer {
+                    state.lane_timer = true;
+                    platform.set_timer(at, Token::of(Kind::LaneFree, port));
+                }
+            }
+            Next::Blocked(at) => self.wait_for_credits(port, at, platform),
+            Next::Sent(packet, arrival) => {
+                let peer = state.peer;
+                self.ports[peer as usize].arriving.push_back(packet);
+                platform.set_timer(arrival, Token::of(Kind::Arrived, peer));
+                // One packet at a time: this ends with the lane busy.
+                if packet.payload > 0 {
+                    self.make_packets(port, platform);
+                } else {
+                    self.transmit(port, platform);
+                }
+            }
+        }
+    }
+
+    pub(super) fn wait_for_credits<P: Platform>(&mut self, port: u32, at: Option<Time>, platform: &mut P) {
+        let state = &mut self.ports[port as usize];
+        if let Some(at) = at.filter(|_| !state.credit_timer) {
+            state.credit_timer = true;
+            platform.set_timer(at, Token::of(Kind::CreditsBack, port));
+        }
+    }
+}
+
+/// What came of a queue's turn.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Made {
+    /// A packet, and the message has more.
+    More,
+    /// The last packet of a message.
+    Last,
+    /// Nothing: its head is not processed yet, or may not go yet. It is offered again when it may.
+    NothingYet,
+    /// Nothing: the send buffer is full.
+    NoRoom,
+}
+
+/// Where the payload is that this side sends.
+fn from(request: &WorkRequest, answers: bool) -> u64 {
+    if answers { request.remote } else { request.local }
+}

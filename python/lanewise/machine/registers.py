@@ -111,7 +111,7 @@ class LinkRegisters:
 
 @dataclass(frozen=True, slots=True)
 class Transfers:
-    """How a function cuts and marks packets: Device Capabilities, Control, Status (7.5.3.3 to .5, .15 to .17)."""
+    """How a function cuts and marks packets. Device registers 1 and 2: 7.5.3.3 to .5, .15, .16."""
 
     mps_supported: int | None = None
     """Max_Payload_Size Supported, bytes."""

@@ -1,0 +1,1 @@
+"""One reader per kind of source; each fills a `draft.Reading`."""

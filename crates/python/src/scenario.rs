@@ -35,6 +35,20 @@ pub fn run(
     text(&results.map_err(|error| bug(&error))?)
 }
 
+/// Simulates a scenario given as text; `path` is what messages call it. Otherwise as [`run`].
+///
+/// Without progress: it is for the many short runs that a diagnosis is made of.
+#[pyfunction]
+#[pyo3(signature = (text, path = "scenario", overrides = Vec::new()))]
+pub fn run_text(py: Python<'_>, text: String, path: &str, overrides: Overrides) -> PyResult<String> {
+    let load = || lanewise_sim::load(&Source::from_text(path, text), &overrides);
+    let scenario = py.detach(load).map_err(|problems| scenario_error(py, &problems))?;
+    let mut watch = Watch::new(None);
+    let results = py.detach(|| lanewise_sim::run(&scenario, &mut |progress| watch.look(progress)));
+    watch.into_result()?;
+    self::text(&results.map_err(|error| bug(&error))?)
+}
+
 /// Lists the catalog as JSON, every value with its provenance and source.
 #[pyfunction]
 pub fn parts(py: Python<'_>) -> PyResult<String> {

@@ -1,0 +1,45 @@
+"""What is wrong with the PCI Express of a machine, what it costs, and what to do.
+
+    from lanewise.doctor import diagnose
+    from lanewise.machine import read
+
+    for finding in diagnose(read("lspci.txt")).findings:
+        print(finding.severity, finding.title, finding.cost)
+
+Rules (`rules/`, registered in `registry`) look at a machine through a `View` and yield findings; trials are
+priced by running the simulator on the part of the machine that a finding is about (`rig`, `pricing`). Nothing
+heavy is imported.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lanewise.doctor.finding import Cost as Cost
+from lanewise.doctor.finding import Diagnosis as Diagnosis
+from lanewise.doctor.finding import Finding as Finding
+from lanewise.doctor.finding import Severity as Severity
+
+if TYPE_CHECKING:
+    from lanewise.machine.model import Machine
+
+
+def diagnose(machine: Machine, *, cost: bool = True) -> Diagnosis:
+    """Apply every rule to a machine, and price what can be simulated unless told not to; worst first."""
+    from lanewise.doctor.pricing import priced
+    from lanewise.doctor.registry import examine, rules
+    from lanewise.doctor.view import View
+
+    findings, simulations = list(examine(View(machine))), 0
+    if cost:
+        findings, simulations = priced(findings)
+    findings.sort(key=lambda finding: -finding.severity.rank)
+    return Diagnosis(
+        source=machine.source,
+        findings=tuple(findings),
+        functions=len(machine),
+        links=len(machine.links),
+        rules=len(rules()),
+        simulations=simulations,
+        notes=machine.notes,
+    )

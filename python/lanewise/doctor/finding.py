@@ -1,0 +1,123 @@
+"""What the doctor says: findings with severity, evidence, cost and a fix."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from lanewise.doctor.rig import Trial
+
+
+class Severity(StrEnum):
+    """How bad it is.
+
+    An error breaks transfers or will. A warning costs performance or robustness now. Information is worth
+    knowing when something is slow, and is what a machine in order may show.
+    """
+
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+    @property
+    def rank(self) -> int:
+        """Position in the order info, warning, error."""
+        return list(Severity).index(self)
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a finding costs: GB/s (10⁹ bytes per second) or ns lost, from the simulator or stated in words."""
+
+    what: str
+    gb_per_s: float | None = None
+    ns: float | None = None
+    basis: str = "stated"
+
+    def document(self) -> dict[str, Any]:
+        """Return the cost as JSON has it; a quantity that does not apply is left out."""
+        pairs = {"what": self.what, "gb_per_s": self.gb_per_s, "ns": self.ns, "basis": self.basis}
+        return {key: value for key, value in pairs.items() if value is not None}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that is wrong, or worth knowing, at one place of a machine."""
+
+    rule: str
+    severity: Severity
+    bdf: str
+    title: str
+    evidence: tuple[str, ...]
+    fix: str
+    cost: Cost | None = None
+    """What it costs, where that needs no simulation or has been simulated."""
+    trial: Trial | None = field(default=None, repr=False)
+    """The experiment that tells what it costs."""
+    also: tuple[str, ...] = ()
+    """Other functions that the same finding is about."""
+
+    def document(self) -> dict[str, Any]:
+        """Return the finding as JSON has it."""
+        document = {
+            "rule": self.rule,
+            "severity": str(self.severity),
+            "bdf": self.bdf,
+            "title": self.title,
+            "evidence": list(self.evidence),
+            "cost": self.cost.document() if self.cost else None,
+            "fix": self.fix,
+        }
+        if self.also:
+            document["also"] = list(self.also)
+        return document
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """All findings about one machine, worst first."""
+
+    source: str
+    findings: tuple[Finding, ...]
+    functions: int
+    links: int
+    rules: int
+    simulations: int = 0
+    notes: tuple[str, ...] = ()
+
+    def count(self, severity: Severity) -> int:
+        """How many findings have this severity."""
+        return sum(finding.severity is severity for finding in self.findings)
+
+    def worst(self) -> Severity | None:
+        """Return the highest severity found."""
+        return max((finding.severity for finding in self.findings), key=lambda s: s.rank, default=None)
+
+    def fails(self, threshold: Severity) -> bool:
+        """Whether anything is at least this severe."""
+        worst = self.worst()
+        return worst is not None and worst.rank >= threshold.rank
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The diagnosis as JSON has it."""
+        return {
+            "source": self.source,
+            "findings": [finding.document() for finding in self.findings],
+            "summary": {
+                **{str(severity): self.count(severity) for severity in reversed(Severity)},
+                "functions": self.functions,
+                "links": self.links,
+                "rules": self.rules,
+                "simulations": self.simulations,
+                "notes": list(self.notes),
+            },
+        }
+
+    def to_json(self) -> str:
+        """Return the diagnosis as JSON text."""
+        import json
+
+        return json.dumps(self.document, indent=2, ensure_ascii=False)

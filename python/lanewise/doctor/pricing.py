@@ -1,0 +1,49 @@
+"""Runs the trials of findings; what is the same in two trials is run once."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING
+
+from lanewise.doctor.finding import Cost
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from lanewise.doctor.finding import Finding
+    from lanewise.doctor.rig import Rig, Trial
+
+
+def priced(findings: Iterable[Finding]) -> tuple[list[Finding], int]:
+    """Return the findings with what they cost, and how many simulations that took."""
+    _simulated.cache_clear()
+    result = [
+        replace(finding, cost=price(finding.trial)) if finding.trial else finding for finding in findings
+    ]
+    return result, _simulated.cache_info().misses
+
+
+def price(trial: Trial) -> Cost:
+    """Run a trial."""
+    before = _simulated(trial.as_is, trial.quantity)
+    after = _simulated(trial.fixed, trial.quantity)
+    if trial.quantity == "latency":
+        return Cost(
+            f"{trial.what}: {before:.0f} ns instead of {after:.0f} ns", ns=before - after, basis="simulated"
+        )
+    what = f"{trial.what}: {before:.2f} GB/s instead of {after:.2f} GB/s"
+    return Cost(what, gb_per_s=after - before, basis="simulated")
+
+
+@cache
+def _simulated(rig: Rig, quantity: str) -> float:
+    """Return GB/s of all flows together, or the mean latency in ns of the first."""
+    from lanewise import _core
+
+    result = json.loads(_core.run_text(rig.scenario(), "doctor"))
+    data = [flow for flow in result["flows"] if flow["direction"] != "control"]
+    if quantity == "latency":
+        return float(data[0]["latency_ns"]["mean"])
+    return float(sum(flow["goodput_gb_per_s"] for flow in data))

@@ -1,0 +1,112 @@
+"""Devices that lost their configuration under a running driver."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lanewise.doctor.finding import Finding, Severity
+from lanewise.doctor.registry import Rule, rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from lanewise.doctor.view import View
+    from lanewise.machine.model import Function
+
+LOST = Rule(
+    id="configuration-lost",
+    what="A driver is bound to a device that does not decode its memory, may not master the bus, or whose "
+    "BARs are empty.",
+    why="After a reset, a reloaded FPGA image or a failed resume the device is back at its defaults while "
+    "the kernel still believes in what it wrote. The link is up at full speed; reads return ones and DMA "
+    "never starts.",
+    severity="error when memory is not decoded or BARs are empty; warning when only bus mastering is off",
+    cost="stated: the device does not work until it is configured again",
+    fix="Unbind the driver, remove the device (`echo 1 > /sys/bus/pci/devices/BDF/remove`), rescan (`echo "
+    "1 > /sys/bus/pci/rescan`), and compare MPS of device and port afterwards.",
+    references=(
+        "PCIe Base 5.0 §7.5.1.1.3 (Command)",
+        "§7.5.1.2.1 (Base Address Registers)",
+        "§6.6.1 (Conventional Reset)",
+    ),
+    not_said="Devices that sleep, or are kept for a virtual machine (vfio-pci): drivers switch those off "
+    "on purpose.",
+)
+
+_SLEEPING = frozenset({"D1", "D2", "D3hot", "D3cold", "D3"})
+
+
+@rule(LOST)
+def lost_configurations(view: View, this: Rule) -> Iterable[Finding]:
+    """Find devices at their defaults under a driver."""
+    for function in view.machine:
+        if not _should_work(view, function):
+            continue
+        registers = function.registers
+        memory_bars = [bar for bar in registers.bars or () if not bar.io and bar.index < 6]
+        empty = [bar for bar in memory_bars if bar.virtual]
+        blind = registers.memory_enabled is False and bool(memory_bars)
+        mute = registers.bus_master is False and view.moves_data(function)
+        if not (blind or empty or mute):
+            continue
+        yield this.finding(
+            Severity.ERROR if blind or empty else Severity.WARNING,
+            function.address.short,
+            f"{function.address.short} lost its configuration: "
+            f"{_words(blind=blind, empty=bool(empty), mute=mute)}",
+            _evidence(function),
+        )
+
+
+def _should_work(view: View, function: Function) -> bool:
+    return (
+        bool(function.driver)
+        and not function.is_bridge
+        and not function.virtual
+        and function.registers.express is True
+        and function.registers.power_state not in _SLEEPING
+        and not view.is_held_by_another(function)
+    )
+
+
+def _words(*, blind: bool, empty: bool, mute: bool) -> str:
+    said = [
+        words
+        for words, applies in (
+            ("it does not decode memory", blind),
+            ("its BARs are empty", empty),
+            ("it may not start DMA", mute),
+        )
+        if applies
+    ]
+    return ", ".join(said)
+
+
+def _evidence(function: Function) -> list[str]:
+    registers, transfers = function.registers, function.transfers
+    lines = [
+        f"{function.address.short} Control: Mem{_sign(registers.memory_enabled)} "
+        f"BusMaster{_sign(registers.bus_master)}; driver in use: {function.driver} ({function.name})"
+    ]
+    lines += [
+        f"{function.address.short} Region {bar.index}: [virtual]"
+        for bar in registers.bars or ()
+        if bar.virtual
+    ]
+    if (
+        transfers.mps is not None
+        and transfers.mps_supported is not None
+        and transfers.mps < transfers.mps_supported
+    ):
+        lines.append(
+            f"{function.address.short} DevCtl: MaxPayload {transfers.mps} bytes of "
+            f"{transfers.mps_supported}, the value after a reset"
+            if transfers.mps == 128
+            else f"{function.address.short} DevCtl: MaxPayload {transfers.mps} bytes of "
+            f"{transfers.mps_supported}"
+        )
+    return lines
+
+
+def _sign(value: bool | None) -> str:
+    return "?" if value is None else "+" if value else "-"

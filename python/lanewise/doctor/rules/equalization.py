@@ -1,0 +1,66 @@
+"""Links that run at a speed whose equalization did not complete."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lanewise.doctor.finding import Finding, Severity
+from lanewise.doctor.registry import Rule, rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from lanewise.doctor.view import View
+
+_NEEDS_IT_GT_S = 32.0
+
+EQUALIZATION = Rule(
+    id="equalization-incomplete",
+    what="A link of 32 GT/s or more runs without its speed's equalization, or a port asks for "
+    "equalization to be repeated.",
+    why="From 8 GT/s on both ends agree on transmitter settings for each lane. A link that came up "
+    "without may run, with more errors than it should have, and fall back under load or warmth.",
+    severity="warning",
+    cost="stated: replays and a smaller margin, seen as link errors",
+    fix="Retrain the link (remove and rescan the device, or a cold boot); update firmware of host and "
+    "card; look at risers, cables and retimers.",
+    references=(
+        "PCIe Base 5.0 §4.2.3 (Link Equalization)",
+        "§7.7.6.4 (32.0 GT/s Status)",
+        "§7.5.3.20 (Link Status 2)",
+    ),
+    not_said="Speeds below 32 GT/s, where the register has been seen clear on links in order; links that "
+    "do not run at their full speed.",
+)
+
+
+@rule(EQUALIZATION)
+def unequalized_links(view: View, this: Rule) -> Iterable[Finding]:
+    """Find links without settled transmitters."""
+    for link in view.live_links:
+        speed = link.now.gt_s
+        if speed is None:
+            continue
+        outcomes = [(end, end.link.equalized(speed)) for end in (link.upper, link.device)]
+        missing = [
+            end
+            for end, outcome in outcomes
+            if outcome and outcome.complete is False and speed >= _NEEDS_IT_GT_S
+        ]
+        asking = [end for end, outcome in outcomes if outcome and outcome.requested]
+        # Either end may report: one that says complete is enough.
+        if any(outcome is not None and outcome.complete for _, outcome in outcomes):
+            missing = []
+        if not missing and not asking:
+            continue
+        state = "runs without equalization" if missing else "asks for equalization to be repeated"
+        yield this.finding(
+            Severity.WARNING,
+            link.device.address.short,
+            f"the link of {link.device.address.short} {state} at {speed:g}GT/s",
+            [
+                f"{end.address.short} at {speed:g}GT/s: EqualizationComplete{'-' if end in missing else '+'}"
+                f"{', LinkEqualizationRequest+' if end in asking else ''} ({end.name})"
+                for end in dict.fromkeys([*missing, *asking])
+            ],
+        )

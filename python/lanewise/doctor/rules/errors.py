@@ -1,0 +1,177 @@
+"""What Advanced Error Reporting and lane error registers have latched or counted."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from lanewise.doctor.finding import Cost, Finding, Severity
+from lanewise.doctor.registry import Rule, rule
+from lanewise.doctor.view import View, listed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from lanewise.machine.model import Function, Link
+
+_SIGNAL = ("RxErr", "BadTLP", "BadDLLP", "Rollover", "Timeout")
+"""Correctable errors of the wire; advisory and internal ones say nothing about it."""
+
+_HARMLESS = frozenset({"UnsupReq", "ACSViol", "UncorrIntErr"})
+"""Uncorrectable bits that configuration scans and masked internals set on machines in order."""
+
+_MANY = 100
+"""Counted errors above which chance and training are no explanation. Assumed."""
+
+CORRECTABLE = Rule(
+    id="link-errors",
+    what="Correctable link errors are latched or counted: receiver errors, bad TLPs, bad DLLPs, replays.",
+    why="Each bad packet is sent again and costs about a microsecond; a link that is made for one bit "
+    "error in 10¹² has next to none. A few from training, hot plug or a changing speed are no reason to "
+    "worry; rising ones are.",
+    severity="info for bits that are latched (when, nobody knows); warning for REPLAY_NUM Rollover, for "
+    "bits on a link that is also below its width or speed, and for 100 and more errors counted",
+    cost="stated: a replay of everything unacknowledged for each bad packet",
+    fix="Clear the bits (`setpci -s BDF ECAP_AER+10.l=ffffffff`), run a load, look again. When they come "
+    "back: reseat, other slot, other cable or riser, then another card.",
+    references=(
+        "PCIe Base 5.0 §6.2 (Error Signaling)",
+        "§7.8.4.5 (Correctable Error Status)",
+        "§3.6 (data link integrity)",
+    ),
+    not_said="Advisory Non-Fatal errors, which configuration scans cause.",
+)
+
+UNCORRECTABLE = Rule(
+    id="uncorrectable-errors",
+    what="Uncorrectable errors are latched or counted.",
+    why="Each of them lost a transaction: a poisoned packet, a completion that never came, a malformed "
+    "packet, a link that went down. Applications saw an I/O error, or a device was reset.",
+    severity="warning; error when the kernel counted fatal ones",
+    cost="stated: lost transactions",
+    fix="Find the moment in the kernel log (`dmesg | grep -i aer`); clear the bits and see whether they "
+    "come back. Malformed TLP: compare the MPS of both ends. Completion Timeout: suspect the device or "
+    "its firmware.",
+    references=("PCIe Base 5.0 §6.2.7 (error listing)", "§7.8.4.2 (Uncorrectable Error Status)"),
+    not_said="Unsupported Request, which bus scans leave behind.",
+)
+
+LANES = Rule(
+    id="lane-errors",
+    what="Lanes have errors latched in Lane Error Status.",
+    why="It tells which lanes were received with errors, so it separates one bad contact from a bad link. "
+    "Ports latch it during training too.",
+    severity="info",
+    cost="none by itself",
+    fix="Clear it, run a load, look again; the same lane twice points at a contact or trace.",
+    references=("PCIe Base 5.0 §7.7.3.3 (Lane Error Status)",),
+)
+
+
+@rule(CORRECTABLE)
+def link_errors(view: View, this: Rule) -> Iterable[Finding]:
+    """Find links whose ends saw damaged packets."""
+    for link in view.machine.links:
+        ends = (link.upper, link.device)
+        latched = {end: _latched(end) for end in ends}
+        counted = sum(_counted(end) for end in ends)
+        bits = {bit for found in latched.values() for bit in found}
+        if not bits and not counted:
+            continue
+        degraded = not link.on_die and (link.below_width or (link.below_speed and not view.is_idle_gpu(link)))
+        severe = "Rollover" in bits or counted >= _MANY or degraded
+        title = (
+            f"link errors at {link.device.address.short}: {', '.join(bit for bit in _SIGNAL if bit in bits)}"
+        )
+        if counted:
+            title = f"{counted} correctable errors counted on the link of {link.device.address.short}"
+        evidence = [line for end in ends for line in _correctable_lines(end, latched[end])]
+        finding = this.finding(
+            Severity.WARNING if severe else Severity.INFO, link.device.address.short, title, evidence
+        )
+        yield replace(finding, cost=Cost("each bad packet is replayed, with all that followed it"))
+
+
+def _latched(function: Function) -> list[str]:
+    status = function.errors.correctable_status or frozenset()
+    return [bit for bit in _SIGNAL if bit in status]
+
+
+def _counted(function: Function) -> int:
+    return sum(function.errors.counter(f"correctable.{bit}") or 0 for bit in _SIGNAL)
+
+
+def _correctable_lines(function: Function, bits: list[str]) -> list[str]:
+    lines = []
+    if bits:
+        masked = function.errors.correctable_mask or frozenset()
+        hidden = " (masked, so the kernel does not log them)" if set(bits) <= masked else ""
+        lines.append(
+            f"{function.address.short} CESta: {' '.join(f'{bit}+' for bit in bits)}{hidden} ({function.name})"
+        )
+    counts = [(bit, function.errors.counter(f"correctable.{bit}") or 0) for bit in _SIGNAL]
+    text = " ".join(f"{bit} {count}" for bit, count in counts if count)
+    return [*lines, f"{function.address.short} aer_dev_correctable: {text}"] if text else lines
+
+
+@rule(UNCORRECTABLE)
+def uncorrectable_errors(view: View, this: Rule) -> Iterable[Finding]:
+    """Find functions that lost transactions."""
+    for function in view.machine:
+        if function.virtual:
+            continue
+        bits = sorted((function.errors.uncorrectable_status or frozenset()) - _HARMLESS)
+        fatal = (
+            function.errors.counter("fatal.TOTAL_ERR_FATAL") or function.errors.counter("fatal.TOTAL") or 0
+        )
+        nonfatal = (
+            function.errors.counter("nonfatal.TOTAL_ERR_NONFATAL")
+            or function.errors.counter("nonfatal.TOTAL")
+            or 0
+        )
+        if not bits and not fatal and not nonfatal:
+            continue
+        evidence = []
+        if bits:
+            evidence.append(
+                f"{function.address.short} UESta: {' '.join(f'{bit}+' for bit in bits)} ({function.name})"
+            )
+        if fatal or nonfatal:
+            evidence.append(f"{function.address.short} aer_dev_fatal {fatal}, aer_dev_nonfatal {nonfatal}")
+        if function.errors.header_log and any(function.errors.header_log) and bits:
+            log = " ".join(f"{word:08x}" for word in function.errors.header_log)
+            evidence.append(f"{function.address.short} HeaderLog: {log}")
+        what = ", ".join(bits) or "counted by the kernel"
+        finding = this.finding(
+            Severity.ERROR if fatal else Severity.WARNING,
+            function.address.short,
+            f"uncorrectable errors at {function.address.short}: {what}",
+            evidence,
+        )
+        yield replace(finding, cost=Cost("transactions were lost"))
+
+
+@rule(LANES)
+def lane_errors(view: View, this: Rule) -> Iterable[Finding]:
+    """Say once which lanes had errors."""
+    bad = [function for function in view.machine if function.link.lane_errors]
+    bad = [function for function in bad if _is_connected(view, function)]
+    if not bad:
+        return
+    yield this.finding(
+        Severity.INFO,
+        bad[0].address.short,
+        f"lane errors latched at {listed(bad)}",
+        [
+            f"{function.address.short} LaneErrStat: lane "
+            f"{', '.join(map(str, function.link.lane_errors or ()))} ({function.name})"
+            for function in bad
+        ],
+        also=[function.address.short for function in bad[1:]],
+    )
+
+
+def _is_connected(view: View, function: Function) -> bool:
+    """Whether there is a link to have errors on; empty ports latch what they please."""
+    below: Link | None = view.machine.link_below(function)
+    return below is not None or view.machine.link_above(function) is not None or not function.is_bridge

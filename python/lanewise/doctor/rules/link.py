@@ -1,0 +1,161 @@
+"""Links that run below what both of their ends can do: fewer lanes, less speed, or asleep."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lanewise.doctor.finding import Finding, Severity
+from lanewise.doctor.registry import Rule, rule
+from lanewise.doctor.rig import Leaf, Rig, Trial
+from lanewise.doctor.view import View, lanes_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from lanewise.machine.model import Link
+
+WIDTH = Rule(
+    id="link-width",
+    what="A link runs on fewer lanes than both of its ends have.",
+    why="Bandwidth falls with the lanes. A card that is not seated, a dirty contact, a damaged trace, a "
+    "riser or a BIOS setting that splits the slot are the usual reasons, and nothing else in the system "
+    "says so.",
+    severity="warning; info where the port has no slot, because a soldered device has the lanes that the "
+    "board gives it",
+    cost="simulated: DMA in both directions at the width of now and at the width of both ends",
+    fix="Reseat the card, clean its contacts, try it in another slot; check slot bifurcation in the "
+    "firmware setup, and risers and cables. If the width is still short in another slot, the card is the "
+    "one to replace.",
+    references=(
+        "PCIe Base 5.0 §7.5.3.6 (Link Capabilities)",
+        "§7.5.3.8 (Link Status)",
+        "§4.2.6.3 (Configuration)",
+    ),
+    not_said="Devices whose slot has fewer lanes than they have (see `device-above-slot`); links inside a "
+    "chip.",
+)
+
+SPEED = Rule(
+    id="link-speed",
+    what="A link runs slower than both of its ends can, and its device is not a GPU that saves power.",
+    why="A step down in speed halves bandwidth. Links fall back when equalization or signal quality "
+    "fails, and stay there until they are retrained.",
+    severity="warning; info where software set a lower target speed, or where the device changed speed by "
+    "itself",
+    cost="simulated: DMA in both directions at the speed of now and at the speed of both ends",
+    fix="Look for a speed limit of that slot in the firmware setup and update firmware; reseat the card; "
+    "replace riser or cable. `setpci` can raise Target Link Speed and retrain the link to see whether it "
+    "holds.",
+    references=(
+        "PCIe Base 5.0 §7.5.3.8 (Link Status)",
+        "§7.5.3.19 (Link Control 2, Target Link Speed)",
+        "§4.2.6.4.4 (Recovery.Speed)",
+    ),
+    not_said="Idle GPUs (see `gpu-link-idle`); devices limited by the slot (see `device-above-slot`); "
+    "links inside a chip.",
+)
+
+IDLE = Rule(
+    id="gpu-link-idle",
+    what="The link of a GPU runs below its speed, at full width: most likely it is idle and saves power.",
+    why="GPU drivers lower the link speed without load and raise it within milliseconds under load, so a "
+    "dump of an idle machine shows 2.5 GT/s on a Gen4 or Gen5 card that is in order. It is said so that "
+    "nobody replaces a card for it.",
+    severity="info",
+    cost="none",
+    fix="Nothing, unless it stays so: keep the GPU busy (a copy loop, `nvidia-smi dmon`) and take the "
+    "dump again.",
+    references=("PCIe Base 5.0 §6.11 (Link Speed Management)",),
+)
+
+
+@rule(WIDTH)
+def narrow_links(view: View, this: Rule) -> Iterable[Finding]:
+    """Find links with lanes missing."""
+    for link in view.live_links:
+        if not link.below_width:
+            continue
+        soldered = view.is_wired_on_board(link)
+        title = f"{link.device.address.short} runs on x{link.now.width} of x{link.limit.width} lanes" + (
+            ", most likely by the wiring of the board" if soldered else ""
+        )
+        yield this.finding(
+            Severity.INFO if soldered else Severity.WARNING,
+            link.device.address.short,
+            title,
+            _evidence(link),
+            fix="Nothing: the port has no slot, so the board decides how many lanes the device has."
+            if soldered
+            else None,
+            trial=_trial(view, link),
+        )
+
+
+@rule(SPEED)
+def slow_links(view: View, this: Rule) -> Iterable[Finding]:
+    """Find links that fell back."""
+    for link in view.live_links:
+        if not link.below_speed or view.is_idle_gpu(link):
+            continue
+        targets = [
+            (end, end.link.target_gt_s)
+            for end in (link.upper, link.device)
+            if end.link.target_gt_s is not None and link.limit.gt_s and end.link.target_gt_s < link.limit.gt_s
+        ]
+        by_itself = bool(link.upper.link.bandwidth_autonomous or link.device.link.bandwidth_autonomous)
+        severity = Severity.INFO if targets or by_itself else Severity.WARNING
+        reason = ""
+        if targets:
+            reason = f", because {targets[0][0].address.short} is told to stay at {targets[0][1]:g}GT/s"
+        elif by_itself:
+            reason = "; the device changed the speed by itself, as for saving power"
+        evidence = _evidence(link)
+        evidence += [
+            f"{end.address.short} LnkCtl2: Target Link Speed: {speed:g}GT/s" for end, speed in targets
+        ]
+        if by_itself:
+            evidence.append(
+                f"{link.upper.address.short} LnkSta: ABWMgmt+ (the device changed speed or width)"
+            )
+        yield this.finding(
+            severity,
+            link.device.address.short,
+            f"{link.device.address.short} runs at {link.now.gt_s:g}GT/s of {link.limit.gt_s:g}GT/s{reason}",
+            evidence,
+            trial=_trial(view, link),
+        )
+
+
+@rule(IDLE)
+def idle_gpus(view: View, this: Rule) -> Iterable[Finding]:
+    """Say once which GPU links only sleep."""
+    idle = [link for link in view.live_links if view.is_idle_gpu(link)]
+    if not idle:
+        return
+    count = "1 GPU link runs" if len(idle) == 1 else f"{len(idle)} GPU links run"
+    speeds = sorted({f"{link.now.gt_s:g}" for link in idle})
+    yield this.finding(
+        Severity.INFO,
+        idle[0].device.address.short,
+        f"{count} at {' or '.join(speeds)} GT/s at full width, as idle GPUs do",
+        [line for link in idle for line in _evidence(link)[:1]],
+        also=[link.device.address.short for link in idle[1:]],
+    )
+
+
+def _evidence(link: Link) -> list[str]:
+    upper, device = link.upper, link.device
+    return [
+        f"{device.address.short} LnkSta: {link.now}; LnkCap: {device.link.capability} ({device.name})",
+        f"{upper.address.short} LnkCap: {upper.link.capability} ({upper.name})",
+    ]
+
+
+def _trial(view: View, link: Link) -> Trial | None:
+    now, limit = lanes_of(link.now), lanes_of(link.limit)
+    if now is None or limit is None:
+        return None
+    mps = min(view.payload(link.device), view.payload(link.upper))
+    mrrs = view.reads(link.device)
+    as_is = Rig((), (Leaf(now, "both", mrrs=mrrs),), mps=mps)
+    return Trial(as_is, Rig((), (Leaf(limit, "both", mrrs=mrrs),), mps=mps), "DMA in both directions")

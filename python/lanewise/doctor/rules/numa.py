@@ -1,0 +1,68 @@
+"""Devices and the NUMA node they belong to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lanewise.doctor.finding import Finding, Severity
+from lanewise.doctor.registry import Rule, rule
+from lanewise.doctor.rig import Leaf, Rig, Trial
+from lanewise.doctor.view import View, listed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from lanewise.machine.model import Function
+
+_HOP_NS = 100
+_LOCAL_NS = 200
+"""Assumed: a hop between sockets costs about 100 ns each way of a read of some 200 ns."""
+
+NUMA = Rule(
+    id="numa-unknown",
+    what="A fast device of a machine with several NUMA nodes belongs to none, or to one without processors.",
+    why="The kernel places interrupts, queues and buffers near a device when firmware tells where it is "
+    "attached. Otherwise they may end up on the other socket, and every access crosses the link between "
+    "sockets.",
+    severity="info",
+    cost="simulated: one 4 KiB read of local memory and of memory one hop away, 100 ns assumed for the hop",
+    fix="Update firmware so that ACPI describes the node (_PXM); until then bind software to the right "
+    "node (`numactl`, IRQ affinity).",
+    references=("ACPI 6.5 §6.2.15 (_PXM)", "Linux, Documentation/ABI/testing/sysfs-bus-pci (numa_node)"),
+    not_said="Machines with one node, and sources that do not tell nodes.",
+)
+
+
+@rule(NUMA)
+def homeless_devices(view: View, this: Rule) -> Iterable[Finding]:
+    """Find fast devices without a node."""
+    nodes = {function.numa_node for function in view.machine} - {None}
+    if len(nodes | {node.index for node in view.machine.numa_nodes}) < 2 or not nodes:
+        return
+    empty = {node.index for node in view.machine.numa_nodes if node.cpus == ""}
+    lost = [f for f in view.devices if f.numa_node is None or f.numa_node in empty]
+    if not lost:
+        return
+    yield this.finding(
+        Severity.INFO,
+        lost[0].address.short,
+        f"{listed(lost)} {'belongs' if len(lost) == 1 else 'belong'} to no NUMA node with processors",
+        [_line(function) for function in lost[:8]],
+        trial=_trial(view, lost[0]),
+        also=[function.address.short for function in lost[1:]],
+    )
+
+
+def _line(function: Function) -> str:
+    node = "-1" if function.numa_node is None else str(function.numa_node)
+    return f"{function.address.short} numa_node: {node} ({function.name})"
+
+
+def _trial(view: View, function: Function) -> Trial | None:
+    lanes = view.leaf_lanes(function)
+    if lanes is None:
+        return None
+    leaf = Leaf(lanes, "read", size=4096, outstanding=1, mrrs=view.reads(function))
+    far = Rig((), (leaf,), mps=view.payload(function), host_latency_ns=_LOCAL_NS + _HOP_NS)
+    near = Rig((), (leaf,), mps=view.payload(function), host_latency_ns=_LOCAL_NS)
+    return Trial(far, near, "a 4 KiB read of host memory", quantity="latency")

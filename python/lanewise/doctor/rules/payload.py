@@ -1,0 +1,124 @@
+"""Maximum Payload Size: inconsistent along a path, or smaller than the path allows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from lanewise.doctor.finding import Finding, Severity
+from lanewise.doctor.registry import Rule, rule
+from lanewise.doctor.rig import Leaf, Rig, Trial
+from lanewise.machine.model import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from lanewise.doctor.view import View
+    from lanewise.machine.model import Function, Link
+
+MISMATCH = Rule(
+    id="mps-mismatch",
+    what="The two ends of a link have different Maximum Payload Sizes, and the larger one will be used.",
+    why="A packet with more payload than its receiver is set to is a Malformed TLP, a fatal error: the "
+    "transfer is lost, and often the device with it. It shows after hot plug, after a device was reset or "
+    "reloaded under a running kernel, or with firmware that sets some functions and forgets others.",
+    severity="error",
+    cost="stated: transfers with payloads above the smaller size fail",
+    fix="Boot with `pci=pcie_bus_safe` (one value for each hierarchy), or set Device Control of both ends "
+    "to the smaller value; after a device was reloaded, remove it and rescan the bus.",
+    references=(
+        "PCIe Base 5.0 §2.2.2 (payload rules)",
+        "§7.5.3.4 (Device Control)",
+        "§6.2.7 (Malformed TLP)",
+    ),
+    not_said="Devices below their port whose MRRS is no larger than their MPS: Linux sets them so in "
+    "performance mode, and no completion can be too large then.",
+)
+
+SMALL = Rule(
+    id="mps-small",
+    what="Every function below a root port supports a larger Maximum Payload Size than is set.",
+    why="Each packet carries at most MPS of payload and always about 24 bytes of header and framing: 128 "
+    "B wastes 16 % of the link, 256 B 9 %, 512 B 5 %.",
+    severity="warning for devices that move data on a link of 1.9 GB/s or more; info otherwise",
+    cost="simulated: DMA writes to host memory with the payload of now and with the one that all support",
+    fix="Let the kernel set it: boot with `pci=pcie_bus_safe` (or `pci=pcie_bus_perf`), or look for "
+    "Maximum Payload Size in the firmware setup.",
+    references=("PCIe Base 5.0 §7.5.3.3 and §7.5.3.4 (Device Capabilities, Device Control)",),
+    not_said="Hierarchies in which one function supports no more: the smallest decides.",
+)
+
+
+@rule(MISMATCH)
+def mismatched_payloads(view: View, this: Rule) -> Iterable[Finding]:
+    """Find links whose ends disagree."""
+    for link in view.links:
+        for function in _governing(link):
+            upper, lower = link.upper.transfers.mps, function.transfers.mps
+            if upper is None or lower is None or upper == lower:
+                continue
+            mrrs = function.transfers.mrrs
+            if lower < upper and (mrrs is None or mrrs <= lower):
+                continue
+            larger, smaller = (function, link.upper) if lower > upper else (link.upper, function)
+            yield this.finding(
+                Severity.ERROR,
+                function.address.short,
+                f"{larger.address.short} sends up to {max(upper, lower)} B, {smaller.address.short} "
+                f"takes {min(upper, lower)} B",
+                [_mps_line(link.upper), _mps_line(function)],
+            )
+
+
+def _governing(link: Link) -> tuple[Function, ...]:
+    """Functions whose setting counts: all of a device, but only the first of an ARI device (§7.5.3.4)."""
+    functions = tuple(function for function in link.lower if not function.virtual)
+    return functions[:1] if functions and functions[0].registers.ari else functions
+
+
+def _mps_line(function: Function) -> str:
+    transfers = function.transfers
+    text = f"{function.address.short} DevCtl: MaxPayload {transfers.mps} bytes"
+    if transfers.mps_supported is not None:
+        text += f"; DevCap: MaxPayload {transfers.mps_supported} bytes"
+    return f"{text} ({function.name})"
+
+
+@rule(SMALL)
+def small_payloads(view: View, this: Rule) -> Iterable[Finding]:
+    """Find hierarchies that could use larger payloads."""
+    for port in view.root_ports:
+        members = [
+            function
+            for function in view.rooted(port)
+            if view.machine.role(function) is not None and function.transfers.mps is not None
+        ]
+        if len(members) < 2 or any(function.transfers.mps_supported is None for function in members):
+            continue
+        used = min(function.transfers.mps or 0 for function in members)
+        possible = min(function.transfers.mps_supported or 0 for function in members)
+        if used >= possible or max(function.transfers.mps or 0 for function in members) > used:
+            continue
+        busy = [function for function in members if function in view.devices]
+        leaves = busy or [f for f in members if view.machine.role(f) in (Kind.ENDPOINT, Kind.LEGACY_ENDPOINT)]
+        if not leaves:
+            continue
+        yield this.finding(
+            Severity.WARNING if busy else Severity.INFO,
+            leaves[0].address.short,
+            f"payloads of {used} B below {port.address.short}, where everything supports {possible} B",
+            [
+                *map(_mps_line, [port, *leaves[:3]]),
+                f"{len(members)} functions in this hierarchy, none below {possible} bytes",
+            ],
+            trial=_trial(view, leaves[0], used, possible),
+            also=[function.address.short for function in leaves[1:]],
+        )
+
+
+def _trial(view: View, device: Function, used: int, possible: int) -> Trial | None:
+    lanes = view.leaf_lanes(device)
+    if lanes is None:
+        return None
+    as_is = Rig((), (Leaf(lanes, "write"),), mps=used)
+    return Trial(as_is, replace(as_is, mps=possible), "DMA writes to host memory")

@@ -1,0 +1,146 @@
+"""Devices that should talk to each other directly, and what keeps them from it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lanewise.doctor.finding import Finding, Severity
+from lanewise.doctor.registry import Rule, rule
+from lanewise.doctor.rig import Leaf, Rig, Trial
+from lanewise.doctor.view import View, lanes_of, listed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from lanewise.machine.model import Function
+
+_FAST_NIC_GB_PER_S = 12.0
+"""Network adapters with a link of this rate talk to GPUs directly. Assumed: 100 Gb/s and more."""
+
+ACS = Rule(
+    id="acs-redirect",
+    what="ACS sends peer-to-peer requests below a switch up to the root complex and back.",
+    why="Two devices below one switch could talk through it without touching the host. With P2P Request "
+    "Redirect each packet uses the upstream link twice, takes the round trip through the root complex, "
+    "and shares it with everybody.",
+    severity="warning with a GPU or accelerator among the devices below; info otherwise",
+    cost="simulated: one device writing to another below the same switch, redirected and direct",
+    fix="If no virtual machine needs the isolation, switch ACS off in the firmware setup, or clear "
+    "ReqRedir and CmpltRedir on the downstream ports (`setpci -s BDF ECAP_ACS+6.w=0`); with virtual "
+    "machines, use ATS and direct translated P2P.",
+    references=("PCIe Base 5.0 §6.12 (Access Control Services)", "§7.7.8.3 (ACS Control)"),
+    not_said="Ports of a switch with fewer than two devices that talk to each other; root ports, whose "
+    "redirection costs nothing more.",
+)
+
+APART = Rule(
+    id="peers-apart",
+    what="A GPU has no fast network adapter of its kind nearby although the machine has some: every one "
+    "hangs below another root port or NUMA node.",
+    why="Transfers between GPU and network adapter (GPUDirect RDMA) stay below a switch where they can; "
+    "across root ports or sockets they pass the root complex, which is slower on most hosts and forbidden "
+    "on some.",
+    severity="info",
+    cost="simulated: one device writing to another below a common switch, and from root port to root port",
+    fix="Move the adapter into a slot below the switch of the GPU, or bind each GPU to the nearest "
+    "adapter (NCCL_IB_HCA, NCCL_NET_GDR_LEVEL).",
+    references=("PCIe Base 5.0 §1.3.1 (peer-to-peer through a root complex is optional)",),
+    not_said="Machines without GPUs or without fast network adapters; GPUs with an adapter below the same "
+    "switch or root port.",
+)
+
+
+@rule(ACS)
+def redirected_peers(view: View, this: Rule) -> Iterable[Finding]:
+    """Find switches that may not switch."""
+    for switch in view.machine.switches:
+        redirecting = [port for port in switch.downstream if "ReqRedir" in (_enabled(port))]
+        peers = [
+            function
+            for port in redirecting
+            for function in view.machine.descendants(port)
+            if function in view.devices
+        ]
+        if len(redirecting) < 2 or len(peers) < 2:
+            continue
+        rich = any(view.is_compute_gpu(function) or function.is_class(0x12, 0x0B) for function in peers)
+        yield this.finding(
+            Severity.WARNING if rich else Severity.INFO,
+            switch.upstream.address.short,
+            f"{len(peers)} devices below {switch.upstream.address.short} reach each other only through the "
+            "root complex",
+            [
+                *(f"{port.address.short} ACSCtl: ReqRedir+ ({port.name})" for port in redirecting[:8]),
+                f"devices: {listed(peers)}",
+            ],
+            trial=_switch_trial(view, switch.upstream, peers),
+            also=[function.address.short for function in peers],
+        )
+
+
+def _enabled(port: Function) -> frozenset[str]:
+    acs = port.registers.acs
+    return (acs.enabled if acs else None) or frozenset()
+
+
+def _switch_trial(view: View, upstream: Function, peers: list[Function]) -> Trial | None:
+    above = view.physical_link(upstream)
+    first, second = view.leaf_lanes(peers[0]), view.leaf_lanes(peers[1])
+    if above is None or first is None or second is None:
+        return None
+    up = lanes_of(above.limit if above.limit.known else above.now)
+    if up is None:
+        return None
+    mps = min(view.payload(peers[0]), view.payload(peers[1]))
+    leaves = (Leaf(first, "write", target=1), Leaf(second, "write", target=0))
+    as_is = Rig((up,), leaves, mps=mps, acs_redirect=True)
+    return Trial(as_is, Rig((up,), leaves, mps=mps), "two devices writing to each other")
+
+
+@rule(APART)
+def distant_peers(view: View, this: Rule) -> Iterable[Finding]:
+    """Find GPUs without a near network adapter."""
+    gpus = [function for function in view.devices if view.is_compute_gpu(function)]
+    nics = [
+        function
+        for function in view.devices
+        if function.is_nic and (view.possible_rate(function) or 0.0) >= _FAST_NIC_GB_PER_S
+    ]
+    if not gpus or not nics or not all(view.machine.root_port(f) for f in (*gpus, *nics)):
+        return
+    lonely = [gpu for gpu in gpus if not any(_near(view, gpu, nic) for nic in nics)]
+    if not lonely:
+        return
+    evidence = [f"{gpu.address.short} {_place(view, gpu)} ({gpu.name})" for gpu in lonely[:4]]
+    evidence += [f"{nic.address.short} {_place(view, nic)} ({nic.name})" for nic in nics[:4]]
+    yield this.finding(
+        Severity.INFO,
+        lonely[0].address.short,
+        f"{len(lonely)} of {len(gpus)} GPUs have no fast network adapter below their root port",
+        evidence,
+        trial=_root_trial(view, lonely[0], nics[0]),
+        also=[gpu.address.short for gpu in lonely[1:]],
+    )
+
+
+def _near(view: View, first: Function, second: Function) -> bool:
+    root = view.machine.root_port(first)
+    return root is not None and root == view.machine.root_port(second)
+
+
+def _place(view: View, function: Function) -> str:
+    root = view.machine.root_port(function)
+    text = f"below root port {root.address.short}" if root else "on a root bus"
+    return text if function.numa_node is None else f"{text}, NUMA node {function.numa_node}"
+
+
+def _root_trial(view: View, gpu: Function, nic: Function) -> Trial | None:
+    first, second = view.leaf_lanes(gpu), view.leaf_lanes(nic)
+    if first is None or second is None:
+        return None
+    mps = min(view.payload(gpu), view.payload(nic))
+    leaves = (Leaf(first, "idle"), Leaf(second, "write", size=4096, outstanding=1, target=0))
+    apart = Rig((), leaves, mps=mps, forward_between_roots=True)
+    up = first if (first.gt_s * first.width) >= (second.gt_s * second.width) else second
+    together = Rig((up,), leaves, mps=mps)
+    return Trial(apart, together, "4 KiB written by the adapter into the GPU", quantity="latency")

@@ -1,0 +1,70 @@
+"""Devices that could do more than the slot or port that they are in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lanewise.doctor.finding import Finding, Severity
+from lanewise.doctor.registry import Rule, rule
+from lanewise.doctor.rig import Leaf, Rig, Trial
+from lanewise.doctor.view import View, lanes_of, rate_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from lanewise.machine.model import Link
+
+ABOVE_SLOT = Rule(
+    id="device-above-slot",
+    what="A device could use more lanes or more speed than the port that it is plugged into has.",
+    why="Nothing is broken, and no register calls it an error, but the device cannot reach what its box "
+    "says. Moving it to a better slot is the cheapest upgrade there is.",
+    severity="info",
+    cost="simulated: DMA in both directions as the slot allows and as the device could",
+    fix="Use a slot with the generation and lanes of the device, if the machine has one free; otherwise "
+    "expect what the slot can carry.",
+    references=("PCIe Base 5.0 §7.5.3.6 (Link Capabilities)", "§4.2.6.3 (Configuration)"),
+    not_said="Devices slower than 1.9 GB/s, where it rarely matters; links inside a chip.",
+)
+
+
+@rule(ABOVE_SLOT)
+def devices_above_their_slot(view: View, this: Rule) -> Iterable[Finding]:
+    """Find devices that their slot limits."""
+    for link in view.links:
+        if not view.machine.measured or not _matters(view, link):
+            continue
+        port, device = link.upper.link.capability, link.device.link.capability
+        limit, could = rate_of(link.limit), rate_of(device)
+        if limit is None or could is None or could <= limit:
+            continue
+        yield this.finding(
+            Severity.INFO,
+            link.device.address.short,
+            f"{link.device.address.short} could run at {device}, but its slot is {port}",
+            [
+                f"{link.device.address.short} LnkCap: {device} ({link.device.name})",
+                f"{link.upper.address.short} LnkCap: {port} ({link.upper.name})",
+            ],
+            trial=_trial(view, link),
+        )
+
+
+def _matters(view: View, link: Link) -> bool:
+    device = link.device
+    gpu = view.gpu_below(link)
+    kinds = (gpu is not None and view.is_compute_gpu(gpu)) or device.is_class(
+        0x01, 0x02, 0x0C04, 0x0C06, 0x0B, 0x12
+    )
+    could = rate_of(device.link.capability)
+    return kinds and could is not None and could >= 1.9
+
+
+def _trial(view: View, link: Link) -> Trial | None:
+    now, could = lanes_of(link.limit), lanes_of(link.device.link.capability)
+    if now is None or could is None:
+        return None
+    mps = view.payload(link.device)
+    mrrs = view.reads(link.device)
+    as_is = Rig((), (Leaf(now, "both", mrrs=mrrs),), mps=mps)
+    return Trial(as_is, Rig((), (Leaf(could, "both", mrrs=mrrs),), mps=mps), "DMA in both directions")

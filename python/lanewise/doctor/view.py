@@ -1,0 +1,218 @@
+"""A machine as the rules see it: which links are physical, which devices move data, which GPUs only sleep.
+
+Rates come from the core; nothing physical is derived here. A link or register that the source does not tell
+about is never a finding: rules get None and stay silent.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache, cached_property
+from typing import TYPE_CHECKING
+
+from lanewise.doctor.rig import Lanes
+from lanewise.machine.model import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lanewise.machine.model import Function, Link, LinkMode, Machine
+
+_COMPUTE_CLASSES = (0x02, 0x0C06, 0x0C04, 0x01, 0x12, 0x0B)
+"""Network, InfiniBand, Fibre Channel, mass storage, accelerators, co-processors."""
+
+_FAST_GB_PER_S = 1.9
+"""Devices whose link could carry this much are worth tuning. Assumed: two lanes of Gen3."""
+
+_DETACHED_DRIVERS = frozenset({"vfio-pci", "pci-stub", "xen-pciback", "uio_pci_generic"})
+"""Drivers that hold a device for somebody else and switch it off meanwhile (Linux, drivers/vfio/pci)."""
+
+READ_ROUND_TRIP_NS = 1000
+"""Time from a read request to its data, used to ask how many reads must be in flight.
+
+Assumed: servers answer within 0.5 to 1.5 us, link and switches included (pcie-bench, SIGCOMM 2018)."""
+
+
+@cache
+def link_gb_per_s(gt_s: float, width: int) -> float:
+    """Return what a link carries in one direction after coding, in GB/s, 10⁹ bytes per second."""
+    from lanewise import _core
+
+    generation = {2.5: 1, 5.0: 2, 8.0: 3, 16.0: 4, 32.0: 5, 64.0: 6, 128.0: 7}[gt_s]
+    ladder = _core.ladder(generation=generation, lanes=width, payload_bytes=256, header_dwords=4, ecrc=False)
+    return float(json.loads(ladder)["coded_gbit_per_s"]) / 8
+
+
+def rate_of(mode: LinkMode) -> float | None:
+    """Return what a link in this mode carries, in GB/s; None when the mode is unknown."""
+    if not mode.known or mode.generation is None or mode.width not in (1, 2, 4, 8, 16, 32):
+        return None
+    assert mode.gt_s is not None
+    return link_gb_per_s(mode.gt_s, mode.width)
+
+
+def lanes_of(mode: LinkMode) -> Lanes | None:
+    """Return the mode for a rig; None when it is unknown or no scenario has it."""
+    if rate_of(mode) is None:
+        return None
+    assert mode.gt_s is not None
+    assert mode.width is not None
+    return Lanes(mode.gt_s, mode.width)
+
+
+def words(mode: LinkMode) -> str:
+    """Write a mode as `lspci` does, like ``8GT/s x16``."""
+    return str(mode)
+
+
+class View:
+    """What the rules ask about one machine."""
+
+    def __init__(self, machine: Machine) -> None:
+        """Look at a machine."""
+        self.machine = machine
+
+    @cached_property
+    def links(self) -> tuple[Link, ...]:
+        """Links that are wires: those inside a chip report numbers that limit nothing."""
+        return tuple(link for link in self.machine.links if not link.on_die)
+
+    @cached_property
+    def live_links(self) -> tuple[Link, ...]:
+        """Links whose present mode was read from the machine, not declared by somebody."""
+        if not self.machine.measured:
+            return ()
+        return tuple(link for link in self.links if link.now.known and not self.is_switched_off(link))
+
+    def is_switched_off(self, link: Link) -> bool:
+        """Whether the device sleeps so deeply that its registers say nothing (D3cold reads as ones)."""
+        return link.device.registers.power_state == "D3cold"
+
+    @cached_property
+    def devices(self) -> tuple[Function, ...]:
+        """Endpoints whose job is moving data, on links fast enough to care; each device once."""
+        seen: set[tuple[int, int, int]] = set()
+        found = []
+        for function in self.machine.endpoints:
+            if function.address.slot in seen or not self.moves_data(function):
+                continue
+            seen.add(function.address.slot)
+            found.append(function)
+        return tuple(found)
+
+    def moves_data(self, function: Function) -> bool:
+        """Whether a function is a GPU, a network, storage or computing device on a fast link."""
+        if function.virtual:
+            return False
+        if not (self.is_compute_gpu(function) or function.is_class(*_COMPUTE_CLASSES)):
+            return False
+        rate = self.possible_rate(function)
+        return rate is not None and rate >= _FAST_GB_PER_S
+
+    @staticmethod
+    def is_compute_gpu(function: Function) -> bool:
+        """Whether it is a GPU of NVIDIA, AMD or Intel on a link; management controllers have displays too."""
+        return function.is_gpu and function.identity.vendor_id in (0x10DE, 0x1002, 0x8086)
+
+    def physical_link(self, function: Function) -> Link | None:
+        """Return the nearest link above that is a wire: GPUs with a switch inside have it further up."""
+        return next((link for link in self.machine.link_path(function) if not link.on_die), None)
+
+    def possible(self, function: Function) -> LinkMode | None:
+        """Return the mode its link can train to; its own capability where the port is not known."""
+        from lanewise.machine.model import LinkMode
+
+        link = self.physical_link(function)
+        if link is None:
+            return function.link.capability if function.link.capability.known else None
+        device, port = link.device.link.capability, link.upper.link.capability
+        if link.limit.known:
+            return link.limit
+        if device.known or port.known:
+            return device if device.known else port
+        return link.now if isinstance(link.now, LinkMode) and link.now.known else None
+
+    def possible_rate(self, function: Function) -> float | None:
+        """Return what the link of a device can carry, in GB/s."""
+        mode = self.possible(function)
+        return None if mode is None else rate_of(mode)
+
+    def gpu_below(self, link: Link) -> Function | None:
+        """Return the GPU at the lower end of a link, also behind the switch inside it."""
+        if link.device.is_gpu:
+            return link.device
+        if self.machine.role(link.device) is not Kind.UPSTREAM_PORT:
+            return None
+        inner = self.machine.descendants(link.device)
+        inside = [self.machine.link_above(function) for function in inner]
+        if any(link is not None and not link.on_die for link in inside):
+            return None
+        return next((function for function in inner if function.is_gpu), None)
+
+    def is_idle_gpu(self, link: Link) -> bool:
+        """Whether a link is slow because the GPU at its end saves power: lower speed, all lanes."""
+        return self.gpu_below(link) is not None and link.below_speed and not link.below_width
+
+    def is_wired_on_board(self, link: Link) -> bool:
+        """Whether the port states that it has no slot: the device is soldered, and so is the width."""
+        upper = link.upper
+        return upper.registers.slot is None and upper.kind is not None and upper.registers.express is True
+
+    def rooted(self, port: Function) -> Iterator[Function]:
+        """List a root port and every Express function below it."""
+        yield port
+        for function in self.machine.descendants(port):
+            if function.registers.express is not False and not function.virtual:
+                yield function
+
+    @cached_property
+    def root_ports(self) -> tuple[Function, ...]:
+        """Root ports with something below."""
+        return tuple(
+            function
+            for function in self.machine
+            if self.machine.role(function) is Kind.ROOT_PORT and function.children
+        )
+
+    def is_held_by_another(self, function: Function) -> bool:
+        """Whether its driver only keeps it for a virtual machine."""
+        return function.driver in _DETACHED_DRIVERS
+
+    def is_server(self) -> bool:
+        """Several NUMA nodes, or several fast network devices: nobody saves its batteries."""
+        nodes = {function.numa_node for function in self.machine} - {None}
+        return len(nodes) > 1 or sum(function.is_nic for function in self.devices) > 1
+
+    def leaf_lanes(self, function: Function) -> Lanes | None:
+        """How the link of a device can run, for a rig."""
+        mode = self.possible(function)
+        return None if mode is None else lanes_of(mode)
+
+    def payload(self, function: Function, default: int = 256) -> int:
+        """Return the MPS programmed into a function, or a customary one."""
+        return function.transfers.mps or default
+
+    def reads(self, function: Function, default: int = 512) -> int:
+        """Return the MRRS programmed into a function, or the reset value."""
+        return function.transfers.mrrs or default
+
+    def tag_bits(self, function: Function) -> int:
+        """Return the tag field in use; 8 bits where the source does not say."""
+        transfers = function.transfers
+        if transfers.ten_bit_tags:
+            return 10
+        return 5 if transfers.extended_tags is False else 8
+
+
+def listed(functions: tuple[Function, ...] | list[Function], most: int = 8) -> str:
+    """Write addresses for a sentence."""
+    shown = ", ".join(function.address.short for function in functions[:most])
+    return shown if len(functions) <= most else f"{shown} and {len(functions) - most} more"
+
+
+def size(number: int) -> str:
+    """Write a number of bytes with a binary unit."""
+    for exponent, unit in ((40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")):
+        if number >= 1 << exponent:
+            return f"{number / (1 << exponent):g} {unit}"
+    return f"{number} B"

@@ -1,0 +1,156 @@
+"""Reads what the CUDA samples `bandwidthTest` and `p2pBandwidthLatencyTest` print, also both in one capture.
+
+`bandwidthTest` copies 32 MB of pinned memory one way at a time. `p2pBandwidthLatencyTest` copies between each
+two GPUs, with and without peer access, one way and both ways at once; its bidirectional matrices count both
+directions together. GB/s are decimal in both, as of CUDA 10; `bandwidthTest` before divided by 2^20 and
+printed MB/s, which is said by the heading of its table. Rows of the matrices are the GPU whose copy engine is
+used, columns its peer. Shell prompts and other text around the outputs are skipped. A bare matrix with GPU
+names and an arrow in its corner is read as unidirectional peer copies, as people paste it.
+
+Source: NVIDIA/cuda-samples, Samples/1_Utilities/bandwidthTest and
+Samples/5_Domain_Specific/p2pBandwidthLatencyTest.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from lanewise.instruments.measurement import Case, ImportProblemError, Latency, Measurement
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_SECTION = re.compile(r"^\s*(Host to Device|Device to Host|Device to Device) Bandwidth, (\d+) Device")
+_COLUMNS = re.compile(r"Transfer Size \(Bytes\)\s+Bandwidth\((GB/s|MB/s)\)")
+_PAIR = re.compile(r"^\s*(\d+)\s+(\d+(?:\.\d+)?)\s*$")
+_MATRIX = re.compile(
+    r"^(?P<way>Unidirectional|Bidirectional) P2P=(?P<peer>Enabled|Disabled) (?P<what>Bandwidth)"
+    r"(?: \(P2P Writes\))? Matrix \(GB/s\)"
+    r"|^P2P=(?P<peer2>Enabled|Disabled) (?P<what2>Latency)(?: \(P2P Writes\))? Matrix \(us\)"
+)
+_PEER_DEVICE = re.compile(
+    r"^Device: (\d+), (.+), pciBusID: ([0-9a-fA-F]+), pciDeviceID: ([0-9a-fA-F]+), "
+    r"pciDomainID: ?([0-9a-fA-F]+)"
+)
+_TEST_DEVICE = re.compile(r"^\s*Device (\d+): (\S.*)$")
+_GPU_ROW = re.compile(r"^\s*GPU(\d+):?\s+(.*)$")
+
+
+def recognizes(text: str) -> bool:
+    """Whether an output has something of either sample."""
+    return bool(
+        "CUDA Bandwidth Test" in text
+        or "P2P (Peer-to-Peer) GPU Bandwidth Latency Test" in text
+        or re.search(r"^\s*(Dst|D\\D)\S*\s+(GPU)?0\s+(GPU)?1", text, re.MULTILINE)
+    )
+
+
+def parse(text: str, *, source: str | None = None) -> Measurement:
+    """Read one capture; ImportProblemError says what is wrong with it."""
+    lines = text.splitlines()
+    devices = _addresses(lines)
+    cases = [*_copies(lines), *_matrices(lines, devices), *_bare_matrix(lines)]
+    if not cases:
+        raise ImportProblemError(
+            "no table of bandwidthTest and no matrix of p2pBandwidthLatencyTest found; expected lines like "
+            "'Host to Device Bandwidth, 1 Device(s)' or 'Unidirectional P2P=Enabled Bandwidth Matrix (GB/s)'"
+        )
+    tool = "bandwidthTest" if any("Device Bandwidth" in line for line in lines) else "p2pBandwidthLatencyTest"
+    return Measurement(tool=tool, version=None, cases=tuple(cases), source=source, raw={"devices": devices})
+
+
+def _addresses(lines: list[str]) -> dict[int, str]:
+    """Address of each GPU that the peer test lists, like ``0000:c1:00.0``; its numbers are hexadecimal."""
+    found = {}
+    for line in lines:
+        if match := _PEER_DEVICE.match(line):
+            index, _, bus, device, domain = match.groups()
+            found[int(index)] = f"{int(domain, 16):04x}:{int(bus, 16):02x}:{int(device, 16):02x}.0"
+    return found
+
+
+def _copies(lines: list[str]) -> Iterator[Case]:
+    """Tables of bandwidthTest."""
+    section, memory, unit, device, name = None, "", 1e9, "0", ""
+    for line in lines:
+        if match := _SECTION.match(line):
+            section = match[1]
+        elif "Memory Transfers" in line:
+            memory = line.split()[0].lower()
+        elif match := _COLUMNS.search(line):
+            unit = 1e9 if match[1] == "GB/s" else float(1 << 20)
+        elif (match := _TEST_DEVICE.match(line)) and section is None:
+            device, name = match.groups()
+        elif (match := _PAIR.match(line)) and section:
+            size, value = int(match[1]), float(match[2])
+            yield Case(
+                name=f"{section} {size} B",
+                direction={"Host to Device": "write", "Device to Host": "read"}.get(section),
+                target=f"GPU {device}",
+                block_bytes=size,
+                queue_depth=1,
+                bandwidth_bytes_per_s=unit * value,
+                raw={"memory": memory, "test": section, "device": name.strip()},
+            )
+        elif line.startswith("Result ="):
+            section = None
+
+
+def _matrices(lines: list[str], devices: dict[int, str]) -> Iterator[Case]:
+    """Matrices of p2pBandwidthLatencyTest, without the diagonal: that is the GPU's own memory."""
+    for number, line in enumerate(lines):
+        match = _MATRIX.match(line)
+        if match is None:
+            continue
+        peer = match["peer"] or match["peer2"]
+        latency = match["what2"] is not None
+        for row, column, value in _cells(lines[number + 1 :]):
+            if row == column:
+                continue
+            way = "latency" if latency else match["way"].lower()
+            yield Case(
+                name=f"{way} P2P={peer} GPU{row} GPU{column}",
+                direction="ping-pong" if latency else "both" if way == "bidirectional" else "write",
+                target=f"{devices.get(row, f'GPU {row}')} -> {devices.get(column, f'GPU {column}')}",
+                bandwidth_bytes_per_s=None if latency else 1e9 * value,
+                latency=Latency(mean_ns=1e3 * value) if latency else None,
+                raw={"test": way, "peer_access": peer == "Enabled", "row": row, "column": column},
+            )
+
+
+def _cells(lines: list[str]) -> Iterator[tuple[int, int, float]]:
+    """Row, column and value below a heading of column numbers; ends at the first line that is no row."""
+    columns = [word for word in lines[0].split()[1:] if word.isdigit()] if lines else []
+    for line in lines[1:]:
+        words = line.split()
+        if len(words) != len(columns) + 1 or not words[0].isdigit():
+            return
+        for column, word in zip(columns, words[1:], strict=True):
+            try:
+                yield int(words[0]), int(column), float(word)
+            except ValueError:
+                continue
+
+
+def _bare_matrix(lines: list[str]) -> Iterator[Case]:
+    """Read a matrix of peer bandwidth with GPU names, without the tool's headings."""
+    if not any(re.match(r"^\s*Dst", line) for line in lines):
+        return
+    for line in lines:
+        match = _GPU_ROW.match(line)
+        if match is None:
+            continue
+        row = int(match[1])
+        for column, word in enumerate(match[2].split()):
+            try:
+                value = float(word)
+            except ValueError:
+                continue
+            yield Case(
+                name=f"unidirectional GPU{row} GPU{column}",
+                direction="write",
+                target=f"GPU {row} -> GPU {column}",
+                bandwidth_bytes_per_s=1e9 * value,
+                raw={"test": "unidirectional", "peer_access": True, "row": row, "column": column},
+            )

@@ -1,0 +1,123 @@
+"""Reads what `iperf3 -J` prints: one TCP or UDP test, with its streams.
+
+Counted is the payload that arrived (``sum_received``); of a test that was cut off, what was sent. Bit rates
+are decimal bits per second. Intervals are left out. Source: iperf3's own output, 3.1 to 3.16; older versions
+have the same ``start`` and ``end``.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from lanewise.instruments.measurement import Case, ImportProblemError, Latency, Measurement
+
+
+def recognizes(document: Any) -> bool:
+    """Whether a JSON document looks like that of iperf3."""
+    if not isinstance(document, dict):
+        return False
+    start = document.get("start")
+    return isinstance(start, dict) and ("test_start" in start or "iperf" in str(start.get("version", "")))
+
+
+def parse(text: str, *, source: str | None = None) -> Measurement:
+    """Read one output; ImportProblemError says what is wrong with it."""
+    try:
+        document = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ImportProblemError(
+            f"line {error.lineno}: not JSON ({error.msg}); run iperf3 with -J and keep its whole output"
+        ) from error
+    if not recognizes(document):
+        raise ImportProblemError("not an output of iperf3 -J: there is no 'start' with 'test_start'")
+    if document.get("error") and not document.get("end"):
+        raise ImportProblemError(f"iperf3 failed: {document['error']}")
+    start, end = _table(document, "start"), _table(document, "end")
+    test = _table(start, "test_start")
+    return Measurement(
+        tool="iperf3",
+        version=str(start.get("version", "")).removeprefix("iperf ").strip() or None,
+        cases=tuple(_cases(test, end)),
+        host=_host(start),
+        source=source,
+        raw={"start": start, "cpu_utilization_percent": end.get("cpu_utilization_percent")},
+    )
+
+
+def _cases(test: dict[str, Any], end: dict[str, Any]) -> list[Case]:
+    protocol = str(test.get("protocol", "TCP"))
+    direction = "receive" if test.get("reverse") else "send"
+    sums = [(direction, _sum(end, ""))]
+    if "sum_sent_bidir_reverse" in end or "sum_received_bidir_reverse" in end:
+        sums.append(("receive" if direction == "send" else "send", _sum(end, "_bidir_reverse")))
+    cases = []
+    for which, total in sums:
+        if total is None:
+            raise ImportProblemError("'end' has neither 'sum_received' nor 'sum_sent' nor 'sum'")
+        cases.append(
+            Case(
+                name=f"{protocol} {which}",
+                direction=which,
+                target=None,
+                block_bytes=_whole(test.get("blksize")),
+                workers=_whole(test.get("num_streams")),
+                bandwidth_bytes_per_s=_number(total, "bits_per_second") / 8,
+                latency=_round_trip(end),
+                raw={"sum": total, "sum_sent": end.get("sum_sent")},
+            )
+        )
+    return cases
+
+
+def _sum(end: dict[str, Any], suffix: str) -> dict[str, Any] | None:
+    """Return what arrived; what was sent when the other side told nothing (a test cut off)."""
+    for key in (f"sum_received{suffix}", f"sum{suffix}", f"sum_sent{suffix}"):
+        total = end.get(key)
+        if isinstance(total, dict) and total.get("bits_per_second"):
+            return total
+    return next(
+        (end[key] for key in (f"sum_sent{suffix}", f"sum{suffix}") if isinstance(end.get(key), dict)), None
+    )
+
+
+def _round_trip(end: dict[str, Any]) -> Latency | None:
+    """Round trips as TCP saw them, which iperf3 gives in microseconds."""
+    senders = [
+        stream["sender"] for stream in end.get("streams") or [] if isinstance(stream.get("sender"), dict)
+    ]
+    means = [sender["mean_rtt"] for sender in senders if isinstance(sender.get("mean_rtt"), (int, float))]
+    if not means or not any(means):
+        return None
+    lows = [sender["min_rtt"] for sender in senders if isinstance(sender.get("min_rtt"), (int, float))]
+    highs = [sender["max_rtt"] for sender in senders if isinstance(sender.get("max_rtt"), (int, float))]
+    return Latency(
+        mean_ns=1e3 * sum(means) / len(means),
+        min_ns=1e3 * min(lows) if lows else None,
+        max_ns=1e3 * max(highs) if highs else None,
+    )
+
+
+def _host(start: dict[str, Any]) -> str | None:
+    words = str(start.get("system_info", "")).split()
+    return words[1] if len(words) > 1 else None
+
+
+def _table(document: dict[str, Any], key: str) -> dict[str, Any]:
+    value = document.get(key)
+    if not isinstance(value, dict):
+        raise ImportProblemError(
+            f"'{key}' of the iperf3 output is {type(value).__name__}, expected an object"
+        )
+    return value
+
+
+def _number(table: dict[str, Any], key: str) -> float:
+    value = table.get(key)
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise ImportProblemError(f"'{key}' of the iperf3 output is {value!r}, expected a number")
+    return float(value)
+
+
+def _whole(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None

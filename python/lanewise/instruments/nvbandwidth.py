@@ -1,0 +1,167 @@
+"""Reads what nvbandwidth prints, with and without `-j`: matrices of copy bandwidth between host and GPUs.
+
+A test case is a matrix with CPUs or GPUs as rows and GPUs as columns; each number is a case here, called like
+the test with its row and column. GB/s are decimal. Bandwidth counts payload in one direction, and for the
+bidirectional tests of host and device only the copy that is measured, not the one that disturbs it. Source:
+nvbandwidth 0.4 to 0.8, `output.cpp`, `json_output.cpp` and its README.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+from lanewise.instruments.measurement import Case, ImportProblemError, Latency, Measurement
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+_RUNNING = re.compile(r"^Running (?P<name>\w+)\.$")
+_TITLE = re.compile(r"\((?P<unit>GB/s|ns)\)\s*$")
+_DEVICE = re.compile(
+    r"^Device (?P<index>\d+): (?P<name>.*) \((?P<address>[0-9a-fA-F]{8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2})\)"
+)
+
+
+def recognizes(text: str) -> bool:
+    """Whether an output looks like that of nvbandwidth, as text or JSON."""
+    return "nvbandwidth" in text[:4096] or bool(
+        re.search(r"^Running \w*memcpy_(ce|sm)\.$", text, re.MULTILINE)
+    )
+
+
+def parse(text: str, *, source: str | None = None) -> Measurement:
+    """Read one output; ImportProblemError says what is wrong with it."""
+    if text.lstrip().startswith("{"):
+        return _parse_json(text, source)
+    return _parse_text(text, source)
+
+
+def _parse_json(text: str, source: str | None) -> Measurement:
+    try:
+        root = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ImportProblemError(f"line {error.lineno}: not JSON ({error.msg})") from error
+    document = root.get("nvbandwidth") if isinstance(root, dict) else None
+    if not isinstance(document, dict):
+        raise ImportProblemError("not an output of nvbandwidth -j: there is no 'nvbandwidth' object")
+    devices = _devices(
+        f"Device {line}" for line in document.get("GPU Device list") or [] if isinstance(line, str)
+    )
+    cases: list[Case] = []
+    unread: list[str] = []
+    for test in document.get("testcases") or []:
+        name, matrix = str(test.get("name")), test.get("bandwidth_matrix")
+        if not isinstance(matrix, list):
+            unread.append(f"{name}: {test.get('status', 'no matrix')}")
+            continue
+        description = str(test.get("bandwidth_description", ""))
+        cases += _matrix_cases(
+            name, description, [[_value(cell) for cell in row or []] for row in matrix], devices
+        )
+    if not cases:
+        reason = f": {document['error']}" if document.get("error") else ""
+        raise ImportProblemError(f"the nvbandwidth output has no results{reason}")
+    return Measurement(
+        tool="nvbandwidth",
+        version=_text(document.get("version")),
+        cases=tuple(cases),
+        source=source,
+        not_understood=tuple(unread),
+        raw={key: value for key, value in document.items() if key != "testcases"} | {"devices": devices},
+    )
+
+
+def _parse_text(text: str, source: str | None) -> Measurement:
+    lines = text.splitlines()
+    version = next(
+        (line.split(":", 1)[1].strip() for line in lines if line.startswith("nvbandwidth Version:")), None
+    )
+    devices = _devices(lines)
+    cases: list[Case] = []
+    unread: list[str] = []
+    name: str | None = None
+    for number, line in enumerate(lines):
+        if running := _RUNNING.match(line.strip()):
+            name = running["name"]
+        elif name and _TITLE.search(line):
+            matrix = list(_rows(lines[number + 1 :]))
+            cases += _matrix_cases(name, line.strip(), matrix, devices)
+        elif line.startswith(("ERROR", "Waived", "WAIVED", "Error")):
+            unread.append(f"line {number + 1}: {line.strip()[:120]}")
+    if not cases:
+        raise ImportProblemError(
+            "no matrix of nvbandwidth found: expected 'Running TEST.' and a table of GB/s"
+        )
+    return Measurement(
+        tool="nvbandwidth",
+        version=version,
+        cases=tuple(cases),
+        source=source,
+        not_understood=tuple(unread),
+        raw={"devices": devices},
+    )
+
+
+def _rows(lines: list[str]) -> Iterator[list[float | None]]:
+    """Rows of a matrix below its title: a line of column numbers, then a row number with as many cells."""
+    columns = lines[0].split() if lines else []
+    for line in lines[1:]:
+        words = line.split()
+        if len(words) != len(columns) + 1 or not columns:
+            return
+        yield [_value(word) for word in words[1:]]
+
+
+def _matrix_cases(
+    name: str, description: str, matrix: list[list[float | None]], devices: dict[int, str]
+) -> Iterator[Case]:
+    unit = _TITLE.search(description)
+    from_host = "CPU" in description or "host" in name
+    within = re.search(r"\b(Read1|Read2|Write1|Write2|Total)\b", description)
+    for row, cells in enumerate(matrix):
+        for column, value in enumerate(cells):
+            if value is None or (value == 0 and row == column and not from_host):
+                continue
+            here = f"{name} {within[0]}" if within else name
+            place = f"GPU{column}" if from_host or "local" in description else f"GPU{row} GPU{column}"
+            label = devices.get(column, f"GPU {column}")
+            latency = Latency(mean_ns=value) if unit and unit["unit"] == "ns" else None
+            yield Case(
+                name=f"{here} {place}",
+                direction=_direction(name),
+                target=label
+                if from_host or "local" in description
+                else f"{devices.get(row, f'GPU {row}')} -> {label}",
+                block_bytes=None,
+                bandwidth_bytes_per_s=None if latency else 1e9 * value,
+                latency=latency,
+                raw={"test": name, "description": description, "row": row, "column": column},
+            )
+
+
+def _direction(name: str) -> str | None:
+    """As the host sees it: what goes to a device is written, what comes from it is read."""
+    if "bidirectional" in name:
+        return "both"
+    if name.startswith(("host_to", "one_to_all_write", "device_to_device_memcpy_write", "all_to_one_write")):
+        return "write"
+    return "read" if "latency" not in name else "ping-pong"
+
+
+def _devices(lines: Iterable[str]) -> dict[int, str]:
+    """Address of each GPU by its number, without the two digits of domain too many."""
+    found = (_DEVICE.match(line.strip()) for line in lines)
+    return {int(match["index"]): f"{match['address'][4:]}.0" for match in found if match}
+
+
+def _value(cell: Any) -> float | None:
+    try:
+        return float(cell)
+    except (TypeError, ValueError):
+        return None
+
+
+def _text(value: Any) -> str | None:
+    return None if value is None else str(value).lstrip("v")

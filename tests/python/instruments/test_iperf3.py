@@ -1,0 +1,79 @@
+"""Outputs of `iperf3 -J` become measurements in bytes per second of what arrived."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import socket
+import subprocess
+from typing import Any
+
+import pytest
+
+from lanewise.instruments import iperf3
+from lanewise.instruments.measurement import ImportProblemError
+
+
+def output(**end: Any) -> str:
+    start = {
+        "version": "iperf 3.16",
+        "system_info": "Linux rig7 6.8.0 x86_64",
+        "test_start": {"protocol": "TCP", "num_streams": 4, "blksize": 131072, "reverse": 0},
+    }
+    sums = {
+        "streams": [{"sender": {"mean_rtt": 140, "min_rtt": 100, "max_rtt": 200}}],
+        "sum_sent": {"bits_per_second": 9.5e9, "bytes": 11_875_000_000, "retransmits": 3},
+        "sum_received": {"bits_per_second": 9.4e9},
+    }
+    return json.dumps({"start": start, "intervals": [], "end": sums | end})
+
+
+def test_what_arrived_counts() -> None:
+    result = iperf3.parse(output(), source="x.json")
+    (case,) = result.cases
+    assert (result.version, result.host, result.source) == ("3.16", "rig7", "x.json")
+    assert (case.direction, case.workers, case.block_bytes) == ("send", 4, 131072)
+    assert case.bandwidth_bytes_per_s == 9.4e9 / 8
+    assert case.latency is not None
+    assert (case.latency.mean_ns, case.latency.min_ns, case.latency.max_ns) == (140e3, 100e3, 200e3)
+
+
+def test_a_test_cut_off_counts_what_was_sent() -> None:
+    (case,) = iperf3.parse(output(sum_received={"bits_per_second": 0})).cases
+    assert case.bandwidth_bytes_per_s == 9.5e9 / 8
+
+
+def test_both_directions_of_a_bidirectional_test_are_cases() -> None:
+    result = iperf3.parse(output(sum_received_bidir_reverse={"bits_per_second": 4e9}))
+    assert [case.direction for case in result.cases] == ["send", "receive"]
+    assert result.cases[1].bandwidth_bytes_per_s == 0.5e9
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "iperf 3.12\n[  5] 9.4 Gbits/sec", "[]", '{"start": 1}', '{"start": {"test_start": {}}}',
+     '{"start": {"version": "iperf 3.1", "test_start": {}}, "end": {}}',
+     '{"start": {"version": "iperf 3.1"}, "end": {}, "error": "unable to connect"}'],
+)  # fmt: skip
+def test_other_texts_are_refused_with_a_reason(text: str) -> None:
+    with pytest.raises(ImportProblemError):
+        iperf3.parse(text)
+
+
+@pytest.mark.skipif(shutil.which("iperf3") is None, reason="iperf3 is not installed")
+def test_the_real_tool_is_understood() -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    with subprocess.Popen(
+        ["iperf3", "-s", "-1", "-p", port, "--forceflush"], stdout=subprocess.PIPE, text=True
+    ) as server:
+        assert server.stdout is not None
+        server.stdout.readline()
+        server.stdout.readline()
+        client = ["iperf3", "-c", "127.0.0.1", "-p", port, "-n", "1M", "-J"]
+        done = subprocess.run(client, capture_output=True, text=True, check=True)
+        server.terminate()
+    (case,) = iperf3.parse(done.stdout).cases
+    assert case.bandwidth_bytes_per_s is not None
+    assert case.bandwidth_bytes_per_s > 0

@@ -1,6 +1,6 @@
 //! From configuration to ports, devices and routes.
 
-use crate::config::{DeviceKind, FabricConfig, LinkConfig};
+use crate::config::{DeviceKind, FabricConfig, LinkConfig, SwitchCore};
 use crate::endpoint::Endpoint;
 use crate::packet::Address;
 use crate::port::{Owner, Port, PortId};
@@ -235,6 +235,28 @@ fn make_ports(config: &FabricConfig, links: &PortLinks, parts: &mut Parts) {
             debug_assert_eq!(parts.ports.len(), id.index());
             parts.ports.push(made);
         }
+    }
+    find_reliable_links(parts);
+}
+
+/// On a link without faults and flits, what arrives when can be foreseen. At a switch with a shared memory it is an event
+/// all the same: writes to that memory are booked in the order of arrival over all its ports.
+fn find_reliable_links(parts: &mut Parts) {
+    for index in 0..parts.ports.len() {
+        let reliable = |port: &Port| port.faults.is_none() && port.wire.flit.is_none();
+        let port = &parts.ports[index];
+        let peer = &parts.ports[port.peer.index()];
+        let linked = port.peer.index() != index;
+        let reliable = linked && reliable(port) && reliable(peer);
+        let into_queues = match port.owner {
+            Owner::Switch(switch) => {
+                !matches!(parts.switches[switch as usize].config.core, SwitchCore::SharedMemory { .. })
+            }
+            Owner::RootComplex(_) | Owner::Endpoint(_) => false,
+        };
+        let port = &mut parts.ports[index];
+        port.reliable = reliable;
+        port.foreseen = reliable && into_queues;
     }
 }
 

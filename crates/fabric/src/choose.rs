@@ -4,7 +4,7 @@
 //! table lets it pass everything older that stays behind (PCIe Base 6.3 §2.4.1, Table 2-42).
 
 use crate::packet::{ClassQueues, Flags, Packet, PacketPool};
-use crate::port::Port;
+use crate::port::{Answers, Obstacle, Port};
 use lanewise_observe::Use;
 use lanewise_pcie::flow_control::Blocked;
 use lanewise_pcie::tlp::FlowClass;
@@ -15,8 +15,8 @@ use lanewise_units::Time;
 pub(crate) enum Pick {
     /// The head of this class may go.
     Head(FlowClass),
-    /// Something waits, for this; and something else may leave from then on, if not never.
-    Blocked(Use, Time),
+    /// Something waits.
+    Blocked(Obstacle),
     /// Something waits that may leave from then on.
     NotBefore(Time),
     /// Nothing waits.
@@ -30,8 +30,15 @@ impl Pick {
             (Self::Nothing, other) => other,
             (other, Self::Nothing) => other,
             (Self::NotBefore(a), Self::NotBefore(b)) => Self::NotBefore(a.min(b)),
-            (Self::NotBefore(a), Self::Blocked(on, b))
-            | (Self::Blocked(on, a), Self::NotBefore(b) | Self::Blocked(_, b)) => Self::Blocked(on, a.min(b)),
+            (Self::NotBefore(at), Self::Blocked(obstacle))
+            | (Self::Blocked(obstacle), Self::NotBefore(at)) => {
+                Self::Blocked(Obstacle { until: obstacle.until.min(at), ..obstacle })
+            }
+            (Self::Blocked(a), Self::Blocked(b)) => Self::Blocked(Obstacle {
+                on: a.on,
+                answers: a.answers.and(b.answers),
+                until: a.until.min(b.until),
+            }),
             (Self::Head(_), _) | (_, Self::Head(_)) => self,
         }
     }
@@ -92,12 +99,16 @@ fn obstacle(packet: &Packet, port: &Port, now: Time) -> Option<Pick> {
     }
     let class = packet.class();
     match port.credits[class.index()].gate(packet.credits()) {
-        Err(Blocked::Header) => return Some(Pick::Blocked(Use::blocked_on(class, false), Time::NEVER)),
-        Err(Blocked::Data) => return Some(Pick::Blocked(Use::blocked_on(class, true), Time::NEVER)),
+        Err(pool) => {
+            let on = Use::blocked_on(class, pool == Blocked::Data);
+            let answers = Answers::update_of(class);
+            return Some(Pick::Blocked(Obstacle { on, answers, until: Time::NEVER }));
+        }
         Ok(()) => {}
     }
     let full = !port.retry.fits(port.wire.retry_bytes(packet));
-    full.then_some(Pick::Blocked(Use::BlockedRetryBuffer, Time::NEVER))
+    let obstacle = Obstacle { on: Use::BlockedRetryBuffer, answers: Answers::ACK, until: Time::NEVER };
+    full.then_some(Pick::Blocked(obstacle))
 }
 
 /// Whether `packet` may pass an older one of another class: the ordering table, columns by class.

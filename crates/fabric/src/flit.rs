@@ -7,13 +7,14 @@
 //! Left out: shared and merged credits (the six pools stay apart), selective Nak, L0p, nullified TLPs.
 
 use crate::packet::{Packet, PacketId, PacketRef};
-use crate::port::{Choice, InFlight, PortId};
+use crate::port::{Answers, Choice, Fate, InFlight, Obstacle, PortId};
 use crate::simulation::{Event, Fabric};
 use lanewise_observe::{Fact, Use};
 use lanewise_pcie::ack_nak::{ReceiveSequence, RetryBuffer, Sequence, Verdict, flit_ack_latency};
 use lanewise_pcie::dllp::Dllp;
 use lanewise_pcie::encoding::LinkMode;
 use lanewise_pcie::flit::{CRC_BYTES, DLP_BYTES, FEC_BYTES, FLIT_BYTES, FlitPacker, TLP_BYTES};
+use lanewise_pcie::tlp::FlowClass;
 use lanewise_units::{Bytes, Span, Time};
 use std::collections::VecDeque;
 
@@ -133,7 +134,8 @@ impl Fabric {
             return self.replay_flit(id, now);
         }
         if !self.flit_port(id).retry.fits(FLIT_BYTES) {
-            return Choice::Blocked(Use::BlockedRetryBuffer, Time::NEVER);
+            let on = Use::BlockedRetryBuffer;
+            return Choice::Blocked(Obstacle { on, answers: Answers::ALL, until: Time::NEVER });
         }
         let none = self.fill_flit(id, now);
         let state = self.flit_port(id);
@@ -243,11 +245,14 @@ impl Fabric {
                 eligible_at: checked,
                 checked,
                 sequence,
-                damaged,
-                nullified: false,
+                fate: if damaged { Fate::Damaged } else { Fate::Good },
                 egress: 0,
+                class: FlowClass::Posted,
+                data_credits: 0,
             };
             if let Some(packet_id) = self.packets.resolve(reference) {
+                let packet = &self.packets[packet_id];
+                (in_flight.class, in_flight.data_credits) = (packet.class(), packet.credits().data);
                 self.route(peer_id, &mut in_flight, packet_id);
                 in_flight.eligible_at = in_flight.eligible_at.max(checked);
             }

@@ -14,6 +14,7 @@ use lanewise_units::Time;
 impl Fabric {
     /// Accounts for the time of every link direction, and for drained buffers, up to `at`.
     pub(crate) fn settle_all(&mut self, at: Time) {
+        self.catch_up_all(at);
         for index in 0..self.ports.len() {
             let id = PortId(index as u32);
             for class in FlowClass::ALL {
@@ -60,7 +61,7 @@ impl Fabric {
             if port.state != LinkState::Active {
                 return Some(format!("device {device} port {number}: link not up"));
             }
-            port.waits_for_dllp.then(|| format!("device {device} port {number}: {}", port.gap.name()))
+            (!port.awaits.is_none()).then(|| format!("device {device} port {number}: {}", port.gap.name()))
         };
         let mut sentences: Vec<String> = self.ports.iter().enumerate().filter_map(waiting).collect();
         for (index, root_complex) in self.root_complexes.iter().enumerate() {

@@ -11,6 +11,7 @@
 //! | `wire.rs`, `port.rs`, `ingress.rs` | one link direction in time; one port's state; its buffers |
 //! | `flit.rs` | what is different in Flit Mode |
 //! | `transmit.rs`, `receive.rs`, `choose.rs` | what leaves a port and when; what arrives |
+//! | `catch_up.rs` | what needs no event of its own |
 //! | `switch.rs`, `root_complex.rs`, `endpoint.rs` | the devices |
 //! | `workload.rs` | the seam to whoever asks for transfers |
 //! | `simulation.rs`, `inspect.rs` | the run; reading it from outside |
@@ -18,6 +19,7 @@
 //! Left out: virtual channels other than VC0, power states, configuration and message traffic, hot plug.
 
 mod assembly;
+mod catch_up;
 mod choose;
 pub mod config;
 mod endpoint;

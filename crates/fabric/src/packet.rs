@@ -315,6 +315,16 @@ impl ClassQueues {
     pub(crate) fn is_empty(&self) -> bool {
         self.head == [PacketId::NONE; 3]
     }
+
+    /// When something that waits here may leave, if anything does; not later than that.
+    #[inline]
+    pub(crate) fn next_start(&self, packets: &PacketPool) -> Time {
+        match self.only_head() {
+            Some(id) => packets[id].eligible_at,
+            None if self.is_empty() => Time::NEVER,
+            None => Time::ZERO,
+        }
+    }
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use crate::wire::{Faults, WireTiming};
 use lanewise_observe::{Fact, Observers, Use};
 use lanewise_pcie::ack_nak::{ReceiveSequence, RetryBuffer, Sequence, SequenceSpace};
 use lanewise_pcie::dllp::Dllp;
-use lanewise_pcie::flow_control::TransmitCredits;
+use lanewise_pcie::flow_control::{Credits, TransmitCredits};
 use lanewise_pcie::tlp::FlowClass;
 use lanewise_units::{Bytes, Span, Time};
 
@@ -50,7 +50,7 @@ pub(crate) struct Sent {
     pub(crate) packet: PacketRef,
 }
 
-/// A TLP on its way to this port.
+/// A TLP on its way to this port: half a cache line.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct InFlight {
     pub(crate) packet: PacketRef,
@@ -59,10 +59,57 @@ pub(crate) struct InFlight {
     /// Last byte checked by this port's data link layer.
     pub(crate) checked: Time,
     pub(crate) sequence: Sequence,
-    pub(crate) damaged: bool,
-    pub(crate) nullified: bool,
     /// The port through which a switch will forward it.
     pub(crate) egress: u16,
+    /// Data credits it takes, beside one for its header.
+    pub(crate) data_credits: u16,
+    pub(crate) class: FlowClass,
+    pub(crate) fate: Fate,
+}
+
+impl InFlight {
+    #[inline]
+    pub(crate) fn credits(&self) -> Credits {
+        Credits { header: 1, data: self.data_credits }
+    }
+}
+
+/// In which state a TLP arrives.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Fate {
+    Good,
+    Damaged,
+    Nullified,
+}
+
+/// Which DLLPs a transmitter that is blocked waits for: one bit for the UpdateFC of each class, one for Acks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Answers(u8);
+
+impl Answers {
+    pub(crate) const NONE: Self = Self(0);
+    pub(crate) const ACK: Self = Self(8);
+    pub(crate) const ALL: Self = Self(15);
+
+    #[inline]
+    pub(crate) const fn update_of(class: FlowClass) -> Self {
+        Self(1 << class as u8)
+    }
+
+    #[inline]
+    pub(crate) const fn and(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    #[inline]
+    pub(crate) const fn include(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    #[inline]
+    pub(crate) fn is_none(self) -> bool {
+        self == Self::NONE
+    }
 }
 
 /// One port.
@@ -83,8 +130,8 @@ pub(crate) struct Port {
     pub(crate) nak_at: Time,
     /// The earliest UpdateFC of any class.
     pub(crate) update_due_at: Time,
-    /// Flit Mode: in place of `retry` and `sequence`.
-    pub(crate) flit: Option<Box<FlitPort>>,
+    /// When the oldest TLP on its way here is taken into account, if that is no event of its own.
+    pub(crate) next_arrival: Time,
 
     pub(crate) owner: Owner,
     pub(crate) peer: PortId,
@@ -96,13 +143,21 @@ pub(crate) struct Port {
     pub(crate) gap: Use,
     /// The last thing accounted for was silence: the next packet starts on a symbol boundary.
     silent: bool,
-    /// A DLLP from the peer may unblock the transmitter.
-    pub(crate) waits_for_dllp: bool,
+    /// DLLPs of the peer that may unblock the transmitter.
+    pub(crate) awaits: Answers,
+    /// DLLPs of this port that the peer's transmitter waits for: only these are worth an event.
+    pub(crate) awaited: Answers,
+    /// Nothing can go wrong on this link, and it carries no flits: what arrives can be foreseen.
+    pub(crate) reliable: bool,
+    /// TLPs wait in the queues of this port's switch from the moment they are sent; their arrival is no event.
+    pub(crate) foreseen: bool,
     pub(crate) replay_timer_set: bool,
     /// Classes for which the peer's InitFC1 has arrived.
     pub(crate) initialised: [bool; 3],
     /// DLLPs sent by the peer that this transmitter has not looked at yet, with their times of arrival.
     pub(crate) mailbox: Ring<(Time, Dllp)>,
+    /// Flit Mode: in place of `retry` and `sequence`.
+    pub(crate) flit: Option<Box<FlitPort>>,
     pub(crate) faults: Option<Box<Faults>>,
     pub(crate) replay_deadline: Time,
 
@@ -122,6 +177,8 @@ pub(crate) struct Port {
     pub(crate) in_flight: Ring<InFlight>,
     pub(crate) receive_latency: Span,
     pub(crate) ack: AckPolicy,
+    /// When the youngest TLP on its way here is taken into account.
+    pub(crate) last_arrival: Time,
     /// When the last accepted TLP's LCRC is checked: a cut-through switch accepts on credit, as it were.
     pub(crate) last_checked: Time,
     pub(crate) unacknowledged: u32,
@@ -148,7 +205,12 @@ impl Port {
             gap: Use::Down,
             silent: true,
             wake_at: Time::NEVER,
-            waits_for_dllp: false,
+            awaits: Answers::NONE,
+            awaited: Answers::ALL,
+            reliable: false,
+            foreseen: false,
+            next_arrival: Time::NEVER,
+            last_arrival: Time::ZERO,
             stuck_until: Time::ZERO,
             next_skip: Time::ZERO + wire.skip_interval,
             credits: [TransmitCredits::new(config.scale); 3],
@@ -245,9 +307,63 @@ impl Port {
     #[inline]
     pub(crate) fn may_unblock(&self, dllp: &Dllp) -> bool {
         match dllp {
-            Dllp::Ack(_) => self.flit.is_some() || !self.retry.fits(self.largest_tlp),
+            Dllp::UpdateFlowControl { class, .. } => self.awaits.include(Answers::update_of(*class)),
+            Dllp::Ack(_) => self.awaits.include(Answers::ACK),
             _ => true,
         }
+    }
+
+    /// Earliest time at which this port acts without being asked to: a DLLP is due, or a foreseen TLP is there.
+    #[inline]
+    pub(crate) fn acts_at(&self) -> Time {
+        self.dllp_due_at().min(self.next_arrival)
+    }
+
+    /// When the next DLLP can go out.
+    #[inline]
+    pub(crate) fn next_dllp_at(&self) -> Time {
+        match self.state {
+            LinkState::Active => self.dllp_due_at().max(self.busy_until),
+            LinkState::InitFlowControl1 | LinkState::InitFlowControl2 => Time::NEVER,
+        }
+    }
+
+    /// Earliest time at which this port acts on something that its peer waits for.
+    pub(crate) fn answers_at(&self) -> Time {
+        let mut at = self.nak_at;
+        let mut arrivals_matter = false;
+        if self.awaited.include(Answers::ACK) {
+            at = at.min(self.ack_at);
+            arrivals_matter = true;
+        }
+        for class in FlowClass::ALL {
+            if self.awaited.include(Answers::update_of(class)) {
+                let buffer = &self.buffers[class.index()];
+                at = at.min(buffer.update_at);
+                // A TLP that takes the last credits makes haste with an UpdateFC that was not urgent.
+                arrivals_matter |= buffer.freed_tlps > 0;
+            }
+        }
+        if arrivals_matter { at.min(self.next_arrival) } else { at }
+    }
+
+    /// A TLP is on its way that is taken into account at `in_flight.eligible_at`, without an event.
+    #[inline]
+    pub(crate) fn foresee(&mut self, in_flight: InFlight) {
+        self.last_arrival = in_flight.eligible_at;
+        if self.in_flight.is_empty() {
+            self.next_arrival = in_flight.eligible_at;
+        }
+        self.in_flight.push_back(in_flight);
+    }
+
+    /// The oldest foreseen TLP is there.
+    #[inline]
+    pub(crate) fn take_foreseen(&mut self) -> InFlight {
+        let arrived = *self.in_flight.front().expect("an arrival was foreseen for each TLP sent");
+        self.in_flight.drop_front();
+        self.next_arrival = self.in_flight.front().map_or(Time::NEVER, |next| next.eligible_at);
+        arrived
     }
 
     /// Earliest time at which this port owes the peer an Ack, Nak or UpdateFC.
@@ -344,13 +460,24 @@ impl Port {
 /// Bound on header, prefixes, digest, sequence number and LCRC.
 const LARGEST_HEADER: Bytes = Bytes::new(64);
 
+/// What keeps packets waiting.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Obstacle {
+    /// Silence is put down to this.
+    pub(crate) on: Use,
+    /// DLLPs that may remove it.
+    pub(crate) answers: Answers,
+    /// When something may leave without any of them.
+    pub(crate) until: Time,
+}
+
 /// A candidate for the wire.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Choice {
     /// Send this one; it has left its queue.
     Send(PacketId),
-    /// Something waits, for this; and something else may leave from then on, if not never.
-    Blocked(Use, Time),
+    /// Something waits.
+    Blocked(Obstacle),
     /// Something waits that may leave from then on.
     NotBefore(Time),
     /// Nothing waits.

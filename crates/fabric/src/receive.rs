@@ -2,13 +2,14 @@
 
 use crate::endpoint::wants_notice;
 use crate::packet::{Flags, Kind, Packet, PacketId};
-use crate::port::{InFlight, Owner, PortId};
+use crate::port::{Answers, Fate, InFlight, Owner, PortId};
 use crate::root_complex;
 use crate::simulation::{Fabric, buffer_bytes};
 use crate::workload::{Notify, WorkloadEvent};
 use lanewise_observe::Fact;
 use lanewise_pcie::ack_nak::Verdict;
 use lanewise_pcie::splitting;
+use lanewise_pcie::tlp::FlowClass;
 use lanewise_units::{Bytes, Span, Time};
 
 impl Fabric {
@@ -16,23 +17,23 @@ impl Fabric {
     #[inline]
     pub(crate) fn on_arrival(&mut self, id: PortId) {
         let now = self.engine.now();
+        self.catch_up(id, now);
         let port = &mut self.ports[id.index()];
         if port.flit.is_some() {
             return self.on_flit(id);
         }
         let arrived = *port.in_flight.front().expect("an arrival was scheduled for each TLP sent");
         port.in_flight.drop_front();
-        if arrived.nullified {
+        if arrived.fate == Fate::Nullified {
             return self.drop_nullified(id, &arrived, now);
         }
-        match port.sequence.receive(arrived.sequence, !arrived.damaged) {
-            Verdict::Accept => self.accept(id, &arrived, now),
-            Verdict::DiscardDuplicate => {
-                port.ack_at = port.ack_at.min(arrived.checked);
-                let due = port.ack_at;
-                self.observers.observe(now, Fact::Duplicate { port: id.0 });
-                self.wake(id, due);
+        let damaged = arrived.fate == Fate::Damaged;
+        match port.sequence.receive(arrived.sequence, !damaged) {
+            Verdict::Accept => {
+                self.accept(id, &arrived);
+                self.deliver(id, &arrived, now);
             }
+            Verdict::DiscardDuplicate => self.discard_duplicate(id, &arrived, now),
             Verdict::DiscardNak(sequence) => {
                 (port.nak_at, port.nak_sequence) = (arrived.checked, sequence);
                 self.observers.observe(now, Fact::BadTlp { port: id.0 });
@@ -42,16 +43,42 @@ impl Fabric {
                 self.wake(id, arrived.checked);
             }
             Verdict::DiscardSilently => {
-                if arrived.damaged {
+                if damaged {
                     self.observers.observe(now, Fact::BadTlp { port: id.0 });
                 }
             }
         }
     }
 
-    /// A good TLP: schedules the Ack and delivers it.
+    /// The oldest TLP on its way to `id` arrived at `at`. It waits in the switch's queues already; on a link where
+    /// nothing can go wrong it is accepted, or a duplicate, or was nullified before.
+    pub(crate) fn take_foreseen(&mut self, id: PortId, at: Time) {
+        let port = &mut self.ports[id.index()];
+        let arrived = port.take_foreseen();
+        if arrived.fate == Fate::Nullified {
+            return self.drop_nullified(id, &arrived, at);
+        }
+        match port.sequence.receive(arrived.sequence, true) {
+            Verdict::Accept => {
+                self.accept(id, &arrived);
+                self.fill_buffer(id, &arrived, at);
+            }
+            Verdict::DiscardDuplicate => self.discard_duplicate(id, &arrived, at),
+            verdict => panic!("{at:?}: port {} answers a foreseen TLP with {verdict:?}", id.0),
+        }
+    }
+
+    fn discard_duplicate(&mut self, id: PortId, arrived: &InFlight, at: Time) {
+        let port = &mut self.ports[id.index()];
+        port.ack_at = port.ack_at.min(arrived.checked);
+        let due = port.ack_at;
+        self.observers.observe(at, Fact::Duplicate { port: id.0 });
+        self.wake(id, due);
+    }
+
+    /// A good TLP: plans the Ack.
     #[inline]
-    fn accept(&mut self, id: PortId, arrived: &InFlight, now: Time) {
+    fn accept(&mut self, id: PortId, arrived: &InFlight) {
         let port = &mut self.ports[id.index()];
         port.unacknowledged += 1;
         port.last_checked = arrived.checked;
@@ -62,52 +89,74 @@ impl Fabric {
         };
         if due < port.ack_at {
             port.ack_at = due;
+            if port.awaited.include(Answers::ACK) {
+                self.wake(id, due);
+            }
+        }
+    }
+
+    /// Accounts the credits of a TLP that arrived at `at`.
+    #[inline]
+    fn fill_buffer(&mut self, id: PortId, arrived: &InFlight, at: Time) {
+        let class = arrived.class;
+        self.release_drained(id, class, at);
+        let port = &mut self.ports[id.index()];
+        let buffer = &mut port.buffers[class.index()];
+        if !buffer.credits.is_infinite() {
+            if let Err(overflow) = buffer.credits.receive(arrived.credits()) {
+                panic!("{at:?}: port {} overflows its {class} {overflow:?} buffer", id.0);
+            }
+            // What was freed but not yet said may now be all that the peer is waiting for.
+            if buffer.freed_tlps > 0 {
+                let free_at = buffer.draining.front().map_or(at, |(free_at, _)| *free_at);
+                self.plan_update(id, class, free_at.max(at));
+            }
+        }
+        let bytes = buffer_bytes(arrived.credits());
+        self.observers.observe(at, Fact::BufferFilled { port: id.0, class, bytes });
+    }
+
+    /// Buffer space of a class is free from `free_at` on: plans its UpdateFC.
+    #[inline]
+    fn plan_update(&mut self, id: PortId, class: FlowClass, free_at: Time) {
+        let port = &mut self.ports[id.index()];
+        if port.plan_update(class, free_at) && port.awaited.include(Answers::update_of(class)) {
+            let due = port.buffers[class.index()].update_at;
             self.wake(id, due);
         }
-        self.deliver(id, arrived, now);
     }
 
     /// Accounts the credits of a TLP and gives it to the device.
     #[inline]
     pub(crate) fn deliver(&mut self, id: PortId, arrived: &InFlight, now: Time) {
+        self.fill_buffer(id, arrived, now);
         let packet_id = self.packets.resolve(arrived.packet).expect("nobody else owns an undelivered packet");
-        let packet = self.packets[packet_id];
-        let class = packet.class();
-        self.release_drained(id, class, now);
-        let port = &mut self.ports[id.index()];
-        let buffer = &mut port.buffers[class.index()];
-        if !buffer.credits.is_infinite() {
-            if let Err(overflow) = buffer.credits.receive(packet.credits()) {
-                panic!("{now:?}: port {} overflows its {class} {overflow:?} buffer", id.0);
-            }
-            // What was freed but not yet said may now be all that the peer is waiting for.
-            if buffer.freed_tlps > 0 {
-                let free_at = buffer.draining.front().map_or(now, |(at, _)| *at);
-                if port.plan_update(class, free_at.max(now)) {
-                    let due = port.update_due_at;
-                    self.wake(id, due);
-                }
-            }
-        }
-        let bytes = buffer_bytes(packet.credits());
-        self.observers.observe(now, Fact::BufferFilled { port: id.0, class, bytes });
-
         match self.ports[id.index()].owner {
-            Owner::Switch(index) => self.switch_takes(index, id, packet_id, arrived),
+            Owner::Switch(index) => {
+                self.switch_takes(index, id, packet_id, arrived.eligible_at, arrived.egress);
+            }
             Owner::RootComplex(index) => self.root_complex_takes(index, id, packet_id, now),
             Owner::Endpoint(index) => self.endpoint_takes(index, id, packet_id, now),
         }
     }
 
+    /// A packet that came in at `id` waits for its egress, which it may use from `eligible_at` on.
     #[inline]
-    fn switch_takes(&mut self, index: u32, id: PortId, packet_id: PacketId, arrived: &InFlight) {
+    pub(crate) fn switch_takes(
+        &mut self,
+        index: u32,
+        id: PortId,
+        packet_id: PacketId,
+        eligible_at: Time,
+        egress: u16,
+    ) {
         let switch = &mut self.switches[index as usize];
         let ingress = self.ports[id.index()].index;
         let packet = &mut self.packets[packet_id];
-        packet.eligible_at = arrived.eligible_at;
+        packet.eligible_at = eligible_at;
         packet.ingress = id.0;
-        let egress_id = switch.ports[usize::from(arrived.egress)];
-        if let Some(at) = switch.enqueue(&mut self.packets, packet_id, ingress, arrived.egress) {
+        let egress_id = switch.ports[usize::from(egress)];
+        if let Some(at) = switch.enqueue(&mut self.packets, packet_id, ingress, egress) {
             self.offer(egress_id, at);
         }
     }
@@ -344,6 +393,7 @@ impl Fabric {
     pub(crate) fn drain(&mut self, id: PortId, packet: &Packet, free_at: Time) {
         let class = packet.class();
         let credits = packet.credits();
+        self.catch_up(id, self.engine.now());
         let port = &mut self.ports[id.index()];
         let buffer = &mut port.buffers[class.index()];
         if buffer.credits.is_infinite() {
@@ -353,10 +403,7 @@ impl Fabric {
             return;
         }
         buffer.will_drain(credits, free_at);
-        if port.plan_update(class, free_at) {
-            let due = port.update_due_at;
-            self.wake(id, due);
-        }
+        self.plan_update(id, class, free_at);
     }
 
     /// A request has left an endpoint's queue: tells the workload if it asked, and stages the next.

@@ -472,7 +472,16 @@ impl Simulation {
                 }
             }
         }
-        if self.fabric.anything_open() { Progress::Reached } else { Progress::Finished }
+        if !self.fabric.anything_open() {
+            self.fabric.catch_up_all(self.fabric.now());
+            return Progress::Finished;
+        }
+        self.fabric.catch_up_all(limit);
+        if self.fabric.engine.pending() == 0 {
+            Progress::Stalled { waiting: self.fabric.who_waits() }
+        } else {
+            Progress::Reached
+        }
     }
 
     /// Tells the workloads what happened and lets the ports that became able to send do so, until both are quiet.

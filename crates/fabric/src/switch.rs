@@ -7,7 +7,7 @@
 use crate::choose::{Pick, pick};
 use crate::config::{Arbitration, Forwarding, SwitchConfig, SwitchCore};
 use crate::packet::{Address, ClassQueues, Flags, PacketId, PacketPool};
-use crate::port::{Choice, Port, PortId};
+use crate::port::{Answers, Choice, Obstacle, Port, PortId};
 use crate::routing::Routes;
 use lanewise_observe::Use;
 use lanewise_units::{Bytes, Time};
@@ -102,12 +102,6 @@ impl Switch {
         size_of::<Self>() + size_of_val(&*self.queues) + ports * (size_of::<u128>() + size_of::<Time>() + 6)
     }
 
-    /// Whether anything waits for this egress.
-    #[inline]
-    pub(crate) fn has_more(&self, egress: u16) -> bool {
-        self.waiting[usize::from(egress)] != 0
-    }
-
     /// The next packet for the wire of `port`, taken out of its queue; or why there is none.
     #[inline]
     pub(crate) fn choose(&mut self, packets: &mut PacketPool, port: &Port, now: Time) -> Choice {
@@ -152,7 +146,7 @@ impl Switch {
             }
         }
         match best {
-            Pick::Blocked(on, other) => Choice::Blocked(on, other),
+            Pick::Blocked(obstacle) => Choice::Blocked(obstacle),
             Pick::NotBefore(at) => Choice::NotBefore(at),
             Pick::Nothing | Pick::Head(_) => Choice::Nothing,
         }
@@ -174,7 +168,7 @@ impl Switch {
             found => return Err(found),
         };
         if let Some(until) = self.core_busy_until(ingress, now) {
-            return Err(Pick::NotBefore(until));
+            return Err(Pick::Blocked(Obstacle { on: Use::BlockedCore, answers: Answers::NONE, until }));
         }
         let id = self.queues[slot].pop(packets, class).expect("the head was there");
         self.granted(packets, id, ingress, slot, egress, now);
@@ -236,20 +230,28 @@ impl Switch {
         };
     }
 
-    /// Use that silence of an egress is put down to while the core is what it waits for.
-    pub(crate) fn silence(&self, choice: Choice, now: Time) -> Use {
-        match choice {
-            Choice::Blocked(on, _) => on,
-            Choice::NotBefore(at) if at > now && self.core_is_late(now) => Use::BlockedCore,
+    /// What an egress waits for whose packets may not leave yet: a shared memory that writes them, or just for time to
+    /// pass.
+    pub(crate) fn silence(&self, now: Time) -> Use {
+        match self.config.core {
+            SwitchCore::SharedMemory { .. } if self.core_free_at > now => Use::BlockedCore,
             _ => Use::Idle,
         }
     }
 
-    fn core_is_late(&self, now: Time) -> bool {
-        match self.config.core {
-            SwitchCore::Crossbar { .. } => self.ingress_free_at.iter().any(|at| *at > now),
-            SwitchCore::SharedBus { .. } | SwitchCore::SharedMemory { .. } => self.core_free_at > now,
+    /// When something that waits for `egress` may leave, if anything does; not later than that.
+    #[inline]
+    pub(crate) fn next_start(&self, packets: &PacketPool, egress: u16) -> Time {
+        let egress = usize::from(egress);
+        let waiting = self.waiting[egress];
+        if waiting == 0 {
+            return Time::NEVER;
         }
+        if waiting & (waiting - 1) != 0 {
+            return Time::ZERO; // Several ingress ports: arbitration will look.
+        }
+        let slot = egress * self.ports.len() + waiting.trailing_zeros() as usize;
+        self.queues[slot].next_start(packets)
     }
 
     /// Takes out a nullified copy that has not started to leave when its damaged original ends.

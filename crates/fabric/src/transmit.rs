@@ -2,7 +2,7 @@
 //! (PCIe Base 6.3 §3.6.2.1); and what the DLLPs of the peer change.
 
 use crate::packet::{Flags, Packet};
-use crate::port::{Choice, InFlight, LinkState, Owner, Port, PortId, Sent};
+use crate::port::{Answers, Choice, Fate, InFlight, LinkState, Obstacle, Owner, Port, PortId, Sent};
 use crate::simulation::{Event, Fabric};
 use crate::switch::Switch;
 use lanewise_observe::{Fact, Use};
@@ -48,10 +48,15 @@ impl Fabric {
             return; // An earlier wake-up has taken its place.
         }
         port.wake_at = Time::NEVER;
-        if now < port.busy_until {
+        let peer = port.peer;
+        self.catch_up_before(id, now);
+        if now < self.ports[id.index()].busy_until {
             self.wake(id, now);
             return;
         }
+        self.catch_up(id, now);
+        self.catch_up(peer, now);
+        let port = &mut self.ports[id.index()];
         if port.mailbox.front().is_some_and(|(at, _)| *at <= now) {
             self.take_in_dllps(id, now);
         }
@@ -68,7 +73,7 @@ impl Fabric {
         let choice = if port.flit.is_some() {
             self.send_flit(id, now)
         } else if now < port.stuck_until {
-            Choice::Blocked(port.gap, port.stuck_until)
+            Choice::Blocked(Obstacle { on: port.gap, answers: port.awaits, until: port.stuck_until })
         } else if port.retry.replaying() {
             self.replay_next(id, now)
         } else {
@@ -137,9 +142,16 @@ impl Fabric {
             eligible_at: head,
             checked: head + span,
             sequence,
-            damaged,
-            nullified,
             egress: 0,
+            data_credits: packet.credits().data,
+            class: packet.class(),
+            fate: if nullified {
+                Fate::Nullified
+            } else if damaged {
+                Fate::Damaged
+            } else {
+                Fate::Good
+            },
         };
         if packet.ingress != Packet::ORIGINATED && !nullified {
             self.drain(PortId(packet.ingress), &packet, gone_at);
@@ -171,8 +183,29 @@ impl Fabric {
         in_flight.checked += self.ports[peer_id.index()].receive_latency;
         self.route(peer_id, &mut in_flight, packet_id);
         let at = in_flight.eligible_at.min(in_flight.checked);
-        self.ports[peer_id.index()].in_flight.push_back(in_flight);
+        let peer = &mut self.ports[peer_id.index()];
+        if peer.foreseen {
+            return self.foresee(peer_id, in_flight, packet_id);
+        }
+        peer.in_flight.push_back(in_flight);
         self.engine.schedule(at, Event::Arrival(peer_id).pack());
+    }
+
+    /// Puts a TLP that is sure to arrive into the queues of the switch that it will arrive at.
+    ///
+    /// That is before its time, which `eligible_at` keeps. TLPs of a link stay in the order in which they were sent.
+    #[inline]
+    fn foresee(&mut self, id: PortId, mut in_flight: InFlight, packet_id: crate::packet::PacketId) {
+        let port = &mut self.ports[id.index()];
+        in_flight.eligible_at = in_flight.eligible_at.max(port.last_arrival);
+        let eligible_at = in_flight.eligible_at;
+        in_flight.eligible_at = eligible_at.min(in_flight.checked.max(port.last_arrival));
+        port.foresee(in_flight);
+        if in_flight.fate == Fate::Good
+            && let Owner::Switch(index) = port.owner
+        {
+            self.switch_takes(index, id, packet_id, eligible_at, in_flight.egress);
+        }
     }
 
     /// Decides where a TLP will go from `peer_id` and from when on it may, given its first byte in `eligible_at`.
@@ -216,17 +249,25 @@ impl Fabric {
             eligible_at: head,
             checked: head + span,
             sequence,
-            damaged,
-            nullified: false,
             egress: 0,
+            data_credits: 0,
+            class: FlowClass::Posted,
+            fate: if damaged { Fate::Damaged } else { Fate::Good },
         };
+        let peer = &mut self.ports[peer_id.index()];
+        let checked = in_flight.checked + peer.receive_latency;
+        let duplicate = InFlight { checked, eligible_at: checked.max(peer.last_arrival), ..in_flight };
         match self.packets.resolve(sent.packet) {
-            Some(packet_id) => self.fly(id, in_flight, packet_id),
-            // Delivered already: a duplicate, of which the peer only checks the sequence number.
+            // It had nothing but a late Ack: a duplicate, of which the peer only checks the sequence number.
+            _ if peer.foreseen => peer.foresee(duplicate),
+            Some(packet_id) => {
+                let packet = &self.packets[packet_id];
+                let (class, data_credits) = (packet.class(), packet.credits().data);
+                self.fly(id, InFlight { class, data_credits, ..in_flight }, packet_id);
+            }
+            // Delivered already: a duplicate too.
             None => {
-                let peer = &mut self.ports[peer_id.index()];
-                let checked = in_flight.checked + peer.receive_latency;
-                peer.in_flight.push_back(InFlight { checked, ..in_flight });
+                peer.in_flight.push_back(duplicate);
                 self.engine.schedule(checked, Event::Arrival(peer_id).pack());
             }
         }
@@ -234,56 +275,76 @@ impl Fabric {
         Choice::NotBefore(now)
     }
 
-    /// Wakes the port when the wire is free again, or when what it waits for may have come.
+    /// Wakes the port when the wire is free again and something may leave, or when what it waits for may have come.
     #[inline]
     fn plan_next_wake(&mut self, id: PortId, choice: Choice) {
         let now = self.engine.now();
-        let port = &mut self.ports[id.index()];
-        let due = port.dllp_due_at();
-        port.waits_for_dllp = false;
-        port.stuck_until = Time::ZERO;
-        let next = match choice {
-            Choice::Send(_) => {
-                port.gap = Use::Idle; // Unless a look at what waits says otherwise.
-                if self.has_more(id) { now } else { Time::NEVER }
-            }
-            Choice::NotBefore(at) => {
-                port.gap = match port.owner {
-                    Owner::Switch(index) => self.switches[index as usize].silence(choice, now),
-                    _ => Use::Idle,
-                };
-                at
-            }
-            Choice::Blocked(on, other) => {
-                port.gap = on;
-                port.waits_for_dllp = true;
-                port.stuck_until = other;
-                port.mailbox.front().map_or(other, |(at, _)| other.min(*at))
-            }
-            Choice::Nothing => {
-                port.gap = Use::Idle;
-                Time::NEVER
-            }
+        let start = match choice {
+            Choice::Send(_) => self.next_start(id),
+            Choice::NotBefore(at) => at,
+            Choice::Blocked(obstacle) => obstacle.until,
+            Choice::Nothing => Time::NEVER,
         };
-        let next = next.min(due);
+        let port = &mut self.ports[id.index()];
+        port.stuck_until = Time::ZERO;
+        port.awaits = Answers::NONE;
+        port.gap = Use::Idle; // Unless a look at what waits says otherwise.
+        let mut next = start;
+        match choice {
+            Choice::Blocked(obstacle) => {
+                port.gap = obstacle.on;
+                port.stuck_until = obstacle.until;
+                port.awaits = obstacle.answers;
+                let answer = port.mailbox.iter().find(|(_, dllp)| port.may_unblock(dllp));
+                next = answer.map_or(start, |(at, _)| start.min(*at));
+            }
+            Choice::NotBefore(_) => {
+                if let Owner::Switch(index) = port.owner {
+                    port.gap = self.switches[index as usize].silence(now);
+                }
+            }
+            Choice::Send(_) | Choice::Nothing => {}
+        }
+        if !port.awaited.is_none() {
+            next = next.min(port.answers_at());
+        }
+        let (peer, awaits, reliable) = (port.peer, port.awaits, port.reliable);
         if next != Time::NEVER {
             self.wake(id, next);
         }
+        if reliable {
+            self.await_answers(peer, awaits);
+        }
     }
 
-    /// Whether the port has TLPs that wait, replays included.
+    /// Tells the peer `id` which of its DLLPs are worth an event.
     #[inline]
-    fn has_more(&self, id: PortId) -> bool {
+    fn await_answers(&mut self, id: PortId, awaited: Answers) {
+        let port = &mut self.ports[id.index()];
+        port.awaited = awaited;
+        if !awaited.is_none() {
+            let at = port.answers_at();
+            if at != Time::NEVER {
+                self.wake(id, at);
+            }
+        }
+    }
+
+    /// When something that waits at this port may leave, replays included, if anything does; not later than that.
+    #[inline]
+    fn next_start(&self, id: PortId) -> Time {
         let port = &self.ports[id.index()];
-        let queued = match port.owner {
-            Owner::Switch(index) => self.switches[index as usize].has_more(port.index),
-            Owner::RootComplex(_) | Owner::Endpoint(_) => !port.queues.is_empty(),
-        };
-        queued || port.retry.replaying() || port.flit.as_ref().is_some_and(|flit| flit.has_more())
+        if port.retry.replaying() || port.flit.as_ref().is_some_and(|flit| flit.has_more()) {
+            return Time::ZERO;
+        }
+        match port.owner {
+            Owner::Switch(index) => self.switches[index as usize].next_start(&self.packets, port.index),
+            Owner::RootComplex(_) | Owner::Endpoint(_) => port.queues.next_start(&self.packets),
+        }
     }
 
     /// Sends what the receiver half owes the peer: Nak, Ack, UpdateFC.
-    fn send_due_dllps(&mut self, id: PortId, now: Time) {
+    pub(crate) fn send_due_dllps(&mut self, id: PortId, now: Time) {
         let port = &mut self.ports[id.index()];
         if port.nak_at <= now {
             let sequence = port.nak_sequence;
@@ -342,8 +403,7 @@ impl Fabric {
         let peer = &mut self.ports[peer_id.index()];
         let arrival = at_pins + peer.receive_latency;
         peer.mailbox.push_before((arrival, dllp), |(at, _)| *at > arrival);
-        let awaited = peer.waits_for_dllp && peer.may_unblock(&dllp);
-        if awaited || peer.state != LinkState::Active || matches!(dllp, Dllp::Nak(_)) {
+        if peer.may_unblock(&dllp) || peer.state != LinkState::Active {
             self.wake(peer_id, arrival);
         } else if peer.mailbox.len() > MAILBOX_LIMIT {
             self.take_in_dllps(peer_id, now);
@@ -436,9 +496,9 @@ impl Fabric {
         if port.state != LinkState::InitFlowControl2 {
             return;
         }
+        port.settle(id, now, &mut self.observers);
         // The peer still waits for the InitFC2 of this side, if that has not gone out yet.
         if port.init_due_at <= now {
-            port.settle(id, now, &mut self.observers);
             self.initialise_flow_control(id, now);
         }
         let port = &mut self.ports[id.index()];
@@ -471,6 +531,8 @@ impl Fabric {
     /// The replay timer may have run out.
     pub(crate) fn on_replay_timer(&mut self, id: PortId) {
         let now = self.engine.now();
+        let peer = self.ports[id.index()].peer;
+        self.catch_up(peer, now);
         self.take_in_dllps(id, now);
         let port = &mut self.ports[id.index()];
         if port.nothing_to_replay() {
@@ -519,6 +581,7 @@ impl Fabric {
 
     /// The link retrains: nothing is sent until then. What was on the wire is lost to the peer's checks only.
     fn take_down(&mut self, id: PortId, now: Time, until: Time) {
+        self.catch_up(id, now);
         let port = &mut self.ports[id.index()];
         port.settle(id, now, &mut self.observers);
         if until > port.busy_until {
@@ -562,7 +625,7 @@ fn own_queues(port: &mut Port, packets: &crate::packet::PacketPool, now: Time) -
     }
     match pick(&port.queues, packets, port, now) {
         Pick::Head(class) => Choice::Send(port.queues.pop(packets, class).expect("the head was there")),
-        Pick::Blocked(on, other) => Choice::Blocked(on, other),
+        Pick::Blocked(obstacle) => Choice::Blocked(obstacle),
         Pick::NotBefore(at) => Choice::NotBefore(at),
         Pick::Nothing => Choice::Nothing,
     }

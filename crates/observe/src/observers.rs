@@ -5,7 +5,8 @@ use lanewise_units::{Span, Time};
 
 /// Anything that wants to hear every fact: a trace, a checker.
 pub trait Observer {
-    /// Called for each fact, at its time, in order.
+    /// Called for each fact with its time. Facts of one port come in order of time; one port may be behind another, up
+    /// to the end of a call that runs the simulation.
     fn observe(&mut self, now: Time, fact: &Fact);
 }
 

@@ -1,0 +1,52 @@
+//! What a port does without being asked to, done when somebody looks.
+//!
+//! A receiver owes Acks and UpdateFCs at times that are known beforehand, and on a link where nothing can go wrong it is
+//! known when a TLP arrives. None of that is worth an event while nobody waits for it. So it is left undone until the
+//! port is looked at: by its own transmitter, by its peer's, by an egress that takes a packet out of its buffer, or at
+//! the end of a run. Then it is done as it would have been, in order of time: at one instant, DLLPs that are due leave
+//! before TLPs that arrive.
+
+use crate::port::PortId;
+use crate::simulation::Fabric;
+use lanewise_units::Time;
+
+impl Fabric {
+    /// Brings the receiver half of a port up to date, `now` included.
+    #[inline]
+    pub(crate) fn catch_up(&mut self, id: PortId, now: Time) {
+        if self.ports[id.index()].acts_at() <= now {
+            self.catch_up_to(id, now);
+        }
+    }
+
+    /// The same for everything before `now`.
+    #[inline]
+    pub(crate) fn catch_up_before(&mut self, id: PortId, now: Time) {
+        if self.ports[id.index()].acts_at() < now {
+            self.catch_up_to(id, Time::from_ticks(now.ticks() - 1));
+        }
+    }
+
+    #[inline(never)]
+    fn catch_up_to(&mut self, id: PortId, limit: Time) {
+        loop {
+            let port = &mut self.ports[id.index()];
+            let (dllp_at, arrival_at) = (port.next_dllp_at(), port.next_arrival);
+            if dllp_at <= limit && dllp_at <= arrival_at {
+                port.settle(id, dllp_at, &mut self.observers);
+                self.send_due_dllps(id, dllp_at);
+            } else if arrival_at <= limit {
+                self.take_foreseen(id, arrival_at);
+            } else {
+                return;
+            }
+        }
+    }
+
+    /// Brings every port up to date.
+    pub(crate) fn catch_up_all(&mut self, now: Time) {
+        for index in 0..self.ports.len() {
+            self.catch_up(PortId(index as u32), now);
+        }
+    }
+}

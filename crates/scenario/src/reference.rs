@@ -2,8 +2,8 @@
 
 use crate::parameter::{FieldDefault, ParameterTable, Provenance, TableSchema};
 use crate::parameters::{
-    AccessLineParameters, DmaParameters, FirmwareParameters, IometerParameters, LinkParameters,
-    MmioParameters, RunParameters,
+    AccessLineParameters, DmaParameters, FioParameters, FirmwareParameters, IometerParameters,
+    LinkParameters, MmioParameters, RunParameters,
 };
 use crate::problem::all_codes;
 use crate::schema::one_line;
@@ -31,6 +31,7 @@ pub fn reference_markdown() -> String {
     section(&mut page, "`[[workload]]` with `kind = \"mmio\"`", &MmioParameters::SCHEMA);
     section(&mut page, "`[[workload]]` with `kind = \"iometer\"`", &IometerParameters::SCHEMA);
     section(&mut page, "A line of `access`", &AccessLineParameters::SCHEMA);
+    section(&mut page, "`[[workload]]` with `kind = \"fio\"`", &FioParameters::SCHEMA);
     page
 }
 

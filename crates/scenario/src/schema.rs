@@ -2,7 +2,7 @@
 
 use crate::parameter::{FieldDefault, ParameterTable, Provenance, TableSchema};
 use crate::parameters::{
-    DmaParameters, FirmwareParameters, IometerParameters, MmioParameters, RunParameters,
+    DmaParameters, FioParameters, FirmwareParameters, IometerParameters, MmioParameters, RunParameters,
 };
 use crate::structure::{ComponentKind, StructuralKey};
 use crate::value::ParameterType;
@@ -18,10 +18,11 @@ pub fn schema() -> Json {
         let component = table_schema(kind.schema(), kind.structural());
         properties.insert(kind.word().into(), json!({ "type": "object", "additionalProperties": component }));
     }
-    let kinds: [(&str, Json); 3] = [
+    let kinds: [(&str, Json); 4] = [
         ("dma", workload_schema("dma", &DmaParameters::SCHEMA)),
         ("mmio", workload_schema("mmio", &MmioParameters::SCHEMA)),
         ("iometer", workload_schema("iometer", &IometerParameters::SCHEMA)),
+        ("fio", workload_schema("fio", &FioParameters::SCHEMA)),
     ];
     let kinds = kinds.map(|(_, schema)| schema);
     properties.insert("workload".into(), json!({ "type": "array", "items": { "oneOf": kinds } }));
@@ -117,6 +118,9 @@ mod tests {
                 assert!(properties[key.key].is_object(), "{}.{}", kind.word(), key.key);
             }
         }
-        assert_eq!(schema["properties"]["workload"]["items"]["oneOf"].as_array().unwrap().len(), 3);
+        assert_eq!(
+            schema["properties"]["workload"]["items"]["oneOf"].as_array().unwrap().len(),
+            crate::resolve::WORKLOAD_KINDS.len()
+        );
     }
 }

@@ -39,6 +39,7 @@ use lanewise_scenario::{Auto, WorkloadConfig};
 use lanewise_units::{Span, Time};
 use lanewise_workload::dma::DmaWorkload;
 use lanewise_workload::mmio::MmioWorkload;
+use lanewise_workload::nvme::NvmeWorkload;
 use lanewise_workload::storage::StorageWorkload;
 use runner::{Outcome, RunLimits};
 use std::ops::ControlFlow;
@@ -74,6 +75,7 @@ pub(crate) fn build(scenario: &Scenario) -> Result<Simulation, AssemblyError> {
             WorkloadConfig::Dma(config) => Box::new(DmaWorkload::new(config)),
             WorkloadConfig::Mmio(config) => Box::new(MmioWorkload::new(config)),
             WorkloadConfig::Storage(config) => Box::new(StorageWorkload::new(config)),
+            WorkloadConfig::Nvme(config) => Box::new(NvmeWorkload::new(config)),
         });
     }
     Ok(simulation)
@@ -140,6 +142,7 @@ fn instruments(scenario: &Scenario, simulation: &Simulation, until: Time) -> Vec
             WorkloadConfig::Dma(config) => (config.name.clone(), "dma"),
             WorkloadConfig::Mmio(config) => (config.name.clone(), "mmio"),
             WorkloadConfig::Storage(_) => ("storage".to_owned(), "iometer"),
+            WorkloadConfig::Nvme(_) => ("nvme".to_owned(), "fio"),
         };
         Instrument {
             workload: name,

@@ -5,9 +5,12 @@
 //! - [`mmio`]: loads and stores of the CPU.
 //! - [`rdma`]: RDMA adapters with a network between them, and the instruments over it.
 //! - [`storage`]: adapters with drives behind them, under IOmeter.
+//! - [`nvme`]: NVMe drives and what reaches them, under [`fio`].
 
 pub mod dma;
+pub mod fio;
 pub mod mmio;
+pub mod nvme;
 pub mod rdma;
 pub mod storage;
 

@@ -1,6 +1,6 @@
 //! Endpoint: a requester with DMA engines and a completer of MMIO.
 
-use super::{AdapterParameters, PortParameters};
+use super::{AdapterParameters, NvmeParameters, PortParameters};
 use crate::parameter::parameters;
 use crate::value::{Auto, PayloadSize, choices};
 use lanewise_units::{Generation, Rate, Span, Width};
@@ -59,5 +59,6 @@ parameters! {
         Assumed "so high that the link is the limit";
         flatten port: PortParameters;
         group adapter: AdapterParameters;
+        group nvme: NvmeParameters;
     }
 }

@@ -1,6 +1,6 @@
 //! Root complex: what lies between the root ports and memory. The slots are structure; see [`crate::file`].
 
-use super::PortParameters;
+use super::{NvmeSoftwareParameters, PortParameters};
 use crate::parameter::parameters;
 use crate::value::{PayloadSize, choices};
 use lanewise_units::{Bytes, Rate, Span};
@@ -83,6 +83,7 @@ parameters! {
         Assumed "buffers of a host with much memory lie above 4 GiB";
         flatten port: PortParameters;
         group software: SoftwareParameters;
+        group nvme: NvmeSoftwareParameters;
     }
 }
 

@@ -3,6 +3,7 @@
 mod endpoint;
 mod host;
 mod link;
+mod nvme;
 mod port;
 mod run;
 mod storage;
@@ -12,6 +13,7 @@ mod workload;
 pub use endpoint::{EndpointParameters, TagChoice};
 pub use host::{HostParameters, RcbChoice, SoftwareParameters};
 pub use link::LinkParameters;
+pub use nvme::{FioParameters, IoEngineChoice, NvmeParameters, NvmeSoftwareParameters, RwChoice};
 pub use port::{PortParameters, ReplayRuleChoice, ScaleChoice};
 pub use run::{FirmwareParameters, MpsPolicy, RunParameters};
 pub use storage::{AdapterParameters, StorageParameters, WireChoice};
@@ -57,5 +59,6 @@ mod tests {
         check(&super::MmioParameters::SCHEMA);
         check(&super::IometerParameters::SCHEMA);
         check(&super::AccessLineParameters::SCHEMA);
+        check(&super::FioParameters::SCHEMA);
     }
 }

@@ -7,12 +7,14 @@ mod computed;
 mod credits;
 mod fabric;
 mod link;
+mod nvme;
 mod payload;
 mod port;
 mod storage;
 mod workload;
 
 pub use computed::NegotiatedLink;
+pub(crate) use workload::WORKLOAD_KINDS;
 pub use workload::WorkloadConfig;
 
 use crate::diagnostic::Diagnostic;
@@ -93,13 +95,25 @@ pub(crate) fn resolve(file: &ScenarioFile, output: &mut Output) -> Option<Resolu
 fn drop_idle(rig: &Rig<'_>, parameters: &mut Vec<ResolvedParameter>) {
     let mut idle: HashSet<String> = HashSet::new();
     let storage = rig.file.components.iter().any(|component| component.kind == ComponentKind::Storage);
+    let drives = |settings: &Settings| matches!(settings, Settings::Endpoint(endpoint) if endpoint.nvme.capacity.is_some());
+    let drives = rig.settings.iter().flatten().any(drives);
     for (component, settings) in rig.file.components.iter().zip(&rig.settings) {
         match settings {
-            Some(Settings::Endpoint(endpoint)) if endpoint.adapter.wire == WireChoice::None => {
-                idle.insert(format!("{}.adapter", component.name));
+            Some(Settings::Endpoint(endpoint)) => {
+                if endpoint.adapter.wire == WireChoice::None {
+                    idle.insert(format!("{}.adapter", component.name));
+                }
+                if endpoint.nvme.capacity.is_none() {
+                    idle.insert(format!("{}.nvme", component.name));
+                }
             }
-            Some(Settings::Host(_)) if !storage => {
-                idle.insert(format!("{}.software", component.name));
+            Some(Settings::Host(_)) => {
+                if !storage {
+                    idle.insert(format!("{}.software", component.name));
+                }
+                if !drives {
+                    idle.insert(format!("{}.nvme", component.name));
+                }
             }
             _ => {}
         }

@@ -1,13 +1,14 @@
 //! Workloads: from names to devices.
 
 use super::computed::Computed;
-use super::{Rig, Settings, place_in, storage};
+use super::{Rig, Settings, nvme, place_in, storage};
 use crate::diagnostic::{Diagnostic, did_you_mean};
 use crate::document::shortened;
 use crate::file::WrittenWorkload;
 use crate::parameter::{Output, ParameterTable, Provenance, check_table};
 use crate::parameters::{
-    DirectionChoice, DmaParameters, IometerParameters, MmioDirectionChoice, MmioParameters, OrderChoice,
+    DirectionChoice, DmaParameters, FioParameters, IometerParameters, MmioDirectionChoice, MmioParameters,
+    OrderChoice,
 };
 use crate::problem::Problem;
 use crate::reader::Reader;
@@ -18,12 +19,13 @@ use lanewise_fabric::workload::{DeviceId, Target};
 use lanewise_units::Bytes;
 use lanewise_workload::dma::{DmaConfig, DmaDirection, OffsetOrder};
 use lanewise_workload::mmio::{MmioConfig, MmioDirection, Pacing};
+use lanewise_workload::nvme::NvmeConfig;
 use lanewise_workload::storage::StorageConfig;
 
 /// Keys of a workload that are structure.
 pub(crate) const WORKLOAD_KEYS: [&str; 2] = ["kind", "name"];
 /// Kinds of workload.
-pub(crate) const WORKLOAD_KINDS: [&str; 3] = ["dma", "mmio", "iometer"];
+pub(crate) const WORKLOAD_KINDS: [&str; 4] = ["dma", "mmio", "iometer", "fio"];
 /// Most instruments that a scenario's workloads may stand for together.
 const INSTRUMENT_LIMIT: usize = 65_536;
 
@@ -36,12 +38,15 @@ pub enum WorkloadConfig {
     Mmio(MmioConfig),
     /// The storage of one host, with every group of IOmeter workers over it.
     Storage(StorageConfig),
+    /// Every NVMe drive in use, with all of fio's jobs.
+    Nvme(NvmeConfig),
 }
 
 /// Reads every workload.
 pub(crate) fn read(rig: &Rig<'_>, computed: &mut Computed, output: &mut Output) -> Vec<WorkloadConfig> {
     let mut configs = Vec::new();
     let mut groups = Vec::new();
+    let mut jobs = Vec::new();
     for workload in &rig.file.workloads {
         let path = format!("workload.{}", workload.name);
         match workload.kind.as_str() {
@@ -53,6 +58,11 @@ pub(crate) fn read(rig: &Rig<'_>, computed: &mut Computed, output: &mut Output) 
             "iometer" => {
                 if let Some(parameters) = parameters::<IometerParameters>(workload, &path, output) {
                     groups.push((workload, parameters));
+                }
+            }
+            "fio" => {
+                if let Some(parameters) = parameters::<FioParameters>(workload, &path, output) {
+                    jobs.push((workload, parameters));
                 }
             }
             other => {
@@ -69,6 +79,7 @@ pub(crate) fn read(rig: &Rig<'_>, computed: &mut Computed, output: &mut Output) 
         }
     }
     configs.extend(storage::build(rig, &groups, output).into_iter().map(WorkloadConfig::Storage));
+    configs.extend(nvme::build(rig, &jobs, output).map(WorkloadConfig::Nvme));
     configs
 }
 
@@ -126,7 +137,7 @@ fn dma(
     let mut configs = Vec::new();
     for device in devices {
         if let Some(target) = target
-            && !check_peer_to_peer(rig, workload, path, (device, target), output)
+            && !check_peer_to_peer(rig, workload, path, "target", (device, target), output)
         {
             break;
         }
@@ -181,7 +192,7 @@ fn mmio(rig: &Rig<'_>, workload: &WrittenWorkload, path: &str, output: &mut Outp
 }
 
 /// Instances that a name means: `nic0`, `nic[3]`, or all of `nic[*]`.
-fn endpoints(
+pub(crate) fn endpoints(
     rig: &Rig<'_>,
     workload: &WrittenWorkload,
     key: &str,
@@ -241,10 +252,11 @@ pub(crate) fn unknown(
 }
 
 /// Whether traffic between two endpoints finds its way.
-fn check_peer_to_peer(
+pub(crate) fn check_peer_to_peer(
     rig: &Rig<'_>,
     workload: &WrittenWorkload,
     path: &str,
+    key: &str,
     (from, to): (usize, usize),
     output: &mut Output,
 ) -> bool {
@@ -253,7 +265,7 @@ fn check_peer_to_peer(
     match meeting {
         Some(instance) if instance == from => {
             let expected = "a device does not write to itself".to_owned();
-            unknown(rig, workload, "target", &rig.topology.instances[to].name, expected, output);
+            unknown(rig, workload, key, &rig.topology.instances[to].name, expected, output);
             false
         }
         Some(instance) => match rig.settings_of(instance) {
@@ -262,14 +274,14 @@ fn check_peer_to_peer(
                 let hint =
                     format!("set `{host}.peer_to_peer = true` if it does, or put both below one switch");
                 let problem = Problem::PeerToPeerBlocked { path: path.to_owned(), host };
-                output.report(place(workload, "target"), problem, Some(hint));
+                output.report(place(workload, key), problem, Some(hint));
                 false
             }
             _ => true,
         },
         None => {
             let expected = "it is below another host".to_owned();
-            unknown(rig, workload, "target", &rig.topology.instances[to].name, expected, output);
+            unknown(rig, workload, key, &rig.topology.instances[to].name, expected, output);
             false
         }
     }

@@ -28,4 +28,5 @@ mod token;
 pub use drive::DriveConfig;
 pub use hba::HbaConfig;
 pub use iometer::{AccessLine, IometerConfig, TargetAssignment};
+pub(crate) use streams::{Place, Streams};
 pub use subsystem::{DrivePlacement, HostSoftwareConfig, StorageConfig, StorageWorkload};

@@ -1,0 +1,159 @@
+//! NVMe drives, the host software above them, and fio's jobs.
+
+use crate::parameter::parameters;
+use crate::value::{Auto, choices};
+use lanewise_units::{Bytes, Rate, Span};
+
+parameters! {
+    /// An endpoint that is an NVMe drive: its controller and media.
+    NvmeParameters, Claim "nvme" {
+        /// Bytes of the namespace; "none" for an endpoint that is no drive.
+        capacity: Option<Bytes> = "none" in "1 MiB" to "1024 TiB",
+        Assumed "an endpoint is a drive only when it says so";
+        /// Commands that one read of a submission queue fetches at most.
+        fetch_batch: u32 = "8" in "1" to "1024",
+        Assumed "half a page of commands; not published for any drive";
+        /// Time of the controller's processors for each command, one after another.
+        command_time: Span = "1 us" in "0 ns" to "10 ms",
+        Assumed "a million I/Os a second";
+        /// Rate of the controller from the media to its buffer.
+        read_rate: Rate = "3.5 GB/s" in "1 MB/s" to "1 TB/s",
+        Assumed "a fast Gen3 x4 drive";
+        /// Rate of the controller from its buffer to the media, in the long run.
+        write_rate: Rate = "3 GB/s" in "1 MB/s" to "1 TB/s",
+        Assumed "a fast Gen3 x4 drive";
+        /// Pieces that the media can read at a time.
+        dies: u32 = "64" in "1" to "65536",
+        Assumed "eight channels of eight";
+        /// Bytes of a piece: a page of the media.
+        piece: Bytes = "16 KiB" in "512 B" to "1 MiB",
+        Assumed "the page of most NAND of the time";
+        /// Time in which a die reads a piece.
+        read_time: Span = "60 us" in "0 ns" to "100 ms",
+        Assumed "TLC NAND";
+        /// Time for a read that finds its data read ahead.
+        hit_time: Span = "8 us" in "0 ns" to "100 ms",
+        Assumed "table lookup and DRAM of a controller";
+        /// From the arrival of a write's last byte to its completion.
+        write_time: Span = "8 us" in "0 ns" to "100 ms",
+        Assumed "table update and DRAM of a controller";
+        /// Room for read data between controller and DMA, and as much again for write data.
+        buffer: Bytes = "1 MiB" in "4 KiB" to "64 GiB",
+        Assumed "enough to cover a round trip to memory";
+        /// Data behind the end of a stream of reads that is still in the buffer; "0 B" for no read-ahead.
+        read_ahead: Bytes = "1 MiB" in "0 B" to "64 GiB",
+        Assumed "a segment of the controller's DRAM";
+        /// Completions after which an interrupt is due.
+        interrupt_completions: u32 = "1" in "1" to "256",
+        Assumed "no coalescing, the reset state (NVMe Base 2.0 §5.27.1.6)";
+        /// Longest time that a completion waits for others before an interrupt is due.
+        interrupt_delay: Span = "0 ns" in "0 ns" to "25.5 ms",
+        Assumed "no coalescing, the reset state (NVMe Base 2.0 §5.27.1.6)";
+    }
+}
+
+parameters! {
+    /// CPU cost of the host's software for each I/O on NVMe drives, and the cores that pay it.
+    NvmeSoftwareParameters, Claim "nvme software" {
+        /// Cores.
+        cores: u32 = "16" in "1" to "4096",
+        Assumed "a server of about 2020";
+        /// The job's own thread, for each I/O.
+        worker_cost: Span = "0.5 us" in "0 ns" to "10 ms",
+        Assumed "fio's bookkeeping";
+        /// System call, block layer and driver on the way down, for each I/O.
+        submit_cost: Span = "1.2 us" in "0 ns" to "10 ms",
+        Assumed "Linux with multiple queues";
+        /// Interrupt entry and exit, for each interrupt.
+        interrupt_cost: Span = "1 us" in "0 ns" to "10 ms",
+        Assumed "delivery to a core that may sleep lightly";
+        /// Driver, block layer and wake-up on the way up, for each I/O.
+        completion_cost: Span = "1.2 us" in "0 ns" to "10 ms",
+        Assumed "Linux with multiple queues";
+    }
+}
+
+choices! {
+    /// What a fio job does, in fio's words.
+    RwChoice, "what the job does" {
+        /// Sequential reads.
+        Read = "read",
+        /// Sequential writes.
+        Write = "write",
+        /// Random reads.
+        RandRead = "randread",
+        /// Random writes.
+        RandWrite = "randwrite",
+        /// Sequential reads and writes.
+        Rw = "rw",
+        /// The same.
+        ReadWrite = "readwrite",
+        /// Random reads and writes.
+        RandRw = "randrw",
+    }
+}
+
+choices! {
+    /// How fio asks the kernel.
+    IoEngineChoice, "an I/O engine" {
+        /// Linux native asynchronous I/O.
+        Libaio = "libaio",
+        /// Linux io_uring.
+        IoUring = "io_uring",
+        /// `pread` and `pwrite`: one I/O at a time.
+        Psync = "psync",
+        /// `read` and `write`: one I/O at a time.
+        Sync = "sync",
+    }
+}
+
+parameters! {
+    /// fio: jobs that keep I/Os in flight on NVMe drives. Keys and meanings are those of a job file.
+    FioParameters, Choice "workload kind \"fio\"" {
+        /// The drives: endpoints with `nvme.capacity`, such as ["ssd0", "ssd[*]"]. I/Os take turns over them.
+        filename: Vec<String> = required,
+        Assumed "a choice";
+        /// What the job does.
+        rw: RwChoice = required,
+        Assumed "a choice";
+        /// Percentage of reads in a mix.
+        rwmixread: u32 = "50" in "0" to "100",
+        Assumed "fio's default";
+        /// Bytes of an I/O.
+        bs: Bytes = "4 KiB" in "512 B" to "8 MiB",
+        Assumed "fio's default";
+        /// I/Os in flight for each clone; synchronous engines have one.
+        iodepth: u32 = "1" in "1" to "65535",
+        Assumed "fio's default";
+        /// Clones of the job.
+        numjobs: u32 = "1" in "1" to "4096",
+        Assumed "fio's default";
+        /// How the kernel is asked.
+        ioengine: IoEngineChoice = "psync",
+        Assumed "fio's default on Linux";
+        /// Whether the page cache is passed by; only true is modelled.
+        direct: bool = "true",
+        Assumed "what a benchmark of drives sets; fio's own default is false";
+        /// Time after which no more I/Os are issued; "none" to go on to the end of the run.
+        runtime: Option<Span> = "none" in "1 us" to "1 h",
+        Assumed "the run decides";
+        /// Bytes of each drive that a clone uses, from its start.
+        size: Auto<Bytes> = "auto" in "512 B" to "1024 TiB",
+        Assumed "the whole drive, as fio does with block devices";
+        /// Whether a clone goes on when it has moved `size` on every drive.
+        time_based: bool = "false",
+        Assumed "fio's default";
+        /// Whether clones are reported together.
+        group_reporting: bool = "false",
+        Assumed "fio's default";
+        /// I/Os per second that each clone is held to.
+        rate_iops: Option<u32> = "none" in "1" to "100000000",
+        Assumed "fio's default";
+        /// Whether completions are polled for instead of announced by interrupts.
+        hipri: bool = "false",
+        Assumed "fio's default";
+        /// Whose memory the data goes to or comes from: "memory" of the host, or the name of an endpoint.
+        iomem: String = "memory",
+        Assumed "fio's default; an endpoint's stands for memory exported for peer-to-peer DMA";
+    }
+}

@@ -1,0 +1,230 @@
+//! NVMe drives, the hosts that they are assigned to, and fio's jobs over them.
+
+use super::workload::{check_peer_to_peer, endpoints, place, unknown};
+use super::{Rig, Settings};
+use crate::file::WrittenWorkload;
+use crate::parameter::Output;
+use crate::parameters::{FioParameters, IoEngineChoice, NvmeParameters, NvmeSoftwareParameters, RwChoice};
+use crate::problem::Problem;
+use lanewise_fabric::workload::DeviceId;
+use lanewise_units::Bytes;
+use lanewise_workload::fio::{FioConfig, IoEngine, Pattern};
+use lanewise_workload::nvme::{GroupConfig, NvmeConfig, NvmeHostConfig, PathConfig, SsdConfig};
+use std::collections::BTreeMap;
+
+/// The drives and hosts that are in use, by instance.
+struct System {
+    config: NvmeConfig,
+    hosts: BTreeMap<usize, usize>,
+    drives: BTreeMap<usize, usize>,
+}
+
+/// One system for all jobs of a scenario, or none without jobs.
+pub(crate) fn build(
+    rig: &Rig<'_>,
+    jobs: &[(&WrittenWorkload, FioParameters)],
+    output: &mut Output,
+) -> Option<NvmeConfig> {
+    let empty = NvmeConfig { hosts: Vec::new(), ssds: Vec::new(), paths: Vec::new(), groups: Vec::new() };
+    let mut system = System { config: empty, hosts: BTreeMap::new(), drives: BTreeMap::new() };
+    for (workload, parameters) in jobs {
+        let group = group(rig, workload, parameters, &mut system, output);
+        system.config.groups.extend(group);
+    }
+    (!system.config.groups.is_empty()).then_some(system.config)
+}
+
+fn group(
+    rig: &Rig<'_>,
+    workload: &WrittenWorkload,
+    parameters: &FioParameters,
+    system: &mut System,
+    output: &mut Output,
+) -> Option<GroupConfig> {
+    let path = format!("workload.{}", workload.name);
+    if !parameters.direct {
+        let (found, allowed) = ("false".to_owned(), "true: the page cache is not modelled".to_owned());
+        let problem = Problem::UnknownChoice { path: format!("{path}.direct"), found, allowed };
+        output.report(place(workload, "direct"), problem, None);
+        return None;
+    }
+    let drives = drives(rig, workload, parameters, output)?;
+    let host = one_host(rig, workload, &drives, output)?;
+    let capacity = drives.iter().filter_map(|(_, nvme)| nvme.capacity).min()?;
+    let size = size(workload, parameters, &path, capacity, output)?;
+    let memory = memory(rig, workload, parameters, &path, &drives, output)?;
+    let host = system.host(rig, host)?;
+    let mut files = Vec::new();
+    for (instance, nvme) in drives {
+        let ssd = system.drive(rig, instance, host, nvme)?;
+        files.push(system.config.paths.len());
+        system.config.paths.push(PathConfig { ssd });
+    }
+    Some(GroupConfig { fio: fio(workload, parameters, files, size), host, memory })
+}
+
+/// The drives that a job names; each is an endpoint with a namespace.
+fn drives<'r>(
+    rig: &'r Rig<'_>,
+    workload: &WrittenWorkload,
+    parameters: &FioParameters,
+    output: &mut Output,
+) -> Option<Vec<(usize, &'r NvmeParameters)>> {
+    let before = output.diagnostics.len();
+    let mut drives = Vec::new();
+    for name in &parameters.filename {
+        for instance in endpoints(rig, workload, "filename", name, output) {
+            match rig.settings_of(instance) {
+                Some(Settings::Endpoint(endpoint)) if endpoint.nvme.capacity.is_some() => {
+                    drives.push((instance, &endpoint.nvme));
+                }
+                Some(_) => {
+                    let expected = "it is no drive: `nvme.capacity` is not set".to_owned();
+                    unknown(rig, workload, "filename", name, expected, output);
+                }
+                None => {}
+            }
+        }
+    }
+    if drives.is_empty() && parameters.filename.is_empty() {
+        unknown(rig, workload, "filename", "[]", "at least one drive is needed".to_owned(), output);
+    }
+    (!drives.is_empty() && output.diagnostics.len() == before).then_some(drives)
+}
+
+/// The host that all drives of a job are assigned to.
+fn one_host(
+    rig: &Rig<'_>,
+    workload: &WrittenWorkload,
+    drives: &[(usize, &NvmeParameters)],
+    output: &mut Output,
+) -> Option<usize> {
+    let host = rig.topology.path_up(drives.first()?.0).last()?;
+    for (instance, _) in drives {
+        if rig.topology.path_up(*instance).last() != Some(host) {
+            let name = rig.topology.instances[*instance].name.clone();
+            let expected = "all drives of a job are on one host".to_owned();
+            unknown(rig, workload, "filename", &name, expected, output);
+            return None;
+        }
+    }
+    Some(host)
+}
+
+/// The part of each drive that a job uses: it holds a block and fits.
+fn size(
+    workload: &WrittenWorkload,
+    parameters: &FioParameters,
+    path: &str,
+    capacity: Bytes,
+    output: &mut Output,
+) -> Option<Bytes> {
+    let size = parameters.size.given().unwrap_or(capacity);
+    if (parameters.bs..=capacity).contains(&size) {
+        return Some(size);
+    }
+    let (found, low, high) = (size.to_string(), parameters.bs.to_string(), capacity.to_string());
+    let problem = Problem::OutOfRange { path: format!("{path}.size"), found, low, high };
+    let hint = "it holds at least one block of `bs` and fits on every drive".to_owned();
+    output.report(place(workload, "size"), problem, Some(hint));
+    None
+}
+
+/// The endpoint whose memory is used, if it is not the host's.
+fn memory(
+    rig: &Rig<'_>,
+    workload: &WrittenWorkload,
+    parameters: &FioParameters,
+    path: &str,
+    drives: &[(usize, &NvmeParameters)],
+    output: &mut Output,
+) -> Option<Option<DeviceId>> {
+    if parameters.iomem == "memory" {
+        return Some(None);
+    }
+    let [peer] = endpoints(rig, workload, "iomem", &parameters.iomem, output)[..] else { return None };
+    let reachable = drives
+        .iter()
+        .all(|(drive, _)| check_peer_to_peer(rig, workload, path, "iomem", (*drive, peer), output));
+    reachable.then_some(Some(DeviceId(peer as u32)))
+}
+
+impl System {
+    fn host(&mut self, rig: &Rig<'_>, instance: usize) -> Option<usize> {
+        let Some(Settings::Host(host)) = rig.settings_of(instance) else { return None };
+        let hosts = &mut self.config.hosts;
+        Some(*self.hosts.entry(instance).or_insert_with(|| {
+            hosts.push(software(&rig.topology.instances[instance].name, &host.nvme));
+            hosts.len() - 1
+        }))
+    }
+
+    fn drive(&mut self, rig: &Rig<'_>, instance: usize, host: usize, nvme: &NvmeParameters) -> Option<usize> {
+        let capacity = nvme.capacity?;
+        let ssds = &mut self.config.ssds;
+        Some(*self.drives.entry(instance).or_insert_with(|| {
+            let name = rig.topology.instances[instance].name.clone();
+            ssds.push(SsdConfig {
+                name,
+                device: DeviceId(instance as u32),
+                host,
+                capacity,
+                fetch_batch: nvme.fetch_batch,
+                command_time: nvme.command_time,
+                read_rate: nvme.read_rate,
+                write_rate: nvme.write_rate,
+                dies: nvme.dies,
+                piece: nvme.piece,
+                read_time: nvme.read_time,
+                hit_time: nvme.hit_time,
+                write_time: nvme.write_time,
+                // A buffer smaller than a piece would hold nothing.
+                buffer: nvme.buffer.max(nvme.piece),
+                read_ahead: nvme.read_ahead,
+                interrupt_completions: nvme.interrupt_completions,
+                interrupt_delay: nvme.interrupt_delay,
+            });
+            ssds.len() - 1
+        }))
+    }
+}
+
+fn software(name: &str, software: &NvmeSoftwareParameters) -> NvmeHostConfig {
+    NvmeHostConfig {
+        name: name.to_owned(),
+        cores: software.cores,
+        worker_cost: software.worker_cost,
+        submit_cost: software.submit_cost,
+        interrupt_cost: software.interrupt_cost,
+        completion_cost: software.completion_cost,
+    }
+}
+
+fn fio(workload: &WrittenWorkload, parameters: &FioParameters, files: Vec<usize>, size: Bytes) -> FioConfig {
+    let (random, read_percent) = match parameters.rw {
+        RwChoice::Read => (false, 100),
+        RwChoice::Write => (false, 0),
+        RwChoice::RandRead => (true, 100),
+        RwChoice::RandWrite => (true, 0),
+        RwChoice::Rw | RwChoice::ReadWrite => (false, parameters.rwmixread),
+        RwChoice::RandRw => (true, parameters.rwmixread),
+    };
+    FioConfig {
+        name: workload.name.clone(),
+        pattern: Pattern { read_percent, random },
+        block: parameters.bs,
+        depth: parameters.iodepth,
+        jobs: parameters.numjobs,
+        engine: match parameters.ioengine {
+            IoEngineChoice::Libaio | IoEngineChoice::IoUring => IoEngine::Asynchronous,
+            IoEngineChoice::Psync | IoEngineChoice::Sync => IoEngine::Synchronous,
+        },
+        polled: parameters.hipri,
+        files,
+        size,
+        time_based: parameters.time_based,
+        runtime: parameters.runtime,
+        rate_iops: parameters.rate_iops,
+        group_reporting: parameters.group_reporting,
+    }
+}

@@ -1,0 +1,89 @@
+//! fio: jobs that keep I/Os in flight on NVMe drives, and its report.
+//!
+//! Options mean what they mean in fio 3 (HOWTO): `numjobs` clones of a job run side by side, each keeps `iodepth`
+//! I/Os of `bs` bytes in flight and spreads them over its files in turn; sequential jobs start at the beginning of
+//! each file and wrap at `size`. Synchronous engines keep one I/O in flight. Latencies are `slat` (from the start of
+//! the I/O until the kernel has it), `clat` (from there to its completion) and `lat`, their sum.
+//!
+//! Leaves out: the page cache (`direct=0`), verification, trims, `thinktime`, zoned modes, several block sizes in a
+//! job, and the map with which fio visits each random block once before it visits any twice.
+
+mod job;
+mod report;
+
+pub(crate) use job::{Job, Next, Request};
+pub(crate) use report::GroupTally;
+
+use lanewise_units::{Bytes, Span};
+
+/// What a job does.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Pattern {
+    /// Percentage of reads; the rest are writes.
+    pub read_percent: u32,
+    /// Whether blocks are picked at random instead of one after another.
+    pub random: bool,
+}
+
+/// How the kernel is asked, and how completions are noticed.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum IoEngine {
+    /// Asynchronous: `libaio`, `io_uring`.
+    Asynchronous,
+    /// One I/O at a time, the thread waits: `sync`, `psync`.
+    Synchronous,
+}
+
+/// One job section of a job file, with its clones.
+#[derive(Clone, Debug)]
+pub struct FioConfig {
+    /// Name of the job.
+    pub name: String,
+    /// What it does.
+    pub pattern: Pattern,
+    /// Bytes of an I/O.
+    pub block: Bytes,
+    /// I/Os in flight for each clone, at least one.
+    pub depth: u32,
+    /// Clones, at least one.
+    pub jobs: u32,
+    /// How the kernel is asked.
+    pub engine: IoEngine,
+    /// Whether completions are polled for instead of announced by interrupts (`hipri`).
+    pub polled: bool,
+    /// Files, as indexes of the paths to drives; not empty.
+    pub files: Vec<usize>,
+    /// Bytes of each file that a clone uses.
+    pub size: Bytes,
+    /// Whether a clone goes on after it has moved `size` on each of its files.
+    pub time_based: bool,
+    /// Time after which no more I/Os are issued.
+    pub runtime: Option<Span>,
+    /// I/Os per second that each clone is held to.
+    pub rate_iops: Option<u32>,
+    /// Whether clones are reported together.
+    pub group_reporting: bool,
+}
+
+impl FioConfig {
+    /// I/Os in flight for each clone, after what the engine allows.
+    pub(crate) fn effective_depth(&self) -> u32 {
+        match self.engine {
+            IoEngine::Asynchronous => self.depth,
+            IoEngine::Synchronous => 1,
+        }
+    }
+
+    /// # Panics
+    /// When there is nothing to do, or nowhere to do it.
+    pub(crate) fn check(&self) {
+        assert!(
+            self.depth > 0 && self.jobs > 0 && !self.files.is_empty(),
+            "{}: nothing in flight",
+            self.name
+        );
+        assert!(self.block > Bytes::ZERO && self.size >= self.block, "{}: no block in the file", self.name);
+        assert!(self.pattern.read_percent <= 100, "{}: more than all are reads", self.name);
+        assert!(self.rate_iops != Some(0), "{}: a rate of zero", self.name);
+    }
+}

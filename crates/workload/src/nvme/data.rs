@@ -1,0 +1,232 @@
+//! The drive's side of a command: doorbell, fetch, media, data in both directions, completion and interrupt.
+//!
+//! Each function is one event; each ends by starting whatever the event made possible.
+
+use super::host::InterruptAction;
+use super::ssd::{COMMAND, COMPLETION, DOORBELL, INTERRUPT, page_list};
+use super::system::NvmeWorkload;
+use super::token::{Kind, Token};
+use crate::platform::Platform;
+use lanewise_fabric::workload::{Direction, Notify, Target, Transfer};
+use lanewise_observe::FlowId;
+use lanewise_units::Bytes;
+
+/// Host memory set aside for each pair of queues: 1,024 commands of 64 B, and their completions behind them.
+const QUEUE_AREA: u64 = 128 * 1024;
+const QUEUE_ENTRIES: u64 = 1024;
+/// Where the completions of a pair of queues begin in its area.
+const COMPLETIONS: u64 = 64 * 1024;
+/// Where the lists of pages begin in host memory, a page for each slot.
+const PAGE_LISTS: u64 = 1 << 30;
+
+impl NvmeWorkload {
+    /// The driver is done: tell the drive.
+    pub(super) fn ring_doorbell<P: Platform>(&mut self, slot: u32, platform: &mut P) {
+        let device = self.ssds[self.slots[slot as usize].ssd as usize].config.device;
+        platform.mmio_write(device, DOORBELL, Token::of(Kind::Doorbell, slot));
+    }
+
+    /// The doorbell arrived.
+    pub(super) fn doorbell_arrived<P: Platform>(&mut self, slot: u32, platform: &mut P) {
+        let state = &self.slots[slot as usize];
+        let (ssd, queue) = (state.ssd, state.queue);
+        self.ssds[ssd as usize].announce(queue, slot);
+        self.fetch_commands(ssd, platform);
+    }
+
+    /// Reads the next commands, if no other read of commands is under way.
+    fn fetch_commands<P: Platform>(&mut self, ssd: u32, platform: &mut P) {
+        let drive = &mut self.ssds[ssd as usize];
+        let Some((queue, first, count)) = drive.next_fetch() else { return };
+        let pair = &mut self.queues[queue as usize];
+        let entry = pair.tail % QUEUE_ENTRIES;
+        pair.tail += u64::from(count);
+        let transfer = Transfer {
+            offset: u64::from(queue) * QUEUE_AREA + entry * COMMAND.get(),
+            length: COMMAND * u64::from(count),
+            ..self.control(
+                first,
+                Direction::Read,
+                Token::with(Kind::Fetched, ssd, count.into()),
+                Notify::Done,
+            )
+        };
+        platform.submit(self.ssds[ssd as usize].command_channel, transfer);
+    }
+
+    /// Commands are in the drive: its processors turn to them.
+    pub(super) fn commands_fetched<P: Platform>(&mut self, ssd: u32, count: u32, platform: &mut P) {
+        for _ in 0..count {
+            let taken = self.ssds[ssd as usize].take_fetched(platform.now());
+            let (slot, processed) = taken.expect("as many as were fetched");
+            platform.set_timer(processed, Token::of(Kind::Processed, slot));
+        }
+        self.fetch_commands(ssd, platform);
+    }
+
+    /// The command is understood: where is its memory?
+    pub(super) fn command_processed<P: Platform>(&mut self, slot: u32, platform: &mut P) {
+        let state = &self.slots[slot as usize];
+        let Some(length) = page_list(Bytes::new(state.request.size)) else {
+            return self.start_data(slot, platform);
+        };
+        let transfer = Transfer {
+            offset: PAGE_LISTS + u64::from(slot) * 4096,
+            length,
+            ..self.control(slot, Direction::Read, Token::of(Kind::PagesFetched, slot), Notify::Done)
+        };
+        platform.submit(self.ssds[state.ssd as usize].command_channel, transfer);
+    }
+
+    /// The drive knows all it needs.
+    pub(super) fn start_data<P: Platform>(&mut self, slot: u32, platform: &mut P) {
+        let state = &self.slots[slot as usize];
+        let (ssd, request) = (state.ssd, state.request);
+        let drive = &mut self.ssds[ssd as usize];
+        if request.write {
+            drive.want_data(slot, request.size);
+            return self.fetch_data(ssd, platform);
+        }
+        let now = platform.now();
+        drive.read_media(request.offset, request.size, now, |bytes, at| {
+            platform.set_timer(at, Token::with(Kind::MediaReady, slot, bytes));
+        });
+    }
+
+    /// A piece is out of the media.
+    pub(super) fn media_ready<P: Platform>(&mut self, slot: u32, bytes: u32, platform: &mut P) {
+        let ssd = self.slots[slot as usize].ssd;
+        self.ssds[ssd as usize].media_ready(slot, bytes.into());
+        self.cross(ssd, platform);
+    }
+
+    /// Sends the next piece across the controller.
+    fn cross<P: Platform>(&mut self, ssd: u32, platform: &mut P) {
+        if let Some(at) = self.ssds[ssd as usize].start_crossing(platform.now()) {
+            platform.set_timer(at, Token::of(Kind::Crossed, ssd));
+        }
+    }
+
+    /// A piece has crossed: into memory with it, and the completion after the last one.
+    pub(super) fn crossed<P: Platform>(&mut self, ssd: u32, platform: &mut P) {
+        let (slot, bytes) = self.ssds[ssd as usize].take_crossed();
+        let transfer = self.data(slot, bytes, Token::with(Kind::DataSent, ssd, bytes), Notify::Sent);
+        platform.submit(self.ssds[ssd as usize].posted_channel, transfer);
+        let state = &mut self.slots[slot as usize];
+        state.moved += bytes;
+        if state.moved == state.request.size {
+            self.post_completion(slot, platform);
+        }
+        self.cross(ssd, platform);
+    }
+
+    /// Read data has left: its room goes to the next piece.
+    pub(super) fn data_sent<P: Platform>(&mut self, ssd: u32, bytes: u32, platform: &mut P) {
+        self.ssds[ssd as usize].data_sent(bytes.into());
+        self.cross(ssd, platform);
+    }
+
+    /// Reads as much write data from memory as there is room for.
+    fn fetch_data<P: Platform>(&mut self, ssd: u32, platform: &mut P) {
+        while let Some((slot, bytes)) = self.ssds[ssd as usize].next_piece() {
+            let transfer = self.data(slot, bytes, Token::with(Kind::DataFetched, slot, bytes), Notify::Done);
+            self.slots[slot as usize].moved += bytes;
+            platform.submit(self.ssds[ssd as usize].data_channel, transfer);
+        }
+    }
+
+    /// A piece of write data is in the drive.
+    pub(super) fn data_fetched<P: Platform>(&mut self, slot: u32, bytes: u32, platform: &mut P) {
+        let now = platform.now();
+        let state = &mut self.slots[slot as usize];
+        state.arrived += u64::from(bytes);
+        let (ssd, complete) = (state.ssd, state.arrived == state.request.size);
+        let drive = &mut self.ssds[ssd as usize];
+        let drained = drive.drain(now, bytes.into());
+        platform.set_timer(drained, Token::with(Kind::Drained, ssd, bytes.into()));
+        if complete {
+            platform.set_timer(now + drive.config.write_time, Token::of(Kind::Accepted, slot));
+        }
+    }
+
+    /// Write data is on the media: its room goes to the next piece.
+    pub(super) fn drained<P: Platform>(&mut self, ssd: u32, bytes: u32, platform: &mut P) {
+        self.ssds[ssd as usize].drained(bytes.into());
+        self.fetch_data(ssd, platform);
+    }
+
+    /// Writes the completion, and an interrupt when it is time for one.
+    pub(super) fn post_completion<P: Platform>(&mut self, slot: u32, platform: &mut P) {
+        let state = &self.slots[slot as usize];
+        let (ssd, queue) = (state.ssd, state.queue);
+        let (token, notify) = match self.is_polled(slot) {
+            true => (Token::of(Kind::Polled, slot), Notify::Done),
+            false => (Token::of(Kind::Ignored, slot), Notify::Nothing),
+        };
+        let transfer = Transfer {
+            offset: u64::from(queue) * QUEUE_AREA + COMPLETIONS,
+            length: COMPLETION,
+            ..self.control(slot, Direction::Write, token, notify)
+        };
+        platform.submit(self.ssds[ssd as usize].posted_channel, transfer);
+        if notify == Notify::Nothing {
+            self.queues[queue as usize].post(slot);
+            self.consider_interrupt(queue, slot, platform);
+        }
+    }
+
+    /// Sends the interrupt of a queue when it is due. `slot` is a command of the queue, for its flow.
+    pub(super) fn consider_interrupt<P: Platform>(&mut self, queue: u32, slot: u32, platform: &mut P) {
+        let pair = &mut self.queues[queue as usize];
+        let drive = &self.ssds[pair.ssd as usize];
+        let (enough, delay) = (drive.config.interrupt_completions, drive.config.interrupt_delay);
+        match pair.moderate(platform.now(), enough, delay) {
+            InterruptAction::Nothing => {}
+            InterruptAction::At(at) => {
+                self.moderating[queue as usize] = slot;
+                platform.set_timer(at, Token::of(Kind::Moderation, queue));
+            }
+            InterruptAction::Send => {
+                let channel = drive.posted_channel;
+                let token = Token::of(Kind::Interrupt, queue);
+                let transfer = Transfer {
+                    length: INTERRUPT,
+                    ..self.control(slot, Direction::Write, token, Notify::Done)
+                };
+                platform.submit(channel, transfer);
+            }
+        }
+    }
+
+    /// A moderation timer came.
+    pub(super) fn moderation_due<P: Platform>(&mut self, queue: u32, platform: &mut P) {
+        if self.queues[queue as usize].is_due(platform.now()) {
+            self.consider_interrupt(queue, self.moderating[queue as usize], platform);
+        }
+    }
+
+    /// A piece of a command's data, from where the last one ended.
+    fn data(&self, slot: u32, bytes: u64, token: u64, notify: Notify) -> Transfer {
+        let state = &self.slots[slot as usize];
+        let flows = self.data_flows(slot);
+        let (direction, flow) = match state.request.write {
+            true => (Direction::Read, flows.write),
+            false => (Direction::Write, flows.read),
+        };
+        Transfer {
+            target: self.data_target(slot),
+            offset: state.buffer + state.moved,
+            length: Bytes::new(bytes),
+            ..transfer(direction, flow, token, notify)
+        }
+    }
+
+    /// Something that is not data.
+    pub(super) fn control(&self, slot: u32, direction: Direction, token: u64, notify: Notify) -> Transfer {
+        transfer(direction, self.data_flows(slot).control, token, notify)
+    }
+}
+
+fn transfer(direction: Direction, flow: FlowId, token: u64, notify: Notify) -> Transfer {
+    Transfer { direction, target: Target::HostMemory, offset: 0, length: Bytes::ZERO, flow, token, notify }
+}

@@ -1,0 +1,386 @@
+//! Drives, hosts and jobs as one instrument: what it is made of, the host's side of an I/O, and its report.
+//!
+//! The drives' side is in [`super::data`].
+
+use super::host::{NvmeHostConfig, QueuePair};
+use super::ssd::{PAGE, Ssd, SsdConfig};
+use super::token::{Kind, Token};
+use crate::cpu::{Cores, CpuWork};
+use crate::fio::{FioConfig, GroupTally, IoEngine, Job, Next, Request};
+use crate::platform::{Instrument, Platform};
+use lanewise_fabric::Fabric;
+use lanewise_fabric::workload::{DeviceId, Metric, Target, Workload, WorkloadEvent};
+use lanewise_observe::{FlowId, FlowSpec, LatencyOf};
+use lanewise_units::{Bytes, Time};
+
+/// How a host reaches a drive.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PathConfig {
+    /// Index of the drive.
+    pub ssd: usize,
+}
+
+/// A job section and where it runs.
+#[derive(Clone, Debug)]
+pub struct GroupConfig {
+    /// The job; its files are indexes of paths.
+    pub fio: FioConfig,
+    /// Index of the host whose processors run it.
+    pub host: usize,
+    /// Endpoint whose memory the data goes to or comes from, instead of the host's.
+    pub memory: Option<DeviceId>,
+}
+
+/// Settings of everything.
+#[derive(Clone, Debug)]
+pub struct NvmeConfig {
+    /// Hosts.
+    pub hosts: Vec<NvmeHostConfig>,
+    /// Drives.
+    pub ssds: Vec<SsdConfig>,
+    /// Ways to drives.
+    pub paths: Vec<PathConfig>,
+    /// Jobs.
+    pub groups: Vec<GroupConfig>,
+}
+
+/// An I/O of a job, with its command. Slots are opened once and used again and again.
+#[derive(Clone, Debug)]
+pub(super) struct Slot {
+    pub job: u32,
+    pub group: u32,
+    pub ssd: u32,
+    pub queue: u32,
+    pub request: Request,
+    /// Where its data lies, in the memory that the drive accesses.
+    pub buffer: u64,
+    /// Bytes handed to DMA so far, and bytes that have arrived in the drive.
+    pub moved: u64,
+    pub arrived: u64,
+    /// When the job turned to it, and when the kernel had it.
+    pub started: Time,
+    pub submitted: Time,
+}
+
+/// Flows of a group.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct GroupFlows {
+    pub read: FlowId,
+    pub write: FlowId,
+    /// Commands, completions and interrupts, so that the other two are data only.
+    pub control: FlowId,
+}
+
+/// The instrument.
+#[derive(Debug)]
+pub struct NvmeWorkload {
+    config: NvmeConfig,
+    pub(super) ssds: Vec<Ssd>,
+    pub(super) queues: Vec<QueuePair>,
+    /// For each queue, a command that its moderation timer was set for.
+    pub(super) moderating: Vec<u32>,
+    pub(super) slots: Vec<Slot>,
+    flows: Vec<GroupFlows>,
+    jobs: Vec<Job>,
+    cores: Vec<Cores>,
+    /// Of each group; of each of its clones when they are reported one by one.
+    tallies: Vec<Vec<GroupTally>>,
+    /// Index of each job among the clones of its group.
+    clone_of: Vec<usize>,
+}
+
+/// Where data lies in memory, behind queues and lists of pages.
+const BUFFERS: u64 = 2 << 30;
+
+impl NvmeWorkload {
+    /// Everything at rest.
+    ///
+    /// # Panics
+    /// When a drive, host or path does not exist, or a job is not one.
+    pub fn new(config: NvmeConfig) -> Self {
+        for ssd in &config.ssds {
+            assert!(ssd.host < config.hosts.len(), "{}: no such host", ssd.name);
+        }
+        for group in &config.groups {
+            group.fio.check();
+            assert!(group.host < config.hosts.len(), "{}: no such host", group.fio.name);
+            let known =
+                |file: &usize| config.paths.get(*file).is_some_and(|path| path.ssd < config.ssds.len());
+            assert!(group.fio.files.iter().all(known), "{}: no such drive", group.fio.name);
+        }
+        Self {
+            ssds: Vec::new(),
+            queues: Vec::new(),
+            moderating: Vec::new(),
+            slots: Vec::new(),
+            flows: Vec::new(),
+            jobs: Vec::new(),
+            cores: config.hosts.iter().map(|host| Cores::new(host.cores)).collect(),
+            tallies: config.groups.iter().map(|group| empty_tallies(&group.fio)).collect(),
+            clone_of: Vec::new(),
+            config,
+        }
+    }
+
+    /// Names of the jobs, in the order of the scenario.
+    pub fn job_names(config: &NvmeConfig) -> Vec<String> {
+        config.groups.iter().map(|group| group.fio.name.clone()).collect()
+    }
+
+    /// Flows that a slot's data and commands are counted for.
+    pub(super) fn data_flows(&self, slot: u32) -> GroupFlows {
+        self.flows[self.slots[slot as usize].group as usize]
+    }
+
+    /// Whose memory a slot's data goes to or comes from.
+    pub(super) fn data_target(&self, slot: u32) -> Target {
+        let group = &self.config.groups[self.slots[slot as usize].group as usize];
+        group.memory.map_or(Target::HostMemory, Target::Endpoint)
+    }
+
+    /// Whether somebody polls for a slot's completion.
+    pub(super) fn is_polled(&self, slot: u32) -> bool {
+        self.config.groups[self.slots[slot as usize].group as usize].fio.polled
+    }
+
+    fn build_drives<P: Platform>(&mut self, platform: &mut P) {
+        for config in &self.config.ssds {
+            let channels = [(); 3].map(|()| platform.open_channel(config.device));
+            self.ssds.push(Ssd::new(config.clone(), channels));
+        }
+    }
+
+    fn build_group<P: Platform>(&mut self, index: usize, platform: &mut P) {
+        let group = self.config.groups[index].clone();
+        let names =
+            group.fio.files.iter().map(|file| self.config.ssds[self.config.paths[*file].ssd].name.as_str());
+        let device = names.collect::<Vec<_>>().join("+");
+        let mut flow = |direction| {
+            let (name, device) = (group.fio.name.clone(), device.clone());
+            platform.add_flow(FlowSpec { name, device, direction, latency: LatencyOf::Operation })
+        };
+        self.flows.push(GroupFlows { read: flow("read"), write: flow("write"), control: flow("control") });
+        for clone in 0..group.fio.jobs {
+            let running = self.jobs.iter().filter(|job| job.host as usize == group.host).count() as u32;
+            let core = running % self.config.hosts[group.host].cores;
+            let job = self.jobs.len() as u32;
+            let slots = (0..group.fio.effective_depth())
+                .map(|_| self.open_slot(job, index as u32, group.fio.block))
+                .collect();
+            let random =
+                |purpose: &str| platform.random_stream(&group.fio.name, &format!("job {clone} {purpose}"));
+            let streams = ["directions", "offsets"].map(random);
+            let place = (index as u32, group.host as u32, core);
+            self.jobs.push(Job::new(place, group.fio.clone(), slots, streams, platform.now()));
+            self.clone_of.push(if group.fio.group_reporting { 0 } else { clone as usize });
+        }
+    }
+
+    fn open_slot(&mut self, job: u32, group: u32, block: Bytes) -> u32 {
+        let before = self.slots.last().map_or(BUFFERS, |slot| slot.buffer + slot.request.size);
+        let buffer = Bytes::new(before).round_up_to(PAGE).get();
+        let request = Request { file: 0, write: false, offset: 0, size: block.get() };
+        self.slots.push(Slot {
+            job,
+            group,
+            ssd: 0,
+            queue: 0,
+            request,
+            buffer,
+            moved: 0,
+            arrived: 0,
+            started: Time::ZERO,
+            submitted: Time::ZERO,
+        });
+        self.slots.len() as u32 - 1
+    }
+
+    /// The pair of queues of a core on a drive; it is made when it is first used.
+    fn queue_of(&mut self, ssd: u32, core: u32) -> u32 {
+        let known = self.queues.iter().position(|queue| (queue.ssd, queue.core) == (ssd, core));
+        known.unwrap_or_else(|| {
+            self.queues.push(QueuePair::new(ssd, core));
+            self.moderating.push(0);
+            self.queues.len() - 1
+        }) as u32
+    }
+
+    /// Lets a job issue whatever it can.
+    fn run_job<P: Platform>(&mut self, job: u32, platform: &mut P) {
+        let now = platform.now();
+        loop {
+            match self.jobs[job as usize].next(now, |_| true) {
+                Next::Wait => return,
+                Next::Sleep(until) => {
+                    platform.set_timer(until, Token::of(Kind::Awake, job));
+                    return;
+                }
+                Next::Issue(slot, request) => self.issue(slot, request, platform),
+            }
+        }
+    }
+
+    /// The job's thread and the driver spend their time on an I/O; the doorbell is rung at the end of it.
+    fn issue<P: Platform>(&mut self, index: u32, request: Request, platform: &mut P) {
+        let job = &self.jobs[self.slots[index as usize].job as usize];
+        let (group, host, core) = (job.group as usize, job.host as usize, job.core);
+        let path = self.config.paths[self.config.groups[group].fio.files[request.file as usize]];
+        let queue = self.queue_of(path.ssd as u32, core);
+        let costs = &self.config.hosts[host];
+        let (worker_cost, submit_cost) = (costs.worker_cost, costs.submit_cost);
+        let cores = &mut self.cores[host];
+        let started = cores.run(core as usize, platform.now(), worker_cost, CpuWork::User);
+        let submitted = cores.run(core as usize, platform.now(), submit_cost, CpuWork::Privileged);
+        let slot = &mut self.slots[index as usize];
+        slot.request = request;
+        (slot.ssd, slot.queue) = (path.ssd as u32, queue);
+        (slot.moved, slot.arrived) = (0, 0);
+        (slot.started, slot.submitted) = (started, submitted);
+        let cpu = &mut self.tally_of(index).cpu;
+        cpu.user += worker_cost;
+        cpu.system += submit_cost;
+        platform.set_timer(submitted, Token::of(Kind::Submitted, index));
+    }
+
+    fn tally_of(&mut self, slot: u32) -> &mut GroupTally {
+        let slot = &self.slots[slot as usize];
+        &mut self.tallies[slot.group as usize][self.clone_of[slot.job as usize]]
+    }
+
+    /// An interrupt arrived: its handler runs when the core gets to it.
+    fn take_interrupt<P: Platform>(&mut self, queue: u32, platform: &mut P) {
+        let pair = &self.queues[queue as usize];
+        let (host, core) = (self.ssds[pair.ssd as usize].config.host, pair.core as usize);
+        let cost = self.config.hosts[host].interrupt_cost;
+        let end = self.cores[host].run(core, platform.now(), cost, CpuWork::Interrupt);
+        platform.set_timer(end, Token::of(Kind::Handler, queue));
+    }
+
+    /// The handler: one piece of work for every completion that it finds, also those that came after the interrupt.
+    fn serve_interrupt<P: Platform>(&mut self, queue: u32, platform: &mut P) {
+        let pair = &mut self.queues[queue as usize];
+        let (ssd, core) = (pair.ssd, pair.core);
+        let slots = pair.serve();
+        let host = self.ssds[ssd as usize].config.host;
+        for slot in slots {
+            self.finish(slot, host, core, platform);
+        }
+        // It says how far it has read.
+        let device = self.ssds[ssd as usize].config.device;
+        platform.mmio_write(device, super::ssd::DOORBELL, Token::of(Kind::Ignored, queue));
+    }
+
+    /// A completion that was polled for is there.
+    fn polled<P: Platform>(&mut self, slot: u32, platform: &mut P) {
+        let state = &self.slots[slot as usize];
+        let core = self.queues[state.queue as usize].core;
+        let host = self.ssds[state.ssd as usize].config.host;
+        self.finish(slot, host, core, platform);
+    }
+
+    /// The driver hands a command back.
+    fn finish<P: Platform>(&mut self, slot: u32, host: usize, core: u32, platform: &mut P) {
+        let cost = self.config.hosts[host].completion_cost;
+        let end = self.cores[host].run(core as usize, platform.now(), cost, CpuWork::Deferred);
+        self.tally_of(slot).cpu.system += cost;
+        platform.set_timer(end, Token::of(Kind::Completed, slot));
+    }
+
+    /// The I/O is over for the job that asked for it.
+    fn complete<P: Platform>(&mut self, index: u32, platform: &mut P) {
+        let now = platform.now();
+        let slot = &self.slots[index as usize];
+        let (job, group, request) = (slot.job, slot.group as usize, slot.request);
+        let (submission, completion) = match self.config.groups[group].fio.engine {
+            IoEngine::Asynchronous => (slot.submitted - slot.started, now - slot.submitted),
+            // A call that returns with the data has no submission of its own.
+            IoEngine::Synchronous => (lanewise_units::Span::ZERO, now - slot.started),
+        };
+        let flows = self.flows[group];
+        platform
+            .operation_done(if request.write { flows.write } else { flows.read }, submission + completion);
+        self.tally_of(index).add(request.write, request.size, submission, completion);
+        self.jobs[job as usize].completed(index);
+        self.run_job(job, platform);
+    }
+}
+
+fn empty_tallies(fio: &FioConfig) -> Vec<GroupTally> {
+    vec![GroupTally::default(); if fio.group_reporting { 1 } else { fio.jobs as usize }]
+}
+
+impl Instrument for NvmeWorkload {
+    fn begin<P: Platform>(&mut self, platform: &mut P) {
+        self.build_drives(platform);
+        for group in 0..self.config.groups.len() {
+            self.build_group(group, platform);
+        }
+        for job in 0..self.jobs.len() as u32 {
+            self.run_job(job, platform);
+        }
+    }
+
+    fn react<P: Platform>(&mut self, event: WorkloadEvent, platform: &mut P) {
+        let (WorkloadEvent::Timer { token }
+        | WorkloadEvent::TransferSent { token }
+        | WorkloadEvent::TransferDone { token }
+        | WorkloadEvent::MmioWriteArrived { token }) = event
+        else {
+            return;
+        };
+        let Token { kind, subject, detail } = Token::unpack(token);
+        match kind {
+            Kind::Submitted => self.ring_doorbell(subject, platform),
+            Kind::Doorbell => self.doorbell_arrived(subject, platform),
+            Kind::Fetched => self.commands_fetched(subject, detail, platform),
+            Kind::Processed => self.command_processed(subject, platform),
+            Kind::PagesFetched => self.start_data(subject, platform),
+            Kind::MediaReady => self.media_ready(subject, detail, platform),
+            Kind::Crossed => self.crossed(subject, platform),
+            Kind::DataSent => self.data_sent(subject, detail, platform),
+            Kind::DataFetched => self.data_fetched(subject, detail, platform),
+            Kind::Drained => self.drained(subject, detail, platform),
+            Kind::Accepted => self.post_completion(subject, platform),
+            Kind::Polled => self.polled(subject, platform),
+            Kind::Moderation => self.moderation_due(subject, platform),
+            Kind::Interrupt => self.take_interrupt(subject, platform),
+            Kind::Handler => self.serve_interrupt(subject, platform),
+            Kind::Completed => self.complete(subject, platform),
+            Kind::Awake => {
+                self.jobs[subject as usize].awake();
+                self.run_job(subject, platform);
+            }
+            Kind::Ignored => {}
+        }
+    }
+}
+
+impl Workload for NvmeWorkload {
+    fn start(&mut self, fabric: &mut Fabric) {
+        self.begin(fabric);
+    }
+
+    fn handle(&mut self, event: WorkloadEvent, fabric: &mut Fabric) {
+        self.react(event, fabric);
+    }
+
+    fn report(&self, (start, end): (Time, Time)) -> Vec<Metric> {
+        let window = end.saturating_since(start);
+        let mut metrics = Vec::new();
+        for (group, tallies) in self.config.groups.iter().zip(&self.tallies) {
+            let clones = if group.fio.group_reporting { group.fio.jobs } else { 1 };
+            for (clone, tally) in tallies.iter().enumerate() {
+                let name = match tallies.len() {
+                    1 => group.fio.name.clone(),
+                    _ => format!("{}[{clone}]", group.fio.name),
+                };
+                metrics.extend(tally.metrics(&name, clones, window));
+            }
+        }
+        metrics
+    }
+
+    fn start_measuring(&mut self, _now: Time) {
+        self.tallies = self.config.groups.iter().map(|group| empty_tallies(&group.fio)).collect();
+    }
+}

@@ -1,0 +1,140 @@
+//! The mechanisms of a drive and its host, on links of plain arithmetic.
+
+use super::ssd::tests::config as ssd;
+use super::{GroupConfig, NvmeConfig, NvmeHostConfig, NvmeWorkload, PathConfig, SsdConfig};
+use crate::bench::Bench;
+use crate::fio::{FioConfig, IoEngine, Pattern};
+use lanewise_fabric::workload::Workload;
+use lanewise_units::Time;
+use lanewise_units::{Bytes, Rate, Span};
+
+fn host() -> NvmeHostConfig {
+    NvmeHostConfig {
+        name: "server".into(),
+        cores: 8,
+        worker_cost: Span::from_ns(500),
+        submit_cost: Span::from_ns(1_000),
+        interrupt_cost: Span::from_ns(700),
+        completion_cost: Span::from_ns(800),
+    }
+}
+
+fn job(block: Bytes, depth: u32, read_percent: u32) -> FioConfig {
+    FioConfig {
+        name: "job".into(),
+        pattern: Pattern { read_percent, random: false },
+        block,
+        depth,
+        jobs: 1,
+        engine: IoEngine::Asynchronous,
+        polled: false,
+        files: vec![0],
+        size: Bytes::new(1 << 30),
+        time_based: true,
+        runtime: None,
+        rate_iops: None,
+        group_reporting: true,
+    }
+}
+
+fn run(ssd: SsdConfig, fio: FioConfig, rate: u64, time: Span) -> (Bench, NvmeWorkload) {
+    let mut bench = Bench::new(Rate::from_bytes_per_second(rate), Span::from_ns(500));
+    let mut workload = NvmeWorkload::new(NvmeConfig {
+        hosts: vec![host()],
+        ssds: vec![ssd],
+        paths: vec![PathConfig { ssd: 0 }],
+        groups: vec![GroupConfig { fio, host: 0, memory: None }],
+    });
+    bench.run(&mut workload, time);
+    (bench, workload)
+}
+
+const FAST: u64 = 16_000_000_000;
+
+#[test]
+fn large_reads_run_at_the_rate_of_the_controller() {
+    let time = Span::from_ms(4);
+    let (bench, _) = run(ssd(), job(Bytes::from_kib(128), 32, 100), FAST, time);
+    let rate = bench.payload("job", "read") as f64 / time.as_seconds() / 1e9;
+    assert!((4.9..=5.0).contains(&rate), "{rate} GB/s");
+}
+
+#[test]
+fn large_writes_run_at_the_rate_of_the_media() {
+    let time = Span::from_ms(4);
+    let (bench, _) = run(ssd(), job(Bytes::from_kib(128), 32, 0), FAST, time);
+    let rate = bench.payload("job", "write") as f64 / time.as_seconds() / 1e9;
+    assert!((3.9..=4.02).contains(&rate), "{rate} GB/s");
+}
+
+#[test]
+fn a_narrow_link_limits_what_the_controller_can_do() {
+    let time = Span::from_ms(4);
+    let (bench, _) = run(ssd(), job(Bytes::from_kib(128), 32, 100), 2_000_000_000, time);
+    let rate = bench.payload("job", "read") as f64 / time.as_seconds() / 1e9;
+    assert!((1.95..=2.0).contains(&rate), "{rate} GB/s");
+}
+
+#[test]
+fn one_small_read_at_a_time_is_the_sum_of_its_steps() {
+    let (bench, workload) = run(ssd(), job(Bytes::from_kib(4), 1, 100), FAST, Span::from_ms(4));
+    let (done, mean) = bench.operations("job", "read");
+    // Submission 1,000; doorbell 500; command 500 + 4; processor 500; hit 5,000; controller 820; data 256, then
+    // completion, interrupt and 500 of wire; interrupt 700 and completion 800.
+    let expected = 1_000 + 500 + 504 + 500 + 5_000 + 820 + 256 + 2 + 500 + 700 + 800;
+    let first = 55_000.0 / done as f64;
+    assert!((mean - f64::from(expected) - first).abs() < 30.0, "{mean} ns; the first read is from the media");
+    assert!(done > 300);
+    let metrics = workload.report((Time::ZERO, Time::ZERO + Span::from_ms(4)));
+    let value = |name: &str| metrics.iter().find(|metric| metric.name == name).unwrap().value;
+    assert_eq!(value("job.read.slat_ns.mean"), 1_000.0);
+    assert!((value("job.read.lat_ns.mean") - mean).abs() < 1.0);
+    assert_eq!(value("job.read.total_ios"), done as f64);
+}
+
+#[test]
+fn scattered_reads_are_limited_by_the_dies() {
+    let pattern = Pattern { read_percent: 100, random: true };
+    let fio = FioConfig { pattern, size: Bytes::new(1 << 38), ..job(Bytes::from_kib(4), 64, 100) };
+    let time = Span::from_ms(20);
+    let (bench, _) = run(ssd(), fio, FAST, time);
+    let rate = bench.operations("job", "read").0 as f64 / time.as_seconds();
+    assert!((60_000.0..=66_700.0).contains(&rate), "four dies of 60 us: {rate} IOPS");
+}
+
+#[test]
+fn polling_saves_the_interrupt() {
+    let interrupts = run(ssd(), job(Bytes::from_kib(4), 1, 0), FAST, Span::from_ms(2)).0;
+    let fio = FioConfig { polled: true, ..job(Bytes::from_kib(4), 1, 0) };
+    let polled = run(ssd(), fio, FAST, Span::from_ms(2)).0;
+    let saved = interrupts.operations("job", "write").1 - polled.operations("job", "write").1;
+    assert!((700.0..=701.0).contains(&saved), "the interrupt and its message: {saved} ns");
+}
+
+#[test]
+fn moderation_trades_latency_for_interrupts() {
+    let moderated = SsdConfig { interrupt_completions: 8, interrupt_delay: Span::from_us(100), ..ssd() };
+    let slow = run(moderated, job(Bytes::from_kib(4), 1, 100), FAST, Span::from_ms(4)).0;
+    let quick = run(ssd(), job(Bytes::from_kib(4), 1, 100), FAST, Span::from_ms(4)).0;
+    let added = slow.operations("job", "read").1 - quick.operations("job", "read").1;
+    assert!((99_000.0..=102_000.0).contains(&added), "one I/O waits for the timer alone: {added} ns");
+}
+
+#[test]
+fn the_cores_limit_small_ios() {
+    let fio = job(Bytes::from_kib(4), 64, 100);
+    let time = Span::from_ms(4);
+    let drive = SsdConfig { command_time: Span::from_ns(10), ..ssd() };
+    let (bench, _) = run(drive, fio, FAST, time);
+    let each = time.as_ns() / bench.operations("job", "read").0 as f64;
+    assert!((2_300.0..=2_500.0).contains(&each), "500 + 1,000 + 800 on one core: {each} ns");
+}
+
+#[test]
+fn a_sized_job_ends() {
+    let fio =
+        FioConfig { size: Bytes::from_kib(256), time_based: false, ..job(Bytes::from_kib(128), 4, 100) };
+    let (bench, _) = run(ssd(), fio, FAST, Span::from_ms(4));
+    assert_eq!(bench.operations("job", "read").0, 2);
+    assert_eq!(bench.payload("job", "read"), 256 * 1024);
+}

@@ -63,7 +63,7 @@ def refreshed(text: str, *, with_tables: bool) -> str:
 
 def results_table(what: str) -> str:
     """Return the cells of an experiment, published beside simulated, or a line for each with ``all``."""
-    experiments = json.loads(_run(f"lanewise reproduce {what if what != 'all' else ''} --json", ROOT))[
+    experiments = json.loads(_run(f"lanewise reproduce {what if what != 'all' else ''} --no-report --json", ROOT))[
         "experiments"
     ]
     return _summary(experiments) if what == "all" else _cells(experiments[0])
@@ -73,10 +73,18 @@ def _summary(experiments: list[dict[str, Any]]) -> str:
     lines = ["| experiment | predicted cells | median error | worst error |", "|---|---:|---:|---:|"]
     for document in experiments:
         cells = sum(cell["role"] == "predicted" for cell in document["cells"])
-        median = document["predicted_median_abs_error_percent"]
-        worst = document["predicted_worst_abs_error_percent"]
-        lines.append(f"| {document['id']}: {document['title']} | {cells} | {median:.1f} % | {worst:.1f} % |")
+        median, worst = (_error_of(document, which) for which in ("median", "worst"))
+        lines.append(f"| {document['id']}: {document['title']} | {cells} | {median} | {worst} |")
     return "\n".join(lines) + "\n"
+
+
+def _error_of(document: dict[str, Any], which: str) -> str:
+    """Write an experiment's error: in points where only changes in percent were published."""
+    error = document[f"predicted_{which}_abs_error_percent"]
+    if error is None:
+        return "\N{EN DASH}"
+    only_points = error == document[f"predicted_{which}_abs_error_points"]
+    return f"{error:.1f} {'points' if only_points else '%'}"
 
 
 def _cells(document: dict[str, Any]) -> str:

@@ -7,6 +7,7 @@ what is wrong with it. Nothing is printed.
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,10 +19,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from lanewise.analysis.comparison import Comparison
+    from lanewise.experiment.cache import RunCache
     from lanewise.experiment.calibration import Calibration
     from lanewise.experiment.definition import Experiment
     from lanewise.experiment.reproduction import Reproduction
     from lanewise.experiment.runner import RunsDone
+    from lanewise.experiment.sensitivity import Sensitivity
 
 
 def run(
@@ -82,16 +85,47 @@ def compare(
     return compare_runs(sides[0], sides[1], names=(names[0], names[1]))
 
 
-def reproduce(*experiments: str | Path, on_progress: RunsDone | None = None) -> Reproduction:
+def reproduce(
+    *experiments: str | Path, cache: RunCache | None = None, on_progress: RunsDone | None = None
+) -> Reproduction:
     """Rerun published experiments, named by id or folder; all of them when none is named.
 
-    `on_progress` hears how many runs are done and how many there are.
+    Runs that are in `cache` are not done again, and finished ones are kept there. `on_progress` hears how
+    many runs are done and how many there are.
     """
     from lanewise.experiment.definition import load_experiment
     from lanewise.experiment.reproduction import reproduce_all
 
     folders = [experiment_folder(name) for name in experiments] or list(_experiments().values())
-    return reproduce_all([load_experiment(folder) for folder in folders], on_progress=on_progress)
+    return reproduce_all(
+        [load_experiment(folder) for folder in folders], cache=cache, on_progress=on_progress
+    )
+
+
+def sensitivity(
+    *experiments: str | Path,
+    write: bool = True,
+    cache: RunCache | None = None,
+    on_progress: Callable[[str, int], None] | None = None,
+) -> dict[str, Sensitivity]:
+    """Find out what the predictions of experiments rest on, by id; all of them when none is named.
+
+    Each gets its ``sensitivity.toml`` unless told not to. `on_progress` hears the id of the experiment and
+    how many runs it took so far.
+    """
+    from lanewise.experiment import sensitivity as method
+    from lanewise.experiment.definition import load_experiment
+
+    folders = [experiment_folder(name) for name in experiments] or list(_experiments().values())
+    found = {}
+    for definition in map(load_experiment, folders):
+        if not method.predicted(definition):
+            continue
+        hear = on_progress and partial(on_progress, definition.id)
+        found[definition.id] = method.analyse(definition, cache=cache, on_progress=hear)
+        if write:
+            method.save(definition, found[definition.id])
+    return found
 
 
 def calibrate(

@@ -32,6 +32,12 @@ class FakeCore:
         return json.dumps(self.answer(path, dict(overrides)))
 
 
+@pytest.fixture(autouse=True)
+def own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Keep finished runs of a test from every other test and from the user's own."""
+    monkeypatch.setenv("LANEWISE_CACHE", str(tmp_path_factory.mktemp("cache")))
+
+
 @pytest.fixture
 def core(monkeypatch: pytest.MonkeyPatch) -> FakeCore:
     """Replace the core; 'switch' in a file's name puts the adapters behind a switch."""

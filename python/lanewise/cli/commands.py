@@ -146,20 +146,57 @@ def reproduce(
         list[str] | None,
         typer.Argument(metavar="ID", help="Experiments, like IDT-T5; all when none is named."),
     ] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write an HTML report; without ID it is lanewise-report.html.",
+            show_default=False,
+        ),
+    ] = None,
+    no_report: Annotated[bool, typer.Option("--no-report", help="Write no report.")] = False,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Simulate everything again, also what is finished already.")
+    ] = False,
+    sensitivity: Annotated[
+        bool,
+        typer.Option(
+            "--sensitivity", help="First find out what predictions rest on, and store it; takes minutes."
+        ),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Rerun published experiments: published beside simulated."""
-    from lanewise import api
-    from lanewise.cli.progress import runs_progress
+    """Rerun published experiments: published beside simulated.
 
+    Finished runs are kept, so that an interrupted command goes on where it was; a run is only found again
+    when scenario, overrides and simulator are the same.
+    """
+    from lanewise import api
+    from lanewise.cli.progress import fits_progress, runs_progress
+    from lanewise.experiment.cache import RunCache
+
+    names = experiments or []
+    page = None if no_report else report or (None if names else Path("lanewise-report.html"))
+    cache = RunCache.default()
+    if fresh:
+        cache.clear()
+    if sensitivity:
+        with fits_progress("sensitivity of") as on_runs:
+            api.sensitivity(*names, cache=cache, on_progress=on_runs)
     with runs_progress("reproduce") as on_progress:
-        reproduction = api.reproduce(*(experiments or []), on_progress=on_progress)
+        reproduction = api.reproduce(*names, cache=cache, on_progress=on_progress)
+    if page is not None:
+        from lanewise.report.page import write_report
+
+        write_report(reproduction, page)
     if as_json:
         _print_json(reproduction)
     else:
         from lanewise.cli.tables.reproduce import print_reproduction
 
-        print_reproduction(reproduction)
+        print_reproduction(reproduction, sensitivity=sensitivity)
+    if page is not None:
+        typer.echo(f"report: {page}", err=True)
     if not reproduction.passed:
         raise typer.Exit(ExitStatus.FINDINGS)
 
@@ -176,7 +213,7 @@ def calibrate(
     from lanewise import api
     from lanewise.cli.progress import fits_progress
 
-    with fits_progress() as on_progress:
+    with fits_progress("fitting") as on_progress:
         calibration = api.calibrate(experiment, write=not dry_run, on_progress=on_progress)
     if as_json:
         _print_json(calibration)

@@ -48,12 +48,12 @@ def runs_progress(description: str) -> Iterator[Callable[[int, int], None]]:
 
 
 @contextmanager
-def fits_progress() -> Iterator[Callable[[str, int], None]]:
-    """Name the fit in progress and count its runs."""
+def fits_progress(doing: str) -> Iterator[Callable[[str, int], None]]:
+    """Name the work in progress, like the fit being done, and count its runs."""
     line = spinner()
-    task = line.add_task("calibrate")
+    task = line.add_task(doing)
     with line:
-        yield lambda fit, runs: line.update(task, description=f"fitting {fit}: {runs} runs")
+        yield lambda name, runs: line.update(task, description=f"{doing} {name}: {runs} runs")
 
 
 @contextmanager

@@ -23,7 +23,9 @@ from lanewise.experiment.toml import inline
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from lanewise.experiment.cache import RunCache
     from lanewise.experiment.definition import Cell, Experiment, FittedValue, Ladder, Quantity
+    from lanewise.experiment.sensitivity import Sensitivity
     from lanewise.results import RunResult
 
 
@@ -139,6 +141,8 @@ class ReproducedExperiment:
     cells: tuple[ReproducedCell, ...]
     values: tuple[SimulatedValue, ...]
     fitted: tuple[FittedValue, ...]
+    runs: tuple[RunResult, ...]
+    """Every run behind a cell, each once."""
     definition: Experiment
 
     @cached_property
@@ -163,6 +167,13 @@ class ReproducedExperiment:
             "note": pl.String,
         }
         return pl.DataFrame([cell.document() for cell in self.cells], schema=columns)
+
+    @cached_property
+    def sensitivity(self) -> Sensitivity | None:
+        """What the predictions rest on, as it was last analysed; None when it never was."""
+        from lanewise.experiment.sensitivity import stored
+
+        return stored(self.definition)
 
     @property
     def predicted(self) -> tuple[ReproducedCell, ...]:
@@ -228,6 +239,7 @@ class ReproducedExperiment:
             "predicted_median_abs_error_points": median(points) if points else None,
             "predicted_worst_abs_error_points": max(points) if points else None,
             "passed": self.passed,
+            "sensitivity": self.sensitivity.document() if self.sensitivity else None,
         }
 
 
@@ -248,7 +260,9 @@ class Reproduction:
         return json.dumps(document, indent=indent, ensure_ascii=False)
 
 
-def reproduce_all(experiments: Sequence[Experiment], *, on_progress: RunsDone | None = None) -> Reproduction:
+def reproduce_all(
+    experiments: Sequence[Experiment], *, cache: RunCache | None = None, on_progress: RunsDone | None = None
+) -> Reproduction:
     """Simulate every cell of the experiments, equal runs once, and set it beside what was published."""
     jobs = [
         job_for(experiment, quantity)
@@ -256,7 +270,7 @@ def reproduce_all(experiments: Sequence[Experiment], *, on_progress: RunsDone | 
         for quantity in experiment.quantities.values()
         if quantity.scenario is not None
     ]
-    results = run_all(jobs, on_progress=on_progress)
+    results = run_all(jobs, cache=cache, on_progress=on_progress)
     return Reproduction(tuple(_experiment(experiment, results) for experiment in experiments))
 
 
@@ -324,6 +338,8 @@ def job_for(experiment: Experiment, cell: Quantity, trial: Mapping[str, str] | N
 
 
 def _experiment(experiment: Experiment, results: Mapping[Job, RunResult]) -> ReproducedExperiment:
+    behind = [quantity for quantity in experiment.quantities.values() if quantity.scenario is not None]
+    jobs = dict.fromkeys(job_for(experiment, quantity) for quantity in behind)
     return ReproducedExperiment(
         id=experiment.id,
         title=experiment.title,
@@ -335,6 +351,7 @@ def _experiment(experiment: Experiment, results: Mapping[Job, RunResult]) -> Rep
             if (simulated := value_of(experiment, value, results)) is not None
         ),
         fitted=tuple(experiment.fitted.values()),
+        runs=tuple(results[job] for job in jobs),
         definition=experiment,
     )
 

@@ -1,9 +1,9 @@
 """The one shape that benchmark results have here, measured or simulated, whatever tool they come from.
 
 A `Measurement` is what one output of one tool says: cases with exact units. Importers keep every field that
-they do not translate in `raw`, so that nothing of a real result is lost. Sizes are in bytes, bandwidths in bytes per
-second, times in nanoseconds: a tool's own MB, MiB or Mb are turned into them where its output is read, and
-nowhere else.
+they do not translate in `raw`, so that nothing of a real result is lost. Sizes are in bytes, bandwidths in
+bytes per second, times in nanoseconds: a tool's own MB, MiB or Mb are turned into them where its output is
+read, and nowhere else.
 
 Leaves out: time series within a run, and what a tool says about itself rather than about the machine.
 """

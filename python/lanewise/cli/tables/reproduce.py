@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rich.console import Group, RenderableType
 
     from lanewise.experiment.reproduction import ReproducedCell, ReproducedExperiment, Reproduction
+    from lanewise.experiment.sensitivity import Sensitivity
 
 _ROLES = (
     ("predicted", "Predicted", "nothing was fitted on these cells"),
@@ -23,15 +24,20 @@ _ROLES = (
 )
 
 
-def print_reproduction(reproduction: Reproduction) -> None:
-    """Print each experiment, and over several of them the error of all predicted cells."""
-    pieces = [piece for experiment in reproduction.experiments for piece in _experiment(experiment)]
+def print_reproduction(reproduction: Reproduction, *, sensitivity: bool = False) -> None:
+    """Print each experiment, and over several of them the error of all predicted cells.
+
+    With `sensitivity` also what moves each prediction most.
+    """
+    pieces = [
+        piece for experiment in reproduction.experiments for piece in _experiment(experiment, sensitivity)
+    ]
     if len(reproduction.experiments) > 1:
         pieces += _headline("All experiments", reproduction.experiments)
     style.emit(*pieces)
 
 
-def _experiment(experiment: ReproducedExperiment) -> Iterator[RenderableType]:
+def _experiment(experiment: ReproducedExperiment, sensitivity: bool) -> Iterator[RenderableType]:
     yield Text(f"{experiment.id}  {experiment.title}", style="bold")
     yield Text(f"{experiment.source}\n", style="dim")
     for role, title, note in _ROLES:
@@ -42,6 +48,8 @@ def _experiment(experiment: ReproducedExperiment) -> Iterator[RenderableType]:
         yield _values(experiment)
     if experiment.fitted:
         yield _fitted(experiment)
+    if sensitivity and experiment.sensitivity is not None:
+        yield _sensitivity(experiment.sensitivity)
     yield from _headline(experiment.id, [experiment])
     outside = [
         cell.cell for cell in experiment.cells if cell.role != "excluded" and cell.within_band is False
@@ -127,6 +135,32 @@ def _fitted(experiment: ReproducedExperiment) -> Group:
         cells = "\n".join(name.removeprefix(own) for name in value.fitted_on)
         table.add_row(value.name, "\n".join(value.parameters), value.value, cells)
     return style.titled("Fitted values", table, note="made by 'lanewise calibrate'")
+
+
+def _sensitivity(sensitivity: Sensitivity) -> Group:
+    table = style.table()
+    style.words(table, "cell", "parameter")
+    style.numbers(table, "value")
+    style.labels(table, "provenance")
+    style.numbers(table, "lower", "moves", "higher", "moves")
+    for cell in sensitivity.cells:
+        for number, effect in enumerate(cell.effects[:3]):
+            table.add_row(
+                "" if number else cell.cell,
+                effect.parameter,
+                effect.value,
+                effect.provenance,
+                effect.lower,
+                f"{style.signed(effect.lower_percent, 1)} %",
+                effect.higher,
+                f"{style.signed(effect.higher_percent, 1)} %",
+            )
+        if not cell.effects:
+            table.add_row(cell.cell, "nothing by 0.1 %")
+    note = f"20 % lower and higher, the three that move each cell most; {sensitivity.runs} runs"
+    if sensitivity.stale:
+        note += "; stale: parameters have changed since"
+    return style.titled("Sensitivity", table, note=note)
 
 
 def _headline(

@@ -1,0 +1,404 @@
+"""What a prediction rests on: which parameters move it when they are 20 % off.
+
+Every parameter in force that is assumed, calibrated or published is a candidate; what a specification or a
+data sheet fixes is not. Parameters of equal parts that have equal values (both adapters, all ports) are one
+candidate and are varied together. A number is varied by 20 % both ways; a size that has to be a power of two
+is halved and doubled.
+
+Most candidates move nothing, and finding that out one by one would cost thousands of runs. So candidates are
+first varied in groups, each in its harmful direction (times longer, everything else smaller), in which
+effects add up rather than cancel; a group that moves nothing is done with, another one is split in two. Only
+what is left alone is varied both ways. What this can miss: a parameter whose harm is made good by another of
+its group.
+
+The result lies beside ``fitted.toml`` as ``sensitivity.toml``, with a hash of every resolved parameter it
+was made from, so that a report can say when it no longer fits.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import tomllib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from lanewise import __version__, api
+from lanewise.experiment.reproduction import job_for, value_of
+from lanewise.experiment.runner import Job, try_all
+from lanewise.experiment.toml import inline
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from lanewise.experiment.cache import RunCache
+    from lanewise.experiment.definition import Cell, Experiment, Override
+    from lanewise.results import RunResult
+
+STEP = 0.2
+"""Relative change of a varied number."""
+
+SHOWN_FROM_PERCENT = 0.1
+"""A parameter that moves a cell by less is not listed."""
+
+RESTS_FROM_PERCENT = 1.0
+"""A prediction rests on an assumption that moves it by this much."""
+
+_CANDIDATES = ("assumed", "calibrated", "published")
+_POWERS_OF_TWO = ("mps", "mrrs", "rcb", "completion_combine", "mps_supported", "read_request")
+_TIMES = ("ns", "us", "ms", "s")
+_QUANTITY = re.compile(r"(?P<number>\d+(?:\.\d+)?(?:e[+-]?\d+)?)(?: (?P<unit>[A-Za-z/]+))?")
+_NOT_VARIED = ("capacity", "memory_base", "seed", "count", "warm_up", "time_limit")
+
+
+@dataclass(frozen=True)
+class Effect:
+    """How far one parameter moves one cell."""
+
+    parameter: str
+    """As `explain` names it, with # for the number of equal parts."""
+    paths: tuple[str, ...]
+    value: str
+    provenance: str
+    lower: str
+    """The value it was lowered to."""
+    higher: str
+    lower_percent: float | None
+    """Change of the cell when it is lowered; None where a scenario does not allow the value."""
+    higher_percent: float | None
+
+    @property
+    def size_percent(self) -> float:
+        """The larger of both changes, absolute."""
+        return max(abs(self.lower_percent or 0.0), abs(self.higher_percent or 0.0))
+
+    def document(self) -> dict[str, Any]:
+        """Return the effect for JSON and TOML."""
+        return {
+            "parameter": self.parameter,
+            "paths": list(self.paths),
+            "value": self.value,
+            "provenance": self.provenance,
+            "lower": self.lower,
+            "higher": self.higher,
+            "lower_percent": self.lower_percent,
+            "higher_percent": self.higher_percent,
+        }
+
+
+@dataclass(frozen=True)
+class CellSensitivity:
+    """What one predicted cell rests on, largest effect first."""
+
+    cell: str
+    simulated: float
+    effects: tuple[Effect, ...]
+
+    @property
+    def rests_on(self) -> tuple[Effect, ...]:
+        """The assumptions that it rests on."""
+        return tuple(
+            effect
+            for effect in self.effects
+            if effect.provenance == "assumed" and effect.size_percent >= RESTS_FROM_PERCENT
+        )
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """What the predictions of one experiment rest on."""
+
+    version: str
+    inputs: str
+    """Hash of all that the cells were simulated with."""
+    runs: int
+    cells: tuple[CellSensitivity, ...]
+    stale: bool = False
+    """Whether a parameter has changed since."""
+
+    def of(self, cell: str) -> CellSensitivity | None:
+        """Return what a cell rests on, if it was looked at."""
+        return next((each for each in self.cells if each.cell == cell), None)
+
+    def document(self) -> dict[str, Any]:
+        """Return it for JSON."""
+        return {
+            "version": self.version,
+            "inputs": self.inputs,
+            "stale": self.stale,
+            "runs": self.runs,
+            "cells": [
+                {
+                    "cell": each.cell,
+                    "simulated": each.simulated,
+                    "rests_on_assumptions": [effect.parameter for effect in each.rests_on],
+                    "moved_by": [effect.document() for effect in each.effects],
+                }
+                for each in self.cells
+            ],
+        }
+
+    def to_toml(self, folder: str) -> str:
+        """Return the text of ``sensitivity.toml``."""
+        lines = [
+            f"# Made by `lanewise reproduce --sensitivity` for experiments/{folder}; percent of the cell.",
+            f"version = {inline(self.version)}",
+            f"inputs = {inline(self.inputs)}",
+            f"runs = {self.runs}",
+        ]
+        for each in self.cells:
+            lines += ["", "[[cell]]", f"cell = {inline(each.cell)}", f"simulated = {inline(each.simulated)}"]
+            rows = [
+                {key: value for key, value in effect.document().items() if value is not None}
+                for effect in each.effects
+            ]
+            lines += ["moved_by = [", *(f"    {inline(row)}," for row in rows), "]"]
+        return "\n".join(lines) + "\n"
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """Parameters of equal parts with one value, varied together."""
+
+    name: str
+    paths: tuple[str, ...]
+    value: str
+    provenance: str
+    lower: str
+    higher: str
+    harmful: str
+    """Whichever of both slows things down."""
+
+
+def stored(experiment: Experiment) -> Sensitivity | None:
+    """Read ``sensitivity.toml``, and say whether it still fits; None without one."""
+    path = experiment.folder / "sensitivity.toml"
+    if not path.is_file():
+        return None
+    document = tomllib.loads(path.read_text(encoding="utf-8"))
+    return Sensitivity(
+        version=document["version"],
+        inputs=document["inputs"],
+        runs=document["runs"],
+        cells=tuple(
+            CellSensitivity(
+                cell["cell"],
+                cell["simulated"],
+                tuple(_effect(row) for row in cell["moved_by"]),
+            )
+            for cell in document["cell"]
+        ),
+        stale=document["inputs"] != inputs_hash(experiment),
+    )
+
+
+def _effect(row: Mapping[str, Any]) -> Effect:
+    changes = {"lower_percent": row.get("lower_percent"), "higher_percent": row.get("higher_percent")}
+    return Effect(**{**row, "paths": tuple(row["paths"]), **changes})
+
+
+def save(experiment: Experiment, sensitivity: Sensitivity) -> Path:
+    """Write ``sensitivity.toml`` into the folder of the experiment, beside and renamed into place."""
+    path = experiment.folder / "sensitivity.toml"
+    beside = path.with_suffix(".toml.new")
+    beside.write_text(sensitivity.to_toml(experiment.folder.name), encoding="utf-8")
+    return beside.replace(path)
+
+
+def predicted(experiment: Experiment) -> list[Cell]:
+    """Return the cells that are looked at: predicted, and behind which something runs."""
+    return [
+        cell
+        for cell in experiment.cells
+        if cell.role == "predicted" and any(leaf.scenario for leaf in experiment.simulated(cell))
+    ]
+
+
+def inputs_hash(experiment: Experiment) -> str:
+    """Hash every resolved parameter and override behind the predicted cells."""
+    digest = hashlib.sha256()
+    for cell in predicted(experiment):
+        for job in _jobs(experiment, cell):
+            digest.update(json.dumps([cell.id, job.scenario.name, list(job.overrides)]).encode())
+            parameters = api.explain(job.scenario, overrides=job.overrides).document["parameters"]
+            digest.update(json.dumps([[row["path"], row["value"]] for row in parameters]).encode())
+    return digest.hexdigest()[:16]
+
+
+def analyse(
+    experiment: Experiment,
+    *,
+    cache: RunCache | None = None,
+    on_progress: Callable[[int], None] | None = None,
+) -> Sensitivity:
+    """Vary what the predictions of an experiment may rest on; `on_progress` hears how many runs it took."""
+    study = _Study(experiment, cache, on_progress)
+    cells = [study.cell(cell) for cell in predicted(experiment)]
+    return Sensitivity(__version__, inputs_hash(experiment), study.runs, tuple(cells))
+
+
+def _jobs(experiment: Experiment, cell: Cell) -> list[Job]:
+    leaves = experiment.simulated(cell)
+    return list(dict.fromkeys(job_for(experiment, leaf) for leaf in leaves if leaf.scenario))
+
+
+class _Study:
+    """The runs of one experiment; each variation of a run is done once, whatever cells need it."""
+
+    def __init__(
+        self, experiment: Experiment, cache: RunCache | None, on_progress: Callable[[int], None] | None
+    ) -> None:
+        self.experiment = experiment
+        self.cache = cache
+        self.on_progress = on_progress
+        self.results: dict[Job, RunResult | None] = {}
+
+    @property
+    def runs(self) -> int:
+        return len(self.results)
+
+    def cell(self, cell: Cell) -> CellSensitivity:
+        base = self._value(cell, ())
+        assert base is not None, f"{cell.id} is not simulated"
+        influential = self._screen(cell, base, self._candidates(cell))
+        self._simulate(cell, [((one, value),) for one in influential for value in (one.lower, one.higher)])
+        effects = [self._effect(cell, base, one) for one in influential]
+        shown = [effect for effect in effects if effect.size_percent >= SHOWN_FROM_PERCENT]
+        return CellSensitivity(cell.id, base, tuple(sorted(shown, key=lambda one: -one.size_percent)))
+
+    def _effect(self, cell: Cell, base: float, one: Candidate) -> Effect:
+        def change(value: str) -> float | None:
+            moved = self._value(cell, ((one, value),))
+            return None if moved is None or not base else round(100 * (moved / base - 1), 3)
+
+        return Effect(
+            one.name,
+            one.paths,
+            one.value,
+            one.provenance,
+            one.lower,
+            one.higher,
+            change(one.lower),
+            change(one.higher),
+        )
+
+    def _screen(self, cell: Cell, base: float, candidates: Sequence[Candidate]) -> list[Candidate]:
+        """Split groups in two until each either moves nothing or is one candidate; a level at a time."""
+        groups = [group for group in _by_component(candidates) if group]
+        alone: list[Candidate] = []
+        while groups:
+            self._simulate(cell, [tuple((one, one.harmful) for one in group) for group in groups])
+            smaller: list[list[Candidate]] = []
+            for group in groups:
+                moved = self._value(cell, tuple((one, one.harmful) for one in group))
+                if moved is not None and abs(moved - base) < abs(base) * SHOWN_FROM_PERCENT / 200:
+                    continue
+                if len(group) == 1:
+                    alone += group
+                else:
+                    half = len(group) // 2
+                    smaller += [group[:half], group[half:]]
+            groups = smaller
+        return alone
+
+    def _candidates(self, cell: Cell) -> list[Candidate]:
+        found: dict[tuple[str, str], Candidate] = {}
+        for job in _jobs(self.experiment, cell):
+            for one in candidates_of(
+                api.explain(job.scenario, overrides=job.overrides).document["parameters"]
+            ):
+                known = found.get((one.name, one.value))
+                paths = one.paths if known is None else (*known.paths, *one.paths)
+                found[one.name, one.value] = Candidate(
+                    one.name,
+                    tuple(dict.fromkeys(paths)),
+                    one.value,
+                    one.provenance,
+                    one.lower,
+                    one.higher,
+                    one.harmful,
+                )
+        return list(found.values())
+
+    def _varied(self, job: Job, variation: Variation) -> Job:
+        """Return a job with the varied values, of those parameters that it has."""
+        has = {row["path"] for row in _explained(job)}
+        values = {path: value for one, value in variation for path in one.paths if path in has}
+        kept: list[Override] = [(path, value) for path, value in job.overrides if path not in values]
+        return Job(job.scenario, (*kept, *values.items()))
+
+    def _simulate(self, cell: Cell, variations: Iterable[Variation]) -> None:
+        jobs = [
+            varied
+            for variation in variations
+            for job in _jobs(self.experiment, cell)
+            if (varied := self._varied(job, variation)) not in self.results
+        ]
+        done = try_all(jobs, cache=self.cache)
+        self.results |= {job: done.get(job) for job in jobs}
+        if self.on_progress:
+            self.on_progress(self.runs)
+
+    def _value(self, cell: Cell, variation: Variation) -> float | None:
+        """Return a cell's value when some parameters are varied; None when a scenario does not allow it."""
+        self._simulate(cell, [variation])
+        results: dict[Job, RunResult] = {}
+        for job in _jobs(self.experiment, cell):
+            result = self.results[self._varied(job, variation)]
+            if result is None:
+                return None
+            results[job] = result
+        return value_of(self.experiment, cell, results)
+
+
+Variation = tuple[tuple[Candidate, str], ...]
+"""Candidates and the values they get."""
+
+_EXPLAINED: dict[Job, list[dict[str, Any]]] = {}
+
+
+def _explained(job: Job) -> list[dict[str, Any]]:
+    if job not in _EXPLAINED:
+        document = api.explain(job.scenario, overrides=job.overrides).document
+        _EXPLAINED[job] = document["parameters"]
+    return _EXPLAINED[job]
+
+
+def candidates_of(parameters: Iterable[Mapping[str, Any]]) -> Iterator[Candidate]:
+    """Yield what may be varied of the parameters that `explain` lists, equal parts together."""
+    grouped: dict[tuple[str, str, str], list[str]] = {}
+    for row in parameters:
+        leaf = row["path"].rpartition(".")[2]
+        if row["provenance"] not in _CANDIDATES or leaf in _NOT_VARIED or row.get("role") == "choice":
+            continue
+        name = re.sub(r"\d+(?=\.|$)", "#", row["path"])
+        grouped.setdefault((name, str(row["value"]), row["provenance"]), []).append(row["path"])
+    for (name, value, provenance), paths in grouped.items():
+        match = _QUANTITY.fullmatch(value)
+        if match is None or not float(match["number"]):
+            continue
+        low, high = _both_ways(name.rpartition(".")[2], match["number"], match["unit"])
+        if value in (low, high):
+            continue
+        harmful = high if match["unit"] in _TIMES else low
+        yield Candidate(name, tuple(paths), value, provenance, low, high, harmful)
+
+
+def _both_ways(leaf: str, number: str, unit: str | None) -> tuple[str, str]:
+    """Return the lower and the higher value to try."""
+    whole = "." not in number and "e" not in number and unit not in ("GB/s", "MB/s", *_TIMES)
+    factors = (0.5, 2.0) if leaf in _POWERS_OF_TWO else (1 - STEP, 1 + STEP)
+    values = [float(number) * factor for factor in factors]
+    texts = [str(max(1, round(value))) if whole else f"{value:.6g}" for value in values]
+    return (f"{texts[0]} {unit or ''}".strip(), f"{texts[1]} {unit or ''}".strip())
+
+
+def _by_component(candidates: Sequence[Candidate]) -> list[list[Candidate]]:
+    """Group candidates by what they belong to: a host, a switch, an adapter, a drive; powers of two alone."""
+    groups: dict[str, list[Candidate]] = {}
+    for one in candidates:
+        alone = one.name.rpartition(".")[2] in _POWERS_OF_TWO
+        groups.setdefault(one.name if alone else one.name.partition(".")[0], []).append(one)
+    return list(groups.values())

@@ -1,0 +1,195 @@
+"""The report of a reproduction: one HTML file that needs nothing else, made from results and not from runs.
+
+The headline is the error of the predicted cells. Calibrated cells stand apart, with what was fitted on what;
+cells that cannot be predicted are listed with their reason. What the publication leaves odd, what a
+prediction rests on, and where every number comes from are on the same page.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+from lanewise.experiment.headline import headline
+from lanewise.report import plots
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from markupsafe import Markup
+
+    from lanewise.experiment.definition import Fit
+    from lanewise.experiment.headline import Headline
+    from lanewise.experiment.reproduction import ReproducedCell, ReproducedExperiment, Reproduction
+    from lanewise.experiment.sensitivity import Sensitivity
+    from lanewise.report.plots import Figure
+
+DASH = "\N{EN DASH}"
+
+
+@dataclass(frozen=True)
+class ExperimentSection:
+    """What the page says about one experiment."""
+
+    experiment: ReproducedExperiment
+    headline: Headline
+    figures: tuple[Figure, ...]
+    page: Markup
+    """The experiment's own page, rendered."""
+    sensitivity: Sensitivity | None
+    parameters: tuple[dict[str, Any], ...]
+    """What no specification fixes, over all runs: one entry for each value with its source."""
+
+    @property
+    def anchor(self) -> str:
+        """Name of the section within the page."""
+        return self.experiment.id.lower()
+
+    def cells(self, role: str) -> list[ReproducedCell]:
+        """Return the cells of one role."""
+        return [cell for cell in self.experiment.cells if cell.role == role]
+
+    @property
+    def fits(self) -> list[tuple[Fit, str]]:
+        """The fits with their values."""
+        fitted = self.experiment.definition.fitted
+        return [
+            (fit, fitted[fit.name].value) for fit in self.experiment.definition.fits if fit.name in fitted
+        ]
+
+    @property
+    def provenances(self) -> str:
+        """How many parameters have which provenance."""
+        counted = Counter(parameter["provenance"] for parameter in self.parameters)
+        return ", ".join(f"{number} {provenance}" for provenance, number in counted.most_common())
+
+
+def write_report(reproduction: Reproduction, path: Path) -> Path:
+    """Write the report, beside and renamed into place."""
+    text = render(reproduction)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        Path(beside).chmod(0o644)
+        os.replace(beside, path)
+    except BaseException:
+        Path(beside).unlink(missing_ok=True)
+        raise
+    return path
+
+
+def render(reproduction: Reproduction) -> str:
+    """Return the text of the page."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from markupsafe import Markup
+
+    from lanewise import __version__
+
+    environment = Environment(
+        loader=PackageLoader("lanewise.report", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "number": number,
+        "band": band,
+        "error": error,
+        "short": lambda name, own: name.removeprefix(f"{own} "),
+        "svg": Markup,
+        "median": median,
+        "change": lambda percent: DASH if percent is None else f"{percent:+.2f} %",
+        "capitalize_first": lambda text: text[:1].upper() + text[1:],
+    }
+    experiments = reproduction.experiments
+    return environment.get_template("reproduction.html.j2").render(
+        version=__version__,
+        headline=headline(experiments),
+        overview=plots.overview(experiments) if len(experiments) > 1 else None,
+        sections=[_section(experiment, experiments) for experiment in experiments],
+        calibrated=sum(cell.role == "calibrated" for each in experiments for cell in each.cells),
+        excluded=sum(cell.role == "excluded" for each in experiments for cell in each.cells),
+    )
+
+
+def _section(
+    experiment: ReproducedExperiment, everything: Sequence[ReproducedExperiment]
+) -> ExperimentSection:
+    return ExperimentSection(
+        experiment=experiment,
+        headline=headline([experiment]),
+        figures=tuple(plots.figures(experiment)),
+        page=_readme(experiment.definition.folder, everything),
+        sensitivity=experiment.sensitivity,
+        parameters=tuple(_parameters(experiment)),
+    )
+
+
+def _readme(folder: Path, everything: Sequence[ReproducedExperiment]) -> Markup:
+    """Render the page of an experiment, without its title; links to others stay within the report."""
+    from markdown_it import MarkdownIt
+    from markupsafe import Markup
+
+    path = folder / "README.md"
+    if not path.is_file():
+        return Markup()
+    text = path.read_text(encoding="utf-8")
+    if text.startswith("# "):
+        text = text.partition("\n")[2]
+    html = MarkdownIt("commonmark", {"html": False}).enable("table").render(text)
+    for other in everything:
+        html = html.replace(f'href="../{other.definition.folder.name}"', f'href="#{other.id.lower()}"')
+    # Headings of the page stand below those of the report.
+    return Markup(
+        html.replace("<h3>", "<h5>")
+        .replace("</h3>", "</h5>")
+        .replace("<h2>", "<h4>")
+        .replace("</h2>", "</h4>")
+    )
+
+
+def _parameters(experiment: ReproducedExperiment) -> list[dict[str, Any]]:
+    """Gather what no specification fixes: equal values with equal sources once, with all their paths."""
+    gathered: dict[tuple[str, ...], dict[str, Any]] = {}
+    for run in experiment.runs:
+        for row in run.assumptions.iter_rows(named=True):
+            name = row["path"].rpartition(".")[2]
+            key = (name, row["value"], row["provenance"], row["source"] or "")
+            entry = gathered.setdefault(key, {**row, "name": name, "paths": {}})
+            entry["paths"][row["path"]] = None
+    order = {"calibrated": 0, "published": 1, "assumed": 2, "datasheet": 3}
+    return sorted(gathered.values(), key=lambda entry: (order.get(entry["provenance"], 4), entry["path"]))
+
+
+def number(value: float | None, like: float | None = None) -> str:
+    """Write a number with the decimals that suit its size, or the size of `like`."""
+    if value is None:
+        return DASH
+    size = abs(value if like is None else like)
+    return f"{value:,.0f}" if size >= 200 else f"{value:,.2f}"
+
+
+def band(cell: ReproducedCell) -> str:
+    """Write the band of a cell as it was decided."""
+    if cell.between is not None:
+        return f"{cell.between[0]:g} to {cell.between[1]:g}"
+    if cell.band_points is not None:
+        return f"\N{PLUS-MINUS SIGN}{cell.band_points:g} {'points' if cell.unit == '%' else cell.unit}"
+    return DASH if cell.band_percent is None else f"\N{PLUS-MINUS SIGN}{cell.band_percent:g} %"
+
+
+def error(cell: ReproducedCell) -> str:
+    """Write the error of a cell as it is judged."""
+    if cell.is_judged_in_points and cell.error_points is not None:
+        return f"{cell.error_points:+.2f} {'points' if cell.unit == '%' else cell.unit}"
+    if cell.between is not None and cell.within_band is not None:
+        return "holds" if cell.within_band else "fails"
+    return DASH if cell.error_percent is None else f"{cell.error_percent:+.2f} %"

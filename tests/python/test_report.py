@@ -1,0 +1,164 @@
+"""The page of a reproduction: everything on it, nothing from outside, and nothing half-written."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+from conftest import FakeCore
+
+import lanewise as package
+from lanewise.report.page import render, write_report
+
+EXPECTED = """
+    id = "TINY"
+    title = "One table & its <odd> words"
+    source = "A report"
+    unit = "MiB/s"
+    metric = "sum flows.goodput_mib_per_s"
+
+    [[cell]]
+    id = "without/64"
+    published = 2400
+    verdict = "P"
+    role = "predicted"
+    band_percent = 3
+    scenario = "direct.toml"
+
+    [[cell]]
+    id = "with/64"
+    published = 1600
+    verdict = "P"
+    role = "predicted"
+    band_percent = 3
+    scenario = "switch.toml"
+
+    [[cell]]
+    id = "with/512"
+    published = 1600
+    verdict = "N"
+    role = "excluded"
+    note = "equals its column's label"
+    scenario = "switch.toml"
+
+    [[cell]]
+    id = "impact"
+    claim = "no meaningful impact"
+    unit = "1"
+    verdict = "C"
+    role = "predicted"
+    between = [0.9, 1.1]
+    ratio_of = ["with/64", "without/64"]
+
+    [[plot]]
+    title = "Throughput over size"
+    kind = "lines"
+    pattern = "{series}/{x}"
+    x = "size (B)"
+
+    [[oddity]]
+    where = "table 1"
+    what = "the text disagrees with the table"
+    reading = "the table"
+"""
+
+
+@pytest.fixture
+def reproduction(tmp_path: Path, core: FakeCore) -> Any:
+    (tmp_path / "expected.toml").write_text(dedent(EXPECTED))
+    (tmp_path / "README.md").write_text(
+        "# TINY: a page\n\nHow it **was** measured.\n\n## Readings\n\n| a | b |\n|--|--|\n| 1 | 2 |\n"
+    )
+    for name in ("direct.toml", "switch.toml"):
+        (tmp_path / name).write_text("")
+    return package.reproduce(tmp_path)
+
+
+class _Balance(HTMLParser):
+    """Counts tags that are opened and not closed."""
+
+    VOID = ("meta", "br", "hr", "img", "link", "input")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: Any) -> None:
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def test_the_page_says_all_of_it(reproduction: Any) -> None:
+    text = render(reproduction)
+    for said in (
+        "One table &amp; its &lt;odd&gt; words",
+        "no meaningful impact",
+        "equals its column&#39;s label",
+        "the text disagrees with the table",
+        "0 of 1</strong>",
+        "How it <strong>was</strong> measured.",
+        "<h4>Readings</h4>",
+        "Throughput over size",
+        "assumed",
+    ):
+        assert said in text, said
+
+
+def test_the_page_is_well_formed_and_needs_nothing_else(reproduction: Any) -> None:
+    text = render(reproduction)
+    parser = _Balance()
+    parser.feed(text)
+    assert parser.open == []
+    assert "<script" not in text
+    outside = re.findall(r'(?:src|href)="(?!#)[^"]*"|url\(|@import', text.replace("xlink:href", ""))
+    assert outside == []
+
+
+def test_figures_are_drawn_in_colours_of_the_page(reproduction: Any) -> None:
+    drawings = re.findall(r"<svg.*?</svg>", render(reproduction), re.DOTALL)
+    assert drawings
+    for drawing in drawings:
+        ET.fromstring(drawing)
+        assert "var(--series-1)" in drawing
+        assert "published 2,400, simulated" in drawing
+
+
+def test_a_report_is_whole_or_not_there(
+    reproduction: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = tmp_path / "out" / "report.html"
+    write_report(reproduction, target)
+    before = target.read_bytes()
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.replace", full)
+    with pytest.raises(OSError, match="No space"):
+        write_report(reproduction, target)
+    assert target.read_bytes() == before
+    assert [path.name for path in target.parent.iterdir()] == ["report.html"]
+
+
+def test_all_experiments_get_a_report_unless_told_not_to(
+    tmp_path: Path, core: FakeCore, lanewise: Any, monkeypatch: pytest.MonkeyPatch, reproduction: Any
+) -> None:
+    monkeypatch.setattr("lanewise.api._experiments", lambda: {"TINY": tmp_path})
+    monkeypatch.chdir(tmp_path)
+    result = lanewise("reproduce")
+    assert "report: lanewise-report.html" in result.stderr
+    assert (tmp_path / "lanewise-report.html").is_file()
+    (tmp_path / "lanewise-report.html").unlink()
+    lanewise("reproduce", "--no-report")
+    lanewise("reproduce", "TINY")
+    assert not (tmp_path / "lanewise-report.html").exists()
+    lanewise("reproduce", "TINY", "--report", "here.html")
+    assert (tmp_path / "here.html").is_file()

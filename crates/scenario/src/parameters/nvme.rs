@@ -135,7 +135,7 @@ parameters! {
         direct: bool = "true",
         Assumed "what a benchmark of drives sets; fio's own default is false";
         /// Time after which no more I/Os are issued; "none" to go on to the end of the run.
-        runtime: Option<Span> = "none" in "1 us" to "1 h",
+        runtime: Option<Span> = "none" in "1 us" to "3600 s",
         Assumed "the run decides";
         /// Bytes of each drive that a clone uses, from its start.
         size: Auto<Bytes> = "auto" in "512 B" to "1024 TiB",

@@ -461,7 +461,7 @@ impl Simulation {
             let handled = self.fabric.engine.events_handled();
             if handled >= look_at {
                 look_at = handled + LOOK_EVERY;
-                if !self.fabric.anything_open() {
+                if !self.fabric.anything_open() || self.have_ended() == Some(true) {
                     return Progress::Finished;
                 }
                 if !self.fabric.made_progress(now) {
@@ -526,6 +526,11 @@ impl Simulation {
     /// What each workload's instrument reports, from the end of the warm-up to `until`.
     pub fn reports(&self, until: Time) -> Vec<Vec<Metric>> {
         self.workloads.iter().map(|workload| workload.report((self.window_start, until))).collect()
+    }
+
+    /// Whether every workload with an end of its own has reached it; none when there is no such workload.
+    pub fn have_ended(&self) -> Option<bool> {
+        self.workloads.iter().filter_map(|workload| workload.has_ended()).reduce(|all, one| all && one)
     }
 
     /// Events handled so far.

@@ -117,6 +117,12 @@ pub trait Workload {
         Vec::new()
     }
 
+    /// Whether a workload with an end of its own has reached it; none for one that goes on for as long as it is let.
+    /// A run is over when every workload with an end has reached it, whatever the others do.
+    fn has_ended(&self) -> Option<bool> {
+        None
+    }
+
     /// Forget what was measured so far: the warm-up is over.
     fn start_measuring(&mut self, now: Time) {
         let _ = now;

@@ -2,11 +2,13 @@
 //!
 //! - [`WireKind`] is the framing of one kind of wire: what a frame carries, what it costs, how long it takes.
 //! - [`Lane`] is one direction of one port, busy with a frame at a time; [`Port`] is the two of them.
+//! - [`ethernet`] is the framing of Ethernet between adapters and whatever generates traffic.
 //! - [`NetworkWire`] is the wire between two RDMA adapters, InfiniBand or RoCE; [`transport`] its packets.
 //!
 //! Left out: login, link initialisation, expanders and fabrics, errors on the wire, and propagation on storage wires:
 //! a few metres of cable are 5 ns each, beside frames of 3 to 5 us.
 
+pub mod ethernet;
 pub mod infiniband;
 mod lane;
 mod network_wire;

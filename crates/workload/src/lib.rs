@@ -2,12 +2,14 @@
 //! for transfers, CPU accesses and timers.
 //!
 //! - [`dma`]: operations of one size, a number of them in flight.
+//! - [`ethernet`]: adapters, an operating system that bridges between their ports, and SmartFlow outside.
 //! - [`mmio`]: loads and stores of the CPU.
 //! - [`rdma`]: RDMA adapters with a network between them, and the instruments over it.
 //! - [`storage`]: adapters with drives behind them, under IOmeter.
 //! - [`nvme`]: NVMe drives and what reaches them, under [`fio`].
 
 pub mod dma;
+pub mod ethernet;
 pub mod fio;
 pub mod mmio;
 pub mod nvme;

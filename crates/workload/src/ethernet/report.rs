@@ -1,0 +1,146 @@
+//! Latency of frames, and SmartFlow's results under its own names.
+//!
+//! Rates are in Mb/s of line: a frame counts with its preamble and the gap behind it, so that a full line is the
+//! rate of the line at every size. Latency is that of a device that stores and forwards (RFC 1242 §3.8): from the
+//! last bit in to the first bit out.
+
+use super::config::{Load, SmartFlowConfig};
+use super::trial::{Count, FlowCount};
+use lanewise_fabric::workload::Metric;
+use lanewise_units::{Bytes, Span};
+
+/// Least, mean and largest latency.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct LatencyTally {
+    count: u64,
+    least: Span,
+    sum_ticks: u128,
+    largest: Span,
+}
+
+impl LatencyTally {
+    pub(super) fn add(&mut self, latency: Span) {
+        self.least = if self.count == 0 { latency } else { self.least.min(latency) };
+        self.largest = self.largest.max(latency);
+        self.sum_ticks += u128::from(latency.ticks());
+        self.count += 1;
+    }
+
+    fn mean_us(&self) -> f64 {
+        self.sum_ticks as f64 / self.count.max(1) as f64 / Span::from_us(1).ticks() as f64
+    }
+
+    fn metrics(&self, prefix: &str) -> [Metric; 3] {
+        [
+            metric(format!("{prefix} Minimum Latency (us)"), self.least.as_ns() / 1e3),
+            metric(format!("{prefix} Average Latency (us)"), self.mean_us()),
+            metric(format!("{prefix} Maximum Latency (us)"), self.largest.as_ns() / 1e3),
+        ]
+    }
+
+    fn plus(mut self, other: Self) -> Self {
+        if other.count > 0 {
+            self.least = if self.count == 0 { other.least } else { self.least.min(other.least) };
+            self.largest = self.largest.max(other.largest);
+            self.sum_ticks += other.sum_ticks;
+            self.count += other.count;
+        }
+        self
+    }
+}
+
+pub(super) fn metric(name: String, value: f64) -> Metric {
+    Metric { name, value }
+}
+
+/// Throughput of a size: the load found, summed over the flows.
+pub(super) fn throughput(size: Bytes, load: Load, flows: usize, mbit_per_s: f64, frames: f64) -> [Metric; 3] {
+    let share = load.as_percent() / 100.0 * flows as f64;
+    let label = label(size);
+    [
+        metric(format!("{label} Throughput (Mb/s)"), share * mbit_per_s),
+        metric(format!("{label} Throughput (% of line)"), load.as_percent()),
+        metric(format!("{label} Throughput (frames/s)"), share * frames),
+    ]
+}
+
+/// Loss of a trial.
+pub(super) fn frame_loss(count: &Count) -> Metric {
+    metric(format!("{} Frame Loss (%)", trial_label(count)), count.loss_percent())
+}
+
+/// Latency over all flows of a trial.
+pub(super) fn latency(count: &Count) -> [Metric; 3] {
+    let all = count.flows.iter().fold(LatencyTally::default(), |sum, flow| sum.plus(flow.latency));
+    all.metrics(&trial_label(count))
+}
+
+/// Frames within each bucket.
+pub(super) fn distribution(count: &Count, config: &SmartFlowConfig, buckets: &[u64]) -> Vec<Metric> {
+    let label = trial_label(count);
+    let bounds = config.buckets.iter().map(|end| format!("up to {:.1} us", end.as_ns() / 1e3));
+    let above = config.buckets.last().map_or(0.0, |end| end.as_ns() / 1e3);
+    let names = bounds.chain([format!("above {above:.1} us")]);
+    names
+        .zip(buckets)
+        .map(|(name, frames)| metric(format!("{label} Latency {name} (frames)"), *frames as f64))
+        .collect()
+}
+
+/// Latency of single frames, flow by flow.
+pub(super) fn snapshot(count: &Count, config: &SmartFlowConfig) -> Vec<Metric> {
+    let label = trial_label(count);
+    let of_flow = |(flow, count): (&super::config::TrafficFlow, &FlowCount)| {
+        let name = flow.name.clone();
+        let label = label.clone();
+        let frames = count.snapshot.clone().into_iter().enumerate();
+        frames.map(move |(number, latency)| {
+            metric(format!("{label} {name} Frame {} Latency (us)", number + 1), latency.as_ns() / 1e3)
+        })
+    };
+    config.flows.iter().zip(&count.flows).flat_map(of_flow).collect()
+}
+
+/// Each flow on its own, then each group that has more than one.
+pub(super) fn tracker(count: &Count, config: &SmartFlowConfig) -> Vec<Metric> {
+    let label = trial_label(count);
+    let mut metrics: Vec<Metric> = config
+        .flows
+        .iter()
+        .zip(&count.flows)
+        .flat_map(|(flow, count)| tracked(&format!("{label} {}", flow.name), count))
+        .collect();
+    let mut groups: Vec<&str> = config.flows.iter().map(|flow| flow.group.as_str()).collect();
+    groups.sort_unstable();
+    groups.dedup();
+    for group in groups.into_iter().filter(|group| !group.is_empty()) {
+        let members = config.flows.iter().zip(&count.flows).filter(|(flow, _)| flow.group == group);
+        let sum = members.fold(FlowCount::default(), |sum, (_, flow)| FlowCount {
+            sent: sum.sent + flow.sent,
+            received: sum.received + flow.received,
+            lost: sum.lost + flow.lost,
+            latency: sum.latency.plus(flow.latency),
+            snapshot: Vec::new(),
+        });
+        metrics.extend(tracked(&format!("{label} group {group}"), &sum));
+    }
+    metrics
+}
+
+fn tracked(prefix: &str, count: &FlowCount) -> Vec<Metric> {
+    let mut metrics = vec![
+        metric(format!("{prefix} Frames Sent"), count.sent as f64),
+        metric(format!("{prefix} Frames Received"), count.received as f64),
+        metric(format!("{prefix} Frames Lost"), count.lost as f64),
+    ];
+    metrics.extend(count.latency.metrics(prefix));
+    metrics
+}
+
+fn label(size: Bytes) -> String {
+    format!("{} B", size.get())
+}
+
+fn trial_label(count: &Count) -> String {
+    format!("{} {:.2} %", label(count.trial.size), count.trial.load.as_percent())
+}

@@ -1,0 +1,100 @@
+//! The search for the highest load without loss: RFC 2544 §26.1, with the first steps shortened.
+//!
+//! It starts at the highest load. After a trial that failed, the rate at which frames came out says where the answer
+//! is: the next trials are just below and just above it; from there on the interval is halved.
+
+use super::config::{Load, Resolution};
+
+/// A search under way.
+#[derive(Clone, Debug)]
+pub(super) struct Search {
+    resolution: Resolution,
+    /// Highest load that passed, and lowest that failed.
+    passed: Load,
+    failed: Option<Load>,
+    highest: Load,
+    /// Load at which frames came out when a trial failed.
+    hint: Option<Load>,
+}
+
+impl Search {
+    /// A search that has tried nothing.
+    pub(super) fn new(highest: Load, resolution: Resolution) -> Self {
+        Self { resolution, passed: Load(0), failed: None, highest, hint: None }
+    }
+
+    /// The load to try next; none when the answer is known.
+    pub(super) fn next(&self) -> Option<Load> {
+        let Some(failed) = self.failed else {
+            return (self.passed < self.highest).then_some(self.highest);
+        };
+        let step = |load: Load| (u64::from(load.0) * u64::from(self.resolution.0) / 1_000_000).max(1) as u32;
+        if failed.0 - self.passed.0 <= step(failed) {
+            return None;
+        }
+        let inside = |load: &Load| *load > self.passed && *load < failed;
+        let near = self.hint.into_iter().flat_map(|hint| {
+            let half = step(hint) / 2;
+            [Load(hint.0.saturating_sub(half)), Load(hint.0 + half)]
+        });
+        let middle = Load(self.passed.0 + (failed.0 - self.passed.0) / 2);
+        Some(near.into_iter().find(inside).unwrap_or(middle))
+    }
+
+    /// A trial passed.
+    pub(super) fn pass(&mut self, load: Load) {
+        self.passed = self.passed.max(load);
+    }
+
+    /// A trial failed, in which frames came out at `forwarded`.
+    pub(super) fn fail(&mut self, load: Load, forwarded: Load) {
+        self.failed = Some(self.failed.map_or(load, |failed| failed.min(load)));
+        self.hint = Some(forwarded);
+    }
+
+    /// The answer so far.
+    pub(super) fn result(&self) -> Load {
+        self.passed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn search(capacity: u32, forwarded: impl Fn(u32) -> u32) -> (u32, u32) {
+        let mut search = Search::new(Load::FULL, Resolution(5_000));
+        let mut trials = 0;
+        while let Some(load) = search.next() {
+            trials += 1;
+            assert!(trials < 60, "the search ends");
+            if load.0 <= capacity { search.pass(load) } else { search.fail(load, Load(forwarded(load.0))) }
+        }
+        (search.result().0, trials)
+    }
+
+    #[test]
+    fn a_line_without_loss_takes_one_trial() {
+        assert_eq!(search(1_000_000, |_| 0), (1_000_000, 1));
+    }
+
+    #[test]
+    fn a_good_hint_takes_three_trials() {
+        let (found, trials) = search(300_000, |_| 300_000);
+        assert!((298_500..=300_000).contains(&found), "{found}");
+        assert_eq!(trials, 3);
+    }
+
+    #[test]
+    fn bad_hints_only_take_longer() {
+        for hint in [0, 1, 100_000, 900_000, 2_000_000] {
+            let (found, _) = search(423_456, |_| hint);
+            assert!((421_000..=423_456).contains(&found), "{found} after hints of {hint}");
+        }
+    }
+
+    #[test]
+    fn a_host_that_forwards_nothing_is_found_out() {
+        assert_eq!(search(0, |_| 0).0, 0);
+    }
+}

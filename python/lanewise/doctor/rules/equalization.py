@@ -20,7 +20,7 @@ EQUALIZATION = Rule(
     "equalization to be repeated.",
     why="From 8 GT/s on both ends agree on transmitter settings for each lane. A link that came up "
     "without may run, with more errors than it should have, and fall back under load or warmth.",
-    severity="warning",
+    severity="warning at 32 GT/s and more without equalization; info where a port asks for it again",
     cost="stated: replays and a smaller margin, seen as link errors",
     fix="Retrain the link (remove and rescan the device, or a cold boot); update firmware of host and "
     "card; look at risers, cables and retimers.",
@@ -55,7 +55,7 @@ def unequalized_links(view: View, this: Rule) -> Iterable[Finding]:
             continue
         state = "runs without equalization" if missing else "asks for equalization to be repeated"
         yield this.finding(
-            Severity.WARNING,
+            Severity.WARNING if missing else Severity.INFO,
             link.device.address.short,
             f"the link of {link.device.address.short} {state} at {speed:g}GT/s",
             [

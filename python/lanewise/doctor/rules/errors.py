@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from lanewise.doctor.finding import Cost, Finding, Severity
 from lanewise.doctor.registry import Rule, rule
 from lanewise.doctor.view import View, listed
+from lanewise.machine.model import ENDPOINTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -29,8 +30,9 @@ CORRECTABLE = Rule(
     why="Each bad packet is sent again and costs about a microsecond; a link that is made for one bit "
     "error in 10¹² has next to none. A few from training, hot plug or a changing speed are no reason to "
     "worry; rising ones are.",
-    severity="info for bits that are latched (when, nobody knows); warning for REPLAY_NUM Rollover, for "
-    "bits on a link that is also below its width or speed, and for 100 and more errors counted",
+    severity="info for bits that are latched (when, nobody knows); warning for bad packets together with "
+    "REPLAY_NUM Rollover, for bits on a link that is also below its width or speed, and for 100 and more "
+    "errors counted",
     cost="stated: a replay of everything unacknowledged for each bad packet",
     fix="Clear the bits (`setpci -s BDF ECAP_AER+10.l=ffffffff`), run a load, look again. When they come "
     "back: reseat, other slot, other cable or riser, then another card.",
@@ -70,26 +72,43 @@ LANES = Rule(
 
 @rule(CORRECTABLE)
 def link_errors(view: View, this: Rule) -> Iterable[Finding]:
-    """Find links whose ends saw damaged packets."""
+    """Find links whose ends saw damaged packets; those that may be old history are said together."""
+    cost = Cost("each bad packet is replayed, with all that followed it")
+    history = []
     for link in view.machine.links:
-        ends = (link.upper, link.device)
-        latched = {end: _latched(end) for end in ends}
-        counted = sum(_counted(end) for end in ends)
-        bits = {bit for found in latched.values() for bit in found}
-        if not bits and not counted:
+        latched = [_latched(end) for end in (link.upper, link.device)]
+        counted = sum(_counted(end) for end in (link.upper, link.device))
+        if not any(latched) and not counted:
             continue
-        degraded = not link.on_die and (link.below_width or (link.below_speed and not view.is_idle_gpu(link)))
-        severe = "Rollover" in bits or counted >= _MANY or degraded
-        title = (
-            f"link errors at {link.device.address.short}: {', '.join(bit for bit in _SIGNAL if bit in bits)}"
+        if not _is_severe(view, link, latched, counted):
+            history.append(link)
+            continue
+        what = f"{counted} correctable errors counted" if counted else "link errors latched"
+        title = f"{what} at {link.device.address.short}"
+        yield replace(
+            this.finding(Severity.WARNING, link.device.address.short, title, _link_lines(link)), cost=cost
         )
-        if counted:
-            title = f"{counted} correctable errors counted on the link of {link.device.address.short}"
-        evidence = [line for end in ends for line in _correctable_lines(end, latched[end])]
+    if history:
+        devices = [link.device for link in history]
         finding = this.finding(
-            Severity.WARNING if severe else Severity.INFO, link.device.address.short, title, evidence
+            Severity.INFO,
+            devices[0].address.short,
+            f"link errors happened at some time at {listed(devices)}",
+            [line for link in history for line in _link_lines(link)],
+            also=[device.address.short for device in devices[1:]],
         )
-        yield replace(finding, cost=Cost("each bad packet is replayed, with all that followed it"))
+        yield replace(finding, cost=cost)
+
+
+def _is_severe(view: View, link: Link, latched: list[list[str]], counted: int) -> bool:
+    bits = {bit for found in latched for bit in found}
+    gave_up = "Rollover" in bits and bool(bits & {"BadTLP", "BadDLLP"})
+    slow = link.below_speed and not view.is_idle_gpu(link)
+    return gave_up or counted >= _MANY or (not link.on_die and (link.below_width or slow))
+
+
+def _link_lines(link: Link) -> list[str]:
+    return [line for end in (link.upper, link.device) for line in _correctable_lines(end, _latched(end))]
 
 
 def _latched(function: Function) -> list[str]:
@@ -154,8 +173,7 @@ def uncorrectable_errors(view: View, this: Rule) -> Iterable[Finding]:
 @rule(LANES)
 def lane_errors(view: View, this: Rule) -> Iterable[Finding]:
     """Say once which lanes had errors."""
-    bad = [function for function in view.machine if function.link.lane_errors]
-    bad = [function for function in bad if _is_connected(view, function)]
+    bad = [f for f in view.machine if f.link.lane_errors and _is_connected(view, f)]
     if not bad:
         return
     yield this.finding(
@@ -174,4 +192,5 @@ def lane_errors(view: View, this: Rule) -> Iterable[Finding]:
 def _is_connected(view: View, function: Function) -> bool:
     """Whether there is a link to have errors on; empty ports latch what they please."""
     below: Link | None = view.machine.link_below(function)
-    return below is not None or view.machine.link_above(function) is not None or not function.is_bridge
+    above = view.machine.link_above(function)
+    return below is not None or above is not None or view.machine.role(function) in ENDPOINTS

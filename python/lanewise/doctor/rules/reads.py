@@ -60,7 +60,7 @@ RCB = Rule(
     why="The root port cuts completions at 64 or 128 bytes and says which. A device that expects 64 B "
     "loses nothing by itself; one that expects 128 B below a root port that cuts at 64 B may take valid "
     "completions for errors.",
-    severity="info for 64 B where 128 B is allowed; warning for 128 B below a root port of 64 B",
+    severity="info",
     cost="stated: none for 64 B where the root port cuts at 128 B in any case",
     fix="Set Read Completion Boundary in Link Control of the device to what its root port reports.",
     references=("PCIe Base 5.0 §2.3.1.1 (Data Return for Read Requests)", "§7.5.3.7 (Link Control, RCB)"),
@@ -171,9 +171,8 @@ def completion_boundaries(view: View, this: Rule) -> Iterable[Finding]:
         root, own = way[-1].link.rcb_bytes, function.link.rcb_bytes
         if root is None or own is None or root == own:
             continue
-        worse = own > root
         yield this.finding(
-            Severity.WARNING if worse else Severity.INFO,
+            Severity.INFO,
             function.address.short,
             f"{function.address.short} expects completions cut at {own} B, its root port cuts at {root} B",
             [

@@ -1,0 +1,64 @@
+"""Findings as JSON, SARIF and JUnit, and what makes a health check fail."""
+
+from __future__ import annotations
+
+import json
+from xml.etree import ElementTree
+
+from machines import pair
+
+from lanewise.doctor import Severity, diagnose
+from lanewise.doctor.formats import junit, sarif
+from lanewise.doctor.registry import rules
+
+FAULTY = pair(now="8 x2")
+
+
+def test_json_has_the_documented_keys() -> None:
+    document = json.loads(diagnose(FAULTY).to_json())
+    assert set(document) == {"source", "findings", "summary"}
+    finding = document["findings"][0]
+    assert {"rule", "severity", "bdf", "title", "evidence", "cost", "fix"} <= set(finding)
+    assert set(finding["cost"]) == {"what", "gb_per_s", "basis"}
+    assert finding["cost"]["basis"] == "simulated"
+    assert document["summary"]["warning"] == 2
+
+
+def test_without_simulations_there_is_no_invented_cost() -> None:
+    diagnosis = diagnose(FAULTY, cost=False)
+    assert diagnosis.simulations == 0
+    assert all(finding.cost is None for finding in diagnosis.findings)
+
+
+def test_the_worst_comes_first() -> None:
+    worse = pair(now="8 x2", transfers={"mps": 512, "mps_supported": 512})
+    severities = [finding.severity.rank for finding in diagnose(worse, cost=False).findings]
+    assert severities == sorted(severities, reverse=True)
+
+
+def test_thresholds() -> None:
+    diagnosis = diagnose(FAULTY, cost=False)
+    assert diagnosis.fails(Severity.WARNING)
+    assert diagnosis.fails(Severity.INFO)
+    assert not diagnosis.fails(Severity.ERROR)
+    assert not diagnose(pair(), cost=False).fails(Severity.INFO)
+
+
+def test_sarif_names_every_rule_and_where() -> None:
+    document = json.loads(sarif(diagnose(FAULTY, cost=False)))
+    (run,) = document["runs"]
+    assert document["version"] == "2.1.0"
+    assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == [rule.id for rule in rules()]
+    assert {result["level"] for result in run["results"]} == {"warning"}
+    assert run["results"][0]["locations"][0]["logicalLocations"][0]["fullyQualifiedName"] == "01:00.0"
+
+
+def test_junit_fails_the_rules_that_speak_loud_enough() -> None:
+    diagnosis = diagnose(FAULTY, cost=False)
+    suite = ElementTree.fromstring(junit(diagnosis, Severity.WARNING))
+    assert suite.get("tests") == str(len(rules()))
+    failed = [case.get("name") for case in suite if case.find("failure") is not None]
+    assert failed == ["link-width", "link-speed"]
+    quiet = ElementTree.fromstring(junit(diagnosis, Severity.ERROR))
+    assert quiet.get("failures") == "0"
+    assert quiet.find(".//system-out") is not None

@@ -1,0 +1,278 @@
+"""Each rule speaks on a machine that has the fault, and is silent on one that only looks like it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+from machines import GPU, NIC, function, machine, pair, switched
+
+from lanewise import _core
+from lanewise.doctor import Severity, diagnose
+from lanewise.doctor.finding import Finding
+from lanewise.doctor.registry import rules
+from lanewise.doctor.rig import Rig
+from lanewise.machine.model import (
+    Bar,
+    Cxl,
+    Dpc,
+    Equalization,
+    Errors,
+    Kind,
+    Machine,
+    NumaNode,
+    ResizableBar,
+    Slot,
+    Sriov,
+)
+
+GIB = 1 << 30
+
+
+def errors(**bits: object) -> dict[str, object]:
+    return {"registers": {"errors": Errors(**bits)}}  # type: ignore[arg-type]
+
+
+def gpu_and_nic(*, nic_below: str) -> Machine:
+    """A GPU below one root port, a fast adapter below the same switch or another root port."""
+    if nic_below == "switch":
+        return switched({"class_code": GPU, "vendor": 0x10DE}, {"class_code": NIC})
+    return machine(
+        function("00:01.0", Kind.ROOT_PORT),
+        function("01:00.0", Kind.ENDPOINT, class_code=GPU, vendor=0x10DE, parent="00:01.0", numa_node=0),
+        function("80:01.0", Kind.ROOT_PORT),
+        function("81:00.0", Kind.ENDPOINT, class_code=NIC, parent="80:01.0", numa_node=1),
+    )
+
+
+def two_nodes(*, device: int | None) -> Machine:
+    one = pair(numa_node=device)
+    nodes = (NumaNode(0, "0-7"), NumaNode(1, "8-15"))
+    return replace(one, numa_nodes=nodes, functions={
+        address: f if not f.is_bridge else replace(f, numa_node=0) for address, f in one.functions.items()
+    })  # fmt: skip
+
+
+LOW = (Bar(0, address=0xC0000000, size=1 << 28, bits64=True, prefetchable=True),)
+HIGH = (Bar(0, address=0x20_0000_0000, size=1 << 28, bits64=True, prefetchable=True),)
+GONE = (Bar(0, address=0xC0000000, size=1 << 16, virtual=True),)
+SLOT = Slot(number=1, hot_plug=True, surprise=True)
+LOST = {"memory_enabled": False, "bus_master": False, "bars": GONE}
+
+CASES: dict[str, tuple[Machine, Machine, Severity]] = {
+    "link-width": (pair(now="16 x2"), pair(can="16 x2"), Severity.WARNING),
+    "link-speed": (pair(now="8 x4"), pair(port={"can": "8 x4"}, now="8 x4"), Severity.WARNING),
+    "gpu-link-idle": (
+        pair(port={"can": "32 x16"}, can="32 x16", now="2.5 x16", class_code=GPU, vendor=0x10DE),
+        pair(port={"can": "32 x16"}, can="32 x16", class_code=GPU, vendor=0x10DE),
+        Severity.INFO,
+    ),
+    "device-above-slot": (
+        pair(port={"can": "8 x4"}, now="8 x4"),
+        pair(port={"can": "32 x16"}),
+        Severity.INFO,
+    ),
+    "switch-oversubscribed": (
+        switched(*[{"can": "16 x8"}] * 4),
+        switched(*[{"can": "16 x8"}] * 2),
+        Severity.INFO,
+    ),
+    "mps-mismatch": (pair(transfers={"mps": 512, "mps_supported": 512}), pair(), Severity.ERROR),
+    "mps-small": (
+        pair(port={"transfers": {"mps": 128}}, transfers={"mps": 128}),
+        pair(port={"transfers": {"mps": 128}}, transfers={"mps": 128, "mps_supported": 128}),
+        Severity.WARNING,
+    ),
+    "mrrs-small": (
+        pair(port={"can": "32 x16"}, can="32 x16", transfers={"mrrs": 128}),
+        pair(transfers={"mrrs": 128}),
+        Severity.WARNING,
+    ),
+    "tags-few": (
+        pair(port={"can": "16 x16"}, can="16 x16", transfers={"extended_tags": False}),
+        pair(transfers={"extended_tags": False}),
+        Severity.WARNING,
+    ),
+    "rcb-64": (pair(port={"link": {"rcb_bytes": 128}}), pair(), Severity.INFO),
+    "relaxed-ordering-off": (
+        pair(port={"can": "32 x16"}, can="32 x16", class_code=NIC, transfers={"relaxed_ordering": False}),
+        pair(class_code=NIC, transfers={"relaxed_ordering": False}),
+        Severity.INFO,
+    ),
+    "aspm-enabled": (
+        pair(port={"link": {"aspm_enabled": ("L1",)}}, link={"aspm_enabled": ("L1",)}),
+        pair(link={"aspm_enabled": ("L1",)}),
+        Severity.INFO,
+    ),
+    "link-errors": (
+        pair(**errors(correctable_status=frozenset({"BadTLP", "Rollover"}))),
+        pair(**errors(correctable_status=frozenset({"AdvNonFatalErr"}))),
+        Severity.WARNING,
+    ),
+    "uncorrectable-errors": (
+        pair(**errors(uncorrectable_status=frozenset({"MalfTLP"}))),
+        pair(**errors(uncorrectable_status=frozenset({"UnsupReq"}))),
+        Severity.WARNING,
+    ),
+    "lane-errors": (pair(link={"lane_errors": (3,)}), pair(link={"lane_errors": ()}), Severity.INFO),
+    "completion-timeout": (
+        pair(transfers={"completion_timeout_s": (50e-6, 100e-6)}),
+        pair(transfers={"completion_timeout_s": (65e-3, 210e-3)}),
+        Severity.WARNING,
+    ),
+    "acs-redirect": (
+        switched(*[{"class_code": GPU, "vendor": 0x10DE}] * 2, acs=frozenset({"ReqRedir"})),
+        switched(*[{"class_code": GPU, "vendor": 0x10DE}] * 2, acs=frozenset({"SrcValid"})),
+        Severity.WARNING,
+    ),
+    "peers-apart": (gpu_and_nic(nic_below="root"), gpu_and_nic(nic_below="switch"), Severity.INFO),
+    "numa-unknown": (two_nodes(device=None), two_nodes(device=1), Severity.INFO),
+    "resizable-bar": (
+        pair(
+            class_code=GPU,
+            vendor=0x10DE,
+            registers={"resizable_bars": (ResizableBar(1, 1 << 28, (1 << 28, 32 * GIB)),)},
+        ),
+        pair(
+            class_code=GPU,
+            vendor=0x10DE,
+            registers={"resizable_bars": (ResizableBar(1, 32 * GIB, (1 << 28, 32 * GIB)),)},
+        ),
+        Severity.INFO,
+    ),
+    "bar-below-4g": (pair(registers={"bars": LOW}), pair(registers={"bars": HIGH}), Severity.INFO),
+    "sriov-without-ari": (
+        pair(port={"registers": {"ari_forwarding": False}}, registers={"sriov": Sriov(64, 64, True, 32)}),
+        pair(port={"registers": {"ari_forwarding": True}}, registers={"sriov": Sriov(64, 64, True, 32)}),
+        Severity.WARNING,
+    ),
+    "dpc-triggered": (
+        pair(port={"registers": {"dpc": Dpc("fatal", triggered=True)}}),
+        pair(port={"registers": {"dpc": Dpc("fatal", triggered=False)}}),
+        Severity.ERROR,
+    ),
+    "dpc-off": (
+        pair(port={"registers": {"dpc": Dpc("off"), "slot": SLOT}}),
+        pair(port={"registers": {"dpc": Dpc("off")}}),
+        Severity.INFO,
+    ),
+    "equalization-incomplete": (
+        pair(
+            port={"can": "32 x4"}, can="32 x4", link={"equalization": (Equalization(32.0, complete=False),)}
+        ),
+        pair(link={"equalization": (Equalization(16.0, complete=False),)}),
+        Severity.WARNING,
+    ),
+    "cxl-as-pcie": (
+        pair(registers={"cxl": Cxl(memory_capable=True, memory_enabled=True, link_memory=False)}),
+        pair(registers={"cxl": Cxl(memory_capable=True, memory_enabled=True, link_memory=True)}),
+        Severity.WARNING,
+    ),
+    "configuration-lost": (
+        pair(driver="example", registers=LOST),
+        pair(driver="vfio-pci", registers=LOST),
+        Severity.ERROR,
+    ),
+}
+
+
+def found(machine: Machine, rule: str, *, cost: bool = False) -> list[Finding]:
+    return [finding for finding in diagnose(machine, cost=cost).findings if finding.rule == rule]
+
+
+def test_every_rule_has_a_case() -> None:
+    assert {rule.id for rule in rules()} == set(CASES)
+
+
+@pytest.mark.parametrize("rule", CASES)
+def test_the_fault_is_found_with_evidence_and_what_looks_like_it_is_not(rule: str) -> None:
+    faulty, sound, severity = CASES[rule]
+    findings = found(faulty, rule)
+    assert findings, "nothing found"
+    assert findings[0].severity is severity
+    assert findings[0].evidence
+    assert findings[0].fix
+    assert found(sound, rule) == []
+
+
+@pytest.mark.parametrize("rule", CASES)
+def test_every_trial_is_a_scenario_that_runs(rule: str) -> None:
+    for finding in found(CASES[rule][0], rule, cost=True):
+        if finding.trial is not None:
+            assert finding.cost is not None
+            assert finding.cost.basis == "simulated"
+
+
+def test_a_machine_in_order_is_left_in_peace() -> None:
+    assert diagnose(pair()).findings == ()
+
+
+def test_half_the_lanes_cost_half_the_bandwidth_in_the_simulation() -> None:
+    (finding,) = found(pair(now="16 x2"), "link-width", cost=True)
+    assert finding.cost is not None
+    assert finding.trial is not None
+    now, whole = (price_of(rig) for rig in (finding.trial.as_is, finding.trial.fixed))
+    assert now == pytest.approx(whole / 2, rel=0.05)
+    assert finding.cost.gb_per_s == pytest.approx(whole - now)
+
+
+def price_of(rig: Rig) -> float:
+    result = json.loads(_core.run_text(rig.scenario(), "made up"))
+    return float(sum(flow["goodput_gb_per_s"] for flow in result["flows"]))
+
+
+def test_a_soldered_device_has_the_lanes_the_board_gives_it() -> None:
+    (finding,) = found(pair(port={"registers": {"slot": None}}, now="16 x2"), "link-width")
+    assert finding.severity is Severity.INFO
+
+
+def test_a_speed_that_software_chose_is_no_fault() -> None:
+    (finding,) = found(pair(port={"link": {"target_gt_s": 8.0}}, now="8 x4"), "link-speed")
+    assert finding.severity is Severity.INFO
+    assert "told to stay at 8GT/s" in finding.title
+
+
+def test_an_idle_gpu_with_a_lane_missing_is_reported_for_the_lane() -> None:
+    faulty = pair(port={"can": "32 x16"}, can="32 x16", now="2.5 x8", class_code=GPU, vendor=0x10DE)
+    assert found(faulty, "gpu-link-idle") == []
+    assert found(faulty, "link-width")[0].severity is Severity.WARNING
+
+
+def test_declared_links_are_not_judged() -> None:
+    assert found(replace(pair(now="8 x2"), measured=False), "link-width") == []
+
+
+def test_performance_mode_of_linux_is_no_mismatch() -> None:
+    below = {"mps": 128, "mps_supported": 128}
+    assert found(pair(transfers={**below, "mrrs": 128}), "mps-mismatch") == []
+    assert found(pair(transfers={**below, "mrrs": 512}), "mps-mismatch")[0].severity is Severity.ERROR
+
+
+def test_old_link_errors_are_one_note_and_many_counted_ones_a_warning() -> None:
+    bits = frozenset({"BadTLP"})
+    (old,) = found(pair(**errors(correctable_status=bits)), "link-errors")
+    assert old.severity is Severity.INFO
+    counted = pair(**errors(correctable_status=bits, counters=(("correctable.BadTLP", 5000),)))
+    (now,) = found(counted, "link-errors")
+    assert now.severity is Severity.WARNING
+    assert "5000" in now.title
+
+
+def test_redirection_costs_what_the_root_port_takes() -> None:
+    faulty = CASES["acs-redirect"][0]
+    (finding,) = found(faulty, "acs-redirect", cost=True)
+    assert finding.cost is not None
+    assert finding.cost.gb_per_s is not None
+    assert finding.cost.gb_per_s > 10, "both flows share the upstream link"
+
+
+def test_equal_trials_are_run_once() -> None:
+    ports = [function(f"00:0{n}.0", Kind.ROOT_PORT, can="16 x4") for n in range(1, 5)]
+    drives = [
+        function(f"0{n}:00.0", Kind.ENDPOINT, can="16 x4", now="8 x4", parent=f"00:0{n}.0")
+        for n in range(1, 5)
+    ]
+    diagnosis = diagnose(machine(*ports, *drives))
+    assert [finding.rule for finding in diagnosis.findings] == ["link-speed"] * 4
+    assert diagnosis.simulations == 2

@@ -8,3 +8,10 @@
 
 Reading imports nothing but the standard library, so that `lanewise scan` starts at once.
 """
+
+from __future__ import annotations
+
+from lanewise.machine.reading import read as read
+from lanewise.machine.reading import read_bytes as read_bytes
+
+__all__ = ["read", "read_bytes"]

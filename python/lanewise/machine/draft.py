@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from lanewise.machine.address import Address
 from lanewise.machine.model import Buses, Function, Identity, Kind, Machine, NotUnderstood
+from lanewise.machine.pci_ids import complete
 from lanewise.machine.registers import (
     Acs,
     Cxl,
@@ -180,6 +181,7 @@ class Reading:
 
     def machine(self, source: str) -> Machine:
         """Assemble everything."""
+        complete(self.drafts.values())
         functions = _assemble(list(self.drafts.values()))
         return Machine(
             functions=functions,
@@ -210,7 +212,8 @@ def _assemble(drafts: Sequence[Draft]) -> dict[Address, Function]:
         function = draft.freeze()
         below = children.get(draft.address)
         if below:
-            function = replace(function, children=tuple(below))
+            buses = function.buses or Buses(draft.address.bus, below[0].bus, below[-1].bus)
+            function = replace(function, children=tuple(below), buses=buses)
         functions[draft.address] = function
     return functions
 

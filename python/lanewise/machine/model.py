@@ -167,6 +167,8 @@ class Function:
     iommu_group: int | None = None
     physical_function: Address | None = None
     """Of a virtual function: whose it is."""
+    implied: bool = False
+    """A port that the source leaves out although a link needs it (NCCL files); its address is made up."""
     virtual: bool = False
     """A virtual function: link, MPS and MRRS registers are reserved and read as zero."""
     physical_slot: str | None = None

@@ -64,6 +64,8 @@ class LinkRegisters:
     """The most this end can do (Max Link Speed, Maximum Link Width)."""
     status: LinkMode = LinkMode()
     """What runs now (Current Link Speed, Negotiated Link Width). An empty port reports anything."""
+    bandwidth_gb_s: float | None = None
+    """What one direction carries after line coding, GB/s: hwloc gives that in place of a mode."""
     target_gt_s: float | None = None
     """Target Link Speed, which software set; upper limit that the port trains to."""
     supported_gt_s: tuple[float, ...] | None = None

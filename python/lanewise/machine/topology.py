@@ -54,7 +54,8 @@ def _kind_by_place(machine: Machine, function: Function, above: Kind | None) -> 
     if above is None:
         return Kind.ROOT_PORT if function.parent is None else None
     if above in PORTS_TO_LINKS:
-        return Kind.UPSTREAM_PORT
+        is_switch = any(child.is_bridge for child in machine.children(function))
+        return Kind.UPSTREAM_PORT if is_switch else Kind.PCIE_TO_PCI_BRIDGE
     return Kind.DOWNSTREAM_PORT if above is Kind.UPSTREAM_PORT else None
 
 

@@ -5,7 +5,7 @@
 #   apt-get download linux-image-6.1.0-56-amd64        (any Debian kernel package)
 #   tests/python/machine/capture_qemu.sh linux-image-*.deb tests/python/machine/dumps
 #
-# The machine: two NUMA nodes; on node 0 a root port with an NVMe drive (SR-IOV), one with a switch that carries two
+# The machine: two NUMA nodes; on node 0 a root port with an NVMe drive (capable of SR-IOV), one with a switch that carries two
 # network cards, an NVMe drive and an empty port, one with a CXL memory device, one that is empty; on node 1 a root
 # bus of its own with a root port and a network card. Boots without KVM, which takes a minute or two.
 set -euo pipefail
@@ -21,7 +21,8 @@ modules=$(echo "$work"/kernel/lib/modules/*)
 
 # --- a root file system in memory: busybox, lspci, the drivers ---------------------------------------------------
 root=$work/root
-mkdir -p "$root"/{bin,proc,sys,dev,tmp,modules,usr/share/misc}
+mkdir -p "$root"/{bin,etc,proc,sys,dev,tmp,modules,usr/share/misc}
+printf 'root:x:0:0::/:/bin/sh\nnobody:x:65534:65534::/:/bin/sh\n' >"$root/etc/passwd"
 cp /bin/busybox "$root/bin/"
 cp "$(command -v lspci)" "$root/bin/"
 ldd "$root/bin/lspci" | grep -o '/[^ )]*' | while read -r library; do
@@ -46,9 +47,6 @@ while read -r module; do
     for file in /modules/$module.ko*; do [ -e "$file" ] && insmod "$file" 2>/dev/null; done
 done </modules/order
 sleep 5
-# Two virtual functions, if the kernel and the drive agree.
-for total in /sys/bus/pci/devices/*/sriov_totalvfs; do echo 2 >"${total%totalvfs}numvfs" 2>/dev/null; done
-sleep 2
 mkdir -p /tmp/out
 lspci -vvv >/tmp/out/qemu.vvv 2>/dev/null
 lspci -nnDvvv >/tmp/out/qemu.nnDvvv 2>/dev/null
@@ -98,6 +96,7 @@ chmod +x "$root/init"
 # --- the machine --------------------------------------------------------------------------------------------------
 for drive in 0 1; do truncate -s 16M "$work/nvme$drive.raw"; done
 truncate -s 256M "$work/cxl.raw"
+sriov=sriov_vq_flexible=4,sriov_vi_flexible=2,max_ioqpairs=8,msix_qsize=9
 timeout 900 qemu-system-x86_64 -machine q35,cxl=on -accel tcg -cpu max -smp 2 -m 1G -nodefaults -display none \
     -object memory-backend-ram,id=m0,size=512M -object memory-backend-ram,id=m1,size=512M \
     -numa node,nodeid=0,cpus=0,memdev=m0 -numa node,nodeid=1,cpus=1,memdev=m1 \
@@ -106,7 +105,7 @@ timeout 900 qemu-system-x86_64 -machine q35,cxl=on -accel tcg -cpu max -smp 2 -m
     -drive "if=none,id=d0,format=raw,file=$work/nvme0.raw" -drive "if=none,id=d1,format=raw,file=$work/nvme1.raw" \
     -device pcie-root-port,id=rp0,slot=1,chassis=1,x-speed=16,x-width=4 \
     -device nvme-subsys,id=subsys0 \
-    -device nvme,bus=rp0,serial=one,subsys=subsys0,sriov_max_vfs=2,sriov_vq_flexible=4,sriov_vi_flexible=2,max_ioqpairs=8,msix_qsize=9 \
+    -device "nvme,bus=rp0,serial=one,subsys=subsys0,sriov_max_vfs=2,$sriov" \
     -device nvme-ns,drive=d0,nsid=1 \
     -device pcie-root-port,id=rp1,slot=2,chassis=1,x-speed=8,x-width=16 \
     -device x3130-upstream,id=up0,bus=rp1 \
@@ -126,6 +125,7 @@ timeout 900 qemu-system-x86_64 -machine q35,cxl=on -accel tcg -cpu max -smp 2 -m
     -device cxl-type3,bus=rp4,memdev=cxlmem,lsa=lsa,id=mem0 \
     || { cat "$work/console" >&2; exit 1; }
 
+grep -v '^\[' "$work/console" >&2 || true
 mkdir -p "$dumps"
 if ! sed -n '/^BEGIN/,/^END/p' "$work/out" | tr -d '\r' | grep -v -e BEGIN -e END | base64 -d | tar xz -C "$dumps"; then
     tail -n 40 "$work/console" >&2

@@ -1,0 +1,170 @@
+"""hwloc XML, versions 1, 2 and 3: bridges and devices with the bandwidth of their link.
+
+A link's bandwidth in GB/s is one number for speed times width after line coding; where only one combination
+of the two gives it, both are known, else the speed and width stay unknown. 0 means that hwloc does not know.
+Bridges may have been pruned from the file, and then devices hang below the host bridge as if they had no
+link. Source: hwloc 2.12, ``topology-xml.c`` and ``pci-common.c`` (``hwloc__pci_link_speed``), read for the
+format only.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from lanewise.machine.address import Address
+from lanewise.machine.draft import Draft
+from lanewise.machine.model import Buses, NumaNode
+from lanewise.machine.registers import LinkMode
+from lanewise.machine.sources import xml
+
+if TYPE_CHECKING:
+    from lanewise.machine.draft import Reading
+
+_TYPE = re.compile(
+    r"([0-9a-f]{4}) \[([0-9a-f]{4}):([0-9a-f]{4})\]"
+    r"(?: \[([0-9a-f]{4}):([0-9a-f]{4})\] ([0-9a-f]{2})(?: ([0-9a-f]{2}))?)?"
+)
+_BUSES = re.compile(r"[0-9a-f]+:\[([0-9a-f]+)-([0-9a-f]+)\]")
+_WIDTHS = (1, 2, 4, 8, 16, 32)
+_BYTES_PER_NS = {
+    2.5: 0.25,
+    5.0: 0.5,
+    8.0: 8 * 128 / 130 / 8,
+    16.0: 16 * 128 / 130 / 8,
+    32.0: 32 * 128 / 130 / 8,
+    64.0: 64 * 242 / 256 / 8,
+}
+"""What hwloc takes one lane to carry, GB/s."""
+_MOST_GB_S = 1000.0
+_WRONG_CODE = {5.0: 5 * 128 / 130 / 8}
+"""hwloc before 2.0 took 5 GT/s to be coded 128b/130b: 0.615 GB/s for a lane."""
+
+
+def link_modes(gb_s: float) -> tuple[LinkMode, ...]:
+    """Return every speed and width whose bandwidth after line coding is this, widest first."""
+    modes = {
+        LinkMode(gt_s, width)
+        for gt_s, lane in (*_BYTES_PER_NS.items(), *_WRONG_CODE.items())
+        for width in _WIDTHS
+        if abs(lane * width - gb_s) < 0.0006 * max(1.0, gb_s)
+    }
+    return tuple(sorted(modes, key=lambda mode: -(mode.width or 0)))
+
+
+class _Reader:
+    """Follows the nesting of objects."""
+
+    def __init__(self, into: Reading) -> None:
+        self.into = into
+        self.bridges: list[Address | None] = []
+        """For each open object, the bridge it is below or is."""
+        self.nodes: list[int | None] = []
+        self.device: list[Draft | None] = []
+        self.unknown_speeds = 0
+
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        """Open an element."""
+        if name == "topology":
+            self.into.kinds.append(f"hwloc XML {attributes.get('version', '1')}")
+        elif name == "object":
+            self._object(attributes)
+        elif name == "info":
+            self._info(attributes.get("name", ""), attributes.get("value", ""))
+
+    def end(self, name: str) -> None:
+        """Close an element."""
+        if name == "object" and self.device:
+            self.bridges.pop()
+            self.nodes.pop()
+            self.device.pop()
+
+    def _object(self, attributes: dict[str, str]) -> None:
+        kind = attributes.get("type", "")
+        above = self.bridges[-1] if self.bridges else None
+        node = _only_node(attributes.get("nodeset")) if "nodeset" in attributes else None
+        node = node if node is not None else self.nodes[-1] if self.nodes else None
+        draft = None
+        if kind in ("PCIDev", "Bridge") and "pci_busid" in attributes:
+            draft = self._function(attributes, above, node)
+            above = draft.address if draft is not None and kind == "Bridge" else above
+        elif kind == "Bridge":
+            above = None
+        elif kind == "NUMANode":
+            self._numa_node(attributes)
+        elif kind == "OSDev" and attributes.get("name") and self.device and self.device[-1] is not None:
+            owner = self.device[-1].function
+            owner["interfaces"] = (*owner.get("interfaces", ()), attributes["name"])
+        self.bridges.append(above)
+        self.nodes.append(node)
+        self.device.append(draft)
+
+    def _function(self, attributes: dict[str, str], above: Address | None, node: int | None) -> Draft | None:
+        try:
+            draft = Draft(Address.parse(attributes["pci_busid"]))
+        except ValueError:
+            return None
+        draft.parent = above
+        if node is not None:
+            draft.function["numa_node"] = node
+        numbers = _TYPE.match(attributes.get("pci_type", ""))
+        if numbers:
+            _identify(draft, numbers)
+        buses = _BUSES.match(attributes.get("bridge_pci", ""))
+        if buses:
+            draft.buses = Buses(draft.address.bus, int(buses[1], 16), int(buses[2], 16))
+        try:
+            gb_s = float(attributes.get("pci_link_speed", "0"))
+        except ValueError:
+            gb_s = 0.0
+        if 0 < gb_s < _MOST_GB_S:
+            modes = link_modes(gb_s)
+            draft.registers["express"] = True
+            draft.link["bandwidth_gb_s"] = gb_s
+            if len(modes) == 1:
+                draft.link["status"] = modes[0]
+        else:
+            self.unknown_speeds += 1
+        self.into.add(draft)
+        return draft
+
+    def _numa_node(self, attributes: dict[str, str]) -> None:
+        index = attributes.get("os_index", "")
+        if index.isdigit():
+            self.into.numa_nodes.append(NumaNode(int(index)))
+
+    def _info(self, name: str, value: str) -> None:
+        draft = self.device[-1] if self.device else None
+        if name == "HostName":
+            self.into.hostname = value
+        elif name == "PCISlot" and draft is not None:
+            draft.function["physical_slot"] = value
+
+
+def _identify(draft: Draft, numbers: re.Match[str]) -> None:
+    identity = draft.identity
+    identity["class_code"] = int(numbers[1], 16) << 8 | int(numbers[7] or "0", 16)
+    identity["vendor_id"], identity["device_id"] = int(numbers[2], 16), int(numbers[3], 16)
+    if numbers[4] and numbers[4] != "0000":
+        identity["subsystem_vendor_id"], identity["subsystem_id"] = int(numbers[4], 16), int(numbers[5], 16)
+    if numbers[6]:
+        identity["revision"] = int(numbers[6], 16)
+
+
+def _only_node(nodeset: str | None) -> int | None:
+    """Return the node of a bit mask that has exactly one."""
+    try:
+        mask = int(
+            "".join(part.removeprefix("0x").zfill(8) for part in (nodeset or "0").split(",")) or "0", 16
+        )
+    except ValueError:
+        return None
+    return mask.bit_length() - 1 if mask and mask & (mask - 1) == 0 else None
+
+
+def read(data: bytes, into: Reading) -> None:
+    """Read a topology."""
+    reader = _Reader(into)
+    xml.parse(data, reader.start, reader.end, into)
+    if reader.unknown_speeds:
+        into.note(f"hwloc does not know the link of {reader.unknown_speeds} of {len(into.drafts)} functions")

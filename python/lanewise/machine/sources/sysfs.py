@@ -1,0 +1,217 @@
+"""sysfs: live, as a copied folder, or as an archive read in memory.
+
+Files under ``/sys/bus/pci/devices`` say who is below whom, which driver is bound, on which NUMA node a
+function is, and hold configuration space: all of it for root, 64 bytes for others, and then speed and width
+of links come from ``current_link_speed`` and its like. Nothing is written and no device is asked more than
+`lspci` asks. Source: Linux, ``Documentation/ABI/testing/sysfs-bus-pci`` and ``-pci-devices-aer``.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from lanewise.machine import config_space
+from lanewise.machine.address import Address
+from lanewise.machine.draft import Draft
+from lanewise.machine.model import Buses, NumaNode
+from lanewise.machine.registers import SPEEDS_GT_S, Bar, LinkMode
+
+if TYPE_CHECKING:
+    from lanewise.machine.draft import Reading
+    from lanewise.machine.sources.files import Files
+
+_SPEED = re.compile(r"([\d.]+) ?GT/s")
+_NETWORK_FOLDERS = ("net", "nvme", "infiniband", "drm", "sound")
+_COUNTERS = {
+    "aer_dev_correctable": "correctable",
+    "aer_dev_nonfatal": "nonfatal",
+    "aer_dev_fatal": "fatal",
+}
+_IO, _PREFETCH, _MEMORY_64, _DISABLED, _UNSET = 0x100, 0x2000, 0x100000, 0x10000000, 0x20000000
+_COUNTER_NAMES = {"NonFatalErr": "AdvNonFatalErr", "Undefined": "Undefined"}
+
+
+def read(files: Files, into: Reading) -> None:
+    """Read all functions of a sysfs; ``bus/pci/devices`` is below the root of `files`."""
+    into.kinds.append("sysfs")
+    folders = _folders(files)
+    short = 0
+    for address, (folder, parent) in sorted(folders.items()):
+        draft = Draft(address)
+        draft.parent = parent
+        short += _function(files, folder, draft)
+        into.add(draft)
+    if short:
+        into.note(
+            f"configuration space of {short} functions could not be read in full: run as root to see all"
+        )
+    if not folders:
+        into.note("this sysfs has no PCI devices")
+    _slots(files, into)
+    _nodes(files, into)
+    name = files.text("../proc/sys/kernel/hostname")
+    into.hostname = name or None
+
+
+def _folders(files: Files) -> dict[Address, tuple[str, Address | None]]:
+    """Return the folder of every function, and its parent where the path of the folder says so."""
+    found: dict[Address, tuple[str, Address | None]] = {}
+    for name in files.names("bus/pci/devices"):
+        address = _address(name)
+        if address is None:
+            continue
+        target = files.link(f"bus/pci/devices/{name}")
+        _, devices, way = (target or "").partition("devices/")
+        if devices:
+            found[address] = (f"devices/{way}", _parent(way))
+        else:
+            found[address] = (f"bus/pci/devices/{name}", None)
+    for way in files.device_folders():
+        address = _address(way.rpartition("/")[2])
+        if address is not None:
+            found.setdefault(address, (f"devices/{way}", _parent(way)))
+    return found
+
+
+def _address(text: str) -> Address | None:
+    try:
+        return Address.parse(text)
+    except ValueError:
+        return None
+
+
+def _parent(way: str) -> Address | None:
+    """Return the function one folder up; a host bridge's folder (``pci0000:17``) is none."""
+    parts = way.rstrip("/").split("/")
+    return _address(parts[-2]) if len(parts) > 1 else None
+
+
+def _function(files: Files, folder: str, draft: Draft) -> bool:
+    """Read one function; whether its configuration space is cut short."""
+    data = files.data(f"{folder}/config", config_space.EXTENDED_BYTES)
+    if data:
+        config_space.decode(data, draft)
+    identity = draft.identity
+    for name, field in (
+        ("vendor", "vendor_id"),
+        ("device", "device_id"),
+        ("class", "class_code"),
+        ("revision", "revision"),
+        ("subsystem_vendor", "subsystem_vendor_id"),
+        ("subsystem_device", "subsystem_id"),
+    ):
+        number = _number(files.text(f"{folder}/{name}"))
+        if number is not None:
+            identity[field] = number
+    _links_and_buses(files, folder, draft)
+    _surroundings(files, folder, draft)
+    _counters(files, folder, draft)
+    resources = files.text(f"{folder}/resource")
+    if resources:
+        _bars(resources, draft)
+    total = _number(files.text(f"{folder}/sriov_totalvfs"))
+    if total is not None:
+        count = _number(files.text(f"{folder}/sriov_numvfs"))
+        draft.sriov.update(total=total, count=count, enabled=None if count is None else count > 0)
+    return data is not None and len(data) <= config_space.HEADER_BYTES
+
+
+def _number(text: str | None) -> int | None:
+    try:
+        return int(text or "", 0)
+    except ValueError:
+        return None
+
+
+def _links_and_buses(files: Files, folder: str, draft: Draft) -> None:
+    for field, name in (("status", "current"), ("capability", "max")):
+        speed = _SPEED.match(files.text(f"{folder}/{name}_link_speed") or "")
+        width = _number(files.text(f"{folder}/{name}_link_width"))
+        gt_s = float(speed[1]) if speed else None
+        mode = LinkMode(gt_s if gt_s in SPEEDS_GT_S else None, None if width in (None, 63, 255) else width)
+        if mode != LinkMode() and draft.link.get(field) is None:
+            draft.link[field] = mode
+    if draft.link and draft.registers.get("express") is None:
+        draft.registers["express"] = True
+    secondary = _number(files.text(f"{folder}/secondary_bus_number"))
+    subordinate = _number(files.text(f"{folder}/subordinate_bus_number"))
+    if secondary is not None and draft.buses is None:
+        draft.buses = Buses(draft.address.bus, secondary, secondary if subordinate is None else subordinate)
+
+
+def _surroundings(files: Files, folder: str, draft: Draft) -> None:
+    function = draft.function
+    node = _number(files.text(f"{folder}/numa_node"))
+    function["numa_node"] = node if node is not None and node >= 0 else None
+    function["local_cpus"] = files.text(f"{folder}/local_cpulist") or None
+    driver = files.link(f"{folder}/driver")
+    function["driver"] = driver.rpartition("/")[2] if driver else None
+    function["driver_known"] = files.keeps_links
+    group = (files.link(f"{folder}/iommu_group") or "").rpartition("/")[2]
+    function["iommu_group"] = int(group) if group.isdigit() else None
+    physical = _address((files.link(f"{folder}/physfn") or "").rpartition("/")[2])
+    if physical is not None:
+        function["physical_function"], function["virtual"] = physical, True
+    state = files.text(f"{folder}/power_state")
+    if state and state != "unknown":
+        draft.registers["power_state"] = state
+    names = [name for kind in _NETWORK_FOLDERS for name in files.names(f"{folder}/{kind}")]
+    function["interfaces"] = tuple(
+        sorted(name for name in names if not name.startswith(("card", "render", "hw")))
+    )
+
+
+def _counters(files: Files, folder: str, draft: Draft) -> None:
+    """Read AER counters: lines ``BadTLP 3``, and a total."""
+    counters = []
+    for name, prefix in _COUNTERS.items():
+        for line in (files.text(f"{folder}/{name}") or "").splitlines():
+            words = line.split()
+            if len(words) == 2 and words[1].isdigit():
+                bit = "TOTAL" if words[0].startswith("TOTAL") else _COUNTER_NAMES.get(words[0], words[0])
+                counters.append((f"{prefix}.{bit}", int(words[1])))
+    if counters:
+        draft.errors["counters"] = tuple(counters)
+
+
+def _bars(text: str, draft: Draft) -> None:
+    """Read ``resource``: first and last address and flags of each region; the kernel knows sizes."""
+    bars = []
+    for index, line in enumerate(text.splitlines()[:7]):
+        try:
+            start, end, flags = (int(word, 16) for word in line.split())
+        except ValueError:
+            continue
+        if flags == 0:
+            continue
+        bars.append(
+            Bar(
+                index,
+                address=None if flags & _UNSET else start or None,
+                size=end - start + 1 if end >= start else None,
+                io=bool(flags & _IO),
+                bits64=bool(flags & _MEMORY_64),
+                prefetchable=bool(flags & _PREFETCH),
+                disabled=bool(flags & _DISABLED),
+            )
+        )
+    draft.bars = bars
+
+
+def _slots(files: Files, into: Reading) -> None:
+    """Read names of slots: a folder each, with the device it holds as ``domain:bus:device``."""
+    for name in files.names("bus/pci/slots"):
+        place = files.text(f"bus/pci/slots/{name}/address") or ""
+        for draft in into.drafts.values():
+            if str(draft.address).rpartition(".")[0] == place:
+                draft.function["physical_slot"] = name
+
+
+def _nodes(files: Files, into: Reading) -> None:
+    for name in sorted(files.names("devices/system/node")):
+        index = name.removeprefix("node")
+        if name.startswith("node") and index.isdigit():
+            cpus = files.text(f"devices/system/node/{name}/cpulist")
+            into.numa_nodes.append(NumaNode(int(index), cpus or None))
+    into.numa_nodes.sort(key=lambda node: node.index)

@@ -1,0 +1,146 @@
+"""`nvidia-smi topo -m`: how GPUs and network cards reach each other.
+
+An overlay to another source, or alone.
+
+A matrix of names and paths; columns behind it give CPUs and NUMA nodes. `nvidia-smi topo -p2p` prints a
+matrix of the same shape that is no topology, and is told apart by its entries. Names are positions: GPU0 is
+the first GPU by address (``CUDA_DEVICE_ORDER`` does not move them here), NICs are named by the driver, or by
+the legend below the matrix. Source: `nvidia-smi topo --help`; drivers before 2017 say ``SOC`` for ``SYS``.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from lanewise.machine.model import Relation
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lanewise.machine.draft import Reading
+    from lanewise.machine.model import Function, Machine
+
+_NAME = re.compile(r"(?:GPU\d+|NIC\d+|[a-z]\w*_\w+|ib\w+|hfi\w+)$")
+_PATHS = {"X", "SYS", "SOC", "NODE", "PHB", "PXB", "PIX", "PSB"}
+_NVLINK = re.compile(r"NV(\d+)$")
+_LEGEND = re.compile(r"\s*(NIC\d+): (\S+)\s*$")
+_NOT_PATHS = {"OK", "CNS", "GNS", "TNS", "NS", "U", "DR"}
+
+LOOKS_LIKE_MATRIX = re.compile(r"^[ \t]*GPU0[ \t]+X[ \t]", re.MULTILINE)
+"""The first row of a matrix."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What a matrix says about one device besides its paths."""
+
+    name: str
+    cpus: str | None
+    numa_node: int | None
+
+
+def read(lines: Sequence[str], into: Reading) -> list[Row]:
+    """Read the first matrix; further ones are of other machines."""
+    columns: list[str] = []
+    rows: list[Row] = []
+    legend: dict[str, str] = {}
+    complete = several = False
+    for line in lines:
+        words = line.split()
+        name = _LEGEND.match(line)
+        if name is not None:
+            legend.setdefault(name[1], name[2])
+        elif len(words) >= 1 and words[0] == "GPU0" and "X" not in words[:2]:
+            several |= bool(rows)
+            complete = bool(rows)
+            columns = columns if complete else _columns(words)
+        elif words and columns and not complete and words[0] in columns:
+            if words[1:2] and set(words[1 : len(columns) + 1]) & _NOT_PATHS:
+                into.note("a matrix of 'nvidia-smi topo -p2p' is no topology and was passed over")
+                columns = []
+                continue
+            rows.append(_row(words, columns, len(rows), into))
+    if rows:
+        into.kinds.append("nvidia-smi topo")
+    if several:
+        into.note("several matrices of 'nvidia-smi topo': only the first was read")
+    if legend:
+        into.relations = [
+            replace(r, first=legend.get(r.first, r.first), second=legend.get(r.second, r.second))
+            for r in into.relations
+        ]
+        rows = [replace(row, name=legend.get(row.name, row.name)) for row in rows]
+    return rows
+
+
+def _columns(words: list[str]) -> list[str]:
+    """Return the names in the heading, up to the columns about CPUs and NUMA nodes."""
+    columns = []
+    for word in words:
+        if not _NAME.match(word):
+            break
+        columns.append(word)
+    return columns
+
+
+def _row(words: list[str], columns: list[str], index: int, into: Reading) -> Row:
+    entries = words[1 : len(columns) + 1]
+    for column, path in list(zip(columns, entries, strict=False))[index + 1 :]:
+        nvlink = _NVLINK.match(path)
+        if nvlink:
+            into.relations.append(Relation(words[0], column, "NV", links=int(nvlink[1])))
+        elif path in _PATHS:
+            into.relations.append(Relation(words[0], column, "SYS" if path == "SOC" else path))
+    rest = words[len(columns) + 1 :]
+    cpus = rest[0] if rest and rest[0][0].isdigit() else None
+    node = rest[1] if len(rest) > 1 and rest[1].isdigit() else None
+    return Row(words[0], cpus, None if node is None else int(node))
+
+
+def overlay(machine: Machine, reading: Reading, rows: Sequence[Row]) -> Machine:
+    """Put relations and affinities on top of a machine; names that fit no function stay names."""
+    gpus = iter(sorted((f for f in machine if f.is_gpu and f.identity.vendor_id == 0x10DE), key=_by_address))
+    nics = {name: f for f in machine for name in f.interfaces}
+    of: dict[str, Function] = {}
+    for row in rows:
+        function = next(gpus, None) if row.name.startswith("GPU") else nics.get(row.name)
+        if function is not None:
+            of[row.name] = function
+    relations = tuple(_addressed(relation, of) for relation in reading.relations)
+    functions = dict(machine.functions)
+    for row in rows:
+        if row.name in of:
+            functions[of[row.name].address] = _near(of[row.name], row)
+    return replace(
+        machine,
+        functions=functions,
+        relations=machine.relations + relations,
+        kinds=machine.kinds + tuple(kind for kind in reading.kinds if kind not in machine.kinds),
+        notes=machine.notes + tuple(reading.notes),
+    )
+
+
+def _by_address(function: Function) -> tuple[int, ...]:
+    return tuple(function.address)
+
+
+def _near(function: Function, row: Row) -> Function:
+    return replace(
+        function,
+        numa_node=row.numa_node if function.numa_node is None else function.numa_node,
+        local_cpus=function.local_cpus or row.cpus,
+        interfaces=function.interfaces
+        if row.name in function.interfaces
+        else (*function.interfaces, row.name),
+    )
+
+
+def _addressed(relation: Relation, of: dict[str, Function]) -> Relation:
+    first, second = of.get(relation.first), of.get(relation.second)
+    return replace(
+        relation,
+        first_address=first.address if first else None,
+        second_address=second.address if second else None,
+    )

@@ -1,0 +1,53 @@
+"""XML elements as they come, without a tree in memory: for hwloc and NCCL files.
+
+Refuses entity definitions, which can grow a small file to any size; keeps what was read before a file breaks
+off.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from xml.parsers import expat
+
+from lanewise.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lanewise.machine.draft import Reading
+
+_MOST_DEPTH = 256
+
+
+def parse(
+    data: bytes,
+    start: Callable[[str, dict[str, str]], None],
+    end: Callable[[str], None],
+    into: Reading,
+) -> None:
+    """Call `start` and `end` for every element; a broken file is read up to where it breaks, and noted."""
+    parser = expat.ParserCreate()
+    depth = 0
+
+    def on_start(name: str, attributes: dict[str, str]) -> None:
+        nonlocal depth
+        depth += 1
+        if depth > _MOST_DEPTH:
+            raise InputError(f"the XML is nested deeper than {_MOST_DEPTH} levels, which no topology is")
+        start(name, attributes)
+
+    def on_end(name: str) -> None:
+        nonlocal depth
+        depth -= 1
+        end(name)
+
+    def refuse(*_: object) -> None:
+        raise InputError("the XML defines entities, which topology files never do; it was not read")
+
+    parser.StartElementHandler = on_start
+    parser.EndElementHandler = on_end
+    parser.EntityDeclHandler = refuse
+    try:
+        parser.Parse(data, True)
+    except expat.ExpatError as error:
+        into.note(f"the XML breaks off or is damaged: {error}; what comes before was read")

@@ -523,9 +523,9 @@ impl Simulation {
         self.fabric.settle_all(at);
     }
 
-    /// What each workload's instrument reports, from the end of the warm-up to `until`.
-    pub fn reports(&self, until: Time) -> Vec<Vec<Metric>> {
-        self.workloads.iter().map(|workload| workload.report((self.window_start, until))).collect()
+    /// What the tools of each workload report, from the end of the warm-up to `until`.
+    pub fn reports(&self, until: Time) -> Vec<Vec<Vec<Metric>>> {
+        self.workloads.iter().map(|workload| workload.reports((self.window_start, until))).collect()
     }
 
     /// Whether every workload with an end of its own has reached it; none when there is no such workload.

@@ -123,6 +123,11 @@ pub trait Workload {
         None
     }
 
+    /// The reports of a workload that stands for several tools, in their order; of any other, its one report.
+    fn reports(&self, window: (Time, Time)) -> Vec<Vec<Metric>> {
+        vec![self.report(window)]
+    }
+
     /// Forget what was measured so far: the warm-up is over.
     fn start_measuring(&mut self, now: Time) {
         let _ = now;

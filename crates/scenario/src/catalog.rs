@@ -8,7 +8,9 @@ use crate::document::{self, Table, Value};
 use crate::parameter::{
     Layer, LayerTable, Origin, Output, ParameterTable, ResolvedParameter, check_keys, check_table,
 };
-use crate::parameters::{EndpointParameters, HostParameters, StorageParameters, SwitchParameters};
+use crate::parameters::{
+    EndpointParameters, HostParameters, NetworkParameters, StorageParameters, SwitchParameters,
+};
 use crate::problem::Problem;
 use crate::reader::Reader;
 use crate::slots::read_slots;
@@ -175,6 +177,7 @@ fn listing(part: Part, output: &mut Output) -> PartListing {
         ComponentKind::Switch => SwitchParameters::read(reader).map(|_| ()),
         ComponentKind::Endpoint => EndpointParameters::read(reader).map(|_| ()),
         ComponentKind::Storage => StorageParameters::read(reader).map(|_| ()),
+        ComponentKind::Network => NetworkParameters::read(reader).map(|_| ()),
     };
     if let Some(key) = part.kind.slots_key() {
         read_slots(&part.name, key, &layers, &mut own);

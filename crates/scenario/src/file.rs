@@ -11,8 +11,8 @@ use crate::structure::ComponentKind;
 use crate::value::{ParameterType, Reading};
 
 /// Names that a component cannot have, because paths begin with them.
-const RESERVED_NAMES: [&str; 9] =
-    ["run", "firmware", "workload", "title", "host", "switch", "endpoint", "storage", "memory"];
+const RESERVED_NAMES: [&str; 10] =
+    ["run", "firmware", "workload", "title", "host", "switch", "endpoint", "storage", "network", "memory"];
 /// Longest name.
 const NAME_LIMIT: usize = 64;
 /// Most components, and most workloads, that one file may declare. Each may stand for many devices, with `count`.
@@ -160,8 +160,8 @@ fn too_many(place: Place) -> Diagnostic {
 }
 
 fn unknown_table(entry: &Entry) -> Diagnostic {
-    const TABLES: [&str; 8] =
-        ["title", "run", "firmware", "host", "switch", "endpoint", "storage", "workload"];
+    const TABLES: [&str; 9] =
+        ["title", "run", "firmware", "host", "switch", "endpoint", "storage", "network", "workload"];
     let problem = Problem::UnknownTable { found: shortened(&entry.key), allowed: TABLES.join(", ") };
     Diagnostic::at(entry.key_place, problem).maybe_hint(did_you_mean(&entry.key, TABLES))
 }

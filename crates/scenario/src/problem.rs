@@ -92,6 +92,8 @@ problems! {
     "attached-to-endpoint" AttachedToEndpoint { path, target } = "`{path}` is attached to `{target}`, an endpoint, which has nothing below it";
     /// Drives sit behind a host bus adapter, an endpoint with a wire.
     "storage-needs-adapter" StorageNeedsAdapter { path, target, reason } = "`{path}` is attached to `{target}`, which {reason}";
+    /// A network ends at ports of RDMA adapters, each of which has one wire.
+    "bad-network-end" BadNetworkEnd { path, target, reason } = "`{path}` ends at `{target}`, which {reason}";
     /// More components than the simulator accepts.
     "too-many-devices" TooManyDevices { found, allowed } = "{found} devices, but at most {allowed} are allowed";
     /// More ports or slots than one component may have.

@@ -3,7 +3,7 @@
 use crate::parameter::{FieldDefault, ParameterTable, Provenance, TableSchema};
 use crate::parameters::{
     AccessLineParameters, DmaParameters, FioParameters, FirmwareParameters, IometerParameters,
-    LinkParameters, MmioParameters, RunParameters,
+    LinkParameters, MmioParameters, PerftestParameters, RunParameters,
 };
 use crate::problem::all_codes;
 use crate::schema::one_line;
@@ -32,6 +32,7 @@ pub fn reference_markdown() -> String {
     section(&mut page, "`[[workload]]` with `kind = \"iometer\"`", &IometerParameters::SCHEMA);
     section(&mut page, "A line of `access`", &AccessLineParameters::SCHEMA);
     section(&mut page, "`[[workload]]` with `kind = \"fio\"`", &FioParameters::SCHEMA);
+    section(&mut page, "`[[workload]]` with `kind = \"perftest\"`", &PerftestParameters::SCHEMA);
     page
 }
 

@@ -2,7 +2,8 @@
 
 use crate::parameter::{ParameterTable, TableSchema, parameters};
 use crate::parameters::{
-    EndpointParameters, HostParameters, LinkParameters, PortParameters, StorageParameters, SwitchParameters,
+    EndpointParameters, HostParameters, LinkParameters, NetworkParameters, PortParameters, StorageParameters,
+    SwitchParameters,
 };
 use crate::value::{LinkShape, ParameterType};
 use serde_json::{Value as Json, json};
@@ -18,6 +19,8 @@ pub enum ComponentKind {
     Endpoint,
     /// Drives behind a host bus adapter.
     Storage,
+    /// A wire between two RDMA adapters.
+    Network,
 }
 
 /// A key that says how a component hangs together with others.
@@ -57,6 +60,11 @@ const ADAPTER: StructuralKey = StructuralKey {
     doc: "The host bus adapter that the drives are behind: the name of an endpoint with a wire.",
     schema: String::schema,
 };
+const ENDS: StructuralKey = StructuralKey {
+    key: "ends",
+    doc: "The two ports that it joins, such as [\"nic0.port1\", \"nic1.port1\"].",
+    schema: Vec::<String>::schema,
+};
 const COUNT: StructuralKey = StructuralKey {
     key: "count",
     doc: "So many of them, named `name[0]`, `name[1]` and so on, on the free ports in order.",
@@ -86,7 +94,7 @@ fn slots_schema() -> Json {
 
 impl ComponentKind {
     /// Every kind, in the order in which devices are numbered.
-    pub const ALL: [Self; 4] = [Self::Host, Self::Switch, Self::Endpoint, Self::Storage];
+    pub const ALL: [Self; 5] = [Self::Host, Self::Switch, Self::Endpoint, Self::Storage, Self::Network];
 
     /// The word in scenario and catalog files.
     pub const fn word(self) -> &'static str {
@@ -95,6 +103,7 @@ impl ComponentKind {
             Self::Switch => "switch",
             Self::Endpoint => "endpoint",
             Self::Storage => "storage",
+            Self::Network => "network",
         }
     }
 
@@ -110,6 +119,7 @@ impl ComponentKind {
             Self::Switch => &SwitchParameters::SCHEMA,
             Self::Endpoint => &EndpointParameters::SCHEMA,
             Self::Storage => &StorageParameters::SCHEMA,
+            Self::Network => &NetworkParameters::SCHEMA,
         }
     }
 
@@ -120,6 +130,7 @@ impl ComponentKind {
             Self::Switch => &[PART, ATTACH, COUNT, LINK, PORTS],
             Self::Endpoint => &[PART, ATTACH, COUNT, LINK],
             Self::Storage => &[PART, ADAPTER],
+            Self::Network => &[PART, ENDS],
         }
     }
 
@@ -128,7 +139,7 @@ impl ComponentKind {
         match self {
             Self::Host => Some("slots"),
             Self::Switch => Some("ports"),
-            Self::Endpoint | Self::Storage => None,
+            Self::Endpoint | Self::Storage | Self::Network => None,
         }
     }
 }

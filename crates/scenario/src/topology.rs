@@ -169,7 +169,7 @@ impl<'f> Builder<'f, '_> {
         for (index, component) in self.file.components.iter().enumerate() {
             let first = self.topology.instances.len();
             self.topology.ranges.push(first..first);
-            if component.kind == ComponentKind::Storage {
+            if matches!(component.kind, ComponentKind::Storage | ComponentKind::Network) {
                 continue;
             }
             let count = match component.kind {
@@ -248,7 +248,7 @@ impl<'f> Builder<'f, '_> {
             return None;
         };
         let kind = self.file.components[above].kind;
-        if kind == ComponentKind::Endpoint || kind == ComponentKind::Storage {
+        if matches!(kind, ComponentKind::Endpoint | ComponentKind::Storage | ComponentKind::Network) {
             let problem = Problem::AttachedToEndpoint { path, target: shortened(target.device) };
             self.report(
                 place,

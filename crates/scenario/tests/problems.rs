@@ -75,6 +75,10 @@ fn additions() -> Vec<(&'static str, String)> {
         ),
         ("tree-too-deep", chain_of_switches(140)),
         ("attached-to-endpoint", second("attach = \"nic0.port0\"")),
+        (
+            "bad-network-end",
+            "[network.cable]\nkind = \"infiniband-edr\"\nends = [\"nic0\", \"nic1\"]\n".into(),
+        ),
         ("storage-needs-adapter", "[storage.disks]\nattach = \"nic0\"\n".into()),
         ("too-many-devices", second("attach = \"server.*\"\ncount = 70000")),
         ("too-many-ports", "[host.big]\nslots = { \"slot1..slot5000\" = \"gen4 x4\" }\n".into()),

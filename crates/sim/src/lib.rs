@@ -40,6 +40,7 @@ use lanewise_units::{Span, Time};
 use lanewise_workload::dma::DmaWorkload;
 use lanewise_workload::mmio::MmioWorkload;
 use lanewise_workload::nvme::NvmeWorkload;
+use lanewise_workload::rdma::RdmaWorkload;
 use lanewise_workload::storage::StorageWorkload;
 use runner::{Outcome, RunLimits};
 use std::ops::ControlFlow;
@@ -76,6 +77,7 @@ pub(crate) fn build(scenario: &Scenario) -> Result<Simulation, AssemblyError> {
             WorkloadConfig::Mmio(config) => Box::new(MmioWorkload::new(config)),
             WorkloadConfig::Storage(config) => Box::new(StorageWorkload::new(config)),
             WorkloadConfig::Nvme(config) => Box::new(NvmeWorkload::new(config)),
+            WorkloadConfig::Rdma(config) => Box::new(RdmaWorkload::new(config)),
         });
     }
     Ok(simulation)
@@ -137,20 +139,25 @@ fn end_detail(outcome: &Outcome, limits: RunLimits) -> String {
 
 fn instruments(scenario: &Scenario, simulation: &Simulation, until: Time) -> Vec<Instrument> {
     let reports = simulation.reports(until);
-    let named = |(workload, metrics): (&WorkloadConfig, Vec<lanewise_fabric::workload::Metric>)| {
-        let (name, kind) = match workload {
-            WorkloadConfig::Dma(config) => (config.name.clone(), "dma"),
-            WorkloadConfig::Mmio(config) => (config.name.clone(), "mmio"),
-            WorkloadConfig::Storage(_) => ("storage".to_owned(), "iometer"),
-            WorkloadConfig::Nvme(_) => ("nvme".to_owned(), "fio"),
-        };
-        Instrument {
-            workload: name,
-            kind: kind.to_owned(),
-            metrics: metrics.into_iter().map(NamedValue::from).collect(),
-        }
+    let tools = scenario.workloads.iter().flat_map(tools);
+    let named = |((workload, kind), metrics): ((String, &str), Vec<lanewise_fabric::workload::Metric>)| {
+        let metrics = metrics.into_iter().map(NamedValue::from).collect();
+        Instrument { workload, kind: kind.to_owned(), metrics }
     };
-    scenario.workloads.iter().zip(reports).map(named).filter(|report| !report.metrics.is_empty()).collect()
+    tools.zip(reports.into_iter().flatten()).map(named).filter(|report| !report.metrics.is_empty()).collect()
+}
+
+/// Name and kind of each tool that a workload stands for.
+fn tools(workload: &WorkloadConfig) -> Vec<(String, &'static str)> {
+    match workload {
+        WorkloadConfig::Dma(config) => vec![(config.name.clone(), "dma")],
+        WorkloadConfig::Mmio(config) => vec![(config.name.clone(), "mmio")],
+        WorkloadConfig::Storage(_) => vec![("storage".to_owned(), "iometer")],
+        WorkloadConfig::Nvme(_) => vec![("nvme".to_owned(), "fio")],
+        WorkloadConfig::Rdma(config) => {
+            config.tools.iter().map(|tool| (tool.name().to_owned(), tool.kind())).collect()
+        }
+    }
 }
 
 fn assumptions(scenario: &Scenario) -> Vec<Assumption> {

@@ -1,6 +1,6 @@
 //! Endpoint: a requester with DMA engines and a completer of MMIO.
 
-use super::{AdapterParameters, NvmeParameters, PortParameters};
+use super::{AdapterParameters, NvmeParameters, PortParameters, RdmaParameters};
 use crate::parameter::parameters;
 use crate::value::{Auto, PayloadSize, choices};
 use lanewise_units::{Generation, Rate, Span, Width};
@@ -60,5 +60,6 @@ parameters! {
         flatten port: PortParameters;
         group adapter: AdapterParameters;
         group nvme: NvmeParameters;
+        group rdma: RdmaParameters;
     }
 }

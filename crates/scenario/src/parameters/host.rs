@@ -1,6 +1,6 @@
 //! Root complex: what lies between the root ports and memory. The slots are structure; see [`crate::file`].
 
-use super::{NvmeSoftwareParameters, PortParameters};
+use super::{MpiParameters, NvmeSoftwareParameters, PortParameters, VerbsParameters};
 use crate::parameter::parameters;
 use crate::value::{PayloadSize, choices};
 use lanewise_units::{Bytes, Rate, Span};
@@ -84,6 +84,8 @@ parameters! {
         flatten port: PortParameters;
         group software: SoftwareParameters;
         group nvme: NvmeSoftwareParameters;
+        group verbs: VerbsParameters;
+        group mpi: MpiParameters;
     }
 }
 

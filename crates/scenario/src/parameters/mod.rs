@@ -5,6 +5,8 @@ mod host;
 mod link;
 mod nvme;
 mod port;
+mod rdma;
+mod rdma_tools;
 mod run;
 mod storage;
 mod switch;
@@ -15,6 +17,8 @@ pub use host::{HostParameters, RcbChoice, SoftwareParameters};
 pub use link::LinkParameters;
 pub use nvme::{FioParameters, IoEngineChoice, NvmeParameters, NvmeSoftwareParameters, RwChoice};
 pub use port::{PortParameters, ReplayRuleChoice, ScaleChoice};
+pub use rdma::{MpiParameters, NetworkKindChoice, NetworkParameters, RdmaParameters, VerbsParameters};
+pub use rdma_tools::{PerftestParameters, PerftestToolChoice};
 pub use run::{FirmwareParameters, MpsPolicy, RunParameters};
 pub use storage::{AdapterParameters, StorageParameters, WireChoice};
 pub use switch::{ArbitrationChoice, CoreChoice, ForwardingChoice, SwitchParameters};
@@ -60,5 +64,7 @@ mod tests {
         check(&super::IometerParameters::SCHEMA);
         check(&super::AccessLineParameters::SCHEMA);
         check(&super::FioParameters::SCHEMA);
+        check(&super::NetworkParameters::SCHEMA);
+        check(&super::PerftestParameters::SCHEMA);
     }
 }

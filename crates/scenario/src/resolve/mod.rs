@@ -10,6 +10,7 @@ mod link;
 mod nvme;
 mod payload;
 mod port;
+mod rdma;
 mod storage;
 mod workload;
 
@@ -21,8 +22,8 @@ use crate::diagnostic::Diagnostic;
 use crate::file::{Component, ScenarioFile, two_layers};
 use crate::parameter::{LayerTable, Origin, Output, ParameterTable, ResolvedParameter, check_table};
 use crate::parameters::{
-    EndpointParameters, FirmwareParameters, HostParameters, LinkParameters, PortParameters, RunParameters,
-    StorageParameters, SwitchParameters, WireChoice,
+    EndpointParameters, FirmwareParameters, HostParameters, LinkParameters, NetworkParameters,
+    PortParameters, RunParameters, StorageParameters, SwitchParameters, WireChoice,
 };
 use crate::problem::Problem;
 use crate::reader::Reader;
@@ -41,6 +42,7 @@ pub(crate) enum Settings {
     Switch(Box<SwitchParameters>),
     Endpoint(Box<EndpointParameters>),
     Storage(Box<StorageParameters>),
+    Network(Box<NetworkParameters>),
 }
 
 /// Everything that was read, before it is put together.
@@ -91,29 +93,30 @@ pub(crate) fn resolve(file: &ScenarioFile, output: &mut Output) -> Option<Resolu
     Some(Resolution { run: run?, firmware: rig.firmware, fabric, workloads, links })
 }
 
-/// Drops defaults that nothing reads: an adapter's where there is no wire, storage software without storage.
+/// Drops defaults that nothing reads: an adapter's where there is no wire, software without what it drives.
 fn drop_idle(rig: &Rig<'_>, parameters: &mut Vec<ResolvedParameter>) {
     let mut idle: HashSet<String> = HashSet::new();
-    let storage = rig.file.components.iter().any(|component| component.kind == ComponentKind::Storage);
-    let drives = |settings: &Settings| matches!(settings, Settings::Endpoint(endpoint) if endpoint.nvme.capacity.is_some());
-    let drives = rig.settings.iter().flatten().any(drives);
+    let any = |kind| rig.file.components.iter().any(|component| component.kind == kind);
+    let (storage, network) = (any(ComponentKind::Storage), any(ComponentKind::Network));
+    let is_drive = |settings: &Settings| matches!(settings, Settings::Endpoint(endpoint) if endpoint.nvme.capacity.is_some());
+    let drives = rig.settings.iter().flatten().any(is_drive);
     for (component, settings) in rig.file.components.iter().zip(&rig.settings) {
+        let mut drop = |unused, key| {
+            if unused {
+                idle.insert(format!("{}.{key}", component.name));
+            }
+        };
         match settings {
             Some(Settings::Endpoint(endpoint)) => {
-                if endpoint.adapter.wire == WireChoice::None {
-                    idle.insert(format!("{}.adapter", component.name));
-                }
-                if endpoint.nvme.capacity.is_none() {
-                    idle.insert(format!("{}.nvme", component.name));
-                }
+                drop(endpoint.adapter.wire == WireChoice::None, "adapter");
+                drop(endpoint.nvme.capacity.is_none(), "nvme");
+                drop(endpoint.rdma.ports == 0, "rdma");
             }
             Some(Settings::Host(_)) => {
-                if !storage {
-                    idle.insert(format!("{}.software", component.name));
-                }
-                if !drives {
-                    idle.insert(format!("{}.nvme", component.name));
-                }
+                drop(!storage, "software");
+                drop(!drives, "nvme");
+                drop(!network, "verbs");
+                drop(!network, "mpi");
             }
             _ => {}
         }
@@ -140,6 +143,7 @@ fn settings(component: &Component, output: &mut Output) -> Option<Settings> {
         ComponentKind::Switch => Settings::Switch(Box::new(SwitchParameters::read(reader)?)),
         ComponentKind::Endpoint => Settings::Endpoint(Box::new(EndpointParameters::read(reader)?)),
         ComponentKind::Storage => Settings::Storage(Box::new(StorageParameters::read(reader)?)),
+        ComponentKind::Network => Settings::Network(Box::new(NetworkParameters::read(reader)?)),
     })
 }
 

@@ -1,6 +1,7 @@
 //! Workloads: from names to devices.
 
 use super::computed::Computed;
+use super::rdma::{self, WrittenTool};
 use super::{Rig, Settings, nvme, place_in, storage};
 use crate::diagnostic::{Diagnostic, did_you_mean};
 use crate::document::shortened;
@@ -8,7 +9,7 @@ use crate::file::WrittenWorkload;
 use crate::parameter::{Output, ParameterTable, Provenance, check_table};
 use crate::parameters::{
     DirectionChoice, DmaParameters, FioParameters, IometerParameters, MmioDirectionChoice, MmioParameters,
-    OrderChoice,
+    OrderChoice, PerftestParameters,
 };
 use crate::problem::Problem;
 use crate::reader::Reader;
@@ -20,12 +21,13 @@ use lanewise_units::Bytes;
 use lanewise_workload::dma::{DmaConfig, DmaDirection, OffsetOrder};
 use lanewise_workload::mmio::{MmioConfig, MmioDirection, Pacing};
 use lanewise_workload::nvme::NvmeConfig;
+use lanewise_workload::rdma::RdmaConfig;
 use lanewise_workload::storage::StorageConfig;
 
 /// Keys of a workload that are structure.
 pub(crate) const WORKLOAD_KEYS: [&str; 2] = ["kind", "name"];
 /// Kinds of workload.
-pub(crate) const WORKLOAD_KINDS: [&str; 4] = ["dma", "mmio", "iometer", "fio"];
+pub(crate) const WORKLOAD_KINDS: [&str; 5] = ["dma", "mmio", "iometer", "fio", "perftest"];
 /// Most instruments that a scenario's workloads may stand for together.
 const INSTRUMENT_LIMIT: usize = 65_536;
 
@@ -40,6 +42,8 @@ pub enum WorkloadConfig {
     Storage(StorageConfig),
     /// Every NVMe drive in use, with all of fio's jobs.
     Nvme(NvmeConfig),
+    /// RDMA adapters and networks, with every tool over them.
+    Rdma(RdmaConfig),
 }
 
 /// Reads every workload.
@@ -47,6 +51,7 @@ pub(crate) fn read(rig: &Rig<'_>, computed: &mut Computed, output: &mut Output) 
     let mut configs = Vec::new();
     let mut groups = Vec::new();
     let mut jobs = Vec::new();
+    let mut tools = Vec::new();
     for workload in &rig.file.workloads {
         let path = format!("workload.{}", workload.name);
         match workload.kind.as_str() {
@@ -65,6 +70,10 @@ pub(crate) fn read(rig: &Rig<'_>, computed: &mut Computed, output: &mut Output) 
                     jobs.push((workload, parameters));
                 }
             }
+            "perftest" => {
+                let read = parameters::<PerftestParameters>(workload, &path, output);
+                tools.extend(read.map(|parameters| (workload, WrittenTool::Perftest(parameters))));
+            }
             other => {
                 let (found, allowed) = (shortened(other), quoted_words(&WORKLOAD_KINDS));
                 let problem = Problem::UnknownChoice { path: format!("{path}.kind"), found, allowed };
@@ -80,6 +89,7 @@ pub(crate) fn read(rig: &Rig<'_>, computed: &mut Computed, output: &mut Output) 
     }
     configs.extend(storage::build(rig, &groups, output).into_iter().map(WorkloadConfig::Storage));
     configs.extend(nvme::build(rig, &jobs, output).map(WorkloadConfig::Nvme));
+    configs.extend(rdma::build(rig, &tools, output).map(WorkloadConfig::Rdma));
     configs
 }
 

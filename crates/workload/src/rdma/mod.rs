@@ -44,7 +44,11 @@
 //! rdma-core for what a request costs on PCI Express.
 
 mod config;
+mod driver;
+mod host;
+mod instrument;
 mod network;
+mod perftest;
 mod port;
 mod receive;
 mod send;
@@ -57,6 +61,9 @@ mod verbs;
 mod tests;
 
 pub use config::{NicPort, RdmaLinkConfig, RdmaNetworkConfig, RdmaNicConfig};
+pub use host::{MpiHostConfig, VerbsHostConfig};
+pub use instrument::{RdmaConfig, RdmaToolConfig, RdmaWorkload};
 pub use network::RdmaNetwork;
+pub use perftest::{PerftestConfig, PerftestTool};
 pub use thread::Thread;
 pub use verbs::{Completion, CompletionKind, EndFlows, EndId, Opcode, WorkRequest};

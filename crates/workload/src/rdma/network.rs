@@ -197,6 +197,11 @@ impl RdmaNetwork {
         self.completions.pop_front()
     }
 
+    /// Ends of all connections so far.
+    pub fn end_count(&self) -> usize {
+        self.ends.len()
+    }
+
     /// Messages that are not over.
     pub fn under_way(&self) -> usize {
         self.messages.len()

@@ -280,6 +280,6 @@ pub fn run(config: &FabricConfig, storage: StorageConfig, warm_up: Span, measure
     simulation.run_until(start + measured, u64::MAX);
     simulation.stop_measuring(start + measured);
     simulation.fabric.check_conservation();
-    let metrics = simulation.reports(start + measured).remove(0);
+    let metrics = simulation.reports(start + measured).remove(0).remove(0);
     Run { simulation, metrics, measured, end: start + measured }
 }

@@ -1,0 +1,132 @@
+//! RDMA: the adapter side of an endpoint, the host's driver and MPI library, and the wires of a network.
+
+use crate::parameter::parameters;
+use crate::value::{PayloadSize, choices};
+use lanewise_units::{Bytes, Rate, Span};
+
+parameters! {
+    /// The RDMA side of an endpoint: queues on PCI Express, pipeline, buffers and ports.
+    RdmaParameters, Claim "rdma" {
+        /// Network ports; 0 for an endpoint that is no RDMA adapter.
+        ports: u32 = "0" in "0" to "16",
+        Assumed "an endpoint is an RDMA adapter only when it says so";
+        /// Bytes of the CPU's write that announces a work request which the adapter then fetches.
+        doorbell: Bytes = "8 B" in "4 B" to "64 B",
+        Datasheet "mlx5 in rdma-core: a doorbell is one 64-bit store";
+        /// Bytes of a work request without inline data.
+        work_request: Bytes = "64 B" in "16 B" to "512 B",
+        Datasheet "mlx4 and mlx5 in rdma-core: control, address and data segments in units of 64 B";
+        /// Largest work request that the CPU pushes into the adapter with the doorbell; "0 B" for none.
+        push_max: Bytes = "256 B" in "0 B" to "1 KiB",
+        Datasheet "mlx4 and mlx5 in rdma-core: a BlueFlame register takes 256 B";
+        /// Largest payload that can travel inside a work request.
+        inline_max: Bytes = "220 B" in "0 B" to "1 KiB",
+        Published "perftest's default for its latency tests, which drivers accept";
+        /// Bytes of a completion entry.
+        completion_entry: Bytes = "64 B" in "16 B" to "128 B",
+        Datasheet "mlx5 in rdma-core: 64 B";
+        /// Time of the pipeline for each work request, one after another.
+        message_interval: Span = "10 ns" in "0 ns" to "100 us",
+        Assumed "100 million messages a second, more than the tools ask for";
+        /// From a work request in the adapter to its first packet or payload fetch, without waiting.
+        send_latency: Span = "150 ns" in "0 ns" to "100 us",
+        Assumed "of the 0.8 us that such adapters need from memory to memory";
+        /// From the last byte of a packet at the port until its payload is handed to DMA, without waiting.
+        receive_latency: Span = "150 ns" in "0 ns" to "100 us",
+        Assumed "of the 0.8 us that such adapters need from memory to memory";
+        /// From the end of a packet on the wire to the earliest start of the next of the same port.
+        packet_gap: Span = "0 ns" in "0 ns" to "10 us",
+        Assumed "packets follow each other at once unless it is measured otherwise";
+        /// Payload of each port that may be on its way from memory or waiting for the wire.
+        send_buffer: Bytes = "64 KiB" in "4 KiB" to "16 MiB",
+        Assumed "covers the latency of memory at the rate of the port several times";
+        /// Payload of each port that may be in the adapter before DMA.
+        receive_buffer: Bytes = "64 KiB" in "4 KiB" to "16 MiB",
+        Assumed "covers the way of credits at the rate of the port several times";
+        /// Rate of the internal path of each port on the way out, or "none" for no limit.
+        send_bandwidth: Option<Rate> = "none" in "1 MB/s" to "10 TB/s",
+        Assumed "the wire is the limit unless it is measured otherwise";
+        /// Rate of the internal path of each port on the way in, or "none" for no limit.
+        receive_bandwidth: Option<Rate> = "none" in "1 MB/s" to "10 TB/s",
+        Assumed "the wire is the limit unless it is measured otherwise";
+        /// Rate of the internal path of all ports and both directions together, or "none" for no limit.
+        shared_bandwidth: Option<Rate> = "none" in "1 MB/s" to "10 TB/s",
+        Assumed "directions do not disturb each other unless it is measured otherwise";
+        /// RDMA reads that a queue pair may have outstanding.
+        outstanding_reads: u32 = "16" in "1" to "1024",
+        Datasheet "max_rd_atomic of ConnectX adapters";
+    }
+}
+
+parameters! {
+    /// What a core pays for RDMA, and how far it is from root port and memory.
+    VerbsParameters, Claim "verbs" {
+        /// Core time to make a work request and store its doorbell.
+        post_cost: Span = "60 ns" in "0 ns" to "1 ms",
+        Assumed "two hundred instructions and a store fence";
+        /// From the core's store to the root port.
+        mmio_latency: Span = "60 ns" in "0 ns" to "100 us",
+        Assumed "mesh or ring of a processor with an integrated root complex";
+        /// From a write at the root port until a polling core has seen it.
+        poll_latency: Span = "80 ns" in "0 ns" to "100 us",
+        Assumed "into the last level cache, and the miss of the polling core";
+        /// Core time to take a completion, or a message from polled memory.
+        poll_cost: Span = "30 ns" in "0 ns" to "1 ms",
+        Assumed "a hundred instructions";
+    }
+}
+
+parameters! {
+    /// What a core pays for MPI besides its driver.
+    MpiParameters, Claim "mpi" {
+        /// Core time of a send call.
+        send_cost: Span = "80 ns" in "0 ns" to "1 ms",
+        Assumed "a few hundred instructions";
+        /// Core time to match what has arrived.
+        receive_cost: Span = "80 ns" in "0 ns" to "1 ms",
+        Assumed "a few hundred instructions";
+        /// Rate at which a core copies between buffers.
+        copy_bandwidth: Rate = "8 GB/s" in "1 MB/s" to "10 TB/s",
+        Assumed "one core, data mostly in caches";
+    }
+}
+
+choices! {
+    /// What the wires of a network are.
+    NetworkKindChoice, "what the wires are" {
+        /// InfiniBand at 10 Gb/s a lane, 8b/10b.
+        InfinibandQdr = "infiniband-qdr",
+        /// InfiniBand at 10.3125 Gb/s a lane, 64b/66b.
+        InfinibandFdr10 = "infiniband-fdr10",
+        /// InfiniBand at 14.0625 Gb/s a lane, 64b/66b.
+        InfinibandFdr = "infiniband-fdr",
+        /// InfiniBand at 25.78125 Gb/s a lane, 64b/66b.
+        InfinibandEdr = "infiniband-edr",
+        /// RoCE version 2 over Ethernet; see `rate`.
+        Roce = "roce",
+    }
+}
+
+parameters! {
+    /// A wire between two ports of RDMA adapters, with the switches on its way.
+    NetworkParameters, Claim "network" {
+        /// What it is.
+        kind: NetworkKindChoice = required,
+        Datasheet "given by the scenario";
+        /// Lanes of an InfiniBand link.
+        lanes: u32 = "4" in "1" to "12",
+        Spec "4x, what cables and adapters have";
+        /// Data rate of an Ethernet link; InfiniBand has that of its kind.
+        rate: Rate = "12.5 GB/s" in "100 MB/s" to "1 TB/s",
+        Assumed "100 Gb/s";
+        /// Payload of a full packet.
+        mtu: PayloadSize<256> = "4096 B",
+        Assumed "the largest that InfiniBand has";
+        /// Time along the cable.
+        propagation: Span = "10 ns" in "0 ns" to "10 ms",
+        Assumed "2 m of cable at 5 ns/m";
+        /// Time through all switches on the way, which cut through.
+        switch_latency: Span = "0 ns" in "0 ns" to "10 ms",
+        Assumed "back to back";
+    }
+}

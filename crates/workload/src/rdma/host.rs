@@ -1,0 +1,27 @@
+//! What a core pays for an RDMA operation, and how far it is from its adapter and from what the adapter writes.
+
+use lanewise_units::{Rate, Span};
+
+/// The user space driver on one core, and the way between the core and the root port.
+#[derive(Clone, Debug)]
+pub struct VerbsHostConfig {
+    /// Core time to make a work request and store its doorbell.
+    pub post_cost: Span,
+    /// From the core's store to the root port.
+    pub mmio_latency: Span,
+    /// From a write at the root port until a polling core has seen it.
+    pub poll_latency: Span,
+    /// Core time to take a completion, or a message from polled memory.
+    pub poll_cost: Span,
+}
+
+/// The MPI library on the same core.
+#[derive(Clone, Debug)]
+pub struct MpiHostConfig {
+    /// Core time of a send call, besides the driver's.
+    pub send_cost: Span,
+    /// Core time to match what has arrived, besides the driver's.
+    pub receive_cost: Span,
+    /// Rate at which a core copies between buffers.
+    pub copy_bandwidth: Rate,
+}

@@ -1,0 +1,127 @@
+//! All tools over one network as one instrument: who gets which event.
+
+use super::config::RdmaNetworkConfig;
+use super::driver::{At, Driver, split_token};
+use super::network::RdmaNetwork;
+use super::perftest::{Perftest, PerftestConfig};
+use crate::platform::{Instrument, Platform};
+use lanewise_fabric::Fabric;
+use lanewise_fabric::workload::{Metric, Workload, WorkloadEvent};
+use lanewise_units::Time;
+
+/// Settings of a tool.
+#[derive(Clone, Debug)]
+pub enum RdmaToolConfig {
+    /// `ib_write_bw` and the like.
+    Perftest(PerftestConfig),
+}
+
+impl RdmaToolConfig {
+    /// Name in the scenario.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Perftest(config) => &config.name,
+        }
+    }
+
+    /// Kind of its report.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Perftest(_) => "perftest",
+        }
+    }
+}
+
+/// Settings of a network and the tools over it.
+#[derive(Clone, Debug, Default)]
+pub struct RdmaConfig {
+    /// Adapters and wires.
+    pub network: RdmaNetworkConfig,
+    /// Tools.
+    pub tools: Vec<RdmaToolConfig>,
+}
+
+#[derive(Debug)]
+enum Tool {
+    Perftest(Box<Perftest>),
+}
+
+/// Does the same with whatever tool it is.
+macro_rules! each {
+    ($tool:expr, $driver:ident => $act:expr) => {
+        match $tool {
+            Tool::Perftest($driver) => $act,
+        }
+    };
+}
+
+/// The instrument.
+#[derive(Debug)]
+pub struct RdmaWorkload {
+    network: RdmaNetwork,
+    tools: Vec<Tool>,
+    /// Tool of each end.
+    owners: Vec<u32>,
+}
+
+impl RdmaWorkload {
+    /// A network at rest.
+    ///
+    /// # Panics
+    /// When a wire or a tool makes no sense; see [`RdmaNetwork::new`] and the tools.
+    pub fn new(config: RdmaConfig) -> Self {
+        let tools = config.tools.into_iter().map(|tool| match tool {
+            RdmaToolConfig::Perftest(config) => Tool::Perftest(Box::new(Perftest::new(config))),
+        });
+        Self { network: RdmaNetwork::new(config.network), tools: tools.collect(), owners: Vec::new() }
+    }
+}
+
+impl Instrument for RdmaWorkload {
+    fn begin<P: Platform>(&mut self, platform: &mut P) {
+        self.network.begin(platform);
+        for (number, tool) in self.tools.iter_mut().enumerate() {
+            let mut at = At { network: &mut self.network, platform, tool: number as u32 };
+            each!(tool, driver => driver.connect(&mut at));
+            self.owners.resize(self.network.end_count(), number as u32);
+        }
+        for (number, tool) in self.tools.iter_mut().enumerate() {
+            let mut at = At { network: &mut self.network, platform, tool: number as u32 };
+            each!(tool, driver => driver.start(&mut at));
+        }
+    }
+
+    fn react<P: Platform>(&mut self, event: WorkloadEvent, platform: &mut P) {
+        if !self.network.react(event, platform) {
+            let WorkloadEvent::Timer { token } = event else { return };
+            let (number, detail) = split_token(token);
+            let mut at = At { network: &mut self.network, platform, tool: number };
+            each!(&mut self.tools[number as usize], driver => driver.timer(detail, &mut at));
+        }
+        while let Some(completion) = self.network.poll() {
+            let number = self.owners[completion.end.0 as usize];
+            let mut at = At { network: &mut self.network, platform, tool: number };
+            each!(&mut self.tools[number as usize], driver => driver.completion(completion, &mut at));
+        }
+    }
+}
+
+impl Workload for RdmaWorkload {
+    fn start(&mut self, fabric: &mut Fabric) {
+        self.begin(fabric);
+    }
+
+    fn handle(&mut self, event: WorkloadEvent, fabric: &mut Fabric) {
+        self.react(event, fabric);
+    }
+
+    fn reports(&self, window: (Time, Time)) -> Vec<Vec<Metric>> {
+        self.tools.iter().map(|tool| each!(tool, driver => driver.report(window))).collect()
+    }
+
+    fn start_measuring(&mut self, now: Time) {
+        for tool in &mut self.tools {
+            each!(tool, driver => driver.start_measuring(now));
+        }
+    }
+}

@@ -1,0 +1,328 @@
+//! perftest: `ib_write_bw`, `ib_read_bw`, `ib_send_bw` and their `_lat` sisters.
+//!
+//! Bandwidth: a thread posts to its queue pairs in turn, up to a depth, and polls for completions of every so many
+//! requests. Latency: `write` and `send` go back and forth, half a round trip is reported; `read` is one trip.
+//! Leaves out: start-up handshakes, huge page and NUMA choices, events instead of polling, lists of requests.
+//! Source: perftest (github.com/linux-rdma/perftest), its manual page and README; MB there are 2²⁰ bytes.
+
+use super::config::NicPort;
+use super::driver::{At, Driver, Samples, Throughput, metric, quantile_us};
+use super::host::VerbsHostConfig;
+use super::thread::Thread;
+use super::verbs::{Completion, CompletionKind, EndId, Opcode, WorkRequest};
+use crate::platform::Platform;
+use lanewise_fabric::workload::Metric;
+use lanewise_observe::{FlowId, LatencyOf};
+use lanewise_units::{Bytes, Span, Time};
+
+/// Which test.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum PerftestTool {
+    /// `ib_write_bw`.
+    WriteBandwidth,
+    /// `ib_read_bw`.
+    ReadBandwidth,
+    /// `ib_send_bw`.
+    SendBandwidth,
+    /// `ib_write_lat`.
+    WriteLatency,
+    /// `ib_read_lat`.
+    ReadLatency,
+    /// `ib_send_lat`.
+    SendLatency,
+}
+
+impl PerftestTool {
+    /// Whether it measures latency.
+    pub const fn is_latency(self) -> bool {
+        matches!(self, Self::WriteLatency | Self::ReadLatency | Self::SendLatency)
+    }
+
+    const fn opcode(self) -> Opcode {
+        match self {
+            Self::WriteBandwidth => Opcode::Write,
+            Self::WriteLatency => Opcode::WritePolled,
+            Self::ReadBandwidth | Self::ReadLatency => Opcode::Read,
+            Self::SendBandwidth | Self::SendLatency => Opcode::Send,
+        }
+    }
+}
+
+/// Settings of a test.
+#[derive(Clone, Debug)]
+pub struct PerftestConfig {
+    /// Name of its flows.
+    pub name: String,
+    /// Which test.
+    pub tool: PerftestTool,
+    /// Ports of client and server, which a wire joins.
+    pub ports: [NicPort; 2],
+    /// Their hosts.
+    pub hosts: [VerbsHostConfig; 2],
+    /// `-s`: bytes of a message; not zero.
+    pub size: Bytes,
+    /// `-n`: messages of each queue pair.
+    pub iterations: u32,
+    /// `-q`: queue pairs; latency tests have one.
+    pub queue_pairs: u32,
+    /// `-t`: requests posted and not completed, of each queue pair.
+    pub tx_depth: u32,
+    /// `-Q`: a completion entry for every so many requests.
+    pub completion_moderation: u32,
+    /// `-I`: largest message that is sent inline.
+    pub inline_size: Bytes,
+    /// `-b`: both sides send.
+    pub bidirectional: bool,
+}
+
+/// Bytes of perftest's MB.
+const MEBIBYTE: f64 = 1_048_576.0;
+
+/// One queue pair, seen from the side that posts.
+#[derive(Clone, Copy, Debug)]
+struct Pair {
+    end: EndId,
+    posted: u32,
+    completed: u32,
+}
+
+/// Client or server.
+#[derive(Clone, Debug)]
+struct Side {
+    host: VerbsHostConfig,
+    thread: Thread,
+    pairs: Vec<Pair>,
+    /// Queue pair whose turn it is.
+    turn: usize,
+    /// A timer for the end of the present piece of work is running.
+    posting: bool,
+    throughput: Throughput,
+    /// Received and not yet looked at: completions of each pair, in order.
+    polled: std::collections::VecDeque<(usize, u32)>,
+}
+
+/// A test that runs.
+#[derive(Debug)]
+pub(super) struct Perftest {
+    config: PerftestConfig,
+    sides: Vec<Side>,
+    base: u64,
+    /// Flow of the messages of a latency test.
+    flow: Option<FlowId>,
+    cycle_started: Time,
+    cycles: u32,
+    samples: Samples,
+}
+
+/// Timers: what, and whose, in the lowest bit.
+const POST: u32 = 0;
+const POLL: u32 = 2;
+
+impl Perftest {
+    /// # Panics
+    /// When there is nothing to send, or nothing may be sent.
+    pub(super) fn new(config: PerftestConfig) -> Self {
+        assert!(config.size > Bytes::ZERO, "{}: a message is something", config.name);
+        let least = config.iterations.min(config.queue_pairs).min(config.tx_depth);
+        assert!(least > 0 && config.completion_moderation > 0, "{}: nothing to do", config.name);
+        assert!(config.completion_moderation <= config.tx_depth, "{}: never a completion", config.name);
+        let sides = config.hosts.iter().map(|host| Side {
+            host: host.clone(),
+            thread: Thread::default(),
+            pairs: Vec::new(),
+            turn: 0,
+            posting: false,
+            throughput: Throughput::default(),
+            polled: std::collections::VecDeque::new(),
+        });
+        Self {
+            sides: sides.collect(),
+            config,
+            base: 0,
+            flow: None,
+            cycle_started: Time::ZERO,
+            cycles: 0,
+            samples: Samples::default(),
+        }
+    }
+
+    /// Buffers are aligned to pages and each queue pair has its own, which all its messages use.
+    fn request(&self, pair: usize, id: u32) -> WorkRequest {
+        let opcode = self.config.tool.opcode();
+        let stride = self.config.size.round_up_to(Bytes::from_kib(4)).get();
+        let buffer = self.base + pair as u64 * stride;
+        let last = id + 1 == self.config.iterations;
+        let latency = self.config.tool.is_latency();
+        WorkRequest {
+            opcode,
+            length: self.config.size,
+            local: buffer,
+            remote: buffer,
+            inline: opcode != Opcode::Read && self.config.size <= self.config.inline_size,
+            signaled: latency || last || (id + 1).is_multiple_of(self.config.completion_moderation),
+            id: u64::from(id),
+        }
+    }
+
+    /// Posts the next request of a bandwidth test, if any queue pair has room.
+    fn post_next<P: Platform>(&mut self, side: usize, at: &mut At<'_, P>) {
+        let config = &self.config;
+        let state = &mut self.sides[side];
+        let count = state.pairs.len();
+        let open =
+            |pair: &Pair| pair.posted < config.iterations && pair.posted - pair.completed < config.tx_depth;
+        let turn = (0..count).map(|step| (state.turn + step) % count).find(|pair| open(&state.pairs[*pair]));
+        let Some(turn) = turn else {
+            state.posting = false;
+            return;
+        };
+        state.posting = true;
+        state.turn = (turn + 1) % count;
+        let done = state.thread.run(at.now(), state.host.post_cost);
+        let pair = &mut state.pairs[turn];
+        let (end, id) = (pair.end, pair.posted);
+        pair.posted += 1;
+        let arrives = done + state.host.mmio_latency;
+        at.post(arrives, end, self.request(turn, id));
+        at.set_timer(done, POST + side as u32);
+    }
+
+    /// Starts a trip of a latency test from one side.
+    fn post_one<P: Platform>(&mut self, side: usize, at: &mut At<'_, P>) {
+        let state = &mut self.sides[side];
+        let done = state.thread.run(at.now(), state.host.post_cost);
+        let (end, arrives) = (state.pairs[0].end, done + state.host.mmio_latency);
+        at.post(arrives, end, self.request(0, self.cycles));
+    }
+
+    /// The thread of a side has looked at what came.
+    fn look<P: Platform>(&mut self, side: usize, at: &mut At<'_, P>) {
+        if self.config.tool.is_latency() {
+            return self.trip_over(side, at);
+        }
+        let now = at.now();
+        let state = &mut self.sides[side];
+        let (pair, id) = state.polled.pop_front().expect("a timer for each completion");
+        let messages = u64::from(id + 1 - state.pairs[pair].completed);
+        state.pairs[pair].completed = id + 1;
+        state.throughput.add(now, messages, messages * self.config.size.get());
+        if !state.posting {
+            self.post_next(side, at);
+        }
+    }
+
+    /// A message of a latency test has arrived at a side.
+    fn trip_over<P: Platform>(&mut self, side: usize, at: &mut At<'_, P>) {
+        if side == 1 {
+            return self.post_one(1, at);
+        }
+        let now = at.now();
+        let trip = now - self.cycle_started;
+        let one_way = self.config.tool != PerftestTool::ReadLatency;
+        let latency = if one_way { Span::from_ticks(trip.ticks() / 2) } else { trip };
+        self.samples.add(latency);
+        let flow = self.flow.expect("latency tests have one");
+        at.platform.operation_done(flow, latency);
+        self.cycles += 1;
+        self.cycle_started = now;
+        if self.cycles < self.config.iterations {
+            self.post_one(0, at);
+        }
+    }
+
+    /// Whether what a side sees is what its thread waits for.
+    fn is_awaited(&self, kind: CompletionKind) -> bool {
+        match self.config.tool {
+            PerftestTool::WriteLatency => kind == CompletionKind::Written,
+            PerftestTool::SendLatency => kind == CompletionKind::Received,
+            _ => kind == CompletionKind::Done,
+        }
+    }
+}
+
+impl Driver for Perftest {
+    fn connect<P: Platform>(&mut self, at: &mut At<'_, P>) {
+        let ports = self.config.ports;
+        let flows = at.add_end_flows(&self.config.name, ports);
+        if self.config.tool.is_latency() {
+            self.flow = Some(at.add_flow(&self.config.name, ports[0].nic, "message", LatencyOf::Operation));
+        }
+        for _ in 0..self.config.queue_pairs {
+            for (side, end) in at.network.connect(ports, flows).into_iter().enumerate() {
+                self.sides[side].pairs.push(Pair { end, posted: 0, completed: 0 });
+            }
+        }
+    }
+
+    fn start<P: Platform>(&mut self, at: &mut At<'_, P>) {
+        self.base = at.network.first_buffer();
+        if self.config.tool.is_latency() {
+            self.cycle_started = at.now();
+            return self.post_one(0, at);
+        }
+        self.post_next(0, at);
+        if self.config.bidirectional {
+            self.post_next(1, at);
+        }
+    }
+
+    fn completion<P: Platform>(&mut self, completion: Completion, at: &mut At<'_, P>) {
+        if !self.is_awaited(completion.kind) {
+            return;
+        }
+        let found = |side: &Side| side.pairs.iter().position(|pair| pair.end == completion.end);
+        let (side, pair) = match (found(&self.sides[0]), found(&self.sides[1])) {
+            (Some(pair), _) => (0, pair),
+            (None, pair) => (1, pair.expect("completions go to the tool whose end it is")),
+        };
+        let state = &mut self.sides[side];
+        state.polled.push_back((pair, completion.id as u32));
+        let done = state.thread.run(at.now() + state.host.poll_latency, state.host.poll_cost);
+        at.set_timer(done, POLL + side as u32);
+    }
+
+    fn timer<P: Platform>(&mut self, detail: u32, at: &mut At<'_, P>) {
+        let side = (detail & 1) as usize;
+        if detail & POLL == 0 {
+            self.post_next(side, at);
+        } else {
+            self.look(side, at);
+        }
+    }
+
+    fn start_measuring(&mut self, _now: Time) {
+        self.samples.clear();
+        for side in &mut self.sides {
+            side.throughput = Throughput::default();
+        }
+    }
+
+    fn report(&self, _window: (Time, Time)) -> Vec<Metric> {
+        let size = metric("bytes (B)", self.config.size.get() as f64);
+        if self.config.tool.is_latency() {
+            let sorted = self.samples.sorted();
+            return vec![
+                size,
+                metric("iterations", self.samples.len() as f64),
+                metric("t_min (us)", quantile_us(&sorted, 0.0)),
+                metric("t_max (us)", quantile_us(&sorted, 1.0)),
+                metric("t_typical (us)", quantile_us(&sorted, 0.5)),
+                metric("t_avg (us)", self.samples.mean_us()),
+                metric("t_stdev (us)", self.samples.deviation_us()),
+                metric("99 % percentile (us)", quantile_us(&sorted, 0.99)),
+                metric("99.9 % percentile (us)", quantile_us(&sorted, 0.999)),
+            ];
+        }
+        let sum =
+            |of: fn(&Throughput) -> f64| self.sides.iter().map(|side| of(&side.throughput)).sum::<f64>();
+        let bandwidth = sum(|throughput| throughput.rates().0);
+        vec![
+            size,
+            metric("iterations", sum(|throughput| throughput.messages() as f64)),
+            metric("BW peak (MiB/s)", sum(|throughput| throughput.peak) / MEBIBYTE),
+            metric("BW average (MiB/s)", bandwidth / MEBIBYTE),
+            metric("BW average (Gb/s)", bandwidth * 8e-9),
+            metric("MsgRate (Mpps)", sum(|throughput| throughput.rates().1) / 1e6),
+        ]
+    }
+}

@@ -69,18 +69,35 @@ def run(
             metavar="DIR", help="Write a run folder: Parquet tables and a manifest.", show_default=False
         ),
     ] = None,
+    as_tool: Annotated[
+        str | None,
+        typer.Option(
+            "--as",
+            metavar="TOOL",
+            help="Print what the tool itself would: fio, perftest, osu, iometer or smartflow.",
+            show_default=False,
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Simulate a scenario and say where the time went."""
     from lanewise import api
     from lanewise.cli.progress import RunProgress
 
+    if as_tool is not None:
+        from lanewise.instruments.native import check_known
+
+        check_known(as_tool)
     with RunProgress(str(scenario)) as progress:
         result = api.run(
             scenario, overrides=_pairs(settings), seed=seed, time_limit=time_limit, out=out, progress=progress
         )
     if as_json:
         _print_json(result)
+    elif as_tool is not None:
+        from lanewise.instruments.native import write_as
+
+        sys.stdout.write(write_as(as_tool, result, api.explain(scenario, overrides=_pairs(settings))))
     else:
         from lanewise.cli.tables.run import print_run
 

@@ -1,0 +1,256 @@
+"""fio's JSON: reads what ``fio --output-format=json`` (or ``json+``) prints, and writes simulated jobs so.
+
+``bw`` is in KiB/s, ``bw_bytes`` in B/s, latencies in nanoseconds (in microseconds before fio 3); ``clat``
+counts from submission to completion, ``lat`` from the start of the I/O. Of a mixed job, each direction is a
+case.
+Source: fio's HOWTO ("JSON output") and outputs of fio 3.33.
+
+A written output has zeros for what a simulation does not know, such as context switches, and leaves out the
+distributions over latency ranges.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+from lanewise.instruments.measurement import Case, ImportProblemError, Latency, Measurement
+from lanewise.instruments.simulated import size_in_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from lanewise.instruments.simulated import Instrument, SimulatedRun
+
+DIRECTIONS = ("read", "write", "trim")
+_RATES = ("io_bytes", "io_kbytes", "bw_bytes", "bw", "iops", "runtime", "total_ios")
+_LATENCIES = ("slat_ns", "clat_ns", "lat_ns")
+_FIO_SIZES = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
+_OF_JOB = re.compile(r"(?P<job>.+?)\.(?P<place>(?:read|write)\..+|usr_cpu|sys_cpu)")
+_JOB_OPTIONS = ("rw", "bs", "iodepth", "numjobs", "ioengine", "direct", "rwmixread", "size", "runtime")
+
+
+def recognizes(document: Any) -> bool:
+    """Whether a JSON document looks like fio's."""
+    return isinstance(document, dict) and "fio version" in document and "jobs" in document
+
+
+def parse(text: str, *, source: str | None = None) -> Measurement:
+    """Read one output; ImportProblemError says what is wrong with it.
+
+    Lines before the first brace are messages of fio and are kept as not understood.
+    """
+    before, brace, _ = text.partition("{")
+    if not brace:
+        raise ImportProblemError("no JSON in it; run fio with --output-format=json")
+    try:
+        document = json.JSONDecoder().raw_decode(text, len(before))[0]
+    except json.JSONDecodeError as error:
+        raise ImportProblemError(
+            f"line {error.lineno}: not JSON ({error.msg}); is the output complete?"
+        ) from error
+    if not recognizes(document):
+        raise ImportProblemError("not an output of fio: it has no 'fio version' or no 'jobs'")
+    options = document.get("global options") or {}
+    options = options if isinstance(options, dict) else options[0]
+    version = str(document["fio version"])
+    cases = [case for job in _entries(document["jobs"]) for case in _cases(job, options)]
+    if not cases:
+        raise ImportProblemError("no job of this fio output has done any I/O")
+    return Measurement(
+        tool="fio",
+        version=version.removeprefix("fio-"),
+        cases=tuple(cases),
+        source=source,
+        simulated="lanewise" in version,
+        not_understood=tuple(line for line in before.splitlines() if line.strip()),
+        raw={
+            "global options": options,
+            "disk_util": document.get("disk_util", []),
+            "timestamp": document.get("timestamp"),
+        },
+    )
+
+
+def _entries(value: Any) -> list[dict[str, Any]]:
+    return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
+
+
+def _cases(job: dict[str, Any], global_options: Mapping[str, Any]) -> Iterator[Case]:
+    options = {**global_options, **(job.get("job options") or {})}
+    numjobs, iodepth = _whole(options.get("numjobs", 1)), _whole(options.get("iodepth", 1))
+    for direction in DIRECTIONS:
+        numbers = job.get(direction)
+        if not isinstance(numbers, dict) or not numbers.get("total_ios", numbers.get("io_bytes", 0)):
+            continue
+        yield Case(
+            name=f"{job.get('jobname', '?')} {direction}",
+            direction=direction,
+            target=options.get("filename"),
+            block_bytes=_block_bytes(options, direction),
+            queue_depth=iodepth * numjobs if iodepth and numjobs else None,
+            workers=numjobs,
+            bandwidth_bytes_per_s=_bandwidth(numbers),
+            operations_per_s=_float(numbers.get("iops")),
+            operations=_whole(numbers.get("total_ios")),
+            latency=_latency(numbers),
+            raw={"job options": options, direction: numbers, "error": job.get("error")}
+            | {name: job[name] for name in ("usr_cpu", "sys_cpu", "groupid") if name in job},
+        )
+
+
+def _bandwidth(numbers: Mapping[str, Any]) -> float | None:
+    if "bw_bytes" in numbers:
+        return _float(numbers["bw_bytes"])
+    kibibytes = _float(numbers.get("bw"))
+    return None if kibibytes is None else kibibytes * 1024
+
+
+def _block_bytes(options: Mapping[str, Any], direction: str) -> int | None:
+    """Read bs, which may be one size or one for reads, writes and trims each."""
+    sizes = str(options.get("bs", options.get("blocksize", "4k"))).lower().split(",")
+    text = sizes[min(DIRECTIONS.index(direction), len(sizes) - 1)] or sizes[0]
+    match = re.fullmatch(r"(\d+)([kmgt]?)(?:i?b)?", text)
+    return int(match[1]) * _FIO_SIZES[match[2]] if match else None
+
+
+def _latency(numbers: Mapping[str, Any]) -> Latency | None:
+    """Take clat with its percentiles; without it lat, which includes submission."""
+    for name, scale in (("clat_ns", 1.0), ("clat", 1e3), ("lat_ns", 1.0), ("lat", 1e3)):
+        found = numbers.get(name)
+        if not isinstance(found, dict) or not found.get("N", 1):
+            continue
+        percentiles = found.get("percentile") or {}
+        return Latency(
+            mean_ns=_scaled(found.get("mean"), scale),
+            stddev_ns=_scaled(found.get("stddev"), scale),
+            min_ns=_scaled(found.get("min"), scale),
+            max_ns=_scaled(found.get("max"), scale),
+            percentiles_ns={float(key): float(value) * scale for key, value in percentiles.items()},
+        )
+    return None
+
+
+def _float(value: Any) -> float | None:
+    return float(value) if isinstance(value, int | float) else None
+
+
+def _scaled(value: Any, scale: float) -> float | None:
+    number = _float(value)
+    return None if number is None else number * scale
+
+
+def _whole(value: Any) -> int | None:
+    try:
+        return int(value)
+    except (TypeError, ValueError):
+        return None
+
+
+def write(run: SimulatedRun) -> str:
+    """Return the fio jobs of a run as ``fio --output-format=json`` would."""
+    jobs = [job for instrument in run.instruments("fio") for job in _jobs(instrument, run.measured_s)]
+    document = {
+        "fio version": f"fio-3.33-lanewise-{run.version}",
+        "timestamp": 0,
+        "timestamp_ms": 0,
+        "time": "Thu Jan  1 00:00:00 1970",
+        "global options": {},
+        "jobs": jobs,
+        "disk_util": [],
+    }
+    return json.dumps(document, indent=2) + "\n"
+
+
+def _jobs(instrument: Instrument, measured_s: float) -> Iterator[dict[str, Any]]:
+    of_jobs: dict[str, dict[str, float]] = {}
+    for name, value in instrument.metrics.items():
+        match = _OF_JOB.fullmatch(name)
+        if match:
+            of_jobs.setdefault(match["job"], {})[match["place"]] = value
+    for number, (job, numbers) in enumerate(of_jobs.items()):
+        runtime_ms = round(1e3 * measured_s)
+        yield {
+            "jobname": job,
+            "groupid": number,
+            "error": 0,
+            "eta": 0,
+            "elapsed": max(1, round(measured_s)),
+            "job options": _job_options(instrument),
+            **{direction: _direction(numbers, direction) for direction in DIRECTIONS},
+            "sync": {"total_ios": 0, "lat_ns": _no_latency()},
+            "job_runtime": runtime_ms,
+            "usr_cpu": numbers.get("usr_cpu", 0.0),
+            "sys_cpu": numbers.get("sys_cpu", 0.0),
+            "ctx": 0,
+            "majf": 0,
+            "minf": 0,
+            "iodepth_level": {},
+            "iodepth_submit": {},
+            "iodepth_complete": {},
+            "latency_ns": {},
+            "latency_us": {},
+            "latency_ms": {},
+            "latency_depth": _whole(instrument.option("iodepth", "1")) or 1,
+            "latency_target": 0,
+            "latency_percentile": 100.0,
+            "latency_window": 0,
+        }
+
+
+def _job_options(instrument: Instrument) -> dict[str, str]:
+    """Return the job's options as a job file has them: sizes in bytes, truth as 0 and 1."""
+    options = {}
+    for name in _JOB_OPTIONS:
+        text = instrument.option(name)
+        if not text or text in ("none", "auto"):
+            continue
+        size = size_in_bytes(text) if name in ("bs", "size") else None
+        options[name] = str(size) if size is not None else {"true": "1", "false": "0"}.get(text, text)
+    targets = instrument.option("filename")
+    if targets:
+        options["filename"] = ":".join(name.strip() for name in targets.strip("[]").split(","))
+    return options
+
+
+def _direction(numbers: Mapping[str, float], direction: str) -> dict[str, Any]:
+    start = f"{direction}."
+    own = {name.removeprefix(start): value for name, value in numbers.items() if name.startswith(start)}
+    whole = {"io_bytes", "io_kbytes", "bw_bytes", "bw", "runtime", "total_ios"}
+    rates = {name: round(own.get(name, 0.0)) if name in whole else own.get(name, 0.0) for name in _RATES}
+    bandwidth, iops = own.get("bw", 0.0), own.get("iops", 0.0)
+    samples = 1 if own.get("total_ios") else 0
+    return {
+        **rates,
+        "short_ios": 0,
+        "drop_ios": 0,
+        **{name: _latency_table(own, name) for name in _LATENCIES},
+        # One sample: the whole window, in which throughput does not drift.
+        **{name: round(bandwidth) for name in ("bw_min", "bw_max")},
+        "bw_agg": 100.0 if samples else 0.0,
+        "bw_mean": bandwidth,
+        "bw_dev": 0.0,
+        "bw_samples": samples,
+        **{name: round(iops) for name in ("iops_min", "iops_max")},
+        "iops_mean": iops,
+        "iops_stddev": 0.0,
+        "iops_samples": samples,
+    }
+
+
+def _latency_table(own: Mapping[str, float], name: str) -> dict[str, Any]:
+    table: dict[str, Any] = _no_latency()
+    for key in ("min", "max", "N"):
+        table[key] = round(own.get(f"{name}.{key}", 0.0))
+    for key in ("mean", "stddev"):
+        table[key] = own.get(f"{name}.{key}", 0.0)
+    start = f"{name}.percentile."
+    percentiles = {
+        key.removeprefix(start): round(value) for key, value in own.items() if key.startswith(start)
+    }
+    return {**table, "percentile": percentiles} if percentiles else table
+
+
+def _no_latency() -> dict[str, Any]:
+    return {"min": 0, "max": 0, "mean": 0.0, "stddev": 0.0, "N": 0}

@@ -1,0 +1,29 @@
+"""Which tools' outputs can be written from a run, and by which module."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from lanewise.errors import InputError
+from lanewise.instruments.simulated import SimulatedRun
+
+if TYPE_CHECKING:
+    from lanewise.results import ExplainResult, RunResult
+
+WRITTEN = ("fio", "perftest", "osu", "iometer", "smartflow")
+"""Tools whose output a simulated run can take the form of."""
+
+
+def check_known(tool: str) -> None:
+    """Raise InputError unless this tool's output can be written; asked before simulating, too."""
+    if tool not in WRITTEN:
+        raise InputError(f"there is no output format '{tool}'; there are {', '.join(WRITTEN)}")
+
+
+def write_as(tool: str, result: RunResult, explained: ExplainResult) -> str:
+    """Return a run as the output of a tool; InputError for one that is not known or that the run lacks."""
+    check_known(tool)
+    parameters = {row["path"]: str(row["value"]) for row in explained.document["parameters"]}
+    text: str = import_module(f"lanewise.instruments.{tool}").write(SimulatedRun(result, parameters))
+    return text

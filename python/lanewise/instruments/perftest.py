@@ -1,0 +1,194 @@
+"""perftest's tables: reads what ib_write_bw, ib_read_lat and their sisters print, and writes simulated ones.
+
+MB in the tables are 2^20 bytes, Gb 10^9 bits (``--report_gbits``), times are microseconds; a latency of write
+and send tests is half a round trip, of read tests the whole. Bidirectional bandwidth is the sum of both.
+Source: help texts and formats of perftest 6.06 (Debian 12), and its README.
+
+A written output has the header of the real one, but no lines with addresses, because there are none.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from lanewise.instruments.measurement import Case, ImportProblemError, Latency, Measurement
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from lanewise.instruments.simulated import Instrument, SimulatedRun
+
+MEBIBYTE = 2**20
+_LINE = "-" * 87
+_TITLE = re.compile(r"^\s*(?P<title>\S.* (?:BW|Latency)(?: [\w ]+)? Test)\s*$")
+_HEADER = re.compile(r"^\s*#bytes\s+#iterations\s")
+_SETTING = re.compile(r"([A-Za-z#*._ ]+?)\s*:\s(\S+)")
+_TITLES = {
+    "ib_write": "RDMA_Write",
+    "ib_read": "RDMA_Read",
+    "ib_send": "Send",
+    "ib_atomic": "Atomic",
+}
+_BANDWIDTH_ROW = (
+    " {size:<7}    {iterations:<10}       {peak:<7.2f}            {average:<7.2f}\t\t   {rate:<7.6f}"
+)
+_BANDWIDTH_HEADER = " #bytes     #iterations    BW peak[MB/sec]    BW average[MB/sec]   MsgRate[Mpps]"
+_LATENCY_ROW = (
+    " {size:<7} {iterations}          {t_min:<7.2f}        {t_max:<7.2f}      {t_typical:<7.2f}  \t       "
+    "{t_avg:<7.2f}     \t{t_stdev:<7.2f}\t\t{p99:<7.2f} \t\t{p999:<7.2f}"
+)
+_LATENCY_HEADER = (
+    " #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    t_avg[usec]    t_stdev[usec]"
+    "   99% percentile[usec]   99.9% percentile[usec] "
+)
+
+
+def recognizes(text: str) -> bool:
+    """Whether a text looks like perftest's."""
+    return any(_HEADER.match(line) for line in text.splitlines())
+
+
+def parse(text: str, *, source: str | None = None) -> Measurement:
+    """Read one output, or several one after another; ImportProblemError says what is wrong with it."""
+    cases: list[Case] = []
+    left: list[str] = []
+    title = ""
+    settings: dict[str, str] = {}
+    columns: list[str] = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        if match := _TITLE.match(line):
+            title, settings, columns = match["title"], {}, []
+        elif _HEADER.match(line):
+            columns = _columns(line)
+        elif columns and re.match(r"\s*\d+\s+\d+\s", line):
+            cases.append(_case(title, settings, columns, line, number))
+        elif ":" in line and not columns:
+            settings |= {name.strip(): value for name, value in _SETTING.findall(line)}
+        elif line.strip() and not set(line.strip()) <= {"-", "*"}:
+            left.append(f"line {number}: {line.strip()}")
+    if not cases:
+        raise ImportProblemError(
+            "no row of numbers under a line '#bytes #iterations ...'; is the output of the client complete?"
+        )
+    return Measurement(
+        tool="perftest",
+        version=None,
+        cases=tuple(cases),
+        source=source,
+        simulated="Lanewise" in text,
+        not_understood=tuple(left),
+    )
+
+
+def _columns(header: str) -> list[str]:
+    """Split the header: names are separated by two spaces, or by one before a '#'."""
+    return [name for name in re.split(r"\s{2,}|\s(?=#)", header.strip()) if name]
+
+
+def _case(title: str, settings: Mapping[str, str], columns: list[str], line: str, number: int) -> Case:
+    values = line.split()
+    if len(values) < min(len(columns), 4):
+        raise ImportProblemError(f"line {number}: {len(values)} numbers under {len(columns)} columns")
+    try:
+        row = dict(zip(columns, (float(value) for value in values), strict=False))
+    except ValueError as error:
+        raise ImportProblemError(f"line {number}: {error}") from error
+    size = int(row["#bytes"])
+    return Case(
+        name=f"{title} {size} B".strip(),
+        direction=_direction(title),
+        target=settings.get("Device"),
+        block_bytes=size,
+        queue_depth=int(settings["TX depth"]) if settings.get("TX depth", "").isdigit() else None,
+        workers=int(settings["Number of qps"]) if settings.get("Number of qps", "").isdigit() else None,
+        bandwidth_bytes_per_s=_bandwidth(row),
+        operations_per_s=1e6 * row["MsgRate[Mpps]"] if "MsgRate[Mpps]" in row else None,
+        operations=int(row["#iterations"]),
+        latency=_latency(row),
+        raw={"test": title, "settings": dict(settings), "row": row},
+    )
+
+
+def _direction(title: str) -> str:
+    if "Latency" in title and "Read" not in title:
+        return "ping-pong"
+    if "Bidirectional" in title:
+        return "both"
+    return "read" if "Read" in title else "write" if "Write" in title else "send"
+
+
+def _bandwidth(row: Mapping[str, float]) -> float | None:
+    if "BW average[MB/sec]" in row:
+        return row["BW average[MB/sec]"] * MEBIBYTE
+    if "BW average[Gb/sec]" in row:
+        return row["BW average[Gb/sec]"] * 1e9 / 8
+    return None
+
+
+def _latency(row: Mapping[str, float]) -> Latency | None:
+    if "t_avg[usec]" not in row and "t_typical[usec]" not in row:
+        return None
+    percentiles = {
+        50.0: row.get("t_typical[usec]"),
+        99.0: row.get("99% percentile[usec]"),
+        99.9: row.get("99.9% percentile[usec]"),
+    }
+
+    def ns(name: str) -> float | None:
+        return 1e3 * row[name] if name in row else None
+
+    return Latency(
+        mean_ns=ns("t_avg[usec]"),
+        stddev_ns=ns("t_stdev[usec]"),
+        min_ns=ns("t_min[usec]"),
+        max_ns=ns("t_max[usec]"),
+        percentiles_ns={key: 1e3 * value for key, value in percentiles.items() if value is not None},
+    )
+
+
+def write(run: SimulatedRun) -> str:
+    """Return the perftest workloads of a run as their clients would print them."""
+    outputs = (_output(instrument, run) for instrument in run.instruments("perftest"))
+    return "\n".join(line for output in outputs for line in output) + "\n"
+
+
+def _output(instrument: Instrument, run: SimulatedRun) -> Iterator[str]:
+    tool = instrument.option("tool")
+    is_latency = tool.endswith("_lat")
+    kind = _TITLES.get(tool.rpartition("_")[0], "RDMA_Write")
+    both = "Bidirectional " if instrument.option("bidirectional") == "true" and not is_latency else ""
+    yield f" Simulated by Lanewise {run.version}: {run.result.title}, workload {instrument.name}"
+    yield _LINE
+    yield f"                    {kind} {'Latency' if is_latency else f'{both}BW'} Test"
+    yield f" Dual-port       : OFF\t\tDevice         : {instrument.option('network', instrument.name)}"
+    yield f" Number of qps   : {instrument.option('queue_pairs', '1')}\t\tTransport type : IB"
+    yield " Connection type : RC\t\tUsing SRQ      : OFF"
+    yield f" TX depth        : {'1' if is_latency else instrument.option('tx_depth', '128')}"
+    if not is_latency:
+        yield f" CQ Moderation   : {instrument.option('completion_moderation', 'auto')}"
+    yield _LINE
+    metrics = instrument.metrics
+    if is_latency:
+        yield _LATENCY_HEADER
+        times = {
+            name: metrics.get(f"{name} (us)", 0.0)
+            for name in ("t_min", "t_max", "t_typical", "t_avg", "t_stdev")
+        }
+        yield _LATENCY_ROW.format(
+            size=round(metrics["bytes (B)"]),
+            iterations=round(metrics["iterations"]),
+            p99=metrics.get("99 % percentile (us)", 0.0),
+            p999=metrics.get("99.9 % percentile (us)", 0.0),
+            **times,
+        )
+    else:
+        yield _BANDWIDTH_HEADER
+        yield _BANDWIDTH_ROW.format(
+            size=round(metrics["bytes (B)"]),
+            iterations=round(metrics["iterations"]),
+            peak=metrics.get("BW peak (MiB/s)", 0.0),
+            average=metrics["BW average (MiB/s)"],
+            rate=metrics.get("MsgRate (Mpps)", 0.0),
+        )
+    yield _LINE

@@ -1,0 +1,109 @@
+"""What a simulated run says in the words of its instruments, for the modules that write tools' outputs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lanewise.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from lanewise.results import RunResult
+
+
+class NoSuchInstrumentError(InputError):
+    """A run cannot be written as the output of a tool that it does not have."""
+
+
+@dataclass(frozen=True)
+class Instrument:
+    """One workload of a run: what was asked of it, and what it reports."""
+
+    name: str
+    kind: str
+    options: Mapping[str, str]
+    """As the scenario has them, defaults included, with their units."""
+    metrics: Mapping[str, float]
+    """Under the instrument's own names, in its own units."""
+
+    def option(self, name: str, default: str = "") -> str:
+        """Return an option's text."""
+        return self.options.get(name, default)
+
+    def bytes_option(self, name: str) -> int | None:
+        """Return an option that is a size, in bytes; None when it is not there or not a number."""
+        return size_in_bytes(self.options.get(name, ""))
+
+
+@dataclass(frozen=True)
+class SimulatedRun:
+    """The instruments of a run, and what a header says about it."""
+
+    result: RunResult
+    parameters: Mapping[str, str]
+    """Resolved parameters by path, as `explain` prints them."""
+
+    @property
+    def version(self) -> str:
+        """Version that simulated it."""
+        return str(self.result.document["lanewise_version"])
+
+    @property
+    def measured_s(self) -> float:
+        """Simulated time that results are about."""
+        return float(self.result.document["measured_s"])
+
+    def instruments(self, kind: str) -> list[Instrument]:
+        """Return the instruments of a kind; NoSuchInstrumentError when there is none."""
+        found = [
+            Instrument(
+                entry["workload"],
+                entry["kind"],
+                self._options(entry["workload"]),
+                {metric["name"]: float(metric["value"]) for metric in entry["metrics"]},
+            )
+            for entry in self.result.document["instruments"]
+            if entry["kind"] == kind
+        ]
+        if not found:
+            kinds = dict.fromkeys(entry["kind"] for entry in self.result.document["instruments"])
+            has = ", ".join(kinds) or "none"
+            raise NoSuchInstrumentError(
+                f"'{self.result.title}' has no workload of kind '{kind}' to write so; its instruments: {has}"
+            )
+        return found
+
+    def options_of(self, workload: str) -> Mapping[str, str]:
+        """Return the options of a workload by name."""
+        return self._options(workload)
+
+    def _options(self, workload: str) -> dict[str, str]:
+        start = f"workload.{workload}."
+        return {
+            path.removeprefix(start): value
+            for path, value in self.parameters.items()
+            if path.startswith(start)
+        }
+
+
+_SIZES = {
+    "B": 1,
+    "KiB": 2**10,
+    "MiB": 2**20,
+    "GiB": 2**30,
+    "TiB": 2**40,
+    "KB": 10**3,
+    "MB": 10**6,
+    "GB": 10**9,
+}
+
+
+def size_in_bytes(text: str) -> int | None:
+    """Read a size as scenarios write it, like '128 KiB'; None for anything else."""
+    number, _, unit = text.partition(" ")
+    try:
+        return round(float(number) * _SIZES[unit or "B"])
+    except (ValueError, KeyError):
+        return None

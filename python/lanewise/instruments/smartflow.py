@@ -1,0 +1,158 @@
+"""SmartFlow's result tables as CSV: one table for each of its six tests, read and written.
+
+Sizes are frames in bytes with their check sequence; rates are Mb/s of line, preamble and gap included, over
+all flows; loads are percent of line. Latency is that of a device that stores and forwards (RFC 1242 §3.8).
+
+Assumed: the arrangement of the tables. SmartFlow exported what its result window showed; the columns are
+those names, with the unit in the heading.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from typing import TYPE_CHECKING
+
+from lanewise.instruments.measurement import Case, ImportProblemError, Latency, Measurement
+
+if TYPE_CHECKING:
+    from _csv import Writer
+    from collections.abc import Mapping
+
+    from lanewise.instruments.simulated import Instrument, SimulatedRun
+
+TESTS = ("Throughput", "Frame Loss", "Latency", "Latency Distribution", "Latency Snap Shot", "Smart Tracker")
+_SIZE = "Frame Size (B)"
+_LOAD = "Load (%)"
+_FIRST_LINE = "SmartFlow"
+
+_THROUGHPUT = re.compile(r"(?P<size>\d+) B (?P<column>Throughput \(.+\))")
+_TRIAL = re.compile(r"(?P<size>\d+) B (?P<load>[\d.]+) % (?P<rest>.+)")
+_LATENCY = re.compile(r"(?P<column>(?:Minimum|Average|Maximum) Latency \(us\))")
+_BUCKET = re.compile(r"Latency (?P<column>(?:up to|above) [\d.]+ us \(frames\))")
+_FRAME = re.compile(r"(?P<flow>.+) Frame (?P<frame>\d+) Latency \(us\)")
+_TRACKED = re.compile(
+    r"(?P<flow>.+) (?P<column>Frames (?:Sent|Received|Lost)|(?:Minimum|Average|Maximum) Latency \(us\))"
+)
+
+Table = dict[tuple[str, ...], dict[str, float]]
+"""Rows by what identifies them; columns by their heading."""
+
+
+def recognizes(text: str) -> bool:
+    """Whether a text looks like SmartFlow's tables."""
+    return text.lstrip().startswith(_FIRST_LINE) or f"\n{_SIZE}" in text
+
+
+def parse(text: str, *, source: str | None = None) -> Measurement:
+    """Read result tables; ImportProblemError says what is wrong with them."""
+    cases: list[Case] = []
+    left: list[str] = []
+    test = ""
+    columns: list[str] = []
+    for number, row in enumerate(csv.reader(io.StringIO(text)), start=1):
+        if not row or not any(row):
+            columns = []
+        elif row[0] in TESTS and len([cell for cell in row if cell]) == 1:
+            test, columns = row[0], []
+        elif row[0] == _SIZE:
+            columns = row
+        elif columns:
+            cases.append(_case(test, columns, row, number))
+        elif not row[0].startswith(_FIRST_LINE):
+            left.append(f"line {number}: {','.join(row)}")
+    if not cases:
+        raise ImportProblemError(f"no rows under a heading that begins with '{_SIZE}'")
+    return Measurement(
+        tool="smartflow",
+        version=None,
+        cases=tuple(cases),
+        source=source,
+        simulated="Lanewise" in text.partition("\n")[0],
+        not_understood=tuple(left),
+    )
+
+
+def _case(test: str, columns: list[str], row: list[str], number: int) -> Case:
+    values = dict(zip(columns, row, strict=False))
+    try:
+        size = int(values[_SIZE])
+        numbers = {name: float(text) for name, text in values.items() if text and name not in (_SIZE, "Flow")}
+    except ValueError as error:
+        raise ImportProblemError(f"line {number}: {error}") from error
+    rate = numbers.get("Throughput (Mb/s)")
+    times = {name: numbers.get(f"{name} Latency (us)") for name in ("Minimum", "Average", "Maximum")}
+    where = " ".join(f"{name} {values[name]}" for name in (_LOAD, "Flow", "Frame") if values.get(name))
+    return Case(
+        name=f"{test} {size} B {where}".strip(),
+        direction="both",
+        target=values.get("Flow"),
+        block_bytes=size,
+        # Of line: the frame with preamble and gap.
+        bandwidth_bytes_per_s=None if rate is None else rate * 1e6 / 8,
+        operations_per_s=numbers.get("Throughput (frames/s)"),
+        latency=Latency(
+            mean_ns=_ns(times["Average"]), min_ns=_ns(times["Minimum"]), max_ns=_ns(times["Maximum"])
+        )
+        if any(value is not None for value in times.values())
+        else None,
+        raw={"test": test, **values},
+    )
+
+
+def _ns(microseconds: float | None) -> float | None:
+    return None if microseconds is None else microseconds * 1e3
+
+
+def write(run: SimulatedRun) -> str:
+    """Return the SmartFlow workloads of a run as CSV, one table for each test that was done."""
+    out = io.StringIO()
+    rows = csv.writer(out, lineterminator="\n")
+    for instrument in run.instruments("smartflow"):
+        title = f"{run.result.title}, {instrument.name}"
+        rows.writerow([f"{_FIRST_LINE} results simulated by Lanewise {run.version}: {title}"])
+        for test, table in _tables(instrument).items():
+            if table:
+                _write_table(rows, test, table)
+    return out.getvalue()
+
+
+def _write_table(rows: Writer, test: str, table: Table) -> None:
+    keys = {
+        "Throughput": (_SIZE,),
+        "Latency Snap Shot": (_SIZE, _LOAD, "Flow", "Frame"),
+        "Smart Tracker": (_SIZE, _LOAD, "Flow"),
+    }.get(test, (_SIZE, _LOAD))
+    columns = list(dict.fromkeys(column for row in table.values() for column in row))
+    rows.writerow([])
+    rows.writerow([test])
+    rows.writerow([*keys, *columns])
+    for identity, row in table.items():
+        rows.writerow([*identity, *(f"{row[column]:.10g}" if column in row else "" for column in columns)])
+
+
+def _tables(instrument: Instrument) -> Mapping[str, Table]:
+    """Sort the instrument's numbers into the tables of the tests."""
+    tables: dict[str, Table] = {test: {} for test in TESTS}
+    for name, value in instrument.metrics.items():
+        if match := _THROUGHPUT.fullmatch(name):
+            tables["Throughput"].setdefault((match["size"],), {})[match["column"]] = value
+        elif match := _TRIAL.fullmatch(name):
+            trial = (match["size"], match["load"])
+            _add(tables, trial, match["rest"], value)
+    return tables
+
+
+def _add(tables: dict[str, Table], trial: tuple[str, str], rest: str, value: float) -> None:
+    if rest == "Frame Loss (%)":
+        tables["Frame Loss"].setdefault(trial, {})[rest] = value
+    elif match := _LATENCY.fullmatch(rest):
+        tables["Latency"].setdefault(trial, {})[match["column"]] = value
+    elif match := _BUCKET.fullmatch(rest):
+        tables["Latency Distribution"].setdefault(trial, {})[match["column"]] = value
+    elif match := _FRAME.fullmatch(rest):
+        identity = (*trial, match["flow"], match["frame"])
+        tables["Latency Snap Shot"].setdefault(identity, {})["Latency (us)"] = value
+    elif match := _TRACKED.fullmatch(rest):
+        tables["Smart Tracker"].setdefault((*trial, match["flow"]), {})[match["column"]] = value

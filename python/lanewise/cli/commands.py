@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from lanewise.cli.guard import ExitStatus, GuardedGroup
+from lanewise.cli.machine_checks import add_to as add_machine_checks
 
 app = typer.Typer(
     cls=GuardedGroup,
@@ -285,6 +286,9 @@ def bench(
         from lanewise.cli.tables.bench import print_bench
 
         print_bench(result)
+
+
+add_machine_checks(app)
 
 
 def _pairs(settings: list[str] | None) -> list[tuple[str, str]]:

@@ -11,7 +11,7 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 from lanewise.doctor.rig import Lanes
-from lanewise.machine.model import Kind
+from lanewise.machine.model import ENDPOINTS, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 _COMPUTE_CLASSES = (0x02, 0x0C06, 0x0C04, 0x01, 0x12, 0x0B)
 """Network, InfiniBand, Fibre Channel, mass storage, accelerators, co-processors."""
+
+_AMD = 0x1022
 
 _FAST_GB_PER_S = 1.9
 """Devices whose link could carry this much are worth tuning. Assumed: two lanes of Gen3."""
@@ -75,7 +77,15 @@ class View:
     @cached_property
     def links(self) -> tuple[Link, ...]:
         """Links that are wires: those inside a chip report numbers that limit nothing."""
-        return tuple(link for link in self.machine.links if not link.on_die)
+        return tuple(link for link in self.machine.links if self.is_wire(link))
+
+    def is_wire(self, link: Link) -> bool:
+        """Whether a link leaves the chip. AMD sells no cards as 1022: such an endpoint is on the die."""
+        if link.on_die:
+            return False
+        ends = (link.upper, link.device)
+        on_amd = all(end.identity.vendor_id == _AMD for end in ends)
+        return not (on_amd and self.machine.role(link.device) in ENDPOINTS)
 
     @cached_property
     def live_links(self) -> tuple[Link, ...]:
@@ -116,7 +126,7 @@ class View:
 
     def physical_link(self, function: Function) -> Link | None:
         """Return the nearest link above that is a wire: GPUs with a switch inside have it further up."""
-        return next((link for link in self.machine.link_path(function) if not link.on_die), None)
+        return next((link for link in self.machine.link_path(function) if self.is_wire(link)), None)
 
     def possible(self, function: Function) -> LinkMode | None:
         """Return the mode its link can train to; its own capability where the port is not known."""

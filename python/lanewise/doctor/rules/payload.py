@@ -88,6 +88,9 @@ def _mps_line(function: Function) -> str:
 def small_payloads(view: View, this: Rule) -> Iterable[Finding]:
     """Find hierarchies that could use larger payloads."""
     for port in view.root_ports:
+        below = view.machine.link_below(port)
+        if below is None or not view.is_wire(below):
+            continue
         members = [
             function
             for function in view.rooted(port)

@@ -16,6 +16,9 @@ _LARGE_BAR = 64 << 20
 
 _FOUR_GIB = 1 << 32
 
+_SMALL_WINDOW = 256 << 20
+"""What devices have had by default for as long as GPUs had more."""
+
 _WITHOUT_ARI = 7
 """Functions beside function 0 that a bus without ARI has room for (§6.13)."""
 
@@ -61,25 +64,31 @@ VIRTUAL = Rule(
 
 @rule(REBAR)
 def small_windows(view: View, this: Rule) -> Iterable[Finding]:
-    """Find GPUs with a small window that could be larger."""
-    for function in view.machine:
-        if not view.is_compute_gpu(function) or function.virtual:
-            continue
-        for bar in function.registers.resizable_bars:
-            if bar.virtual or bar.current is None or not bar.supported:
-                continue
-            if bar.current > 256 << 20 or max(bar.supported) <= 256 << 20:
-                continue
-            yield this.finding(
-                Severity.INFO,
-                function.address.short,
-                f"{function.address.short} shows {size(bar.current)} of its memory at a time, "
-                f"{size(max(bar.supported))} is possible",
-                [
-                    f"{function.address.short} BAR {bar.index}: current size {size(bar.current)}, "
-                    f"supported up to {size(max(bar.supported))} ({function.name})"
-                ],
-            )
+    """Say once which GPUs have a small window that could be larger."""
+    small = [
+        (function, bar)
+        for function in view.machine
+        if view.is_compute_gpu(function) and not function.virtual
+        for bar in function.registers.resizable_bars
+        if not bar.virtual and bar.current and bar.current <= _SMALL_WINDOW < max(bar.supported or (0,))
+    ]
+    if not small:
+        return
+    functions = list(dict.fromkeys(function.address for function, _ in small))
+    first, bar = small[0]
+    rest = f" and {len(functions) - 1} more GPUs show" if len(functions) > 1 else " shows"
+    yield this.finding(
+        Severity.INFO,
+        first.address.short,
+        f"{first.address.short}{rest} {size(bar.current or 0)} of its memory at a time, "
+        f"{size(max(bar.supported or (0,)))} is possible",
+        [
+            f"{function.address.short} BAR {bar.index}: current size {size(bar.current or 0)}, "
+            f"supported up to {size(max(bar.supported or (0,)))} ({function.name})"
+            for function, bar in small
+        ],
+        also=[address.short for address in functions[1:]],
+    )
 
 
 @rule(BELOW_4G)

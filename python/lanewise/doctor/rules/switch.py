@@ -30,7 +30,7 @@ OVERSUBSCRIBED = Rule(
     fix="Spread the busiest devices over several switches or root ports, or use a switch with a wider "
     "upstream link. If they rarely work at once, leave it.",
     references=("PCIe Base 5.0 §1.3.3 (Switch)",),
-    not_said="Empty ports below the switch (their share is in the evidence); the switch inside a GPU.",
+    not_said="Empty ports, placeholders and management functions below the switch; the switch inside a GPU.",
 )
 
 
@@ -39,7 +39,9 @@ def oversubscribed_switches(view: View, this: Rule) -> Iterable[Finding]:
     """Find switches with more below than above."""
     for switch in view.machine.switches:
         above = view.physical_link(switch.upstream)
-        below = [link for link in map(view.machine.link_below, switch.downstream) if link and not link.on_die]
+        below = [
+            link for link in map(view.machine.link_below, switch.downstream) if link and _busy(view, link)
+        ]
         if above is None or above.device is not switch.upstream or len(below) < 2:
             continue
         uplink = _mode(above)
@@ -57,6 +59,12 @@ def oversubscribed_switches(view: View, this: Rule) -> Iterable[Finding]:
             trial=_trial(view, uplink, below),
             also=[link.device.address.short for link in below],
         )
+
+
+def _busy(view: View, link: Link) -> bool:
+    """Whether anything below a port moves data; placeholders and management functions do not."""
+    functions = (*link.lower, *(f for lower in link.lower for f in view.machine.descendants(lower)))
+    return view.is_wire(link) and any(map(view.moves_data, functions))
 
 
 def _mode(link: Link) -> LinkMode:

@@ -1,0 +1,79 @@
+"""The verbs about real machines that judge: doctor.
+
+No `from __future__ import annotations` here: Typer reads the annotations when the module is loaded. Nothing
+here may import Polars: a health check runs on every boot of every machine.
+"""
+
+import sys
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from lanewise.cli.guard import ExitStatus
+
+Source = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="SOURCE",
+        help="A dump (lspci, sysfs copy, hwloc or NCCL XML), '-' for standard input; this machine when "
+        "none is named.",
+        show_default=False,
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+
+
+class FailOn(StrEnum):
+    """What makes a health check fail."""
+
+    error = "error"
+    warning = "warning"
+    info = "info"
+    never = "never"
+
+
+class Format(StrEnum):
+    """How findings are written."""
+
+    table = "table"
+    json = "json"
+    sarif = "sarif"
+    junit = "junit"
+
+
+def doctor(
+    source: Source = None,
+    fail_on: Annotated[FailOn, typer.Option(help="Exit status 1 from this severity on.")] = FailOn.warning,
+    cost: Annotated[bool, typer.Option("--cost/--no-cost", help="Simulate what findings cost.")] = True,
+    details: Annotated[bool, typer.Option("--details", help="Evidence and fix of everything.")] = False,
+    format_: Annotated[Format, typer.Option("--format", help="How findings are written.")] = Format.table,
+    as_json: AsJson = False,
+) -> None:
+    """Say what is wrong with a machine's PCIe, what it costs, and what to do."""
+    from lanewise.doctor import Severity, diagnose
+    from lanewise.machine import read
+
+    diagnosis = diagnose(read(source), cost=cost)
+    threshold = None if fail_on is FailOn.never else Severity(fail_on.value)
+    if as_json or format_ is Format.json:
+        sys.stdout.write(diagnosis.to_json() + "\n")
+    elif format_ is Format.sarif:
+        from lanewise.doctor.formats import sarif
+
+        sys.stdout.write(sarif(diagnosis) + "\n")
+    elif format_ is Format.junit:
+        from lanewise.doctor.formats import junit
+
+        sys.stdout.write(junit(diagnosis, threshold or Severity.ERROR) + "\n")
+    else:
+        from lanewise.cli.tables.doctor import print_diagnosis
+
+        print_diagnosis(diagnosis, details=details)
+    if threshold is not None and diagnosis.fails(threshold):
+        raise typer.Exit(ExitStatus.FINDINGS)
+
+
+def add_to(app: typer.Typer) -> None:
+    """Register the verbs."""
+    app.command()(doctor)

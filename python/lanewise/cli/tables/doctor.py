@@ -1,0 +1,134 @@
+"""What the doctor found: errors and warnings in full, information in a line unless more is asked for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.padding import Padding
+from rich.text import Text
+
+from lanewise.cli.tables import style
+from lanewise.doctor.finding import Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rich.console import RenderableType
+
+    from lanewise.doctor.finding import Diagnosis, Finding
+
+_STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.INFO: "cyan"}
+_MOST_EVIDENCE = 6
+_NOTHING = 0.005
+"""Losses below half a hundredth of a GB/s are written as none."""
+
+
+def print_diagnosis(diagnosis: Diagnosis, *, details: bool = False) -> None:
+    """Print findings, worst first, and one line that sums them up."""
+    style.emit(*_pieces(diagnosis, details=details))
+
+
+def _pieces(diagnosis: Diagnosis, *, details: bool) -> Iterator[RenderableType]:
+    heading = Text(diagnosis.source or "this machine", style="bold")
+    heading.append(
+        f"   {diagnosis.functions} functions, {diagnosis.links} links, {diagnosis.rules} rules",
+        style="dim not bold",
+    )
+    yield heading
+    yield ""
+    full = [f for f in diagnosis.findings if details or f.severity is not Severity.INFO]
+    brief = [f for f in diagnosis.findings if not details and f.severity is Severity.INFO]
+    said: set[str] = set()
+    for finding in full:
+        yield from _in_full(finding, fix="as above" if finding.fix in said else finding.fix)
+        said.add(finding.fix)
+    if brief:
+        yield _in_brief(brief)
+    yield _summary(diagnosis)
+    for note in diagnosis.notes:
+        yield Text(f"Note: {note}", style="dim")
+
+
+def _in_full(finding: Finding, fix: str) -> Iterator[RenderableType]:
+    head = Text.assemble(
+        (f"{finding.severity}", _STYLES[finding.severity]),
+        "  ",
+        (finding.title, "bold"),
+        (f"  [{finding.rule}]", "dim"),
+    )
+    yield head
+    rest = len(finding.evidence) - _MOST_EVIDENCE
+    lines = list(finding.evidence[:_MOST_EVIDENCE])
+    if rest > 0:
+        lines.append(f"and {rest} more; --json has them")
+    yield Padding(Text("\n".join(lines), style="dim"), (0, 0, 0, 4))
+    if finding.cost:
+        yield Padding(Text.assemble(("cost  ", "bold"), _cost(finding)), (0, 0, 0, 4))
+    yield _hanging("fix", fix)
+    yield ""
+
+
+def _hanging(label: str, text: str) -> Padding:
+    from rich.table import Table
+
+    grid = Table.grid(padding=(0, 1, 0, 0))
+    grid.add_column(no_wrap=True, style="bold", width=5)
+    grid.add_column()
+    grid.add_row(label, Text(text))
+    return Padding(grid, (0, 0, 0, 4))
+
+
+def _in_brief(findings: list[Finding]) -> RenderableType:
+    table = style.table()
+    style.labels(table, "where")
+    style.words(table, "what")
+    style.words(table, "cost", at_most=34)
+    for finding in findings:
+        more = f"\n+{len(finding.also)} more" if finding.also else ""
+        table.add_row(
+            finding.bdf + more,
+            Text.assemble(finding.title, (f"  [{finding.rule}]", "dim")),
+            _short_cost(finding),
+        )
+    return style.titled("Worth knowing", table, note="--details shows evidence and fix")
+
+
+def _cost(finding: Finding) -> str:
+    cost = finding.cost
+    assert cost is not None
+    if cost.basis != "simulated":
+        return cost.what
+    lost = _lost(finding)
+    return f"{lost}: {cost.what} (simulated)" if lost else f"none to see: {cost.what} (simulated)"
+
+
+def _short_cost(finding: Finding) -> str:
+    cost = finding.cost
+    if cost is None:
+        return style.DASH
+    if cost.basis != "simulated":
+        return cost.what
+    return f"{_lost(finding) or 'none to see'}: {cost.what.partition(':')[0]}"
+
+
+def _lost(finding: Finding) -> str:
+    cost = finding.cost
+    if cost is None:
+        return ""
+    if cost.ns is not None:
+        return f"{cost.ns:.0f} ns" if cost.ns >= 1 else ""
+    if cost.gb_per_s is not None and cost.gb_per_s >= _NOTHING:
+        return f"{cost.gb_per_s:.2f} GB/s"
+    return ""
+
+
+def _summary(diagnosis: Diagnosis) -> Text:
+    counts = {severity: diagnosis.count(severity) for severity in reversed(Severity)}
+    if not any(counts.values()):
+        return Text("Nothing to complain about.", style="bold green")
+    words = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
+    parts = [f"{n} {words[s]}{'' if n == 1 else 's'}" for s, n in counts.items() if n]
+    text = Text(", ".join(parts) + ".", style="bold")
+    if not counts[Severity.ERROR] and not counts[Severity.WARNING]:
+        text.append("  Nothing is wrong; the notes say what limits or may surprise.", style="not bold")
+    return text

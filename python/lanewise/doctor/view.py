@@ -26,6 +26,9 @@ _AMD = 0x1022
 _FAST_GB_PER_S = 1.9
 """Devices whose link could carry this much are worth tuning. Assumed: two lanes of Gen3."""
 
+_MODULE_GB_PER_S = 7.0
+"""Links of this rate and more lead to cards and modules even where no slot is stated. Assumed: x8 of Gen3."""
+
 _DETACHED_DRIVERS = frozenset({"vfio-pci", "pci-stub", "xen-pciback", "uio_pci_generic"})
 """Drivers that hold a device for somebody else and switch it off meanwhile (Linux, drivers/vfio/pci)."""
 
@@ -164,9 +167,13 @@ class View:
         return self.gpu_below(link) is not None and link.below_speed and not link.below_width
 
     def is_wired_on_board(self, link: Link) -> bool:
-        """Whether the port states that it has no slot: the device is soldered, and so is the width."""
-        upper = link.upper
-        return upper.registers.slot is None and upper.kind is not None and upper.registers.express is True
+        """Whether the port states that it has no slot, and the device is of no kind that comes on modules."""
+        upper, device = link.upper, link.device
+        if upper.registers.slot is not None or upper.kind is None or upper.registers.express is not True:
+            return False
+        rate = rate_of(link.limit)
+        module = device.is_gpu or device.is_nvme or device.is_class(0x12, 0x0B)
+        return not module and rate is not None and rate < _MODULE_GB_PER_S
 
     def rooted(self, port: Function) -> Iterator[Function]:
         """List a root port and every Express function below it."""

@@ -223,8 +223,11 @@ def price_of(rig: Rig) -> float:
 
 
 def test_a_soldered_device_has_the_lanes_the_board_gives_it() -> None:
-    (finding,) = found(pair(port={"registers": {"slot": None}}, now="16 x2"), "link-width")
+    port = {"can": "5 x4", "registers": {"slot": None}}
+    (finding,) = found(pair(port=port, can="5 x2", now="5 x1", class_code=NIC), "link-width")
     assert finding.severity is Severity.INFO
+    (drive,) = found(pair(port={"registers": {"slot": None}}, now="16 x2"), "link-width")
+    assert drive.severity is Severity.WARNING, "drives come on modules, slot or no slot"
 
 
 def test_a_speed_that_software_chose_is_no_fault() -> None:

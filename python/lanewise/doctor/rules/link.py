@@ -20,8 +20,8 @@ WIDTH = Rule(
     why="Bandwidth falls with the lanes. A card that is not seated, a dirty contact, a damaged trace, a "
     "riser or a BIOS setting that splits the slot are the usual reasons, and nothing else in the system "
     "says so.",
-    severity="warning; info where the port has no slot, because a soldered device has the lanes that the "
-    "board gives it",
+    severity="warning; info for slow controllers on a port without a slot, because a soldered device has "
+    "the lanes that the board gives it",
     cost="simulated: DMA in both directions at the width of now and at the width of both ends",
     fix="Reseat the card, clean its contacts, try it in another slot; check slot bifurcation in the "
     "firmware setup, and risers and cables. If the width is still short in another slot, the card is the "

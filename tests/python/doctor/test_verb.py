@@ -1,0 +1,97 @@
+"""The verb: exit status, formats, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HEALTHY = """\
+00:01.0 PCI bridge [0604]: Example Root Port [1234:0001] (prog-if 00 [Normal decode])
+\tControl: I/O+ Mem+ BusMaster+ SpecCycle- MemWINV- VGASnoop- ParErr+ Stepping- SERR+ FastB2B- DisINTx+
+\tBus: primary=00, secondary=01, subordinate=01, sec-latency=0
+\tCapabilities: [40] Express (v2) Root Port (Slot+), IntMsgNum 0
+\t\tDevCap:\tMaxPayload 256 bytes, PhantFunc 0
+\t\tDevCtl:\tCorrErr+ NonFatalErr+ FatalErr+ UnsupReq+
+\t\t\tMaxPayload 256 bytes, MaxReadReq 512 bytes
+\t\tLnkCap:\tPort #1, Speed 16GT/s, Width x4, ASPM not supported
+\t\tLnkCtl:\tASPM Disabled; RCB 64 bytes, LnkDisable- CommClk+
+\t\tLnkSta:\tSpeed 16GT/s, Width x4
+\t\tSltCap:\tAttnBtn- PwrCtrl- MRL- AttnInd- PwrInd- HotPlug- Surprise-
+\t\t\tSlot #1, PowerLimit 75W; Interlock- NoCompl+
+
+01:00.0 Non-Volatile memory controller [0108]: Example Drive [1234:0002] (prog-if 02 [NVM Express])
+\tControl: I/O+ Mem+ BusMaster+ SpecCycle- MemWINV- VGASnoop- ParErr+ Stepping- SERR+ FastB2B- DisINTx+
+\tCapabilities: [40] Express (v2) Endpoint, IntMsgNum 0
+\t\tDevCap:\tMaxPayload 512 bytes, PhantFunc 0, Latency L0s unlimited, L1 unlimited
+\t\t\tExtTag+ AttnBtn- AttnInd- PwrInd- RBE+ FLReset+ SlotPowerLimit 25W
+\t\tDevCtl:\tCorrErr+ NonFatalErr+ FatalErr+ UnsupReq+
+\t\t\tRlxdOrd+ ExtTag+ PhantFunc- AuxPwr- NoSnoop+
+\t\t\tMaxPayload 256 bytes, MaxReadReq 512 bytes
+\t\tLnkCap:\tPort #0, Speed 16GT/s, Width x4, ASPM not supported
+\t\tLnkCtl:\tASPM Disabled; RCB 64 bytes, LnkDisable- CommClk+
+\t\tLnkSta:\tSpeed 16GT/s, Width x4
+\tKernel driver in use: nvme
+"""
+NARROW = HEALTHY.replace("LnkSta:\tSpeed 16GT/s, Width x4", "LnkSta:\tSpeed 16GT/s, Width x2 (downgraded)")
+
+
+def lanewise(*arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", "from lanewise.cli import main; main()", "doctor", *arguments],
+        input=stdin,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+
+
+def test_a_machine_in_order_ends_with_zero() -> None:
+    done = lanewise("-", stdin=HEALTHY)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "Nothing to complain about." in done.stdout
+
+
+def test_a_finding_ends_with_one_and_says_cost_and_fix() -> None:
+    done = lanewise("-", stdin=NARROW)
+    assert done.returncode == 1
+    assert "01:00.0 runs on x2 of x4 lanes" in done.stdout
+    assert "(simulated)" in done.stdout
+    assert "Reseat the card" in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 100
+
+
+@pytest.mark.parametrize(("threshold", "status"), [("info", 1), ("warning", 1), ("error", 0), ("never", 0)])
+def test_the_threshold_decides(threshold: str, status: int) -> None:
+    assert lanewise("-", "--no-cost", "--fail-on", threshold, stdin=NARROW).returncode == status
+
+
+def test_json_and_the_other_formats_go_to_stdout(tmp_path: Path) -> None:
+    dump = tmp_path / "lspci.txt"
+    dump.write_text(NARROW, encoding="utf-8")
+    document = json.loads(lanewise(str(dump), "--json").stdout)
+    assert document["source"] == str(dump)
+    assert [finding["rule"] for finding in document["findings"]] == ["link-width"]
+    assert json.loads(lanewise(str(dump), "--no-cost", "--format", "sarif").stdout)["version"] == "2.1.0"
+    assert lanewise(str(dump), "--no-cost", "--format", "junit").stdout.startswith("<?xml")
+
+
+def test_what_is_no_dump_ends_with_two_and_a_reason() -> None:
+    done = lanewise("-", stdin="hello\n")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "error: " in done.stderr
+    assert lanewise("/no/such/file").returncode == 2
+
+
+def test_nothing_heavy_is_imported() -> None:
+    code = (
+        "import sys, lanewise.cli.machine_checks, lanewise.doctor.rules, lanewise.doctor.pricing, "
+        "lanewise.machine;print([name for name in ('polars', 'scipy', 'pyarrow', 'duckdb', 'rich') if name "
+        "in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -94,6 +94,10 @@ problems! {
     "storage-needs-adapter" StorageNeedsAdapter { path, target, reason } = "`{path}` is attached to `{target}`, which {reason}";
     /// A network ends at ports of RDMA adapters, each of which has one wire.
     "bad-network-end" BadNetworkEnd { path, target, reason } = "`{path}` ends at `{target}`, which {reason}";
+    /// A partition of something that is no switch, or that does not fit the switch it is a partition of.
+    "bad-partition" BadPartition { path, found, reason } = "`{path}` cannot be a partition of `{found}`: {reason}";
+    /// Ports in use that need more lanes than the switch has.
+    "too-many-lanes" TooManyLanes { path, found, allowed } = "the ports of `{path}` in use have {found} lanes, but the part has {allowed}";
     /// More components than the simulator accepts.
     "too-many-devices" TooManyDevices { found, allowed } = "{found} devices, but at most {allowed} are allowed";
     /// More ports or slots than one component may have.

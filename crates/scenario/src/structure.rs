@@ -70,6 +70,12 @@ const COUNT: StructuralKey = StructuralKey {
     doc: "So many of them, named `name[0]`, `name[1]` and so on, on the free ports in order.",
     schema: u32::schema,
 };
+const PARTITION: StructuralKey = StructuralKey {
+    key: "partition_of",
+    doc: "The switch that this is another partition of: the same part with an upstream port of its own. A port belongs to \
+          one partition.",
+    schema: String::schema,
+};
 const LINK: StructuralKey = StructuralKey { key: "link", doc: "The link above it.", schema: link_schema };
 const SLOTS: StructuralKey = StructuralKey {
     key: "slots",
@@ -127,7 +133,7 @@ impl ComponentKind {
     pub const fn structural(self) -> &'static [StructuralKey] {
         match self {
             Self::Host => &[PART, SLOTS],
-            Self::Switch => &[PART, ATTACH, COUNT, LINK, PORTS],
+            Self::Switch => &[PART, ATTACH, COUNT, PARTITION, LINK, PORTS],
             Self::Endpoint => &[PART, ATTACH, COUNT, LINK],
             Self::Storage => &[PART, ADAPTER],
             Self::Network => &[PART, ENDS],

@@ -46,6 +46,18 @@ fn additions() -> Vec<(&'static str, String)> {
     let second = |rest: &str| format!("[endpoint.nic1]\ngeneration = \"gen4\"\nwidth = \"x4\"\n{rest}\n");
     vec![
         ("syntax-error", "a = = 1\n".into()),
+        (
+            "bad-partition",
+            SWITCH.to_owned()
+                + &SWITCH
+                    .replace(
+                        "sw0]",
+                        "sw1]
+partition_of = \"nic0\"",
+                    )
+                    .replace("server.slot2", "sw0.port1"),
+        ),
+        ("too-many-lanes", SWITCH.replace("attach", "lanes = 8\nattach")),
         ("nested-too-deeply", format!("x = {}{}\n", "[".repeat(40), "]".repeat(40))),
         ("unknown-table", "[hots.other]\n".into()),
         ("unknown-key", "latencie = \"1 ns\"\n".into()),

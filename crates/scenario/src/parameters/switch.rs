@@ -66,6 +66,9 @@ parameters! {
         /// Requests and completions between downstream ports go by way of the root complex (ACS).
         acs_redirect: bool = "false",
         Assumed "firmware leaves ACS off where no virtual machines need it";
+        /// Lanes of the part, all its ports together; "none" for no limit.
+        lanes: Option<u32> = "none" in "1" to "4096",
+        Assumed "not checked unless the part says so";
         flatten port: PortParameters;
     }
 }

@@ -8,6 +8,7 @@ mod credits;
 mod fabric;
 mod link;
 mod nvme;
+mod partition;
 mod payload;
 mod port;
 mod rdma;
@@ -81,6 +82,7 @@ pub(crate) fn resolve(file: &ScenarioFile, output: &mut Output) -> Option<Resolu
     }
     let rig = Rig { file, topology, firmware: firmware?, names, settings, links };
 
+    partition::check(&rig, output);
     let mut computed = Computed::default();
     let trained = link::train(&rig, &mut computed, output);
     let payload = payload::program(&rig, &trained, output);

@@ -1,0 +1,107 @@
+//! Partitions: one switch chip as several switches, each with an upstream port and a host of its own.
+//!
+//! Every partition is a switch to its host. What they share is the chip: its ports, each of which belongs to one of
+//! them, and its lanes. They do not share a core: between ports of different partitions there is no traffic, and a
+//! crossbar gives each pair its own path. Sources: PLX PEX 8700 briefs and IDT AN-717 (partitions); Linley Newsletter
+//! 2019-09-24 (synthetic mode, in which firmware moves ports between hosts at run time).
+
+use super::{Rig, Settings};
+use crate::parameter::Output;
+use crate::parameters::CoreChoice;
+use crate::problem::Problem;
+use crate::structure::ComponentKind;
+use std::collections::BTreeMap;
+
+/// Checks every partition, and the lanes of every chip.
+pub(crate) fn check(rig: &Rig<'_>, output: &mut Output) {
+    let mut chips: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for (component, written) in rig.file.components.iter().enumerate() {
+        if written.kind == ComponentKind::Switch {
+            let chip = chip_of(rig, component, output).unwrap_or(component);
+            chips.entry(chip).or_default().push(component);
+        }
+    }
+    for (chip, partitions) in chips {
+        check_ports(rig, &partitions, output);
+        check_lanes(rig, chip, &partitions, output);
+    }
+}
+
+/// The component whose chip a partition is on.
+fn chip_of(rig: &Rig<'_>, component: usize, output: &mut Output) -> Option<usize> {
+    let written = &rig.file.components[component];
+    let (name, place) = written.structural::<String>("partition_of", &mut output.diagnostics)?;
+    let refuse = |reason: &str, output: &mut Output| {
+        let (path, found) = (written.name.clone(), crate::document::shortened(&name));
+        output.report(place, Problem::BadPartition { path, found, reason: reason.to_owned() }, None);
+        None
+    };
+    let Some(chip) = rig.find(&name).filter(|at| rig.file.components[*at].kind == ComponentKind::Switch)
+    else {
+        return refuse("there is no switch of this name", output);
+    };
+    if chip == component || rig.file.components[chip].written.get("partition_of").is_some() {
+        return refuse("name the switch that is no partition of another", output);
+    }
+    if [chip, component].iter().any(|at| rig.topology.instances_of(*at).len() != 1) {
+        return refuse("partitions are made of one switch, not of several", output);
+    }
+    let names =
+        |at: usize| rig.topology.slots[at].iter().map(|slot| (&slot.name, slot.shape)).collect::<Vec<_>>();
+    if names(chip)[1..] != names(component)[1..] {
+        return refuse("its downstream ports are others", output);
+    }
+    match &rig.settings[component] {
+        Some(Settings::Switch(switch)) if switch.core != CoreChoice::Crossbar => {
+            refuse("partitions share a core that is no crossbar, which is not modelled", output)
+        }
+        _ => Some(chip),
+    }
+}
+
+/// Downstream ports of a chip in use: port and the instance below it, by partition.
+fn ports_in_use(rig: &Rig<'_>, partitions: &[usize]) -> Vec<(usize, usize)> {
+    let switches: Vec<usize> = partitions.iter().flat_map(|at| rig.topology.instances_of(*at)).collect();
+    let below = rig.topology.instances.iter().enumerate().filter_map(|(instance, device)| {
+        let (above, slot) = device.above?;
+        switches.contains(&above).then_some((slot, instance))
+    });
+    below.collect()
+}
+
+/// A port belongs to one partition.
+fn check_ports(rig: &Rig<'_>, partitions: &[usize], output: &mut Output) {
+    if partitions.len() < 2 {
+        return;
+    }
+    let mut taken: BTreeMap<usize, usize> = BTreeMap::new();
+    for (slot, instance) in ports_in_use(rig, partitions) {
+        let Some(other) = taken.insert(slot, instance) else { continue };
+        let component = rig.topology.instances[instance].component;
+        let path = rig.topology.instances[instance].name.clone();
+        let slot = rig.topology.slots[partitions[0]][slot].name.clone();
+        let other = rig.topology.instances[other].name.clone();
+        let place = rig.place_of(component, &["attach"]);
+        let hint = "the partitions of a switch share its ports".to_owned();
+        output.report(place, Problem::SlotOccupied { path, slot, other }, Some(hint));
+    }
+}
+
+/// The ports in use, upstream ports of every partition included, fit the chip.
+fn check_lanes(rig: &Rig<'_>, chip: usize, partitions: &[usize], output: &mut Output) {
+    let Some(Settings::Switch(switch)) = &rig.settings[chip] else { return };
+    let Some(allowed) = switch.lanes else { return };
+    if rig.topology.instances_of(chip).len() != 1 {
+        return;
+    }
+    let lanes = |slot: usize| rig.topology.slots[chip][slot].shape.width.lanes();
+    let below: u64 = ports_in_use(rig, partitions).into_iter().map(|(slot, _)| lanes(slot)).sum();
+    let upstream = partitions.iter().filter_map(|at| rig.topology.slots[*at].first());
+    let found = below + upstream.map(|slot| slot.shape.width.lanes()).sum::<u64>();
+    if found > u64::from(allowed) {
+        let path = rig.file.components[chip].name.clone();
+        let problem = Problem::TooManyLanes { path, found: found.to_string(), allowed: allowed.to_string() };
+        let place = rig.file.components[chip].place;
+        output.report(place, problem, Some("give `ports` that are narrower, or attach less".to_owned()));
+    }
+}

@@ -120,9 +120,10 @@ impl Fabric {
     #[inline]
     fn plan_update(&mut self, id: PortId, class: FlowClass, free_at: Time) {
         let port = &mut self.ports[id.index()];
-        if port.plan_update(class, free_at) && port.awaited.include(Answers::update_of(class)) {
-            let due = port.buffers[class.index()].update_at;
-            self.wake(id, due);
+        port.plan_update(class, free_at);
+        if port.awaited.include(Answers::update_of(class)) {
+            let at = port.answers_at();
+            self.wake(id, at);
         }
     }
 

@@ -1,0 +1,77 @@
+//! What the simulator does without events comes to the same as with them.
+//!
+//! A listed fault that never happens makes a link one on which arrivals and due DLLPs are events. Both kinds of link have
+//! to carry the same load in the same time, whatever is scarce: credits, retry buffer, or the wire itself.
+
+mod common;
+
+use common::*;
+use lanewise_fabric::config::*;
+use lanewise_fabric::workload::Direction;
+use lanewise_pcie::flow_control::CreditPool;
+use lanewise_units::{Bytes, Generation, Span, Width};
+
+const MEASURED_US: u64 = 60;
+
+/// The same fabric, with nothing foreseen.
+fn with_every_arrival_an_event(mut config: FabricConfig) -> FabricConfig {
+    for link in &mut config.links {
+        link.faults_upstream.corrupt_tlps = vec![u64::MAX];
+    }
+    config
+}
+
+fn ports_mut(config: &mut FabricConfig) -> impl Iterator<Item = &mut PortConfig> {
+    config.devices.iter_mut().flat_map(|device| &mut device.ports)
+}
+
+const BOTH: &[Direction] = &[Direction::Write, Direction::Read];
+/// Nothing on the reverse wire makes anybody look at a port in passing.
+const WRITES: &[Direction] = &[Direction::Write];
+
+fn payloads(config: &FabricConfig, endpoints: u32, ways: &[Direction]) -> Vec<f64> {
+    let streams = |device| ways.iter().map(move |way| Stream::new(device, *way, 5000, 4));
+    let streams: Vec<Stream> = (2..2 + endpoints).flat_map(streams).collect();
+    let flows = streams.len();
+    let simulation = measure(config, streams, MEASURED_US);
+    (0..flows).map(|flow| goodput(&simulation, flow, MEASURED_US)).collect()
+}
+
+fn compare(config: FabricConfig, endpoints: u32, ways: &[Direction], what: &str) {
+    let foreseen = payloads(&config, endpoints, ways);
+    let events = payloads(&with_every_arrival_an_event(config), endpoints, ways);
+    for (foreseen, events) in foreseen.iter().zip(&events) {
+        // Ties fall differently, and windows end in the middle of a packet.
+        assert_close(*foreseen, *events, 0.02, what);
+    }
+}
+
+#[test]
+fn on_a_plain_fabric() {
+    compare(behind_switch(Generation::Gen3, Width::X8, Width::X4, 4, 256), 4, BOTH, "plain");
+}
+
+#[test]
+fn where_credits_are_scarce() {
+    for tlps in [1u16, 2, 5, 9] {
+        // Scarce at the switch, whose upstream wire is slower: packets are in flight when space comes free.
+        let mut config = behind_switch(Generation::Gen3, Width::X2, Width::X8, 1, 256);
+        for port in &mut config.devices[1].ports {
+            port.credits[0] = CreditPool::finite(tlps, 16 * tlps);
+            port.update_flow_control.every_tlps = 100;
+            port.update_flow_control.latency = Span::from_us(2);
+        }
+        compare(config, 1, WRITES, &format!("credits for {tlps} writes"));
+    }
+}
+
+#[test]
+fn where_the_retry_buffer_is_small() {
+    for tlps in [1, 2, 5] {
+        let mut config = behind_switch(Generation::Gen3, Width::X8, Width::X8, 1, 256);
+        for port in ports_mut(&mut config) {
+            port.retry_buffer = Bytes::new(282 * tlps);
+        }
+        compare(config, 1, WRITES, &format!("room for {tlps} TLPs"));
+    }
+}

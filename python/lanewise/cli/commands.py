@@ -11,6 +11,7 @@ import typer
 
 from lanewise.cli.guard import ExitStatus, GuardedGroup
 from lanewise.cli.machine_checks import add_to as add_machine_checks
+from lanewise.cli.scan_verb import add_scan
 
 app = typer.Typer(
     cls=GuardedGroup,
@@ -288,6 +289,7 @@ def bench(
         print_bench(result)
 
 
+add_scan(app)
 add_machine_checks(app)
 
 

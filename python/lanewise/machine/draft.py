@@ -153,6 +153,7 @@ class Reading:
         self.numa_nodes: list[NumaNode] = []
         self.hostname: str | None = None
         self.measured = True
+        self.shows_tree = False
         self.unknown_lines = 0
         self.samples: list[tuple[int, str]] = []
 
@@ -193,6 +194,7 @@ class Reading:
             not_understood=NotUnderstood(self.unknown_lines, tuple(self.samples)),
             notes=tuple(self.notes),
             measured=self.measured,
+            shows_tree=self.shows_tree,
         )
 
 

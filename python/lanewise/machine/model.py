@@ -10,7 +10,7 @@ Sources: PCI Express Base Specification 5.0, 1.3 (topology) and 7.5.3.2 (device/
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -343,8 +343,8 @@ class Machine:
     """What to know about this reading: two captures, access denied, declared speeds."""
     measured: bool = True
     """False where the source declares links rather than reads them (NCCL files written by vendors)."""
-    filtered: bool = field(default=False)
-    """Known to be a part of a machine: functions whose bridge is missing were found."""
+    shows_tree: bool = False
+    """The source shows who is below whom but not of which kind they are: kinds are inferred."""
 
     def __getitem__(self, address: Address | str) -> Function:
         """Return the function at an address, which may be text; raises KeyError."""
@@ -486,7 +486,7 @@ class Machine:
     def _inferred(self) -> dict[Address, Kind]:
         from lanewise.machine.topology import infer
 
-        return infer(self)
+        return infer(self) if self.shows_tree else {}
 
     def is_idle_gpu(self, link: Link) -> bool:
         """Whether a link below its speed is most likely an idle GPU saving power: a GPU at full width.

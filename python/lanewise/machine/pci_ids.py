@@ -30,7 +30,7 @@ ON_THE_MACHINE = (
 )
 _MOST_BYTES = 16 << 20
 
-_DEVICE = re.compile(r"(?:Unknown d|D)evice (?:([0-9a-f]{4}):)?([0-9a-f]{4})$")
+_DEVICE = re.compile(r"(?:Unknown d|D)evice(?: (?:([0-9a-f]{4}):)?([0-9a-f]{4}))?$")
 _CLASS = re.compile(r"(?:Unknown class|Class) \[?([0-9a-f]{4})\]?$")
 _NEXT_VENDOR = re.compile(r"\n[0-9a-fC#]")
 _FORMER_VENDORS = {
@@ -198,7 +198,8 @@ def _complete_device(draft: Draft, ids: PciIds) -> None:
         number = _DEVICE.match(printed)
         if number:
             identity["device_name"] = None
-            identity.setdefault("device_id", int(number[2], 16))
+            if number[2]:
+                identity.setdefault("device_id", int(number[2], 16))
             if number[1]:
                 vendor_id = identity.setdefault("vendor_id", int(number[1], 16))
         elif vendor_id is not None and identity.get("device_id") is None:

@@ -164,6 +164,7 @@ def _only_node(nodeset: str | None) -> int | None:
 
 def read(data: bytes, into: Reading) -> None:
     """Read a topology."""
+    into.shows_tree = True
     reader = _Reader(into)
     xml.parse(data, reader.start, reader.end, into)
     if reader.unknown_speeds:

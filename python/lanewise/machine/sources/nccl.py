@@ -36,7 +36,7 @@ class _Reader:
         self.cpus: str | None = None
         self.relations: set[tuple[Address, Address, str]] = set()
         self.dummies = 0
-        self.ports = 0
+        self.made_up = 0
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         """Open an element."""
@@ -79,7 +79,12 @@ class _Reader:
             address = Address.parse(attributes.get("busid", ""))
         except ValueError:
             self.into.not_understood(0, f"<pci busid={attributes.get('busid', '')!r}>")
-            address = Address(_DUMMY_DOMAIN, 0xFE, 0, 0)
+            address = self._made_up()
+        if address in self.into.drafts:
+            self.into.note(
+                f"{address} stands for several devices in this file; the others have made-up addresses"
+            )
+            address = self._made_up()
         self.dummies += address.domain == _DUMMY_DOMAIN and address.bus >= 0xFE
         draft = Draft(address)
         is_bridge = attributes.get("class", "").startswith("0x0604")
@@ -98,9 +103,7 @@ class _Reader:
 
     def _port_above(self, draft: Draft) -> Draft:
         """Make the port that the file leaves out; a port of its own for every device."""
-        number = self.ports
-        self.ports += 1
-        port = Draft(Address(_IMPLIED_DOMAIN, number >> 8 & 0xFF, number >> 3 & 0x1F, number & 7))
+        port = Draft(self._made_up())
         port.kind = Kind.DOWNSTREAM_PORT if self.path else Kind.ROOT_PORT
         port.registers["express"] = True
         port.parent = self.path[-1].address if self.path else None
@@ -109,6 +112,11 @@ class _Reader:
         port.function.update(implied=True, numa_node=self.node, local_cpus=self.cpus)
         self.into.add(port)
         return port
+
+    def _made_up(self) -> Address:
+        number = self.made_up
+        self.made_up += 1
+        return Address(_IMPLIED_DOMAIN + (number >> 16), number >> 8 & 0xFF, number >> 3 & 0x1F, number & 7)
 
     def _relation(self, name: str, attributes: dict[str, str]) -> None:
         try:

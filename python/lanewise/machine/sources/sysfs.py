@@ -35,6 +35,7 @@ _COUNTER_NAMES = {"NonFatalErr": "AdvNonFatalErr", "Undefined": "Undefined"}
 def read(files: Files, into: Reading) -> None:
     """Read all functions of a sysfs; ``bus/pci/devices`` is below the root of `files`."""
     into.kinds.append("sysfs")
+    into.shows_tree = True
     folders = _folders(files)
     short = 0
     for address, (folder, parent) in sorted(folders.items()):

@@ -54,6 +54,7 @@ def read(lines: Sequence[str], into: Reading) -> None:
             _line(line, start, levels, into)
         elif line.strip() and reading:
             into.not_understood(number, line)
+    into.shows_tree = True
     into.kinds.append("lspci tree")
 
 
@@ -103,6 +104,7 @@ def read_links(lines: Sequence[str], into: Reading) -> None:
         draft = Draft(Address.parse(match[1]))
         draft.parent = Address.parse(path[-1]) if path else None
         into.add(draft)
+    into.shows_tree = True
     into.kinds.append("list of /sys/bus/pci/devices")
 
 

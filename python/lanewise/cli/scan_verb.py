@@ -1,0 +1,86 @@
+"""The verb `scan`: reads a machine and prints it as a tree, as JSON or as a scenario.
+
+No `from __future__ import annotations` here: Typer reads the annotations when the module is loaded.
+"""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from lanewise.machine.model import Machine
+
+
+def add_scan(app: typer.Typer) -> None:
+    """Add the verb to the command line."""
+    app.command("scan")(_scan)
+
+
+def _scan(
+    source: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="SOURCE",
+            help="lspci -vvv, -xxxx or -tv output, a copy of /sys or a tar of one, hwloc or NCCL XML, "
+            "nvidia-smi topo -m; '-' for standard input; this machine when left out.",
+            show_default=False,
+        ),
+    ] = None,
+    overlay: Annotated[
+        str | None,
+        typer.Option(
+            "--with", metavar="FILE", help="Put 'nvidia-smi topo -m' output on top.", show_default=False
+        ),
+    ] = None,
+    root: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Read the sysfs of another root folder.", show_default=False),
+    ] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", "-a", help="Show functions of root complexes without a link, too.")
+    ] = False,
+    as_scenario: Annotated[
+        bool, typer.Option("--scenario", help="Write a scenario file that 'run' accepts.")
+    ] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Show lines that were not understood.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a tree.")] = False,
+) -> None:
+    """Read the PCI Express topology of a machine, live or from a dump."""
+    from lanewise.machine import read
+
+    if source is not None and root is not None:
+        raise typer.BadParameter("give either SOURCE or --root, not both")
+    machine = read(root if root is not None else source, overlay=overlay)
+    if as_json:
+        import json
+
+        from lanewise.machine.json_form import to_json
+
+        sys.stdout.write(json.dumps(to_json(machine), indent=1) + "\n")
+    elif as_scenario:
+        from lanewise.machine.scenario import scan_to_scenario
+
+        sys.stdout.write(scan_to_scenario(machine))
+    else:
+        from lanewise.cli.tables.scan import print_machine
+
+        print_machine(machine, everything=everything)
+    _say_what_was_not_read(machine, verbose=verbose)
+
+
+def _say_what_was_not_read(machine: "Machine", *, verbose: bool) -> None:
+    """Print notes about the reading, and the lines that meant nothing."""
+    for note in machine.notes:
+        typer.echo(f"note: {note}", err=True)
+    unknown = machine.not_understood
+    if unknown.count:
+        hint = "" if verbose else "; 'lanewise scan -v' shows the first"
+        lines = "line" if unknown.count == 1 else "lines"
+        typer.echo(f"note: {unknown.count} {lines} not understood{hint}", err=True)
+    if verbose:
+        for number, text in unknown.samples:
+            typer.echo(f"  line {number}: {text}", err=True)

@@ -1,0 +1,147 @@
+"""A machine as JSON: what `lanewise scan --json` prints.
+
+The shape is documented in docs/reference/json.md. A key that is missing was not said by the source; nothing
+is null. Sets become sorted lists. Units are in the names: ``gt_s`` is GT/s per lane, ``_bytes`` bytes, ``_s``
+seconds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass
+from typing import TYPE_CHECKING, Any
+
+from lanewise.machine.address import Address
+
+if TYPE_CHECKING:
+    from lanewise.machine.model import Function, Link, Machine
+
+_GROUPS = ("errors", "acs", "dpc", "sriov", "cxl", "slot")
+_LINK_RENAMED = {"capability": "cap", "status": "sta", "target_gt_s": "target", "supported_gt_s": "supported"}
+_PAYLOAD = ("mps", "mps_supported", "mrrs")
+
+
+def to_json(machine: Machine) -> dict[str, Any]:
+    """Return the document, ready for `json.dumps`."""
+    document: dict[str, Any] = {
+        "source": machine.source,
+        "kinds": list(machine.kinds),
+        "machine": {
+            "domains": list(machine.domains),
+            "functions": [_function(machine, function) for function in machine],
+            "links": [_link(link) for link in machine.links],
+            "switches": [
+                {
+                    "upstream": str(switch.upstream.address),
+                    "downstream": [str(port.address) for port in switch.downstream],
+                }
+                for switch in machine.switches
+            ],
+            "numa_nodes": [_plain(node) for node in machine.numa_nodes],
+            "relations": [_plain(relation) for relation in machine.relations],
+        },
+        "notes": list(machine.notes),
+        "not_understood": [{"line": number, "text": text} for number, text in machine.not_understood.samples],
+        "not_understood_lines": machine.not_understood.count,
+    }
+    if machine.hostname:
+        document["hostname"] = machine.hostname
+    if not machine.measured:
+        document["measured"] = False
+    return document
+
+
+def _function(machine: Machine, function: Function) -> dict[str, Any]:
+    identity, registers = function.identity, function.registers
+    role = machine.role(function)
+    said: dict[str, Any] = {
+        "bdf": str(function.address),
+        "kind": None if function.kind is None else function.kind.value,
+        "inferred_kind": role.value if role is not None and function.kind is None else None,
+        "implied": function.implied or None,
+        "class": None if identity.class_code is None else f"{identity.class_code:06x}",
+        "class_name": identity.class_name,
+        "vendor": _hex(identity.vendor_id),
+        "device": _hex(identity.device_id),
+        "subsystem_vendor": _hex(identity.subsystem_vendor_id),
+        "subsystem_device": _hex(identity.subsystem_id),
+        "revision": identity.revision,
+        "name": identity.name,
+        "vendor_name": identity.vendor_name,
+        "device_name": identity.device_name,
+        "subsystem_name": identity.subsystem_name,
+        "parent": None if function.parent is None else str(function.parent),
+        "children": [str(child) for child in function.children] or None,
+        "buses": None if function.buses is None else _plain(function.buses),
+        "link": _registers(registers.link),
+        "mps": _payload(function),
+        "mrrs": function.transfers.mrrs,
+        "numa_node": function.numa_node,
+        "local_cpus": function.local_cpus,
+        "driver": function.driver,
+        "iommu_group": function.iommu_group,
+        "physical_slot": function.physical_slot,
+        "interfaces": list(function.interfaces) or None,
+        "virtual": function.virtual or None,
+        "physical_function": None if function.physical_function is None else str(function.physical_function),
+        "express": registers.express,
+        "ari": registers.ari,
+        "ari_forwarding": registers.ari_forwarding,
+        "bus_master": registers.bus_master,
+        "memory_enabled": registers.memory_enabled,
+        "power_state": registers.power_state,
+        "status": None if registers.status is None else sorted(registers.status),
+        "transfers": _transfers(function),
+        "bars": _plain(registers.bars),
+        "resizable_bars": _plain(registers.resizable_bars) or None,
+        "capabilities": list(registers.capabilities) or None,
+    }
+    said.update({name: _plain(getattr(registers, name)) for name in _GROUPS})
+    return {key: value for key, value in said.items() if value is not None}
+
+
+def _hex(number: int | None) -> str | None:
+    return None if number is None else f"{number:04x}"
+
+
+def _registers(link: Any) -> dict[str, Any] | None:
+    if link is None:
+        return None
+    return {_LINK_RENAMED.get(key, key): value for key, value in _plain(link).items()}
+
+
+def _payload(function: Function) -> dict[str, int] | None:
+    values = {"supported": function.transfers.mps_supported, "set": function.transfers.mps}
+    return {key: value for key, value in values.items() if value is not None} or None
+
+
+def _transfers(function: Function) -> dict[str, Any] | None:
+    plain = _plain(function.registers.transfers) or {}
+    return {key: value for key, value in plain.items() if key not in _PAYLOAD} or None
+
+
+def _link(link: Link) -> dict[str, Any]:
+    return {
+        "port": str(link.upper.address),
+        "device": str(link.device.address),
+        "now": _plain(link.now),
+        "limit": _plain(link.limit),
+        "below_speed": link.below_speed,
+        "below_width": link.below_width,
+        "on_die": link.on_die,
+    }
+
+
+def _plain(value: Any) -> Any:
+    """Turn dataclasses, addresses and sets into what JSON has; leave out what is None."""
+    if isinstance(value, Address):
+        return str(value)
+    if is_dataclass(value):
+        pairs = ((field.name, _plain(getattr(value, field.name))) for field in fields(value))
+        return {key: plain for key, plain in pairs if plain is not None and plain != {}}
+    if isinstance(value, frozenset):
+        return sorted(value)
+    if isinstance(value, tuple):
+        if value and isinstance(value[0], tuple):
+            return dict(value)
+        return [_plain(item) for item in value]
+    return value

@@ -26,10 +26,12 @@ if TYPE_CHECKING:
     from lanewise.api import parts as parts
     from lanewise.api import reproduce as reproduce
     from lanewise.api import run as run
+    from lanewise.api import sensitivity as sensitivity
 
 _HOMES = {
     **dict.fromkeys(
-        ("bench", "calibrate", "compare", "explain", "parts", "reproduce", "run"), "lanewise.api"
+        ("bench", "calibrate", "compare", "explain", "parts", "reproduce", "run", "sensitivity"),
+        "lanewise.api",
     ),
     "ScenarioError": "lanewise._core",
 }
@@ -44,6 +46,7 @@ __all__ = [
     "parts",
     "reproduce",
     "run",
+    "sensitivity",
 ]
 
 

@@ -52,6 +52,7 @@ FIO_OPTIONS = {
     "ioengine": "libaio",
     "direct": "true",
     "runtime": "none",
+    "group_reporting": "true",
 }
 
 WRITE_BW_METRICS = {
@@ -150,6 +151,15 @@ def test_our_fio_json_reads_back_and_has_the_shape_of_real_ones() -> None:
     assert (case.block_bytes, case.queue_depth, case.target) == (131_072, 512, "ssd0:ssd1")
     assert case.latency
     assert case.latency.percentiles_ns == {50.0: 5_000.0, 99.9: 8_900.0}
+
+
+def test_clones_that_are_not_reported_together_are_jobs_of_one_name() -> None:
+    metrics = {"load[0].read.total_ios": 3.0, "load[0].read.bw_bytes": 7.0, "load[1].read.total_ios": 4.0}
+    text = simulated("fio", "load", "fio", metrics, {**FIO_OPTIONS, "group_reporting": "false"})
+    measurement = fio.parse(text)
+    assert [case.name for case in measurement.cases] == ["load read", "load read"]
+    assert [case.operations for case in measurement.cases] == [3, 4]
+    assert [(case.queue_depth, case.workers) for case in measurement.cases] == [(64, 1), (64, 1)]
 
 
 def test_fio_before_version_3_counts_in_microseconds_and_kibibytes() -> None:

@@ -254,6 +254,7 @@ class _Study:
         self.cache = cache
         self.on_progress = on_progress
         self.results: dict[Job, RunResult | None] = {}
+        self.paths: dict[Job, frozenset[str]] = {}
 
     @property
     def runs(self) -> int:
@@ -324,10 +325,17 @@ class _Study:
 
     def _varied(self, job: Job, variation: Variation) -> Job:
         """Return a job with the varied values, of those parameters that it has."""
-        has = {row["path"] for row in _explained(job)}
+        has = self._paths(job)
         values = {path: value for one, value in variation for path in one.paths if path in has}
         kept: list[Override] = [(path, value) for path, value in job.overrides if path not in values]
         return Job(job.scenario, (*kept, *values.items()))
+
+    def _paths(self, job: Job) -> frozenset[str]:
+        """Return the parameters that a job's scenario has."""
+        if job not in self.paths:
+            rows = api.explain(job.scenario, overrides=job.overrides).document["parameters"]
+            self.paths[job] = frozenset(row["path"] for row in rows)
+        return self.paths[job]
 
     def _simulate(self, cell: Cell, variations: Iterable[Variation]) -> None:
         jobs = [
@@ -355,15 +363,6 @@ class _Study:
 
 Variation = tuple[tuple[Candidate, str], ...]
 """Candidates and the values they get."""
-
-_EXPLAINED: dict[Job, list[dict[str, Any]]] = {}
-
-
-def _explained(job: Job) -> list[dict[str, Any]]:
-    if job not in _EXPLAINED:
-        document = api.explain(job.scenario, overrides=job.overrides).document
-        _EXPLAINED[job] = document["parameters"]
-    return _EXPLAINED[job]
 
 
 def candidates_of(parameters: Iterable[Mapping[str, Any]]) -> Iterator[Candidate]:

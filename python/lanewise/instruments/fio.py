@@ -79,7 +79,9 @@ def _entries(value: Any) -> list[dict[str, Any]]:
 
 def _cases(job: dict[str, Any], global_options: Mapping[str, Any]) -> Iterator[Case]:
     options = {**global_options, **(job.get("job options") or {})}
-    numjobs, iodepth = _whole(options.get("numjobs", 1)), _whole(options.get("iodepth", 1))
+    # Clones that are reported together are one entry, others one each.
+    together = str(options.get("group_reporting", "0")) != "0"
+    numjobs, iodepth = _whole(options.get("numjobs", 1)) if together else 1, _whole(options.get("iodepth", 1))
     for direction in DIRECTIONS:
         numbers = job.get(direction)
         if not isinstance(numbers, dict) or not numbers.get("total_ios", numbers.get("io_bytes", 0)):
@@ -150,7 +152,7 @@ def _whole(value: Any) -> int | None:
 
 def write(run: SimulatedRun) -> str:
     """Return the fio jobs of a run as ``fio --output-format=json`` would."""
-    jobs = [job for instrument in run.instruments("fio") for job in _jobs(instrument, run.measured_s)]
+    jobs = [job for instrument in run.instruments("fio") for job in _jobs(instrument, run)]
     document = {
         "fio version": f"fio-3.33-lanewise-{run.version}",
         "timestamp": 0,
@@ -163,24 +165,26 @@ def write(run: SimulatedRun) -> str:
     return json.dumps(document, indent=2) + "\n"
 
 
-def _jobs(instrument: Instrument, measured_s: float) -> Iterator[dict[str, Any]]:
+def _jobs(instrument: Instrument, run: SimulatedRun) -> Iterator[dict[str, Any]]:
     of_jobs: dict[str, dict[str, float]] = {}
     for name, value in instrument.metrics.items():
         match = _OF_JOB.fullmatch(name)
         if match:
             of_jobs.setdefault(match["job"], {})[match["place"]] = value
     for number, (job, numbers) in enumerate(of_jobs.items()):
-        runtime_ms = round(1e3 * measured_s)
+        # Clones that are reported one by one have their number in brackets.
+        name = job.partition("[")[0]
+        options = _job_options(run.options_of(name))
         yield {
-            "jobname": job,
+            "jobname": name,
             "groupid": number,
             "error": 0,
             "eta": 0,
-            "elapsed": max(1, round(measured_s)),
-            "job options": _job_options(instrument),
+            "elapsed": max(1, round(run.measured_s)),
+            "job options": options,
             **{direction: _direction(numbers, direction) for direction in DIRECTIONS},
             "sync": {"total_ios": 0, "lat_ns": _no_latency()},
-            "job_runtime": runtime_ms,
+            "job_runtime": round(1e3 * run.measured_s),
             "usr_cpu": numbers.get("usr_cpu", 0.0),
             "sys_cpu": numbers.get("sys_cpu", 0.0),
             "ctx": 0,
@@ -192,25 +196,27 @@ def _jobs(instrument: Instrument, measured_s: float) -> Iterator[dict[str, Any]]
             "latency_ns": {},
             "latency_us": {},
             "latency_ms": {},
-            "latency_depth": _whole(instrument.option("iodepth", "1")) or 1,
+            "latency_depth": _whole(options.get("iodepth", "1")) or 1,
             "latency_target": 0,
             "latency_percentile": 100.0,
             "latency_window": 0,
         }
 
 
-def _job_options(instrument: Instrument) -> dict[str, str]:
+def _job_options(written: Mapping[str, str]) -> dict[str, str]:
     """Return the job's options as a job file has them: sizes in bytes, truth as 0 and 1."""
     options = {}
     for name in _JOB_OPTIONS:
-        text = instrument.option(name)
+        text = written.get(name, "")
         if not text or text in ("none", "auto"):
             continue
         size = size_in_bytes(text) if name in ("bs", "size") else None
         options[name] = str(size) if size is not None else {"true": "1", "false": "0"}.get(text, text)
-    targets = instrument.option("filename")
-    if targets:
-        options["filename"] = ":".join(name.strip() for name in targets.strip("[]").split(","))
+    if written.get("group_reporting") == "true":
+        options["group_reporting"] = "1"
+    if targets := written.get("filename", ""):
+        names = targets.removeprefix("[").removesuffix("]").split(",")
+        options["filename"] = ":".join(name.strip() for name in names)
     return options
 
 

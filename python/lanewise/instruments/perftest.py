@@ -165,8 +165,9 @@ def _output(instrument: Instrument, run: SimulatedRun) -> Iterator[str]:
     yield f" Number of qps   : {instrument.option('queue_pairs', '1')}\t\tTransport type : IB"
     yield " Connection type : RC\t\tUsing SRQ      : OFF"
     yield f" TX depth        : {'1' if is_latency else instrument.option('tx_depth', '128')}"
-    if not is_latency:
-        yield f" CQ Moderation   : {instrument.option('completion_moderation', 'auto')}"
+    moderation = instrument.option("completion_moderation")
+    if not is_latency and moderation.isdigit():
+        yield f" CQ Moderation   : {moderation}"
     yield _LINE
     metrics = instrument.metrics
     if is_latency:

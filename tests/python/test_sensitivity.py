@@ -1,0 +1,150 @@
+"""What predictions rest on: what is varied, found by splitting groups, stored, and shown as stale."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+
+import documents
+import pytest
+from conftest import FakeCore
+
+import lanewise as package
+from lanewise import _core
+from lanewise.experiment.definition import load_experiment
+from lanewise.experiment.sensitivity import candidates_of, stored
+
+EXPECTED = """
+    id = "TINY"
+    title = "Three cells"
+    unit = "MiB/s"
+    metric = "sum flows.goodput_mib_per_s"
+
+    [[cell]]
+    id = "with"
+    published = 500
+    verdict = "C"
+    role = "predicted"
+    band_percent = 3
+    scenario = "switch.toml"
+
+    [[cell]]
+    id = "noise"
+    published = 7
+    verdict = "N"
+    role = "excluded"
+    note = "noise"
+"""
+
+PARAMETERS = {
+    "server.memory_latency": ("200 ns", "assumed"),
+    "server.mps": ("128 B", "assumed"),
+    "server.write_bandwidth": ("2.5 GB/s", "calibrated"),
+    "server.read_engines": ("64", "assumed"),
+    "hba0.tags": ("32", "assumed"),
+    "hba1.tags": ("32", "assumed"),
+    "hba0.width": ("x8", "datasheet"),
+    "hba0.relaxed_ordering": ("false", "assumed"),
+    "hba0.request_interval": ("0 ns", "assumed"),
+    "disks0.capacity": ("73000000000 B", "published"),
+}
+
+
+def parameters(overrides: dict[str, str]) -> list[dict[str, Any]]:
+    return [
+        {
+            "path": path,
+            "value": overrides.get(path, value),
+            "provenance": provenance,
+            "source": "",
+            "role": "claim",
+        }
+        for path, (value, provenance) in PARAMETERS.items()
+    ]
+
+
+@pytest.fixture
+def rig(tmp_path: Path, core: FakeCore, monkeypatch: pytest.MonkeyPatch) -> FakeCore:
+    """A core with goodput of 200 for each GB/s of the host, a tenth less with fewer tags; latency is free."""
+
+    def answer(path: str, overrides: dict[str, str]) -> documents.Document:
+        document = documents.run_document()
+        if overrides.get("server.mps") == "64 B":
+            raise _core.ScenarioError("64 B is not allowed")
+        bandwidth = float(overrides.get("server.write_bandwidth", "2.5 GB/s").split()[0])
+        tags = min(int(overrides.get(f"hba{number}.tags", "32")) for number in (0, 1))
+        total = 200 * bandwidth * (1.0 if tags >= 32 else 0.9)
+        for flow in document["flows"]:
+            flow["goodput_mib_per_s"] = total / len(document["flows"])
+        return document
+
+    def explain(path: str, overrides: Any) -> str:
+        return json.dumps({"title": "", "parameters": parameters(dict(overrides)), "links": []})
+
+    core.answer = answer
+    monkeypatch.setattr(_core, "explain", explain)
+    (tmp_path / "expected.toml").write_text(dedent(EXPECTED))
+    (tmp_path / "switch.toml").write_text("")
+    return core
+
+
+def test_equal_parts_are_one_candidate_and_powers_of_two_are_halved() -> None:
+    found = {one.name: one for one in candidates_of(parameters({}))}
+    assert found["hba#.tags"].paths == ("hba0.tags", "hba1.tags")
+    assert (found["hba#.tags"].lower, found["hba#.tags"].higher) == ("26", "38")
+    assert (found["server.mps"].lower, found["server.mps"].higher) == ("64 B", "256 B")
+    assert found["server.memory_latency"].harmful == "240 ns"
+    assert found["server.write_bandwidth"].harmful == "2 GB/s"
+    # Not varied: what a data sheet fixes, what is no number, what is nothing, what cannot matter.
+    assert set(found) == {
+        *(
+            "hba#.tags",
+            "server.mps",
+            "server.memory_latency",
+            "server.write_bandwidth",
+            "server.read_engines",
+        ),
+    }
+
+
+def test_what_moves_a_prediction_is_found_and_stored(tmp_path: Path, rig: FakeCore) -> None:
+    (sensitivity,) = package.sensitivity(tmp_path).values()
+    (cell,) = sensitivity.cells
+    assert [effect.parameter for effect in cell.effects] == ["server.write_bandwidth", "hba#.tags"]
+    bandwidth, tags = cell.effects
+    assert (bandwidth.lower_percent, bandwidth.higher_percent) == (-20.0, 20.0)
+    assert (tags.lower_percent, tags.higher_percent) == (-10.0, 0.0)
+    assert [effect.parameter for effect in cell.rests_on] == ["hba#.tags"]
+
+    read_back = stored(load_experiment(tmp_path))
+    assert read_back == sensitivity
+    assert not sensitivity.stale
+
+
+def test_most_candidates_cost_no_run_of_their_own(tmp_path: Path, rig: FakeCore) -> None:
+    (sensitivity,) = package.sensitivity(tmp_path).values()
+    one_at_a_time = [asked for _, asked in rig.asked if set(asked) == {"server.memory_latency"}]
+    assert len(one_at_a_time) <= 1
+    assert sensitivity.runs <= 2 * len(PARAMETERS)
+
+
+def test_a_changed_parameter_makes_it_stale(
+    tmp_path: Path, rig: FakeCore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package.sensitivity(tmp_path)
+    monkeypatch.setitem(PARAMETERS, "server.memory_latency", ("250 ns", "assumed"))
+    read_back = stored(load_experiment(tmp_path))
+    assert read_back is not None
+    assert read_back.stale
+
+
+def test_the_json_and_the_terminal_say_it(tmp_path: Path, rig: FakeCore, lanewise: Any) -> None:
+    result = lanewise("reproduce", tmp_path, "--sensitivity", "--json")
+    (experiment,) = json.loads(result.stdout)["experiments"]
+    (cell,) = experiment["sensitivity"]["cells"]
+    assert cell["rests_on_assumptions"] == ["hba#.tags"]
+    shown = lanewise("reproduce", tmp_path, "--sensitivity").stdout
+    assert "Sensitivity" in shown
+    assert "-20.0 %" in shown

@@ -1,4 +1,4 @@
-"""The verbs about real machines that judge: doctor.
+"""The verbs about real machines that judge: doctor, predict.
 
 No `from __future__ import annotations` here: Typer reads the annotations when the module is loaded. Nothing
 here may import Polars: a health check runs on every boot of every machine.
@@ -74,6 +74,51 @@ def doctor(
         raise typer.Exit(ExitStatus.FINDINGS)
 
 
+def predict(
+    source: Source = None,
+    device: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--device", metavar="BDF", help="Only this device; may be repeated.", show_default=False
+        ),
+    ] = None,
+    what_if: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--what-if",
+            metavar="CHANGE",
+            help="Try a change, like '3b:00.0 -> gen5 x16' or 'slot 3 -> mps 512'; may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    together: Annotated[bool, typer.Option("--together/--alone", help="Also all devices at once.")] = True,
+    as_json: AsJson = False,
+) -> None:
+    """Simulate what each device of a machine should reach, alone and all at once."""
+    from dataclasses import replace
+
+    from lanewise.cli.progress import names_progress
+    from lanewise.machine import read
+    from lanewise.predict import predict as simulate
+    from lanewise.predict.machine_change import parse_address, parse_changes
+
+    machine = read(source)
+    changes = parse_changes(what_if or [], machine)
+    devices = [parse_address(text) for text in device] if device else None
+    with names_progress("predict") as on_progress:
+        prediction = simulate(
+            machine, changes=changes, devices=devices, together=together, on_progress=on_progress
+        )
+    prediction = replace(prediction, changes=tuple(what_if or []))
+    if as_json:
+        sys.stdout.write(prediction.to_json() + "\n")
+    else:
+        from lanewise.cli.tables.predict import print_prediction
+
+        print_prediction(prediction)
+
+
 def add_to(app: typer.Typer) -> None:
     """Register the verbs."""
     app.command()(doctor)
+    app.command()(predict)

@@ -1,0 +1,93 @@
+"""What devices should reach: a table for each group of devices that are alike."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from lanewise.cli.tables import style
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rich.console import Group, RenderableType
+
+    from lanewise.predict import Prediction, Row
+
+_MOST_ADDRESSES = 8
+
+
+def print_prediction(prediction: Prediction) -> None:
+    """Print predictions, devices that are alike together."""
+    style.emit(*_pieces(prediction))
+
+
+def _pieces(prediction: Prediction) -> Iterator[RenderableType]:
+    yield Text(prediction.source or "this machine", style="bold")
+    for change in prediction.changes:
+        yield Text(f"What if: {change}")
+    yield ""
+    groups: dict[tuple[object, ...], list[list[Row]]] = {}
+    for rows in _by_device(prediction.rows).values():
+        groups.setdefault(_likeness(rows), []).append(rows)
+    for alike in groups.values():
+        yield _table(alike)
+    for text in prediction.assumptions:
+        yield Text(f"Assumed: {text}.", style="dim")
+    for note in prediction.notes:
+        yield Text(f"Note: {note}.", style="dim")
+
+
+def _by_device(rows: tuple[Row, ...]) -> dict[str, list[Row]]:
+    found: dict[str, list[Row]] = {}
+    for row in rows:
+        found.setdefault(row.bdf, []).append(row)
+    return found
+
+
+def _likeness(rows: list[Row]) -> tuple[object, ...]:
+    """Return what devices of one table have in common: name, link, and the same numbers to a hundredth."""
+    return tuple(
+        (
+            row.device,
+            row.link,
+            row.benchmark.partition(" peer ")[0],
+            *(
+                None if value is None else round(value, 1)
+                for value in (row.alone_gb_per_s, row.together_gb_per_s)
+            ),
+        )
+        for row in rows
+    )
+
+
+def _table(alike: list[list[Row]]) -> Group:
+    table = style.table()
+    style.words(table, "\nbenchmark")
+    style.numbers(table, "ceiling\nGB/s", "alone\nGB/s", "all at\nonce")
+    style.words(table, "\nbound by")
+    first = alike[0]
+    for row in first:
+        bound = row.binding.replace(f"the link of {row.bdf}", "its link")
+        if row.latency_ns is not None:
+            table.add_row(
+                row.benchmark, style.DASH, f"{row.latency_ns / 1e3:.1f} us", style.DASH, Text(bound)
+            )
+            continue
+        name = row.benchmark
+        if row.frames_per_s:
+            name = f"{name}, {row.frames_per_s / 1e6:.1f} M/s"
+        table.add_row(
+            name,
+            style.fixed(row.ceiling_gb_per_s, 2),
+            style.fixed(row.alone_gb_per_s, 2),
+            style.fixed(row.together_gb_per_s, 2),
+            Text(bound),
+        )
+    addresses = [rows[0].bdf for rows in alike]
+    shown = ", ".join(addresses[:_MOST_ADDRESSES])
+    if len(addresses) > _MOST_ADDRESSES:
+        shown += f" and {len(addresses) - _MOST_ADDRESSES} more"
+    count = f"{len(alike)}x " if len(alike) > 1 else ""
+    return style.titled(f"{shown}  {count}{first[0].device}", table, note=first[0].link)

@@ -1,0 +1,148 @@
+"""Which benchmark people run on a device of a class, in the simulator's words.
+
+Storage is measured with fio (128 KiB sequentially, 4 KiB one at a time), network adapters at frame sizes and
+with large RDMA writes, GPUs with copies from and to the host and to a peer, anything else with plain DMA.
+Directions are those of the data on the link: a read from a drive is DMA towards the host, a copy from host to
+GPU is a DMA read by the GPU.
+
+Network adapters are simulated as plain DMA of frames, one operation each: descriptors, doorbells and
+interrupts come on top and depend on the driver. Source of sizes: RFC 2544 for frames, fio's, nvbandwidth's
+and perftest's customary options.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lanewise.machine.scenario import endpoint_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lanewise.machine.model import Function
+
+_FRAMES = (64, 1518, 9000)
+_LARGE = 64 << 10
+
+_FAST_MEDIA = {
+    "read_rate": "900 GB/s",
+    "write_rate": "900 GB/s",
+    "dies": "65536",
+    "read_time": "1 us",
+    "hit_time": "0 ns",
+    "write_time": "0 ns",
+    "command_time": "0 ns",
+    "buffer": "64 MiB",
+}
+"""A drive that is never the limit."""
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """One benchmark on one device."""
+
+    name: str
+    """As a person calls it."""
+    function: Function
+    workload: str
+    """The ``[[workload]]`` tables."""
+    direction: str
+    """How the data goes on the device's link: read (from memory), write (to memory) or both."""
+    settle_us: int
+    measure_us: int
+    overrides: tuple[tuple[str, str], ...] = ()
+    quantity: str = "goodput"
+    """goodput in GB/s, or latency in ns of one operation."""
+    frame_bytes: int | None = None
+    peer: Function | None = None
+    without_media: tuple[tuple[str, str], ...] = ()
+    """Overrides that take the media out of a latency."""
+    together: bool = False
+    """Whether the benchmark is also run with all other devices at once; one of each direction is."""
+
+
+def benchmarks_of(function: Function, peers: list[Function]) -> Iterator[Benchmark]:
+    """List the benchmarks for a device; `peers` are other devices of its kind."""
+    if function.is_nvme:
+        yield from _drive(function)
+    elif function.is_nic:
+        yield from _adapter(function)
+    elif function.is_gpu:
+        yield from _gpu(function, peers)
+    else:
+        yield from _plain(function)
+
+
+def _drive(function: Function) -> Iterator[Benchmark]:
+    name = endpoint_name(function)
+    fast = tuple((f"{name}.nvme.{key}", value) for key, value in _FAST_MEDIA.items())
+    for word, direction in (("read", "write"), ("write", "read")):
+        yield Benchmark(
+            f"fio {word} 128 KiB",
+            function,
+            _fio(name, word, "128 KiB", 8),
+            direction,
+            200,
+            400,
+            fast,
+            together=True,
+        )
+    yield Benchmark(
+        "fio randread 4 KiB, queue depth 1",
+        function,
+        _fio(name, "randread", "4 KiB", 1),
+        "write",
+        300,
+        3000,
+        quantity="latency",
+        without_media=fast,
+    )
+
+
+def _adapter(function: Function) -> Iterator[Benchmark]:
+    for size in _FRAMES:
+        for word, direction in (("receive", "write"), ("send", "read")):
+            workload = _dma(function, direction, size, outstanding=max(16, 65536 // size))
+            yield Benchmark(
+                f"{word} {size} B frames", function, workload, direction, 15, 30, frame_bytes=size
+            )
+    for word, direction in (("RDMA write, receiver", "write"), ("RDMA write, sender", "read")):
+        workload = _dma(function, direction, _LARGE)
+        yield Benchmark(f"{word} 64 KiB", function, workload, direction, 30, 60, together=True)
+
+
+def _gpu(function: Function, peers: list[Function]) -> Iterator[Benchmark]:
+    for word, direction in (("host to device", "read"), ("device to host", "write"), ("both ways", "both")):
+        workload = _dma(function, direction, _LARGE)
+        yield Benchmark(word, function, workload, direction, 30, 60, together=direction != "both")
+    for peer in peers[:1]:
+        workload = _dma(function, "write", _LARGE, target=endpoint_name(peer))
+        yield Benchmark(f"write to peer {peer.address.short}", function, workload, "write", 30, 60, peer=peer)
+
+
+def _plain(function: Function) -> Iterator[Benchmark]:
+    for word, direction in (
+        ("DMA read 64 KiB", "read"),
+        ("DMA write 64 KiB", "write"),
+        ("DMA both ways", "both"),
+    ):
+        workload = _dma(function, direction, _LARGE)
+        yield Benchmark(word, function, workload, direction, 30, 60, together=direction != "both")
+
+
+def _dma(
+    function: Function, direction: str, size: int, *, outstanding: int = 16, target: str = "memory"
+) -> str:
+    name = endpoint_name(function)
+    return (
+        f'[[workload]]\nkind = "dma"\nname = "{name}"\ndevice = "{name}"\ndirection = "{direction}"\n'
+        f'size = "{size} B"\noutstanding = {outstanding}\ntarget = "{target}"\n'
+    )
+
+
+def _fio(name: str, rw: str, size: str, depth: int) -> str:
+    return (
+        f'[[workload]]\nkind = "fio"\nname = "{name}"\nfilename = ["{name}"]\nrw = "{rw}"\nbs = "{size}"\n'
+        f'iodepth = {depth}\nioengine = "libaio"\n'
+    )

@@ -1,0 +1,67 @@
+"""What held a run back, from the time attribution of links and requesters, in a sentence.
+
+A link direction that is busy all the time is the limit; otherwise what its sender waited for (credits, the
+retry buffer), or what the requester waited for (tags, its own window, the other side). The sums of the
+attribution are exact, so no guess is involved in which share is the largest.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_FULL = 0.985
+"""A direction busy for this share of the time is full: gaps between bursts are the rest."""
+
+_ON_THE_WIRE = ("payload", "header", "framing", "dllp", "replay", "ordered_set")
+
+_REQUESTER = {
+    "tags": "the device has no tag left for another read",
+    "window": "the device waits for earlier operations: latency, not bandwidth",
+    "request_interval": "the device's DMA engines issue requests no faster",
+    "device": "the device itself",
+    "wire": "the wire behind the device",
+    "media": "the media of the drive",
+    "cpu": "the CPU of the host",
+    "nothing_asked": "nobody asks for more",
+}
+
+
+def binding_of(result: Mapping[str, Any], device: str, names: Mapping[str, str]) -> str:
+    """Say what binds a device. `names` turns names of links (their lower device) into words for a person."""
+    direction, name, shares, busy = _busiest(result)
+    whose = f"the link of {names.get(name, name)}"
+    if busy >= _FULL:
+        used = sorted(((shares.get(kind, 0.0), kind) for kind in _ON_THE_WIRE), reverse=True)[:2]
+        text = ", ".join(f"{kind} {100 * share:.0f} %" for share, kind in used)
+        return f"{whose}, full {_way(direction)}: {text}"
+    blocked = {kind: share for kind, share in shares.items() if kind.startswith("blocked") and share > 0.05}
+    if blocked:
+        worst = max(blocked, key=lambda kind: blocked[kind])
+        what = worst.removeprefix("blocked_").replace("_", " ")
+        return f"{what} on {whose}: {100 * blocked[worst]:.0f} % of the time"
+    requester = next((r for r in result["requesters"] if r["device"] == device), None)
+    states = {} if requester is None else requester["time_attribution"]
+    waits = {state: share for state, share in states.items() if state != "port" and share > 0.02}
+    if waits:
+        worst = max(waits, key=lambda state: waits[state])
+        words = _REQUESTER.get(worst, worst.replace("_", " "))
+        return f"{words} ({100 * waits[worst]:.0f} % of the time)"
+    return f"{whose}, busy {100 * busy:.0f} % {_way(direction)}"
+
+
+def _busiest(result: Mapping[str, Any]) -> tuple[str, str, dict[str, float], float]:
+    """Return direction, name, shares and utilisation of the link direction with most to do."""
+    found: tuple[str, str, dict[str, float], float] = ("upstream", "", {}, -1.0)
+    for link in result["links"]:
+        for direction in ("upstream", "downstream"):
+            busy = float(link[direction]["utilisation"])
+            if busy > found[3]:
+                found = (direction, str(link["name"]), dict(link[direction]["time_attribution"]), busy)
+    return found
+
+
+def _way(direction: str) -> str:
+    return "towards the host" if direction == "upstream" else "away from the host"

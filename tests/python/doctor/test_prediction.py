@@ -1,0 +1,121 @@
+"""What devices should reach, on machines made up for it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from machines import GPU, NIC, function, machine, pair, switched
+
+from lanewise.errors import InputError
+from lanewise.machine.model import Address, Kind, Slot
+from lanewise.predict import Prediction, Row, predict
+from lanewise.predict.machine_change import parse_changes
+
+DRIVE = Address.parse("01:00.0")
+
+
+def row(prediction: Prediction, benchmark: str, bdf: str = "01:00.0") -> Row:
+    return next(r for r in prediction.rows if r.benchmark == benchmark and r.bdf == bdf)
+
+
+def test_a_drive_reaches_its_link_and_no_more() -> None:
+    prediction = predict(pair())
+    read = row(prediction, "fio read 128 KiB")
+    assert read.ceiling_gb_per_s == pytest.approx(7.2027, rel=1e-3), "256 B of 280 on a Gen4 x4 link"
+    assert read.alone_gb_per_s is not None
+    assert 0.99 * 7.2027 < read.alone_gb_per_s <= 7.2027
+    assert "full towards the host" in read.binding
+    assert "full away from the host" in row(prediction, "fio write 128 KiB").binding
+    latency = row(prediction, "fio randread 4 KiB, queue depth 1")
+    assert latency.alone_gb_per_s is None
+    assert latency.latency_ns is not None
+    assert latency.latency_ns > 10_000
+    assert "PCI Express" in latency.binding
+
+
+def test_devices_below_a_switch_share_its_upstream_link() -> None:
+    prediction = predict(switched(*[{"can": "16 x8"}] * 4))
+    reads = [r for r in prediction.rows if r.benchmark == "fio read 128 KiB"]
+    assert len(reads) == 4
+    together = [r.together_gb_per_s or 0.0 for r in reads]
+    assert sum(together) == pytest.approx(28.7, rel=0.02)
+    assert max(together) < 1.1 * min(together), "round robin is fair"
+    assert all((r.alone_gb_per_s or 0.0) > 14 for r in reads)
+
+
+def test_equal_devices_are_simulated_once() -> None:
+    one, four = (predict(switched(*[{"can": "16 x8"}] * n), together=False).simulations for n in (1, 4))
+    assert one == four
+
+
+def test_gpus_copy_and_reach_their_peer_through_the_switch() -> None:
+    gpus = [{"class_code": GPU, "vendor": 0x10DE}] * 2
+    prediction = predict(switched(*gpus, uplink="8 x4"), together=False)
+    peer = row(prediction, "write to peer 04:00.0", "03:00.0")
+    copy = row(prediction, "device to host", "03:00.0")
+    assert peer.alone_gb_per_s is not None
+    assert copy.alone_gb_per_s is not None
+    assert peer.alone_gb_per_s > 28
+    assert copy.alone_gb_per_s < 4
+
+
+def test_frames_of_adapters_are_counted() -> None:
+    small = row(predict(pair(class_code=NIC), together=False), "receive 64 B frames")
+    assert small.frames_per_s is not None
+    assert small.alone_gb_per_s is not None
+    assert small.frames_per_s * 64 == pytest.approx(small.alone_gb_per_s * 1e9)
+
+
+def test_a_change_is_simulated_instead_of_what_the_machine_says() -> None:
+    slow = pair(port={"can": "8 x4"}, can="16 x4", now="8 x4")
+    changes = parse_changes(["01:00.0 -> gen4"], slow)
+    before, after = (row(predict(slow, changes=c), "fio read 128 KiB").alone_gb_per_s for c in ({}, changes))
+    assert before == pytest.approx(3.59, rel=0.01)
+    assert after == pytest.approx(7.18, rel=0.01)
+
+
+def test_settings_of_a_change() -> None:
+    slotted = pair(port={"registers": {"slot": Slot(number=3)}})
+    changes = parse_changes(["slot 3 -> 32GT/s x8, mps 512 mrrs 4096 tags 10, relaxed-ordering off"], slotted)
+    change = changes[DRIVE]
+    assert (change.gt_s, change.width, change.mps, change.mrrs) == (32.0, 8, 512, 4096)
+    assert (change.tag_bits, change.relaxed_ordering) == (10, False)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("01:00.0 gen5", "is no change"),
+        ("01:00.0 -> fast", "'fast' in"),
+        ("01:00.0 ->", "is no setting"),
+        ("01:00.0 -> x5", "'5' in"),
+        ("09:00.0 -> x4", "no function 09:00.0"),
+        ("slot 7 -> x4", "no device in a slot '7'"),
+        ("here -> x4", "no address"),
+    ],
+)
+def test_wrong_changes_say_what_is_allowed(text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        parse_changes([text], pair())
+
+
+def test_a_device_without_its_port_is_predicted_as_if_the_port_matched() -> None:
+    alone = machine(function("c1:00.0", Kind.ENDPOINT, class_code=GPU, vendor=0x10DE))
+    prediction = predict(alone)
+    assert "taken to match" in prediction.notes[0]
+    copy = row(prediction, "device to host", "c1:00.0")
+    assert copy.alone_gb_per_s == pytest.approx(28.7, rel=0.01)
+
+
+def test_nothing_to_predict_is_said() -> None:
+    with pytest.raises(InputError, match="nothing can be predicted"):
+        predict(machine(function("00:01.0", Kind.ROOT_PORT)))
+
+
+def test_json_has_units_in_its_names() -> None:
+    document = json.loads(predict(pair()).to_json())
+    assert set(document) == {"source", "predictions", "what_if", "assumptions", "notes"}
+    assert {"ceiling_gb_per_s", "alone_gb_per_s", "together_gb_per_s", "latency_ns"} <= set(
+        document["predictions"][0]
+    )

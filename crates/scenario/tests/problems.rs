@@ -216,3 +216,10 @@ fn a_problem_is_drawn_as_a_compiler_would() {
     assert!(drawn.contains("two_nics.toml:7:7") && drawn.contains("7 | mps = \"512 B\""), "{drawn}");
     assert!(drawn.contains("hint: lower it to 256 B"), "{drawn}");
 }
+
+#[test]
+fn a_completion_is_not_smaller_than_the_boundary_it_ends_on() {
+    let overrides = |combine| codes(RIG, &[("server.rcb", "128 B"), ("server.completion_combine", combine)]);
+    assert_eq!(overrides("64 B"), ["out-of-range"]);
+    assert_eq!(overrides("128 B"), [""; 0]);
+}

@@ -34,7 +34,9 @@ pub(crate) fn build(
     for (instance, ports) in ports.into_iter().enumerate() {
         let name = rig.topology.instances[instance].name.clone();
         let kind = match rig.settings_of(instance) {
-            Some(Settings::Host(host)) => DeviceKind::RootComplex(root_complex(host, &ports)),
+            Some(Settings::Host(host)) => {
+                DeviceKind::RootComplex(root_complex(rig, instance, host, &ports, output))
+            }
             Some(Settings::Switch(parameters)) => {
                 DeviceKind::Switch(switch(rig, instance, parameters, computed, output))
             }
@@ -80,8 +82,27 @@ fn link(
     }
 }
 
-fn root_complex(host: &HostParameters, ports: &[lanewise_fabric::config::PortConfig]) -> RootComplexConfig {
+fn root_complex(
+    rig: &Rig<'_>,
+    instance: usize,
+    host: &HostParameters,
+    ports: &[lanewise_fabric::config::PortConfig],
+    output: &mut Output,
+) -> RootComplexConfig {
     let largest = ports.iter().map(|port| port.mps).max().unwrap_or(Bytes::new(128));
+    let rcb = match host.rcb {
+        RcbChoice::Bytes64 => Bytes::new(64),
+        RcbChoice::Bytes128 => Bytes::new(128),
+    };
+    // A completion that is not the last ends on a read completion boundary (PCIe Base 6.3 §2.3.1.1).
+    if host.completion_combine.0 < rcb {
+        let component = rig.topology.instances[instance].component;
+        let path = format!("{}.completion_combine", rig.file.components[component].name);
+        let (found, low) = (host.completion_combine.0.to_string(), rcb.to_string());
+        let problem = Problem::OutOfRange { path, found, low, high: "4 KiB".to_owned() };
+        let hint = "a completion carries whole read completion boundaries: see `rcb`".to_owned();
+        output.report(rig.place_of(component, &["completion_combine"]), problem, Some(hint));
+    }
     RootComplexConfig {
         read_engines: host.read_engines,
         memory_latency: host.memory_latency,
@@ -90,10 +111,7 @@ fn root_complex(host: &HostParameters, ports: &[lanewise_fabric::config::PortCon
         write_bandwidth: host.write_bandwidth,
         memory_bandwidth: host.memory_bandwidth,
         write_overhead: host.write_overhead,
-        rcb: match host.rcb {
-            RcbChoice::Bytes64 => Bytes::new(64),
-            RcbChoice::Bytes128 => Bytes::new(128),
-        },
+        rcb,
         completion_combine_max: host.completion_combine.0.min(largest),
         write_latency: host.write_latency,
         shared_outbound_queue: host.shared_outbound_queue,

@@ -4,53 +4,24 @@
 //! table lets it pass everything older that stays behind (PCIe Base 6.3 §2.4.1, Table 2-42).
 
 use crate::packet::{ClassQueues, Flags, Packet, PacketPool};
-use crate::port::{Answers, Obstacle, Port};
+use crate::port::{Answers, Port, Wait};
 use lanewise_observe::Use;
 use lanewise_pcie::flow_control::Blocked;
 use lanewise_pcie::tlp::FlowClass;
 use lanewise_units::Time;
 
-/// What one set of queues has to offer.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Pick {
-    /// The head of this class may go.
-    Head(FlowClass),
-    /// Something waits.
-    Blocked(Obstacle),
-    /// Something waits that may leave from then on.
-    NotBefore(Time),
-    /// Nothing waits.
-    Nothing,
-}
-
-impl Pick {
-    /// Of two picks that send nothing, the one that says more: what blocks, then when to come back.
-    pub(crate) fn or(self, other: Self) -> Self {
-        match (self, other) {
-            (Self::Nothing, other) => other,
-            (other, Self::Nothing) => other,
-            (Self::NotBefore(a), Self::NotBefore(b)) => Self::NotBefore(a.min(b)),
-            (Self::NotBefore(at), Self::Blocked(obstacle))
-            | (Self::Blocked(obstacle), Self::NotBefore(at)) => {
-                Self::Blocked(Obstacle { until: obstacle.until.min(at), ..obstacle })
-            }
-            (Self::Blocked(a), Self::Blocked(b)) => Self::Blocked(Obstacle {
-                on: a.on,
-                answers: a.answers.and(b.answers),
-                until: a.until.min(b.until),
-            }),
-            (Self::Head(_), _) | (_, Self::Head(_)) => self,
-        }
-    }
-}
-
-/// Picks among the heads of `queues` for the wire of `port`.
+/// Picks among the heads of `queues`, one of which is not empty, for the wire of `port`.
 #[inline(always)]
-pub(crate) fn pick(queues: &ClassQueues, packets: &PacketPool, port: &Port, now: Time) -> Pick {
+pub(crate) fn pick(
+    queues: &ClassQueues,
+    packets: &PacketPool,
+    port: &Port,
+    now: Time,
+) -> Result<FlowClass, Wait> {
     match queues.only_head() {
         Some(id) => {
             let packet = &packets[id];
-            obstacle(packet, port, now).unwrap_or(Pick::Head(packet.class()))
+            may_leave(packet, port, now).map(|()| packet.class())
         }
         None => pick_among(queues, packets, port, now),
     }
@@ -58,7 +29,7 @@ pub(crate) fn pick(queues: &ClassQueues, packets: &PacketPool, port: &Port, now:
 
 /// [`pick`] where several classes wait, or none.
 #[inline(never)]
-fn pick_among(queues: &ClassQueues, packets: &PacketPool, port: &Port, now: Time) -> Pick {
+fn pick_among(queues: &ClassQueues, packets: &PacketPool, port: &Port, now: Time) -> Result<FlowClass, Wait> {
     let mut heads = [(0u32, FlowClass::Posted); 3];
     let mut waiting = 0;
     for class in FlowClass::ALL {
@@ -74,41 +45,38 @@ fn pick_among(queues: &ClassQueues, packets: &PacketPool, port: &Port, now: Time
             heads.iter().fold(heads[0].0, |a, (b, _)| if b.wrapping_sub(a) < 1 << 31 { *b } else { a });
         heads.sort_unstable_by_key(|(order, _)| std::cmp::Reverse(newest.wrapping_sub(*order)));
     }
-    let mut best = Pick::Nothing;
+    let mut wait = Wait::NOTHING;
     for (position, (_, class)) in heads.iter().enumerate() {
         let packet = &packets[queues.head(*class).expect("only waiting classes are listed")];
         if !heads[..position].iter().all(|(_, older)| passes(packet, *older)) {
             continue;
         }
-        match obstacle(packet, port, now) {
-            None => return Pick::Head(*class),
-            Some(found) => best = best.or(found),
+        match may_leave(packet, port, now) {
+            Ok(()) => return Ok(*class),
+            Err(found) => wait = wait.or(found),
         }
     }
-    best
+    Err(wait)
 }
 
-/// What keeps this packet off the wire of `port` now.
+/// What keeps this packet off the wire of `port` now, if anything.
 #[inline(always)]
-fn obstacle(packet: &Packet, port: &Port, now: Time) -> Option<Pick> {
+fn may_leave(packet: &Packet, port: &Port, now: Time) -> Result<(), Wait> {
     if packet.eligible_at > now {
-        return Some(Pick::NotBefore(packet.eligible_at));
+        return Err(Wait::until(packet.eligible_at));
     }
     if packet.flags.has(Flags::NULLIFIED) {
-        return None; // Takes no credits and is not kept for replay.
+        return Ok(()); // Takes no credits and is not kept for replay.
     }
     let class = packet.class();
-    match port.credits[class.index()].gate(packet.credits()) {
-        Err(pool) => {
-            let on = Use::blocked_on(class, pool == Blocked::Data);
-            let answers = Answers::update_of(class);
-            return Some(Pick::Blocked(Obstacle { on, answers, until: Time::NEVER }));
-        }
-        Ok(()) => {}
+    if let Err(pool) = port.credits[class.index()].gate(packet.credits()) {
+        let on = Use::blocked_on(class, pool == Blocked::Data);
+        return Err(Wait::held(on, Answers::update_of(class)));
     }
-    let full = !port.retry.fits(port.wire.retry_bytes(packet));
-    let obstacle = Obstacle { on: Use::BlockedRetryBuffer, answers: Answers::ACK, until: Time::NEVER };
-    full.then_some(Pick::Blocked(obstacle))
+    if !port.retry.fits(port.wire.retry_bytes(packet)) {
+        return Err(Wait::held(Use::BlockedRetryBuffer, Answers::ACK));
+    }
+    Ok(())
 }
 
 /// Whether `packet` may pass an older one of another class: the ordering table, columns by class.

@@ -6,8 +6,8 @@
 //!
 //! Left out: shared and merged credits (the six pools stay apart), selective Nak, L0p, nullified TLPs.
 
-use crate::packet::{Packet, PacketId, PacketRef};
-use crate::port::{Answers, Choice, Fate, InFlight, Obstacle, PortId};
+use crate::packet::{Packet, PacketRef};
+use crate::port::{Answers, Fate, InFlight, PortId, Wait};
 use crate::simulation::{Event, Fabric};
 use lanewise_observe::{Fact, Use};
 use lanewise_pcie::ack_nak::{ReceiveSequence, RetryBuffer, Sequence, Verdict, flit_ack_latency};
@@ -129,35 +129,37 @@ impl FlitPort {
 
 impl Fabric {
     /// Sends the next flit that carries TLP bytes, if there is one.
-    pub(crate) fn send_flit(&mut self, id: PortId, now: Time) -> Choice {
+    pub(crate) fn send_flit(&mut self, id: PortId, now: Time) -> Result<(), Wait> {
         if self.flit_port(id).retry.replaying() {
-            return self.replay_flit(id, now);
+            self.replay_flit(id, now);
+            return Ok(());
         }
         if !self.flit_port(id).retry.fits(FLIT_BYTES) {
-            let on = Use::BlockedRetryBuffer;
-            return Choice::Blocked(Obstacle { on, answers: Answers::ALL, until: Time::NEVER });
+            return Err(Wait::held(Use::BlockedRetryBuffer, Answers::ALL));
         }
-        let none = self.fill_flit(id, now);
+        let wait = self.fill_flit(id, now);
         let state = self.flit_port(id);
         if state.filled == state.sent {
             if state.packer.is_empty() {
-                return none;
+                return Err(wait);
             }
             state.close();
         }
         self.launch_flit(id, now);
-        Choice::Send(PacketId::NONE)
+        Ok(())
     }
 
     /// Packs TLPs until the flit being filled is full, or none may go. Returns why no more could.
-    fn fill_flit(&mut self, id: PortId, now: Time) -> Choice {
+    fn fill_flit(&mut self, id: PortId, now: Time) -> Wait {
         loop {
             let state = self.flit_port(id);
             if state.filled > state.sent {
-                return Choice::Nothing;
+                return Wait::NOTHING;
             }
-            let choice = self.next_packet(id, now);
-            let Choice::Send(packet_id) = choice else { return choice };
+            let packet_id = match self.next_packet(id, now) {
+                Ok(packet_id) => packet_id,
+                Err(wait) => return wait,
+            };
             let packet = self.packets[packet_id];
             let reference = self.packets.reference(packet_id);
             let port = &mut self.ports[id.index()];
@@ -214,7 +216,7 @@ impl Fabric {
     }
 
     /// Sends the next unacknowledged flit again.
-    fn replay_flit(&mut self, id: PortId, now: Time) -> Choice {
+    fn replay_flit(&mut self, id: PortId, now: Time) {
         let port = &mut self.ports[id.index()];
         port.align(id, now, &mut self.observers);
         let state = port.flit.as_mut().expect("a port in Flit Mode");
@@ -225,7 +227,6 @@ impl Fabric {
         self.observers.observe(now, Fact::Spent { port: id.0, on: Use::Replay, span });
         self.fly_flit(id, sequence, first, ends);
         self.restart_replay_timer(id, now);
-        Choice::NotBefore(now)
     }
 
     /// Hands a flit, and the TLPs that end in it, to the peer's pins.

@@ -40,14 +40,14 @@ impl IngressBuffer {
 
     /// Notes that space will be free at `free_at`. Packets of one ingress leave a switch through several ports, so
     /// times come almost in order.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn will_drain(&mut self, credits: Credits, free_at: Time) {
         self.draining.push_before((free_at, credits), |(at, _)| *at > free_at);
         self.freed_tlps += 1;
     }
 
     /// Takes the oldest space that is free by `now`, and allocates its credits again.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn take_drained(&mut self, now: Time) -> Option<(Time, Credits)> {
         let (at, credits) = *self.draining.front()?;
         if at > now {
@@ -62,7 +62,7 @@ impl IngressBuffer {
     /// earlier than planned.
     ///
     /// PCIe Base 6.3 §2.6.1.2: at once when the peer may be starved, else coalesced by count and by time.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn plan_update(&mut self, policy: &UpdatePolicy, free_at: Time) -> bool {
         if self.update_at <= free_at {
             return false; // It is due before these credits are free, whatever the reason.

@@ -191,7 +191,7 @@ pub(crate) struct PacketPool {
 
 impl PacketPool {
     /// Takes a packet in.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn insert(&mut self, mut packet: Packet) -> PacketId {
         match self.free.pop() {
             Some(id) => {
@@ -208,7 +208,7 @@ impl PacketPool {
     }
 
     /// Lets a packet go; every [`PacketRef`] to it becomes stale.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn remove(&mut self, id: PacketId) -> Packet {
         let slot = &mut self.slots[id.0 as usize];
         let packet = *slot;
@@ -271,7 +271,7 @@ impl Default for ClassQueues {
 
 impl ClassQueues {
     /// Puts a packet behind those of its class. True when there are none: only then can it change what may leave.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn push(&mut self, packets: &mut PacketPool, id: PacketId) -> bool {
         let order = packets.stamp();
         let packet = &mut packets[id];
@@ -288,7 +288,7 @@ impl ClassQueues {
         first
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn pop(&mut self, packets: &PacketPool, class: FlowClass) -> Option<PacketId> {
         let id = self.head(class)?;
         self.head[class.index()] = packets[id].next;
@@ -302,7 +302,7 @@ impl ClassQueues {
     }
 
     /// The oldest packet, when only one class waits.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn only_head(&self) -> Option<PacketId> {
         const NONE: PacketId = PacketId::NONE;
         match self.head {

@@ -5,7 +5,7 @@
 use crate::config::{AckPolicy, PortConfig, UpdatePolicy};
 use crate::flit::FlitPort;
 use crate::ingress::IngressBuffer;
-use crate::packet::{ClassQueues, PacketId, PacketRef};
+use crate::packet::{ClassQueues, PacketRef};
 use crate::ring::Ring;
 use crate::wire::{Faults, WireTiming};
 use lanewise_observe::{Fact, Observers, Use};
@@ -205,7 +205,7 @@ impl Port {
             gap: Use::Down,
             silent: true,
             wake_at: Time::NEVER,
-            awaits: Answers::NONE,
+            awaits: Answers::ALL,
             awaited: Answers::ALL,
             reliable: false,
             foreseen: false,
@@ -460,26 +460,40 @@ impl Port {
 /// Bound on header, prefixes, digest, sequence number and LCRC.
 const LARGEST_HEADER: Bytes = Bytes::new(64);
 
-/// What keeps packets waiting.
+/// Why nothing leaves, and what may change that.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Obstacle {
-    /// Silence is put down to this.
+pub(crate) struct Wait {
+    /// What silence is put down to; [`Use::Idle`] when nothing but time has to pass, or nothing waits.
     pub(crate) on: Use,
-    /// DLLPs that may remove it.
+    /// DLLPs that may let something go.
     pub(crate) answers: Answers,
     /// When something may leave without any of them.
     pub(crate) until: Time,
 }
 
-/// A candidate for the wire.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Choice {
-    /// Send this one; it has left its queue.
-    Send(PacketId),
-    /// Something waits.
-    Blocked(Obstacle),
-    /// Something waits that may leave from then on.
-    NotBefore(Time),
+impl Wait {
     /// Nothing waits.
-    Nothing,
+    pub(crate) const NOTHING: Self = Self::until(Time::NEVER);
+
+    /// Something may leave from then on.
+    #[inline]
+    pub(crate) const fn until(until: Time) -> Self {
+        Self { on: Use::Idle, answers: Answers::NONE, until }
+    }
+
+    /// Something is held up until a DLLP comes.
+    #[inline]
+    pub(crate) const fn held(on: Use, answers: Answers) -> Self {
+        Self { on, answers, until: Time::NEVER }
+    }
+
+    /// Of two places where nothing may leave: whichever may first. An obstacle says more than time to pass.
+    #[inline]
+    pub(crate) fn or(self, other: Self) -> Self {
+        Self {
+            on: if self.on == Use::Idle { other.on } else { self.on },
+            answers: self.answers.and(other.answers),
+            until: self.until.min(other.until),
+        }
+    }
 }

@@ -52,6 +52,7 @@ impl Fabric {
 
     /// The oldest TLP on its way to `id` arrived at `at`. It waits in the switch's queues already; on a link where
     /// nothing can go wrong it is accepted, or a duplicate, or was nullified before.
+    #[inline(always)]
     pub(crate) fn take_foreseen(&mut self, id: PortId, at: Time) {
         let port = &mut self.ports[id.index()];
         let arrived = port.take_foreseen();
@@ -77,7 +78,7 @@ impl Fabric {
     }
 
     /// A good TLP: plans the Ack.
-    #[inline]
+    #[inline(always)]
     fn accept(&mut self, id: PortId, arrived: &InFlight) {
         let port = &mut self.ports[id.index()];
         port.unacknowledged += 1;
@@ -96,7 +97,7 @@ impl Fabric {
     }
 
     /// Accounts the credits of a TLP that arrived at `at`.
-    #[inline]
+    #[inline(always)]
     fn fill_buffer(&mut self, id: PortId, arrived: &InFlight, at: Time) {
         let class = arrived.class;
         self.release_drained(id, class, at);
@@ -117,7 +118,7 @@ impl Fabric {
     }
 
     /// Buffer space of a class is free from `free_at` on: plans its UpdateFC.
-    #[inline]
+    #[inline(always)]
     fn plan_update(&mut self, id: PortId, class: FlowClass, free_at: Time) {
         let port = &mut self.ports[id.index()];
         port.plan_update(class, free_at);
@@ -142,7 +143,7 @@ impl Fabric {
     }
 
     /// A packet that came in at `id` waits for its egress, which it may use from `eligible_at` on.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn switch_takes(
         &mut self,
         index: u32,
@@ -390,7 +391,7 @@ impl Fabric {
     }
 
     /// A TLP's ingress buffer space will be free at `free_at`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn drain(&mut self, id: PortId, packet: &Packet, free_at: Time) {
         let class = packet.class();
         let credits = packet.credits();

@@ -40,7 +40,7 @@ impl<T: Copy> Ring<T> {
         if self.len == 0 { None } else { Some(&self.slots[self.slot(0)]) }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn push_back(&mut self, value: T) {
         if self.len() == self.slots.len() {
             self.grow(value);
@@ -51,7 +51,7 @@ impl<T: Copy> Ring<T> {
     }
 
     /// Puts a value in front of those that are `later` than it; they are few, at the end.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn push_before(&mut self, value: T, later: impl Fn(&T) -> bool) {
         self.push_back(value);
         let mut position = self.len - 1;

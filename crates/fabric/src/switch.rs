@@ -4,10 +4,10 @@
 //! are free again once the tail has left. Packets leave unmodified (PCIe Base 6.3 §2.4.1 forbids splitting and
 //! merging). Left out: virtual channels other than VC0, multicast, egress buffers beyond the retry buffer.
 
-use crate::choose::{Pick, pick};
+use crate::choose::pick;
 use crate::config::{Arbitration, Forwarding, SwitchConfig, SwitchCore};
 use crate::packet::{Address, ClassQueues, Flags, PacketId, PacketPool};
-use crate::port::{Answers, Choice, Obstacle, Port, PortId};
+use crate::port::{Answers, Port, PortId, Wait};
 use crate::routing::Routes;
 use lanewise_observe::Use;
 use lanewise_units::{Bytes, Time};
@@ -49,7 +49,7 @@ impl Switch {
     }
 
     /// Egress for a packet that came in at `ingress`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn egress(&self, destination: Address, ingress: u16) -> u16 {
         match self.routes.port_to(destination) {
             Some(port) if ingress == 0 || !self.config.acs_redirect => port,
@@ -61,7 +61,7 @@ impl Switch {
     ///
     /// Cut-through waits for the header and the core's latency, and longer when a faster egress would run dry:
     /// the last byte must be in before it is due out (wait = P × (1/R_in − 1/R_out)).
-    #[inline]
+    #[inline(always)]
     pub(crate) fn eligible_at(&self, head: Time, tail: Time, egress: &Port, bytes: Bytes) -> Time {
         match self.config.forwarding {
             Forwarding::StoreAndForward => tail + self.config.latency,
@@ -76,7 +76,7 @@ impl Switch {
     /// Takes in a packet. A shared memory first writes it.
     ///
     /// Returns when it may leave, unless it waits behind another of its class: then the egress knows of that one.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn enqueue(
         &mut self,
         packets: &mut PacketPool,
@@ -99,16 +99,19 @@ impl Switch {
     /// Memory of the switch itself, its ports not counted, in bytes.
     pub(crate) fn heap_bytes(&self) -> usize {
         let ports = self.ports.len();
-        size_of::<Self>() + size_of_val(&*self.queues) + ports * (size_of::<u128>() + size_of::<Time>() + 6)
+        size_of::<Self>()
+            + size_of_val(&*self.queues)
+            + self.routes.heap_bytes()
+            + ports * (size_of::<u128>() + size_of::<Time>() + 6)
     }
 
     /// The next packet for the wire of `port`, taken out of its queue; or why there is none.
-    #[inline]
-    pub(crate) fn choose(&mut self, packets: &mut PacketPool, port: &Port, now: Time) -> Choice {
+    #[inline(always)]
+    pub(crate) fn choose(&mut self, packets: &PacketPool, port: &Port, now: Time) -> Result<PacketId, Wait> {
         let egress = usize::from(port.index);
         let waiting = self.waiting[egress];
         if waiting == 0 {
-            return Choice::Nothing;
+            return Err(Wait::NOTHING);
         }
         let (turn, _) = self.turns[egress];
         let first = if self.config.arbitration == Arbitration::Strict { 0 } else { turn };
@@ -116,13 +119,15 @@ impl Switch {
         let from_first = waiting & (u128::MAX << first);
         let below_first = waiting ^ from_first;
         let candidate = if from_first != 0 { from_first } else { below_first }.trailing_zeros();
-        match self.grant(candidate as usize, packets, port, now) {
-            Ok(id) => Choice::Send(id),
-            Err(found) => {
-                let others = !(1 << candidate);
-                self.choose_among([from_first & others, below_first & others], found, packets, port, now)
-            }
+        let wait = match self.grant(candidate as usize, packets, port, now) {
+            Ok(id) => return Ok(id),
+            Err(wait) => wait,
+        };
+        if waiting & (waiting - 1) == 0 {
+            return Err(wait);
         }
+        let others = !(1 << candidate);
+        self.choose_among([from_first & others, below_first & others], wait, packets, port, now)
     }
 
     /// [`Self::choose`] when the first ingress of the turn has nothing that may go: looks at the others.
@@ -130,26 +135,22 @@ impl Switch {
     fn choose_among(
         &mut self,
         halves: [u128; 2],
-        mut best: Pick,
-        packets: &mut PacketPool,
+        mut wait: Wait,
+        packets: &PacketPool,
         port: &Port,
         now: Time,
-    ) -> Choice {
+    ) -> Result<PacketId, Wait> {
         for mut rest in halves {
             while rest != 0 {
                 let ingress = rest.trailing_zeros() as usize;
                 rest &= rest - 1;
                 match self.grant(ingress, packets, port, now) {
-                    Ok(id) => return Choice::Send(id),
-                    Err(found) => best = best.or(found),
+                    Ok(id) => return Ok(id),
+                    Err(found) => wait = wait.or(found),
                 }
             }
         }
-        match best {
-            Pick::Blocked(obstacle) => Choice::Blocked(obstacle),
-            Pick::NotBefore(at) => Choice::NotBefore(at),
-            Pick::Nothing | Pick::Head(_) => Choice::Nothing,
-        }
+        Err(wait)
     }
 
     /// Takes the next packet from `ingress` for the wire of `port`, if one may go and the core is free for it.
@@ -160,15 +161,12 @@ impl Switch {
         packets: &PacketPool,
         port: &Port,
         now: Time,
-    ) -> Result<PacketId, Pick> {
+    ) -> Result<PacketId, Wait> {
         let egress = usize::from(port.index);
         let slot = egress * self.ports.len() + ingress;
-        let class = match pick(&self.queues[slot], packets, port, now) {
-            Pick::Head(class) => class,
-            found => return Err(found),
-        };
+        let class = pick(&self.queues[slot], packets, port, now)?;
         if let Some(until) = self.core_busy_until(ingress, now) {
-            return Err(Pick::Blocked(Obstacle { on: Use::BlockedCore, answers: Answers::NONE, until }));
+            return Err(Wait { on: Use::BlockedCore, answers: Answers::NONE, until });
         }
         let id = self.queues[slot].pop(packets, class).expect("the head was there");
         self.granted(packets, id, ingress, slot, egress, now);
@@ -176,7 +174,7 @@ impl Switch {
     }
 
     /// Until when the core keeps this ingress waiting.
-    #[inline]
+    #[inline(always)]
     fn core_busy_until(&self, ingress: usize, now: Time) -> Option<Time> {
         let free_at = match self.config.core {
             SwitchCore::Crossbar { .. } => self.ingress_free_at[ingress],
@@ -187,7 +185,7 @@ impl Switch {
     }
 
     /// Books the core for the packet and passes the turn on.
-    #[inline]
+    #[inline(always)]
     fn granted(
         &mut self,
         packets: &PacketPool,
@@ -214,7 +212,7 @@ impl Switch {
         self.pass_the_turn(ingress, egress);
     }
 
-    #[inline]
+    #[inline(always)]
     fn pass_the_turn(&mut self, served: usize, egress: usize) {
         let next = if served + 1 < self.ports.len() { served as u8 + 1 } else { 0 };
         let Arbitration::WeightedRoundRobin { weights } = &self.config.arbitration else {

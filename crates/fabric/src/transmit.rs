@@ -1,8 +1,9 @@
 //! What a port does when its wire is free: ordered sets, DLLPs, replays, new TLPs, in this order of priority
 //! (PCIe Base 6.3 §3.6.2.1); and what the DLLPs of the peer change.
 
-use crate::packet::{Flags, Packet};
-use crate::port::{Answers, Choice, Fate, InFlight, LinkState, Obstacle, Owner, Port, PortId, Sent};
+use crate::choose::pick;
+use crate::packet::{Flags, Packet, PacketId, PacketPool};
+use crate::port::{Answers, Fate, InFlight, LinkState, Owner, Port, PortId, Sent, Wait};
 use crate::simulation::{Event, Fabric};
 use crate::switch::Switch;
 use lanewise_observe::{Fact, Use};
@@ -17,7 +18,7 @@ pub(crate) const FRAMING: Bytes = Bytes::new(8);
 
 impl Fabric {
     /// Makes sure that `id` looks at its wire at `at`, or as soon after as the wire is free.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn wake(&mut self, id: PortId, at: Time) {
         let now = self.engine.now();
         let port = &mut self.ports[id.index()];
@@ -33,7 +34,7 @@ impl Fabric {
     }
 
     /// A packet that may leave through `id` from `at` on has come to the head of its queue.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn offer(&mut self, id: PortId, at: Time) {
         self.ports[id.index()].stuck_until = Time::ZERO;
         self.wake(id, at);
@@ -48,69 +49,74 @@ impl Fabric {
             return; // An earlier wake-up has taken its place.
         }
         port.wake_at = Time::NEVER;
-        let peer = port.peer;
-        self.catch_up_before(id, now);
-        if now < self.ports[id.index()].busy_until {
-            self.wake(id, now);
+        let (peer, idle) = (port.peer, port.busy_until <= now && port.acts_at() > now);
+        if !idle && !self.free_the_wire(id, now) {
             return;
         }
-        self.catch_up(id, now);
         self.catch_up(peer, now);
-        let port = &mut self.ports[id.index()];
-        if port.mailbox.front().is_some_and(|(at, _)| *at <= now) {
+        if self.ports[id.index()].mailbox.front().is_some_and(|(at, _)| *at <= now) {
             self.take_in_dllps(id, now);
         }
         let port = &mut self.ports[id.index()];
         port.settle(id, now, &mut self.observers);
         if port.state != LinkState::Active {
-            self.initialise_flow_control(id, now);
-            return;
+            return self.initialise_flow_control(id, now);
         }
-        if port.dllp_due_at() <= now {
-            self.send_due_dllps(id, now);
-        }
-        let port = &self.ports[id.index()];
-        let choice = if port.flit.is_some() {
+        let sent = if port.flit.is_some() {
             self.send_flit(id, now)
         } else if now < port.stuck_until {
-            Choice::Blocked(Obstacle { on: port.gap, answers: port.awaits, until: port.stuck_until })
+            Err(Wait { on: port.gap, answers: port.awaits, until: port.stuck_until })
         } else if port.retry.replaying() {
             self.replay_next(id, now)
         } else {
             self.send_next(id, now)
         };
-        self.plan_next_wake(id, choice);
+        match sent {
+            Ok(()) => self.plan_after_sending(id),
+            Err(wait) => self.plan_after_waiting(id, wait),
+        }
+    }
+
+    /// Sends the DLLPs that are due before anything else. False when one that began before now is still on the wire:
+    /// then the port wakes when it has passed.
+    #[inline(never)]
+    fn free_the_wire(&mut self, id: PortId, now: Time) -> bool {
+        self.catch_up_before(id, now);
+        if now < self.ports[id.index()].busy_until {
+            self.wake(id, now);
+            return false;
+        }
+        self.catch_up(id, now);
+        true
     }
 
     /// Sends the next TLP, if any may go.
-    #[inline]
-    fn send_next(&mut self, id: PortId, now: Time) -> Choice {
-        let choice = self.next_packet(id, now);
-        if let Choice::Send(packet) = choice {
-            self.send_tlp(id, packet, now);
-        }
-        choice
+    #[inline(always)]
+    fn send_next(&mut self, id: PortId, now: Time) -> Result<(), Wait> {
+        let packet_id = self.next_packet(id, now)?;
+        self.send_tlp(id, packet_id, now);
+        Ok(())
     }
 
     /// Takes the next TLP out of the queues of this port, if any may go.
-    #[inline]
-    pub(crate) fn next_packet(&mut self, id: PortId, now: Time) -> Choice {
-        let port = &mut self.ports[id.index()];
-        let choice = match port.owner {
-            Owner::Switch(index) => self.switches[index as usize].choose(&mut self.packets, port, now),
-            Owner::RootComplex(_) | Owner::Endpoint(_) => own_queues(port, &self.packets, now),
-        };
-        match choice {
-            Choice::Send(packet) if Switch::is_stale(&self.packets, packet, now) => {
-                self.packets.remove(packet);
-                self.next_packet(id, now)
+    #[inline(always)]
+    pub(crate) fn next_packet(&mut self, id: PortId, now: Time) -> Result<PacketId, Wait> {
+        loop {
+            let port = &mut self.ports[id.index()];
+            let packet_id = match port.owner {
+                Owner::Switch(index) => self.switches[index as usize].choose(&self.packets, port, now)?,
+                Owner::RootComplex(_) | Owner::Endpoint(_) => own_queues(port, &self.packets, now)?,
+            };
+            if !Switch::is_stale(&self.packets, packet_id, now) {
+                return Ok(packet_id);
             }
-            _ => choice,
+            self.packets.remove(packet_id);
         }
     }
 
     /// Puts a TLP on the wire for the first time.
-    fn send_tlp(&mut self, id: PortId, packet_id: crate::packet::PacketId, now: Time) {
+    #[inline(always)]
+    fn send_tlp(&mut self, id: PortId, packet_id: PacketId, now: Time) {
         let packet = self.packets[packet_id];
         let nullified = packet.flags.has(Flags::NULLIFIED);
         let reference = self.packets.reference(packet_id);
@@ -119,7 +125,7 @@ impl Fabric {
 
         let payload = port.wire.span(packet.payload_on_wire());
         let header = port.wire.span(Bytes::new(u64::from(packet.header_bytes)));
-        let framing = port.wire.span(FRAMING);
+        let framing = port.wire.framing;
         let span = payload + header + framing;
         let sequence = if nullified {
             self.observers.observe(now, Fact::Spent { port: id.0, on: Use::Replay, span });
@@ -177,8 +183,8 @@ impl Fabric {
     ///
     /// A cut-through switch acts as soon as it may forward, everybody else when the LCRC has been checked; both
     /// happen in the order in which the TLPs were sent.
-    #[inline]
-    fn fly(&mut self, id: PortId, mut in_flight: InFlight, packet_id: crate::packet::PacketId) {
+    #[inline(always)]
+    fn fly(&mut self, id: PortId, mut in_flight: InFlight, packet_id: PacketId) {
         let peer_id = self.ports[id.index()].peer;
         in_flight.checked += self.ports[peer_id.index()].receive_latency;
         self.route(peer_id, &mut in_flight, packet_id);
@@ -194,8 +200,8 @@ impl Fabric {
     /// Puts a TLP that is sure to arrive into the queues of the switch that it will arrive at.
     ///
     /// That is before its time, which `eligible_at` keeps. TLPs of a link stay in the order in which they were sent.
-    #[inline]
-    fn foresee(&mut self, id: PortId, mut in_flight: InFlight, packet_id: crate::packet::PacketId) {
+    #[inline(always)]
+    fn foresee(&mut self, id: PortId, mut in_flight: InFlight, packet_id: PacketId) {
         let port = &mut self.ports[id.index()];
         in_flight.eligible_at = in_flight.eligible_at.max(port.last_arrival);
         let eligible_at = in_flight.eligible_at;
@@ -211,13 +217,8 @@ impl Fabric {
     /// Decides where a TLP will go from `peer_id` and from when on it may, given its first byte in `eligible_at`.
     ///
     /// Everybody but a switch acts on a TLP when it has been checked.
-    #[inline]
-    pub(crate) fn route(
-        &self,
-        peer_id: PortId,
-        in_flight: &mut InFlight,
-        packet_id: crate::packet::PacketId,
-    ) {
+    #[inline(always)]
+    pub(crate) fn route(&self, peer_id: PortId, in_flight: &mut InFlight, packet_id: PacketId) {
         let peer = &self.ports[peer_id.index()];
         let Owner::Switch(index) = peer.owner else {
             in_flight.eligible_at = in_flight.checked;
@@ -232,7 +233,7 @@ impl Fabric {
     }
 
     /// Sends the next TLP of a replay, or ends the replay.
-    fn replay_next(&mut self, id: PortId, now: Time) -> Choice {
+    fn replay_next(&mut self, id: PortId, now: Time) -> Result<(), Wait> {
         let port = &mut self.ports[id.index()];
         let Some((sequence, sent, bytes)) = port.retry.next_replay() else {
             return self.send_next(id, now);
@@ -272,48 +273,54 @@ impl Fabric {
             }
         }
         self.restart_replay_timer(id, now);
-        Choice::NotBefore(now)
+        Ok(())
     }
 
-    /// Wakes the port when the wire is free again and something may leave, or when what it waits for may have come.
-    #[inline]
-    fn plan_next_wake(&mut self, id: PortId, choice: Choice) {
-        let now = self.engine.now();
-        let start = match choice {
-            Choice::Send(_) => self.next_start(id),
-            Choice::NotBefore(at) => at,
-            Choice::Blocked(obstacle) => obstacle.until,
-            Choice::Nothing => Time::NEVER,
-        };
+    /// Something went out: the port wakes when the wire is free again and something else may leave.
+    #[inline(always)]
+    fn plan_after_sending(&mut self, id: PortId) {
+        let mut next = self.next_start(id);
         let port = &mut self.ports[id.index()];
         port.stuck_until = Time::ZERO;
-        port.awaits = Answers::NONE;
         port.gap = Use::Idle; // Unless a look at what waits says otherwise.
-        let mut next = start;
-        match choice {
-            Choice::Blocked(obstacle) => {
-                port.gap = obstacle.on;
-                port.stuck_until = obstacle.until;
-                port.awaits = obstacle.answers;
-                let answer = port.mailbox.iter().find(|(_, dllp)| port.may_unblock(dllp));
-                next = answer.map_or(start, |(at, _)| start.min(*at));
-            }
-            Choice::NotBefore(_) => {
-                if let Owner::Switch(index) = port.owner {
-                    port.gap = self.switches[index as usize].silence(now);
-                }
-            }
-            Choice::Send(_) | Choice::Nothing => {}
+        if !port.awaited.is_none() {
+            next = next.min(port.answers_at());
+        }
+        let awaited = std::mem::replace(&mut port.awaits, Answers::NONE);
+        let (peer, reliable) = (port.peer, port.reliable);
+        if next != Time::NEVER {
+            self.wake(id, next);
+        }
+        if reliable && !awaited.is_none() {
+            self.ports[peer.index()].awaited = Answers::NONE;
+        }
+    }
+
+    /// Nothing may leave: the port wakes when what it waits for may have come.
+    fn plan_after_waiting(&mut self, id: PortId, wait: Wait) {
+        let now = self.engine.now();
+        let port = &mut self.ports[id.index()];
+        port.stuck_until = wait.until;
+        port.awaits = wait.answers;
+        port.gap = match port.owner {
+            Owner::Switch(index) if wait.on == Use::Idle => self.switches[index as usize].silence(now),
+            _ => wait.on,
+        };
+        let mut next = wait.until;
+        if !wait.answers.is_none()
+            && let Some((at, _)) = port.mailbox.iter().find(|(_, dllp)| port.may_unblock(dllp))
+        {
+            next = next.min(*at);
         }
         if !port.awaited.is_none() {
             next = next.min(port.answers_at());
         }
-        let (peer, awaits, reliable) = (port.peer, port.awaits, port.reliable);
+        let (peer, reliable) = (port.peer, port.reliable);
         if next != Time::NEVER {
             self.wake(id, next);
         }
         if reliable {
-            self.await_answers(peer, awaits);
+            self.await_answers(peer, wait.answers);
         }
     }
 
@@ -331,7 +338,7 @@ impl Fabric {
     }
 
     /// When something that waits at this port may leave, replays included, if anything does; not later than that.
-    #[inline]
+    #[inline(always)]
     fn next_start(&self, id: PortId) -> Time {
         let port = &self.ports[id.index()];
         if port.retry.replaying() || port.flit.as_ref().is_some_and(|flit| flit.has_more()) {
@@ -507,6 +514,7 @@ impl Fabric {
     }
 
     /// A TLP or flit went out: the timer runs from its end if nothing older waits for an Ack.
+    #[inline(always)]
     pub(crate) fn arm_replay_timer(&mut self, id: PortId) {
         let port = &mut self.ports[id.index()];
         let unacknowledged = match &port.flit {
@@ -593,6 +601,7 @@ impl Fabric {
     }
 
     /// Buffer space that devices have drained by now is allocated again.
+    #[inline(always)]
     pub(crate) fn release_drained(&mut self, id: PortId, class: FlowClass, now: Time) {
         let buffer = &mut self.ports[id.index()].buffers[class.index()];
         while let Some((at, credits)) = buffer.take_drained(now) {
@@ -617,16 +626,11 @@ impl crate::wire::WireTiming {
 }
 
 /// The next packet of an endpoint or root port.
-#[inline]
-fn own_queues(port: &mut Port, packets: &crate::packet::PacketPool, now: Time) -> Choice {
-    use crate::choose::{Pick, pick};
+#[inline(always)]
+fn own_queues(port: &mut Port, packets: &PacketPool, now: Time) -> Result<PacketId, Wait> {
     if port.queues.is_empty() {
-        return Choice::Nothing;
+        return Err(Wait::NOTHING);
     }
-    match pick(&port.queues, packets, port, now) {
-        Pick::Head(class) => Choice::Send(port.queues.pop(packets, class).expect("the head was there")),
-        Pick::Blocked(obstacle) => Choice::Blocked(obstacle),
-        Pick::NotBefore(at) => Choice::NotBefore(at),
-        Pick::Nothing => Choice::Nothing,
-    }
+    let class = pick(&port.queues, packets, port, now)?;
+    Ok(port.queues.pop(packets, class).expect("the head was there"))
 }

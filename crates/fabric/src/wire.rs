@@ -17,6 +17,8 @@ pub(crate) struct WireTiming {
     lanes: u32,
     /// One byte, when that takes whole ticks: not on x12.
     byte: Option<Span>,
+    /// What the data link layer adds to a TLP.
+    pub(crate) framing: Span,
     /// One DLLP.
     pub(crate) dllp: Span,
     /// Transmitter pin to receiver pin.
@@ -42,6 +44,7 @@ impl WireTiming {
             symbol,
             lanes,
             byte: (byte * u64::from(lanes) == symbol).then_some(byte),
+            framing: Span::ZERO,
             dllp: Span::ZERO,
             propagation: link.propagation,
             skip_interval: link.skip_interval.unwrap_or(skips.interval),
@@ -50,6 +53,7 @@ impl WireTiming {
             flit: link.mode.flit.then_some(link.mode),
             grid: symbol,
         };
+        timing.framing = timing.span(crate::transmit::FRAMING);
         timing.dllp = timing.span(lanewise_pcie::dllp::DLLP_BYTES);
         timing.skip += timing.span(skips.eds);
         if timing.flit.is_some() {
@@ -64,6 +68,7 @@ impl WireTiming {
             symbol: Span::from_ns(4),
             lanes: 1,
             byte: Some(Span::from_ns(4)),
+            framing: Span::ZERO,
             dllp: Span::ZERO,
             propagation: Span::ZERO,
             skip_interval: Span::from_ticks(u64::MAX / 4),

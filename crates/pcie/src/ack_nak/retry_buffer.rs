@@ -84,10 +84,10 @@ impl<T: Copy> RetryBuffer<T> {
     /// Keeps a copy of a packet sent for the first time and gives it the next sequence number.
     ///
     /// # Panics
-    /// When it does not [fit](Self::fits), or while replaying: new packets wait until a replay is done.
-    #[inline]
+    /// While replaying: new packets wait until a replay is done. In debug builds, when it does not [fit](Self::fits).
+    #[inline(always)]
     pub fn push(&mut self, item: T, bytes: Bytes) -> Sequence {
-        assert!(self.fits(bytes), "a packet was sent without room in the retry buffer");
+        debug_assert!(self.fits(bytes), "a packet was sent without room in the retry buffer");
         assert!(self.replay.is_none(), "a new packet overtook a replay");
         let sequence = self.next;
         let bytes = bytes.get() as u32;

@@ -10,6 +10,7 @@ use crate::parameter::{
 };
 use crate::parameters::{
     EndpointParameters, HostParameters, NetworkParameters, StorageParameters, SwitchParameters,
+    SystemParameters,
 };
 use crate::problem::Problem;
 use crate::reader::Reader;
@@ -178,6 +179,7 @@ fn listing(part: Part, output: &mut Output) -> PartListing {
         ComponentKind::Endpoint => EndpointParameters::read(reader).map(|_| ()),
         ComponentKind::Storage => StorageParameters::read(reader).map(|_| ()),
         ComponentKind::Network => NetworkParameters::read(reader).map(|_| ()),
+        ComponentKind::System => SystemParameters::read(reader).map(|_| ()),
     };
     if let Some(key) = part.kind.slots_key() {
         read_slots(&part.name, key, &layers, &mut own);

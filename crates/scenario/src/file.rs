@@ -11,8 +11,10 @@ use crate::structure::ComponentKind;
 use crate::value::{ParameterType, Reading};
 
 /// Names that a component cannot have, because paths begin with them.
-const RESERVED_NAMES: [&str; 10] =
-    ["run", "firmware", "workload", "title", "host", "switch", "endpoint", "storage", "network", "memory"];
+const RESERVED_NAMES: [&str; 11] = [
+    "run", "firmware", "workload", "title", "host", "switch", "endpoint", "storage", "network", "system",
+    "memory",
+];
 /// Longest name.
 const NAME_LIMIT: usize = 64;
 /// Most components, and most workloads, that one file may declare. Each may stand for many devices, with `count`.
@@ -160,8 +162,9 @@ fn too_many(place: Place) -> Diagnostic {
 }
 
 fn unknown_table(entry: &Entry) -> Diagnostic {
-    const TABLES: [&str; 9] =
-        ["title", "run", "firmware", "host", "switch", "endpoint", "storage", "network", "workload"];
+    const TABLES: [&str; 10] = [
+        "title", "run", "firmware", "host", "switch", "endpoint", "storage", "network", "system", "workload",
+    ];
     let problem = Problem::UnknownTable { found: shortened(&entry.key), allowed: TABLES.join(", ") };
     Diagnostic::at(entry.key_place, problem).maybe_hint(did_you_mean(&entry.key, TABLES))
 }

@@ -83,7 +83,7 @@ impl Overrides {
     /// Reports what named nothing in the scenario.
     pub(crate) fn report_unused(&self, names: &[&str], diagnostics: &mut Vec<Diagnostic>) {
         for entry in self.root.iter() {
-            let containers = ["workload", "host", "switch", "endpoint", "storage"];
+            let containers = ["workload", "host", "switch", "endpoint", "storage", "system"];
             let unused: Vec<(String, Place)> = match entry.node.as_table() {
                 Some(table) if containers.contains(&entry.key.as_str()) => {
                     table.iter().map(|inner| (inner.key.clone(), inner.key_place)).collect()

@@ -3,7 +3,8 @@
 use crate::parameter::{FieldDefault, ParameterTable, Provenance, TableSchema};
 use crate::parameters::{
     AccessLineParameters, DmaParameters, FioParameters, FirmwareParameters, IometerParameters,
-    LinkParameters, MmioParameters, PerftestParameters, RunParameters,
+    LinkParameters, MmioParameters, PerftestParameters, RunParameters, SmartFlowParameters,
+    TrafficFlowParameters,
 };
 use crate::problem::all_codes;
 use crate::schema::one_line;
@@ -33,6 +34,8 @@ pub fn reference_markdown() -> String {
     section(&mut page, "A line of `access`", &AccessLineParameters::SCHEMA);
     section(&mut page, "`[[workload]]` with `kind = \"fio\"`", &FioParameters::SCHEMA);
     section(&mut page, "`[[workload]]` with `kind = \"perftest\"`", &PerftestParameters::SCHEMA);
+    section(&mut page, "`[[workload]]` with `kind = \"smartflow\"`", &SmartFlowParameters::SCHEMA);
+    section(&mut page, "A flow of `flows`", &TrafficFlowParameters::SCHEMA);
     page
 }
 

@@ -3,7 +3,7 @@
 use crate::parameter::{ParameterTable, TableSchema, parameters};
 use crate::parameters::{
     EndpointParameters, HostParameters, LinkParameters, NetworkParameters, PortParameters, StorageParameters,
-    SwitchParameters,
+    SwitchParameters, SystemParameters,
 };
 use crate::value::{LinkShape, ParameterType};
 use serde_json::{Value as Json, json};
@@ -21,6 +21,8 @@ pub enum ComponentKind {
     Storage,
     /// A wire between two RDMA adapters.
     Network,
+    /// Operating system of a host.
+    System,
 }
 
 /// A key that says how a component hangs together with others.
@@ -65,6 +67,8 @@ const ENDS: StructuralKey = StructuralKey {
     doc: "The two ports that it joins, such as [\"nic0.port1\", \"nic1.port1\"].",
     schema: Vec::<String>::schema,
 };
+const RUNS_ON: StructuralKey =
+    StructuralKey { key: "attach", doc: "The host that it runs on.", schema: String::schema };
 const COUNT: StructuralKey = StructuralKey {
     key: "count",
     doc: "So many of them, named `name[0]`, `name[1]` and so on, on the free ports in order.",
@@ -100,7 +104,8 @@ fn slots_schema() -> Json {
 
 impl ComponentKind {
     /// Every kind, in the order in which devices are numbered.
-    pub const ALL: [Self; 5] = [Self::Host, Self::Switch, Self::Endpoint, Self::Storage, Self::Network];
+    pub const ALL: [Self; 6] =
+        [Self::Host, Self::Switch, Self::Endpoint, Self::Storage, Self::Network, Self::System];
 
     /// The word in scenario and catalog files.
     pub const fn word(self) -> &'static str {
@@ -110,6 +115,7 @@ impl ComponentKind {
             Self::Endpoint => "endpoint",
             Self::Storage => "storage",
             Self::Network => "network",
+            Self::System => "system",
         }
     }
 
@@ -126,6 +132,7 @@ impl ComponentKind {
             Self::Endpoint => &EndpointParameters::SCHEMA,
             Self::Storage => &StorageParameters::SCHEMA,
             Self::Network => &NetworkParameters::SCHEMA,
+            Self::System => &SystemParameters::SCHEMA,
         }
     }
 
@@ -137,6 +144,7 @@ impl ComponentKind {
             Self::Endpoint => &[PART, ATTACH, COUNT, LINK],
             Self::Storage => &[PART, ADAPTER],
             Self::Network => &[PART, ENDS],
+            Self::System => &[PART, RUNS_ON],
         }
     }
 
@@ -145,7 +153,7 @@ impl ComponentKind {
         match self {
             Self::Host => Some("slots"),
             Self::Switch => Some("ports"),
-            Self::Endpoint | Self::Storage | Self::Network => None,
+            Self::Endpoint | Self::Storage | Self::Network | Self::System => None,
         }
     }
 }

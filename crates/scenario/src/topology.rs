@@ -169,7 +169,10 @@ impl<'f> Builder<'f, '_> {
         for (index, component) in self.file.components.iter().enumerate() {
             let first = self.topology.instances.len();
             self.topology.ranges.push(first..first);
-            if matches!(component.kind, ComponentKind::Storage | ComponentKind::Network) {
+            if matches!(
+                component.kind,
+                ComponentKind::Storage | ComponentKind::Network | ComponentKind::System
+            ) {
                 continue;
             }
             let count = match component.kind {
@@ -248,7 +251,7 @@ impl<'f> Builder<'f, '_> {
             return None;
         };
         let kind = self.file.components[above].kind;
-        if matches!(kind, ComponentKind::Endpoint | ComponentKind::Storage | ComponentKind::Network) {
+        if !matches!(kind, ComponentKind::Host | ComponentKind::Switch) {
             let problem = Problem::AttachedToEndpoint { path, target: shortened(target.device) };
             self.report(
                 place,

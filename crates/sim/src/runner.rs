@@ -177,7 +177,10 @@ impl Run<'_> {
                 batch = batch * 2;
             }
             counted = total;
-            if outcome.batches.are_enough(self.limits.confidence_level, self.limits.relative_half_width) {
+            // A workload with an end of its own is let come to it.
+            if self.simulation.have_ended().is_none()
+                && outcome.batches.are_enough(self.limits.confidence_level, self.limits.relative_half_width)
+            {
                 return EndReason::Converged;
             }
         }

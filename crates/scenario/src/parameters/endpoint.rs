@@ -1,6 +1,6 @@
 //! Endpoint: a requester with DMA engines and a completer of MMIO.
 
-use super::{AdapterParameters, NvmeParameters, PortParameters, RdmaParameters};
+use super::{AdapterParameters, EthernetAdapterParameters, NvmeParameters, PortParameters, RdmaParameters};
 use crate::parameter::parameters;
 use crate::value::{Auto, PayloadSize, choices};
 use lanewise_units::{Generation, Rate, Span, Width};
@@ -59,6 +59,7 @@ parameters! {
         Assumed "so high that the link is the limit";
         flatten port: PortParameters;
         group adapter: AdapterParameters;
+        group ethernet: EthernetAdapterParameters;
         group nvme: NvmeParameters;
         group rdma: RdmaParameters;
     }

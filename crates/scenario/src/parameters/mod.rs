@@ -1,6 +1,7 @@
 //! The parameters of every kind of component. Each file is one table; see [`crate::parameter`].
 
 mod endpoint;
+mod ethernet;
 mod host;
 mod link;
 mod nvme;
@@ -13,6 +14,10 @@ mod switch;
 mod workload;
 
 pub use endpoint::{EndpointParameters, TagChoice};
+pub use ethernet::{
+    EthernetAdapterParameters, EthernetRateChoice, SmartFlowParameters, SmartFlowTestChoice,
+    SystemParameters, TrafficFlowParameters,
+};
 pub use host::{HostParameters, RcbChoice, SoftwareParameters};
 pub use link::LinkParameters;
 pub use nvme::{FioParameters, IoEngineChoice, NvmeParameters, NvmeSoftwareParameters, RwChoice};
@@ -59,6 +64,9 @@ mod tests {
         check(&super::EndpointParameters::SCHEMA);
         check(&super::StorageParameters::SCHEMA);
         check(&super::LinkParameters::SCHEMA);
+        check(&super::SystemParameters::SCHEMA);
+        check(&super::SmartFlowParameters::SCHEMA);
+        check(&super::TrafficFlowParameters::SCHEMA);
         check(&super::DmaParameters::SCHEMA);
         check(&super::MmioParameters::SCHEMA);
         check(&super::IometerParameters::SCHEMA);

@@ -45,7 +45,7 @@ pub(crate) fn build(
                 DeviceKind::Endpoint(endpoint(rig, instance, parameters, flit, computed, output))
             }
             // Its problems are reported; numbering goes on.
-            Some(Settings::Storage(_) | Settings::Network(_)) | None => continue,
+            Some(Settings::Storage(_) | Settings::Network(_) | Settings::System(_)) | None => continue,
         };
         devices.push(DeviceConfig { name, kind, ports });
     }

@@ -5,6 +5,7 @@
 
 mod computed;
 mod credits;
+mod ethernet;
 mod fabric;
 mod link;
 mod nvme;
@@ -23,8 +24,9 @@ use crate::diagnostic::Diagnostic;
 use crate::file::{Component, ScenarioFile, two_layers};
 use crate::parameter::{LayerTable, Origin, Output, ParameterTable, ResolvedParameter, check_table};
 use crate::parameters::{
-    EndpointParameters, FirmwareParameters, HostParameters, LinkParameters, NetworkParameters,
-    PortParameters, RunParameters, StorageParameters, SwitchParameters, WireChoice,
+    EndpointParameters, EthernetRateChoice, FirmwareParameters, HostParameters, LinkParameters,
+    NetworkParameters, PortParameters, RunParameters, StorageParameters, SwitchParameters, SystemParameters,
+    WireChoice,
 };
 use crate::problem::Problem;
 use crate::reader::Reader;
@@ -44,6 +46,7 @@ pub(crate) enum Settings {
     Endpoint(Box<EndpointParameters>),
     Storage(Box<StorageParameters>),
     Network(Box<NetworkParameters>),
+    System(Box<SystemParameters>),
 }
 
 /// Everything that was read, before it is put together.
@@ -113,6 +116,7 @@ fn drop_idle(rig: &Rig<'_>, parameters: &mut Vec<ResolvedParameter>) {
                 drop(endpoint.adapter.wire == WireChoice::None, "adapter");
                 drop(endpoint.nvme.capacity.is_none(), "nvme");
                 drop(endpoint.rdma.ports == 0, "rdma");
+                drop(endpoint.ethernet.rate == EthernetRateChoice::None, "ethernet");
             }
             Some(Settings::Host(_)) => {
                 drop(!storage, "software");
@@ -146,6 +150,7 @@ fn settings(component: &Component, output: &mut Output) -> Option<Settings> {
         ComponentKind::Endpoint => Settings::Endpoint(Box::new(EndpointParameters::read(reader)?)),
         ComponentKind::Storage => Settings::Storage(Box::new(StorageParameters::read(reader)?)),
         ComponentKind::Network => Settings::Network(Box::new(NetworkParameters::read(reader)?)),
+        ComponentKind::System => Settings::System(Box::new(SystemParameters::read(reader)?)),
     })
 }
 

@@ -2,14 +2,14 @@
 
 use super::computed::Computed;
 use super::rdma::{self, WrittenTool};
-use super::{Rig, Settings, nvme, place_in, storage};
+use super::{Rig, Settings, ethernet, nvme, place_in, storage};
 use crate::diagnostic::{Diagnostic, did_you_mean};
 use crate::document::shortened;
 use crate::file::WrittenWorkload;
 use crate::parameter::{Output, ParameterTable, Provenance, check_table};
 use crate::parameters::{
     DirectionChoice, DmaParameters, FioParameters, IometerParameters, MmioDirectionChoice, MmioParameters,
-    OrderChoice, PerftestParameters,
+    OrderChoice, PerftestParameters, SmartFlowParameters,
 };
 use crate::problem::Problem;
 use crate::reader::Reader;
@@ -19,6 +19,7 @@ use crate::value::{Auto, quoted_words};
 use lanewise_fabric::workload::{DeviceId, Target};
 use lanewise_units::Bytes;
 use lanewise_workload::dma::{DmaConfig, DmaDirection, OffsetOrder};
+use lanewise_workload::ethernet::EthernetConfig;
 use lanewise_workload::mmio::{MmioConfig, MmioDirection, Pacing};
 use lanewise_workload::nvme::NvmeConfig;
 use lanewise_workload::rdma::RdmaConfig;
@@ -27,7 +28,7 @@ use lanewise_workload::storage::StorageConfig;
 /// Keys of a workload that are structure.
 pub(crate) const WORKLOAD_KEYS: [&str; 2] = ["kind", "name"];
 /// Kinds of workload.
-pub(crate) const WORKLOAD_KINDS: [&str; 5] = ["dma", "mmio", "iometer", "fio", "perftest"];
+pub(crate) const WORKLOAD_KINDS: [&str; 6] = ["dma", "mmio", "iometer", "fio", "perftest", "smartflow"];
 /// Most instruments that a scenario's workloads may stand for together.
 const INSTRUMENT_LIMIT: usize = 65_536;
 
@@ -44,6 +45,8 @@ pub enum WorkloadConfig {
     Nvme(NvmeConfig),
     /// RDMA adapters and networks, with every tool over them.
     Rdma(RdmaConfig),
+    /// Ethernet adapters of one host, the operating system between them, and SmartFlow.
+    Ethernet(EthernetConfig),
 }
 
 /// Reads every workload.
@@ -73,6 +76,12 @@ pub(crate) fn read(rig: &Rig<'_>, computed: &mut Computed, output: &mut Output) 
             "perftest" => {
                 let read = parameters::<PerftestParameters>(workload, &path, output);
                 tools.extend(read.map(|parameters| (workload, WrittenTool::Perftest(parameters))));
+            }
+            "smartflow" => {
+                if let Some(parameters) = parameters::<SmartFlowParameters>(workload, &path, output) {
+                    let config = ethernet::smartflow(rig, workload, &parameters, output);
+                    configs.extend(config.map(WorkloadConfig::Ethernet));
+                }
             }
             other => {
                 let (found, allowed) = (shortened(other), quoted_words(&WORKLOAD_KINDS));

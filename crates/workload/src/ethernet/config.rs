@@ -48,11 +48,11 @@ pub struct StackConfig {
     pub interrupt_cost: Span,
     /// Register reads of an interrupt; the core waits for each.
     pub interrupt_reads: u32,
-    /// For each frame.
+    /// For a frame of the smallest size.
     pub packet_cost: Span,
-    /// For each byte of a frame.
+    /// For each byte beyond the smallest size.
     pub byte_cost: Span,
-    /// Bytes of a frame that cost anything; none for all of them.
+    /// Bytes of a frame beyond which none cost anything; none for no such limit.
     pub byte_limit: Option<Bytes>,
     /// Register reads for each frame; the core waits for each.
     pub packet_reads: u32,

@@ -32,9 +32,9 @@ impl LatencyTally {
 
     fn metrics(&self, prefix: &str) -> [Metric; 3] {
         [
-            metric(format!("{prefix} Minimum Latency (us)"), self.least.as_ns() / 1e3),
-            metric(format!("{prefix} Average Latency (us)"), self.mean_us()),
-            metric(format!("{prefix} Maximum Latency (us)"), self.largest.as_ns() / 1e3),
+            metric(format!("{prefix} minimum (us)"), self.least.as_ns() / 1e3),
+            metric(format!("{prefix} average (us)"), self.mean_us()),
+            metric(format!("{prefix} maximum (us)"), self.largest.as_ns() / 1e3),
         ]
     }
 
@@ -58,21 +58,21 @@ pub(super) fn throughput(size: Bytes, load: Load, flows: usize, mbit_per_s: f64,
     let share = load.as_percent() / 100.0 * flows as f64;
     let label = label(size);
     [
-        metric(format!("{label} Throughput (Mb/s)"), share * mbit_per_s),
-        metric(format!("{label} Throughput (% of line)"), load.as_percent()),
-        metric(format!("{label} Throughput (frames/s)"), share * frames),
+        metric(format!("throughput {label} (Mb/s)"), share * mbit_per_s),
+        metric(format!("throughput {label} (% of line)"), load.as_percent()),
+        metric(format!("throughput {label} (frames/s)"), share * frames),
     ]
 }
 
 /// Loss of a trial.
 pub(super) fn frame_loss(count: &Count) -> Metric {
-    metric(format!("{} Frame Loss (%)", trial_label(count)), count.loss_percent())
+    metric(format!("frame loss {} (%)", trial_label(count)), count.loss_percent())
 }
 
 /// Latency over all flows of a trial.
 pub(super) fn latency(count: &Count) -> [Metric; 3] {
     let all = count.flows.iter().fold(LatencyTally::default(), |sum, flow| sum.plus(flow.latency));
-    all.metrics(&trial_label(count))
+    all.metrics(&format!("latency {}", trial_label(count)))
 }
 
 /// Frames within each bucket.
@@ -83,7 +83,7 @@ pub(super) fn distribution(count: &Count, config: &SmartFlowConfig, buckets: &[u
     let names = bounds.chain([format!("above {above:.1} us")]);
     names
         .zip(buckets)
-        .map(|(name, frames)| metric(format!("{label} Latency {name} (frames)"), *frames as f64))
+        .map(|(name, frames)| metric(format!("latency {label} {name} (frames)"), *frames as f64))
         .collect()
 }
 
@@ -95,7 +95,7 @@ pub(super) fn snapshot(count: &Count, config: &SmartFlowConfig) -> Vec<Metric> {
         let label = label.clone();
         let frames = count.snapshot.clone().into_iter().enumerate();
         frames.map(move |(number, latency)| {
-            metric(format!("{label} {name} Frame {} Latency (us)", number + 1), latency.as_ns() / 1e3)
+            metric(format!("latency {label} {name} frame {} (us)", number + 1), latency.as_ns() / 1e3)
         })
     };
     config.flows.iter().zip(&count.flows).flat_map(of_flow).collect()
@@ -129,11 +129,11 @@ pub(super) fn tracker(count: &Count, config: &SmartFlowConfig) -> Vec<Metric> {
 
 fn tracked(prefix: &str, count: &FlowCount) -> Vec<Metric> {
     let mut metrics = vec![
-        metric(format!("{prefix} Frames Sent"), count.sent as f64),
-        metric(format!("{prefix} Frames Received"), count.received as f64),
-        metric(format!("{prefix} Frames Lost"), count.lost as f64),
+        metric(format!("{prefix} sent (frames)"), count.sent as f64),
+        metric(format!("{prefix} received (frames)"), count.received as f64),
+        metric(format!("{prefix} lost (frames)"), count.lost as f64),
     ];
-    metrics.extend(count.latency.metrics(prefix));
+    metrics.extend(count.latency.metrics(&format!("{prefix} latency")));
     metrics
 }
 
@@ -142,5 +142,5 @@ fn label(size: Bytes) -> String {
 }
 
 fn trial_label(count: &Count) -> String {
-    format!("{} {:.2} %", label(count.trial.size), count.trial.load.as_percent())
+    format!("{} at {:.2} %", label(count.trial.size), count.trial.load.as_percent())
 }

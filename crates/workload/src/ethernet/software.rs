@@ -7,7 +7,8 @@
 
 use super::config::StackConfig;
 use super::nic::Frame;
-use lanewise_units::{Span, Time};
+use lanewise_network::ethernet::SMALLEST_FRAME;
+use lanewise_units::{Bytes, Span, Time};
 use std::collections::VecDeque;
 
 /// What a core is doing.
@@ -122,9 +123,9 @@ fn cost(stack: &StackConfig, work: Work) -> Span {
     match work {
         Work::Interrupt { .. } => stack.interrupt_cost,
         Work::Frame { frame, .. } => {
-            let size = u64::from(frame.size);
-            let counted = stack.byte_limit.map_or(size, |limit| size.min(limit.get()));
-            stack.packet_cost + stack.byte_cost * counted
+            let size = Bytes::new(frame.size.into());
+            let counted = stack.byte_limit.map_or(size, |limit| size.min(limit));
+            stack.packet_cost + stack.byte_cost * counted.saturating_sub(SMALLEST_FRAME).get()
         }
     }
 }
@@ -196,7 +197,7 @@ mod tests {
             }
         }
         let work = Work::Frame { port: 3, frame: frame(64) };
-        let frame_cost = Step::Compute(stack.packet_cost + stack.byte_cost * 64);
+        let frame_cost = Step::Compute(stack.packet_cost);
         let expected = [
             Step::Compute(stack.interrupt_cost),
             Step::Read(3),
@@ -231,8 +232,6 @@ mod tests {
         let limited = StackConfig { byte_limit: Some(Bytes::new(256)), ..stack() };
         let cost_of = |size| cost(&limited, Work::Frame { port: 0, frame: frame(size) });
         assert_eq!(cost_of(1518), cost_of(256));
-        assert_eq!(cost_of(256), limited.packet_cost + limited.byte_cost * 256);
+        assert_eq!(cost_of(256), limited.packet_cost + limited.byte_cost * 192);
     }
-
-    use lanewise_units::Bytes;
 }

@@ -27,13 +27,13 @@ pub(super) fn nic(device: u32) -> NicConfig {
     }
 }
 
-/// A host with one core that takes 2 us for a frame, and 1 ns for each byte of it.
+/// A host with one core that takes 2.064 us for the smallest frame, and 1 ns for each byte beyond.
 pub(super) fn stack() -> StackConfig {
     StackConfig {
         cores: 1,
         interrupt_cost: Span::ZERO,
         interrupt_reads: 0,
-        packet_cost: Span::from_us(2),
+        packet_cost: Span::from_ns(2_064),
         byte_cost: Span::from_ns(1),
         byte_limit: None,
         packet_reads: 0,
@@ -82,18 +82,18 @@ fn value(metrics: &[Metric], name: &str) -> f64 {
 fn throughput_is_what_the_core_can_do() {
     let metrics = run(smartflow(SmartFlowTest::Throughput), |_| {});
     // 2.064 us for a frame whose line time is 0.672 us, shared by both flows: 672 bits each 2.064 us.
-    let small = value(&metrics, "64 B Throughput (Mb/s)");
+    let small = value(&metrics, "throughput 64 B (Mb/s)");
     assert!((small / (672.0 / 2.064) - 1.0).abs() < 0.008, "{small}");
     // 3.518 us for a frame of 12.304 us: two lines are full.
-    assert_eq!(value(&metrics, "1518 B Throughput (Mb/s)"), 2000.0);
-    assert_eq!(value(&metrics, "1518 B Throughput (% of line)"), 100.0);
+    assert_eq!(value(&metrics, "throughput 1518 B (Mb/s)"), 2000.0);
+    assert_eq!(value(&metrics, "throughput 1518 B (% of line)"), 100.0);
 }
 
 #[test]
 fn a_register_read_for_each_frame_costs_its_round_trip() {
     let metrics = run(smartflow(SmartFlowTest::Throughput), |config| config.stack.packet_reads = 2);
     // Two round trips of 1 us more.
-    let small = value(&metrics, "64 B Throughput (Mb/s)");
+    let small = value(&metrics, "throughput 64 B (Mb/s)");
     assert!((small / (672.0 / 4.064) - 1.0).abs() < 0.008, "{small}");
     assert_eq!(value(&metrics, "Register reads per frame"), 2.0);
     assert_eq!(value(&metrics, "Register read round trip (ns)"), 1000.0);
@@ -102,7 +102,7 @@ fn a_register_read_for_each_frame_costs_its_round_trip() {
 #[test]
 fn reads_for_each_interrupt_are_shared_by_many_frames_of_a_busy_host() {
     let metrics = run(smartflow(SmartFlowTest::Throughput), |config| config.stack.interrupt_reads = 4);
-    let small = value(&metrics, "64 B Throughput (Mb/s)");
+    let small = value(&metrics, "throughput 64 B (Mb/s)");
     assert!((small / (672.0 / 2.064) - 1.0).abs() < 0.02, "polling needs no interrupts: {small}");
 }
 
@@ -114,7 +114,7 @@ fn a_transmit_engine_that_takes_one_frame_at_a_time_can_be_the_limit() {
         config.nics.iter_mut().for_each(|nic| nic.frame_time = Span::from_us(1));
     });
     // A read of 60 B takes 0.5 us there and 0.06 us back, plus 1 us of the engine: 1.56 us a frame on each adapter.
-    let small = value(&metrics, "64 B Throughput (Mb/s)");
+    let small = value(&metrics, "throughput 64 B (Mb/s)");
     assert!((small / (2.0 * 672.0 / 1.56) - 1.0).abs() < 0.008, "{small}");
 }
 
@@ -128,9 +128,9 @@ fn frame_loss_is_what_a_saturated_host_cannot_take() {
     };
     let metrics = run(test, |_| {});
     // Two flows offer 2.976 frames a us; one is taken each 2.064 us, and the rings hold a few hundred.
-    let lost = value(&metrics, "64 B 100.00 % Frame Loss (%)");
+    let lost = value(&metrics, "frame loss 64 B at 100.00 % (%)");
     assert!((82.0..84.0).contains(&lost), "{lost}");
-    assert_eq!(value(&metrics, "64 B 10.00 % Frame Loss (%)"), 0.0);
+    assert_eq!(value(&metrics, "frame loss 64 B at 10.00 % (%)"), 0.0);
 }
 
 #[test]
@@ -144,9 +144,9 @@ fn latency_of_a_quiet_host_is_the_sum_of_its_steps() {
     let metrics = run(test, |_| {});
     // Frame and descriptor written (0.06 + 0.016 us) and the interrupt behind them (0.004 + 0.5), the frame
     // 2.064, doorbell 0.5, descriptor 0.5 + 0.016, frame 0.5 + 0.06: 4.22 us.
-    let average = value(&metrics, "64 B 1.00 % Average Latency (us)");
+    let average = value(&metrics, "latency 64 B at 1.00 % average (us)");
     assert!((average - 4.22).abs() < 0.01, "{average}");
-    let least = value(&metrics, "64 B 1.00 % Minimum Latency (us)");
+    let least = value(&metrics, "latency 64 B at 1.00 % minimum (us)");
     assert!((least - 4.22).abs() < 1e-3, "{least}");
 }
 
@@ -161,10 +161,10 @@ fn buckets_hold_every_frame_and_snapshots_the_first() {
     let frames: f64 = metrics.iter().filter(|m| m.name.ends_with("(frames)")).map(|m| m.value).sum();
     // 1 % of the line: a frame each 67.2 us and flow for 10 ms.
     assert_eq!(frames, 2.0 * 149.0);
-    assert_eq!(value(&metrics, "64 B 1.00 % Latency up to 5.0 us (frames)"), frames);
+    assert_eq!(value(&metrics, "latency 64 B at 1.00 % up to 5.0 us (frames)"), frames);
     let metrics = run(SmartFlowConfig { test: SmartFlowTest::LatencySnapshot, ..test }, |_| {});
-    assert_eq!(metrics.iter().filter(|m| m.name.contains("Frame 3 Latency")).count(), 2);
-    assert!(!metrics.iter().any(|m| m.name.contains("Frame 4")));
+    assert_eq!(metrics.iter().filter(|m| m.name.contains("frame 3 (us)")).count(), 2);
+    assert!(!metrics.iter().any(|m| m.name.contains("frame 4")));
 }
 
 #[test]
@@ -175,9 +175,9 @@ fn the_tracker_sums_groups() {
         ..smartflow(SmartFlowTest::SmartTracker)
     };
     let metrics = run(test, |_| {});
-    assert_eq!(value(&metrics, "64 B 1.00 % 0.0 > 1.0 Frames Received"), 149.0);
-    assert_eq!(value(&metrics, "64 B 1.00 % group from 0 Frames Sent"), 149.0);
-    assert_eq!(value(&metrics, "64 B 1.00 % group from 0 Frames Lost"), 0.0);
+    assert_eq!(value(&metrics, "64 B at 1.00 % 0.0 > 1.0 received (frames)"), 149.0);
+    assert_eq!(value(&metrics, "64 B at 1.00 % group from 0 sent (frames)"), 149.0);
+    assert_eq!(value(&metrics, "64 B at 1.00 % group from 0 lost (frames)"), 0.0);
 }
 
 #[test]
@@ -190,6 +190,6 @@ fn a_full_transmit_ring_loses_frames_where_they_would_leave() {
         ..smartflow(SmartFlowTest::Throughput)
     };
     let metrics = run(test, |_| {});
-    let sum = value(&metrics, "1518 B Throughput (Mb/s)");
+    let sum = value(&metrics, "throughput 1518 B (Mb/s)");
     assert!((sum / 1000.0 - 1.0).abs() < 0.01, "two flows share one line: {sum}");
 }

@@ -1,0 +1,298 @@
+//! Ethernet: from flows between named ports to adapters, the operating system between them, and SmartFlow.
+
+use super::workload::{place, unknown};
+use super::{Rig, Settings};
+use crate::diagnostic::did_you_mean;
+use crate::document::shortened;
+use crate::file::WrittenWorkload;
+use crate::parameter::Output;
+use crate::parameters::{
+    EthernetAdapterParameters, EthernetRateChoice, SmartFlowParameters, SmartFlowTestChoice,
+    SystemParameters, TrafficFlowParameters,
+};
+use crate::problem::Problem;
+use crate::structure::ComponentKind;
+use crate::value::Fraction;
+use lanewise_fabric::workload::DeviceId;
+use lanewise_network::ethernet::{EthernetRate, LARGEST_JUMBO_FRAME, SMALLEST_FRAME};
+use lanewise_workload::ethernet::{
+    EthernetConfig, Load, NicConfig, Resolution, SmartFlowConfig, SmartFlowTest, StackConfig, TrafficFlow,
+};
+
+/// A port of an adapter in use: the adapter's index among those in use, and the port.
+type PortPlace = (usize, usize);
+
+/// What SmartFlow's flows use, as far as it is read.
+#[derive(Default)]
+struct Used {
+    nics: Vec<NicConfig>,
+    host: Option<usize>,
+}
+
+/// The instrument of one SmartFlow workload. Nothing when it cannot be made; then there are problems.
+pub(crate) fn smartflow(
+    rig: &Rig<'_>,
+    workload: &WrittenWorkload,
+    parameters: &SmartFlowParameters,
+    output: &mut Output,
+) -> Option<EthernetConfig> {
+    let problems = output.diagnostics.len();
+    check_lists(workload, parameters, output);
+    let mut used = Used::default();
+    let mut flows = Vec::new();
+    for flow in &parameters.flows {
+        let from = used.port(rig, workload, &flow.from, output);
+        let to = used.port(rig, workload, &flow.to, output);
+        let (Some(from), Some(to)) = (from, to) else { continue };
+        flows.push(traffic(flow, from, to));
+        if parameters.bidirectional {
+            let back = TrafficFlowParameters { from: flow.to.clone(), to: flow.from.clone(), ..flow.clone() };
+            flows.push(traffic(&back, to, from));
+        }
+    }
+    check_bridge(rig, workload, &used, &flows, output);
+    let stack = system(rig, workload, used.host, output);
+    if output.diagnostics.len() > problems {
+        return None;
+    }
+    Some(EthernetConfig {
+        name: workload.name.clone(),
+        nics: used.nics,
+        stack: stack_config(stack?),
+        smartflow: SmartFlowConfig {
+            test: test(parameters.test),
+            flows,
+            sizes: parameters.frame_sizes.clone(),
+            loads: parameters.loads.iter().map(|load| Load(millionths(*load))).collect(),
+            resolution: Resolution(millionths(parameters.resolution)),
+            trial: parameters.trial,
+            buckets: parameters.buckets.clone(),
+            snapshot_frames: parameters.snapshot_frames,
+        },
+    })
+}
+
+fn traffic(flow: &TrafficFlowParameters, from: PortPlace, to: PortPlace) -> TrafficFlow {
+    TrafficFlow { name: format!("{} > {}", flow.from, flow.to), group: flow.group.clone(), from, to }
+}
+
+fn millionths(fraction: Fraction) -> u32 {
+    (fraction.0 * 1e6).round() as u32
+}
+
+fn test(choice: SmartFlowTestChoice) -> SmartFlowTest {
+    match choice {
+        SmartFlowTestChoice::Throughput => SmartFlowTest::Throughput,
+        SmartFlowTestChoice::FrameLoss => SmartFlowTest::FrameLoss,
+        SmartFlowTestChoice::Latency => SmartFlowTest::Latency,
+        SmartFlowTestChoice::LatencyDistribution => SmartFlowTest::LatencyDistribution,
+        SmartFlowTestChoice::LatencySnapshot => SmartFlowTest::LatencySnapshot,
+        SmartFlowTestChoice::SmartTracker => SmartFlowTest::SmartTracker,
+    }
+}
+
+/// Lists that need an entry have one, and buckets ascend.
+fn check_lists(workload: &WrittenWorkload, parameters: &SmartFlowParameters, output: &mut Output) {
+    let lengths = [
+        ("flows", parameters.flows.len()),
+        ("frame_sizes", parameters.frame_sizes.len()),
+        ("loads", parameters.loads.len()),
+    ];
+    for (key, length) in lengths {
+        if length == 0 {
+            let path = format!("workload.{}.{key}", workload.name);
+            let (found, expected) = ("no".to_owned(), "at least one".to_owned());
+            output.report(place(workload, key), Problem::WrongLength { path, found, expected }, None);
+        }
+    }
+    let (smallest, largest) = (SMALLEST_FRAME, LARGEST_JUMBO_FRAME);
+    if let Some(size) = parameters.frame_sizes.iter().find(|size| !(smallest..=largest).contains(*size)) {
+        let path = format!("workload.{}.frame_sizes", workload.name);
+        let (found, low, high) = (size.to_string(), smallest.to_string(), largest.to_string());
+        output.report(place(workload, "frame_sizes"), Problem::OutOfRange { path, found, low, high }, None);
+    }
+    if let Some(pair) = parameters.buckets.windows(2).find(|pair| pair[0] >= pair[1]) {
+        let path = format!("workload.{}.buckets", workload.name);
+        let (found, low) = (pair[1].to_string(), pair[0].to_string());
+        let problem = Problem::OutOfRange { path, found, low, high: "the next one".to_owned() };
+        output.report(place(workload, "buckets"), problem, Some("buckets ascend".to_owned()));
+    }
+}
+
+impl Used {
+    /// The port that a name such as `nic0.1` or `nic[2].0` means.
+    fn port(
+        &mut self,
+        rig: &Rig<'_>,
+        workload: &WrittenWorkload,
+        name: &str,
+        output: &mut Output,
+    ) -> Option<PortPlace> {
+        let refuse = |expected: String, output: &mut Output| {
+            unknown(rig, workload, "flows", name, expected, output);
+        };
+        let Some((device, port)) = name.rsplit_once('.') else {
+            refuse("a port is an endpoint and a number, such as \"nic0.0\"".to_owned(), output);
+            return None;
+        };
+        let (base, index) = match device.strip_suffix(']').and_then(|device| device.split_once('[')) {
+            Some((base, index)) => (base, index.parse().ok()),
+            None => (device, Some(0usize)),
+        };
+        let component = rig.find(base).filter(|at| rig.file.components[*at].kind == ComponentKind::Endpoint);
+        let instance = component
+            .zip(index)
+            .and_then(|(component, index)| rig.topology.instances_of(component).nth(index));
+        let Some(instance) = instance else {
+            refuse("there is no endpoint of this name".to_owned(), output);
+            return None;
+        };
+        let Some(Settings::Endpoint(endpoint)) = rig.settings_of(instance) else { return None };
+        let adapter = &endpoint.ethernet;
+        let Some(rate) = rate(adapter.rate) else {
+            refuse("that is no Ethernet adapter: it needs `ethernet.rate`".to_owned(), output);
+            return None;
+        };
+        let Some(port) = port.parse::<usize>().ok().filter(|port| *port < adapter.ports as usize) else {
+            refuse(format!("its ports are 0 to {}", adapter.ports - 1), output);
+            return None;
+        };
+        let host = rig.topology.path_up(instance).last()?;
+        if self.host.is_some_and(|other| other != host) {
+            refuse("all flows go through one host".to_owned(), output);
+            return None;
+        }
+        self.host = Some(host);
+        Some((self.nic(rig, instance, adapter, rate), port))
+    }
+
+    /// Index of an adapter in use.
+    fn nic(
+        &mut self,
+        rig: &Rig<'_>,
+        instance: usize,
+        adapter: &EthernetAdapterParameters,
+        rate: EthernetRate,
+    ) -> usize {
+        let device = DeviceId(instance as u32);
+        if let Some(index) = self.nics.iter().position(|nic| nic.device == device) {
+            return index;
+        }
+        self.nics.push(NicConfig {
+            name: rig.topology.instances[instance].name.clone(),
+            device,
+            ports: adapter.ports,
+            rate,
+            descriptor: adapter.descriptor,
+            receive_ring: adapter.receive_ring,
+            transmit_ring: adapter.transmit_ring,
+            descriptor_prefetch: adapter.descriptor_prefetch,
+            write_back_batch: adapter.write_back_batch,
+            receive_fifo: adapter.receive_fifo,
+            transmit_fifo: adapter.transmit_fifo,
+            transmit_frames: adapter.transmit_frames,
+            frame_time: adapter.frame_time,
+            interrupt_interval: adapter.interrupt_interval,
+            register: adapter.register,
+        });
+        self.nics.len() - 1
+    }
+}
+
+fn rate(choice: EthernetRateChoice) -> Option<EthernetRate> {
+    Some(match choice {
+        EthernetRateChoice::None => return None,
+        EthernetRateChoice::Mbit100 => EthernetRate::Mbit100,
+        EthernetRateChoice::Gbit1 => EthernetRate::Gbit1,
+        EthernetRateChoice::Gbit10 => EthernetRate::Gbit10,
+        EthernetRateChoice::Gbit25 => EthernetRate::Gbit25,
+        EthernetRateChoice::Gbit40 => EthernetRate::Gbit40,
+        EthernetRateChoice::Gbit100 => EthernetRate::Gbit100,
+    })
+}
+
+/// Frames that enter at one port all leave by one other, and every line has one rate.
+fn check_bridge(
+    rig: &Rig<'_>,
+    workload: &WrittenWorkload,
+    used: &Used,
+    flows: &[TrafficFlow],
+    output: &mut Output,
+) {
+    if used.nics.windows(2).any(|pair| pair[0].rate != pair[1].rate) {
+        let expected = "every line of a test has the same rate".to_owned();
+        let names = used.nics.iter().map(|nic| nic.name.as_str()).collect::<Vec<_>>().join(", ");
+        unknown(rig, workload, "flows", &names, expected, output);
+    }
+    for (number, flow) in flows.iter().enumerate() {
+        if flow.from == flow.to {
+            let expected = "a bridge does not send a frame back where it came from".to_owned();
+            unknown(rig, workload, "flows", &flow.name, expected, output);
+        }
+        if flows[..number].iter().any(|other| other.from == flow.from) {
+            let expected = "another flow enters at this port already".to_owned();
+            unknown(rig, workload, "flows", &flow.name, expected, output);
+        }
+    }
+}
+
+/// The operating system of the host.
+fn system<'r>(
+    rig: &'r Rig<'_>,
+    workload: &WrittenWorkload,
+    host: Option<usize>,
+    output: &mut Output,
+) -> Option<&'r SystemParameters> {
+    let host = host?;
+    let name = &rig.component_of(host).name;
+    let mut found = None;
+    for (component, settings) in rig.settings.iter().enumerate() {
+        let Some(Settings::System(system)) = settings else { continue };
+        if attached_to(rig, component, output).is_some_and(|at| at == *name) {
+            found = Some(&**system);
+        }
+    }
+    if found.is_none() {
+        let expected = format!(
+            "an operating system that bridges, such as [system.os] with part = \"linux-2.6.9\" and attach = \"{name}\""
+        );
+        let problem = Problem::MissingKey { path: name.clone(), key: "system".to_owned(), expected };
+        output.report(workload.place, problem, None);
+    }
+    found
+}
+
+/// Name of the host that a system runs on.
+fn attached_to(rig: &Rig<'_>, component: usize, output: &mut Output) -> Option<String> {
+    let written = &rig.file.components[component];
+    let path = written.name.clone();
+    let Some((target, place)) = written.structural::<String>("attach", &mut output.diagnostics) else {
+        let expected = "the host that it runs on, such as \"server\"".to_owned();
+        let problem = Problem::MissingKey { path, key: "attach".to_owned(), expected };
+        output.report(written.place, problem, None);
+        return None;
+    };
+    let host = rig.find(&target).filter(|at| rig.file.components[*at].kind == ComponentKind::Host);
+    if host.is_none() {
+        let problem = Problem::UnknownAttachTarget { path, target: shortened(&target) };
+        let hint = did_you_mean(&target, rig.some_names()).or(Some("a system runs on a host".to_owned()));
+        output.report(place, problem, hint);
+        return None;
+    }
+    Some(target)
+}
+
+fn stack_config(system: &SystemParameters) -> StackConfig {
+    StackConfig {
+        cores: system.cores,
+        interrupt_cost: system.interrupt_cost,
+        interrupt_reads: system.interrupt_reads,
+        packet_cost: system.packet_cost,
+        byte_cost: system.byte_cost,
+        byte_limit: system.byte_limit,
+        packet_reads: system.packet_reads,
+        packet_writes: system.packet_writes,
+        budget: system.budget,
+        replenish: system.replenish,
+    }
+}

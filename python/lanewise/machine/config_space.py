@@ -21,6 +21,8 @@ HEADER_BYTES = 64
 LEGACY_BYTES = 256
 EXTENDED_BYTES = 4096
 
+_CARDBUS = 2
+"""Header layout of CardBus bridges, whose capabilities start elsewhere (PC Card Standard 8.0, 4.5)."""
 _POWER_MANAGEMENT, _EXPRESS = 0x01, 0x10
 _CAPABILITY_NAMES = {
     0x01: "Power Management",
@@ -88,6 +90,9 @@ def decode(data: bytes, into: Draft) -> None:
         into.kind = _kind_without_express(into)
     for identifier, offset in _extended_capabilities(space):
         names.append(extended_capabilities.decode(identifier, space, offset, into))
+    if into.kind in (Kind.INTEGRATED_ENDPOINT, Kind.EVENT_COLLECTOR):
+        # Some have link capabilities although they have no link.
+        into.link.clear()
     into.registers["capabilities"] = tuple(names)
 
 
@@ -101,14 +106,13 @@ def _header(space: Bytes, into: Draft) -> None:
     into.registers["bus_master"] = bool(command & 4)
     into.registers["status"] = frozenset(name for bit, name in _ERROR_BITS.items() if status >> bit & 1)
     layout = data[14] & 0x7F
-    if layout == 1:
+    if layout in (1, _CARDBUS):
         into.buses = Buses(primary=data[0x18], secondary=data[0x19], subordinate=data[0x1A])
     elif layout == 0:
         identity["subsystem_vendor_id"] = space.word(0x2C) or None
         identity["subsystem_id"] = space.word(0x2E) or None
-    into.bars = _bars(
-        space, 6 if layout == 0 else 2 if layout == 1 else 0, memory=bool(command & 2), io=bool(command & 1)
-    )
+    count = {0: 6, 1: 2, _CARDBUS: 1}.get(layout, 0)
+    into.bars = _bars(space, count, memory=bool(command & 2), io=bool(command & 1))
 
 
 def _bars(space: Bytes, count: int, *, memory: bool, io: bool) -> list[Bar]:
@@ -147,7 +151,7 @@ def _capabilities(space: Bytes) -> list[tuple[int, int]]:
     if not (space.word(6) or 0) & 0x10:
         return found
     seen: set[int] = set()
-    offset = space.data[0x34] & ~3
+    offset = space.data[0x14 if space.data[0x0E] & 0x7F == _CARDBUS else 0x34] & ~3
     while offset >= HEADER_BYTES and offset not in seen:
         seen.add(offset)
         entry = space.word(offset)

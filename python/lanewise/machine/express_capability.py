@@ -27,6 +27,8 @@ _KINDS = {
     0xA: Kind.EVENT_COLLECTOR,
 }
 _WITHOUT_LINK = frozenset({Kind.INTEGRATED_ENDPOINT, Kind.EVENT_COLLECTOR})
+_WITH_BOUNDARY = frozenset({Kind.ROOT_PORT, Kind.ENDPOINT, Kind.LEGACY_ENDPOINT, Kind.PCIE_TO_PCI_BRIDGE})
+"""Kinds with a Read Completion Boundary; it is reserved in switches. 7.5.3.7."""
 _WITH_SLOT = frozenset({Kind.ROOT_PORT, Kind.DOWNSTREAM_PORT})
 
 DEVICE_STATUS_BITS = ("CorrErr", "NonFatalErr", "FatalErr", "UnsupReq", "AuxPwr", "TransPend")
@@ -107,7 +109,7 @@ def _link(space: Bytes, at: int, into: Draft) -> None:
         link["port_number"] = capability >> 24
     if control is not None:
         link["aspm_enabled"] = _aspm(control)
-        if into.kind is not None and into.kind not in (Kind.UPSTREAM_PORT, Kind.DOWNSTREAM_PORT):
+        if into.kind in _WITH_BOUNDARY:
             link["rcb_bytes"] = 128 if control & 8 else 64
         link["disabled"] = bool(control & 0x10)
         link["common_clock"] = bool(control & 0x40)
@@ -179,7 +181,8 @@ def _link_2(space: Bytes, at: int, into: Draft) -> None:
     first_function = into.address.device == 0 and into.address.function == 0
     if control is not None and (first_function or into.kind not in (Kind.ENDPOINT, Kind.LEGACY_ENDPOINT)):
         # Only function 0 of a device controls the link; in the others the field is reserved.
-        link["target_gt_s"] = _speed(control & 0xF)
+        # Hardwired to 0 where 2.5 GT/s is all there is (7.5.3.19).
+        link["target_gt_s"] = _speed(control & 0xF or 1)
     if status is not None:
         outcome = [bool(status >> bit & 1) for bit in range(1, 6)]
         link["equalization"] = (Equalization(8.0, *outcome),)

@@ -206,7 +206,8 @@ def _complete_device(draft: Draft, ids: PciIds) -> None:
             identity["device_id"] = ids.device_by_name(vendor_id, printed)
     if vendor_id is None:
         return
-    if identity.get("vendor_name") is None:
+    if identity.get("vendor_name") is None and identity.get("device_name") is None:
+        # A printed name that begins with no known vendor has one of another year in it.
         identity["vendor_name"] = ids.vendor(vendor_id)
     if identity.get("device_name") is None and identity.get("device_id") is not None:
         identity["device_name"] = ids.device(vendor_id, identity["device_id"])

@@ -103,23 +103,23 @@ timeout 900 qemu-system-x86_64 -machine q35,cxl=on -accel tcg -cpu max -smp 2 -m
     -kernel "$vmlinuz" -initrd "$work/initrd.gz" -append "console=ttyS0 quiet panic=1 pcie_ports=native" \
     -serial "file:$work/console" -serial "file:$work/out" -no-reboot \
     -drive "if=none,id=d0,format=raw,file=$work/nvme0.raw" -drive "if=none,id=d1,format=raw,file=$work/nvme1.raw" \
-    -device pcie-root-port,id=rp0,slot=1,chassis=1,x-speed=16,x-width=4 \
+    -device pcie-root-port,id=rp0,hotplug=off,slot=1,chassis=1,x-speed=16,x-width=4 \
     -device nvme-subsys,id=subsys0 \
     -device "nvme,bus=rp0,serial=one,subsys=subsys0,sriov_max_vfs=2,$sriov" \
     -device nvme-ns,drive=d0,nsid=1 \
-    -device pcie-root-port,id=rp1,slot=2,chassis=1,x-speed=8,x-width=16 \
+    -device pcie-root-port,id=rp1,hotplug=off,slot=2,chassis=1,x-speed=8,x-width=16 \
     -device x3130-upstream,id=up0,bus=rp1 \
-    -device xio3130-downstream,id=dn0,bus=up0,slot=10,chassis=2 \
-    -device xio3130-downstream,id=dn1,bus=up0,slot=11,chassis=2 \
-    -device xio3130-downstream,id=dn2,bus=up0,slot=12,chassis=2 \
+    -device xio3130-downstream,id=dn0,hotplug=off,bus=up0,slot=10,chassis=2 \
+    -device xio3130-downstream,id=dn1,hotplug=off,bus=up0,slot=11,chassis=2 \
+    -device xio3130-downstream,id=dn2,hotplug=off,bus=up0,slot=12,chassis=2 \
     -device xio3130-downstream,id=dn3,bus=up0,slot=13,chassis=2 \
     -device e1000e,bus=dn0 -device virtio-net-pci,bus=dn1 -device nvme,bus=dn2,serial=two,drive=d1 \
     -device pcie-root-port,id=rp2,slot=3,chassis=1,x-speed=16,x-width=16 \
     -device pxb-pcie,id=far,bus_nr=128,numa_node=1,bus=pcie.0 \
-    -device pcie-root-port,id=rp3,bus=far,slot=4,chassis=3,x-speed=5,x-width=8 \
+    -device pcie-root-port,id=rp3,hotplug=off,bus=far,slot=4,chassis=3,x-speed=5,x-width=8 \
     -device e1000e,bus=rp3 \
     -device pxb-cxl,id=cxl0,bus_nr=192,numa_node=1,bus=pcie.0 \
-    -device cxl-rp,id=rp4,bus=cxl0,slot=5,chassis=4 \
+    -device cxl-rp,id=rp4,hotplug=off,bus=cxl0,slot=5,chassis=4 \
     -object "memory-backend-file,id=cxlmem,share=on,mem-path=$work/cxl.raw,size=256M" \
     -object "memory-backend-ram,id=lsa,share=on,size=1M" \
     -device cxl-type3,bus=rp4,memdev=cxlmem,lsa=lsa,id=mem0 \

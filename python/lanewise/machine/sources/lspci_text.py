@@ -47,7 +47,7 @@ _PLACE = re.compile(r"(?:Memory|I/O ports|ROM) at ([0-9a-f]+|<[a-z]+>)")
 
 _REGIONS = ("Expansion ROM at", "Memory at", "I/O ports at", "[virtual]")
 _POWERS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40, "P": 50, "E": 60}
-_SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
+_PER_SECOND = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
 _DEVICE_STATUS_RENAMED = {"UncorrErr": "NonFatalErr", "UnsuppReq": "UnsupReq"}
 _STATUS_ERRORS = frozenset({"ParErr", ">TAbort", "<TAbort", "<MAbort", ">SERR", "<PERR"})
 
@@ -137,6 +137,9 @@ class BlockReader:
         """End the block: settle what only the whole of it tells."""
         self.finish_record()
         draft = self.draft
+        if draft.kind in (Kind.INTEGRATED_ENDPOINT, Kind.EVENT_COLLECTOR):
+            # Old versions print reserved link registers.
+            draft.link.clear()
         if self.denied or not self.seen_body:
             return
         if draft.registers.setdefault("express", False) is False and draft.kind is None:
@@ -182,7 +185,7 @@ def _mode(text: str) -> LinkMode:
 
 
 def _seconds(number: str, unit: str) -> float:
-    return float(number) * _SECONDS[unit]
+    return float(number) / _PER_SECOND[unit]
 
 
 # --- capabilities ------------------------------------------------------------------------------------------

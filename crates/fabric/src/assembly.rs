@@ -3,13 +3,14 @@
 use crate::config::{DeviceKind, FabricConfig, LinkConfig, SwitchCore};
 use crate::endpoint::Endpoint;
 use crate::packet::Address;
-use crate::port::{Owner, Port, PortId};
+use crate::port::{Owner, Port, PortId, PortSettings};
 use crate::root_complex::RootComplex;
 use crate::routing::Routes;
 use crate::simulation::Device;
 use crate::switch::{MAX_SWITCH_PORTS, Switch};
 use crate::wire::{Faults, WireTiming};
 use lanewise_engine::random::RandomStream;
+use std::sync::Arc;
 
 /// Why a configuration is not a fabric. The scenario layer finds these first, with lines and hints.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -216,6 +217,7 @@ fn routes(config: &FabricConfig, links: &PortLinks, places: &[Place], index: usi
 }
 
 fn make_ports(config: &FabricConfig, links: &PortLinks, parts: &mut Parts) {
+    let mut kinds: Vec<Arc<PortSettings>> = Vec::new();
     for (index, device) in config.devices.iter().enumerate() {
         let owner = parts.devices[index].owner;
         for (port, settings) in device.ports.iter().enumerate() {
@@ -225,25 +227,42 @@ fn make_ports(config: &FabricConfig, links: &PortLinks, parts: &mut Parts) {
                     let link = &config.links[link];
                     let (device, other) = if upper { link.lower } else { link.upper };
                     let peer = parts.device_ports[device][other];
-                    let mut made = Port::new(owner, port as u16, peer, settings, WireTiming::new(link));
+                    let shared = share(&mut kinds, PortSettings::new(settings, WireTiming::new(link)));
+                    let mut made = Port::new(owner, port as u16, peer, settings, shared);
                     made.faults = faults(config, link, upper);
                     made
                 }
                 // A port without a link is its own peer and never comes up.
-                None => Port::unconnected(owner, port as u16, id, settings),
+                None => {
+                    let shared = share(&mut kinds, PortSettings::new(settings, WireTiming::unconnected()));
+                    Port::unconnected(owner, port as u16, id, settings, shared)
+                }
             };
             debug_assert_eq!(parts.ports.len(), id.index());
+            if let Owner::Switch(switch) = owner {
+                parts.switches[switch as usize].settings.push(Arc::clone(&made.settings));
+            }
             parts.ports.push(made);
         }
     }
     find_reliable_links(parts);
 }
 
+/// Settings equal to these, shared if there are any yet.
+fn share(kinds: &mut Vec<Arc<PortSettings>>, settings: PortSettings) -> Arc<PortSettings> {
+    // Neighbours are most likely to be alike.
+    if let Some(known) = kinds.iter().rev().find(|known| ***known == settings) {
+        return Arc::clone(known);
+    }
+    kinds.push(Arc::new(settings));
+    Arc::clone(&kinds[kinds.len() - 1])
+}
+
 /// On a link without faults and flits, what arrives when can be foreseen. At a switch with a shared memory it is an event
 /// all the same: writes to that memory are booked in the order of arrival over all its ports.
 fn find_reliable_links(parts: &mut Parts) {
     for index in 0..parts.ports.len() {
-        let reliable = |port: &Port| port.faults.is_none() && port.wire.flit.is_none();
+        let reliable = |port: &Port| port.faults.is_none() && port.settings.wire.flit.is_none();
         let port = &parts.ports[index];
         let peer = &parts.ports[port.peer.index()];
         let linked = port.peer.index() != index;

@@ -73,7 +73,7 @@ fn may_leave(packet: &Packet, port: &Port, now: Time) -> Result<(), Wait> {
         let on = Use::blocked_on(class, pool == Blocked::Data);
         return Err(Wait::held(on, Answers::update_of(class)));
     }
-    if !port.retry.fits(port.wire.retry_bytes(packet)) {
+    if !port.retry.fits(port.settings.wire.retry_bytes(packet)) {
         return Err(Wait::held(Use::BlockedRetryBuffer, Answers::ACK));
     }
     Ok(())

@@ -106,7 +106,7 @@ pub struct PortConfig {
 }
 
 /// When a receiver sends an Ack.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AckPolicy {
     /// At the latest after so many unacknowledged TLPs.
     pub every_tlps: u32,
@@ -115,7 +115,7 @@ pub struct AckPolicy {
 }
 
 /// When a receiver sends an UpdateFC.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct UpdatePolicy {
     /// At the latest after the credits of so many TLPs were freed.
     pub every_tlps: u32,

@@ -207,7 +207,7 @@ impl Fabric {
             (Use::Framing, CRC_BYTES + FEC_BYTES),
         ];
         for (on, bytes) in uses {
-            let span = self.ports[id.index()].wire.span(bytes);
+            let span = self.ports[id.index()].settings.wire.span(bytes);
             self.observers.observe(now, Fact::Spent { port: id.0, on, span });
         }
         let first = self.flit_port(id).retained.len() - usize::from(ends);
@@ -235,11 +235,11 @@ impl Fabric {
         let damaged = port.faults.as_mut().is_some_and(|faults| faults.damages_tlp(FLIT_BYTES));
         let state = port.flit.as_mut().expect("a port in Flit Mode");
         port.busy_until += state.flit_span;
-        let at_pins = port.busy_until + port.wire.propagation;
+        let at_pins = port.busy_until + port.settings.wire.propagation;
         let peer_id = port.peer;
         let packets: Vec<PacketRef> =
             state.retained.range(first..first + usize::from(ends)).copied().collect();
-        let checked = at_pins + self.ports[peer_id.index()].receive_latency;
+        let checked = at_pins + self.ports[peer_id.index()].settings.receive_latency;
         for reference in packets {
             let mut in_flight = InFlight {
                 packet: reference,
@@ -315,7 +315,7 @@ impl Fabric {
     fn ride(&mut self, id: PortId, dllp: Dllp, at: Time) {
         let span = self.flit_port(id).flit_span;
         let port = &self.ports[id.index()];
-        let at_pins = at + span + port.wire.propagation;
+        let at_pins = at + span + port.settings.wire.propagation;
         self.post(id, dllp, at_pins);
     }
 

@@ -14,6 +14,7 @@ use lanewise_pcie::dllp::Dllp;
 use lanewise_pcie::flow_control::{Credits, TransmitCredits};
 use lanewise_pcie::tlp::FlowClass;
 use lanewise_units::{Bytes, Span, Time};
+use std::sync::Arc;
 
 /// Index of a port. A link direction is named by its transmitting port.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -114,8 +115,9 @@ impl Answers {
 
 /// One port.
 ///
-/// Fields lie in the order of their use: what every event looks at, then the transmitter's, then the receiver's, each
-/// group about a cache line, then what is rarely looked at.
+/// Fields lie in cache lines by who uses them: times that every event looks at; what else it looks at; the retry buffer;
+/// what the transmitter counts with; what waits and what is coming; one line per ingress buffer; what is rarely looked
+/// at. In a large fabric a hop costs what it touches, not what it computes.
 #[repr(C, align(64))]
 pub(crate) struct Port {
     /// Earliest wake-up in the event queue.
@@ -154,90 +156,109 @@ pub(crate) struct Port {
     pub(crate) replay_timer_set: bool,
     /// Classes for which the peer's InitFC1 has arrived.
     pub(crate) initialised: [bool; 3],
+    /// TLPs accepted since the last Ack.
+    pub(crate) unacknowledged: u32,
     /// DLLPs sent by the peer that this transmitter has not looked at yet, with their times of arrival.
     pub(crate) mailbox: Ring<(Time, Dllp)>,
     /// Flit Mode: in place of `retry` and `sequence`.
     pub(crate) flit: Option<Box<FlitPort>>,
-    pub(crate) faults: Option<Box<Faults>>,
+
+    pub(crate) retry: RetryBuffer<Sent>,
     pub(crate) replay_deadline: Time,
 
-    // Transmitter.
-    pub(crate) retry: RetryBuffer<Sent>,
-    pub(crate) replay_timer: Span,
-    /// Bound on what a TLP takes in the retry buffer.
-    largest_tlp: Bytes,
-    pub(crate) credits: [TransmitCredits; 3],
+    pub(crate) settings: Arc<PortSettings>,
     /// The last symbol or flit boundary at which a packet started after silence.
     boundary: Time,
-    pub(crate) wire: WireTiming,
+    pub(crate) credits: [TransmitCredits; 3],
+    pub(crate) sequence: ReceiveSequence,
+
     /// TLPs of an endpoint or root port that wait here; a switch keeps its own.
     pub(crate) queues: ClassQueues,
-
-    // Receiver.
     pub(crate) in_flight: Ring<InFlight>,
-    pub(crate) receive_latency: Span,
-    pub(crate) ack: AckPolicy,
     /// When the youngest TLP on its way here is taken into account.
     pub(crate) last_arrival: Time,
     /// When the last accepted TLP's LCRC is checked: a cut-through switch accepts on credit, as it were.
     pub(crate) last_checked: Time,
-    pub(crate) unacknowledged: u32,
-    pub(crate) sequence: ReceiveSequence,
-    pub(crate) buffers: [IngressBuffer; 3],
-    pub(crate) update: UpdatePolicy,
 
-    // Rarely looked at.
-    pub(crate) mps: Bytes,
+    pub(crate) buffers: [IngressBuffer; 3],
+
+    /// None on a reliable link.
+    pub(crate) faults: Option<Box<Faults>>,
     /// When the InitFC triplet of the present state goes out next.
     pub(crate) init_due_at: Time,
 }
 
-impl Port {
-    pub(crate) fn new(owner: Owner, index: u16, peer: PortId, config: &PortConfig, wire: WireTiming) -> Self {
+/// What does not change, kept once for all ports that are alike: of thousands of ports few differ.
+#[derive(PartialEq, Debug)]
+pub(crate) struct PortSettings {
+    pub(crate) wire: WireTiming,
+    pub(crate) receive_latency: Span,
+    pub(crate) ack: AckPolicy,
+    pub(crate) update: UpdatePolicy,
+    pub(crate) replay_timer: Span,
+    pub(crate) mps: Bytes,
+}
+
+impl PortSettings {
+    pub(crate) fn new(config: &PortConfig, wire: WireTiming) -> Self {
         Self {
-            owner,
-            index,
-            peer,
-            state: LinkState::InitFlowControl1,
             wire,
+            receive_latency: config.receive_latency,
+            ack: config.ack,
+            update: config.update_flow_control,
+            replay_timer: config.replay_timer,
             mps: config.mps,
+        }
+    }
+}
+
+impl Port {
+    pub(crate) fn new(
+        owner: Owner,
+        index: u16,
+        peer: PortId,
+        config: &PortConfig,
+        settings: Arc<PortSettings>,
+    ) -> Self {
+        let wire = &settings.wire;
+        Self {
+            wake_at: Time::NEVER,
             busy_until: Time::ZERO,
+            stuck_until: Time::ZERO,
+            next_skip: Time::ZERO + wire.skip_interval,
+            ack_at: Time::NEVER,
+            nak_at: Time::NEVER,
+            update_due_at: Time::NEVER,
+            next_arrival: Time::NEVER,
+            owner,
+            peer,
+            index,
+            nak_sequence: Sequence::ZERO,
+            state: LinkState::InitFlowControl1,
             gap: Use::Down,
             silent: true,
-            wake_at: Time::NEVER,
             awaits: Answers::ALL,
             awaited: Answers::ALL,
             reliable: false,
             foreseen: false,
-            next_arrival: Time::NEVER,
-            last_arrival: Time::ZERO,
-            stuck_until: Time::ZERO,
-            next_skip: Time::ZERO + wire.skip_interval,
-            credits: [TransmitCredits::new(config.scale); 3],
-            boundary: Time::ZERO,
-            retry: RetryBuffer::new(config.retry_buffer),
-            largest_tlp: config.mps + LARGEST_HEADER,
-            replay_timer: config.replay_timer,
-            replay_deadline: Time::NEVER,
             replay_timer_set: false,
-            queues: ClassQueues::default(),
-            faults: None,
-            flit: wire.flit.map(|mode| Box::new(FlitPort::new(mode, config.retry_buffer))),
-            mailbox: Ring::default(),
-            receive_latency: config.receive_latency,
-            sequence: ReceiveSequence::default(),
-            in_flight: Ring::default(),
-            ack: config.ack,
-            unacknowledged: 0,
-            ack_at: Time::NEVER,
-            last_checked: Time::ZERO,
-            nak_at: Time::NEVER,
-            nak_sequence: Sequence::ZERO,
-            buffers: FlowClass::ALL.map(|class| IngressBuffer::new(class, config)),
-            update: config.update_flow_control,
-            update_due_at: Time::NEVER,
-            init_due_at: Time::ZERO,
             initialised: [false; 3],
+            unacknowledged: 0,
+            mailbox: Ring::default(),
+            flit: wire.flit.map(|mode| Box::new(FlitPort::new(mode, config.retry_buffer))),
+            retry: RetryBuffer::new(config.retry_buffer),
+            replay_deadline: Time::NEVER,
+            settings,
+            boundary: Time::ZERO,
+            credits: [TransmitCredits::new(config.scale); 3],
+            sequence: ReceiveSequence::default(),
+            queues: ClassQueues::default(),
+            in_flight: Ring::default(),
+            last_arrival: Time::ZERO,
+            last_checked: Time::ZERO,
+            buffers: FlowClass::ALL.map(|class| IngressBuffer::new(class, config)),
+            faults: None,
+            init_due_at: Time::ZERO,
         }
     }
 
@@ -255,9 +276,9 @@ impl Port {
         let mut ordered_sets = Span::ZERO;
         while self.next_skip <= now {
             self.skip_whole_periods(now, &mut ordered_sets);
-            self.busy_until = self.busy_until.max(self.next_skip) + self.wire.skip;
-            ordered_sets += self.wire.skip;
-            self.next_skip += self.wire.skip_interval;
+            self.busy_until = self.busy_until.max(self.next_skip) + self.settings.wire.skip;
+            ordered_sets += self.settings.wire.skip;
+            self.next_skip += self.settings.wire.skip_interval;
             self.silent = false;
         }
         if self.busy_until < now {
@@ -275,17 +296,18 @@ impl Port {
 
     /// Long silence in one step: as many SKP periods as end before the last one due by `now`.
     fn skip_whole_periods(&mut self, now: Time, ordered_sets: &mut Span) {
-        let periods = (now - self.next_skip).div_floor(self.wire.skip_interval).saturating_sub(1);
+        let periods = (now - self.next_skip).div_floor(self.settings.wire.skip_interval).saturating_sub(1);
         if periods > 0 && self.busy_until <= self.next_skip {
-            *ordered_sets += self.wire.skip * periods;
-            self.busy_until = self.next_skip + self.wire.skip_interval * (periods - 1) + self.wire.skip;
-            self.next_skip += self.wire.skip_interval * periods;
+            *ordered_sets += self.settings.wire.skip * periods;
+            self.busy_until =
+                self.next_skip + self.settings.wire.skip_interval * (periods - 1) + self.settings.wire.skip;
+            self.next_skip += self.settings.wire.skip_interval * periods;
         }
     }
 
     /// The link is down until then: no ordered sets fall due meanwhile.
     pub(crate) fn postpone_skips(&mut self, until: Time) {
-        self.next_skip = self.next_skip.max(until + self.wire.skip_interval);
+        self.next_skip = self.next_skip.max(until + self.settings.wire.skip_interval);
     }
 
     /// Moves the start of the next packet to a symbol or flit boundary if the wire has been silent.
@@ -293,7 +315,7 @@ impl Port {
     pub(crate) fn align(&mut self, id: PortId, now: Time, observers: &mut Observers) {
         if self.silent {
             self.silent = false;
-            let start = self.wire.next_boundary(self.boundary, self.busy_until);
+            let start = self.settings.wire.next_boundary(self.boundary, self.busy_until);
             self.boundary = start;
             let span = start - self.busy_until;
             if !span.is_zero() {
@@ -382,7 +404,7 @@ impl Port {
             return last;
         }
         self.unacknowledged = 1;
-        self.ack_at = self.last_checked + self.ack.latency;
+        self.ack_at = self.last_checked + self.settings.ack.latency;
         SequenceSpace::NonFlit.previous(last)
     }
 
@@ -391,20 +413,20 @@ impl Port {
     #[inline]
     pub(crate) fn plan_update(&mut self, class: FlowClass, free_at: Time) -> bool {
         let buffer = &mut self.buffers[class.index()];
-        let earlier = buffer.plan_update(&self.update, free_at);
+        let earlier = buffer.plan_update(&self.settings.update, free_at);
         self.update_due_at = self.update_due_at.min(buffer.update_at);
         earlier
     }
 
     /// An UpdateFC of this class went out at `now`: plans the next.
     pub(crate) fn update_sent(&mut self, class: FlowClass, now: Time) {
-        let period = self.update.period;
+        let period = self.settings.update.period;
         let buffer = &mut self.buffers[class.index()];
         buffer.credits.mark_reported();
         buffer.freed_tlps = buffer.draining.len() as u32;
         buffer.update_at = now + period;
         if let Some((free_at, _)) = buffer.draining.front().copied() {
-            buffer.plan_update(&self.update, free_at);
+            buffer.plan_update(&self.settings.update, free_at);
         }
         self.find_update_due();
     }
@@ -413,7 +435,7 @@ impl Port {
     pub(crate) fn start_updates(&mut self, now: Time) {
         for buffer in &mut self.buffers {
             if !buffer.credits.is_infinite() {
-                buffer.update_at = now + self.update.period;
+                buffer.update_at = now + self.settings.update.period;
             }
         }
         self.find_update_due();
@@ -426,8 +448,14 @@ impl Port {
     }
 
     /// A port without a link: its own peer, never up.
-    pub(crate) fn unconnected(owner: Owner, index: u16, id: PortId, config: &PortConfig) -> Self {
-        let mut port = Self::new(owner, index, id, config, WireTiming::unconnected());
+    pub(crate) fn unconnected(
+        owner: Owner,
+        index: u16,
+        id: PortId,
+        config: &PortConfig,
+        settings: Arc<PortSettings>,
+    ) -> Self {
+        let mut port = Self::new(owner, index, id, config, settings);
         port.init_due_at = Time::NEVER;
         port
     }
@@ -456,9 +484,6 @@ impl Port {
         }
     }
 }
-
-/// Bound on header, prefixes, digest, sequence number and LCRC.
-const LARGEST_HEADER: Bytes = Bytes::new(64);
 
 /// Why nothing leaves, and what may change that.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -495,5 +520,31 @@ impl Wait {
             answers: self.answers.and(other.answers),
             until: self.until.min(other.until),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::mem::offset_of;
+
+    #[test]
+    fn a_port_is_nine_cache_lines_with_each_group_in_its_own() {
+        let starts = [
+            offset_of!(Port, owner),
+            offset_of!(Port, retry),
+            offset_of!(Port, settings),
+            offset_of!(Port, queues),
+            offset_of!(Port, buffers),
+            offset_of!(Port, faults),
+            size_of::<Port>(),
+        ];
+        assert_eq!(starts.map(|bytes| bytes / 64), [1, 2, 3, 4, 5, 8, 9]);
+        assert_eq!(starts.map(|bytes| bytes % 64), [0; 7]);
+    }
+
+    #[test]
+    fn a_tlp_in_flight_is_half_a_cache_line() {
+        assert_eq!(size_of::<InFlight>(), 32);
     }
 }

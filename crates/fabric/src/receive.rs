@@ -83,10 +83,10 @@ impl Fabric {
         let port = &mut self.ports[id.index()];
         port.unacknowledged += 1;
         port.last_checked = arrived.checked;
-        let due = if port.unacknowledged >= port.ack.every_tlps {
+        let due = if port.unacknowledged >= port.settings.ack.every_tlps {
             arrived.checked
         } else {
-            arrived.checked + port.ack.latency
+            arrived.checked + port.settings.ack.latency
         };
         if due < port.ack_at {
             port.ack_at = due;
@@ -247,7 +247,7 @@ impl Fabric {
             root_complex.engines_free -= 1;
             let request = self.packets.remove(request_id);
             let ingress = PortId(request.ingress);
-            let mps = self.ports[ingress.index()].mps;
+            let mps = self.ports[ingress.index()].settings.mps;
             let mut completions = std::mem::take(&mut self.scratch);
             self.root_complexes[index as usize].read(now, &request, mps, &mut self.packets, &mut completions);
             self.drain(ingress, &request, now);
@@ -335,7 +335,7 @@ impl Fabric {
         let (ordinal, latency) = (endpoint.ordinal, endpoint.config.mmio_read_latency);
         let digest = endpoint.config.digest_bytes();
         let length = Bytes::new(u64::from(request.length));
-        let mps = self.ports[id.index()].mps;
+        let mps = self.ports[id.index()].settings.mps;
         // Every completer but a root complex has an RCB of 128 B: PCIe Base 6.3 §2.3.1.1.
         let chunks = splitting::completions(request.address, length, Bytes::new(128), mps);
         for mut completion in root_complex::completions(request, ordinal, now, chunks) {

@@ -200,7 +200,7 @@ impl Fabric {
         let egress = self.root_complexes[index as usize].routes.port_to(destination);
         let egress = egress.expect("every endpoint is below a root port");
         let port = self.root_complexes[index as usize].ports[usize::from(egress)];
-        let mps = self.ports[port.index()].mps;
+        let mps = self.ports[port.index()].settings.mps;
         assert!(bytes > Bytes::ZERO && bytes <= mps, "a load or store is one TLP of 1 to {mps}, not {bytes}");
         self.queue_at_root_port(index, egress, packet_id);
     }

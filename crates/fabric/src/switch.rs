@@ -7,10 +7,11 @@
 use crate::choose::pick;
 use crate::config::{Arbitration, Forwarding, SwitchConfig, SwitchCore};
 use crate::packet::{Address, ClassQueues, Flags, PacketId, PacketPool};
-use crate::port::{Answers, Port, PortId, Wait};
+use crate::port::{Answers, Port, PortId, PortSettings, Wait};
 use crate::routing::Routes;
 use lanewise_observe::Use;
 use lanewise_units::{Bytes, Time};
+use std::sync::Arc;
 
 /// Most ports a switch may have: one bit each in a word.
 pub const MAX_SWITCH_PORTS: usize = 128;
@@ -20,6 +21,8 @@ pub(crate) struct Switch {
     pub(crate) config: SwitchConfig,
     pub(crate) ports: Vec<PortId>,
     pub(crate) routes: Routes,
+    /// Settings of each port, so that looking ahead to an egress does not touch the port itself.
+    pub(crate) settings: Vec<Arc<PortSettings>>,
     /// Queues of packets that came in at one port and leave at another: `egress × ports + ingress`.
     queues: Vec<ClassQueues>,
     /// Per egress, which ingress ports have something for it.
@@ -40,6 +43,7 @@ impl Switch {
             config,
             ports,
             routes,
+            settings: Vec::new(),
             queues: vec![ClassQueues::default(); count * count],
             waiting: vec![0; count],
             turns: vec![(0, 1); count],
@@ -62,11 +66,11 @@ impl Switch {
     /// Cut-through waits for the header and the core's latency, and longer when a faster egress would run dry:
     /// the last byte must be in before it is due out (wait = P × (1/R_in − 1/R_out)).
     #[inline(always)]
-    pub(crate) fn eligible_at(&self, head: Time, tail: Time, egress: &Port, bytes: Bytes) -> Time {
+    pub(crate) fn eligible_at(&self, head: Time, tail: Time, egress: u16, bytes: Bytes) -> Time {
         match self.config.forwarding {
             Forwarding::StoreAndForward => tail + self.config.latency,
             Forwarding::CutThrough => {
-                let span = egress.wire.span(bytes);
+                let span = self.settings[usize::from(egress)].wire.span(bytes);
                 let never_dry = Time::from_ticks(tail.ticks().saturating_sub(span.ticks()));
                 (head + self.config.latency).max(never_dry)
             }
@@ -102,7 +106,7 @@ impl Switch {
         size_of::<Self>()
             + size_of_val(&*self.queues)
             + self.routes.heap_bytes()
-            + ports * (size_of::<u128>() + size_of::<Time>() + 6)
+            + ports * (size_of::<u128>() + size_of::<Time>() + size_of::<usize>() + 6)
     }
 
     /// The next packet for the wire of `port`, taken out of its queue; or why there is none.

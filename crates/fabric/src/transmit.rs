@@ -123,23 +123,24 @@ impl Fabric {
         let port = &mut self.ports[id.index()];
         port.align(id, now, &mut self.observers);
 
-        let payload = port.wire.span(packet.payload_on_wire());
-        let header = port.wire.span(Bytes::new(u64::from(packet.header_bytes)));
-        let framing = port.wire.framing;
+        let payload = port.settings.wire.span(packet.payload_on_wire());
+        let header = port.settings.wire.span(Bytes::new(u64::from(packet.header_bytes)));
+        let framing = port.settings.wire.framing;
         let span = payload + header + framing;
         let sequence = if nullified {
             self.observers.observe(now, Fact::Spent { port: id.0, on: Use::Replay, span });
             port.retry.next_sequence()
         } else {
             port.credits[packet.class().index()].consume(packet.credits());
-            let sequence = port.retry.push(Sent { packet: reference }, port.wire.retry_bytes(&packet));
+            let sequence =
+                port.retry.push(Sent { packet: reference }, port.settings.wire.retry_bytes(&packet));
             let fact = Fact::TlpSent { port: id.0, sequence: sequence.get(), payload, header, framing };
             self.observers.observe(now, fact);
             sequence
         };
         let bytes = packet.tlp_bytes() + FRAMING;
-        let damaged = port.faults.as_mut().is_some_and(|faults| faults.damages_tlp(bytes));
-        let head = port.busy_until + port.wire.propagation;
+        let damaged = !port.reliable && port.faults.as_mut().is_some_and(|faults| faults.damages_tlp(bytes));
+        let head = port.busy_until + port.settings.wire.propagation;
         port.busy_until += span;
         let owner = port.owner;
         let gone_at = port.busy_until;
@@ -186,7 +187,7 @@ impl Fabric {
     #[inline(always)]
     fn fly(&mut self, id: PortId, mut in_flight: InFlight, packet_id: PacketId) {
         let peer_id = self.ports[id.index()].peer;
-        in_flight.checked += self.ports[peer_id.index()].receive_latency;
+        in_flight.checked += self.ports[peer_id.index()].settings.receive_latency;
         self.route(peer_id, &mut in_flight, packet_id);
         let at = in_flight.eligible_at.min(in_flight.checked);
         let peer = &mut self.ports[peer_id.index()];
@@ -227,9 +228,9 @@ impl Fabric {
         let switch = &self.switches[index as usize];
         let packet = &self.packets[packet_id];
         in_flight.egress = switch.egress(packet.destination, peer.index);
-        let egress = &self.ports[switch.ports[usize::from(in_flight.egress)].index()];
         let bytes = packet.tlp_bytes() + FRAMING;
-        in_flight.eligible_at = switch.eligible_at(in_flight.eligible_at, in_flight.checked, egress, bytes);
+        let (head, tail) = (in_flight.eligible_at, in_flight.checked);
+        in_flight.eligible_at = switch.eligible_at(head, tail, in_flight.egress, bytes);
     }
 
     /// Sends the next TLP of a replay, or ends the replay.
@@ -239,10 +240,10 @@ impl Fabric {
             return self.send_next(id, now);
         };
         port.align(id, now, &mut self.observers);
-        let span = port.wire.span(bytes + (FRAMING - RETRY_OVERHEAD));
+        let span = port.settings.wire.span(bytes + (FRAMING - RETRY_OVERHEAD));
         self.observers.observe(now, Fact::Spent { port: id.0, on: Use::Replay, span });
         let damaged = port.faults.as_mut().is_some_and(|faults| faults.damages_tlp(bytes));
-        let head = port.busy_until + port.wire.propagation;
+        let head = port.busy_until + port.settings.wire.propagation;
         port.busy_until += span;
         let peer_id = port.peer;
         let in_flight = InFlight {
@@ -256,7 +257,7 @@ impl Fabric {
             fate: if damaged { Fate::Damaged } else { Fate::Good },
         };
         let peer = &mut self.ports[peer_id.index()];
-        let checked = in_flight.checked + peer.receive_latency;
+        let checked = in_flight.checked + peer.settings.receive_latency;
         let duplicate = InFlight { checked, eligible_at: checked.max(peer.last_arrival), ..in_flight };
         match self.packets.resolve(sent.packet) {
             // It had nothing but a late Ack: a duplicate, of which the peer only checks the sequence number.
@@ -390,11 +391,11 @@ impl Fabric {
             return self.ride_in_next_flit(id, dllp, now);
         }
         port.align(id, now, &mut self.observers);
-        let span = port.wire.dllp;
+        let span = port.settings.wire.dllp;
         self.observers.observe(now, Fact::Spent { port: id.0, on: Use::Dllp, span });
         self.observers.observe(now, Fact::DllpSent { port: id.0 });
         port.busy_until += span;
-        let at_pins = port.busy_until + port.wire.propagation;
+        let at_pins = port.busy_until + port.settings.wire.propagation;
         self.post(id, dllp, at_pins);
     }
 
@@ -403,12 +404,12 @@ impl Fabric {
         let now = self.engine.now();
         let port = &mut self.ports[id.index()];
         let peer_id = port.peer;
-        if port.faults.as_mut().is_some_and(|faults| faults.damages_dllp()) {
+        if !port.reliable && port.faults.as_mut().is_some_and(|faults| faults.damages_dllp()) {
             self.observers.observe(now, Fact::BadDllp { port: peer_id.0 });
             return;
         }
         let peer = &mut self.ports[peer_id.index()];
-        let arrival = at_pins + peer.receive_latency;
+        let arrival = at_pins + peer.settings.receive_latency;
         peer.mailbox.push_before((arrival, dllp), |(at, _)| *at > arrival);
         if peer.may_unblock(&dllp) || peer.state != LinkState::Active {
             self.wake(peer_id, arrival);
@@ -522,7 +523,7 @@ impl Fabric {
             None => port.retry.unacknowledged(),
         };
         if unacknowledged == 1 {
-            port.replay_deadline = port.busy_until + port.replay_timer;
+            port.replay_deadline = port.busy_until + port.settings.replay_timer;
         }
         if !port.replay_timer_set {
             port.replay_timer_set = true;
@@ -533,7 +534,7 @@ impl Fabric {
     /// Progress, or a replay: the timer starts again from `at`. The event already scheduled finds out.
     pub(crate) fn restart_replay_timer(&mut self, id: PortId, at: Time) {
         let port = &mut self.ports[id.index()];
-        port.replay_deadline = at + port.replay_timer;
+        port.replay_deadline = at + port.settings.replay_timer;
     }
 
     /// The replay timer may have run out.
@@ -551,7 +552,7 @@ impl Fabric {
             self.engine.schedule(port.replay_deadline, Event::ReplayTimer(id).pack());
             return;
         }
-        port.replay_deadline = now + port.replay_timer;
+        port.replay_deadline = now + port.settings.replay_timer;
         self.engine.schedule(port.replay_deadline, Event::ReplayTimer(id).pack());
         self.start_replay(id, now, true);
     }
@@ -575,7 +576,7 @@ impl Fabric {
             self.observers.observe(now, Fact::ReplayNumRollover { port: id.0 });
             let port = &self.ports[id.index()];
             let peer = port.peer;
-            let until = now + port.wire.recovery;
+            let until = now + port.settings.wire.recovery;
             self.take_down(id, now, until);
             self.take_down(peer, now, until);
             // Held while the link retrains: PCIe Base 6.3 §3.6.2.1.

@@ -10,7 +10,7 @@ use lanewise_pcie::flit::FLIT_BYTES;
 use lanewise_units::{Bytes, Span, Time};
 
 /// Timing of one link, the same in both directions.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct WireTiming {
     /// One symbol on every lane, sync header included.
     pub(crate) symbol: Span,

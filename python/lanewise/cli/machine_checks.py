@@ -1,4 +1,4 @@
-"""The verbs about real machines that judge: doctor, predict.
+"""The verbs about real machines that judge: doctor, predict, import, measure.
 
 No `from __future__ import annotations` here: Typer reads the annotations when the module is loaded. Nothing
 here may import Polars: a health check runs on every boot of every machine.
@@ -6,11 +6,15 @@ here may import Polars: a health check runs on every boot of every machine.
 
 import sys
 from enum import StrEnum
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from lanewise.cli.guard import ExitStatus
+
+if TYPE_CHECKING:
+    from lanewise.judging import Judgement
 
 Source = Annotated[
     str | None,
@@ -118,7 +122,103 @@ def predict(
         print_prediction(prediction)
 
 
+def import_(
+    outputs: Annotated[
+        list[str], typer.Argument(metavar="FILE", help="Outputs of benchmarks; '-' for standard input.")
+    ],
+    machine: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SOURCE", help="Where it was measured; this machine by default.", show_default=False
+        ),
+    ] = None,
+    device: Annotated[
+        str | None,
+        typer.Option(metavar="BDF", help="The device, where the output names none.", show_default=False),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Set results of fio, iperf3, perftest, OSU, nvbandwidth, CUDA or IOmeter beside what was possible."""
+    from lanewise.judging import judge, read_measurement
+    from lanewise.machine import read
+    from lanewise.predict.machine_change import parse_address
+
+    address = parse_address(device) if device else None
+    described = read(machine)
+    judgements = [judge(read_measurement(path), described, device=address) for path in outputs]
+    _print_judgements(judgements, as_json=as_json)
+
+
+def measure(
+    target: Annotated[
+        str,
+        typer.Argument(
+            metavar="TARGET",
+            help="A file or block device for fio, 'iperf3:HOST' for a network, 'gpu' for copies to GPUs.",
+            show_default=False,
+        ),
+    ],
+    seconds: Annotated[int, typer.Option(min=1, max=600, help="Length of each test.")] = 5,
+    allow_writes: Annotated[
+        bool, typer.Option("--allow-writes", help="Also write to TARGET: DESTROYS WHAT IS ON IT.")
+    ] = False,
+    machine: Annotated[
+        str | None,
+        typer.Option(metavar="SOURCE", help="Description of this machine, made as root.", show_default=False),
+    ] = None,
+    device: Annotated[
+        str | None,
+        typer.Option(
+            metavar="BDF", help="The device behind TARGET, where it cannot be found.", show_default=False
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Keep the record as JSON.", show_default=False)
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run fio, iperf3 or a GPU copy test, and judge the result. Reads only, unless told otherwise."""
+    from lanewise.cli.progress import names_progress
+    from lanewise.errors import InputError
+    from lanewise.machine import read
+    from lanewise.measuring import measure as run
+    from lanewise.measuring.target import device_behind, tool_for
+    from lanewise.predict.machine_change import parse_address
+
+    tool = tool_for(target, seconds=seconds, allow_writes=allow_writes)
+    behind = parse_address(device) if device else device_behind(target)
+    if out is not None and out.exists():
+        raise InputError(f"'{out}' exists; records are not overwritten")
+    with names_progress("measure") as on_progress:
+        judgement = run(
+            tool,
+            machine=read(machine),
+            device=behind,
+            on_progress=on_progress,
+        )
+    if out is not None:
+        out.write_text(judgement.to_json() + "\n", encoding="utf-8")
+    _print_judgements([judgement], as_json=as_json)
+
+
+def _print_judgements(judgements: "list[Judgement]", *, as_json: bool) -> None:
+    if as_json:
+        import json
+
+        document = {"results": [judgement.document for judgement in judgements]}
+        sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+    else:
+        from lanewise.cli.tables.judgement import print_judgement
+
+        for judgement in judgements:
+            print_judgement(judgement)
+    if any(judgement.misconfigured for judgement in judgements):
+        raise typer.Exit(ExitStatus.FINDINGS)
+
+
 def add_to(app: typer.Typer) -> None:
     """Register the verbs."""
     app.command()(doctor)
     app.command()(predict)
+    app.command("import")(import_)
+    app.command()(measure)

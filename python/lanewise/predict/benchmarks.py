@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _FRAMES = (64, 1518, 9000)
 _LARGE = 64 << 10
 
-_FAST_MEDIA = {
+FAST_MEDIA = {
     "read_rate": "900 GB/s",
     "write_rate": "900 GB/s",
     "dies": "65536",
@@ -76,7 +76,7 @@ def benchmarks_of(function: Function, peers: list[Function]) -> Iterator[Benchma
 
 def _drive(function: Function) -> Iterator[Benchmark]:
     name = endpoint_name(function)
-    fast = tuple((f"{name}.nvme.{key}", value) for key, value in _FAST_MEDIA.items())
+    fast = tuple((f"{name}.nvme.{key}", value) for key, value in FAST_MEDIA.items())
     for word, direction in (("read", "write"), ("write", "read")):
         yield Benchmark(
             f"fio {word} 128 KiB",

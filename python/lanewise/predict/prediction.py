@@ -141,14 +141,21 @@ def complete(machine: Machine) -> tuple[Machine, list[str]]:
         and lanes_of(f.link.capability) is not None
     ]
     used = {address.slot for address in functions}
+    ports: dict[tuple[int, int, int], Address] = {}
     for function in lonely:
         address = function.address
+        if address.slot in ports:
+            functions[address] = replace(function, parent=ports[address.slot])
+            port = functions[ports[address.slot]]
+            functions[port.address] = replace(port, children=(*port.children, address))
+            continue
         free = next((n for n in range(0x1F, 0, -1) if (address.domain, 0xFF, n) not in used), None)
         if free is None:
             break
         used.add((address.domain, 0xFF, free))
         port = _assumed_port(function, address._replace(bus=0xFF, device=free, function=0))
         functions[port.address] = port
+        ports[address.slot] = port.address
         functions[address] = replace(function, parent=port.address)
     if not lonely:
         return machine, []

@@ -1,0 +1,94 @@
+"""Finds out which tool wrote an output, and reads it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lanewise.instruments.measurement import ImportProblemError
+
+if TYPE_CHECKING:
+    from lanewise.instruments.measurement import Measurement
+
+MOST_BYTES = 64 << 20
+_ACCEPTED = (
+    "fio --output-format=json, iperf3 -J, nvbandwidth with or without -j, CUDA's bandwidthTest and "
+    "p2pBandwidthLatencyTest, perftest, OSU, IOmeter's CSV, SmartFlow's CSV"
+)
+
+
+def read_measurement(path: str | Path) -> Measurement:
+    """Read an output file, or standard input for ``-``; ImportProblemError when no known tool wrote it."""
+    if str(path) == "-":
+        import sys
+
+        data, name = sys.stdin.buffer.read(MOST_BYTES + 1), "-"
+    else:
+        with Path(path).open("rb") as file:
+            data = file.read(MOST_BYTES + 1)
+        name = str(path)
+    if len(data) > MOST_BYTES:
+        raise ImportProblemError(
+            f"'{name}' is larger than {MOST_BYTES >> 20} MiB; no benchmark prints that much"
+        )
+    return parse_measurement(decoded(data, name), source=name)
+
+
+def decoded(data: bytes, name: str) -> str:
+    """Turn bytes into text: UTF-8, UTF-16 with a mark, Latin-1; ImportProblemError for what is no text."""
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return data.decode("utf-16", errors="replace")
+    if b"\0" in data[:4096]:
+        raise ImportProblemError(f"'{name}' is binary, no benchmark's output; there are {_ACCEPTED}")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return data.decode("latin-1")
+
+
+def parse_measurement(text: str, *, source: str | None = None) -> Measurement:
+    """Read an output whose tool is not known."""
+    from lanewise.instruments import (
+        cuda_samples,
+        fio,
+        iometer,
+        iperf3,
+        nvbandwidth,
+        osu,
+        perftest,
+        smartflow,
+    )
+
+    document = _json(text)
+    if fio.recognizes(document):
+        return fio.parse(text, source=source)
+    if iperf3.recognizes(document):
+        return iperf3.parse(text, source=source)
+    readers = (
+        (nvbandwidth.recognizes, nvbandwidth.parse),
+        (cuda_samples.recognizes, cuda_samples.parse),
+        (perftest.recognizes, perftest.parse),
+        (osu.recognizes, osu.parse),
+        (iometer.recognizes, iometer.parse),
+        (smartflow.recognizes, smartflow.parse),
+    )
+    for recognizes, parse in readers:
+        if recognizes(text):
+            return parse(text, source=source)
+    start = next((line.strip()[:60] for line in text.splitlines() if line.strip()), "nothing")
+    raise ImportProblemError(
+        f"'{source or '-'}' is no output of a benchmark that is known: it begins with '{start}'; there are "
+        f"{_ACCEPTED}"
+    )
+
+
+def _json(text: str) -> object:
+    """Return the first JSON object, also behind messages; None when there is none."""
+    before, brace, _ = text.partition("{")
+    if not brace or before.count("\n") > 1000:
+        return None
+    try:
+        return json.JSONDecoder().raw_decode(text, len(before))[0]
+    except (json.JSONDecodeError, RecursionError):
+        return None

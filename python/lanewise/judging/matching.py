@@ -1,0 +1,213 @@
+"""Which device a case was measured on, and which simulation says what was possible there.
+
+Names of devices are looked up: addresses, interfaces that sysfs knows (``nvme0n1`` is on ``nvme0``,
+``mlx5_0``), GPUs by number in the order of their addresses. CUDA numbers GPUs like that with
+CUDA_DEVICE_ORDER=PCI_BUS_ID, and on most machines with GPUs of one kind without it. Where nothing names a
+device and only one of its class is there, it is that one; otherwise the case is left unmatched, and a person
+can say which it was.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lanewise.machine.address import Address
+from lanewise.machine.scenario import endpoint_name
+from lanewise.predict.benchmarks import FAST_MEDIA, Benchmark
+
+if TYPE_CHECKING:
+    from lanewise.instruments.measurement import Case, Measurement
+    from lanewise.machine.model import Function, Machine
+
+_ADDRESS = re.compile(r"\b(?:[0-9a-fA-F]{4,8}:)?[0-9a-fA-F]{2}:[01][0-9a-fA-F]\.[0-7]\b")
+_GPU = re.compile(r"\bGPU ?(\d+)\b")
+_NVME = re.compile(r"\b(nvme\d+)(?:n\d+)?")
+_CLASSES = {
+    "fio": "is_storage",
+    "iometer": "is_storage",
+    "iperf3": "is_nic",
+    "perftest": "is_nic",
+    "osu": "is_nic",
+    "smartflow": "is_nic",
+}
+_LARGE = 64 << 10
+
+
+@dataclass(frozen=True)
+class Match:
+    """A case with the device it belongs to and the simulation to set beside it."""
+
+    function: Function | None = None
+    benchmark: Benchmark | None = None
+    share: float = 1.0
+    """Part of the simulated bandwidth that the tool counts."""
+    reason: str = ""
+    """Why there is no match."""
+
+
+def match(case: Case, measurement: Measurement, machine: Machine, chosen: Function | None = None) -> Match:
+    """Match one case. `chosen` is the device a person named, where the output names none."""
+    if measurement.tool in ("nvbandwidth", "bandwidthTest", "p2pBandwidthLatencyTest"):
+        return _gpu_copy(case, measurement, machine, chosen)
+    wanted = _CLASSES.get(measurement.tool, "is_storage")
+    function = _named(case, machine) or chosen or _only(machine, wanted)
+    if function is None:
+        return Match(reason=_which(machine, wanted, case))
+    if case.bandwidth_bytes_per_s is None:
+        return Match(
+            function, reason="a latency: what media, wire and software take is not PCI Express's to tell"
+        )
+    if wanted == "is_storage":
+        return Match(function, _storage(case, function))
+    return Match(function, _network(case, function))
+
+
+def _named(case: Case, machine: Machine) -> Function | None:
+    """Find a device that the case names by address or interface."""
+    target = str(case.target or "")
+    for text in _ADDRESS.findall(target):
+        found = machine.functions.get(Address.parse(text))
+        if found is not None:
+            return found
+    names = {interface: f for f in machine for interface in f.interfaces}
+    if drive := _NVME.search(target):
+        return names.get(drive[1])
+    named = (f for name, f in names.items() if re.search(rf"\b{re.escape(name)}\b", target))
+    return next(named, None)
+
+
+def _only(machine: Machine, wanted: str) -> Function | None:
+    found = _devices(machine, wanted)
+    return found[0] if len(found) == 1 else None
+
+
+def _devices(machine: Machine, wanted: str) -> list[Function]:
+    """Return the first function of each device of a class."""
+    slots: dict[tuple[int, int, int], Function] = {}
+    for function in machine.endpoints:
+        if getattr(function, wanted):
+            slots.setdefault(function.address.slot, function)
+    found = list(slots.values())
+    nvidia = [function for function in found if wanted == "is_gpu" and function.identity.vendor_id == 0x10DE]
+    return nvidia or found
+
+
+def _which(machine: Machine, wanted: str, case: Case) -> str:
+    known = ", ".join(function.address.short for function in _devices(machine, wanted)[:8])
+    named = f"'{case.target}' is none of them; " if case.target else ""
+    return f"{named}say which device it was with --device: {known or 'the machine has none of this class'}"
+
+
+def _storage(case: Case, function: Function) -> Benchmark:
+    """Build the same access; drives get media that are never the limit."""
+    name = endpoint_name(function)
+    size, depth = case.block_bytes or 128 << 10, case.queue_depth or 1
+    read = case.direction != "write"
+    settle, measure = _times(size * depth)
+    if not function.is_nvme:
+        return _plain(function, "write" if read else "read", size, depth, settle, measure)
+    overrides = tuple((f"{name}.nvme.{key}", value) for key, value in FAST_MEDIA.items())
+    workers = max(1, min(case.workers or 1, 64))
+    rw = ("read" if read else "write") if "rand" not in str(case.raw.get("job options", {})) else None
+    rw = rw or ("randread" if read else "randwrite")
+    workload = (
+        f'[[workload]]\nkind = "fio"\nname = "{name}"\nfilename = ["{name}"]\nrw = "{rw}"\nbs = "{size} B"\n'
+        f'iodepth = {max(1, depth // workers)}\nnumjobs = {workers}\nioengine = "io_uring"\n'
+        "group_reporting = true\n"
+    )
+    return Benchmark(case.name, function, workload, "write" if read else "read", settle, measure, overrides)
+
+
+def _network(case: Case, function: Function) -> Benchmark:
+    """Build the transfer on the side that the output is from: sending reads memory, receiving writes it."""
+    size = min(case.block_bytes or _LARGE, 1 << 20)
+    direction = {"receive": "write", "both": "both"}.get(case.direction or "", "read")
+    if case.direction == "read":  # an RDMA read, seen from the side that asks
+        direction = "write"
+    return _plain(function, direction, size, max(16, _LARGE // max(1, size)), 30, 60)
+
+
+def _plain(function: Function, direction: str, size: int, depth: int, settle: int, measure: int) -> Benchmark:
+    return Benchmark(
+        "", function, _dma(function, direction, size, min(depth, 4096)), direction, settle, measure
+    )
+
+
+def _dma(function: Function, direction: str, size: int, depth: int, target: str = "memory") -> str:
+    name = endpoint_name(function)
+    return (
+        f'[[workload]]\nkind = "dma"\nname = "{name}"\ndevice = "{name}"\ndirection = "{direction}"\n'
+        f'size = "{size} B"\noutstanding = {depth}\ntarget = "{target}"\n'
+    )
+
+
+def _times(in_flight: int) -> tuple[int, int]:
+    """Choose settling and measuring time in us: several rounds of what is in flight, at about 4 GB/s."""
+    round_us = max(40, in_flight // 4096)
+    return min(4 * round_us, 20_000), min(8 * round_us, 40_000)
+
+
+def _gpu_copy(case: Case, measurement: Measurement, machine: Machine, chosen: Function | None) -> Match:
+    reason = _not_over_the_link(case)
+    if reason:
+        return Match(reason=reason)
+    functions = _gpus(case, machine)
+    if not functions and chosen is not None:
+        functions = [chosen]
+    if not functions:
+        found = ", ".join(f.address.short for f in _devices(machine, "is_gpu")) or "no GPU"
+        return Match(
+            reason=f"'{case.target}' is not in the machine, which has {found}; name it with --device"
+        )
+    first = functions[0]
+    if len(functions) > 1:
+        return _peer_copy(case, measurement, first, functions[1])
+    both = case.direction == "both"
+    direction = "both" if both else "read" if case.direction == "write" else "write"
+    benchmark = _plain(first, direction, _LARGE, 16, 30, 60)
+    # nvbandwidth times one of the two copies, the other only disturbs it.
+    return Match(first, benchmark, share=0.5 if both and measurement.tool == "nvbandwidth" else 1.0)
+
+
+def _peer_copy(case: Case, measurement: Measurement, first: Function, second: Function) -> Match:
+    both = case.direction == "both"
+    workload = _dma(first, "write", _LARGE, 16, endpoint_name(second))
+    if both:
+        workload += _dma(second, "write", _LARGE, 16, endpoint_name(first))
+    benchmark = Benchmark(case.name, first, workload, "both" if both else "write", 30, 60, peer=second)
+    one_of_two = both and measurement.tool == "nvbandwidth" and "Total" not in case.name
+    return Match(first, benchmark, share=0.5 if one_of_two else 1.0)
+
+
+def _not_over_the_link(case: Case) -> str:
+    """Say why a case tells nothing about a link; empty when it does."""
+    test = str(case.raw.get("test", ""))
+    if case.bandwidth_bytes_per_s is None:
+        return "a latency of GPU kernels and driver, of which the link is a small part"
+    if test == "Device to Device" or "local" in test:
+        return "a copy inside one GPU: nothing crosses PCI Express"
+    if case.raw.get("peer_access") is False:
+        return "without peer access: copied by way of host memory"
+    if test.startswith(("all_to", "one_to_all", "host_to_all")):
+        return "several copies at once: 'lanewise predict' has all at once"
+    return ""
+
+
+def _gpus(case: Case, machine: Machine) -> list[Function]:
+    """Find the GPUs that a case names, first the one that writes."""
+    by_number = _devices(machine, "is_gpu")
+    target = str(case.target or "")
+    found = []
+    for part in target.split("->"):
+        if text := _ADDRESS.search(part):
+            function = machine.functions.get(Address.parse(text[0]))
+        elif (number := _GPU.search(part)) and int(number[1]) < len(by_number):
+            function = by_number[int(number[1])]
+        else:
+            function = None
+        if function is None:
+            return []
+        found.append(function)
+    return found

@@ -1,0 +1,213 @@
+"""Measured beside possible, with a verdict and what speaks for it.
+
+The prediction is what PCI Express allows with the registers as they are, under a host and devices that are
+never the limit. So a result close to it is as good as it gets; one far below it is held back by something
+else: host, software or the device itself, unless the doctor finds something wrong on the way, which then
+comes first. A prediction says nothing about media, wires and processors, and neither does a verdict.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from lanewise.doctor import Severity, diagnose
+from lanewise.judging.matching import match
+from lanewise.predict.prediction import Simulator, complete
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from lanewise.doctor import Finding
+    from lanewise.instruments.measurement import Case, Measurement
+    from lanewise.judging.matching import Match
+    from lanewise.machine.address import Address
+    from lanewise.machine.model import Function, Machine
+
+_CLOSE = 0.90
+"""A result of this part of what was possible is as good as it gets.
+
+Assumed: GPUs that move 128 B per packet, and drivers' control traffic, take up to a tenth."""
+
+_TOO_GOOD = 1.05
+"""A result further above the possible was served from a cache, compressed, or taken on another device."""
+
+_LIMITING = frozenset(
+    {
+        "link-width",
+        "link-speed",
+        "mps-small",
+        "mps-mismatch",
+        "mrrs-small",
+        "tags-few",
+        "acs-redirect",
+        "link-errors",
+    }
+    | {"configuration-lost", "uncorrectable-errors", "equalization-incomplete", "completion-timeout"}
+)
+"""Rules whose findings cost bandwidth on the way."""
+
+_EXPLAINING = frozenset(
+    {"device-above-slot", "switch-oversubscribed", "relaxed-ordering-off", "aspm-enabled"}
+)
+"""Rules whose notes explain a limit without being a fault."""
+
+
+class Verdict(StrEnum):
+    """What to think of a result."""
+
+    GOOD = "as good as it gets"
+    HOST = "host-limited"
+    WRONG = "misconfigured"
+    TOO_GOOD = "more than possible"
+    NONE = "not judged"
+
+
+@dataclass(frozen=True)
+class JudgedCase:
+    """One case of a measurement beside its prediction."""
+
+    name: str
+    bdf: str | None
+    measured_gb_per_s: float | None
+    predicted_gb_per_s: float | None
+    ratio: float | None
+    verdict: Verdict
+    binding: str
+    """What binds the prediction, from the time attribution."""
+    evidence: tuple[str, ...] = ()
+
+    def document(self) -> dict[str, Any]:
+        """Return the case as JSON has it."""
+        return {**vars(self), "verdict": str(self.verdict), "evidence": list(self.evidence)}
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A measurement, judged."""
+
+    measurement: Measurement
+    machine: str
+    cases: tuple[JudgedCase, ...]
+    notes: tuple[str, ...] = ()
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    """What `measure` records beside the numbers."""
+
+    @property
+    def misconfigured(self) -> bool:
+        """Whether any case is held back by the configuration."""
+        return any(case.verdict is Verdict.WRONG for case in self.cases)
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The judgement as JSON has it."""
+        return {
+            "tool": self.measurement.tool,
+            "source": self.measurement.source,
+            "machine": self.machine,
+            "cases": [case.document() for case in self.cases],
+            "notes": list(self.notes),
+            **self.extra,
+        }
+
+    def to_json(self) -> str:
+        """Return the judgement as JSON text."""
+        return json.dumps(self.document, indent=2, ensure_ascii=False)
+
+
+def judge(measurement: Measurement, machine: Machine, *, device: Address | None = None) -> Judgement:
+    """Set every case of a measurement beside what the machine allows.
+
+    `device` is where cases were measured that do not name a device themselves.
+    """
+    findings = diagnose(machine, cost=False).findings
+    machine, notes = complete(machine)
+    simulator = Simulator(machine, {})
+    chosen = None if device is None else machine[device]
+    cases = tuple(
+        _judged(case, match(case, measurement, machine, chosen), simulator, findings)
+        for case in _summed(measurement.cases)
+    )
+    return Judgement(
+        measurement, machine.source, cases, (*machine.notes, *notes, *measurement.not_understood)
+    )
+
+
+def _summed(cases: Sequence[Case]) -> list[Case]:
+    """Put clones of one job together: each reports its own part of what the device did."""
+    groups: dict[tuple[object, ...], list[Case]] = {}
+    for number, case in enumerate(cases):
+        clone = case.bandwidth_bytes_per_s is not None and "job options" in case.raw
+        key = (case.name, case.direction, case.target, case.block_bytes) if clone else (number,)
+        groups.setdefault(key, []).append(case)
+    return [_sum(alike) if len(alike) > 1 else alike[0] for alike in groups.values()]
+
+
+def _sum(alike: list[Case]) -> Case:
+    first = alike[0]
+    return replace(
+        first,
+        name=f"{first.name} ({len(alike)} clones)",
+        bandwidth_bytes_per_s=sum(case.bandwidth_bytes_per_s or 0.0 for case in alike),
+        queue_depth=sum(case.queue_depth or 1 for case in alike),
+        workers=len(alike),
+    )
+
+
+def _judged(case: Case, found: Match, simulator: Simulator, findings: Sequence[Finding]) -> JudgedCase:
+    measured = None if case.bandwidth_bytes_per_s is None else case.bandwidth_bytes_per_s / 1e9
+    bdf = found.function.address.short if found.function else None
+    row = simulator.row(found.benchmark) if found.benchmark else None
+    if found.function is None or row is None or measured is None or not row.alone_gb_per_s:
+        reason = found.reason or "the way from the device to the root is not known well enough"
+        return JudgedCase(case.name, bdf, measured, None, None, Verdict.NONE, reason)
+    predicted = row.alone_gb_per_s * found.share
+    ratio = measured / predicted
+    on_the_way = _on_the_way(simulator.machine, found.function, findings)
+    faults = [f for f in on_the_way if f.rule in _LIMITING and f.severity is not Severity.INFO]
+    explanations = [f for f in on_the_way if f.rule in _EXPLAINING]
+    verdict = _verdict(ratio, faults)
+    evidence = [f"{finding.title} [{finding.rule}]" for finding in faults]
+    if verdict is Verdict.HOST:
+        evidence += _beyond_the_link(case, predicted)
+    evidence += [f"{finding.title} [{finding.rule}]" for finding in explanations]
+    return JudgedCase(case.name, bdf, measured, predicted, ratio, verdict, row.binding, tuple(evidence))
+
+
+def _verdict(ratio: float, faults: list[Finding]) -> Verdict:
+    if ratio > _TOO_GOOD:
+        return Verdict.TOO_GOOD
+    if faults:
+        return Verdict.WRONG
+    return Verdict.GOOD if ratio >= _CLOSE else Verdict.HOST
+
+
+def _on_the_way(machine: Machine, function: Function, findings: Sequence[Finding]) -> list[Finding]:
+    """Select findings about the device, the other functions on its link, or a port above it."""
+    link = machine.link_above(function)
+    own = {function.address.short, *(f.address.short for f in (link.lower if link else ()))}
+    way = own | {bridge.address.short for bridge in machine.path(function)}
+    return [f for f in findings if f.bdf in way or own & set(f.also)]
+
+
+def _beyond_the_link(case: Case, predicted: float) -> list[str]:
+    """Say what the output itself tells about host, software and depth."""
+    evidence = [
+        f"PCI Express allows {predicted:.2f} GB/s with this configuration; something beyond it is slower"
+    ]
+    busy = case.raw.get("usr_cpu"), case.raw.get("sys_cpu")
+    if all(isinstance(value, (int, float)) for value in busy):
+        evidence.append(f"fio's threads used {busy[0]:.0f} % user and {busy[1]:.0f} % system time")
+    if case.queue_depth == 1:
+        evidence.append("one operation at a time: latency decides, a deeper queue shows the bandwidth")
+    elif case.block_bytes is not None and case.block_bytes < 16 << 10 and case.operations_per_s:
+        evidence.append(
+            f"small blocks: {case.operations_per_s:,.0f} operations/s, each with its software cost"
+        )
+    if case.raw.get("memory") == "pageable":
+        evidence.append(
+            "pageable memory: the driver copies through a pinned buffer; --memory=pinned avoids it"
+        )
+    return evidence

@@ -1,0 +1,170 @@
+"""What was measured beside what was possible: kinds of outputs, devices, verdicts."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+from machines import GPU, NIC, function, machine, pair, switched
+
+from lanewise.instruments.measurement import Case, ImportProblemError, Measurement
+from lanewise.judging import Judgement, Verdict, judge
+from lanewise.judging.detect import decoded, parse_measurement
+from lanewise.machine.model import Address, Kind, Machine
+
+
+def fio(gb_per_s: float, *, filename: str = "/dev/nvme0n1", clones: int = 1, depth: int = 32) -> str:
+    job = {
+        "jobname": "seq",
+        "job options": {"rw": "read", "bs": "128k", "iodepth": str(depth), "filename": filename},
+        "usr_cpu": 3.0,
+        "sys_cpu": 40.0,
+        "read": {"io_bytes": 10**9, "total_ios": 8000, "bw_bytes": int(gb_per_s * 1e9 / clones), "iops": 1.0},
+    }
+    return json.dumps({"fio version": "fio-3.35", "jobs": [job] * clones})
+
+
+def drives(**device: object) -> Machine:
+    return pair(interfaces=("nvme0",), **device)  # type: ignore[arg-type]
+
+
+def judged(text: str, machine: Machine, device: str | None = None) -> Judgement:
+    address = None if device is None else Address.parse(device)
+    return judge(parse_measurement(text, source="out"), machine, device=address)
+
+
+def test_close_to_the_link_is_as_good_as_it_gets() -> None:
+    (case,) = judged(fio(7.0), drives()).cases
+    assert case.bdf == "01:00.0"
+    assert case.verdict is Verdict.GOOD
+    assert case.predicted_gb_per_s == pytest.approx(7.18, rel=0.01)
+    assert case.ratio == pytest.approx(7.0 / (case.predicted_gb_per_s or 1.0))
+    assert "full towards the host" in case.binding
+
+
+def test_far_below_a_link_in_order_is_the_hosts_matter() -> None:
+    (case,) = judged(fio(3.0), drives()).cases
+    assert case.verdict is Verdict.HOST
+    assert any("40 % system time" in line for line in case.evidence)
+
+
+def test_a_fault_on_the_way_comes_first() -> None:
+    judgement = judged(fio(3.4), drives(now="16 x2"))
+    (case,) = judgement.cases
+    assert case.verdict is Verdict.WRONG
+    assert "x2 of x4 lanes" in case.evidence[0]
+    assert judgement.misconfigured
+
+
+def test_a_slot_that_limits_is_no_fault_but_explains() -> None:
+    (case,) = judged(fio(3.5), drives(port={"can": "8 x4"}, can="16 x4", now="8 x4")).cases
+    assert case.verdict is Verdict.GOOD
+    assert any("device-above-slot" in line for line in case.evidence)
+
+
+def test_more_than_the_link_carries_cannot_have_crossed_it() -> None:
+    (case,) = judged(fio(20.0), drives()).cases
+    assert case.verdict is Verdict.TOO_GOOD
+
+
+def test_clones_of_a_job_are_one_result() -> None:
+    (case,) = judged(fio(7.0, clones=4, depth=8), drives()).cases
+    assert case.measured_gb_per_s == pytest.approx(7.0)
+    assert case.verdict is Verdict.GOOD
+
+
+def test_the_only_drive_is_meant_and_one_of_several_must_be_named() -> None:
+    (case,) = judged(fio(7.0, filename="/data/file"), pair()).cases
+    assert case.verdict is Verdict.GOOD
+    two = switched({"can": "16 x4"}, {"can": "16 x4"})
+    (unknown,) = judged(fio(7.0, filename="/data/file"), two).cases
+    assert unknown.verdict is Verdict.NONE
+    assert "--device: 03:00.0, 04:00.0" in unknown.binding
+    (named,) = judged(fio(7.0, filename="/data/file"), two, "04:00.0").cases
+    assert (named.bdf, named.verdict) == ("04:00.0", Verdict.GOOD)
+
+
+def test_a_device_with_a_name_is_found() -> None:
+    two = switched({"can": "16 x4", "interfaces": ("nvme0",)}, {"can": "16 x4", "interfaces": ("nvme1",)})
+    (case,) = judged(fio(7.0, filename="/dev/nvme1n1p2"), two).cases
+    assert case.bdf == "04:00.0"
+
+
+def test_copies_to_gpus_are_the_gpus_reads() -> None:
+    text = (
+        "[CUDA Bandwidth Test] - Starting...\n Device 0: Example\n Host to Device Bandwidth, 1 Device(s)\n"
+        " PINNED Memory Transfers\n   Transfer Size (Bytes)\tBandwidth(GB/s)\n   32000000\t\t\t26.8\n"
+    )
+    gpu = pair(port={"can": "16 x16"}, can="16 x16", now="2.5 x16", class_code=GPU, vendor=0x10DE)
+    (case,) = judged(text, gpu).cases
+    assert case.bdf == "01:00.0"
+    assert case.verdict is Verdict.GOOD
+    assert "away from the host" in case.binding
+
+
+def test_peer_copies_stay_below_their_switch() -> None:
+    text = (
+        "P2P (Peer-to-Peer) GPU Bandwidth Latency Test\nUnidirectional P2P=Enabled Bandwidth Matrix "
+        "(GB/s)\n   D\\D     0      1\n     0 700.0  27.0\n     1 27.0 700.0\nBidirectional P2P=Enabled "
+        "Bandwidth Matrix (GB/s)\n   D\\D     0      1\n     0 700.0  54.0\n     1 54.0 700.0\n"
+    )
+    gpus = switched(*[{"class_code": GPU, "vendor": 0x10DE}] * 2, uplink="8 x4")
+    cases = judged(text, gpus).cases
+    assert len(cases) == 4
+    assert {case.verdict for case in cases} == {Verdict.GOOD}
+
+
+def test_network_results_are_set_beside_the_adapters_link() -> None:
+    text = json.dumps(
+        {
+            "start": {
+                "version": "iperf 3.16",
+                "test_start": {"protocol": "TCP", "num_streams": 4, "blksize": 131072},
+            },
+            "end": {"sum_sent": {"bits_per_second": 20e9}, "sum_received": {"bits_per_second": 20e9}},
+        }
+    )
+    (case,) = judged(text, pair(class_code=NIC)).cases
+    assert case.measured_gb_per_s == 2.5
+    assert case.verdict is Verdict.HOST
+
+
+def test_latencies_and_unknown_ways_are_not_judged() -> None:
+    latency = Measurement(tool="perftest", version=None, cases=(Case(name="x", direction="ping-pong"),))
+    (case,) = judge(latency, pair(class_code=NIC)).cases
+    assert case.verdict is Verdict.NONE
+    nameless = machine(function("01:00.0", Kind.ENDPOINT))
+    blind = replace(nameless, functions={a: replace(f, kind=None) for a, f in nameless.functions.items()})
+    (unknown,) = judged(fio(1.0), blind).cases
+    assert unknown.verdict is Verdict.NONE
+
+
+@pytest.mark.parametrize("text", ["", "hello\nworld", "{}", '{"fio version": 1}', "[1, 2]", "{" * 5000])
+def test_what_no_tool_wrote_is_refused_with_those_that_are_known(text: str) -> None:
+    with pytest.raises(ImportProblemError, match=r"nvbandwidth|fio"):
+        parse_measurement(text)
+
+
+def test_encodings() -> None:
+    assert decoded("a\u2192b".encode("utf-16"), "x") == "a\u2192b"
+    assert decoded(b"\xef\xbb\xbfa", "x") == "a"
+    assert decoded(b"caf\xe9", "x") == "caf\u00e9"
+    with pytest.raises(ImportProblemError, match="binary"):
+        decoded(b"\x7fELF\0\0", "x")
+
+
+def test_json_has_the_documented_keys() -> None:
+    document = json.loads(judged(fio(7.0), drives()).to_json())
+    assert {"tool", "source", "machine", "cases", "notes"} <= set(document)
+    wanted = {
+        "name",
+        "bdf",
+        "measured_gb_per_s",
+        "predicted_gb_per_s",
+        "ratio",
+        "verdict",
+        "binding",
+        "evidence",
+    }
+    assert set(document["cases"][0]) == wanted

@@ -1,0 +1,92 @@
+"""Running real tools: what is started, what is refused, what is recorded."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from machines import pair
+
+from lanewise.errors import InputError
+from lanewise.judging import Verdict
+from lanewise.measuring import Fio, Iperf3, measure
+from lanewise.measuring.target import tool_for
+
+MIB = 1 << 20
+
+
+@dataclass(frozen=True)
+class Script:
+    """A stand-in for a tool: runs Python."""
+
+    code: str
+    name: str = "script"
+
+    def commands(self, scratch: Path) -> Iterator[list[str]]:
+        del scratch
+        yield [sys.executable, "-c", self.code]
+
+
+@pytest.fixture
+def scratch(tmp_path: Path) -> Path:
+    path = tmp_path / "scratch.bin"
+    path.write_bytes(b"\xa5" * (64 * MIB))
+    return path
+
+
+def test_nothing_writes_unless_it_is_allowed(scratch: Path) -> None:
+    if shutil.which("fio") is None:
+        pytest.skip("fio is not installed")
+    reading = list(Fio(str(scratch)).commands(scratch.parent))
+    assert all("--readonly" in command for command in reading)
+    assert all("--rw=read" in command or "--rw=randread" in command for command in reading)
+    writing = list(Fio(str(scratch), allow_writes=True).commands(scratch.parent))
+    assert any("--rw=write" in command for command in writing)
+
+
+@pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
+def test_the_real_fio_is_run_and_judged_and_leaves_the_file_alone(scratch: Path) -> None:
+    before = scratch.read_bytes()
+    judgement = measure(Fio(str(scratch), seconds=1), machine=pair())
+    assert scratch.read_bytes() == before
+    assert [case.bdf for case in judgement.cases] == ["01:00.0"] * 2
+    assert all(case.measured_gb_per_s for case in judgement.cases)
+    assert all(case.verdict is not Verdict.NONE for case in judgement.cases)
+    record = json.loads(judgement.to_json())
+    assert "--readonly" in record["commands"][0]["command"]
+    assert "fio version" in record["commands"][0]["output"]
+    assert record["machine_description"]["links"][0]["now"] == "16GT/s x4"
+
+
+def test_a_tool_that_fails_is_quoted() -> None:
+    with pytest.raises(InputError, match="script failed with status 3: out of paper"):
+        measure(Script("import sys; print('out of paper', file=sys.stderr); sys.exit(3)"), machine=pair())
+
+
+def test_a_tool_that_prints_something_else_is_refused() -> None:
+    with pytest.raises(InputError, match="begins with 'hello'"):
+        measure(Script("print('hello')"), machine=pair())
+
+
+@pytest.mark.parametrize(
+    ("name", "message"), [("missing", "does not exist"), (".", "is a folder"), ("small", "64 MiB")]
+)
+def test_targets_that_cannot_be_measured(tmp_path: Path, name: str, message: str) -> None:
+    (tmp_path / "small").write_bytes(b"x")
+    with pytest.raises(InputError, match=message):
+        list(Fio(str(tmp_path / name)).commands(tmp_path))
+
+
+def test_targets_name_their_tool() -> None:
+    network = tool_for("iperf3:peer:5300", seconds=2, allow_writes=False)
+    assert network == Iperf3("peer", port=5300, seconds=2)
+    assert isinstance(tool_for("/dev/nvme0n1", seconds=2, allow_writes=False), Fio)
+    with pytest.raises(InputError, match="names no peer"):
+        tool_for("iperf3:", seconds=1, allow_writes=False)
+    with pytest.raises(InputError, match="no host name"):
+        list(Iperf3("-s").commands(Path()))

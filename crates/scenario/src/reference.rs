@@ -3,7 +3,7 @@
 use crate::parameter::{FieldDefault, ParameterTable, Provenance, TableSchema};
 use crate::parameters::{
     AccessLineParameters, DmaParameters, FioParameters, FirmwareParameters, IometerParameters,
-    LinkParameters, MmioParameters, PerftestParameters, RunParameters, SmartFlowParameters,
+    LinkParameters, MmioParameters, OsuParameters, PerftestParameters, RunParameters, SmartFlowParameters,
     TrafficFlowParameters,
 };
 use crate::problem::all_codes;
@@ -34,6 +34,7 @@ pub fn reference_markdown() -> String {
     section(&mut page, "A line of `access`", &AccessLineParameters::SCHEMA);
     section(&mut page, "`[[workload]]` with `kind = \"fio\"`", &FioParameters::SCHEMA);
     section(&mut page, "`[[workload]]` with `kind = \"perftest\"`", &PerftestParameters::SCHEMA);
+    section(&mut page, "`[[workload]]` with `kind = \"osu\"`", &OsuParameters::SCHEMA);
     section(&mut page, "`[[workload]]` with `kind = \"smartflow\"`", &SmartFlowParameters::SCHEMA);
     section(&mut page, "A flow of `flows`", &TrafficFlowParameters::SCHEMA);
     page

@@ -2,8 +2,8 @@
 
 use crate::parameter::{FieldDefault, ParameterTable, Provenance, TableSchema};
 use crate::parameters::{
-    DmaParameters, FioParameters, FirmwareParameters, IometerParameters, MmioParameters, PerftestParameters,
-    RunParameters, SmartFlowParameters,
+    DmaParameters, FioParameters, FirmwareParameters, IometerParameters, MmioParameters, OsuParameters,
+    PerftestParameters, RunParameters, SmartFlowParameters,
 };
 use crate::structure::{ComponentKind, StructuralKey};
 use crate::value::ParameterType;
@@ -19,13 +19,14 @@ pub fn schema() -> Json {
         let component = table_schema(kind.schema(), kind.structural());
         properties.insert(kind.word().into(), json!({ "type": "object", "additionalProperties": component }));
     }
-    let kinds: [(&str, Json); 6] = [
+    let kinds: [(&str, Json); 7] = [
         ("dma", workload_schema("dma", &DmaParameters::SCHEMA)),
         ("mmio", workload_schema("mmio", &MmioParameters::SCHEMA)),
         ("iometer", workload_schema("iometer", &IometerParameters::SCHEMA)),
         ("fio", workload_schema("fio", &FioParameters::SCHEMA)),
         ("perftest", workload_schema("perftest", &PerftestParameters::SCHEMA)),
         ("smartflow", workload_schema("smartflow", &SmartFlowParameters::SCHEMA)),
+        ("osu", workload_schema("osu", &OsuParameters::SCHEMA)),
     ];
     let kinds = kinds.map(|(_, schema)| schema);
     properties.insert("workload".into(), json!({ "type": "array", "items": { "oneOf": kinds } }));

@@ -23,7 +23,9 @@ pub use link::LinkParameters;
 pub use nvme::{FioParameters, IoEngineChoice, NvmeParameters, NvmeSoftwareParameters, RwChoice};
 pub use port::{PortParameters, ReplayRuleChoice, ScaleChoice};
 pub use rdma::{MpiParameters, NetworkKindChoice, NetworkParameters, RdmaParameters, VerbsParameters};
-pub use rdma_tools::{PerftestParameters, PerftestToolChoice};
+pub use rdma_tools::{
+    OsuParameters, OsuToolChoice, PerftestParameters, PerftestToolChoice, RendezvousChoice,
+};
 pub use run::{FirmwareParameters, MpsPolicy, RunParameters};
 pub use storage::{AdapterParameters, StorageParameters, WireChoice};
 pub use switch::{ArbitrationChoice, CoreChoice, ForwardingChoice, SwitchParameters};
@@ -74,5 +76,6 @@ mod tests {
         check(&super::FioParameters::SCHEMA);
         check(&super::NetworkParameters::SCHEMA);
         check(&super::PerftestParameters::SCHEMA);
+        check(&super::OsuParameters::SCHEMA);
     }
 }

@@ -54,3 +54,52 @@ parameters! {
         Assumed "perftest's default";
     }
 }
+
+choices! {
+    /// Which benchmark of the OSU Micro-Benchmarks.
+    OsuToolChoice, "an OSU benchmark" {
+        /// One message to and fro.
+        Latency = "osu_latency",
+        /// Windows of messages from rank 0 to rank 1.
+        Bandwidth = "osu_bw",
+        /// Windows of messages both ways.
+        BidirectionalBandwidth = "osu_bibw",
+    }
+}
+
+choices! {
+    /// How MPI moves the data of a large message.
+    RendezvousChoice, "how large messages move" {
+        /// The sender writes when the receiver has said where (RPUT).
+        Write = "write",
+        /// The receiver reads when the sender has said from where (RGET).
+        Read = "read",
+    }
+}
+
+parameters! {
+    /// OSU Micro-Benchmarks between the two ports of a network; rank 0 is at the first end.
+    OsuParameters, Choice "workload kind \"osu\"" {
+        /// The network that is used.
+        network: String = required,
+        Assumed "a choice";
+        /// Which benchmark.
+        tool: OsuToolChoice = required,
+        Assumed "a choice";
+        /// Bytes of a message; OSU sweeps from 1 B to 4 MiB.
+        size: Bytes = "1 MiB" in "1 B" to "1 GiB",
+        Assumed "a choice";
+        /// Messages of a window.
+        window: u32 = "64" in "1" to "65536",
+        Assumed "OSU's default";
+        /// Largest message that MPI sends eagerly.
+        eager_max: Bytes = "8 KiB" in "0 B" to "1 MiB",
+        Assumed "8 to 16 KiB in MVAPICH, depending on the adapter";
+        /// How MPI moves larger ones.
+        rendezvous: RendezvousChoice = "write",
+        Published "RPUT is the default of MVAPICH on InfiniBand, MVAPICH user guide";
+        /// Largest write that MPI puts inside the work request.
+        inline_max: Bytes = "128 B" in "0 B" to "1 KiB",
+        Published "default of MVAPICH on InfiniBand, MVAPICH user guide";
+    }
+}

@@ -7,8 +7,8 @@ use crate::document::shortened;
 use crate::file::WrittenWorkload;
 use crate::parameter::Output;
 use crate::parameters::{
-    NetworkKindChoice, NetworkParameters, PerftestParameters, PerftestToolChoice, RdmaParameters,
-    VerbsParameters,
+    MpiParameters, NetworkKindChoice, NetworkParameters, OsuParameters, OsuToolChoice, PerftestParameters,
+    PerftestToolChoice, RdmaParameters, RendezvousChoice, VerbsParameters,
 };
 use crate::problem::Problem;
 use crate::source::Place;
@@ -18,14 +18,15 @@ use lanewise_network::NetworkWire;
 use lanewise_network::infiniband::InfinibandRate;
 use lanewise_units::Bytes;
 use lanewise_workload::rdma::{
-    NicPort, PerftestConfig, PerftestTool, RdmaConfig, RdmaLinkConfig, RdmaNetworkConfig, RdmaNicConfig,
-    RdmaToolConfig, VerbsHostConfig,
+    MpiConfig, MpiHostConfig, NicPort, OsuConfig, OsuTool, PerftestConfig, PerftestTool, RdmaConfig,
+    RdmaLinkConfig, RdmaNetworkConfig, RdmaNicConfig, RdmaToolConfig, Rendezvous, VerbsHostConfig,
 };
 use std::collections::BTreeMap;
 
 /// A tool as written.
 pub(crate) enum WrittenTool {
     Perftest(PerftestParameters),
+    Osu(OsuParameters),
 }
 
 /// The networks of a scenario.
@@ -66,9 +67,15 @@ pub(crate) fn build(
     let networks = networks(rig, output);
     let mut configs = Vec::new();
     for (workload, tool) in tools {
-        let WrittenTool::Perftest(parameters) = tool;
-        let Some(link) = networks.find(rig, workload, &parameters.network, output) else { continue };
-        configs.extend(perftest(rig, &networks, workload, parameters, link, output));
+        let name = match tool {
+            WrittenTool::Perftest(parameters) => &parameters.network,
+            WrittenTool::Osu(parameters) => &parameters.network,
+        };
+        let Some(link) = networks.find(rig, workload, name, output) else { continue };
+        configs.extend(match tool {
+            WrittenTool::Perftest(parameters) => perftest(rig, &networks, workload, parameters, link, output),
+            WrittenTool::Osu(parameters) => osu(rig, &networks, workload, parameters, link),
+        });
     }
     (!configs.is_empty()).then_some(RdmaConfig { network: networks.config, tools: configs })
 }
@@ -347,5 +354,43 @@ fn perftest(
         completion_moderation: moderation,
         inline_size: inline,
         bidirectional: parameters.bidirectional,
+    }))
+}
+
+fn osu(
+    rig: &Rig<'_>,
+    networks: &Networks,
+    workload: &WrittenWorkload,
+    parameters: &OsuParameters,
+    link: usize,
+) -> Option<RdmaToolConfig> {
+    let ends = networks.config.links[link].ends;
+    let taken = ends.map(|end| networks.config.nics[end.nic].inline_max).into_iter().min()?;
+    let [first, second] = ends.map(|end| networks.host(rig, end.nic));
+    let host = |mpi: &MpiParameters| MpiHostConfig {
+        send_cost: mpi.send_cost,
+        receive_cost: mpi.receive_cost,
+        copy_bandwidth: mpi.copy_bandwidth,
+    };
+    let [first_driver, second_driver] = networks.drivers(rig, link)?;
+    Some(RdmaToolConfig::Osu(OsuConfig {
+        name: workload.name.clone(),
+        tool: match parameters.tool {
+            OsuToolChoice::Latency => OsuTool::Latency,
+            OsuToolChoice::Bandwidth => OsuTool::Bandwidth,
+            OsuToolChoice::BidirectionalBandwidth => OsuTool::BidirectionalBandwidth,
+        },
+        ports: ends,
+        hosts: [(first_driver, host(&first?.mpi)), (second_driver, host(&second?.mpi))],
+        mpi: MpiConfig {
+            eager_max: parameters.eager_max,
+            rendezvous: match parameters.rendezvous {
+                RendezvousChoice::Write => Rendezvous::Write,
+                RendezvousChoice::Read => Rendezvous::Read,
+            },
+            inline_max: parameters.inline_max.min(taken),
+        },
+        size: parameters.size,
+        window: parameters.window,
     }))
 }

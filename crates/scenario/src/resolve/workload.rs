@@ -9,7 +9,7 @@ use crate::file::WrittenWorkload;
 use crate::parameter::{Output, ParameterTable, Provenance, check_table};
 use crate::parameters::{
     DirectionChoice, DmaParameters, FioParameters, IometerParameters, MmioDirectionChoice, MmioParameters,
-    OrderChoice, PerftestParameters, SmartFlowParameters,
+    OrderChoice, OsuParameters, PerftestParameters, SmartFlowParameters,
 };
 use crate::problem::Problem;
 use crate::reader::Reader;
@@ -28,7 +28,8 @@ use lanewise_workload::storage::StorageConfig;
 /// Keys of a workload that are structure.
 pub(crate) const WORKLOAD_KEYS: [&str; 2] = ["kind", "name"];
 /// Kinds of workload.
-pub(crate) const WORKLOAD_KINDS: [&str; 6] = ["dma", "mmio", "iometer", "fio", "perftest", "smartflow"];
+pub(crate) const WORKLOAD_KINDS: [&str; 7] =
+    ["dma", "mmio", "iometer", "fio", "perftest", "osu", "smartflow"];
 /// Most instruments that a scenario's workloads may stand for together.
 const INSTRUMENT_LIMIT: usize = 65_536;
 
@@ -82,6 +83,10 @@ pub(crate) fn read(rig: &Rig<'_>, computed: &mut Computed, output: &mut Output) 
                     let config = ethernet::smartflow(rig, workload, &parameters, output);
                     configs.extend(config.map(WorkloadConfig::Ethernet));
                 }
+            }
+            "osu" => {
+                let read = parameters::<OsuParameters>(workload, &path, output);
+                tools.extend(read.map(|parameters| (workload, WrittenTool::Osu(parameters))));
             }
             other => {
                 let (found, allowed) = (shortened(other), quoted_words(&WORKLOAD_KINDS));

@@ -3,6 +3,7 @@
 use super::config::RdmaNetworkConfig;
 use super::driver::{At, Driver, split_token};
 use super::network::RdmaNetwork;
+use super::osu::{Osu, OsuConfig};
 use super::perftest::{Perftest, PerftestConfig};
 use crate::platform::{Instrument, Platform};
 use lanewise_fabric::Fabric;
@@ -14,6 +15,8 @@ use lanewise_units::Time;
 pub enum RdmaToolConfig {
     /// `ib_write_bw` and the like.
     Perftest(PerftestConfig),
+    /// `osu_bw` and the like.
+    Osu(OsuConfig),
 }
 
 impl RdmaToolConfig {
@@ -21,6 +24,7 @@ impl RdmaToolConfig {
     pub fn name(&self) -> &str {
         match self {
             Self::Perftest(config) => &config.name,
+            Self::Osu(config) => &config.name,
         }
     }
 
@@ -28,6 +32,7 @@ impl RdmaToolConfig {
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Perftest(_) => "perftest",
+            Self::Osu(_) => "osu",
         }
     }
 }
@@ -44,6 +49,7 @@ pub struct RdmaConfig {
 #[derive(Debug)]
 enum Tool {
     Perftest(Box<Perftest>),
+    Osu(Box<Osu>),
 }
 
 /// Does the same with whatever tool it is.
@@ -51,6 +57,7 @@ macro_rules! each {
     ($tool:expr, $driver:ident => $act:expr) => {
         match $tool {
             Tool::Perftest($driver) => $act,
+            Tool::Osu($driver) => $act,
         }
     };
 }
@@ -72,6 +79,7 @@ impl RdmaWorkload {
     pub fn new(config: RdmaConfig) -> Self {
         let tools = config.tools.into_iter().map(|tool| match tool {
             RdmaToolConfig::Perftest(config) => Tool::Perftest(Box::new(Perftest::new(config))),
+            RdmaToolConfig::Osu(config) => Tool::Osu(Box::new(Osu::new(config))),
         });
         Self { network: RdmaNetwork::new(config.network), tools: tools.collect(), owners: Vec::new() }
     }

@@ -181,8 +181,8 @@ impl RdmaNetwork {
             cut: 0,
             placed: 0,
             open: match request.opcode {
-                Opcode::Write | Opcode::Read => 1,
-                Opcode::WritePolled | Opcode::Send => 2,
+                Opcode::Read => 1,
+                Opcode::Write | Opcode::WritePolled | Opcode::Send => 2,
             },
         });
         if at > platform.now() {

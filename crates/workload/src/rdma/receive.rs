@@ -77,7 +77,9 @@ impl RdmaNetwork {
             match request.opcode {
                 Opcode::Send => self.complete_receive(end, packet.message, platform),
                 Opcode::Read => self.read_answered(end, packet.message, platform),
-                Opcode::Write | Opcode::WritePolled => {}
+                // Its acknowledgement may have overtaken what still had to cross the adapter.
+                Opcode::Write => self.close(packet.message),
+                Opcode::WritePolled => {}
             }
         }
     }

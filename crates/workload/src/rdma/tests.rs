@@ -188,6 +188,17 @@ fn a_slow_receiver_holds_the_sender_back_without_loss() {
 }
 
 #[test]
+fn a_write_is_not_forgotten_while_its_payload_still_crosses_the_receiver() {
+    let mut config = network(4096);
+    config.nics[1].receive_bandwidth = Some(Rate::from_bytes_per_second(1_000_000_000));
+    let unsignaled = WorkRequest { signaled: false, ..request(Opcode::Write, 8192) };
+    let mut script = Script::new(config, vec![unsignaled; 4]);
+    let mut bench = bench();
+    bench.run(&mut script, Span::from_us(100));
+    assert_eq!((script.network.under_way(), bench.payload("c0", "write1")), (0, 4 * 8192));
+}
+
+#[test]
 fn the_shared_path_is_for_both_directions() {
     let mut config = network(4096);
     config.nics[0].shared_bandwidth = Some(Rate::from_bytes_per_second(10_000_000_000));

@@ -60,10 +60,10 @@ class PciIds:
         self._text = "\n" + text
         self._devices_end = self._text.find("\nC ")
         self._blocks: dict[int, str] = {}
-        self._vendors: dict[str, int] | None = None
+        self._vendors: dict[str, list[int]] | None = None
         self._class_names: dict[int, str | None] = {}
         self._classes: dict[str, int] | None = None
-        self._split: dict[str, tuple[int | None, str | None, str]] = {}
+        self._split: dict[str, tuple[list[int], str | None, str]] = {}
 
     def vendor(self, vendor_id: int) -> str | None:
         """Return a vendor's name."""
@@ -105,23 +105,26 @@ class PciIds:
                     self._classes.setdefault(words, int(base + subclass, 16))
         return self._classes.get(name)
 
-    def split(self, name: str) -> tuple[int | None, str | None, str]:
-        """Split ``Vendor Device`` as `lspci` prints it: vendor's number, vendor's name, the rest."""
+    def split(self, name: str) -> tuple[list[int], str | None, str]:
+        """Split ``Vendor Device`` into the vendor's numbers (some have several), its name, the rest."""
         if name not in self._split:
             self._split[name] = self._find_vendor(name)
         return self._split[name]
 
-    def _find_vendor(self, name: str) -> tuple[int | None, str | None, str]:
+    def _find_vendor(self, name: str) -> tuple[list[int], str | None, str]:
         if self._vendors is None:
-            found = re.findall(r"\n([0-9a-f]{4})  (.+)", self._text[: self._devices_end])
-            self._vendors = {words: int(number, 16) for number, words in found} | _FORMER_VENDORS
+            self._vendors = {words: [number] for words, number in _FORMER_VENDORS.items()}
+            for number, words in re.findall(r"\n([0-9a-f]{4})  (.+)", self._text[: self._devices_end]):
+                known = self._vendors.setdefault(words, [])
+                if words not in _FORMER_VENDORS:
+                    known.append(int(number, 16))
         end = len(name)
         while end > 0:
-            vendor_id = self._vendors.get(name[:end])
-            if vendor_id is not None:
-                return vendor_id, name[:end], name[end:].strip()
+            numbers = self._vendors.get(name[:end])
+            if numbers is not None:
+                return numbers, name[:end], name[end:].strip()
             end = name.rfind(" ", 0, end)
-        return None, None, name
+        return [], None, name
 
     def _block(self, vendor_id: int) -> str:
         """Return the lines of one vendor."""
@@ -189,10 +192,13 @@ def _complete_device(draft: Draft, ids: PciIds) -> None:
     identity = draft.identity
     printed = identity.get("device_name")
     if printed is not None and identity.get("vendor_name") is None:
-        vendor_id, vendor, rest = ids.split(printed)
-        if vendor_id is not None:
+        numbers, vendor, rest = ids.split(printed)
+        if vendor is not None:
             identity["vendor_name"], identity["device_name"] = vendor, rest or None
-            identity.setdefault("vendor_id", vendor_id)
+            if len(numbers) > 1:
+                numbers = [number for number in numbers if ids.device_by_name(number, rest) is not None]
+            if len(numbers) == 1:
+                identity.setdefault("vendor_id", numbers[0])
     vendor_id, printed = identity.get("vendor_id"), identity.get("device_name")
     if printed is not None:
         number = _DEVICE.match(printed)

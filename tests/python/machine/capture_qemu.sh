@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Captures what a real Linux kernel says about a machine that we put together in QEMU, into dumps/.
 #
-#   apt-get install --no-install-recommends qemu-system-x86 busybox-static pciutils cpio
+#   apt-get install --no-install-recommends qemu-system-x86 busybox-static pciutils kmod cpio
 #   apt-get download linux-image-6.1.0-56-amd64        (any Debian kernel package)
 #   tests/python/machine/capture_qemu.sh linux-image-*.deb tests/python/machine/dumps
 #
@@ -31,11 +31,14 @@ ldd "$root/bin/lspci" | grep -o '/[^ )]*' | while read -r library; do
 done
 cp /usr/share/misc/pci.ids "$root/usr/share/misc/"
 # In the order in which they must be loaded.
-for module in t10-pi crc64 crc64-rocksoft nvme-core nvme e1000e failover net_failover virtio_net; do
-    file=$(find "$modules" -name "$module.ko*" | head -n 1)
-    [ -z "$file" ] || cp "$file" "$root/modules/"
+version=${modules##*/}
+depmod -b "$work/kernel" "$version"
+for module in nvme e1000e virtio_pci virtio_net cxl_pci; do
+    modprobe -d "$work/kernel" -S "$version" --show-depends "$module" | sed -n 's/^insmod //p'
+done | awk '!seen[$1]++ { print $1 }' | while read -r file; do
+    cp "$file" "$root/modules/"
+    echo "${file##*/}" >>"$root/modules/order"
 done
-printf '%s\n' t10-pi crc64 crc64-rocksoft nvme-core nvme e1000e failover net_failover virtio_net >"$root/modules/order"
 
 cat >"$root/init" <<'INIT'
 #!/bin/busybox sh
@@ -43,9 +46,7 @@ cat >"$root/init" <<'INIT'
 mount -t proc none /proc
 mount -t sysfs none /sys
 mount -t devtmpfs none /dev
-while read -r module; do
-    for file in /modules/$module.ko*; do [ -e "$file" ] && insmod "$file" 2>/dev/null; done
-done </modules/order
+while read -r file; do insmod "/modules/$file"; done </modules/order
 sleep 5
 mkdir -p /tmp/out
 lspci -vvv >/tmp/out/qemu.vvv 2>/dev/null

@@ -658,6 +658,8 @@ _IGNORED = frozenset(
         "FBCtl",
         "FBModTS",
         "GPF Phase 1 Timeout",
+        "GPF Phase 2 Duration",
+        "GPF Phase 2 Power",
         "GPF Phase 2 Timeout",
         "I/O behind bridge",
         "IOVCap",

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from lanewise.machine.draft import Reading
 
 _ROOT = re.compile(r"[-+|\\ ]*-\[(?:([0-9a-f]{4,8}):)?([0-9a-f]{2})(?:-[0-9a-f]{2})?\]")
-_FUNCTION = re.compile(r"[-+\\]-*([0-9a-f]{2})\.([0-7])")
+_FUNCTION = re.compile(r"[-\\]*(\+?)-*([0-9a-f]{2})\.([0-7])")
+"""A function behind a line; a plus is where more lines start."""
 _BUSES = re.compile(r"-\[([0-9a-f]{2})(?:-([0-9a-f]{2}))?\]")
 _IDS = re.compile(r"\[([0-9a-f]{4}):([0-9a-f]{4})\]$")
 _MEMBER = re.compile(r"([0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]) -> ((?:[^\s/]*/)*)(\S+)")
@@ -45,7 +46,7 @@ def read(lines: Sequence[str], into: Reading) -> None:
         if root is not None:
             reading = True
             # A tree starts anew; its columns say which lines belong to it.
-            levels = [(root.end(), int(root[1] or "0", 16), int(root[2], 16), None)]
+            levels = [(_column(line, root.end()), int(root[1] or "0", 16), int(root[2], 16), None)]
             _line(line, root.end(), levels, into)
         elif reading and line.lstrip(" |").startswith(("+-", "\\-")):
             start = len(line) - len(line.lstrip(" |"))
@@ -66,7 +67,7 @@ def _line(line: str, start: int, levels: list[tuple[int, int, int, Address | Non
         if match is None:
             return
         _, domain, bus, parent = levels[-1]
-        draft = Draft(Address(domain, bus, int(match[1], 16) & 31, int(match[2])))
+        draft = Draft(Address(domain, bus, int(match[2], 16) & 31, int(match[3])))
         draft.parent = parent
         into.add(draft)
         buses = _BUSES.match(line, match.end())
@@ -76,11 +77,13 @@ def _line(line: str, start: int, levels: list[tuple[int, int, int, Address | Non
         secondary, subordinate = int(buses[1], 16), int(buses[2] or buses[1], 16)
         draft.buses = Buses(bus, secondary, subordinate)
         at = buses.end()
-        while at < len(line) and line[at : at + 2] == "--" and not _FUNCTION.match(line, at):
-            at += 1
-        if line[at : at + 2] == "-+":
-            at += 1
-        levels.append((at, domain, secondary, draft.address))
+        levels.append((_column(line, at), domain, secondary, draft.address))
+
+
+def _column(line: str, at: int) -> int:
+    """Return the column in which further lines of a bus start: that of the plus, if there is one."""
+    match = _FUNCTION.match(line, at)
+    return match.start(1) if match else at
 
 
 def _name(text: str, draft: Draft) -> None:

@@ -1,0 +1,214 @@
+"""What is no dump gets a clear message; what is a damaged one is read as far as it makes sense."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import random
+import tarfile
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from machine_dumps import DUMPS
+
+from lanewise.errors import InputError
+from lanewise.machine import read, read_bytes, reading
+from lanewise.machine.address import Address
+from lanewise.machine.config_space import decode
+from lanewise.machine.draft import Draft
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+BOMB = (
+    b'<?xml version="1.0"?><!DOCTYPE topology [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]>'
+    b"<topology>&b;</topology>"
+)
+WRONG = {
+    "nothing": (b"", "is empty"),
+    "prose": (b"the card is slow, please help\n" * 10, "has no PCI device"),
+    "a program": (b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0" * 64, "is binary"),
+    "zip": (b"PK\x03\x04" + b"\0" * 64, "not read"),
+    "zstd": (b"\x28\xb5\x2f\xfd" + b"\0" * 64, "not read"),
+    "other XML": (b"<html><body>404</body></html>", "<html> outermost"),
+    "NCCL graph": (b'<graphs version="1"><graph id="0"/></graphs>', "graph file"),
+    "entities": (BOMB, "defines entities"),
+    "deep XML": (b"<topology>" + b'<object type="Bridge">' * 1000, "nested deeper"),
+    "cut XML": (b'<topology version="2.0"><object type="Mach', "breaks off"),
+    "no topology": (
+        b"        GPU0    GPU1\n GPU0   X       OK\n GPU1   OK      X\n",
+        "no topology",
+    ),
+    "packed rubbish": (gzip.compress(b"rubbish" * 100), "has no PCI device"),
+    "not packed": (b"\x1f\x8b" + b"\xff" * 100, "cannot be unpacked"),
+    "other archive": (None, "holds no sysfs"),
+}
+
+
+def archive(*members: tuple[str, bytes], links: tuple[tuple[str, str], ...] = ()) -> bytes:
+    """Make a tar archive."""
+    file = io.BytesIO()
+    with tarfile.open(fileobj=file, mode="w") as tar:
+        for name, data in members:
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            tar.addfile(info, io.BytesIO(data))
+        for name, target in links:
+            info = tarfile.TarInfo(name)
+            info.type, info.linkname = tarfile.SYMTYPE, target
+            tar.addfile(info)
+    return file.getvalue()
+
+
+class TestWrongInput:
+    @pytest.mark.parametrize("name", WRONG)
+    def test_says_what_is_wrong(self, name: str) -> None:
+        data, message = WRONG[name]
+        with pytest.raises(InputError, match=message):
+            read_bytes(archive(("letters/one.txt", b"dear")) if data is None else data)
+
+    def test_a_missing_file_is_an_ordinary_error(self, tmp_path: Path) -> None:
+        with pytest.raises(OSError, match="No such file"):
+            read(tmp_path / "missing.txt")
+
+    def test_a_folder_that_is_no_sysfs(self, tmp_path: Path) -> None:
+        with pytest.raises(InputError, match="no sysfs"):
+            read(tmp_path)
+
+    def test_an_overlay_that_is_no_matrix(self) -> None:
+        with pytest.raises(InputError, match="topo -m"):
+            read(DUMPS / "qemu.vvv", overlay=DUMPS / "qemu.tv")
+
+    def test_a_huge_file_is_refused_before_it_is_read(self, tmp_path: Path) -> None:
+        huge = tmp_path / "huge"
+        with huge.open("wb") as file:
+            file.truncate(1 << 30)
+        with pytest.raises(InputError, match="larger than 64 MiB"):
+            read(huge)
+
+    def test_a_bomb_is_refused_while_it_unpacks(self) -> None:
+        bomb = bz2.compress(b"\0" * (80 << 20))
+        assert len(bomb) < 1000
+        with pytest.raises(InputError, match="unpacks to more"):
+            read_bytes(bomb)
+
+    def test_noise_is_refused(self) -> None:
+        noise = random.Random(1).randbytes(4 << 20)
+        with pytest.raises(InputError):
+            read_bytes(noise)
+        with pytest.raises(InputError, match="no PCI device"):
+            read_bytes(bytes(32 + byte % 95 for byte in noise[: 2 << 20]))
+
+
+class TestArchives:
+    def test_paths_that_climb_out_climb_nowhere(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        data = archive(
+            ("../../../../etc/passwd", b"root"),
+            ("sys/bus/pci/devices/../../../../../../tmp/evil", b"evil"),
+            ("/sys/devices/pci0000:00/0000:00:01.0/vendor", b"0x8086\n"),
+            ("/sys/devices/pci0000:00/0000:00:01.0/class", b"0x060400\n"),
+            links=(("sys/bus/pci/devices/0000:00:01.0", "../../../../../../../../etc"),),
+        )
+        machine = read_bytes(data)
+        assert [str(f.address) for f in machine] == ["0000:00:01.0"]
+        assert list(tmp_path.iterdir()) == []
+
+    def test_files_that_claim_to_be_large_are_cut(self) -> None:
+        data = archive(("sys/devices/pci0000:00/0000:00:01.0/vendor", b"0x8086" + b" " * (1 << 20)))
+        assert read_bytes(data)["00:01.0"].identity.vendor_id == 0x8086
+
+    def test_a_cut_archive_is_read_as_far_as_it_goes(self) -> None:
+        whole = gzip.decompress((DUMPS / "qemu.sysfs.tar.gz").read_bytes())
+        machine = read_bytes(whole[: len(whole) // 2])
+        known = [function.identity.vendor_id is not None for function in machine]
+        assert any(known)
+        assert not all(known)
+
+    def test_a_link_in_circles_ends(self) -> None:
+        way = "sys/devices/pci0000:00/0000:00:01.0"
+        data = archive(
+            (f"{way}/secondary_bus_number", b"0"), (f"{way}/0000:00:01.0/secondary_bus_number", b"0")
+        )
+        assert len(read_bytes(data)) == 1
+
+
+class TestDamage:
+    """Arbitrary damage never crashes; whatever is left is read."""
+
+    @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    @given(data=st.data(), name=st.sampled_from(["qemu.vvv", "qemu.vvvxxxx", "qemu.tv", "qemu.sysfs.tar.gz"]))
+    def test_cut_and_damaged_bytes(self, data: st.DataObject, name: str) -> None:
+        whole = (DUMPS / name).read_bytes()
+        start = data.draw(st.integers(0, len(whole) - 1))
+        piece = bytearray(whole[start : start + 20000])
+        for position, value in data.draw(
+            st.lists(st.tuples(st.integers(0, len(piece) - 1), st.integers(0, 255)), max_size=30)
+        ):
+            piece[position] = value
+        look_at(bytes(piece))
+
+    @settings(max_examples=100, deadline=None)
+    @given(space=st.binary(min_size=0, max_size=512), head=st.booleans())
+    def test_any_configuration_space(self, space: bytes, head: bool) -> None:
+        draft = Draft(Address(0, 0, 1, 0))
+        decode((b"\x86\x80\x01\x00\x07\x00\x10\x00" if head else b"") + space, draft)
+        draft.freeze()
+
+    @settings(max_examples=100, deadline=None)
+    @given(
+        text=st.text(
+            alphabet="0123456789abcdef:./ []()-+\t\nLnkStaSpeedGT/sWidthxCapabilitiesBus=", max_size=400
+        )
+    )
+    def test_any_text(self, text: str) -> None:
+        look_at(("00:01.0 PCI bridge: Intel Corporation\n\t" + text).encode())
+
+    @settings(max_examples=50, deadline=None)
+    @given(
+        address=st.builds(
+            Address, st.integers(0, 0xFFFFFFFF), st.integers(0, 255), st.integers(0, 31), st.integers(0, 7)
+        )
+    )
+    def test_addresses_read_what_they_write(self, address: Address) -> None:
+        assert Address.parse(str(address)) == address
+        assert Address.parse(address.short) == address
+
+    def test_bridges_that_claim_each_other_end(self) -> None:
+        bridge = "{0}:00.0 PCI bridge: X\n\tBus: primary={0}, secondary={1}, subordinate=ff, sec-latency=0\n"
+        machine = read_bytes((bridge.format("01", "02") + bridge.format("02", "01")).encode())
+        assert len(machine) == 2
+        assert sum(f.parent is None for f in machine) == 1
+
+    def test_a_capability_that_points_at_itself_ends(self) -> None:
+        space = bytearray(4096)
+        space[0:4], space[6], space[0x34] = b"\x86\x80\x01\x00", 0x10, 0x40
+        space[0x40:0x42] = b"\x01\x40"
+        space[0x100:0x104] = (0x100 << 20 | 1 << 16 | 0x0D).to_bytes(4, "little")
+        draft = Draft(Address(0, 0, 1, 0))
+        decode(bytes(space), draft)
+        assert draft.registers["capabilities"] == ("Power Management", "Access Control Services")
+
+
+def look_at(data: bytes) -> None:
+    """Read and ask everything that tables and rules ask; refusing is fine, crashing is not."""
+    from lanewise.machine.json_form import to_json
+    from lanewise.machine.scenario import scan_to_scenario
+
+    try:
+        machine = reading.read_bytes(data)
+    except InputError:
+        return
+    to_json(machine)
+    for function in machine:
+        assert machine.path(function) is not None
+        assert function.name
+    try:
+        scan_to_scenario(machine)
+    except InputError:
+        return

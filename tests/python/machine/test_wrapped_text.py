@@ -1,0 +1,141 @@
+"""What happens to dumps on their way does not change what they say."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import tarfile
+
+import pytest
+from machine_dumps import DUMPS
+
+from lanewise.machine import read, read_bytes
+from lanewise.machine.model import LinkMode
+
+TEXT = (DUMPS / "qemu.vvv").read_text()
+PLAIN = {f.address: f.registers.link for f in read(DUMPS / "qemu.vvv")}
+WAYS = {
+    "blanks for tabs": TEXT.expandtabs(8).encode(),
+    "no indentation": "\n".join(line.strip() for line in TEXT.splitlines()).encode(),
+    "line ends of Windows": TEXT.replace("\n", "\r\n").encode(),
+    "UTF-16 from PowerShell": ("\ufeff" + TEXT).encode("utf-16-le"),
+    "byte order mark": ("\ufeff" + TEXT).encode(),
+    "other keys translated": TEXT.replace("Capabilities:", "Fähigkeiten:")
+    .replace("Latency:", "Zeit:")
+    .encode(),
+    "quoted in an e-mail": "\n".join("> " + line for line in TEXT.splitlines()).encode(),
+    "coloured": TEXT.replace("LnkSta:", "\x1b[1;31mLnkSta:\x1b[0m").encode(),
+    "twice": (TEXT + "\nroot@box:~# lspci -vvv\n" + TEXT).encode(),
+    "packed": gzip.compress(TEXT.encode()),
+    "other keys translated": TEXT.replace("Capabilities:", "Fähigkeiten:")
+    .replace("Latency:", "Latenz:")
+    .encode(),
+    "old wording": TEXT.replace(
+        "LnkSta:\tSpeed 2.5GT/s, Width x1\n\t\t\t", "LnkSta:\tSpeed 2.5GT/s, Width x1, "
+    ).encode(),
+    "verdicts behind speeds": TEXT.replace("Width x1\n", "Width x1 (downgraded)\n").encode(),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_links_survive(way: str) -> None:
+    machine = read_bytes(WAYS[way])
+    assert {f.address: f.registers.link for f in machine} == PLAIN
+
+
+def test_twice_is_noted_and_no_second_machine() -> None:
+    machine = read_bytes(WAYS["twice"])
+    assert any("several captures" in note for note in machine.notes)
+
+
+def test_a_copied_tree_without_links_falls_back_to_bus_numbers() -> None:
+    """`cp -rL /sys/bus/pci/devices` leaves folders where symbolic links were."""
+    source = tarfile.open(DUMPS / "qemu.sysfs.tar.gz")  # noqa: SIM115
+    flat = io.BytesIO()
+    with source, tarfile.open(fileobj=flat, mode="w") as copy:
+        for member in source:
+            folder, _, name = member.name.rpartition("/")
+            address = folder.rpartition("/")[2]
+            if member.isfile() and "/devices/pci" in folder and address.count(":") == 2:
+                data = source.extractfile(member)
+                assert data is not None
+                member.name = f"copy/sys/bus/pci/devices/{address}/{name}"
+                copy.addfile(member, data)
+    machine = read_bytes(flat.getvalue())
+    assert {f.address: f.parent for f in machine} == {f.address: f.parent for f in read(DUMPS / "qemu.vvv")}
+    assert not any(f.driver_known for f in machine)
+
+
+def test_an_odd_header_is_a_function() -> None:
+    machine = read_bytes(b"10000:e1:00.0 Non-Volatile memory controller [0108]: Intel Device [8086:0b60]\n")
+    (function,) = machine
+    assert function.address.domain == 0x10000
+    assert function.identity.device_id == 0x0B60
+
+
+def test_numbers_instead_of_names() -> None:
+    (function,) = read_bytes(b"3b:00.0 0207: 15b3:1021 (rev 01) (prog-if 02)\n")
+    assert function.is_nic
+    assert function.identity.class_code == 0x020702
+    assert function.identity.vendor_name == "Mellanox Technologies"
+
+
+def test_names_instead_of_numbers() -> None:
+    (function,) = read_bytes(
+        b"3b:00.0 Infiniband controller: Mellanox Technologies MT2910 Family [ConnectX-7]\n"
+    )
+    assert function.is_nic
+    assert function.identity.vendor_id == 0x15B3
+
+
+def test_virtual_functions_belong_to_their_owner() -> None:
+    text = b"""\
+00:01.0 PCI bridge: Intel Corporation Device 0001 (prog-if 00 [Normal decode])
+	Bus: primary=00, secondary=01, subordinate=02, sec-latency=0
+	Capabilities: [40] Express (v2) Root Port (Slot+), MSI 00
+		LnkSta:	Speed 8GT/s (ok), Width x8 (ok)
+01:00.0 Ethernet controller: Intel Corporation Device 0002
+	Capabilities: [40] Express (v2) Endpoint, MSI 00
+		LnkSta:	Speed 8GT/s (ok), Width x8 (ok)
+	Capabilities: [160 v1] Single Root I/O Virtualization (SR-IOV)
+		IOVCtl:	Enable+ Migration- Interrupt- MSE+ ARIHierarchy+
+		Initial VFs: 8, Total VFs: 8, Number of VFs: 2, Function Dependency Link: 00
+		VF offset: 256, stride: 2, Device ID: 0003
+02:00.0 Ethernet controller: Intel Corporation Device 0003
+	Capabilities: [40] Express (v2) Endpoint, MSI 00
+		LnkSta:	Speed unknown, Width x0
+02:00.2 Ethernet controller: Intel Corporation Device 0003
+	Capabilities: [40] Express (v2) Endpoint, MSI 00
+		LnkSta:	Speed unknown, Width x0
+02:00.4 Ethernet controller: Intel Corporation Device 0003
+	Capabilities: [40] Express (v2) Endpoint, MSI 00
+"""
+    machine = read_bytes(text)
+    owner = machine["01:00.0"]
+    assert [f.address.short for f in machine if f.physical_function == owner.address] == [
+        "02:00.0",
+        "02:00.2",
+    ]
+    assert machine.endpoints == (owner, machine["02:00.4"])
+    assert machine["02:00.0"].parent == machine["00:01.0"].address
+    assert machine["02:00.0"].link.status == LinkMode(None, 0)
+    assert machine["02:00.4"].parent is None
+
+
+def test_a_captured_matrix_and_machine_in_one_file() -> None:
+    gpu = (
+        "{0} 3D controller [0302]: NVIDIA Corporation Device [10de:2330] (rev a1)\n"
+        "\tCapabilities: [60] Express (v2) Endpoint, MSI 00\n"
+    )
+    matrix = (
+        "\tGPU0\tGPU1\tmlx5_0\tCPU Affinity\tNUMA Affinity\n"
+        "GPU0\t X \tNV18\tPIX\t0-51\t0\n"
+        "GPU1\tNV18\t X \tSYS\t52-103\t1\n"
+    )
+    text = gpu.format("19:00.0") + gpu.format("3b:00.0") + "\n" + matrix
+    machine = read_bytes(text.encode())
+    relation = machine.relation(machine["19:00.0"], machine["3b:00.0"])
+    assert relation is not None
+    assert (relation.path, relation.links) == ("NV", 18)
+    assert (machine["19:00.0"].numa_node, machine["3b:00.0"].local_cpus) == (0, "52-103")
+    assert [r.path for r in machine.relations if r.second == "mlx5_0"] == ["PIX", "SYS"]

@@ -75,19 +75,20 @@ WRITE_LAT_METRICS = {
     "99.9 % percentile (us)": 1.4,
 }
 SMARTFLOW_METRICS = {
-    "64 B Throughput (Mb/s)": 711.4,
-    "64 B Throughput (% of line)": 17.785,
-    "64 B Throughput (frames/s)": 1_058_630.0,
-    "512 B Throughput (Mb/s)": 3_513.0,
-    "64 B 10.00 % Frame Loss (%)": 0.25,
-    "64 B 10.00 % Minimum Latency (us)": 12.0,
-    "64 B 10.00 % Average Latency (us)": 20.5,
-    "64 B 10.00 % Maximum Latency (us)": 41.0,
-    "64 B 10.00 % Latency up to 25.0 us (frames)": 90.0,
-    "64 B 10.00 % Latency above 25.0 us (frames)": 10.0,
-    "64 B 10.00 % east Frame 1 Latency (us)": 14.0,
-    "64 B 10.00 % east Frames Sent": 50.0,
-    "64 B 10.00 % group gold Frames Lost": 1.0,
+    "throughput 64 B (Mb/s)": 711.4,
+    "throughput 64 B (% of line)": 17.785,
+    "throughput 64 B (frames/s)": 1_058_630.0,
+    "throughput 512 B (Mb/s)": 3_513.0,
+    "frame loss 64 B at 10.00 % (%)": 0.25,
+    "latency 64 B at 10.00 % minimum (us)": 12.0,
+    "latency 64 B at 10.00 % average (us)": 20.5,
+    "latency 64 B at 10.00 % maximum (us)": 41.0,
+    "latency 64 B at 10.00 % up to 25.0 us (frames)": 90.0,
+    "latency 64 B at 10.00 % above 25.0 us (frames)": 10.0,
+    "latency 64 B at 10.00 % east frame 1 (us)": 14.0,
+    "64 B at 10.00 % east sent (frames)": 50.0,
+    "64 B at 10.00 % group gold lost (frames)": 1.0,
+    "64 B at 10.00 % east latency average (us)": 21.5,
 }
 ALL_READ = {
     "Total I/Os per Second": 5_400.0,
@@ -257,19 +258,23 @@ def test_osu_tables_of_old_and_new_versions_are_read() -> None:
 
 
 @pytest.mark.parametrize(
-    ("tool", "metrics"),
+    ("tool", "metrics", "direction"),
     [
-        ("osu_bw", {"Bandwidth 65536 B (MB/s)": 3900.0, "Bandwidth 8 B (MB/s)": 11.5}),
-        ("osu_latency", {"Latency 8 B (us)": 1.75, "Latency 0 B (us)": 1.5}),
+        ("osu_bw", {"Size (B)": 65_536.0, "Bandwidth (MB/s)": 3_900.0}, "send"),
+        ("osu_bibw", {"Size (B)": 65_536.0, "Bandwidth (MB/s)": 7_800.0}, "both"),
+        ("osu_latency", {"Size (B)": 8.0, "Latency (us)": 1.75}, "ping-pong"),
     ],
 )
-def test_our_osu_tables_read_back_in_the_order_of_sizes(tool: str, metrics: dict[str, float]) -> None:
-    text = simulated("osu", "mpi", "osu", metrics, {"tool": tool})
-    measurement = osu.parse(text)
+def test_our_osu_tables_read_back(tool: str, metrics: dict[str, float], direction: str) -> None:
+    measurement = osu.parse(simulated("osu", "mpi", "osu", metrics, {"tool": tool}))
+    (case,) = measurement.cases
     assert measurement.simulated
-    sizes = [case.block_bytes for case in measurement.cases]
-    assert sizes == sorted(sizes, key=lambda size: size or 0)
-    assert len(sizes) == 2
+    assert (case.block_bytes, case.direction) == (metrics["Size (B)"], direction)
+    if tool == "osu_latency":
+        assert case.latency
+        assert case.latency.mean_ns == 1_750
+    else:
+        assert case.bandwidth_bytes_per_s == 1e6 * metrics["Bandwidth (MB/s)"]
 
 
 def test_our_iometer_file_reads_back() -> None:
@@ -344,7 +349,7 @@ def test_what_cannot_be_read_is_said(module: Any, text: str, says: str) -> None:
 def test_each_tool_knows_its_own_output_and_no_other() -> None:
     texts = {
         "perftest": simulated("perftest", "w", "perftest", WRITE_BW_METRICS, {"tool": "ib_write_bw"}),
-        "osu": simulated("osu", "mpi", "osu", {"Bandwidth 8 B (MB/s)": 1.0}, {"tool": "osu_bw"}),
+        "osu": simulated("osu", "mpi", "osu", {"Size (B)": 8.0, "Bandwidth (MB/s)": 1.0}, {"tool": "osu_bw"}),
         "iometer": simulated("iometer", "d", "iometer", ALL_READ, {"access": "[]"}),
         "smartflow": simulated("smartflow", "pair", "smartflow", SMARTFLOW_METRICS, {}),
     }

@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 STEP = 0.2
 """Relative change of a varied number."""
 
-SHOWN_FROM_PERCENT = 0.1
-"""A parameter that moves a cell by less is not listed."""
+SHOWN_FROM_PERCENT = 0.5
+"""A parameter that moves a cell by less is not listed: runs stop when their results are as narrow as that."""
 
 RESTS_FROM_PERCENT = 1.0
 """A prediction rests on an assumption that moves it by this much."""

@@ -21,7 +21,6 @@ _TESTS = {
     "osu_bibw": ("Bi-Directional Bandwidth", "Bandwidth (MB/s)"),
     "osu_latency": ("Latency", "Latency (us)"),
 }
-_NUMBER_OF_SIZE = re.compile(r"(?P<what>.*?)\s*(?P<size>\d+) B\b.*")
 
 
 def recognizes(text: str) -> bool:
@@ -74,22 +73,21 @@ def _case(test: str, columns: list[str], line: str) -> Case:
 
 
 def write(run: SimulatedRun) -> str:
-    """Return the OSU workloads of a run as the benchmarks would print them, one after another."""
-    return "".join(_output(instrument, run) for instrument in run.instruments("osu"))
+    """Return the OSU workloads of a run as the benchmarks would print them: one table for each benchmark."""
+    of_tools: dict[str, list[Instrument]] = {}
+    for instrument in run.instruments("osu"):
+        of_tools.setdefault(instrument.option("tool", "osu_bw"), []).append(instrument)
+    return "".join(_output(tool, instruments, run) for tool, instruments in of_tools.items())
 
 
-def _output(instrument: Instrument, run: SimulatedRun) -> str:
-    tool = instrument.option("tool", instrument.option("test", "osu_bw"))
-    title, column = _TESTS.get(tool, _TESTS["osu_bw"])
-    rows = {}
-    for name, value in instrument.metrics.items():
-        match = _NUMBER_OF_SIZE.fullmatch(name)
-        if match and ("(us)" in name) == (tool == "osu_latency"):
-            rows[int(match["size"])] = value
+def _output(tool: str, instruments: list[Instrument], run: SimulatedRun) -> str:
+    title, column = _TESTS[tool]
+    rows = sorted((round(each.metrics["Size (B)"]), each.metrics[column]) for each in instruments)
+    names = ", ".join(instrument.name for instrument in instruments)
     lines = [
         f"# OSU MPI {title} Test v3.1.1",
-        f"# Simulated by Lanewise {run.version}: {run.result.title}, workload {instrument.name}",
+        f"# Simulated by Lanewise {run.version}: {run.result.title}, {names}",
         f"# {'Size':<8}{column:>20}",
-        *(f"{size:<10}{value:>20.2f}" for size, value in sorted(rows.items())),
+        *(f"{size:<10}{value:>20.2f}" for size, value in rows),
     ]
     return "\n".join(lines) + "\n"

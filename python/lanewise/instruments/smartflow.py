@@ -27,14 +27,23 @@ _SIZE = "Frame Size (B)"
 _LOAD = "Load (%)"
 _FIRST_LINE = "SmartFlow"
 
-_THROUGHPUT = re.compile(r"(?P<size>\d+) B (?P<column>Throughput \(.+\))")
-_TRIAL = re.compile(r"(?P<size>\d+) B (?P<load>[\d.]+) % (?P<rest>.+)")
-_LATENCY = re.compile(r"(?P<column>(?:Minimum|Average|Maximum) Latency \(us\))")
-_BUCKET = re.compile(r"Latency (?P<column>(?:up to|above) [\d.]+ us \(frames\))")
-_FRAME = re.compile(r"(?P<flow>.+) Frame (?P<frame>\d+) Latency \(us\)")
-_TRACKED = re.compile(
-    r"(?P<flow>.+) (?P<column>Frames (?:Sent|Received|Lost)|(?:Minimum|Average|Maximum) Latency \(us\))"
+_TRIAL = r"(?P<size>\d+) B at (?P<load>[\d.]+) %"
+_PLACES = (
+    ("Throughput", re.compile(r"throughput (?P<size>\d+) B \((?P<unit>.+)\)")),
+    ("Frame Loss", re.compile(rf"frame loss {_TRIAL} \(%\)")),
+    ("Latency", re.compile(rf"latency {_TRIAL} (?P<which>minimum|average|maximum) \(us\)")),
+    (
+        "Latency Distribution",
+        re.compile(rf"latency {_TRIAL} (?P<bucket>(?:up to|above) [\d.]+ us) \(frames\)"),
+    ),
+    ("Latency Snap Shot", re.compile(rf"latency {_TRIAL} (?P<flow>.+) frame (?P<frame>\d+) \(us\)")),
+    ("Smart Tracker", re.compile(rf"{_TRIAL} (?P<flow>.+) (?P<count>sent|received|lost) \(frames\)")),
+    (
+        "Smart Tracker",
+        re.compile(rf"{_TRIAL} (?P<flow>.+) latency (?P<which>minimum|average|maximum) \(us\)"),
+    ),
 )
+"""Tests, and what the instrument calls their numbers."""
 
 Table = dict[tuple[str, ...], dict[str, float]]
 """Rows by what identifies them; columns by their heading."""
@@ -136,23 +145,23 @@ def _tables(instrument: Instrument) -> Mapping[str, Table]:
     """Sort the instrument's numbers into the tables of the tests."""
     tables: dict[str, Table] = {test: {} for test in TESTS}
     for name, value in instrument.metrics.items():
-        if match := _THROUGHPUT.fullmatch(name):
-            tables["Throughput"].setdefault((match["size"],), {})[match["column"]] = value
-        elif match := _TRIAL.fullmatch(name):
-            trial = (match["size"], match["load"])
-            _add(tables, trial, match["rest"], value)
+        for test, place in _PLACES:
+            if match := place.fullmatch(name):
+                parts = match.groupdict()
+                identity = tuple(parts[key] for key in ("size", "load", "flow", "frame") if parts.get(key))
+                tables[test].setdefault(identity, {})[_column(test, parts)] = value
+                break
     return tables
 
 
-def _add(tables: dict[str, Table], trial: tuple[str, str], rest: str, value: float) -> None:
-    if rest == "Frame Loss (%)":
-        tables["Frame Loss"].setdefault(trial, {})[rest] = value
-    elif match := _LATENCY.fullmatch(rest):
-        tables["Latency"].setdefault(trial, {})[match["column"]] = value
-    elif match := _BUCKET.fullmatch(rest):
-        tables["Latency Distribution"].setdefault(trial, {})[match["column"]] = value
-    elif match := _FRAME.fullmatch(rest):
-        identity = (*trial, match["flow"], match["frame"])
-        tables["Latency Snap Shot"].setdefault(identity, {})["Latency (us)"] = value
-    elif match := _TRACKED.fullmatch(rest):
-        tables["Smart Tracker"].setdefault((*trial, match["flow"]), {})[match["column"]] = value
+def _column(test: str, parts: Mapping[str, str]) -> str:
+    """Return the heading under which SmartFlow shows a number."""
+    if which := parts.get("which"):
+        return f"{which.capitalize()} Latency (us)"
+    if count := parts.get("count"):
+        return f"Frames {count.capitalize()}"
+    if bucket := parts.get("bucket"):
+        return f"{bucket} (frames)"
+    return {"Throughput": f"Throughput ({parts.get('unit')})", "Frame Loss": "Frame Loss (%)"}.get(
+        test, "Latency (us)"
+    )

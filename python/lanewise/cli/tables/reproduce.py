@@ -156,7 +156,7 @@ def _sensitivity(sensitivity: Sensitivity) -> Group:
                 f"{style.signed(effect.higher_percent, 1)} %",
             )
         if not cell.effects:
-            table.add_row(cell.cell, "nothing by 0.1 %")
+            table.add_row(cell.cell, "nothing by 0.5 %")
     note = f"20 % lower and higher, the three that move each cell most; {sensitivity.runs} runs"
     if sensitivity.stale:
         note += "; stale: parameters have changed since"

@@ -14,6 +14,7 @@ import pytest
 
 from lanewise.doctor import Diagnosis, Severity, diagnose
 from lanewise.errors import InputError
+from lanewise.judging import Verdict, judge, read_measurement
 from lanewise.machine import read
 
 CORPUS = Path(os.environ.get("LANEWISE_CORPUS") or Path(__file__).parents[4] / "shared" / "corpus")
@@ -123,3 +124,21 @@ def test_oversubscription_of_a_vector_machine() -> None:
 
 def test_capabilities_that_could_not_be_read_are_not_judged() -> None:
     assert doctor("lspci-vvv/amd-a10-8700p-access-denied.v").findings == ()
+
+
+def test_copies_of_machines_in_order_are_as_good_as_it_gets() -> None:
+    copies = judge(
+        read_measurement(CORPUS / "measured/stelline-wrx90-bandwidth.txt"),
+        read(CORPUS / "lspci-vvv/stelline-wrx90-devices.vvv"),
+    )
+    verdicts = [case.verdict for case in copies.cases if case.ratio is not None]
+    assert verdicts == [Verdict.GOOD] * 6
+
+
+def test_peers_in_one_chip_are_told_from_peers_across_sockets() -> None:
+    peers = judge(
+        read_measurement(CORPUS / "measured/asus-esc8000a-e13p-p2p-matrix.txt"),
+        read(CORPUS / "lspci-vvv/asus-esc8000a-e13p-8xrtxpro6000.vvv"),
+    )
+    assert [case.verdict for case in peers.cases].count(Verdict.GOOD) == 24
+    assert [case.verdict for case in peers.cases].count(Verdict.HOST) == 32

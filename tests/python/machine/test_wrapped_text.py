@@ -20,9 +20,7 @@ WAYS = {
     "line ends of Windows": TEXT.replace("\n", "\r\n").encode(),
     "UTF-16 from PowerShell": ("\ufeff" + TEXT).encode("utf-16-le"),
     "byte order mark": ("\ufeff" + TEXT).encode(),
-    "other keys translated": TEXT.replace("Capabilities:", "Fähigkeiten:")
-    .replace("Latency:", "Zeit:")
-    .encode(),
+    "Markdown": f"# My box\n\n```console\n$ sudo lspci -vvv\n{TEXT}\n```\n\nSlow.\n".encode(),
     "quoted in an e-mail": "\n".join("> " + line for line in TEXT.splitlines()).encode(),
     "coloured": TEXT.replace("LnkSta:", "\x1b[1;31mLnkSta:\x1b[0m").encode(),
     "twice": (TEXT + "\nroot@box:~# lspci -vvv\n" + TEXT).encode(),

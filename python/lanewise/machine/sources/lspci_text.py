@@ -359,7 +359,7 @@ def _link_control(draft: Draft, text: str) -> None:
     _copy(
         _flags(text),
         link,
-        disabled="Disabled",
+        disabled="LnkDisable" if "LnkDisable" in text else "Disabled",
         common_clock="CommClk",
         clock_power_management="ClockPM",
         autonomous_width_disabled="AutWidDis",

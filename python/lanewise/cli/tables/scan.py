@@ -115,7 +115,7 @@ class _Printer:
         if port is None and role in PORTS_TO_LINKS:
             slot = function.registers.slot
             where = f", slot {slot.number}" if slot is not None and slot.number else ""
-            name = f"({role}, nothing below{where})" if not function.children else f"({role}) {name}"
+            name = f"(empty {role}{where})" if not function.children else f"({role}) {name}"
         elif role is Kind.UPSTREAM_PORT:
             name = f"switch {name}"
         return f"{words} {name}"
@@ -145,9 +145,8 @@ class _Printer:
         if link.now == link.now.__class__() and bandwidth:
             return f"{bandwidth:.2f} GB/s", "", ""
         upper, lower = link.upper.link.capability, link.device.link.capability
-        able = _brief(upper) if upper == lower else f"{_brief(upper)}/{_brief(lower)}"
-        if upper.gt_s is None and lower.gt_s is None:
-            able = ""
+        known = [_brief(mode) for mode in (upper, lower) if mode.gt_s is not None]
+        able = "/".join(dict.fromkeys(known))
         now = "unknown" if link.now.gt_s is None and not link.now.width else str(link.now)
         if link.on_die:
             return now, "inside chip", "dim"

@@ -38,9 +38,10 @@ impl Fabric {
             } else if arrival_at <= limit {
                 self.take_foreseen(id, arrival_at);
             } else {
-                return;
+                break;
             }
         }
+        self.answer_in_time(id);
     }
 
     /// Brings every port up to date.

@@ -58,20 +58,17 @@ impl IngressBuffer {
         Some((at, credits))
     }
 
-    /// Decides when the next UpdateFC goes out, given that credits are free from `free_at` on. True when that is
-    /// earlier than planned.
+    /// Decides when the next UpdateFC goes out, given that credits are free from `free_at` on.
     ///
     /// PCIe Base 6.3 §2.6.1.2: at once when the peer may be starved, else coalesced by count and by time.
     #[inline(always)]
-    pub(crate) fn plan_update(&mut self, policy: &UpdatePolicy, free_at: Time) -> bool {
+    pub(crate) fn plan_update(&mut self, policy: &UpdatePolicy, free_at: Time) {
         if self.update_at <= free_at {
-            return false; // It is due before these credits are free, whatever the reason.
+            return; // It is due before these credits are free, whatever the reason.
         }
         let by_count = self.freed_tlps >= policy.every_tlps;
         let at_once = by_count || self.credits.peer_has_less_than(self.starved_below);
         let due = if at_once { free_at } else { free_at + policy.latency };
-        let earlier = due < self.update_at;
         self.update_at = self.update_at.min(due);
-        earlier
     }
 }

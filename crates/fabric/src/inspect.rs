@@ -18,7 +18,7 @@ impl Fabric {
         for index in 0..self.ports.len() {
             let id = PortId(index as u32);
             for class in FlowClass::ALL {
-                self.release_drained(id, class, at);
+                self.ports[index].release_drained(id, class, at, &mut self.observers);
             }
             self.ports[index].settle(id, at, &mut self.observers);
         }

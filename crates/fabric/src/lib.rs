@@ -8,7 +8,8 @@
 //! | `config.rs` | settings, all resolved |
 //! | `assembly.rs`, `routing.rs` | from settings to ports, devices and routes |
 //! | `packet.rs`, `ring.rs` | TLPs and their queues |
-//! | `wire.rs`, `port.rs`, `ingress.rs` | one link direction in time; one port's state; its buffers |
+//! | `wire.rs`, `port.rs` | one link direction in time; one port's state |
+//! | `receiver.rs`, `ingress.rs` | what a port owes its peer; its buffers |
 //! | `flit.rs` | what is different in Flit Mode |
 //! | `transmit.rs`, `receive.rs`, `choose.rs` | what leaves a port and when; what arrives |
 //! | `catch_up.rs` | what needs no event of its own |
@@ -29,6 +30,7 @@ mod inspect;
 mod packet;
 mod port;
 mod receive;
+mod receiver;
 mod ring;
 mod root_complex;
 mod routing;

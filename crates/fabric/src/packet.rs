@@ -317,7 +317,7 @@ impl ClassQueues {
     }
 
     /// When something that waits here may leave, if anything does; not later than that.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn next_start(&self, packets: &PacketPool) -> Time {
         match self.only_head() {
             Some(id) => packets[id].eligible_at,

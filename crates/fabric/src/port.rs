@@ -9,7 +9,7 @@ use crate::packet::{ClassQueues, PacketRef};
 use crate::ring::Ring;
 use crate::wire::{Faults, WireTiming};
 use lanewise_observe::{Fact, Observers, Use};
-use lanewise_pcie::ack_nak::{ReceiveSequence, RetryBuffer, Sequence, SequenceSpace};
+use lanewise_pcie::ack_nak::{ReceiveSequence, RetryBuffer, Sequence};
 use lanewise_pcie::dllp::Dllp;
 use lanewise_pcie::flow_control::{Credits, TransmitCredits};
 use lanewise_pcie::tlp::FlowClass;
@@ -333,118 +333,6 @@ impl Port {
             Dllp::Ack(_) => self.awaits.include(Answers::ACK),
             _ => true,
         }
-    }
-
-    /// Earliest time at which this port acts without being asked to: a DLLP is due, or a foreseen TLP is there.
-    #[inline]
-    pub(crate) fn acts_at(&self) -> Time {
-        self.dllp_due_at().min(self.next_arrival)
-    }
-
-    /// When the next DLLP can go out.
-    #[inline]
-    pub(crate) fn next_dllp_at(&self) -> Time {
-        match self.state {
-            LinkState::Active => self.dllp_due_at().max(self.busy_until),
-            LinkState::InitFlowControl1 | LinkState::InitFlowControl2 => Time::NEVER,
-        }
-    }
-
-    /// Earliest time at which this port acts on something that its peer waits for.
-    pub(crate) fn answers_at(&self) -> Time {
-        let mut at = self.nak_at;
-        let mut arrivals_matter = false;
-        if self.awaited.include(Answers::ACK) {
-            at = at.min(self.ack_at);
-            arrivals_matter = true;
-        }
-        for class in FlowClass::ALL {
-            if self.awaited.include(Answers::update_of(class)) {
-                let buffer = &self.buffers[class.index()];
-                at = at.min(buffer.update_at);
-                // A TLP that takes the last credits makes haste with an UpdateFC that was not urgent.
-                arrivals_matter |= buffer.freed_tlps > 0;
-            }
-        }
-        if arrivals_matter { at.min(self.next_arrival) } else { at }
-    }
-
-    /// A TLP is on its way that is taken into account at `in_flight.eligible_at`, without an event.
-    #[inline]
-    pub(crate) fn foresee(&mut self, in_flight: InFlight) {
-        self.last_arrival = in_flight.eligible_at;
-        if self.in_flight.is_empty() {
-            self.next_arrival = in_flight.eligible_at;
-        }
-        self.in_flight.push_back(in_flight);
-    }
-
-    /// The oldest foreseen TLP is there.
-    #[inline]
-    pub(crate) fn take_foreseen(&mut self) -> InFlight {
-        let arrived = *self.in_flight.front().expect("an arrival was foreseen for each TLP sent");
-        self.in_flight.drop_front();
-        self.next_arrival = self.in_flight.front().map_or(Time::NEVER, |next| next.eligible_at);
-        arrived
-    }
-
-    /// Earliest time at which this port owes the peer an Ack, Nak or UpdateFC.
-    #[inline]
-    pub(crate) fn dllp_due_at(&self) -> Time {
-        self.ack_at.min(self.nak_at).min(self.update_due_at)
-    }
-
-    /// Sequence number for an Ack that goes out now. A TLP whose LCRC is not checked yet waits for the next one.
-    #[inline]
-    pub(crate) fn take_ack(&mut self, now: Time) -> Sequence {
-        let last = self.sequence.last_accepted();
-        if self.last_checked <= now {
-            self.unacknowledged = 0;
-            self.ack_at = Time::NEVER;
-            return last;
-        }
-        self.unacknowledged = 1;
-        self.ack_at = self.last_checked + self.settings.ack.latency;
-        SequenceSpace::NonFlit.previous(last)
-    }
-
-    /// Decides when the next UpdateFC of a class goes out, given that credits are free from `free_at` on. True when
-    /// that is earlier than planned: then the port must be woken.
-    #[inline]
-    pub(crate) fn plan_update(&mut self, class: FlowClass, free_at: Time) -> bool {
-        let buffer = &mut self.buffers[class.index()];
-        let earlier = buffer.plan_update(&self.settings.update, free_at);
-        self.update_due_at = self.update_due_at.min(buffer.update_at);
-        earlier
-    }
-
-    /// An UpdateFC of this class went out at `now`: plans the next.
-    pub(crate) fn update_sent(&mut self, class: FlowClass, now: Time) {
-        let period = self.settings.update.period;
-        let buffer = &mut self.buffers[class.index()];
-        buffer.credits.mark_reported();
-        buffer.freed_tlps = buffer.draining.len() as u32;
-        buffer.update_at = now + period;
-        if let Some((free_at, _)) = buffer.draining.front().copied() {
-            buffer.plan_update(&self.settings.update, free_at);
-        }
-        self.find_update_due();
-    }
-
-    /// Starts the periodic UpdateFC of every class that counts credits.
-    pub(crate) fn start_updates(&mut self, now: Time) {
-        for buffer in &mut self.buffers {
-            if !buffer.credits.is_infinite() {
-                buffer.update_at = now + self.settings.update.period;
-            }
-        }
-        self.find_update_due();
-    }
-
-    #[inline]
-    fn find_update_due(&mut self) {
-        let [posted, non_posted, completion] = &self.buffers;
-        self.update_due_at = posted.update_at.min(non_posted.update_at).min(completion.update_at);
     }
 
     /// A port without a link: its own peer, never up.

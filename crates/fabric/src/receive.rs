@@ -2,14 +2,13 @@
 
 use crate::endpoint::wants_notice;
 use crate::packet::{Flags, Kind, Packet, PacketId};
-use crate::port::{Answers, Fate, InFlight, Owner, PortId};
+use crate::port::{Fate, InFlight, Owner, PortId};
 use crate::root_complex;
-use crate::simulation::{Fabric, buffer_bytes};
+use crate::simulation::Fabric;
 use crate::workload::{Notify, WorkloadEvent};
 use lanewise_observe::Fact;
 use lanewise_pcie::ack_nak::Verdict;
 use lanewise_pcie::splitting;
-use lanewise_pcie::tlp::FlowClass;
 use lanewise_units::{Bytes, Span, Time};
 
 impl Fabric {
@@ -30,7 +29,7 @@ impl Fabric {
         let damaged = arrived.fate == Fate::Damaged;
         match port.sequence.receive(arrived.sequence, !damaged) {
             Verdict::Accept => {
-                self.accept(id, &arrived);
+                port.accept(&arrived);
                 self.deliver(id, &arrived, now);
             }
             Verdict::DiscardDuplicate => self.discard_duplicate(id, &arrived, now),
@@ -61,14 +60,15 @@ impl Fabric {
         }
         match port.sequence.receive(arrived.sequence, true) {
             Verdict::Accept => {
-                self.accept(id, &arrived);
-                self.fill_buffer(id, &arrived, at);
+                port.accept(&arrived);
+                port.fill_buffer(id, &arrived, at, &mut self.observers);
             }
             Verdict::DiscardDuplicate => self.discard_duplicate(id, &arrived, at),
             verdict => panic!("{at:?}: port {} answers a foreseen TLP with {verdict:?}", id.0),
         }
     }
 
+    #[cold]
     fn discard_duplicate(&mut self, id: PortId, arrived: &InFlight, at: Time) {
         let port = &mut self.ports[id.index()];
         port.ack_at = port.ack_at.min(arrived.checked);
@@ -77,61 +77,23 @@ impl Fabric {
         self.wake(id, due);
     }
 
-    /// A good TLP: plans the Ack.
+    /// Makes sure that the port wakes for what its peer waits for, after something that may have brought it forward.
     #[inline(always)]
-    fn accept(&mut self, id: PortId, arrived: &InFlight) {
-        let port = &mut self.ports[id.index()];
-        port.unacknowledged += 1;
-        port.last_checked = arrived.checked;
-        let due = if port.unacknowledged >= port.settings.ack.every_tlps {
-            arrived.checked
-        } else {
-            arrived.checked + port.settings.ack.latency
-        };
-        if due < port.ack_at {
-            port.ack_at = due;
-            if port.awaited.include(Answers::ACK) {
-                self.wake(id, due);
-            }
-        }
-    }
-
-    /// Accounts the credits of a TLP that arrived at `at`.
-    #[inline(always)]
-    fn fill_buffer(&mut self, id: PortId, arrived: &InFlight, at: Time) {
-        let class = arrived.class;
-        self.release_drained(id, class, at);
-        let port = &mut self.ports[id.index()];
-        let buffer = &mut port.buffers[class.index()];
-        if !buffer.credits.is_infinite() {
-            if let Err(overflow) = buffer.credits.receive(arrived.credits()) {
-                panic!("{at:?}: port {} overflows its {class} {overflow:?} buffer", id.0);
-            }
-            // What was freed but not yet said may now be all that the peer is waiting for.
-            if buffer.freed_tlps > 0 {
-                let free_at = buffer.draining.front().map_or(at, |(free_at, _)| *free_at);
-                self.plan_update(id, class, free_at.max(at));
-            }
-        }
-        let bytes = buffer_bytes(arrived.credits());
-        self.observers.observe(at, Fact::BufferFilled { port: id.0, class, bytes });
-    }
-
-    /// Buffer space of a class is free from `free_at` on: plans its UpdateFC.
-    #[inline(always)]
-    fn plan_update(&mut self, id: PortId, class: FlowClass, free_at: Time) {
-        let port = &mut self.ports[id.index()];
-        port.plan_update(class, free_at);
-        if port.awaited.include(Answers::update_of(class)) {
+    pub(crate) fn answer_in_time(&mut self, id: PortId) {
+        let port = &self.ports[id.index()];
+        if !port.awaited.is_none() {
             let at = port.answers_at();
-            self.wake(id, at);
+            if at != Time::NEVER {
+                self.wake(id, at);
+            }
         }
     }
 
     /// Accounts the credits of a TLP and gives it to the device.
     #[inline]
     pub(crate) fn deliver(&mut self, id: PortId, arrived: &InFlight, now: Time) {
-        self.fill_buffer(id, arrived, now);
+        self.ports[id.index()].fill_buffer(id, arrived, now, &mut self.observers);
+        self.answer_in_time(id);
         let packet_id = self.packets.resolve(arrived.packet).expect("nobody else owns an undelivered packet");
         match self.ports[id.index()].owner {
             Owner::Switch(index) => {
@@ -393,19 +355,10 @@ impl Fabric {
     /// A TLP's ingress buffer space will be free at `free_at`.
     #[inline(always)]
     pub(crate) fn drain(&mut self, id: PortId, packet: &Packet, free_at: Time) {
-        let class = packet.class();
-        let credits = packet.credits();
-        self.catch_up(id, self.engine.now());
-        let port = &mut self.ports[id.index()];
-        let buffer = &mut port.buffers[class.index()];
-        if buffer.credits.is_infinite() {
-            let now = self.engine.now();
-            let bytes = buffer_bytes(credits);
-            self.observers.observe(now, Fact::BufferFreed { port: id.0, class, bytes });
-            return;
-        }
-        buffer.will_drain(credits, free_at);
-        self.plan_update(id, class, free_at);
+        let now = self.engine.now();
+        self.catch_up(id, now);
+        self.ports[id.index()].drain(id, packet, free_at, now, &mut self.observers);
+        self.answer_in_time(id);
     }
 
     /// A request has left an endpoint's queue: tells the workload if it asked, and stages the next.

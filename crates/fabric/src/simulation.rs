@@ -6,13 +6,12 @@ use crate::packet::{Address, Flags, Kind, Packet, PacketId, PacketPool};
 use crate::port::{Owner, Port, PortId};
 use crate::root_complex::RootComplex;
 use crate::switch::Switch;
-use crate::workload::{
-    ChannelId, DeviceId, Direction, Metric, Target, Transfer, Workload, WorkloadEvent, WorkloadId,
-};
+use crate::workload::{ChannelId, DeviceId, Metric, Target, Transfer, Workload, WorkloadEvent, WorkloadId};
 use lanewise_engine::Engine;
 use lanewise_engine::random::RandomStream;
 use lanewise_observe::{Fact, FlowId, FlowSpec, Observers, RequesterState};
 use lanewise_pcie::flow_control::Credits;
+use lanewise_pcie::tlp::FlowClass;
 use lanewise_units::{Bytes, Span, Time};
 use std::collections::VecDeque;
 
@@ -261,23 +260,19 @@ impl Fabric {
         let id = endpoint.port;
         let port = &mut self.ports[id.index()];
         let mut staged_at = Time::NEVER;
-        for direction in [Direction::Write, Direction::Read] {
-            let class = match direction {
-                Direction::Write => Kind::MemoryWrite.class(),
-                Direction::Read => Kind::MemoryRead.class(),
-            };
-            if port.queues.head(class).is_some() {
-                continue;
-            }
-            let packet = match direction {
-                Direction::Write => endpoint.next_write(now, &mut self.transfers),
-                Direction::Read => endpoint.next_read(now, &mut self.transfers),
-            };
-            if let Some(packet) = packet {
-                staged_at = staged_at.min(packet.eligible_at);
-                let packet_id = self.packets.insert(packet);
-                port.queues.push(&mut self.packets, packet_id);
-            }
+        if port.queues.head(FlowClass::Posted).is_none()
+            && let Some(packet) = endpoint.next_write(now, &mut self.transfers)
+        {
+            staged_at = packet.eligible_at;
+            let packet_id = self.packets.insert(packet);
+            port.queues.push(&mut self.packets, packet_id);
+        }
+        if port.queues.head(FlowClass::NonPosted).is_none()
+            && let Some(packet) = endpoint.next_read(now, &mut self.transfers)
+        {
+            staged_at = staged_at.min(packet.eligible_at);
+            let packet_id = self.packets.insert(packet);
+            port.queues.push(&mut self.packets, packet_id);
         }
         let state = if staged_at > now && staged_at != Time::NEVER {
             RequesterState::RequestInterval

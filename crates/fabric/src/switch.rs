@@ -242,7 +242,7 @@ impl Switch {
     }
 
     /// When something that waits for `egress` may leave, if anything does; not later than that.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn next_start(&self, packets: &PacketPool, egress: u16) -> Time {
         let egress = usize::from(egress);
         let waiting = self.waiting[egress];

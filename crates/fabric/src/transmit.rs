@@ -321,20 +321,9 @@ impl Fabric {
             self.wake(id, next);
         }
         if reliable {
-            self.await_answers(peer, wait.answers);
-        }
-    }
-
-    /// Tells the peer `id` which of its DLLPs are worth an event.
-    #[inline]
-    fn await_answers(&mut self, id: PortId, awaited: Answers) {
-        let port = &mut self.ports[id.index()];
-        port.awaited = awaited;
-        if !awaited.is_none() {
-            let at = port.answers_at();
-            if at != Time::NEVER {
-                self.wake(id, at);
-            }
+            // The peer wakes for these of its DLLPs and no others.
+            self.ports[peer.index()].awaited = wait.answers;
+            self.answer_in_time(peer);
         }
     }
 
@@ -377,8 +366,8 @@ impl Fabric {
     }
 
     fn send_update(&mut self, id: PortId, class: FlowClass, now: Time) {
-        self.release_drained(id, class, now);
         let port = &mut self.ports[id.index()];
+        port.release_drained(id, class, now, &mut self.observers);
         let (header, data) = port.buffers[class.index()].credits.limit();
         port.update_sent(class, now);
         self.send_dllp(id, Dllp::UpdateFlowControl { class, header, data }, now);
@@ -598,16 +587,6 @@ impl Fabric {
             self.observers.observe(now, Fact::Spent { port: id.0, on: Use::Down, span });
             port.busy_until = until;
             port.postpone_skips(until);
-        }
-    }
-
-    /// Buffer space that devices have drained by now is allocated again.
-    #[inline(always)]
-    pub(crate) fn release_drained(&mut self, id: PortId, class: FlowClass, now: Time) {
-        let buffer = &mut self.ports[id.index()].buffers[class.index()];
-        while let Some((at, credits)) = buffer.take_drained(now) {
-            let bytes = crate::simulation::buffer_bytes(credits);
-            self.observers.observe(at, Fact::BufferFreed { port: id.0, class, bytes });
         }
     }
 }

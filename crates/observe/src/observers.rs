@@ -43,8 +43,10 @@ struct RequesterTally {
     ticks: [u64; RequesterState::COUNT],
 }
 
-/// What is kept of one port, together so that watching an event costs few cache lines.
+/// What is kept of one port, in cache lines by what happens together: two lines and a half of what was sent, the rest of
+/// what arrived.
 #[derive(Clone, Debug, Default)]
+#[repr(C, align(64))]
 struct PortTally {
     direction: DirectionTally,
     counters: LinkCounters,

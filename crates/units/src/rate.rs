@@ -39,8 +39,8 @@ impl Rate {
 
     /// Time that `bytes` take at this rate, rounded up to a tick.
     pub const fn span_ceil(self, bytes: Bytes) -> Span {
-        let ticks = (bytes.get() as u128 * self.ticks_per_byte_q16 as u128).div_ceil(1 << 16);
-        Span::from_ticks(ticks as u64)
+        let ticks_q16 = bytes.get() as u128 * self.ticks_per_byte_q16 as u128;
+        Span::from_ticks(((ticks_q16 + 0xffff) >> 16) as u64)
     }
 }
 

@@ -90,7 +90,7 @@ impl TransmitCredits {
     ///
     /// # Errors
     /// [`Blocked`] says which credit is missing, headers first.
-    #[inline]
+    #[inline(always)]
     pub const fn gate(&self, need: Credits) -> Result<(), Blocked> {
         if !self.header.fits(need.header) {
             Err(Blocked::Header)

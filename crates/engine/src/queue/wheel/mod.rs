@@ -100,13 +100,17 @@ impl<E: Copy> WheelQueue<E> {
             let place = self.soon.partition_point(|&(earlier, _)| earlier <= time);
             return self.soon.insert(place, (time, event));
         }
-        let mut place = self.soon_first;
-        while self.soon[place].0 <= time {
-            self.soon[place - 1] = self.soon[place];
-            place += 1;
-        }
-        self.soon[place - 1] = (time, event);
         self.soon_first -= 1;
+        let room_first = &mut self.soon[self.soon_first..];
+        let mut place = 0;
+        for next in 1..room_first.len() {
+            if room_first[next].0 > time {
+                break;
+            }
+            room_first[next - 1] = room_first[next];
+            place = next;
+        }
+        room_first[place] = (time, event);
     }
 
     /// Drops what was popped from `soon`; when much is left, moves the later half back to the wheel.

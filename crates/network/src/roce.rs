@@ -1,4 +1,4 @@
-//! RoCE version 2: InfiniBand transport packets inside UDP over Ethernet.
+//! RoCE version 2: InfiniBand transport packets inside UDP over Ethernet; and IP packets on Ethernet as such.
 //!
 //! Leaves out: VLAN tags, and priority flow control as a mechanism of its own: the receiver's buffer holds a sender
 //! back as credits do on InfiniBand, which is what pause frames come to on a wire without other traffic.
@@ -19,14 +19,15 @@ pub const UDP_HEADER: Bytes = Bytes::new(8);
 /// Smallest frame, from destination to frame check sequence.
 pub const SMALLEST_FRAME: Bytes = Bytes::new(64);
 
-/// Bytes that a transport packet takes on the wire, gap included: headers, CRC and payload are given.
+/// Bytes that an InfiniBand transport packet takes on the wire, gap included: headers, CRC and payload are given.
 pub const fn wire_bytes(transport: Bytes, payload: Bytes) -> Bytes {
-    let inside = ETHERNET_HEADER.get()
-        + IPV4_HEADER.get()
-        + UDP_HEADER.get()
-        + transport.get()
-        + payload.get()
-        + FRAME_CHECK.get();
+    ip_wire_bytes(Bytes::new(UDP_HEADER.get() + transport.get()), payload)
+}
+
+/// Bytes that an IPv4 packet takes on the wire, gap included: the headers after IP and the payload are given.
+pub const fn ip_wire_bytes(headers: Bytes, payload: Bytes) -> Bytes {
+    let inside =
+        ETHERNET_HEADER.get() + IPV4_HEADER.get() + headers.get() + payload.get() + FRAME_CHECK.get();
     let frame = if inside < SMALLEST_FRAME.get() { SMALLEST_FRAME.get() } else { inside };
     Bytes::new(frame + PREAMBLE_AND_GAP.get())
 }

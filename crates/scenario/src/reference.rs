@@ -4,7 +4,7 @@ use crate::parameter::{FieldDefault, ParameterTable, Provenance, TableSchema};
 use crate::parameters::{
     AccessLineParameters, DmaParameters, FioParameters, FirmwareParameters, IometerParameters,
     LinkParameters, MmioParameters, OsuParameters, PerftestParameters, RunParameters, SmartFlowParameters,
-    TrafficFlowParameters,
+    TrafficFlowParameters, TransactionsParameters,
 };
 use crate::problem::all_codes;
 use crate::schema::one_line;
@@ -35,6 +35,7 @@ pub fn reference_markdown() -> String {
     section(&mut page, "`[[workload]]` with `kind = \"fio\"`", &FioParameters::SCHEMA);
     section(&mut page, "`[[workload]]` with `kind = \"perftest\"`", &PerftestParameters::SCHEMA);
     section(&mut page, "`[[workload]]` with `kind = \"osu\"`", &OsuParameters::SCHEMA);
+    section(&mut page, "`[[workload]]` with `kind = \"transactions\"`", &TransactionsParameters::SCHEMA);
     section(&mut page, "`[[workload]]` with `kind = \"smartflow\"`", &SmartFlowParameters::SCHEMA);
     section(&mut page, "A flow of `flows`", &TrafficFlowParameters::SCHEMA);
     page

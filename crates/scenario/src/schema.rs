@@ -3,7 +3,7 @@
 use crate::parameter::{FieldDefault, ParameterTable, Provenance, TableSchema};
 use crate::parameters::{
     DmaParameters, FioParameters, FirmwareParameters, IometerParameters, MmioParameters, OsuParameters,
-    PerftestParameters, RunParameters, SmartFlowParameters,
+    PerftestParameters, RunParameters, SmartFlowParameters, TransactionsParameters,
 };
 use crate::structure::{ComponentKind, StructuralKey};
 use crate::value::ParameterType;
@@ -19,7 +19,7 @@ pub fn schema() -> Json {
         let component = table_schema(kind.schema(), kind.structural());
         properties.insert(kind.word().into(), json!({ "type": "object", "additionalProperties": component }));
     }
-    let kinds: [(&str, Json); 7] = [
+    let kinds: [(&str, Json); 8] = [
         ("dma", workload_schema("dma", &DmaParameters::SCHEMA)),
         ("mmio", workload_schema("mmio", &MmioParameters::SCHEMA)),
         ("iometer", workload_schema("iometer", &IometerParameters::SCHEMA)),
@@ -27,6 +27,7 @@ pub fn schema() -> Json {
         ("perftest", workload_schema("perftest", &PerftestParameters::SCHEMA)),
         ("smartflow", workload_schema("smartflow", &SmartFlowParameters::SCHEMA)),
         ("osu", workload_schema("osu", &OsuParameters::SCHEMA)),
+        ("transactions", workload_schema("transactions", &TransactionsParameters::SCHEMA)),
     ];
     let kinds = kinds.map(|(_, schema)| schema);
     properties.insert("workload".into(), json!({ "type": "array", "items": { "oneOf": kinds } }));

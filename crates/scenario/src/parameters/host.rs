@@ -1,6 +1,9 @@
 //! Root complex: what lies between the root ports and memory. The slots are structure; see [`crate::file`].
 
-use super::{MpiParameters, NvmeSoftwareParameters, PortParameters, VerbsParameters};
+use super::{
+    KernelTcpParameters, MpiParameters, NvmeSoftwareParameters, PortParameters, UserTcpParameters,
+    VerbsParameters,
+};
 use crate::parameter::parameters;
 use crate::value::{PayloadSize, choices};
 use lanewise_units::{Bytes, Rate, Span};
@@ -86,6 +89,8 @@ parameters! {
         group nvme: NvmeSoftwareParameters;
         group verbs: VerbsParameters;
         group mpi: MpiParameters;
+        group kernel_tcp: KernelTcpParameters;
+        group user_tcp: UserTcpParameters;
     }
 }
 

@@ -22,9 +22,13 @@ pub use host::{HostParameters, RcbChoice, SoftwareParameters};
 pub use link::LinkParameters;
 pub use nvme::{FioParameters, IoEngineChoice, NvmeParameters, NvmeSoftwareParameters, RwChoice};
 pub use port::{PortParameters, ReplayRuleChoice, ScaleChoice};
-pub use rdma::{MpiParameters, NetworkKindChoice, NetworkParameters, RdmaParameters, VerbsParameters};
+pub use rdma::{
+    KernelTcpParameters, MpiParameters, NetworkKindChoice, NetworkParameters, RdmaParameters,
+    UserTcpParameters, VerbsParameters,
+};
 pub use rdma_tools::{
-    OsuParameters, OsuToolChoice, PerftestParameters, PerftestToolChoice, RendezvousChoice,
+    OsuParameters, OsuToolChoice, PerftestParameters, PerftestToolChoice, RendezvousChoice, TcpStackChoice,
+    TransactionsParameters,
 };
 pub use run::{FirmwareParameters, MpsPolicy, RunParameters};
 pub use storage::{AdapterParameters, StorageParameters, WireChoice};
@@ -77,5 +81,6 @@ mod tests {
         check(&super::NetworkParameters::SCHEMA);
         check(&super::PerftestParameters::SCHEMA);
         check(&super::OsuParameters::SCHEMA);
+        check(&super::TransactionsParameters::SCHEMA);
     }
 }

@@ -104,6 +104,8 @@ choices! {
         InfinibandEdr = "infiniband-edr",
         /// RoCE version 2 over Ethernet; see `rate`.
         Roce = "roce",
+        /// Plain Ethernet for TCP in software; see `rate`.
+        Ethernet = "ethernet",
     }
 }
 
@@ -119,7 +121,7 @@ parameters! {
         /// Data rate of an Ethernet link; InfiniBand has that of its kind.
         rate: Rate = "12.5 GB/s" in "100 MB/s" to "1 TB/s",
         Assumed "100 Gb/s";
-        /// Payload of a full packet.
+        /// Payload of a full packet; TCP over Ethernet has 1,448 B, 1,500 less its headers and those of IP.
         mtu: PayloadSize<256> = "4096 B",
         Assumed "the largest that InfiniBand has";
         /// Time along the cable.
@@ -128,5 +130,41 @@ parameters! {
         /// Time through all switches on the way, which cut through.
         switch_latency: Span = "0 ns" in "0 ns" to "10 ms",
         Assumed "back to back";
+    }
+}
+
+parameters! {
+    /// What TCP costs where it runs in the kernel.
+    KernelTcpParameters, Claim "kernel_tcp" {
+        /// Core time from the call of send to the doorbell.
+        send_cost: Span = "1.6 us" in "0 ns" to "10 ms",
+        Assumed "system call 0.3, TCP and IP 0.9, driver 0.4 us";
+        /// Core time from a segment to its data in the application.
+        receive_cost: Span = "2.4 us" in "0 ns" to "10 ms",
+        Assumed "driver 0.5, IP and TCP 1.2, socket, system call and copy 0.7 us";
+        /// From a completion entry at the root port until a thread that waits goes on.
+        wake_latency: Span = "4 us" in "0 ns" to "10 ms",
+        Assumed "interrupt 1.5, scheduler and context switch 2.5 us";
+        /// From the core's store to the root port.
+        mmio_latency: Span = "60 ns" in "0 ns" to "100 us",
+        Assumed "integrated root ports";
+    }
+}
+
+parameters! {
+    /// What TCP costs where it runs in user space and polls.
+    UserTcpParameters, Claim "user_tcp" {
+        /// Core time from the call of send to the doorbell.
+        send_cost: Span = "0.5 us" in "0 ns" to "10 ms",
+        Assumed "TCP and IP without a system call, data written by the core";
+        /// Core time from a segment to its data in the application.
+        receive_cost: Span = "0.5 us" in "0 ns" to "10 ms",
+        Assumed "TCP and IP without a system call, one copy";
+        /// From a completion entry at the root port until a thread that polls goes on.
+        wake_latency: Span = "0.1 us" in "0 ns" to "10 ms",
+        Assumed "a cache miss and the loop of the poll";
+        /// From the core's store to the root port.
+        mmio_latency: Span = "60 ns" in "0 ns" to "100 us",
+        Assumed "integrated root ports";
     }
 }

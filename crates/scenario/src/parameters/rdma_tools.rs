@@ -1,8 +1,8 @@
-//! Tools over an RDMA network: perftest.
+//! Tools over a network: perftest, OSU Micro-Benchmarks, transactions.
 
 use crate::parameter::parameters;
 use crate::value::{Auto, choices};
-use lanewise_units::Bytes;
+use lanewise_units::{Bytes, Span};
 
 choices! {
     /// Which test of perftest.
@@ -101,5 +101,42 @@ parameters! {
         /// Largest write that MPI puts inside the work request.
         inline_max: Bytes = "128 B" in "0 B" to "1 KiB",
         Published "default of MVAPICH on InfiniBand, MVAPICH user guide";
+    }
+}
+
+choices! {
+    /// Where TCP runs.
+    TcpStackChoice, "where TCP runs" {
+        /// In the kernel, told by interrupts.
+        Kernel = "kernel",
+        /// In user space, polling.
+        UserSpace = "user-space",
+    }
+}
+
+parameters! {
+    /// Requests and responses over TCP between the two ports of an Ethernet network; the first end is the client.
+    TransactionsParameters, Choice "workload kind \"transactions\"" {
+        /// The network that is used.
+        network: String = required,
+        Assumed "a choice";
+        /// Where the client's TCP runs.
+        client_stack: TcpStackChoice = "kernel",
+        Assumed "what needs no installation";
+        /// Where the server's TCP runs.
+        server_stack: TcpStackChoice = "kernel",
+        Assumed "what needs no installation";
+        /// Bytes of a request.
+        request: Bytes = "64 B" in "1 B" to "1 MiB",
+        Assumed "a key";
+        /// Bytes of a response.
+        response: Bytes = "64 B" in "1 B" to "1 MiB",
+        Assumed "a small value";
+        /// Connections of the client, each with one request in flight.
+        connections: u32 = "1" in "1" to "65536",
+        Assumed "one after the other";
+        /// The server's own work on a request, besides TCP.
+        service_time: Span = "5 us" in "0 ns" to "1 s",
+        Assumed "a look-up in an in-memory database";
     }
 }

@@ -101,6 +101,7 @@ pub(crate) fn resolve(file: &ScenarioFile, output: &mut Output) -> Option<Resolu
 /// Drops defaults that nothing reads: an adapter's where there is no wire, software without what it drives.
 fn drop_idle(rig: &Rig<'_>, parameters: &mut Vec<ResolvedParameter>) {
     let mut idle: HashSet<String> = HashSet::new();
+    let tool = |kind| rig.file.workloads.iter().any(|workload| workload.kind == kind);
     let any = |kind| rig.file.components.iter().any(|component| component.kind == kind);
     let (storage, network) = (any(ComponentKind::Storage), any(ComponentKind::Network));
     let is_drive = |settings: &Settings| matches!(settings, Settings::Endpoint(endpoint) if endpoint.nvme.capacity.is_some());
@@ -122,7 +123,9 @@ fn drop_idle(rig: &Rig<'_>, parameters: &mut Vec<ResolvedParameter>) {
                 drop(!storage, "software");
                 drop(!drives, "nvme");
                 drop(!network, "verbs");
-                drop(!network, "mpi");
+                drop(!tool("osu"), "mpi");
+                drop(!tool("transactions"), "kernel_tcp");
+                drop(!tool("transactions"), "user_tcp");
             }
             _ => {}
         }

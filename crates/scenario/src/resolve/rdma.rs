@@ -8,7 +8,8 @@ use crate::file::WrittenWorkload;
 use crate::parameter::Output;
 use crate::parameters::{
     MpiParameters, NetworkKindChoice, NetworkParameters, OsuParameters, OsuToolChoice, PerftestParameters,
-    PerftestToolChoice, RdmaParameters, RendezvousChoice, VerbsParameters,
+    PerftestToolChoice, RdmaParameters, RendezvousChoice, TcpStackChoice, TransactionsParameters,
+    VerbsParameters,
 };
 use crate::problem::Problem;
 use crate::source::Place;
@@ -19,14 +20,19 @@ use lanewise_network::infiniband::InfinibandRate;
 use lanewise_units::Bytes;
 use lanewise_workload::rdma::{
     MpiConfig, MpiHostConfig, NicPort, OsuConfig, OsuTool, PerftestConfig, PerftestTool, RdmaConfig,
-    RdmaLinkConfig, RdmaNetworkConfig, RdmaNicConfig, RdmaToolConfig, Rendezvous, VerbsHostConfig,
+    RdmaLinkConfig, RdmaNetworkConfig, RdmaNicConfig, RdmaToolConfig, Rendezvous, TcpStackConfig,
+    TransactionsConfig, VerbsHostConfig,
 };
 use std::collections::BTreeMap;
+
+/// Payload of a TCP segment: 1,500 B less 20 B of IP and 32 B of TCP with time stamps.
+const SEGMENT: Bytes = Bytes::new(1448);
 
 /// A tool as written.
 pub(crate) enum WrittenTool {
     Perftest(PerftestParameters),
     Osu(OsuParameters),
+    Transactions(TransactionsParameters),
 }
 
 /// The networks of a scenario.
@@ -51,7 +57,7 @@ pub(crate) fn networks(rig: &Rig<'_>, output: &mut Output) -> Networks {
             name: rig.file.components[component].name.clone(),
             ends,
             wire: wire(network),
-            mtu: network.mtu.0,
+            mtu: if network.kind == NetworkKindChoice::Ethernet { SEGMENT } else { network.mtu.0 },
             latency: network.propagation + network.switch_latency,
         });
     }
@@ -70,11 +76,22 @@ pub(crate) fn build(
         let name = match tool {
             WrittenTool::Perftest(parameters) => &parameters.network,
             WrittenTool::Osu(parameters) => &parameters.network,
+            WrittenTool::Transactions(parameters) => &parameters.network,
         };
         let Some(link) = networks.find(rig, workload, name, output) else { continue };
+        let ethernet = matches!(networks.config.links[link].wire, NetworkWire::Ethernet { .. });
+        if ethernet != matches!(tool, WrittenTool::Transactions(_)) {
+            let expected = match ethernet {
+                true => "it is plain Ethernet, and RDMA needs InfiniBand or RoCE",
+                false => "TCP needs a network of kind \"ethernet\"",
+            };
+            unknown(rig, workload, "network", name, expected.to_owned(), output);
+            continue;
+        }
         configs.extend(match tool {
             WrittenTool::Perftest(parameters) => perftest(rig, &networks, workload, parameters, link, output),
             WrittenTool::Osu(parameters) => osu(rig, &networks, workload, parameters, link),
+            WrittenTool::Transactions(parameters) => transactions(rig, &networks, workload, parameters, link),
         });
     }
     (!configs.is_empty()).then_some(RdmaConfig { network: networks.config, tools: configs })
@@ -241,6 +258,7 @@ fn check_mtu(
 fn wire(network: &NetworkParameters) -> NetworkWire {
     let rate = match network.kind {
         NetworkKindChoice::Roce => return NetworkWire::Roce { rate: network.rate },
+        NetworkKindChoice::Ethernet => return NetworkWire::Ethernet { rate: network.rate },
         NetworkKindChoice::InfinibandQdr => InfinibandRate::Qdr,
         NetworkKindChoice::InfinibandFdr10 => InfinibandRate::Fdr10,
         NetworkKindChoice::InfinibandFdr => InfinibandRate::Fdr,
@@ -392,5 +410,37 @@ fn osu(
         },
         size: parameters.size,
         window: parameters.window,
+    }))
+}
+
+fn transactions(
+    rig: &Rig<'_>,
+    networks: &Networks,
+    workload: &WrittenWorkload,
+    parameters: &TransactionsParameters,
+    link: usize,
+) -> Option<RdmaToolConfig> {
+    let ends = networks.config.links[link].ends;
+    let stack = |nic: usize, choice: TcpStackChoice| {
+        let host = networks.host(rig, nic)?;
+        let (kernel, user) = (&host.kernel_tcp, &host.user_tcp);
+        let (send_cost, receive_cost, wake_latency, mmio_latency) = match choice {
+            TcpStackChoice::Kernel => {
+                (kernel.send_cost, kernel.receive_cost, kernel.wake_latency, kernel.mmio_latency)
+            }
+            TcpStackChoice::UserSpace => {
+                (user.send_cost, user.receive_cost, user.wake_latency, user.mmio_latency)
+            }
+        };
+        Some(TcpStackConfig { send_cost, receive_cost, wake_latency, mmio_latency })
+    };
+    Some(RdmaToolConfig::Transactions(TransactionsConfig {
+        name: workload.name.clone(),
+        ports: ends,
+        stacks: [stack(ends[0].nic, parameters.client_stack)?, stack(ends[1].nic, parameters.server_stack)?],
+        request: parameters.request,
+        response: parameters.response,
+        connections: parameters.connections,
+        service_time: parameters.service_time,
     }))
 }

@@ -9,7 +9,7 @@ use crate::file::WrittenWorkload;
 use crate::parameter::{Output, ParameterTable, Provenance, check_table};
 use crate::parameters::{
     DirectionChoice, DmaParameters, FioParameters, IometerParameters, MmioDirectionChoice, MmioParameters,
-    OrderChoice, OsuParameters, PerftestParameters, SmartFlowParameters,
+    OrderChoice, OsuParameters, PerftestParameters, SmartFlowParameters, TransactionsParameters,
 };
 use crate::problem::Problem;
 use crate::reader::Reader;
@@ -28,8 +28,8 @@ use lanewise_workload::storage::StorageConfig;
 /// Keys of a workload that are structure.
 pub(crate) const WORKLOAD_KEYS: [&str; 2] = ["kind", "name"];
 /// Kinds of workload.
-pub(crate) const WORKLOAD_KINDS: [&str; 7] =
-    ["dma", "mmio", "iometer", "fio", "perftest", "osu", "smartflow"];
+pub(crate) const WORKLOAD_KINDS: [&str; 8] =
+    ["dma", "mmio", "iometer", "fio", "perftest", "osu", "transactions", "smartflow"];
 /// Most instruments that a scenario's workloads may stand for together.
 const INSTRUMENT_LIMIT: usize = 65_536;
 
@@ -87,6 +87,10 @@ pub(crate) fn read(rig: &Rig<'_>, computed: &mut Computed, output: &mut Output) 
             "osu" => {
                 let read = parameters::<OsuParameters>(workload, &path, output);
                 tools.extend(read.map(|parameters| (workload, WrittenTool::Osu(parameters))));
+            }
+            "transactions" => {
+                let read = parameters::<TransactionsParameters>(workload, &path, output);
+                tools.extend(read.map(|parameters| (workload, WrittenTool::Transactions(parameters))));
             }
             other => {
                 let (found, allowed) = (shortened(other), quoted_words(&WORKLOAD_KINDS));

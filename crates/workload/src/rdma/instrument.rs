@@ -5,6 +5,7 @@ use super::driver::{At, Driver, split_token};
 use super::network::RdmaNetwork;
 use super::osu::{Osu, OsuConfig};
 use super::perftest::{Perftest, PerftestConfig};
+use super::transactions::{Transactions, TransactionsConfig};
 use crate::platform::{Instrument, Platform};
 use lanewise_fabric::Fabric;
 use lanewise_fabric::workload::{Metric, Workload, WorkloadEvent};
@@ -17,6 +18,8 @@ pub enum RdmaToolConfig {
     Perftest(PerftestConfig),
     /// `osu_bw` and the like.
     Osu(OsuConfig),
+    /// Requests and responses over TCP.
+    Transactions(TransactionsConfig),
 }
 
 impl RdmaToolConfig {
@@ -25,6 +28,7 @@ impl RdmaToolConfig {
         match self {
             Self::Perftest(config) => &config.name,
             Self::Osu(config) => &config.name,
+            Self::Transactions(config) => &config.name,
         }
     }
 
@@ -33,6 +37,7 @@ impl RdmaToolConfig {
         match self {
             Self::Perftest(_) => "perftest",
             Self::Osu(_) => "osu",
+            Self::Transactions(_) => "transactions",
         }
     }
 }
@@ -50,6 +55,7 @@ pub struct RdmaConfig {
 enum Tool {
     Perftest(Box<Perftest>),
     Osu(Box<Osu>),
+    Transactions(Box<Transactions>),
 }
 
 /// Does the same with whatever tool it is.
@@ -58,6 +64,7 @@ macro_rules! each {
         match $tool {
             Tool::Perftest($driver) => $act,
             Tool::Osu($driver) => $act,
+            Tool::Transactions($driver) => $act,
         }
     };
 }
@@ -80,6 +87,7 @@ impl RdmaWorkload {
         let tools = config.tools.into_iter().map(|tool| match tool {
             RdmaToolConfig::Perftest(config) => Tool::Perftest(Box::new(Perftest::new(config))),
             RdmaToolConfig::Osu(config) => Tool::Osu(Box::new(Osu::new(config))),
+            RdmaToolConfig::Transactions(config) => Tool::Transactions(Box::new(Transactions::new(config))),
         });
         Self { network: RdmaNetwork::new(config.network), tools: tools.collect(), owners: Vec::new() }
     }

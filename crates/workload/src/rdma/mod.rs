@@ -33,6 +33,7 @@
 //! | [`Opcode::Write`] | [`CompletionKind::Done`] if signaled | nothing |
 //! | [`Opcode::WritePolled`] | the same | [`CompletionKind::Written`], in memory |
 //! | [`Opcode::Send`] | the same | [`CompletionKind::Received`], with a completion entry |
+//! | [`Opcode::Datagram`] | the same, when it has left | [`CompletionKind::Received`], with a completion entry |
 //! | [`Opcode::Read`] | the same, data in memory | nothing |
 //!
 //! The `id` of the request comes back on both sides, and stands for what the payload says: a capsule, a tag, a slot.
@@ -57,6 +58,7 @@ mod send;
 mod slots;
 mod thread;
 mod token;
+mod transactions;
 mod verbs;
 
 #[cfg(test)]
@@ -70,4 +72,5 @@ pub use network::RdmaNetwork;
 pub use osu::{OsuConfig, OsuTool};
 pub use perftest::{PerftestConfig, PerftestTool};
 pub use thread::Thread;
+pub use transactions::{TcpStackConfig, TransactionsConfig};
 pub use verbs::{Completion, CompletionKind, EndFlows, EndId, Opcode, WorkRequest};

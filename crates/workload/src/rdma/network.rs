@@ -182,7 +182,7 @@ impl RdmaNetwork {
             placed: 0,
             open: match request.opcode {
                 Opcode::Read => 1,
-                Opcode::Write | Opcode::WritePolled | Opcode::Send => 2,
+                Opcode::Write | Opcode::WritePolled | Opcode::Send | Opcode::Datagram => 2,
             },
         });
         if at > platform.now() {

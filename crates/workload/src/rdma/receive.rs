@@ -25,7 +25,7 @@ impl RdmaNetwork {
 
     fn payload_arrived<P: Platform>(&mut self, port: u32, packet: Packet, platform: &mut P) {
         let request = self.messages.get(packet.message).request;
-        if packet.last && request.opcode != Opcode::Read {
+        if packet.last && !matches!(request.opcode, Opcode::Read | Opcode::Datagram) {
             // Acknowledged as soon as it is in the adapter; what software sees waits for memory.
             let message = packet.message;
             let packet = Packet { kind: PacketKind::Acknowledge, message, payload: 0, last: true };
@@ -75,7 +75,7 @@ impl RdmaNetwork {
         }
         if packet.last {
             match request.opcode {
-                Opcode::Send => self.complete_receive(end, packet.message, platform),
+                Opcode::Send | Opcode::Datagram => self.complete_receive(end, packet.message, platform),
                 Opcode::Read => self.read_answered(end, packet.message, platform),
                 // Its acknowledgement may have overtaken what still had to cross the adapter.
                 Opcode::Write => self.close(packet.message),
@@ -118,8 +118,8 @@ impl RdmaNetwork {
         platform.submit(control, fetch);
     }
 
-    /// The other side has acknowledged a write or send.
-    fn acknowledged<P: Platform>(&mut self, message: u32, platform: &mut P) {
+    /// The other side has acknowledged a write or send, or a datagram has left.
+    pub(super) fn acknowledged<P: Platform>(&mut self, message: u32, platform: &mut P) {
         let state = self.messages.get(message);
         let (end, signaled) = (state.end, state.request.signaled);
         if signaled {

@@ -131,6 +131,7 @@ impl RdmaNetwork {
             _ if answers && (last || offset == 0) => PacketKind::ReadResponseEdge,
             _ if answers => PacketKind::ReadResponseMiddle,
             Opcode::Write | Opcode::WritePolled if offset == 0 => PacketKind::WriteFirst,
+            Opcode::Datagram => PacketKind::Segment,
             _ => PacketKind::Data,
         };
         let packet = Packet { kind, message, payload: payload as u32, last };
@@ -210,6 +211,9 @@ impl RdmaNetwork {
                 let peer = state.peer;
                 self.ports[peer as usize].arriving.push_back(packet);
                 platform.set_timer(arrival, Token::of(Kind::Arrived, peer));
+                if packet.kind == PacketKind::Segment && packet.last {
+                    self.acknowledged(packet.message, platform);
+                }
                 // One packet at a time: this ends with the lane busy.
                 if packet.payload > 0 {
                     self.make_packets(port, platform);

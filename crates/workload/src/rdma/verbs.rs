@@ -25,6 +25,8 @@ pub enum Opcode {
     Read,
     /// Delivers into a receive buffer of the peer, which gets a completion entry.
     Send,
+    /// The same without acknowledgement: done when it has left. Segments of a TCP in software are sent so.
+    Datagram,
 }
 
 /// A work request.

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import altair as alt
 
     from lanewise.experiment.definition import Plot
-    from lanewise.experiment.reproduction import ReproducedCell, ReproducedExperiment
+    from lanewise.experiment.reproduction import ReproducedCell, ReproducedExperiment, SimulatedValue
 
 SERIES_COLOURS = tuple(f"var(--series-{number})" for number in range(1, 7))
 _WIDTH = 620
@@ -64,7 +64,11 @@ def overview(experiments: Sequence[ReproducedExperiment]) -> Figure | None:
         y=alt.Y("experiment:N", sort=order, title=None, axis=alt.Axis(grid=True, ticks=False)),
     )
     dots = base.mark_point(filled=True, size=55, opacity=0.8).encode(
-        x=alt.X("error:Q", title="simulated against published, percent or points", axis=alt.Axis(format="+")),
+        x=alt.X(
+            "error:Q",
+            title="simulated against published, percent or points",
+            axis=alt.Axis(format="+", tickCount=9, labelOverlap=True),
+        ),
         color=alt.Color("judged:N", scale=_scale(["in percent", "in points"]), legend=_legend()),
         description="said:N",
     )
@@ -103,15 +107,30 @@ def _bars_by_unit(experiment: ReproducedExperiment) -> list[Figure]:
     """Draw cells that no plot describes: rows named by the first part of the id, one figure for each unit."""
     drawn = []
     shown = [cell for cell in experiment.cells if cell.simulated is not None and cell.published is not None]
-    for unit in dict.fromkeys(cell.unit for cell in shown):
-        rows = []
+    units = [value.unit for value in experiment.values] + [cell.unit for cell in shown]
+    for unit in dict.fromkeys(units):
+        rows = [_value_row(value) for value in experiment.values if value.unit == unit]
         for cell in shown:
             if cell.unit == unit:
                 series, _, x = cell.cell.rpartition("/")
                 rows += _rows(cell, x=x, series=series)
-        title = "Published and simulated" + (f", {unit}" if unit != "1" else "")
-        drawn.append(Figure(title, _BARS_CAPTION, _bars(rows, unit)))
+        published = any(row["kind"] == "published" for row in rows)
+        title = "Published and simulated" if published else "Simulated; not published"
+        drawn.append(Figure(f"{title}, {unit}", _BARS_CAPTION if published else "", _bars(rows, unit)))
     return drawn
+
+
+def _value_row(value: SimulatedValue) -> dict[str, Any]:
+    series, _, x = value.id.rpartition("/")
+    said = f"{value.id}: simulated {_number(value.simulated)} {value.unit}"
+    row = {
+        "x": x.replace("_", " "),
+        "series": series.replace("_", " "),
+        "said": said,
+        "low": None,
+        "high": None,
+    }
+    return {**row, "kind": "simulated", "y": value.simulated}
 
 
 def _rows(cell: ReproducedCell, *, x: str, series: str) -> list[dict[str, Any]]:
@@ -199,7 +218,7 @@ def _bars(rows: list[dict[str, Any]], unit: str) -> str:
         if columns
         else alt.value(SERIES_COLOURS[0])
     )
-    width = alt.X("y:Q", title=unit, axis=alt.Axis(tickCount=6))
+    width = alt.X("y:Q", title=unit, axis=alt.Axis(tickCount=6, labelOverlap=True))
     layers = [
         base.transform_filter("datum.kind === 'simulated'")
         .mark_bar(height={"band": 0.62}, opacity=0.85)

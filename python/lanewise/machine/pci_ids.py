@@ -32,7 +32,7 @@ _MOST_BYTES = 16 << 20
 
 _DEVICE = re.compile(r"(?:Unknown d|D)evice(?: (?:([0-9a-f]{4}):)?([0-9a-f]{4}))?$")
 _CLASS = re.compile(r"(?:Unknown class|Class) \[?([0-9a-f]{4})\]?$")
-_NEXT_VENDOR = re.compile(r"\n[0-9a-fC#]")
+_NEXT_VENDOR = re.compile(r"\n(?:[0-9a-f]|C )")
 _FORMER_VENDORS = {
     "nVidia Corporation": 0x10DE,
     "Advanced Micro Devices [AMD]": 0x1022,

@@ -83,9 +83,8 @@ class Fio:
         if stat.S_ISDIR(mode):
             raise InputError(f"'{self.target}' is a folder; name a file on the drive, or its block device")
         if stat.S_ISREG(mode) and path.stat().st_size < _LARGE_ENOUGH:
-            raise InputError(
-                f"'{self.target}' has {path.stat().st_size} B; a file needs at least {_LARGE_ENOUGH >> 20} MiB"
-            )
+            size = path.stat().st_size
+            raise InputError(f"'{self.target}' has {size} B; a file needs at least {_LARGE_ENOUGH >> 20} MiB")
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 _TAGS = {5: 32, 8: 256, 10: 768, 14: 15360}
 """Requests that a tag field of so many bits tells apart. PCIe Base 6.3 §2.2.6.2."""
 
+_BUSY_GB_PER_S = 7.0
+"""Links from this rate on notice many small requests. Assumed: x8 of Gen3."""
+
 _HOST_LATENCY_NS = 700
 """Memory latency in the trials: with link and packet times about the round trip of `READ_ROUND_TRIP_NS`."""
 
@@ -29,12 +32,12 @@ MRRS = Rule(
     why="A read takes about a microsecond to answer. A device has at most tags times MRRS bytes in flight "
     "meanwhile; when that is less than bandwidth times latency, reads of host memory are slow and writes "
     "are not.",
-    severity="warning",
+    severity="warning; info on links of 7 GB/s and more where tags make up for it",
     cost="simulated: DMA reads of host memory with the MRRS of now and with 512 B",
     fix="Raise Max_Read_Request_Size to 512 B or more: a driver option, `setpci -s BDF CAP_EXP+8.w`, or "
     "the firmware setup.",
     references=("PCIe Base 5.0 §7.5.3.4 (Device Control)", "§2.2.6.2 (tags)"),
-    not_said="Small sizes on devices whose tags make up for them; devices that hardly read.",
+    not_said="Small sizes on slow links whose device has tags enough.",
 )
 
 TAGS = Rule(
@@ -88,12 +91,14 @@ def small_reads(view: View, this: Rule) -> Iterable[Finding]:
         if mrrs is None or needed is None or mrrs >= 512:
             continue
         bits = view.tag_bits(function)
-        if _TAGS[bits] * mrrs >= needed:
+        starved = _TAGS[bits] * mrrs < needed
+        if not starved and (view.possible_rate(function) or 0.0) < _BUSY_GB_PER_S:
             continue
+        why = "too little to hide the latency of memory" if starved else "which costs requests and tags"
         yield this.finding(
-            Severity.WARNING,
+            Severity.WARNING if starved else Severity.INFO,
             function.address.short,
-            f"{function.address.short} reads {mrrs} B at a time, too little to hide the latency of memory",
+            f"{function.address.short} reads {mrrs} B at a time, {why}",
             [
                 f"{function.address.short} DevCtl: MaxReadReq {mrrs} bytes, {_TAGS[bits]} tags "
                 f"({function.name})",

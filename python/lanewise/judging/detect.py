@@ -11,7 +11,7 @@ from lanewise.instruments.measurement import ImportProblemError
 if TYPE_CHECKING:
     from lanewise.instruments.measurement import Measurement
 
-MOST_BYTES = 64 << 20
+MOST_BYTES = 16 << 20
 _ACCEPTED = (
     "fio --output-format=json, iperf3 -J, nvbandwidth with or without -j, CUDA's bandwidthTest and "
     "p2pBandwidthLatencyTest, perftest, OSU, IOmeter's CSV, SmartFlow's CSV"

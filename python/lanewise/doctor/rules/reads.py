@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 _TAGS = {5: 32, 8: 256, 10: 768, 14: 15360}
 """Requests that a tag field of so many bits tells apart. PCIe Base 6.3 §2.2.6.2."""
 
-_BUSY_GB_PER_S = 7.0
-"""Links from this rate on notice many small requests. Assumed: x8 of Gen3."""
+_BUSY_GB_PER_S = 12.0
+"""Links from this rate on notice many small requests. Assumed: x16 of Gen3."""
 
 _HOST_LATENCY_NS = 700
 """Memory latency in the trials: with link and packet times about the round trip of `READ_ROUND_TRIP_NS`."""
@@ -32,7 +32,7 @@ MRRS = Rule(
     why="A read takes about a microsecond to answer. A device has at most tags times MRRS bytes in flight "
     "meanwhile; when that is less than bandwidth times latency, reads of host memory are slow and writes "
     "are not.",
-    severity="warning; info on links of 7 GB/s and more where tags make up for it",
+    severity="warning; info on links of 12 GB/s and more where tags make up for it",
     cost="simulated: DMA reads of host memory with the MRRS of now and with 512 B",
     fix="Raise Max_Read_Request_Size to 512 B or more: a driver option, `setpci -s BDF CAP_EXP+8.w`, or "
     "the firmware setup.",

@@ -142,6 +142,7 @@ impl Fabric {
         copy.issued_at = arrived.checked; // If it has not left by then, it never will.
         copy.ingress = Packet::ORIGINATED;
         let copy_id = self.packets.insert(copy);
+        switch.has_nullified = true;
         switch.enqueue(&mut self.packets, copy_id, ingress, egress);
         self.offer(egress_id, now);
     }

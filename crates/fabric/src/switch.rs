@@ -8,13 +8,33 @@ use crate::choose::pick;
 use crate::config::{Arbitration, Forwarding, SwitchConfig, SwitchCore};
 use crate::packet::{Address, ClassQueues, Flags, PacketId, PacketPool};
 use crate::port::{Answers, Port, PortId, PortSettings, Wait};
+
 use crate::routing::Routes;
 use lanewise_observe::Use;
+use lanewise_pcie::flow_control::Credits;
+use lanewise_pcie::tlp::FlowClass;
 use lanewise_units::{Bytes, Time};
 use std::sync::Arc;
 
 /// Most ports a switch may have: one bit each in a word.
 pub const MAX_SWITCH_PORTS: usize = 128;
+
+/// Ingress ports with something for one egress: a bit each, by class.
+#[derive(Clone, Copy, Default)]
+struct Waiting([u128; 3]);
+
+impl Waiting {
+    #[inline(always)]
+    fn of_any_class(&self) -> u128 {
+        self.0[0] | self.0[1] | self.0[2]
+    }
+
+    /// Those that have something of a class that is not `exhausted`.
+    fn beside(&self, exhausted: [bool; 3]) -> u128 {
+        let of_class = |class: usize| if exhausted[class] { 0 } else { self.0[class] };
+        of_class(0) | of_class(1) | of_class(2)
+    }
+}
 
 /// One switch. Port 0 faces upstream.
 pub(crate) struct Switch {
@@ -25,8 +45,10 @@ pub(crate) struct Switch {
     pub(crate) settings: Vec<Arc<PortSettings>>,
     /// Queues of packets that came in at one port and leave at another: `egress × ports + ingress`.
     queues: Vec<ClassQueues>,
-    /// Per egress, which ingress ports have something for it.
-    waiting: Vec<u128>,
+    /// Per egress and class, which ingress ports have something for it.
+    waiting: Vec<Waiting>,
+    /// A nullified copy has been queued at some time: those need no credits.
+    pub(crate) has_nullified: bool,
     /// Per egress, where arbitration looks first, and how many packets that ingress may still send in its turn.
     turns: Vec<(u8, u8)>,
     /// Crossbar: each ingress feeds one egress at a time.
@@ -45,7 +67,8 @@ impl Switch {
             routes,
             settings: Vec::new(),
             queues: vec![ClassQueues::default(); count * count],
-            waiting: vec![0; count],
+            waiting: vec![Waiting::default(); count],
+            has_nullified: false,
             turns: vec![(0, 1); count],
             ingress_free_at: vec![Time::ZERO; count],
             core_free_at: Time::ZERO,
@@ -96,7 +119,7 @@ impl Switch {
         }
         let slot = usize::from(egress) * self.ports.len() + usize::from(ingress);
         let first = self.queues[slot].push(packets, id);
-        self.waiting[usize::from(egress)] |= 1 << ingress;
+        self.waiting[usize::from(egress)].0[packets[id].class() as usize] |= 1 << ingress;
         first.then(|| packets[id].eligible_at)
     }
 
@@ -106,14 +129,14 @@ impl Switch {
         size_of::<Self>()
             + size_of_val(&*self.queues)
             + self.routes.heap_bytes()
-            + ports * (size_of::<u128>() + size_of::<Time>() + size_of::<usize>() + 6)
+            + ports * (size_of::<Waiting>() + size_of::<Time>() + size_of::<usize>() + 6)
     }
 
     /// The next packet for the wire of `port`, taken out of its queue; or why there is none.
     #[inline(always)]
     pub(crate) fn choose(&mut self, packets: &PacketPool, port: &Port, now: Time) -> Result<PacketId, Wait> {
         let egress = usize::from(port.index);
-        let waiting = self.waiting[egress];
+        let waiting = self.waiting[egress].of_any_class();
         if waiting == 0 {
             return Err(Wait::NOTHING);
         }
@@ -130,8 +153,15 @@ impl Switch {
         if waiting & (waiting - 1) == 0 {
             return Err(wait);
         }
-        let others = !(1 << candidate);
+        let others = self.others(egress, port, wait) & !(1 << candidate);
         self.choose_among([from_first & others, below_first & others], wait, packets, port, now)
+    }
+
+    /// Ingress ports to look at after one that has to `wait`. Who has nothing but packets of a class without credits
+    /// cannot go either.
+    fn others(&self, egress: usize, port: &Port, wait: Wait) -> u128 {
+        let exhausted = if self.has_nullified { [false; 3] } else { exhausted(port, wait) };
+        self.waiting[egress].beside(exhausted)
     }
 
     /// [`Self::choose`] when the first ingress of the turn has nothing that may go: looks at the others.
@@ -210,8 +240,9 @@ impl Switch {
                 self.core_free_at = self.core_free_at.max(now) + rate.span_ceil(bytes);
             }
         }
-        if self.queues[slot].is_empty() {
-            self.waiting[egress] &= !(1 << ingress);
+        let class = packet.class();
+        if self.queues[slot].head(class).is_none() {
+            self.waiting[egress].0[class as usize] &= !(1 << ingress);
         }
         self.pass_the_turn(ingress, egress);
     }
@@ -245,7 +276,7 @@ impl Switch {
     #[inline(always)]
     pub(crate) fn next_start(&self, packets: &PacketPool, egress: u16) -> Time {
         let egress = usize::from(egress);
-        let waiting = self.waiting[egress];
+        let waiting = self.waiting[egress].of_any_class();
         if waiting == 0 {
             return Time::NEVER;
         }
@@ -260,4 +291,13 @@ impl Switch {
     pub(crate) fn is_stale(packets: &PacketPool, id: PacketId, now: Time) -> bool {
         packets[id].flags.has(Flags::NULLIFIED) && packets[id].issued_at <= now
     }
+}
+
+/// Classes that a packet waits for credits of when the peer of `port` has none left for the smallest TLP of that class.
+fn exhausted(port: &Port, wait: Wait) -> [bool; 3] {
+    FlowClass::ALL.map(|class| {
+        let smallest = Credits { header: 1, data: u16::from(class != FlowClass::NonPosted) };
+        let awaited = wait.answers.include(Answers::update_of(class));
+        awaited && port.credits[class as usize].gate(smallest).is_err()
+    })
 }

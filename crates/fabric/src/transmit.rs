@@ -418,6 +418,7 @@ impl Fabric {
         }
     }
 
+    #[inline(always)]
     fn take_in_dllp(&mut self, id: PortId, dllp: Dllp, at: Time, now: Time) {
         let port = &mut self.ports[id.index()];
         if port.may_unblock(&dllp) {
@@ -425,8 +426,10 @@ impl Fabric {
         }
         match dllp {
             Dllp::UpdateFlowControl { class, header, data } => {
-                port.credits[class.index()].update(header, data);
-                self.flow_control_initialised(id, now);
+                port.credits[class as usize].update(header, data);
+                if port.state == LinkState::InitFlowControl2 {
+                    self.flow_control_initialised(id, now);
+                }
             }
             Dllp::Ack(sequence) => self.acknowledged(id, sequence, at),
             Dllp::Nak(sequence) => {
@@ -454,13 +457,14 @@ impl Fabric {
     }
 
     /// The peer has everything up to `sequence`: the replay timer starts again.
+    #[inline]
     fn acknowledged(&mut self, id: PortId, sequence: Sequence, at: Time) {
         let port = &mut self.ports[id.index()];
-        let progress = match port.flit {
-            Some(_) => self.acknowledge_flits(id, sequence),
-            None => port.retry.acknowledge(sequence) > 0,
-        };
-        if progress {
+        if port.flit.is_none() {
+            if port.retry.acknowledge(sequence) > 0 {
+                port.replay_deadline = at + port.settings.replay_timer;
+            }
+        } else if self.acknowledge_flits(id, sequence) {
             self.restart_replay_timer(id, at);
         }
     }

@@ -50,6 +50,7 @@ def refreshed(text: str, *, with_tables: bool) -> str:
         def block(match: re.Match[str]) -> str:
             if match["kind"] == "toml":
                 if match["name"]:
+                    (folder / match["name"]).parent.mkdir(exist_ok=True)
                     (folder / match["name"]).write_text(match["body"], encoding="utf-8")
                 return match[0]
             commands = [line for line in match["body"].splitlines() if line.startswith("$ ")]
@@ -63,9 +64,9 @@ def refreshed(text: str, *, with_tables: bool) -> str:
 
 def results_table(what: str) -> str:
     """Return the cells of an experiment, published beside simulated, or a line for each with ``all``."""
-    experiments = json.loads(_run(f"lanewise reproduce {what if what != 'all' else ''} --no-report --json", ROOT))[
-        "experiments"
-    ]
+    experiments = json.loads(
+        _run(f"lanewise reproduce {what if what != 'all' else ''} --no-report --json", ROOT)
+    )["experiments"]
     return _summary(experiments) if what == "all" else _cells(experiments[0])
 
 

@@ -74,7 +74,7 @@ def test_fitted_values_are_in_force_with_their_provenance(experiment: Experiment
     assert set(calibrated) == {path for fit in in_force for path in fit.parameters}
     for fit in in_force:
         for path in fit.parameters:
-            assert calibrated[path]["fitted_on"] == [f"{experiment.id} {on}" for on in fit.cells]
+            assert calibrated[path]["fitted_on"] == list(fit.fitted_on)
 
 
 def test_nothing_is_fitted_on_a_cell_with_a_switch() -> None:

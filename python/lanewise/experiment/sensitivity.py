@@ -95,6 +95,8 @@ class CellSensitivity:
     cell: str
     simulated: float
     effects: tuple[Effect, ...]
+    unit: str = "%"
+    """What changes are in: percent of the cell, or points for a cell that is judged in points."""
 
     @property
     def rests_on(self) -> tuple[Effect, ...]:
@@ -133,6 +135,7 @@ class Sensitivity:
                 {
                     "cell": each.cell,
                     "simulated": each.simulated,
+                    "unit": each.unit,
                     "rests_on_assumptions": [effect.parameter for effect in each.rests_on],
                     "moved_by": [effect.document() for effect in each.effects],
                 }
@@ -143,13 +146,14 @@ class Sensitivity:
     def to_toml(self, folder: str) -> str:
         """Return the text of ``sensitivity.toml``."""
         lines = [
-            f"# Made by `lanewise reproduce --sensitivity` for experiments/{folder}; percent of the cell.",
+            f"# Made by `lanewise reproduce --sensitivity` for experiments/{folder}: changes of each cell.",
             f"version = {inline(self.version)}",
             f"inputs = {inline(self.inputs)}",
             f"runs = {self.runs}",
         ]
         for each in self.cells:
             lines += ["", "[[cell]]", f"cell = {inline(each.cell)}", f"simulated = {inline(each.simulated)}"]
+            lines += [f"unit = {inline(each.unit)}"]
             rows = [
                 {key: value for key, value in effect.document().items() if value is not None}
                 for effect in each.effects
@@ -187,6 +191,7 @@ def stored(experiment: Experiment) -> Sensitivity | None:
                 cell["cell"],
                 cell["simulated"],
                 tuple(_effect(row) for row in cell["moved_by"]),
+                cell["unit"],
             )
             for cell in document["cell"]
         ),
@@ -267,12 +272,13 @@ class _Study:
         self._simulate(cell, [((one, value),) for one in influential for value in (one.lower, one.higher)])
         effects = [self._effect(cell, base, one) for one in influential]
         shown = [effect for effect in effects if effect.size_percent >= SHOWN_FROM_PERCENT]
-        return CellSensitivity(cell.id, base, tuple(sorted(shown, key=lambda one: -one.size_percent)))
+        largest_first = tuple(sorted(shown, key=lambda one: -one.size_percent))
+        return CellSensitivity(cell.id, base, largest_first, _unit_of(cell))
 
     def _effect(self, cell: Cell, base: float, one: Candidate) -> Effect:
         def change(value: str) -> float | None:
             moved = self._value(cell, ((one, value),))
-            return None if moved is None or not base else round(100 * (moved / base - 1), 3)
+            return None if moved is None else round(_change(cell, base, moved), 3)
 
         return Effect(
             one.name,
@@ -294,7 +300,7 @@ class _Study:
             smaller: list[list[Candidate]] = []
             for group in groups:
                 moved = self._value(cell, tuple((one, one.harmful) for one in group))
-                if moved is not None and abs(moved - base) < abs(base) * SHOWN_FROM_PERCENT / 200:
+                if moved is not None and abs(_change(cell, base, moved)) < SHOWN_FROM_PERCENT / 2:
                     continue
                 if len(group) == 1:
                     alone += group
@@ -359,6 +365,17 @@ class _Study:
                 return None
             results[job] = result
         return value_of(self.experiment, cell, results)
+
+
+def _unit_of(cell: Cell) -> str:
+    return "%" if cell.band_points is None else "points"
+
+
+def _change(cell: Cell, base: float, moved: float) -> float:
+    """Return how far a cell has moved, in its unit; of nothing no percentage can be said."""
+    if _unit_of(cell) == "points":
+        return moved - base
+    return 100 * (moved / base - 1) if base else 0.0
 
 
 Variation = tuple[tuple[Candidate, str], ...]

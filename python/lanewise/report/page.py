@@ -106,7 +106,7 @@ def render(reproduction: Reproduction) -> str:
         "short": lambda name, own: name.removeprefix(f"{own} "),
         "svg": Markup,
         "median": median,
-        "change": lambda percent: DASH if percent is None else f"{percent:+.2f} %",
+        "change": lambda change, unit: DASH if change is None else f"{change:+.2f} {unit}",
         "capitalize_first": lambda text: text[:1].upper() + text[1:],
     }
     experiments = reproduction.experiments

@@ -139,10 +139,11 @@ def _fitted(experiment: ReproducedExperiment) -> Group:
 
 def _sensitivity(sensitivity: Sensitivity) -> Group:
     table = style.table()
-    style.words(table, "cell", "parameter")
+    style.words(table, "cell", at_most=22)
+    style.words(table, "parameter")
     style.numbers(table, "value")
     style.labels(table, "provenance")
-    style.numbers(table, "lower", "moves", "higher", "moves")
+    style.numbers(table, "lower", "higher")
     for cell in sensitivity.cells:
         for number, effect in enumerate(cell.effects[:3]):
             table.add_row(
@@ -150,14 +151,12 @@ def _sensitivity(sensitivity: Sensitivity) -> Group:
                 effect.parameter,
                 effect.value,
                 effect.provenance,
-                effect.lower,
-                f"{style.signed(effect.lower_percent, 1)} %",
-                effect.higher,
-                f"{style.signed(effect.higher_percent, 1)} %",
+                f"{style.signed(effect.lower_percent, 1)} {cell.unit}",
+                f"{style.signed(effect.higher_percent, 1)} {cell.unit}",
             )
         if not cell.effects:
             table.add_row(cell.cell, "nothing by 0.5 %")
-    note = f"20 % lower and higher, the three that move each cell most; {sensitivity.runs} runs"
+    note = "what moves each cell: 20 % lower and higher; powers of two halved and doubled"
     if sensitivity.stale:
         note += "; stale: parameters have changed since"
     return style.titled("Sensitivity", table, note=note)

@@ -100,6 +100,13 @@ impl Bench {
         self.flow(name, direction).payload
     }
 
+    /// The same for one of several devices.
+    pub(crate) fn payload_of(&self, name: &str, device: &str, direction: &str) -> u64 {
+        let wanted = |flow: &&FlowTally| (&*flow.spec.name, &*flow.spec.device) == (name, device);
+        let mut flows = self.flows.iter().filter(wanted);
+        flows.find(|flow| flow.spec.direction == direction).expect("a flow of that device").payload
+    }
+
     /// Operations of the flow of this name and direction, and their mean latency in ns.
     pub(crate) fn operations(&self, name: &str, direction: &str) -> (u64, f64) {
         let flow = self.flow(name, direction);

@@ -63,6 +63,8 @@ mod verbs;
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tool_tests;
 
 pub use config::{NicPort, RdmaLinkConfig, RdmaNetworkConfig, RdmaNicConfig};
 pub use host::{MpiHostConfig, VerbsHostConfig};

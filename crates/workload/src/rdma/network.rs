@@ -8,7 +8,7 @@ use super::verbs::{Completion, CompletionKind, EndFlows, EndId, Opcode, WorkRequ
 use crate::platform::Platform;
 use crate::rate_server::RateServer;
 use lanewise_fabric::workload::{ChannelId, Direction, Notify, Target, Transfer, WorkloadEvent};
-use lanewise_observe::FlowId;
+use lanewise_observe::{FlowId, RequesterState};
 use lanewise_units::{Bytes, Time};
 use std::collections::VecDeque;
 
@@ -65,6 +65,10 @@ pub(super) struct Nic {
     pub control: ChannelId,
     pub pipeline: RateServer,
     pub shared: RateServer,
+    /// Its ports with a wire.
+    ports: Vec<u32>,
+    /// What it was last said to wait for.
+    said: RequesterState,
 }
 
 /// Adapters, wires and connections. Part of an instrument, which gives it its events.
@@ -112,6 +116,8 @@ impl RdmaNetwork {
                 control: platform.open_channel(config.device),
                 pipeline: RateServer::new(None),
                 shared: RateServer::new(config.shared_bandwidth),
+                ports: Vec::new(),
+                said: RequesterState::NothingAsked,
                 config: config.clone(),
             });
         }
@@ -121,6 +127,7 @@ impl RdmaNetwork {
                 let nic = &self.config.nics[end.nic];
                 let other = &self.config.nics[link.ends[1 - at].nic];
                 self.port_of.push((end, self.ports.len() as u32));
+                self.nics[end.nic].ports.push(self.ports.len() as u32);
                 self.ports.push(Port::new(PortSettings {
                     nic: end.nic,
                     peer: first + 1 - at as u32,
@@ -233,7 +240,28 @@ impl RdmaNetwork {
             Kind::ReceiveCompleted => self.tell_peer(subject, CompletionKind::Received),
             Kind::Completed => self.tell_requester(subject),
         }
+        self.say_what_holds_back(platform);
         true
+    }
+
+    /// Says what each adapter waits for when it has nothing to ask for, where that has changed: its inside if that is
+    /// at work, else the wire if anything uses it, else software.
+    fn say_what_holds_back<P: Platform>(&mut self, platform: &mut P) {
+        let now = platform.now();
+        for nic in &mut self.nics {
+            let mut ports = nic.ports.iter().map(|port| &self.ports[*port as usize]);
+            let state = if nic.pipeline.is_busy(now) || ports.clone().any(Port::crosses) {
+                RequesterState::Device
+            } else if ports.any(|port| port.uses_wire(now)) {
+                RequesterState::Wire
+            } else {
+                RequesterState::Cpu
+            };
+            if state != nic.said {
+                nic.said = state;
+                platform.waits_for(nic.config.device, state);
+            }
+        }
     }
 
     /// Adapter of an end.

@@ -175,6 +175,17 @@ impl Port {
         }
     }
 
+    /// Whether packets are on the wire either way, or wait for it.
+    pub(super) fn uses_wire(&self, now: Time) -> bool {
+        let leaving = self.lane_free_at > now || !self.outgoing.is_empty() || !self.urgent.is_empty();
+        leaving || !self.arriving.is_empty()
+    }
+
+    /// Whether payload crosses the adapter for this port.
+    pub(super) fn crosses(&self) -> bool {
+        !self.crossing_outbound.is_empty() || !self.crossing_inbound.is_empty()
+    }
+
     /// When the next credits are here, if any are on their way.
     pub(super) fn next_credits(&self) -> Option<Time> {
         self.returning.front().map(|(at, _)| *at)

@@ -34,7 +34,7 @@ fn nic(index: usize) -> RdmaNicConfig {
     }
 }
 
-fn network(mtu: u64) -> RdmaNetworkConfig {
+pub(super) fn network(mtu: u64) -> RdmaNetworkConfig {
     let link = |port| RdmaLinkConfig {
         name: format!("wire{port}"),
         ends: [NicPort { nic: 0, port }, NicPort { nic: 1, port }],
@@ -111,7 +111,7 @@ fn request(opcode: Opcode, length: u64) -> WorkRequest {
     }
 }
 
-fn bench() -> Bench {
+pub(super) fn bench() -> Bench {
     Bench::new(Rate::from_bytes_per_second(16_000_000_000), Span::from_ns(200))
 }
 

@@ -1,0 +1,98 @@
+//! Two hosts in one fabric and a network between them: what limits `ib_write_bw` is where it should be.
+
+use lanewise_scenario::Source;
+use lanewise_sim::{Results, load, run};
+use std::ops::ControlFlow;
+
+/// Two hosts with an adapter each in a slot of this shape, and this network.
+fn rig(slot: &str, network: &str, tool: &str) -> String {
+    let (generation, width) = slot.split_once(' ').unwrap();
+    let side = |host: &str, nic: &str| {
+        format!(
+            "[host.{host}]\nslots = {{ slot1 = \"{slot}\" }}\n[endpoint.{nic}]\nattach = \"{host}.slot1\"\n\
+             generation = \"{generation}\"\nwidth = \"{width}\"\nrdma = {{ ports = 2 }}\n"
+        )
+    };
+    format!(
+        "[run]\nwarm_up = \"100 us\"\ntime_limit = \"600 us\"\n{}{}[network.cable]\n{network}\n\
+         ends = [\"nic0.port1\", \"nic1.port1\"]\n[[workload]]\nkind = \"perftest\"\nnetwork = \"cable\"\n{tool}\n",
+        side("client", "nic0"),
+        side("server", "nic1")
+    )
+}
+
+fn results(text: &str) -> Results {
+    let scenario = load(&Source::from_text("rig.toml", text), &[]).unwrap_or_else(|found| panic!("{found}"));
+    run(&scenario, &mut |_| ControlFlow::Continue(())).expect("trees of devices")
+}
+
+fn average(results: &Results) -> f64 {
+    let metrics = results.instruments.iter().flat_map(|instrument| &instrument.metrics);
+    metrics.filter(|metric| metric.name == "BW average (Gb/s)").map(|metric| metric.value).sum()
+}
+
+#[test]
+fn a_wide_slot_leaves_the_wire_as_the_limit() {
+    // 65,536 B in packets of 4,096 B take 65,968 B of 100 Gb/s.
+    let wire = 100.0 * 65_536.0 / 65_968.0;
+    for tool in ["ib_write_bw", "ib_read_bw", "ib_send_bw"] {
+        let text = rig("gen3 x16", "kind = \"infiniband-edr\"", &format!("tool = \"{tool}\""));
+        let simulated = average(&results(&text));
+        assert!((simulated / wire - 1.0).abs() < 2e-3, "{tool}: {simulated} of {wire}");
+    }
+}
+
+#[test]
+fn a_narrow_slot_is_the_limit_in_the_direction_that_carries_the_payload() {
+    // Gen3 x4 with 256 B in a completion carries 3.643 GB/s before DLLPs, with 256 B in a write 3.591.
+    let average_of = |tool: &str| {
+        let text = rig("gen3 x4", "kind = \"infiniband-edr\"", &format!("tool = \"{tool}\""));
+        average(&results(&text)) / 8.0
+    };
+    for tool in ["ib_write_bw", "ib_read_bw"] {
+        let simulated = average_of(tool);
+        assert!(simulated < 3.591 && simulated > 0.97 * 3.591, "{tool}: {simulated} GB/s");
+    }
+}
+
+#[test]
+fn roce_pays_for_ethernet_and_ip() {
+    let network = "kind = \"roce\"\nrate = \"100 Gb/s\"\nmtu = \"1024 B\"";
+    let simulated = average(&results(&rig("gen3 x16", network, "tool = \"ib_write_bw\"")));
+    let wire = 100.0 * 65_536.0 / (64.0 * (1024.0 + 82.0) + 16.0);
+    assert!((simulated / wire - 1.0).abs() < 2e-3, "{simulated} of {wire}");
+}
+
+#[test]
+fn both_hosts_have_their_own_links_and_flows() {
+    let text = rig("gen3 x16", "kind = \"infiniband-fdr\"\nmtu = \"2048 B\"", "tool = \"ib_write_bw\"");
+    let results = results(&text);
+    assert_eq!(results.links.len(), 2);
+    let goodput = |device: &str, direction: &str| {
+        let found = |flow: &&lanewise_sim::Flow| flow.device == device && flow.direction == direction;
+        results.flows.iter().find(found).unwrap().goodput_gb_per_s
+    };
+    let (read, written) = (goodput("nic0", "read"), goodput("nic1", "write"));
+    assert!((read / written - 1.0).abs() < 5e-3, "what one adapter reads the other writes: {read} {written}");
+    assert_eq!((goodput("nic0", "write"), goodput("nic1", "read")), (0.0, 0.0));
+    assert!((written / 6.73 - 1.0).abs() < 5e-3, "{written}");
+}
+
+#[test]
+fn an_adapter_behind_a_full_wire_says_so() {
+    let text = rig("gen3 x16", "kind = \"infiniband-qdr\"", "tool = \"ib_write_bw\"");
+    let results = results(&text);
+    let server = results.requesters.iter().find(|requester| requester.device == "nic1").unwrap();
+    let share = server.time_attribution["wire"].as_f64().unwrap();
+    assert!(share > 0.5, "what comes off the wire goes on faster: {:?}", server.time_attribution);
+}
+
+#[test]
+fn the_same_scenario_has_the_same_trajectory() {
+    let text = rig(
+        "gen3 x8",
+        "kind = \"infiniband-qdr\"",
+        "tool = \"ib_write_bw\"\nqueue_pairs = 3\nbidirectional = true",
+    );
+    assert_eq!(results(&text).fingerprint, results(&text).fingerprint);
+}

@@ -1,0 +1,198 @@
+//! The tools on a platform of plain arithmetic: their numbers are sums that can be written down.
+
+use super::tests::{bench, network};
+use super::*;
+use crate::bench::Bench;
+use lanewise_fabric::workload::{Metric, Workload};
+use lanewise_network::NetworkWire;
+use lanewise_units::{Bytes, Rate, Span, Time};
+
+const PORTS: [NicPort; 2] = [NicPort { nic: 0, port: 0 }, NicPort { nic: 1, port: 0 }];
+
+fn verbs() -> VerbsHostConfig {
+    VerbsHostConfig {
+        post_cost: Span::from_ns(60),
+        mmio_latency: Span::from_ns(50),
+        poll_latency: Span::from_ns(80),
+        poll_cost: Span::from_ns(30),
+    }
+}
+
+fn perftest(tool: PerftestTool) -> PerftestConfig {
+    PerftestConfig {
+        name: "test".into(),
+        tool,
+        ports: PORTS,
+        hosts: [verbs(), verbs()],
+        size: if tool.is_latency() { Bytes::new(2) } else { Bytes::from_kib(64) },
+        iterations: 1000,
+        queue_pairs: 1,
+        tx_depth: 128,
+        completion_moderation: 1,
+        inline_size: if tool.is_latency() { Bytes::new(220) } else { Bytes::ZERO },
+        bidirectional: false,
+    }
+}
+
+fn osu(tool: OsuTool, size: u64, rendezvous: Rendezvous) -> OsuConfig {
+    let mpi = MpiHostConfig {
+        send_cost: Span::from_ns(100),
+        receive_cost: Span::from_ns(90),
+        copy_bandwidth: Rate::from_bytes_per_second(10_000_000_000),
+    };
+    OsuConfig {
+        name: "osu".into(),
+        tool,
+        ports: PORTS,
+        hosts: [(verbs(), mpi.clone()), (verbs(), mpi)],
+        mpi: MpiConfig { eager_max: Bytes::from_kib(8), rendezvous, inline_max: Bytes::new(128) },
+        size: Bytes::new(size),
+        window: 64,
+    }
+}
+
+struct Outcome {
+    metrics: Vec<Metric>,
+    bench: Bench,
+}
+
+impl Outcome {
+    fn of(&self, name: &str) -> f64 {
+        self.metrics.iter().find(|metric| metric.name == name).expect("a metric of that name").value
+    }
+}
+
+fn run_over(network: RdmaNetworkConfig, tool: RdmaToolConfig, span: Span) -> Outcome {
+    let mut workload = RdmaWorkload::new(RdmaConfig { network, tools: vec![tool] });
+    let mut bench = bench();
+    bench.run(&mut workload, span);
+    let metrics = workload.reports((Time::ZERO, bench.now)).remove(0);
+    Outcome { metrics, bench }
+}
+
+fn run(tool: RdmaToolConfig, span: Span) -> Outcome {
+    run_over(network(4096), tool, span)
+}
+
+#[test]
+fn a_trip_of_ib_write_lat_is_the_sum_of_its_steps() {
+    let outcome = run(RdmaToolConfig::Perftest(perftest(PerftestTool::WriteLatency)), Span::from_ms(1));
+    // Post 60, to the root port 50, adapters and wire 623.8 as in the network's own test, seen 80, taken 30.
+    assert!((outcome.of("t_typical (us)") - 0.8438).abs() < 1e-3, "{}", outcome.of("t_typical (us)"));
+    assert!(outcome.of("t_stdev (us)") < 1e-6 && outcome.of("iterations") > 500.0);
+}
+
+#[test]
+fn reads_wait_for_the_whole_way_and_sends_for_a_completion_entry() {
+    let typical = |tool| run(RdmaToolConfig::Perftest(perftest(tool)), Span::from_ms(1)).of("t_typical (us)");
+    let (write, send) = (typical(PerftestTool::WriteLatency), typical(PerftestTool::SendLatency));
+    let read = typical(PerftestTool::ReadLatency);
+    assert!(send > write && send < write + 0.05, "an entry behind the payload: {write} {send}");
+    // Both ways of the wire with receivers and pipelines, and memory at the other end.
+    assert!(read > 1.1 && read < 2.0 * write, "{read}");
+}
+
+#[test]
+fn a_test_ends_after_its_iterations() {
+    let short = PerftestConfig { iterations: 20, queue_pairs: 3, ..perftest(PerftestTool::WriteBandwidth) };
+    let outcome = run(RdmaToolConfig::Perftest(short), Span::from_ms(2));
+    assert_eq!(outcome.bench.payload("test", "write"), 0, "the client's adapter writes nothing");
+    assert_eq!(outcome.bench.payload_of("test", "nic1", "write"), 3 * 20 * 65_536);
+}
+
+#[test]
+fn bidirectional_is_twice_one_way_and_moderation_costs_nothing() {
+    let average = |config| run(RdmaToolConfig::Perftest(config), Span::from_us(600)).of("BW average (Gb/s)");
+    let one_way = average(perftest(PerftestTool::WriteBandwidth));
+    assert!((one_way - 99.345).abs() < 0.05, "{one_way}");
+    let both = average(PerftestConfig { bidirectional: true, ..perftest(PerftestTool::WriteBandwidth) });
+    assert!((both / one_way - 2.0).abs() < 0.02, "{both}");
+    let moderated = PerftestConfig { completion_moderation: 16, ..perftest(PerftestTool::SendBandwidth) };
+    assert!((average(moderated) / one_way - 1.0).abs() < 0.01);
+}
+
+#[test]
+fn small_messages_are_limited_by_the_core_that_posts_them() {
+    let small = PerftestConfig {
+        size: Bytes::new(8),
+        inline_size: Bytes::new(64),
+        iterations: 100_000,
+        completion_moderation: 100,
+        ..perftest(PerftestTool::WriteBandwidth)
+    };
+    let outcome = run(RdmaToolConfig::Perftest(small), Span::from_us(500));
+    // 60 ns a post, and 30 ns for each hundred.
+    assert!((outcome.of("MsgRate (Mpps)") - 1e3 / 60.3).abs() < 0.1, "{}", outcome.of("MsgRate (Mpps)"));
+}
+
+#[test]
+fn eager_messages_pay_for_copies_and_large_ones_for_the_handshake() {
+    let latency = |size| {
+        let config = osu(OsuTool::Latency, size, Rendezvous::Write);
+        run(RdmaToolConfig::Osu(config), Span::from_ms(2)).of("Latency (us)")
+    };
+    // As ib_write_lat, with 100 ns to send and 90 ns to match, and 48 B of header inline: two more words of 64 B on
+    // the link of the bench and 48 B more on the wire and to memory.
+    let tiny = latency(1);
+    assert!((tiny - (0.844 + 0.190)).abs() < 0.03, "{tiny}");
+    // 8 KiB are copied twice at 10 GB/s.
+    assert!(latency(8192) - tiny > 2.0 * 0.8192);
+    let (below, above) = (latency(8192), latency(8193));
+    assert!(above > below, "a handshake instead of copies: {below} {above}");
+}
+
+#[test]
+fn both_kinds_of_rendezvous_fill_the_wire() {
+    for rendezvous in [Rendezvous::Write, Rendezvous::Read] {
+        let config = osu(OsuTool::Bandwidth, 65_536, rendezvous);
+        let outcome = run(RdmaToolConfig::Osu(config), Span::from_ms(3));
+        let bandwidth = outcome.of("Bandwidth (MB/s)");
+        // A window takes 337 us, 64 calls of 160 ns before the first grant is seen, and some 4 us of handshake.
+        assert!((11_900.0..12_300.0).contains(&bandwidth), "{rendezvous:?}: {bandwidth}");
+        let both = osu(OsuTool::BidirectionalBandwidth, 65_536, rendezvous);
+        let both = run(RdmaToolConfig::Osu(both), Span::from_ms(3)).of("Bandwidth (MB/s)");
+        assert!(both > 1.9 * bandwidth && both < 2.0 * 12_418.0, "{rendezvous:?}: {both}");
+    }
+}
+
+fn transactions(connections: u32) -> (RdmaNetworkConfig, RdmaToolConfig) {
+    let mut network = network(4096);
+    for link in &mut network.links {
+        link.wire = NetworkWire::Ethernet { rate: Rate::from_bytes_per_second(1_250_000_000) };
+        link.mtu = Bytes::new(1448);
+    }
+    let stack = |send, receive, wake| TcpStackConfig {
+        send_cost: Span::from_ns(send),
+        receive_cost: Span::from_ns(receive),
+        wake_latency: Span::from_ns(wake),
+        mmio_latency: Span::from_ns(50),
+    };
+    let config = TransactionsConfig {
+        name: "database".into(),
+        ports: PORTS,
+        stacks: [stack(100, 100, 0), stack(1600, 2400, 4000)],
+        request: Bytes::new(64),
+        response: Bytes::new(64),
+        connections,
+        service_time: Span::from_us(6),
+    };
+    (network, RdmaToolConfig::Transactions(config))
+}
+
+#[test]
+fn a_busy_server_spends_its_time_on_work_and_tcp() {
+    let (network, tool) = transactions(16);
+    let outcome = run_over(network, tool, Span::from_ms(5));
+    // 6 us of work, 2.4 us to receive, 1.6 us to send, and nobody has to be woken.
+    assert!((outcome.of("Transactions per second") / 1e5 - 1.0).abs() < 0.01);
+}
+
+#[test]
+fn alone_a_request_also_waits_for_the_wake_up_and_both_ways() {
+    let (network, tool) = transactions(1);
+    let outcome = run_over(network, tool, Span::from_ms(5));
+    let response = outcome.of("Mean response time (us)");
+    // 10 us of the server, 4 us to wake it, 0.2 us of the client; two ways of about 1.2 us.
+    assert!((16.0..17.5).contains(&response), "{response}");
+    assert!((outcome.of("Transactions per second") * response / 1e6 - 1.0).abs() < 1e-3, "Little's law");
+}

@@ -259,7 +259,7 @@ class _Study:
         self.cache = cache
         self.on_progress = on_progress
         self.results: dict[Job, RunResult | None] = {}
-        self.paths: dict[Job, frozenset[str]] = {}
+        self.parameters: dict[Job, dict[str, str]] = {}
 
     @property
     def runs(self) -> int:
@@ -330,18 +330,18 @@ class _Study:
         return list(found.values())
 
     def _varied(self, job: Job, variation: Variation) -> Job:
-        """Return a job with the varied values, of those parameters that it has."""
-        has = self._paths(job)
-        values = {path: value for one, value in variation for path in one.paths if path in has}
+        """Return a job with the varied values, where its parameters have the value that is varied."""
+        now = self._values(job)
+        values = {path: value for one, value in variation for path in one.paths if now.get(path) == one.value}
         kept: list[Override] = [(path, value) for path, value in job.overrides if path not in values]
         return Job(job.scenario, (*kept, *values.items()))
 
-    def _paths(self, job: Job) -> frozenset[str]:
-        """Return the parameters that a job's scenario has."""
-        if job not in self.paths:
+    def _values(self, job: Job) -> dict[str, str]:
+        """Return the parameters of a job's scenario by path."""
+        if job not in self.parameters:
             rows = api.explain(job.scenario, overrides=job.overrides).document["parameters"]
-            self.paths[job] = frozenset(row["path"] for row in rows)
-        return self.paths[job]
+            self.parameters[job] = {row["path"]: str(row["value"]) for row in rows}
+        return self.parameters[job]
 
     def _simulate(self, cell: Cell, variations: Iterable[Variation]) -> None:
         jobs = [
@@ -368,7 +368,8 @@ class _Study:
 
 
 def _unit_of(cell: Cell) -> str:
-    return "%" if cell.band_points is None else "points"
+    differs = cell.formula is not None and cell.formula.name in ("percent_change_of", "difference_of")
+    return "points" if differs or cell.band_points is not None else "%"
 
 
 def _change(cell: Cell, base: float, moved: float) -> float:

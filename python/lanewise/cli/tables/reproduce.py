@@ -151,8 +151,8 @@ def _sensitivity(sensitivity: Sensitivity) -> Group:
                 effect.parameter,
                 effect.value,
                 effect.provenance,
-                f"{style.signed(effect.lower_percent, 1)} {cell.unit}",
-                f"{style.signed(effect.higher_percent, 1)} {cell.unit}",
+                _change(effect.lower_percent, cell.unit),
+                _change(effect.higher_percent, cell.unit),
             )
         if not cell.effects:
             table.add_row(cell.cell, "nothing by 0.5 %")
@@ -160,6 +160,11 @@ def _sensitivity(sensitivity: Sensitivity) -> Group:
     if sensitivity.stale:
         note += "; stale: parameters have changed since"
     return style.titled("Sensitivity", table, note=note)
+
+
+def _change(change: float | None, unit: str) -> str:
+    """Write how far a cell moves; a dash where the scenario does not allow the value."""
+    return style.DASH if change is None else f"{change:+.1f} {unit}"
 
 
 def _headline(

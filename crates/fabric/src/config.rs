@@ -150,6 +150,8 @@ pub struct RootComplexConfig {
     pub write_latency: Span,
     /// One outbound queue of so many TLPs shared by all root ports; none for a queue per port.
     pub shared_outbound_queue: Option<u32>,
+    /// Packets that a root port takes over from the shared queue ahead of the wire; at least one.
+    pub root_port_queue: u32,
     /// Whether requests between root ports are forwarded.
     pub peer_to_peer: bool,
     /// Time for a TLP from one root port to another.
@@ -237,4 +239,6 @@ pub struct EndpointConfig {
     pub completion_latency: Span,
     /// Rate at which the device's internal path drains posted writes that arrive (peer-to-peer, MMIO).
     pub write_drain: Rate,
+    /// From the arrival of any packet until its buffer space is free, on top of draining.
+    pub buffer_hold: Span,
 }

@@ -242,8 +242,9 @@ impl Fabric {
     pub(crate) fn stage_outbound(&mut self, index: u32) {
         while let Some((egress, packet_id)) = self.root_complexes[index as usize].outbound.front().copied() {
             let root_complex = &mut self.root_complexes[index as usize];
+            let most = root_complex.config.root_port_queue;
             let staged = &mut root_complex.staged[usize::from(egress)];
-            if *staged >= root_complex::STAGED_PER_PORT {
+            if *staged >= most {
                 break;
             }
             *staged += 1;
@@ -272,21 +273,22 @@ impl Fabric {
 
     fn endpoint_takes(&mut self, index: u32, id: PortId, packet_id: PacketId, now: Time) {
         let packet = self.packets[packet_id];
+        let hold = self.endpoints[index as usize].config.buffer_hold;
         match packet.kind {
             Kind::MemoryWrite => {
                 self.packets.remove(packet_id);
                 let free_at = self.endpoints[index as usize].drain.serve(now, packet.payload());
-                self.drain(id, &packet, free_at);
+                self.drain(id, &packet, free_at + hold);
                 self.write_arrived(&packet, now);
             }
             Kind::MemoryRead => {
                 self.packets.remove(packet_id);
-                self.drain(id, &packet, now);
+                self.drain(id, &packet, now + hold);
                 self.answer_read(index, id, &packet, now);
             }
             Kind::Completion => {
                 self.packets.remove(packet_id);
-                self.drain(id, &packet, now);
+                self.drain(id, &packet, now + hold);
                 self.completion_arrived(index, &packet, now);
             }
         }

@@ -48,11 +48,8 @@ pub(crate) struct RootComplex {
     /// The outbound queue that root ports share, if they do: port index and packet.
     pub(crate) outbound: VecDeque<(u16, PacketId)>,
     /// Packets of the shared queue's head that each root port has taken over.
-    pub(crate) staged: Vec<u8>,
+    pub(crate) staged: Vec<u32>,
 }
-
-/// Packets that a root port takes over from the shared queue ahead of the wire: one that is being sent and one next.
-pub(crate) const STAGED_PER_PORT: u8 = 2;
 
 impl RootComplex {
     pub(crate) fn new(

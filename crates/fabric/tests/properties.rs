@@ -297,6 +297,7 @@ impl Case {
             rcb: Bytes::new(rcb),
             completion_combine_max: Bytes::new(if self.combine { mps } else { rcb }),
             shared_outbound_queue: self.shared_outbound.then_some(4),
+            root_port_queue: 2,
             memory_base: if self.high_memory { 1 << 32 } else { 0 },
             ..root_complex()
         }
@@ -364,6 +365,7 @@ impl EndpointCase {
             ecrc: self.ecrc,
             request_interval: Span::from_ns(self.interval_ns),
             write_drain: if self.slow_drain { SLOW } else { FAST },
+            buffer_hold: if self.slow_drain { Span::from_ns(300) } else { Span::ZERO },
             ..endpoint()
         }
     }

@@ -59,6 +59,7 @@ pub fn root_complex() -> RootComplexConfig {
         completion_combine_max: Bytes::new(64),
         write_latency: Span::from_ns(50),
         shared_outbound_queue: None,
+        root_port_queue: 2,
         peer_to_peer: true,
         forward_latency: Span::from_ns(100),
         memory_base: 0,
@@ -76,6 +77,7 @@ pub fn endpoint() -> EndpointConfig {
         request_interval: Span::ZERO,
         completion_latency: Span::ZERO,
         write_drain: FAST,
+        buffer_hold: Span::ZERO,
     }
 }
 

@@ -57,6 +57,9 @@ parameters! {
         /// Rate at which posted writes that arrive are drained: peer-to-peer and MMIO.
         write_drain: Rate = "200 GB/s" in "1 MB/s" to "10 TB/s",
         Assumed "so high that the link is the limit";
+        /// From the arrival of any packet until its buffer space is free, such as a bridge takes to pass it on.
+        buffer_hold: Span = "0 ns" in "0 ns" to "1 ms",
+        Assumed "buffers are sized so that nothing waits in them";
         flatten port: PortParameters;
         group adapter: AdapterParameters;
         group ethernet: EthernetAdapterParameters;

@@ -75,6 +75,9 @@ parameters! {
         /// One outbound queue of so many packets shared by all root ports, or "none" for a queue per port.
         shared_outbound_queue: Option<u32> = "none" in "1" to "65536",
         Assumed "root ports do not disturb each other unless a host is known for it";
+        /// Packets that a root port takes over from the shared queue ahead of the wire.
+        root_port_queue: u32 = "2" in "1" to "65536",
+        Assumed "one that is being sent and one next";
         /// Whether requests between root ports are forwarded.
         peer_to_peer: bool = "false",
         Spec "optional for root complexes, PCIe Base 6.3 §1.3.1";

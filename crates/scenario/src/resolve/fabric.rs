@@ -115,6 +115,7 @@ fn root_complex(
         completion_combine_max: host.completion_combine.0.min(largest),
         write_latency: host.write_latency,
         shared_outbound_queue: host.shared_outbound_queue,
+        root_port_queue: host.root_port_queue,
         peer_to_peer: host.peer_to_peer,
         forward_latency: host.forward_latency,
         memory_base: host.memory_base.get(),
@@ -234,6 +235,7 @@ fn endpoint(
         request_interval: parameters.request_interval,
         completion_latency: parameters.completion_latency,
         write_drain: parameters.write_drain,
+        buffer_hold: parameters.buffer_hold,
     }
 }
 

@@ -1,9 +1,14 @@
 //! The search for the highest load without loss: RFC 2544 §26.1, with the first steps shortened.
 //!
-//! It starts at the highest load. After a trial that failed, the rate at which frames came out says where the answer
-//! is: the next trials are just below and just above it; from there on the interval is halved.
+//! It starts at a guess, or at the highest load without one, and goes up as long as trials pass. After a trial that
+//! failed, the rate at which frames came out says where the answer is: the next trials are just below and just above
+//! it; from there on the interval is halved. Far too high a load is as good a start as any, but the host then has
+//! every buffer to empty before the next trial.
 
 use super::config::{Load, Resolution};
+
+/// A load that passed is raised by one part in so many when nothing has failed yet.
+const STEP: u32 = 8;
 
 /// A search under way.
 #[derive(Clone, Debug)]
@@ -13,20 +18,27 @@ pub(super) struct Search {
     passed: Load,
     failed: Option<Load>,
     highest: Load,
+    /// Where to begin.
+    guess: Load,
     /// Load at which frames came out when a trial failed.
     hint: Option<Load>,
 }
 
 impl Search {
     /// A search that has tried nothing.
-    pub(super) fn new(highest: Load, resolution: Resolution) -> Self {
-        Self { resolution, passed: Load(0), failed: None, highest, hint: None }
+    pub(super) fn new(highest: Load, guess: Option<Load>, resolution: Resolution) -> Self {
+        let guess = guess.map_or(highest, |guess| guess.clamp(Load(1), highest));
+        Self { resolution, passed: Load(0), failed: None, highest, guess, hint: None }
     }
 
     /// The load to try next; none when the answer is known.
     pub(super) fn next(&self) -> Option<Load> {
         let Some(failed) = self.failed else {
-            return (self.passed < self.highest).then_some(self.highest);
+            if self.passed == Load(0) {
+                return Some(self.guess);
+            }
+            let more = Load(self.passed.0.saturating_add(self.passed.0.div_ceil(STEP))).min(self.highest);
+            return (self.passed < self.highest).then_some(more);
         };
         let step = |load: Load| (u64::from(load.0) * u64::from(self.resolution.0) / 1_000_000).max(1) as u32;
         if failed.0 - self.passed.0 <= step(failed) {
@@ -63,7 +75,7 @@ mod tests {
     use super::*;
 
     fn search(capacity: u32, forwarded: impl Fn(u32) -> u32) -> (u32, u32) {
-        let mut search = Search::new(Load::FULL, Resolution(5_000));
+        let mut search = Search::new(Load::FULL, None, Resolution(5_000));
         let mut trials = 0;
         while let Some(load) = search.next() {
             trials += 1;
@@ -83,6 +95,21 @@ mod tests {
         let (found, trials) = search(300_000, |_| 300_000);
         assert!((298_500..=300_000).contains(&found), "{found}");
         assert_eq!(trials, 3);
+    }
+
+    #[test]
+    fn a_guess_is_a_start_and_no_limit() {
+        for guess in [1, 250_000, 300_000, 900_000, 1_000_000] {
+            let mut search = Search::new(Load::FULL, Some(Load(guess)), Resolution(5_000));
+            let mut trials = 0;
+            while let Some(load) = search.next() {
+                trials += 1;
+                if load.0 <= 300_000 { search.pass(load) } else { search.fail(load, Load(300_000)) }
+            }
+            let found = search.result().0;
+            assert!((298_500..=300_000).contains(&found), "{found} after a guess of {guess}");
+            assert!(trials < 8 || guess == 1, "{trials} trials after a guess of {guess}");
+        }
     }
 
     #[test]

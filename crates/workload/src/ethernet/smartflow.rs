@@ -5,8 +5,8 @@ use super::report;
 use super::search::Search;
 use super::trial::{Count, Trial};
 use lanewise_fabric::workload::Metric;
-use lanewise_network::ethernet::EthernetRate;
-use lanewise_units::{Span, TICKS_PER_SECOND, Time};
+use lanewise_network::ethernet::{EthernetRate, line_bytes};
+use lanewise_units::{Bytes, Span, TICKS_PER_SECOND, Time};
 
 /// The instrument outside of the host.
 #[derive(Clone, Debug)]
@@ -27,7 +27,7 @@ pub(super) struct SmartFlow {
 impl SmartFlow {
     /// An instrument that has tried nothing; lines run at `rate`.
     pub(super) fn new(config: SmartFlowConfig, rate: EthernetRate) -> Self {
-        let search = Search::new(config.loads[0], config.resolution);
+        let search = Search::new(config.loads[0], None, config.resolution);
         let buckets = vec![0; config.buckets.len() + 1];
         Self { config, rate, size: 0, load: 0, search, count: None, buckets, results: Vec::new() }
     }
@@ -120,9 +120,17 @@ impl SmartFlow {
             let flows = self.config.flows.len();
             let found = self.search.result();
             self.results.extend(report::throughput(size, found, flows, mbit_per_s, frames));
-            self.search = Search::new(self.config.loads[0], self.config.resolution);
             self.size += 1;
+            let guess = self.config.sizes.get(self.size).map(|next| self.same_frames(found, size, *next));
+            self.search = Search::new(self.config.loads[0], guess, self.config.resolution);
         }
+    }
+
+    /// Load of frames of one size that are as many as those of another at `load`.
+    fn same_frames(&self, load: Load, size: Bytes, other: Bytes) -> Load {
+        let lines = [size, other].map(|size| line_bytes(size).get());
+        let full = u64::from(Load::FULL.0);
+        Load((u64::from(load.0) * lines[1] / lines[0]).min(full) as u32)
     }
 
     /// What was measured.

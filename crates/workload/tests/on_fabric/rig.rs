@@ -61,6 +61,7 @@ pub fn root_complex() -> RootComplexConfig {
         completion_combine_max: Bytes::new(64),
         write_latency: Span::from_ns(100),
         shared_outbound_queue: None,
+        root_port_queue: 2,
         peer_to_peer: true,
         forward_latency: Span::from_ns(100),
         memory_base: 0,
@@ -78,6 +79,7 @@ fn endpoint() -> EndpointConfig {
         request_interval: Span::ZERO,
         completion_latency: Span::from_ns(50),
         write_drain: mb_per_s(4000),
+        buffer_hold: Span::ZERO,
     }
 }
 

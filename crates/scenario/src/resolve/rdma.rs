@@ -1,11 +1,12 @@
 //! RDMA adapters, the wires between them, and the tools over them.
 
+use super::computed::Computed;
 use super::workload::{place, unknown};
 use super::{Rig, Settings};
 use crate::diagnostic::did_you_mean;
 use crate::document::shortened;
 use crate::file::WrittenWorkload;
-use crate::parameter::Output;
+use crate::parameter::{Output, Provenance};
 use crate::parameters::{
     MpiParameters, NetworkKindChoice, NetworkParameters, OsuParameters, OsuToolChoice, PerftestParameters,
     PerftestToolChoice, RdmaParameters, RendezvousChoice, TcpStackChoice, TransactionsParameters,
@@ -14,6 +15,7 @@ use crate::parameters::{
 use crate::problem::Problem;
 use crate::source::Place;
 use crate::structure::ComponentKind;
+use crate::value::Auto;
 use lanewise_fabric::workload::DeviceId;
 use lanewise_network::NetworkWire;
 use lanewise_network::infiniband::InfinibandRate;
@@ -68,6 +70,7 @@ pub(crate) fn networks(rig: &Rig<'_>, output: &mut Output) -> Networks {
 pub(crate) fn build(
     rig: &Rig<'_>,
     tools: &[(&WrittenWorkload, WrittenTool)],
+    computed: &mut Computed,
     output: &mut Output,
 ) -> Option<RdmaConfig> {
     let networks = networks(rig, output);
@@ -89,7 +92,9 @@ pub(crate) fn build(
             continue;
         }
         configs.extend(match tool {
-            WrittenTool::Perftest(parameters) => perftest(rig, &networks, workload, parameters, link, output),
+            WrittenTool::Perftest(parameters) => {
+                perftest(rig, &networks, (workload, parameters), link, computed, output)
+            }
             WrittenTool::Osu(parameters) => osu(rig, &networks, workload, parameters, link),
             WrittenTool::Transactions(parameters) => transactions(rig, &networks, workload, parameters, link),
         });
@@ -306,9 +311,9 @@ const MODERATION_LIMIT: Bytes = Bytes::from_kib(8);
 fn perftest(
     rig: &Rig<'_>,
     networks: &Networks,
-    workload: &WrittenWorkload,
-    parameters: &PerftestParameters,
+    (workload, parameters): (&WrittenWorkload, &PerftestParameters),
     link: usize,
+    computed: &mut Computed,
     output: &mut Output,
 ) -> Option<RdmaToolConfig> {
     let tool = match parameters.tool {
@@ -360,13 +365,26 @@ fn perftest(
             return None;
         }
     }
+    let iterations = parameters.iterations.given().unwrap_or(many);
+    let automatic = [
+        ("size", parameters.size == Auto::Auto, size.to_string()),
+        ("iterations", parameters.iterations == Auto::Auto, iterations.to_string()),
+        ("completion_moderation", parameters.completion_moderation == Auto::Auto, moderation.to_string()),
+        ("inline_size", parameters.inline_size == Auto::Auto, inline.to_string()),
+    ];
+    for (key, auto, value) in automatic {
+        if auto {
+            let source = "perftest's default for this test";
+            computed.parameter(format!("{path}.{key}"), value, Provenance::Published, source);
+        }
+    }
     Some(RdmaToolConfig::Perftest(PerftestConfig {
         name: workload.name.clone(),
         tool,
         ports: ends,
         hosts: networks.drivers(rig, link)?,
         size,
-        iterations: parameters.iterations.given().unwrap_or(many),
+        iterations,
         queue_pairs: parameters.queue_pairs,
         tx_depth: parameters.tx_depth,
         completion_moderation: moderation,

@@ -107,7 +107,7 @@ pub(crate) fn read(rig: &Rig<'_>, computed: &mut Computed, output: &mut Output) 
     }
     configs.extend(storage::build(rig, &groups, output).into_iter().map(WorkloadConfig::Storage));
     configs.extend(nvme::build(rig, &jobs, output).map(WorkloadConfig::Nvme));
-    configs.extend(rdma::build(rig, &tools, output).map(WorkloadConfig::Rdma));
+    configs.extend(rdma::build(rig, &tools, computed, output).map(WorkloadConfig::Rdma));
     configs
 }
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _MOST_FLOWS = 40
 _MOST_LINKS = 20
+_MOST_METRICS = 10
 
 _ENDINGS = {
     "Converged": "Converged",
@@ -39,6 +40,7 @@ def _pieces(result: RunResult) -> Iterator[RenderableType]:
     yield _flows(result)
     if result.flows["latency_ns_mean"].is_not_null().any():
         yield _latencies(result.flows)
+    yield from _reports(result)
     links, left_out = _busiest(result.links)
     yield _ladder(links)
     yield _attribution(links, result.time_attribution)
@@ -101,6 +103,22 @@ def _flows(result: RunResult) -> Group:
         )
     note = "GB/s is 10⁹ bytes/s, MiB/s 2²⁰; \N{PLUS-MINUS SIGN} half the confidence interval"
     return style.titled("Flows", table, note=note)
+
+
+def _reports(result: RunResult) -> Iterator[RenderableType]:
+    """What tools with short reports say, under their own names; `--as` prints any tool's own format."""
+    short = [each for each in result.document["instruments"] if len(each["metrics"]) <= _MOST_METRICS]
+    if not short:
+        return
+    table = style.table()
+    style.words(table, "workload", "tool", "number")
+    style.numbers(table, "value")
+    for instrument in short:
+        for row, metric in enumerate(instrument["metrics"]):
+            names = (instrument["workload"], instrument["kind"]) if row == 0 else ("", "")
+            table.add_row(*names, metric["name"], f"{metric['value']:,.6g}")
+        table.add_section()
+    yield style.titled("What the tools report", table, note="under their own names, in their own units")
 
 
 def _latencies(flows: pl.DataFrame) -> Group:

@@ -134,7 +134,7 @@ impl Osu {
     }
 
     /// `osu_latency`: to and fro.
-    fn to_and_fro<P: Platform>(&mut self, rank: usize, event: MpiEvent, at: &mut At<'_, P>) {
+    fn ping_pong<P: Platform>(&mut self, rank: usize, event: MpiEvent, at: &mut At<'_, P>) {
         if event != MpiEvent::Received {
             return;
         }
@@ -181,7 +181,7 @@ impl Driver for Osu {
     fn timer<P: Platform>(&mut self, detail: u32, at: &mut At<'_, P>) {
         let Some((rank, event)) = self.mpi.timer(detail, at) else { return };
         match self.config.tool {
-            OsuTool::Latency => self.to_and_fro(rank, event, at),
+            OsuTool::Latency => self.ping_pong(rank, event, at),
             OsuTool::Bandwidth => self.one_way(rank, event, at),
             OsuTool::BidirectionalBandwidth => self.both_ways(rank, event, at),
         }

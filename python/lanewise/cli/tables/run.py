@@ -106,7 +106,7 @@ def _flows(result: RunResult) -> Group:
 
 
 def _reports(result: RunResult) -> Iterator[RenderableType]:
-    """What tools with short reports say, under their own names; `--as` prints any tool's own format."""
+    """List what tools with short reports say, under their own names; `--as` prints any tool's own format."""
     short = [each for each in result.document["instruments"] if len(each["metrics"]) <= _MOST_METRICS]
     if not short:
         return

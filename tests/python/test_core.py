@@ -22,7 +22,12 @@ from lanewise import _core
 
 ROOT = Path(__file__).parents[2]
 FIRST_RIG = ROOT / "scenarios" / "first_rig.toml"
-SCENARIOS = sorted([*ROOT.glob("scenarios/*.toml"), *ROOT.glob("experiments/*/[ds]*.toml")])
+NO_SCENARIOS = ("expected.toml", "fitted.toml", "sensitivity.toml")
+SCENARIOS = sorted(
+    path
+    for path in (*ROOT.glob("scenarios/*.toml"), *ROOT.glob("experiments/*/*.toml"))
+    if path.name not in NO_SCENARIOS
+)
 
 FIVE_MISTAKES = """\
 [host.server]

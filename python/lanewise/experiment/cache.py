@@ -108,6 +108,9 @@ def _remove_unused(runs: Path) -> None:
     own.mkdir(parents=True, exist_ok=True)
     os.utime(own)
     oldest = time.time() - UNUSED_DAYS * 86_400
+    for half in own.glob(".half-*"):
+        if half.stat().st_mtime < time.time() - 3_600:
+            half.unlink(missing_ok=True)
     for folder in runs.iterdir():
         if folder.is_dir() and folder != own and folder.stat().st_mtime < oldest:
             shutil.rmtree(folder, ignore_errors=True)

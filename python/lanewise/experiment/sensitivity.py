@@ -70,6 +70,14 @@ class Effect:
     higher_percent: float | None
 
     @property
+    def short_value(self) -> str:
+        """The value with no more digits than a fit is known to."""
+        match = _QUANTITY.fullmatch(self.value)
+        if match is None or len(match["number"]) <= 6:
+            return self.value
+        return f"{float(match['number']):.5g} {match['unit'] or ''}".strip()
+
+    @property
     def size_percent(self) -> float:
         """The larger of both changes, absolute."""
         return max(abs(self.lower_percent or 0.0), abs(self.higher_percent or 0.0))
@@ -107,6 +115,11 @@ class CellSensitivity:
             if effect.provenance == "assumed" and effect.size_percent >= RESTS_FROM_PERCENT
         )
 
+    @property
+    def assumptions(self) -> list[str]:
+        """Their names, each once: a name may stand for several values."""
+        return list(dict.fromkeys(effect.parameter for effect in self.rests_on))
+
 
 @dataclass(frozen=True)
 class Sensitivity:
@@ -136,7 +149,7 @@ class Sensitivity:
                     "cell": each.cell,
                     "simulated": each.simulated,
                     "unit": each.unit,
-                    "rests_on_assumptions": [effect.parameter for effect in each.rests_on],
+                    "rests_on_assumptions": each.assumptions,
                     "moved_by": [effect.document() for effect in each.effects],
                 }
                 for each in self.cells

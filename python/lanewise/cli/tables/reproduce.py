@@ -43,7 +43,7 @@ def _experiment(experiment: ReproducedExperiment, sensitivity: bool) -> Iterator
     for role, title, note in _ROLES:
         cells = [cell for cell in experiment.cells if cell.role == role]
         if cells:
-            yield _cells(role, title, note, cells)
+            yield _cells(role, title, note, cells, experiment.sensitivity)
     if experiment.values:
         yield _values(experiment)
     if experiment.fitted:
@@ -59,7 +59,9 @@ def _experiment(experiment: ReproducedExperiment, sensitivity: bool) -> Iterator
     yield ""
 
 
-def _cells(role: str, title: str, note: str, cells: list[ReproducedCell]) -> Group:
+def _cells(
+    role: str, title: str, note: str, cells: list[ReproducedCell], sensitivity: Sensitivity | None
+) -> Group:
     table = style.table()
     style.words(table, "cell")
     style.numbers(table, "published", "simulated")
@@ -69,7 +71,6 @@ def _cells(role: str, title: str, note: str, cells: list[ReproducedCell]) -> Gro
     style.words(table, "rests on" if role == "predicted" else "note")
     for cell in cells:
         digits = digits_of(cell)
-        uses = ", ".join(name.partition(" ")[2] for name in cell.fitted_on) or "nothing fitted"
         table.add_row(
             cell.cell,
             style.fixed(cell.published, digits),
@@ -78,9 +79,18 @@ def _cells(role: str, title: str, note: str, cells: list[ReproducedCell]) -> Gro
             _error(cell),
             band_of(cell),
             cell.verdict,
-            Text(uses if role == "predicted" else cell.note),
+            Text(_rests_on(cell, sensitivity) if role == "predicted" else cell.note),
         )
     return style.titled(title, table, note=note)
+
+
+def _rests_on(cell: ReproducedCell, sensitivity: Sensitivity | None) -> str:
+    """Name the cells that were fitted on, and the assumptions that move the cell."""
+    fitted = ", ".join(name.partition(" ")[2] for name in cell.fitted_on) or "nothing fitted"
+    moved = sensitivity.of(cell.cell) if sensitivity else None
+    if moved is None or not moved.rests_on:
+        return fitted
+    return f"{fitted}; assumes {', '.join(moved.assumptions)}"
 
 
 def digits_of(cell: ReproducedCell) -> int:
@@ -140,7 +150,7 @@ def _fitted(experiment: ReproducedExperiment) -> Group:
 def _sensitivity(sensitivity: Sensitivity) -> Group:
     table = style.table()
     style.words(table, "cell", at_most=22)
-    style.words(table, "parameter")
+    style.labels(table, "parameter")
     style.numbers(table, "value")
     style.labels(table, "provenance")
     style.numbers(table, "lower", "higher")
@@ -149,7 +159,7 @@ def _sensitivity(sensitivity: Sensitivity) -> Group:
             table.add_row(
                 "" if number else cell.cell,
                 effect.parameter,
-                effect.value,
+                effect.short_value,
                 effect.provenance,
                 _change(effect.lower_percent, cell.unit),
                 _change(effect.higher_percent, cell.unit),

@@ -36,7 +36,7 @@ class Figure:
 
 def figures(experiment: ReproducedExperiment) -> list[Figure]:
     """Draw the figures of an experiment: those its folder describes, or a bar for each of its cells."""
-    drawn = [figure for plot in experiment.definition.plots if (figure := _described(plot, experiment.cells))]
+    drawn = [figure for plot in experiment.definition.plots if (figure := _described(plot, experiment))]
     return drawn or _bars_by_unit(experiment)
 
 
@@ -80,19 +80,30 @@ def overview(experiments: Sequence[ReproducedExperiment]) -> Figure | None:
     )
 
 
-def _described(plot: Plot, cells: Sequence[ReproducedCell]) -> Figure | None:
+def _described(plot: Plot, experiment: ReproducedExperiment) -> Figure | None:
     shape = re.compile(
         re.escape(plot.pattern).replace(r"\{x\}", "(?P<x>.+?)").replace(r"\{series\}", "(?P<series>.+?)")
     )
-    matched = [(match.groupdict(), cell) for cell in cells if (match := shape.fullmatch(cell.cell))]
-    if not matched:
+    matched = [
+        (match.groupdict(), cell) for cell in experiment.cells if (match := shape.fullmatch(cell.cell))
+    ]
+    values = [
+        (match.groupdict(), value) for value in experiment.values if (match := shape.fullmatch(value.id))
+    ]
+    if not matched and not values:
         return None
     rows = [
         row
         for names, cell in matched
         for row in _rows(cell, x=names["x"], series=names.get("series", cell.unit))
     ]
-    unit = ", ".join(dict.fromkeys(cell.unit for _, cell in matched))
+    rows += [
+        {**_value_row(value), "x": names["x"], "series": names.get("series", value.unit)}
+        for names, value in values
+    ]
+    unit = ", ".join(
+        dict.fromkeys([*(cell.unit for _, cell in matched), *(value.unit for _, value in values)])
+    )
     if plot.kind == "lines":
         return Figure(
             plot.title, "Dashed with rings: published. Solid: simulated.", _lines(rows, plot.x, unit)

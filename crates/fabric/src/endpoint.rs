@@ -174,12 +174,14 @@ impl Endpoint {
     }
 
     /// The next posted write, from the channel whose turn it is.
+    #[inline(always)]
     pub(crate) fn next_write(&mut self, now: Time, transfers: &mut Transfers) -> Option<Packet> {
         let channel = self.writers.pop_front()?;
         Some(self.next_request(Kind::MemoryWrite, channel, now, transfers))
     }
 
     /// The next memory read request, if there is a tag for it.
+    #[inline(always)]
     pub(crate) fn next_read(&mut self, now: Time, transfers: &mut Transfers) -> Option<Packet> {
         if self.readers.is_empty() {
             return None;
@@ -198,6 +200,7 @@ impl Endpoint {
     }
 
     /// Cuts the next request off the current transfer of `channel`, which then waits for its next turn.
+    #[inline(always)]
     fn next_request(&mut self, kind: Kind, channel: u32, now: Time, transfers: &mut Transfers) -> Packet {
         let queue = &mut self.channels[channel as usize];
         let index = *queue.front().expect("a channel is in a ring only with a transfer");

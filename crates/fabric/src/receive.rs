@@ -154,6 +154,7 @@ impl Fabric {
         }
     }
 
+    #[inline]
     fn root_complex_takes(&mut self, index: u32, id: PortId, packet_id: PacketId, now: Time) {
         let packet = self.packets[packet_id];
         let root_complex = &mut self.root_complexes[index as usize];
@@ -329,6 +330,7 @@ impl Fabric {
     }
 
     /// A posted write is at its target.
+    #[inline]
     fn write_arrived(&mut self, packet: &Packet, now: Time) {
         if packet.flags.has(Flags::MMIO) {
             self.mmio_write_arrived(packet);
@@ -341,6 +343,7 @@ impl Fabric {
     }
 
     /// Bytes of a transfer arrived; the last ones complete it.
+    #[inline]
     fn transfer_progressed(&mut self, packet: &Packet, delay: Span) {
         let active = self.transfers.get(packet.context);
         active.arrived += u64::from(packet.length);

@@ -105,6 +105,9 @@ impl Port {
 
     /// Earliest time at which this port acts on something that its peer waits for.
     pub(crate) fn answers_at(&self) -> Time {
+        if self.state != LinkState::Active {
+            return Time::NEVER; // It owes, but may not send yet.
+        }
         let mut at = self.nak_at;
         let mut arrivals_matter = false;
         if self.awaited.include(Answers::ACK) {

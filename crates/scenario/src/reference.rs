@@ -2,9 +2,9 @@
 
 use crate::parameter::{FieldDefault, ParameterTable, Provenance, TableSchema};
 use crate::parameters::{
-    AccessLineParameters, DmaParameters, FioParameters, FirmwareParameters, IometerParameters,
-    LinkParameters, MmioParameters, OsuParameters, PerftestParameters, RunParameters, SmartFlowParameters,
-    TrafficFlowParameters, TransactionsParameters,
+    AccessLineParameters, DmaParameters, FioParameters, FirmwareParameters, FramesParameters,
+    IometerParameters, LinkParameters, MmioParameters, OsuParameters, PerftestParameters, RunParameters,
+    SmartFlowParameters, TrafficFlowParameters, TransactionsParameters,
 };
 use crate::problem::all_codes;
 use crate::schema::one_line;
@@ -37,6 +37,7 @@ pub fn reference_markdown() -> String {
     section(&mut page, "`[[workload]]` with `kind = \"osu\"`", &OsuParameters::SCHEMA);
     section(&mut page, "`[[workload]]` with `kind = \"transactions\"`", &TransactionsParameters::SCHEMA);
     section(&mut page, "`[[workload]]` with `kind = \"smartflow\"`", &SmartFlowParameters::SCHEMA);
+    section(&mut page, "`[[workload]]` with `kind = \"frames\"`", &FramesParameters::SCHEMA);
     section(&mut page, "A flow of `flows`", &TrafficFlowParameters::SCHEMA);
     page
 }

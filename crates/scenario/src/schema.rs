@@ -2,8 +2,8 @@
 
 use crate::parameter::{FieldDefault, ParameterTable, Provenance, TableSchema};
 use crate::parameters::{
-    DmaParameters, FioParameters, FirmwareParameters, IometerParameters, MmioParameters, OsuParameters,
-    PerftestParameters, RunParameters, SmartFlowParameters, TransactionsParameters,
+    DmaParameters, FioParameters, FirmwareParameters, FramesParameters, IometerParameters, MmioParameters,
+    OsuParameters, PerftestParameters, RunParameters, SmartFlowParameters, TransactionsParameters,
 };
 use crate::structure::{ComponentKind, StructuralKey};
 use crate::value::ParameterType;
@@ -19,13 +19,14 @@ pub fn schema() -> Json {
         let component = table_schema(kind.schema(), kind.structural());
         properties.insert(kind.word().into(), json!({ "type": "object", "additionalProperties": component }));
     }
-    let kinds: [(&str, Json); 8] = [
+    let kinds: [(&str, Json); 9] = [
         ("dma", workload_schema("dma", &DmaParameters::SCHEMA)),
         ("mmio", workload_schema("mmio", &MmioParameters::SCHEMA)),
         ("iometer", workload_schema("iometer", &IometerParameters::SCHEMA)),
         ("fio", workload_schema("fio", &FioParameters::SCHEMA)),
         ("perftest", workload_schema("perftest", &PerftestParameters::SCHEMA)),
         ("smartflow", workload_schema("smartflow", &SmartFlowParameters::SCHEMA)),
+        ("frames", workload_schema("frames", &FramesParameters::SCHEMA)),
         ("osu", workload_schema("osu", &OsuParameters::SCHEMA)),
         ("transactions", workload_schema("transactions", &TransactionsParameters::SCHEMA)),
     ];

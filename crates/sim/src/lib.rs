@@ -39,6 +39,7 @@ use lanewise_scenario::{Auto, WorkloadConfig};
 use lanewise_units::{Span, Time};
 use lanewise_workload::dma::DmaWorkload;
 use lanewise_workload::ethernet::EthernetWorkload;
+use lanewise_workload::frames::FramesWorkload;
 use lanewise_workload::mmio::MmioWorkload;
 use lanewise_workload::nvme::NvmeWorkload;
 use lanewise_workload::rdma::RdmaWorkload;
@@ -79,6 +80,7 @@ pub(crate) fn build(scenario: &Scenario) -> Result<Simulation, AssemblyError> {
             WorkloadConfig::Storage(config) => Box::new(StorageWorkload::new(config)),
             WorkloadConfig::Nvme(config) => Box::new(NvmeWorkload::new(config)),
             WorkloadConfig::Rdma(config) => Box::new(RdmaWorkload::new(config)),
+            WorkloadConfig::Frames(config) => Box::new(FramesWorkload::new(config)),
             WorkloadConfig::Ethernet(config) => Box::new(EthernetWorkload::new(config)),
         });
     }
@@ -156,6 +158,7 @@ fn tools(workload: &WorkloadConfig) -> Vec<(String, &'static str)> {
         WorkloadConfig::Mmio(config) => vec![(config.name.clone(), "mmio")],
         WorkloadConfig::Storage(_) => vec![("storage".to_owned(), "iometer")],
         WorkloadConfig::Nvme(_) => vec![("nvme".to_owned(), "fio")],
+        WorkloadConfig::Frames(config) => vec![(config.name.clone(), "frames")],
         WorkloadConfig::Ethernet(config) => vec![(config.name.clone(), "smartflow")],
         WorkloadConfig::Rdma(config) => {
             config.tools.iter().map(|tool| (tool.name().to_owned(), tool.kind())).collect()

@@ -3,6 +3,7 @@
 //!
 //! - [`dma`]: operations of one size, a number of them in flight.
 //! - [`ethernet`]: adapters, an operating system that bridges between their ports, and SmartFlow outside.
+//! - [`frames`]: a game loop over GPUs.
 //! - [`mmio`]: loads and stores of the CPU.
 //! - [`rdma`]: RDMA adapters with a network between them, and the instruments over it.
 //! - [`storage`]: adapters with drives behind them, under IOmeter.
@@ -11,6 +12,7 @@
 pub mod dma;
 pub mod ethernet;
 pub mod fio;
+pub mod frames;
 pub mod mmio;
 pub mod nvme;
 pub mod rdma;

@@ -2,6 +2,7 @@
 
 mod endpoint;
 mod ethernet;
+mod frames;
 mod host;
 mod link;
 mod nvme;
@@ -18,6 +19,7 @@ pub use ethernet::{
     EthernetAdapterParameters, EthernetRateChoice, SmartFlowParameters, SmartFlowTestChoice,
     SystemParameters, TrafficFlowParameters,
 };
+pub use frames::FramesParameters;
 pub use host::{HostParameters, RcbChoice, SoftwareParameters};
 pub use link::LinkParameters;
 pub use nvme::{FioParameters, IoEngineChoice, NvmeParameters, NvmeSoftwareParameters, RwChoice};
@@ -71,6 +73,7 @@ mod tests {
         check(&super::StorageParameters::SCHEMA);
         check(&super::LinkParameters::SCHEMA);
         check(&super::SystemParameters::SCHEMA);
+        check(&super::FramesParameters::SCHEMA);
         check(&super::SmartFlowParameters::SCHEMA);
         check(&super::TrafficFlowParameters::SCHEMA);
         check(&super::DmaParameters::SCHEMA);

@@ -8,8 +8,9 @@ use crate::document::shortened;
 use crate::file::WrittenWorkload;
 use crate::parameter::{Output, ParameterTable, Provenance, check_table};
 use crate::parameters::{
-    DirectionChoice, DmaParameters, FioParameters, IometerParameters, MmioDirectionChoice, MmioParameters,
-    OrderChoice, OsuParameters, PerftestParameters, SmartFlowParameters, TransactionsParameters,
+    DirectionChoice, DmaParameters, FioParameters, FramesParameters, IometerParameters, MmioDirectionChoice,
+    MmioParameters, OrderChoice, OsuParameters, PerftestParameters, SmartFlowParameters,
+    TransactionsParameters,
 };
 use crate::problem::Problem;
 use crate::reader::Reader;
@@ -20,6 +21,7 @@ use lanewise_fabric::workload::{DeviceId, Target};
 use lanewise_units::Bytes;
 use lanewise_workload::dma::{DmaConfig, DmaDirection, OffsetOrder};
 use lanewise_workload::ethernet::EthernetConfig;
+use lanewise_workload::frames::FramesConfig;
 use lanewise_workload::mmio::{MmioConfig, MmioDirection, Pacing};
 use lanewise_workload::nvme::NvmeConfig;
 use lanewise_workload::rdma::RdmaConfig;
@@ -28,8 +30,8 @@ use lanewise_workload::storage::StorageConfig;
 /// Keys of a workload that are structure.
 pub(crate) const WORKLOAD_KEYS: [&str; 2] = ["kind", "name"];
 /// Kinds of workload.
-pub(crate) const WORKLOAD_KINDS: [&str; 8] =
-    ["dma", "mmio", "iometer", "fio", "perftest", "osu", "transactions", "smartflow"];
+pub(crate) const WORKLOAD_KINDS: [&str; 9] =
+    ["dma", "mmio", "iometer", "fio", "perftest", "osu", "transactions", "smartflow", "frames"];
 /// Most instruments that a scenario's workloads may stand for together.
 const INSTRUMENT_LIMIT: usize = 65_536;
 
@@ -46,6 +48,8 @@ pub enum WorkloadConfig {
     Nvme(NvmeConfig),
     /// RDMA adapters and networks, with every tool over them.
     Rdma(RdmaConfig),
+    /// A game loop over GPUs.
+    Frames(FramesConfig),
     /// Ethernet adapters of one host, the operating system between them, and SmartFlow.
     Ethernet(EthernetConfig),
 }
@@ -92,6 +96,7 @@ pub(crate) fn read(rig: &Rig<'_>, computed: &mut Computed, output: &mut Output) 
                 let read = parameters::<TransactionsParameters>(workload, &path, output);
                 tools.extend(read.map(|parameters| (workload, WrittenTool::Transactions(parameters))));
             }
+            "frames" => configs.extend(frames(rig, workload, &path, output).map(WorkloadConfig::Frames)),
             other => {
                 let (found, allowed) = (shortened(other), quoted_words(&WORKLOAD_KINDS));
                 let problem = Problem::UnknownChoice { path: format!("{path}.kind"), found, allowed };
@@ -217,6 +222,35 @@ fn mmio(rig: &Rig<'_>, workload: &WrittenWorkload, path: &str, output: &mut Outp
         }
     });
     configs.collect()
+}
+
+fn frames(
+    rig: &Rig<'_>,
+    workload: &WrittenWorkload,
+    path: &str,
+    output: &mut Output,
+) -> Option<FramesConfig> {
+    let parameters = parameters::<FramesParameters>(workload, path, output)?;
+    let found = |name: &String, output: &mut Output| endpoints(rig, workload, "gpus", name, output);
+    let instances: Vec<usize> = parameters.gpus.iter().flat_map(|name| found(name, output)).collect();
+    if parameters.gpus.is_empty() {
+        unknown(rig, workload, "gpus", "[]", "at least one GPU is needed".to_owned(), output);
+    }
+    if instances.is_empty() {
+        return None;
+    }
+    let named =
+        |instance: &usize| (DeviceId(*instance as u32), rig.topology.instances[*instance].name.clone());
+    Some(FramesConfig {
+        name: workload.name.clone(),
+        gpus: instances.iter().map(named).collect(),
+        frames: parameters.frames,
+        cpu_time: parameters.cpu_time,
+        batches: parameters.batches,
+        gpu_time: parameters.gpu_time,
+        commands: parameters.commands,
+        image: parameters.image,
+    })
 }
 
 /// Instances that a name means: `nic0`, `nic[3]`, or all of `nic[*]`.

@@ -5,10 +5,10 @@ The reference page is written from this list (`lanewise.doctor.reference`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from lanewise.doctor.finding import Finding, Severity
+from lanewise.doctor.finding import Cost, Finding, Severity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -76,4 +76,13 @@ def rules() -> tuple[Rule, ...]:
 def examine(view: View) -> Iterator[Finding]:
     """Apply every rule to a machine."""
     for known in rules():
-        yield from _CHECKS[known](view, known)
+        for finding in _CHECKS[known](view, known):
+            yield _with_stated_cost(finding, known)
+
+
+def _with_stated_cost(finding: Finding, known: Rule) -> Finding:
+    """Give a finding that nothing can be simulated for the cost that its rule states in words."""
+    marker, _, words = known.cost.partition("stated: ")
+    if marker or not words or finding.cost is not None or finding.trial is not None:
+        return finding
+    return replace(finding, cost=Cost(words))

@@ -30,6 +30,14 @@ def test_without_simulations_there_is_no_invented_cost() -> None:
     assert all(finding.cost is None for finding in diagnosis.findings)
 
 
+def test_what_cannot_be_simulated_is_stated() -> None:
+    mismatch = diagnose(pair(transfers={"mps": 512, "mps_supported": 512})).document["findings"][0]
+    assert mismatch["cost"] == {
+        "what": "transfers with payloads above the smaller size fail",
+        "basis": "stated",
+    }
+
+
 def test_the_worst_comes_first() -> None:
     worse = pair(now="8 x2", transfers={"mps": 512, "mps_supported": 512})
     severities = [finding.severity.rank for finding in diagnose(worse, cost=False).findings]

@@ -212,7 +212,7 @@ def _readable(sizes: list[float]) -> list[float]:
     """Leave out labels that would touch on a logarithmic axis."""
     kept: list[float] = []
     for size in reversed(sizes):
-        if not kept or size <= 0 or kept[-1] / size >= 1.18:
+        if not kept or size <= 0 or kept[-1] / size >= 1.22:
             kept.append(size)
     return kept
 

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 _MOST_FLOWS = 40
 _MOST_LINKS = 20
 _MOST_METRICS = 10
+_IN_FULL = ("smartflow",)
+"""Tools whose report is the result, however long it is."""
 
 _ENDINGS = {
     "Converged": "Converged",
@@ -107,7 +109,11 @@ def _flows(result: RunResult) -> Group:
 
 def _reports(result: RunResult) -> Iterator[RenderableType]:
     """List what tools with short reports say, under their own names; `--as` prints any tool's own format."""
-    short = [each for each in result.document["instruments"] if len(each["metrics"]) <= _MOST_METRICS]
+    short = [
+        each
+        for each in result.document["instruments"]
+        if each["kind"] in _IN_FULL or len(each["metrics"]) <= _MOST_METRICS
+    ]
     if not short:
         return
     table = style.table()

@@ -7,7 +7,7 @@ agreeing with them proves nothing.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import median
 from typing import TYPE_CHECKING, Any
@@ -170,10 +170,18 @@ class ReproducedExperiment:
 
     @cached_property
     def sensitivity(self) -> Sensitivity | None:
-        """What the predictions rest on, as it was last analysed; None when it never was."""
+        """What the predictions rest on, as it was last analysed; None when it never was.
+
+        It is stale, too, when a cell has come out otherwise since.
+        """
         from lanewise.experiment.sensitivity import stored
 
-        return stored(self.definition)
+        found = stored(self.definition)
+        if found is None:
+            return None
+        now = {cell.cell: cell.simulated for cell in self.cells}
+        moved = any(_differ(each.simulated, now.get(each.cell)) for each in found.cells)
+        return replace(found, stale=found.stale or moved)
 
     @property
     def predicted(self) -> tuple[ReproducedCell, ...]:
@@ -335,6 +343,11 @@ def job_for(experiment: Experiment, cell: Quantity, trial: Mapping[str, str] | N
         )
         overrides += [(path, calibrated) for path in fit.parameters]
     return Job(cell.scenario, tuple(overrides))
+
+
+def _differ(before: float, now: float | None) -> bool:
+    """Whether a result has moved by more than one part in a hundred."""
+    return now is None or abs(now - before) > 0.01 * abs(before)
 
 
 def _experiment(experiment: Experiment, results: Mapping[Job, RunResult]) -> ReproducedExperiment:

@@ -11,8 +11,9 @@ effects add up rather than cancel; a group that moves nothing is done with, anot
 what is left alone is varied both ways. What this can miss: a parameter whose harm is made good by another of
 its group.
 
-The result lies beside ``fitted.toml`` as ``sensitivity.toml``, with a hash of every resolved parameter it
-was made from, so that a report can say when it no longer fits.
+The result lies beside ``fitted.toml`` as ``sensitivity.toml``, with what was varied and a hash of the
+scenarios and overrides, so that a report can say when it no longer fits. A parameter that is new since does
+not make it stale: what was found still holds.
 """
 
 from __future__ import annotations
@@ -127,9 +128,11 @@ class Sensitivity:
 
     version: str
     inputs: str
-    """Hash of all that the cells were simulated with."""
+    """Hash of the scenarios and overrides."""
     runs: int
     cells: tuple[CellSensitivity, ...]
+    varied: tuple[str, ...] = ()
+    """Every candidate as "name = value"."""
     stale: bool = False
     """Whether a parameter has changed since."""
 
@@ -144,6 +147,7 @@ class Sensitivity:
             "inputs": self.inputs,
             "stale": self.stale,
             "runs": self.runs,
+            "varied": list(self.varied),
             "cells": [
                 {
                     "cell": each.cell,
@@ -163,6 +167,9 @@ class Sensitivity:
             f"version = {inline(self.version)}",
             f"inputs = {inline(self.inputs)}",
             f"runs = {self.runs}",
+            "varied = [",
+            *(f"    {inline(one)}," for one in self.varied),
+            "]",
         ]
         for each in self.cells:
             lines += ["", "[[cell]]", f"cell = {inline(each.cell)}", f"simulated = {inline(each.simulated)}"]
@@ -208,7 +215,9 @@ def stored(experiment: Experiment) -> Sensitivity | None:
             )
             for cell in document["cell"]
         ),
-        stale=document["inputs"] != inputs_hash(experiment),
+        varied=tuple(document.get("varied", ())),
+        stale=document["inputs"] != inputs_hash(experiment)
+        or not set(document.get("varied", ())) <= set(varied(experiment)),
     )
 
 
@@ -235,14 +244,23 @@ def predicted(experiment: Experiment) -> list[Cell]:
 
 
 def inputs_hash(experiment: Experiment) -> str:
-    """Hash every resolved parameter and override behind the predicted cells."""
+    """Hash the scenarios and overrides behind the predicted cells."""
     digest = hashlib.sha256()
     for cell in predicted(experiment):
         for job in _jobs(experiment, cell):
-            digest.update(json.dumps([cell.id, job.scenario.name, list(job.overrides)]).encode())
-            parameters = api.explain(job.scenario, overrides=job.overrides).document["parameters"]
-            digest.update(json.dumps([[row["path"], row["value"]] for row in parameters]).encode())
+            text = job.scenario.read_text(encoding="utf-8")
+            digest.update(json.dumps([cell.id, text, list(job.overrides)]).encode())
     return digest.hexdigest()[:16]
+
+
+def varied(experiment: Experiment) -> tuple[str, ...]:
+    """Return every candidate behind the predicted cells as "name = value"."""
+    jobs = dict.fromkeys(job for cell in predicted(experiment) for job in _jobs(experiment, cell))
+    found = set()
+    for job in jobs:
+        rows = api.explain(job.scenario, overrides=job.overrides).document["parameters"]
+        found |= {f"{one.name} = {one.value}" for one in candidates_of(rows)}
+    return tuple(sorted(found))
 
 
 def analyse(
@@ -254,7 +272,7 @@ def analyse(
     """Vary what the predictions of an experiment may rest on; `on_progress` hears how many runs it took."""
     study = _Study(experiment, cache, on_progress)
     cells = [study.cell(cell) for cell in predicted(experiment)]
-    return Sensitivity(__version__, inputs_hash(experiment), study.runs, tuple(cells))
+    return Sensitivity(__version__, inputs_hash(experiment), study.runs, tuple(cells), varied(experiment))
 
 
 def _jobs(experiment: Experiment, cell: Cell) -> list[Job]:

@@ -8,6 +8,7 @@ mod common;
 use common::*;
 use lanewise_fabric::config::*;
 use lanewise_fabric::workload::Direction;
+use lanewise_fabric::{Progress, Simulation};
 use lanewise_pcie::flow_control::CreditPool;
 use lanewise_units::{Bytes, Generation, Span, Width};
 
@@ -73,5 +74,19 @@ fn where_the_retry_buffer_is_small() {
             port.retry_buffer = Bytes::new(282 * tlps);
         }
         compare(config, 1, WRITES, &format!("room for {tlps} TLPs"));
+    }
+}
+
+/// A TLP may arrive at a side that has lost the DLLPs which end flow control initialisation: it owes, but may not send yet.
+#[test]
+fn where_initialisation_takes_several_attempts() {
+    for seed in 0..100 {
+        let mut config = direct(Generation::Gen3, Width::X4, 256);
+        config.seed = seed;
+        config.links[0].faults_upstream.bit_error_rate = 2e-3;
+        config.links[0].faults_downstream.bit_error_rate = 2e-3;
+        let mut simulation = Simulation::build(&config).expect("a tree");
+        simulation.add_workload(Box::new(Stream::new(1, Direction::Write, 64, 4).times(20)));
+        assert_eq!(simulation.run_until(us(20_000), 1_000_000), Progress::Finished, "seed {seed}");
     }
 }

@@ -20,6 +20,8 @@ pub(super) trait Driver {
     fn timer<P: Platform>(&mut self, detail: u32, at: &mut At<'_, P>);
     /// The warm-up is over.
     fn start_measuring(&mut self, now: Time);
+    /// Whether it has measured enough for a report.
+    fn has_measured(&self) -> bool;
     /// What the tool prints.
     fn report(&self, window: (Time, Time)) -> Vec<Metric>;
 }
@@ -77,6 +79,9 @@ fn token(tool: u32, detail: u32) -> u64 {
 pub(super) fn split_token(token: u64) -> (u32, u32) {
     ((token >> 32) as u32, token as u32)
 }
+
+/// Fewest trips that a latency is reported from.
+pub(super) const FEWEST_TRIPS: usize = 20;
 
 /// A number of a report.
 pub(super) fn metric(name: &str, value: f64) -> Metric {

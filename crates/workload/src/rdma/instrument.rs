@@ -132,7 +132,14 @@ impl Workload for RdmaWorkload {
     }
 
     fn reports(&self, window: (Time, Time)) -> Vec<Vec<Metric>> {
-        self.tools.iter().map(|tool| each!(tool, driver => driver.report(window))).collect()
+        let report = |tool: &Tool| each!(tool, driver => driver.report(window));
+        self.tools.iter().map(report).collect()
+    }
+
+    /// A run goes on until every tool has something to report; how much longer is for the run to say.
+    fn has_ended(&self) -> Option<bool> {
+        let measured = |tool: &Tool| each!(tool, driver => driver.has_measured());
+        if self.tools.iter().all(measured) { None } else { Some(false) }
     }
 
     fn start_measuring(&mut self, now: Time) {

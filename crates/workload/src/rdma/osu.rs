@@ -6,7 +6,7 @@
 //! Source: OSU Micro-Benchmarks 5, `mpi/pt2pt`; that 3.1.1 is the same is Assumed.
 
 use super::config::NicPort;
-use super::driver::{At, Driver, Samples, Throughput, metric};
+use super::driver::{At, Driver, FEWEST_TRIPS, Samples, Throughput, metric};
 use super::host::{MpiHostConfig, VerbsHostConfig};
 use super::mpi::{Mpi, MpiConfig, MpiEvent};
 use super::verbs::Completion;
@@ -192,8 +192,19 @@ impl Driver for Osu {
         self.throughput = Throughput::default();
     }
 
+    fn has_measured(&self) -> bool {
+        match self.config.tool {
+            OsuTool::Latency => self.samples.len() >= FEWEST_TRIPS,
+            OsuTool::Bandwidth | OsuTool::BidirectionalBandwidth => self.throughput.messages() > 0,
+        }
+    }
+
     fn report(&self, _window: (Time, Time)) -> Vec<Metric> {
         let size = metric("Size (B)", self.config.size.get() as f64);
+        // Without a measurement there is no number, rather than a zero.
+        if !self.has_measured() && self.samples.len() == 0 {
+            return vec![size];
+        }
         let (bytes, messages) = self.throughput.rates();
         match self.config.tool {
             OsuTool::Latency => vec![size, metric("Latency (us)", self.samples.mean_us())],

@@ -6,7 +6,7 @@
 //! Source: perftest (github.com/linux-rdma/perftest), its manual page and README; MB there are 2²⁰ bytes.
 
 use super::config::NicPort;
-use super::driver::{At, Driver, Samples, Throughput, metric, quantile_us};
+use super::driver::{At, Driver, FEWEST_TRIPS, Samples, Throughput, metric, quantile_us};
 use super::host::VerbsHostConfig;
 use super::thread::Thread;
 use super::verbs::{Completion, CompletionKind, EndId, Opcode, WorkRequest};
@@ -295,6 +295,13 @@ impl Driver for Perftest {
         for side in &mut self.sides {
             side.throughput = Throughput::default();
         }
+    }
+
+    fn has_measured(&self) -> bool {
+        if self.config.tool.is_latency() {
+            return self.samples.len() >= FEWEST_TRIPS || self.cycles >= self.config.iterations;
+        }
+        self.sides.iter().any(|side| side.throughput.messages() > 0)
     }
 
     fn report(&self, _window: (Time, Time)) -> Vec<Metric> {

@@ -155,6 +155,18 @@ fn both_kinds_of_rendezvous_fill_the_wire() {
     }
 }
 
+#[test]
+fn a_tool_that_has_measured_nothing_reports_no_number_and_asks_for_more_time() {
+    let tool = RdmaToolConfig::Osu(osu(OsuTool::Latency, 1 << 20, Rendezvous::Write));
+    let mut workload = RdmaWorkload::new(RdmaConfig { network: network(4096), tools: vec![tool] });
+    let mut bench = bench();
+    bench.run(&mut workload, Span::from_us(50));
+    assert_eq!(workload.has_ended(), Some(false));
+    assert!(workload.reports((Time::ZERO, bench.now))[0].iter().all(|metric| metric.name == "Size (B)"));
+    bench.go_on(&mut workload, Span::from_ms(5));
+    assert_eq!(workload.has_ended(), None);
+}
+
 fn transactions(connections: u32) -> (RdmaNetworkConfig, RdmaToolConfig) {
     let mut network = network(4096);
     for link in &mut network.links {

@@ -7,7 +7,7 @@
 //! their own, delayed acknowledgements: with one request in flight they travel with responses.
 
 use super::config::NicPort;
-use super::driver::{At, Driver, Samples, Throughput, metric, quantile_us};
+use super::driver::{At, Driver, FEWEST_TRIPS, Samples, Throughput, metric, quantile_us};
 use super::thread::Thread;
 use super::verbs::{Completion, CompletionKind, EndId, Opcode, WorkRequest};
 use crate::platform::Platform;
@@ -165,6 +165,10 @@ impl Driver for Transactions {
     fn start_measuring(&mut self, _now: Time) {
         self.samples.clear();
         self.throughput = Throughput::default();
+    }
+
+    fn has_measured(&self) -> bool {
+        self.samples.len() >= FEWEST_TRIPS
     }
 
     fn report(&self, _window: (Time, Time)) -> Vec<Metric> {

@@ -222,3 +222,12 @@ def test_a_benchmark_reports_its_figures() -> None:
     assert figures["name"] == "mixed"
     assert figures["tlp_hops_per_s"] > 0
     assert {"chain", "mixed", "tree512"} <= set(_core.benchmark_names())
+
+
+def test_a_scenario_given_as_text_runs_as_the_file_does() -> None:
+    text = FIRST_RIG.read_text(encoding="utf-8")
+    from_text, from_file = json.loads(_core.run_text(text, "rig")), json.loads(_core.run(str(FIRST_RIG)))
+    assert from_text["scenario_path"] == "rig"
+    assert from_text["fingerprint"] == from_file["fingerprint"]
+    with pytest.raises(lanewise.ScenarioError, match="rig"):
+        _core.run_text("[host.server]\ncolour = 1\n", "rig")

@@ -29,6 +29,9 @@ _FAST_GB_PER_S = 1.9
 _MODULE_GB_PER_S = 7.0
 """Links of this rate and more lead to cards and modules even where no slot is stated. Assumed: x8 of Gen3."""
 
+_WIDEST_SLOT = 16
+"""Lanes of the widest slot that computers have."""
+
 _DETACHED_DRIVERS = frozenset({"vfio-pci", "pci-stub", "xen-pciback", "uio_pci_generic"})
 """Drivers that hold a device for somebody else and switch it off meanwhile (Linux, drivers/vfio/pci)."""
 
@@ -133,8 +136,6 @@ class View:
 
     def possible(self, function: Function) -> LinkMode | None:
         """Return the mode its link can train to; its own capability where the port is not known."""
-        from lanewise.machine.model import LinkMode
-
         link = self.physical_link(function)
         if link is None:
             return function.link.capability if function.link.capability.known else None
@@ -143,7 +144,7 @@ class View:
             return link.limit
         if device.known or port.known:
             return device if device.known else port
-        return link.now if isinstance(link.now, LinkMode) and link.now.known else None
+        return link.now if link.now.known else _from_bandwidth(link)
 
     def possible_rate(self, function: Function) -> float | None:
         """Return what the link of a device can carry, in GB/s."""
@@ -219,6 +220,16 @@ class View:
         if transfers.ten_bit_tags:
             return 10
         return 5 if transfers.extended_tags is False else 8
+
+
+def _from_bandwidth(link: Link) -> LinkMode | None:
+    """Return the widest usual mode with the bandwidth that hwloc gives; None where no source gives any."""
+    gb_per_s = link.device.link.bandwidth_gb_s or link.upper.link.bandwidth_gb_s
+    if not gb_per_s:
+        return None
+    from lanewise.machine.sources.hwloc import link_modes
+
+    return next((mode for mode in link_modes(gb_per_s) if (mode.width or 0) <= _WIDEST_SLOT), None)
 
 
 def listed(functions: tuple[Function, ...] | list[Function], most: int = 8) -> str:

@@ -299,11 +299,22 @@ class Simulator:
         both = 2 if benchmark.direction == "both" else 1
         dwords = 3 if benchmark.direction == "read" else 4
         rates = []
+        passed_by = self._above_both(benchmark)
         for link in result["links"]:
+            if link["name"] in passed_by:
+                continue
             generation, width = int(link["generation"][3:]), int(link["width"][1:])
             payload = min(int(link["mps_bytes"]), benchmark.frame_bytes or 4096)
             rates.append(both * _payload_gb_per_s(generation, width, payload, dwords))
         return min(rates, default=None)
+
+    def _above_both(self, benchmark: Benchmark) -> set[str]:
+        """Name the links above the switch where the ways of two peers meet: no data of theirs goes there."""
+        if benchmark.peer is None:
+            return set()
+        ways = [self.machine.link_path(function) for function in (benchmark.function, benchmark.peer)]
+        first, second = ({link.device.address.short for link in way} for way in ways)
+        return {name for name, word in self._words.items() if word.rpartition(" ")[2] in first & second}
 
     def _link_words(self, result: Mapping[str, Any], name: str) -> str:
         link = next((link for link in result["links"] if link["name"] == name), None)

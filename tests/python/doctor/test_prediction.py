@@ -58,6 +58,8 @@ def test_gpus_copy_and_reach_their_peer_through_the_switch() -> None:
     assert copy.alone_gb_per_s is not None
     assert peer.alone_gb_per_s > 28
     assert copy.alone_gb_per_s < 4
+    assert peer.ceiling_gb_per_s is not None
+    assert peer.ceiling_gb_per_s >= peer.alone_gb_per_s, "the upstream link is not on the way"
 
 
 def test_frames_of_adapters_are_counted() -> None:

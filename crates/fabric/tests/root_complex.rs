@@ -34,7 +34,7 @@ fn read_engines_bound_throughput() {
 }
 
 /// Two endpoints at two root ports, Gen1 x4; device 2 below port 1 gives few completion credits.
-fn beside_a_throttled_sibling(shared: Option<u32>) -> (f64, f64) {
+fn beside_a_throttled_sibling(shared: Option<u32>, own: u32) -> (f64, f64) {
     let mode = LinkMode::new(GEN1, Width::X4);
     let mut config = direct(GEN1, Width::X4, 128);
     config.devices[0].ports.push(port(mode, 128));
@@ -46,6 +46,7 @@ fn beside_a_throttled_sibling(shared: Option<u32>) -> (f64, f64) {
     config.devices.push(device("throttled", DeviceKind::Endpoint(endpoint()), vec![throttled]));
     config.links.push(link((0, 1), (2, 0), mode));
     root_mut(&mut config).shared_outbound_queue = shared;
+    root_mut(&mut config).root_port_queue = own;
     let streams = (1..3).map(|device| Stream::new(device, Direction::Read, 4096, 8)).collect();
     let simulation = measure(&config, streams, 400);
     (goodput(&simulation, 0, 400), goodput(&simulation, 1, 400))
@@ -54,7 +55,7 @@ fn beside_a_throttled_sibling(shared: Option<u32>) -> (f64, f64) {
 /// With a queue per port, an endpoint with one credit is its own problem.
 #[test]
 fn queues_per_port_isolate_root_ports() {
-    let (sibling, throttled) = beside_a_throttled_sibling(None);
+    let (sibling, throttled) = beside_a_throttled_sibling(None, 2);
     assert!(throttled < 100e6, "{throttled}");
     assert!(sibling > 735e6, "{sibling}");
 }
@@ -62,9 +63,33 @@ fn queues_per_port_isolate_root_ports() {
 /// With one shared outbound queue it throttles its sibling's completions to its own pace.
 #[test]
 fn a_shared_outbound_queue_lets_one_port_throttle_the_other() {
-    let (sibling, throttled) = beside_a_throttled_sibling(Some(16));
+    let (sibling, throttled) = beside_a_throttled_sibling(Some(16), 2);
     assert!(throttled < 100e6, "{throttled}");
     assert!(sibling < 2.0 * throttled, "{sibling}, {throttled}");
+}
+
+/// A root port that takes over all that its device can have under way never holds up the shared queue.
+#[test]
+fn a_deep_root_port_keeps_its_device_to_itself() {
+    let (sibling, throttled) = beside_a_throttled_sibling(Some(4096), 4096);
+    assert!(throttled < 100e6, "{throttled}");
+    assert!(sibling > 735e6, "{sibling}");
+}
+
+/// An endpoint with one buffer of completions that it holds for a while gets one packet in that time and a credit loop.
+#[test]
+fn a_held_buffer_is_a_slow_one() {
+    let read = |hold: Span| {
+        let mut config = direct(Generation::Gen1, Width::X4, 128);
+        config.devices[1].ports[0].credits[2] = CreditPool::finite(1, 8);
+        endpoint_mut(&mut config, 1).buffer_hold = hold;
+        let simulation = measure(&config, vec![Stream::new(1, Direction::Read, 4096, 8)], 400);
+        goodput(&simulation, 0, 400)
+    };
+    let (at_once, held) = (read(Span::ZERO), read(Span::from_us(2)));
+    // Time of a completion of 64 B: whatever the loop takes, and 2 us more.
+    let more = 64.0 / held - 64.0 / at_once;
+    assert!((more / 2e-6 - 1.0).abs() < 0.02, "{more}");
 }
 
 /// Each of the three bandwidths of memory caps what it should.

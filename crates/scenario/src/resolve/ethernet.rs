@@ -274,8 +274,10 @@ fn attached_to(rig: &Rig<'_>, component: usize, output: &mut Output) -> Option<S
     };
     let host = rig.find(&target).filter(|at| rig.file.components[*at].kind == ComponentKind::Host);
     if host.is_none() {
-        let problem = Problem::UnknownAttachTarget { path, target: shortened(&target) };
-        let hint = did_you_mean(&target, rig.some_names()).or(Some("a system runs on a host".to_owned()));
+        let (path, found) = (format!("{path}.attach"), shortened(&target));
+        let problem = Problem::UnknownDevice { path, found, expected: "a system runs on a host".to_owned() };
+        let hosts = rig.file.components.iter().filter(|component| component.kind == ComponentKind::Host);
+        let hint = did_you_mean(&target, hosts.map(|component| component.name.as_str()));
         output.report(place, problem, hint);
         return None;
     }

@@ -7,7 +7,7 @@
 //! descriptor back. Every step that crosses PCI Express does so in the fabric, so what a switch costs comes out of
 //! the round trips that cross it.
 //!
-//! - [`nic`](self) is the adapter: rings, FIFOs, the transmit engine, interrupts with moderation.
+//! - The adapter: rings, FIFOs, the transmit engine, interrupts with moderation.
 //! - The host's software is cores that do one thing at a time and stall on register reads.
 //! - SmartFlow generates frames, counts what comes back, and searches for the highest load without loss.
 //!

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
 LIVE = Path("/sys")
 MOST_BYTES = 64 << 20
+MOST_LINES = 1_000_000
 _MOST_LINE = 4096
+_CONTROLS = bytes(code for code in range(32) if code not in b"\t\n\v\f\r\x1b")
 _ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]{0,256}(?:\x07|\x1b\\)|[@-Z\\-_])")
 _ACCEPTED = (
     "lspci -vvv or -xxxx output, lspci -tv, a copy of /sys/bus/pci or a tar archive of one, hwloc XML, "
@@ -176,7 +178,8 @@ def _text(data: bytes, name: str) -> str:
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         text = data.decode("utf-16", "replace")
     else:
-        if b"\0" in data[:65536] and data[:65536].count(b"\0") > len(data[:65536]) // 100:
+        head = data[:65536]
+        if len(head) - len(head.translate(None, _CONTROLS)) > len(head) // 20:
             raise InputError(f"'{name}' is binary; accepted are {_ACCEPTED}")
         text = data.decode("utf-8", "replace").removeprefix("\ufeff")
     return _ESCAPES.sub("", text) if "\x1b" in text else text
@@ -190,6 +193,8 @@ def _read_text(text: str, reading: Reading, name: str) -> Machine:
     """Read whatever kinds a text holds: functions first, else a tree; a matrix is put on top."""
     from lanewise.machine.sources import lspci, topo, tree
 
+    if text.count("\n") > MOST_LINES:
+        raise InputError(f"'{name}' has more than {MOST_LINES:,} lines, which no dump of a machine has")
     lines = _lines(text)
     if lspci.HEADER.search(text):
         lspci.read(lines, reading)

@@ -97,8 +97,10 @@ class TestWrongInput:
 
     def test_noise_is_refused(self) -> None:
         noise = random.Random(1).randbytes(4 << 20)
-        with pytest.raises(InputError):
+        with pytest.raises(InputError, match="is binary"):
             read_bytes(noise)
+        with pytest.raises(InputError, match="more than 1,000,000 lines"):
+            read_bytes(b"\n" * (4 << 20))
         with pytest.raises(InputError, match="no PCI device"):
             read_bytes(bytes(32 + byte % 95 for byte in noise[: 2 << 20]))
 

@@ -1,0 +1,92 @@
+"""Feeds damaged dumps to every reader of machines: ``.venv/bin/python fuzz/fuzz_machine_readers.py [SECONDS] [FOLDER...]``.
+
+Takes the dumps in ``tests/python/machine/dumps`` and in the folders named, cuts, overwrites, swaps, repeats and splices
+them, and looks at what comes out. Anything but a machine or an `InputError` within ten seconds is written beside the
+current folder with its seed, and ends the run with status 1.
+"""
+
+from __future__ import annotations
+
+import gzip
+import random
+import sys
+import time
+import traceback
+from pathlib import Path
+
+from lanewise.errors import InputError
+from lanewise.machine import read_bytes
+from lanewise.machine.json_form import to_json
+from lanewise.machine.scenario import scan_to_scenario
+
+OWN = Path(__file__).parents[1] / "tests/python/machine/dumps"
+SLOW_S = 10.0
+MOST_BYTES = 400_000
+
+
+def damaged(dumps: list[bytes], chance: random.Random) -> bytes:
+    """Return a damaged dump."""
+    data = bytearray(chance.choice(dumps))
+    start = chance.randrange(max(1, len(data) - 1000))
+    data = data[start if chance.random() < 0.5 else 0 :][: chance.randrange(1, MOST_BYTES)]
+    for _ in range(chance.choice((0, 1, 10, 200))):
+        if data:
+            how, at = chance.randrange(5), chance.randrange(len(data))
+            if how == 0:
+                data[at] = chance.randrange(256)
+            elif how == 1:
+                data[at : at + chance.randrange(40)] = b""
+            elif how == 2:
+                other = chance.choice(dumps)
+                data[at:at] = other[(cut := chance.randrange(len(other))) : cut + chance.randrange(2000)]
+            elif how == 3:
+                data[at:at] = data[at : at + chance.randrange(400)] * chance.randrange(1, 4)
+            else:
+                data[at : at + 8] = b"%x" % chance.getrandbits(32)
+    return gzip.compress(bytes(data), 1) if chance.random() < 0.02 else bytes(data)
+
+
+def look_at(data: bytes) -> None:
+    """Read, and use what was read."""
+    try:
+        machine = read_bytes(data)
+        to_json(machine)
+        for function in machine:
+            machine.path(function)
+        scan_to_scenario(machine)
+    except InputError:
+        return
+
+
+def main(arguments: list[str]) -> int:
+    """Run until the time is up or something goes wrong."""
+    seconds = float(arguments[0]) if arguments else 60.0
+    folders = [OWN, *(Path(name) for name in arguments[1:])]
+    dumps = []
+    for path in sorted(path for folder in folders for path in folder.rglob("*") if path.is_file()):
+        data = path.read_bytes()
+        dumps.append(data)
+        if data[:2] == b"\x1f\x8b":
+            dumps.append(gzip.decompress(data))
+    end, seed = time.monotonic() + seconds, int(time.time())
+    count = 0
+    while time.monotonic() < end:
+        seed += 1
+        data = damaged(dumps, random.Random(seed))
+        start = time.monotonic()
+        try:
+            look_at(data)
+            problem = "slow" if time.monotonic() - start > SLOW_S else ""
+        except Exception:
+            problem = traceback.format_exc()
+        if problem:
+            Path(f"fuzz-{seed}.bin").write_bytes(data)
+            print(f"seed {seed}: {problem}", file=sys.stderr)
+            return 1
+        count += 1
+    print(f"{count} damaged dumps in {seconds:g} s, all read or refused")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

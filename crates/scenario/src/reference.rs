@@ -4,7 +4,7 @@ use crate::parameter::{FieldDefault, ParameterTable, Provenance, TableSchema};
 use crate::parameters::{
     AccessLineParameters, DmaParameters, FioParameters, FirmwareParameters, FramesParameters,
     IometerParameters, LinkParameters, MmioParameters, OsuParameters, PerftestParameters, RunParameters,
-    SmartFlowParameters, TrafficFlowParameters, TransactionsParameters,
+    SmartFlowParameters, TrafficFlowParameters, TransactionsParameters, TurnaroundParameters,
 };
 use crate::problem::all_codes;
 use crate::schema::one_line;
@@ -32,6 +32,7 @@ pub fn reference_markdown() -> String {
     section(&mut page, "`[[workload]]` with `kind = \"mmio\"`", &MmioParameters::SCHEMA);
     section(&mut page, "`[[workload]]` with `kind = \"iometer\"`", &IometerParameters::SCHEMA);
     section(&mut page, "A line of `access`", &AccessLineParameters::SCHEMA);
+    section(&mut page, "`[[workload]]` with `kind = \"turnaround\"`", &TurnaroundParameters::SCHEMA);
     section(&mut page, "`[[workload]]` with `kind = \"fio\"`", &FioParameters::SCHEMA);
     section(&mut page, "`[[workload]]` with `kind = \"perftest\"`", &PerftestParameters::SCHEMA);
     section(&mut page, "`[[workload]]` with `kind = \"osu\"`", &OsuParameters::SCHEMA);

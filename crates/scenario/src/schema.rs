@@ -4,6 +4,7 @@ use crate::parameter::{FieldDefault, ParameterTable, Provenance, TableSchema};
 use crate::parameters::{
     DmaParameters, FioParameters, FirmwareParameters, FramesParameters, IometerParameters, MmioParameters,
     OsuParameters, PerftestParameters, RunParameters, SmartFlowParameters, TransactionsParameters,
+    TurnaroundParameters,
 };
 use crate::structure::{ComponentKind, StructuralKey};
 use crate::value::ParameterType;
@@ -19,11 +20,12 @@ pub fn schema() -> Json {
         let component = table_schema(kind.schema(), kind.structural());
         properties.insert(kind.word().into(), json!({ "type": "object", "additionalProperties": component }));
     }
-    let kinds: [(&str, Json); 9] = [
+    let kinds: [(&str, Json); 10] = [
         ("dma", workload_schema("dma", &DmaParameters::SCHEMA)),
         ("mmio", workload_schema("mmio", &MmioParameters::SCHEMA)),
         ("iometer", workload_schema("iometer", &IometerParameters::SCHEMA)),
         ("fio", workload_schema("fio", &FioParameters::SCHEMA)),
+        ("turnaround", workload_schema("turnaround", &TurnaroundParameters::SCHEMA)),
         ("perftest", workload_schema("perftest", &PerftestParameters::SCHEMA)),
         ("smartflow", workload_schema("smartflow", &SmartFlowParameters::SCHEMA)),
         ("frames", workload_schema("frames", &FramesParameters::SCHEMA)),

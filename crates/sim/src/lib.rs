@@ -44,6 +44,7 @@ use lanewise_workload::mmio::MmioWorkload;
 use lanewise_workload::nvme::NvmeWorkload;
 use lanewise_workload::rdma::RdmaWorkload;
 use lanewise_workload::storage::StorageWorkload;
+use lanewise_workload::turnaround::TurnaroundWorkload;
 use runner::{Outcome, RunLimits};
 use std::ops::ControlFlow;
 
@@ -79,6 +80,7 @@ pub(crate) fn build(scenario: &Scenario) -> Result<Simulation, AssemblyError> {
             WorkloadConfig::Mmio(config) => Box::new(MmioWorkload::new(config)),
             WorkloadConfig::Storage(config) => Box::new(StorageWorkload::new(config)),
             WorkloadConfig::Nvme(config) => Box::new(NvmeWorkload::new(config)),
+            WorkloadConfig::Turnaround(config) => Box::new(TurnaroundWorkload::new(config)),
             WorkloadConfig::Rdma(config) => Box::new(RdmaWorkload::new(config)),
             WorkloadConfig::Frames(config) => Box::new(FramesWorkload::new(config)),
             WorkloadConfig::Ethernet(config) => Box::new(EthernetWorkload::new(config)),
@@ -158,6 +160,7 @@ fn tools(workload: &WorkloadConfig) -> Vec<(String, &'static str)> {
         WorkloadConfig::Mmio(config) => vec![(config.name.clone(), "mmio")],
         WorkloadConfig::Storage(_) => vec![("storage".to_owned(), "iometer")],
         WorkloadConfig::Nvme(_) => vec![("nvme".to_owned(), "fio")],
+        WorkloadConfig::Turnaround(config) => vec![(config.name.clone(), "turnaround")],
         WorkloadConfig::Frames(config) => vec![(config.name.clone(), "frames")],
         WorkloadConfig::Ethernet(config) => vec![(config.name.clone(), "smartflow")],
         WorkloadConfig::Rdma(config) => {

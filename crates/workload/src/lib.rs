@@ -7,6 +7,7 @@
 //! - [`mmio`]: loads and stores of the CPU.
 //! - [`rdma`]: RDMA adapters with a network between them, and the instruments over it.
 //! - [`storage`]: adapters with drives behind them, under IOmeter.
+//! - [`turnaround`]: a device and an analyzer on its link.
 //! - [`nvme`]: NVMe drives and what reaches them, under [`fio`].
 
 pub mod dma;
@@ -17,6 +18,7 @@ pub mod mmio;
 pub mod nvme;
 pub mod rdma;
 pub mod storage;
+pub mod turnaround;
 
 #[cfg(test)]
 mod bench;

@@ -1,8 +1,8 @@
 //! Root complex: what lies between the root ports and memory. The slots are structure; see [`crate::file`].
 
 use super::{
-    KernelTcpParameters, MpiParameters, NvmeSoftwareParameters, PortParameters, UserTcpParameters,
-    VerbsParameters,
+    CacheParameters, KernelTcpParameters, MpiParameters, NvmeSoftwareParameters, PortParameters,
+    UserTcpParameters, VerbsParameters,
 };
 use crate::parameter::parameters;
 use crate::value::{PayloadSize, choices};
@@ -90,6 +90,7 @@ parameters! {
         flatten port: PortParameters;
         group software: SoftwareParameters;
         group nvme: NvmeSoftwareParameters;
+        group cache: CacheParameters;
         group verbs: VerbsParameters;
         group mpi: MpiParameters;
         group kernel_tcp: KernelTcpParameters;

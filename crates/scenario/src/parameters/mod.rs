@@ -12,6 +12,7 @@ mod rdma_tools;
 mod run;
 mod storage;
 mod switch;
+mod turnaround;
 mod workload;
 
 pub use endpoint::{EndpointParameters, TagChoice};
@@ -35,6 +36,7 @@ pub use rdma_tools::{
 pub use run::{FirmwareParameters, MpsPolicy, RunParameters};
 pub use storage::{AdapterParameters, StorageParameters, WireChoice};
 pub use switch::{ArbitrationChoice, CoreChoice, ForwardingChoice, SwitchParameters};
+pub use turnaround::{CacheParameters, ReadingChoice, TurnaroundParameters};
 pub use workload::{
     AccessLineParameters, AssignmentChoice, DirectionChoice, DmaParameters, IometerParameters,
     MmioDirectionChoice, MmioParameters, OrderChoice,
@@ -81,6 +83,7 @@ mod tests {
         check(&super::IometerParameters::SCHEMA);
         check(&super::AccessLineParameters::SCHEMA);
         check(&super::FioParameters::SCHEMA);
+        check(&super::TurnaroundParameters::SCHEMA);
         check(&super::NetworkParameters::SCHEMA);
         check(&super::PerftestParameters::SCHEMA);
         check(&super::OsuParameters::SCHEMA);

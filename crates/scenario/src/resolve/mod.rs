@@ -14,6 +14,7 @@ mod payload;
 mod port;
 mod rdma;
 mod storage;
+mod turnaround;
 mod workload;
 
 pub use computed::NegotiatedLink;

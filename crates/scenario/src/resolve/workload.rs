@@ -2,7 +2,7 @@
 
 use super::computed::Computed;
 use super::rdma::{self, WrittenTool};
-use super::{Rig, Settings, ethernet, nvme, place_in, storage};
+use super::{Rig, Settings, ethernet, nvme, place_in, storage, turnaround};
 use crate::diagnostic::{Diagnostic, did_you_mean};
 use crate::document::shortened;
 use crate::file::WrittenWorkload;
@@ -10,7 +10,7 @@ use crate::parameter::{Output, ParameterTable, Provenance, check_table};
 use crate::parameters::{
     DirectionChoice, DmaParameters, FioParameters, FramesParameters, IometerParameters, MmioDirectionChoice,
     MmioParameters, OrderChoice, OsuParameters, PerftestParameters, SmartFlowParameters,
-    TransactionsParameters,
+    TransactionsParameters, TurnaroundParameters,
 };
 use crate::problem::Problem;
 use crate::reader::Reader;
@@ -26,12 +26,13 @@ use lanewise_workload::mmio::{MmioConfig, MmioDirection, Pacing};
 use lanewise_workload::nvme::NvmeConfig;
 use lanewise_workload::rdma::RdmaConfig;
 use lanewise_workload::storage::StorageConfig;
+use lanewise_workload::turnaround::TurnaroundConfig;
 
 /// Keys of a workload that are structure.
 pub(crate) const WORKLOAD_KEYS: [&str; 2] = ["kind", "name"];
 /// Kinds of workload.
-pub(crate) const WORKLOAD_KINDS: [&str; 9] =
-    ["dma", "mmio", "iometer", "fio", "perftest", "osu", "transactions", "smartflow", "frames"];
+pub(crate) const WORKLOAD_KINDS: [&str; 10] =
+    ["dma", "mmio", "iometer", "fio", "perftest", "osu", "transactions", "smartflow", "frames", "turnaround"];
 /// Most instruments that a scenario's workloads may stand for together.
 const INSTRUMENT_LIMIT: usize = 65_536;
 
@@ -46,6 +47,8 @@ pub enum WorkloadConfig {
     Storage(StorageConfig),
     /// Every NVMe drive in use, with all of fio's jobs.
     Nvme(NvmeConfig),
+    /// A device and an analyzer on its link.
+    Turnaround(TurnaroundConfig),
     /// RDMA adapters and networks, with every tool over them.
     Rdma(RdmaConfig),
     /// A game loop over GPUs.
@@ -76,6 +79,12 @@ pub(crate) fn read(rig: &Rig<'_>, computed: &mut Computed, output: &mut Output) 
             "fio" => {
                 if let Some(parameters) = parameters::<FioParameters>(workload, &path, output) {
                     jobs.push((workload, parameters));
+                }
+            }
+            "turnaround" => {
+                if let Some(parameters) = parameters::<TurnaroundParameters>(workload, &path, output) {
+                    let config = turnaround::config(rig, workload, &parameters, output);
+                    configs.extend(config.map(WorkloadConfig::Turnaround));
                 }
             }
             "perftest" => {

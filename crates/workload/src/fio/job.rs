@@ -198,7 +198,9 @@ pub(crate) mod tests {
         assert_eq!(deep.next(Time::ZERO, |_| true), Next::Wait, "all in flight");
 
         let mut sized = job(FioConfig { time_based: false, ..config() });
-        (0..8).for_each(|_| drop(issue(&mut sized, Time::ZERO)));
+        for _ in 0..8 {
+            issue(&mut sized, Time::ZERO);
+        }
         assert_eq!(sized.next(Time::ZERO, |_| true), Next::Wait, "four blocks of each of two files");
 
         let mut timed = job(FioConfig { runtime: Some(Span::from_us(10)), ..config() });

@@ -1,0 +1,56 @@
+//! The turn-around test: which host answers, and how.
+
+use super::workload::endpoints;
+use super::{Rig, Settings};
+use crate::file::WrittenWorkload;
+use crate::parameter::Output;
+use crate::parameters::{CacheParameters, ReadingChoice, TurnaroundParameters};
+use lanewise_fabric::workload::DeviceId;
+use lanewise_units::Span;
+use lanewise_workload::turnaround::{PollingConfig, Reading, TurnaroundConfig};
+
+/// The instrument that a workload asks for; nothing when its device is none.
+pub(crate) fn config(
+    rig: &Rig<'_>,
+    workload: &WrittenWorkload,
+    parameters: &TurnaroundParameters,
+    output: &mut Output,
+) -> Option<TurnaroundConfig> {
+    let [device] = endpoints(rig, workload, "device", &parameters.device, output)[..] else { return None };
+    let host = rig.topology.path_up(device).last()?;
+    let (Some(Settings::Host(host)), Some(Settings::Endpoint(endpoint))) =
+        (rig.settings_of(host), rig.settings_of(device))
+    else {
+        return None;
+    };
+    let (reading, unseen) = match parameters.reading {
+        ReadingChoice::Poll => (Reading::Poll, endpoint.port.receive_latency),
+        ReadingChoice::Read => (Reading::Read, endpoint.port.receive_latency + endpoint.completion_latency),
+    };
+    Some(TurnaroundConfig {
+        name: workload.name.clone(),
+        device: DeviceId(device as u32),
+        device_name: rig.topology.instances[device].name.clone(),
+        reading,
+        size: parameters.size,
+        answer: parameters.answer,
+        pause: parameters.pause,
+        host: polling(&host.cache),
+        unseen,
+    })
+}
+
+/// Where a device's write lands, and how long a load of it takes.
+fn polling(cache: &CacheParameters) -> PollingConfig {
+    let (extra, load) = match cache.injection {
+        true => (Span::ZERO, cache.load),
+        false => (cache.memory_landing_extra, cache.memory_load),
+    };
+    PollingConfig {
+        landing: cache.landing_latency + extra,
+        load,
+        interval: cache.poll_interval,
+        store: cache.store_latency,
+        noise: cache.noise,
+    }
+}

@@ -123,6 +123,7 @@ fn drop_idle(rig: &Rig<'_>, parameters: &mut Vec<ResolvedParameter>) {
             Some(Settings::Host(_)) => {
                 drop(!storage, "software");
                 drop(!drives, "nvme");
+                drop(!tool("turnaround"), "cache");
                 drop(!network, "verbs");
                 drop(!tool("osu"), "mpi");
                 drop(!tool("transactions"), "kernel_tcp");

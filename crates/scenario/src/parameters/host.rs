@@ -1,8 +1,8 @@
 //! Root complex: what lies between the root ports and memory. The slots are structure; see [`crate::file`].
 
 use super::{
-    CacheParameters, KernelTcpParameters, MpiParameters, NvmeSoftwareParameters, PortParameters,
-    UserTcpParameters, VerbsParameters,
+    CacheParameters, KernelTcpParameters, MpiParameters, NvmeSoftwareParameters, NvmeTargetParameters,
+    PortParameters, UserTcpParameters, VerbsParameters,
 };
 use crate::parameter::parameters;
 use crate::value::{PayloadSize, choices};
@@ -91,6 +91,7 @@ parameters! {
         group software: SoftwareParameters;
         group nvme: NvmeSoftwareParameters;
         group cache: CacheParameters;
+        group nvme_target: NvmeTargetParameters;
         group verbs: VerbsParameters;
         group mpi: MpiParameters;
         group kernel_tcp: KernelTcpParameters;

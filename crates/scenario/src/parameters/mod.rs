@@ -23,7 +23,9 @@ pub use ethernet::{
 pub use frames::FramesParameters;
 pub use host::{HostParameters, RcbChoice, SoftwareParameters};
 pub use link::LinkParameters;
-pub use nvme::{FioParameters, IoEngineChoice, NvmeParameters, NvmeSoftwareParameters, RwChoice};
+pub use nvme::{
+    FioParameters, IoEngineChoice, NvmeParameters, NvmeSoftwareParameters, NvmeTargetParameters, RwChoice,
+};
 pub use port::{PortParameters, ReplayRuleChoice, ScaleChoice};
 pub use rdma::{
     KernelTcpParameters, MpiParameters, NetworkKindChoice, NetworkParameters, RdmaParameters,

@@ -73,6 +73,24 @@ parameters! {
     }
 }
 
+parameters! {
+    /// Software of an NVMe over Fabrics target, besides its drivers of adapter and drive.
+    NvmeTargetParameters, Claim "nvme_target" {
+        /// Cores that serve connections; those of `nvme.cores` are a limit, too.
+        cores: u32 = "16" in "1" to "4096",
+        Assumed "a connection for each core of the initiator, each served by a core";
+        /// Core time from a command capsule to the submission of its command, for each I/O.
+        command_cost: Span = "3 us" in "0 ns" to "10 ms",
+        Assumed "Linux nvmet: completion handler, parsing, a block request";
+        /// Core time from the drive's completion to the response, for each I/O.
+        response_cost: Span = "1.5 us" in "0 ns" to "10 ms",
+        Assumed "Linux nvmet: mapping for RDMA, a chain of work requests";
+        /// Largest data of a write that travels in its command capsule.
+        in_capsule_bytes: Bytes = "16 KiB" in "0 B" to "1 MiB",
+        Published "Linux nvmet-rdma: inline_data_size, four pages of 4 KiB";
+    }
+}
+
 choices! {
     /// What a fio job does, in fio's words.
     RwChoice, "what the job does" {
@@ -155,5 +173,9 @@ parameters! {
         /// Whose memory the data goes to or comes from: "memory" of the host, or the name of an endpoint.
         iomem: String = "memory",
         Assumed "fio's default; an endpoint's stands for memory exported for peer-to-peer DMA";
+        /// Network between the job and its drives, for NVMe over Fabrics: the job runs at the end where the drives are
+        /// not. "none" for drives of the job's own host.
+        network: String = "none",
+        Assumed "drives are attached unless it is said";
     }
 }

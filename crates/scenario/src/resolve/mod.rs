@@ -7,6 +7,7 @@ mod computed;
 mod credits;
 mod ethernet;
 mod fabric;
+mod fabrics;
 mod link;
 mod nvme;
 mod partition;
@@ -124,6 +125,7 @@ fn drop_idle(rig: &Rig<'_>, parameters: &mut Vec<ResolvedParameter>) {
                 drop(!storage, "software");
                 drop(!drives, "nvme");
                 drop(!tool("turnaround"), "cache");
+                drop(!drives || !network, "nvme_target");
                 drop(!network, "verbs");
                 drop(!tool("osu"), "mpi");
                 drop(!tool("transactions"), "kernel_tcp");

@@ -1,5 +1,6 @@
 //! NVMe drives, the hosts that they are assigned to, and fio's jobs over them.
 
+use super::fabrics::{self, Carrier};
 use super::workload::{check_peer_to_peer, endpoints, place, unknown};
 use super::{Rig, Settings};
 use crate::file::WrittenWorkload;
@@ -9,7 +10,10 @@ use crate::problem::Problem;
 use lanewise_fabric::workload::DeviceId;
 use lanewise_units::Bytes;
 use lanewise_workload::fio::{FioConfig, IoEngine, Pattern};
-use lanewise_workload::nvme::{GroupConfig, NvmeConfig, NvmeHostConfig, PathConfig, SsdConfig};
+use lanewise_workload::nvme::{
+    FabricsConfig, GroupConfig, NvmeConfig, NvmeHostConfig, PathConfig, SsdConfig,
+};
+use lanewise_workload::rdma::RdmaNetworkConfig;
 use std::collections::BTreeMap;
 
 /// The drives and hosts that are in use, by instance.
@@ -23,21 +27,31 @@ struct System {
 pub(crate) fn build(
     rig: &Rig<'_>,
     jobs: &[(&WrittenWorkload, FioParameters)],
+    carrier: &Carrier<'_>,
     output: &mut Output,
 ) -> Option<NvmeConfig> {
-    let empty = NvmeConfig { hosts: Vec::new(), ssds: Vec::new(), paths: Vec::new(), groups: Vec::new() };
+    let empty = NvmeConfig {
+        hosts: Vec::new(),
+        ssds: Vec::new(),
+        paths: Vec::new(),
+        groups: Vec::new(),
+        network: RdmaNetworkConfig::default(),
+    };
     let mut system = System { config: empty, hosts: BTreeMap::new(), drives: BTreeMap::new() };
     for (workload, parameters) in jobs {
-        let group = group(rig, workload, parameters, &mut system, output);
+        let group = group(rig, (workload, parameters), carrier, &mut system, output);
         system.config.groups.extend(group);
+    }
+    if system.config.groups.iter().any(|group| group.fabrics.is_some()) {
+        system.config.network = carrier.networks.config.clone();
     }
     (!system.config.groups.is_empty()).then_some(system.config)
 }
 
 fn group(
     rig: &Rig<'_>,
-    workload: &WrittenWorkload,
-    parameters: &FioParameters,
+    (workload, parameters): (&WrittenWorkload, &FioParameters),
+    carrier: &Carrier<'_>,
     system: &mut System,
     output: &mut Output,
 ) -> Option<GroupConfig> {
@@ -53,6 +67,7 @@ fn group(
     let capacity = drives.iter().filter_map(|(_, nvme)| nvme.capacity).min()?;
     let size = size(workload, parameters, &path, capacity, output)?;
     let memory = memory(rig, workload, parameters, &path, &drives, output)?;
+    let reached = fabrics::reach(rig, (workload, parameters), carrier, host, output)?;
     let host = system.host(rig, host)?;
     let mut files = Vec::new();
     for (instance, nvme) in drives {
@@ -60,7 +75,15 @@ fn group(
         files.push(system.config.paths.len());
         system.config.paths.push(PathConfig { ssd });
     }
-    Some(GroupConfig { fio: fio(workload, parameters, files, size), host, memory })
+    let fio = fio(workload, parameters, files, size);
+    Some(match reached {
+        None => GroupConfig { fio, host, memory, fabrics: None },
+        Some(reach) => {
+            let initiator = system.host(rig, reach.initiator)?;
+            let fabrics = Some(FabricsConfig { target: host, ..reach.fabrics });
+            GroupConfig { fio, host: initiator, memory, fabrics }
+        }
+    })
 }
 
 /// The drives that a job names; each is an endpoint with a namespace.

@@ -70,10 +70,10 @@ pub(crate) fn networks(rig: &Rig<'_>, output: &mut Output) -> Networks {
 pub(crate) fn build(
     rig: &Rig<'_>,
     tools: &[(&WrittenWorkload, WrittenTool)],
+    networks: Networks,
     computed: &mut Computed,
     output: &mut Output,
 ) -> Option<RdmaConfig> {
-    let networks = networks(rig, output);
     let mut configs = Vec::new();
     for (workload, tool) in tools {
         let name = match tool {
@@ -122,13 +122,18 @@ impl Networks {
         component.and_then(|component| self.links.get(&component)).copied()
     }
 
+    /// Instance of the host above an adapter.
+    pub(crate) fn host_instance(&self, rig: &Rig<'_>, nic: usize) -> Option<usize> {
+        rig.topology.path_up(self.instances[nic]).last()
+    }
+
     /// Host above an adapter.
     pub(crate) fn host<'r>(
         &self,
         rig: &'r Rig<'_>,
         nic: usize,
     ) -> Option<&'r crate::parameters::HostParameters> {
-        let host = rig.topology.path_up(self.instances[nic]).last()?;
+        let host = self.host_instance(rig, nic)?;
         match rig.settings_of(host) {
             Some(Settings::Host(host)) => Some(host),
             _ => None,

@@ -1,6 +1,7 @@
 //! Workloads: from names to devices.
 
 use super::computed::Computed;
+use super::fabrics::Carrier;
 use super::rdma::{self, WrittenTool};
 use super::{Rig, Settings, ethernet, nvme, place_in, storage, turnaround};
 use crate::diagnostic::{Diagnostic, did_you_mean};
@@ -120,8 +121,10 @@ pub(crate) fn read(rig: &Rig<'_>, computed: &mut Computed, output: &mut Output) 
         }
     }
     configs.extend(storage::build(rig, &groups, output).into_iter().map(WorkloadConfig::Storage));
-    configs.extend(nvme::build(rig, &jobs, output).map(WorkloadConfig::Nvme));
-    configs.extend(rdma::build(rig, &tools, computed, output).map(WorkloadConfig::Rdma));
+    let networks = rdma::networks(rig, output);
+    let carrier = Carrier { networks: &networks, has_tools: !tools.is_empty() };
+    configs.extend(nvme::build(rig, &jobs, &carrier, output).map(WorkloadConfig::Nvme));
+    configs.extend(rdma::build(rig, &tools, networks, computed, output).map(WorkloadConfig::Rdma));
     configs
 }
 

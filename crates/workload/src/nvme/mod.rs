@@ -7,11 +7,16 @@
 //! next one in its place. A write: the drive reads the data from memory instead, and answers when all of it is in its
 //! buffer. Each job has a queue of its own on each drive, as Linux gives each core one.
 //!
+//! A job may be on another host than its drives, with RDMA between the two: NVMe over Fabrics, in [`fabrics`].
+//!
 //! Sources: NVMe Base 2.0 §3.3 (queues), §4.1.1 (PRP); NVMe over PCIe Transport 1.0 §3.1.2 (doorbells).
 //!
 //! Leaves out: administration commands, queues that fill up, scatter/gather lists, and errors.
 
 mod data;
+mod fabrics;
+#[cfg(test)]
+mod fabrics_tests;
 mod host;
 mod ssd;
 mod system;
@@ -19,6 +24,7 @@ mod system;
 mod tests;
 mod token;
 
+pub use fabrics::{FabricsConfig, NvmeTargetConfig};
 pub use host::NvmeHostConfig;
 pub use ssd::SsdConfig;
 pub use system::{GroupConfig, NvmeConfig, NvmeWorkload, PathConfig};

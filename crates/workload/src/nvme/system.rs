@@ -1,13 +1,15 @@
 //! Drives, hosts and jobs as one instrument: what it is made of, the host's side of an I/O, and its report.
 //!
-//! The drives' side is in [`super::data`].
+//! The drives' side is in [`super::data`], what a network adds in [`super::fabrics`].
 
+use super::fabrics::{Connection, FabricsConfig};
 use super::host::{NvmeHostConfig, QueuePair};
 use super::ssd::{PAGE, Ssd, SsdConfig};
 use super::token::{Kind, Token};
 use crate::cpu::{Cores, CpuWork};
 use crate::fio::{FioConfig, GroupTally, IoEngine, Job, Next, Request};
 use crate::platform::{Instrument, Platform};
+use crate::rdma::{RdmaNetwork, RdmaNetworkConfig};
 use lanewise_fabric::Fabric;
 use lanewise_fabric::workload::{DeviceId, Metric, Target, Workload, WorkloadEvent};
 use lanewise_observe::{FlowId, FlowSpec, LatencyOf};
@@ -29,6 +31,8 @@ pub struct GroupConfig {
     pub host: usize,
     /// Endpoint whose memory the data goes to or comes from, instead of the host's.
     pub memory: Option<DeviceId>,
+    /// How it reaches its drives when they are on another host; none when they are attached.
+    pub fabrics: Option<FabricsConfig>,
 }
 
 /// Settings of everything.
@@ -42,6 +46,8 @@ pub struct NvmeConfig {
     pub paths: Vec<PathConfig>,
     /// Jobs.
     pub groups: Vec<GroupConfig>,
+    /// Adapters and networks between hosts; empty when all drives are attached.
+    pub network: RdmaNetworkConfig,
 }
 
 /// An I/O of a job, with its command. Slots are opened once and used again and again.
@@ -74,15 +80,18 @@ pub(super) struct GroupFlows {
 /// The instrument.
 #[derive(Debug)]
 pub struct NvmeWorkload {
-    config: NvmeConfig,
+    pub(super) config: NvmeConfig,
+    pub(super) network: RdmaNetwork,
+    /// Of each job whose drives are on another host.
+    pub(super) connections: Vec<Option<Connection>>,
     pub(super) ssds: Vec<Ssd>,
     pub(super) queues: Vec<QueuePair>,
     /// For each queue, a command that its moderation timer was set for.
     pub(super) moderating: Vec<u32>,
     pub(super) slots: Vec<Slot>,
     flows: Vec<GroupFlows>,
-    jobs: Vec<Job>,
-    cores: Vec<Cores>,
+    pub(super) jobs: Vec<Job>,
+    pub(super) cores: Vec<Cores>,
     /// Of each group; of each of its clones when they are reported one by one.
     tallies: Vec<Vec<GroupTally>>,
     /// Index of each job among the clones of its group.
@@ -109,6 +118,8 @@ impl NvmeWorkload {
             assert!(group.fio.files.iter().all(known), "{}: no such drive", group.fio.name);
         }
         Self {
+            network: RdmaNetwork::new(config.network.clone()),
+            connections: Vec::new(),
             ssds: Vec::new(),
             queues: Vec::new(),
             moderating: Vec::new(),
@@ -140,7 +151,9 @@ impl NvmeWorkload {
 
     /// Whether somebody polls for a slot's completion.
     pub(super) fn is_polled(&self, slot: u32) -> bool {
-        self.config.groups[self.slots[slot as usize].group as usize].fio.polled
+        let group = &self.config.groups[self.slots[slot as usize].group as usize];
+        // A target waits for its drives' interrupts, whatever the initiator does.
+        group.fio.polled && group.fabrics.is_none()
     }
 
     fn build_drives<P: Platform>(&mut self, platform: &mut P) {
@@ -164,6 +177,8 @@ impl NvmeWorkload {
             let running = self.jobs.iter().filter(|job| job.host as usize == group.host).count() as u32;
             let core = running % self.config.hosts[group.host].cores;
             let job = self.jobs.len() as u32;
+            let connection = self.connect(index, platform);
+            self.connections.push(connection);
             let slots = (0..group.fio.effective_depth())
                 .map(|_| self.open_slot(job, index as u32, group.fio.block))
                 .collect();
@@ -225,9 +240,10 @@ impl NvmeWorkload {
         let job = &self.jobs[self.slots[index as usize].job as usize];
         let (group, host, core) = (job.group as usize, job.host as usize, job.core);
         let path = self.config.paths[self.config.groups[group].fio.files[request.file as usize]];
-        let queue = self.queue_of(path.ssd as u32, core);
+        let connection = self.connections[self.slots[index as usize].job as usize];
+        let queue = self.queue_of(path.ssd as u32, connection.map_or(core, |connection| connection.core));
         let costs = &self.config.hosts[host];
-        let (worker_cost, submit_cost) = (costs.worker_cost, costs.submit_cost);
+        let (worker_cost, submit_cost) = (costs.worker_cost, costs.submit_cost + self.post_cost(group));
         let cores = &mut self.cores[host];
         let started = cores.run(core as usize, platform.now(), worker_cost, CpuWork::User);
         let submitted = cores.run(core as usize, platform.now(), submit_cost, CpuWork::Privileged);
@@ -242,7 +258,7 @@ impl NvmeWorkload {
         platform.set_timer(submitted, Token::of(Kind::Submitted, index));
     }
 
-    fn tally_of(&mut self, slot: u32) -> &mut GroupTally {
+    pub(super) fn tally_of(&mut self, slot: u32) -> &mut GroupTally {
         let slot = &self.slots[slot as usize];
         &mut self.tallies[slot.group as usize][self.clone_of[slot.job as usize]]
     }
@@ -282,12 +298,15 @@ impl NvmeWorkload {
     fn finish<P: Platform>(&mut self, slot: u32, host: usize, core: u32, platform: &mut P) {
         let cost = self.config.hosts[host].completion_cost;
         let end = self.cores[host].run(core as usize, platform.now(), cost, CpuWork::Deferred);
-        self.tally_of(slot).cpu.system += cost;
+        // A target's processors are not the job's.
+        if self.connections[self.slots[slot as usize].job as usize].is_none() {
+            self.tally_of(slot).cpu.system += cost;
+        }
         platform.set_timer(end, Token::of(Kind::Completed, slot));
     }
 
     /// The I/O is over for the job that asked for it.
-    fn complete<P: Platform>(&mut self, index: u32, platform: &mut P) {
+    pub(super) fn complete<P: Platform>(&mut self, index: u32, platform: &mut P) {
         let now = platform.now();
         let slot = &self.slots[index as usize];
         let (job, group, request) = (slot.job, slot.group as usize, slot.request);
@@ -311,6 +330,7 @@ fn empty_tallies(fio: &FioConfig) -> Vec<GroupTally> {
 
 impl Instrument for NvmeWorkload {
     fn begin<P: Platform>(&mut self, platform: &mut P) {
+        self.network.begin(platform);
         self.build_drives(platform);
         for group in 0..self.config.groups.len() {
             self.build_group(group, platform);
@@ -321,6 +341,12 @@ impl Instrument for NvmeWorkload {
     }
 
     fn react<P: Platform>(&mut self, event: WorkloadEvent, platform: &mut P) {
+        if self.network.react(event, platform) {
+            while let Some(completion) = self.network.poll() {
+                self.adapter_completion(completion, platform);
+            }
+            return;
+        }
         let (WorkloadEvent::Timer { token }
         | WorkloadEvent::TransferSent { token }
         | WorkloadEvent::TransferDone { token }
@@ -330,7 +356,7 @@ impl Instrument for NvmeWorkload {
         };
         let Token { kind, subject, detail } = Token::unpack(token);
         match kind {
-            Kind::Submitted => self.ring_doorbell(subject, platform),
+            Kind::Submitted => self.submitted(subject, platform),
             Kind::Doorbell => self.doorbell_arrived(subject, platform),
             Kind::Fetched => self.commands_fetched(subject, detail, platform),
             Kind::Processed => self.command_processed(subject, platform),
@@ -345,7 +371,13 @@ impl Instrument for NvmeWorkload {
             Kind::Moderation => self.moderation_due(subject, platform),
             Kind::Interrupt => self.take_interrupt(subject, platform),
             Kind::Handler => self.serve_interrupt(subject, platform),
-            Kind::Completed => self.complete(subject, platform),
+            Kind::Completed => self.drive_completed(subject, platform),
+            Kind::CommandTaken => self.command_taken(subject, platform),
+            Kind::WriteDataAsked => self.fetch_write_data(subject, platform),
+            Kind::WriteDataHere => self.submit_at_target(subject, platform),
+            Kind::TargetSubmitted => self.ring_doorbell(subject, platform),
+            Kind::Response => self.respond(subject, platform),
+            Kind::Responded => self.complete(subject, platform),
             Kind::Awake => {
                 self.jobs[subject as usize].awake();
                 self.run_job(subject, platform);

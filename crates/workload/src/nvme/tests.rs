@@ -4,11 +4,12 @@ use super::ssd::tests::config as ssd;
 use super::{GroupConfig, NvmeConfig, NvmeHostConfig, NvmeWorkload, PathConfig, SsdConfig};
 use crate::bench::Bench;
 use crate::fio::{FioConfig, IoEngine, Pattern};
+use crate::rdma::RdmaNetworkConfig;
 use lanewise_fabric::workload::Workload;
 use lanewise_units::Time;
 use lanewise_units::{Bytes, Rate, Span};
 
-fn host() -> NvmeHostConfig {
+pub(super) fn host() -> NvmeHostConfig {
     NvmeHostConfig {
         name: "server".into(),
         cores: 8,
@@ -19,7 +20,7 @@ fn host() -> NvmeHostConfig {
     }
 }
 
-fn job(block: Bytes, depth: u32, read_percent: u32) -> FioConfig {
+pub(super) fn job(block: Bytes, depth: u32, read_percent: u32) -> FioConfig {
     FioConfig {
         name: "job".into(),
         pattern: Pattern { read_percent, random: false },
@@ -43,13 +44,14 @@ fn run(ssd: SsdConfig, fio: FioConfig, rate: u64, time: Span) -> (Bench, NvmeWor
         hosts: vec![host()],
         ssds: vec![ssd],
         paths: vec![PathConfig { ssd: 0 }],
-        groups: vec![GroupConfig { fio, host: 0, memory: None }],
+        groups: vec![GroupConfig { fio, host: 0, memory: None, fabrics: None }],
+        network: RdmaNetworkConfig::default(),
     });
     bench.run(&mut workload, time);
     (bench, workload)
 }
 
-const FAST: u64 = 16_000_000_000;
+pub(super) const FAST: u64 = 16_000_000_000;
 
 #[test]
 fn large_reads_run_at_the_rate_of_the_controller() {

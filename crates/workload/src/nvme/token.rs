@@ -33,15 +33,27 @@ pub(crate) enum Kind {
     Interrupt,
     /// The handler of an interrupt looks into its queue. Subject: queue.
     Handler,
-    /// The host has finished with a command.
+    /// The host that the drive is on has finished with a command.
     Completed,
+    /// The target has read the command capsule.
+    CommandTaken,
+    /// The target is ready to ask for the data of a write.
+    WriteDataAsked,
+    /// The data of a write is in the target's memory.
+    WriteDataHere,
+    /// The target has put the command into a queue of the drive.
+    TargetSubmitted,
+    /// The target is ready to respond.
+    Response,
+    /// The initiator has finished with a command.
+    Responded,
     /// A job may go on. Subject: job.
     Awake,
     /// Something nobody waits for.
     Ignored,
 }
 
-const KINDS: [Kind; 18] = [
+const KINDS: [Kind; 24] = [
     Kind::Submitted,
     Kind::Doorbell,
     Kind::Fetched,
@@ -58,6 +70,12 @@ const KINDS: [Kind; 18] = [
     Kind::Interrupt,
     Kind::Handler,
     Kind::Completed,
+    Kind::CommandTaken,
+    Kind::WriteDataAsked,
+    Kind::WriteDataHere,
+    Kind::TargetSubmitted,
+    Kind::Response,
+    Kind::Responded,
     Kind::Awake,
     Kind::Ignored,
 ];

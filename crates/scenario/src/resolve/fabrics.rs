@@ -1,0 +1,93 @@
+//! NVMe over Fabrics: which end of a network a fio job is at, and the software at both.
+
+use super::rdma::{Networks, verbs};
+use super::workload::unknown;
+use super::{Rig, Settings};
+use crate::file::WrittenWorkload;
+use crate::parameter::Output;
+use crate::parameters::FioParameters;
+use lanewise_network::NetworkWire;
+use lanewise_workload::nvme::{FabricsConfig, NvmeTargetConfig};
+
+/// The networks of a scenario, and whether RDMA tools are on them.
+pub(crate) struct Carrier<'n> {
+    pub networks: &'n Networks,
+    pub has_tools: bool,
+}
+
+/// Settings of a way over a network; the target's index among the hosts in use is filled in later.
+pub(crate) struct Reach {
+    /// Instance of the initiator.
+    pub initiator: usize,
+    /// The way, with a target that is not yet known.
+    pub fabrics: FabricsConfig,
+}
+
+/// How a job reaches drives of the host `target`: none of the outer option for a mistake, of the inner one for drives
+/// that are attached.
+pub(crate) fn reach(
+    rig: &Rig<'_>,
+    (workload, parameters): (&WrittenWorkload, &FioParameters),
+    carrier: &Carrier<'_>,
+    target: usize,
+    output: &mut Output,
+) -> Option<Option<Reach>> {
+    let name = &parameters.network;
+    if name == "none" {
+        return Some(None);
+    }
+    let networks = carrier.networks;
+    let link = networks.find(rig, workload, name, output)?;
+    let mut refuse = |key: &str, found: &str, expected: &str| {
+        unknown(rig, workload, key, found, expected.to_owned(), output);
+        None
+    };
+    let config = &networks.config.links[link];
+    if matches!(config.wire, NetworkWire::Ethernet { .. }) {
+        return refuse("network", name, "it is plain Ethernet, and RDMA needs InfiniBand or RoCE");
+    }
+    if carrier.has_tools {
+        return refuse(
+            "network",
+            name,
+            "networks carry either fio's commands or RDMA tools, not both at once",
+        );
+    }
+    if parameters.iomem != "memory" {
+        return refuse("iomem", &parameters.iomem, "data passes through the memory of both hosts");
+    }
+    let hosts = config.ends.map(|end| networks.host_instance(rig, end.nic));
+    let at = match hosts.map(|host| host == Some(target)) {
+        [false, true] => 0,
+        [true, false] => 1,
+        _ => {
+            return refuse(
+                "network",
+                name,
+                "the drives' host is at one of its ends, another host at the other",
+            );
+        }
+    };
+    let (initiator, ends) = (hosts[at]?, [config.ends[at], config.ends[1 - at]]);
+    let (Some(Settings::Host(near)), Some(Settings::Host(far))) =
+        (rig.settings_of(initiator), rig.settings_of(target))
+    else {
+        return None;
+    };
+    let software = &far.nvme_target;
+    Some(Some(Reach {
+        initiator,
+        fabrics: FabricsConfig {
+            name: config.name.clone(),
+            ports: ends,
+            drivers: [verbs(&near.verbs), verbs(&far.verbs)],
+            target: 0,
+            software: NvmeTargetConfig {
+                cores: software.cores,
+                command_cost: software.command_cost,
+                response_cost: software.response_cost,
+                in_capsule: software.in_capsule_bytes,
+            },
+        },
+    }))
+}

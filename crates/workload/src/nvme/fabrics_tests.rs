@@ -1,0 +1,155 @@
+//! A drive behind a network, on links of plain arithmetic: what the network and the target add, step by step.
+
+use super::ssd::tests::config as ssd;
+use super::tests::{FAST, host, job};
+use super::*;
+use crate::bench::Bench;
+use crate::fio::FioConfig;
+use crate::rdma::{NicPort, RdmaLinkConfig, RdmaNetworkConfig, RdmaNicConfig, VerbsHostConfig};
+use lanewise_fabric::workload::DeviceId;
+use lanewise_network::NetworkWire;
+use lanewise_units::{Bytes, Rate, Span};
+
+/// One way over a link of the platform, and over the wire, in ns.
+const LINK: f64 = 500.0;
+const WIRE: f64 = 1_000.0;
+
+fn nic(index: usize) -> RdmaNicConfig {
+    RdmaNicConfig {
+        name: format!("nic{index}"),
+        device: DeviceId(index as u32 + 1),
+        ports: 1,
+        doorbell: Bytes::new(8),
+        work_request: Bytes::new(64),
+        push_max: Bytes::new(256),
+        inline_max: Bytes::ZERO,
+        completion_entry: Bytes::new(64),
+        message_interval: Span::ZERO,
+        send_latency: Span::from_ns(100),
+        receive_latency: Span::from_ns(200),
+        packet_gap: Span::ZERO,
+        send_buffer: Bytes::from_kib(256),
+        receive_buffer: Bytes::from_kib(256),
+        send_bandwidth: None,
+        receive_bandwidth: None,
+        shared_bandwidth: None,
+        outstanding_reads: 16,
+    }
+}
+
+fn network() -> RdmaNetworkConfig {
+    let link = RdmaLinkConfig {
+        name: "wire".into(),
+        ends: [NicPort { nic: 0, port: 0 }, NicPort { nic: 1, port: 0 }],
+        wire: NetworkWire::Roce { rate: Rate::from_bytes_per_second(12_500_000_000) },
+        mtu: Bytes::from_kib(4),
+        latency: Span::from_ns(WIRE as u64),
+    };
+    RdmaNetworkConfig { nics: vec![nic(0), nic(1)], links: vec![link] }
+}
+
+fn over_network(fio: FioConfig, software: NvmeTargetConfig) -> NvmeConfig {
+    let driver = VerbsHostConfig {
+        post_cost: Span::from_ns(60),
+        mmio_latency: Span::from_ns(40),
+        poll_latency: Span::from_ns(80),
+        poll_cost: Span::from_ns(30),
+    };
+    let fabrics = FabricsConfig {
+        name: "wire".into(),
+        ports: [NicPort { nic: 0, port: 0 }, NicPort { nic: 1, port: 0 }],
+        drivers: [driver.clone(), driver],
+        target: 1,
+        software,
+    };
+    NvmeConfig {
+        hosts: vec![host(), host()],
+        ssds: vec![SsdConfig { host: 1, ..ssd() }],
+        paths: vec![PathConfig { ssd: 0 }],
+        groups: vec![GroupConfig { fio, host: 0, memory: None, fabrics: Some(fabrics) }],
+        network: network(),
+    }
+}
+
+fn target() -> NvmeTargetConfig {
+    NvmeTargetConfig {
+        cores: 2,
+        command_cost: Span::from_us(4),
+        response_cost: Span::from_us(2),
+        in_capsule: Bytes::from_kib(8),
+    }
+}
+
+/// Operations and mean latency of a job over the network, or of the same job where the drive is.
+fn run(fio: FioConfig, software: Option<NvmeTargetConfig>, time: Span) -> (u64, f64) {
+    let mut bench = Bench::new(Rate::from_bytes_per_second(FAST), Span::from_ns(LINK as u64));
+    let direction = if fio.pattern.read_percent == 100 { "read" } else { "write" };
+    let mut config = over_network(fio, software.clone().unwrap_or_else(target));
+    if software.is_none() {
+        (config.groups[0].fabrics, config.groups[0].host) = (None, 1);
+    }
+    let mut workload = NvmeWorkload::new(config);
+    bench.run(&mut workload, time);
+    bench.operations("job", direction)
+}
+
+fn added(block: Bytes, read_percent: u32, software: NvmeTargetConfig) -> f64 {
+    let time = Span::from_ms(20);
+    let attached = run(job(block, 1, read_percent), None, time).1;
+    run(job(block, 1, read_percent), Some(software), time).1 - attached
+}
+
+/// What each I/O pays for a capsule each way, its data aside: post and store, doorbell, fetch of the payload, adapters,
+/// wire, placement and its completion entry. A read over a link of the platform takes its latency once.
+const CAPSULE: f64 = 40.0 + LINK + 100.0 + LINK + WIRE + 200.0 + LINK + 80.0;
+
+/// Software besides the drive's own: posting and polling, the target's costs, and the initiator's stack, which the
+/// target runs again.
+const SOFTWARE: f64 = 60.0 + 30.0 + 4_000.0 + 2_000.0 + 60.0 + 30.0 + 1_000.0 + 700.0 + 800.0;
+
+#[test]
+fn a_write_in_its_capsule_adds_two_messages_and_the_software() {
+    let latency = added(Bytes::from_kib(4), 0, target());
+    // 4 KiB at 16 GB/s on two links and at 12.5 GB/s on the wire; headers and entries some tens of ns more.
+    let data = 2.0 * 4096.0 / 16.0 + 4096.0 / 12.5;
+    let expected = 2.0 * CAPSULE + SOFTWARE + data;
+    assert!((latency - expected).abs() < 100.0, "{latency} ns, {expected} expected");
+}
+
+#[test]
+fn a_read_adds_its_data_on_the_way_back() {
+    let latency = added(Bytes::from_kib(4), 100, target());
+    // The data's own fetch runs beside the response's, which follows it on the wire; one more request is posted.
+    let data = 4096.0 / 16.0 + 4096.0 / 12.5 + 4096.0 / 16.0;
+    let expected = 2.0 * CAPSULE + SOFTWARE + 60.0 + data;
+    assert!((latency - expected).abs() < 300.0, "{latency} ns, {expected} expected");
+}
+
+#[test]
+fn a_write_that_does_not_fit_its_capsule_is_read_by_the_target() {
+    let fits = added(Bytes::from_kib(4), 0, target());
+    let fetched =
+        added(Bytes::from_kib(4), 0, NvmeTargetConfig { in_capsule: Bytes::from_kib(2), ..target() });
+    // Post and poll at the target; request and answer over the wire, and the fetch of the data between them.
+    let round = 60.0 + 40.0 + LINK + 100.0 + WIRE + 200.0 + LINK + WIRE + 200.0 + LINK + 80.0 + 30.0;
+    // Headers and entries, and the capsule's own fetch and placement, which were the data's.
+    assert!((fetched - fits - round).abs() < 150.0, "{} ns, about {round} expected", fetched - fits);
+}
+
+#[test]
+fn the_cores_of_the_target_limit_small_ios() {
+    let jobs = FioConfig { jobs: 4, ..job(Bytes::from_kib(4), 32, 100) };
+    let drive_time = Span::from_ms(4);
+    let done = run(jobs, Some(target()), drive_time).0 as f64;
+    // Two cores; 30 + 4,000 + 1,000 + 800 + 2,000 + 120 ns each, and interrupts that tell of several.
+    let each = 2.0 * drive_time.as_ns() / done;
+    assert!((7_950.0..=8_700.0).contains(&each), "{each} ns");
+}
+
+#[test]
+fn large_reads_run_at_the_rate_of_the_drive() {
+    let (time, block) = (Span::from_ms(4), Bytes::from_kib(128));
+    let done = run(job(block, 32, 100), Some(target()), time).0;
+    let rate = (done * block.get()) as f64 / time.as_seconds() / 1e9;
+    assert!((4.8..=5.0).contains(&rate), "{rate} GB/s");
+}

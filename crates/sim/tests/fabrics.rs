@@ -22,7 +22,7 @@ fn rig(job: &str) -> String {
 }
 
 fn results(job: &str) -> Results {
-    let source = Source::from_text("rig.toml", &rig(job));
+    let source = Source::from_text("rig.toml", rig(job));
     let scenario = load(&source, &[]).unwrap_or_else(|found| panic!("{found}"));
     run(&scenario, &mut |_| ControlFlow::Continue(())).expect("trees of devices")
 }

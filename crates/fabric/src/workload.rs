@@ -98,6 +98,19 @@ pub enum WorkloadEvent {
     },
 }
 
+impl WorkloadEvent {
+    /// What the workload gave with the request that this is the answer to.
+    #[inline]
+    pub const fn token(self) -> u64 {
+        let (Self::Timer { token }
+        | Self::TransferSent { token }
+        | Self::TransferDone { token }
+        | Self::MmioWriteArrived { token }
+        | Self::MmioReadDone { token }) = self;
+        token
+    }
+}
+
 /// Index of a workload, in the order they were added.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct WorkloadId(pub u32);

@@ -10,6 +10,7 @@
 //! differences between scenes: every frame is alike.
 
 use crate::platform::{Instrument, Platform};
+use crate::token::{self, kinds};
 use lanewise_fabric::Fabric;
 use lanewise_fabric::workload::{
     ChannelId, DeviceId, Direction, Metric, Notify, Target, Transfer, Workload, WorkloadEvent,
@@ -46,38 +47,28 @@ pub struct FramesConfig {
     pub image: Bytes,
 }
 
-/// What happened.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Kind {
-    /// The processor has worked on a batch.
-    Computed,
-    /// A register has been read.
-    RegisterRead,
-    /// A doorbell is at a GPU.
-    Doorbell,
-    /// A GPU has the commands of a batch.
-    Fetched,
-    /// A GPU has finished its last batch.
-    Rendered,
-    /// An image is in host memory.
-    ImageWritten,
-    /// An image is in the first GPU.
-    ImageRead,
+kinds! {
+    /// What happened.
+    enum Kind {
+        /// The processor has worked on a batch.
+        Computed,
+        /// A register has been read.
+        RegisterRead,
+        /// A doorbell is at a GPU.
+        Doorbell,
+        /// A GPU has the commands of a batch.
+        Fetched,
+        /// A GPU has finished its last batch.
+        Rendered,
+        /// An image is in host memory.
+        ImageWritten,
+        /// An image is in the first GPU.
+        ImageRead,
+    }
 }
 
-const KINDS: [Kind; 7] = [
-    Kind::Computed,
-    Kind::RegisterRead,
-    Kind::Doorbell,
-    Kind::Fetched,
-    Kind::Rendered,
-    Kind::ImageWritten,
-    Kind::ImageRead,
-];
-
-fn pack(kind: Kind, gpu: usize) -> u64 {
-    (kind as u64) << 32 | gpu as u64
-}
+/// Kind, and the GPU it happened to.
+type Token = token::Token<Kind>;
 
 /// One GPU.
 #[derive(Clone, Copy, Debug)]
@@ -166,18 +157,18 @@ impl FramesWorkload {
     fn compute<P: Platform>(&mut self, platform: &mut P) {
         if self.batch < self.config.batches {
             let end = platform.now() + part(self.config.cpu_time, self.config.batches, self.batch);
-            platform.set_timer(end, pack(Kind::Computed, 0));
+            platform.set_timer(end, Token::of(Kind::Computed, 0));
         }
     }
 
     /// A batch is ready: tells the GPUs, and asks one of them how far it is.
     fn submit_batch<P: Platform>(&mut self, platform: &mut P) {
         for (gpu, (device, _)) in self.config.gpus.iter().enumerate() {
-            platform.mmio_write(*device, REGISTER, pack(Kind::Doorbell, gpu));
+            platform.mmio_write(*device, REGISTER, Token::of(Kind::Doorbell, gpu as u32));
         }
         let asked = self.batch as usize % self.gpus.len();
         self.read_start = platform.now();
-        platform.mmio_read(self.config.gpus[asked].0, REGISTER, pack(Kind::RegisterRead, asked));
+        platform.mmio_read(self.config.gpus[asked].0, REGISTER, Token::of(Kind::RegisterRead, asked as u32));
     }
 
     fn register_read<P: Platform>(&mut self, platform: &mut P) {
@@ -190,7 +181,7 @@ impl FramesWorkload {
     fn fetch<P: Platform>(&self, gpu: usize, platform: &mut P) {
         let length = Bytes::new(self.config.commands.get().div_ceil(self.config.batches.into()).max(1));
         let offset = gpu as u64 * GPU_AREA;
-        self.transfer(gpu, Direction::Read, offset, length, pack(Kind::Fetched, gpu), platform);
+        self.transfer(gpu, Direction::Read, offset, length, Token::of(Kind::Fetched, gpu as u32), platform);
     }
 
     /// A GPU has a batch and works on it behind those before it.
@@ -200,7 +191,7 @@ impl FramesWorkload {
         gpu.free_at = gpu.free_at.max(platform.now()) + work;
         gpu.fetched += 1;
         if gpu.fetched == self.config.batches {
-            platform.set_timer(gpu.free_at, pack(Kind::Rendered, index));
+            platform.set_timer(gpu.free_at, Token::of(Kind::Rendered, index as u32));
         }
     }
 
@@ -208,7 +199,7 @@ impl FramesWorkload {
         self.rendering -= 1;
         if gpu > 0 && self.config.image > Bytes::ZERO {
             let offset = gpu as u64 * GPU_AREA + GPU_AREA / 2;
-            let token = pack(Kind::ImageWritten, gpu);
+            let token = Token::of(Kind::ImageWritten, gpu as u32);
             self.transfer(gpu, Direction::Write, offset, self.config.image, token, platform);
         }
         self.finish_if_over(platform);
@@ -216,7 +207,14 @@ impl FramesWorkload {
 
     fn image_written<P: Platform>(&self, gpu: usize, platform: &mut P) {
         let offset = gpu as u64 * GPU_AREA + GPU_AREA / 2;
-        self.transfer(0, Direction::Read, offset, self.config.image, pack(Kind::ImageRead, gpu), platform);
+        self.transfer(
+            0,
+            Direction::Read,
+            offset,
+            self.config.image,
+            Token::of(Kind::ImageRead, gpu as u32),
+            platform,
+        );
     }
 
     fn transfer<P: Platform>(
@@ -263,13 +261,9 @@ impl Instrument for FramesWorkload {
     }
 
     fn react<P: Platform>(&mut self, event: WorkloadEvent, platform: &mut P) {
-        let (WorkloadEvent::Timer { token }
-        | WorkloadEvent::TransferSent { token }
-        | WorkloadEvent::TransferDone { token }
-        | WorkloadEvent::MmioWriteArrived { token }
-        | WorkloadEvent::MmioReadDone { token }) = event;
-        let gpu = token as u32 as usize;
-        match KINDS[(token >> 32) as usize] {
+        let Token { kind, subject, .. } = Token::unpack(event.token());
+        let gpu = subject as usize;
+        match kind {
             Kind::Computed => self.submit_batch(platform),
             Kind::RegisterRead => {
                 self.register_read(platform);

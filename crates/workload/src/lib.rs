@@ -25,5 +25,6 @@ mod bench;
 mod cpu;
 mod platform;
 mod rate_server;
+mod token;
 
 pub use platform::{Instrument, Platform};

@@ -16,7 +16,10 @@
 
 mod bridge;
 mod config;
+mod host;
+mod memory;
 mod nic;
+mod receive;
 mod report;
 mod search;
 mod smartflow;
@@ -24,6 +27,7 @@ mod software;
 #[cfg(test)]
 mod tests;
 mod token;
+mod transmit;
 mod trial;
 
 pub use bridge::EthernetWorkload;

@@ -44,12 +44,7 @@ impl NvmeWorkload {
         let transfer = Transfer {
             offset: u64::from(queue) * QUEUE_AREA + entry * COMMAND.get(),
             length: COMMAND * u64::from(count),
-            ..self.control(
-                first,
-                Direction::Read,
-                Token::with(Kind::Fetched, ssd, count.into()),
-                Notify::Done,
-            )
+            ..self.control(first, Direction::Read, Token::with(Kind::Fetched, ssd, count), Notify::Done)
         };
         platform.submit(self.ssds[ssd as usize].command_channel, transfer);
     }
@@ -143,7 +138,7 @@ impl NvmeWorkload {
         let (ssd, complete) = (state.ssd, state.arrived == state.request.size);
         let drive = &mut self.ssds[ssd as usize];
         let drained = drive.drain(now, bytes.into());
-        platform.set_timer(drained, Token::with(Kind::Drained, ssd, bytes.into()));
+        platform.set_timer(drained, Token::with(Kind::Drained, ssd, bytes));
         if complete {
             platform.set_timer(now + drive.config.write_time, Token::of(Kind::Accepted, slot));
         }

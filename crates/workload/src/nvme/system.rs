@@ -347,14 +347,7 @@ impl Instrument for NvmeWorkload {
             }
             return;
         }
-        let (WorkloadEvent::Timer { token }
-        | WorkloadEvent::TransferSent { token }
-        | WorkloadEvent::TransferDone { token }
-        | WorkloadEvent::MmioWriteArrived { token }) = event
-        else {
-            return;
-        };
-        let Token { kind, subject, detail } = Token::unpack(token);
+        let Token { kind, subject, detail } = Token::unpack(event.token());
         match kind {
             Kind::Submitted => self.submitted(subject, platform),
             Kind::Doorbell => self.doorbell_arrived(subject, platform),

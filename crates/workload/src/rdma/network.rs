@@ -3,7 +3,7 @@
 use super::config::{NicPort, RdmaNetworkConfig, RdmaNicConfig};
 use super::port::{Port, PortSettings};
 use super::slots::Slots;
-use super::token::{Kind, Token};
+use super::token::{self, Kind, Token};
 use super::verbs::{Completion, CompletionKind, EndFlows, EndId, Opcode, WorkRequest};
 use crate::platform::Platform;
 use crate::rate_server::RateServer;
@@ -193,7 +193,7 @@ impl RdmaNetwork {
             },
         });
         if at > platform.now() {
-            platform.set_timer(at, Token::of(Kind::Posted, message));
+            platform.set_timer(at, token::of(Kind::Posted, message));
         } else {
             self.ring_doorbell(message, platform);
         }
@@ -216,12 +216,7 @@ impl RdmaNetwork {
 
     /// Takes an event; false when it is not one of the network's.
     pub fn react<P: Platform>(&mut self, event: WorkloadEvent, platform: &mut P) -> bool {
-        let (WorkloadEvent::Timer { token }
-        | WorkloadEvent::TransferSent { token }
-        | WorkloadEvent::TransferDone { token }
-        | WorkloadEvent::MmioWriteArrived { token }
-        | WorkloadEvent::MmioReadDone { token }) = event;
-        let Some(Token { kind, subject, detail }) = Token::unpack(token) else { return false };
+        let Some(Token { kind, subject, detail }) = token::unpack(event.token()) else { return false };
         match kind {
             Kind::Posted => self.ring_doorbell(subject, platform),
             Kind::PushedPart | Kind::ReceiveFetched => {}
@@ -308,14 +303,14 @@ impl RdmaNetwork {
         let request = self.messages.get(message).request;
         let end = self.messages.get(message).end;
         let nic = self.nic_of(end);
-        let (device, token) = (nic.config.device, Token::of(Kind::Doorbell, message));
+        let (device, token) = (nic.config.device, token::of(Kind::Doorbell, message));
         let size = nic.config.request_bytes(&request);
         if size > nic.config.push_max {
             return platform.mmio_write(device, nic.config.doorbell, token);
         }
         let parts = size.div_ceil(PUSH);
         for part in 1..=parts {
-            let token = if part == parts { token } else { Token::of(Kind::PushedPart, message) };
+            let token = if part == parts { token } else { token::of(Kind::PushedPart, message) };
             platform.mmio_write(device, PUSH, token);
         }
     }

@@ -2,7 +2,7 @@
 
 use super::network::RdmaNetwork;
 use super::port::Packet;
-use super::token::{Kind, Token};
+use super::token::{self, Kind};
 use super::verbs::{CompletionKind, Opcode};
 use crate::platform::Platform;
 use lanewise_fabric::workload::{Direction, Notify};
@@ -17,7 +17,7 @@ impl RdmaNetwork {
             PacketKind::Acknowledge => self.acknowledged(packet.message, platform),
             PacketKind::ReadRequest => {
                 let responder = self.messages.get(packet.message).end ^ 1;
-                self.through_pipeline(responder, Token::of(Kind::ReadAccepted, packet.message), platform);
+                self.through_pipeline(responder, token::of(Kind::ReadAccepted, packet.message), platform);
             }
             _ => self.payload_arrived(port, packet, platform),
         }
@@ -39,7 +39,7 @@ impl RdmaNetwork {
         let crossed = self.nics[state.nic].shared.reserve(now, payload).max(own);
         if crossed > now {
             state.crossing_inbound.push_back(packet);
-            platform.set_timer(crossed, Token::of(Kind::CrossedInbound, port));
+            platform.set_timer(crossed, token::of(Kind::CrossedInbound, port));
         } else {
             self.place(port, packet, platform);
         }
@@ -62,8 +62,8 @@ impl RdmaNetwork {
         if packet.payload > 0 {
             let base = if request.opcode == Opcode::Read { request.local } else { request.remote };
             let (token, notify) = match told {
-                true => (Token::with(Kind::LastPlaced, packet.message, packet.payload), Notify::Done),
-                false => (Token::with(Kind::Placed, port, packet.payload), Notify::Sent),
+                true => (token::with(Kind::LastPlaced, packet.message, packet.payload), Notify::Done),
+                false => (token::with(Kind::Placed, port, packet.payload), Notify::Sent),
             };
             let flow = self.ends[end as usize].flows.write;
             let payload = u64::from(packet.payload);
@@ -111,9 +111,9 @@ impl RdmaNetwork {
         let nic = self.nic_of(end);
         let (entry, request) = (nic.config.completion_entry, nic.config.work_request);
         let (posted, control) = (nic.posted, nic.control);
-        let done = self.control(end, Direction::Write, entry, Token::of(Kind::ReceiveCompleted, message));
+        let done = self.control(end, Direction::Write, entry, token::of(Kind::ReceiveCompleted, message));
         platform.submit(posted, done);
-        let mut fetch = self.control(end, Direction::Read, request, Token::of(Kind::ReceiveFetched, 0));
+        let mut fetch = self.control(end, Direction::Read, request, token::of(Kind::ReceiveFetched, 0));
         fetch.notify = Notify::Nothing;
         platform.submit(control, fetch);
     }
@@ -143,7 +143,7 @@ impl RdmaNetwork {
     fn complete<P: Platform>(&mut self, end: u32, message: u32, platform: &mut P) {
         let nic = self.nic_of(end);
         let (entry, channel) = (nic.config.completion_entry, nic.posted);
-        let transfer = self.control(end, Direction::Write, entry, Token::of(Kind::Completed, message));
+        let transfer = self.control(end, Direction::Write, entry, token::of(Kind::Completed, message));
         platform.submit(channel, transfer);
     }
 }

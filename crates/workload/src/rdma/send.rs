@@ -2,9 +2,10 @@
 
 use super::network::RdmaNetwork;
 use super::port::{Next, Packet};
-use super::token::{DETAIL_MASK, Kind, Token};
+use super::token::{self, Kind};
 use super::verbs::{Opcode, WorkRequest};
 use crate::platform::Platform;
+use crate::token::LARGEST_DETAIL;
 use lanewise_fabric::workload::{Direction, Notify};
 use lanewise_network::transport::PacketKind;
 use lanewise_units::Time;
@@ -19,7 +20,7 @@ impl RdmaNetwork {
         if size <= nic.config.push_max {
             return self.process(message, platform);
         }
-        let token = Token::of(Kind::RequestFetched, message);
+        let token = token::of(Kind::RequestFetched, message);
         let transfer = self.control(state.end, Direction::Read, size, token);
         platform.submit(channel, transfer);
     }
@@ -27,7 +28,7 @@ impl RdmaNetwork {
     /// The adapter's pipeline takes the work request.
     pub(super) fn process<P: Platform>(&mut self, message: u32, platform: &mut P) {
         let end = self.messages.get(message).end;
-        self.through_pipeline(end, Token::of(Kind::Processed, message), platform);
+        self.through_pipeline(end, token::of(Kind::Processed, message), platform);
     }
 
     /// Sets a timer for when the pipeline of an end's adapter has dealt with a message.
@@ -152,7 +153,7 @@ impl RdmaNetwork {
         payload: u64,
         platform: &mut P,
     ) {
-        let token = Token::with(Kind::PayloadFetched, port, number & DETAIL_MASK);
+        let token = token::with(Kind::PayloadFetched, port, number & LARGEST_DETAIL);
         let flow = self.ends[end as usize].flows.read;
         let transfer = Self::payload_transfer(Direction::Read, offset, payload, flow, token, Notify::Done);
         platform.submit(self.nic_of(end).payload, transfer);
@@ -162,12 +163,12 @@ impl RdmaNetwork {
     pub(super) fn payload_fetched<P: Platform>(&mut self, port: u32, number: u32, platform: &mut P) {
         let now = platform.now();
         let state = &mut self.ports[port as usize];
-        let (number, payload) = state.find(number, DETAIL_MASK);
+        let (number, payload) = state.find(number, LARGEST_DETAIL);
         let own = state.outbound_path.reserve(now, payload);
         let crossed = self.nics[state.nic].shared.reserve(now, payload).max(own);
         if crossed > now {
             state.crossing_outbound.push_back(number);
-            platform.set_timer(crossed, Token::of(Kind::CrossedOutbound, port));
+            platform.set_timer(crossed, token::of(Kind::CrossedOutbound, port));
         } else {
             state.ready(number);
             self.transmit(port, platform);
@@ -203,14 +204,14 @@ impl RdmaNetwork {
             Next::Wait(at) => {
                 if !state.lane_timer {
                     state.lane_timer = true;
-                    platform.set_timer(at, Token::of(Kind::LaneFree, port));
+                    platform.set_timer(at, token::of(Kind::LaneFree, port));
                 }
             }
             Next::Blocked(at) => self.wait_for_credits(port, at, platform),
             Next::Sent(packet, arrival) => {
                 let peer = state.peer;
                 self.ports[peer as usize].arriving.push_back(packet);
-                platform.set_timer(arrival, Token::of(Kind::Arrived, peer));
+                platform.set_timer(arrival, token::of(Kind::Arrived, peer));
                 if packet.kind == PacketKind::Segment && packet.last {
                     self.acknowledged(packet.message, platform);
                 }
@@ -228,7 +229,7 @@ impl RdmaNetwork {
         let state = &mut self.ports[port as usize];
         if let Some(at) = at.filter(|_| !state.credit_timer) {
             state.credit_timer = true;
-            platform.set_timer(at, Token::of(Kind::CreditsBack, port));
+            platform.set_timer(at, token::of(Kind::CreditsBack, port));
         }
     }
 }

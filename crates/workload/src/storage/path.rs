@@ -18,7 +18,7 @@ impl StorageWorkload {
     /// The driver is done: tell the adapter.
     pub(super) fn ring_doorbell<P: Platform>(&mut self, slot: u32, platform: &mut P) {
         let config = &self.hbas[self.slots[slot as usize].hba as usize].config;
-        platform.mmio_write(config.device, config.doorbell, Token::of(Kind::Doorbell, slot).pack());
+        platform.mmio_write(config.device, config.doorbell, Token::of(Kind::Doorbell, slot));
     }
 
     /// The doorbell arrived: the adapter's processor turns to it.
@@ -71,7 +71,7 @@ impl StorageWorkload {
 
     /// Read data has crossed the adapter: into host memory with it.
     pub(super) fn write_to_memory<P: Platform>(&mut self, slot: u32, bytes: u32, platform: &mut P) {
-        let token = Token::with(Kind::DataSent, slot, bytes.into());
+        let token = Token::with(Kind::DataSent, slot, bytes);
         let transfer = self.data(slot, Direction::Write, token, Notify::Sent);
         let channel = open(self.hbas[self.slots[slot as usize].hba as usize].posted_channel);
         platform.submit(channel, transfer);
@@ -103,7 +103,7 @@ impl StorageWorkload {
     pub(super) fn data_fetched<P: Platform>(&mut self, slot: u32, bytes: u32, platform: &mut P) {
         let hba = &mut self.hbas[self.slots[slot as usize].hba as usize];
         let crossed = hba.cross_outbound(platform.now(), bytes.into());
-        self.at_or_now(crossed, Token::with(Kind::CrossedOutbound, slot, bytes.into()), platform);
+        self.at_or_now(crossed, Token::with(Kind::CrossedOutbound, slot, bytes), platform);
     }
 
     /// Write data has crossed the adapter: onto the wire with it.
@@ -175,7 +175,7 @@ impl StorageWorkload {
     fn act_on_interrupt<P: Platform>(&mut self, hba: u32, action: InterruptAction, platform: &mut P) {
         match action {
             InterruptAction::Nothing => {}
-            InterruptAction::At(at) => platform.set_timer(at, Token::of(Kind::Moderation, hba).pack()),
+            InterruptAction::At(at) => platform.set_timer(at, Token::of(Kind::Moderation, hba)),
             InterruptAction::Send => {
                 let adapter = &mut self.hbas[hba as usize];
                 let Some(first) = adapter.first_posted() else { return };
@@ -196,62 +196,63 @@ impl StorageWorkload {
         let adapter = &mut self.hbas[hba as usize];
         let started = adapter.start_inbound(port as usize, &mut self.drives, now);
         let Some((drive, arrival, due)) = started else { return };
-        platform.set_timer(arrival, Token::with(Kind::Arrived, hba, port.into()).pack());
+        platform.set_timer(arrival, Token::with(Kind::Arrived, hba, port));
         self.arm_media(drive, due, platform);
     }
 
     fn start_outbound<P: Platform>(&mut self, hba: u32, port: u32, platform: &mut P) {
         if let Some(arrival) = self.hbas[hba as usize].start_outbound(port as usize, platform.now()) {
-            platform.set_timer(arrival, Token::with(Kind::Departed, hba, port.into()).pack());
+            platform.set_timer(arrival, Token::with(Kind::Departed, hba, port));
         }
     }
 
     fn arm_media<P: Platform>(&self, drive: u32, due: Option<Time>, platform: &mut P) {
         if let Some(due) = due {
-            platform.set_timer(due, Token::of(Kind::Media, drive).pack());
+            platform.set_timer(due, Token::of(Kind::Media, drive));
         }
     }
 
     /// Goes on at once when a step takes no time, which saves its event.
-    fn at_or_now<P: Platform>(&mut self, at: Time, token: Token, platform: &mut P) {
+    fn at_or_now<P: Platform>(&mut self, at: Time, token: u64, platform: &mut P) {
         if at > platform.now() {
-            platform.set_timer(at, token.pack());
+            platform.set_timer(at, token);
             return;
         }
-        match token.kind {
-            Kind::Processed => self.fetch_command(token.subject, platform),
-            Kind::CrossedInbound => self.write_to_memory(token.subject, token.detail, platform),
-            Kind::CrossedOutbound => self.send_data(token.subject, token.detail, platform),
+        let Token { kind, subject, detail } = Token::unpack(token);
+        match kind {
+            Kind::Processed => self.fetch_command(subject, platform),
+            Kind::CrossedInbound => self.write_to_memory(subject, detail, platform),
+            Kind::CrossedOutbound => self.send_data(subject, detail, platform),
             other => unreachable!("{other:?} always takes time"),
         }
     }
 
     /// A piece of an I/O's data, from where the last one ended.
-    fn data(&self, slot: u32, direction: Direction, token: Token, notify: Notify) -> Transfer {
+    fn data(&self, slot: u32, direction: Direction, token: u64, notify: Notify) -> Transfer {
         let state = &self.slots[slot as usize];
         let flows = &self.flows[state.group as usize];
         let flow = if state.io.read { flows.read } else { flows.write };
         Transfer {
             offset: state.buffer + state.moved,
-            length: Bytes::new(token.detail.into()),
+            length: Bytes::new(Token::unpack(token).detail.into()),
             ..self.transfer(direction, flow, token, notify)
         }
     }
 
     /// Something that is not data, in the status area unless told otherwise.
-    fn control(&self, slot: u32, direction: Direction, token: Token, notify: Notify) -> Transfer {
+    fn control(&self, slot: u32, direction: Direction, token: u64, notify: Notify) -> Transfer {
         let flow = self.flows[self.slots[slot as usize].group as usize].control;
         self.transfer(direction, flow, token, notify)
     }
 
-    fn transfer(&self, direction: Direction, flow: FlowId, token: Token, notify: Notify) -> Transfer {
+    fn transfer(&self, direction: Direction, flow: FlowId, token: u64, notify: Notify) -> Transfer {
         Transfer {
             direction,
             target: Target::HostMemory,
             offset: self.status_area(),
             length: Bytes::ZERO,
             flow,
-            token: token.pack(),
+            token,
             notify,
         }
     }

@@ -229,7 +229,7 @@ impl StorageWorkload {
             match self.workers[worker as usize].next(now) {
                 Next::Wait => return,
                 Next::Sleep(until) => {
-                    platform.set_timer(until, Token::of(Kind::Awake, worker).pack());
+                    platform.set_timer(until, Token::of(Kind::Awake, worker));
                     return;
                 }
                 Next::Issue(slot, io) => self.issue(slot, io, platform),
@@ -249,7 +249,7 @@ impl StorageWorkload {
         self.hbas[slot.hba as usize].in_software += 1;
         let submitted = self.cores.run(core, platform.now(), host.submit_cost, CpuWork::Privileged);
         self.workers[slot.worker as usize].issued(index, slot.started);
-        platform.set_timer(submitted, Token::of(Kind::Submitted, index).pack());
+        platform.set_timer(submitted, Token::of(Kind::Submitted, index));
     }
 
     /// An interrupt arrived: one piece of work for it, and one for every I/O that it tells of.
@@ -260,7 +260,7 @@ impl StorageWorkload {
         self.cores.run(hba as usize, now, host.interrupt_cost, CpuWork::Interrupt);
         while let Some(slot) = self.hbas[hba as usize].next_signalled() {
             let end = self.cores.run(hba as usize, now, host.completion_cost, CpuWork::Deferred);
-            platform.set_timer(end, Token::of(Kind::Completed, slot).pack());
+            platform.set_timer(end, Token::of(Kind::Completed, slot));
         }
         self.consider_interrupt(hba, platform);
     }
@@ -332,16 +332,8 @@ impl Instrument for StorageWorkload {
     }
 
     fn react<P: Platform>(&mut self, event: WorkloadEvent, platform: &mut P) {
-        let (WorkloadEvent::Timer { token }
-        | WorkloadEvent::TransferSent { token }
-        | WorkloadEvent::TransferDone { token }
-        | WorkloadEvent::MmioWriteArrived { token }) = event
-        else {
-            return;
-        };
-        let token = Token::unpack(token);
-        let (subject, detail) = (token.subject, token.detail);
-        match token.kind {
+        let Token { kind, subject, detail } = Token::unpack(event.token());
+        match kind {
             Kind::Submitted => self.ring_doorbell(subject, platform),
             Kind::Doorbell => self.take_command(subject, platform),
             Kind::Processed => self.fetch_command(subject, platform),

@@ -34,7 +34,9 @@ check: setup rust-format rust-lint python-lint python-types ## the fast part of 
 
 # --- setting up -----------------------------------------------------------------------------------------------
 
+# Compiled here, because some environments keep Python from doing so, and then every verb pays for it again.
 setup: $(STAMPS)/extension $(STAMPS)/test-tools
+	@$(BIN)/python -m compileall -q python/lanewise
 
 $(STAMPS)/venv: constraints.txt
 	@.ci/check-tools $(PYTHON)

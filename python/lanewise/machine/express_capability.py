@@ -46,8 +46,9 @@ COMPLETION_TIMEOUTS_S = {
 """Completion Timeout Value. 7.5.3.16."""
 _POWER_SCALES_W = (1.0, 0.1, 0.01, 0.001)
 _POWER_ABOVE_239 = {0xF0: 250.0, 0xF1: 275.0, 0xF2: 300.0}
-_L0S_ACCEPTABLE_S = (64e-9, 128e-9, 256e-9, 512e-9, 1e-6, 2e-6, 4e-6, None)
-_L1_ACCEPTABLE_S = (1e-6, 2e-6, 4e-6, 8e-6, 16e-6, 32e-6, 64e-6, None)
+_L0S_LATENCIES_S = (64e-9, 128e-9, 256e-9, 512e-9, 1e-6, 2e-6, 4e-6, None)
+_L1_LATENCIES_S = (1e-6, 2e-6, 4e-6, 8e-6, 16e-6, 32e-6, 64e-6, None)
+"""Acceptable latencies and exit latencies have the same codes; None is no limit. 7.5.3.3, 7.5.3.6."""
 
 
 def decode(space: Bytes, at: int, into: Draft) -> None:
@@ -78,8 +79,8 @@ def _device(space: Bytes, at: int, into: Draft) -> None:
         transfers["mps_supported"] = 128 << (capability & 7)
         transfers["extended_tags_supported"] = bool(capability & 0x20)
         if into.kind in (Kind.ENDPOINT, Kind.LEGACY_ENDPOINT):
-            transfers["latency_l0s_acceptable_s"] = _L0S_ACCEPTABLE_S[capability >> 6 & 7]
-            transfers["latency_l1_acceptable_s"] = _L1_ACCEPTABLE_S[capability >> 9 & 7]
+            transfers["latency_l0s_acceptable_s"] = _L0S_LATENCIES_S[capability >> 6 & 7]
+            transfers["latency_l1_acceptable_s"] = _L1_LATENCIES_S[capability >> 9 & 7]
         if into.kind in (Kind.ENDPOINT, Kind.LEGACY_ENDPOINT, Kind.UPSTREAM_PORT, Kind.PCIE_TO_PCI_BRIDGE):
             transfers["slot_power_limit_w"] = _power(capability >> 18 & 0xFF, capability >> 26 & 3)
     if control is not None:
@@ -105,6 +106,10 @@ def _link(space: Bytes, at: int, into: Draft) -> None:
     if capability is not None:
         link["capability"] = LinkMode(_speed(capability & 0xF), capability >> 4 & 0x3F)
         link["aspm_supported"] = _aspm(capability >> 10)
+        if "L0s" in link["aspm_supported"]:
+            link["exit_latency_l0s_s"] = _L0S_LATENCIES_S[capability >> 12 & 7]
+        if "L1" in link["aspm_supported"]:
+            link["exit_latency_l1_s"] = _L1_LATENCIES_S[capability >> 15 & 7]
         link["data_link_active_reporting"] = bool(capability & 0x100000)
         link["port_number"] = capability >> 24
     if control is not None:

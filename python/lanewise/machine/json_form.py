@@ -8,6 +8,7 @@ seconds.
 from __future__ import annotations
 
 from dataclasses import fields, is_dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from lanewise.machine.address import Address
@@ -131,12 +132,18 @@ def _link(link: Link) -> dict[str, Any]:
     }
 
 
+@cache
+def _names(kind: Any) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind))
+
+
 def _plain(value: Any) -> Any:
     """Turn dataclasses, addresses and sets into what JSON has; leave out what is None."""
     if isinstance(value, Address):
         return str(value)
     if is_dataclass(value):
-        pairs = ((field.name, _plain(getattr(value, field.name))) for field in fields(value))
+        kind: Any = type(value)
+        pairs = ((name, _plain(getattr(value, name))) for name in _names(kind))
         return {key: plain for key, plain in pairs if plain is not None and plain != {}}
     if isinstance(value, frozenset):
         return sorted(value)

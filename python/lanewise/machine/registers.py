@@ -90,6 +90,10 @@ class LinkRegisters:
     aspm_supported: tuple[str, ...] | None = None
     """Of ``L0s`` and ``L1``; empty: none."""
     aspm_enabled: tuple[str, ...] | None = None
+    exit_latency_l0s_s: float | None = None
+    """Longest time this end needs from L0s to L0, seconds; None also where it is more than 4 us. 7.5.3.6."""
+    exit_latency_l1_s: float | None = None
+    """The same from L1; None also where it is more than 64 us."""
     l1_substates_enabled: tuple[str, ...] | None = None
     """Of ``ASPM_L1.1``, ``ASPM_L1.2``, ``PCI-PM_L1.1``, ``PCI-PM_L1.2``. 7.8.3."""
     rcb_bytes: int | None = None

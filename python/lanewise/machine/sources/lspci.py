@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from lanewise.machine import config_space
 from lanewise.machine.address import Address
 from lanewise.machine.draft import Draft
-from lanewise.machine.sources.lspci_text import BlockReader
+from lanewise.machine.sources.lspci_text.block import BlockReader
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -103,7 +103,7 @@ class _Block:
                 self._append(rest[1])
                 return True
             self.missing = 0
-        row = HEX_ROW.match(line) if line[2:4].find(":") >= 0 or line[:1] in " \t>" else None
+        row = HEX_ROW.match(line) if ":" in line.lstrip(" \t>")[2:4] else None
         if row is None:
             return False
         offset = int(row[1], 16)

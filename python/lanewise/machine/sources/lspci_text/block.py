@@ -1,0 +1,176 @@
+"""One function's block of text: cuts it into capabilities and records, and hands each to its reader.
+
+A line is ``Key: what it says``; some go on over the next lines, which have no key of their own. Indentation
+is not relied upon, because copying spoils it. Capabilities that `registers` leaves out are passed over; in
+the others, lines with a key that nobody knows are counted as not understood.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from lanewise.machine.model import Kind
+from lanewise.machine.sources.lspci_text import express, extended, header
+from lanewise.machine.sources.lspci_text.flags import has_flags
+from lanewise.machine.sources.lspci_text.ignored import IGNORED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lanewise.machine.draft import Draft, Reading
+
+_CAPABILITY = re.compile(r"\[([0-9a-f]{2,3})(?: v\d+)?\] (.*)")
+_DVSEC = re.compile(r"Vendor=1e98 ID=([0-9a-f]{4})")
+_REGIONS = ("Expansion ROM at", "Memory at", "I/O ports at", "[virtual]")
+
+RECORDS: dict[str, Callable[[Draft, str], None]] = {**header.RECORDS, **express.RECORDS, **extended.RECORDS}
+"""What reads a record, by its key; ``Control`` and such inside a capability go by its first word too."""
+
+FAMILIES = {"Region": header.region, "BAR": extended.resizable_bar}
+"""Keys with a number behind."""
+
+# Longest first: "Root Complex ..." before "Root Port", "Legacy Endpoint" before "Endpoint".
+_KINDS = (
+    ("Root Complex Integrated Endpoint", Kind.INTEGRATED_ENDPOINT),
+    ("Root Complex Event Collector", Kind.EVENT_COLLECTOR),
+    ("PCI-Express to PCI/PCI-X Bridge", Kind.PCIE_TO_PCI_BRIDGE),
+    ("PCI/PCI-X to PCI-Express Bridge", Kind.PCI_TO_PCIE_BRIDGE),
+    ("Legacy Endpoint", Kind.LEGACY_ENDPOINT),
+    ("Root Port", Kind.ROOT_PORT),
+    ("Upstream Port", Kind.UPSTREAM_PORT),
+    ("Downstream Port", Kind.DOWNSTREAM_PORT),
+    ("Endpoint", Kind.ENDPOINT),
+)
+
+_READ_CAPABILITIES = (
+    "Express",
+    "Power Management",
+    "Advanced Error Reporting",
+    "Access Control Services",
+    "Alternative Routing-ID",
+    "Single Root I/O Virtualization",
+    "Secondary PCI Express",
+    "Downstream Port Containment",
+    "L1 PM Substates",
+    "Physical Resizable BAR",
+    "Virtual Resizable BAR",
+    "Resizable BAR",
+    "Physical Layer",
+    "Device 3",
+    "Designated Vendor-Specific",
+)
+
+
+class BlockReader:
+    """Reads the words about one function, line by line."""
+
+    __slots__ = ("capability", "denied", "draft", "key", "passing_over", "seen_body", "text")
+
+    def __init__(self, draft: Draft) -> None:
+        """Start before the first line."""
+        self.draft = draft
+        self.capability = ""
+        """The capability whose lines come."""
+        self.passing_over = False
+        """Whether that one is left out of the model."""
+        self.key = ""
+        self.text = ""
+        self.denied = False
+        self.seen_body = False
+
+    def take(self, line: str, number: int, reading: Reading) -> bool:
+        """Take a line; whether it was understood."""
+        stripped = line.lstrip(" \t>|").rstrip()
+        key, colon, rest = stripped.partition(":")
+        if colon and rest.startswith((" [", " <access denied>")):
+            self._start_capability(rest.strip())
+        elif colon and (key in RECORDS or key.split(" ", 1)[0] in FAMILIES):
+            self._start_record(key if key in RECORDS else key.split(" ", 1)[0], stripped)
+        elif not self.capability and stripped.startswith(_REGIONS):
+            self._start_record("Region", stripped)
+        elif self.passing_over:
+            pass
+        elif colon and key.split(" [", 1)[0] in IGNORED:
+            self._start_record("ignored", "")
+        elif self.key and (line[:1] in " \t" or has_flags(stripped)) and not _looks_like_key(stripped):
+            self.text += " " + stripped
+        else:
+            reading.not_understood(number, line)
+            return False
+        return True
+
+    def _start_record(self, key: str, text: str) -> None:
+        self.finish_record()
+        self.key, self.text = key, text
+
+    def _start_capability(self, rest: str) -> None:
+        self.finish_record()
+        self.seen_body = True
+        if rest.startswith("<access denied>"):
+            self.denied = True
+            return
+        match = _CAPABILITY.match(rest)
+        self.capability = match[2] if match else "?"
+        self.passing_over = not self.capability.startswith(_READ_CAPABILITIES)
+        _capability(self.draft, self.capability)
+
+    def finish_record(self) -> None:
+        """Hand a complete record to whoever reads it."""
+        key, text = self.key, self.text
+        self.key = self.text = ""
+        if not key:
+            return
+        if key in ("Control", "Status", "Flags"):
+            self.seen_body = True
+            key = f"{self.capability.split(' ', 1)[0]} {key}".strip()
+        if key == "Region" and self.capability:
+            return
+        handler = RECORDS.get(key) or FAMILIES.get(key)
+        if handler is not None:
+            handler(self.draft, text)
+
+    def finish(self) -> None:
+        """End the block: settle what only the whole of it tells."""
+        self.finish_record()
+        draft = self.draft
+        if draft.kind in (Kind.INTEGRATED_ENDPOINT, Kind.EVENT_COLLECTOR):
+            # Old versions print reserved link registers.
+            draft.link.clear()
+        if self.denied or not self.seen_body:
+            return
+        if draft.registers.setdefault("express", False) is False and draft.kind is None:
+            draft.kind = _kind_without_express(draft)
+        if "driver" not in draft.function:
+            draft.function["driver_known"] = True
+
+
+def _looks_like_key(text: str) -> bool:
+    """Whether a line starts with a key of its own: a word, a colon, and something behind."""
+    key, colon, rest = text.partition(":")
+    return bool(colon) and key.isidentifier() and rest[:1] in (" ", "\t")
+
+
+def _kind_without_express(draft: Draft) -> Kind:
+    if draft.buses is not None:
+        return Kind.CONVENTIONAL_BRIDGE
+    code, name = draft.identity.get("class_code"), draft.identity.get("class_name")
+    host = code >> 8 == 0x0600 if code is not None else name == "Host bridge"
+    return Kind.HOST_BRIDGE if host else Kind.CONVENTIONAL
+
+
+def _capability(draft: Draft, text: str) -> None:
+    name = text.split(",", 1)[0].split(" (v", 1)[0]
+    names = draft.registers.setdefault("capabilities", ())
+    draft.registers["capabilities"] = (*names, name)
+    if text.startswith("Express"):
+        draft.registers["express"] = True
+        draft.kind = next((kind for words, kind in _KINDS if words in text), None)
+        if "FLIT+" in text or "FltMode+" in text:
+            draft.link["flit_mode_supported"] = True
+    elif text.startswith("Alternative Routing-ID"):
+        draft.registers["ari"] = True
+    elif text.startswith("Designated Vendor-Specific"):
+        dvsec = _DVSEC.search(text)
+        if dvsec:
+            draft.cxl["dvsec_ids"] = (*draft.cxl.get("dvsec_ids", ()), int(dvsec[1], 16))

@@ -1,0 +1,129 @@
+"""What `lspci` prints of the configuration header, and of the kernel's view of a function."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from lanewise.machine.model import Buses
+from lanewise.machine.registers import Bar
+from lanewise.machine.sources.lspci_text.flags import POWERS, copy_flags, flags_in, set_bits
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lanewise.machine.draft import Draft
+
+_SIZE = re.compile(r"\[size=(\d+)([KMGTPE]?)\]")
+_NUMBER = re.compile(r"\d+")
+_BUSES = re.compile(r"primary=([0-9a-f]+), secondary=([0-9a-f]+), subordinate=([0-9a-f]+)")
+_POWER_STATE = re.compile(r"\b(D0|D1|D2|D3(?:hot|cold)?)\b")
+_PLACE = re.compile(r"(?:Memory|I/O ports|ROM) at ([0-9a-f]+|<[a-z]+>)")
+_STATUS_ERRORS = frozenset({"ParErr", ">TAbort", "<TAbort", "<MAbort", ">SERR", "<PERR"})
+
+
+def _command(draft: Draft, text: str) -> None:
+    copy_flags(flags_in(text), draft.registers, bus_master="BusMaster", memory_enabled="Mem")
+
+
+def _status(draft: Draft, text: str) -> None:
+    draft.registers["status"] = set_bits(text) & _STATUS_ERRORS
+
+
+def _short_flags(draft: Draft, text: str) -> None:
+    """Read the one line that `-v` prints for Control and Status."""
+    draft.registers["bus_master"] = "bus master" in text
+    for part in text.split(","):
+        words = part.split()
+        if words[:2] == ["NUMA", "node"] and words[-1].isdigit():
+            draft.function["numa_node"] = int(words[-1])
+        elif words[:2] == ["IOMMU", "group"] and words[-1].isdigit():
+            draft.function["iommu_group"] = int(words[-1])
+
+
+def _bus_numbers(draft: Draft, text: str) -> None:
+    match = _BUSES.search(text)
+    if match:
+        primary, secondary, subordinate = (int(part, 16) & 0xFF for part in match.groups())
+        draft.buses = Buses(primary, secondary, subordinate)
+
+
+def region(draft: Draft, text: str) -> None:
+    """Read ``Region 0: Memory at ...``, without a number as `-v` does, or ``Expansion ROM at ...``."""
+    if draft.bars is None:
+        draft.bars = []
+    is_rom = "Expansion ROM at" in text
+    index = int(text[7]) if text.startswith("Region ") and text[7:8].isdigit() else len(draft.bars)
+    match, size = _PLACE.search(text), _SIZE.search(text)
+    place = match[1] if match else ""
+    draft.bars.append(
+        Bar(
+            index=6 if is_rom else index,
+            address=(int(place, 16) or None) if place and place[0] != "<" else None,
+            size=int(size[1]) << POWERS[size[2]] if size else None,
+            io="I/O ports" in text,
+            bits64="64-bit" in text,
+            prefetchable=", prefetchable" in text or "(prefetchable" in text,
+            virtual="[virtual]" in text,
+            disabled="[disabled]" in text,
+            ignored="<ignored>" in text,
+        )
+    )
+
+
+def _numa(draft: Draft, text: str) -> None:
+    number = _NUMBER.search(text)
+    if number and "-" not in text:
+        draft.function["numa_node"] = int(number[0])
+
+
+def _iommu(draft: Draft, text: str) -> None:
+    number = _NUMBER.search(text)
+    if number:
+        draft.function["iommu_group"] = int(number[0])
+
+
+def _kernel(draft: Draft, text: str) -> None:
+    key, _, value = text.partition(":")
+    if key == "Kernel driver in use":
+        draft.function["driver"] = value.strip() or None
+        draft.function["driver_known"] = True
+
+
+def _physical_slot(draft: Draft, text: str) -> None:
+    draft.function["physical_slot"] = text.partition(":")[2].strip()
+
+
+def _subsystem(draft: Draft, text: str) -> None:
+    name = text.partition(":")[2].strip()
+    ids = re.search(r"\[?([0-9a-f]{4}):([0-9a-f]{4})\]?$", name)
+    if ids:
+        draft.identity["subsystem_vendor_id"], draft.identity["subsystem_id"] = (
+            int(ids[1], 16),
+            int(ids[2], 16),
+        )
+        name = name[: ids.start()].strip()
+    if name:
+        draft.identity["subsystem_name"] = name
+
+
+def _power_state(draft: Draft, text: str) -> None:
+    state = _POWER_STATE.search(text)
+    if state:
+        draft.registers["power_state"] = "D3hot" if state[1] == "D3" else state[1]
+
+
+RECORDS: dict[str, Callable[[Draft, str], None]] = {
+    "Control": _command,
+    "Status": _status,
+    "Flags": _short_flags,
+    "Power Status": _power_state,
+    "Bus": _bus_numbers,
+    "NUMA node": _numa,
+    "IOMMU group": _iommu,
+    "Kernel driver in use": _kernel,
+    "Kernel modules": _kernel,
+    "Physical Slot": _physical_slot,
+    "Subsystem": _subsystem,
+}
+"""What reads a record, by its key."""

@@ -8,7 +8,7 @@ have the same ``start`` and ``end``.
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, TypeGuard
 
 from lanewise.instruments.measurement import Case, ImportProblemError, Latency, Measurement
 
@@ -63,7 +63,7 @@ def _cases(test: dict[str, Any], end: dict[str, Any]) -> list[Case]:
                 block_bytes=_whole(test.get("blksize")),
                 workers=_whole(test.get("num_streams")),
                 bandwidth_bytes_per_s=_number(total, "bits_per_second") / 8,
-                latency=_round_trip(end),
+                latency=_round_trip(end) if which == "send" else None,
                 raw={"sum": total, "sum_sent": end.get("sum_sent")},
             )
         )
@@ -82,10 +82,12 @@ def _sum(end: dict[str, Any], suffix: str) -> dict[str, Any] | None:
 
 
 def _round_trip(end: dict[str, Any]) -> Latency | None:
-    """Round trips as TCP saw them, which iperf3 gives in microseconds."""
-    senders = [
-        stream["sender"] for stream in end.get("streams") or [] if isinstance(stream.get("sender"), dict)
+    """Round trips as TCP saw them, which iperf3 gives in microseconds; only who sends sees any."""
+    streams = end.get("streams")
+    sides = [
+        stream.get("sender") for stream in (streams if isinstance(streams, list) else []) if _is_table(stream)
     ]
+    senders = [side for side in sides if _is_table(side) and side.get("sender", True)]
     means = [sender["mean_rtt"] for sender in senders if isinstance(sender.get("mean_rtt"), (int, float))]
     if not means or not any(means):
         return None
@@ -110,6 +112,10 @@ def _table(document: dict[str, Any], key: str) -> dict[str, Any]:
             f"'{key}' of the iperf3 output is {type(value).__name__}, expected an object"
         )
     return value
+
+
+def _is_table(value: Any) -> TypeGuard[dict[str, Any]]:
+    return isinstance(value, dict)
 
 
 def _number(table: dict[str, Any], key: str) -> float:

@@ -1,26 +1,47 @@
 """OSU Micro-Benchmarks: reads the tables of osu_bw, osu_bibw, osu_latency and the like, and writes them.
 
 MB are 10^6 bytes; osu_bibw counts both directions; the latency is half a round trip. Lines begin with the
-size, or with ``#``. Source: outputs of OMB 3.1.1 to 7.1, whose columns differ only in width.
+size, or with ``#``. Tails (``-z``) of a latency are percentiles; those of a bandwidth, and whether data was
+validated (``-c``), stay in `raw`. Source: outputs of versions 5.3 and 7.4; 3.1.1 has the columns of 5.3.
 """
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from lanewise.instruments.measurement import Case, ImportProblemError, Latency, Measurement
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from lanewise.instruments.simulated import Instrument, SimulatedRun
 
 MEGABYTE = 10**6
 _TITLE = re.compile(r"^#\s*OSU (?:MPI )?(?P<test>.+?)(?: Test)?(?: v(?P<version>[\d.]+))?\s*$")
+_DATATYPE = re.compile(r"^# Datatype: (?P<datatype>\w+)")
+_PAIRS = re.compile(r"^# \[ pairs: (?P<pairs>\d{1,9}) \] \[ window size: (?P<window>\d{1,9}) \]")
+_COLUMN = re.compile(r"[^\s(][^(]*?\((?:us|MB/s)\)|\S+")
+_TAIL = re.compile(r"P(\d{1,2}(?:\.\d{1,9})?) Tail Lat\(us\)")
+_VALIDATION = "Validation"
 _TESTS = {
     "osu_bw": ("Bandwidth", "Bandwidth (MB/s)"),
     "osu_bibw": ("Bi-Directional Bandwidth", "Bandwidth (MB/s)"),
     "osu_latency": ("Latency", "Latency (us)"),
 }
+
+
+@dataclass
+class _Table:
+    """What the lines above a row say about it."""
+
+    test: str = "?"
+    datatype: str | None = None
+    pairs: int | None = None
+    window: int | None = None
+    columns: list[str] = field(default_factory=list)
+    """Names of the columns behind the size."""
 
 
 def recognizes(text: str) -> bool:
@@ -32,15 +53,19 @@ def parse(text: str, *, source: str | None = None) -> Measurement:
     """Read one output, or several one after another; ImportProblemError says what is wrong with it."""
     cases: list[Case] = []
     left: list[str] = []
-    test = version = None
-    columns: list[str] = []
+    table = _Table()
+    version = None
     for number, line in enumerate(text.splitlines(), start=1):
         if match := _TITLE.match(line):
-            test, version = match["test"], match["version"] or version
+            table, version = _Table(test=match["test"]), match["version"] or version
+        elif match := _DATATYPE.match(line):
+            table.datatype = match["datatype"]
+        elif match := _PAIRS.match(line):
+            table.pairs, table.window = int(match["pairs"]), int(match["window"])
         elif line.startswith("# Size"):
-            columns = re.split(r"\s{2,}", line.removeprefix("#").strip())
-        elif columns and re.match(r"\s*\d+\s+[\d.]", line):
-            cases.append(_case(test or "?", columns, line))
+            table.columns = _COLUMN.findall(line.removeprefix("# Size"))
+        elif table.columns and re.match(r"\s*\d+\s+[\d.]", line):
+            cases.append(_case(table, line, number))
         elif line.strip() and not line.startswith("#"):
             left.append(f"line {number}: {line.strip()}")
     if not cases:
@@ -55,20 +80,49 @@ def parse(text: str, *, source: str | None = None) -> Measurement:
     )
 
 
-def _case(test: str, columns: list[str], line: str) -> Case:
-    row = dict(zip(columns, (float(value) for value in line.split()), strict=False))
-    size = int(row["Size"])
-    bandwidth = next((value for name, value in row.items() if name.startswith("Bandwidth")), None)
-    latency = next((value for name, value in row.items() if "Latency" in name), None)
+def _case(table: _Table, line: str, number: int) -> Case:
+    first, *values = line.split()
+    if len(values) < len(table.columns):
+        raise ImportProblemError(
+            f"line {number}: {len(values)} numbers beside a size, under {len(table.columns)} columns"
+        )
+    texts = dict(zip(table.columns, values, strict=False))
+    try:
+        row = {name: float(text) for name, text in texts.items() if name != _VALIDATION}
+    except ValueError as error:
+        raise ImportProblemError(f"line {number}: {error}") from error
+    size = int(first)
+    bandwidth = next((row[name] for name in ("Bandwidth (MB/s)", "MB/s") if name in row), None)
     rate = row.get("Messages/s")
+    named = "" if table.datatype in {None, "MPI_CHAR"} else f" {table.datatype}"
     return Case(
-        name=f"{test} {size} B",
-        direction="both" if "Bi" in test else "ping-pong" if "Latency" in test else "send",
+        name=f"{table.test} {size} B{named}",
+        direction="both" if "Bi" in table.test else "ping-pong" if "Latency" in table.test else "send",
         block_bytes=size,
+        workers=table.pairs,
+        queue_depth=table.pairs * table.window if table.pairs and table.window else None,
         bandwidth_bytes_per_s=None if bandwidth is None else bandwidth * MEGABYTE,
         operations_per_s=rate if rate is not None else bandwidth and size and bandwidth * MEGABYTE / size,
-        latency=None if latency is None else Latency(mean_ns=latency * 1e3),
-        raw=row,
+        latency=_latency(row),
+        raw={"Size": size, **row, **{name: texts[name] for name in texts.keys() - row.keys()}},
+    )
+
+
+def _latency(row: Mapping[str, float]) -> Latency | None:
+    """Return the times of a row, which are in microseconds; the mean is called so since version 7."""
+    mean = next((row[name] for name in ("Avg Latency(us)", "Latency (us)") if name in row), None)
+    if mean is None:
+        return None
+    tails = {match[1]: us for name, us in row.items() if (match := _TAIL.match(name))}
+
+    def ns(name: str) -> float | None:
+        return 1e3 * row[name] if name in row else None
+
+    return Latency(
+        mean_ns=1e3 * mean,
+        min_ns=ns("Min Latency(us)"),
+        max_ns=ns("Max Latency(us)"),
+        percentiles_ns={float(percent): 1e3 * us for percent, us in tails.items()},
     )
 
 

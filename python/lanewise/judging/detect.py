@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,11 @@ from lanewise.instruments.measurement import ImportProblemError
 if TYPE_CHECKING:
     from lanewise.instruments.measurement import Measurement
 
+_FOR_PEOPLE = (
+    (r"Connecting to host |Server listening on ", "iperf3", "-J"),
+    (r"\S+: \(g=\d+\): rw=", "fio", "--output-format=json"),
+)
+"""How outputs begin whose exact numbers another option of the tool gives."""
 MOST_BYTES = 16 << 20
 _ACCEPTED = (
     "fio --output-format=json, iperf3 -J, nvbandwidth with or without -j, CUDA's bandwidthTest and "
@@ -76,6 +82,12 @@ def parse_measurement(text: str, *, source: str | None = None) -> Measurement:
     for recognizes, parse in readers:
         if recognizes(text):
             return parse(text, source=source)
+    for beginning, tool, option in _FOR_PEOPLE:
+        if re.match(beginning, text.lstrip()):
+            raise ImportProblemError(
+                f"'{source or '-'}' is what {tool} prints for people, rounded to a few digits; "
+                f"run {tool} with {option} and import that"
+            )
     start = next((line.strip()[:60] for line in text.splitlines() if line.strip()), "nothing")
     raise ImportProblemError(
         f"'{source or '-'}' is no output of a benchmark that is known: it begins with '{start}'; there are "

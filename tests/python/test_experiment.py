@@ -116,6 +116,44 @@ def test_calibration_meets_its_cell_and_can_be_repeated(folder: Path, drives: Fa
     assert (folder / "fitted.toml").read_bytes() == first
 
 
+def test_the_fits_after_a_count_are_done_anew_for_every_count(folder: Path, core: FakeCore) -> None:
+    """What is fitted on the cell without a switch depends on the queue, and the queue on what was fitted."""
+
+    def answer(path: str, overrides: dict[str, str]) -> documents.Document:
+        document = documents.run_document(with_switch="switch" in path)
+        queue = int(overrides["server.queue"].partition("value = ")[2].split(",")[0])
+        rate = float(overrides["disks0.write_rate"].split('"')[1].split()[0])
+        total = rate * queue * (queue / 10 if "switch" in path else 1)
+        for flow in document["flows"]:
+            flow["goodput_mib_per_s"] = total / len(document["flows"])
+        return document
+
+    core.answer = answer
+    text = (folder / "expected.toml").read_text()
+    text = text.replace('fits = ["drive rate"]', 'fits = ["queue", "drive rate"]').replace(
+        'role = "predicted"', 'role = "calibrated"', 1
+    )
+    queue = """
+        [[fit]]
+        name = "queue"
+        parameters = ["server.queue"]
+        unit = ""
+        between = [2, 16]
+        whole = true
+        cells = ["with"]
+    """
+    text = text.replace("[[fit]]", dedent(queue) + "\n[[fit]]", 1).replace("[10, 200]", "[10, 1000]")
+    (folder / "expected.toml").write_text(text)
+
+    found = {fit.value.name: fit for fit in lanewise.calibrate(folder).fits}
+
+    assert found["queue"].value.value == 5
+    assert found["drive rate"].value.value == "200 MB/s"
+    assert found["queue"].cells[0].simulated == pytest.approx(500, rel=1e-3)
+    assert "value = 5\n" in (folder / "fitted.toml").read_text()
+    assert load_experiment(folder).fitted["queue"].value == 5
+
+
 def test_a_dry_run_writes_nothing(folder: Path, drives: FakeCore) -> None:
     lanewise.calibrate(folder, write=False)
     assert not (folder / "fitted.toml").exists()

@@ -2,7 +2,9 @@
 
 Fits are done in the order of the file, each with the values found before it in force. One cell is met
 exactly by root finding (Brent's method between the bounds); several are met in the least-squares sense of
-their relative errors. No step draws a random number, and a run is deterministic, so that deleting
+their relative errors. A parameter that counts something takes whole numbers only: the one that comes nearest
+is taken, and for every one that is tried the fits after it in the file are done anew, because they make up
+for a part of what it does. No step draws a random number, and a run is deterministic, so that deleting
 ``fitted.toml`` and calibrating again gives the same file.
 """
 
@@ -124,23 +126,45 @@ def calibrate_experiment(
     borrowed = {fit.name for fit in experiment.fits if fit.borrowed}
     kept = {name: value for name, value in experiment.fitted.items() if name in borrowed}
     fresh = replace(experiment, fitted=kept)
-    done: list[CalibratedFit] = []
-    for fit in experiment.own_fits:
-        calibrated = _Search(fresh, fit, on_progress).result()
-        fresh = replace(fresh, fitted={**fresh.fitted, fit.name: calibrated.value})
-        done.append(calibrated)
-    return Calibration(fresh, tuple(done))
+    done = _calibrate(fresh, experiment.own_fits, on_progress)
+    return Calibration(_with_values(fresh, done), done)
+
+
+def _calibrate(
+    experiment: Experiment, fits: Sequence[Fit], on_progress: Callable[[str, int], None] | None
+) -> tuple[CalibratedFit, ...]:
+    """Do `fits` one after the other."""
+    if not fits:
+        return ()
+    first, after = fits[0], fits[1:]
+    if first.whole:
+        search = _Search(experiment, first, on_progress, after)
+        found = search.result()
+        return (found, *search.done_after[str(found.value.value)])
+    found = _Search(experiment, first, on_progress).result()
+    return (found, *_calibrate(_with_values(experiment, [found]), after, on_progress))
+
+
+def _with_values(experiment: Experiment, done: Sequence[CalibratedFit]) -> Experiment:
+    return replace(experiment, fitted={**experiment.fitted, **{fit.value.name: fit.value for fit in done}})
 
 
 class _Search:
     """The search for one fit's value; every value is simulated once."""
 
     def __init__(
-        self, experiment: Experiment, fit: Fit, on_progress: Callable[[str, int], None] | None
+        self,
+        experiment: Experiment,
+        fit: Fit,
+        on_progress: Callable[[str, int], None] | None,
+        after: Sequence[Fit] = (),
     ) -> None:
         self.experiment = experiment
         self.fit = fit
         self.on_progress = on_progress
+        self.after = after
+        self.done_after: dict[str, tuple[CalibratedFit, ...]] = {}
+        """What the fits in `after` came to, by the value tried here."""
         self.cells: Sequence[Cell] = [experiment.cell(id_) for id_ in fit.cells]
         unusable = [cell.id for cell in self.cells if not cell.published or not cell.is_simulated]
         if unusable:
@@ -151,15 +175,9 @@ class _Search:
 
     def result(self) -> CalibratedFit:
         best = self._root() if len(self.cells) == 1 else self._least_squares()
-        text = self._text(best)
         simulated = self._simulate(best)
         return CalibratedFit(
-            value=FittedValue(
-                name=self.fit.name,
-                parameters=self.fit.parameters,
-                value=text,
-                fitted_on=self.fit.fitted_on,
-            ),
+            value=self._fitted(best),
             cells=tuple(
                 FittedCell(cell.id, published, value, cell.unit)
                 for cell, published, value in zip(self.cells, self.published, simulated, strict=True)
@@ -179,10 +197,11 @@ class _Search:
                 f"{published:g} {cell.unit} of {self.experiment.id} {cell.id}: the bounds give "
                 f"{self._simulate(low)[0]:.1f} and {self._simulate(high)[0]:.1f} {cell.unit}"
             )
-        root: float = brentq(lambda value: self._errors(value)[0], low, high, xtol=RELATIVE_TOLERANCE * high)
+        tolerance = 0.5 if self.fit.whole else RELATIVE_TOLERANCE * high
+        root: float = brentq(lambda value: self._errors(value)[0], low, high, xtol=tolerance)
         # Of what was tried within the tolerance, the value that meets the cell best.
         near = [float(text.split()[0]) for text in self.tried]
-        near = [value for value in near if abs(value - root) <= 2 * RELATIVE_TOLERANCE * high] or [root]
+        near = [value for value in near if abs(value - root) <= 2 * tolerance] or [root]
         return min(near, key=lambda value: abs(self._errors(value)[0]))
 
     def _least_squares(self) -> float:
@@ -207,15 +226,24 @@ class _Search:
     def _simulate(self, value: float) -> tuple[float, ...]:
         text = self._text(value)
         if text not in self.tried:
-            trial = {self.fit.name: text}
-            jobs = [job for cell in self.cells for job in jobs_behind(self.experiment, cell, trial)]
+            fitted = {**self.experiment.fitted, self.fit.name: self._fitted(value)}
+            trial = replace(self.experiment, fitted=fitted)
+            self.done_after[text] = _calibrate(trial, self.after, self.on_progress)
+            trial = _with_values(trial, self.done_after[text])
+            jobs = [job for cell in self.cells for job in jobs_behind(trial, cell)]
             results = run_all(jobs)
-            self.runs += len(results)
-            values = [value_of(self.experiment, cell, results, trial) for cell in self.cells]
+            self.runs += len(results) + sum(fit.runs for fit in self.done_after[text])
+            values = [value_of(trial, cell, results) for cell in self.cells]
             self.tried[text] = tuple(value for value in values if value is not None)
             if self.on_progress:
                 self.on_progress(self.fit.name, self.runs)
         return self.tried[text]
 
+    def _fitted(self, value: float) -> FittedValue:
+        written = round(value) if self.fit.whole else self._text(value)
+        return FittedValue(self.fit.name, self.fit.parameters, written, self.fit.fitted_on)
+
     def _text(self, value: float) -> str:
+        if self.fit.whole:
+            return str(round(value))
         return f"{value:.{SIGNIFICANT_DIGITS}g} {self.fit.unit}".strip()

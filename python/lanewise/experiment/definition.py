@@ -100,6 +100,8 @@ class Fit:
     why: str
     home: str
     """Id of the experiment whose cells it is fitted on."""
+    whole: bool = False
+    """Whether it counts something, so that only whole numbers without a unit make sense."""
     borrowed: bool = False
     """Whether another experiment fits it, and this one only uses the value."""
 
@@ -115,8 +117,8 @@ class FittedValue:
 
     name: str
     parameters: tuple[str, ...]
-    value: str
-    """With its unit, as a scenario would write it."""
+    value: str | int
+    """As a scenario would write it: with its unit, or a whole number."""
     fitted_on: tuple[str, ...]
 
 

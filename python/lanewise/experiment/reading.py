@@ -38,7 +38,7 @@ _VALUE_KEYS = {
     *FORMULAS,
 }
 _CELL_KEYS = {*_VALUE_KEYS, "published", "verdict", "role", "band_percent", "band_points", "between", "claim"}
-_FIT_KEYS = {"name", "parameters", "cells", "unit", "between", "why", "from"}
+_FIT_KEYS = {"name", "parameters", "cells", "unit", "between", "whole", "why", "from"}
 _ODDITY_KEYS = {"where", "what", "reading"}
 _PLOT_KEYS = {"title", "kind", "pattern", "x"}
 _PLOT_KINDS = ("lines", "bars")
@@ -243,6 +243,7 @@ def _fit(entry: dict[str, Any], home: str, *, borrowed: bool = False) -> Fit:
         unit=entry["unit"],
         between=_pair(entry["between"]),
         why=entry.get("why", ""),
+        whole=bool(entry.get("whole", False)),
         home=home,
         borrowed=borrowed,
     )

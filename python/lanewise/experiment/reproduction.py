@@ -282,25 +282,18 @@ def reproduce_all(
     return Reproduction(tuple(_experiment(experiment, results) for experiment in experiments))
 
 
-def jobs_behind(
-    experiment: Experiment, quantity: Quantity, trial: Mapping[str, str] | None = None
-) -> tuple[Job, ...]:
+def jobs_behind(experiment: Experiment, quantity: Quantity) -> tuple[Job, ...]:
     """Return the runs that a quantity is read or computed from."""
     leaves = experiment.simulated(quantity)
-    return tuple(job_for(experiment, leaf, trial) for leaf in leaves if leaf.scenario is not None)
+    return tuple(job_for(experiment, leaf) for leaf in leaves if leaf.scenario is not None)
 
 
-def value_of(
-    experiment: Experiment,
-    quantity: Quantity,
-    results: Mapping[Job, RunResult],
-    trial: Mapping[str, str] | None = None,
-) -> float | None:
+def value_of(experiment: Experiment, quantity: Quantity, results: Mapping[Job, RunResult]) -> float | None:
     """Return what the model gives for a quantity, from the runs behind it; None when nothing simulates it."""
     if quantity.formula is not None:
 
         def operand(id_: str) -> float:
-            value = value_of(experiment, experiment.quantities[id_], results, trial)
+            value = value_of(experiment, experiment.quantities[id_], results)
             assert value is not None, f"{id_} is not simulated"
             return value
 
@@ -315,27 +308,26 @@ def value_of(
     if quantity.scenario is None or quantity.metric is None:
         return None
     try:
-        return quantity.metric.read(results[job_for(experiment, quantity, trial)])
+        return quantity.metric.read(results[job_for(experiment, quantity)])
     except MetricError as error:
         raise UndefinedCellError(f"{experiment.id} {quantity.id}: {error}") from error
 
 
-def job_for(experiment: Experiment, cell: Quantity, trial: Mapping[str, str] | None = None) -> Job:
-    """Return the run behind a cell, with the fitted (or tried) values that are in force in it."""
+def job_for(experiment: Experiment, cell: Quantity) -> Job:
+    """Return the run behind a cell, with the fitted values that are in force in it."""
     assert cell.scenario is not None, f"cell {cell.id} is not simulated"
-    values = {name: value.value for name, value in experiment.fitted.items()} | dict(trial or {})
     overrides = list(cell.overrides)
     for fit in experiment.fits:
         if fit.name not in cell.fits:
             continue
-        if fit.name not in values:
+        if fit.name not in experiment.fitted:
             raise NotCalibratedError(
                 f"{experiment.id} {cell.id} needs the fitted {fit.name}: "
                 f"run 'lanewise calibrate {fit.home if fit.borrowed else experiment.folder}' first"
             )
         calibrated = inline(
             {
-                "value": values[fit.name],
+                "value": experiment.fitted[fit.name].value,
                 "provenance": "calibrated",
                 "source": fit.name,
                 "fitted_on": list(fit.fitted_on),

@@ -59,7 +59,9 @@ class ExperimentSection:
         """The fits with their values."""
         fitted = self.experiment.definition.fitted
         return [
-            (fit, fitted[fit.name].value) for fit in self.experiment.definition.fits if fit.name in fitted
+            (fit, str(fitted[fit.name].value))
+            for fit in self.experiment.definition.fits
+            if fit.name in fitted
         ]
 
     @property

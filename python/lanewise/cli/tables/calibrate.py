@@ -26,7 +26,7 @@ def print_calibration(calibration: Calibration) -> None:
             first = number == 0
             table.add_row(
                 fit.value.name if first else "",
-                fit.value.value if first else "",
+                str(fit.value.value) if first else "",
                 cell.cell,
                 style.fixed(cell.published, 1),
                 style.fixed(cell.simulated, 1),

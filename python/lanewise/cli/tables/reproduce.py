@@ -41,9 +41,8 @@ def _experiment(experiment: ReproducedExperiment, sensitivity: bool) -> Iterator
     yield Text(f"{experiment.id}  {experiment.title}", style="bold")
     yield Text(f"{experiment.source}\n", style="dim")
     for role, title, note in _ROLES:
-        cells = [cell for cell in experiment.cells if cell.role == role]
-        if cells:
-            yield _cells(role, title, note, cells, experiment.sensitivity)
+        if any(cell.role == role for cell in experiment.cells):
+            yield _cells(experiment, role, title, note)
     if experiment.values:
         yield _values(experiment)
     if experiment.fitted:
@@ -59,9 +58,7 @@ def _experiment(experiment: ReproducedExperiment, sensitivity: bool) -> Iterator
     yield ""
 
 
-def _cells(
-    role: str, title: str, note: str, cells: list[ReproducedCell], sensitivity: Sensitivity | None
-) -> Group:
+def _cells(experiment: ReproducedExperiment, role: str, title: str, note: str) -> Group:
     table = style.table()
     style.words(table, "cell")
     style.numbers(table, "published", "simulated")
@@ -69,7 +66,7 @@ def _cells(
     style.numbers(table, "error", "band")
     style.labels(table, "verdict")
     style.words(table, "rests on" if role == "predicted" else "note")
-    for cell in cells:
+    for cell in (cell for cell in experiment.cells if cell.role == role):
         digits = digits_of(cell)
         table.add_row(
             cell.cell,
@@ -79,15 +76,15 @@ def _cells(
             _error(cell),
             band_of(cell),
             cell.verdict,
-            Text(_rests_on(cell, sensitivity) if role == "predicted" else cell.note),
+            Text(_rests_on(experiment, cell) if role == "predicted" else cell.note),
         )
     return style.titled(title, table, note=note)
 
 
-def _rests_on(cell: ReproducedCell, sensitivity: Sensitivity | None) -> str:
+def _rests_on(experiment: ReproducedExperiment, cell: ReproducedCell) -> str:
     """Name the cells that were fitted on, and the assumptions that move the cell."""
-    fitted = ", ".join(name.partition(" ")[2] for name in cell.fitted_on) or "nothing fitted"
-    moved = sensitivity.of(cell.cell) if sensitivity else None
+    fitted = ", ".join(name.removeprefix(f"{experiment.id} ") for name in cell.fitted_on) or "nothing fitted"
+    moved = experiment.sensitivity.of(cell.cell) if experiment.sensitivity else None
     if moved is None or not moved.rests_on:
         return fitted
     return f"{fitted}; assumes {', '.join(moved.assumptions)}"
@@ -143,7 +140,7 @@ def _fitted(experiment: ReproducedExperiment) -> Group:
     for value in experiment.fitted:
         own = f"{experiment.id} "
         cells = "\n".join(name.removeprefix(own) for name in value.fitted_on)
-        table.add_row(value.name, "\n".join(value.parameters), value.value, cells)
+        table.add_row(value.name, "\n".join(value.parameters), str(value.value), cells)
     return style.titled("Fitted values", table, note="made by 'lanewise calibrate'")
 
 

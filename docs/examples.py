@@ -24,6 +24,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -71,21 +72,31 @@ def results_table(what: str) -> str:
 
 
 def _summary(experiments: list[dict[str, Any]]) -> str:
-    lines = ["| experiment | predicted cells | median error | worst error |", "|---|---:|---:|---:|"]
+    lines = [
+        "| experiment | predicted cells: median, worst error | predicted changes, in points | claims |",
+        "|---|---|---|---|",
+    ]
     for document in experiments:
-        cells = sum(cell["role"] == "predicted" for cell in document["cells"])
-        median, worst = (_error_of(document, which) for which in ("median", "worst"))
-        lines.append(f"| {document['id']}: {document['title']} | {cells} | {median} | {worst} |")
+        predicted = [cell for cell in document["cells"] if cell["role"] == "predicted"]
+        points = [cell["error_points"] for cell in predicted if cell["error_points"] is not None]
+        claims = [cell["within_band"] for cell in predicted if cell["between"] is not None]
+        percent = [
+            cell["error_percent"]
+            for cell in predicted
+            if cell["error_points"] is None and cell["between"] is None and cell["error_percent"] is not None
+        ]
+        held = f"{sum(claims)} of {len(claims)} hold" if claims else "\N{EN DASH}"
+        columns = [_errors(percent, " %"), _errors(points, ""), held]
+        lines.append(f"| {document['id']}: {document['title']} | {' | '.join(columns)} |")
     return "\n".join(lines) + "\n"
 
 
-def _error_of(document: dict[str, Any], which: str) -> str:
-    """Write an experiment's error: in points where only changes in percent were published."""
-    error = document[f"predicted_{which}_abs_error_percent"]
-    if error is None:
-        return "\N{EN DASH}"
-    only_points = error == document[f"predicted_{which}_abs_error_points"]
-    return f"{error:.1f} {'points' if only_points else '%'}"
+def _errors(errors: list[float], unit: str) -> str:
+    """Write how many there are, the median and the largest; only the error itself where there is one."""
+    sizes = [abs(error) for error in errors]
+    if len(sizes) < 2:
+        return f"1: {sizes[0]:.1f}{unit}" if sizes else "\N{EN DASH}"
+    return f"{len(sizes)}: {median(sizes):.1f}{unit}, {max(sizes):.1f}{unit}"
 
 
 def _cells(document: dict[str, Any]) -> str:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lanewise.errors import InputError
+from lanewise.files import HALF
 from lanewise.results import RunResult
 from lanewise.units import unit_of
 
@@ -46,8 +47,15 @@ def save_run(
 ) -> None:
     """Write a run with its resolved scenario to a folder that does not exist yet."""
     check_free(folder)
+    try:
+        _save(result, folder, resolved, overrides)
+    except OSError as error:
+        raise RunFolderError(f"'{folder}' cannot be written: {error.strerror or error}") from error
+
+
+def _save(result: RunResult, folder: Path, resolved: Document, overrides: Sequence[tuple[str, str]]) -> None:
     folder.parent.mkdir(parents=True, exist_ok=True)
-    beside = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+    beside = Path(tempfile.mkdtemp(prefix=f"{HALF}{folder.name}-", dir=folder.parent))
     try:
         for name, table in result.tables.items():
             _write_table(table, beside / f"{name}.parquet")

@@ -142,7 +142,7 @@ def test_a_report_is_whole_or_not_there(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("os.replace", full)
-    with pytest.raises(OSError, match="No space"):
+    with pytest.raises(NotWrittenError, match="No space"):
         write_report(reproduction, target)
     assert target.read_bytes() == before
     assert [path.name for path in target.parent.iterdir()] == ["report.html"]

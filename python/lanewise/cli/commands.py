@@ -11,6 +11,7 @@ import typer
 
 from lanewise.cli.guard import ExitStatus, GuardedGroup
 from lanewise.cli.machine_checks import add_to as add_machine_checks
+from lanewise.cli.options import AsJson, Scenario, Settings
 from lanewise.cli.scan_verb import add_scan
 
 app = typer.Typer(
@@ -22,18 +23,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-
-Scenario = Annotated[Path, typer.Argument(metavar="FILE", help="Scenario file (TOML).", show_default=False)]
-Settings = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="PATH=VALUE",
-        help="Override a parameter by the dotted path that 'explain' prints; may be repeated.",
-        show_default=False,
-    ),
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
 
 def _print_version(asked: bool) -> None:
@@ -204,10 +193,6 @@ def reproduce(
             api.sensitivity(*names, cache=cache, on_progress=on_runs)
     with runs_progress("reproduce") as on_progress:
         reproduction = api.reproduce(*names, cache=cache, on_progress=on_progress)
-    if page is not None:
-        from lanewise.report.page import write_report
-
-        write_report(reproduction, page)
     if as_json:
         _print_json(reproduction)
     else:
@@ -215,6 +200,9 @@ def reproduce(
 
         print_reproduction(reproduction, sensitivity=sensitivity)
     if page is not None:
+        from lanewise.report.page import write_report
+
+        write_report(reproduction, page)
         typer.echo(f"report: {page}", err=True)
     if not reproduction.passed:
         raise typer.Exit(ExitStatus.FINDINGS)

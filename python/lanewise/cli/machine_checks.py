@@ -12,20 +12,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lanewise.cli.guard import ExitStatus
+from lanewise.cli.options import AsJson, Source
 
 if TYPE_CHECKING:
     from lanewise.judging import Judgement
-
-Source = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="SOURCE",
-        help="A dump (lspci, sysfs copy, hwloc or NCCL XML), '-' for standard input; this machine when "
-        "none is named.",
-        show_default=False,
-    ),
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
 
 class FailOn(StrEnum):
@@ -180,6 +170,7 @@ def measure(
     """Run fio, iperf3 or a GPU copy test, and judge the result. Reads only, unless told otherwise."""
     from lanewise.cli.progress import names_progress
     from lanewise.errors import InputError
+    from lanewise.files import write_whole
     from lanewise.machine import read
     from lanewise.measuring import measure as run
     from lanewise.measuring.target import device_behind, tool_for
@@ -197,7 +188,7 @@ def measure(
             on_progress=on_progress,
         )
     if out is not None:
-        out.write_text(judgement.to_json() + "\n", encoding="utf-8")
+        write_whole(out, judgement.to_json() + "\n")
     _print_judgements([judgement], as_json=as_json)
 
 

@@ -6,10 +6,11 @@ With ``--check`` nothing is written, and the exit status says whether the page i
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import Any
 
 import typer
+
+from lanewise.generated_page import write_or_check
 
 _HEAD = """\
 # The command line
@@ -50,19 +51,5 @@ def _section(title: str, text: str) -> str:
     return f"## `{title}`\n\n```text\n{lines}\n```\n"
 
 
-def main(arguments: list[str]) -> int:
-    """Write the page, or check it."""
-    check = "--check" in arguments
-    (path,) = (Path(argument) for argument in arguments if not argument.startswith("--"))
-    if not check:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(page(), encoding="utf-8")
-        return 0
-    if path.is_file() and path.read_text(encoding="utf-8") == page():
-        return 0
-    print(f"'{path}' is not current: run 'make generate'", file=sys.stderr)
-    return 1
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(write_or_check(page, sys.argv[1:]))

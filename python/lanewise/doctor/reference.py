@@ -6,10 +6,10 @@ With ``--check`` nothing is written, and the exit status says whether the page i
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lanewise.doctor.registry import rules
+from lanewise.generated_page import write_or_check
 
 if TYPE_CHECKING:
     from lanewise.doctor.registry import Rule
@@ -55,18 +55,5 @@ def _sentence(text: str) -> str:
     return f"{text[0].upper()}{text[1:]}."
 
 
-def main(arguments: list[str]) -> int:
-    """Write the page, or check it."""
-    check = "--check" in arguments
-    (path,) = (Path(argument) for argument in arguments if not argument.startswith("--"))
-    if not check:
-        path.write_text(page(), encoding="utf-8")
-        return 0
-    if path.is_file() and path.read_text(encoding="utf-8") == page():
-        return 0
-    print(f"'{path}' is not current: run 'python -m lanewise.doctor.reference {path}'", file=sys.stderr)
-    return 1
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(write_or_check(page, sys.argv[1:]))

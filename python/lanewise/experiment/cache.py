@@ -2,8 +2,9 @@
 
 An entry is named by a hash of everything that determines a result: the text of the scenario, the overrides in
 their order, and the compiled core with the catalog in it. Whatever changes, the name changes, so that a stale
-entry is never found. Entries are written beside and renamed into place, and compressed with a checksum: one
-that is damaged all the same is passed over and made again. Runs that were interrupted are not kept.
+entry is never found. Entries are whole or not there, and compressed with a checksum: one that is damaged all
+the same is passed over and made again. Runs that were interrupted are not kept. A folder that cannot be
+written means that runs are done again, and is no reason to fail.
 
 The entries of another core are removed once nobody has used them for `UNUSED_DAYS`.
 """
@@ -15,15 +16,16 @@ import hashlib
 import json
 import os
 import shutil
-import tempfile
 import time
 import zlib
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lanewise import _core
+from lanewise.files import HALF, NotWrittenError, write_whole
 from lanewise.results import RunResult
 
 if TYPE_CHECKING:
@@ -49,7 +51,8 @@ class RunCache:
 
         root = Path(os.environ["LANEWISE_CACHE"]) if "LANEWISE_CACHE" in os.environ else None
         runs = (root or user_cache_path("lanewise")) / "runs"
-        _remove_unused(runs)
+        with suppress(OSError):
+            _remove_unused(runs)
         return cls(runs / _core_hash()[:16])
 
     def find(self, job: Job) -> RunResult | None:
@@ -61,18 +64,11 @@ class RunCache:
             return None
 
     def keep(self, job: Job, result: RunResult) -> None:
-        """Store a finished run; a cache that cannot be written is no reason to fail."""
+        """Store a finished run, if it can be."""
         if result.end_reason == "Interrupted":
             return
-        path = self._path(job)
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            handle, beside = tempfile.mkstemp(dir=self.folder, prefix=".half-")
-            with os.fdopen(handle, "wb") as file:
-                file.write(gzip.compress(result.to_json(indent=None).encode(), compresslevel=3))
-            os.replace(beside, path)
-        except OSError:
-            return
+        with suppress(NotWrittenError):
+            write_whole(self._path(job), gzip.compress(result.to_json(indent=None).encode(), compresslevel=3))
 
     def clear(self) -> None:
         """Forget the runs of the core in use."""
@@ -108,9 +104,17 @@ def _remove_unused(runs: Path) -> None:
     own.mkdir(parents=True, exist_ok=True)
     os.utime(own)
     oldest = time.time() - UNUSED_DAYS * 86_400
-    for half in own.glob(".half-*"):
-        if half.stat().st_mtime < time.time() - 3_600:
+    for half in own.glob(f"{HALF}*"):
+        if _last_change(half) < time.time() - 3_600:
             half.unlink(missing_ok=True)
     for folder in runs.iterdir():
-        if folder.is_dir() and folder != own and folder.stat().st_mtime < oldest:
+        if folder.is_dir() and folder != own and _last_change(folder) < oldest:
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def _last_change(path: Path) -> float:
+    """Return when a path was last changed; now, if another process has just removed it."""
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return time.time()

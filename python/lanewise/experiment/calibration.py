@@ -19,6 +19,7 @@ from lanewise.experiment.definition import Experiment, Fit, FittedValue
 from lanewise.experiment.reproduction import jobs_behind, value_of
 from lanewise.experiment.runner import run_all
 from lanewise.experiment.toml import inline
+from lanewise.files import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -90,11 +91,8 @@ class Calibration:
         return "\n".join(lines) + "\n"
 
     def save(self) -> Path:
-        """Write ``fitted.toml`` into the folder of the experiment, beside and renamed into place."""
-        path = self.experiment.folder / "fitted.toml"
-        beside = path.with_suffix(".toml.new")
-        beside.write_text(self.to_toml(), encoding="utf-8")
-        return beside.replace(path)
+        """Write ``fitted.toml`` into the folder of the experiment, whole or not at all."""
+        return write_whole(self.experiment.folder / "fitted.toml", self.to_toml())
 
     def _entries(self) -> list[dict[str, object]]:
         return [

@@ -29,6 +29,7 @@ from lanewise import __version__, api
 from lanewise.experiment.reproduction import job_for, value_of
 from lanewise.experiment.runner import Job, try_all
 from lanewise.experiment.toml import inline
+from lanewise.files import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -227,11 +228,8 @@ def _effect(row: Mapping[str, Any]) -> Effect:
 
 
 def save(experiment: Experiment, sensitivity: Sensitivity) -> Path:
-    """Write ``sensitivity.toml`` into the folder of the experiment, beside and renamed into place."""
-    path = experiment.folder / "sensitivity.toml"
-    beside = path.with_suffix(".toml.new")
-    beside.write_text(sensitivity.to_toml(experiment.folder.name), encoding="utf-8")
-    return beside.replace(path)
+    """Write ``sensitivity.toml`` into the folder of the experiment, whole or not at all."""
+    return write_whole(experiment.folder / "sensitivity.toml", sensitivity.to_toml(experiment.folder.name))
 
 
 def predicted(experiment: Experiment) -> list[Cell]:

@@ -7,6 +7,7 @@ not, ends in an error with its own last words.
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import tempfile
 from dataclasses import replace
@@ -63,6 +64,9 @@ def _run(command: list[str], name: str, folder: Path) -> str:
         )
     except subprocess.TimeoutExpired as error:
         raise InputError(f"{name} did not end within {_LONGEST_S} s: {' '.join(command)}") from error
+    if done.returncode < 0:
+        reason = signal.strsignal(-done.returncode)
+        raise InputError(f"{name} was ended by signal {-done.returncode} ({reason}); nothing is judged")
     if done.returncode != 0:
         words = (done.stderr.strip() or done.stdout.strip()).splitlines()[-3:]
         raise InputError(f"{name} failed with status {done.returncode}: {' / '.join(words) or 'no message'}")

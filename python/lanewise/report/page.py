@@ -7,19 +7,18 @@ prediction rests on, and where every number comes from are on the same page.
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections import Counter
 from dataclasses import dataclass
-from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from lanewise.experiment.headline import headline
+from lanewise.files import write_whole
 from lanewise.report import plots
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from markupsafe import Markup
 
@@ -72,19 +71,8 @@ class ExperimentSection:
 
 
 def write_report(reproduction: Reproduction, path: Path) -> Path:
-    """Write the report, beside and renamed into place."""
-    text = render(reproduction)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        Path(beside).chmod(0o644)
-        os.replace(beside, path)
-    except BaseException:
-        Path(beside).unlink(missing_ok=True)
-        raise
-    return path
+    """Write the report, whole or not at all."""
+    return write_whole(path, render(reproduction))
 
 
 def render(reproduction: Reproduction) -> str:

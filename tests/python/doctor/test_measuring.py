@@ -68,6 +68,11 @@ def test_a_tool_that_fails_is_quoted() -> None:
         measure(Script("import sys; print('out of paper', file=sys.stderr); sys.exit(3)"), machine=pair())
 
 
+def test_a_tool_that_is_killed_is_said_to_be() -> None:
+    with pytest.raises(InputError, match=r"script was ended by signal 9 \(Killed\); nothing is judged"):
+        measure(Script("import os; os.kill(os.getpid(), 9)"), machine=pair())
+
+
 def test_a_tool_that_prints_something_else_is_refused() -> None:
     with pytest.raises(InputError, match="begins with 'hello'"):
         measure(Script("print('hello')"), machine=pair())

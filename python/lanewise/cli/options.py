@@ -1,0 +1,30 @@
+"""Arguments and options that several verbs share."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+
+Scenario = Annotated[Path, typer.Argument(metavar="FILE", help="Scenario file (TOML).", show_default=False)]
+
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="PATH=VALUE",
+        help="Override a parameter by the dotted path that 'explain' prints; may be repeated.",
+        show_default=False,
+    ),
+]
+
+Source = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="SOURCE",
+        help="A dump (lspci, sysfs copy, hwloc or NCCL XML), '-' for standard input; this machine when "
+        "none is named.",
+        show_default=False,
+    ),
+]

@@ -1,0 +1,46 @@
+"""Files that are either whole or not there.
+
+A file is written beside its place and renamed into it, so that whoever kills us at any moment, and a disk
+that is full, leave the file as it was. Leaves out: what is left after the machine itself has lost its power.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from typing import TYPE_CHECKING
+
+from lanewise.errors import InputError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class NotWrittenError(InputError):
+    """A file could not be written; what was there before, if anything, still is."""
+
+
+def write_whole(path: Path, content: str | bytes) -> Path:
+    """Write a file, or replace it, in one step; NotWrittenError says why it could not be."""
+    data = content.encode() if isinstance(content, str) else content
+    beside = path.with_name(half_name(path.name))
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            beside.write_bytes(data)
+            os.replace(beside, path)
+        except BaseException:
+            beside.unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise NotWrittenError(f"'{path}' cannot be written: {error.strerror}") from error
+    return path
+
+
+def half_name(name: str) -> str:
+    """Return a name for a file that is not whole yet, which no other process takes."""
+    return f"{HALF}{os.getpid()}-{secrets.token_hex(4)}-{name}"
+
+
+HALF = ".half-"
+"""How the names of files begin that are not whole yet; what a killed process left of them may be removed."""

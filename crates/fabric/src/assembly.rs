@@ -1,6 +1,6 @@
 //! From configuration to ports, devices and routes.
 
-use crate::config::{DeviceKind, FabricConfig, LinkConfig, SwitchCore};
+use crate::config::{DeviceKind, EndpointConfig, FabricConfig, LinkConfig, SwitchCore};
 use crate::endpoint::Endpoint;
 use crate::packet::Address;
 use crate::port::{Owner, Port, PortId, PortSettings};
@@ -112,8 +112,22 @@ pub(crate) fn assemble(config: &FabricConfig) -> Result<Parts, AssemblyError> {
         };
         parts.devices.push(Device { owner, root_complex: root_index[places[index].root] });
     }
+    place_memory(config, &places, &mut parts);
     make_ports(config, &links, &mut parts);
     Ok(parts)
+}
+
+/// Tells root complexes which endpoints have their buffers in the memory of another socket.
+fn place_memory(config: &FabricConfig, places: &[Place], parts: &mut Parts) {
+    for (index, device) in config.devices.iter().enumerate() {
+        let DeviceKind::Endpoint(EndpointConfig { memory_socket: Some(socket), .. }) = &device.kind else {
+            continue;
+        };
+        let root_complex = parts.devices[index].root_complex as usize;
+        if let Some(path) = &mut parts.root_complexes[root_complex].path {
+            path.place_memory(Address(places[index].first), *socket);
+        }
+    }
 }
 
 fn port_links(config: &FabricConfig) -> Result<PortLinks, AssemblyError> {

@@ -158,6 +158,43 @@ pub struct RootComplexConfig {
     pub forward_latency: Span,
     /// Start of the host memory that devices address; below 4 GiB gives 3 DW headers.
     pub memory_base: u64,
+    /// Which socket each root port belongs to, and the links between sockets; none where there is one socket, or where
+    /// every device uses the memory of its own and no peer.
+    pub sockets: Option<SocketsConfig>,
+    /// Translation of the addresses that devices use; none where it is off or passes everything through.
+    pub iommu: Option<IommuConfig>,
+}
+
+/// Processors with memory and root ports of their own, each linked to each other: UPI, QPI, Infinity Fabric, X-Bus.
+#[derive(Clone, Debug)]
+pub struct SocketsConfig {
+    /// Socket of each root port.
+    pub of_port: Vec<u16>,
+    /// Bytes per second from one socket to another, each way, after the link's own coding.
+    pub rate: Rate,
+    /// Bytes that a line of memory or a packet moves at most at a time.
+    pub line: Bytes,
+    /// Bytes that go with every line, and that a request for a line takes.
+    pub line_overhead: Bytes,
+    /// Time from one socket to the other, one way.
+    pub latency: Span,
+}
+
+/// I/O memory management unit with a finite translation cache.
+#[derive(Clone, Debug)]
+pub struct IommuConfig {
+    /// Translations that the cache (IOTLB) holds.
+    pub entries: u32,
+    /// Entries in which one page can be; as many as `entries` for a fully associative cache.
+    pub ways: u32,
+    /// Bytes that one translation covers.
+    pub page: Bytes,
+    /// Reads of memory that a walk of the page tables takes, one after another.
+    pub walk_steps: u32,
+    /// Latency of each of these reads.
+    pub walk_step_latency: Span,
+    /// Walks in progress at a time.
+    pub walkers: u32,
 }
 
 /// Switch: how packets get from ingress to egress.
@@ -241,4 +278,6 @@ pub struct EndpointConfig {
     pub write_drain: Rate,
     /// From the arrival of any packet until its buffer space is free, on top of draining.
     pub buffer_hold: Span,
+    /// Socket whose memory its buffers are in; none for the socket of the root port above it.
+    pub memory_socket: Option<u16>,
 }

@@ -14,6 +14,7 @@
 //! | `transmit.rs`, `receive.rs`, `choose.rs` | what leaves a port and when; what arrives |
 //! | `catch_up.rs` | what needs no event of its own |
 //! | `switch.rs`, `root_complex.rs`, `endpoint.rs` | the devices |
+//! | `memory_path.rs`, `sockets.rs`, `iommu.rs` | between root ports and memory: other sockets, address translation |
 //! | `workload.rs` | the seam to whoever asks for transfers |
 //! | `simulation.rs`, `inspect.rs` | the run; reading it from outside |
 //!
@@ -27,6 +28,8 @@ mod endpoint;
 mod flit;
 mod ingress;
 mod inspect;
+mod iommu;
+mod memory_path;
 mod packet;
 mod port;
 mod receive;
@@ -35,6 +38,7 @@ mod ring;
 mod root_complex;
 mod routing;
 mod simulation;
+mod sockets;
 mod switch;
 mod transmit;
 mod wire;

@@ -163,6 +163,9 @@ impl Fabric {
         }
         match packet.kind {
             Kind::MemoryWrite => {
+                if root_complex.path.is_some() {
+                    return self.write_afar(index, id, packet_id, now);
+                }
                 let free_at = root_complex.write(now, packet.payload());
                 self.packets.remove(packet_id);
                 self.drain(id, &packet, free_at);
@@ -183,6 +186,17 @@ impl Fabric {
         }
     }
 
+    /// A posted write for memory that is not next to the root port, or whose address is translated.
+    #[cold]
+    #[inline(never)]
+    fn write_afar(&mut self, index: u32, id: PortId, packet_id: PacketId, now: Time) {
+        let packet = self.packets.remove(packet_id);
+        let port = self.ports[id.index()].index;
+        let free_at = self.root_complexes[index as usize].write_afar(now, &packet, port);
+        self.drain(id, &packet, free_at);
+        self.write_arrived(&packet, now);
+    }
+
     /// Peer to peer through the root complex.
     ///
     /// What ACS redirected goes back down the port it came up, which every root complex does; from one root port to
@@ -199,6 +213,11 @@ impl Fabric {
         let packet = &mut self.packets[packet_id];
         packet.ingress = id.0;
         packet.eligible_at = now + root_complex.config.forward_latency;
+        if root_complex.path.is_some() {
+            let ingress = self.ports[id.index()].index;
+            packet.eligible_at =
+                self.root_complexes[index as usize].forward_afar(now, packet, ingress, egress);
+        }
         self.queue_at_root_port(index, egress, packet_id);
     }
 
@@ -212,10 +231,11 @@ impl Fabric {
             let request = self.packets.remove(request_id);
             let ingress = PortId(request.ingress);
             let mps = self.ports[ingress.index()].settings.mps;
-            let mut completions = std::mem::take(&mut self.scratch);
-            self.root_complexes[index as usize].read(now, &request, mps, &mut self.packets, &mut completions);
-            self.drain(ingress, &request, now);
             let egress = self.ports[ingress.index()].index;
+            let mut completions = std::mem::take(&mut self.scratch);
+            let root_complex = &mut self.root_complexes[index as usize];
+            root_complex.read(now, &request, egress, mps, &mut self.packets, &mut completions);
+            self.drain(ingress, &request, now);
             for completion in completions.drain(..) {
                 self.queue_at_root_port(index, egress, completion);
             }
@@ -330,7 +350,7 @@ impl Fabric {
     }
 
     /// A posted write is at its target.
-    #[inline]
+    #[inline(always)]
     fn write_arrived(&mut self, packet: &Packet, now: Time) {
         if packet.flags.has(Flags::MMIO) {
             self.mmio_write_arrived(packet);

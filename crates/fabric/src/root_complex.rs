@@ -1,10 +1,12 @@
 //! Root complexes: read engines, memory, and what root ports share.
 //!
 //! A read waits for an engine, then for memory; its completions are cut at RCB and combined up to a limit (PCIe
-//! Base 6.3 §2.3.1.1). A posted write gives its buffer space back when memory has taken it. Left out: caches apart
-//! from the latency they give, NUMA, IOMMU, root complex event collectors.
+//! Base 6.3 §2.3.1.1). A posted write gives its buffer space back when memory has taken it. What lies on the way to memory
+//! apart from that, other sockets and address translation, is in `memory_path.rs`. Left out: caches apart from the latency
+//! they give, root complex event collectors.
 
 use crate::config::RootComplexConfig;
+use crate::memory_path::MemoryPath;
 use crate::packet::{Address, Flags, Kind, Packet, PacketId, PacketPool};
 use crate::port::PortId;
 use crate::routing::Routes;
@@ -49,6 +51,8 @@ pub(crate) struct RootComplex {
     pub(crate) outbound: VecDeque<(u16, PacketId)>,
     /// Packets of the shared queue's head that each root port has taken over.
     pub(crate) staged: Vec<u32>,
+    /// Other sockets and address translation, where there are any.
+    pub(crate) path: Option<Box<MemoryPath>>,
 }
 
 impl RootComplex {
@@ -67,6 +71,7 @@ impl RootComplex {
             waiting_reads: VecDeque::new(),
             outbound: VecDeque::new(),
             staged: vec![0; ports.len()],
+            path: MemoryPath::new(&config, ports.len()),
             ports,
             routes,
             config,
@@ -81,6 +86,20 @@ impl RootComplex {
         in_order.max(self.memory.serve(now, payload)) + self.config.write_latency
     }
 
+    /// As [`Self::write`], for a write that came in at root port `port` and has a way to go to memory.
+    pub(crate) fn write_afar(&mut self, now: Time, packet: &Packet, port: u16) -> Time {
+        let free_at = self.write(now, packet.payload());
+        let path = self.path.as_mut().expect("asked for only where there is a path");
+        path.write(now, packet, port, &mut self.memory, free_at)
+    }
+
+    /// When a packet from root port `ingress` may leave root port `egress`, with a path between them.
+    #[cold]
+    pub(crate) fn forward_afar(&mut self, now: Time, packet: &Packet, ingress: u16, egress: u16) -> Time {
+        let path = self.path.as_mut().expect("asked for only where there is a path");
+        path.forward(now, packet, ingress, egress, &mut self.memory)
+    }
+
     /// Whether a waiting read may start: an engine, and room in a shared outbound queue.
     pub(crate) fn can_start_read(&self) -> bool {
         let room = self.config.shared_outbound_queue.is_none_or(|limit| self.outbound.len() < limit as usize);
@@ -92,6 +111,7 @@ impl RootComplex {
         &mut self,
         now: Time,
         request: &Packet,
+        port: u16,
         mps: Bytes,
         packets: &mut PacketPool,
         made: &mut Vec<PacketId>,
@@ -99,6 +119,9 @@ impl RootComplex {
         let mut latency = self.config.memory_latency;
         if !self.config.memory_latency_jitter.is_zero() {
             latency += self.jitter.exponential(self.config.memory_latency_jitter);
+        }
+        if let Some(path) = &mut self.path {
+            latency += path.read(now, request, port, &mut self.memory);
         }
         let length = Bytes::new(u64::from(request.length));
         let combine = self.config.completion_combine_max.min(mps);
@@ -108,6 +131,9 @@ impl RootComplex {
             // does not keep others from memory.
             let read = self.reads.serve(now, completion.payload());
             completion.eligible_at = read.max(self.memory.serve(now, completion.payload())) + latency;
+            if let Some(path) = &mut self.path {
+                completion.eligible_at = path.bring(now, &completion, port, completion.eligible_at, latency);
+            }
             if completion.flags.has(Flags::LAST) {
                 completion.flags = completion.flags.with(Flags::FREES_ENGINE);
             }

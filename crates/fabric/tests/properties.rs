@@ -89,6 +89,10 @@ struct Case {
     jitter: bool,
     shared_outbound: bool,
     high_memory: bool,
+    /// Root ports at two sockets in turn, and memory of endpoints likewise.
+    sockets: bool,
+    /// Translations of so few pages; none without.
+    iommu: u32,
     switches: Vec<SwitchCase>,
     endpoints: Vec<EndpointCase>,
     transfers: Vec<TransferCase>,
@@ -183,11 +187,12 @@ fn case() -> impl Strategy<Value = Case> {
     (
         (any::<u64>(), 0u32..4, any::<bool>(), any::<bool>()),
         (prop::sample::select(vec![1u32, 2, 64]), any::<bool>(), any::<bool>(), any::<bool>()),
+        (any::<bool>(), prop::sample::select(vec![0u32, 0, 1, 4])),
         prop::collection::vec(switch_case(), 1..=3),
         prop::collection::vec(endpoint_case(), 1..=6),
         prop::collection::vec(transfer_case(), 1..24),
     )
-        .prop_map(|(general, root, switches, endpoints, transfers)| Case {
+        .prop_map(|(general, root, path, switches, endpoints, transfers)| Case {
             seed: general.0,
             mps_shift: general.1,
             combine: general.2,
@@ -196,6 +201,8 @@ fn case() -> impl Strategy<Value = Case> {
             jitter: root.1,
             shared_outbound: root.2,
             high_memory: root.3,
+            sockets: path.0,
+            iommu: path.1,
             switches,
             endpoints,
             transfers,
@@ -284,8 +291,20 @@ impl Case {
         }
         for (index, case) in self.endpoints.iter().enumerate() {
             let parent = case.link.parent % (self.switches.len() + 1);
-            builder.attach(parent, format!("end{index}"), DeviceKind::Endpoint(case.settings()), &case.link);
+            let memory_socket =
+                (case.tags % 3).checked_sub(1).filter(|_| self.sockets).map(|socket| socket as u16);
+            let settings = EndpointConfig { memory_socket, ..case.settings() };
+            builder.attach(parent, format!("end{index}"), DeviceKind::Endpoint(settings), &case.link);
         }
+        let ports = builder.config.devices[0].ports.len() as u16;
+        let sockets = self.sockets.then(|| SocketsConfig {
+            of_port: (0..ports).map(|port| port % 2).collect(),
+            rate: SLOW,
+            line: Bytes::new(64),
+            line_overhead: Bytes::new(8),
+            latency: Span::from_ns(60),
+        });
+        root_mut(&mut builder.config).sockets = sockets;
         builder.config
     }
 
@@ -299,6 +318,14 @@ impl Case {
             shared_outbound_queue: self.shared_outbound.then_some(4),
             root_port_queue: 2,
             memory_base: if self.high_memory { 1 << 32 } else { 0 },
+            iommu: (self.iommu > 0).then(|| IommuConfig {
+                entries: self.iommu,
+                ways: 1 + self.iommu / 4,
+                page: Bytes::from_kib(4),
+                walk_steps: 2,
+                walk_step_latency: Span::from_ns(100),
+                walkers: 1 + self.iommu / 2,
+            }),
             ..root_complex()
         }
     }

@@ -8,7 +8,7 @@ use crate::parameters::{
 };
 use crate::problem::all_codes;
 use crate::schema::one_line;
-use crate::structure::{ComponentKind, SlotParameters};
+use crate::structure::{ComponentKind, HostSlotParameters, SlotParameters};
 use crate::value::ParameterType;
 use std::fmt::Write as _;
 
@@ -26,7 +26,8 @@ pub fn reference_markdown() -> String {
         section(&mut page, &heading, kind.schema());
         structural(&mut page, kind);
     }
-    section(&mut page, "A slot of a host, a port of a switch", &SlotParameters::SCHEMA);
+    section(&mut page, "A slot of a host", &HostSlotParameters::SCHEMA);
+    section(&mut page, "A port of a switch", &SlotParameters::SCHEMA);
     section(&mut page, "`link` of a switch or endpoint", &LinkParameters::SCHEMA);
     section(&mut page, "`[[workload]]` with `kind = \"dma\"`", &DmaParameters::SCHEMA);
     section(&mut page, "`[[workload]]` with `kind = \"mmio\"`", &MmioParameters::SCHEMA);

@@ -10,7 +10,7 @@ use crate::parameters::PortParameters;
 use crate::problem::Problem;
 use crate::reader::Reader;
 use crate::source::Place;
-use crate::structure::SlotParameters;
+use crate::structure::{HostSlotParameters, SlotParameters};
 use crate::value::LinkShape;
 use std::collections::HashMap;
 
@@ -26,6 +26,8 @@ pub struct Slot {
     pub shape: LinkShape,
     /// Settings of the port.
     pub port: PortParameters,
+    /// Socket that it belongs to; 0 for ports of switches.
+    pub socket: u32,
 }
 
 /// Reads the slots of a component from its layers, strongest first. Values that hold for one slot alone are added
@@ -66,7 +68,9 @@ pub(crate) fn read_slots(name: &str, key: &str, layers: &[LayerTable<'_>], outpu
     }
     names
         .iter()
-        .filter_map(|(slot, own)| read_slot(&format!("{name}.{key}.{slot}"), slot, own, layers, output))
+        .filter_map(|(slot, own)| {
+            read_slot(&format!("{name}.{key}.{slot}"), slot, own, layers, key == "slots", output)
+        })
         .collect()
 }
 
@@ -76,13 +80,15 @@ fn read_slot(
     slot: &str,
     own: &[(Layer, Node)],
     layers: &[LayerTable<'_>],
+    of_host: bool,
     output: &mut Output,
 ) -> Option<Slot> {
     let mut merged = Vec::new();
+    let schema = if of_host { &HostSlotParameters::SCHEMA } else { &SlotParameters::SCHEMA };
     for layer in [Layer::Override, Layer::Scenario, Layer::Catalog] {
         let tables = own.iter().filter(|(other, _)| *other == layer).filter_map(|(_, node)| node.as_table());
         for table in tables {
-            check_table(table, path, &SlotParameters::SCHEMA, &[], &mut output.diagnostics);
+            check_table(table, path, schema, &[], &mut output.diagnostics);
             merged.push(LayerTable { layer, table });
         }
         merged.extend(layers.iter().filter(|other| other.layer == layer));
@@ -93,9 +99,9 @@ fn read_slot(
         .iter()
         .filter_map(|(layer, node)| Some(LayerTable { layer: *layer, table: node.as_table()? }))
         .collect();
-    let shape_field = &SlotParameters::SCHEMA.fields[0];
-    let shape = Reader::new(path, link_layers, &mut read)
-        .field::<LinkShape>(shape_field, SlotParameters::SCHEMA.role);
+    let mut own_reader = Reader::new(path, link_layers, &mut read);
+    let shape = own_reader.field::<LinkShape>(&schema.fields[0], schema.role);
+    let socket = if of_host { own_reader.field::<u32>(&schema.fields[1], schema.role)? } else { 0 };
     let port = PortParameters::read(&mut Reader::new(path, merged, &mut read));
     let places: Vec<Place> = own.iter().map(|(_, node)| node.place).collect();
     // What the slot shares with the component is listed once, with the component.
@@ -105,7 +111,7 @@ fn read_slot(
     });
     output.parameters.append(&mut read.parameters);
     output.diagnostics.append(&mut read.diagnostics);
-    Some(Slot { name: slot.to_owned(), shape: shape?, port: port? })
+    Some(Slot { name: slot.to_owned(), shape: shape?, port: port?, socket })
 }
 
 fn contains(outer: Place, inner: Place) -> bool {

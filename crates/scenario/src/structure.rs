@@ -37,12 +37,24 @@ pub struct StructuralKey {
 }
 
 parameters! {
-    /// A slot of a host or a port of a switch: how wide and how fast it is. Every parameter of a port can be set
-    /// for one slot alone.
+    /// A port of a switch: how wide and how fast it is. Every parameter of a port can be set for one alone.
     SlotParameters, Claim "slot" {
         /// Fastest generation and widest width, such as "gen1 x8".
         link: LinkShape = required,
         Datasheet "given by the part, or by the scenario";
+        flatten port: PortParameters;
+    }
+}
+
+parameters! {
+    /// A slot of a host: how wide and how fast it is, and where. Every parameter of a port can be set for one slot alone.
+    HostSlotParameters, Claim "slot" {
+        /// Fastest generation and widest width, such as "gen1 x8".
+        link: LinkShape = required,
+        Datasheet "given by the part, or by the scenario";
+        /// Socket (NUMA node) whose root port this is, counted from 0.
+        socket: u32 = "0" in "0" to "63",
+        Assumed "one socket";
         flatten port: PortParameters;
     }
 }
@@ -84,7 +96,7 @@ const LINK: StructuralKey = StructuralKey { key: "link", doc: "The link above it
 const SLOTS: StructuralKey = StructuralKey {
     key: "slots",
     doc: "Its slots by name. \"slot1..slot4\" stands for four slots alike.",
-    schema: slots_schema,
+    schema: host_slots_schema,
 };
 const PORTS: StructuralKey = StructuralKey {
     key: "ports",
@@ -96,8 +108,16 @@ fn link_schema() -> Json {
     crate::schema::table_schema(&LinkParameters::SCHEMA, &[])
 }
 
+fn host_slots_schema() -> Json {
+    slots_of(&HostSlotParameters::SCHEMA)
+}
+
 fn slots_schema() -> Json {
-    let table = crate::schema::table_schema(&SlotParameters::SCHEMA, &[]);
+    slots_of(&SlotParameters::SCHEMA)
+}
+
+fn slots_of(schema: &'static TableSchema) -> Json {
+    let table = crate::schema::table_schema(schema, &[]);
     let slot = json!({ "anyOf": [crate::schema::annotated(LinkShape::schema()), table] });
     json!({ "type": "object", "additionalProperties": slot })
 }

@@ -63,6 +63,8 @@ pub fn root_complex() -> RootComplexConfig {
         peer_to_peer: true,
         forward_latency: Span::from_ns(100),
         memory_base: 0,
+        sockets: None,
+        iommu: None,
     }
 }
 
@@ -78,6 +80,7 @@ pub fn endpoint() -> EndpointConfig {
         completion_latency: Span::ZERO,
         write_drain: FAST,
         buffer_hold: Span::ZERO,
+        memory_socket: None,
     }
 }
 

@@ -60,6 +60,9 @@ parameters! {
         /// From the arrival of any packet until its buffer space is free, such as a bridge takes to pass it on.
         buffer_hold: Span = "0 ns" in "0 ns" to "1 ms",
         Assumed "buffers are sized so that nothing waits in them";
+        /// Socket in whose memory its buffers are, counted from 0; "auto" for that of its own root port.
+        memory_socket: Auto<u32> = "auto" in "0" to "63",
+        Assumed "operating systems place buffers next to the device";
         flatten port: PortParameters;
         group adapter: AdapterParameters;
         group ethernet: EthernetAdapterParameters;

@@ -1,8 +1,8 @@
 //! Root complex: what lies between the root ports and memory. The slots are structure; see [`crate::file`].
 
 use super::{
-    CacheParameters, KernelTcpParameters, MpiParameters, NvmeSoftwareParameters, NvmeTargetParameters,
-    PortParameters, UserTcpParameters, VerbsParameters,
+    CacheParameters, InterconnectParameters, IommuParameters, KernelTcpParameters, MpiParameters,
+    NvmeSoftwareParameters, NvmeTargetParameters, PortParameters, UserTcpParameters, VerbsParameters,
 };
 use crate::parameter::parameters;
 use crate::value::{PayloadSize, choices};
@@ -88,6 +88,8 @@ parameters! {
         memory_base: Bytes = "4 GiB" in "0 B" to "1048576 GiB",
         Assumed "buffers of a host with much memory lie above 4 GiB";
         flatten port: PortParameters;
+        group interconnect: InterconnectParameters;
+        group iommu: IommuParameters;
         group software: SoftwareParameters;
         group nvme: NvmeSoftwareParameters;
         group cache: CacheParameters;

@@ -5,6 +5,7 @@ mod ethernet;
 mod frames;
 mod host;
 mod link;
+mod memory_path;
 mod nvme;
 mod port;
 mod rdma;
@@ -23,6 +24,7 @@ pub use ethernet::{
 pub use frames::FramesParameters;
 pub use host::{HostParameters, RcbChoice, SoftwareParameters};
 pub use link::LinkParameters;
+pub use memory_path::{InterconnectParameters, IommuParameters};
 pub use nvme::{
     FioParameters, IoEngineChoice, NvmeParameters, NvmeSoftwareParameters, NvmeTargetParameters, RwChoice,
 };

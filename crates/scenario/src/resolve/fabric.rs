@@ -2,6 +2,7 @@
 
 use super::computed::Computed;
 use super::link::TrainedLink;
+use super::memory_path;
 use super::payload::Payload;
 use super::port::Ports;
 use super::{Rig, Settings};
@@ -119,6 +120,8 @@ fn root_complex(
         peer_to_peer: host.peer_to_peer,
         forward_latency: host.forward_latency,
         memory_base: host.memory_base.get(),
+        sockets: memory_path::sockets(rig, instance, host),
+        iommu: memory_path::iommu(rig, instance, host, output),
     }
 }
 
@@ -236,6 +239,7 @@ fn endpoint(
         completion_latency: parameters.completion_latency,
         write_drain: parameters.write_drain,
         buffer_hold: parameters.buffer_hold,
+        memory_socket: memory_path::memory_socket(rig, instance, parameters, computed),
     }
 }
 

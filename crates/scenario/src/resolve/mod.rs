@@ -9,6 +9,7 @@ mod ethernet;
 mod fabric;
 mod fabrics;
 mod link;
+mod memory_path;
 mod nvme;
 mod partition;
 mod payload;
@@ -134,9 +135,13 @@ fn drop_idle(rig: &Rig<'_>, parameters: &mut Vec<ResolvedParameter>) {
             _ => {}
         }
     }
+    memory_path::idle(rig, &mut idle);
     parameters.retain(|parameter| {
-        let table = parameter.path.rsplit_once('.').map_or("", |(table, _)| table);
-        parameter.origin != Origin::Default || parameter.path.ends_with(".wire") || !idle.contains(table)
+        let path = parameter.path.as_str();
+        let table = path.rsplit_once('.').map_or("", |(table, _)| table);
+        parameter.origin != Origin::Default
+            || path.ends_with(".wire")
+            || !(idle.contains(table) || idle.contains(path))
     });
 }
 

@@ -65,6 +65,8 @@ pub fn root_complex() -> RootComplexConfig {
         peer_to_peer: true,
         forward_latency: Span::from_ns(100),
         memory_base: 0,
+        sockets: None,
+        iommu: None,
     }
 }
 
@@ -80,6 +82,7 @@ fn endpoint() -> EndpointConfig {
         completion_latency: Span::from_ns(50),
         write_drain: mb_per_s(4000),
         buffer_hold: Span::ZERO,
+        memory_socket: None,
     }
 }
 

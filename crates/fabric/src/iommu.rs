@@ -1,0 +1,163 @@
+//! Address translation at the root complex: a finite cache of translations (IOTLB), and walks of the page tables for those
+//! that are not in it.
+//!
+//! A translation is looked up by requester and page. One that misses waits for a walker, which reads the tables in memory
+//! step by step; requests for the same page meanwhile wait for the same walk. The entry that was used longest ago makes
+//! room. Posted writes of one root port stay in order, so that one behind a walk waits with it; reads do not. Sources:
+//! Intel Virtualization Technology for Directed I/O, Architecture Specification, ch. 6 (caching of translations); Neugebauer
+//! et al., Understanding PCIe performance for end host networking, SIGCOMM 2018, §6.5 (what it costs). Left out: caches of
+//! the tables' upper levels, which show as fewer steps; invalidations; address translation services of devices; faults.
+
+use crate::config::IommuConfig;
+use crate::packet::Packet;
+use crate::root_complex::Server;
+use lanewise_units::{Bytes, Time};
+
+/// What a step of a walk reads: a line of the tables.
+const LINE: Bytes = Bytes::new(64);
+
+/// One cached translation.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    requester: u32,
+    page: u64,
+    /// When its walk ends.
+    ready: Time,
+    /// Counts up with each use: the least was used longest ago.
+    used: u64,
+}
+
+/// The translation unit of one root complex.
+pub(crate) struct Iommu {
+    config: IommuConfig,
+    /// `ways` entries for each set, one set after another.
+    entries: Vec<Option<Entry>>,
+    sets: u64,
+    uses: u64,
+    /// When each walker is free.
+    walkers: Vec<Time>,
+    /// For each root port, when the youngest of its posted writes is translated.
+    posted: Vec<Time>,
+}
+
+impl Iommu {
+    pub(crate) fn new(config: &IommuConfig, ports: usize) -> Self {
+        let ways = config.ways.clamp(1, config.entries.max(1));
+        let sets = u64::from(config.entries.max(1) / ways);
+        Self {
+            config: IommuConfig { ways, ..config.clone() },
+            entries: vec![None; (sets * u64::from(ways)) as usize],
+            sets,
+            uses: 0,
+            walkers: vec![Time::ZERO; config.walkers.max(1) as usize],
+            posted: vec![Time::ZERO; ports],
+        }
+    }
+
+    /// When the address of a posted write of a root port is translated, and those of the writes before it.
+    pub(crate) fn posted(&mut self, now: Time, packet: &Packet, port: u16, memory: &mut Server) -> Time {
+        let translated = self.translate(now, packet, memory);
+        let youngest = &mut self.posted[usize::from(port)];
+        *youngest = translated.max(*youngest);
+        *youngest
+    }
+
+    /// When the address of a request is translated. Requests do not cross 4 KiB, so each has one page.
+    pub(crate) fn translate(&mut self, now: Time, packet: &Packet, memory: &mut Server) -> Time {
+        let page = packet.address / self.config.page.get();
+        let requester = packet.requester.0;
+        self.uses += 1;
+        let first = (page % self.sets * u64::from(self.config.ways)) as usize;
+        let set = first..first + self.config.ways as usize;
+        let uses = self.uses;
+        let hit = |entry: &&mut Entry| entry.page == page && entry.requester == requester;
+        if let Some(entry) = self.entries[set.clone()].iter_mut().flatten().find(hit) {
+            entry.used = uses;
+            return entry.ready.max(now);
+        }
+        let ready = self.walk(now, memory);
+        let oldest = set.min_by_key(|at| self.entries[*at].map_or(0, |entry| entry.used));
+        self.entries[oldest.expect("a set has a way")] = Some(Entry { requester, page, ready, used: uses });
+        ready
+    }
+
+    /// When a walk that is asked for now ends.
+    fn walk(&mut self, now: Time, memory: &mut Server) -> Time {
+        let walker = self.walkers.iter_mut().min().expect("there is a walker");
+        let start = now.max(*walker);
+        let steps = self.config.walk_steps;
+        // Bandwidth is taken when the walk is asked for, as reads of devices do.
+        let served = (0..steps).fold(now, |_, _| memory.serve(now, LINE));
+        *walker = served.max(start) + self.config.walk_step_latency * u64::from(steps);
+        *walker
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::{Address, Kind};
+    use lanewise_units::{Rate, Span};
+
+    const WALK: u64 = 200;
+
+    fn iommu(entries: u32, ways: u32, walkers: u32) -> Iommu {
+        let config = IommuConfig {
+            entries,
+            ways,
+            page: Bytes::from_kib(4),
+            walk_steps: 2,
+            walk_step_latency: Span::from_ns(WALK / 2),
+            walkers,
+        };
+        Iommu::new(&config, 1)
+    }
+
+    fn at(ns: u64) -> Time {
+        Time::ZERO + Span::from_ns(ns)
+    }
+
+    /// Nanoseconds that the translation of a page takes, asked for at `now`.
+    fn wait(iommu: &mut Iommu, now: u64, requester: u32, page: u64) -> u64 {
+        let mut memory = Server::new(Rate::from_bytes_per_second(1 << 60));
+        let mut packet = Packet::new(Kind::MemoryRead, Address::HOST, Address(requester), at(now));
+        packet.carry(page << 12, Bytes::new(64));
+        (iommu.translate(at(now), &packet, &mut memory) - at(now)).ticks() / Span::from_ns(1).ticks()
+    }
+
+    #[test]
+    fn a_page_is_walked_for_once() {
+        let mut iommu = iommu(4, 4, 1);
+        assert_eq!(wait(&mut iommu, 0, 1, 7), WALK);
+        assert_eq!(wait(&mut iommu, 150, 1, 7), WALK - 150, "the rest of the same walk");
+        assert_eq!(wait(&mut iommu, 1_000, 1, 7), 0);
+        assert_eq!(wait(&mut iommu, 1_000, 2, 7), WALK, "another requester has tables of its own");
+    }
+
+    #[test]
+    fn the_page_used_longest_ago_makes_room() {
+        let mut iommu = iommu(2, 2, 4);
+        for (now, page) in [(0, 1), (1_000, 2), (2_000, 1), (3_000, 3)] {
+            wait(&mut iommu, now, 1, page);
+        }
+        assert_eq!(wait(&mut iommu, 4_000, 1, 1), 0);
+        assert_eq!(wait(&mut iommu, 4_000, 1, 2), WALK);
+    }
+
+    #[test]
+    fn pages_of_one_set_drive_each_other_out() {
+        let mut iommu = iommu(4, 1, 4);
+        wait(&mut iommu, 0, 1, 0);
+        wait(&mut iommu, 1_000, 1, 4);
+        assert_eq!(wait(&mut iommu, 2_000, 1, 0), WALK, "4 was in its place");
+        assert_eq!(wait(&mut iommu, 3_000, 1, 1), WALK);
+        assert_eq!(wait(&mut iommu, 4_000, 1, 0), 0, "1 was not");
+    }
+
+    #[test]
+    fn walks_wait_for_a_walker() {
+        let mut iommu = iommu(64, 64, 2);
+        let waits: Vec<u64> = (0..5).map(|page| wait(&mut iommu, 0, 1, page)).collect();
+        assert_eq!(waits, [WALK, WALK, 2 * WALK, 2 * WALK, 3 * WALK]);
+    }
+}

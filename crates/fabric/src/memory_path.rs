@@ -1,0 +1,127 @@
+//! The way from a root port to memory, where it is longer than the host bridge: address translation, then another socket.
+//!
+//! Only root complexes with one of the two have such a path; to all others it costs a look at a null pointer. As for
+//! memory itself, bandwidth is taken when a request arrives and latency comes on top, so that a request that has far to go
+//! does not keep others from the link.
+
+use crate::config::RootComplexConfig;
+use crate::iommu::Iommu;
+use crate::packet::{Address, Kind, Packet};
+use crate::root_complex::Server;
+use crate::sockets::Sockets;
+use lanewise_units::{Bytes, Span, Time};
+
+/// What lies between the root ports of one root complex and memory.
+pub(crate) struct MemoryPath {
+    sockets: Option<Sockets>,
+    iommu: Option<Iommu>,
+    write_latency: Span,
+    forward_latency: Span,
+}
+
+impl MemoryPath {
+    pub(crate) fn new(config: &RootComplexConfig, ports: usize) -> Option<Box<Self>> {
+        if config.sockets.is_none() && config.iommu.is_none() {
+            return None;
+        }
+        Some(Box::new(Self {
+            sockets: config.sockets.as_ref().map(Sockets::new),
+            iommu: config.iommu.as_ref().map(|iommu| Iommu::new(iommu, ports)),
+            write_latency: config.write_latency,
+            forward_latency: config.forward_latency,
+        }))
+    }
+
+    /// The buffers of an endpoint are in the memory of `socket`. Before the run.
+    pub(crate) fn place_memory(&mut self, endpoint: Address, socket: u16) {
+        if let Some(sockets) = &mut self.sockets {
+            sockets.place_memory(endpoint, socket);
+        }
+    }
+
+    /// When the buffer space of a posted write is free that would be so at `free_at` with memory next to the root port.
+    pub(crate) fn write(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        port: u16,
+        memory: &mut Server,
+        free_at: Time,
+    ) -> Time {
+        let translated = match &mut self.iommu {
+            Some(iommu) => iommu.posted(now, packet, port, memory),
+            None => now,
+        };
+        let mut free_at = free_at + (translated - now);
+        if let Some(sockets) = &mut self.sockets
+            && let Some(way) = sockets.to_memory(packet.requester, port)
+        {
+            let crossed = sockets.carry(now, way, packet.address, packet.payload());
+            let answered = sockets.answer(now, way, packet.address, packet.payload());
+            free_at = free_at.max(crossed.max(answered) + (translated - now) + self.write_latency);
+        }
+        free_at
+    }
+
+    /// What a read takes longer than with memory next to the root port, apart from waiting for its data on the link.
+    pub(crate) fn read(&mut self, now: Time, request: &Packet, port: u16, memory: &mut Server) -> Span {
+        let translated = match &mut self.iommu {
+            Some(iommu) => iommu.translate(now, request, memory),
+            None => now,
+        };
+        let mut longer = translated - now;
+        if let Some(sockets) = &mut self.sockets
+            && let Some(way) = sockets.to_memory(request.requester, port)
+        {
+            let length = Bytes::new(u64::from(request.length));
+            longer += sockets.ask(now, way, request.address, length) - now + sockets.round_trip();
+        }
+        longer
+    }
+
+    /// When data of a read are at the root port that would be there at `ready` but for the link between sockets;
+    /// `latency` is what they take once the link has them.
+    pub(crate) fn bring(
+        &mut self,
+        now: Time,
+        completion: &Packet,
+        port: u16,
+        ready: Time,
+        latency: Span,
+    ) -> Time {
+        let Some(sockets) = &mut self.sockets else { return ready };
+        // A completion's destination is the requester's address.
+        match sockets.to_memory(completion.destination, port) {
+            Some(way) => {
+                let crossed = sockets.bring(now, way, completion.address, completion.payload());
+                ready.max(crossed + latency)
+            }
+            None => ready,
+        }
+    }
+
+    /// When a packet from one root port may leave another. The translation unit sees peers' requests too.
+    pub(crate) fn forward(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        ingress: u16,
+        egress: u16,
+        memory: &mut Server,
+    ) -> Time {
+        let translated = match (&mut self.iommu, packet.kind) {
+            (None, _) | (_, Kind::Completion) => now,
+            (Some(iommu), Kind::MemoryWrite) => iommu.posted(now, packet, ingress, memory),
+            (Some(iommu), Kind::MemoryRead) => iommu.translate(now, packet, memory),
+        };
+        let latency = self.forward_latency + (translated - now);
+        let Some(sockets) = &mut self.sockets else { return now + latency };
+        match sockets.between(ingress, egress) {
+            Some(way) => {
+                let crossed = sockets.carry(now, way, packet.address, packet.payload());
+                crossed + latency + sockets.one_way()
+            }
+            None => now + latency,
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! Links between the sockets of a host: what a device uses in the memory of another socket, and what peers below different
+//! sockets send each other.
+//!
+//! Every socket has a link of its own to every other, and each way of it serves bytes one after the other at a rate. Data
+//! move in lines; each line takes its header along, and each line that is asked for, or that is to be written, costs a
+//! request the other way. A write gives its buffer space back when it is on the link, not when the other socket has
+//! answered: hosts take posted writes over into buffers of their own, and writes to the other socket are as fast as to the
+//! device's own (pcie-bench, E5-2620 v2 and E5-2630 v4). Sources: the mechanisms are those of coherent links in general
+//! (Intel, An Introduction to the Intel QuickPath Interconnect, 2009, for lines, headers and home agents). Left out: those
+//! buffers' size, routing over a third socket, snoops, directories, what processors send over the same link, credits of the
+//! link, and on which socket an MMIO access starts.
+
+use crate::config::SocketsConfig;
+use crate::packet::Address;
+use crate::root_complex::Server;
+use lanewise_units::{Bytes, Span, Time};
+
+/// The sockets of one root complex.
+pub(crate) struct Sockets {
+    config: SocketsConfig,
+    count: usize,
+    /// One server for each ordered pair of sockets.
+    links: Vec<Server>,
+    /// Socket of the buffers of each endpoint, by ordinal, where it is not its own.
+    memory_of: Vec<Option<u16>>,
+}
+
+/// A way from one socket to another.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Crossing {
+    from: u16,
+    to: u16,
+}
+
+impl Crossing {
+    fn back(self) -> Self {
+        Self { from: self.to, to: self.from }
+    }
+}
+
+impl Sockets {
+    pub(crate) fn new(config: &SocketsConfig) -> Self {
+        let count = config.of_port.iter().max().map_or(1, |last| usize::from(*last) + 1);
+        let mut sockets = Self { config: config.clone(), count: 0, links: Vec::new(), memory_of: Vec::new() };
+        sockets.make_room(count);
+        sockets
+    }
+
+    fn make_room(&mut self, count: usize) {
+        if count > self.count {
+            self.count = count;
+            self.links = vec![Server::new(self.config.rate); count * count];
+        }
+    }
+
+    /// The buffers of an endpoint are in the memory of `socket`. Before the run.
+    pub(crate) fn place_memory(&mut self, endpoint: Address, socket: u16) {
+        let index = endpoint.0 as usize;
+        if self.memory_of.len() <= index {
+            self.memory_of.resize(index + 1, None);
+        }
+        self.memory_of[index] = Some(socket);
+        self.make_room(usize::from(socket) + 1);
+    }
+
+    /// The way of a request of `requester`, at root port `port`, to its memory; none when that is at the same socket.
+    pub(crate) fn to_memory(&self, requester: Address, port: u16) -> Option<Crossing> {
+        let to = (*self.memory_of.get(requester.0 as usize)?)?;
+        let from = self.config.of_port[usize::from(port)];
+        (from != to).then_some(Crossing { from, to })
+    }
+
+    /// The way from one root port to another; none within a socket.
+    pub(crate) fn between(&self, ingress: u16, egress: u16) -> Option<Crossing> {
+        let of = |port: u16| self.config.of_port[usize::from(port)];
+        let (from, to) = (of(ingress), of(egress));
+        (from != to).then_some(Crossing { from, to })
+    }
+
+    /// Time there and back.
+    pub(crate) fn round_trip(&self) -> Span {
+        self.config.latency * 2
+    }
+
+    /// Time there.
+    pub(crate) fn one_way(&self) -> Span {
+        self.config.latency
+    }
+
+    /// When `payload` from `address` on, or a header alone, has been put on the link.
+    pub(crate) fn carry(&mut self, now: Time, way: Crossing, address: u64, payload: Bytes) -> Time {
+        let bytes = payload + self.overhead(address, payload);
+        self.link(way).serve(now, bytes)
+    }
+
+    /// When the requests for the lines of `length` bytes from `address` on have been put on the link.
+    pub(crate) fn ask(&mut self, now: Time, way: Crossing, address: u64, length: Bytes) -> Time {
+        let bytes = self.overhead(address, length);
+        self.link(way).serve(now, bytes)
+    }
+
+    /// When the answers to them have.
+    pub(crate) fn answer(&mut self, now: Time, way: Crossing, address: u64, length: Bytes) -> Time {
+        self.ask(now, way.back(), address, length)
+    }
+
+    /// When data that a read of the other socket's memory gives has been put on the link.
+    pub(crate) fn bring(&mut self, now: Time, way: Crossing, address: u64, payload: Bytes) -> Time {
+        self.carry(now, way.back(), address, payload)
+    }
+
+    /// Bytes of headers for the lines that are touched; one for a packet without data.
+    fn overhead(&self, address: u64, length: Bytes) -> Bytes {
+        let line = self.config.line.get();
+        let lines = (address % line + length.get()).div_ceil(line).max(1);
+        self.config.line_overhead * lines
+    }
+
+    fn link(&mut self, way: Crossing) -> &mut Server {
+        &mut self.links[usize::from(way.from) * self.count + usize::from(way.to)]
+    }
+}

@@ -1,0 +1,125 @@
+//! Sockets and address translation of a host, where a scenario has them.
+
+use super::computed::Computed;
+use super::{Rig, Settings};
+use crate::parameter::{Output, Provenance};
+use crate::parameters::{EndpointParameters, HostParameters};
+use crate::problem::Problem;
+use crate::value::Auto;
+use lanewise_fabric::config::{IommuConfig, SocketsConfig};
+use std::collections::HashSet;
+
+/// The sockets of a host, if anything can cross from one to another: slots of several, or a device that uses the memory of
+/// another socket.
+pub(crate) fn sockets(rig: &Rig<'_>, instance: usize, host: &HostParameters) -> Option<SocketsConfig> {
+    if !several(rig, instance) && !far_memory(rig, instance) {
+        return None;
+    }
+    let slots = &rig.topology.slots[rig.topology.instances[instance].component];
+    Some(SocketsConfig {
+        of_port: slots.iter().map(|slot| slot.socket as u16).collect(),
+        rate: host.interconnect.rate,
+        line: host.interconnect.line,
+        line_overhead: host.interconnect.line_overhead,
+        latency: host.interconnect.latency,
+    })
+}
+
+/// Whether the slots of a host are of several sockets.
+fn several(rig: &Rig<'_>, host: usize) -> bool {
+    let slots = &rig.topology.slots[rig.topology.instances[host].component];
+    slots.iter().any(|slot| slot.socket != slots[0].socket)
+}
+
+/// Whether a device below this host has its buffers in a socket that it names.
+fn far_memory(rig: &Rig<'_>, host: usize) -> bool {
+    let names_one = |instance: usize| match rig.settings_of(instance) {
+        Some(Settings::Endpoint(endpoint)) => endpoint.memory_socket != Auto::Auto,
+        _ => false,
+    };
+    (0..rig.topology.instances.len())
+        .any(|instance| names_one(instance) && rig.topology.path_up(instance).last() == Some(host))
+}
+
+/// Address translation, if it is on.
+pub(crate) fn iommu(
+    rig: &Rig<'_>,
+    instance: usize,
+    host: &HostParameters,
+    output: &mut Output,
+) -> Option<IommuConfig> {
+    let iommu = &host.iommu;
+    if !iommu.enabled {
+        return None;
+    }
+    let ways = iommu.ways.given().unwrap_or(iommu.entries);
+    if ways > iommu.entries || !iommu.entries.is_multiple_of(ways) {
+        let component = rig.topology.instances[instance].component;
+        let path = format!("{}.iommu.ways", rig.file.components[component].name);
+        let high = iommu.entries.to_string();
+        let problem = Problem::OutOfRange { path, found: ways.to_string(), low: "1".to_owned(), high };
+        let hint = "`entries` is a multiple of it".to_owned();
+        output.report(rig.place_of(component, &["iommu", "ways"]), problem, Some(hint));
+    }
+    Some(IommuConfig {
+        entries: iommu.entries,
+        ways,
+        page: iommu.page,
+        walk_steps: iommu.walk_steps,
+        walk_step_latency: iommu.walk_step_latency,
+        walkers: iommu.walkers,
+    })
+}
+
+/// The socket whose memory a device uses; none for its own.
+pub(crate) fn memory_socket(
+    rig: &Rig<'_>,
+    instance: usize,
+    endpoint: &EndpointParameters,
+    computed: &mut Computed,
+) -> Option<u16> {
+    let given = endpoint.memory_socket.given();
+    if given.is_none()
+        && let Some(host) = rig.topology.path_up(instance).last()
+        && several(rig, host)
+        && let Some(port) = rig.port(instance, 0)
+        && let Some(own) = own_socket(rig, instance)
+    {
+        let source = "the socket of its root port";
+        computed.port(rig, port, "memory_socket", own.to_string(), Provenance::Assumed, source);
+    }
+    given.map(|socket| socket as u16)
+}
+
+/// The socket of the root port above a device.
+fn own_socket(rig: &Rig<'_>, instance: usize) -> Option<u32> {
+    let mut at = instance;
+    loop {
+        let (above, slot) = rig.topology.instances[at].above?;
+        if rig.topology.instances[above].above.is_none() {
+            let component = rig.topology.instances[above].component;
+            return rig.topology.slots[component].get(slot).map(|slot| slot.socket);
+        }
+        at = above;
+    }
+}
+
+/// Paths of parameters that nothing reads, because no host has several sockets, or none translates.
+pub(crate) fn idle(rig: &Rig<'_>, idle: &mut HashSet<String>) {
+    let mut anywhere = false;
+    for instance in 0..rig.topology.instances.len() {
+        let Some(Settings::Host(host)) = rig.settings_of(instance) else { continue };
+        let name = &rig.component_of(instance).name;
+        if sockets(rig, instance, host).is_some() {
+            anywhere = true;
+        } else {
+            idle.insert(format!("{name}.interconnect"));
+        }
+        if !host.iommu.enabled {
+            idle.insert(format!("{name}.iommu"));
+        }
+    }
+    if !anywhere {
+        idle.extend(rig.file.components.iter().map(|component| format!("{}.memory_socket", component.name)));
+    }
+}

@@ -13,6 +13,7 @@ import pytest
 from conftest import FakeCore
 
 import lanewise as package
+from lanewise.files import NotWrittenError
 from lanewise.report.page import render, write_report
 
 EXPECTED = """

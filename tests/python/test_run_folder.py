@@ -52,7 +52,7 @@ def test_a_failed_write_leaves_nothing(tmp_path: Path, monkeypatch: pytest.Monke
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(run_folder, "_write_table", full_disk)
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(RunFolderError, match="cannot be written: No space left"):
         save(tmp_path / "run")
     assert list(tmp_path.iterdir()) == []
 

@@ -8,6 +8,10 @@ runs of a trial share them, so they matter little to the difference. Left out: e
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lanewise.machine.sockets import Interconnect
 
 GENERATIONS = {2.5: "gen1", 5.0: "gen2", 8.0: "gen3", 16.0: "gen4", 32.0: "gen5", 64.0: "gen6", 128.0: "gen7"}
 """Name of a generation by its rate in GT/s, as scenarios write it."""
@@ -45,6 +49,10 @@ class Leaf:
     """Number of the device whose memory is used; None is the host's."""
     attached_to_root: bool = False
     """Below a second root port of its own, beside the switches."""
+    socket: int = 0
+    """Socket of the root port of its own."""
+    far_memory: bool = False
+    """Whether its buffers are in the memory of the other socket."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +69,8 @@ class Rig:
     host_latency_ns: int | None = None
     """From a read request to its data at the root port; the scenario's default when None."""
     forward_between_roots: bool = False
+    interconnect: Interconnect | None = None
+    """What joins the sockets; the scenario's default when None."""
 
     def with_leaves(self, **changes: object) -> Rig:
         """Return the rig with something changed at every device."""
@@ -83,9 +93,10 @@ class Rig:
 
     def _host(self) -> list[str]:
         root = self.uplinks[0] if self.uplinks else self.leaves[0].link
-        slots = [f'port0 = "{root.word}"']
+        first = 0 if self.uplinks else self.leaves[0].socket
+        slots = [f"port0 = {_slot(root, first)}"]
         slots += [
-            f'port{number + 1} = "{leaf.link.word}"'
+            f"port{number + 1} = {_slot(leaf.link, leaf.socket)}"
             for number, leaf in enumerate(self.leaves)
             if leaf.attached_to_root or (not self.uplinks and number > 0)
         ]
@@ -101,7 +112,7 @@ class Rig:
             lines.append(f'memory_latency = "{self.host_latency_ns} ns"')
         if self.forward_between_roots or self.acs_redirect:
             lines.append("peer_to_peer = true")
-        return lines
+        return [*lines, *(self.interconnect.toml("machine") if self.interconnect else [])]
 
     def _switches(self) -> list[str]:
         lines = []
@@ -135,6 +146,7 @@ class Rig:
                 f'mrrs = "{leaf.mrrs} B"',
                 f'tag_width = "{leaf.tag_bits} bits"',
                 f"relaxed_ordering = {str(leaf.relaxed_ordering).lower()}",
+                *(["memory_socket = 1"] if leaf.far_memory else []),
                 *self._payload(),
             ]
             if leaf.direction == "idle":
@@ -154,6 +166,11 @@ class Rig:
 
     def _payload(self) -> list[str]:
         return ['mps_supported = "4 KiB"', f'mps = "{self.mps} B"']
+
+
+def _slot(link: Lanes, socket: int) -> str:
+    """Write a slot; which socket it is on only where that is not the first."""
+    return f'{{ link = "{link.word}", socket = {socket} }}' if socket else f'"{link.word}"'
 
 
 @dataclass(frozen=True)

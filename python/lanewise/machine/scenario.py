@@ -6,9 +6,10 @@ the simulator as it does in reality, to what both ends can do; one that runs bel
 runs at, except idle GPUs, which speed up under load. What no dump says (buffers, latencies, memory) comes
 from a catalog part for a server of the generation, and is marked as assumed in a comment.
 
-Links inside one chip are as fast as the link to the chip, because their registers are for show. Left out:
-NUMA, because a scenario has one memory per host; conventional PCI; functions beside the first of a device,
-which share its link.
+Root ports of a machine with several NUMA nodes say which socket they are on, and the host what joins the
+sockets (``sockets.py``), as soon as devices of two of them take part. Links inside one chip are as fast as
+the link to the chip, because their registers are for show. Left out: conventional PCI; functions beside the
+first of a device, which share its link.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from lanewise.errors import InputError
 from lanewise.machine.model import ENDPOINTS, Kind, LinkMode
+from lanewise.machine.sockets import interconnect_of, sockets_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -257,16 +259,30 @@ class _Writer:
             lines.append(f'rcb = "{min(b for b in boundaries if b)} B"')
         if self.peer_to_peer:
             lines.append("peer_to_peer = true      # Assumed: root ports forward between each other")
+        sockets = self._sockets(slots)
         lines.append("")
+        if sockets:
+            lines += [*interconnect_of(self.machine).toml("server"), ""]
         for address, (link, mode) in sorted(slots.items()):
             lines += [
                 f"[host.server.slots.{_port_name(address)}]      # {_comment(str(address))}",
                 f"link = {_quoted(_word(mode))}",
+                *([f"socket = {sockets[address]}"] if address in sockets else []),
                 *self._payload_supported(link.upper),
                 *self._payload_set(link.upper),
                 "",
             ]
         return lines
+
+    def _sockets(self, slots: Mapping[Address, tuple[Link, LinkMode]]) -> dict[Address, int]:
+        """Return the socket of each root port that is used; nothing when they share one."""
+        known = sockets_of(self.machine)
+        found = {}
+        for address, (link, _) in slots.items():
+            socket = known.get(address, known.get(link.device.address))
+            if socket is not None:
+                found[address] = socket
+        return found if len(set(found.values())) > 1 else {}
 
     def _switch(self, uplink: Link, ports: Sequence[tuple[str, str]]) -> list[str]:
         modes = self._modes(uplink)

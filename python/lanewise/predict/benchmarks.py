@@ -63,7 +63,7 @@ class Benchmark:
 
 
 def benchmarks_of(function: Function, peers: list[Function]) -> Iterator[Benchmark]:
-    """List the benchmarks for a device; `peers` are other devices of its kind."""
+    """List the benchmarks for a device; `peers` are other devices of its kind to copy to."""
     if function.is_nvme:
         yield from _drive(function)
     elif function.is_nic:
@@ -116,7 +116,7 @@ def _gpu(function: Function, peers: list[Function]) -> Iterator[Benchmark]:
     for word, direction in (("host to device", "read"), ("device to host", "write"), ("both ways", "both")):
         workload = _dma(function, direction, _LARGE)
         yield Benchmark(word, function, workload, direction, 30, 60, together=direction != "both")
-    for peer in peers[:1]:
+    for peer in peers:
         workload = _dma(function, "write", _LARGE, target=endpoint_name(peer))
         yield Benchmark(f"write to peer {peer.address.short}", function, workload, "write", 30, 60, peer=peer)
 

@@ -11,6 +11,7 @@ from lanewise.doctor.view import View, lanes_of
 from lanewise.errors import InputError
 from lanewise.machine.model import Buses, Function, Kind, Slot
 from lanewise.machine.scenario import endpoint_name, scan_to_scenario
+from lanewise.machine.sockets import across_sockets, interconnect_of
 from lanewise.predict.benchmarks import Benchmark, benchmarks_of
 from lanewise.predict.binding import binding_of
 
@@ -20,12 +21,16 @@ if TYPE_CHECKING:
     from lanewise.machine.address import Address
     from lanewise.machine.model import Machine
     from lanewise.machine.scenario import Change
+    from lanewise.machine.sockets import Interconnect
 
 _MOST_TOGETHER = 64
 """Devices that are simulated at once; machines with more get the first so many."""
 
 _READ_ENGINES = 1024
 """Reads that a root port has in progress. Assumed: enough that links and tags are the limit."""
+
+_FULL_INTERCONNECT = 0.985
+"""Share of what a link between sockets carries from which on it is the limit."""
 
 _NAME = re.compile(r"\b(?:port|switch|gpu|nvme|nic|storage|device)_[0-9a-f_]+\b")
 _NUMBER = re.compile(r"\bn(\d+)\b")
@@ -80,8 +85,9 @@ class Prediction:
 
 
 _ASSUMPTIONS = (
-    "host: latency of a generic server; its memory, its read engines and the links between sockets are "
-    "never the limit",
+    "host: latency of a generic server; its memory and its read engines are never the limit; buffers are at "
+    "the socket of their device, and peers at different sockets are joined by the links that processors of "
+    "this make and age have",
     "devices are never slower than their link; drives have infinitely fast media for bandwidth and those of "
     "a typical drive for latency",
     "network adapters move frames by plain DMA: descriptors, doorbells and interrupts come on top",
@@ -106,7 +112,7 @@ def predict(
     rows: list[tuple[Benchmark, Row]] = []
     for function in chosen:
         peers = [other for other in chosen if other.is_gpu and function.is_gpu and other is not function]
-        for benchmark in benchmarks_of(function, _nearest(machine, function, peers)):
+        for benchmark in benchmarks_of(function, _peers(machine, function, peers)):
             if on_progress:
                 on_progress(f"{function.address.short} {benchmark.name}")
             row = simulator.row(benchmark)
@@ -200,10 +206,12 @@ def _chosen(machine: Machine, devices: Sequence[Address] | None) -> list[Functio
     return [machine[address] for address in devices]
 
 
-def _nearest(machine: Machine, function: Function, peers: list[Function]) -> list[Function]:
-    """Order peers by how many bridges they share with a device, most first."""
+def _peers(machine: Machine, function: Function, peers: list[Function]) -> list[Function]:
+    """Choose whom a device copies to: who shares most bridges with it, and somebody at another socket."""
     own = {bridge.address for bridge in machine.path(function)}
-    return sorted(peers, key=lambda peer: -len(own & {bridge.address for bridge in machine.path(peer)}))
+    nearest = sorted(peers, key=lambda peer: -len(own & {bridge.address for bridge in machine.path(peer)}))
+    far = [peer for peer in nearest[1:] if across_sockets(machine, function, peer)]
+    return [*nearest[:1], *far[:1]]
 
 
 class Simulator:
@@ -232,6 +240,9 @@ class Simulator:
         latency = benchmark.quantity == "latency"
         goodput = sum(flow["goodput_gb_per_s"] for flow in _data_flows(result))
         binding = self._latency_words(benchmark, result) if latency else binding_of(result, name, self._words)
+        across = self._across(benchmark)
+        if across is not None and goodput >= _FULL_INTERCONNECT * across.payload_gb_per_s:
+            binding = f"the link between sockets, full: {across.payload_gb_per_s:.1f} GB/s of data"
         frames = 1e9 * goodput / benchmark.frame_bytes if benchmark.frame_bytes else None
         return Row(
             bdf=function.address.short,
@@ -306,7 +317,16 @@ class Simulator:
             generation, width = int(link["generation"][3:]), int(link["width"][1:])
             payload = min(int(link["mps_bytes"]), benchmark.frame_bytes or 4096)
             rates.append(both * _payload_gb_per_s(generation, width, payload, dwords))
+        across = self._across(benchmark)
+        if across is not None:
+            rates.append(both * across.payload_gb_per_s)
         return min(rates, default=None)
+
+    def _across(self, benchmark: Benchmark) -> Interconnect | None:
+        """Return what joins the sockets of two peers; None for those at the same one."""
+        if benchmark.peer is None or not across_sockets(self.machine, benchmark.function, benchmark.peer):
+            return None
+        return interconnect_of(self.machine)
 
     def _above_both(self, benchmark: Benchmark) -> set[str]:
         """Name the links above the switch where the ways of two peers meet: no data of theirs goes there."""

@@ -8,7 +8,7 @@ import pytest
 from machines import GPU, NIC, function, machine, pair, switched
 
 from lanewise.errors import InputError
-from lanewise.machine.model import Address, Kind, Slot
+from lanewise.machine.model import Address, Kind, Machine, Slot
 from lanewise.predict import Prediction, Row, predict
 from lanewise.predict.machine_change import parse_changes
 
@@ -60,6 +60,42 @@ def test_gpus_copy_and_reach_their_peer_through_the_switch() -> None:
     assert copy.alone_gb_per_s < 4
     assert peer.ceiling_gb_per_s is not None
     assert peer.ceiling_gb_per_s >= peer.alone_gb_per_s, "the upstream link is not on the way"
+
+
+def two_sockets(vendor: int) -> Machine:
+    """Two GPUs at Gen5 x16, one at each of two sockets."""
+    gpu = {"class_code": GPU, "vendor": 0x10DE, "can": "32 x16", "now": "32 x16"}
+    return machine(
+        function("00:01.0", Kind.ROOT_PORT, vendor=vendor, can="32 x16", now="32 x16", numa_node=0),
+        function("01:00.0", Kind.ENDPOINT, parent="00:01.0", numa_node=0, **gpu),
+        function("80:01.0", Kind.ROOT_PORT, vendor=vendor, can="32 x16", now="32 x16", numa_node=1),
+        function("81:00.0", Kind.ENDPOINT, parent="80:01.0", numa_node=1, **gpu),
+    )
+
+
+@pytest.mark.parametrize(("vendor", "payload"), [(0x1022, 64 * 64 / 80), (0x8086, None)])
+def test_peers_at_two_sockets_share_what_joins_them(vendor: int, payload: float | None) -> None:
+    peer = row(predict(two_sockets(vendor), together=False), "write to peer 81:00.0")
+    assert peer.alone_gb_per_s is not None
+    if payload is None:
+        assert peer.alone_gb_per_s > 55, "three UPI links carry more than the slot"
+        assert "sockets" not in peer.binding
+    else:
+        assert peer.alone_gb_per_s == pytest.approx(payload, rel=0.01)
+        assert peer.ceiling_gb_per_s == pytest.approx(payload)
+        assert "the link between sockets" in peer.binding
+
+
+def test_peers_are_the_nearest_and_one_at_the_other_socket() -> None:
+    four = two_sockets(0x1022)
+    gpu = {"class_code": GPU, "vendor": 0x10DE, "can": "32 x16", "now": "32 x16"}
+    more = machine(
+        *four.functions.values(),
+        function("00:02.0", Kind.ROOT_PORT, vendor=0x1022, can="32 x16", now="32 x16", numa_node=0),
+        function("02:00.0", Kind.ENDPOINT, parent="00:02.0", numa_node=0, **gpu),
+    )
+    rows = [r.benchmark for r in predict(more, together=False).rows if r.bdf == "01:00.0"]
+    assert [name for name in rows if "peer" in name] == ["write to peer 02:00.0", "write to peer 81:00.0"]
 
 
 def test_frames_of_adapters_are_counted() -> None:

@@ -8,15 +8,12 @@ from lanewise.doctor.finding import Finding, Severity
 from lanewise.doctor.registry import Rule, rule
 from lanewise.doctor.rig import Leaf, Rig, Trial
 from lanewise.doctor.view import View, listed
+from lanewise.machine.sockets import interconnect_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from lanewise.machine.model import Function
-
-_HOP_NS = 100
-_LOCAL_NS = 200
-"""Assumed: a hop between sockets costs about 100 ns each way of a read of some 200 ns."""
 
 NUMA = Rule(
     id="numa-unknown",
@@ -25,7 +22,8 @@ NUMA = Rule(
     "attached. Otherwise they may end up on the other socket, and every access crosses the link between "
     "sockets.",
     severity="info",
-    cost="simulated: one 4 KiB read of local memory and of memory one hop away, 100 ns assumed for the hop",
+    cost="simulated: one 4 KiB read of the own socket's memory and of the other's, over the link that "
+    "processors of this make and age have",
     fix="Update firmware so that ACPI describes the node (_PXM); until then bind software to the right "
     "node (`numactl`, IRQ affinity).",
     references=("ACPI 6.5 §6.2.15 (_PXM)", "Linux, Documentation/ABI/testing/sysfs-bus-pci (numa_node)"),
@@ -63,6 +61,6 @@ def _trial(view: View, function: Function) -> Trial | None:
     if lanes is None:
         return None
     leaf = Leaf(lanes, "read", size=4096, outstanding=1, mrrs=view.reads(function))
-    far = Rig((), (leaf,), mps=view.payload(function), host_latency_ns=_LOCAL_NS + _HOP_NS)
-    near = Rig((), (leaf,), mps=view.payload(function), host_latency_ns=_LOCAL_NS)
+    near = Rig((), (leaf,), mps=view.payload(function), interconnect=interconnect_of(view.machine))
+    far = near.with_leaves(far_memory=True)
     return Trial(far, near, "a 4 KiB read of host memory", quantity="latency")

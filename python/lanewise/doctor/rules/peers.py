@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lanewise.doctor.finding import Finding, Severity
 from lanewise.doctor.registry import Rule, rule
 from lanewise.doctor.rig import Leaf, Rig, Trial
 from lanewise.doctor.view import View, lanes_of, listed
+from lanewise.machine.sockets import across_sockets, interconnect_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -41,7 +43,8 @@ APART = Rule(
     "across root ports or sockets they pass the root complex, which is slower on most hosts and forbidden "
     "on some.",
     severity="info",
-    cost="simulated: one device writing to another below a common switch, and from root port to root port",
+    cost="simulated: one device writing to another below a common switch, and from root port to root port, "
+    "over the link between sockets where they are on two",
     fix="Move the adapter into a slot below the switch of the GPU, or bind each GPU to the nearest "
     "adapter (NCCL_IB_HCA, NCCL_NET_GDR_LEVEL).",
     references=("PCIe Base 5.0 §1.3.1 (peer-to-peer through a root complex is optional)",),
@@ -141,6 +144,9 @@ def _root_trial(view: View, gpu: Function, nic: Function) -> Trial | None:
     mps = min(view.payload(gpu), view.payload(nic))
     leaves = (Leaf(first, "idle"), Leaf(second, "write", size=4096, outstanding=1, target=0))
     apart = Rig((), leaves, mps=mps, forward_between_roots=True)
+    if across_sockets(view.machine, gpu, nic):
+        far = (leaves[0], replace(leaves[1], socket=1))
+        apart = replace(apart, leaves=far, interconnect=interconnect_of(view.machine))
     up = first if (first.gt_s * first.width) >= (second.gt_s * second.width) else second
     together = Rig((up,), leaves, mps=mps)
     return Trial(apart, together, "4 KiB written by the adapter into the GPU", quantity="latency")

@@ -22,6 +22,7 @@ pub mod turnaround;
 
 #[cfg(test)]
 mod bench;
+mod completions;
 mod cpu;
 mod platform;
 mod rate_server;

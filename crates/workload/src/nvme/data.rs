@@ -2,10 +2,10 @@
 //!
 //! Each function is one event; each ends by starting whatever the event made possible.
 
-use super::host::InterruptAction;
 use super::ssd::{COMMAND, COMPLETION, DOORBELL, INTERRUPT, page_list};
 use super::system::NvmeWorkload;
 use super::token::{Kind, Token};
+use crate::completions::{InterruptAction, Moderation};
 use crate::platform::Platform;
 use lanewise_fabric::workload::{Direction, Notify, Target, Transfer};
 use lanewise_observe::FlowId;
@@ -165,7 +165,7 @@ impl NvmeWorkload {
         };
         platform.submit(self.ssds[ssd as usize].posted_channel, transfer);
         if notify == Notify::Nothing {
-            self.queues[queue as usize].post(slot);
+            self.queues[queue as usize].completions.post(slot);
             self.consider_interrupt(queue, slot, platform);
         }
     }
@@ -174,8 +174,9 @@ impl NvmeWorkload {
     pub(super) fn consider_interrupt<P: Platform>(&mut self, queue: u32, slot: u32, platform: &mut P) {
         let pair = &mut self.queues[queue as usize];
         let drive = &self.ssds[pair.ssd as usize];
-        let (enough, delay) = (drive.config.interrupt_completions, drive.config.interrupt_delay);
-        match pair.moderate(platform.now(), enough, delay) {
+        let config = &drive.config;
+        let moderation = Moderation { enough: config.interrupt_completions, delay: config.interrupt_delay };
+        match pair.completions.moderate(platform.now(), moderation) {
             InterruptAction::Nothing => {}
             InterruptAction::At(at) => {
                 self.moderating[queue as usize] = slot;
@@ -195,7 +196,7 @@ impl NvmeWorkload {
 
     /// A moderation timer came.
     pub(super) fn moderation_due<P: Platform>(&mut self, queue: u32, platform: &mut P) {
-        if self.queues[queue as usize].is_due(platform.now()) {
+        if self.queues[queue as usize].completions.is_due(platform.now()) {
             self.consider_interrupt(queue, self.moderating[queue as usize], platform);
         }
     }

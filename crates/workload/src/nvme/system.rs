@@ -276,7 +276,7 @@ impl NvmeWorkload {
     fn serve_interrupt<P: Platform>(&mut self, queue: u32, platform: &mut P) {
         let pair = &mut self.queues[queue as usize];
         let (ssd, core) = (pair.ssd, pair.core);
-        let slots = pair.serve();
+        let slots = pair.completions.take_all();
         let host = self.ssds[ssd as usize].config.host;
         for slot in slots {
             self.finish(slot, host, core, platform);

@@ -11,6 +11,7 @@
 //! [`DriveConfig::streams`] ended cost no positioning: segmented caches and read-ahead hide those seeks.
 
 use super::streams::{Place, Streams};
+use super::write_buffer::WriteBuffer;
 use lanewise_engine::random::RandomStream;
 use lanewise_units::{Bytes, Rate, Span, Time};
 use std::collections::VecDeque;
@@ -91,15 +92,6 @@ enum Media {
     NeedsData,
 }
 
-/// A write on its way through the buffer.
-#[derive(Clone, Copy, Debug)]
-struct Write {
-    slot: u32,
-    size: u64,
-    granted: u64,
-    received: u64,
-}
-
 /// The drive.
 #[derive(Clone, Debug)]
 pub(crate) struct Drive {
@@ -116,11 +108,7 @@ pub(crate) struct Drive {
     cached: u64,
     last_was_write: Option<bool>,
     idle_since: Time,
-    /// Writes in order of arrival, until the media has all of them.
-    writes: VecDeque<Write>,
-    /// Granted or received, and not on the media yet.
-    write_room_used: u64,
-    requests: VecDeque<(u32, u64)>,
+    write_buffer: WriteBuffer,
     outbox: VecDeque<DriveFrame>,
     read_room_used: u64,
 }
@@ -129,9 +117,8 @@ impl Drive {
     /// An idle drive behind a wire whose frames hold `quantum`.
     ///
     /// # Panics
-    /// When a burst does not fit in the buffer, or a frame does not.
+    /// When a burst does not fit in the buffer, or a frame is more than a burst.
     pub(crate) fn new(config: DriveConfig, quantum: Bytes, random: RandomStream) -> Self {
-        assert!(config.write_burst <= config.buffer, "a write burst fits in the buffer");
         assert!(quantum <= config.write_burst, "a write burst is at least a frame");
         Self {
             quantum: quantum.get(),
@@ -144,9 +131,7 @@ impl Drive {
             cached: 0,
             last_was_write: None,
             idle_since: Time::ZERO,
-            writes: VecDeque::new(),
-            write_room_used: 0,
-            requests: VecDeque::new(),
+            write_buffer: WriteBuffer::new(config.buffer, config.write_burst),
             outbox: VecDeque::new(),
             read_room_used: 0,
             config,
@@ -158,24 +143,16 @@ impl Drive {
         assert!(command.size > 0, "a command moves something");
         self.queue.push_back(command);
         if command.write {
-            self.writes.push_back(Write { slot: command.slot, size: command.size, granted: 0, received: 0 });
-            self.ask_for_data();
+            self.write_buffer.accept(command.slot, command.size);
         }
         self.start_next(now)
     }
 
     /// Takes write data off the wire.
     pub(crate) fn receive(&mut self, now: Time, slot: u32, bytes: u64) -> Option<Time> {
-        // A slot may be in here twice: answered from the cache and not on the media yet, and in use again.
-        let mut writes = self.writes.iter_mut();
-        let write = writes.find(|write| write.slot == slot && write.received < write.size);
-        let write = write.expect("data of a write in progress");
-        write.received += bytes;
-        assert!(write.received <= write.granted, "more data than the drive asked for");
-        if write.received == write.size && self.config.write_cache {
+        if self.write_buffer.receive(slot, bytes) && self.config.write_cache {
             self.outbox.push_back(DriveFrame::Response { slot });
         }
-        self.ask_for_data();
         if self.media == Media::NeedsData { self.move_next(now) } else { None }
     }
 
@@ -186,7 +163,7 @@ impl Drive {
 
     /// The frame that would go on the wire next.
     pub(crate) fn peek_frame(&self) -> Option<DriveFrame> {
-        if let Some(&(slot, bytes)) = self.requests.front() {
+        if let Some((slot, bytes)) = self.write_buffer.peek_request() {
             return Some(DriveFrame::TransferReady { slot, bytes });
         }
         match self.outbox.front() {
@@ -199,7 +176,7 @@ impl Drive {
 
     /// The frame of [`Self::peek_frame`] starts on the wire.
     pub(crate) fn take_frame(&mut self, now: Time) -> Option<Time> {
-        if self.requests.pop_front().is_some() {
+        if self.write_buffer.take_request().is_some() {
             return None;
         }
         match self.outbox.front_mut() {
@@ -280,7 +257,7 @@ impl Drive {
                 return self.finish(now, command);
             }
             if command.write {
-                if self.writes[0].received < self.moved + bytes {
+                if self.write_buffer.received_of_first() < self.moved + bytes {
                     self.media = Media::NeedsData;
                     return None;
                 }
@@ -308,8 +285,7 @@ impl Drive {
         self.moved += bytes;
         let Some(command) = self.active else { return };
         if command.write {
-            self.write_room_used -= bytes;
-            self.ask_for_data();
+            self.write_buffer.release(bytes);
             return;
         }
         self.read_room_used += bytes;
@@ -321,7 +297,7 @@ impl Drive {
 
     fn finish(&mut self, now: Time, command: Command) -> Option<Time> {
         if command.write {
-            self.writes.pop_front();
+            self.write_buffer.finish_first();
         }
         if !(command.write && self.config.write_cache) {
             self.outbox.push_back(DriveFrame::Response { slot: command.slot });
@@ -330,19 +306,6 @@ impl Drive {
         self.media = Media::Idle;
         self.idle_since = now;
         self.start_next(now)
-    }
-
-    /// Asks for the next burst of the first write that lacks data, when there is room and none is under way.
-    fn ask_for_data(&mut self) {
-        let Some(write) = self.writes.iter_mut().find(|write| write.received < write.size) else { return };
-        let burst = self.config.write_burst.get().min(write.size - write.granted);
-        let under_way = write.granted > write.received;
-        if under_way || burst == 0 || self.write_room_used + burst > self.config.buffer.get() {
-            return;
-        }
-        write.granted += burst;
-        self.write_room_used += burst;
-        self.requests.push_back((write.slot, burst));
     }
 }
 

@@ -8,6 +8,7 @@
 //! Leaves out: what the adapter's firmware does beyond a fixed time per command, and errors.
 
 use super::drive::{Drive, DriveFrame};
+use crate::completions::{Completions, Moderation};
 use crate::rate_server::RateServer;
 use lanewise_fabric::workload::{ChannelId, DeviceId};
 use lanewise_network::{Port, WireKind};
@@ -66,6 +67,10 @@ impl HbaConfig {
         self.command + self.scatter_gather_entry * pages.saturating_sub(self.scatter_gather_inline.into())
     }
 
+    pub(crate) fn moderation(&self) -> Moderation {
+        Moderation { enough: self.interrupt_completions, delay: self.interrupt_delay }
+    }
+
     /// # Panics
     /// When nothing could ever move.
     fn check(&self) {
@@ -98,28 +103,6 @@ pub(crate) struct HbaPort {
     outbound: VecDeque<HostFrame>,
 }
 
-/// Commands that are over, on their way to an interrupt.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Completions {
-    /// Status written, no interrupt sent for them yet.
-    posted: VecDeque<u32>,
-    /// Covered by the interrupt on its way.
-    signalled: VecDeque<u32>,
-    /// When an interrupt is due for those posted.
-    deadline: Option<Time>,
-}
-
-/// What to do about an interrupt.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum InterruptAction {
-    /// Send it now.
-    Send,
-    /// Look again then.
-    At(Time),
-    /// Nothing; a later event will.
-    Nothing,
-}
-
 /// The adapter.
 #[derive(Clone, Debug)]
 pub(crate) struct Hba {
@@ -142,7 +125,7 @@ pub(crate) struct Hba {
     read_path: RateServer,
     write_path: RateServer,
     shared_path: RateServer,
-    completions: Completions,
+    pub completions: Completions,
     /// I/Os that the host's software has in hand: on their way down, or on their way up.
     pub in_software: u32,
     /// What the adapter last said it waits for.
@@ -341,55 +324,6 @@ impl Hba {
         }
         frame
     }
-
-    /// The status of a command was written.
-    pub(crate) fn post_completion(&mut self, slot: u32, now: Time) -> InterruptAction {
-        self.completions.posted.push_back(slot);
-        self.moderate(now)
-    }
-
-    /// A moderation timer came: its interrupt is due unless another one was sent in the meantime.
-    pub(crate) fn moderation_due(&mut self, now: Time) -> InterruptAction {
-        if self.completions.deadline == Some(now) { self.moderate(now) } else { InterruptAction::Nothing }
-    }
-
-    /// The completion that has waited longest for an interrupt.
-    pub(crate) fn first_posted(&self) -> Option<u32> {
-        self.completions.posted.front().copied()
-    }
-
-    /// The interrupt is about to be sent, for all completions posted so far.
-    pub(crate) fn interrupt_sent(&mut self) {
-        let completions = &mut self.completions;
-        completions.signalled.append(&mut completions.posted);
-        completions.deadline = None;
-    }
-
-    /// The next completion of the interrupt that arrived.
-    pub(crate) fn next_signalled(&mut self) -> Option<u32> {
-        self.completions.signalled.pop_front()
-    }
-
-    /// Whether an interrupt is due: enough completions, or the oldest waited long enough, and none on its way.
-    pub(crate) fn moderate(&mut self, now: Time) -> InterruptAction {
-        let completions = &mut self.completions;
-        if completions.posted.is_empty() || !completions.signalled.is_empty() {
-            return InterruptAction::Nothing;
-        }
-        let enough = completions.posted.len() >= self.config.interrupt_completions as usize;
-        let waited = completions.deadline.is_some_and(|deadline| deadline <= now);
-        if enough || waited || self.config.interrupt_delay.is_zero() {
-            return InterruptAction::Send;
-        }
-        match completions.deadline {
-            Some(_) => InterruptAction::Nothing,
-            None => {
-                let deadline = now + self.config.interrupt_delay;
-                completions.deadline = Some(deadline);
-                InterruptAction::At(deadline)
-            }
-        }
-    }
 }
 
 /// Payload on the wire of a drive's frame, and the room it needs in the read buffer.
@@ -463,21 +397,5 @@ mod tests {
         let second = hba.start_outbound(0, first).expect("the other half");
         hba.take_departed(0, second);
         assert_eq!(hba.next_fetch(), Some((7, 2048)));
-    }
-
-    #[test]
-    fn interrupts_wait_for_company_but_not_for_ever() {
-        let mut hba = Hba::new(config(), vec![vec![0]]);
-        assert_eq!(hba.post_completion(1, at(0)), InterruptAction::At(at(10)));
-        assert_eq!(hba.post_completion(2, at(3)), InterruptAction::Send);
-        hba.interrupt_sent();
-        assert_eq!(hba.post_completion(3, at(4)), InterruptAction::Nothing, "one is on its way");
-        assert_eq!(hba.moderation_due(at(10)), InterruptAction::Nothing, "that one was sent");
-        assert_eq!(
-            [hba.next_signalled(), hba.next_signalled(), hba.next_signalled()],
-            [Some(1), Some(2), None]
-        );
-        assert_eq!(hba.moderate(at(12)), InterruptAction::At(at(22)));
-        assert_eq!(hba.moderation_due(at(22)), InterruptAction::Send);
     }
 }

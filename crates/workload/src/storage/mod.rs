@@ -24,6 +24,7 @@ mod subsystem;
 #[cfg(test)]
 mod tests;
 mod token;
+mod write_buffer;
 
 pub use drive::DriveConfig;
 pub use hba::HbaConfig;

@@ -3,9 +3,10 @@
 //! Each function is one event; each ends by starting whatever the event made possible.
 
 use super::drive::{Command, DriveFrame};
-use super::hba::{HostFrame, InterruptAction};
+use super::hba::HostFrame;
 use super::subsystem::StorageWorkload;
 use super::token::{Kind, Token};
+use crate::completions::InterruptAction;
 use crate::platform::Platform;
 use lanewise_fabric::workload::{ChannelId, Direction, Notify, Target, Transfer};
 use lanewise_observe::FlowId;
@@ -144,14 +145,9 @@ impl StorageWorkload {
 
     /// A moderation timer came.
     pub(super) fn moderation_due<P: Platform>(&mut self, hba: u32, platform: &mut P) {
-        let action = self.hbas[hba as usize].moderation_due(platform.now());
-        self.act_on_interrupt(hba, action, platform);
-    }
-
-    /// Looks whether completions that gathered meanwhile want an interrupt.
-    pub(super) fn consider_interrupt<P: Platform>(&mut self, hba: u32, platform: &mut P) {
-        let action = self.hbas[hba as usize].moderate(platform.now());
-        self.act_on_interrupt(hba, action, platform);
+        if self.hbas[hba as usize].completions.is_due(platform.now()) {
+            self.consider_interrupt(hba, platform);
+        }
     }
 
     /// Ends a command when the drive has answered and all its data is on its way: writes the status.
@@ -168,18 +164,18 @@ impl StorageWorkload {
             ..self.control(slot, Direction::Write, Token::of(Kind::Interrupt, hba), Notify::Nothing)
         };
         platform.submit(open(adapter.posted_channel), transfer);
-        let action = self.hbas[hba as usize].post_completion(slot, platform.now());
-        self.act_on_interrupt(hba, action, platform);
+        self.hbas[hba as usize].completions.post(slot);
+        self.consider_interrupt(hba, platform);
     }
 
-    fn act_on_interrupt<P: Platform>(&mut self, hba: u32, action: InterruptAction, platform: &mut P) {
-        match action {
+    /// Sends an interrupt for the completions that have gathered, or has a look at them later.
+    pub(super) fn consider_interrupt<P: Platform>(&mut self, hba: u32, platform: &mut P) {
+        let adapter = &mut self.hbas[hba as usize];
+        match adapter.completions.moderate(platform.now(), adapter.config.moderation()) {
             InterruptAction::Nothing => {}
             InterruptAction::At(at) => platform.set_timer(at, Token::of(Kind::Moderation, hba)),
             InterruptAction::Send => {
-                let adapter = &mut self.hbas[hba as usize];
-                let Some(first) = adapter.first_posted() else { return };
-                adapter.interrupt_sent();
+                let Some(first) = adapter.completions.first_signalled() else { return };
                 let channel = open(adapter.posted_channel);
                 let token = Token::of(Kind::Interrupt, hba);
                 let transfer = Transfer {

@@ -258,7 +258,7 @@ impl StorageWorkload {
         let host = &self.config.host;
         self.interrupts += 1;
         self.cores.run(hba as usize, now, host.interrupt_cost, CpuWork::Interrupt);
-        while let Some(slot) = self.hbas[hba as usize].next_signalled() {
+        for slot in self.hbas[hba as usize].completions.take_signalled() {
             let end = self.cores.run(hba as usize, now, host.completion_cost, CpuWork::Deferred);
             platform.set_timer(end, Token::of(Kind::Completed, slot));
         }

@@ -1,0 +1,126 @@
+//! Completions on their way to the host's software: how many of them, and after how long, make an interrupt due.
+//!
+//! What a device has written waits until enough have gathered or the oldest has waited long enough; then one interrupt
+//! tells of all of them. While one is on its way or being served there is no other.
+
+use lanewise_units::{Span, Time};
+use std::collections::VecDeque;
+
+/// When an interrupt is due.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Moderation {
+    /// Completions after which it is; at least one.
+    pub enough: u32,
+    /// Longest time that a completion waits for others; zero for none.
+    pub delay: Span,
+}
+
+/// What to do about an interrupt.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum InterruptAction {
+    /// Send it now.
+    Send,
+    /// Look again then.
+    At(Time),
+    /// Nothing; a later event will.
+    Nothing,
+}
+
+/// Completions of one queue, by their slots.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Completions {
+    /// Written, and of which no interrupt has told.
+    posted: VecDeque<u32>,
+    /// Of which the interrupt tells that is on its way or being served.
+    signalled: VecDeque<u32>,
+    /// When an interrupt is due for those posted.
+    deadline: Option<Time>,
+}
+
+impl Completions {
+    /// A completion was written.
+    pub(crate) fn post(&mut self, slot: u32) {
+        self.posted.push_back(slot);
+    }
+
+    /// Whether an interrupt is due now. If so, it tells of all completions posted so far.
+    pub(crate) fn moderate(&mut self, now: Time, moderation: Moderation) -> InterruptAction {
+        if self.posted.is_empty() || !self.signalled.is_empty() {
+            return InterruptAction::Nothing;
+        }
+        let enough = self.posted.len() >= moderation.enough as usize;
+        let waited = self.deadline.is_some_and(|deadline| deadline <= now);
+        if enough || waited || moderation.delay.is_zero() {
+            self.signalled.append(&mut self.posted);
+            self.deadline = None;
+            return InterruptAction::Send;
+        }
+        if self.deadline.is_some() {
+            return InterruptAction::Nothing;
+        }
+        let deadline = now + moderation.delay;
+        self.deadline = Some(deadline);
+        InterruptAction::At(deadline)
+    }
+
+    /// A moderation timer came; it counts when it is the latest that was set.
+    pub(crate) fn is_due(&self, now: Time) -> bool {
+        self.deadline == Some(now)
+    }
+
+    /// The completion that has waited longest, of those that the interrupt tells of.
+    pub(crate) fn first_signalled(&self) -> Option<u32> {
+        self.signalled.front().copied()
+    }
+
+    /// What a handler finds that looks only at what its interrupt tells of.
+    pub(crate) fn take_signalled(&mut self) -> VecDeque<u32> {
+        std::mem::take(&mut self.signalled)
+    }
+
+    /// What a handler finds that looks into the queue: that, and what came since.
+    pub(crate) fn take_all(&mut self) -> Vec<u32> {
+        self.deadline = None;
+        self.signalled.drain(..).chain(self.posted.drain(..)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TWO: Moderation = Moderation { enough: 2, delay: Span::from_us(10) };
+
+    fn at(us: u64) -> Time {
+        Time::ZERO + Span::from_us(us)
+    }
+
+    #[test]
+    fn interrupts_wait_for_company_but_not_for_ever() {
+        let mut completions = Completions::default();
+        completions.post(1);
+        assert_eq!(completions.moderate(at(0), TWO), InterruptAction::At(at(10)));
+        completions.post(2);
+        assert_eq!(completions.moderate(at(3), TWO), InterruptAction::Send, "two are enough");
+        assert_eq!(completions.first_signalled(), Some(1));
+        completions.post(3);
+        assert_eq!(completions.moderate(at(4), TWO), InterruptAction::Nothing, "one is on its way");
+        assert!(!completions.is_due(at(10)), "that one was sent");
+        assert_eq!(completions.take_signalled(), [1, 2]);
+        assert_eq!(completions.moderate(at(12), TWO), InterruptAction::At(at(22)));
+        assert!(completions.is_due(at(22)));
+        assert_eq!(completions.moderate(at(22), TWO), InterruptAction::Send, "it has waited long enough");
+    }
+
+    #[test]
+    fn a_handler_that_looks_into_the_queue_finds_what_came_since() {
+        let mut completions = Completions::default();
+        completions.post(1);
+        completions.post(2);
+        assert_eq!(completions.moderate(at(0), TWO), InterruptAction::Send);
+        completions.post(3);
+        assert_eq!(completions.take_all(), [1, 2, 3]);
+        completions.post(4);
+        assert_eq!(completions.moderate(at(20), TWO), InterruptAction::At(at(30)));
+    }
+}

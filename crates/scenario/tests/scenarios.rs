@@ -93,3 +93,17 @@ fn flits_are_used_where_the_rate_demands_them() {
     assert!(scenario.fabric.links[0].mode.flit);
     assert_eq!(value(&scenario, "gpu0.ack_latency"), "50 ns");
 }
+
+#[test]
+fn a_smart_nic_is_a_host_of_its_own_that_its_adapter_sits_in() {
+    let targets = ["nvme_over_fabrics", "nvme_over_fabrics_smartnic"].map(|name| {
+        let scenario = scenario(name);
+        let WorkloadConfig::Nvme(nvme) = &scenario.workloads[0] else { panic!("fio is on drives") };
+        let fabrics = nvme.groups[0].fabrics.clone().expect("the drives are elsewhere");
+        assert_eq!(nvme.hosts[fabrics.target].name, "target");
+        assert_eq!(nvme.hosts[nvme.groups[0].host].name, "initiator");
+        let jbof = scenario.links.iter().find(|link| link.lower == "jbof").expect("it is attached");
+        (jbof.generation.clone(), fabrics.software.core_speed, nvme.hosts[fabrics.target].cores)
+    });
+    assert_eq!(targets, [("gen4".to_owned(), 100, 16), ("gen3".to_owned(), 65, 8)]);
+}

@@ -83,6 +83,11 @@ impl Cores {
         self.free_at.len()
     }
 
+    /// Whether a core has nothing to do at a time that is not before now.
+    pub(crate) fn is_idle(&self, core: usize, at: Time) -> bool {
+        self.free_at[core % self.free_at.len()] <= at
+    }
+
     /// Runs a piece of work on a core (counted round, so any number names one); returns when it is done.
     pub(crate) fn run(&mut self, core: usize, now: Time, cost: Span, work: CpuWork) -> Time {
         let core = core % self.free_at.len();

@@ -27,6 +27,7 @@ pub use link::LinkParameters;
 pub use memory_path::{InterconnectParameters, IommuParameters};
 pub use nvme::{
     FioParameters, IoEngineChoice, NvmeParameters, NvmeSoftwareParameters, NvmeTargetParameters, RwChoice,
+    TargetCompletionsChoice,
 };
 pub use port::{PortParameters, ReplayRuleChoice, ScaleChoice};
 pub use rdma::{

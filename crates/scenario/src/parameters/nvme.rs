@@ -70,6 +70,20 @@ parameters! {
         /// Driver, block layer and wake-up on the way up, for each I/O.
         completion_cost: Span = "1.2 us" in "0 ns" to "10 ms",
         Assumed "Linux with multiple queues";
+        /// Mapping a buffer and registering it with an RDMA adapter, and undoing both, for each I/O over a network
+        /// whose data does not travel in its command capsule.
+        register_cost: Span = "0.4 us" in "0 ns" to "10 ms",
+        Assumed "Linux nvme-rdma: DMA mapping, a registration request of its own ahead of the command";
+    }
+}
+
+choices! {
+    /// How the software of a target learns that an adapter or a drive has completed something.
+    TargetCompletionsChoice, "how completions are noticed" {
+        /// Interrupts wake a core that has nothing to do; one that is busy looks for more by itself. Linux nvmet.
+        Interrupts = "interrupts",
+        /// Cores look all the time, and drives do not interrupt. SPDK.
+        Polling = "polling",
     }
 }
 
@@ -79,6 +93,12 @@ parameters! {
         /// Cores that serve connections; those of `nvme.cores` are a limit, too.
         cores: u32 = "16" in "1" to "4096",
         Assumed "a connection for each core of the initiator, each served by a core";
+        /// How it learns of completions.
+        completions: TargetCompletionsChoice = "interrupts",
+        Published "Linux nvmet-rdma: completion queues are served by workers that interrupts wake";
+        /// Speed of a core in percent of the core that `command_cost` and `response_cost` are quoted for.
+        core_speed: u32 = "100" in "1" to "1000",
+        Assumed "a core of a server of about 2018";
         /// Core time from a command capsule to the submission of its command, for each I/O.
         command_cost: Span = "3 us" in "0 ns" to "10 ms",
         Assumed "Linux nvmet: completion handler, parsing, a block request";

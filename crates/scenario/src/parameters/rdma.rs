@@ -55,6 +55,9 @@ parameters! {
         /// RDMA reads that a queue pair may have outstanding.
         outstanding_reads: u32 = "16" in "1" to "1024",
         Datasheet "max_rd_atomic of ConnectX adapters";
+        /// Time for registering memory with a work request, before the next request of the queue may go.
+        registration_time: Span = "600 ns" in "0 ns" to "1 ms",
+        Assumed "a work request fetched, and an entry of the translation table read and written in host memory";
     }
 }
 

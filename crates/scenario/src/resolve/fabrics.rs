@@ -5,7 +5,7 @@ use super::workload::unknown;
 use super::{Rig, Settings};
 use crate::file::WrittenWorkload;
 use crate::parameter::Output;
-use crate::parameters::FioParameters;
+use crate::parameters::{FioParameters, TargetCompletionsChoice};
 use lanewise_network::NetworkWire;
 use lanewise_workload::nvme::{FabricsConfig, NvmeTargetConfig};
 
@@ -84,6 +84,8 @@ pub(crate) fn reach(
             target: 0,
             software: NvmeTargetConfig {
                 cores: software.cores,
+                polls: software.completions == TargetCompletionsChoice::Polling,
+                core_speed: software.core_speed,
                 command_cost: software.command_cost,
                 response_cost: software.response_cost,
                 in_capsule: software.in_capsule_bytes,

@@ -220,6 +220,7 @@ fn software(name: &str, software: &NvmeSoftwareParameters) -> NvmeHostConfig {
         submit_cost: software.submit_cost,
         interrupt_cost: software.interrupt_cost,
         completion_cost: software.completion_cost,
+        register_cost: software.register_cost,
     }
 }
 

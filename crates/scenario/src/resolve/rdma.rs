@@ -297,6 +297,7 @@ fn nic_config(name: String, instance: usize, rdma: &RdmaParameters) -> RdmaNicCo
         receive_bandwidth: rdma.receive_bandwidth,
         shared_bandwidth: rdma.shared_bandwidth,
         outstanding_reads: rdma.outstanding_reads,
+        registration_time: rdma.registration_time,
     }
 }
 

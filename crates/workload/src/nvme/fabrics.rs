@@ -2,8 +2,9 @@
 //!
 //! ```text
 //!  initiator                          target
-//!  worker, submission, post ──SEND──► command capsule, with a small write's data in it
-//!                                     poll, command; RDMA READ of a larger write's data
+//!  worker, submission, registration,
+//!  post ─────────────────────SEND──► command capsule, with a small write's data in it
+//!                                     interrupt or poll, command; RDMA READ of a larger write's data
 //!                                     submission to the drive, drive, interrupt, completion
 //!  data of a read ◄────── RDMA WRITE─ response
 //!  response capsule ◄─────────── SEND
@@ -12,24 +13,34 @@
 //!
 //! The I/O is the same slot on both sides, and its data lies at the same address in both memories. Each job has a
 //! connection of its own, served by one core of the target: job n by core n, counted round. The drive's data goes
-//! through the target's memory. At either side a completion of the adapter is seen as a polling core sees it; the
-//! initiator's adapter interrupts as a drive would, and the write of that interrupt is left out.
+//! through the target's memory: that of a host, or that of a SmartNIC whose adapter sits beside it in one chip; the
+//! two differ in their parts and their cores, not in the order of events.
 //!
-//! Sources: NVMe over Fabrics 1.1 §2.1 (capsules), §7.3 (RDMA transport: data by RDMA WRITE and READ).
+//! Work requests of a connection leave in order. An RDMA READ beyond those that may be outstanding waits, and what was
+//! posted behind it waits with it: with many large writes in flight, responses come in bursts.
 //!
-//! Leaves out: discovery and connecting, keys and memory registration, queues that fill up, TCP, data that passes the
-//! target's memory by, and errors.
+//! The initiator registers the memory of data that does not travel in a capsule, which costs its core and its adapter
+//! time. Its adapter interrupts as a drive would. At the target a completion wakes a core that has nothing to do; a
+//! busy core finds it when it has done the rest. Writes of these interrupts are left out.
+//!
+//! Sources: NVMe over Fabrics 1.1 §2.1 (capsules), §7.3 (RDMA transport: data by RDMA WRITE and READ); InfiniBand
+//! Architecture Specification, volume 1, §9.4.4 and §9.5 (order of work requests, outstanding reads); Linux nvme-rdma
+//! (`register_always`) and nvmet-rdma.
+//!
+//! Leaves out: discovery and connecting, keys, the adapter's pipeline while it registers, queues that fill up, TCP,
+//! data that passes the target's memory by, and errors.
 
 use super::ssd::{COMMAND, COMPLETION};
 use super::system::NvmeWorkload;
 use super::token::{Kind, Token};
 use crate::cpu::CpuWork;
+use crate::fio::Request;
 use crate::platform::Platform;
 use crate::rdma::{
     Completion, CompletionKind, EndFlows, EndId, NicPort, Opcode, VerbsHostConfig, WorkRequest,
 };
 use lanewise_observe::{FlowSpec, LatencyOf};
-use lanewise_units::{Bytes, Span};
+use lanewise_units::{Bytes, Span, Time};
 
 /// How a group of jobs reaches drives of another host.
 #[derive(Clone, Debug)]
@@ -46,17 +57,35 @@ pub struct FabricsConfig {
     pub software: NvmeTargetConfig,
 }
 
+impl FabricsConfig {
+    /// Whether a request's data travels in its command capsule.
+    fn in_capsule(&self, request: &Request) -> bool {
+        request.write && request.size <= self.software.in_capsule.get()
+    }
+}
+
 /// Software of an NVMe over Fabrics target, besides its drivers of adapter and drive.
 #[derive(Clone, Debug)]
 pub struct NvmeTargetConfig {
     /// Cores that serve connections; at most those of the host.
     pub cores: u32,
+    /// Whether its cores look for completions all the time; otherwise interrupts wake those that have nothing to do.
+    pub polls: bool,
+    /// Speed of a core, above zero, in percent of the core that the two costs are quoted for.
+    pub core_speed: u32,
     /// Core time from a command capsule to the submission of its command, for each I/O.
     pub command_cost: Span,
     /// Core time from the drive's completion to the response, for each I/O.
     pub response_cost: Span,
     /// Largest data of a write that travels in its command capsule.
     pub in_capsule: Bytes,
+}
+
+impl NvmeTargetConfig {
+    /// Time that a cost takes on one of its cores.
+    fn on_its_core(&self, cost: Span) -> Span {
+        Span::from_ticks((cost.ticks() * 100).div_ceil(u64::from(self.core_speed)))
+    }
 }
 
 /// Where capsules begin in memory, a page for each slot and what a small write brings along.
@@ -72,19 +101,24 @@ pub(super) struct Connection {
 }
 
 impl NvmeWorkload {
-    /// Connects a job of a group, if its drives are elsewhere.
-    pub(super) fn connect<P: Platform>(&mut self, group: usize, platform: &mut P) -> Option<Connection> {
+    /// Flows of a group's adapters, at the initiator and at the target, if its drives are elsewhere.
+    pub(super) fn add_end_flows<P: Platform>(&self, group: usize, platform: &mut P) -> Option<[EndFlows; 2]> {
         let config = &self.config.groups[group];
         let fabrics = config.fabrics.as_ref()?;
-        let name = format!("{} over {}", config.fio.name, fabrics.name);
-        let flows = fabrics.ports.map(|port| {
-            let device = self.network.config().nics[port.nic].name.clone();
+        Some([0, 1].map(|side| {
+            let device = &self.network.config().nics[fabrics.ports[side].nic].name;
+            let name = format!("{} at {}", config.fio.name, ["initiator", "target"][side]);
             let mut flow = |direction| {
                 let (name, device) = (name.clone(), device.clone());
                 platform.add_flow(FlowSpec { name, device, direction, latency: LatencyOf::Request })
             };
             EndFlows { read: flow("read"), write: flow("write"), control: flow("control") }
-        });
+        }))
+    }
+
+    /// Connects a job of a group, if its drives are elsewhere.
+    pub(super) fn connect(&mut self, group: usize, flows: Option<[EndFlows; 2]>) -> Option<Connection> {
+        let (fabrics, flows) = (self.config.groups[group].fabrics.as_ref()?, flows?);
         let cores = fabrics.software.cores.min(self.config.hosts[fabrics.target].cores);
         let [initiator, target] = self.network.connect(fabrics.ports, flows);
         Some(Connection { initiator, target, core: self.connections.len() as u32 % cores })
@@ -102,28 +136,31 @@ impl NvmeWorkload {
     }
 
     /// Core time that the initiator spends on posting a command, on top of its storage stack.
-    pub(super) fn post_cost(&self, group: usize) -> Span {
-        self.config.groups[group].fabrics.as_ref().map_or(Span::ZERO, |fabrics| fabrics.drivers[0].post_cost)
-    }
-
-    /// Bytes of a slot's data that travel in its command capsule.
-    fn in_capsule(&self, slot: u32) -> Bytes {
-        let request = self.slots[slot as usize].request;
-        let fits = request.write && request.size <= self.fabrics(slot).software.in_capsule.get();
-        if fits { Bytes::new(request.size) } else { Bytes::ZERO }
+    pub(super) fn post_cost(&self, group: usize, request: &Request) -> Span {
+        let Some(fabrics) = &self.config.groups[group].fabrics else { return Span::ZERO };
+        let registers = !fabrics.in_capsule(request);
+        let costs = &self.config.hosts[self.config.groups[group].host];
+        fabrics.drivers[0].post_cost + if registers { costs.register_cost } else { Span::ZERO }
     }
 
     /// The initiator's driver is done: to the drive, or into a capsule.
     pub(super) fn submitted<P: Platform>(&mut self, slot: u32, platform: &mut P) {
         let Some(connection) = self.connection(slot) else { return self.ring_doorbell(slot, platform) };
-        let length = COMMAND + self.in_capsule(slot);
-        self.post(slot, 0, connection.initiator, (Opcode::Send, length, CAPSULES), platform);
+        let request = self.slots[slot as usize].request;
+        let fabrics = self.fabrics(slot);
+        let (length, registers) = match fabrics.in_capsule(&request) {
+            true => (COMMAND + Bytes::new(request.size), Span::ZERO),
+            false => (COMMAND, self.network.config().nics[fabrics.ports[0].nic].registration_time),
+        };
+        let at = platform.now() + registers;
+        self.post(at, slot, 0, connection.initiator, (Opcode::Send, length, CAPSULES), platform);
     }
 
-    /// Posts a request for a slot at the initiator, 0, or the target, 1. Data lies in the slot's buffer, capsules in
-    /// their own places behind `area`.
+    /// Posts a request for a slot at the initiator, 0, or the target, 1, with a doorbell that its core stores at `at`.
+    /// Data lies in the slot's buffer, capsules in their own places behind `area`.
     fn post<P: Platform>(
         &mut self,
+        at: Time,
         slot: u32,
         side: usize,
         end: EndId,
@@ -134,7 +171,7 @@ impl NvmeWorkload {
             Opcode::Send => area + u64::from(slot) * 4096,
             _ => self.slots[slot as usize].buffer,
         };
-        let at = platform.now() + self.fabrics(slot).drivers[side].mmio_latency;
+        let at = at + self.fabrics(slot).drivers[side].mmio_latency;
         let request = WorkRequest {
             opcode,
             length,
@@ -154,7 +191,7 @@ impl NvmeWorkload {
         let software = &self.fabrics(slot).software;
         match (at_target, completion.kind) {
             (true, CompletionKind::Received) => {
-                let cost = software.command_cost;
+                let cost = software.on_its_core(software.command_cost);
                 self.run_target(slot, true, cost, Kind::CommandTaken, platform);
             }
             (true, _) => self.run_target(slot, true, Span::ZERO, Kind::WriteDataHere, platform),
@@ -163,21 +200,26 @@ impl NvmeWorkload {
     }
 
     /// The target's core works for a slot, after it has seen a completion of its adapter if there is one.
-    fn run_target<P: Platform>(&mut self, slot: u32, polls: bool, cost: Span, then: Kind, platform: &mut P) {
+    fn run_target<P: Platform>(&mut self, slot: u32, sees: bool, cost: Span, then: Kind, platform: &mut P) {
         let fabrics = self.fabrics(slot);
-        let driver = &fabrics.drivers[1];
-        let (sees, takes) =
-            if polls { (driver.poll_latency, driver.poll_cost) } else { (Span::ZERO, Span::ZERO) };
-        let host = fabrics.target;
+        let (driver, host, polls) = (&fabrics.drivers[1], fabrics.target, fabrics.software.polls);
+        let (seen, takes) = match sees {
+            true => (platform.now() + driver.poll_latency, driver.poll_cost),
+            false => (platform.now(), Span::ZERO),
+        };
         let core = self.connection(slot).map_or(0, |connection| connection.core) as usize;
-        let end = self.cores[host].run(core, platform.now() + sees, takes + cost, CpuWork::Privileged);
+        let wakes = sees && !polls && self.cores[host].is_idle(core, seen);
+        let interrupt = if wakes { self.config.hosts[host].interrupt_cost } else { Span::ZERO };
+        let cores = &mut self.cores[host];
+        cores.run(core, seen, interrupt, CpuWork::Interrupt);
+        let end = cores.run(core, seen, takes + cost, CpuWork::Privileged);
         platform.set_timer(end, Token::of(then, slot));
     }
 
     /// The target knows the command: it needs the data of a write that did not come along.
     pub(super) fn command_taken<P: Platform>(&mut self, slot: u32, platform: &mut P) {
         let request = self.slots[slot as usize].request;
-        if request.write && self.in_capsule(slot) == Bytes::ZERO {
+        if request.write && !self.fabrics(slot).in_capsule(&request) {
             let cost = self.fabrics(slot).drivers[1].post_cost;
             return self.run_target(slot, false, cost, Kind::WriteDataAsked, platform);
         }
@@ -188,7 +230,7 @@ impl NvmeWorkload {
     pub(super) fn fetch_write_data<P: Platform>(&mut self, slot: u32, platform: &mut P) {
         let length = Bytes::new(self.slots[slot as usize].request.size);
         if let Some(connection) = self.connection(slot) {
-            self.post(slot, 1, connection.target, (Opcode::Read, length, 0), platform);
+            self.post(platform.now(), slot, 1, connection.target, (Opcode::Read, length, 0), platform);
         }
     }
 
@@ -205,18 +247,19 @@ impl NvmeWorkload {
         }
         let fabrics = self.fabrics(slot);
         let requests = if self.slots[slot as usize].request.write { 1 } else { 2 };
-        let cost = fabrics.software.response_cost + fabrics.drivers[1].post_cost * requests;
+        let software = &fabrics.software;
+        let cost = software.on_its_core(software.response_cost) + fabrics.drivers[1].post_cost * requests;
         self.run_target(slot, false, cost, Kind::Response, platform);
     }
 
     /// The target sends a read's data, and the response behind it.
     pub(super) fn respond<P: Platform>(&mut self, slot: u32, platform: &mut P) {
         let Some(Connection { target, .. }) = self.connection(slot) else { return };
-        let request = self.slots[slot as usize].request;
+        let (request, now) = (self.slots[slot as usize].request, platform.now());
         if !request.write {
-            self.post(slot, 1, target, (Opcode::Write, Bytes::new(request.size), 0), platform);
+            self.post(now, slot, 1, target, (Opcode::Write, Bytes::new(request.size), 0), platform);
         }
-        self.post(slot, 1, target, (Opcode::Send, COMPLETION, CAPSULES), platform);
+        self.post(now, slot, 1, target, (Opcode::Send, COMPLETION, CAPSULES), platform);
     }
 
     /// The initiator's driver takes the response.

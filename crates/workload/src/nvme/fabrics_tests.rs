@@ -34,6 +34,7 @@ fn nic(index: usize) -> RdmaNicConfig {
         receive_bandwidth: None,
         shared_bandwidth: None,
         outstanding_reads: 16,
+        registration_time: Span::from_ns(600),
     }
 }
 
@@ -74,6 +75,8 @@ fn over_network(fio: FioConfig, software: NvmeTargetConfig) -> NvmeConfig {
 fn target() -> NvmeTargetConfig {
     NvmeTargetConfig {
         cores: 2,
+        polls: false,
+        core_speed: 100,
         command_cost: Span::from_us(4),
         response_cost: Span::from_us(2),
         in_capsule: Bytes::from_kib(8),
@@ -104,8 +107,11 @@ fn added(block: Bytes, read_percent: u32, software: NvmeTargetConfig) -> f64 {
 const CAPSULE: f64 = 40.0 + LINK + 100.0 + LINK + WIRE + 200.0 + LINK + 80.0;
 
 /// Software besides the drive's own: posting and polling, the target's costs, and the initiator's stack, which the
-/// target runs again.
-const SOFTWARE: f64 = 60.0 + 30.0 + 4_000.0 + 2_000.0 + 60.0 + 30.0 + 1_000.0 + 700.0 + 800.0;
+/// target runs again; the adapter's completion wakes a core of the target.
+const SOFTWARE: f64 = 60.0 + 30.0 + 700.0 + 4_000.0 + 2_000.0 + 60.0 + 30.0 + 1_000.0 + 700.0 + 800.0;
+
+/// What data outside its capsule costs the initiator: its core and its adapter register the memory.
+const REGISTRATION: f64 = 300.0 + 600.0;
 
 #[test]
 fn a_write_in_its_capsule_adds_two_messages_and_the_software() {
@@ -121,7 +127,7 @@ fn a_read_adds_its_data_on_the_way_back() {
     let latency = added(Bytes::from_kib(4), 100, target());
     // The data's own fetch runs beside the response's, which follows it on the wire; one more request is posted.
     let data = 4096.0 / 16.0 + 4096.0 / 12.5 + 4096.0 / 16.0;
-    let expected = 2.0 * CAPSULE + SOFTWARE + 60.0 + data;
+    let expected = 2.0 * CAPSULE + SOFTWARE + REGISTRATION + 60.0 + data;
     assert!((latency - expected).abs() < 300.0, "{latency} ns, {expected} expected");
 }
 
@@ -130,10 +136,45 @@ fn a_write_that_does_not_fit_its_capsule_is_read_by_the_target() {
     let fits = added(Bytes::from_kib(4), 0, target());
     let fetched =
         added(Bytes::from_kib(4), 0, NvmeTargetConfig { in_capsule: Bytes::from_kib(2), ..target() });
-    // Post and poll at the target; request and answer over the wire, and the fetch of the data between them.
-    let round = 60.0 + 40.0 + LINK + 100.0 + WIRE + 200.0 + LINK + WIRE + 200.0 + LINK + 80.0 + 30.0;
+    // Post and poll at the target, which wakes once more; request and answer over the wire, and the fetch of the data
+    // between them.
+    let wire = LINK + 100.0 + WIRE + 200.0 + LINK + WIRE + 200.0 + LINK;
+    let round = REGISTRATION + 60.0 + 40.0 + wire + 80.0 + 700.0 + 30.0;
     // Headers and entries, and the capsule's own fetch and placement, which were the data's.
     assert!((fetched - fits - round).abs() < 150.0, "{} ns, about {round} expected", fetched - fits);
+}
+
+#[test]
+fn a_polling_target_is_not_interrupted() {
+    let wakes = added(Bytes::from_kib(4), 0, target());
+    let polls = added(Bytes::from_kib(4), 0, NvmeTargetConfig { polls: true, ..target() });
+    // The adapter's interrupt and the drive's, which takes a write of its own behind the completion.
+    let saved = wakes - polls;
+    assert!((1_400.0..1_450.0).contains(&saved), "{saved} ns");
+}
+
+#[test]
+fn slower_cores_of_the_target_take_longer_for_its_own_software() {
+    let reference = added(Bytes::from_kib(4), 100, target());
+    let slow = added(Bytes::from_kib(4), 100, NvmeTargetConfig { core_speed: 80, ..target() });
+    let expected = (4_000.0 + 2_000.0) * (1.0 / 0.8 - 1.0);
+    assert!((slow - reference - expected).abs() < 10.0, "{} ns more", slow - reference);
+}
+
+#[test]
+fn responses_wait_behind_reads_that_may_not_go_yet() {
+    let done = |outstanding| {
+        let fio = job(Bytes::from_kib(128), 8, 0);
+        let mut bench = Bench::new(Rate::from_bytes_per_second(FAST), Span::from_ns(LINK as u64));
+        let mut config = over_network(fio, target());
+        config.network.nics[1].outstanding_reads = outstanding;
+        bench.run(&mut NvmeWorkload::new(config), Span::from_us(90));
+        bench.operations("job", "write").0
+    };
+    // Each read takes 10.5 us of wire. With one at a time the eighth request goes after 90 us, and the response of the
+    // first write was posted behind it.
+    assert_eq!(done(8), 1, "the drive has taken the first");
+    assert_eq!(done(1), 0, "all of them wait");
 }
 
 #[test]

@@ -18,6 +18,9 @@ pub struct NvmeHostConfig {
     pub interrupt_cost: Span,
     /// Driver, block layer and wake-up on the way up, for each I/O.
     pub completion_cost: Span,
+    /// Mapping and registering a buffer, and undoing both, for each I/O over a network whose data does not travel in
+    /// its command capsule.
+    pub register_cost: Span,
 }
 
 /// A submission and a completion queue of one core on one drive.

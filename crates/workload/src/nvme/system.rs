@@ -152,8 +152,8 @@ impl NvmeWorkload {
     /// Whether somebody polls for a slot's completion.
     pub(super) fn is_polled(&self, slot: u32) -> bool {
         let group = &self.config.groups[self.slots[slot as usize].group as usize];
-        // A target waits for its drives' interrupts, whatever the initiator does.
-        group.fio.polled && group.fabrics.is_none()
+        // A target has its own way, whatever the initiator does.
+        group.fabrics.as_ref().map_or(group.fio.polled, |fabrics| fabrics.software.polls)
     }
 
     fn build_drives<P: Platform>(&mut self, platform: &mut P) {
@@ -173,11 +173,12 @@ impl NvmeWorkload {
             platform.add_flow(FlowSpec { name, device, direction, latency: LatencyOf::Operation })
         };
         self.flows.push(GroupFlows { read: flow("read"), write: flow("write"), control: flow("control") });
+        let end_flows = self.add_end_flows(index, platform);
         for clone in 0..group.fio.jobs {
             let running = self.jobs.iter().filter(|job| job.host as usize == group.host).count() as u32;
             let core = running % self.config.hosts[group.host].cores;
             let job = self.jobs.len() as u32;
-            let connection = self.connect(index, platform);
+            let connection = self.connect(index, end_flows);
             self.connections.push(connection);
             let slots = (0..group.fio.effective_depth())
                 .map(|_| self.open_slot(job, index as u32, group.fio.block))
@@ -243,7 +244,8 @@ impl NvmeWorkload {
         let connection = self.connections[self.slots[index as usize].job as usize];
         let queue = self.queue_of(path.ssd as u32, connection.map_or(core, |connection| connection.core));
         let costs = &self.config.hosts[host];
-        let (worker_cost, submit_cost) = (costs.worker_cost, costs.submit_cost + self.post_cost(group));
+        let (worker_cost, submit_cost) =
+            (costs.worker_cost, costs.submit_cost + self.post_cost(group, &request));
         let cores = &mut self.cores[host];
         let started = cores.run(core as usize, platform.now(), worker_cost, CpuWork::User);
         let submitted = cores.run(core as usize, platform.now(), submit_cost, CpuWork::Privileged);

@@ -17,6 +17,7 @@ pub(super) fn host() -> NvmeHostConfig {
         submit_cost: Span::from_ns(1_000),
         interrupt_cost: Span::from_ns(700),
         completion_cost: Span::from_ns(800),
+        register_cost: Span::from_ns(300),
     }
 }
 

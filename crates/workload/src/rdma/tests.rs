@@ -31,6 +31,7 @@ fn nic(index: usize) -> RdmaNicConfig {
         receive_bandwidth: None,
         shared_bandwidth: None,
         outstanding_reads: 16,
+        registration_time: Span::ZERO,
     }
 }
 

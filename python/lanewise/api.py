@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from lanewise import _core
 from lanewise.errors import InputError
 from lanewise.results import BenchResult, ExplainResult, PartsResult, RunResult
+from lanewise.simulator import resolve, simulate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -52,7 +53,7 @@ def run(
         from lanewise.run_folder import check_free
 
         check_free(Path(out))
-    result = RunResult(json.loads(_core.run(str(scenario), pairs, progress)))
+    result = simulate(scenario, pairs, progress)
     if out is not None:
         from lanewise.run_folder import save_run
 
@@ -64,7 +65,7 @@ def explain(
     scenario: str | Path, *, overrides: Mapping[str, str] | Iterable[tuple[str, str]] = ()
 ) -> ExplainResult:
     """Resolve a scenario without running it: every parameter, and where it came from."""
-    return ExplainResult(json.loads(_core.explain(str(scenario), _pairs(overrides))))
+    return resolve(scenario, _pairs(overrides))
 
 
 def compare(
@@ -93,7 +94,7 @@ def reproduce(
     Runs that are in `cache` are not done again, and finished ones are kept there. `on_progress` hears how
     many runs are done and how many there are.
     """
-    from lanewise.experiment.definition import load_experiment
+    from lanewise.experiment.folders import load_experiment
     from lanewise.experiment.reproduction import reproduce_all
 
     folders = [experiment_folder(name) for name in experiments] or list(_experiments().values())
@@ -114,7 +115,7 @@ def sensitivity(
     how many runs it took so far.
     """
     from lanewise.experiment import sensitivity as method
-    from lanewise.experiment.definition import load_experiment
+    from lanewise.experiment.folders import load_experiment
 
     folders = [experiment_folder(name) for name in experiments] or list(_experiments().values())
     found = {}
@@ -139,7 +140,7 @@ def calibrate(
     `on_progress` hears the name of the fit and how many runs it took so far.
     """
     from lanewise.experiment.calibration import calibrate_experiment
-    from lanewise.experiment.definition import load_experiment
+    from lanewise.experiment.folders import load_experiment
 
     definition: Experiment = load_experiment(experiment_folder(experiment))
     calibration = calibrate_experiment(definition, on_progress=on_progress)
@@ -187,7 +188,7 @@ def experiment_folder(name: str | Path) -> Path:
 
 
 def _experiments() -> dict[str, Path]:
-    from lanewise.experiment.definition import experiments_root, find_experiments
+    from lanewise.experiment.folders import experiments_root, find_experiments
 
     return find_experiments(experiments_root())
 

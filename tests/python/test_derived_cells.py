@@ -10,10 +10,12 @@ import pytest
 from conftest import FakeCore
 
 import lanewise
-from lanewise.experiment.definition import ExperimentError, load_experiment
+from lanewise.experiment.definition import ExperimentError
+from lanewise.experiment.folders import load_experiment
 from lanewise.experiment.headline import headline
 from lanewise.experiment.metric import Metric, MetricError
-from lanewise.experiment.reproduction import ReproducedCell, UndefinedCellError
+from lanewise.experiment.reproduction import ReproducedCell
+from lanewise.experiment.values import UndefinedCellError
 from lanewise.results import RunResult
 
 HEAD = """

@@ -11,8 +11,9 @@ from conftest import FakeCore
 
 import lanewise
 from lanewise.experiment.calibration import CalibrationError
-from lanewise.experiment.definition import ExperimentError, load_experiment
-from lanewise.experiment.reproduction import NotCalibratedError
+from lanewise.experiment.definition import ExperimentError
+from lanewise.experiment.folders import load_experiment
+from lanewise.experiment.values import NotCalibratedError
 
 EXPECTED = """
     id = "TINY"

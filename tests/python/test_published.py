@@ -8,8 +8,9 @@ from textwrap import dedent
 import pytest
 
 import lanewise
-from lanewise.experiment.definition import Cell, Experiment, find_experiments, load_experiment
-from lanewise.experiment.reproduction import job_for
+from lanewise.experiment.definition import Cell, Experiment
+from lanewise.experiment.folders import find_experiments, load_experiment
+from lanewise.experiment.values import job_for
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = find_experiments(ROOT / "experiments")

@@ -13,7 +13,7 @@ from conftest import FakeCore
 
 import lanewise as package
 from lanewise import _core
-from lanewise.experiment.definition import load_experiment
+from lanewise.experiment.folders import load_experiment
 from lanewise.experiment.sensitivity import candidates_of, stored
 
 EXPECTED = """

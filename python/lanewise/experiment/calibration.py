@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 
 from lanewise.errors import InputError
 from lanewise.experiment.definition import Experiment, Fit, FittedValue
-from lanewise.experiment.reproduction import jobs_behind, value_of
 from lanewise.experiment.runner import run_all
 from lanewise.experiment.toml import inline
+from lanewise.experiment.values import jobs_behind, value_of
 from lanewise.files import write_whole
 
 if TYPE_CHECKING:

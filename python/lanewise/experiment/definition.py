@@ -6,16 +6,15 @@
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lanewise.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from pathlib import Path
 
     from lanewise.experiment.formula import Formula
     from lanewise.experiment.metric import Metric
@@ -192,28 +191,3 @@ class Experiment:
         """Return the cells that the parameters in force in `quantity` were fitted on."""
         in_force = self.fits_of(quantity)
         return tuple(dict.fromkeys(on for fit in self.fits if fit.name in in_force for on in fit.fitted_on))
-
-
-def load_experiment(folder: Path) -> Experiment:
-    """Read an experiment folder; ExperimentError lists all that is wrong with it."""
-    from lanewise.experiment.reading import read_folder
-
-    return read_folder(folder)
-
-
-def find_experiments(root: Path) -> dict[str, Path]:
-    """Return the experiment folders under `root` by their id, in the order of their names."""
-    found = {}
-    for path in sorted(root.glob("*/expected.toml")):
-        with path.open("rb") as file:
-            found[str(tomllib.load(file).get("id", path.parent.name.upper()))] = path.parent
-    return found
-
-
-def experiments_root() -> Path:
-    """Return the folder of experiments: of the checkout one stands in, or of the one installed from."""
-    starts = [Path.cwd(), *Path.cwd().parents, Path(__file__).resolve().parents[3]]
-    for start in starts:
-        if any((start / "experiments").glob("*/expected.toml")):
-            return start / "experiments"
-    raise ExperimentError("no folder 'experiments' here or above: run this inside a checkout of Lanewise")

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from threading import Event
 from typing import TYPE_CHECKING
 
-from lanewise import api
 from lanewise._core import ScenarioError
+from lanewise.simulator import simulate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -84,7 +84,7 @@ def _finished(
 
 
 def _run(job: Job, cache: RunCache | None, stop: Event) -> RunResult:
-    result = api.run(job.scenario, overrides=job.overrides, progress=lambda _: not stop.is_set())
+    result = simulate(job.scenario, job.overrides, lambda _: not stop.is_set())
     if cache:
         cache.keep(job, result)
     return result

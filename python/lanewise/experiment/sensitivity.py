@@ -25,11 +25,12 @@ import tomllib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from lanewise import __version__, api
-from lanewise.experiment.reproduction import job_for, value_of
+from lanewise import __version__
 from lanewise.experiment.runner import Job, try_all
 from lanewise.experiment.toml import inline
+from lanewise.experiment.values import job_for, value_of
 from lanewise.files import write_whole
+from lanewise.simulator import resolve
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -256,7 +257,7 @@ def varied(experiment: Experiment) -> tuple[str, ...]:
     jobs = dict.fromkeys(job for cell in predicted(experiment) for job in _jobs(experiment, cell))
     found = set()
     for job in jobs:
-        rows = api.explain(job.scenario, overrides=job.overrides).document["parameters"]
+        rows = resolve(job.scenario, job.overrides).document["parameters"]
         found |= {f"{one.name} = {one.value}" for one in candidates_of(rows)}
     return tuple(sorted(found))
 
@@ -342,9 +343,7 @@ class _Study:
     def _candidates(self, cell: Cell) -> list[Candidate]:
         found: dict[tuple[str, str], Candidate] = {}
         for job in _jobs(self.experiment, cell):
-            for one in candidates_of(
-                api.explain(job.scenario, overrides=job.overrides).document["parameters"]
-            ):
+            for one in candidates_of(resolve(job.scenario, job.overrides).document["parameters"]):
                 known = found.get((one.name, one.value))
                 paths = one.paths if known is None else (*known.paths, *one.paths)
                 found[one.name, one.value] = Candidate(
@@ -368,7 +367,7 @@ class _Study:
     def _values(self, job: Job) -> dict[str, str]:
         """Return the parameters of a job's scenario by path."""
         if job not in self.parameters:
-            rows = api.explain(job.scenario, overrides=job.overrides).document["parameters"]
+            rows = resolve(job.scenario, job.overrides).document["parameters"]
             self.parameters[job] = {row["path"]: str(row["value"]) for row in rows}
         return self.parameters[job]
 

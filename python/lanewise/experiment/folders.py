@@ -1,0 +1,36 @@
+"""Where experiments are, and what one folder defines."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lanewise.experiment.definition import ExperimentError
+from lanewise.experiment.reading import read_folder
+
+if TYPE_CHECKING:
+    from lanewise.experiment.definition import Experiment
+
+
+def load_experiment(folder: Path) -> Experiment:
+    """Read an experiment folder; ExperimentError lists all that is wrong with it."""
+    return read_folder(folder)
+
+
+def find_experiments(root: Path) -> dict[str, Path]:
+    """Return the experiment folders under `root` by their id, in the order of their names."""
+    found = {}
+    for path in sorted(root.glob("*/expected.toml")):
+        with path.open("rb") as file:
+            found[str(tomllib.load(file).get("id", path.parent.name.upper()))] = path.parent
+    return found
+
+
+def experiments_root() -> Path:
+    """Return the folder of experiments: of the checkout one stands in, or of the one installed from."""
+    starts = [Path.cwd(), *Path.cwd().parents, Path(__file__).resolve().parents[3]]
+    for start in starts:
+        if any((start / "experiments").glob("*/expected.toml")):
+            return start / "experiments"
+    raise ExperimentError("no folder 'experiments' here or above: run this inside a checkout of Lanewise")

@@ -14,7 +14,7 @@ import re
 import sys
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -190,15 +190,7 @@ def _complete_class(draft: Draft, ids: PciIds) -> None:
 
 def _complete_device(draft: Draft, ids: PciIds) -> None:
     identity = draft.identity
-    printed = identity.get("device_name")
-    if printed is not None and identity.get("vendor_name") is None:
-        numbers, vendor, rest = ids.split(printed)
-        if vendor is not None:
-            identity["vendor_name"], identity["device_name"] = vendor, rest or None
-            if len(numbers) > 1:
-                numbers = [number for number in numbers if ids.device_by_name(number, rest) is not None]
-            if len(numbers) == 1:
-                identity.setdefault("vendor_id", numbers[0])
+    _complete_vendor(identity, ids)
     vendor_id, printed = identity.get("vendor_id"), identity.get("device_name")
     if printed is not None:
         number = _DEVICE.match(printed)
@@ -217,6 +209,25 @@ def _complete_device(draft: Draft, ids: PciIds) -> None:
         identity["vendor_name"] = ids.vendor(vendor_id)
     if identity.get("device_name") is None and identity.get("device_id") is not None:
         identity["device_name"] = ids.device(vendor_id, identity["device_id"])
+
+
+def _complete_vendor(identity: dict[str, Any], ids: PciIds) -> None:
+    """Split vendor and device where they are printed as one; lists for programs print them apart."""
+    printed, vendor = identity.get("device_name"), identity.get("vendor_name")
+    if printed is not None and vendor is None:
+        numbers, vendor, rest = ids.split(printed)
+        if vendor is None:
+            return
+        identity["vendor_name"], identity["device_name"] = vendor, rest or None
+    elif vendor is not None and identity.get("vendor_id") is None:
+        numbers, _, _ = ids.split(vendor)
+        rest = printed or ""
+    else:
+        return
+    if len(numbers) > 1:
+        numbers = [number for number in numbers if ids.device_by_name(number, rest) is not None]
+    if len(numbers) == 1:
+        identity.setdefault("vendor_id", numbers[0])
 
 
 def _pack(source: Path) -> None:

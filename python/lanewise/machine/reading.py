@@ -1,9 +1,9 @@
 """From a source of any kind to a `Machine`: finds out what it is, and hands it to its reader.
 
-Accepts a path, ``-`` for standard input, or nothing for the machine itself. Text may be UTF-8, UTF-16 with a
-mark, or anything else, may be compressed with gzip, bzip2 or xz, and may hold several kinds at once (a bug
-report with `lspci` and `nvidia-smi` in it). Everything is bounded: a file above 64 MiB, or that unpacks to
-more, is refused.
+Accepts a path, ``-`` for standard input, or nothing for the machine itself. Text may be UTF-8, UTF-16, or
+anything else, may be compressed (`unpacking`), packed into a tar or zip archive (`sources.archive`), wrapped
+in a web page or a mail (`sources.wrapping`), and may hold several kinds at once (a bug report with `lspci`
+and `nvidia-smi` in it). Everything is bounded: a file above 64 MiB, or that unpacks to more, is refused.
 """
 
 from __future__ import annotations
@@ -16,22 +16,24 @@ from typing import IO, TYPE_CHECKING
 
 from lanewise.errors import InputError
 from lanewise.machine.draft import Reading
+from lanewise.machine.sources.wrapping import HEADER, joined, tidy
+from lanewise.machine.unpacking import MOST_BYTES, unpacked
 
 if TYPE_CHECKING:
     from lanewise.machine.model import Machine
+    from lanewise.machine.sources.archive import Archive
     from lanewise.machine.sources.files import Files
 
 LIVE = Path("/sys")
-MOST_BYTES = 64 << 20
 MOST_LINES = 1_000_000
-_MOST_LINE = 4096
 _CONTROLS = bytes(code for code in range(32) if code not in b"\t\n\v\f\r\x1b")
 _ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]{0,256}(?:\x07|\x1b\\)|[@-Z\\-_])")
 _ACCEPTED = (
-    "lspci -vvv or -xxxx output, lspci -tv, a copy of /sys/bus/pci or a tar archive of one, hwloc XML, "
-    "NCCL topology XML, nvidia-smi topo -m"
+    "lspci -vvv or -xxxx output, lspci -tv, a copy of /sys/bus/pci, hwloc XML, NCCL topology XML, nvidia-smi "
+    "topo -m, and tar or zip archives of those"
 )
 _XML_PROLOGUE = re.compile(rb"<!--.*?(?:-->|$)|<\?.*?(?:\?>|$)|<!DOCTYPE[^>\[]*(?:\[.*?\])?[^>]*>", re.S)
+_XML_ROOTS = ("topology", "system", "graphs")
 _XML_ROOT = re.compile(rb"<([A-Za-z_][\w.-]*)[\s>/]")
 
 
@@ -48,7 +50,8 @@ def read(source: str | Path | None = None, *, overlay: str | Path | None = None)
     from lanewise.machine.sources import topo
 
     reading = Reading()
-    rows = topo.read(_lines(_text(_unpacked(_bytes(overlay)), str(overlay))), reading)
+    content = unpacked(_bytes(overlay))
+    rows = topo.read(tidy(_text(content, str(overlay))), reading) if isinstance(content, bytes) else []
     if not rows:
         raise InputError(
             f"'{overlay}' is not what 'nvidia-smi topo -m' prints: no row 'GPU0  X ...' was found"
@@ -58,19 +61,68 @@ def read(source: str | Path | None = None, *, overlay: str | Path | None = None)
 
 def read_bytes(data: bytes, *, name: str = "-") -> Machine:
     """Read a machine from the content of a file."""
-    data = _unpacked(data)
-    reading = Reading()
-    if data[257:262] == b"ustar":
-        from lanewise.machine.sources.files import Archive
+    content = unpacked(data)
+    if not isinstance(content, bytes):
+        from lanewise.machine.sources.archive import Archive, tar_members
 
-        archive = Archive(io.BytesIO(data))
-        if archive.damaged:
-            reading.note(archive.damaged)
-        return _sysfs(archive, reading, name)
-    root = _xml_root(data)
-    if root is not None:
-        return _xml(root, data, reading, name)
-    return _read_text(_text(data, name), reading, name)
+        return _archive(Archive(tar_members(content)), name)
+    if content[:4] == b"PK\x03\x04":
+        from lanewise.machine.sources.archive import Archive, zip_members
+
+        return _archive(Archive(zip_members(io.BytesIO(content))), name)
+    reading = Reading()
+    root = _xml_root(content)
+    if root in _XML_ROOTS:
+        return _xml(root, content, reading, name)
+    try:
+        return _read_text(_text(content, name), reading, name)
+    except InputError:
+        if root is None:
+            raise
+        raise InputError(
+            f"'{name}' is XML with <{root}> outermost; hwloc has <topology> there, NCCL <system>"
+        ) from None
+
+
+def _archive(archive: Archive, name: str) -> Machine:
+    """Read a sysfs in an archive, and the outputs of tools beside it."""
+    from lanewise.machine.sources import sysfs
+
+    reading = Reading()
+    if archive.damaged:
+        reading.note(archive.damaged)
+    if archive.holds_sysfs:
+        sysfs.read(archive, reading)
+    texts = [content for data in archive.texts.values() if (content := _plain_bytes(data)) is not None]
+    for data in texts:
+        if not archive.holds_sysfs and _xml_root(data) in _XML_ROOTS:
+            return read_bytes(data, name=name)
+    pieces = [text for data in texts if (text := _text_or_none(data)) is not None]
+    if archive.holds_sysfs and not any(HEADER.search(text) for text in pieces):
+        return reading.machine(name)
+    try:
+        return _read_text("\n\n".join(pieces), reading, name)
+    except InputError:
+        names = ", ".join(path.rpartition("/")[2] for path in list(archive.texts)[:5])
+        raise InputError(
+            f"'{name}' is an archive without a sysfs and without output of lspci; it holds {names}"
+        ) from None
+
+
+def _plain_bytes(data: bytes) -> bytes | None:
+    """Return a member of an archive decompressed; None for archives in archives and what is damaged."""
+    try:
+        content = unpacked(data)
+    except InputError:
+        return None
+    return content if isinstance(content, bytes) else None
+
+
+def _text_or_none(data: bytes) -> str | None:
+    try:
+        return _text(data, "")
+    except InputError:
+        return None
 
 
 def _read_one(source: str | Path | None) -> Machine:
@@ -105,48 +157,6 @@ def _bounded(file: IO[bytes], name: str) -> bytes:
     return data
 
 
-def _unpacked(data: bytes) -> bytes:
-    """Decompress, at most twice."""
-    for _ in range(2):
-        opened: io.BufferedIOBase | None = None
-        if data[:2] == b"\x1f\x8b":
-            import gzip
-
-            opened = gzip.GzipFile(fileobj=io.BytesIO(data))
-        elif data[:3] == b"BZh":
-            import bz2
-
-            opened = bz2.BZ2File(io.BytesIO(data))
-        elif data[:6] == b"\xfd7zXZ\x00":
-            import lzma
-
-            opened = lzma.LZMAFile(io.BytesIO(data))  # noqa: SIM115  (nothing to close: memory)
-        elif data[:4] in (b"\x28\xb5\x2f\xfd", b"PK\x03\x04") or data[:6] == b"7z\xbc\xaf\x27\x1c":
-            raise InputError("zip, 7z and zstd archives are not read: unpack it, or use gzip")
-        if opened is None:
-            return data
-        data = _decompressed(opened)
-    return data
-
-
-def _decompressed(opened: io.BufferedIOBase) -> bytes:
-    """Read at most what is allowed; what comes before damage is kept."""
-    import zlib
-    from lzma import LZMAError
-
-    pieces, size = [], 0
-    try:
-        while piece := opened.read(1 << 20):
-            pieces.append(piece)
-            size += len(piece)
-            if size > MOST_BYTES:
-                raise InputError(f"it unpacks to more than {MOST_BYTES >> 20} MiB")
-    except (OSError, EOFError, zlib.error, LZMAError) as error:
-        if not pieces:
-            raise InputError(f"it looks compressed but cannot be unpacked: {error}") from error
-    return b"".join(pieces)
-
-
 def _xml_root(data: bytes) -> str | None:
     """Return the name of the outermost element, of what is XML."""
     head = data[:65536].lstrip(b"\xef\xbb\xbf \t\r\n")
@@ -157,17 +167,13 @@ def _xml_root(data: bytes) -> str | None:
     return match[1].decode("ascii", "replace") if match else ""
 
 
-def _xml(root: str, data: bytes, reading: Reading, name: str) -> Machine:
+def _xml(root: str | None, data: bytes, reading: Reading, name: str) -> Machine:
     from lanewise.machine.sources import hwloc, nccl
 
     if root == "topology":
         hwloc.read(data, reading)
-    elif root in ("system", "graphs"):
-        nccl.read(data, reading)
     else:
-        raise InputError(
-            f"'{name}' is XML with <{root}> outermost; hwloc has <topology> there, NCCL <system>"
-        )
+        nccl.read(data, reading)
     if not reading.drafts and len(reading.notes) and "breaks off" in reading.notes[0]:
         raise InputError(f"'{name}': {reading.notes[0]}, and no PCI device was in that")
     return reading.machine(name)
@@ -177,6 +183,8 @@ def _text(data: bytes, name: str) -> str:
     """Decode; files that are mostly not text are refused."""
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         text = data.decode("utf-16", "replace")
+    elif _is_wide(data):
+        text = data.decode("utf-16-le", "replace")
     else:
         head = data[:65536]
         if len(head) - len(head.translate(None, _CONTROLS)) > len(head) // 20:
@@ -185,19 +193,24 @@ def _text(data: bytes, name: str) -> str:
     return _ESCAPES.sub("", text) if "\x1b" in text else text
 
 
-def _lines(text: str) -> list[str]:
-    return [line[:_MOST_LINE] for line in text.replace("\r\n", "\n").replace("\r", "\n").split("\n")]
+def _is_wide(data: bytes) -> bool:
+    """Whether this is UTF-16 without a mark: every other byte is zero."""
+    head = data[:4096]
+    return len(head) > 1 and head[1::2].count(0) > 0.9 * len(head[1::2]) and head[::2].count(0) == 0
 
 
 def _read_text(text: str, reading: Reading, name: str) -> Machine:
-    """Read whatever kinds a text holds: functions first, else a tree; a matrix is put on top."""
-    from lanewise.machine.sources import lspci, topo, tree
+    """Read whatever kinds a text holds: functions first, else a list or a tree; a matrix is put on top."""
+    from lanewise.machine.sources import lspci, lspci_list, topo, tree
 
     if text.count("\n") > MOST_LINES:
         raise InputError(f"'{name}' has more than {MOST_LINES:,} lines, which no dump of a machine has")
-    lines = _lines(text)
-    if lspci.HEADER.search(text):
-        lspci.read(lines, reading)
+    lines = tidy(text)
+    text = "\n".join(lines)
+    if HEADER.search(text):
+        lspci.read(joined(lines), reading)
+    elif lspci_list.LOOKS_LIKE_LIST.search(text):
+        lspci_list.read(lines, reading)
     elif tree.LOOKS_LIKE_TREE.search(text):
         tree.read(lines, reading)
     elif tree.LOOKS_LIKE_LINKS.search(text):

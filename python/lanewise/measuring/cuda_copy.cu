@@ -34,7 +34,7 @@ static double copy_gb_per_s(void* to, const void* from, size_t bytes, cudaMemcpy
 
 int main() {
     int count = 0;
-    check(cudaGetDeviceCount(&count), "devices");
+    check(cudaGetDeviceCount(&count), "cannot count the GPUs");
     const size_t most = size_t(256) << 20;
     printf("[CUDA Bandwidth Test] - Starting...\nRunning on...\n\n");
     for (int device = 0; device < count; ++device) {

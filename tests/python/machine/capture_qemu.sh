@@ -5,7 +5,7 @@
 #   apt-get download linux-image-6.1.0-56-amd64        (any Debian kernel package)
 #   tests/python/machine/capture_qemu.sh linux-image-*.deb tests/python/machine/dumps
 #
-# The machine: two NUMA nodes; on node 0 a root port with an NVMe drive (capable of SR-IOV), one with a switch that carries two
+# The machine: two NUMA nodes; on node 0 a root port with an NVMe drive of two virtual functions, one with a switch that carries two
 # network cards, an NVMe drive and an empty port, one with a CXL memory device, one that is empty; on node 1 a root
 # bus of its own with a root port and a network card. Boots without KVM, which takes a minute or two.
 set -euo pipefail
@@ -57,12 +57,18 @@ lspci -vvvxxxx >/tmp/out/qemu.vvvxxxx 2>/dev/null
 lspci -tv >/tmp/out/qemu.tv 2>/dev/null
 lspci -t >/tmp/out/qemu.t 2>/dev/null
 lspci >/tmp/out/qemu.txt 2>/dev/null
+lspci -mm >/tmp/out/qemu.mm 2>/dev/null
+lspci -Dmmnn >/tmp/out/qemu.Dmmnn 2>/dev/null
+lspci -vmm >/tmp/out/qemu.vmm 2>/dev/null
+lspci -Dvmmnnk >/tmp/out/qemu.Dvmmnnk 2>/dev/null
+lspci -nnk >/tmp/out/qemu.nnk 2>/dev/null
 # An ordinary user sees 64 bytes of configuration space and no capabilities.
 chmod 755 /; chmod 1777 /tmp
 su nobody -s /bin/sh -c 'lspci -vvv' >/tmp/out/qemu.user.vvv 2>/dev/null
 
 # Files of sysfs claim 4096 bytes and hold fewer, so they are copied one by one rather than archived.
-copy=/tmp/sysfs
+copy_sysfs() {
+copy=/tmp/sysfs-$1
 find /sys/devices/pci* /sys/devices/system/node | while read -r path; do
     if [ -L "$path" ]; then
         case "${path##*/}" in driver|iommu_group|physfn|subsystem) ;; *) continue ;; esac
@@ -84,7 +90,17 @@ for slot in /sys/bus/pci/slots/*; do
     mkdir -p "$copy$slot"; cat "$slot/address" >"$copy$slot/address"
 done
 mkdir -p "$copy/proc/sys/kernel"; echo qemu >"$copy/proc/sys/kernel/hostname"
-tar czf /tmp/out/qemu.sysfs.tar.gz -C "$copy" .
+tar czf "/tmp/out/$1.sysfs.tar.gz" -C "$copy" .
+}
+copy_sysfs qemu
+# The same machine with the virtual functions of the drive switched on.
+for file in /sys/bus/pci/devices/*/sriov_numvfs; do
+    [ "$(cat "${file%numvfs}totalvfs")" = 0 ] || echo 2 >"$file"
+done
+sleep 3
+lspci -vvv >/tmp/out/qemu-vfs.vvv 2>/dev/null
+lspci -s 1: -xxxx >/tmp/out/qemu-vfs.xxxx 2>/dev/null
+copy_sysfs qemu-vfs
 echo BEGIN >/dev/ttyS1
 tar cz -C /tmp/out . | base64 >/dev/ttyS1
 echo END >/dev/ttyS1

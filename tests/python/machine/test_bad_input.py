@@ -31,8 +31,9 @@ WRONG = {
     "nothing": (b"", "is empty"),
     "prose": (b"the card is slow, please help\n" * 10, "has no PCI device"),
     "a program": (b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0" * 64, "is binary"),
-    "zip": (b"PK\x03\x04" + b"\0" * 64, "not read"),
-    "zstd": (b"\x28\xb5\x2f\xfd" + b"\0" * 64, "not read"),
+    "zip": (b"PK\x03\x04" + b"\0" * 64, "archive cannot be read"),
+    "7z": (b"7z\xbc\xaf\x27\x1c" + b"\0" * 64, "not read"),
+    "zstd": (b"\x28\xb5\x2f\xfd" + b"\0" * 64, "Zstandard|cannot be unpacked|is empty"),
     "other XML": (b"<html><body>404</body></html>", "<html> outermost"),
     "NCCL graph": (b'<graphs version="1"><graph id="0"/></graphs>', "graph file"),
     "entities": (BOMB, "defines entities"),
@@ -44,7 +45,7 @@ WRONG = {
     ),
     "packed rubbish": (gzip.compress(b"rubbish" * 100), "has no PCI device"),
     "not packed": (b"\x1f\x8b" + b"\xff" * 100, "cannot be unpacked"),
-    "other archive": (None, "holds no sysfs"),
+    "other archive": (None, "without a sysfs and without output of lspci"),
 }
 
 

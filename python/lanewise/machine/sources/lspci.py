@@ -16,19 +16,13 @@ from lanewise.machine import config_space
 from lanewise.machine.address import Address
 from lanewise.machine.draft import Draft
 from lanewise.machine.sources.lspci_text.block import BlockReader
+from lanewise.machine.sources.wrapping import HEADER
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lanewise.machine.draft import Reading
 
-_FUNCTION = r"(?:[0-9a-fA-F]{4,8}:)?[0-9a-fA-F]{2}:[01][0-9a-fA-F]\.[0-7]"
-HEADER = re.compile(
-    rf"^[ \t>|]{{0,8}}((?:{_FUNCTION}/){{0,12}}{_FUNCTION})[ \t]+"
-    r"(?:([0-9a-fA-F]{4}): ([0-9a-fA-F]{4}):([0-9a-fA-F]{4})|([^\s:][^:]{1,80}): (.*\S))(.*)$",
-    re.MULTILINE,
-)
-"""The first line of a function: path and address, then class and IDs in numbers, or both in words."""
 HEX_ROW = re.compile(r"^[ \t>]{0,8}([0-9a-f]{2,3}): ?((?:[0-9a-f]{2}(?: |$)){1,16})(.*)$")
 _MORE_HEX = re.compile(r"^[ \t>]{0,8}((?:[0-9a-f]{2}(?: |$)){1,15})$")
 _NUMBERS = re.compile(r"\[([0-9a-fA-F]{4})\]$")
@@ -38,26 +32,88 @@ _INTERFACE = re.compile(r" \(prog-if ([0-9a-fA-F]{2})")
 _TAIL = re.compile(r" \((?:rev|prog-if) .*$")
 
 
+_DOUBLE_SPACED = 0.4
+"""Share of empty lines from which on they are between all lines and no longer between functions."""
+
+_OTHER_MACHINE = 0.3
+"""Share of functions that are another device at the same address, from which on it is another machine."""
+
+
 def read(lines: Sequence[str], into: Reading) -> None:
     """Read all functions in a text; raises nothing, whatever the text is."""
+    blank_ends = lines.count("") < _DOUBLE_SPACED * len(lines)
+    captures: list[dict[Address, Draft]] = [{}]
     block: _Block | None = None
-    seen_text = seen_hex = False
+    seen_text = seen_hex = after_blank = outside = False
     for number, line in enumerate(lines, start=1):
         header = HEADER.match(line) if _may_be_header(line) else None
         if header is not None:
-            if block is not None:
-                block.finish(into)
-            block = _Block(header, into)
-        elif block is None:
-            if line.strip() and not _is_wrapping(line):
+            _keep(block, captures, into)
+            block = _Block(header)
+            outside = False
+        elif not line:
+            after_blank = blank_ends
+            continue
+        elif block is None or outside or (after_blank and not block.words.goes_on(line)):
+            outside = True
+            if not _is_wrapping(line):
                 into.not_understood(number, line)
         elif block.take_hex(line):
             seen_hex = True
         elif not _is_wrapping(line):
             seen_text |= block.words.take(line, number, into)
-    if block is not None:
-        block.finish(into)
+        after_blank = False
+    _keep(block, captures, into)
+    _merge(captures, into)
     into.kinds.append(f"lspci {' and '.join(_kinds(seen_text, seen_hex))}")
+
+
+def _keep(block: _Block | None, captures: list[dict[Address, Draft]], into: Reading) -> None:
+    """Put a complete function into its capture; an address that comes again begins another one."""
+    if block is None:
+        return
+    block.finish(into)
+    address = block.draft.address
+    if address in captures[-1]:
+        captures.append({})
+    captures[-1][address] = block.draft
+
+
+def _merge(captures: list[dict[Address, Draft]], into: Reading) -> None:
+    """Take captures of one machine together, and leave out those of others."""
+    for number, capture in enumerate(captures):
+        if number and _is_other_machine(capture, into.drafts):
+            into.note("dumps of several machines in one file; only the first is read")
+            continue
+        if number and capture.keys() & into.drafts.keys():
+            into.note("some functions occur twice: several captures in one file, read as one machine")
+        for draft in capture.values():
+            into.add(draft)
+
+
+def _is_other_machine(capture: dict[Address, Draft], known: dict[Address, Draft]) -> bool:
+    """Whether other devices are at the same addresses, as far as both captures say who they are."""
+    same = other = 0
+    for address, draft in capture.items():
+        earlier = known.get(address)
+        if earlier is None:
+            continue
+        mine, theirs = _who(draft, earlier), _who(earlier, draft)
+        same += mine is not None and mine == theirs
+        other += mine is not None and theirs is not None and mine != theirs
+    return other > _OTHER_MACHINE * (same + other)
+
+
+def _who(draft: Draft, other: Draft) -> object:
+    """Return vendor and device in numbers, where both say them, else the first words of the name.
+
+    The rest of a name changes from one year's `pci.ids` to the next.
+    """
+    keys = ("vendor_id", "device_id")
+    if all(key in one.identity for key in keys for one in (draft, other)):
+        return tuple(draft.identity[key] for key in keys)
+    name = draft.identity.get("device_name")
+    return None if name is None else name.split()[:3]
 
 
 def _kinds(seen_text: bool, seen_hex: bool) -> list[str]:
@@ -81,7 +137,7 @@ def _is_wrapping(line: str) -> bool:
 class _Block:
     """What is printed of one function: words and bytes."""
 
-    def __init__(self, header: re.Match[str], into: Reading) -> None:
+    def __init__(self, header: re.Match[str]) -> None:
         path = [Address.parse(part) for part in header[1].split("/")]
         if path[0].domain:
             # `-PP` names the domain only once.
@@ -91,8 +147,6 @@ class _Block:
         self.bytes = bytearray()
         self.missing = 0
         self.words = BlockReader(self.draft)
-        if path[-1] in into.drafts:
-            into.note("some functions occur twice: several captures in one file, read as one machine")
         _name(header, self.draft)
 
     def take_hex(self, line: str) -> bool:
@@ -118,7 +172,7 @@ class _Block:
         self.missing -= len(found)
 
     def finish(self, into: Reading) -> None:
-        """Decode the bytes, let the words count where both speak, and hand over."""
+        """Decode the bytes; the words count where both speak."""
         self.words.finish()
         if self.bytes:
             decoded = Draft(self.draft.address)
@@ -128,7 +182,6 @@ class _Block:
             self.draft.fill_from(decoded)
         if self.words.denied and not self.bytes:
             into.note("capabilities could not be read (<access denied>): capture as root to see links")
-        into.add(self.draft)
 
 
 def _name(header: re.Match[str], draft: Draft) -> None:

@@ -43,6 +43,11 @@ def read(files: Files, into: Reading) -> None:
         draft.parent = parent
         short += _function(files, folder, draft)
         into.add(draft)
+    if folders and not any(draft.identity for draft in into.drafts.values()):
+        into.note(
+            "the copy holds links to functions and not the functions: copy with "
+            "'cp -rL /sys/bus/pci/devices', or take /sys/devices along"
+        )
     if short:
         into.note(
             f"configuration space of {short} functions could not be read in full: run as root to see all"

@@ -100,6 +100,13 @@ class BlockReader:
             return False
         return True
 
+    def goes_on(self, line: str) -> bool:
+        """Whether a line behind an empty one can still be about this function."""
+        if line[:1] in " \t":
+            return True
+        key, colon, rest = line.lstrip(" \t>|").partition(":")
+        return bool(colon) and (rest.startswith(" [") or key in RECORDS or key.split(" [", 1)[0] in IGNORED)
+
     def _start_record(self, key: str, text: str) -> None:
         self.finish_record()
         self.key, self.text = key, text

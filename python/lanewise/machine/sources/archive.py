@@ -1,0 +1,202 @@
+"""Archives: a sysfs as somebody packed it, or the files of a bug report.
+
+An archive is read in memory: nothing is written, so a member can climb nowhere; members that no reader asks
+for are passed over; the count, the size of each and the size of everything decompressed are bounded. Besides
+the files of ``/sys``, what is named after a tool is kept (``sos_commands/pci/lspci_-nnvv``), and where
+nothing is, the first few small files.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import stat
+import tarfile
+import zipfile
+from dataclasses import dataclass
+from typing import IO, TYPE_CHECKING
+
+from lanewise.errors import InputError
+from lanewise.machine.sources.files import MOST_FILE_BYTES
+from lanewise.machine.unpacking import MOST_BYTES, MOST_PASSED_OVER, damaged_by
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+MOST_MEMBERS = 1_000_000
+MOST_KEPT_BYTES = 256 << 20
+_WANTED = ("/devices/pci", "/bus/pci/devices/", "/bus/pci/slots/", "/devices/system/node/node")
+_LARGE_FILES = frozenset({*(f"resource{number}" for number in range(6)), "rom"})
+_TOOLS = ("lspci", "hwloc", "lstopo", "nvidia-smi", "nvidia_smi", "nvidia-bug-report", "topo")
+_MOST_TEXTS = 32
+_MOST_OTHERS = 16
+_LARGEST_OTHER = 4 << 20
+_LONGEST_LINK = 4096
+_FLAT = re.compile(r"^[^:]*/([0-9a-f]{4,8}:[0-9a-f]{2}:[01][0-9a-f]\.[0-7](?:/[^:]*)?)$")
+"""A folder of functions alone, as ``cp -rL /sys/bus/pci/devices`` makes one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A file or symbolic link in an archive."""
+
+    path: str
+    size: int
+    read: Callable[[int], bytes]
+    """Reads at most so many bytes; only before the next member is asked for."""
+    target: str | None = None
+    """Where a symbolic link points; None for files."""
+
+
+def _damages() -> tuple[type[BaseException], ...]:
+    return (tarfile.TarError, zipfile.BadZipFile, ValueError, NotImplementedError, *damaged_by())
+
+
+def tar_members(file: IO[bytes]) -> Iterator[Member]:
+    """Go through a tar archive once, from a stream."""
+    with tarfile.open(fileobj=file, mode="r|") as archive:
+        for entry in archive:
+            if entry.issym():
+                yield Member(entry.name, 0, lambda most: b"", entry.linkname)
+            elif entry.isfile():
+                content = archive.extractfile(entry)
+                if content is not None:
+                    yield Member(entry.name, entry.size, content.read)
+
+
+def zip_members(file: IO[bytes]) -> Iterator[Member]:
+    """Go through a zip archive; encrypted members are passed over."""
+    with zipfile.ZipFile(file) as archive:
+        left = MOST_PASSED_OVER
+        for entry in archive.infolist():
+            if entry.is_dir() or entry.flag_bits & 1:
+                continue
+
+            def read(most: int, entry: zipfile.ZipInfo = entry) -> bytes:
+                with archive.open(entry) as content:
+                    return content.read(most)
+
+            left -= entry.compress_size
+            if left < 0:
+                return
+            is_link = stat.S_ISLNK(entry.external_attr >> 16)
+            target = read(_LONGEST_LINK).decode("utf-8", "replace") if is_link else None
+            yield Member(entry.filename, entry.file_size, read, target)
+
+
+class Archive:
+    """A tar or zip archive, read once into memory."""
+
+    def __init__(self, members: Iterator[Member]) -> None:
+        """Keep the members that belong to PCI; raises InputError for damaged or oversized archives."""
+        self.texts: dict[str, bytes] = {}
+        """Outputs of tools, by their path: what is named after one, else the first few small files."""
+        self._others: dict[str, bytes] = {}
+        self._data: dict[str, bytes] = {}
+        self._links: dict[str, str] = {}
+        self._names: dict[str, set[str]] = {}
+        self._saw_sys = False
+        self.damaged: str | None = None
+        try:
+            self._keep(members)
+        except _damages() as error:
+            if not (self._data or self._links or self.texts or self._others):
+                raise InputError(f"the archive cannot be read: {error}") from error
+            self.damaged = f"the archive breaks off or is damaged: {error}; what comes before was read"
+        self.texts = self.texts or ({} if self._saw_sys else self._others)
+        self.holds_sysfs = bool(self._names) or (self._saw_sys and not self.texts)
+        """Also a sysfs without PCI is one."""
+        if not self.holds_sysfs and not self.texts:
+            raise InputError(
+                "the archive holds no sysfs: nothing in it is below 'sys/bus/pci'; and no output of lspci"
+            )
+        self.keeps_links = bool(self._links)
+
+    def _keep(self, members: Iterator[Member]) -> None:
+        kept = 0
+        for number, member in enumerate(members):
+            if number > MOST_MEMBERS:
+                raise InputError(f"the archive has more than {MOST_MEMBERS:,} members")
+            path = "/" + posixpath.normpath("/" + member.path).lstrip("/")
+            place = _place_in_sys(path)
+            self._saw_sys |= "/sys/" in path or path.startswith("/bus/")
+            if place is None:
+                if member.target is None:
+                    kept += self._keep_text(path, member)
+            elif place.rpartition("/")[2] in _LARGE_FILES:
+                continue
+            elif member.target is not None:
+                self._links[place] = member.target
+                self._enter(place)
+            else:
+                data = member.read(MOST_FILE_BYTES)
+                kept += len(data)
+                self._data[place] = data
+                self._enter(place)
+            if kept > MOST_KEPT_BYTES:
+                raise InputError(f"the archive holds more than {MOST_KEPT_BYTES >> 20} MiB of PCI files")
+
+    def _keep_text(self, path: str, member: Member) -> int:
+        """Keep what may be the output of a tool; return how many bytes that were."""
+        name = path.rpartition("/")[2].lower()
+        named = any(word in name for word in _TOOLS)
+        if named and len(self.texts) < _MOST_TEXTS and member.size <= MOST_BYTES:
+            data = self.texts[path] = member.read(MOST_BYTES)
+        elif not named and len(self._others) < _MOST_OTHERS and 0 < member.size <= _LARGEST_OTHER:
+            data = self._others[path] = member.read(_LARGEST_OTHER)
+        else:
+            return 0
+        return len(data)
+
+    def _enter(self, place: str) -> None:
+        while place:
+            folder, _, name = place.rpartition("/")
+            known = self._names.setdefault(folder, set())
+            if name in known:
+                return
+            known.add(name)
+            place = folder
+
+    def names(self, folder: str) -> list[str]:
+        """List a folder."""
+        return sorted(self._names.get(folder, ()))
+
+    def data(self, path: str, most: int) -> bytes | None:
+        """Return a file."""
+        data = self._data.get(path)
+        return None if data is None else data[:most]
+
+    def text(self, path: str) -> str | None:
+        """Return a small file."""
+        data = self._data.get(path)
+        return None if data is None else data.decode("utf-8", "replace").strip("\n\0 ")
+
+    def link(self, path: str) -> str | None:
+        """Return where a symbolic link points."""
+        return self._links.get(path)
+
+    def device_folders(self) -> list[str]:
+        """List folders of functions."""
+        return sorted(
+            f"{folder}/{name}".removeprefix("devices/")
+            for folder, names in self._names.items()
+            if folder.startswith("devices/pci")
+            for name in names
+            if name.count(":") == 2
+        )
+
+
+def _place_in_sys(path: str) -> str | None:
+    """Return the path below ``sys`` of a member worth keeping."""
+    if path.endswith("/proc/sys/kernel/hostname"):
+        return "../proc/sys/kernel/hostname"
+    for mark in _WANTED:
+        at = path.find(mark)
+        if at >= 0:
+            before = path[:at]
+            if before in ("", "/sys") or before.endswith("/sys") or "/" not in before[1:]:
+                return path[at + 1 :]
+    flat = _FLAT.search(path)
+    if flat is not None:
+        return f"bus/pci/devices/{flat[1]}"
+    return None

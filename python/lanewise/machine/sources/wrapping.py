@@ -1,0 +1,170 @@
+"""What happens to a dump on its way to us, undone: web pages, mails, logs.
+
+Lines come out as `lspci` printed them, as far as that can be told: markup of web pages and forums is taken
+off, what stands before every line (a time, a line number, a host) too, hard blanks become blanks, lines that
+a mail program broke are joined again, text inside JSON is taken out of it. Every step asks first whether it
+is needed, so that a dump in order costs nothing.
+"""
+
+from __future__ import annotations
+
+import re
+
+FUNCTION = r"(?:[0-9a-fA-F]{4,8}:)?[0-9a-fA-F]{2}:[01][0-9a-fA-F]\.[0-7]"
+"""An address as `lspci` prints it."""
+HEADER = re.compile(
+    rf"^[ \t>|]{{0,16}}((?:{FUNCTION}/){{0,12}}{FUNCTION})[ \t]+"
+    r"(?:(?:Class )?([0-9a-fA-F]{4}): ([0-9a-fA-F]{4}):([0-9a-fA-F]{4})|([^\s:\"][^:]{1,80}): (.*\S))(.*)$",
+    re.MULTILINE,
+)
+"""The first line of a function: path and address, then class and IDs in numbers, or both in words."""
+
+_LONGEST_LINE = 4096
+_MOST_SEARCHED = 1 << 20
+"""Characters in which signs of wrapping are looked for."""
+_MOST_WRAPPED = 16 << 20
+"""Characters beyond which nobody wrapped a dump: pages and mails are small."""
+_SHORTEST_BROKEN = 40
+"""Lines shorter than this were not broken by a mail program; they are 60 to 80 characters wide."""
+
+_BLANKS = "\u00a0\u2007\u202f"
+_DASHES = "\u2010\u2011\u2012\u2013\u2212"
+_NOTHING = "\u200b\ufeff\u00ad"
+_MARKUP = re.compile(
+    r"</(?:pre|code|span|div|p|td|body|html|font|b)>|<(?:br|pre|p|div)\b[^<>]*>", re.IGNORECASE
+)
+_BREAKS = re.compile(r"<br[ /]*>\n?|</(?:p|div|tr|li|pre|h[1-6]|title|option)>", re.IGNORECASE)
+_TAGS = re.compile(
+    r"</?(?:html|head|body|div|span|pre|code|p|br|b|i|u|s|em|strong|font|a|td|tr|th|table|tbody|thead|ul|ol|li|h[1-6]"
+    r"|blockquote|img|hr|title|meta|link|script|style|tt|article|section|button|svg|path|small|sup|sub|main|nav)\b"
+    r"[^<>]{0,2000}>|<!--[^<>]{0,2000}-->|<!doctype[^<>]{0,200}>",
+    re.IGNORECASE,
+)
+_ENTITIES = (
+    ("&nbsp;", " "),
+    ("&#160;", " "),
+    ("&gt;", ">"),
+    ("&lt;", "<"),
+    ("&quot;", '"'),
+    ("&#34;", '"'),
+    ("&#39;", "'"),
+    ("&#x27;", "'"),
+    ("&apos;", "'"),
+    ("&amp;", "&"),
+)
+_FORUM = re.compile(r"\[/?(?:code|quote|spoiler|pre|font|size|color)\b[^\]\n]{0,100}\]", re.IGNORECASE)
+_BEHIND_SOMETHING = re.compile(
+    rf"^(.{{1,120}}?){FUNCTION}[ \t]+"
+    r"(?:(?:Class )?[0-9a-f]{4}: [0-9a-f]{4}:[0-9a-f]{4}|[A-Za-z][^:\n]{2,80}: \S)",
+    re.MULTILINE,
+)
+_ADDRESS = re.compile(FUNCTION)
+_QUOTE = re.compile(r"^(?:> ?)+")
+_KEY = re.compile(r"[A-Za-z][\w ./()\[\]-]{0,40}:(?:\s|$)")
+_HEX = re.compile(r"[0-9a-f]{2,3}: ?[0-9a-f]{2}(?: |$)|(?:[0-9a-f]{2} ?){1,16}$")
+_NO_CONTINUATION = ("```", "~~~", "---", "===", "***", "$", "#", "[ ")
+
+
+def tidy(text: str) -> list[str]:
+    """Return the lines of a text without what it was wrapped in."""
+    head = text[:_MOST_SEARCHED]
+    if len(text) <= _MOST_WRAPPED:
+        text = _without_markup(text, head)
+    if not text.isascii():
+        text = _with_plain_characters(text)
+    if head.lstrip()[:1] in ("{", "[") and len(text) <= _MOST_WRAPPED and not HEADER.search(text):
+        text = _out_of_json(text)
+    text = text.replace("\r\r\n", "\n").replace("\r\n", "\n").replace("\r", "\n")
+    lines = [line[:_LONGEST_LINE] for line in text.split("\n")]
+    if ">" in head:
+        lines = _without_quotes(lines)
+    if not HEADER.search(text):
+        lines = _without_prefix("\n".join(lines), lines)
+    return lines
+
+
+def _without_quotes(lines: list[str]) -> list[str]:
+    """Take off the marks of a quoted mail, where most lines have them."""
+    quoted = sum(line.startswith(">") for line in lines)
+    if quoted <= len(lines) // 2:
+        return lines
+    return [_QUOTE.sub("", line) for line in lines]
+
+
+def _without_markup(text: str, head: str) -> str:
+    if _MARKUP.search(head):
+        text = _TAGS.sub("", _BREAKS.sub("\n", text))
+    if "&" in head:
+        for entity, character in _ENTITIES:
+            text = text.replace(entity, character)
+    if "[/" in head and _FORUM.search(head):
+        text = _FORUM.sub("\n", text)
+    return text
+
+
+def _with_plain_characters(text: str) -> str:
+    for characters, plain in ((_BLANKS, " "), (_DASHES, "-"), (_NOTHING, "")):
+        for character in characters:
+            text = text.replace(character, plain)
+    return text
+
+
+def _out_of_json(text: str) -> str:
+    """Return the texts inside JSON, where automation tools keep what a command printed; else the text."""
+    import json
+
+    found: list[str] = []
+    try:
+        waiting = [json.loads(text)]
+    except (ValueError, RecursionError):
+        return text
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, str):
+            found.append(value)
+        elif isinstance(value, list):
+            waiting.extend(reversed(value))
+        elif isinstance(value, dict):
+            waiting.extend(reversed(value.values()))
+    joined = "\n".join(found)
+    return joined if HEADER.search(joined) else text
+
+
+def _without_prefix(text: str, lines: list[str]) -> list[str]:
+    """Take off what stands before every line: numbers in it may differ, the rest is always the same."""
+    first = _BEHIND_SOMETHING.search(text[:_MOST_SEARCHED])
+    if first is None:
+        return lines
+    words = re.split(r"(\d+|[ \t]+)", first[1])
+    shape = "".join(
+        r"\d+" if word.isdigit() else r"[ \t]+" if word.isspace() else re.escape(word) for word in words
+    )
+    # Blanks at the end may belong to the line itself.
+    prefix = re.compile(shape.removesuffix(r"[ \t]+") + r" ?")
+    return [line[match.end() :] if (match := prefix.match(line)) else line for line in lines]
+
+
+def joined(lines: list[str]) -> list[str]:
+    """Join lines that a mail program broke: what begins at the margin without address or key goes on."""
+    whole: list[str] = []
+    for line in lines:
+        if line[:1] in (" ", "\t", "") or not whole or not _goes_on(line, whole[-1]):
+            whole.append(line)
+        else:
+            whole[-1] = f"{whole[-1].rstrip()} {line.lstrip('> |')}"[:_LONGEST_LINE]
+    return whole
+
+
+def _goes_on(line: str, before: str) -> bool:
+    if len(before) < _SHORTEST_BROKEN:
+        return False
+    text = line.lstrip("> |")
+    return (
+        text[:1] not in ("", "\t")
+        and not text.startswith(_NO_CONTINUATION)
+        and not _KEY.match(text)
+        and not _HEX.match(text)
+        and not _HEX.match(before.lstrip(" \t>|"))
+        and not _ADDRESS.match(text)
+        and '" "' not in text
+    )

@@ -1,0 +1,137 @@
+"""Compressed files: gzip, bzip2, xz and Zstandard, decompressed in memory and only as far as is allowed.
+
+What decompresses to a tar archive is handed on as a stream, because bug reports hold hundreds of megabytes of
+which a reader wants a few; everything else is one piece of at most 64 MiB. Zstandard needs Python 3.14 or the
+package ``zstandard``; without either the message says so.
+"""
+
+from __future__ import annotations
+
+import io
+import zlib
+from typing import IO, TYPE_CHECKING, cast
+
+from lanewise.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+MOST_BYTES = 64 << 20
+"""Largest file, and most that a file other than an archive may unpack to."""
+MOST_PASSED_OVER = 1 << 30
+"""Most that an archive may unpack to."""
+_TAR_AT = 257
+_NESTED = 2
+
+
+def damaged_by() -> tuple[type[BaseException], ...]:
+    """Return what decompressors raise about damaged input."""
+    from lzma import LZMAError
+
+    return (OSError, EOFError, zlib.error, LZMAError)
+
+
+def is_tar(head: bytes) -> bool:
+    """Whether this is the beginning of a tar archive."""
+    return head[_TAR_AT : _TAR_AT + 5] == b"ustar"
+
+
+def unpacked(data: bytes) -> bytes | IO[bytes]:
+    """Decompress, at most twice; a tar archive comes back as a stream, whether it was compressed or not."""
+    for _ in range(_NESTED):
+        opener = _opener(data)
+        if opener is None:
+            break
+        if is_tar(_head(opener())):
+            return cast("IO[bytes]", _Bounded(opener()))
+        data = _decompressed(opener())
+    return io.BytesIO(data) if is_tar(data) else data
+
+
+def _opener(data: bytes) -> Callable[[], IO[bytes]] | None:
+    """Return what opens the data for reading decompressed; None when they are not compressed."""
+    if data[:2] == b"\x1f\x8b":
+        import gzip
+
+        return lambda: gzip.GzipFile(fileobj=io.BytesIO(data))  # type: ignore[return-value]
+    if data[:3] == b"BZh":
+        import bz2
+
+        return lambda: bz2.BZ2File(io.BytesIO(data))
+    if data[:6] == b"\xfd7zXZ\x00" or data[:3] == b"]\x00\x00":
+        import lzma
+
+        return lambda: lzma.LZMAFile(io.BytesIO(data))
+    if data[:4] == b"\x28\xb5\x2f\xfd":
+        return lambda: _zstandard(data)
+    if data[:6] == b"7z\xbc\xaf\x27\x1c" or data[:4] == b"Rar!":
+        raise InputError("7z and rar archives are not read: unpack it, or use zip, tar, gzip, xz or zstd")
+    return None
+
+
+def _zstandard(data: bytes) -> IO[bytes]:
+    try:
+        from compression import zstd  # type: ignore[import-not-found, unused-ignore]
+
+        return zstd.ZstdFile(io.BytesIO(data))  # type: ignore[no-any-return, unused-ignore]
+    except ImportError:
+        pass
+    try:
+        import zstandard
+    except ImportError:
+        raise InputError(
+            "this is compressed with Zstandard: unpack it with 'zstd -d', or 'pip install zstandard'"
+        ) from None
+    reader = zstandard.ZstdDecompressor(max_window_size=128 << 20).stream_reader(
+        io.BytesIO(data), read_across_frames=True
+    )
+    return cast("IO[bytes]", _Zstandard(reader, zstandard.ZstdError))
+
+
+class _Zstandard(io.RawIOBase):
+    """Turns the package's exception into the one that files raise."""
+
+    def __init__(self, reader: IO[bytes], error: type[Exception]) -> None:
+        self._reader, self._error = reader, error
+
+    def read(self, size: int = -1) -> bytes:
+        try:
+            return self._reader.read(size)
+        except self._error as error:
+            raise OSError(str(error)) from error
+
+
+class _Bounded(io.RawIOBase):
+    """A stream that refuses to deliver more than an archive may hold."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file, self._left = file, MOST_PASSED_OVER
+
+    def read(self, size: int = -1) -> bytes:
+        piece = self._file.read(1 << 20 if size < 0 else size)
+        self._left -= len(piece)
+        if self._left < 0:
+            raise InputError(f"it unpacks to more than {MOST_PASSED_OVER >> 30} GiB")
+        return piece
+
+
+def _head(opened: IO[bytes]) -> bytes:
+    try:
+        return opened.read(_TAR_AT + 5)
+    except damaged_by():
+        return b""
+
+
+def _decompressed(opened: IO[bytes]) -> bytes:
+    """Read at most what is allowed; what comes before damage is kept."""
+    pieces, size = [], 0
+    try:
+        while piece := opened.read(1 << 20):
+            pieces.append(piece)
+            size += len(piece)
+            if size > MOST_BYTES:
+                raise InputError(f"it unpacks to more than {MOST_BYTES >> 20} MiB")
+    except damaged_by() as error:
+        if not pieces:
+            raise InputError(f"it looks compressed but cannot be unpacked: {error}") from error
+    return b"".join(pieces)

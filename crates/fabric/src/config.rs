@@ -270,6 +270,10 @@ pub struct EndpointConfig {
     pub ecrc: bool,
     /// From an MMIO read's arrival to its completion entering the egress queue.
     pub mmio_read_latency: Span,
+    /// From the arrival of another device's read of its memory to the data entering the egress queue.
+    pub memory_read_latency: Span,
+    /// Rate at which its memory answers such reads, one after another; none for no limit.
+    pub memory_read_rate: Option<Rate>,
     /// Smallest time between two requests leaving the DMA engines.
     pub request_interval: Span,
     /// From the arrival of the last completion to the requester's use of the data.

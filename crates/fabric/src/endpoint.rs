@@ -105,6 +105,8 @@ pub(crate) struct Endpoint {
     pub(crate) waits_for: RequesterState,
     /// Internal path of posted writes that arrive.
     pub(crate) drain: Server,
+    /// Its memory, as peers read it; none where that is never the limit.
+    memory: Option<Server>,
 }
 
 impl Endpoint {
@@ -113,6 +115,7 @@ impl Endpoint {
         Self {
             tags: TagPool::new(config.tag_width, limit),
             drain: Server::new(config.write_drain),
+            memory: config.memory_read_rate.map(Server::new),
             config,
             port,
             ordinal,
@@ -235,6 +238,16 @@ impl Endpoint {
             self.ring(direction).push_back(channel);
         }
         packet
+    }
+
+    /// When the data of a completion of another's read is there, for a read that arrived `now`.
+    pub(crate) fn data_at(&mut self, now: Time, completion: &Packet) -> Time {
+        if completion.flags.has(Flags::MMIO) {
+            return now + self.config.mmio_read_latency;
+        }
+        // As in a root complex: bandwidth is taken when the read starts, not when its data comes.
+        let read = self.memory.as_mut().map_or(now, |memory| memory.serve(now, completion.payload()));
+        read + self.config.memory_read_latency
     }
 
     /// Takes in part of a read's data. True when the request is complete and its tag free again.

@@ -318,19 +318,21 @@ impl Fabric {
     /// An endpoint answers a read of its memory: an MMIO read by the CPU, or a peer's.
     fn answer_read(&mut self, index: u32, id: PortId, request: &Packet, now: Time) {
         let endpoint = &self.endpoints[index as usize];
-        let (ordinal, latency) = (endpoint.ordinal, endpoint.config.mmio_read_latency);
+        let ordinal = endpoint.ordinal;
         let digest = endpoint.config.digest_bytes();
         let length = Bytes::new(u64::from(request.length));
         let mps = self.ports[id.index()].settings.mps;
         // Every completer but a root complex has an RCB of 128 B: PCIe Base 6.3 §2.3.1.1.
         let chunks = splitting::completions(request.address, length, Bytes::new(128), mps);
+        let mut first = Time::NEVER;
         for mut completion in root_complex::completions(request, ordinal, now, chunks) {
-            completion.eligible_at = now + latency;
+            completion.eligible_at = self.endpoints[index as usize].data_at(now, &completion);
             completion.header_bytes += digest;
+            first = first.min(completion.eligible_at);
             let completion_id = self.packets.insert(completion);
             self.ports[id.index()].queues.push(&mut self.packets, completion_id);
         }
-        self.offer(id, now + latency);
+        self.offer(id, first);
     }
 
     fn completion_arrived(&mut self, index: u32, packet: &Packet, now: Time) {

@@ -76,6 +76,8 @@ pub fn endpoint() -> EndpointConfig {
         relaxed_ordering: false,
         ecrc: false,
         mmio_read_latency: Span::from_ns(100),
+        memory_read_latency: Span::from_ns(100),
+        memory_read_rate: None,
         request_interval: Span::ZERO,
         completion_latency: Span::ZERO,
         write_drain: FAST,

@@ -48,6 +48,12 @@ parameters! {
         /// From an MMIO read's arrival to its completion entering the egress queue.
         mmio_read_latency: Span = "100 ns" in "0 ns" to "1 ms",
         Assumed "a register behind an internal bus";
+        /// From the arrival of another device's read of its memory to the data entering the egress queue.
+        memory_read_latency: Auto<Span> = "auto" in "0 ns" to "1 ms",
+        Assumed "as long as a register takes: `mmio_read_latency`";
+        /// Rate at which its memory answers such reads; "none" for no limit but the link.
+        memory_read_rate: Option<Rate> = "none" in "1 MB/s" to "10 TB/s",
+        Assumed "so high that the link is the limit";
         /// Smallest time between two requests leaving the DMA engines.
         request_interval: Span = "0 ns" in "0 ns" to "1 ms",
         Assumed "the DMA engines are never the limit unless they are known to be";

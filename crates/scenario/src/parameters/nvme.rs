@@ -40,6 +40,9 @@ parameters! {
         /// Room for read data between controller and DMA, and as much again for write data.
         buffer: Bytes = "1 MiB" in "4 KiB" to "64 GiB",
         Assumed "enough to cover a round trip to memory";
+        /// Bytes of memory in the controller that other devices read and write (controller memory buffer); "none" without.
+        controller_memory_buffer: Option<Bytes> = "none" in "4 KiB" to "64 GiB",
+        Assumed "optional, and most drives have none (NVMe Base 2.0 §8.5)";
         /// Data behind the end of a stream of reads that is still in the buffer; "0 B" for no read-ahead.
         read_ahead: Bytes = "1 MiB" in "0 B" to "64 GiB",
         Assumed "a segment of the controller's DRAM";
@@ -197,5 +200,9 @@ parameters! {
         /// not. "none" for drives of the job's own host.
         network: String = "none",
         Assumed "drives are attached unless it is said";
+        /// Where a target stages data between its adapter and a drive: "memory" of its host, "drive" for the controller
+        /// memory buffer of each drive, or the name of an endpoint with memory. The last two pass the host by.
+        staging: String = "memory",
+        Assumed "what targets in operating systems do unless they are told otherwise";
     }
 }

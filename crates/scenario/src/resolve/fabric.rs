@@ -235,6 +235,8 @@ fn endpoint(
         relaxed_ordering: parameters.relaxed_ordering,
         ecrc: parameters.ecrc,
         mmio_read_latency: parameters.mmio_read_latency,
+        memory_read_latency: parameters.memory_read_latency.given().unwrap_or(parameters.mmio_read_latency),
+        memory_read_rate: parameters.memory_read_rate,
         request_interval: parameters.request_interval,
         completion_latency: parameters.completion_latency,
         write_drain: parameters.write_drain,

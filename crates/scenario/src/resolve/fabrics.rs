@@ -2,10 +2,10 @@
 
 use super::rdma::{Networks, verbs};
 use super::workload::unknown;
-use super::{Rig, Settings};
+use super::{Rig, Settings, staging};
 use crate::file::WrittenWorkload;
 use crate::parameter::Output;
-use crate::parameters::{FioParameters, TargetCompletionsChoice};
+use crate::parameters::{FioParameters, NvmeParameters, TargetCompletionsChoice};
 use lanewise_network::NetworkWire;
 use lanewise_workload::nvme::{FabricsConfig, NvmeTargetConfig};
 
@@ -29,12 +29,12 @@ pub(crate) fn reach(
     rig: &Rig<'_>,
     (workload, parameters): (&WrittenWorkload, &FioParameters),
     carrier: &Carrier<'_>,
-    target: usize,
+    (target, drives): (usize, &[(usize, &NvmeParameters)]),
     output: &mut Output,
 ) -> Option<Option<Reach>> {
     let name = &parameters.network;
     if name == "none" {
-        return Some(None);
+        return staging::none_without_network(rig, workload, parameters, output).then_some(None);
     }
     let networks = carrier.networks;
     let link = networks.find(rig, workload, name, output)?;
@@ -69,6 +69,8 @@ pub(crate) fn reach(
         }
     };
     let (initiator, ends) = (hosts[at]?, [config.ends[at], config.ends[1 - at]]);
+    let adapter = networks.config.nics[ends[1].nic].device.0 as usize;
+    let staging = staging::read(rig, (workload, parameters), adapter, drives, output)?;
     let (Some(Settings::Host(near)), Some(Settings::Host(far))) =
         (rig.settings_of(initiator), rig.settings_of(target))
     else {
@@ -90,6 +92,7 @@ pub(crate) fn reach(
                 response_cost: software.response_cost,
                 in_capsule: software.in_capsule_bytes,
             },
+            staging,
         },
     }))
 }

@@ -15,6 +15,7 @@ mod partition;
 mod payload;
 mod port;
 mod rdma;
+mod staging;
 mod storage;
 mod turnaround;
 mod workload;

@@ -67,7 +67,7 @@ fn group(
     let capacity = drives.iter().filter_map(|(_, nvme)| nvme.capacity).min()?;
     let size = size(workload, parameters, &path, capacity, output)?;
     let memory = memory(rig, workload, parameters, &path, &drives, output)?;
-    let reached = fabrics::reach(rig, (workload, parameters), carrier, host, output)?;
+    let reached = fabrics::reach(rig, (workload, parameters), carrier, (host, &drives), output)?;
     let host = system.host(rig, host)?;
     let mut files = Vec::new();
     for (instance, nvme) in drives {

@@ -7,7 +7,7 @@ use super::system::NvmeWorkload;
 use super::token::{Kind, Token};
 use crate::completions::{InterruptAction, Moderation};
 use crate::platform::Platform;
-use lanewise_fabric::workload::{Direction, Notify, Target, Transfer};
+use lanewise_fabric::workload::{ChannelId, Direction, Notify, Target, Transfer};
 use lanewise_observe::FlowId;
 use lanewise_units::Bytes;
 
@@ -105,8 +105,9 @@ impl NvmeWorkload {
     /// A piece has crossed: into memory with it, and the completion after the last one.
     pub(super) fn crossed<P: Platform>(&mut self, ssd: u32, platform: &mut P) {
         let (slot, bytes) = self.ssds[ssd as usize].take_crossed();
-        let transfer = self.data(slot, bytes, Token::with(Kind::DataSent, ssd, bytes), Notify::Sent);
-        platform.submit(self.ssds[ssd as usize].posted_channel, transfer);
+        let channel = self.ssds[ssd as usize].posted_channel;
+        let token = Token::with(Kind::DataSent, ssd, bytes);
+        self.move_data(slot, bytes, (channel, token, Notify::Sent), platform);
         let state = &mut self.slots[slot as usize];
         state.moved += bytes;
         if state.moved == state.request.size {
@@ -124,9 +125,10 @@ impl NvmeWorkload {
     /// Reads as much write data from memory as there is room for.
     fn fetch_data<P: Platform>(&mut self, ssd: u32, platform: &mut P) {
         while let Some((slot, bytes)) = self.ssds[ssd as usize].next_piece() {
-            let transfer = self.data(slot, bytes, Token::with(Kind::DataFetched, slot, bytes), Notify::Done);
+            let channel = self.ssds[ssd as usize].data_channel;
+            let token = Token::with(Kind::DataFetched, slot, bytes);
+            self.move_data(slot, bytes, (channel, token, Notify::Done), platform);
             self.slots[slot as usize].moved += bytes;
-            platform.submit(self.ssds[ssd as usize].data_channel, transfer);
         }
     }
 
@@ -201,19 +203,31 @@ impl NvmeWorkload {
         }
     }
 
-    /// A piece of a command's data, from where the last one ended.
-    fn data(&self, slot: u32, bytes: u64, token: u64, notify: Notify) -> Transfer {
+    /// Moves a piece of a command's data, from where the last one ended: by DMA, or inside the drive, where only the
+    /// controller that it crosses takes time.
+    fn move_data<P: Platform>(
+        &mut self,
+        slot: u32,
+        bytes: u64,
+        (channel, token, notify): (ChannelId, u64, Notify),
+        platform: &mut P,
+    ) {
         let state = &self.slots[slot as usize];
         let flows = self.data_flows(slot);
         let (direction, flow) = match state.request.write {
             true => (Direction::Read, flows.write),
             false => (Direction::Write, flows.read),
         };
-        Transfer {
-            target: self.data_target(slot),
-            offset: state.buffer + state.moved,
-            length: Bytes::new(bytes),
-            ..transfer(direction, flow, token, notify)
+        let (offset, length) = (state.buffer + state.moved, Bytes::new(bytes));
+        match self.data_target(slot) {
+            Some(target) => {
+                let moved = Transfer { target, offset, length, ..transfer(direction, flow, token, notify) };
+                platform.submit(channel, moved);
+            }
+            None => {
+                platform.payload_delivered(flow, length);
+                platform.set_timer(platform.now(), token);
+            }
         }
     }
 

@@ -14,7 +14,8 @@
 //! The I/O is the same slot on both sides, and its data lies at the same address in both memories. Each job has a
 //! connection of its own, served by one core of the target: job n by core n, counted round. The drive's data goes
 //! through the target's memory: that of a host, or that of a SmartNIC whose adapter sits beside it in one chip; the
-//! two differ in their parts and their cores, not in the order of events.
+//! two differ in their parts and their cores, not in the order of events. It may also be staged in drives or on a
+//! card, past that memory: [`super::staging`].
 //!
 //! Work requests of a connection leave in order. An RDMA READ beyond those that may be outstanding waits, and what was
 //! posted behind it waits with it: with many large writes in flight, responses come in bursts.
@@ -28,17 +29,19 @@
 //! (`register_always`) and nvmet-rdma.
 //!
 //! Leaves out: discovery and connecting, keys, the adapter's pipeline while it registers, queues that fill up, TCP,
-//! data that passes the target's memory by, and errors.
+//! and errors.
 
 use super::ssd::{COMMAND, COMPLETION};
+use super::staging::Staging;
 use super::system::NvmeWorkload;
 use super::token::{Kind, Token};
 use crate::cpu::CpuWork;
 use crate::fio::Request;
 use crate::platform::Platform;
 use crate::rdma::{
-    Completion, CompletionKind, EndFlows, EndId, NicPort, Opcode, VerbsHostConfig, WorkRequest,
+    Completion, CompletionKind, EndFlows, EndId, HOST_MEMORY, NicPort, Opcode, VerbsHostConfig, WorkRequest,
 };
+use lanewise_fabric::workload::Target;
 use lanewise_observe::{FlowSpec, LatencyOf};
 use lanewise_units::{Bytes, Span, Time};
 
@@ -55,11 +58,13 @@ pub struct FabricsConfig {
     pub target: usize,
     /// The target's software.
     pub software: NvmeTargetConfig,
+    /// Where the target stages data.
+    pub staging: Staging,
 }
 
 impl FabricsConfig {
     /// Whether a request's data travels in its command capsule.
-    fn in_capsule(&self, request: &Request) -> bool {
+    pub(super) fn in_capsule(&self, request: &Request) -> bool {
         request.write && request.size <= self.software.in_capsule.get()
     }
 }
@@ -172,11 +177,17 @@ impl NvmeWorkload {
             _ => self.slots[slot as usize].buffer,
         };
         let at = at + self.fabrics(slot).drivers[side].mmio_latency;
+        let memory = match opcode {
+            // Data; the other side's is in the initiator's memory.
+            Opcode::Read | Opcode::Write if side == 1 => [self.staged_in(slot), Target::HostMemory],
+            _ => HOST_MEMORY,
+        };
         let request = WorkRequest {
             opcode,
             length,
             local: place,
             remote: place,
+            memory,
             inline: false,
             signaled: opcode == Opcode::Read,
             id: slot.into(),

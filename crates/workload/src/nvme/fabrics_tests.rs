@@ -62,6 +62,7 @@ fn over_network(fio: FioConfig, software: NvmeTargetConfig) -> NvmeConfig {
         drivers: [driver.clone(), driver],
         target: 1,
         software,
+        staging: Staging::HostMemory,
     };
     NvmeConfig {
         hosts: vec![host(), host()],

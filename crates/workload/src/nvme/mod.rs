@@ -19,6 +19,7 @@ mod fabrics;
 mod fabrics_tests;
 mod host;
 mod ssd;
+mod staging;
 mod system;
 #[cfg(test)]
 mod tests;
@@ -27,4 +28,5 @@ mod token;
 pub use fabrics::{FabricsConfig, NvmeTargetConfig};
 pub use host::NvmeHostConfig;
 pub use ssd::SsdConfig;
+pub use staging::Staging;
 pub use system::{GroupConfig, NvmeConfig, NvmeWorkload, PathConfig};

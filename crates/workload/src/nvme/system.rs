@@ -11,7 +11,7 @@ use crate::fio::{FioConfig, GroupTally, IoEngine, Job, Next, Request};
 use crate::platform::{Instrument, Platform};
 use crate::rdma::{RdmaNetwork, RdmaNetworkConfig};
 use lanewise_fabric::Fabric;
-use lanewise_fabric::workload::{DeviceId, Metric, Target, Workload, WorkloadEvent};
+use lanewise_fabric::workload::{DeviceId, Metric, Workload, WorkloadEvent};
 use lanewise_observe::{FlowId, FlowSpec, LatencyOf};
 use lanewise_units::{Bytes, Time};
 
@@ -141,12 +141,6 @@ impl NvmeWorkload {
     /// Flows that a slot's data and commands are counted for.
     pub(super) fn data_flows(&self, slot: u32) -> GroupFlows {
         self.flows[self.slots[slot as usize].group as usize]
-    }
-
-    /// Whose memory a slot's data goes to or comes from.
-    pub(super) fn data_target(&self, slot: u32) -> Target {
-        let group = &self.config.groups[self.slots[slot as usize].group as usize];
-        group.memory.map_or(Target::HostMemory, Target::Endpoint)
     }
 
     /// Whether somebody polls for a slot's completion.

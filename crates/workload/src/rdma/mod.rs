@@ -75,4 +75,4 @@ pub use osu::{OsuConfig, OsuTool};
 pub use perftest::{PerftestConfig, PerftestTool};
 pub use thread::Thread;
 pub use transactions::{TcpStackConfig, TransactionsConfig};
-pub use verbs::{Completion, CompletionKind, EndFlows, EndId, Opcode, WorkRequest};
+pub use verbs::{Completion, CompletionKind, EndFlows, EndId, HOST_MEMORY, Opcode, WorkRequest};

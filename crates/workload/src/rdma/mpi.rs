@@ -11,7 +11,7 @@ use super::driver::At;
 use super::host::{MpiHostConfig, VerbsHostConfig};
 use super::slots::Slots;
 use super::thread::Thread;
-use super::verbs::{Completion, CompletionKind, EndId, Opcode, WorkRequest};
+use super::verbs::{Completion, CompletionKind, EndId, HOST_MEMORY, Opcode, WorkRequest};
 use crate::platform::Platform;
 use lanewise_units::{Bytes, Span, Time};
 
@@ -150,6 +150,7 @@ impl Mpi {
             length,
             local: self.ring,
             remote: self.ring,
+            memory: HOST_MEMORY,
             inline: length <= self.config.inline_max,
             signaled: false,
             id: id(what, size),
@@ -174,6 +175,7 @@ impl Mpi {
             length: Bytes::new(size),
             local: buffer,
             remote: buffer,
+            memory: HOST_MEMORY,
             inline: false,
             signaled: true,
             id: id(Wire::Data, size),

@@ -281,17 +281,17 @@ impl RdmaNetwork {
         }
     }
 
-    /// Payload of an end's side; `flow` is one of its own.
+    /// Payload of an end's side, at an offset in somebody's memory; `flow` is one of its own.
     pub(super) fn payload_transfer(
         direction: Direction,
-        offset: u64,
+        (target, offset): (Target, u64),
         length: u64,
         flow: FlowId,
         token: u64,
         notify: Notify,
     ) -> Transfer {
         let length = Bytes::new(length);
-        Transfer { direction, target: Target::HostMemory, offset, length, flow, token, notify }
+        Transfer { direction, target, offset, length, flow, token, notify }
     }
 
     /// Where buffers may begin: behind the queues of every end that is connected by now.

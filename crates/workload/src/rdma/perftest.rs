@@ -9,7 +9,7 @@ use super::config::NicPort;
 use super::driver::{At, Driver, FEWEST_TRIPS, Samples, Throughput, metric, quantile_us};
 use super::host::VerbsHostConfig;
 use super::thread::Thread;
-use super::verbs::{Completion, CompletionKind, EndId, Opcode, WorkRequest};
+use super::verbs::{Completion, CompletionKind, EndId, HOST_MEMORY, Opcode, WorkRequest};
 use crate::platform::Platform;
 use lanewise_fabric::workload::Metric;
 use lanewise_observe::{FlowId, LatencyOf};
@@ -158,6 +158,7 @@ impl Perftest {
             length: self.config.size,
             local: buffer,
             remote: buffer,
+            memory: HOST_MEMORY,
             inline: opcode != Opcode::Read && self.config.size <= self.config.inline_size,
             signaled: latency || last || (id + 1).is_multiple_of(self.config.completion_moderation),
             id: u64::from(id),

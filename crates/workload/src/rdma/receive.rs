@@ -60,15 +60,19 @@ impl RdmaNetwork {
         let end = if request.opcode == Opcode::Read { requester } else { requester ^ 1 };
         let told = packet.last && request.opcode == Opcode::WritePolled;
         if packet.payload > 0 {
-            let base = if request.opcode == Opcode::Read { request.local } else { request.remote };
+            let [local, remote] = request.memory;
+            let (memory, base) = match request.opcode {
+                Opcode::Read => (local, request.local),
+                _ => (remote, request.remote),
+            };
             let (token, notify) = match told {
                 true => (token::with(Kind::LastPlaced, packet.message, packet.payload), Notify::Done),
                 false => (token::with(Kind::Placed, port, packet.payload), Notify::Sent),
             };
             let flow = self.ends[end as usize].flows.write;
             let payload = u64::from(packet.payload);
-            let transfer =
-                Self::payload_transfer(Direction::Write, base + offset, payload, flow, token, notify);
+            let place = (memory, base + offset);
+            let transfer = Self::payload_transfer(Direction::Write, place, payload, flow, token, notify);
             platform.submit(self.nic_of(end).posted, transfer);
         } else if told {
             self.tell_peer(packet.message, CompletionKind::Written);

@@ -6,7 +6,7 @@ use super::token::{self, Kind};
 use super::verbs::{Opcode, WorkRequest};
 use crate::platform::Platform;
 use crate::token::LARGEST_DETAIL;
-use lanewise_fabric::workload::{Direction, Notify};
+use lanewise_fabric::workload::{Direction, Notify, Target};
 use lanewise_network::transport::PacketKind;
 use lanewise_units::Time;
 
@@ -139,7 +139,8 @@ impl RdmaNetwork {
         let at_hand = request.inline || payload == 0;
         let number = self.ports[port as usize].push(packet, at_hand);
         if !at_hand {
-            self.fetch_payload(port, end, number, from(&request, answers) + offset, payload, platform);
+            let (memory, start) = from(&request, answers);
+            self.fetch_payload(port, end, number, (memory, start + offset), payload, platform);
         }
         if last { Made::Last } else { Made::More }
     }
@@ -149,13 +150,13 @@ impl RdmaNetwork {
         port: u32,
         end: u32,
         number: u32,
-        offset: u64,
+        place: (Target, u64),
         payload: u64,
         platform: &mut P,
     ) {
         let token = token::with(Kind::PayloadFetched, port, number & LARGEST_DETAIL);
         let flow = self.ends[end as usize].flows.read;
-        let transfer = Self::payload_transfer(Direction::Read, offset, payload, flow, token, Notify::Done);
+        let transfer = Self::payload_transfer(Direction::Read, place, payload, flow, token, Notify::Done);
         platform.submit(self.nic_of(end).payload, transfer);
     }
 
@@ -248,6 +249,7 @@ enum Made {
 }
 
 /// Where the payload is that this side sends.
-fn from(request: &WorkRequest, answers: bool) -> u64 {
-    if answers { request.remote } else { request.local }
+fn from(request: &WorkRequest, answers: bool) -> (Target, u64) {
+    let [local, remote] = request.memory;
+    if answers { (remote, request.remote) } else { (local, request.local) }
 }

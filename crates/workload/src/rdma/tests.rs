@@ -106,6 +106,7 @@ fn request(opcode: Opcode, length: u64) -> WorkRequest {
         length: Bytes::new(length),
         local: 1 << 24,
         remote: 1 << 25,
+        memory: HOST_MEMORY,
         inline: false,
         signaled: true,
         id: 0,

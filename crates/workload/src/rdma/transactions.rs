@@ -9,7 +9,7 @@
 use super::config::NicPort;
 use super::driver::{At, Driver, FEWEST_TRIPS, Samples, Throughput, metric, quantile_us};
 use super::thread::Thread;
-use super::verbs::{Completion, CompletionKind, EndId, Opcode, WorkRequest};
+use super::verbs::{Completion, CompletionKind, EndId, HOST_MEMORY, Opcode, WorkRequest};
 use crate::platform::Platform;
 use lanewise_fabric::workload::Metric;
 use lanewise_observe::{FlowId, LatencyOf};
@@ -100,6 +100,7 @@ impl Transactions {
             length,
             local: buffer,
             remote: buffer,
+            memory: HOST_MEMORY,
             inline: false,
             signaled: false,
             id: connection as u64,

@@ -1,5 +1,6 @@
 //! What software asks of the network, and what it is told.
 
+use lanewise_fabric::workload::Target;
 use lanewise_observe::FlowId;
 use lanewise_units::{Bytes, Time};
 
@@ -40,6 +41,8 @@ pub struct WorkRequest {
     pub local: u64,
     /// Where it goes, or is, in the peer's memory.
     pub remote: u64,
+    /// Whose memory that is on either side: of the host, or of a device that the adapter reaches peer to peer.
+    pub memory: [Target; 2],
     /// The payload travels inside the work request. It fits `inline_max`; never for a read.
     pub inline: bool,
     /// A completion entry is written when the request is done; without one nothing is told.
@@ -47,6 +50,9 @@ pub struct WorkRequest {
     /// Given back in completions.
     pub id: u64,
 }
+
+/// Both sides of a work request in the memory of their hosts.
+pub const HOST_MEMORY: [Target; 2] = [Target::HostMemory; 2];
 
 /// What software sees.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

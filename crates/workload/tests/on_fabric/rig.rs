@@ -78,6 +78,8 @@ fn endpoint() -> EndpointConfig {
         relaxed_ordering: false,
         ecrc: false,
         mmio_read_latency: Span::from_ns(200),
+        memory_read_latency: Span::from_ns(200),
+        memory_read_rate: None,
         request_interval: Span::ZERO,
         completion_latency: Span::from_ns(50),
         write_drain: mb_per_s(4000),

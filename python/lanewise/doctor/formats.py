@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 from xml.sax.saxutils import escape, quoteattr
 
 from lanewise.doctor.finding import Severity
@@ -54,7 +55,7 @@ def _result(diagnosis: Diagnosis, finding: Finding) -> dict[str, Any]:
         },
         "locations": [
             {
-                "physicalLocation": {"artifactLocation": {"uri": diagnosis.source or "/sys/bus/pci"}},
+                "physicalLocation": {"artifactLocation": {"uri": quote(diagnosis.source or "/sys/bus/pci")}},
                 "logicalLocations": [
                     {"fullyQualifiedName": bdf, "kind": "resource"} for bdf in (finding.bdf, *finding.also)
                 ],

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from lanewise.doctor.finding import Cost, Finding, Severity
+from lanewise.machine.address import Address
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -43,9 +44,9 @@ class Rule:
         also: Iterable[str] = (),
     ) -> Finding:
         """Make a finding of this rule."""
-        return Finding(
-            self.id, severity, bdf, title, tuple(evidence), fix or self.fix, trial=trial, also=tuple(also)
-        )
+        # Folders of sysfs have the domain in their names.
+        remedy = (fix or self.fix).replace("devices/BDF", f"devices/{Address.parse(bdf)}").replace("BDF", bdf)
+        return Finding(self.id, severity, bdf, title, tuple(evidence), remedy, trial=trial, also=tuple(also))
 
 
 _CHECKS: dict[Rule, Callable[[View, Rule], Iterable[Finding]]] = {}

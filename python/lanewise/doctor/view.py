@@ -35,6 +35,9 @@ _WIDEST_SLOT = 16
 _DETACHED_DRIVERS = frozenset({"vfio-pci", "pci-stub", "xen-pciback", "uio_pci_generic"})
 """Drivers that hold a device for somebody else and switch it off meanwhile (Linux, drivers/vfio/pci)."""
 
+_MANAGEMENT = frozenset({(0x1000, 0x00B2)})
+"""Broadcom's management endpoints inside PEX switches, which state mass storage as their class (pci.ids)."""
+
 READ_ROUND_TRIP_NS = 1000
 """Time from a read request to its data, used to ask how many reads must be in flight.
 
@@ -118,7 +121,7 @@ class View:
 
     def moves_data(self, function: Function) -> bool:
         """Whether a function is a GPU, a network, storage or computing device on a fast link."""
-        if function.virtual:
+        if function.virtual or is_management(function):
             return False
         if not (self.is_compute_gpu(function) or function.is_class(*_COMPUTE_CLASSES)):
             return False
@@ -220,6 +223,14 @@ class View:
         if transfers.ten_bit_tags:
             return 10
         return 5 if transfers.extended_tags is False else 8
+
+
+def is_management(function: Function) -> bool:
+    """Whether a function only manages the switch that it is in, although its link looks wide."""
+    identity = function.identity
+    return (identity.vendor_id, identity.device_id) in _MANAGEMENT or (
+        "management endpoint" in (identity.device_name or "").lower()
+    )
 
 
 def _from_bandwidth(link: Link) -> LinkMode | None:

@@ -279,3 +279,28 @@ def test_equal_trials_are_run_once() -> None:
     diagnosis = diagnose(machine(*ports, *drives))
     assert [finding.rule for finding in diagnosis.findings] == ["link-speed"] * 4
     assert diagnosis.simulations == 2
+
+
+def test_fixes_name_the_device_that_they_are_for() -> None:
+    """What stands in a fix can be pasted into a shell."""
+    for rule in CASES:
+        for finding in found(CASES[rule][0], rule):
+            assert "BDF" not in finding.fix
+            assert "devices/" not in finding.fix or "devices/0000:" in finding.fix
+
+
+def test_the_speed_to_try_again_is_that_of_both_ends() -> None:
+    (finding,) = found(CASES["link-speed"][0], "link-speed")
+    assert "setpci -s 00:01.0 CAP_EXP+30.w=" in finding.fix
+    assert "SPEED" not in finding.fix
+
+
+def test_what_manages_a_switch_does_not_share_its_link() -> None:
+    machine, *_ = CASES["switch-oversubscribed"]
+    (before,) = found(machine, "switch-oversubscribed")
+    one = next(f for f in machine if f.address.short == before.also[-1])
+    manager = replace(one, identity=replace(one.identity, vendor_id=0x1000, device_id=0x00B2))
+    rest = found(
+        replace(machine, functions={**machine.functions, one.address: manager}), "switch-oversubscribed"
+    )
+    assert all(len(finding.also) < len(before.also) for finding in rest)

@@ -11,8 +11,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from lanewise.doctor.view import View
+    from lanewise.machine.model import Link
 
 _NEEDS_IT_GT_S = 32.0
+_DAMAGE = frozenset({"RxErr", "BadTLP", "BadDLLP", "Rollover", "Timeout"})
 
 EQUALIZATION = Rule(
     id="equalization-incomplete",
@@ -29,8 +31,9 @@ EQUALIZATION = Rule(
         "§7.7.6.4 (32.0 GT/s Status)",
         "§7.5.3.20 (Link Status 2)",
     ),
-    not_said="Speeds below 32 GT/s, where the register has been seen clear on links in order; links that "
-    "do not run at their full speed.",
+    not_said="A request on a link whose ends latched no errors: the bit stays set after the first training "
+    "on many ports. Speeds below 32 GT/s, where the register has been seen clear on links in order; "
+    "links that do not run at their full speed.",
 )
 
 
@@ -47,7 +50,7 @@ def unequalized_links(view: View, this: Rule) -> Iterable[Finding]:
             for end, outcome in outcomes
             if outcome and outcome.complete is False and speed >= _NEEDS_IT_GT_S
         ]
-        asking = [end for end, outcome in outcomes if outcome and outcome.requested]
+        asking = [end for end, outcome in outcomes if outcome and outcome.requested and _has_errors(link)]
         # Either end may report: one that says complete is enough.
         if any(outcome is not None and outcome.complete for _, outcome in outcomes):
             missing = []
@@ -64,3 +67,10 @@ def unequalized_links(view: View, this: Rule) -> Iterable[Finding]:
                 for end in dict.fromkeys([*missing, *asking])
             ],
         )
+
+
+def _has_errors(link: Link) -> bool:
+    """Whether either end saw damaged packets, or does not say."""
+    statuses = [end.errors.correctable_status for end in (link.upper, link.device)]
+    known = [status for status in statuses if status is not None]
+    return not known or any(status & _DAMAGE for status in known)

@@ -44,8 +44,8 @@ SPEED = Rule(
     "itself",
     cost="simulated: DMA in both directions at the speed of now and at the speed of both ends",
     fix="Look for a speed limit of that slot in the firmware setup and update firmware; reseat the card; "
-    "replace riser or cable. `setpci` can raise Target Link Speed and retrain the link to see whether it "
-    "holds.",
+    "replace riser or cable. To see whether the speed holds, set Target Link Speed of the port above and "
+    "retrain: `setpci -s PORT CAP_EXP+30.w=SPEED:f; setpci -s PORT CAP_EXP+10.w=20:20`.",
     references=(
         "PCIe Base 5.0 §7.5.3.8 (Link Status)",
         "§7.5.3.19 (Link Control 2, Target Link Speed)",
@@ -122,8 +122,15 @@ def slow_links(view: View, this: Rule) -> Iterable[Finding]:
             link.device.address.short,
             f"{link.device.address.short} runs at {link.now.gt_s:g}GT/s of {link.limit.gt_s:g}GT/s{reason}",
             evidence,
+            fix=_fix(this, link),
             trial=_trial(view, link),
         )
+
+
+def _fix(this: Rule, link: Link) -> str:
+    """Fill in the port above and the code of the speed that both ends can do."""
+    speed = f"{link.limit.generation or 1:x}"
+    return this.fix.replace("PORT", link.upper.address.short).replace("SPEED", speed)
 
 
 @rule(IDLE)

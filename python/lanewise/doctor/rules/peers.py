@@ -28,11 +28,11 @@ ACS = Rule(
     severity="warning with a GPU or accelerator among the devices below; info otherwise",
     cost="simulated: one device writing to another below the same switch, redirected and direct",
     fix="If no virtual machine needs the isolation, switch ACS off in the firmware setup, or clear "
-    "ReqRedir and CmpltRedir on the downstream ports (`setpci -s BDF ECAP_ACS+6.w=0`); with virtual "
+    "ReqRedir and CmpltRedir on each of those ports (`setpci -s PORT ECAP_ACS+6.w=0:c`); with virtual "
     "machines, use ATS and direct translated P2P.",
     references=("PCIe Base 5.0 §6.12 (Access Control Services)", "§7.7.8.3 (ACS Control)"),
-    not_said="Ports of a switch with fewer than two devices that talk to each other; root ports, whose "
-    "redirection costs nothing more.",
+    not_said="Ports of a switch with fewer than two devices that talk to each other; network adapters "
+    "alone, which do not; root ports, whose redirection costs nothing more.",
 )
 
 APART = Rule(
@@ -64,7 +64,7 @@ def redirected_peers(view: View, this: Rule) -> Iterable[Finding]:
             for function in view.machine.descendants(port)
             if function in view.devices
         ]
-        if len(redirecting) < 2 or len(peers) < 2:
+        if len(redirecting) < 2 or len(peers) < 2 or all(peer.is_nic for peer in peers):
             continue
         rich = any(view.is_compute_gpu(function) or function.is_class(0x12, 0x0B) for function in peers)
         yield this.finding(

@@ -34,8 +34,8 @@ MRRS = Rule(
     "are not.",
     severity="warning; info on links of 12 GB/s and more where tags make up for it",
     cost="simulated: DMA reads of host memory with the MRRS of now and with 512 B",
-    fix="Raise Max_Read_Request_Size to 512 B or more: a driver option, `setpci -s BDF CAP_EXP+8.w`, or "
-    "the firmware setup.",
+    fix="Raise Max_Read_Request_Size to 512 B or more: a driver option, the firmware setup, or until the "
+    "next boot `setpci -s BDF CAP_EXP+8.w=2000:7000` (5000:7000 is 4 KiB).",
     references=("PCIe Base 5.0 §7.5.3.4 (Device Control)", "§2.2.6.2 (tags)"),
     not_said="Small sizes on slow links whose device has tags enough.",
 )

@@ -260,7 +260,7 @@ fn workload(
         return None;
     };
     let Some(kind_node) = written.get("kind") else {
-        let expected = crate::value::quoted_words(&crate::resolve::WORKLOAD_KINDS);
+        let expected = crate::value::quoted_words(&crate::parameters::workload_words());
         let problem = Problem::MissingKey { path, key: "kind".to_owned(), expected };
         diagnostics.push(Diagnostic::at(place, problem));
         return None;

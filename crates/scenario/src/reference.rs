@@ -1,11 +1,7 @@
 //! The reference pages, generated from the parameter tables, the problems and the catalog.
 
 use crate::parameter::{FieldDefault, ParameterTable, Provenance, TableSchema};
-use crate::parameters::{
-    AccessLineParameters, DmaParameters, FioParameters, FirmwareParameters, FramesParameters,
-    IometerParameters, LinkParameters, MmioParameters, OsuParameters, PerftestParameters, RunParameters,
-    SmartFlowParameters, TrafficFlowParameters, TransactionsParameters, TurnaroundParameters,
-};
+use crate::parameters::{FirmwareParameters, LinkParameters, RunParameters, WORKLOAD_KINDS};
 use crate::problem::all_codes;
 use crate::schema::one_line;
 use crate::structure::{ComponentKind, HostSlotParameters, SlotParameters};
@@ -29,18 +25,12 @@ pub fn reference_markdown() -> String {
     section(&mut page, "A slot of a host", &HostSlotParameters::SCHEMA);
     section(&mut page, "A port of a switch", &SlotParameters::SCHEMA);
     section(&mut page, "`link` of a switch or endpoint", &LinkParameters::SCHEMA);
-    section(&mut page, "`[[workload]]` with `kind = \"dma\"`", &DmaParameters::SCHEMA);
-    section(&mut page, "`[[workload]]` with `kind = \"mmio\"`", &MmioParameters::SCHEMA);
-    section(&mut page, "`[[workload]]` with `kind = \"iometer\"`", &IometerParameters::SCHEMA);
-    section(&mut page, "A line of `access`", &AccessLineParameters::SCHEMA);
-    section(&mut page, "`[[workload]]` with `kind = \"turnaround\"`", &TurnaroundParameters::SCHEMA);
-    section(&mut page, "`[[workload]]` with `kind = \"fio\"`", &FioParameters::SCHEMA);
-    section(&mut page, "`[[workload]]` with `kind = \"perftest\"`", &PerftestParameters::SCHEMA);
-    section(&mut page, "`[[workload]]` with `kind = \"osu\"`", &OsuParameters::SCHEMA);
-    section(&mut page, "`[[workload]]` with `kind = \"transactions\"`", &TransactionsParameters::SCHEMA);
-    section(&mut page, "`[[workload]]` with `kind = \"smartflow\"`", &SmartFlowParameters::SCHEMA);
-    section(&mut page, "`[[workload]]` with `kind = \"frames\"`", &FramesParameters::SCHEMA);
-    section(&mut page, "A flow of `flows`", &TrafficFlowParameters::SCHEMA);
+    for kind in WORKLOAD_KINDS {
+        section(&mut page, &format!("`[[workload]]` with `kind = \"{}\"`", kind.word), kind.table);
+        for (heading, table) in kind.lines {
+            section(&mut page, heading, table);
+        }
+    }
     page
 }
 

@@ -1,11 +1,7 @@
 //! JSON Schema of scenario files, for editors. Generated from the parameter tables.
 
 use crate::parameter::{FieldDefault, ParameterTable, Provenance, TableSchema};
-use crate::parameters::{
-    DmaParameters, FioParameters, FirmwareParameters, FramesParameters, IometerParameters, MmioParameters,
-    OsuParameters, PerftestParameters, RunParameters, SmartFlowParameters, TransactionsParameters,
-    TurnaroundParameters,
-};
+use crate::parameters::{FirmwareParameters, RunParameters, WORKLOAD_KINDS};
 use crate::structure::{ComponentKind, StructuralKey};
 use crate::value::ParameterType;
 use serde_json::{Map, Value as Json, json};
@@ -20,19 +16,7 @@ pub fn schema() -> Json {
         let component = table_schema(kind.schema(), kind.structural());
         properties.insert(kind.word().into(), json!({ "type": "object", "additionalProperties": component }));
     }
-    let kinds: [(&str, Json); 10] = [
-        ("dma", workload_schema("dma", &DmaParameters::SCHEMA)),
-        ("mmio", workload_schema("mmio", &MmioParameters::SCHEMA)),
-        ("iometer", workload_schema("iometer", &IometerParameters::SCHEMA)),
-        ("fio", workload_schema("fio", &FioParameters::SCHEMA)),
-        ("turnaround", workload_schema("turnaround", &TurnaroundParameters::SCHEMA)),
-        ("perftest", workload_schema("perftest", &PerftestParameters::SCHEMA)),
-        ("smartflow", workload_schema("smartflow", &SmartFlowParameters::SCHEMA)),
-        ("frames", workload_schema("frames", &FramesParameters::SCHEMA)),
-        ("osu", workload_schema("osu", &OsuParameters::SCHEMA)),
-        ("transactions", workload_schema("transactions", &TransactionsParameters::SCHEMA)),
-    ];
-    let kinds = kinds.map(|(_, schema)| schema);
+    let kinds = WORKLOAD_KINDS.map(|kind| workload_schema(kind.word, kind.table));
     properties.insert("workload".into(), json!({ "type": "array", "items": { "oneOf": kinds } }));
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -126,9 +110,11 @@ mod tests {
                 assert!(properties[key.key].is_object(), "{}.{}", kind.word(), key.key);
             }
         }
-        assert_eq!(
-            schema["properties"]["workload"]["items"]["oneOf"].as_array().unwrap().len(),
-            crate::resolve::WORKLOAD_KINDS.len()
-        );
+        let kinds =
+            schema["properties"]["workload"]["items"]["oneOf"].as_array().expect("a choice of tables");
+        for (kind, schema) in WORKLOAD_KINDS.iter().zip(kinds) {
+            assert_eq!(schema["properties"]["kind"]["const"], kind.word);
+        }
+        assert_eq!(kinds.len(), WORKLOAD_KINDS.len());
     }
 }

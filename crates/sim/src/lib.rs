@@ -37,14 +37,6 @@ pub use runner::{EndReason, RunProgress};
 use lanewise_fabric::Simulation;
 use lanewise_scenario::{Auto, WorkloadConfig};
 use lanewise_units::{Span, Time};
-use lanewise_workload::dma::DmaWorkload;
-use lanewise_workload::ethernet::EthernetWorkload;
-use lanewise_workload::frames::FramesWorkload;
-use lanewise_workload::mmio::MmioWorkload;
-use lanewise_workload::nvme::NvmeWorkload;
-use lanewise_workload::rdma::RdmaWorkload;
-use lanewise_workload::storage::StorageWorkload;
-use lanewise_workload::turnaround::TurnaroundWorkload;
 use runner::{Outcome, RunLimits};
 use std::ops::ControlFlow;
 
@@ -75,16 +67,7 @@ pub fn run(
 pub(crate) fn build(scenario: &Scenario) -> Result<Simulation, AssemblyError> {
     let mut simulation = Simulation::build(&scenario.fabric)?;
     for workload in &scenario.workloads {
-        simulation.add_workload(match workload.clone() {
-            WorkloadConfig::Dma(config) => Box::new(DmaWorkload::new(config)),
-            WorkloadConfig::Mmio(config) => Box::new(MmioWorkload::new(config)),
-            WorkloadConfig::Storage(config) => Box::new(StorageWorkload::new(config)),
-            WorkloadConfig::Nvme(config) => Box::new(NvmeWorkload::new(config)),
-            WorkloadConfig::Turnaround(config) => Box::new(TurnaroundWorkload::new(config)),
-            WorkloadConfig::Rdma(config) => Box::new(RdmaWorkload::new(config)),
-            WorkloadConfig::Frames(config) => Box::new(FramesWorkload::new(config)),
-            WorkloadConfig::Ethernet(config) => Box::new(EthernetWorkload::new(config)),
-        });
+        simulation.add_workload(workload.clone().build());
     }
     Ok(simulation)
 }
@@ -145,28 +128,12 @@ fn end_detail(outcome: &Outcome, limits: RunLimits) -> String {
 
 fn instruments(scenario: &Scenario, simulation: &Simulation, until: Time) -> Vec<Instrument> {
     let reports = simulation.reports(until);
-    let tools = scenario.workloads.iter().flat_map(tools);
+    let tools = scenario.workloads.iter().flat_map(WorkloadConfig::tools);
     let named = |((workload, kind), metrics): ((String, &str), Vec<lanewise_fabric::workload::Metric>)| {
         let metrics = metrics.into_iter().map(NamedValue::from).collect();
         Instrument { workload, kind: kind.to_owned(), metrics }
     };
     tools.zip(reports.into_iter().flatten()).map(named).filter(|report| !report.metrics.is_empty()).collect()
-}
-
-/// Name and kind of each tool that a workload stands for.
-fn tools(workload: &WorkloadConfig) -> Vec<(String, &'static str)> {
-    match workload {
-        WorkloadConfig::Dma(config) => vec![(config.name.clone(), "dma")],
-        WorkloadConfig::Mmio(config) => vec![(config.name.clone(), "mmio")],
-        WorkloadConfig::Storage(_) => vec![("storage".to_owned(), "iometer")],
-        WorkloadConfig::Nvme(_) => vec![("nvme".to_owned(), "fio")],
-        WorkloadConfig::Turnaround(config) => vec![(config.name.clone(), "turnaround")],
-        WorkloadConfig::Frames(config) => vec![(config.name.clone(), "frames")],
-        WorkloadConfig::Ethernet(config) => vec![(config.name.clone(), "smartflow")],
-        WorkloadConfig::Rdma(config) => {
-            config.tools.iter().map(|tool| (tool.name().to_owned(), tool.kind())).collect()
-        }
-    }
 }
 
 fn assumptions(scenario: &Scenario) -> Vec<Assumption> {

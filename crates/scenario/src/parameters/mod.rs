@@ -47,9 +47,49 @@ pub use workload::{
     MmioDirectionChoice, MmioParameters, OrderChoice,
 };
 
+use crate::parameter::{ParameterTable, TableSchema};
+
+/// A kind of workload.
+pub(crate) struct WorkloadKind {
+    /// What `kind` says.
+    pub word: &'static str,
+    /// Its parameters.
+    pub table: &'static TableSchema,
+    /// Tables within them that are pages of their own in the reference, and what they are.
+    pub lines: &'static [(&'static str, &'static TableSchema)],
+}
+
+/// Every kind of workload, in the order of the reference.
+pub(crate) const WORKLOAD_KINDS: [WorkloadKind; 10] = [
+    kind("dma", &DmaParameters::SCHEMA, &[]),
+    kind("mmio", &MmioParameters::SCHEMA, &[]),
+    kind("iometer", &IometerParameters::SCHEMA, &[("A line of `access`", &AccessLineParameters::SCHEMA)]),
+    kind("fio", &FioParameters::SCHEMA, &[]),
+    kind("perftest", &PerftestParameters::SCHEMA, &[]),
+    kind("osu", &OsuParameters::SCHEMA, &[]),
+    kind("transactions", &TransactionsParameters::SCHEMA, &[]),
+    kind("smartflow", &SmartFlowParameters::SCHEMA, &[("A flow of `flows`", &TrafficFlowParameters::SCHEMA)]),
+    kind("frames", &FramesParameters::SCHEMA, &[]),
+    kind("turnaround", &TurnaroundParameters::SCHEMA, &[]),
+];
+
+const fn kind(
+    word: &'static str,
+    table: &'static TableSchema,
+    lines: &'static [(&'static str, &'static TableSchema)],
+) -> WorkloadKind {
+    WorkloadKind { word, table, lines }
+}
+
+/// What `kind` of a workload may say.
+pub(crate) fn workload_words() -> Vec<&'static str> {
+    WORKLOAD_KINDS.iter().map(|kind| kind.word).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use crate::parameter::{FieldDefault, ParameterTable, TableSchema};
+    use crate::structure::ComponentKind;
 
     fn check(schema: &'static TableSchema) {
         for field in schema.fields {
@@ -74,24 +114,13 @@ mod tests {
     fn every_default_is_a_legal_value_and_has_a_source() {
         check(&super::RunParameters::SCHEMA);
         check(&super::FirmwareParameters::SCHEMA);
-        check(&super::HostParameters::SCHEMA);
-        check(&super::SwitchParameters::SCHEMA);
-        check(&super::EndpointParameters::SCHEMA);
-        check(&super::StorageParameters::SCHEMA);
         check(&super::LinkParameters::SCHEMA);
-        check(&super::SystemParameters::SCHEMA);
-        check(&super::FramesParameters::SCHEMA);
-        check(&super::SmartFlowParameters::SCHEMA);
-        check(&super::TrafficFlowParameters::SCHEMA);
-        check(&super::DmaParameters::SCHEMA);
-        check(&super::MmioParameters::SCHEMA);
-        check(&super::IometerParameters::SCHEMA);
-        check(&super::AccessLineParameters::SCHEMA);
-        check(&super::FioParameters::SCHEMA);
-        check(&super::TurnaroundParameters::SCHEMA);
-        check(&super::NetworkParameters::SCHEMA);
-        check(&super::PerftestParameters::SCHEMA);
-        check(&super::OsuParameters::SCHEMA);
-        check(&super::TransactionsParameters::SCHEMA);
+        for kind in ComponentKind::ALL {
+            check(kind.schema());
+        }
+        for kind in super::WORKLOAD_KINDS {
+            check(kind.table);
+            kind.lines.iter().for_each(|(_, table)| check(table));
+        }
     }
 }

@@ -8,11 +8,13 @@ mod credits;
 mod ethernet;
 mod fabric;
 mod fabrics;
+mod frames;
 mod link;
 mod memory_path;
 mod nvme;
 mod partition;
 mod payload;
+mod plain;
 mod port;
 mod rdma;
 mod staging;
@@ -21,7 +23,6 @@ mod turnaround;
 mod workload;
 
 pub use computed::NegotiatedLink;
-pub(crate) use workload::WORKLOAD_KINDS;
 pub use workload::WorkloadConfig;
 
 use crate::diagnostic::Diagnostic;

@@ -1,39 +1,34 @@
-//! Workloads: from names to devices.
+//! Workloads: every kind, from what is written to an instrument.
 
 use super::computed::Computed;
 use super::fabrics::Carrier;
 use super::rdma::{self, WrittenTool};
-use super::{Rig, Settings, ethernet, nvme, place_in, storage, turnaround};
+use super::{Rig, Settings, ethernet, frames, nvme, place_in, plain, storage, turnaround};
 use crate::diagnostic::{Diagnostic, did_you_mean};
 use crate::document::shortened;
 use crate::file::WrittenWorkload;
-use crate::parameter::{Output, ParameterTable, Provenance, check_table};
+use crate::parameter::{Output, ParameterTable, check_table};
 use crate::parameters::{
-    DirectionChoice, DmaParameters, FioParameters, FramesParameters, IometerParameters, MmioDirectionChoice,
-    MmioParameters, OrderChoice, OsuParameters, PerftestParameters, SmartFlowParameters,
-    TransactionsParameters, TurnaroundParameters,
+    FioParameters, IometerParameters, OsuParameters, PerftestParameters, SmartFlowParameters,
+    TransactionsParameters, TurnaroundParameters, workload_words,
 };
 use crate::problem::Problem;
 use crate::reader::Reader;
 use crate::source::Place;
 use crate::structure::ComponentKind;
-use crate::value::{Auto, quoted_words};
-use lanewise_fabric::workload::{DeviceId, Target};
-use lanewise_units::Bytes;
-use lanewise_workload::dma::{DmaConfig, DmaDirection, OffsetOrder};
-use lanewise_workload::ethernet::EthernetConfig;
-use lanewise_workload::frames::FramesConfig;
-use lanewise_workload::mmio::{MmioConfig, MmioDirection, Pacing};
-use lanewise_workload::nvme::NvmeConfig;
-use lanewise_workload::rdma::RdmaConfig;
-use lanewise_workload::storage::StorageConfig;
-use lanewise_workload::turnaround::TurnaroundConfig;
+use crate::value::quoted_words;
+use lanewise_fabric::workload::Workload;
+use lanewise_workload::dma::{DmaConfig, DmaWorkload};
+use lanewise_workload::ethernet::{EthernetConfig, EthernetWorkload};
+use lanewise_workload::frames::{FramesConfig, FramesWorkload};
+use lanewise_workload::mmio::{MmioConfig, MmioWorkload};
+use lanewise_workload::nvme::{NvmeConfig, NvmeWorkload};
+use lanewise_workload::rdma::{RdmaConfig, RdmaWorkload};
+use lanewise_workload::storage::{StorageConfig, StorageWorkload};
+use lanewise_workload::turnaround::{TurnaroundConfig, TurnaroundWorkload};
 
 /// Keys of a workload that are structure.
 pub(crate) const WORKLOAD_KEYS: [&str; 2] = ["kind", "name"];
-/// Kinds of workload.
-pub(crate) const WORKLOAD_KINDS: [&str; 10] =
-    ["dma", "mmio", "iometer", "fio", "perftest", "osu", "transactions", "smartflow", "frames", "turnaround"];
 /// Most instruments that a scenario's workloads may stand for together.
 const INSTRUMENT_LIMIT: usize = 65_536;
 
@@ -58,6 +53,38 @@ pub enum WorkloadConfig {
     Ethernet(EthernetConfig),
 }
 
+impl WorkloadConfig {
+    /// The instrument, at rest.
+    pub fn build(self) -> Box<dyn Workload> {
+        match self {
+            Self::Dma(config) => Box::new(DmaWorkload::new(config)),
+            Self::Mmio(config) => Box::new(MmioWorkload::new(config)),
+            Self::Storage(config) => Box::new(StorageWorkload::new(config)),
+            Self::Nvme(config) => Box::new(NvmeWorkload::new(config)),
+            Self::Turnaround(config) => Box::new(TurnaroundWorkload::new(config)),
+            Self::Rdma(config) => Box::new(RdmaWorkload::new(config)),
+            Self::Frames(config) => Box::new(FramesWorkload::new(config)),
+            Self::Ethernet(config) => Box::new(EthernetWorkload::new(config)),
+        }
+    }
+
+    /// Name and kind of each tool that the instrument stands for, in the order of its reports.
+    pub fn tools(&self) -> Vec<(String, &'static str)> {
+        match self {
+            Self::Dma(config) => vec![(config.name.clone(), "dma")],
+            Self::Mmio(config) => vec![(config.name.clone(), "mmio")],
+            Self::Storage(_) => vec![("storage".to_owned(), "iometer")],
+            Self::Nvme(_) => vec![("nvme".to_owned(), "fio")],
+            Self::Turnaround(config) => vec![(config.name.clone(), "turnaround")],
+            Self::Frames(config) => vec![(config.name.clone(), "frames")],
+            Self::Ethernet(config) => vec![(config.name.clone(), "smartflow")],
+            Self::Rdma(config) => {
+                config.tools.iter().map(|tool| (tool.name().to_owned(), tool.kind())).collect()
+            }
+        }
+    }
+}
+
 /// Reads every workload.
 pub(crate) fn read(rig: &Rig<'_>, computed: &mut Computed, output: &mut Output) -> Vec<WorkloadConfig> {
     let mut configs = Vec::new();
@@ -67,11 +94,11 @@ pub(crate) fn read(rig: &Rig<'_>, computed: &mut Computed, output: &mut Output) 
     for workload in &rig.file.workloads {
         let path = format!("workload.{}", workload.name);
         match workload.kind.as_str() {
-            "dma" => configs
-                .extend(dma(rig, workload, &path, computed, output).into_iter().map(WorkloadConfig::Dma)),
-            "mmio" => {
-                configs.extend(mmio(rig, workload, &path, output).into_iter().map(WorkloadConfig::Mmio))
-            }
+            "dma" => configs.extend(
+                plain::dma(rig, workload, &path, computed, output).into_iter().map(WorkloadConfig::Dma),
+            ),
+            "mmio" => configs
+                .extend(plain::mmio(rig, workload, &path, output).into_iter().map(WorkloadConfig::Mmio)),
             "iometer" => {
                 if let Some(parameters) = parameters::<IometerParameters>(workload, &path, output) {
                     groups.push((workload, parameters));
@@ -106,11 +133,13 @@ pub(crate) fn read(rig: &Rig<'_>, computed: &mut Computed, output: &mut Output) 
                 let read = parameters::<TransactionsParameters>(workload, &path, output);
                 tools.extend(read.map(|parameters| (workload, WrittenTool::Transactions(parameters))));
             }
-            "frames" => configs.extend(frames(rig, workload, &path, output).map(WorkloadConfig::Frames)),
+            "frames" => {
+                configs.extend(frames::config(rig, workload, &path, output).map(WorkloadConfig::Frames))
+            }
             other => {
-                let (found, allowed) = (shortened(other), quoted_words(&WORKLOAD_KINDS));
+                let (found, allowed) = (shortened(other), quoted_words(&workload_words()));
                 let problem = Problem::UnknownChoice { path: format!("{path}.kind"), found, allowed };
-                let hint = did_you_mean(other, WORKLOAD_KINDS);
+                let hint = did_you_mean(other, workload_words());
                 output.diagnostics.push(Diagnostic::at(workload.place, problem).maybe_hint(hint));
             }
         }
@@ -128,7 +157,12 @@ pub(crate) fn read(rig: &Rig<'_>, computed: &mut Computed, output: &mut Output) 
     configs
 }
 
-fn parameters<P: ParameterTable>(workload: &WrittenWorkload, path: &str, output: &mut Output) -> Option<P> {
+/// The parameters of a workload, of one of its kinds.
+pub(crate) fn parameters<P: ParameterTable>(
+    workload: &WrittenWorkload,
+    path: &str,
+    output: &mut Output,
+) -> Option<P> {
     for layer in workload.layers() {
         check_table(layer.table, path, &P::SCHEMA, &WORKLOAD_KEYS, &mut output.diagnostics);
     }
@@ -138,131 +172,6 @@ fn parameters<P: ParameterTable>(workload: &WrittenWorkload, path: &str, output:
 /// The place of a workload's key, or of its kind.
 pub(crate) fn place(workload: &WrittenWorkload, key: &str) -> Place {
     place_in(&workload.layers(), &[key]).unwrap_or(workload.place)
-}
-
-fn dma(
-    rig: &Rig<'_>,
-    workload: &WrittenWorkload,
-    path: &str,
-    computed: &mut Computed,
-    output: &mut Output,
-) -> Vec<DmaConfig> {
-    let Some(parameters) = parameters::<DmaParameters>(workload, path, output) else { return Vec::new() };
-    let devices = endpoints(rig, workload, "device", &parameters.device, output);
-    let target = match parameters.target.as_str() {
-        "memory" => None,
-        name => match endpoints(rig, workload, "target", name, output)[..] {
-            [one] => Some(one),
-            _ => return Vec::new(),
-        },
-    };
-    let page = Bytes::from_kib(4);
-    let stride = parameters.stride.given().unwrap_or(parameters.size.round_up_to(page));
-    let span = parameters.span.given().unwrap_or(Bytes::from_kib(64 * 1024).max(stride * 8));
-    if parameters.stride == Auto::Auto {
-        let source = "the size, rounded up to a page: a buffer for each operation";
-        computed.parameter(format!("{path}.stride"), stride.to_string(), Provenance::Assumed, source);
-    }
-    if parameters.span == Auto::Auto {
-        let source = "64 MiB or eight strides, whichever is more";
-        computed.parameter(format!("{path}.span"), span.to_string(), Provenance::Assumed, source);
-    }
-    if span < stride {
-        let (low, high) = (stride.to_string(), "1 PiB".to_owned());
-        let problem =
-            Problem::OutOfRange { path: format!("{path}.span"), found: span.to_string(), low, high };
-        output.report(
-            place(workload, "span"),
-            problem,
-            Some("the span holds at least one stride".to_owned()),
-        );
-        return Vec::new();
-    }
-    let many = devices.len() > 1;
-    let mut configs = Vec::new();
-    for device in devices {
-        if let Some(target) = target
-            && !check_peer_to_peer(rig, workload, path, "target", (device, target), output)
-        {
-            break;
-        }
-        let device_name = rig.topology.instances[device].name.clone();
-        configs.push(DmaConfig {
-            // Each instance draws its own random numbers, which are named by the workload.
-            name: if many { format!("{} {device_name}", workload.name) } else { workload.name.clone() },
-            device: DeviceId(device as u32),
-            device_name,
-            direction: match parameters.direction {
-                DirectionChoice::Read => DmaDirection::Read,
-                DirectionChoice::Write => DmaDirection::Write,
-                DirectionChoice::Both => DmaDirection::Both,
-            },
-            target: target.map_or(Target::HostMemory, |target| Target::Endpoint(DeviceId(target as u32))),
-            size: parameters.size,
-            outstanding: parameters.outstanding,
-            offset: parameters.offset.get(),
-            stride,
-            span,
-            order: match parameters.order {
-                OrderChoice::Sequential => OffsetOrder::Sequential,
-                OrderChoice::Random => OffsetOrder::Random,
-            },
-        });
-    }
-    configs
-}
-
-fn mmio(rig: &Rig<'_>, workload: &WrittenWorkload, path: &str, output: &mut Output) -> Vec<MmioConfig> {
-    let Some(parameters) = parameters::<MmioParameters>(workload, path, output) else { return Vec::new() };
-    let devices = endpoints(rig, workload, "device", &parameters.device, output);
-    let many = devices.len() > 1;
-    let configs = devices.into_iter().map(|device| {
-        let device_name = rig.topology.instances[device].name.clone();
-        MmioConfig {
-            name: if many { format!("{} {device_name}", workload.name) } else { workload.name.clone() },
-            device: DeviceId(device as u32),
-            device_name,
-            direction: match parameters.direction {
-                MmioDirectionChoice::Read => MmioDirection::Read,
-                MmioDirectionChoice::Write => MmioDirection::Write,
-            },
-            size: parameters.size,
-            pacing: match parameters.interval {
-                Some(interval) => Pacing::Open { interval },
-                None => Pacing::Closed { outstanding: parameters.outstanding },
-            },
-        }
-    });
-    configs.collect()
-}
-
-fn frames(
-    rig: &Rig<'_>,
-    workload: &WrittenWorkload,
-    path: &str,
-    output: &mut Output,
-) -> Option<FramesConfig> {
-    let parameters = parameters::<FramesParameters>(workload, path, output)?;
-    let found = |name: &String, output: &mut Output| endpoints(rig, workload, "gpus", name, output);
-    let instances: Vec<usize> = parameters.gpus.iter().flat_map(|name| found(name, output)).collect();
-    if parameters.gpus.is_empty() {
-        unknown(rig, workload, "gpus", "[]", "at least one GPU is needed".to_owned(), output);
-    }
-    if instances.is_empty() {
-        return None;
-    }
-    let named =
-        |instance: &usize| (DeviceId(*instance as u32), rig.topology.instances[*instance].name.clone());
-    Some(FramesConfig {
-        name: workload.name.clone(),
-        gpus: instances.iter().map(named).collect(),
-        frames: parameters.frames,
-        cpu_time: parameters.cpu_time,
-        batches: parameters.batches,
-        gpu_time: parameters.gpu_time,
-        commands: parameters.commands,
-        image: parameters.image,
-    })
 }
 
 /// Instances that a name means: `nic0`, `nic[3]`, or all of `nic[*]`.

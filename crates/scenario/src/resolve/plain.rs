@@ -1,0 +1,117 @@
+//! Plain traffic: DMA of endpoints, and the CPU's loads and stores.
+
+use super::Rig;
+use super::computed::Computed;
+use super::workload::{check_peer_to_peer, endpoints, parameters, place};
+use crate::file::WrittenWorkload;
+use crate::parameter::{Output, Provenance};
+use crate::parameters::{DirectionChoice, DmaParameters, MmioDirectionChoice, MmioParameters, OrderChoice};
+use crate::problem::Problem;
+use crate::value::Auto;
+use lanewise_fabric::workload::{DeviceId, Target};
+use lanewise_units::Bytes;
+use lanewise_workload::dma::{DmaConfig, DmaDirection, OffsetOrder};
+use lanewise_workload::mmio::{MmioConfig, MmioDirection, Pacing};
+
+/// An instrument for each endpoint that the workload names.
+pub(crate) fn dma(
+    rig: &Rig<'_>,
+    workload: &WrittenWorkload,
+    path: &str,
+    computed: &mut Computed,
+    output: &mut Output,
+) -> Vec<DmaConfig> {
+    let Some(parameters) = parameters::<DmaParameters>(workload, path, output) else { return Vec::new() };
+    let devices = endpoints(rig, workload, "device", &parameters.device, output);
+    let target = match parameters.target.as_str() {
+        "memory" => None,
+        name => match endpoints(rig, workload, "target", name, output)[..] {
+            [one] => Some(one),
+            _ => return Vec::new(),
+        },
+    };
+    let page = Bytes::from_kib(4);
+    let stride = parameters.stride.given().unwrap_or(parameters.size.round_up_to(page));
+    let span = parameters.span.given().unwrap_or(Bytes::from_kib(64 * 1024).max(stride * 8));
+    if parameters.stride == Auto::Auto {
+        let source = "the size, rounded up to a page: a buffer for each operation";
+        computed.parameter(format!("{path}.stride"), stride.to_string(), Provenance::Assumed, source);
+    }
+    if parameters.span == Auto::Auto {
+        let source = "64 MiB or eight strides, whichever is more";
+        computed.parameter(format!("{path}.span"), span.to_string(), Provenance::Assumed, source);
+    }
+    if span < stride {
+        let (low, high) = (stride.to_string(), "1 PiB".to_owned());
+        let problem =
+            Problem::OutOfRange { path: format!("{path}.span"), found: span.to_string(), low, high };
+        output.report(
+            place(workload, "span"),
+            problem,
+            Some("the span holds at least one stride".to_owned()),
+        );
+        return Vec::new();
+    }
+    let many = devices.len() > 1;
+    let mut configs = Vec::new();
+    for device in devices {
+        if let Some(target) = target
+            && !check_peer_to_peer(rig, workload, path, "target", (device, target), output)
+        {
+            break;
+        }
+        let device_name = rig.topology.instances[device].name.clone();
+        configs.push(DmaConfig {
+            // Each instance draws its own random numbers, which are named by the workload.
+            name: if many { format!("{} {device_name}", workload.name) } else { workload.name.clone() },
+            device: DeviceId(device as u32),
+            device_name,
+            direction: match parameters.direction {
+                DirectionChoice::Read => DmaDirection::Read,
+                DirectionChoice::Write => DmaDirection::Write,
+                DirectionChoice::Both => DmaDirection::Both,
+            },
+            target: target.map_or(Target::HostMemory, |target| Target::Endpoint(DeviceId(target as u32))),
+            size: parameters.size,
+            outstanding: parameters.outstanding,
+            offset: parameters.offset.get(),
+            stride,
+            span,
+            order: match parameters.order {
+                OrderChoice::Sequential => OffsetOrder::Sequential,
+                OrderChoice::Random => OffsetOrder::Random,
+            },
+        });
+    }
+    configs
+}
+
+/// An instrument for each endpoint that the workload names.
+pub(crate) fn mmio(
+    rig: &Rig<'_>,
+    workload: &WrittenWorkload,
+    path: &str,
+    output: &mut Output,
+) -> Vec<MmioConfig> {
+    let Some(parameters) = parameters::<MmioParameters>(workload, path, output) else { return Vec::new() };
+    let devices = endpoints(rig, workload, "device", &parameters.device, output);
+    let many = devices.len() > 1;
+    let configs = devices.into_iter().map(|device| {
+        let device_name = rig.topology.instances[device].name.clone();
+        MmioConfig {
+            name: if many { format!("{} {device_name}", workload.name) } else { workload.name.clone() },
+            device: DeviceId(device as u32),
+            device_name,
+            direction: match parameters.direction {
+                MmioDirectionChoice::Read => MmioDirection::Read,
+                MmioDirectionChoice::Write => MmioDirection::Write,
+            },
+            size: parameters.size,
+            pacing: match parameters.interval {
+                Some(interval) => Pacing::Open { interval },
+                None => Pacing::Closed { outstanding: parameters.outstanding },
+            },
+        }
+    });
+    configs.collect()
+}

@@ -163,6 +163,25 @@ pub struct RootComplexConfig {
     pub sockets: Option<SocketsConfig>,
     /// Translation of the addresses that devices use; none where it is off or passes everything through.
     pub iommu: Option<IommuConfig>,
+    /// What goes wrong with the reads it answers.
+    pub errors: ErrorConfig,
+}
+
+/// What goes wrong at a device, and what it does when something goes wrong elsewhere.
+#[derive(Clone, Debug, Default)]
+pub struct ErrorConfig {
+    /// Ordinals (0 is the first) of read requests that it gets and never answers.
+    pub unanswered_reads: Vec<u64>,
+    /// Ordinals of read requests that it answers late. Root complexes only.
+    pub late_reads: Vec<u64>,
+    /// How late.
+    pub late_by: Span,
+    /// Ordinals of packets with data that it sends poisoned: completions, and an endpoint's writes.
+    pub poisoned: Vec<u64>,
+    /// From a read request being ready until it is given up; none when the timeout is disabled. Endpoints only.
+    pub completion_timeout: Option<Span>,
+    /// How often an endpoint asks again for data that did not come, or came poisoned.
+    pub retries: u32,
 }
 
 /// Processors with memory and root ports of their own, each linked to each other: UPI, QPI, Infinity Fabric, X-Bus.
@@ -284,4 +303,6 @@ pub struct EndpointConfig {
     pub buffer_hold: Span,
     /// Socket whose memory its buffers are in; none for the socket of the root port above it.
     pub memory_socket: Option<u16>,
+    /// What goes wrong at it, and what it does about what goes wrong elsewhere.
+    pub errors: ErrorConfig,
 }

@@ -5,6 +5,7 @@
 //! that MSI are, address translation.
 
 use crate::config::EndpointConfig;
+use crate::errors::DeviceErrors;
 use crate::packet::{Address, Flags, Kind, Packet};
 use crate::port::PortId;
 use crate::root_complex::Server;
@@ -107,6 +108,8 @@ pub(crate) struct Endpoint {
     pub(crate) drain: Server,
     /// Its memory, as peers read it; none where that is never the limit.
     memory: Option<Server>,
+    /// Faults of its own, and its completion timeout, where it has any.
+    pub(crate) errors: Option<Box<DeviceErrors>>,
 }
 
 impl Endpoint {
@@ -116,6 +119,7 @@ impl Endpoint {
             tags: TagPool::new(config.tag_width, limit),
             drain: Server::new(config.write_drain),
             memory: config.memory_read_rate.map(Server::new),
+            errors: DeviceErrors::new(&config.errors),
             config,
             port,
             ordinal,
@@ -183,6 +187,33 @@ impl Endpoint {
         Some(self.next_request(Kind::MemoryWrite, channel, now, transfers))
     }
 
+    /// [`Self::next_write`] of an endpoint some of whose data may be poisoned.
+    pub(crate) fn next_write_touched(&mut self, now: Time, transfers: &mut Transfers) -> Option<Packet> {
+        let mut packet = self.next_write(now, transfers)?;
+        self.errors.as_mut()?.touch(&mut packet);
+        Some(packet)
+    }
+
+    /// [`Self::next_read`] of an endpoint that watches its reads, and asks again for what did not come.
+    pub(crate) fn next_watched_read(&mut self, now: Time, transfers: &mut Transfers) -> Option<Packet> {
+        let errors = self.errors.as_mut().expect("asked for only then");
+        let (packet, first_issued, attempts) = if errors.has_again() {
+            let tag = self.tags.take()?;
+            let (mut packet, first_issued, attempts) = errors.take_again()?;
+            packet.issued_at = now;
+            packet.eligible_at = self.next_request_at.max(now);
+            packet.flags = packet.flags.without(Flags::LAST);
+            self.next_request_at = packet.eligible_at + self.config.request_interval;
+            self.enter(tag, &mut packet);
+            (packet, first_issued, attempts)
+        } else {
+            let packet = self.next_read(now, transfers)?;
+            (packet, packet.issued_at, 0)
+        };
+        self.errors.as_mut()?.watch(&packet, first_issued, attempts);
+        Some(packet)
+    }
+
     /// The next memory read request, if there is a tag for it.
     #[inline(always)]
     pub(crate) fn next_read(&mut self, now: Time, transfers: &mut Transfers) -> Option<Packet> {
@@ -192,6 +223,13 @@ impl Endpoint {
         let tag = self.tags.take()?;
         let channel = self.readers.pop_front().expect("checked above");
         let mut packet = self.next_request(Kind::MemoryRead, channel, now, transfers);
+        self.enter(tag, &mut packet);
+        Some(packet)
+    }
+
+    /// Enters a read into the table of those outstanding.
+    #[inline(always)]
+    fn enter(&mut self, tag: Tag, packet: &mut Packet) {
         let index = tag.index(self.config.tag_width);
         packet.read = index as u16;
         if self.outstanding.len() <= index {
@@ -199,7 +237,19 @@ impl Endpoint {
         }
         self.outstanding[index] = OutstandingRead { left: packet.length, tag: Some(tag) };
         self.outstanding_reads += 1;
-        Some(packet)
+    }
+
+    /// Bytes of a read that have not come.
+    pub(crate) fn left_of(&self, slot: u16) -> u16 {
+        self.outstanding[usize::from(slot)].left
+    }
+
+    /// Gives a read up: its tag is free again. Returns the bytes that did not come.
+    pub(crate) fn abandon(&mut self, slot: u16) -> u16 {
+        let read = &mut self.outstanding[usize::from(slot)];
+        self.tags.give(read.tag.take().expect("an outstanding read has a tag"));
+        self.outstanding_reads -= 1;
+        std::mem::take(&mut read.left)
     }
 
     /// Cuts the next request off the current transfer of `channel`, which then waits for its next turn.
@@ -282,6 +332,7 @@ pub(crate) fn resolve_target(
     match target {
         Target::HostMemory => (host_memory + offset, Address::HOST),
         Target::Endpoint(_) => (PEER_MEMORY + offset, peer.unwrap_or(Address::HOST)),
+        Target::Nobody => (PEER_MEMORY + offset, Address::NOBODY),
     }
 }
 

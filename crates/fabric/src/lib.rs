@@ -14,6 +14,7 @@
 //! | `transmit.rs`, `receive.rs`, `choose.rs` | what leaves a port and when; what arrives |
 //! | `catch_up.rs` | what needs no event of its own |
 //! | `switch.rs`, `root_complex.rs`, `endpoint.rs` | the devices |
+//! | `errors.rs` | completion timeouts, poisoned data, requests for nobody |
 //! | `memory_path.rs`, `sockets.rs`, `iommu.rs` | between root ports and memory: other sockets, address translation |
 //! | `workload.rs` | the seam to whoever asks for transfers |
 //! | `simulation.rs`, `inspect.rs` | the run; reading it from outside |
@@ -25,6 +26,7 @@ mod catch_up;
 mod choose;
 pub mod config;
 mod endpoint;
+mod errors;
 mod flit;
 mod ingress;
 mod inspect;

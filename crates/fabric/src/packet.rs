@@ -32,6 +32,8 @@ pub(crate) struct Address(pub(crate) u32);
 impl Address {
     /// The root complex above.
     pub(crate) const HOST: Self = Self(u32::MAX);
+    /// An address in no window: requests for it go up to the root complex, which knows nobody of that name.
+    pub(crate) const NOBODY: Self = Self(u32::MAX - 1);
 }
 
 /// What a packet is, in the order of the flow classes. Configuration, I/O and messages are left out: they carry no data path traffic.
@@ -67,12 +69,21 @@ impl Flags {
     /// Holds a read engine of the root complex until it leaves.
     pub(crate) const FREES_ENGINE: Self = Self(16);
 
+    /// A completion without data whose status is Unsupported Request.
+    pub(crate) const UNSUPPORTED: Self = Self(32);
+    /// The EP bit: its data are known to be wrong.
+    pub(crate) const POISONED: Self = Self(64);
+
     pub(crate) const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
     pub(crate) const fn only(self, others: Self) -> Self {
         Self(self.0 & others.0)
+    }
+
+    pub(crate) const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
     }
 
     pub(crate) const fn has(self, other: Self) -> bool {

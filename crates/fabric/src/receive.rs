@@ -169,7 +169,7 @@ impl Fabric {
                 let free_at = root_complex.write(now, packet.payload());
                 self.packets.remove(packet_id);
                 self.drain(id, &packet, free_at);
-                self.write_arrived(&packet, now);
+                self.write_arrived(id, &packet, now);
             }
             Kind::MemoryRead => {
                 self.packets[packet_id].ingress = id.0;
@@ -179,6 +179,9 @@ impl Fabric {
             Kind::Completion => {
                 self.packets.remove(packet_id);
                 self.drain(id, &packet, now);
+                if packet.flags.has(Flags::POISONED) {
+                    self.poisoned_load(id);
+                }
                 if packet.flags.has(Flags::LAST) {
                     self.mmio_read_done(&packet);
                 }
@@ -194,7 +197,7 @@ impl Fabric {
         let port = self.ports[id.index()].index;
         let free_at = self.root_complexes[index as usize].write_afar(now, &packet, port);
         self.drain(id, &packet, free_at);
-        self.write_arrived(&packet, now);
+        self.write_arrived(id, &packet, now);
     }
 
     /// Peer to peer through the root complex.
@@ -204,7 +207,9 @@ impl Fabric {
     fn forward_between_root_ports(&mut self, index: u32, id: PortId, packet_id: PacketId, now: Time) {
         let root_complex = &self.root_complexes[index as usize];
         let destination = self.packets[packet_id].destination;
-        let egress = root_complex.routes.port_to(destination).expect("every endpoint is below a root port");
+        let Some(egress) = root_complex.routes.port_to(destination) else {
+            return self.unsupported(index, id, packet_id, now);
+        };
         let back_down = egress == self.ports[id.index()].index;
         assert!(
             back_down || root_complex.config.peer_to_peer,
@@ -229,12 +234,18 @@ impl Fabric {
             let request_id = root_complex.waiting_reads.pop_front().expect("checked by can_start_read");
             root_complex.engines_free -= 1;
             let request = self.packets.remove(request_id);
+            if root_complex.errors.is_some() && !self.answers_now(index, &request) {
+                continue;
+            }
             let ingress = PortId(request.ingress);
             let mps = self.ports[ingress.index()].settings.mps;
             let egress = self.ports[ingress.index()].index;
             let mut completions = std::mem::take(&mut self.scratch);
             let root_complex = &mut self.root_complexes[index as usize];
             root_complex.read(now, &request, egress, mps, &mut self.packets, &mut completions);
+            if root_complex.errors.is_some() {
+                self.touch_completions(index, &completions);
+            }
             self.drain(ingress, &request, now);
             for completion in completions.drain(..) {
                 self.queue_at_root_port(index, egress, completion);
@@ -300,7 +311,7 @@ impl Fabric {
                 self.packets.remove(packet_id);
                 let free_at = self.endpoints[index as usize].drain.serve(now, packet.payload());
                 self.drain(id, &packet, free_at + hold);
-                self.write_arrived(&packet, now);
+                self.write_arrived(id, &packet, now);
             }
             Kind::MemoryRead => {
                 self.packets.remove(packet_id);
@@ -317,6 +328,9 @@ impl Fabric {
 
     /// An endpoint answers a read of its memory: an MMIO read by the CPU, or a peer's.
     fn answer_read(&mut self, index: u32, id: PortId, request: &Packet, now: Time) {
+        if self.endpoints[index as usize].errors.is_some() && !self.endpoint_answers(index) {
+            return;
+        }
         let endpoint = &self.endpoints[index as usize];
         let ordinal = endpoint.ordinal;
         let digest = endpoint.config.digest_bytes();
@@ -329,6 +343,9 @@ impl Fabric {
             completion.eligible_at = self.endpoints[index as usize].data_at(now, &completion);
             completion.header_bytes += digest;
             first = first.min(completion.eligible_at);
+            if let Some(errors) = &mut self.endpoints[index as usize].errors {
+                errors.touch(&mut completion);
+            }
             let completion_id = self.packets.insert(completion);
             self.ports[id.index()].queues.push(&mut self.packets, completion_id);
         }
@@ -336,6 +353,10 @@ impl Fabric {
     }
 
     fn completion_arrived(&mut self, index: u32, packet: &Packet, now: Time) {
+        let bad = packet.flags.has(Flags::UNSUPPORTED.with(Flags::POISONED));
+        if bad || self.endpoints[index as usize].errors.is_some() {
+            return self.completion_examined(index, packet, now);
+        }
         let flow = self.transfers.get(packet.context).transfer.flow;
         self.observers.observe(now, Fact::Delivered { flow, payload: packet.payload() });
         let endpoint = &mut self.endpoints[index as usize];
@@ -353,8 +374,11 @@ impl Fabric {
 
     /// A posted write is at its target.
     #[inline(always)]
-    fn write_arrived(&mut self, packet: &Packet, now: Time) {
-        if packet.flags.has(Flags::MMIO) {
+    fn write_arrived(&mut self, id: PortId, packet: &Packet, now: Time) {
+        if packet.flags.has(Flags::MMIO.with(Flags::POISONED)) {
+            if packet.flags.has(Flags::POISONED) {
+                return self.poisoned_write_arrived(id, packet);
+            }
             self.mmio_write_arrived(packet);
             return;
         }
@@ -366,7 +390,7 @@ impl Fabric {
 
     /// Bytes of a transfer arrived; the last ones complete it.
     #[inline]
-    fn transfer_progressed(&mut self, packet: &Packet, delay: Span) {
+    pub(crate) fn transfer_progressed(&mut self, packet: &Packet, delay: Span) {
         let active = self.transfers.get(packet.context);
         active.arrived += u64::from(packet.length);
         let total = active.transfer.length.get();

@@ -6,6 +6,7 @@
 //! they give, root complex event collectors.
 
 use crate::config::RootComplexConfig;
+use crate::errors::DeviceErrors;
 use crate::memory_path::MemoryPath;
 use crate::packet::{Address, Flags, Kind, Packet, PacketId, PacketPool};
 use crate::port::PortId;
@@ -53,6 +54,8 @@ pub(crate) struct RootComplex {
     pub(crate) staged: Vec<u32>,
     /// Other sockets and address translation, where there are any.
     pub(crate) path: Option<Box<MemoryPath>>,
+    /// Reads that it does not answer, or not well, where there are any.
+    pub(crate) errors: Option<Box<DeviceErrors>>,
 }
 
 impl RootComplex {
@@ -72,6 +75,7 @@ impl RootComplex {
             outbound: VecDeque::new(),
             staged: vec![0; ports.len()],
             path: MemoryPath::new(&config, ports.len()),
+            errors: DeviceErrors::new(&config.errors),
             ports,
             routes,
             config,

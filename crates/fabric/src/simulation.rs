@@ -2,6 +2,7 @@
 
 use crate::config::FabricConfig;
 use crate::endpoint::{Endpoint, Transfers, resolve_target};
+use crate::errors::Watch;
 use crate::packet::{Address, Flags, Kind, Packet, PacketId, PacketPool};
 use crate::port::{Owner, Port, PortId};
 use crate::root_complex::RootComplex;
@@ -26,6 +27,8 @@ pub(crate) enum Event {
     ReplayTimer(PortId),
     /// A timer of a workload.
     Timer(u32),
+    /// Something that may have gone wrong is looked at.
+    Watch(u32),
 }
 
 /// An event in four bytes: the event queue's entries decide how much fits a cache line.
@@ -42,6 +45,7 @@ impl Event {
             Self::Arrival(port) => (1, port.0),
             Self::ReplayTimer(port) => (2, port.0),
             Self::Timer(index) => (3, index),
+            Self::Watch(index) => (4, index),
         };
         debug_assert!(index < 1 << INDEX_BITS);
         PackedEvent(kind << INDEX_BITS | index)
@@ -56,7 +60,8 @@ impl PackedEvent {
             0 => Event::Wake(PortId(index)),
             1 => Event::Arrival(PortId(index)),
             2 => Event::ReplayTimer(PortId(index)),
-            _ => Event::Timer(index),
+            3 => Event::Timer(index),
+            _ => Event::Watch(index),
         }
     }
 }
@@ -108,6 +113,8 @@ pub struct Fabric {
     pending: Vec<PendingNotice>,
     pending_free: Vec<u32>,
     notices: VecDeque<(WorkloadId, WorkloadEvent)>,
+    watches: Vec<Watch>,
+    watches_free: Vec<u32>,
     /// Ports that may do something at this very time, drained at the end of the event: no event of their own.
     pub(crate) ready: VecDeque<PortId>,
     current: WorkloadId,
@@ -150,7 +157,7 @@ impl Fabric {
         let endpoint = self.endpoint_index(channel.device);
         let device = self.devices[channel.device.0 as usize];
         let peer = match transfer.target {
-            Target::HostMemory => None,
+            Target::HostMemory | Target::Nobody => None,
             Target::Endpoint(peer) => {
                 assert_eq!(
                     self.devices[peer.0 as usize].root_complex, device.root_complex,
@@ -255,20 +262,40 @@ impl Fabric {
 
     /// Stages the next posted write and the next read request of an endpoint, and says what holds it back.
     pub(crate) fn refill(&mut self, index: u32) {
+        match self.endpoints[index as usize].errors {
+            None => self.refill_as::<false>(index),
+            Some(_) => self.refill_watched(index),
+        }
+    }
+
+    #[cold]
+    fn refill_watched(&mut self, index: u32) {
+        self.refill_as::<true>(index);
+        self.arm_deadlines(index);
+    }
+
+    #[inline(always)]
+    fn refill_as<const WATCHED: bool>(&mut self, index: u32) {
         let now = self.engine.now();
         let endpoint = &mut self.endpoints[index as usize];
         let id = endpoint.port;
         let port = &mut self.ports[id.index()];
         let mut staged_at = Time::NEVER;
         if port.queues.head(FlowClass::Posted).is_none()
-            && let Some(packet) = endpoint.next_write(now, &mut self.transfers)
+            && let Some(packet) = match WATCHED {
+                false => endpoint.next_write(now, &mut self.transfers),
+                true => endpoint.next_write_touched(now, &mut self.transfers),
+            }
         {
             staged_at = packet.eligible_at;
             let packet_id = self.packets.insert(packet);
             port.queues.push(&mut self.packets, packet_id);
         }
         if port.queues.head(FlowClass::NonPosted).is_none()
-            && let Some(packet) = endpoint.next_read(now, &mut self.transfers)
+            && let Some(packet) = match WATCHED {
+                false => endpoint.next_read(now, &mut self.transfers),
+                true => endpoint.next_watched_read(now, &mut self.transfers),
+            }
         {
             staged_at = staged_at.min(packet.eligible_at);
             let packet_id = self.packets.insert(packet);
@@ -324,7 +351,22 @@ impl Fabric {
                 let PendingNotice { workload, event } = self.pending[index as usize];
                 self.notices.push_back((workload, event));
             }
+            Event::Watch(index) => {
+                self.watches_free.push(index);
+                self.on_watch(self.watches[index as usize]);
+            }
         }
+    }
+
+    /// Has [`Self::on_watch`] called at `at`.
+    pub(crate) fn watch_at(&mut self, at: Time, watch: Watch) {
+        let index = insert(&mut self.watches, &mut self.watches_free, watch);
+        self.engine.schedule(at, Event::Watch(index).pack());
+    }
+
+    /// Whether a read that has not come back will be given up, or answered, in time.
+    fn anything_watched(&self) -> bool {
+        self.watches.len() > self.watches_free.len()
     }
 
     fn timers_pending(&self) -> usize {
@@ -339,7 +381,7 @@ impl Fabric {
     /// TLPs have moved since the last look, or workloads are about to act.
     fn made_progress(&mut self, now: Time) -> bool {
         let hops = self.observers.tlp_hops();
-        if hops != self.hops_seen || self.timers_pending() > 0 {
+        if hops != self.hops_seen || self.timers_pending() > 0 || self.anything_watched() {
             self.hops_seen = hops;
             self.progress_at = now;
         }
@@ -417,6 +459,8 @@ impl Simulation {
             pending: Vec::new(),
             pending_free: Vec::new(),
             notices: VecDeque::new(),
+            watches: Vec::new(),
+            watches_free: Vec::new(),
             ready: VecDeque::new(),
             current: WorkloadId(0),
             hops_seen: 0,

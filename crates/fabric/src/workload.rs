@@ -36,6 +36,8 @@ pub enum Target {
     HostMemory,
     /// Memory of another endpoint: peer to peer.
     Endpoint(DeviceId),
+    /// An address that belongs to nobody.
+    Nobody,
 }
 
 /// One piece of DMA.

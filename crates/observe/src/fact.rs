@@ -111,6 +111,13 @@ pub enum Fact {
         /// Bytes, as in [`Fact::BufferFilled`].
         bytes: u32,
     },
+    /// An error of the transaction layer was detected and reported.
+    Error {
+        /// Port of the device that detected it.
+        port: u32,
+        /// Which.
+        error: TransactionError,
+    },
     /// A requester's answer to "what holds you back?" changed.
     Requester {
         /// Index among the endpoints.
@@ -118,6 +125,42 @@ pub enum Fact {
         /// From now on.
         state: RequesterState,
     },
+}
+
+/// Errors of the transaction layer, as Advanced Error Reporting tells them apart. All are uncorrectable, and non-fatal unless
+/// software sets another severity (PCIe Base 6.3 §6.2, Table 6-5).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum TransactionError {
+    /// A TLP with data known to be wrong arrived where it was to go.
+    PoisonedTlp,
+    /// A read was not answered in time.
+    CompletionTimeout,
+    /// A completion that nobody waits for arrived.
+    UnexpectedCompletion,
+    /// A request for an address that is nobody's arrived.
+    UnsupportedRequest,
+}
+
+impl TransactionError {
+    /// Name in results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::PoisonedTlp => "poisoned_tlp",
+            Self::CompletionTimeout => "completion_timeout",
+            Self::UnexpectedCompletion => "unexpected_completion",
+            Self::UnsupportedRequest => "unsupported_request",
+        }
+    }
+
+    /// Bit in the Uncorrectable Error Status register. Source: PCIe Base 6.3 §7.8.4.2.
+    pub const fn status_bit(self) -> u8 {
+        match self {
+            Self::PoisonedTlp => 12,
+            Self::CompletionTimeout => 14,
+            Self::UnexpectedCompletion => 16,
+            Self::UnsupportedRequest => 20,
+        }
+    }
 }
 
 /// What holds a requester back.

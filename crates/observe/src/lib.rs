@@ -12,7 +12,7 @@ mod level;
 mod observers;
 
 pub use attribution::{DirectionTally, Use};
-pub use fact::{Fact, RequesterState};
+pub use fact::{Fact, RequesterState, TransactionError};
 pub use fingerprint::Fingerprint;
 pub use flow::{FlowSpec, FlowTally, LatencyOf, LatencySummary};
 pub use level::Level;

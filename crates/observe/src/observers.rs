@@ -1,7 +1,11 @@
 //! The standard set of observers, and the seam for more.
 
-use crate::{DirectionTally, Fact, Fingerprint, FlowId, FlowSpec, FlowTally, Level, RequesterState, Use};
+use crate::{
+    DirectionTally, Fact, Fingerprint, FlowId, FlowSpec, FlowTally, Level, RequesterState, TransactionError,
+    Use,
+};
 use lanewise_units::{Span, Time};
+use std::collections::BTreeMap;
 
 /// Anything that wants to hear every fact: a trace, a checker.
 pub trait Observer {
@@ -61,6 +65,7 @@ pub struct Observers {
     requesters: Vec<RequesterTally>,
     fingerprint: Fingerprint,
     tlp_hops: u64,
+    errors: BTreeMap<(u32, TransactionError), u64>,
     /// More observers; each costs a call per fact.
     pub more: Vec<Box<dyn Observer>>,
 }
@@ -135,8 +140,19 @@ impl Observers {
             Fact::BufferFreed { port, class, bytes } => {
                 self.ports[port as usize].buffers[class as usize].change(now, 0, bytes);
             }
+            Fact::Error { port, error } => self.count_error(port, error),
             Fact::Requester { endpoint, state } => self.requesters[endpoint as usize].change(now, state),
         }
+    }
+
+    #[cold]
+    fn count_error(&mut self, port: u32, error: TransactionError) {
+        *self.errors.entry((port, error)).or_default() += 1;
+    }
+
+    /// Errors of the transaction layer over the whole run: port that detected them, kind, number.
+    pub fn errors(&self) -> impl Iterator<Item = (usize, TransactionError, u64)> {
+        self.errors.iter().map(|((port, error), count)| (*port as usize, *error, *count))
     }
 
     #[cold]

@@ -11,9 +11,9 @@ use crate::structure::ComponentKind;
 use crate::value::{ParameterType, Reading};
 
 /// Names that a component cannot have, because paths begin with them.
-const RESERVED_NAMES: [&str; 11] = [
+const RESERVED_NAMES: [&str; 12] = [
     "run", "firmware", "workload", "title", "host", "switch", "endpoint", "storage", "network", "system",
-    "memory",
+    "memory", "nobody",
 ];
 /// Longest name.
 const NAME_LIMIT: usize = 64;

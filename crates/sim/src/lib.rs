@@ -97,6 +97,7 @@ fn read(scenario: &Scenario, simulation: &Simulation, outcome: &Outcome, limits:
         links: results::links(simulation, &scenario.fabric),
         requesters: results::requesters(simulation, &scenario.fabric, outcome.end),
         buffers: results::buffers(simulation, &scenario.fabric, outcome.end),
+        errors: results::errors(simulation, &scenario.fabric),
         instruments: instruments(scenario, simulation, outcome.end),
         assumptions: assumptions(scenario),
     }

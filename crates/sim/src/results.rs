@@ -47,6 +47,8 @@ pub struct Results {
     pub requesters: Vec<Requester>,
     /// Per ingress buffer that was ever used.
     pub buffers: Vec<Buffer>,
+    /// Errors of the transaction layer, by who detected them.
+    pub errors: Vec<ErrorCount>,
     /// What each workload's instrument reports.
     pub instruments: Vec<Instrument>,
     /// Parameters in force that no specification or datasheet gives.
@@ -172,6 +174,19 @@ pub struct Buffer {
     pub max_bytes: u32,
     /// What the advertised credits stand for; none when infinite.
     pub capacity_bytes: Option<u32>,
+}
+
+/// Errors of the transaction layer that one port detected.
+#[derive(Clone, Debug, Serialize)]
+pub struct ErrorCount {
+    /// `device.port`.
+    pub port: String,
+    /// `poisoned_tlp`, `completion_timeout`, `unexpected_completion` or `unsupported_request`.
+    pub error: &'static str,
+    /// Bit in the Uncorrectable Error Status register.
+    pub status_bit: u8,
+    /// How often, over the whole run.
+    pub count: u64,
 }
 
 /// Numbers in an instrument's own words.
@@ -361,6 +376,22 @@ pub(crate) fn buffers(simulation: &Simulation, config: &FabricConfig, until: Tim
         }
     }
     buffers
+}
+
+/// Errors of the transaction layer, by port and kind.
+pub(crate) fn errors(simulation: &Simulation, config: &FabricConfig) -> Vec<ErrorCount> {
+    let mut found: Vec<_> = simulation.fabric.observers().errors().collect();
+    let mut errors = Vec::new();
+    for (index, device) in config.devices.iter().enumerate() {
+        for port in 0..device.ports.len() {
+            let number = simulation.fabric.port_index(DeviceId(index as u32), port);
+            for (_, error, count) in found.extract_if(.., |(at, ..)| *at == number) {
+                let port = port_name(config, (index, port));
+                errors.push(ErrorCount { port, error: error.name(), status_bit: error.status_bit(), count });
+            }
+        }
+    }
+    errors
 }
 
 const CLASS_NAMES: [&str; 3] = ["posted", "non_posted", "completion"];

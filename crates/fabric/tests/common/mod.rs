@@ -65,6 +65,7 @@ pub fn root_complex() -> RootComplexConfig {
         memory_base: 0,
         sockets: None,
         iommu: None,
+        errors: ErrorConfig::default(),
     }
 }
 
@@ -83,6 +84,7 @@ pub fn endpoint() -> EndpointConfig {
         write_drain: FAST,
         buffer_hold: Span::ZERO,
         memory_socket: None,
+        errors: ErrorConfig::default(),
     }
 }
 

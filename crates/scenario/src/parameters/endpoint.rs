@@ -1,6 +1,9 @@
 //! Endpoint: a requester with DMA engines and a completer of MMIO.
 
-use super::{AdapterParameters, EthernetAdapterParameters, NvmeParameters, PortParameters, RdmaParameters};
+use super::{
+    AdapterParameters, DeviceErrorParameters, EthernetAdapterParameters, NvmeParameters, PortParameters,
+    RdmaParameters,
+};
 use crate::parameter::parameters;
 use crate::value::{Auto, PayloadSize, choices};
 use lanewise_units::{Generation, Rate, Span, Width};
@@ -70,6 +73,7 @@ parameters! {
         memory_socket: Auto<u32> = "auto" in "0" to "63",
         Assumed "operating systems place buffers next to the device";
         flatten port: PortParameters;
+        group errors: DeviceErrorParameters;
         group adapter: AdapterParameters;
         group ethernet: EthernetAdapterParameters;
         group nvme: NvmeParameters;

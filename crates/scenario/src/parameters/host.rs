@@ -1,8 +1,9 @@
 //! Root complex: what lies between the root ports and memory. The slots are structure; see [`crate::file`].
 
 use super::{
-    CacheParameters, InterconnectParameters, IommuParameters, KernelTcpParameters, MpiParameters,
-    NvmeSoftwareParameters, NvmeTargetParameters, PortParameters, UserTcpParameters, VerbsParameters,
+    CacheParameters, HostErrorParameters, InterconnectParameters, IommuParameters, KernelTcpParameters,
+    MpiParameters, NvmeSoftwareParameters, NvmeTargetParameters, PortParameters, UserTcpParameters,
+    VerbsParameters,
 };
 use crate::parameter::parameters;
 use crate::value::{PayloadSize, choices};
@@ -90,6 +91,7 @@ parameters! {
         flatten port: PortParameters;
         group interconnect: InterconnectParameters;
         group iommu: IommuParameters;
+        group errors: HostErrorParameters;
         group software: SoftwareParameters;
         group nvme: NvmeSoftwareParameters;
         group cache: CacheParameters;

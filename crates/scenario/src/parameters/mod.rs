@@ -1,6 +1,7 @@
 //! The parameters of every kind of component. Each file is one table; see [`crate::parameter`].
 
 mod endpoint;
+mod errors;
 mod ethernet;
 mod frames;
 mod host;
@@ -17,6 +18,7 @@ mod turnaround;
 mod workload;
 
 pub use endpoint::{EndpointParameters, TagChoice};
+pub use errors::{DeviceErrorParameters, HostErrorParameters};
 pub use ethernet::{
     EthernetAdapterParameters, EthernetRateChoice, SmartFlowParameters, SmartFlowTestChoice,
     SystemParameters, TrafficFlowParameters,

@@ -54,7 +54,8 @@ parameters! {
         /// Operations in flight, in each direction.
         outstanding: u32 = "16" in "1" to "65536",
         Assumed "enough to hide the latency of most links";
-        /// Whose memory: "memory" of the host above, or the name of another endpoint.
+        /// Whose memory: "memory" of the host above, the name of another endpoint, or "nobody", whose reads are unsupported
+        /// requests.
         target: String = "memory",
         Assumed "what most devices do";
         /// First byte used in the target's memory.

@@ -1,6 +1,7 @@
 //! Puts the fabric's configuration together.
 
 use super::computed::Computed;
+use super::errors;
 use super::link::TrainedLink;
 use super::memory_path;
 use super::payload::Payload;
@@ -122,6 +123,7 @@ fn root_complex(
         memory_base: host.memory_base.get(),
         sockets: memory_path::sockets(rig, instance, host),
         iommu: memory_path::iommu(rig, instance, host, output),
+        errors: errors::of_host(&host.errors),
     }
 }
 
@@ -242,6 +244,7 @@ fn endpoint(
         write_drain: parameters.write_drain,
         buffer_hold: parameters.buffer_hold,
         memory_socket: memory_path::memory_socket(rig, instance, parameters, computed),
+        errors: errors::of_device(&parameters.errors),
     }
 }
 

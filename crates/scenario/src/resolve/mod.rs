@@ -5,6 +5,7 @@
 
 mod computed;
 mod credits;
+mod errors;
 mod ethernet;
 mod fabric;
 mod fabrics;
@@ -138,6 +139,7 @@ fn drop_idle(rig: &Rig<'_>, parameters: &mut Vec<ResolvedParameter>) {
         }
     }
     memory_path::idle(rig, &mut idle);
+    errors::idle(rig, &mut idle);
     parameters.retain(|parameter| {
         let path = parameter.path.as_str();
         let table = path.rsplit_once('.').map_or("", |(table, _)| table);

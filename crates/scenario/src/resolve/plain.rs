@@ -13,6 +13,9 @@ use lanewise_units::Bytes;
 use lanewise_workload::dma::{DmaConfig, DmaDirection, OffsetOrder};
 use lanewise_workload::mmio::{MmioConfig, MmioDirection, Pacing};
 
+/// The target that stands for an address in nobody's window.
+const NOBODY: &str = "nobody";
+
 /// An instrument for each endpoint that the workload names.
 pub(crate) fn dma(
     rig: &Rig<'_>,
@@ -24,7 +27,7 @@ pub(crate) fn dma(
     let Some(parameters) = parameters::<DmaParameters>(workload, path, output) else { return Vec::new() };
     let devices = endpoints(rig, workload, "device", &parameters.device, output);
     let target = match parameters.target.as_str() {
-        "memory" => None,
+        "memory" | NOBODY => None,
         name => match endpoints(rig, workload, "target", name, output)[..] {
             [one] => Some(one),
             _ => return Vec::new(),
@@ -71,7 +74,11 @@ pub(crate) fn dma(
                 DirectionChoice::Write => DmaDirection::Write,
                 DirectionChoice::Both => DmaDirection::Both,
             },
-            target: target.map_or(Target::HostMemory, |target| Target::Endpoint(DeviceId(target as u32))),
+            target: match target {
+                Some(peer) => Target::Endpoint(DeviceId(peer as u32)),
+                None if parameters.target == NOBODY => Target::Nobody,
+                None => Target::HostMemory,
+            },
             size: parameters.size,
             outstanding: parameters.outstanding,
             offset: parameters.offset.get(),

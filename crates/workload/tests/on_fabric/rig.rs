@@ -67,6 +67,7 @@ pub fn root_complex() -> RootComplexConfig {
         memory_base: 0,
         sockets: None,
         iommu: None,
+        errors: ErrorConfig::default(),
     }
 }
 
@@ -85,6 +86,7 @@ fn endpoint() -> EndpointConfig {
         write_drain: mb_per_s(4000),
         buffer_hold: Span::ZERO,
         memory_socket: None,
+        errors: ErrorConfig::default(),
     }
 }
 

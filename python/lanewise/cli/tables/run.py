@@ -50,7 +50,21 @@ def _pieces(result: RunResult) -> Iterator[RenderableType]:
         yield f"{left_out} less busy links are not shown; --json and --out have all of them.\n"
     if not result.requesters.is_empty():
         yield _requesters(result.requesters)
+    yield from _errors(result.document.get("errors", []))
     yield from _assumptions(result.assumptions)
+
+
+def _errors(errors: list[dict[str, Any]]) -> Iterator[RenderableType]:
+    """List what Advanced Error Reporting would have logged."""
+    if not errors:
+        return
+    table = style.table()
+    style.words(table, "port", "error")
+    style.numbers(table, "status bit", "count")
+    for error in errors:
+        word = error["error"].replace("_", " ")
+        table.add_row(error["port"], word, str(error["status_bit"]), style.fixed(error["count"], 0))
+    yield style.titled("Uncorrectable errors", table, note="over the whole run")
 
 
 def _heading(result: RunResult) -> Iterator[RenderableType]:

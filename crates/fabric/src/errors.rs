@@ -1,0 +1,390 @@
+//! Errors of the transaction layer: reads that nobody answers, poisoned data, requests for nobody.
+//!
+//! A requester with a completion timeout gives a read up when it runs out (PCIe Base 6.3 §2.8), takes its tag back and
+//! reports it; a completion that comes after all is an unexpected one. A TLP with the EP bit has data that its sender knows
+//! to be wrong (§2.7.2): it takes its way like any other, and whoever it is for reports it and discards the data. A read of
+//! an address that is nobody's is completed without data, with the status Unsupported Request (§2.3.1); a posted write there
+//! is dropped. What is lost is asked for again so many times, by the device, or is lost for good: the transfer then ends
+//! without it. Left out: timeouts of the processor's own loads, advisory classes, the messages and interrupts that report to
+//! software, containment (DPC), Completer Abort and Request Retry.
+//!
+//! All of it is cold: devices with none of these settings have a null pointer instead.
+
+use crate::config::ErrorConfig;
+use crate::packet::{Flags, Kind, Packet, PacketId};
+use crate::port::PortId;
+use crate::root_complex;
+use crate::simulation::Fabric;
+use lanewise_observe::{Fact, TransactionError};
+use lanewise_pcie::splitting;
+use lanewise_units::{Bytes, Span, Time};
+use std::collections::VecDeque;
+
+/// Which of the things that are counted from 0 are listed.
+#[derive(Debug)]
+struct Ordinals {
+    listed: Vec<u64>,
+    next: usize,
+    count: u64,
+}
+
+impl Ordinals {
+    fn new(listed: &[u64]) -> Self {
+        let mut listed = listed.to_vec();
+        listed.sort_unstable();
+        listed.dedup();
+        Self { listed, next: 0, count: 0 }
+    }
+
+    /// Counts one more; whether it is listed.
+    fn strikes(&mut self) -> bool {
+        let struck = self.listed.get(self.next) == Some(&self.count);
+        self.next += usize::from(struck);
+        self.count += 1;
+        struck
+    }
+}
+
+/// What becomes of a read at a completer with faults.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Answer {
+    Now,
+    Late(Span),
+    Never,
+}
+
+/// A read that waits for its completions.
+#[derive(Clone, Copy, Debug)]
+struct Watched {
+    request: Packet,
+    /// When it, or the first request that it repeats, was issued.
+    first_issued: Time,
+    deadline: Time,
+    attempts: u32,
+}
+
+/// Data to ask for again.
+#[derive(Clone, Copy, Debug)]
+struct Again {
+    request: Packet,
+    first_issued: Time,
+    attempts: u32,
+}
+
+/// Faults of one device, and what it does about those of others.
+#[derive(Debug)]
+pub(crate) struct DeviceErrors {
+    unanswered: Ordinals,
+    late: Ordinals,
+    late_by: Span,
+    poisoned: Ordinals,
+    timeout: Option<Span>,
+    retries: u32,
+    /// By slot of the outstanding read.
+    watched: Vec<Option<Watched>>,
+    again: VecDeque<Again>,
+    /// When somebody looks at the deadlines next.
+    armed: Time,
+}
+
+impl DeviceErrors {
+    /// The state of a device with these settings; nothing when nothing can come of them.
+    pub(crate) fn new(config: &ErrorConfig) -> Option<Box<Self>> {
+        let idle = config.unanswered_reads.is_empty()
+            && config.late_reads.is_empty()
+            && config.poisoned.is_empty()
+            && config.completion_timeout.is_none();
+        (!idle).then(|| {
+            Box::new(Self {
+                unanswered: Ordinals::new(&config.unanswered_reads),
+                late: Ordinals::new(&config.late_reads),
+                late_by: config.late_by,
+                poisoned: Ordinals::new(&config.poisoned),
+                timeout: config.completion_timeout,
+                retries: config.retries,
+                watched: Vec::new(),
+                again: VecDeque::new(),
+                armed: Time::NEVER,
+            })
+        })
+    }
+
+    fn answer(&mut self) -> Answer {
+        let (never, late) = (self.unanswered.strikes(), self.late.strikes());
+        match (never, late) {
+            (true, _) => Answer::Never,
+            (false, true) => Answer::Late(self.late_by),
+            (false, false) => Answer::Now,
+        }
+    }
+
+    /// Poisons a packet with data if it is its turn.
+    pub(crate) fn touch(&mut self, packet: &mut Packet) {
+        if self.poisoned.strikes() {
+            packet.flags = packet.flags.with(Flags::POISONED);
+        }
+    }
+
+    /// The next data to ask for again.
+    pub(crate) fn has_again(&self) -> bool {
+        !self.again.is_empty()
+    }
+
+    /// A request for the oldest data to ask for again; the caller gives it a slot and a time.
+    pub(crate) fn take_again(&mut self) -> Option<(Packet, Time, u32)> {
+        self.again.pop_front().map(|again| (again.request, again.first_issued, again.attempts))
+    }
+
+    /// Watches over a read that has a slot.
+    pub(crate) fn watch(&mut self, request: &Packet, first_issued: Time, attempts: u32) {
+        let slot = usize::from(request.read);
+        if self.watched.len() <= slot {
+            self.watched.resize(slot + 1, None);
+        }
+        let deadline = self.timeout.map_or(Time::NEVER, |timeout| request.eligible_at + timeout);
+        self.watched[slot] = Some(Watched { request: *request, first_issued, deadline, attempts });
+    }
+
+    /// The read that a completion answers; none when it was given up.
+    fn answered(&self, completion: &Packet) -> Option<Watched> {
+        let watched = (*self.watched.get(usize::from(completion.read))?)?;
+        (watched.request.issued_at == completion.issued_at).then_some(watched)
+    }
+
+    fn next_deadline(&self) -> Time {
+        self.watched.iter().flatten().map(|watched| watched.deadline).min().unwrap_or(Time::NEVER)
+    }
+}
+
+/// Something to look at later.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Watch {
+    /// Deadlines of the reads of an endpoint.
+    Deadlines(u32),
+    /// A read that a root complex answers late.
+    Late {
+        /// The root complex.
+        root_complex: u32,
+        /// The request, which has left its buffer.
+        request: PacketId,
+    },
+}
+
+impl Fabric {
+    fn report(&mut self, port: PortId, error: TransactionError) {
+        let now = self.engine.now();
+        self.observers.observe(now, Fact::Error { port: port.0, error });
+    }
+
+    /// Has somebody look at the deadlines of an endpoint in time.
+    #[cold]
+    pub(crate) fn arm_deadlines(&mut self, index: u32) {
+        let Some(errors) = &mut self.endpoints[index as usize].errors else { return };
+        let deadline = errors.next_deadline();
+        if deadline < errors.armed {
+            errors.armed = deadline;
+            self.watch_at(deadline, Watch::Deadlines(index));
+        }
+    }
+
+    pub(crate) fn on_watch(&mut self, watch: Watch) {
+        match watch {
+            Watch::Deadlines(index) => self.look_at_deadlines(index),
+            Watch::Late { root_complex, request } => self.answer_late(root_complex, request),
+        }
+    }
+
+    fn look_at_deadlines(&mut self, index: u32) {
+        let now = self.engine.now();
+        let Some(errors) = &mut self.endpoints[index as usize].errors else { return };
+        if errors.armed > now {
+            return; // Somebody has looked since this was asked for.
+        }
+        errors.armed = Time::NEVER;
+        let due = |watched: &Option<Watched>| watched.filter(|watched| watched.deadline <= now);
+        let expired: Vec<Watched> = errors.watched.iter().filter_map(due).collect();
+        for watched in expired {
+            let port = self.endpoints[index as usize].port;
+            self.report(port, TransactionError::CompletionTimeout);
+            self.give_up(index, &watched, true);
+        }
+        self.arm_deadlines(index);
+        self.refill(index);
+    }
+
+    /// Ends a read without the data that have not come, and asks for them again if that helps.
+    fn give_up(&mut self, index: u32, watched: &Watched, may_ask_again: bool) {
+        let endpoint = &mut self.endpoints[index as usize];
+        let missing = endpoint.abandon(watched.request.read);
+        if let Some(errors) = &mut endpoint.errors {
+            errors.watched[usize::from(watched.request.read)] = None;
+        }
+        // Completions of one request come in the order of addresses (PCIe Base 6.3 §2.3.1.1).
+        let from = watched.request.address + u64::from(watched.request.length - missing);
+        self.lose(index, watched, from, missing, may_ask_again);
+    }
+
+    /// Data of a read are lost: it asks again for them, or its transfer ends without them.
+    fn lose(&mut self, index: u32, watched: &Watched, address: u64, missing: u16, may_ask_again: bool) {
+        let mut request = watched.request;
+        request.carry(address, Bytes::new(u64::from(missing)));
+        match &mut self.endpoints[index as usize].errors {
+            Some(errors) if may_ask_again && watched.attempts < errors.retries => {
+                let (first_issued, attempts) = (watched.first_issued, watched.attempts + 1);
+                errors.again.push_back(Again { request, first_issued, attempts });
+            }
+            _ => self.transfer_progressed(&request, Span::ZERO),
+        }
+    }
+
+    /// A completion arrived at an endpoint that watches its reads, or one that brings no good data.
+    #[cold]
+    pub(crate) fn completion_examined(&mut self, index: u32, packet: &Packet, now: Time) {
+        let endpoint = &mut self.endpoints[index as usize];
+        let port = endpoint.port;
+        let watched = match &endpoint.errors {
+            Some(errors) => match errors.answered(packet) {
+                Some(watched) => watched,
+                None => return self.report(port, TransactionError::UnexpectedCompletion),
+            },
+            None => Watched {
+                request: *packet,
+                first_issued: packet.issued_at,
+                deadline: Time::NEVER,
+                attempts: 0,
+            },
+        };
+        if packet.flags.has(Flags::UNSUPPORTED) {
+            let length = endpoint.left_of(packet.read);
+            let mut watched = watched;
+            watched.request.carry(watched.request.address, Bytes::new(u64::from(length)));
+            self.give_up(index, &watched, false);
+            return self.refill(index);
+        }
+        let request_done = endpoint.completion(packet);
+        let delay = endpoint.config.completion_latency;
+        if request_done && let Some(errors) = &mut endpoint.errors {
+            errors.watched[usize::from(packet.read)] = None;
+        }
+        if packet.flags.has(Flags::POISONED) {
+            self.report(port, TransactionError::PoisonedTlp);
+            self.lose(index, &watched, packet.address, packet.length, true);
+        } else {
+            let flow = self.transfers.get(packet.context).transfer.flow;
+            self.observers.observe(now, Fact::Delivered { flow, payload: packet.payload() });
+            if request_done {
+                let latency = now - watched.first_issued + delay;
+                self.observers.observe(now, Fact::RequestDone { flow, latency });
+            }
+            self.transfer_progressed(packet, delay);
+        }
+        if request_done {
+            self.refill(index);
+        }
+    }
+
+    /// Poisoned data of a posted write are at their target, which discards them.
+    #[cold]
+    pub(crate) fn poisoned_write_arrived(&mut self, id: PortId, packet: &Packet) {
+        self.report(id, TransactionError::PoisonedTlp);
+        match packet.flags.has(Flags::MMIO) {
+            true => self.mmio_write_arrived(packet),
+            false => self.transfer_progressed(packet, Span::ZERO),
+        }
+    }
+
+    /// Poisoned data of a load are at the root port. The processor gets them, and a machine check in reality.
+    #[cold]
+    pub(crate) fn poisoned_load(&mut self, id: PortId) {
+        self.report(id, TransactionError::PoisonedTlp);
+    }
+
+    /// A root complex with faults takes up a read. True when it answers now.
+    #[cold]
+    pub(crate) fn answers_now(&mut self, index: u32, request: &Packet) -> bool {
+        let now = self.engine.now();
+        let errors = self.root_complexes[index as usize].errors.as_mut();
+        let answer = errors.map_or(Answer::Now, |errors| errors.answer());
+        if answer == Answer::Now {
+            return true;
+        }
+        self.root_complexes[index as usize].engines_free += 1;
+        self.drain(PortId(request.ingress), request, now);
+        if let Answer::Late(by) = answer {
+            let request = self.packets.insert(*request);
+            self.watch_at(now + by, Watch::Late { root_complex: index, request });
+        }
+        false
+    }
+
+    /// Poisons completions of a root complex whose turn it is.
+    #[cold]
+    pub(crate) fn touch_completions(&mut self, index: u32, completions: &[PacketId]) {
+        if let Some(errors) = &mut self.root_complexes[index as usize].errors {
+            completions.iter().for_each(|id| errors.touch(&mut self.packets[*id]));
+        }
+    }
+
+    fn answer_late(&mut self, index: u32, request: PacketId) {
+        let now = self.engine.now();
+        let request = self.packets.remove(request);
+        let ingress = &self.ports[PortId(request.ingress).index()];
+        let (mps, egress) = (ingress.settings.mps, ingress.index);
+        let mut completions = std::mem::take(&mut self.scratch);
+        let root_complex = &mut self.root_complexes[index as usize];
+        root_complex.read(now, &request, egress, mps, &mut self.packets, &mut completions);
+        self.touch_completions(index, &completions);
+        for completion in completions.drain(..) {
+            let packet = &mut self.packets[completion];
+            packet.flags = packet.flags.without(Flags::FREES_ENGINE);
+            self.queue_at_root_port(index, egress, completion);
+        }
+        self.scratch = completions;
+    }
+
+    /// An endpoint with faults is to answer a read. False when it never does.
+    #[cold]
+    pub(crate) fn endpoint_answers(&mut self, index: u32) -> bool {
+        let errors = self.endpoints[index as usize].errors.as_mut();
+        errors.is_none_or(|errors| errors.answer() != Answer::Never)
+    }
+
+    /// A request came to a root complex for an address that is nobody's.
+    #[cold]
+    pub(crate) fn unsupported(&mut self, index: u32, id: PortId, packet_id: PacketId, now: Time) {
+        let packet = self.packets.remove(packet_id);
+        self.drain(id, &packet, now);
+        match packet.kind {
+            Kind::Completion => self.report(id, TransactionError::UnexpectedCompletion),
+            Kind::MemoryWrite => {
+                self.report(id, TransactionError::UnsupportedRequest);
+                self.transfer_progressed(&packet, Span::ZERO);
+            }
+            Kind::MemoryRead => {
+                self.report(id, TransactionError::UnsupportedRequest);
+                let nothing =
+                    splitting::completions(packet.address, Bytes::new(1), Bytes::new(64), Bytes::new(64));
+                let made = root_complex::completions(&packet, packet.destination, now, nothing).next();
+                let mut completion = made.expect("one byte is one completion");
+                completion.carry(packet.address, Bytes::ZERO);
+                completion.flags = completion.flags.with(Flags::LAST).with(Flags::UNSUPPORTED);
+                completion.eligible_at = now + self.root_complexes[index as usize].config.forward_latency;
+                let completion = self.packets.insert(completion);
+                let egress = self.ports[id.index()].index;
+                self.queue_at_root_port(index, egress, completion);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Ordinals;
+
+    #[test]
+    fn listed_ordinals_strike_once_each() {
+        let mut ordinals = Ordinals::new(&[4, 0, 4, 2]);
+        let struck: Vec<bool> = (0..6).map(|_| ordinals.strikes()).collect();
+        assert_eq!(struck, [true, false, true, false, true, false]);
+    }
+}

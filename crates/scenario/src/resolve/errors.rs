@@ -1,0 +1,49 @@
+//! Errors of the transaction layer: from parameters to settings.
+
+use super::{Rig, Settings};
+use crate::parameters::{DeviceErrorParameters, HostErrorParameters};
+use lanewise_fabric::config::ErrorConfig;
+use std::collections::HashSet;
+
+pub(crate) fn of_host(errors: &HostErrorParameters) -> ErrorConfig {
+    ErrorConfig {
+        unanswered_reads: errors.unanswered_reads.clone(),
+        late_reads: errors.late_reads.clone(),
+        late_by: errors.late_by,
+        poisoned: errors.poisoned.clone(),
+        ..ErrorConfig::default()
+    }
+}
+
+pub(crate) fn of_device(errors: &DeviceErrorParameters) -> ErrorConfig {
+    ErrorConfig {
+        unanswered_reads: errors.unanswered_reads.clone(),
+        poisoned: errors.poisoned.clone(),
+        completion_timeout: errors.completion_timeout,
+        retries: errors.retries,
+        ..ErrorConfig::default()
+    }
+}
+
+/// Tables of errors that are all as usual.
+pub(crate) fn idle(rig: &Rig<'_>, idle: &mut HashSet<String>) {
+    for (component, settings) in rig.file.components.iter().zip(&rig.settings) {
+        let any = match settings {
+            Some(Settings::Host(host)) => {
+                let errors = &host.errors;
+                !(errors.unanswered_reads.is_empty()
+                    && errors.late_reads.is_empty()
+                    && errors.poisoned.is_empty())
+            }
+            Some(Settings::Endpoint(endpoint)) => {
+                let errors = &endpoint.errors;
+                errors.completion_timeout.is_some()
+                    || !(errors.unanswered_reads.is_empty() && errors.poisoned.is_empty())
+            }
+            _ => true,
+        };
+        if !any {
+            idle.insert(format!("{}.errors", component.name));
+        }
+    }
+}

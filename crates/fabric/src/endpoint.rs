@@ -24,18 +24,63 @@ impl EndpointConfig {
     }
 }
 
-/// A transfer and how far it has come.
+/// A transfer and how far it has come: one cache line.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
 pub(crate) struct ActiveTransfer {
     pub(crate) transfer: Transfer,
     pub(crate) workload: WorkloadId,
-    /// Bytes for which requests were made.
-    issued: u64,
     /// Bytes that arrived: in the device (read), at the target (write).
     pub(crate) arrived: u64,
     /// First byte of the transfer, in the target's address space.
     address: u64,
     destination: Address,
+}
+
+/// What is left to ask for of the transfer whose turn it is.
+#[derive(Clone, Copy, Debug)]
+struct Rest {
+    transfer: u32,
+    destination: Address,
+    address: u64,
+    bytes: u64,
+    direction: Direction,
+}
+
+/// A queue of transfers that still have requests to make.
+#[derive(Debug, Default)]
+struct Channel {
+    current: Option<Rest>,
+    waiting: VecDeque<u32>,
+}
+
+/// Channels that take turns. There is seldom more than one: the first needs no memory elsewhere.
+#[derive(Debug, Default)]
+struct Turns {
+    first: Option<u32>,
+    others: VecDeque<u32>,
+}
+
+impl Turns {
+    #[inline]
+    fn push(&mut self, channel: u32) {
+        match self.first {
+            None => self.first = Some(channel),
+            Some(_) => self.others.push_back(channel),
+        }
+    }
+
+    #[inline]
+    fn pop(&mut self) -> Option<u32> {
+        let first = self.first.take()?;
+        self.first = self.others.pop_front();
+        Some(first)
+    }
+
+    #[inline]
+    fn is_empty(&self) -> bool {
+        self.first.is_none()
+    }
 }
 
 /// Every transfer of the fabric that is not complete, in slots that are used again.
@@ -53,7 +98,7 @@ impl Transfers {
         address: u64,
         destination: Address,
     ) -> u32 {
-        let active = ActiveTransfer { transfer, workload, issued: 0, arrived: 0, address, destination };
+        let active = ActiveTransfer { transfer, workload, arrived: 0, address, destination };
         match self.free.pop() {
             Some(index) => {
                 self.slots[index as usize] = active;
@@ -68,6 +113,13 @@ impl Transfers {
 
     pub(crate) fn get(&mut self, index: u32) -> &mut ActiveTransfer {
         &mut self.slots[index as usize]
+    }
+
+    /// The whole of a transfer, of which nothing was asked for yet.
+    fn whole(&self, index: u32) -> Rest {
+        let ActiveTransfer { transfer, address, destination, .. } = self.slots[index as usize];
+        let (bytes, direction) = (transfer.length.get(), transfer.direction);
+        Rest { transfer: index, destination, address, bytes, direction }
     }
 
     pub(crate) fn remove(&mut self, index: u32) {
@@ -93,11 +145,10 @@ pub(crate) struct Endpoint {
     pub(crate) port: PortId,
     pub(crate) ordinal: Address,
     mps: Bytes,
-    /// Transfers of each channel that still have requests to make.
-    channels: Vec<VecDeque<u32>>,
+    channels: Vec<Channel>,
     /// Channels whose current transfer is a write, and a read; each takes one request in its turn.
-    writers: VecDeque<u32>,
-    readers: VecDeque<u32>,
+    writers: Turns,
+    readers: Turns,
     pub(crate) tags: TagPool,
     outstanding: Vec<OutstandingRead>,
     outstanding_reads: u32,
@@ -125,8 +176,8 @@ impl Endpoint {
             ordinal,
             mps,
             channels: Vec::new(),
-            writers: VecDeque::new(),
-            readers: VecDeque::new(),
+            writers: Turns::default(),
+            readers: Turns::default(),
             outstanding: Vec::new(),
             outstanding_reads: 0,
             next_request_at: Time::ZERO,
@@ -135,20 +186,22 @@ impl Endpoint {
     }
 
     pub(crate) fn open_channel(&mut self) -> u32 {
-        self.channels.push(VecDeque::new());
+        self.channels.push(Channel::default());
         self.channels.len() as u32 - 1
     }
 
     /// Queues a transfer behind the others of its channel.
-    pub(crate) fn submit(&mut self, channel: u32, index: u32, direction: Direction) {
+    pub(crate) fn submit(&mut self, channel: u32, index: u32, transfers: &Transfers) {
         let queue = &mut self.channels[channel as usize];
-        queue.push_back(index);
-        if queue.len() == 1 {
-            self.ring(direction).push_back(channel);
+        if queue.current.is_some() {
+            return queue.waiting.push_back(index);
         }
+        let rest = transfers.whole(index);
+        queue.current = Some(rest);
+        self.turns(rest.direction).push(channel);
     }
 
-    fn ring(&mut self, direction: Direction) -> &mut VecDeque<u32> {
+    fn turns(&mut self, direction: Direction) -> &mut Turns {
         match direction {
             Direction::Write => &mut self.writers,
             Direction::Read => &mut self.readers,
@@ -182,20 +235,20 @@ impl Endpoint {
 
     /// The next posted write, from the channel whose turn it is.
     #[inline(always)]
-    pub(crate) fn next_write(&mut self, now: Time, transfers: &mut Transfers) -> Option<Packet> {
-        let channel = self.writers.pop_front()?;
+    pub(crate) fn next_write(&mut self, now: Time, transfers: &Transfers) -> Option<Packet> {
+        let channel = self.writers.pop()?;
         Some(self.next_request(Kind::MemoryWrite, channel, now, transfers))
     }
 
     /// [`Self::next_write`] of an endpoint some of whose data may be poisoned.
-    pub(crate) fn next_write_touched(&mut self, now: Time, transfers: &mut Transfers) -> Option<Packet> {
+    pub(crate) fn next_write_touched(&mut self, now: Time, transfers: &Transfers) -> Option<Packet> {
         let mut packet = self.next_write(now, transfers)?;
         self.errors.as_mut()?.touch(&mut packet);
         Some(packet)
     }
 
     /// [`Self::next_read`] of an endpoint that watches its reads, and asks again for what did not come.
-    pub(crate) fn next_watched_read(&mut self, now: Time, transfers: &mut Transfers) -> Option<Packet> {
+    pub(crate) fn next_watched_read(&mut self, now: Time, transfers: &Transfers) -> Option<Packet> {
         let errors = self.errors.as_mut().expect("asked for only then");
         let (packet, first_issued, attempts) = if errors.has_again() {
             let tag = self.tags.take()?;
@@ -216,12 +269,12 @@ impl Endpoint {
 
     /// The next memory read request, if there is a tag for it.
     #[inline(always)]
-    pub(crate) fn next_read(&mut self, now: Time, transfers: &mut Transfers) -> Option<Packet> {
+    pub(crate) fn next_read(&mut self, now: Time, transfers: &Transfers) -> Option<Packet> {
         if self.readers.is_empty() {
             return None;
         }
         let tag = self.tags.take()?;
-        let channel = self.readers.pop_front().expect("checked above");
+        let channel = self.readers.pop().expect("checked above");
         let mut packet = self.next_request(Kind::MemoryRead, channel, now, transfers);
         self.enter(tag, &mut packet);
         Some(packet)
@@ -254,21 +307,20 @@ impl Endpoint {
 
     /// Cuts the next request off the current transfer of `channel`, which then waits for its next turn.
     #[inline(always)]
-    fn next_request(&mut self, kind: Kind, channel: u32, now: Time, transfers: &mut Transfers) -> Packet {
+    fn next_request(&mut self, kind: Kind, channel: u32, now: Time, transfers: &Transfers) -> Packet {
         let queue = &mut self.channels[channel as usize];
-        let index = *queue.front().expect("a channel is in a ring only with a transfer");
-        let active = transfers.get(index);
-        let address = active.address + active.issued;
-        let left = Bytes::new(active.transfer.length.get() - active.issued);
+        let rest = queue.current.as_mut().expect("a channel takes turns only with a transfer");
+        let (address, left) = (rest.address, Bytes::new(rest.bytes));
         let limit = if kind == Kind::MemoryWrite { self.mps } else { self.config.mrrs };
         let requests = splitting::write_requests(address, left, limit).aligned_to(limit);
         let length = { requests }.next().expect("a transfer in the ring has bytes left").length;
-        active.issued += length.get();
+        rest.address += length.get();
+        rest.bytes -= length.get();
 
-        let mut packet = Packet::new(kind, active.destination, self.ordinal, now);
+        let mut packet = Packet::new(kind, rest.destination, self.ordinal, now);
         packet.carry(address, length);
         packet.eligible_at = self.next_request_at.max(now);
-        packet.context = index;
+        packet.context = rest.transfer;
         let header = HeaderFormat::for_address(address).bytes();
         packet.header_bytes = header.get() as u8 + self.config.digest_bytes();
         if self.config.relaxed_ordering {
@@ -278,14 +330,10 @@ impl Endpoint {
 
         if length == left {
             packet.flags = packet.flags.with(Flags::LAST);
-            queue.pop_front();
-            if let Some(next) = queue.front() {
-                let direction = transfers.get(*next).transfer.direction;
-                self.ring(direction).push_back(channel);
-            }
-        } else {
-            let direction = active.transfer.direction;
-            self.ring(direction).push_back(channel);
+            queue.current = queue.waiting.pop_front().map(|next| transfers.whole(next));
+        }
+        if let Some(Rest { direction, .. }) = queue.current {
+            self.turns(direction).push(channel);
         }
         packet
     }
@@ -342,4 +390,25 @@ const PEER_MEMORY: u64 = 1 << 40;
 /// Whether a transfer asks to hear of this.
 pub(crate) fn wants_notice(transfer: &Transfer, notify: Notify) -> bool {
     transfer.notify == notify
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_request_is_cut_from_fits_cache_lines() {
+        assert_eq!(size_of::<ActiveTransfer>(), 64);
+        assert_eq!(size_of::<Channel>(), 64);
+    }
+
+    #[test]
+    fn turns_are_taken_in_order() {
+        let mut turns = Turns::default();
+        [3, 1, 2].into_iter().for_each(|channel| turns.push(channel));
+        let first = turns.pop().expect("there are three");
+        turns.push(first);
+        assert_eq!(std::iter::from_fn(|| turns.pop()).collect::<Vec<_>>(), [1, 2, 3]);
+        assert!(turns.is_empty());
+    }
 }

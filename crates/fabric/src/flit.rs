@@ -129,6 +129,7 @@ impl FlitPort {
 
 impl Fabric {
     /// Sends the next flit that carries TLP bytes, if there is one.
+    #[inline(never)]
     pub(crate) fn send_flit(&mut self, id: PortId, now: Time) -> Result<(), Wait> {
         if self.flit_port(id).retry.replaying() {
             self.replay_flit(id, now);
@@ -264,6 +265,7 @@ impl Fabric {
     }
 
     /// A flit has been decoded: its TLPs are accepted or discarded together, and it is acknowledged for nothing.
+    #[inline(never)]
     pub(crate) fn on_flit(&mut self, id: PortId) {
         let now = self.engine.now();
         let state = self.flit_port(id);
@@ -303,6 +305,7 @@ impl Fabric {
     }
 
     /// Gives a DLLP to the DLP bytes of the first flit from `at` on that has room for one.
+    #[inline(never)]
     pub(crate) fn ride_in_next_flit(&mut self, id: PortId, dllp: Dllp, now: Time) {
         let state = self.flit_port(id);
         let at = state.dllp_slot_at.max(now);
@@ -324,6 +327,7 @@ impl Fabric {
     }
 
     /// Forgets flits that the peer has; true when that is progress.
+    #[inline(never)]
     pub(crate) fn acknowledge_flits(&mut self, id: PortId, sequence: Sequence) -> bool {
         let state = self.flit_port(id);
         let mut gone = 0;

@@ -11,7 +11,7 @@ use crate::wire::{Faults, WireTiming};
 use lanewise_observe::{Fact, Observers, Use};
 use lanewise_pcie::ack_nak::{ReceiveSequence, RetryBuffer, Sequence};
 use lanewise_pcie::dllp::Dllp;
-use lanewise_pcie::flow_control::{Credits, TransmitCredits};
+use lanewise_pcie::flow_control::{Blocked, Credits, TransmitCredits};
 use lanewise_pcie::tlp::FlowClass;
 use lanewise_units::{Bytes, Span, Time};
 use std::sync::Arc;
@@ -116,8 +116,8 @@ impl Answers {
 /// One port.
 ///
 /// Fields lie in cache lines by who uses them: times that every event looks at; what else it looks at; the retry buffer;
-/// what the transmitter counts with; what waits and what is coming; one line per ingress buffer; what is rarely looked
-/// at. In a large fabric a hop costs what it touches, not what it computes.
+/// what the transmitter counts with; what is coming; one line per ingress buffer; what waits at an endpoint or a root
+/// port. In a large fabric a hop costs what it touches, not what it computes.
 #[repr(C, align(64))]
 pub(crate) struct Port {
     /// Earliest wake-up in the event queue.
@@ -127,9 +127,9 @@ pub(crate) struct Port {
     /// Nothing that waits here may leave before, unless a DLLP or a packet comes that changes this.
     pub(crate) stuck_until: Time,
     next_skip: Time,
+    /// A wake-up that is in the event queue too, later than `wake_at`, which took its place; or one that has passed.
+    pub(crate) displaced_wake_at: Time,
     pub(crate) ack_at: Time,
-    /// When a Nak is owed.
-    pub(crate) nak_at: Time,
     /// The earliest UpdateFC of any class.
     pub(crate) update_due_at: Time,
     /// When the oldest TLP on its way here is taken into account, if that is no event of its own.
@@ -156,34 +156,38 @@ pub(crate) struct Port {
     pub(crate) replay_timer_set: bool,
     /// Classes for which the peer's InitFC1 has arrived.
     pub(crate) initialised: [bool; 3],
+    /// There is a `flit`.
+    pub(crate) flit_mode: bool,
     /// TLPs accepted since the last Ack.
     pub(crate) unacknowledged: u32,
     /// DLLPs sent by the peer that this transmitter has not looked at yet, with their times of arrival.
     pub(crate) mailbox: Ring<(Time, Dllp)>,
-    /// Flit Mode: in place of `retry` and `sequence`.
-    pub(crate) flit: Option<Box<FlitPort>>,
+    pub(crate) settings: Arc<PortSettings>,
 
     pub(crate) retry: RetryBuffer<Sent>,
     pub(crate) replay_deadline: Time,
 
-    pub(crate) settings: Arc<PortSettings>,
     /// The last symbol or flit boundary at which a packet started after silence.
     boundary: Time,
     pub(crate) credits: [TransmitCredits; 3],
-    pub(crate) sequence: ReceiveSequence,
+    /// Flit Mode: in place of `retry` and `sequence`.
+    pub(crate) flit: Option<Box<FlitPort>>,
 
-    /// TLPs of an endpoint or root port that wait here; a switch keeps its own.
-    pub(crate) queues: ClassQueues,
     pub(crate) in_flight: Ring<InFlight>,
     /// When the youngest TLP on its way here is taken into account.
     pub(crate) last_arrival: Time,
     /// When the last accepted TLP's LCRC is checked: a cut-through switch accepts on credit, as it were.
     pub(crate) last_checked: Time,
+    pub(crate) sequence: ReceiveSequence,
+    /// None on a reliable link.
+    pub(crate) faults: Option<Box<Faults>>,
+    /// When a Nak is owed; never on a reliable link.
+    pub(crate) nak_at: Time,
 
     pub(crate) buffers: [IngressBuffer; 3],
 
-    /// None on a reliable link.
-    pub(crate) faults: Option<Box<Faults>>,
+    /// TLPs of an endpoint or root port that wait here; a switch keeps its own.
+    pub(crate) queues: ClassQueues,
     /// When the InitFC triplet of the present state goes out next.
     pub(crate) init_due_at: Time,
 }
@@ -226,8 +230,8 @@ impl Port {
             busy_until: Time::ZERO,
             stuck_until: Time::ZERO,
             next_skip: Time::ZERO + wire.skip_interval,
+            displaced_wake_at: Time::NEVER,
             ack_at: Time::NEVER,
-            nak_at: Time::NEVER,
             update_due_at: Time::NEVER,
             next_arrival: Time::NEVER,
             owner,
@@ -243,6 +247,7 @@ impl Port {
             foreseen: false,
             replay_timer_set: false,
             initialised: [false; 3],
+            flit_mode: wire.flit.is_some(),
             unacknowledged: 0,
             mailbox: Ring::default(),
             flit: wire.flit.map(|mode| Box::new(FlitPort::new(mode, config.retry_buffer))),
@@ -258,6 +263,7 @@ impl Port {
             last_checked: Time::ZERO,
             buffers: FlowClass::ALL.map(|class| IngressBuffer::new(class, config)),
             faults: None,
+            nak_at: Time::NEVER,
             init_due_at: Time::ZERO,
         }
     }
@@ -323,6 +329,27 @@ impl Port {
                 self.busy_until = start;
             }
         }
+    }
+
+    /// Notes that this port wakes at `at`, which is earlier than before. Whether that needs a new event.
+    #[inline(always)]
+    pub(crate) fn wake_earlier(&mut self, at: Time, now: Time) -> bool {
+        let before = std::mem::replace(&mut self.wake_at, at);
+        let is_queued = at == self.displaced_wake_at && at > now;
+        if is_queued || before != Time::NEVER {
+            self.displaced_wake_at = before;
+        }
+        !is_queued
+    }
+
+    /// Whether a packet that joins those waiting here is held up by what nothing leaves for already: then a look at it
+    /// would find nothing new.
+    #[inline(always)]
+    pub(crate) fn is_held_up_alike(&self, class: FlowClass, credits: Credits) -> bool {
+        self.awaits.include(Answers::update_of(class))
+            && self.credits[class as usize]
+                .gate(credits)
+                .is_err_and(|pool| self.gap == Use::blocked_on(class, pool == Blocked::Data))
     }
 
     /// Whether a DLLP from the peer may let a TLP go that could not go before.
@@ -421,10 +448,10 @@ mod tests {
         let starts = [
             offset_of!(Port, owner),
             offset_of!(Port, retry),
-            offset_of!(Port, settings),
-            offset_of!(Port, queues),
+            offset_of!(Port, boundary),
+            offset_of!(Port, in_flight),
             offset_of!(Port, buffers),
-            offset_of!(Port, faults),
+            offset_of!(Port, queues),
             size_of::<Port>(),
         ];
         assert_eq!(starts.map(|bytes| bytes / 64), [1, 2, 3, 4, 5, 8, 9]);

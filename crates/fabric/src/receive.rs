@@ -18,7 +18,7 @@ impl Fabric {
         let now = self.engine.now();
         self.catch_up(id, now);
         let port = &mut self.ports[id.index()];
-        if port.flit.is_some() {
+        if port.flit_mode {
             return self.on_flit(id);
         }
         let arrived = *port.in_flight.front().expect("an arrival was scheduled for each TLP sent");
@@ -119,8 +119,11 @@ impl Fabric {
         let packet = &mut self.packets[packet_id];
         packet.eligible_at = eligible_at;
         packet.ingress = id.0;
-        let egress_id = switch.ports[usize::from(egress)];
-        if let Some(at) = switch.enqueue(&mut self.packets, packet_id, ingress, egress) {
+        let egress_id = switch.port(egress);
+        let (class, credits) = (packet.class(), packet.credits());
+        if let Some(at) = switch.enqueue(&mut self.packets, packet_id, ingress, egress)
+            && !self.ports[egress_id.index()].is_held_up_alike(class, credits)
+        {
             self.offer(egress_id, at);
         }
     }

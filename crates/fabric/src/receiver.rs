@@ -108,7 +108,7 @@ impl Port {
         if self.state != LinkState::Active {
             return Time::NEVER; // It owes, but may not send yet.
         }
-        let mut at = self.nak_at;
+        let mut at = self.nak_due_at();
         let mut arrivals_matter = false;
         if self.awaited.include(Answers::ACK) {
             at = at.min(self.ack_at);
@@ -147,7 +147,13 @@ impl Port {
     /// Earliest time at which this port owes the peer an Ack, Nak or UpdateFC.
     #[inline]
     pub(crate) fn dllp_due_at(&self) -> Time {
-        self.ack_at.min(self.nak_at).min(self.update_due_at)
+        self.ack_at.min(self.nak_due_at()).min(self.update_due_at)
+    }
+
+    /// When a Nak is owed. On a reliable link that is not even looked up.
+    #[inline]
+    pub(crate) fn nak_due_at(&self) -> Time {
+        if self.reliable { Time::NEVER } else { self.nak_at }
     }
 
     /// Sequence number for an Ack that goes out now. A TLP whose LCRC is not checked yet waits for the next one.

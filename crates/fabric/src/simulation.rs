@@ -169,7 +169,7 @@ impl Fabric {
         let memory = self.root_complexes[device.root_complex as usize].config.memory_base;
         let (address, destination) = resolve_target(transfer.target, transfer.offset, memory, peer);
         let index = self.transfers.insert(transfer, self.current, address, destination);
-        self.endpoints[endpoint as usize].submit(channel.index, index, transfer.direction);
+        self.endpoints[endpoint as usize].submit(channel.index, index, &self.transfers);
         self.refill(endpoint);
     }
 
@@ -283,8 +283,8 @@ impl Fabric {
         let mut staged_at = Time::NEVER;
         if port.queues.head(FlowClass::Posted).is_none()
             && let Some(packet) = match WATCHED {
-                false => endpoint.next_write(now, &mut self.transfers),
-                true => endpoint.next_write_touched(now, &mut self.transfers),
+                false => endpoint.next_write(now, &self.transfers),
+                true => endpoint.next_write_touched(now, &self.transfers),
             }
         {
             staged_at = packet.eligible_at;
@@ -293,8 +293,8 @@ impl Fabric {
         }
         if port.queues.head(FlowClass::NonPosted).is_none()
             && let Some(packet) = match WATCHED {
-                false => endpoint.next_read(now, &mut self.transfers),
-                true => endpoint.next_watched_read(now, &mut self.transfers),
+                false => endpoint.next_read(now, &self.transfers),
+                true => endpoint.next_watched_read(now, &self.transfers),
             }
         {
             staged_at = staged_at.min(packet.eligible_at);

@@ -36,6 +36,18 @@ impl Waiting {
     }
 }
 
+/// What arbitration keeps of one egress, in one cache line.
+#[repr(align(64))]
+struct Egress {
+    /// By class, which ingress ports have something for it.
+    waiting: Waiting,
+    port: PortId,
+    /// Where arbitration looks first.
+    turn: u8,
+    /// How many packets that ingress may still send in its turn.
+    left: u8,
+}
+
 /// One switch. Port 0 faces upstream.
 pub(crate) struct Switch {
     pub(crate) config: SwitchConfig,
@@ -45,12 +57,9 @@ pub(crate) struct Switch {
     pub(crate) settings: Vec<Arc<PortSettings>>,
     /// Queues of packets that came in at one port and leave at another: `egress × ports + ingress`.
     queues: Vec<ClassQueues>,
-    /// Per egress and class, which ingress ports have something for it.
-    waiting: Vec<Waiting>,
+    egresses: Vec<Egress>,
     /// A nullified copy has been queued at some time: those need no credits.
     pub(crate) has_nullified: bool,
-    /// Per egress, where arbitration looks first, and how many packets that ingress may still send in its turn.
-    turns: Vec<(u8, u8)>,
     /// Crossbar: each ingress feeds one egress at a time.
     ingress_free_at: Vec<Time>,
     /// Shared bus or memory: one transfer at a time.
@@ -61,18 +70,24 @@ impl Switch {
     pub(crate) fn new(config: SwitchConfig, ports: Vec<PortId>, routes: Routes) -> Self {
         let count = ports.len();
         assert!(count <= MAX_SWITCH_PORTS, "checked when the fabric was built");
+        let egress = |&port| Egress { waiting: Waiting::default(), port, turn: 0, left: 1 };
         Self {
             config,
+            egresses: ports.iter().map(egress).collect(),
             ports,
             routes,
             settings: Vec::new(),
             queues: vec![ClassQueues::default(); count * count],
-            waiting: vec![Waiting::default(); count],
             has_nullified: false,
-            turns: vec![(0, 1); count],
             ingress_free_at: vec![Time::ZERO; count],
             core_free_at: Time::ZERO,
         }
+    }
+
+    /// The port at this index.
+    #[inline(always)]
+    pub(crate) fn port(&self, egress: u16) -> PortId {
+        self.egresses[usize::from(egress)].port
     }
 
     /// Egress for a packet that came in at `ingress`.
@@ -119,7 +134,7 @@ impl Switch {
         }
         let slot = usize::from(egress) * self.ports.len() + usize::from(ingress);
         let first = self.queues[slot].push(packets, id);
-        self.waiting[usize::from(egress)].0[packets[id].class() as usize] |= 1 << ingress;
+        self.egresses[usize::from(egress)].waiting.0[packets[id].class() as usize] |= 1 << ingress;
         first.then(|| packets[id].eligible_at)
     }
 
@@ -129,18 +144,18 @@ impl Switch {
         size_of::<Self>()
             + size_of_val(&*self.queues)
             + self.routes.heap_bytes()
-            + ports * (size_of::<Waiting>() + size_of::<Time>() + size_of::<usize>() + 6)
+            + ports * (size_of::<Egress>() + size_of::<Time>() + size_of::<usize>() + size_of::<PortId>())
     }
 
     /// The next packet for the wire of `port`, taken out of its queue; or why there is none.
     #[inline(always)]
     pub(crate) fn choose(&mut self, packets: &PacketPool, port: &Port, now: Time) -> Result<PacketId, Wait> {
         let egress = usize::from(port.index);
-        let waiting = self.waiting[egress].of_any_class();
+        let Egress { waiting, turn, .. } = &self.egresses[egress];
+        let (waiting, turn) = (waiting.of_any_class(), *turn);
         if waiting == 0 {
             return Err(Wait::NOTHING);
         }
-        let (turn, _) = self.turns[egress];
         let first = if self.config.arbitration == Arbitration::Strict { 0 } else { turn };
         // Ports from `first` up, then those below it.
         let from_first = waiting & (u128::MAX << first);
@@ -161,7 +176,7 @@ impl Switch {
     /// cannot go either.
     fn others(&self, egress: usize, port: &Port, wait: Wait) -> u128 {
         let exhausted = if self.has_nullified { [false; 3] } else { exhausted(port, wait) };
-        self.waiting[egress].beside(exhausted)
+        self.egresses[egress].waiting.beside(exhausted)
     }
 
     /// [`Self::choose`] when the first ingress of the turn has nothing that may go: looks at the others.
@@ -242,7 +257,7 @@ impl Switch {
         }
         let class = packet.class();
         if self.queues[slot].head(class).is_none() {
-            self.waiting[egress].0[class as usize] &= !(1 << ingress);
+            self.egresses[egress].waiting.0[class as usize] &= !(1 << ingress);
         }
         self.pass_the_turn(ingress, egress);
     }
@@ -250,14 +265,14 @@ impl Switch {
     #[inline(always)]
     fn pass_the_turn(&mut self, served: usize, egress: usize) {
         let next = if served + 1 < self.ports.len() { served as u8 + 1 } else { 0 };
+        let egress = &mut self.egresses[egress];
         let Arbitration::WeightedRoundRobin { weights } = &self.config.arbitration else {
-            self.turns[egress] = (next, 1);
+            (egress.turn, egress.left) = (next, 1);
             return;
         };
-        let (turn, left) = self.turns[egress];
         // An ingress out of turn was served because the others had nothing: its turn starts afresh.
-        let left = if usize::from(turn) == served { left } else { weights[served] };
-        self.turns[egress] = match left {
+        let left = if usize::from(egress.turn) == served { egress.left } else { weights[served] };
+        (egress.turn, egress.left) = match left {
             0 | 1 => (next, weights[usize::from(next)]),
             _ => (served as u8, left - 1),
         };
@@ -276,7 +291,7 @@ impl Switch {
     #[inline(always)]
     pub(crate) fn next_start(&self, packets: &PacketPool, egress: u16) -> Time {
         let egress = usize::from(egress);
-        let waiting = self.waiting[egress].of_any_class();
+        let waiting = self.egresses[egress].waiting.of_any_class();
         if waiting == 0 {
             return Time::NEVER;
         }

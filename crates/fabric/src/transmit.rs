@@ -24,10 +24,10 @@ impl Fabric {
         let port = &mut self.ports[id.index()];
         let at = at.max(port.busy_until).max(now);
         if at < port.wake_at {
-            port.wake_at = at;
+            let needs_event = port.wake_earlier(at, now);
             if at == now {
                 self.ready.push_back(id);
-            } else {
+            } else if needs_event {
                 self.engine.schedule(at, Event::Wake(id).pack());
             }
         }
@@ -62,7 +62,7 @@ impl Fabric {
         if port.state != LinkState::Active {
             return self.initialise_flow_control(id, now);
         }
-        let sent = if port.flit.is_some() {
+        let sent = if port.flit_mode {
             self.send_flit(id, now)
         } else if now < port.stuck_until {
             Err(Wait { on: port.gap, answers: port.awaits, until: port.stuck_until })
@@ -234,6 +234,7 @@ impl Fabric {
     }
 
     /// Sends the next TLP of a replay, or ends the replay.
+    #[inline(never)]
     fn replay_next(&mut self, id: PortId, now: Time) -> Result<(), Wait> {
         let port = &mut self.ports[id.index()];
         let Some((sequence, sent, bytes)) = port.retry.next_replay() else {
@@ -331,7 +332,8 @@ impl Fabric {
     #[inline(always)]
     fn next_start(&self, id: PortId) -> Time {
         let port = &self.ports[id.index()];
-        if port.retry.replaying() || port.flit.as_ref().is_some_and(|flit| flit.has_more()) {
+        if port.retry.replaying() || port.flit_mode && port.flit.as_ref().is_some_and(|flit| flit.has_more())
+        {
             return Time::ZERO;
         }
         match port.owner {
@@ -343,7 +345,7 @@ impl Fabric {
     /// Sends what the receiver half owes the peer: Nak, Ack, UpdateFC.
     pub(crate) fn send_due_dllps(&mut self, id: PortId, now: Time) {
         let port = &mut self.ports[id.index()];
-        if port.nak_at <= now {
+        if port.nak_due_at() <= now {
             let sequence = port.nak_sequence;
             port.nak_at = Time::NEVER;
             port.unacknowledged = 0;
@@ -376,7 +378,7 @@ impl Fabric {
     /// Puts a DLLP on the wire and into the peer's mailbox.
     fn send_dllp(&mut self, id: PortId, dllp: Dllp, now: Time) {
         let port = &mut self.ports[id.index()];
-        if port.flit.is_some() {
+        if port.flit_mode {
             return self.ride_in_next_flit(id, dllp, now);
         }
         port.align(id, now, &mut self.observers);
@@ -460,7 +462,7 @@ impl Fabric {
     #[inline]
     fn acknowledged(&mut self, id: PortId, sequence: Sequence, at: Time) {
         let port = &mut self.ports[id.index()];
-        if port.flit.is_none() {
+        if !port.flit_mode {
             if port.retry.acknowledge(sequence) > 0 {
                 port.replay_deadline = at + port.settings.replay_timer;
             }
@@ -472,6 +474,7 @@ impl Fabric {
     /// Sends the InitFC triplet of the present state when it is due: on entry, and again every 34 us.
     ///
     /// Source: PCIe Base 6.3 §3.4.
+    #[inline(never)]
     fn initialise_flow_control(&mut self, id: PortId, now: Time) {
         let port = &mut self.ports[id.index()];
         if port.init_due_at <= now {
@@ -512,8 +515,8 @@ impl Fabric {
     pub(crate) fn arm_replay_timer(&mut self, id: PortId) {
         let port = &mut self.ports[id.index()];
         let unacknowledged = match &port.flit {
-            Some(flit) => flit.retry.unacknowledged(),
-            None => port.retry.unacknowledged(),
+            Some(flit) if port.flit_mode => flit.retry.unacknowledged(),
+            _ => port.retry.unacknowledged(),
         };
         if unacknowledged == 1 {
             port.replay_deadline = port.busy_until + port.settings.replay_timer;
@@ -550,6 +553,7 @@ impl Fabric {
         self.start_replay(id, now, true);
     }
 
+    #[inline(never)]
     fn start_replay(&mut self, id: PortId, now: Time, by_timer: bool) {
         let port = &mut self.ports[id.index()];
         if port.nothing_to_replay() {

@@ -17,7 +17,7 @@ const ROOT: DeviceId = DeviceId(0);
 const END: DeviceId = DeviceId(1);
 
 fn counters(simulation: &Simulation, device: DeviceId) -> LinkCounters {
-    *simulation.fabric.observers().counters(simulation.fabric.port_index(device, 0))
+    simulation.fabric.observers().counters(simulation.fabric.port_index(device, 0))
 }
 
 /// 1 PH + 8 PD on Gen1 x4: one 128 B write per turn of the credit loop, to the tick.

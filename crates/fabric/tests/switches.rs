@@ -271,7 +271,7 @@ fn a_damaged_tlp_is_nullified_by_a_cut_through_switch() {
             run_script(&config, vec![(us(5), dma(2, Direction::Write, 0, 16384))], 1000);
         assert_eq!(log.done(), 1);
         let counters =
-            |device| *simulation.fabric.observers().counters(simulation.fabric.port_index(device, 0));
+            |device| simulation.fabric.observers().counters(simulation.fabric.port_index(device, 0));
         let root = counters(DeviceId(0));
         assert_eq!((root.naks_sent, root.duplicates, root.bad_tlps), (0, 0, 0));
         assert_eq!(counters(DeviceId(2)).replays, 2);

@@ -99,9 +99,17 @@ impl Use {
     }
 }
 
+/// Where the ticks of each use are kept: what a busy link spends its time on shares a cache line with its counters.
+const PLACE: [u8; Use::COUNT] = [0, 1, 2, 3, 4, 14, 5, 6, 7, 8, 9, 10, 11, 12, 13, 15];
+
 /// Ticks per use of one link direction, over a window that starts and ends on packet boundaries.
 #[derive(Clone, Debug, Default)]
+#[repr(C)]
 pub struct DirectionTally {
+    /// TLPs sent for the first time, over the whole run.
+    pub(crate) tlps_sent: u64,
+    /// DLLPs sent, over the whole run.
+    pub(crate) dllps_sent: u64,
     ticks: [u64; Use::COUNT],
     window_start: Time,
 }
@@ -109,16 +117,17 @@ pub struct DirectionTally {
 impl DirectionTally {
     #[inline]
     pub(crate) fn add(&mut self, on: Use, span: Span) {
-        self.ticks[on as usize] += span.ticks();
+        self.ticks[usize::from(PLACE[on as usize])] += span.ticks();
     }
 
     pub(crate) fn restart(&mut self, at: Time) {
-        *self = Self { ticks: [0; Use::COUNT], window_start: at };
+        self.ticks = [0; Use::COUNT];
+        self.window_start = at;
     }
 
     /// Time spent on one use.
     pub fn spent_on(&self, on: Use) -> Span {
-        Span::from_ticks(self.ticks[on as usize])
+        Span::from_ticks(self.ticks[usize::from(PLACE[on as usize])])
     }
 
     /// Time accounted for. Equals the window exactly: see [`Self::window_end`].
@@ -140,7 +149,7 @@ impl DirectionTally {
     pub fn share(&self, on: Use) -> f64 {
         match self.total().ticks() {
             0 => 0.0,
-            total => self.ticks[on as usize] as f64 / total as f64,
+            total => self.spent_on(on).ticks() as f64 / total as f64,
         }
     }
 }
@@ -154,6 +163,13 @@ mod tests {
         for (index, on) in Use::ALL.iter().enumerate() {
             assert_eq!(*on as usize, index);
         }
+    }
+
+    #[test]
+    fn every_use_has_a_place_of_its_own() {
+        let mut places = PLACE;
+        places.sort_unstable();
+        assert!(places.into_iter().eq(0..Use::COUNT as u8));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The standard set of observers, and the seam for more.
 
+use crate::level::LevelTally;
 use crate::{
     DirectionTally, Fact, Fingerprint, FlowId, FlowSpec, FlowTally, Level, RequesterState, TransactionError,
     Use,
@@ -47,20 +48,34 @@ struct RequesterTally {
     ticks: [u64; RequesterState::COUNT],
 }
 
-/// What is kept of one port, in cache lines by what happens together: two lines and a half of what was sent, the rest of
-/// what arrived.
+/// What goes wrong at one port, and what little there is of it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Mishaps {
+    bad_tlps: u32,
+    bad_dllps: u32,
+    naks_sent: u32,
+    duplicates: u32,
+    replays: u32,
+    replay_timeouts: u32,
+    rollovers: u32,
+    nullified: u32,
+}
+
+/// What is kept of one port, in cache lines by what happens together: what a busy direction sends; what it waits for;
+/// half a line for each ingress buffer.
 #[derive(Clone, Debug, Default)]
 #[repr(C, align(64))]
 struct PortTally {
     direction: DirectionTally,
-    counters: LinkCounters,
-    buffers: [Level; 3],
+    window_start: Time,
+    buffers: [LevelTally; 3],
 }
 
 /// Everything that watches a run.
 #[derive(Default)]
 pub struct Observers {
     ports: Vec<PortTally>,
+    mishaps: Vec<Mishaps>,
     flows: Vec<FlowTally>,
     requesters: Vec<RequesterTally>,
     fingerprint: Fingerprint,
@@ -80,13 +95,14 @@ impl Observers {
         };
         Self {
             ports: vec![PortTally::default(); ports],
+            mishaps: vec![Mishaps::default(); ports],
             requesters: vec![requester; endpoints],
             ..Self::default()
         }
     }
 
     /// Memory that watching one port takes, in bytes.
-    pub const BYTES_PER_PORT: usize = size_of::<PortTally>();
+    pub const BYTES_PER_PORT: usize = size_of::<PortTally>() + size_of::<Mishaps>();
 
     /// Adds a flow; its identifier counts up from zero.
     pub fn add_flow(&mut self, spec: FlowSpec) -> FlowId {
@@ -106,33 +122,28 @@ impl Observers {
                 tally.direction.add(Use::Payload, payload);
                 tally.direction.add(Use::Header, header);
                 tally.direction.add(Use::Framing, framing);
-                tally.counters.tlps_sent += 1;
+                tally.direction.tlps_sent += 1;
                 self.tlp_hops += 1;
                 self.fingerprint.mix(now, u64::from(port) << 12 | u64::from(sequence));
             }
             Fact::Spent { port, on, span } => self.ports[port as usize].direction.add(on, span),
             Fact::DllpSent { port } => {
-                self.ports[port as usize].counters.dllps_sent += 1;
+                self.ports[port as usize].direction.dllps_sent += 1;
                 self.fingerprint.mix(now, 1 << 62 | u64::from(port));
             }
-            Fact::BadTlp { port } => self.ports[port as usize].counters.bad_tlps += 1,
-            Fact::BadDllp { port } => self.ports[port as usize].counters.bad_dllps += 1,
-            Fact::NakSent { port } => self.ports[port as usize].counters.naks_sent += 1,
-            Fact::Duplicate { port } => self.ports[port as usize].counters.duplicates += 1,
+            Fact::BadTlp { port } => self.mishaps[port as usize].bad_tlps += 1,
+            Fact::BadDllp { port } => self.mishaps[port as usize].bad_dllps += 1,
+            Fact::NakSent { port } => self.mishaps[port as usize].naks_sent += 1,
+            Fact::Duplicate { port } => self.mishaps[port as usize].duplicates += 1,
             Fact::ReplayStarted { port, by_timer } => {
-                self.ports[port as usize].counters.replays += 1;
-                self.ports[port as usize].counters.replay_timeouts += u32::from(by_timer);
+                self.mishaps[port as usize].replays += 1;
+                self.mishaps[port as usize].replay_timeouts += u32::from(by_timer);
                 self.fingerprint.mix(now, 1 << 63 | u64::from(port));
             }
-            Fact::ReplayNumRollover { port } => self.ports[port as usize].counters.rollovers += 1,
-            Fact::Nullified { port } => self.ports[port as usize].counters.nullified += 1,
+            Fact::ReplayNumRollover { port } => self.mishaps[port as usize].rollovers += 1,
+            Fact::Nullified { port } => self.mishaps[port as usize].nullified += 1,
             Fact::Delivered { flow, payload } => self.flows[flow.0 as usize].deliver(payload),
-            Fact::RequestDone { flow, latency } => {
-                let flow = &mut self.flows[flow.0 as usize];
-                if flow.spec.latency == crate::LatencyOf::Request {
-                    flow.record(latency);
-                }
-            }
+            Fact::RequestDone { flow, latency } => self.flows[flow.0 as usize].request_done(latency),
             Fact::OperationDone { flow, latency } => self.flows[flow.0 as usize].record(latency),
             Fact::BufferFilled { port, class, bytes } => {
                 self.ports[port as usize].buffers[class as usize].change(now, bytes, 0);
@@ -168,6 +179,7 @@ impl Observers {
         for (tally, until) in self.ports.iter_mut().zip(accounted_until) {
             tally.direction.restart(until);
             tally.buffers.iter_mut().for_each(|level| level.restart(now));
+            tally.window_start = now;
         }
         self.flows.iter_mut().for_each(FlowTally::restart);
         for requester in &mut self.requesters {
@@ -182,13 +194,27 @@ impl Observers {
     }
 
     /// Counters of a port, over the whole run.
-    pub fn counters(&self, port: usize) -> &LinkCounters {
-        &self.ports[port].counters
+    pub fn counters(&self, port: usize) -> LinkCounters {
+        let DirectionTally { tlps_sent, dllps_sent, .. } = self.ports[port].direction;
+        let mishaps = self.mishaps[port];
+        LinkCounters {
+            tlps_sent,
+            dllps_sent,
+            bad_tlps: mishaps.bad_tlps,
+            bad_dllps: mishaps.bad_dllps,
+            naks_sent: mishaps.naks_sent,
+            duplicates: mishaps.duplicates,
+            replays: mishaps.replays,
+            replay_timeouts: mishaps.replay_timeouts,
+            rollovers: mishaps.rollovers,
+            nullified: mishaps.nullified,
+        }
     }
 
     /// Ingress buffer levels of a port, by class, in bytes.
-    pub fn buffers(&self, port: usize) -> &[Level; 3] {
-        &self.ports[port].buffers
+    pub fn buffers(&self, port: usize) -> [Level; 3] {
+        let tally = &self.ports[port];
+        tally.buffers.map(|level| Level::new(level, tally.window_start))
     }
 
     /// Every flow.
@@ -220,5 +246,18 @@ impl RequesterTally {
         self.ticks[self.state as usize] += (now - self.since).ticks();
         self.since = now;
         self.state = state;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::mem::offset_of;
+
+    #[test]
+    fn what_happens_together_shares_a_cache_line() {
+        assert_eq!(size_of::<PortTally>(), 4 * 64);
+        assert_eq!(offset_of!(PortTally, buffers) % 32, 0);
+        assert_eq!(size_of::<LevelTally>(), 32);
     }
 }

@@ -130,6 +130,9 @@ impl<T: Copy> RetryBuffer<T> {
             self.held -= entry.bytes;
             purged(entry.item);
         }
+        if self.entries.is_empty() {
+            self.entries.clear(); // Starts again at the first slot, which is in the cache.
+        }
         self.replays_without_progress = 0;
         self.shift_replay(count as u16);
         count

@@ -8,10 +8,14 @@ current folder with its seed, and ends the run with status 1.
 from __future__ import annotations
 
 import gzip
+import html
+import io
+import json
 import random
 import sys
 import time
 import traceback
+import zipfile
 from pathlib import Path
 
 from lanewise.errors import InputError
@@ -43,7 +47,29 @@ def damaged(dumps: list[bytes], chance: random.Random) -> bytes:
                 data[at:at] = data[at : at + chance.randrange(400)] * chance.randrange(1, 4)
             else:
                 data[at : at + 8] = b"%x" % chance.getrandbits(32)
-    return gzip.compress(bytes(data), 1) if chance.random() < 0.02 else bytes(data)
+    return wrapped(bytes(data), chance) if chance.random() < 0.1 else bytes(data)
+
+
+def wrapped(data: bytes, chance: random.Random) -> bytes:
+    """Return what happens to dumps on their way: packed, on a web page, in JSON, behind something."""
+    text = data.decode("latin-1")
+    how = chance.randrange(6)
+    if how == 0:
+        return gzip.compress(data, 1)
+    if how == 1:
+        file = io.BytesIO()
+        with zipfile.ZipFile(file, "w") as archive:
+            archive.writestr("report/lspci.txt", data)
+        packed = bytearray(file.getvalue())
+        packed[chance.randrange(len(packed))] ^= chance.choice((0, 0, 255))
+        return bytes(packed)
+    if how == 2:
+        return f"<html><pre>{html.escape(text)}</pre>".encode("utf-8", "replace")
+    if how == 3:
+        return json.dumps({"stdout": text}).encode()
+    if how == 4:
+        return "\n".join(f"{n:5d}: {line}" for n, line in enumerate(text.split("\n"))).encode()
+    return text.encode("utf-16-le")
 
 
 def look_at(data: bytes) -> None:

@@ -5,6 +5,7 @@
 //! - [`ethernet`]: adapters, an operating system that bridges between their ports, and SmartFlow outside.
 //! - [`frames`]: a game loop over GPUs.
 //! - [`mmio`]: loads and stores of the CPU.
+//! - [`rings`]: an adapter that moves frames through descriptor rings.
 //! - [`rdma`]: RDMA adapters with a network between them, and the instruments over it.
 //! - [`storage`]: adapters with drives behind them, under IOmeter.
 //! - [`turnaround`]: a device and an analyzer on its link.
@@ -17,6 +18,7 @@ pub mod frames;
 pub mod mmio;
 pub mod nvme;
 pub mod rdma;
+pub mod rings;
 pub mod storage;
 pub mod turnaround;
 

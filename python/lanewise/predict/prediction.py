@@ -90,7 +90,8 @@ _ASSUMPTIONS = (
     "this make and age have",
     "devices are never slower than their link; drives have infinitely fast media for bandwidth and those of "
     "a typical drive for latency",
-    "network adapters move frames by plain DMA: descriptors, doorbells and interrupts come on top",
+    "network adapters: descriptors and completions of 16 B, 32 frames to a doorbell and a read of "
+    "descriptors, 4 completions to a write; processors, interrupts and the wire are never the limit",
 )
 
 
@@ -243,6 +244,8 @@ class Simulator:
         across = self._across(benchmark)
         if across is not None and goodput >= _FULL_INTERCONNECT * across.payload_gb_per_s:
             binding = f"the link between sockets, full: {across.payload_gb_per_s:.1f} GB/s of data"
+        if function.is_nvme and not latency:
+            binding = f"{binding}; the drive itself may be slower"
         frames = 1e9 * goodput / benchmark.frame_bytes if benchmark.frame_bytes else None
         return Row(
             bdf=function.address.short,

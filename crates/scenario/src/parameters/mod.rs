@@ -11,6 +11,7 @@ mod nvme;
 mod port;
 mod rdma;
 mod rdma_tools;
+mod rings;
 mod run;
 mod storage;
 mod switch;
@@ -40,6 +41,7 @@ pub use rdma_tools::{
     OsuParameters, OsuToolChoice, PerftestParameters, PerftestToolChoice, RendezvousChoice, TcpStackChoice,
     TransactionsParameters,
 };
+pub use rings::{FrameDirectionChoice, RingsParameters};
 pub use run::{FirmwareParameters, MpsPolicy, RunParameters};
 pub use storage::{AdapterParameters, StorageParameters, WireChoice};
 pub use switch::{ArbitrationChoice, CoreChoice, ForwardingChoice, SwitchParameters};
@@ -62,9 +64,10 @@ pub(crate) struct WorkloadKind {
 }
 
 /// Every kind of workload, in the order of the reference.
-pub(crate) const WORKLOAD_KINDS: [WorkloadKind; 10] = [
+pub(crate) const WORKLOAD_KINDS: [WorkloadKind; 11] = [
     kind("dma", &DmaParameters::SCHEMA, &[]),
     kind("mmio", &MmioParameters::SCHEMA, &[]),
+    kind("rings", &RingsParameters::SCHEMA, &[]),
     kind("iometer", &IometerParameters::SCHEMA, &[("A line of `access`", &AccessLineParameters::SCHEMA)]),
     kind("fio", &FioParameters::SCHEMA, &[]),
     kind("perftest", &PerftestParameters::SCHEMA, &[]),

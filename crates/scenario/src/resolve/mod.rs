@@ -18,6 +18,7 @@ mod payload;
 mod plain;
 mod port;
 mod rdma;
+mod rings;
 mod staging;
 mod storage;
 mod turnaround;

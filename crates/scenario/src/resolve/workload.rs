@@ -3,7 +3,7 @@
 use super::computed::Computed;
 use super::fabrics::Carrier;
 use super::rdma::{self, WrittenTool};
-use super::{Rig, Settings, ethernet, frames, nvme, place_in, plain, storage, turnaround};
+use super::{Rig, Settings, ethernet, frames, nvme, place_in, plain, rings, storage, turnaround};
 use crate::diagnostic::{Diagnostic, did_you_mean};
 use crate::document::shortened;
 use crate::file::WrittenWorkload;
@@ -24,6 +24,7 @@ use lanewise_workload::frames::{FramesConfig, FramesWorkload};
 use lanewise_workload::mmio::{MmioConfig, MmioWorkload};
 use lanewise_workload::nvme::{NvmeConfig, NvmeWorkload};
 use lanewise_workload::rdma::{RdmaConfig, RdmaWorkload};
+use lanewise_workload::rings::{RingsConfig, RingsWorkload};
 use lanewise_workload::storage::{StorageConfig, StorageWorkload};
 use lanewise_workload::turnaround::{TurnaroundConfig, TurnaroundWorkload};
 
@@ -39,6 +40,8 @@ pub enum WorkloadConfig {
     Dma(DmaConfig),
     /// CPU accesses to one endpoint.
     Mmio(MmioConfig),
+    /// An adapter with descriptor rings.
+    Rings(RingsConfig),
     /// The storage of one host, with every group of IOmeter workers over it.
     Storage(StorageConfig),
     /// Every NVMe drive in use, with all of fio's jobs.
@@ -59,6 +62,7 @@ impl WorkloadConfig {
         match self {
             Self::Dma(config) => Box::new(DmaWorkload::new(config)),
             Self::Mmio(config) => Box::new(MmioWorkload::new(config)),
+            Self::Rings(config) => Box::new(RingsWorkload::new(config)),
             Self::Storage(config) => Box::new(StorageWorkload::new(config)),
             Self::Nvme(config) => Box::new(NvmeWorkload::new(config)),
             Self::Turnaround(config) => Box::new(TurnaroundWorkload::new(config)),
@@ -73,6 +77,7 @@ impl WorkloadConfig {
         match self {
             Self::Dma(config) => vec![(config.name.clone(), "dma")],
             Self::Mmio(config) => vec![(config.name.clone(), "mmio")],
+            Self::Rings(config) => vec![(config.name.clone(), "rings")],
             Self::Storage(_) => vec![("storage".to_owned(), "iometer")],
             Self::Nvme(_) => vec![("nvme".to_owned(), "fio")],
             Self::Turnaround(config) => vec![(config.name.clone(), "turnaround")],
@@ -99,6 +104,8 @@ pub(crate) fn read(rig: &Rig<'_>, computed: &mut Computed, output: &mut Output) 
             ),
             "mmio" => configs
                 .extend(plain::mmio(rig, workload, &path, output).into_iter().map(WorkloadConfig::Mmio)),
+            "rings" => configs
+                .extend(rings::configs(rig, workload, &path, output).into_iter().map(WorkloadConfig::Rings)),
             "iometer" => {
                 if let Some(parameters) = parameters::<IometerParameters>(workload, &path, output) {
                     groups.push((workload, parameters));

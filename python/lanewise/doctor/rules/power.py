@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from lanewise.doctor.view import View
-    from lanewise.machine.model import Link
+    from lanewise.machine.model import Function, Link
 
 ASPM = Rule(
     id="aspm-enabled",
@@ -19,7 +19,8 @@ ASPM = Rule(
     why="A link that went to sleep needs to wake before it moves anything: up to 4 us from L0s, 1 to 64 "
     "us and more from L1. Under steady load it never sleeps; with single small operations each one pays.",
     severity="warning for network adapters of a server; info elsewhere, where saving power is the point",
-    cost="stated: the specification's range for the state that is enabled; the simulator keeps links awake",
+    cost="stated: the Exit Latency of the slower end where it says one, else the specification's range; the "
+    "simulator keeps links awake",
     fix="On machines whose latency matters boot with `pcie_aspm.policy=performance` (or `pcie_aspm=off`), "
     "or switch ASPM off in the firmware setup.",
     references=(
@@ -49,13 +50,32 @@ def sleeping_links(view: View, this: Rule) -> Iterable[Finding]:
             f"the link of {device.address.short} may sleep: ASPM {' and '.join(states)}",
             [
                 f"{end.address.short} LnkCtl: ASPM {' '.join(end.link.aspm_enabled or ()) or 'not known'} "
-                "Enabled"
+                f"Enabled{_exit_words(end)}"
                 for end in (link.upper, link.device)
             ]
             + [f"{device.address.short} is {device.name}"],
         )
-        deepest = "L1" if "L1" in states else "L0s"
-        yield replace(finding, cost=Cost(f"first operation after a pause: {_EXIT[deepest]}"))
+        yield replace(finding, cost=_cost(link, "L1" if "L1" in states else "L0s"))
+
+
+def _cost(link: Link, state: str) -> Cost:
+    """State the longest time that the slower end takes to wake, or the specification's range."""
+    known = [
+        seconds
+        for end in (link.upper.link, link.device.link)
+        if (seconds := end.exit_latency_l1_s if state == "L1" else end.exit_latency_l0s_s) is not None
+    ]
+    if not known:
+        return Cost(f"first operation after a pause: {_EXIT[state]}")
+    ns = 1e9 * max(known)
+    time = f"{ns / 1e3:g} us" if ns >= 1000 else f"{ns:g} ns"
+    return Cost(f"first operation after a pause: up to {time} to wake from {state}", ns=ns)
+
+
+def _exit_words(end: Function) -> str:
+    latencies = (("L0s", end.link.exit_latency_l0s_s), ("L1", end.link.exit_latency_l1_s))
+    said = [f"{state} <{1e6 * seconds:g}us" for state, seconds in latencies if seconds is not None]
+    return f"; LnkCap: Exit Latency {', '.join(said)}" if said else ""
 
 
 def _states(link: Link) -> list[str]:

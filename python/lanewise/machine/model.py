@@ -11,11 +11,11 @@ Sources: PCI Express Base Specification 5.0, 1.3 (topology) and 7.5.3.2 (device/
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from lanewise.machine.address import Address
+from lanewise.machine.function import ENDPOINTS, PORTS_TO_LINKS, Buses, Function, Identity, Kind
 from lanewise.machine.registers import (
     SPEEDS_GT_S,
     Acs,
@@ -65,172 +65,6 @@ __all__ = [
     "Switch",
     "Transfers",
 ]
-
-
-class Kind(StrEnum):
-    """Device/Port Type (7.5.3.2), and what functions without a PCI Express capability are."""
-
-    ROOT_PORT = "root port"
-    UPSTREAM_PORT = "upstream port"
-    DOWNSTREAM_PORT = "downstream port"
-    ENDPOINT = "endpoint"
-    LEGACY_ENDPOINT = "legacy endpoint"
-    INTEGRATED_ENDPOINT = "root complex integrated endpoint"
-    EVENT_COLLECTOR = "root complex event collector"
-    PCIE_TO_PCI_BRIDGE = "PCIe-to-PCI bridge"
-    PCI_TO_PCIE_BRIDGE = "PCI-to-PCIe bridge"
-    HOST_BRIDGE = "host bridge"
-    CONVENTIONAL_BRIDGE = "PCI bridge"
-    CONVENTIONAL = "conventional PCI"
-
-
-PORTS_TO_LINKS = frozenset({Kind.ROOT_PORT, Kind.DOWNSTREAM_PORT, Kind.PCI_TO_PCIE_BRIDGE})
-"""Kinds with a link on their secondary side."""
-
-ENDPOINTS = frozenset({Kind.ENDPOINT, Kind.LEGACY_ENDPOINT})
-"""Kinds at the lower end of a link."""
-
-
-@dataclass(frozen=True, slots=True)
-class Buses:
-    """Bus numbers of a bridge. 7.5.1.3.2 to .4."""
-
-    primary: int | None
-    secondary: int
-    subordinate: int
-
-
-@dataclass(frozen=True, slots=True)
-class Identity:
-    """Who a function is: numbers from its configuration space, names from a `pci.ids` or the source."""
-
-    class_code: int | None = None
-    """24 bits: class, subclass, programming interface (0 where the source does not say)."""
-    vendor_id: int | None = None
-    device_id: int | None = None
-    subsystem_vendor_id: int | None = None
-    subsystem_id: int | None = None
-    revision: int | None = None
-    class_name: str | None = None
-    vendor_name: str | None = None
-    device_name: str | None = None
-    subsystem_name: str | None = None
-
-    @property
-    def base_class(self) -> int | None:
-        """1 mass storage, 2 network, 3 display, 6 bridge, 0x12 processing accelerator, and so on."""
-        return None if self.class_code is None else self.class_code >> 16
-
-    @property
-    def subclass(self) -> int | None:
-        """Class and subclass together, like 0x0108 for NVMe controllers."""
-        return None if self.class_code is None else self.class_code >> 8
-
-    @property
-    def name(self) -> str:
-        """Vendor and device in words, or in numbers where there are no words."""
-        vendor = self.vendor_name or (None if self.vendor_id is None else f"[{self.vendor_id:04x}]")
-        device = self.device_name or (None if self.device_id is None else f"Device [{self.device_id:04x}]")
-        return " ".join(part for part in (vendor, device) if part) or "unknown device"
-
-
-_NOBODY = Identity()
-_NO_REGISTERS = Registers()
-_NO_LINK = LinkRegisters()
-_NO_TRANSFERS = Transfers()
-_NO_ERRORS = Errors()
-
-
-@dataclass(frozen=True, slots=True)
-class Function:
-    """One PCI function."""
-
-    address: Address
-    kind: Kind | None = None
-    """As the function states it; `Machine.role` also infers one from where the function sits."""
-    identity: Identity = _NOBODY
-    registers: Registers = _NO_REGISTERS
-    parent: Address | None = None
-    """The bridge whose secondary side it is on; None on a root bus, or when the bridge is missing."""
-    children: tuple[Address, ...] = ()
-    """What is directly on the secondary bus of a bridge, in order."""
-    buses: Buses | None = None
-    """None for functions that are no bridge."""
-    driver: str | None = None
-    """Name of the driver that is bound."""
-    driver_known: bool = False
-    """Whether the source shows drivers: then no `driver` means that none is bound."""
-    numa_node: int | None = None
-    """Node of the host it is attached to; the kernel's -1 (not known) is None."""
-    local_cpus: str | None = None
-    """CPUs near it, as a list like ``0-15,64-79``."""
-    iommu_group: int | None = None
-    physical_function: Address | None = None
-    """Of a virtual function: whose it is."""
-    implied: bool = False
-    """A port that the source leaves out although a link needs it (NCCL files); its address is made up."""
-    virtual: bool = False
-    """A virtual function: link, MPS and MRRS registers are reserved and read as zero."""
-    physical_slot: str | None = None
-    """As the kernel names the slot."""
-    interfaces: tuple[str, ...] = ()
-    """Names by which software knows it: ``eth0``, ``nvme0``, ``mlx5_0``."""
-    stated_path: tuple[Address, ...] = ()
-    """Bridges above it, root first, when the source prints the way (`lspci -PP`)."""
-
-    @property
-    def is_bridge(self) -> bool:
-        """Whether it has a secondary side."""
-        return self.buses is not None
-
-    @property
-    def link(self) -> LinkRegisters:
-        """Its link registers; all None when it has none, so that rules need not ask twice."""
-        return self.registers.link or _NO_LINK
-
-    @property
-    def transfers(self) -> Transfers:
-        """Its transfer settings; all None when it says nothing."""
-        return self.registers.transfers or _NO_TRANSFERS
-
-    @property
-    def errors(self) -> Errors:
-        """Its errors; all None when it says nothing."""
-        return self.registers.errors or _NO_ERRORS
-
-    @property
-    def name(self) -> str:
-        """Vendor and device in words."""
-        return self.identity.name
-
-    def is_class(self, *classes: int) -> bool:
-        """Whether it is of a base class (``0x03``) or class and subclass (``0x0108``)."""
-        identity = self.identity
-        return identity.class_code is not None and any(
-            identity.subclass == wanted if wanted > 0xFF else identity.base_class == wanted
-            for wanted in classes
-        )
-
-    @property
-    def is_gpu(self) -> bool:
-        """Display controllers, and processing accelerators of GPU makers."""
-        gpu_makers = {0x10DE, 0x1002}
-        return self.is_class(0x03) or (self.is_class(0x12) and self.identity.vendor_id in gpu_makers)
-
-    @property
-    def is_nvme(self) -> bool:
-        """NVMe controllers."""
-        return self.is_class(0x0108)
-
-    @property
-    def is_nic(self) -> bool:
-        """Network controllers, InfiniBand among them."""
-        return self.is_class(0x02, 0x0C06)
-
-    @property
-    def is_storage(self) -> bool:
-        """Mass storage controllers, NVMe among them, and Fibre Channel."""
-        return self.is_class(0x01, 0x0C04)
 
 
 @dataclass(frozen=True, slots=True)

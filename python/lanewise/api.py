@@ -19,7 +19,7 @@ from lanewise.simulator import resolve, simulate
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from lanewise.analysis.comparison import Comparison
+    from lanewise.comparison import Comparison
     from lanewise.experiment.cache import RunCache
     from lanewise.experiment.calibration import Calibration
     from lanewise.experiment.definition import Experiment
@@ -79,7 +79,7 @@ def compare(
 
     `overrides` apply to the scenario files. Interrupting either run interrupts the comparison.
     """
-    from lanewise.analysis.comparison import compare_runs
+    from lanewise.comparison import compare_runs
 
     sides = [_result_of(side, _pairs(overrides), progress) for side in (a, b)]
     names = [side.title if isinstance(side, RunResult) else str(side) for side in (a, b)]

@@ -7,7 +7,7 @@ import json
 import documents
 import pytest
 
-from lanewise.analysis.comparison import Comparison, compare_runs
+from lanewise.comparison import Comparison, compare_runs
 from lanewise.results import RunResult
 
 

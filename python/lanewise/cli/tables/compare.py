@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from rich.console import Group, RenderableType
 
-    from lanewise.analysis.comparison import Comparison
+    from lanewise.comparison import Comparison
 
 _MOST_CHANGES = 30
 

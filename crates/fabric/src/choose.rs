@@ -1,12 +1,14 @@
 //! Who of those that wait in one place may go next.
 //!
 //! The oldest packet goes if it has credits. If it cannot, a younger one of another class goes when the ordering
-//! table lets it pass everything older that stays behind (PCIe Base 6.3 §2.4.1, Table 2-42).
+//! table lets it pass everything older that stays behind (PCIe Base 6.3 §2.4.1, Table 2-42). With ID-based ordering that
+//! depends on whose the older packets are, all of them and not only the first.
 
 use crate::packet::{ClassQueues, Flags, Packet, PacketPool};
 use crate::port::{Answers, Port, Wait};
 use lanewise_observe::Use;
 use lanewise_pcie::flow_control::Blocked;
+use lanewise_pcie::ordering::{OrderingAttributes, OrderingClass, Passing, may_pass};
 use lanewise_pcie::tlp::FlowClass;
 use lanewise_units::Time;
 
@@ -48,7 +50,8 @@ fn pick_among(queues: &ClassQueues, packets: &PacketPool, port: &Port, now: Time
     let mut wait = Wait::NOTHING;
     for (position, (_, class)) in heads.iter().enumerate() {
         let packet = &packets[queues.head(*class).expect("only waiting classes are listed")];
-        if !heads[..position].iter().all(|(_, older)| passes(packet, *older)) {
+        let mut older = heads[..position].iter();
+        if !older.all(|(_, older)| passes(packet, *older) || passes_by_id(packet, *older, queues, packets)) {
             continue;
         }
         match may_leave(packet, port, now) {
@@ -82,12 +85,33 @@ fn may_leave(packet: &Packet, port: &Port, now: Time) -> Result<(), Wait> {
 /// Whether `packet` may pass an older one of another class: the ordering table, columns by class.
 #[inline]
 fn passes(packet: &Packet, older: FlowClass) -> bool {
-    use lanewise_pcie::ordering::{OrderingAttributes, OrderingClass, Passing, may_pass};
+    let attributes = OrderingAttributes { relaxed: packet.flags.has(Flags::RELAXED), ..Default::default() };
+    allowed(packet, attributes, older)
+}
+
+#[inline]
+fn allowed(packet: &Packet, attributes: OrderingAttributes, older: FlowClass) -> bool {
     let class = |of| match of {
         FlowClass::Posted => OrderingClass::Posted,
         FlowClass::NonPosted => OrderingClass::ReadRequest,
         FlowClass::Completion => OrderingClass::Completion,
     };
-    let attributes = OrderingAttributes { relaxed: packet.flags.has(Flags::RELAXED), ..Default::default() };
     may_pass(class(packet.class()), attributes, class(older)) != Passing::No
+}
+
+/// Whether `packet` may pass all older ones of another class that wait here because each comes from somebody else.
+#[inline]
+fn passes_by_id(packet: &Packet, older: FlowClass, queues: &ClassQueues, packets: &PacketPool) -> bool {
+    packet.flags.has(Flags::ID_ORDERED) && {
+        let other_source = all_from_others(packet, older, queues, packets);
+        let attributes = OrderingAttributes { id_based: true, other_source, ..Default::default() };
+        allowed(packet, attributes, older)
+    }
+}
+
+#[cold]
+fn all_from_others(packet: &Packet, older: FlowClass, queues: &ClassQueues, packets: &PacketPool) -> bool {
+    // A completion's source is its completer, which its packet has in the requester's place. Stamps wrap around.
+    let came_before = |other: &&Packet| packet.order.wrapping_sub(other.order) < 1 << 31;
+    queues.of_class(packets, older).take_while(came_before).all(|other| other.requester != packet.requester)
 }

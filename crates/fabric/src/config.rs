@@ -285,6 +285,8 @@ pub struct EndpointConfig {
     pub tag_width: TagWidth,
     /// Whether requests carry Relaxed Ordering.
     pub relaxed_ordering: bool,
+    /// Whether requests and completions carry ID-based Ordering.
+    pub id_based_ordering: bool,
     /// ECRC on every TLP it sends.
     pub ecrc: bool,
     /// From an MMIO read's arrival to its completion entering the egress queue.

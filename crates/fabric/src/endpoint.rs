@@ -18,6 +18,17 @@ use lanewise_units::{Bytes, Time};
 use std::collections::VecDeque;
 
 impl EndpointConfig {
+    /// Ordering attributes of every packet it makes, but Relaxed Ordering of completions, which is the requester's.
+    fn attributes(&self) -> Flags {
+        let relaxed = if self.relaxed_ordering { Flags::RELAXED } else { Flags::default() };
+        relaxed.with(self.id_ordering())
+    }
+
+    /// ID-based ordering, if it asks for it.
+    pub(crate) fn id_ordering(&self) -> Flags {
+        if self.id_based_ordering { Flags::ID_ORDERED } else { Flags::default() }
+    }
+
     /// ECRC bytes of every TLP it sends.
     pub(crate) fn digest_bytes(&self) -> u8 {
         if self.ecrc { ECRC.get() as u8 } else { 0 }
@@ -157,6 +168,8 @@ pub(crate) struct Endpoint {
     pub(crate) waits_for: RequesterState,
     /// Internal path of posted writes that arrive.
     pub(crate) drain: Server,
+    /// Attributes of every request.
+    attributes: Flags,
     /// Its memory, as peers read it; none where that is never the limit.
     memory: Option<Server>,
     /// Faults of its own, and its completion timeout, where it has any.
@@ -169,6 +182,7 @@ impl Endpoint {
         Self {
             tags: TagPool::new(config.tag_width, limit),
             drain: Server::new(config.write_drain),
+            attributes: config.attributes(),
             memory: config.memory_read_rate.map(Server::new),
             errors: DeviceErrors::new(&config.errors),
             config,
@@ -323,9 +337,7 @@ impl Endpoint {
         packet.context = rest.transfer;
         let header = HeaderFormat::for_address(address).bytes();
         packet.header_bytes = header.get() as u8 + self.config.digest_bytes();
-        if self.config.relaxed_ordering {
-            packet.flags = packet.flags.with(Flags::RELAXED);
-        }
+        packet.flags = self.attributes;
         self.next_request_at = packet.eligible_at + self.config.request_interval;
 
         if length == left {

@@ -73,6 +73,8 @@ impl Flags {
     pub(crate) const UNSUPPORTED: Self = Self(32);
     /// The EP bit: its data are known to be wrong.
     pub(crate) const POISONED: Self = Self(64);
+    /// ID-based ordering: it may pass what comes from others.
+    pub(crate) const ID_ORDERED: Self = Self(128);
 
     pub(crate) const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
@@ -304,6 +306,16 @@ impl ClassQueues {
         let id = self.head(class)?;
         self.head[class.index()] = packets[id].next;
         Some(id)
+    }
+
+    /// Packets of a class in the order in which they came.
+    pub(crate) fn of_class<'p>(
+        &self,
+        packets: &'p PacketPool,
+        class: FlowClass,
+    ) -> impl Iterator<Item = &'p Packet> {
+        let packet = |id: PacketId| (id != PacketId::NONE).then(|| &packets[id]);
+        std::iter::successors(packet(self.head[class.index()]), move |last| packet(last.next))
     }
 
     #[inline]

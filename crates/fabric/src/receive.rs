@@ -337,6 +337,7 @@ impl Fabric {
         let endpoint = &self.endpoints[index as usize];
         let ordinal = endpoint.ordinal;
         let digest = endpoint.config.digest_bytes();
+        let id_ordering = endpoint.config.id_ordering();
         let length = Bytes::new(u64::from(request.length));
         let mps = self.ports[id.index()].settings.mps;
         // Every completer but a root complex has an RCB of 128 B: PCIe Base 6.3 §2.3.1.1.
@@ -345,6 +346,7 @@ impl Fabric {
         for mut completion in root_complex::completions(request, ordinal, now, chunks) {
             completion.eligible_at = self.endpoints[index as usize].data_at(now, &completion);
             completion.header_bytes += digest;
+            completion.flags = completion.flags.with(id_ordering);
             first = first.min(completion.eligible_at);
             if let Some(errors) = &mut self.endpoints[index as usize].errors {
                 errors.touch(&mut completion);

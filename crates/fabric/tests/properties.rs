@@ -389,6 +389,7 @@ impl EndpointCase {
             tags: self.tags,
             tag_width: if self.wide_tags { TagWidth::Bits10 } else { TagWidth::Bits5 },
             relaxed_ordering: self.relaxed,
+            id_based_ordering: self.relaxed == self.ecrc,
             ecrc: self.ecrc,
             request_interval: Span::from_ns(self.interval_ns),
             write_drain: if self.slow_drain { SLOW } else { FAST },

@@ -45,6 +45,9 @@ parameters! {
         /// Whether its requests carry the Relaxed Ordering attribute.
         relaxed_ordering: bool = "false",
         Assumed "strict ordering is the safe default of drivers";
+        /// Whether its requests and completions carry the ID-based Ordering attribute.
+        id_based_ordering: bool = "false",
+        Spec "off after reset: IDO Request and Completion Enable in Device Control 2, PCIe Base 6.3 §7.5.3.16";
         /// Whether every packet it sends has an end-to-end CRC.
         ecrc: bool = "false",
         Spec "off after reset, PCIe Base 6.3 §7.8.4";

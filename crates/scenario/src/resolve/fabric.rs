@@ -235,6 +235,7 @@ fn endpoint(
         tags: tags.min(room),
         tag_width,
         relaxed_ordering: parameters.relaxed_ordering,
+        id_based_ordering: parameters.id_based_ordering,
         ecrc: parameters.ecrc,
         mmio_read_latency: parameters.mmio_read_latency,
         memory_read_latency: parameters.memory_read_latency.given().unwrap_or(parameters.mmio_read_latency),

@@ -77,6 +77,7 @@ fn endpoint() -> EndpointConfig {
         tags: 32,
         tag_width: TagWidth::Bits5,
         relaxed_ordering: false,
+        id_based_ordering: false,
         ecrc: false,
         mmio_read_latency: Span::from_ns(200),
         memory_read_latency: Span::from_ns(200),

@@ -26,12 +26,13 @@ if TYPE_CHECKING:
 
 def diagnose(machine: Machine, *, cost: bool = True) -> Diagnosis:
     """Apply every rule to a machine, and price what can be simulated unless told not to; worst first."""
-    from lanewise.doctor.pricing import priced
     from lanewise.doctor.registry import examine, rules
     from lanewise.doctor.view import View
 
     findings, simulations = list(examine(View(machine))), 0
     if cost:
+        from lanewise.doctor.pricing import priced
+
         findings, simulations = priced(findings)
     findings.sort(key=lambda finding: -finding.severity.rank)
     return Diagnosis(

@@ -216,7 +216,8 @@ def _read_text(text: str, reading: Reading, name: str) -> Machine:
     elif tree.LOOKS_LIKE_LINKS.search(text):
         tree.read_links(lines, reading)
     matrix = Reading()
-    rows = topo.read(lines, matrix) if topo.LOOKS_LIKE_MATRIX.search(text) else []
+    has_matrix = "GPU0" in text and topo.LOOKS_LIKE_MATRIX.search(text)
+    rows = topo.read(lines, matrix) if has_matrix else []
     if not reading.drafts and not rows:
         raise InputError(_nothing_found(text, matrix, name))
     return topo.overlay(reading.machine(name), matrix, rows) if rows else reading.machine(name)

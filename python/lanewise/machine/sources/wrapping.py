@@ -76,7 +76,7 @@ def tidy(text: str) -> list[str]:
         text = _out_of_json(text)
     text = text.replace("\r\r\n", "\n").replace("\r\n", "\n").replace("\r", "\n")
     lines = [line[:_LONGEST_LINE] for line in text.split("\n")]
-    if ">" in head:
+    if head.startswith(">") or "\n>" in head:
         lines = _without_quotes(lines)
     if not HEADER.search(text):
         lines = _without_prefix("\n".join(lines), lines)
@@ -92,7 +92,7 @@ def _without_quotes(lines: list[str]) -> list[str]:
 
 
 def _without_markup(text: str, head: str) -> str:
-    if _MARKUP.search(head):
+    if any(sign in head for sign in ("</", "<br", "<BR", "<pre", "<PRE")) and _MARKUP.search(head):
         text = _TAGS.sub("", _BREAKS.sub("\n", text))
     if "&" in head:
         for entity, character in _ENTITIES:

@@ -31,7 +31,14 @@ def captured(name: str) -> str:
     return (CAPTURED / name).read_text()
 
 
-@pytest.mark.parametrize("path", sorted(CAPTURED.glob("[fio]*.*")), ids=lambda path: path.name)
+OUTPUTS = [
+    path
+    for path in sorted(CAPTURED.glob("*.*"))
+    if path.name not in ("README.md", "perftest-6.06-options.txt")
+]
+
+
+@pytest.mark.parametrize("path", OUTPUTS, ids=lambda path: path.name)
 def test_every_captured_output_is_read_and_nothing_is_left(path: Path) -> None:
     if path.name == "iperf3-3.12-text.txt":
         with pytest.raises(ImportProblemError, match="run iperf3 with -J"):
@@ -39,7 +46,8 @@ def test_every_captured_output_is_read_and_nothing_is_left(path: Path) -> None:
         return
     measurement = read_measurement(path)
     assert measurement.not_understood == ()
-    assert path.name.startswith(f"{measurement.tool}-{measurement.version}-")
+    version = measurement.version or "6.06"  # perftest does not print its own
+    assert path.name.startswith(f"{measurement.tool}-{version}-")
     json.dumps(measurement.document())
 
 
@@ -90,6 +98,42 @@ def test_our_osu_tables_are_those_of_the_benchmark_to_the_letter(tool: str, colu
     assert (header, row) == (real[1], real[-1])
 
 
+def test_perftest_is_read_with_what_its_header_says() -> None:
+    cases = parse_measurement(captured("perftest-6.06-ib_write_bw-all.txt")).cases
+    assert [case.block_bytes for case in cases] == [2**power for power in range(1, 24)]
+    last = cases[-1]
+    assert (last.direction, last.target, last.workers, last.operations) == ("write", "copy0", 2, 200)
+    assert last.bandwidth_bytes_per_s == 7.12e9 / 8
+    both = parse_measurement(captured("perftest-6.06-ib_write_bw-both.txt")).cases[0]
+    assert (both.direction, both.bandwidth_bytes_per_s) == ("both", 14623.44 * 2**20)
+    for_a_time = parse_measurement(captured("perftest-6.06-ib_write_lat-duration.txt")).cases[0]
+    assert for_a_time.latency is not None
+    assert (for_a_time.latency.mean_ns, for_a_time.latency.max_ns) == (10924.85e3, None)
+
+
+@pytest.mark.parametrize(
+    "tool", ["ib_write_bw", "ib_read_bw", "ib_write_bw-both", "ib_write_lat", "ib_read_lat"]
+)
+def test_our_perftest_tables_are_those_of_the_program_to_the_letter(tool: str) -> None:
+    real = captured(f"perftest-6.06-{tool}.txt").splitlines()
+    row = [float(number) for number in real[-2].split()]
+    bandwidth = ["BW peak (MiB/s)", "BW average (MiB/s)", "MsgRate (Mpps)"]
+    times = ["t_min", "t_max", "t_typical", "t_avg", "t_stdev", "99 % percentile", "99.9 % percentile"]
+    names = [f"{name} (us)" for name in times] if "lat" in tool else bandwidth
+    metrics = dict(zip(["bytes (B)", "iterations", *names], row, strict=True))
+    document = documents.run_document()
+    rows = [{"name": name, "value": value} for name, value in metrics.items()]
+    document["instruments"] = [{"workload": "wire", "kind": "perftest", "metrics": rows}]
+    options = {"tool": tool.removesuffix("-both"), "bidirectional": str(tool.endswith("-both")).lower()}
+    parameters = [{"path": f"workload.wire.{name}", "value": value} for name, value in options.items()]
+    explained = ExplainResult({"title": "", "parameters": parameters, "links": []})
+    ours = write_as("perftest", RunResult(document), explained).splitlines()
+    rule, title, *settings, header, values = ours[1:-1]
+    assert [rule, title] == [line for line in real if line][:2]
+    assert [header, values, ours[-1]] == real[-3:]
+    assert set(settings) - {rule} <= {line.replace("copy0", "wire") for line in real}
+
+
 def test_each_direction_of_a_bidirectional_test_has_its_own_round_trips() -> None:
     sent, received = iperf3.parse(captured("iperf3-3.12-bidir.json")).cases
     assert (sent.direction, received.direction) == ("send", "receive")
@@ -130,3 +174,20 @@ def test_the_instrument_does_by_default_what_perftest_does(tool: str) -> None:
     if "bidirectional" in said:
         said["bidirectional"] = {"unidirectional": "false"}[said["bidirectional"]]
     assert {name: ours[name] for name in said} == said
+
+
+@pytest.mark.parametrize(
+    ("output", "size", "name", "said"),
+    [
+        ("ib_write_bw", "64 KiB", "completion_moderation", " CQ Moderation   : {}"),
+        ("ib_write_bw-small", "4 KiB", "completion_moderation", " CQ Moderation   : {}"),
+        ("ib_write_bw", "64 KiB", "inline_size", " Max inline data : {}[B]"),
+        ("ib_write_lat", "2 B", "inline_size", " Max inline data : {}[B]"),
+    ],
+)
+def test_what_perftest_chooses_itself_is_chosen_alike(output: str, size: str, name: str, said: str) -> None:
+    settings = {"tool": output.removesuffix("-small"), "size": size}
+    overrides = [(f"workload.perftest0.{key}", value) for key, value in settings.items()]
+    explained = api.explain(SCENARIOS / "rdma_write.toml", overrides=overrides)
+    ours = {row["path"].rpartition(".")[2]: str(row["value"]) for row in explained.document["parameters"]}
+    assert said.format(ours[name].removesuffix(" B")) in captured(f"perftest-6.06-{output}.txt").splitlines()

@@ -7,6 +7,7 @@ import html
 import io
 import json
 import lzma
+import re
 import tarfile
 import textwrap
 import zipfile
@@ -129,6 +130,18 @@ def test_two_machines_in_one_file_are_not_mixed() -> None:
     machine = read_bytes((TEXT + "\n=== node02 ===\n" + other).encode())
     assert shape(machine) == shape(REFERENCE)
     assert any("several machines" in note for note in machine.notes)
+
+
+def test_ways_without_bus_numbers_are_followed() -> None:
+    """`lspci -P` prints the way to a function; the bridges on it say which bus that ends at."""
+    text = (DUMPS / "qemu.PP.vvv").read_text()
+    short = re.sub(r"(?m)(?<=/)[0-9a-f]{2}:(?=[0-9a-f]{2}\.[0-7][/ ])", "", text)
+    assert "/00.0/01.0 PCI bridge" in short
+    assert shape(read_bytes(short.encode())) == shape(read(DUMPS / "qemu.PP.vvv"))
+    bare = "\n".join(line for line in short.splitlines() if line[:1] not in ("\t", ""))
+    machine = read_bytes(bare.encode())
+    assert all(f.address.bus in (0, 0x80, 0xC0) for f in machine)
+    assert any("-PP" in note for note in machine.notes)
 
 
 class TestListsForPrograms:

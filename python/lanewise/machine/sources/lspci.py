@@ -16,7 +16,7 @@ from lanewise.machine import config_space
 from lanewise.machine.address import Address
 from lanewise.machine.draft import Draft
 from lanewise.machine.sources.lspci_text.block import BlockReader
-from lanewise.machine.sources.wrapping import HEADER
+from lanewise.machine.sources.wrapping import FUNCTION, HEADER
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 HEX_ROW = re.compile(r"^[ \t>]{0,8}([0-9a-f]{2,3}): ?((?:[0-9a-f]{2}(?: |$)){1,16})(.*)$")
 _MORE_HEX = re.compile(r"^[ \t>]{0,8}((?:[0-9a-f]{2}(?: |$)){1,15})$")
+_WAY = re.compile(rf"^[ \t>|]{{0,16}}({FUNCTION})((?:/[01][0-9a-fA-F]\.[0-7]){{1,12}})[ \t]+(.*)$")
+"""A function by the way to it, as ``-P`` prints it: only the first step has a bus number."""
 _NUMBERS = re.compile(r"\[([0-9a-fA-F]{4})\]$")
 _IDS = re.compile(r"\[([0-9a-fA-F]{4}):([0-9a-fA-F]{4})\]")
 _REVISION = re.compile(r" \(rev ([0-9a-fA-F]{2})\)")
@@ -47,10 +49,12 @@ def read(lines: Sequence[str], into: Reading) -> None:
     seen_text = seen_hex = after_blank = outside = False
     for number, line in enumerate(lines, start=1):
         header = HEADER.match(line) if _may_be_header(line) else None
-        if header is not None:
+        way = _WAY.match(line) if header is None and "/" in line[:24] else None
+        if header is not None or way is not None:
             _keep(block, captures, into)
-            block = _Block(header)
-            outside = False
+            header = header or _with_bus(way, captures[-1], into)
+            block = None if header is None else _Block(header)
+            outside = header is None
         elif not line:
             after_blank = blank_ends
             continue
@@ -66,6 +70,21 @@ def read(lines: Sequence[str], into: Reading) -> None:
     _keep(block, captures, into)
     _merge(captures, into)
     into.kinds.append(f"lspci {' and '.join(_kinds(seen_text, seen_hex))}")
+
+
+def _with_bus(way: re.Match[str] | None, known: dict[Address, Draft], into: Reading) -> re.Match[str] | None:
+    """Turn the way that ``-P`` prints into an address, with the secondary buses of the bridges on it."""
+    if way is None:
+        return None
+    address = Address.parse(way[1])
+    for step in way[2].strip("/").split("/"):
+        bridge = known.get(address)
+        if bridge is None or bridge.buses is None:
+            into.note("addresses of 'lspci -P' have no bus numbers: add -v, or use -PP")
+            return None
+        device, _, function = step.partition(".")
+        address = Address(address.domain, bridge.buses.secondary, int(device, 16), int(function))
+    return HEADER.match(f"{address} {way[3]}")
 
 
 def _keep(block: _Block | None, captures: list[dict[Address, Draft]], into: Reading) -> None:

@@ -56,6 +56,17 @@ _ATTRIBUTION_COLUMNS = {
     "time_fraction": pl.Float64,
     "time_ticks": pl.UInt64,
 }
+_PHASE_COLUMNS = {
+    "phase": pl.String,
+    "start_s": pl.Float64,
+    "end_s": pl.Float64,
+    "flow": pl.String,
+    "device": pl.String,
+    "direction": pl.String,
+    "payload_bytes": pl.UInt64,
+    "goodput_gb_per_s": pl.Float64,
+    "operations_per_s": pl.Float64,
+}
 _REQUESTER_COLUMNS = {"device": pl.String, "state": pl.String, "time_fraction": pl.Float64}
 _BUFFER_COLUMNS = {
     "port": pl.String,
@@ -163,6 +174,26 @@ class RunResult(Result):
     def time_attribution(self) -> pl.DataFrame:
         """One row per link, direction and category; the fractions of a direction sum to 1."""
         return frame(_attribution_rows(self.document["links"]), _ATTRIBUTION_COLUMNS)
+
+    @cached_property
+    def phases(self) -> pl.DataFrame:
+        """Flows in each part of the run between changes of the machine; empty when nothing changed."""
+        rows = (
+            {
+                "phase": phase["name"],
+                "start_s": phase["start_s"],
+                "end_s": phase["end_s"],
+                "flow": flow["name"],
+                "payload_bytes": flow["bytes"],
+                **{
+                    name: flow[name]
+                    for name in ("device", "direction", "goodput_gb_per_s", "operations_per_s")
+                },
+            }
+            for phase in self.document.get("phases", [])
+            for flow in phase["flows"]
+        )
+        return frame(rows, _PHASE_COLUMNS)
 
     @cached_property
     def requesters(self) -> pl.DataFrame:

@@ -163,6 +163,8 @@ pub(crate) struct Endpoint {
     pub(crate) tags: TagPool,
     outstanding: Vec<OutstandingRead>,
     outstanding_reads: u32,
+    /// Accesses of the CPU to it that have not ended.
+    pub(crate) mmio_open: u32,
     next_request_at: Time,
     /// What the device waits for when it has nothing to ask for.
     pub(crate) waits_for: RequesterState,
@@ -194,6 +196,7 @@ impl Endpoint {
             readers: Turns::default(),
             outstanding: Vec::new(),
             outstanding_reads: 0,
+            mmio_open: 0,
             next_request_at: Time::ZERO,
             waits_for: RequesterState::NothingAsked,
         }

@@ -38,6 +38,14 @@ impl IngressBuffer {
         }
     }
 
+    /// As at the start: the link went down with nothing in the buffer.
+    pub(crate) fn reset(&mut self) {
+        assert!(self.draining.is_empty(), "a buffer is empty when its link goes down");
+        self.update_at = Time::NEVER;
+        self.freed_tlps = 0;
+        self.credits.reset();
+    }
+
     /// Notes that space will be free at `free_at`. Packets of one ingress leave a switch through several ports, so
     /// times come almost in order.
     #[inline(always)]

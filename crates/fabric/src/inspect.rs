@@ -59,7 +59,9 @@ impl Fabric {
         let waiting = |(index, port): (usize, &Port)| {
             let (device, number) = self.name_of(PortId(index as u32));
             if port.state != LinkState::Active {
-                return Some(format!("device {device} port {number}: link not up"));
+                // A link that is down on purpose keeps nobody waiting, unless something is sent there all the same.
+                let waits = !port.is_down() || !port.queues.is_empty();
+                return waits.then(|| format!("device {device} port {number}: link not up"));
             }
             (!port.awaits.is_none()).then(|| format!("device {device} port {number}: {}", port.gap.name()))
         };

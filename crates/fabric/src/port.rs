@@ -375,6 +375,31 @@ impl Port {
         port
     }
 
+    /// The link goes down, with nothing under way: everything starts anew when it comes up.
+    pub(crate) fn go_down(&mut self) {
+        self.state = LinkState::InitFlowControl1;
+        self.init_due_at = Time::NEVER;
+        self.initialised = [false; 3];
+        (self.wake_at, self.next_skip, self.next_arrival) = (Time::NEVER, Time::NEVER, Time::NEVER);
+        (self.ack_at, self.nak_at, self.update_due_at) = (Time::NEVER, Time::NEVER, Time::NEVER);
+        self.stuck_until = Time::ZERO;
+        self.unacknowledged = 0;
+        self.gap = Use::Down;
+        (self.awaits, self.awaited) = (Answers::ALL, Answers::ALL);
+        while self.mailbox.pop_front().is_some() {}
+        self.retry.reset_with(|_| {});
+        self.replay_deadline = Time::NEVER;
+        self.sequence = ReceiveSequence::default();
+        self.credits = self.credits.map(|credits| TransmitCredits::new(credits.scale()));
+        self.buffers.iter_mut().for_each(IngressBuffer::reset);
+    }
+
+    /// The link comes up after [`Self::go_down`]: flow control is initialised from `now` on.
+    pub(crate) fn come_up(&mut self, now: Time) {
+        self.init_due_at = now;
+        self.next_skip = self.busy_until.max(now) + self.settings.wire.skip_interval;
+    }
+
     /// Heap memory behind this port, in bytes.
     pub(crate) fn heap_bytes(&self) -> usize {
         self.buffers.iter().map(|buffer| buffer.draining.heap_bytes()).sum::<usize>()

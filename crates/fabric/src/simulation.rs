@@ -4,6 +4,7 @@ use crate::config::FabricConfig;
 use crate::endpoint::{Endpoint, Transfers, resolve_target};
 use crate::errors::Watch;
 use crate::packet::{Address, Flags, Kind, Packet, PacketId, PacketPool};
+use crate::phases::Changes;
 use crate::port::{Owner, Port, PortId};
 use crate::root_complex::RootComplex;
 use crate::switch::Switch;
@@ -83,6 +84,7 @@ struct PendingNotice {
 struct MmioOperation {
     workload: WorkloadId,
     token: u64,
+    endpoint: u32,
 }
 
 /// What a device is, and where it is kept.
@@ -106,6 +108,7 @@ pub struct Fabric {
     pub(crate) transfers: Transfers,
     pub(crate) observers: Observers,
     pub(crate) scratch: Vec<PacketId>,
+    pub(crate) changes: Changes,
     seed: u64,
     mmio: Vec<MmioOperation>,
     mmio_free: Vec<u32>,
@@ -191,10 +194,11 @@ impl Fabric {
 
     fn mmio(&mut self, kind: Kind, device: DeviceId, bytes: Bytes, token: u64) {
         let now = self.now();
-        let operation = MmioOperation { workload: self.current, token };
+        let endpoint = self.endpoint_index(device);
+        let operation = MmioOperation { workload: self.current, token, endpoint };
         let context = insert(&mut self.mmio, &mut self.mmio_free, operation);
         self.mmio_open += 1;
-        let endpoint = self.endpoint_index(device);
+        self.endpoints[endpoint as usize].mmio_open += 1;
         let destination = self.endpoints[endpoint as usize].ordinal;
         let mut packet = Packet::new(kind, destination, Address::HOST, now);
         packet.carry(0, bytes);
@@ -228,7 +232,9 @@ impl Fabric {
     fn mmio_done(&mut self, packet: &Packet) -> MmioOperation {
         self.mmio_free.push(packet.context);
         self.mmio_open -= 1;
-        self.mmio[packet.context as usize]
+        let operation = self.mmio[packet.context as usize];
+        self.endpoints[operation.endpoint as usize].mmio_open -= 1;
+        operation
     }
 
     /// Adds a flow to the results.
@@ -253,7 +259,7 @@ impl Fabric {
         RandomStream::new(self.seed, path, purpose)
     }
 
-    fn endpoint_index(&self, device: DeviceId) -> u32 {
+    pub(crate) fn endpoint_index(&self, device: DeviceId) -> u32 {
         match self.devices[device.0 as usize].owner {
             Owner::Endpoint(index) => index,
             other => panic!("device {} is no endpoint but {other:?}", device.0),
@@ -452,6 +458,7 @@ impl Simulation {
             transfers: Transfers::default(),
             observers,
             scratch: Vec::new(),
+            changes: Changes::default(),
             seed: config.seed,
             mmio: Vec::new(),
             mmio_free: Vec::new(),
@@ -549,6 +556,7 @@ impl Simulation {
     /// `at` is a time that [`Self::run_until`] has reached.
     pub fn start_measuring(&mut self, at: Time) {
         self.window_start = at;
+        self.fabric.changes.start_measuring();
         self.fabric.settle_all(at);
         let accounted: Vec<Time> = self.fabric.ports.iter().map(|port| port.busy_until).collect();
         self.fabric.observers.start_measuring(at, accounted.into_iter());

@@ -138,6 +138,12 @@ impl Switch {
         first.then(|| packets[id].eligible_at)
     }
 
+    /// Whether packets wait that came in at `port` or will leave through it.
+    pub(crate) fn has_packets_between(&self, port: u16) -> bool {
+        let through_it = self.egresses[usize::from(port)].waiting.of_any_class() != 0;
+        through_it || self.egresses.iter().any(|egress| egress.waiting.of_any_class() >> port & 1 == 1)
+    }
+
     /// Memory of the switch itself, its ports not counted, in bytes.
     pub(crate) fn heap_bytes(&self) -> usize {
         let ports = self.ports.len();

@@ -96,6 +96,8 @@ problems! {
     "bad-network-end" BadNetworkEnd { path, target, reason } = "`{path}` ends at `{target}`, which {reason}";
     /// A partition of something that is no switch, or that does not fit the switch it is a partition of.
     "bad-partition" BadPartition { path, found, reason } = "`{path}` cannot be a partition of `{found}`: {reason}";
+    /// A drive that cannot change hosts as it is asked to.
+    "bad-move" BadMove { path, reason } = "`{path}` cannot change hosts: {reason}";
     /// Ports in use that need more lanes than the switch has.
     "too-many-lanes" TooManyLanes { path, found, allowed } = "the ports of `{path}` in use have {found} lanes, but the part has {allowed}";
     /// More components than the simulator accepts.

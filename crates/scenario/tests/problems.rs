@@ -47,6 +47,10 @@ fn additions() -> Vec<(&'static str, String)> {
     vec![
         ("syntax-error", "a = = 1\n".into()),
         (
+            "bad-move",
+            "[[workload]]\nkind = \"reassign\"\ndevice = \"nic0\"\nto = \"b\"\nat = \"1 ms\"\n".into(),
+        ),
+        (
             "bad-partition",
             SWITCH.to_owned()
                 + &SWITCH

@@ -23,12 +23,14 @@
 //! ```
 
 pub mod bench;
+mod phases;
 mod results;
 mod runner;
 mod stop_rule;
 
 pub use lanewise_fabric::AssemblyError;
 pub use lanewise_scenario::{Diagnostics, Scenario, Source, catalog, load};
+pub use phases::{Phase, PhaseFlow};
 pub use results::{
     Assumption, Buffer, Direction, Flow, Instrument, Ladder, Latency, Link, NamedValue, Requester, Results,
 };
@@ -58,6 +60,7 @@ pub fn run(
         },
         confidence_level: scenario.run.confidence_level.0,
         relative_half_width: scenario.run.relative_half_width.0,
+        first_change: first_change(scenario),
     };
     let outcome = runner::run(&mut simulation, limits, progress);
     Ok(read(scenario, &simulation, &outcome, limits))
@@ -72,13 +75,26 @@ pub(crate) fn build(scenario: &Scenario) -> Result<Simulation, AssemblyError> {
     Ok(simulation)
 }
 
+/// When the machine first changes, if it does.
+fn first_change(scenario: &Scenario) -> Option<Span> {
+    let moves = scenario.workloads.iter().filter_map(|workload| match workload {
+        WorkloadConfig::Nvme(config) => config.moves.iter().map(|each| each.at).min(),
+        _ => None,
+    });
+    moves.min()
+}
+
 fn read(scenario: &Scenario, simulation: &Simulation, outcome: &Outcome, limits: RunLimits) -> Results {
     let measured = outcome.end.saturating_since(outcome.warm_up_end);
     let stalled_waiting = match &outcome.reason {
         EndReason::Stalled(waiting) => waiting.clone(),
         _ => Vec::new(),
     };
-    let half_width = |flow| outcome.batches.relative_half_width(flow, limits.confidence_level);
+    let phases = phases::phases(simulation, outcome.warm_up_end, outcome.end);
+    // Batches are those since the last change: they say nothing about means over all of the run.
+    let steady = phases.is_empty();
+    let half_width =
+        |flow| outcome.batches.relative_half_width(flow, limits.confidence_level).filter(|_| steady);
     Results {
         title: scenario.title.clone(),
         lanewise_version: env!("CARGO_PKG_VERSION"),
@@ -93,6 +109,7 @@ fn read(scenario: &Scenario, simulation: &Simulation, outcome: &Outcome, limits:
         events: simulation.events_handled(),
         tlp_hops: simulation.fabric.observers().tlp_hops(),
         fingerprint: format!("{:016x}", simulation.fabric.observers().fingerprint()),
+        phases,
         flows: results::flows(simulation, measured, half_width),
         links: results::links(simulation, &scenario.fabric),
         requesters: results::requesters(simulation, &scenario.fabric, outcome.end),
@@ -116,6 +133,9 @@ fn end_detail(outcome: &Outcome, limits: RunLimits) -> String {
             format!("the {level} % confidence interval of every major flow is within ±{width} %{warm_up}")
         }
         EndReason::Finished => "every workload is done".to_owned(),
+        EndReason::TimeLimit if outcome.changes_ahead > 0 => {
+            format!("the time limit of {limit} came before every drive had moved{warm_up}")
+        }
         EndReason::TimeLimit => {
             format!("the time limit of {limit} came before ±{width} % was reached{warm_up}")
         }

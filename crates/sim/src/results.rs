@@ -39,6 +39,8 @@ pub struct Results {
     pub tlp_hops: u64,
     /// Hash of the trajectory, 16 hexadecimal digits.
     pub fingerprint: String,
+    /// Parts of the run between changes of the machine; empty when nothing changed.
+    pub phases: Vec<crate::phases::Phase>,
     /// Per flow.
     pub flows: Vec<Flow>,
     /// Per link.

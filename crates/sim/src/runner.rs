@@ -18,6 +18,9 @@ pub struct RunLimits {
     pub confidence_level: f64,
     /// Half of the interval, as a part of the mean, at which a run has converged.
     pub relative_half_width: f64,
+    /// When the machine first changes, for instance because a drive changes hosts. Warm-up ends well before, and the
+    /// run goes on until results after the last change are narrow enough.
+    pub first_change: Option<Span>,
 }
 
 /// How a run is getting on.
@@ -36,7 +39,7 @@ pub struct RunProgress {
 /// Why a run ended.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum EndReason {
-    /// The confidence interval of every flow that matters is narrow enough.
+    /// The confidence interval of every flow that matters is narrow enough, since the last change of the machine.
     Converged,
     /// Every workload was done.
     Finished,
@@ -71,7 +74,10 @@ pub(crate) struct Outcome {
     pub(crate) settled: bool,
     pub(crate) warm_up_end: Time,
     pub(crate) end: Time,
+    /// Of the time since the last change of the machine.
     pub(crate) batches: Batches,
+    /// Changes that the run did not come to.
+    pub(crate) changes_ahead: usize,
 }
 
 /// Events between two looks at the clock of whoever watches.
@@ -106,6 +112,7 @@ pub(crate) fn run(
         warm_up_end: Time::ZERO,
         end: Time::ZERO,
         batches: Batches::default(),
+        changes_ahead: 0,
     };
     match run.warm_up(&mut outcome) {
         Err(reason) => {
@@ -121,6 +128,7 @@ pub(crate) fn run(
         }
     }
     run.simulation.stop_measuring(outcome.end);
+    outcome.changes_ahead = run.simulation.fabric.changes_ahead();
     outcome
 }
 
@@ -132,7 +140,10 @@ impl Run<'_> {
             self.advance(outcome.warm_up_end)?;
             return Ok(warm_up.max(FIRST_WINDOW));
         }
-        let longest = Time::from_ticks(self.limits.time_limit.ticks() / WARM_UP_SHARE);
+        let share = self.limits.time_limit.ticks() / WARM_UP_SHARE;
+        // What was before the first change needs time to be measured in, too.
+        let before_change = self.limits.first_change.map_or(share, |at| at.ticks() / 2);
+        let longest = Time::from_ticks(share.min(before_change));
         let mut window = FIRST_WINDOW;
         let mut end = Time::ZERO + window;
         let mut before: Option<Counts> = None;
@@ -166,6 +177,7 @@ impl Run<'_> {
         let mut batch = Span::from_ticks(window.ticks() / BATCHES_PER_WINDOW);
         let mut counted = self.counts();
         outcome.end = outcome.warm_up_end;
+        let mut ahead = self.simulation.fabric.changes_ahead();
         while outcome.end + batch <= limit {
             if let Err(reason) = self.advance(outcome.end + batch) {
                 outcome.end = self.end_time(outcome);
@@ -177,6 +189,16 @@ impl Run<'_> {
                 batch = batch * 2;
             }
             counted = total;
+            if ahead > 0 {
+                // Whatever was seen before the last change, or while it went on, is not what comes after it.
+                if self.simulation.fabric.changes_ahead() < ahead {
+                    ahead = self.simulation.fabric.changes_ahead();
+                    outcome.batches = Batches::default();
+                }
+                if ahead > 0 {
+                    continue;
+                }
+            }
             // A workload with an end of its own is let come to it.
             if self.simulation.have_ended().is_none()
                 && outcome.batches.are_enough(self.limits.confidence_level, self.limits.relative_half_width)

@@ -34,6 +34,27 @@ pub trait Platform {
     fn waits_for(&mut self, device: DeviceId, state: RequesterState) {
         let _ = (device, state);
     }
+    /// Whether nothing of `device` is under way. A platform without links says yes.
+    fn is_at_rest(&mut self, device: DeviceId) -> bool {
+        let _ = device;
+        true
+    }
+    /// Takes the link of `device`, which is at rest, down.
+    fn disconnect(&mut self, device: DeviceId) {
+        let _ = device;
+    }
+    /// Lets the link of `device` come up.
+    fn connect(&mut self, device: DeviceId) {
+        let _ = device;
+    }
+    /// So many changes of the machine are to come.
+    fn expect_changes(&mut self, count: usize) {
+        let _ = count;
+    }
+    /// A change of the machine: results tell what was before from what is after, under this name.
+    fn changed(&mut self, name: String) {
+        let _ = name;
+    }
     /// The random stream of this name; the same name gives the same draws.
     fn random_stream(&self, path: &str, purpose: &str) -> RandomStream;
 }
@@ -92,6 +113,26 @@ impl Platform for Fabric {
 
     fn waits_for(&mut self, device: DeviceId, state: RequesterState) {
         Fabric::waits_for(self, device, state);
+    }
+
+    fn is_at_rest(&mut self, device: DeviceId) -> bool {
+        Fabric::is_at_rest(self, device)
+    }
+
+    fn disconnect(&mut self, device: DeviceId) {
+        Fabric::disconnect(self, device);
+    }
+
+    fn connect(&mut self, device: DeviceId) {
+        Fabric::connect(self, device);
+    }
+
+    fn expect_changes(&mut self, count: usize) {
+        Fabric::expect_changes(self, count);
+    }
+
+    fn changed(&mut self, name: String) {
+        Fabric::changed(self, name);
     }
 
     fn random_stream(&self, path: &str, purpose: &str) -> RandomStream {

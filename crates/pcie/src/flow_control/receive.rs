@@ -38,6 +38,12 @@ impl Counter {
         }
     }
 
+    /// As after [`Self::new`] with the same pool.
+    const fn reset(&mut self, scale: Scale) {
+        (self.allocated, self.received) = (self.capacity, 0);
+        self.reported = scale.whole_steps(self.capacity);
+    }
+
     #[inline]
     const fn is_infinite(&self) -> bool {
         self.mask == 0
@@ -121,6 +127,12 @@ impl ReceiveCredits {
             data: Counter::new(pool.data, scale, scale.data_mask()),
             scale,
         }
+    }
+
+    /// Counts anew because the link went down: the same pool, as if nothing had been received.
+    pub const fn reset(&mut self) {
+        self.header.reset(self.scale);
+        self.data.reset(self.scale);
     }
 
     /// Accounts a TLP that arrived.

@@ -11,6 +11,7 @@ mod nvme;
 mod port;
 mod rdma;
 mod rdma_tools;
+mod reassign;
 mod rings;
 mod run;
 mod storage;
@@ -41,6 +42,7 @@ pub use rdma_tools::{
     OsuParameters, OsuToolChoice, PerftestParameters, PerftestToolChoice, RendezvousChoice, TcpStackChoice,
     TransactionsParameters,
 };
+pub use reassign::ReassignParameters;
 pub use rings::{FrameDirectionChoice, RingsParameters};
 pub use run::{FirmwareParameters, MpsPolicy, RunParameters};
 pub use storage::{AdapterParameters, StorageParameters, WireChoice};
@@ -64,12 +66,13 @@ pub(crate) struct WorkloadKind {
 }
 
 /// Every kind of workload, in the order of the reference.
-pub(crate) const WORKLOAD_KINDS: [WorkloadKind; 11] = [
+pub(crate) const WORKLOAD_KINDS: [WorkloadKind; 12] = [
     kind("dma", &DmaParameters::SCHEMA, &[]),
     kind("mmio", &MmioParameters::SCHEMA, &[]),
     kind("rings", &RingsParameters::SCHEMA, &[]),
     kind("iometer", &IometerParameters::SCHEMA, &[("A line of `access`", &AccessLineParameters::SCHEMA)]),
     kind("fio", &FioParameters::SCHEMA, &[]),
+    kind("reassign", &ReassignParameters::SCHEMA, &[]),
     kind("perftest", &PerftestParameters::SCHEMA, &[]),
     kind("osu", &OsuParameters::SCHEMA, &[]),
     kind("transactions", &TransactionsParameters::SCHEMA, &[]),

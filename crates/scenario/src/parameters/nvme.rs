@@ -196,6 +196,10 @@ parameters! {
         /// Whose memory the data goes to or comes from: "memory" of the host, or the name of an endpoint.
         iomem: String = "memory",
         Assumed "fio's default; an endpoint's stands for memory exported for peer-to-peer DMA";
+        /// Host that the drives are assigned to while the job uses them: of drives that change hosts, one of theirs. The job
+        /// waits until it has them. "auto" for the host that they are on at the start.
+        assigned_to: String = "auto",
+        Assumed "drives stay where they are unless it is said";
         /// Network between the job and its drives, for NVMe over Fabrics: the job runs at the end where the drives are
         /// not. "none" for drives of the job's own host.
         network: String = "none",

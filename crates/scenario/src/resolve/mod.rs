@@ -18,6 +18,7 @@ mod payload;
 mod plain;
 mod port;
 mod rdma;
+mod reassign;
 mod rings;
 mod staging;
 mod storage;
@@ -67,6 +68,8 @@ pub(crate) struct Rig<'f> {
     pub settings: Vec<Option<Settings>>,
     /// The `link` table of each component.
     pub links: Vec<Option<LinkParameters>>,
+    /// Drives that change hosts, in the order of time.
+    pub moves: Vec<reassign::Move<'f>>,
 }
 
 /// What comes out of resolving.
@@ -90,11 +93,13 @@ pub(crate) fn resolve(file: &ScenarioFile, output: &mut Output) -> Option<Resolu
     for (index, component) in file.components.iter().enumerate() {
         names.entry(component.name.as_str()).or_insert(index);
     }
-    let rig = Rig { file, topology, firmware: firmware?, names, settings, links };
+    let mut rig = Rig { file, topology, firmware: firmware?, names, settings, links, moves: Vec::new() };
+    rig.moves = reassign::read(&mut rig, run.as_ref()?, output);
 
     partition::check(&rig, output);
     let mut computed = Computed::default();
     let trained = link::train(&rig, &mut computed, output);
+    reassign::check_links(&rig, &trained, output);
     let payload = payload::program(&rig, &trained, output);
     let ports = port::configure(&rig, &trained, &payload, &mut computed, output);
     let fabric = fabric::build(&rig, &trained, &payload, ports, run.as_ref()?.seed, &mut computed, output);

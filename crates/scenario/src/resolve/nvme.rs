@@ -1,17 +1,19 @@
 //! NVMe drives, the hosts that they are assigned to, and fio's jobs over them.
 
 use super::fabrics::{self, Carrier};
+use super::reassign::Move;
 use super::workload::{check_peer_to_peer, endpoints, place, unknown};
 use super::{Rig, Settings};
 use crate::file::WrittenWorkload;
 use crate::parameter::Output;
 use crate::parameters::{FioParameters, IoEngineChoice, NvmeParameters, NvmeSoftwareParameters, RwChoice};
 use crate::problem::Problem;
+use crate::structure::ComponentKind;
 use lanewise_fabric::workload::DeviceId;
 use lanewise_units::Bytes;
 use lanewise_workload::fio::{FioConfig, IoEngine, Pattern};
 use lanewise_workload::nvme::{
-    FabricsConfig, GroupConfig, NvmeConfig, NvmeHostConfig, PathConfig, SsdConfig,
+    FabricsConfig, GroupConfig, MoveConfig, NvmeConfig, NvmeHostConfig, PathConfig, SsdConfig,
 };
 use lanewise_workload::rdma::RdmaNetworkConfig;
 use std::collections::BTreeMap;
@@ -36,11 +38,16 @@ pub(crate) fn build(
         paths: Vec::new(),
         groups: Vec::new(),
         network: RdmaNetworkConfig::default(),
+        moves: Vec::new(),
     };
     let mut system = System { config: empty, hosts: BTreeMap::new(), drives: BTreeMap::new() };
     for (workload, parameters) in jobs {
         let group = group(rig, (workload, parameters), carrier, &mut system, output);
         system.config.groups.extend(group);
+    }
+    for each in &rig.moves {
+        let planned = system.plan(rig, each, output);
+        system.config.moves.extend(planned);
     }
     if system.config.groups.iter().any(|group| group.fabrics.is_some()) {
         system.config.network = carrier.networks.config.clone();
@@ -63,7 +70,7 @@ fn group(
         return None;
     }
     let drives = drives(rig, workload, parameters, output)?;
-    let host = one_host(rig, workload, &drives, output)?;
+    let host = one_host(rig, (workload, parameters), &drives, output)?;
     let capacity = drives.iter().filter_map(|(_, nvme)| nvme.capacity).min()?;
     let size = size(workload, parameters, &path, capacity, output)?;
     let memory = memory(rig, workload, parameters, &path, &drives, output)?;
@@ -71,9 +78,10 @@ fn group(
     let host = system.host(rig, host)?;
     let mut files = Vec::new();
     for (instance, nvme) in drives {
-        let ssd = system.drive(rig, instance, host, nvme)?;
+        let first = system.host(rig, rig.topology.path_up(instance).last()?)?;
+        let ssd = system.drive(rig, instance, first, nvme)?;
         files.push(system.config.paths.len());
-        system.config.paths.push(PathConfig { ssd });
+        system.config.paths.push(PathConfig { ssd, host });
     }
     let fio = fio(workload, parameters, files, size);
     Some(match reached {
@@ -115,19 +123,37 @@ fn drives<'r>(
     (!drives.is_empty() && output.diagnostics.len() == before).then_some(drives)
 }
 
-/// The host that all drives of a job are assigned to.
+/// The host that all drives of a job are assigned to while it uses them.
 fn one_host(
     rig: &Rig<'_>,
-    workload: &WrittenWorkload,
+    (workload, parameters): (&WrittenWorkload, &FioParameters),
     drives: &[(usize, &NvmeParameters)],
     output: &mut Output,
 ) -> Option<usize> {
-    let host = rig.topology.path_up(drives.first()?.0).last()?;
+    let host_above = |instance: usize| rig.topology.path_up(instance).last();
+    let named = parameters.assigned_to.as_str();
+    let host = match named {
+        "auto" => host_above(drives.first()?.0)?,
+        name => {
+            let component = rig.find(name).filter(|at| rig.file.components[*at].kind == ComponentKind::Host);
+            let Some(host) = component.and_then(|at| rig.topology.instances_of(at).next()) else {
+                let expected = "there is no host of this name".to_owned();
+                unknown(rig, workload, "assigned_to", name, expected, output);
+                return None;
+            };
+            host
+        }
+    };
     for (instance, _) in drives {
-        if rig.topology.path_up(*instance).last() != Some(host) {
-            let name = rig.topology.instances[*instance].name.clone();
-            let expected = "all drives of a job are on one host".to_owned();
-            unknown(rig, workload, "filename", &name, expected, output);
+        let later = rig.moves.iter().filter(|each| each.drive == *instance).map(|each| each.place);
+        let ever = [*instance].into_iter().chain(later.filter(|_| named != "auto"));
+        if !{ ever }.any(|place| host_above(place) == Some(host)) {
+            let drive = rig.topology.instances[*instance].name.clone();
+            let (key, found, expected) = match named {
+                "auto" => ("filename", drive, "all drives of a job are on one host".to_owned()),
+                name => ("assigned_to", name.to_owned(), format!("`{drive}` never is on that host")),
+            };
+            unknown(rig, workload, key, &found, expected, output);
             return None;
         }
     }
@@ -173,6 +199,29 @@ fn memory(
 }
 
 impl System {
+    /// A move of a drive that jobs use.
+    fn plan(&mut self, rig: &Rig<'_>, each: &Move<'_>, output: &mut Output) -> Option<MoveConfig> {
+        let Some(ssd) = self.drives.get(&each.drive).copied() else {
+            let path = rig.topology.instances[each.drive].name.clone();
+            let reason = "no fio job uses it".to_owned();
+            output.report(place(each.workload, "device"), Problem::BadMove { path, reason }, None);
+            return None;
+        };
+        let host = self.host(rig, rig.topology.path_up(each.place).last()?)?;
+        let times = &each.parameters;
+        Some(MoveConfig {
+            ssd,
+            at: times.at,
+            device: DeviceId(each.place as u32),
+            host,
+            shutdown_time: times.shutdown_time,
+            reset_time: times.reset_time,
+            training_time: times.training_time,
+            ready_time: times.ready_time,
+            enumeration_time: times.enumeration_time,
+        })
+    }
+
     fn host(&mut self, rig: &Rig<'_>, instance: usize) -> Option<usize> {
         let Some(Settings::Host(host)) = rig.settings_of(instance) else { return None };
         let hosts = &mut self.config.hosts;

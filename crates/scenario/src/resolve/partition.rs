@@ -62,9 +62,12 @@ fn chip_of(rig: &Rig<'_>, component: usize, output: &mut Output) -> Option<usize
 /// Downstream ports of a chip in use: port and the instance below it, by partition.
 fn ports_in_use(rig: &Rig<'_>, partitions: &[usize]) -> Vec<(usize, usize)> {
     let switches: Vec<usize> = partitions.iter().flat_map(|at| rig.topology.instances_of(*at)).collect();
+    // A drive that changes hosts uses its port in every partition, and is one device all the same.
+    let moved =
+        |instance: usize| rig.moves.iter().any(|each| each.place == instance && each.drive != instance);
     let below = rig.topology.instances.iter().enumerate().filter_map(|(instance, device)| {
         let (above, slot) = device.above?;
-        switches.contains(&above).then_some((slot, instance))
+        (switches.contains(&above) && !moved(instance)).then_some((slot, instance))
     });
     below.collect()
 }

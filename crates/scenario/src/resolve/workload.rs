@@ -116,6 +116,8 @@ pub(crate) fn read(rig: &Rig<'_>, computed: &mut Computed, output: &mut Output) 
                     jobs.push((workload, parameters));
                 }
             }
+            // Read before the tree was complete.
+            "reassign" => {}
             "turnaround" => {
                 if let Some(parameters) = parameters::<TurnaroundParameters>(workload, &path, output) {
                     let config = turnaround::config(rig, workload, &parameters, output);

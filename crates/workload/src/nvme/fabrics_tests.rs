@@ -67,9 +67,10 @@ fn over_network(fio: FioConfig, software: NvmeTargetConfig) -> NvmeConfig {
     NvmeConfig {
         hosts: vec![host(), host()],
         ssds: vec![SsdConfig { host: 1, ..ssd() }],
-        paths: vec![PathConfig { ssd: 0 }],
+        paths: vec![PathConfig { ssd: 0, host: 1 }],
         groups: vec![GroupConfig { fio, host: 0, memory: None, fabrics: Some(fabrics) }],
         network: network(),
+        moves: Vec::new(),
     }
 }
 

@@ -18,6 +18,7 @@ mod fabrics;
 #[cfg(test)]
 mod fabrics_tests;
 mod host;
+mod moving;
 mod ssd;
 mod staging;
 mod system;
@@ -27,6 +28,7 @@ mod token;
 
 pub use fabrics::{FabricsConfig, NvmeTargetConfig};
 pub use host::NvmeHostConfig;
+pub use moving::MoveConfig;
 pub use ssd::SsdConfig;
 pub use staging::Staging;
 pub use system::{GroupConfig, NvmeConfig, NvmeWorkload, PathConfig};

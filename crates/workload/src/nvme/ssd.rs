@@ -85,6 +85,10 @@ pub(crate) struct Ssd {
     write_room: u64,
     /// Write commands and the bytes of each for which no room was found yet.
     wanting: VecDeque<(u32, u64)>,
+    /// I/Os that were asked of it and are not over.
+    pub(crate) in_flight: u32,
+    /// The move that it is in, if it is in one: it takes no commands then.
+    pub(crate) leaving: Option<u32>,
 }
 
 impl Ssd {
@@ -106,8 +110,23 @@ impl Ssd {
             read_room: config.buffer.get(),
             write_room: config.buffer.get(),
             wanting: VecDeque::new(),
+            in_flight: 0,
+            leaving: None,
             config,
         }
+    }
+
+    /// Whether it has nothing to do and no data in its buffers.
+    pub(crate) fn is_at_rest(&self) -> bool {
+        let buffer = self.config.buffer.get();
+        self.in_flight == 0 && self.read_room == buffer && self.write_room == buffer
+    }
+
+    /// It belongs to another host now.
+    pub(crate) fn attach(&mut self, device: DeviceId, host: usize, channels: [ChannelId; 3]) {
+        (self.config.device, self.config.host) = (device, host);
+        [self.posted_channel, self.command_channel, self.data_channel] = channels;
+        self.leaving = None;
     }
 
     /// A doorbell told of a command.

@@ -4,6 +4,7 @@
 
 use super::fabrics::{Connection, FabricsConfig};
 use super::host::{NvmeHostConfig, QueuePair};
+use super::moving::MoveConfig;
 use super::ssd::{PAGE, Ssd, SsdConfig};
 use super::token::{Kind, Token};
 use crate::cpu::{Cores, CpuWork};
@@ -20,6 +21,8 @@ use lanewise_units::{Bytes, Time};
 pub struct PathConfig {
     /// Index of the drive.
     pub ssd: usize,
+    /// Index of the host whose path it is: of no use while the drive is on another one.
+    pub host: usize,
 }
 
 /// A job section and where it runs.
@@ -48,6 +51,8 @@ pub struct NvmeConfig {
     pub groups: Vec<GroupConfig>,
     /// Adapters and networks between hosts; empty when all drives are attached.
     pub network: RdmaNetworkConfig,
+    /// Drives that change hosts, in the order of time for each drive.
+    pub moves: Vec<MoveConfig>,
 }
 
 /// An I/O of a job, with its command. Slots are opened once and used again and again.
@@ -216,10 +221,11 @@ impl NvmeWorkload {
     }
 
     /// Lets a job issue whatever it can.
-    fn run_job<P: Platform>(&mut self, job: u32, platform: &mut P) {
+    pub(super) fn run_job<P: Platform>(&mut self, job: u32, platform: &mut P) {
         let now = platform.now();
         loop {
-            match self.jobs[job as usize].next(now, |_| true) {
+            let (ssds, paths) = (&self.ssds, &self.config.paths);
+            match self.jobs[job as usize].next(now, |path| Self::is_usable(ssds, paths[path])) {
                 Next::Wait => return,
                 Next::Sleep(until) => {
                     platform.set_timer(until, Token::of(Kind::Awake, job));
@@ -251,6 +257,7 @@ impl NvmeWorkload {
         let cpu = &mut self.tally_of(index).cpu;
         cpu.user += worker_cost;
         cpu.system += submit_cost;
+        self.ssds[path.ssd].in_flight += 1;
         platform.set_timer(submitted, Token::of(Kind::Submitted, index));
     }
 
@@ -316,6 +323,9 @@ impl NvmeWorkload {
             .operation_done(if request.write { flows.write } else { flows.read }, submission + completion);
         self.tally_of(index).add(request.write, request.size, submission, completion);
         self.jobs[job as usize].completed(index);
+        let ssd = self.slots[index as usize].ssd as usize;
+        self.ssds[ssd].in_flight -= 1;
+        self.drain_before_move(ssd, platform);
         self.run_job(job, platform);
     }
 }
@@ -328,6 +338,7 @@ impl Instrument for NvmeWorkload {
     fn begin<P: Platform>(&mut self, platform: &mut P) {
         self.network.begin(platform);
         self.build_drives(platform);
+        self.plan_moves(platform);
         for group in 0..self.config.groups.len() {
             self.build_group(group, platform);
         }
@@ -367,6 +378,10 @@ impl Instrument for NvmeWorkload {
             Kind::TargetSubmitted => self.ring_doorbell(subject, platform),
             Kind::Response => self.respond(subject, platform),
             Kind::Responded => self.complete(subject, platform),
+            Kind::MoveDue => self.move_due(subject, platform),
+            Kind::MoveShutDown => self.move_shut_down(subject, platform),
+            Kind::MoveLinkUp => self.move_link_up(subject, platform),
+            Kind::MoveDone => self.move_done(subject, platform),
             Kind::Awake => {
                 self.jobs[subject as usize].awake();
                 self.run_job(subject, platform);

@@ -44,9 +44,10 @@ fn run(ssd: SsdConfig, fio: FioConfig, rate: u64, time: Span) -> (Bench, NvmeWor
     let mut workload = NvmeWorkload::new(NvmeConfig {
         hosts: vec![host()],
         ssds: vec![ssd],
-        paths: vec![PathConfig { ssd: 0 }],
+        paths: vec![PathConfig { ssd: 0, host: 0 }],
         groups: vec![GroupConfig { fio, host: 0, memory: None, fabrics: None }],
         network: RdmaNetworkConfig::default(),
+        moves: Vec::new(),
     });
     bench.run(&mut workload, time);
     (bench, workload)

@@ -49,6 +49,14 @@ kinds! {
         Response,
         /// The initiator has finished with a command.
         Responded,
+        /// A drive is to change hosts. Subject: move.
+        MoveDue,
+        /// Its old host has shut it down. Subject: move.
+        MoveShutDown,
+        /// Its link to the new host has trained. Subject: move.
+        MoveLinkUp,
+        /// Its new host has it. Subject: move.
+        MoveDone,
         /// A job may go on. Subject: job.
         Awake,
         /// Something nobody waits for.

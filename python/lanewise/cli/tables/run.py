@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from lanewise.cli.tables import style
+from lanewise.cli.tables.phases import phases_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,6 +40,8 @@ def print_run(result: RunResult) -> None:
 
 def _pieces(result: RunResult) -> Iterator[RenderableType]:
     yield from _heading(result)
+    if not result.phases.is_empty():
+        yield phases_table(result)
     yield _flows(result)
     if result.flows["latency_ns_mean"].is_not_null().any():
         yield _latencies(result.flows)

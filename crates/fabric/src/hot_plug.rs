@@ -1,0 +1,91 @@
+//! Links that go down and come up while the run goes on, because somebody takes a device away or brings one.
+//!
+//! Only devices at rest are taken away: nothing of theirs is under way, so nothing is lost and no credit or sequence
+//! number has to be given up. The data link layer goes to DL_Inactive, all time is accounted as the link being down, and
+//! when the link comes up flow control is initialised afresh (PCIe Base 6.3 §3.2.1, §3.4).
+//!
+//! Leaves out: surprise removal, in which outstanding requests end as Unsupported Request or time out (§2.9.1), what the
+//! training sets of a hot reset put on the wire, and Flit Mode.
+
+use crate::port::{Owner, Port, PortId};
+use crate::simulation::Fabric;
+use crate::workload::{DeviceId, Direction};
+use lanewise_pcie::tlp::FlowClass;
+
+impl Fabric {
+    /// Both ends of the link above an endpoint: its own port first.
+    fn ends(&self, device: DeviceId) -> [PortId; 2] {
+        let lower = self.device_ports[device.0 as usize][0];
+        [lower, self.ports[lower.index()].peer]
+    }
+
+    /// Whether nothing of an endpoint is under way: no access of the CPU to it, no request of its own that is not answered,
+    /// no packet for it at the port above, nothing unacknowledged on its link.
+    pub fn is_at_rest(&mut self, device: DeviceId) -> bool {
+        let now = self.now();
+        let ends = self.ends(device);
+        for id in ends {
+            self.catch_up(id, now);
+        }
+        for id in ends {
+            self.take_in_dllps(id, now);
+        }
+        let endpoint = &self.endpoints[self.endpoint_index(device) as usize];
+        let asks = endpoint.wants(Direction::Read) || endpoint.wants(Direction::Write);
+        let waits_above = match self.ports[ends[1].index()].owner {
+            Owner::Switch(index) => {
+                let port = self.ports[ends[1].index()].index;
+                self.switches[index as usize].has_packets_between(port)
+            }
+            Owner::RootComplex(_) | Owner::Endpoint(_) => false,
+        };
+        endpoint.mmio_open == 0
+            && endpoint.outstanding_reads() == 0
+            && !asks
+            && !waits_above
+            && ends.iter().all(|id| self.ports[id.index()].is_quiet())
+    }
+
+    /// Takes the link above an endpoint down.
+    ///
+    /// # Panics
+    /// When the endpoint is not at rest, or its link is in Flit Mode.
+    pub fn disconnect(&mut self, device: DeviceId) {
+        assert!(
+            self.is_at_rest(device),
+            "{:?}: device {} is taken away with work to do",
+            self.now(),
+            device.0
+        );
+        let now = self.now();
+        for id in self.ends(device) {
+            let port = &mut self.ports[id.index()];
+            assert!(port.flit.is_none(), "links in Flit Mode stay up");
+            for class in FlowClass::ALL {
+                port.release_drained(id, class, now, &mut self.observers);
+            }
+            port.settle(id, now, &mut self.observers);
+            port.go_down();
+        }
+    }
+
+    /// Lets the link above an endpoint come up again: both ends begin to initialise flow control.
+    pub fn connect(&mut self, device: DeviceId) {
+        let now = self.now();
+        for id in self.ends(device) {
+            let port = &mut self.ports[id.index()];
+            port.settle(id, now, &mut self.observers);
+            port.come_up(now);
+        }
+        for id in self.ends(device) {
+            self.wake(id, now);
+        }
+    }
+}
+
+impl Port {
+    /// Whether its link is down and stays so until somebody brings it up.
+    pub(crate) fn is_down(&self) -> bool {
+        self.init_due_at == lanewise_units::Time::NEVER
+    }
+}

@@ -1,0 +1,133 @@
+//! Drives that change hosts: from `[[workload]]` with `kind = "reassign"` to places in the tree.
+//!
+//! To each host a drive is a device of its own, so every partition that it will be in gets an instance of it at the same
+//! port. Only the link of one of them is up at a time; the workload over the drives sees to that.
+
+use super::link::TrainedLink;
+use super::workload::{endpoints, parameters, place, unknown};
+use super::{Rig, Settings};
+use crate::file::WrittenWorkload;
+use crate::parameter::Output;
+use crate::parameters::{ReassignParameters, RunParameters};
+use crate::problem::Problem;
+use crate::structure::ComponentKind;
+use crate::topology::Instance;
+use crate::value::Auto;
+use lanewise_units::Span;
+
+/// A move of a drive.
+pub(crate) struct Move<'f> {
+    pub workload: &'f WrittenWorkload,
+    /// The drive as it is attached at the start.
+    pub drive: usize,
+    /// The drive below the partition that it goes to.
+    pub place: usize,
+    pub parameters: ReassignParameters,
+}
+
+/// Reads every move, in the order of time, and adds the places that drives will be in.
+pub(crate) fn read<'f>(rig: &mut Rig<'f>, run: &RunParameters, output: &mut Output) -> Vec<Move<'f>> {
+    let mut written: Vec<(&'f WrittenWorkload, ReassignParameters)> = Vec::new();
+    for workload in rig.file.workloads.iter().filter(|workload| workload.kind == "reassign") {
+        let path = format!("workload.{}", workload.name);
+        let read = parameters::<ReassignParameters>(workload, &path, output);
+        let read = read.filter(|parameters| in_the_run(workload, parameters.at, run, output));
+        written.extend(read.map(|parameters| (workload, parameters)));
+    }
+    written.sort_by_key(|(_, parameters)| parameters.at);
+    let mut moves: Vec<Move<'f>> = Vec::new();
+    for (workload, parameters) in written {
+        moves.extend(one(rig, &moves, workload, parameters, output));
+    }
+    moves
+}
+
+/// Whether a move is after the warm-up and before the end.
+fn in_the_run(workload: &WrittenWorkload, at: Span, run: &RunParameters, output: &mut Output) -> bool {
+    let first = match run.warm_up {
+        Auto::Auto => Span::ZERO,
+        Auto::Given(warm_up) => warm_up,
+    };
+    if at > first && at < run.time_limit {
+        return true;
+    }
+    let path = format!("workload.{}.at", workload.name);
+    let (found, low, high) = (at.to_string(), first.to_string(), run.time_limit.to_string());
+    let hint = "a drive moves after `run.warm_up` and before `run.time_limit`".to_owned();
+    output.report(place(workload, "at"), Problem::OutOfRange { path, found, low, high }, Some(hint));
+    false
+}
+
+fn one<'f>(
+    rig: &mut Rig<'f>,
+    before: &[Move<'f>],
+    workload: &'f WrittenWorkload,
+    parameters: ReassignParameters,
+    output: &mut Output,
+) -> Option<Move<'f>> {
+    let [drive] = endpoints(rig, workload, "device", &parameters.device, output)[..] else { return None };
+    let name = rig.topology.instances[drive].name.clone();
+    let mut refuse = |key: &str, reason: String| {
+        let path = name.clone();
+        output.report(place(workload, key), Problem::BadMove { path, reason }, None);
+        None
+    };
+    match rig.settings_of(drive)? {
+        Settings::Endpoint(endpoint) if endpoint.nvme.capacity.is_some() => {}
+        _ => return refuse("device", "it is no drive, `nvme.capacity` is not set".to_owned()),
+    }
+    let earlier = before.iter().filter(|each| each.drive == drive);
+    if earlier.clone().any(|each| each.parameters.at == parameters.at) {
+        return refuse("at", "it is to move twice at the same time".to_owned());
+    }
+    let now = earlier.clone().next_back().map_or(drive, |last| last.place);
+    let (above, slot) = rig.topology.instances[now].above?;
+    let chip = |component: usize| chip_of(rig, component);
+    let above = rig.topology.instances[above].component;
+    if rig.file.components[above].kind != ComponentKind::Switch {
+        return refuse(
+            "device",
+            "it is in a slot of a host, and only ports of a switch change hosts".to_owned(),
+        );
+    }
+    let target = rig.find(&parameters.to);
+    let Some(target) = target.filter(|to| rig.file.components[*to].kind == ComponentKind::Switch) else {
+        unknown(rig, workload, "to", &parameters.to, "there is no switch of this name".to_owned(), output);
+        return None;
+    };
+    let (from, to) = (rig.file.components[above].name.as_str(), parameters.to.as_str());
+    if target == above {
+        return refuse("to", format!("`{to}` has it already"));
+    }
+    if chip(target) != chip(above) {
+        return refuse("to", format!("`{from}` and `{to}` are not partitions of one switch"));
+    }
+    let partition = rig.topology.instances_of(target).next()?;
+    let known = earlier.map(|each| each.place).chain([drive]);
+    let mut at_target = known.filter(|place| rig.topology.instances[*place].above == Some((partition, slot)));
+    let place = at_target.next().unwrap_or_else(|| {
+        let component = rig.topology.instances[drive].component;
+        let name = format!("{name}@{to}");
+        rig.topology.instances.push(Instance { name, component, above: Some((partition, slot)) });
+        rig.topology.instances.len() - 1
+    });
+    Some(Move { workload, drive, place, parameters })
+}
+
+/// The switch whose chip a partition is on, or itself.
+fn chip_of(rig: &Rig<'_>, component: usize) -> usize {
+    let whole = rig.file.components[component].structural::<String>("partition_of", &mut Vec::new());
+    whole.and_then(|(name, _)| rig.find(&name)).unwrap_or(component)
+}
+
+/// Links in Flit Mode stay up.
+pub(crate) fn check_links(rig: &Rig<'_>, trained: &[Option<TrainedLink>], output: &mut Output) {
+    for each in &rig.moves {
+        let flits = |at: usize| trained[at].as_ref().is_some_and(|link: &TrainedLink| link.mode.flit);
+        if flits(each.drive) || flits(each.place) {
+            let path = rig.topology.instances[each.drive].name.clone();
+            let reason = "its link is in Flit Mode, where links that go down are not modelled".to_owned();
+            output.report(place(each.workload, "device"), Problem::BadMove { path, reason }, None);
+        }
+    }
+}

@@ -68,29 +68,29 @@ su nobody -s /bin/sh -c 'lspci -vvv' >/tmp/out/qemu.user.vvv 2>/dev/null
 
 # Files of sysfs claim 4096 bytes and hold fewer, so they are copied one by one rather than archived.
 copy_sysfs() {
-copy=/tmp/sysfs-$1
-find /sys/devices/pci* /sys/devices/system/node | while read -r path; do
-    if [ -L "$path" ]; then
-        case "${path##*/}" in driver|iommu_group|physfn|subsystem) ;; *) continue ;; esac
-        mkdir -p "$copy${path%/*}"; ln -s "$(readlink "$path")" "$copy$path"
-    elif [ -d "$path" ]; then
-        case "$path" in */power|*/msi_irqs|*/link|*/queues/*|*/statistics) continue ;; esac
-    else
-        case "${path##*/}" in
-        class|vendor|device|subsystem_vendor|subsystem_device|revision|config|resource|numa_node|local_cpulist|\
-        current_link_*|max_link_*|secondary_bus_number|subordinate_bus_number|aer_*|sriov_*|enable|power_state|\
-        cpulist|ifindex|address|model)
-            mkdir -p "$copy${path%/*}"; cat "$path" >"$copy$path" 2>/dev/null ;;
-        esac
-    fi
-done
-mkdir -p "$copy/sys/bus/pci/devices"
-for link in /sys/bus/pci/devices/*; do ln -s "$(readlink "$link")" "$copy$link"; done
-for slot in /sys/bus/pci/slots/*; do
-    mkdir -p "$copy$slot"; cat "$slot/address" >"$copy$slot/address"
-done
-mkdir -p "$copy/proc/sys/kernel"; echo qemu >"$copy/proc/sys/kernel/hostname"
-tar czf "/tmp/out/$1.sysfs.tar.gz" -C "$copy" .
+    copy=/tmp/sysfs-$1
+    find /sys/devices/pci* /sys/devices/system/node | while read -r path; do
+        if [ -L "$path" ]; then
+            case "${path##*/}" in driver|iommu_group|physfn|subsystem) ;; *) continue ;; esac
+            mkdir -p "$copy${path%/*}"; ln -s "$(readlink "$path")" "$copy$path"
+        elif [ -d "$path" ]; then
+            case "$path" in */power|*/msi_irqs|*/link|*/queues/*|*/statistics) continue ;; esac
+        else
+            case "${path##*/}" in
+            class|vendor|device|subsystem_vendor|subsystem_device|revision|config|resource|numa_node|local_cpulist|\
+            current_link_*|max_link_*|secondary_bus_number|subordinate_bus_number|aer_*|sriov_*|enable|power_state|\
+            cpulist|ifindex|address|model)
+                mkdir -p "$copy${path%/*}"; cat "$path" >"$copy$path" 2>/dev/null ;;
+            esac
+        fi
+    done
+    mkdir -p "$copy/sys/bus/pci/devices"
+    for link in /sys/bus/pci/devices/*; do ln -s "$(readlink "$link")" "$copy$link"; done
+    for slot in /sys/bus/pci/slots/*; do
+        mkdir -p "$copy$slot"; cat "$slot/address" >"$copy$slot/address"
+    done
+    mkdir -p "$copy/proc/sys/kernel"; echo qemu >"$copy/proc/sys/kernel/hostname"
+    tar czf "/tmp/out/$1.sysfs.tar.gz" -C "$copy" .
 }
 copy_sysfs qemu
 # The same machine with the virtual functions of the drive switched on.

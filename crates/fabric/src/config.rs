@@ -163,6 +163,8 @@ pub struct RootComplexConfig {
     pub sockets: Option<SocketsConfig>,
     /// Translation of the addresses that devices use; none where it is off or passes everything through.
     pub iommu: Option<IommuConfig>,
+    /// ECRC on every TLP it sends: completions, and the processor's loads and stores.
+    pub ecrc: bool,
     /// What goes wrong with the reads it answers.
     pub errors: ErrorConfig,
 }

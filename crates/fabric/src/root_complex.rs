@@ -13,6 +13,7 @@ use crate::port::PortId;
 use crate::routing::Routes;
 use lanewise_engine::random::RandomStream;
 use lanewise_pcie::splitting;
+use lanewise_pcie::tlp::ECRC;
 use lanewise_units::{Bytes, Rate, Time};
 use std::collections::VecDeque;
 
@@ -110,6 +111,11 @@ impl RootComplex {
         self.engines_free > 0 && room && !self.waiting_reads.is_empty()
     }
 
+    /// ECRC bytes of every TLP it sends.
+    pub(crate) fn digest_bytes(&self) -> u8 {
+        if self.config.ecrc { ECRC.get() as u8 } else { 0 }
+    }
+
     /// Starts a read: makes its completions, each with the time at which its data is there.
     pub(crate) fn read(
         &mut self,
@@ -130,7 +136,9 @@ impl RootComplex {
         let length = Bytes::new(u64::from(request.length));
         let combine = self.config.completion_combine_max.min(mps);
         let chunks = splitting::completions(request.address, length, self.config.rcb, combine);
+        let digest = self.digest_bytes();
         for mut completion in completions(request, Address::HOST, now, chunks) {
+            completion.header_bytes += digest;
             // Bandwidth is taken when the read starts, not when its data comes: a read whose data is far away
             // does not keep others from memory.
             let read = self.reads.serve(now, completion.payload());

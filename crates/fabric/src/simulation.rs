@@ -205,8 +205,9 @@ impl Fabric {
         packet.context = context;
         // Registers sit in a 32-bit BAR (Assumed), hence 3 DW headers.
         packet.flags = Flags::MMIO.with(Flags::LAST);
-        let packet_id = self.packets.insert(packet);
         let index = self.devices[device.0 as usize].root_complex;
+        packet.header_bytes += self.root_complexes[index as usize].digest_bytes();
+        let packet_id = self.packets.insert(packet);
         let egress = self.root_complexes[index as usize].routes.port_to(destination);
         let egress = egress.expect("every endpoint is below a root port");
         let port = self.root_complexes[index as usize].ports[usize::from(egress)];

@@ -154,6 +154,18 @@ fn ecrc_lowers_the_ceiling_by_four_bytes_per_tlp() {
     assert_close(through(true) / through(false), 148.0 / 152.0, 0.0005, "with ECRC");
 }
 
+/// The host's ECRC is on its completions: each of 64 B takes 88 B of the link instead of 84.
+#[test]
+fn ecrc_of_the_host_lowers_the_ceiling_of_reads() {
+    let through = |ecrc| {
+        let mut config = without_background(direct(Generation::Gen1, Width::X4, 128));
+        root_mut(&mut config).ecrc = ecrc;
+        let simulation = measure(&config, vec![Stream::new(1, Direction::Read, 65536, 4)], 300);
+        goodput(&simulation, 0, 300)
+    };
+    assert_close(through(true) / through(false), 84.0 / 88.0, 0.002, "with ECRC");
+}
+
 /// A request interval paces the endpoint.
 #[test]
 fn the_request_interval_paces_requests() {

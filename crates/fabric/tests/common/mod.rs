@@ -65,6 +65,7 @@ pub fn root_complex() -> RootComplexConfig {
         memory_base: 0,
         sockets: None,
         iommu: None,
+        ecrc: false,
         errors: ErrorConfig::default(),
     }
 }

@@ -88,6 +88,9 @@ parameters! {
         /// Start of the memory that devices address; below 4 GiB requests have the short header.
         memory_base: Bytes = "4 GiB" in "0 B" to "1048576 GiB",
         Assumed "buffers of a host with much memory lie above 4 GiB";
+        /// Whether every packet it sends has an end-to-end CRC: completions, and the processor's loads and stores.
+        ecrc: bool = "false",
+        Spec "off after reset, PCIe Base 6.3 §7.8.4";
         flatten port: PortParameters;
         group interconnect: InterconnectParameters;
         group iommu: IommuParameters;

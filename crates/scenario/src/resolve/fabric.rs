@@ -123,6 +123,7 @@ fn root_complex(
         memory_base: host.memory_base.get(),
         sockets: memory_path::sockets(rig, instance, host),
         iommu: memory_path::iommu(rig, instance, host, output),
+        ecrc: host.ecrc,
         errors: errors::of_host(&host.errors),
     }
 }

@@ -234,12 +234,14 @@ def save(experiment: Experiment, sensitivity: Sensitivity) -> Path:
 
 
 def predicted(experiment: Experiment) -> list[Cell]:
-    """Return the cells that are looked at: predicted, and behind which something runs."""
-    return [
-        cell
-        for cell in experiment.cells
-        if cell.role == "predicted" and any(leaf.scenario for leaf in experiment.simulated(cell))
+    """Return the cells that are looked at: predicted, and behind which something runs.
+
+    An experiment that predicts nothing has the others instead, so that it can be seen how fragile they are.
+    """
+    simulated = [
+        cell for cell in experiment.cells if any(leaf.scenario for leaf in experiment.simulated(cell))
     ]
+    return [cell for cell in simulated if cell.role == "predicted"] or simulated
 
 
 def inputs_hash(experiment: Experiment) -> str:

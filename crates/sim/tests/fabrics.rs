@@ -37,9 +37,10 @@ fn a_network_adds_software_and_two_crossings() {
     let job = "rw = \"read\"";
     let latency = |job: &str| metric(&results(job), "job.read.lat_ns.mean");
     let added = latency(&format!("{job}\nnetwork = \"cable\"")) - latency(job);
-    // 4.5 us of the target's own costs, 3.4 us of the storage stack once more, 0.24 us of posting and polling; and two
-    // crossings of 0.7 to 1.5 us, what RDMA of the time takes from memory to memory.
-    assert!((9_540.0..=11_140.0).contains(&added), "{added} ns");
+    // 4.5 us of the target's own costs and an interrupt of 1 us more, 3.4 us of the storage stack once more, 1 us of
+    // registering memory, 0.24 us of posting and polling; and two crossings of 0.7 to 1.5 us, what RDMA of the time
+    // takes from memory to memory.
+    assert!((11_540.0..=13_140.0).contains(&added), "{added} ns");
 }
 
 #[test]
@@ -56,11 +57,13 @@ fn writes_are_read_by_the_target() {
     let rate = metric(&found, "job.write.bw_bytes") / 1e9;
     assert!((4.6..=5.4).contains(&rate), "{rate} GB/s");
     // The initiator's adapter reads the data from memory, the target's writes it.
-    let moved = |device: &str, direction: &str| {
-        let mut flows = found.flows.iter().filter(|flow| flow.name == "job over cable");
-        flows.find(|flow| flow.device == device && flow.direction == direction).unwrap().goodput_gb_per_s
+    let moved = |flow: &str, direction: &str| {
+        let mut ends = found.flows.iter().filter(|end| end.name == flow);
+        ends.find(|end| end.direction == direction)
+            .unwrap_or_else(|| panic!("{flow} {direction}"))
+            .goodput_gb_per_s
     };
-    assert!(moved("nic0", "read") > 4.5 && moved("nic1", "write") > 4.5);
+    assert!(moved("job at initiator", "read") > 4.5 && moved("job at target", "write") > 4.5);
 }
 
 #[test]

@@ -127,14 +127,16 @@ impl FlowTally {
         let count = self.operations as f64;
         let mean_ns = self.sum_ticks as f64 / TICKS_PER_NS as f64 / count;
         let variance = (self.sum_squared_ns / count - mean_ns * mean_ns).max(0.0);
-        let percentile = |p: f64| self.histogram.value_at_percentile(p) as f64;
+        let max_ns = self.max_ticks as f64 / TICKS_PER_NS as f64;
+        // The histogram answers with the upper edge of a bucket, which may lie above the largest entry.
+        let percentile = |p: f64| (self.histogram.value_at_percentile(p) as f64).min(max_ns);
         LatencySummary {
             count: self.operations,
             mean_ns,
             p50_ns: percentile(50.0),
             p90_ns: percentile(90.0),
             p99_ns: percentile(99.0),
-            max_ns: self.max_ticks as f64 / TICKS_PER_NS as f64,
+            max_ns,
             stddev_ns: variance.sqrt(),
         }
     }
@@ -143,6 +145,15 @@ impl FlowTally {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_percentile_is_above_the_largest() {
+        let spec =
+            FlowSpec { name: "f".into(), device: "d".into(), direction: "read", latency: LatencyOf::Request };
+        let mut flow = FlowTally::new(spec);
+        flow.record(Span::from_ns(864));
+        assert_eq!((flow.latency().p50_ns, flow.latency().p99_ns), (864.0, 864.0));
+    }
 
     #[test]
     fn mean_and_max_are_exact_and_percentiles_close() {

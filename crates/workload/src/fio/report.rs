@@ -57,7 +57,8 @@ impl LatencyTally {
         push("N", self.count as f64);
         if percentiles && self.count > 0 {
             for percentile in PERCENTILES {
-                let value = self.histogram.value_at_percentile(percentile) as f64;
+                // The histogram answers with the upper edge of a bucket.
+                let value = (self.histogram.value_at_percentile(percentile) as f64).min(self.longest.as_ns());
                 push(&format!("percentile.{percentile:.6}"), value);
             }
         }

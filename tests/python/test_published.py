@@ -92,7 +92,7 @@ def test_the_reads_that_only_links_limit_rest_on_nothing_fitted() -> None:
 
 
 # Predictions that miss, which no fit may hide; the experiment's page says what the model lacks.
-KNOWN_MISSES: dict[str, set[str]] = {}
+KNOWN_MISSES: dict[str, set[str]] = {"H3-3": {"write/initiator_2"}}
 
 
 @pytest.mark.slow

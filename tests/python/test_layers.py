@@ -1,44 +1,62 @@
-"""Packages depend on one another in one direction, also in what functions import when they are called."""
+"""Modules and packages depend on one another in one direction, also in what functions import when called."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
-from graphlib import TopologicalSorter
+from collections.abc import Collection, Iterator
+from functools import cache
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
+
+import pytest
 
 import lanewise
 
 ROOT = Path(lanewise.__file__).parent
 
 
-def imports(node: ast.AST) -> Iterator[str]:
-    """Yield what a module imports; what only types need does not count."""
+def imports(node: ast.AST, modules: Collection[str]) -> Iterator[str]:
+    """Yield which of the modules one imports; what only types need does not count."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING":
             continue
         if isinstance(child, ast.Import):
-            yield from (alias.name for alias in child.names)
-        elif isinstance(child, ast.ImportFrom) and child.module == "lanewise":
-            yield from (f"lanewise.{alias.name}" for alias in child.names)
-        elif isinstance(child, ast.ImportFrom) and child.module:
-            yield child.module
-        yield from imports(child)
+            yield from (alias.name for alias in child.names if alias.name in modules)
+        elif isinstance(child, ast.ImportFrom) and child.module in modules:
+            names = (f"{child.module}.{alias.name}" for alias in child.names)
+            yield from (name if name in modules else child.module for name in names)
+        yield from imports(child, modules)
 
 
+@cache
 def arrows() -> dict[str, set[str]]:
-    """Return for each package, or module beside the packages, which others it uses."""
-    names = {path.stem for path in ROOT.iterdir() if path.suffix == ".py" or path.is_dir()} - {"__init__"}
-    found: dict[str, set[str]] = {name: set() for name in names}
-    for path in ROOT.rglob("*.py"):
-        own = path.relative_to(ROOT).parts[0].removesuffix(".py")
-        used = {name.split(".")[1] for name in imports(ast.parse(path.read_text())) if "lanewise." in name}
-        if own in names:
-            found[own] |= (used & names) - {own}
-    return found
+    """Return for each module of the package which other modules it uses."""
+    paths = {name_of(path): path for path in ROOT.rglob("*.py")}
+    return {
+        own: {*imports(ast.parse(path.read_text()), paths)} - {own, "lanewise"}
+        for own, path in paths.items()
+        if own != "lanewise"
+    }
+
+
+def name_of(path: Path) -> str:
+    parts = path.relative_to(ROOT.parent).with_suffix("").parts
+    return ".".join(part for part in parts if part != "__init__")
 
 
 def test_no_package_uses_one_that_uses_it() -> None:
-    found = arrows()
+    found: dict[str, set[str]] = {}
+    for own, used in arrows().items():
+        package = own.split(".")[1]
+        found.setdefault(package, set()).update({name.split(".")[1] for name in used} - {package})
     assert "machine" in found["doctor"]
     assert list(TopologicalSorter(found).static_order())[-1] == "cli", "everything may be used by the verbs"
+
+
+def test_no_module_uses_one_that_uses_it() -> None:
+    """A package and its modules: the package may use them; they use each other, not the package."""
+    assert "lanewise.machine.topology" in arrows()["lanewise.machine.model"]
+    try:
+        TopologicalSorter(arrows()).prepare()
+    except CycleError as cycle:
+        pytest.fail(" -> ".join(cycle.args[1]))

@@ -6,9 +6,9 @@
     for finding in diagnose(read("lspci.txt")).findings:
         print(finding.severity, finding.title, finding.cost)
 
-Rules (`rules/`, registered in `registry`) look at a machine through a `View` and yield findings; trials are
-priced by running the simulator on the part of the machine that a finding is about (`rig`, `pricing`). Nothing
-heavy is imported.
+Rules (`rules/`) look at a machine through a `View` and yield findings; `examination` applies them all. Trials
+are priced by running the simulator on the part of the machine that a finding is about (`rig`, `pricing`). The
+rules are imported when they are applied, so that the command line can name severities at once.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 def diagnose(machine: Machine, *, cost: bool = True) -> Diagnosis:
     """Apply every rule to a machine, and price what can be simulated unless told not to; worst first."""
-    from lanewise.doctor.registry import examine, rules
-    from lanewise.doctor.view import View
+    from lanewise.doctor.examination import examine, rules
+    from lanewise.machine.view import View
 
     findings, simulations = list(examine(View(machine))), 0
     if cost:

@@ -18,7 +18,7 @@ _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: 
 def sarif(diagnosis: Diagnosis) -> str:
     """Write SARIF: one run, every rule, a result for each finding with addresses as logical locations."""
     from lanewise import __version__
-    from lanewise.doctor.registry import rules
+    from lanewise.doctor.examination import rules
 
     driver = {
         "name": "lanewise doctor",
@@ -66,7 +66,7 @@ def _result(diagnosis: Diagnosis, finding: Finding) -> dict[str, Any]:
 
 def junit(diagnosis: Diagnosis, fail_on: Severity) -> str:
     """Write JUnit XML: a test case for each rule, failed by findings of at least `fail_on`."""
-    from lanewise.doctor.registry import rules
+    from lanewise.doctor.examination import rules
 
     cases = []
     failures = 0

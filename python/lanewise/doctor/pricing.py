@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
+from lanewise import _core
 from lanewise.doctor.finding import Cost
 
 if TYPE_CHECKING:
@@ -40,8 +41,6 @@ def price(trial: Trial) -> Cost:
 @cache
 def _simulated(rig: Rig, quantity: str) -> float:
     """Return GB/s of all flows together, or the mean latency in ns of the first."""
-    from lanewise import _core
-
     result = json.loads(_core.run_text(rig.scenario(), "doctor"))
     data = [flow for flow in result["flows"] if flow["direction"] != "control"]
     if quantity == "latency":

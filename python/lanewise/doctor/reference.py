@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from lanewise.doctor.registry import rules
+from lanewise.doctor.examination import rules
 from lanewise.generated_page import write_or_check
 
 if TYPE_CHECKING:

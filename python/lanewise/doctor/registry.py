@@ -1,21 +1,21 @@
-"""The list of rules. A rule is a function that looks at a machine, with what a person needs to know about it.
+"""What a rule is: a function that looks at a machine, with what a person needs to know about it.
 
-The reference page is written from this list (`lanewise.doctor.reference`).
+A file in ``rules/`` registers its rules here as it is imported; `examination` imports them all.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
 
-from lanewise.doctor.finding import Cost, Finding, Severity
+from lanewise.doctor.finding import Finding, Severity
 from lanewise.machine.address import Address
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Mapping
 
     from lanewise.doctor.rig import Trial
-    from lanewise.doctor.view import View
+    from lanewise.machine.view import View
 
 
 @dataclass(frozen=True)
@@ -49,17 +49,15 @@ class Rule:
         return Finding(self.id, severity, bdf, title, tuple(evidence), remedy, trial=trial, also=tuple(also))
 
 
-_CHECKS: dict[Rule, Callable[[View, Rule], Iterable[Finding]]] = {}
+Check: TypeAlias = "Callable[[View, Rule], Iterable[Finding]]"
+
+_CHECKS: dict[Rule, Check] = {}
 
 
-def rule(
-    definition: Rule,
-) -> Callable[[Callable[[View, Rule], Iterable[Finding]]], Callable[[View, Rule], Iterable[Finding]]]:
+def rule(definition: Rule) -> Callable[[Check], Check]:
     """Register the function below as the check of a rule."""
 
-    def register(
-        check: Callable[[View, Rule], Iterable[Finding]],
-    ) -> Callable[[View, Rule], Iterable[Finding]]:
+    def register(check: Check) -> Check:
         assert all(known.id != definition.id for known in _CHECKS), f"two rules are called {definition.id}"
         _CHECKS[definition] = check
         return check
@@ -67,23 +65,6 @@ def rule(
     return register
 
 
-def rules() -> tuple[Rule, ...]:
-    """Return every rule, in the order of the reference."""
-    from lanewise.doctor import rules as _  # noqa: F401  (registers them)
-
-    return tuple(_CHECKS)
-
-
-def examine(view: View) -> Iterator[Finding]:
-    """Apply every rule to a machine."""
-    for known in rules():
-        for finding in _CHECKS[known](view, known):
-            yield _with_stated_cost(finding, known)
-
-
-def _with_stated_cost(finding: Finding, known: Rule) -> Finding:
-    """Give a finding that nothing can be simulated for the cost that its rule states in words."""
-    marker, _, words = known.cost.partition("stated: ")
-    if marker or not words or finding.cost is not None or finding.trial is not None:
-        return finding
-    return replace(finding, cost=Cost(words))
+def checks() -> Mapping[Rule, Check]:
+    """Return every rule that has been registered with its check, in the order of registration."""
+    return _CHECKS

@@ -11,27 +11,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from lanewise.machine.lanes import Lanes
     from lanewise.machine.sockets import Interconnect
-
-GENERATIONS = {2.5: "gen1", 5.0: "gen2", 8.0: "gen3", 16.0: "gen4", 32.0: "gen5", 64.0: "gen6", 128.0: "gen7"}
-"""Name of a generation by its rate in GT/s, as scenarios write it."""
 
 _SETTLE_US = 12
 _MEASURE_US = 24
 _NARROW_FACTOR = 4
-
-
-@dataclass(frozen=True)
-class Lanes:
-    """How a link runs: GT/s per lane, and lanes."""
-
-    gt_s: float
-    width: int
-
-    @property
-    def word(self) -> str:
-        """As a scenario writes it, like "gen4 x16"."""
-        return f"{GENERATIONS[self.gt_s]} x{self.width}"
 
 
 @dataclass(frozen=True)
@@ -141,7 +126,7 @@ class Rig:
             lines += [
                 f"[endpoint.device{number}]",
                 f'attach = "{place}"',
-                f'generation = "{GENERATIONS[leaf.link.gt_s]}"',
+                f'generation = "gen{leaf.link.generation}"',
                 f'width = "x{leaf.link.width}"',
                 f'mrrs = "{leaf.mrrs} B"',
                 f'tag_width = "{leaf.tag_bits} bits"',

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
-from lanewise import _core
+from lanewise import ladder as ladder_rates
 from lanewise.errors import InputError
 from lanewise.experiment.metric import MetricError
 from lanewise.experiment.runner import Job
@@ -83,14 +82,12 @@ def job_for(experiment: Experiment, cell: Quantity) -> Job:
 
 def rungs(ladder: Ladder) -> dict[str, float]:
     """Return the rungs of equal links together in Gb/s: the core's rate model, times links and directions."""
-    one: dict[str, float] = json.loads(
-        _core.ladder(
-            generation=ladder.generation,
-            lanes=ladder.lanes,
-            payload_bytes=ladder.payload_bytes,
-            header_dwords=ladder.header_dwords,
-            ecrc=ladder.ecrc,
-        )
+    one = ladder_rates.rungs(
+        generation=ladder.generation,
+        lanes=ladder.lanes,
+        payload_bytes=ladder.payload_bytes,
+        header_dwords=ladder.header_dwords,
+        ecrc=ladder.ecrc,
     )
     directions = ladder.links * ladder.directions
     bandwidth = one["coded_gbit_per_s"] * directions

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from lanewise.machine.address import Address
 from lanewise.machine.function import ENDPOINTS, PORTS_TO_LINKS, Buses, Function, Identity, Kind
+from lanewise.machine.link import Link
 from lanewise.machine.registers import (
     SPEEDS_GT_S,
     Acs,
@@ -32,6 +33,7 @@ from lanewise.machine.registers import (
     Sriov,
     Transfers,
 )
+from lanewise.machine.topology import find_links, infer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -65,54 +67,6 @@ __all__ = [
     "Switch",
     "Transfers",
 ]
-
-
-@dataclass(frozen=True, slots=True)
-class Link:
-    """One physical link: the port above and the functions of the one device below."""
-
-    upper: Function
-    lower: tuple[Function, ...]
-    """All functions on the secondary bus that speak Express; at least one; lowest number first."""
-    on_die: bool = False
-    """Both ends are in one chip: its registers are for show and no physical limit."""
-
-    @property
-    def device(self) -> Function:
-        """The first function of the lower end; its link registers count for the device."""
-        return self.lower[0]
-
-    @property
-    def now(self) -> LinkMode:
-        """What runs now: the lower end's status, the upper end's where the lower says nothing."""
-        lower, upper = self.device.link.status, self.upper.link.status
-        gt_s = lower.gt_s if lower.gt_s is not None else upper.gt_s
-        return LinkMode(gt_s, lower.width or upper.width or lower.width)
-
-    @property
-    def limit(self) -> LinkMode:
-        """The most both ends can do: the smaller speed and width; None where either end does not say."""
-        upper, lower = self.upper.link.capability, self.device.link.capability
-        known_width = upper.width is not None and lower.width is not None
-        width = min(upper.width or 0, lower.width or 0) if known_width else None
-        return LinkMode(_smaller(upper.gt_s, lower.gt_s), width)
-
-    @property
-    def below_speed(self) -> bool:
-        """Whether it runs slower than both ends can. Idle GPUs do: see `Machine.is_idle_gpu`."""
-        now, limit = self.now.gt_s, self.limit.gt_s
-        return now is not None and limit is not None and 0 < now < limit
-
-    @property
-    def below_width(self) -> bool:
-        """Whether it runs on fewer lanes than both ends have."""
-        now, limit = self.now.width, self.limit.width
-        return now is not None and limit is not None and 0 < now < limit
-
-    @property
-    def name(self) -> str:
-        """``port -> device`` in short addresses."""
-        return f"{self.upper.address.short} -> {self.device.address.short}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,9 +201,7 @@ class Machine:
         A link is a root port, a switch's downstream port or a PCI-to-PCIe bridge with an Express function on
         its secondary bus; where kinds are not stated, `role` decides.
         """
-        from lanewise.machine.topology import find_links
-
-        return find_links(self)
+        return find_links(self.functions, {function.address: self.role(function) for function in self})
 
     @cached_property
     def _link_of(self) -> dict[Address, Link]:
@@ -318,9 +270,7 @@ class Machine:
 
     @cached_property
     def _inferred(self) -> dict[Address, Kind]:
-        from lanewise.machine.topology import infer
-
-        return infer(self) if self.shows_tree else {}
+        return infer(self.functions) if self.shows_tree else {}
 
     def is_idle_gpu(self, link: Link) -> bool:
         """Whether a link below its speed is most likely an idle GPU saving power: a GPU at full width.
@@ -334,7 +284,3 @@ class Machine:
         """Return what a vendor's tool says about two devices."""
         wanted = {first.address, second.address}
         return next((r for r in self.relations if {r.first_address, r.second_address} == wanted), None)
-
-
-def _smaller(first: float | None, second: float | None) -> float | None:
-    return None if first is None or second is None else min(first, second)

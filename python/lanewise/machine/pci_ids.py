@@ -14,12 +14,6 @@ import re
 import sys
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from lanewise.machine.draft import Draft
 
 PACKAGED = Path(__file__).with_name("pci.ids.gz")
 ON_THE_MACHINE = (
@@ -30,8 +24,6 @@ ON_THE_MACHINE = (
 )
 _MOST_BYTES = 16 << 20
 
-_DEVICE = re.compile(r"(?:Unknown d|D)evice(?: (?:([0-9a-f]{4}):)?([0-9a-f]{4}))?$")
-_CLASS = re.compile(r"(?:Unknown class|Class) \[?([0-9a-f]{4})\]?$")
 _NEXT_VENDOR = re.compile(r"\n(?:[0-9a-f]|C )")
 _FORMER_VENDORS = {
     "nVidia Corporation": 0x10DE,
@@ -166,68 +158,6 @@ def packaged() -> PciIds:
     import gzip
 
     return PciIds(gzip.decompress(PACKAGED.read_bytes()).decode("utf-8"))
-
-
-def complete(drafts: Iterable[Draft]) -> None:
-    """Give numbers their names, and names their numbers where they are unmistakable."""
-    ids = load()
-    for draft in drafts:
-        _complete_class(draft, ids)
-        _complete_device(draft, ids)
-
-
-def _complete_class(draft: Draft, ids: PciIds) -> None:
-    identity = draft.identity
-    name, code = identity.get("class_name"), identity.get("class_code")
-    if code is None and name is not None:
-        number = _CLASS.match(name)
-        subclass = int(number[1], 16) if number else ids.class_by_name(name)
-        if subclass is not None:
-            identity["class_code"] = subclass << 8 | (draft.interface or 0)
-    elif name is None and code is not None:
-        identity["class_name"] = ids.class_name(code >> 8)
-
-
-def _complete_device(draft: Draft, ids: PciIds) -> None:
-    identity = draft.identity
-    _complete_vendor(identity, ids)
-    vendor_id, printed = identity.get("vendor_id"), identity.get("device_name")
-    if printed is not None:
-        number = _DEVICE.match(printed)
-        if number:
-            identity["device_name"] = None
-            if number[2]:
-                identity.setdefault("device_id", int(number[2], 16))
-            if number[1]:
-                vendor_id = identity.setdefault("vendor_id", int(number[1], 16))
-        elif vendor_id is not None and identity.get("device_id") is None:
-            identity["device_id"] = ids.device_by_name(vendor_id, printed)
-    if vendor_id is None:
-        return
-    if identity.get("vendor_name") is None and identity.get("device_name") is None:
-        # A printed name that begins with no known vendor has one of another year in it.
-        identity["vendor_name"] = ids.vendor(vendor_id)
-    if identity.get("device_name") is None and identity.get("device_id") is not None:
-        identity["device_name"] = ids.device(vendor_id, identity["device_id"])
-
-
-def _complete_vendor(identity: dict[str, Any], ids: PciIds) -> None:
-    """Split vendor and device where they are printed as one; lists for programs print them apart."""
-    printed, vendor = identity.get("device_name"), identity.get("vendor_name")
-    if printed is not None and vendor is None:
-        numbers, vendor, rest = ids.split(printed)
-        if vendor is None:
-            return
-        identity["vendor_name"], identity["device_name"] = vendor, rest or None
-    elif vendor is not None and identity.get("vendor_id") is None:
-        numbers, _, _ = ids.split(vendor)
-        rest = printed or ""
-    else:
-        return
-    if len(numbers) > 1:
-        numbers = [number for number in numbers if ids.device_by_name(number, rest) is not None]
-    if len(numbers) == 1:
-        identity.setdefault("vendor_id", numbers[0])
 
 
 def _pack(source: Path) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from lanewise.errors import InputError
-from lanewise.machine.draft import Reading
+from lanewise.machine.assembly import Reading
 from lanewise.machine.sources.wrapping import HEADER, joined, tidy
 from lanewise.machine.unpacking import MOST_BYTES, unpacked
 

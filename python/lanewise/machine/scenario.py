@@ -19,6 +19,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from lanewise.errors import InputError
+from lanewise.machine.lanes import WIDTHS
+from lanewise.machine.link_bandwidth import widest_mode
 from lanewise.machine.model import ENDPOINTS, Kind, LinkMode
 from lanewise.machine.sockets import interconnect_of, sockets_of
 
@@ -28,7 +30,6 @@ if TYPE_CHECKING:
     from lanewise.machine.address import Address
     from lanewise.machine.model import Function, Link, Machine
 
-_WIDTHS = (1, 2, 4, 8, 16, 32)
 _PAYLOADS = (128, 256, 512, 1024, 2048, 4096)
 _HOST_PARTS = {6: "generic-gen6-server", 7: "generic-gen6-server"}
 _USUAL_HOST = "generic-gen4-server"
@@ -191,7 +192,7 @@ class _Writer:
         able = _usable(end.link.capability)
         if able is not None:
             return able
-        now = _usable(link.now) or _from_bandwidth(link)
+        now = _usable(link.now) or widest_mode(link)
         if now is not None:
             self.assumed.add("ends whose capability is not known are taken to do what their link does")
         return now
@@ -409,19 +410,8 @@ def _usable(mode: LinkMode) -> LinkMode | None:
     """Return a mode that scenarios can express."""
     if mode.generation is None or not mode.width:
         return None
-    narrower = [width for width in _WIDTHS if width <= mode.width]
+    narrower = [width for width in WIDTHS if width <= mode.width]
     return LinkMode(mode.gt_s, narrower[-1])
-
-
-def _from_bandwidth(link: Link) -> LinkMode | None:
-    """Choose the widest mode that has the bandwidth which hwloc gives."""
-    gb_s = link.device.link.bandwidth_gb_s or link.upper.link.bandwidth_gb_s
-    if not gb_s:
-        return None
-    from lanewise.machine.sources.hwloc import link_modes
-
-    usual = [mode for mode in link_modes(gb_s) if (mode.width or 0) <= 16]
-    return usual[0] if usual else None
 
 
 def _tag_bits(function: Function) -> int | None:

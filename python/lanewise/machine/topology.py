@@ -10,10 +10,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lanewise.machine.model import PORTS_TO_LINKS, Function, Kind, Link
+from lanewise.machine.function import PORTS_TO_LINKS, Function, Kind
+from lanewise.machine.link import Link
 
 if TYPE_CHECKING:
-    from lanewise.machine.model import Address, Machine
+    from collections.abc import Mapping
+
+    from lanewise.machine.address import Address
 
 _INTEL, _AMD_CPU, _AMD_GPU = 0x8086, 0x1022, 0x1002
 _AMD_GPU_SWITCH = frozenset({0x1478, 0x1479})
@@ -24,29 +27,34 @@ _X722 = range(0x37C0, 0x37DA)
 """Ports and functions of the network controller inside the C620 chipset (pci.ids)."""
 
 
-def infer(machine: Machine) -> dict[Address, Kind]:
+def infer(functions: Mapping[Address, Function]) -> dict[Address, Kind]:
     """Return kinds of functions that state none, from their place.
 
     Nothing is inferred for machines that state kinds for all bridges, and nothing from a plain list without a
     tree.
     """
     inferred: dict[Address, Kind] = {}
-    if not any(function.children for function in machine if function.kind is None):
+    if not any(function.children for function in functions.values() if function.kind is None):
         return inferred
-    for root in machine.roots:
-        _infer_below(machine, root, above=None, into=inferred)
+    for function in functions.values():
+        if function.parent is None:
+            _infer_below(functions, function, above=None, into=inferred)
     return inferred
 
 
-def _infer_below(machine: Machine, function: Function, above: Kind | None, into: dict[Address, Kind]) -> None:
-    kind = function.kind or _kind_by_place(machine, function, above)
+def _infer_below(
+    functions: Mapping[Address, Function], function: Function, above: Kind | None, into: dict[Address, Kind]
+) -> None:
+    kind = function.kind or _kind_by_place(functions, function, above)
     if kind is not None and function.kind is None:
         into[function.address] = kind
-    for child in machine.children(function):
-        _infer_below(machine, child, kind, into)
+    for child in function.children:
+        _infer_below(functions, functions[child], kind, into)
 
 
-def _kind_by_place(machine: Machine, function: Function, above: Kind | None) -> Kind | None:
+def _kind_by_place(
+    functions: Mapping[Address, Function], function: Function, above: Kind | None
+) -> Kind | None:
     if function.registers.express is False:
         return None
     if not function.is_bridge:
@@ -54,27 +62,30 @@ def _kind_by_place(machine: Machine, function: Function, above: Kind | None) -> 
     if above is None:
         return Kind.ROOT_PORT if function.parent is None else None
     if above in PORTS_TO_LINKS:
-        is_switch = any(child.is_bridge for child in machine.children(function))
+        is_switch = any(functions[child].is_bridge for child in function.children)
         return Kind.UPSTREAM_PORT if is_switch else Kind.PCIE_TO_PCI_BRIDGE
     return Kind.DOWNSTREAM_PORT if above is Kind.UPSTREAM_PORT else None
 
 
-def find_links(machine: Machine) -> tuple[Link, ...]:
-    """Return every link with both ends in the source."""
+def find_links(
+    functions: Mapping[Address, Function], kinds: Mapping[Address, Kind | None]
+) -> tuple[Link, ...]:
+    """Return every link with both ends in the source; `kinds` are stated or inferred, by address."""
     links = []
-    for function in machine:
-        if machine.role(function) not in PORTS_TO_LINKS:
+    for function in functions.values():
+        if kinds[function.address] not in PORTS_TO_LINKS:
             continue
-        lower = tuple(child for child in machine.children(function) if _speaks_express(machine, child))
+        below = (functions[child] for child in function.children)
+        lower = tuple(child for child in below if _speaks_express(child, kinds[child.address]))
         if lower:
             links.append(Link(upper=function, lower=lower, on_die=is_on_die(function, lower[0])))
     return tuple(links)
 
 
-def _speaks_express(machine: Machine, function: Function) -> bool:
+def _speaks_express(function: Function, kind: Kind | None) -> bool:
     if function.registers.express is not None:
         return function.registers.express
-    return machine.role(function) is not None
+    return kind is not None
 
 
 def is_on_die(upper: Function, lower: Function) -> bool:

@@ -7,11 +7,14 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from lanewise.doctor.view import View, lanes_of
+from lanewise import _core
 from lanewise.errors import InputError
+from lanewise.ladder import payload_gb_per_s
+from lanewise.machine.lanes import lanes_of
 from lanewise.machine.model import Buses, Function, Kind, Slot
 from lanewise.machine.scenario import endpoint_name, scan_to_scenario
 from lanewise.machine.sockets import across_sockets, interconnect_of
+from lanewise.machine.view import View
 from lanewise.predict.benchmarks import Benchmark, benchmarks_of
 from lanewise.predict.binding import binding_of
 
@@ -274,8 +277,6 @@ class Simulator:
         overrides: Sequence[tuple[str, str]],
     ) -> dict[str, Any] | None:
         """Run a workload on some devices of the machine."""
-        from lanewise import _core
-
         peers = benchmark.peer is not None
         try:
             text = scan_to_scenario(
@@ -319,7 +320,9 @@ class Simulator:
                 continue
             generation, width = int(link["generation"][3:]), int(link["width"][1:])
             payload = min(int(link["mps_bytes"]), benchmark.frame_bytes or 4096)
-            rates.append(both * _payload_gb_per_s(generation, width, payload, dwords))
+            rates.append(
+                both * payload_gb_per_s(generation, width, payload_bytes=payload, header_dwords=dwords)
+            )
         across = self._across(benchmark)
         if across is not None:
             rates.append(both * across.payload_gb_per_s)
@@ -342,17 +345,6 @@ class Simulator:
     def _link_words(self, result: Mapping[str, Any], name: str) -> str:
         link = next((link for link in result["links"] if link["name"] == name), None)
         return f"{link['generation']} {link['width']}" if link else ""
-
-
-def _payload_gb_per_s(generation: int, width: int, payload: int, dwords: int) -> float:
-    from lanewise import _core
-
-    ladder = json.loads(
-        _core.ladder(
-            generation=generation, lanes=width, payload_bytes=payload, header_dwords=dwords, ecrc=False
-        )
-    )
-    return float(ladder["coded_gbit_per_s"]) / 8 * float(ladder["payload_fraction"])
 
 
 def _with_all_at_once(

@@ -8,8 +8,8 @@ from xml.etree import ElementTree
 from machines import pair
 
 from lanewise.doctor import Severity, diagnose
+from lanewise.doctor.examination import rules
 from lanewise.doctor.formats import junit, sarif
-from lanewise.doctor.registry import rules
 
 FAULTY = pair(now="8 x2")
 

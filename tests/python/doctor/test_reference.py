@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from lanewise.doctor.examination import rules
 from lanewise.doctor.reference import page
-from lanewise.doctor.registry import rules
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "doctor-rules.md"
 

@@ -10,8 +10,8 @@ from machines import GPU, NIC, function, machine, pair, switched
 
 from lanewise import _core
 from lanewise.doctor import Severity, diagnose
+from lanewise.doctor.examination import rules
 from lanewise.doctor.finding import Finding
-from lanewise.doctor.registry import rules
 from lanewise.doctor.rig import Rig
 from lanewise.machine.model import (
     Bar,

@@ -15,7 +15,8 @@ import pytest
 from machine_dumps import DUMPS, corpus_files
 
 from lanewise.machine import config_space, read
-from lanewise.machine.draft import Draft, Reading
+from lanewise.machine.assembly import Reading
+from lanewise.machine.draft import Draft
 from lanewise.machine.extended_capabilities import CORRECTABLE_BITS, UNCORRECTABLE_BITS
 from lanewise.machine.sources import lspci
 

@@ -10,8 +10,8 @@ from lanewise.doctor.registry import Rule, rule
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from lanewise.doctor.view import View
     from lanewise.machine.model import Function
+    from lanewise.machine.view import View
 
 LOST = Rule(
     id="configuration-lost",

@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING
 
 from lanewise.doctor.finding import Finding, Severity
 from lanewise.doctor.registry import Rule, rule
-from lanewise.doctor.view import View, listed
+from lanewise.doctor.words import listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from lanewise.machine.view import View
 
 TRIGGERED = Rule(
     id="dpc-triggered",

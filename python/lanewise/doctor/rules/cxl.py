@@ -10,7 +10,7 @@ from lanewise.doctor.registry import Rule, rule
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from lanewise.doctor.view import View
+    from lanewise.machine.view import View
 
 PLAIN = Rule(
     id="cxl-as-pcie",

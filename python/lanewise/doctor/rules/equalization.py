@@ -10,8 +10,8 @@ from lanewise.doctor.registry import Rule, rule
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from lanewise.doctor.view import View
     from lanewise.machine.model import Link
+    from lanewise.machine.view import View
 
 _NEEDS_IT_GT_S = 32.0
 _DAMAGE = frozenset({"RxErr", "BadTLP", "BadDLLP", "Rollover", "Timeout"})

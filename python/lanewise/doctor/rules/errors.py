@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 from lanewise.doctor.finding import Cost, Finding, Severity
 from lanewise.doctor.registry import Rule, rule
-from lanewise.doctor.view import View, listed
+from lanewise.doctor.words import listed
 from lanewise.machine.model import ENDPOINTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from lanewise.machine.model import Function, Link
+    from lanewise.machine.view import View
 
 _SIGNAL = ("RxErr", "BadTLP", "BadDLLP", "Rollover", "Timeout")
 """Correctable errors of the wire; advisory and internal ones say nothing about it."""

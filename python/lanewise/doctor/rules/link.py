@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 from lanewise.doctor.finding import Finding, Severity
 from lanewise.doctor.registry import Rule, rule
 from lanewise.doctor.rig import Leaf, Rig, Trial
-from lanewise.doctor.view import View, lanes_of
+from lanewise.machine.lanes import lanes_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from lanewise.machine.model import Link
+    from lanewise.machine.view import View
 
 WIDTH = Rule(
     id="link-width",

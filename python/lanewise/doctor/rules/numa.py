@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 from lanewise.doctor.finding import Finding, Severity
 from lanewise.doctor.registry import Rule, rule
 from lanewise.doctor.rig import Leaf, Rig, Trial
-from lanewise.doctor.view import View, listed
+from lanewise.doctor.words import listed
 from lanewise.machine.sockets import interconnect_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from lanewise.machine.model import Function
+    from lanewise.machine.view import View
 
 NUMA = Rule(
     id="numa-unknown",

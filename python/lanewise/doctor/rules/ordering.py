@@ -12,8 +12,8 @@ from lanewise.doctor.rig import Leaf, Rig, Trial
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from lanewise.doctor.view import View
     from lanewise.machine.model import Function
+    from lanewise.machine.view import View
 
 _SLOW_RELAXED_ROOT_PORTS = frozenset([*range(0x6F01, 0x6F0F), *range(0x2F01, 0x2F0F)])
 """Root ports of Haswell and Broadwell servers: Linux switches it off below them (drivers/pci/quirks.c)."""

@@ -13,8 +13,8 @@ from lanewise.machine.model import Kind
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from lanewise.doctor.view import View
     from lanewise.machine.model import Function, Link
+    from lanewise.machine.view import View
 
 MISMATCH = Rule(
     id="mps-mismatch",

@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING
 from lanewise.doctor.finding import Finding, Severity
 from lanewise.doctor.registry import Rule, rule
 from lanewise.doctor.rig import Leaf, Rig, Trial
-from lanewise.doctor.view import View, lanes_of, listed
+from lanewise.doctor.words import listed
+from lanewise.machine.lanes import lanes_of
 from lanewise.machine.sockets import across_sockets, interconnect_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from lanewise.machine.model import Function
+    from lanewise.machine.view import View
 
 _FAST_NIC_GB_PER_S = 12.0
 """Network adapters with a link of this rate talk to GPUs directly. Assumed: 100 Gb/s and more."""

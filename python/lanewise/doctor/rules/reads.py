@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 from lanewise.doctor.finding import Finding, Severity
 from lanewise.doctor.registry import Rule, rule
 from lanewise.doctor.rig import Leaf, Rig, Trial
-from lanewise.doctor.view import READ_ROUND_TRIP_NS, View, size
+from lanewise.doctor.words import size
 from lanewise.machine.model import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from lanewise.machine.model import Function
+    from lanewise.machine.view import View
 
 _TAGS = {5: 32, 8: 256, 10: 768, 14: 15360}
 """Requests that a tag field of so many bits tells apart. PCIe Base 6.3 §2.2.6.2."""
@@ -22,8 +23,13 @@ _TAGS = {5: 32, 8: 256, 10: 768, 14: 15360}
 _BUSY_GB_PER_S = 12.0
 """Links from this rate on notice many small requests. Assumed: x16 of Gen3."""
 
+_READ_ROUND_TRIP_NS = 1000
+"""Time from a read request to its data, used to ask how many reads must be in flight.
+
+Assumed: servers answer within 0.5 to 1.5 us, link and switches included (pcie-bench, SIGCOMM 2018)."""
+
 _HOST_LATENCY_NS = 700
-"""Memory latency in the trials: with link and packet times about the round trip of `READ_ROUND_TRIP_NS`."""
+"""Memory latency in the trials: with link and packet times about the round trip of `_READ_ROUND_TRIP_NS`."""
 
 MRRS = Rule(
     id="mrrs-small",
@@ -73,14 +79,14 @@ RCB = Rule(
 def in_flight_needed(view: View, function: Function) -> float | None:
     """Bytes that must be in flight to keep the link of a device busy; None when its link is unknown."""
     rate = view.possible_rate(function)
-    return None if rate is None else rate * READ_ROUND_TRIP_NS
+    return None if rate is None else rate * _READ_ROUND_TRIP_NS
 
 
 def _bandwidth_latency(view: View, function: Function) -> str:
     rate = view.possible_rate(function) or 0.0
     needed = in_flight_needed(view, function) or 0.0
     amount = size(round(needed / 1024) * 1024)
-    return f"{rate:.1f} GB/s x {READ_ROUND_TRIP_NS} ns (assumed) = {amount} in flight to fill the link"
+    return f"{rate:.1f} GB/s x {_READ_ROUND_TRIP_NS} ns (assumed) = {amount} in flight to fill the link"
 
 
 @rule(MRRS)

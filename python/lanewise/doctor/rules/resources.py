@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING
 
 from lanewise.doctor.finding import Finding, Severity
 from lanewise.doctor.registry import Rule, rule
-from lanewise.doctor.view import View, size
+from lanewise.doctor.words import size
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from lanewise.machine.view import View
 
 _LARGE_BAR = 64 << 20
 """Prefetchable 64-bit BARs from this size on crowd the space below 4 GiB. Assumed."""

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 from lanewise.doctor.finding import Finding, Severity
 from lanewise.doctor.registry import Rule, rule
 from lanewise.doctor.rig import Leaf, Rig, Trial
-from lanewise.doctor.view import View, lanes_of, listed, rate_of
+from lanewise.doctor.words import listed
+from lanewise.machine.lanes import lanes_of, rate_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from lanewise.machine.model import Link, LinkMode, Switch
+    from lanewise.machine.view import View
 
 _NOTICEABLE = 1.2
 """Ratios below this are rounding between generations. Assumed."""

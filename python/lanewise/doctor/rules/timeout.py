@@ -10,7 +10,7 @@ from lanewise.doctor.registry import Rule, rule
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from lanewise.doctor.view import View
+    from lanewise.machine.view import View
 
 _SHORT_S = 10e-3
 """Base 5.0 §2.8 advises against timeouts below 10 ms."""

@@ -14,42 +14,19 @@ from typing import TYPE_CHECKING
 
 from lanewise.machine.address import Address
 from lanewise.machine.draft import Draft
+from lanewise.machine.link_bandwidth import modes_of
 from lanewise.machine.model import Buses, NumaNode
-from lanewise.machine.registers import LinkMode
 from lanewise.machine.sources import xml
 
 if TYPE_CHECKING:
-    from lanewise.machine.draft import Reading
+    from lanewise.machine.assembly import Reading
 
 _TYPE = re.compile(
     r"([0-9a-f]{4}) \[([0-9a-f]{4}):([0-9a-f]{4})\]"
     r"(?: \[([0-9a-f]{4}):([0-9a-f]{4})\] ([0-9a-f]{2})(?: ([0-9a-f]{2}))?)?"
 )
 _BUSES = re.compile(r"[0-9a-f]+:\[([0-9a-f]+)-([0-9a-f]+)\]")
-_WIDTHS = (1, 2, 4, 8, 16, 32)
-_BYTES_PER_NS = {
-    2.5: 0.25,
-    5.0: 0.5,
-    8.0: 8 * 128 / 130 / 8,
-    16.0: 16 * 128 / 130 / 8,
-    32.0: 32 * 128 / 130 / 8,
-    64.0: 64 * 242 / 256 / 8,
-}
-"""What hwloc takes one lane to carry, GB/s."""
 _MOST_GB_S = 1000.0
-_WRONG_CODE = {5.0: 5 * 128 / 130 / 8}
-"""hwloc before 2.0 took 5 GT/s to be coded 128b/130b: 0.615 GB/s for a lane."""
-
-
-def link_modes(gb_s: float) -> tuple[LinkMode, ...]:
-    """Return every speed and width whose bandwidth after line coding is this, widest first."""
-    modes = {
-        LinkMode(gt_s, width)
-        for gt_s, lane in (*_BYTES_PER_NS.items(), *_WRONG_CODE.items())
-        for width in _WIDTHS
-        if abs(lane * width - gb_s) < 0.0006 * max(1.0, gb_s)
-    }
-    return tuple(sorted(modes, key=lambda mode: -(mode.width or 0)))
 
 
 class _Reader:
@@ -118,7 +95,7 @@ class _Reader:
         except ValueError:
             gb_s = 0.0
         if 0 < gb_s < _MOST_GB_S:
-            modes = link_modes(gb_s)
+            modes = modes_of(gb_s)
             draft.registers["express"] = True
             draft.link["bandwidth_gb_s"] = gb_s
             if len(modes) == 1:

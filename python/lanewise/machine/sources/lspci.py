@@ -21,7 +21,7 @@ from lanewise.machine.sources.wrapping import FUNCTION, HEADER
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lanewise.machine.draft import Reading
+    from lanewise.machine.assembly import Reading
 
 HEX_ROW = re.compile(r"^[ \t>]{0,8}([0-9a-f]{2,3}): ?((?:[0-9a-f]{2}(?: |$)){1,16})(.*)$")
 _MORE_HEX = re.compile(r"^[ \t>]{0,8}((?:[0-9a-f]{2}(?: |$)){1,15})$")

@@ -17,7 +17,7 @@ from lanewise.machine.draft import Draft
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lanewise.machine.draft import Reading
+    from lanewise.machine.assembly import Reading
 
 _ADDRESS = r"((?:[0-9a-fA-F]{4,8}:)?[0-9a-fA-F]{2}:[01][0-9a-fA-F]\.[0-7])"
 _LINE = re.compile(rf'^[ \t>|]{{0,8}}{_ADDRESS} (".*)$')

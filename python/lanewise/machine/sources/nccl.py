@@ -20,7 +20,7 @@ from lanewise.machine.registers import SPEEDS_GT_S, LinkMode
 from lanewise.machine.sources import xml
 
 if TYPE_CHECKING:
-    from lanewise.machine.draft import Reading
+    from lanewise.machine.assembly import Reading
 
 _SPEED = re.compile(r"([\d.]+) ?GT/s")
 _DUMMY_DOMAIN = 0xFFFF

@@ -18,7 +18,7 @@ from lanewise.machine.model import Buses, NumaNode
 from lanewise.machine.registers import SPEEDS_GT_S, Bar, LinkMode
 
 if TYPE_CHECKING:
-    from lanewise.machine.draft import Reading
+    from lanewise.machine.assembly import Reading
     from lanewise.machine.sources.files import Files
 
 _SPEED = re.compile(r"([\d.]+) ?GT/s")

@@ -19,7 +19,7 @@ from lanewise.machine.model import Relation
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lanewise.machine.draft import Reading
+    from lanewise.machine.assembly import Reading
     from lanewise.machine.model import Function, Machine
 
 _NAME = re.compile(r"(?:GPU\d+|NIC\d+|[a-z]\w*_\w+|ib\w+|hfi\w+)$")

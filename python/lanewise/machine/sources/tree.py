@@ -18,7 +18,7 @@ from lanewise.machine.model import Buses
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lanewise.machine.draft import Reading
+    from lanewise.machine.assembly import Reading
 
 _ROOT = re.compile(r"[-+|\\ ]*-\[(?:([0-9a-f]{4,8}):)?([0-9a-f]{2})(?:-[0-9a-f]{2})?\]")
 _FUNCTION = re.compile(r"[-\\]*(\+?)-*([0-9a-f]{2})\.([0-7])")

@@ -14,7 +14,7 @@ from lanewise.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lanewise.machine.draft import Reading
+    from lanewise.machine.assembly import Reading
 
 _MOST_DEPTH = 256
 

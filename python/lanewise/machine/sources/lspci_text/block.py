@@ -18,7 +18,8 @@ from lanewise.machine.sources.lspci_text.ignored import IGNORED
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lanewise.machine.draft import Draft, Reading
+    from lanewise.machine.assembly import Reading
+    from lanewise.machine.draft import Draft
 
 _CAPABILITY = re.compile(r"\[([0-9a-f]{2,3})(?: v\d+)?\] (.*)")
 _DVSEC = re.compile(r"Vendor=1e98 ID=([0-9a-f]{4})")

@@ -6,11 +6,11 @@ about is never a finding: rules get None and stay silent.
 
 from __future__ import annotations
 
-import json
-from functools import cache, cached_property
+from functools import cached_property
 from typing import TYPE_CHECKING
 
-from lanewise.doctor.rig import Lanes
+from lanewise.machine.lanes import Lanes, lanes_of, rate_of
+from lanewise.machine.link_bandwidth import widest_mode
 from lanewise.machine.model import ENDPOINTS, Kind
 
 if TYPE_CHECKING:
@@ -29,51 +29,11 @@ _FAST_GB_PER_S = 1.9
 _MODULE_GB_PER_S = 7.0
 """Links of this rate and more lead to cards and modules even where no slot is stated. Assumed: x8 of Gen3."""
 
-_WIDEST_SLOT = 16
-"""Lanes of the widest slot that computers have."""
-
 _DETACHED_DRIVERS = frozenset({"vfio-pci", "pci-stub", "xen-pciback", "uio_pci_generic"})
 """Drivers that hold a device for somebody else and switch it off meanwhile (Linux, drivers/vfio/pci)."""
 
 _MANAGEMENT = frozenset({(0x1000, 0x00B2)})
 """Broadcom's management endpoints inside PEX switches, which state mass storage as their class (pci.ids)."""
-
-READ_ROUND_TRIP_NS = 1000
-"""Time from a read request to its data, used to ask how many reads must be in flight.
-
-Assumed: servers answer within 0.5 to 1.5 us, link and switches included (pcie-bench, SIGCOMM 2018)."""
-
-
-@cache
-def link_gb_per_s(gt_s: float, width: int) -> float:
-    """Return what a link carries in one direction after coding, in GB/s, 10⁹ bytes per second."""
-    from lanewise import _core
-
-    generation = {2.5: 1, 5.0: 2, 8.0: 3, 16.0: 4, 32.0: 5, 64.0: 6, 128.0: 7}[gt_s]
-    ladder = _core.ladder(generation=generation, lanes=width, payload_bytes=256, header_dwords=4, ecrc=False)
-    return float(json.loads(ladder)["coded_gbit_per_s"]) / 8
-
-
-def rate_of(mode: LinkMode) -> float | None:
-    """Return what a link in this mode carries, in GB/s; None when the mode is unknown."""
-    if not mode.known or mode.generation is None or mode.width not in (1, 2, 4, 8, 16, 32):
-        return None
-    assert mode.gt_s is not None
-    return link_gb_per_s(mode.gt_s, mode.width)
-
-
-def lanes_of(mode: LinkMode) -> Lanes | None:
-    """Return the mode for a rig; None when it is unknown or no scenario has it."""
-    if rate_of(mode) is None:
-        return None
-    assert mode.gt_s is not None
-    assert mode.width is not None
-    return Lanes(mode.gt_s, mode.width)
-
-
-def words(mode: LinkMode) -> str:
-    """Write a mode as `lspci` does, like ``8GT/s x16``."""
-    return str(mode)
 
 
 class View:
@@ -147,7 +107,7 @@ class View:
             return link.limit
         if device.known or port.known:
             return device if device.known else port
-        return link.now if link.now.known else _from_bandwidth(link)
+        return link.now if link.now.known else widest_mode(link)
 
     def possible_rate(self, function: Function) -> float | None:
         """Return what the link of a device can carry, in GB/s."""
@@ -231,27 +191,3 @@ def is_management(function: Function) -> bool:
     return (identity.vendor_id, identity.device_id) in _MANAGEMENT or (
         "management endpoint" in (identity.device_name or "").lower()
     )
-
-
-def _from_bandwidth(link: Link) -> LinkMode | None:
-    """Return the widest usual mode with the bandwidth that hwloc gives; None where no source gives any."""
-    gb_per_s = link.device.link.bandwidth_gb_s or link.upper.link.bandwidth_gb_s
-    if not gb_per_s:
-        return None
-    from lanewise.machine.sources.hwloc import link_modes
-
-    return next((mode for mode in link_modes(gb_per_s) if (mode.width or 0) <= _WIDEST_SLOT), None)
-
-
-def listed(functions: tuple[Function, ...] | list[Function], most: int = 8) -> str:
-    """Write addresses for a sentence."""
-    shown = ", ".join(function.address.short for function in functions[:most])
-    return shown if len(functions) <= most else f"{shown} and {len(functions) - most} more"
-
-
-def size(number: int) -> str:
-    """Write a number of bytes with a binary unit."""
-    for exponent, unit in ((40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")):
-        if number >= 1 << exponent:
-            return f"{number / (1 << exponent):g} {unit}"
-    return f"{number} B"

@@ -1,0 +1,24 @@
+"""How findings put addresses and sizes into a sentence."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lanewise.machine.model import Function
+
+
+def listed(functions: Sequence[Function], most: int = 8) -> str:
+    """Write addresses for a sentence."""
+    shown = ", ".join(function.address.short for function in functions[:most])
+    return shown if len(functions) <= most else f"{shown} and {len(functions) - most} more"
+
+
+def size(number: int) -> str:
+    """Write a number of bytes with a binary unit."""
+    for exponent, unit in ((40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")):
+        if number >= 1 << exponent:
+            return f"{number / (1 << exponent):g} {unit}"
+    return f"{number} B"

@@ -1,0 +1,161 @@
+"""Everything a reader collects about a machine, and how it becomes one.
+
+Who is below whom: a source that shows the tree says so itself (`Draft.parent`, or the path of `lspci -PP`);
+the others show bus numbers of bridges, and a function is below the bridge whose secondary bus it is on. A
+bridge that is not in the source leaves its functions without a parent: no link is made up for them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from lanewise.machine.address import Address
+from lanewise.machine.model import Buses, Function, Machine, NotUnderstood
+from lanewise.machine.naming import complete
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from lanewise.machine.draft import Draft
+    from lanewise.machine.model import NumaNode, Relation
+
+_SAMPLES = 20
+_SAMPLE_LENGTH = 120
+
+
+class Reading:
+    """Everything a reader has collected: drafts, lines not understood, notes."""
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self.drafts: dict[Address, Draft] = {}
+        self.kinds: list[str] = []
+        self.notes: list[str] = []
+        self.relations: list[Relation] = []
+        self.numa_nodes: list[NumaNode] = []
+        self.hostname: str | None = None
+        self.measured = True
+        self.shows_tree = False
+        self.unknown_lines = 0
+        self.samples: list[tuple[int, str]] = []
+
+    def add(self, draft: Draft) -> None:
+        """Keep a draft; a second one for an address is merged, and counts more unless it says less."""
+        earlier = self.drafts.get(draft.address)
+        if earlier is None:
+            self.drafts[draft.address] = draft
+            return
+        if earlier.registers.get("express") and not draft.registers.get("express"):
+            earlier.fill_from(draft)
+        else:
+            draft.fill_from(earlier)
+            self.drafts[draft.address] = draft
+
+    def not_understood(self, number: int, line: str) -> None:
+        """Count a line that means nothing to the reader, and keep the first few."""
+        self.unknown_lines += 1
+        if len(self.samples) < _SAMPLES:
+            self.samples.append((number, line.strip()[:_SAMPLE_LENGTH]))
+
+    def note(self, text: str) -> None:
+        """Remember something a person should know about this reading; once."""
+        if text not in self.notes:
+            self.notes.append(text)
+
+    def machine(self, source: str) -> Machine:
+        """Assemble everything."""
+        complete(self.drafts.values())
+        functions = _assemble(list(self.drafts.values()))
+        return Machine(
+            functions=functions,
+            source=source,
+            kinds=tuple(dict.fromkeys(self.kinds)),
+            hostname=self.hostname,
+            numa_nodes=tuple(self.numa_nodes),
+            relations=tuple(self.relations),
+            not_understood=NotUnderstood(self.unknown_lines, tuple(self.samples)),
+            notes=tuple(self.notes),
+            measured=self.measured,
+            shows_tree=self.shows_tree,
+        )
+
+
+def _assemble(drafts: Sequence[Draft]) -> dict[Address, Function]:
+    drafts = sorted(drafts, key=lambda draft: draft.address)
+    known = {draft.address: draft for draft in drafts}
+    _mark_virtual_functions(known)
+    bridges = _by_secondary_bus(drafts)
+    children: dict[Address, list[Address]] = {}
+    for draft in drafts:
+        parent = _parent(draft, known, bridges)
+        draft.parent = None if parent is None or _goes_in_circles(draft.address, parent, known) else parent
+        if draft.parent is not None:
+            children.setdefault(draft.parent, []).append(draft.address)
+    functions = {}
+    for draft in drafts:
+        function = draft.freeze()
+        below = children.get(draft.address)
+        if below:
+            buses = function.buses or Buses(draft.address.bus, below[0].bus, below[-1].bus)
+            function = replace(function, children=tuple(below), buses=buses)
+        functions[draft.address] = function
+    return functions
+
+
+def _by_secondary_bus(drafts: Iterable[Draft]) -> dict[tuple[int, int], Address]:
+    """Return bridges by domain and secondary bus. Bridges that were never numbered have secondary bus 0."""
+    bridges: dict[tuple[int, int], Address] = {}
+    for draft in drafts:
+        if (
+            draft.buses is not None
+            and draft.buses.secondary > 0
+            and draft.buses.secondary != draft.address.bus
+        ):
+            bridges.setdefault((draft.address.domain, draft.buses.secondary), draft.address)
+    return bridges
+
+
+def _parent(
+    draft: Draft, known: dict[Address, Draft], bridges: dict[tuple[int, int], Address]
+) -> Address | None:
+    if draft.parent is not None:
+        return draft.parent if draft.parent in known else None
+    if draft.path:
+        return draft.path[-1] if draft.path[-1] in known else None
+    address = draft.address
+    physical = draft.function.get("physical_function")
+    if physical is not None and physical.bus != address.bus:
+        # Virtual functions may sit on a bus beyond the secondary one; they are where their owner is.
+        address = physical
+    return bridges.get((address.domain, address.bus))
+
+
+def _goes_in_circles(child: Address, parent: Address, known: dict[Address, Draft]) -> bool:
+    """Whether `child` is above `parent` already, as damaged bus numbers can claim."""
+    seen = {child}
+    above: Address | None = parent
+    while above is not None:
+        if above in seen:
+            return True
+        seen.add(above)
+        draft = known.get(above)
+        above = None if draft is None else draft.parent
+    return False
+
+
+def _mark_virtual_functions(known: dict[Address, Draft]) -> None:
+    """Mark the virtual functions of each physical function: First VF Offset, VF Stride, NumVFs (9.2.1.2)."""
+    for draft in list(known.values()):
+        count = draft.sriov.get("count") or 0
+        if draft.virtual_functions is None or not draft.sriov.get("enabled"):
+            continue
+        offset, stride = draft.virtual_functions
+        address = draft.address
+        first = (address.bus << 8 | address.device << 3 | address.function) + offset
+        for number in range(min(count, 65536)):
+            routing_id = first + number * stride
+            virtual = Address(address.domain, routing_id >> 8 & 0xFF, routing_id >> 3 & 0x1F, routing_id & 7)
+            if virtual in known and virtual != address:
+                known[virtual].function.setdefault("physical_function", address)
+                known[virtual].function["virtual"] = True

@@ -1,0 +1,67 @@
+"""One physical link of a machine: the port above, the device below, and what their registers make of it.
+
+Leaves out: which links leave the chip and which devices sleep (`view`). Source: PCI Express Base
+Specification 5.0, 1.3 and 7.5.3.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lanewise.machine.registers import LinkMode
+
+if TYPE_CHECKING:
+    from lanewise.machine.function import Function
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One physical link: the port above and the functions of the one device below."""
+
+    upper: Function
+    lower: tuple[Function, ...]
+    """All functions on the secondary bus that speak Express; at least one; lowest number first."""
+    on_die: bool = False
+    """Both ends are in one chip: its registers are for show and no physical limit."""
+
+    @property
+    def device(self) -> Function:
+        """The first function of the lower end; its link registers count for the device."""
+        return self.lower[0]
+
+    @property
+    def now(self) -> LinkMode:
+        """What runs now: the lower end's status, the upper end's where the lower says nothing."""
+        lower, upper = self.device.link.status, self.upper.link.status
+        gt_s = lower.gt_s if lower.gt_s is not None else upper.gt_s
+        return LinkMode(gt_s, lower.width or upper.width or lower.width)
+
+    @property
+    def limit(self) -> LinkMode:
+        """The most both ends can do: the smaller speed and width; None where either end does not say."""
+        upper, lower = self.upper.link.capability, self.device.link.capability
+        known_width = upper.width is not None and lower.width is not None
+        width = min(upper.width or 0, lower.width or 0) if known_width else None
+        return LinkMode(_smaller(upper.gt_s, lower.gt_s), width)
+
+    @property
+    def below_speed(self) -> bool:
+        """Whether it runs slower than both ends can. Idle GPUs do: see `Machine.is_idle_gpu`."""
+        now, limit = self.now.gt_s, self.limit.gt_s
+        return now is not None and limit is not None and 0 < now < limit
+
+    @property
+    def below_width(self) -> bool:
+        """Whether it runs on fewer lanes than both ends have."""
+        now, limit = self.now.width, self.limit.width
+        return now is not None and limit is not None and 0 < now < limit
+
+    @property
+    def name(self) -> str:
+        """``port -> device`` in short addresses."""
+        return f"{self.upper.address.short} -> {self.device.address.short}"
+
+
+def _smaller(first: float | None, second: float | None) -> float | None:
+    return None if first is None or second is None else min(first, second)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from dataclasses import replace
 from xml.etree import ElementTree
 
 from machines import pair
@@ -69,4 +71,34 @@ def test_junit_fails_the_rules_that_speak_loud_enough() -> None:
     assert failed == ["link-width", "link-speed"]
     quiet = ElementTree.fromstring(junit(diagnosis, Severity.ERROR))
     assert quiet.get("failures") == "0"
-    assert quiet.find(".//system-out") is not None
+    assert "[link-width] warning: " in (quiet.findtext("system-out") or "")
+
+
+def test_junit_has_the_shape_that_readers_ask_for() -> None:
+    """What Ant's junitreport, the strictest of them, wants: order of elements, and attributes."""
+    suite = ElementTree.fromstring(junit(diagnose(FAULTY, cost=False), Severity.WARNING))
+    cases = len(rules())
+    assert [child.tag for child in suite] == ["properties", *["testcase"] * cases, "system-out", "system-err"]
+    assert set(suite.attrib) == {
+        "name",
+        "timestamp",
+        "hostname",
+        "tests",
+        "failures",
+        "errors",
+        "time",
+    }
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d", suite.attrib["timestamp"])
+    for case in suite.iter("testcase"):
+        assert set(case.attrib) == {"classname", "name", "time"}
+        assert [child.tag for child in case] in ([], ["failure"])
+    assert all({"type", "message"} == set(failure.attrib) for failure in suite.iter("failure"))
+
+
+def test_junit_is_xml_whatever_a_device_calls_itself() -> None:
+    diagnosis = diagnose(FAULTY, cost=False)
+    strange = replace(diagnosis.findings[0], title="drive \x01\ud800 <&\"'>", evidence=("\x0b",))
+    suite = ElementTree.fromstring(junit(replace(diagnosis, findings=(strange,)), Severity.WARNING))
+    failure = suite.find(".//failure")
+    assert failure is not None
+    assert failure.get("message") == "drive \ufffd\ufffd <&\"'>"

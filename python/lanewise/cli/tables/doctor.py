@@ -8,6 +8,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from lanewise.cli.tables import style
+from lanewise.doctor.alike import Alike, together
 from lanewise.doctor.finding import Severity
 
 if TYPE_CHECKING:
@@ -36,12 +37,14 @@ def _pieces(diagnosis: Diagnosis, *, details: bool) -> Iterator[RenderableType]:
     )
     yield heading
     yield ""
-    full = [f for f in diagnosis.findings if details or f.severity is not Severity.INFO]
-    brief = [f for f in diagnosis.findings if not details and f.severity is Severity.INFO]
+    groups = [Alike(finding) for finding in diagnosis.findings] if details else together(diagnosis.findings)
+    full = [group for group in groups if details or group.first.severity is not Severity.INFO]
+    brief = [group for group in groups if not details and group.first.severity is Severity.INFO]
     said: set[str] = set()
-    for finding in full:
-        yield from _in_full(finding, fix="as above" if finding.fix in said else finding.fix)
-        said.add(finding.fix)
+    for group in full:
+        fix = group.first.fix
+        yield from _in_full(group, fix="as above" if fix in said else fix)
+        said.add(fix)
     if brief:
         yield _in_brief(brief)
     yield _summary(diagnosis)
@@ -49,7 +52,8 @@ def _pieces(diagnosis: Diagnosis, *, details: bool) -> Iterator[RenderableType]:
         yield Text(f"Note: {note}", style="dim")
 
 
-def _in_full(finding: Finding, fix: str) -> Iterator[RenderableType]:
+def _in_full(group: Alike, fix: str) -> Iterator[RenderableType]:
+    finding = group.first
     head = Text.assemble(
         (f"{finding.severity}", _STYLES[finding.severity]),
         "  ",
@@ -57,6 +61,8 @@ def _in_full(finding: Finding, fix: str) -> Iterator[RenderableType]:
         (f"  [{finding.rule}]", "dim"),
     )
     yield head
+    if group.rest:
+        yield Padding(Text(group.elsewhere(), style="bold"), (0, 0, 0, 4))
     rest = len(finding.evidence) - _MOST_EVIDENCE
     lines = list(finding.evidence[:_MOST_EVIDENCE])
     if rest > 0:
@@ -78,16 +84,18 @@ def _hanging(label: str, text: str) -> Padding:
     return Padding(grid, (0, 0, 0, 4))
 
 
-def _in_brief(findings: list[Finding]) -> RenderableType:
+def _in_brief(groups: list[Alike]) -> RenderableType:
     table = style.table()
     style.labels(table, "where")
     style.words(table, "what")
     style.words(table, "cost", at_most=34)
-    for finding in findings:
-        more = f"\n+{len(finding.also)} more" if finding.also else ""
+    for group in groups:
+        finding = group.first
+        others = len(group.rest) or len(finding.also)
+        elsewhere = f"\n{group.elsewhere()}" if group.rest else ""
         table.add_row(
-            finding.bdf + more,
-            Text.assemble(finding.title, (f"  [{finding.rule}]", "dim")),
+            finding.bdf + (f"\n+{others} more" if others else ""),
+            Text.assemble(finding.title, (f"  [{finding.rule}]", "dim"), elsewhere),
             _short_cost(finding),
         )
     return style.titled("Worth knowing", table, note="--details shows evidence and fix")

@@ -1,0 +1,75 @@
+"""Findings that say the same of several places are one entry for people, and stay apart for programs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from lanewise.cli.tables.doctor import print_diagnosis
+from lanewise.doctor import Cost, Diagnosis, Finding, Severity
+from lanewise.doctor.alike import together
+
+
+def finding(bdf: str, **changes: object) -> Finding:
+    plain = Finding(
+        "link-width",
+        Severity.WARNING,
+        bdf,
+        f"{bdf} runs on x2 of x4 lanes",
+        (f"{bdf} LnkSta: x2",),
+        f"Reseat {bdf}",
+        Cost("DMA: 3.00 GB/s instead of 6.00 GB/s", gb_per_s=3.0, basis="simulated"),
+    )
+    return replace(plain, **changes)  # type: ignore[arg-type]
+
+
+EIGHT = tuple(finding(f"{bus:02x}:00.0") for bus in range(1, 9))
+
+
+def test_what_differs_in_addresses_only_is_alike() -> None:
+    (group,) = together(EIGHT)
+    assert group.first is EIGHT[0]
+    assert group.rest == EIGHT[1:]
+    assert group.elsewhere(most=2) == "and 7 more: 02:00.0, 03:00.0, ..."
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"rule": "link-speed"},
+        {"severity": Severity.ERROR},
+        {"title": "02:00.0 runs on x1 of x4 lanes"},
+        {"cost": Cost("DMA: 1.50 GB/s instead of 6.00 GB/s", gb_per_s=4.5, basis="simulated")},
+        {"cost": None},
+        {"fix": "Replace it"},
+    ],
+)
+def test_what_differs_in_anything_else_is_not(changes: dict[str, object]) -> None:
+    assert len(together([finding("01:00.0"), finding("02:00.0", **changes)])) == 2
+
+
+def test_domains_are_part_of_addresses() -> None:
+    assert len(together([finding("01:00.0"), finding("10000:01:00.0")])) == 1
+
+
+@pytest.mark.parametrize("severity", [Severity.WARNING, Severity.INFO])
+def test_the_table_has_one_entry_and_all_addresses(
+    severity: Severity, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    findings = tuple(replace(each, severity=severity) for each in EIGHT)
+    print_diagnosis(Diagnosis("dump", findings, functions=16, links=8, rules=27))
+    text = " ".join(capsys.readouterr().out.split())
+    assert text.count("runs on x2 of x4 lanes") == 1
+    assert "and 7 more: 02:00.0, 03:00.0, 04:00.0, 05:00.0, 06:00.0, 07:00.0, 08:00.0" in text
+    assert "8 warnings" in text or "8 notes" in text
+
+
+def test_details_are_one_by_one(capsys: pytest.CaptureFixture[str]) -> None:
+    print_diagnosis(Diagnosis("dump", EIGHT, functions=16, links=8, rules=27), details=True)
+    assert capsys.readouterr().out.count("LnkSta: x2") == 8
+
+
+def test_json_has_every_finding() -> None:
+    assert len(Diagnosis("dump", EIGHT, functions=16, links=8, rules=27).document["findings"]) == 8

@@ -2,11 +2,11 @@
 
 use crate::config::{DeviceKind, EndpointConfig, FabricConfig, LinkConfig, SwitchCore};
 use crate::endpoint::Endpoint;
+use crate::fabric::Device;
 use crate::packet::Address;
 use crate::port::{Owner, Port, PortId, PortSettings};
 use crate::root_complex::RootComplex;
 use crate::routing::Routes;
-use crate::simulation::Device;
 use crate::switch::{MAX_SWITCH_PORTS, Switch};
 use crate::wire::{Faults, WireTiming};
 use lanewise_engine::random::RandomStream;

@@ -6,8 +6,8 @@
 //! the end of a run. Then it is done as it would have been, in order of time: at one instant, DLLPs that are due leave
 //! before TLPs that arrive.
 
+use crate::fabric::Fabric;
 use crate::port::PortId;
-use crate::simulation::Fabric;
 use lanewise_units::Time;
 
 impl Fabric {

@@ -11,10 +11,10 @@
 //! All of it is cold: devices with none of these settings have a null pointer instead.
 
 use crate::config::ErrorConfig;
+use crate::fabric::Fabric;
 use crate::packet::{Flags, Kind, Packet, PacketId};
 use crate::port::PortId;
 use crate::root_complex;
-use crate::simulation::Fabric;
 use lanewise_observe::{Fact, TransactionError};
 use lanewise_pcie::splitting;
 use lanewise_units::{Bytes, Span, Time};

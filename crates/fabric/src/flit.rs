@@ -6,9 +6,10 @@
 //!
 //! Left out: shared and merged credits (the six pools stay apart), selective Nak, L0p, nullified TLPs.
 
+use crate::event::Event;
+use crate::fabric::Fabric;
 use crate::packet::{Packet, PacketRef};
 use crate::port::{Answers, Fate, InFlight, PortId, Wait};
-use crate::simulation::{Event, Fabric};
 use lanewise_observe::{Fact, Use};
 use lanewise_pcie::ack_nak::{ReceiveSequence, RetryBuffer, Sequence, Verdict, flit_ack_latency};
 use lanewise_pcie::dllp::Dllp;

@@ -7,8 +7,8 @@
 //! Leaves out: surprise removal, in which outstanding requests end as Unsupported Request or time out (§2.9.1), what the
 //! training sets of a hot reset put on the wire, and Flit Mode.
 
+use crate::fabric::Fabric;
 use crate::port::{Owner, Port, PortId};
-use crate::simulation::Fabric;
 use crate::workload::{DeviceId, Direction};
 use lanewise_pcie::tlp::FlowClass;
 

@@ -80,3 +80,8 @@ impl IngressBuffer {
         self.update_at = self.update_at.min(due);
     }
 }
+
+/// Ingress buffer bytes that credits stand for: 16 B per header unit and per data unit.
+pub(crate) fn buffer_bytes(credits: Credits) -> u32 {
+    16 * (u32::from(credits.header) + u32::from(credits.data))
+}

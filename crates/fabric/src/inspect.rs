@@ -1,8 +1,8 @@
 //! Reading a fabric from outside: settling the books, conservation, who waits for whom.
 
 use crate::config::FabricConfig;
+use crate::fabric::Fabric;
 use crate::port::{LinkState, Owner, Port, PortId};
-use crate::simulation::Fabric;
 use crate::workload::DeviceId;
 use lanewise_observe::Observer;
 use lanewise_observe::Observers;

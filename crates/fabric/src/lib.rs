@@ -7,41 +7,53 @@
 //! |---|---|
 //! | `config.rs` | settings, all resolved |
 //! | `assembly.rs`, `routing.rs` | from settings to ports, devices and routes |
+//! | `fabric.rs`, `slots.rs` | the state of everything, in arenas |
 //! | `packet.rs`, `ring.rs` | TLPs and their queues |
 //! | `wire.rs`, `port.rs` | one link direction in time; one port's state |
 //! | `receiver.rs`, `ingress.rs` | what a port owes its peer; its buffers |
 //! | `flit.rs` | what is different in Flit Mode |
-//! | `transmit.rs`, `receive.rs`, `choose.rs` | what leaves a port and when; what arrives |
+//! | `transmit.rs`, `choose.rs`, `receive.rs` | TLPs: what leaves a port, when, and which first; what arrives |
+//! | `dllp.rs`, `flow_control.rs`, `replay.rs` | DLLPs sent and taken in; InitFC; the replay timer and replays |
 //! | `catch_up.rs` | what needs no event of its own |
 //! | `switch.rs`, `root_complex.rs`, `endpoint.rs` | the devices |
+//! | `hot_plug.rs`, `phases.rs` | links that go down and come up; before and after a change |
 //! | `errors.rs` | completion timeouts, poisoned data, requests for nobody |
 //! | `memory_path.rs`, `sockets.rs`, `iommu.rs` | between root ports and memory: other sockets, address translation |
-//! | `workload.rs` | the seam to whoever asks for transfers |
-//! | `simulation.rs`, `inspect.rs` | the run; reading it from outside |
+//! | `workload.rs`, `requests.rs`, `mmio.rs`, `notices.rs` | the seam to whoever asks: transfers, loads and stores, timers and answers |
+//! | `simulation.rs`, `event.rs`, `inspect.rs` | the run and its events; reading it from outside |
 //!
-//! Left out: virtual channels other than VC0, power states, configuration and message traffic, hot plug.
+//! Left out: virtual channels other than VC0, power states, configuration and message traffic, surprise removal.
 
 mod assembly;
 mod catch_up;
 mod choose;
 pub mod config;
+mod dllp;
 mod endpoint;
 mod errors;
+mod event;
+mod fabric;
 mod flit;
+mod flow_control;
 mod hot_plug;
 mod ingress;
 mod inspect;
 mod iommu;
 mod memory_path;
+mod mmio;
+mod notices;
 mod packet;
 mod phases;
 mod port;
 mod receive;
 mod receiver;
+mod replay;
+mod requests;
 mod ring;
 mod root_complex;
 mod routing;
 mod simulation;
+mod slots;
 mod sockets;
 mod switch;
 mod transmit;
@@ -49,5 +61,6 @@ mod wire;
 pub mod workload;
 
 pub use assembly::AssemblyError;
-pub use simulation::{Fabric, Progress, Simulation};
+pub use fabric::Fabric;
+pub use simulation::{Progress, Simulation};
 pub use switch::MAX_SWITCH_PORTS;

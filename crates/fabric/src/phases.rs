@@ -1,6 +1,6 @@
 //! Parts of a run between two changes of the machine: what had been counted when each change happened.
 
-use crate::simulation::Fabric;
+use crate::fabric::Fabric;
 use lanewise_units::Time;
 
 /// A change of the machine, and what every flow had counted by then.

@@ -1,6 +1,6 @@
 //! One port: the transmitter of one link direction and the receiver of the other.
 //!
-//! State and the small rules on it. What happens between ports is in `transmit.rs` and `receive.rs`.
+//! State and the small rules on it. What happens between ports is in `transmit.rs`, `dllp.rs`, `replay.rs` and `receive.rs`.
 
 use crate::config::{AckPolicy, PortConfig, UpdatePolicy};
 use crate::flit::FlitPort;

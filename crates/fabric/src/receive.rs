@@ -1,10 +1,10 @@
 //! What a port does with a TLP that arrives: check, acknowledge, account credits, hand over to the device.
 
 use crate::endpoint::wants_notice;
+use crate::fabric::Fabric;
 use crate::packet::{Flags, Kind, Packet, PacketId};
 use crate::port::{Fate, InFlight, Owner, PortId};
 use crate::root_complex;
-use crate::simulation::Fabric;
 use crate::workload::{Notify, WorkloadEvent};
 use lanewise_observe::Fact;
 use lanewise_pcie::ack_nak::Verdict;

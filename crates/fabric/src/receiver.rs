@@ -3,9 +3,9 @@
 //! State lies in [`Port`]; what devices do with a TLP is in `receive.rs`. Acks and UpdateFCs are coalesced by count and
 //! by time (PCIe Base 6.3 §2.6.1.2, §3.6.3.1).
 
+use crate::ingress::buffer_bytes;
 use crate::packet::Packet;
 use crate::port::{Answers, InFlight, LinkState, Port, PortId};
-use crate::simulation::buffer_bytes;
 use lanewise_observe::{Fact, Observers};
 use lanewise_pcie::ack_nak::{Sequence, SequenceSpace};
 use lanewise_pcie::tlp::FlowClass;

@@ -1,20 +1,20 @@
 //! What a port does when its wire is free: ordered sets, DLLPs, replays, new TLPs, in this order of priority
-//! (PCIe Base 6.3 §3.6.2.1); and what the DLLPs of the peer change.
+//! (PCIe Base 6.3 §3.6.2.1); and how a TLP gets onto the wire and to the peer's pins.
 
 use crate::choose::pick;
+use crate::event::Event;
+use crate::fabric::Fabric;
 use crate::packet::{Flags, Packet, PacketId, PacketPool};
 use crate::port::{Answers, Fate, InFlight, LinkState, Owner, Port, PortId, Sent, Wait};
-use crate::simulation::{Event, Fabric};
 use crate::switch::Switch;
 use lanewise_observe::{Fact, Use};
-use lanewise_pcie::ack_nak::{ReplayOutcome, Sequence};
-use lanewise_pcie::dllp::{Dllp, INIT_FLOW_CONTROL_INTERVAL};
-use lanewise_pcie::flow_control::CreditPool;
-use lanewise_pcie::tlp::FlowClass;
 use lanewise_units::{Bytes, Time};
 
 /// Framing, sequence number and LCRC of a TLP outside Flit Mode; PCIe Base 6.3 §3.6.2.1, §4.2.2.3.
 pub(crate) const FRAMING: Bytes = Bytes::new(8);
+
+/// Sequence number and LCRC, kept with a TLP in the retry buffer.
+pub(crate) const RETRY_OVERHEAD: Bytes = Bytes::new(6);
 
 impl Fabric {
     /// Makes sure that `id` looks at its wire at `at`, or as soon after as the wire is free.
@@ -92,7 +92,7 @@ impl Fabric {
 
     /// Sends the next TLP, if any may go.
     #[inline(always)]
-    fn send_next(&mut self, id: PortId, now: Time) -> Result<(), Wait> {
+    pub(crate) fn send_next(&mut self, id: PortId, now: Time) -> Result<(), Wait> {
         let packet_id = self.next_packet(id, now)?;
         self.send_tlp(id, packet_id, now);
         Ok(())
@@ -185,7 +185,7 @@ impl Fabric {
     /// A cut-through switch acts as soon as it may forward, everybody else when the LCRC has been checked; both
     /// happen in the order in which the TLPs were sent.
     #[inline(always)]
-    fn fly(&mut self, id: PortId, mut in_flight: InFlight, packet_id: PacketId) {
+    pub(crate) fn fly(&mut self, id: PortId, mut in_flight: InFlight, packet_id: PacketId) {
         let peer_id = self.ports[id.index()].peer;
         in_flight.checked += self.ports[peer_id.index()].settings.receive_latency;
         self.route(peer_id, &mut in_flight, packet_id);
@@ -231,51 +231,6 @@ impl Fabric {
         let bytes = packet.tlp_bytes() + FRAMING;
         let (head, tail) = (in_flight.eligible_at, in_flight.checked);
         in_flight.eligible_at = switch.eligible_at(head, tail, in_flight.egress, bytes);
-    }
-
-    /// Sends the next TLP of a replay, or ends the replay.
-    #[inline(never)]
-    fn replay_next(&mut self, id: PortId, now: Time) -> Result<(), Wait> {
-        let port = &mut self.ports[id.index()];
-        let Some((sequence, sent, bytes)) = port.retry.next_replay() else {
-            return self.send_next(id, now);
-        };
-        port.align(id, now, &mut self.observers);
-        let span = port.settings.wire.span(bytes + (FRAMING - RETRY_OVERHEAD));
-        self.observers.observe(now, Fact::Spent { port: id.0, on: Use::Replay, span });
-        let damaged = port.faults.as_mut().is_some_and(|faults| faults.damages_tlp(bytes));
-        let head = port.busy_until + port.settings.wire.propagation;
-        port.busy_until += span;
-        let peer_id = port.peer;
-        let in_flight = InFlight {
-            packet: sent.packet,
-            eligible_at: head,
-            checked: head + span,
-            sequence,
-            egress: 0,
-            data_credits: 0,
-            class: FlowClass::Posted,
-            fate: if damaged { Fate::Damaged } else { Fate::Good },
-        };
-        let peer = &mut self.ports[peer_id.index()];
-        let checked = in_flight.checked + peer.settings.receive_latency;
-        let duplicate = InFlight { checked, eligible_at: checked.max(peer.last_arrival), ..in_flight };
-        match self.packets.resolve(sent.packet) {
-            // It had nothing but a late Ack: a duplicate, of which the peer only checks the sequence number.
-            _ if peer.foreseen => peer.foresee(duplicate),
-            Some(packet_id) => {
-                let packet = &self.packets[packet_id];
-                let (class, data_credits) = (packet.class(), packet.credits().data);
-                self.fly(id, InFlight { class, data_credits, ..in_flight }, packet_id);
-            }
-            // Delivered already: a duplicate too.
-            None => {
-                peer.in_flight.push_back(duplicate);
-                self.engine.schedule(checked, Event::Arrival(peer_id).pack());
-            }
-        }
-        self.restart_replay_timer(id, now);
-        Ok(())
     }
 
     /// Something went out: the port wakes when the wire is free again and something else may leave.
@@ -341,269 +296,7 @@ impl Fabric {
             Owner::RootComplex(_) | Owner::Endpoint(_) => port.queues.next_start(&self.packets),
         }
     }
-
-    /// Sends what the receiver half owes the peer: Nak, Ack, UpdateFC.
-    pub(crate) fn send_due_dllps(&mut self, id: PortId, now: Time) {
-        let port = &mut self.ports[id.index()];
-        if port.nak_due_at() <= now {
-            let sequence = port.nak_sequence;
-            port.nak_at = Time::NEVER;
-            port.unacknowledged = 0;
-            port.ack_at = Time::NEVER;
-            self.observers.observe(now, Fact::NakSent { port: id.0 });
-            self.send_dllp(id, Dllp::Nak(sequence), now);
-        }
-        let port = &mut self.ports[id.index()];
-        if port.ack_at <= now {
-            let sequence = port.take_ack(now);
-            self.send_dllp(id, Dllp::Ack(sequence), now);
-        }
-        if self.ports[id.index()].update_due_at <= now {
-            for class in FlowClass::ALL {
-                if self.ports[id.index()].buffers[class.index()].update_at <= now {
-                    self.send_update(id, class, now);
-                }
-            }
-        }
-    }
-
-    fn send_update(&mut self, id: PortId, class: FlowClass, now: Time) {
-        let port = &mut self.ports[id.index()];
-        port.release_drained(id, class, now, &mut self.observers);
-        let (header, data) = port.buffers[class.index()].credits.limit();
-        port.update_sent(class, now);
-        self.send_dllp(id, Dllp::UpdateFlowControl { class, header, data }, now);
-    }
-
-    /// Puts a DLLP on the wire and into the peer's mailbox.
-    fn send_dllp(&mut self, id: PortId, dllp: Dllp, now: Time) {
-        let port = &mut self.ports[id.index()];
-        if port.flit_mode {
-            return self.ride_in_next_flit(id, dllp, now);
-        }
-        port.align(id, now, &mut self.observers);
-        let span = port.settings.wire.dllp;
-        self.observers.observe(now, Fact::Spent { port: id.0, on: Use::Dllp, span });
-        self.observers.observe(now, Fact::DllpSent { port: id.0 });
-        port.busy_until += span;
-        let at_pins = port.busy_until + port.settings.wire.propagation;
-        self.post(id, dllp, at_pins);
-    }
-
-    /// Puts a DLLP that reaches the peer's pins at `at_pins` into the peer's mailbox, unless it arrives damaged.
-    pub(crate) fn post(&mut self, id: PortId, dllp: Dllp, at_pins: Time) {
-        let now = self.engine.now();
-        let port = &mut self.ports[id.index()];
-        let peer_id = port.peer;
-        if !port.reliable && port.faults.as_mut().is_some_and(|faults| faults.damages_dllp()) {
-            self.observers.observe(now, Fact::BadDllp { port: peer_id.0 });
-            return;
-        }
-        let peer = &mut self.ports[peer_id.index()];
-        let arrival = at_pins + peer.settings.receive_latency;
-        peer.mailbox.push_before((arrival, dllp), |(at, _)| *at > arrival);
-        if peer.may_unblock(&dllp) || peer.state != LinkState::Active {
-            self.wake(peer_id, arrival);
-        } else if peer.mailbox.len() > MAILBOX_LIMIT {
-            self.take_in_dllps(peer_id, now);
-        }
-    }
-
-    /// Acts on the DLLPs that have arrived by now.
-    pub(crate) fn take_in_dllps(&mut self, id: PortId, now: Time) {
-        while let Some((at, dllp)) = self.ports[id.index()].mailbox.front().copied() {
-            if at > now {
-                break;
-            }
-            self.ports[id.index()].mailbox.pop_front();
-            self.take_in_dllp(id, dllp, at, now);
-        }
-    }
-
-    #[inline(always)]
-    fn take_in_dllp(&mut self, id: PortId, dllp: Dllp, at: Time, now: Time) {
-        let port = &mut self.ports[id.index()];
-        if port.may_unblock(&dllp) {
-            port.stuck_until = Time::ZERO;
-        }
-        match dllp {
-            Dllp::UpdateFlowControl { class, header, data } => {
-                port.credits[class as usize].update(header, data);
-                if port.state == LinkState::InitFlowControl2 {
-                    self.flow_control_initialised(id, now);
-                }
-            }
-            Dllp::Ack(sequence) => self.acknowledged(id, sequence, at),
-            Dllp::Nak(sequence) => {
-                self.acknowledged(id, sequence, at);
-                self.start_replay(id, now, false);
-            }
-            // Either says the same, and the first may be lost: PCIe Base 6.3 §3.4.1.
-            Dllp::InitFlowControl1 { class, header, data }
-            | Dllp::InitFlowControl2 { class, header, data }
-                if port.state == LinkState::InitFlowControl1 =>
-            {
-                if !port.initialised[class.index()] {
-                    port.initialised[class.index()] = true;
-                    port.credits[class.index()].initialise(CreditPool::from_advertisement(header, data));
-                    if port.initialised == [true; 3] {
-                        port.state = LinkState::InitFlowControl2;
-                        port.init_due_at = now;
-                    }
-                }
-            }
-            Dllp::InitFlowControl1 { .. } => {}
-            Dllp::InitFlowControl2 { .. } => self.flow_control_initialised(id, now),
-            Dllp::DataLinkFeature { .. } | Dllp::PowerManagement | Dllp::Vendor | Dllp::Nop => {}
-        }
-    }
-
-    /// The peer has everything up to `sequence`: the replay timer starts again.
-    #[inline]
-    fn acknowledged(&mut self, id: PortId, sequence: Sequence, at: Time) {
-        let port = &mut self.ports[id.index()];
-        if !port.flit_mode {
-            if port.retry.acknowledge(sequence) > 0 {
-                port.replay_deadline = at + port.settings.replay_timer;
-            }
-        } else if self.acknowledge_flits(id, sequence) {
-            self.restart_replay_timer(id, at);
-        }
-    }
-
-    /// Sends the InitFC triplet of the present state when it is due: on entry, and again every 34 us.
-    ///
-    /// Source: PCIe Base 6.3 §3.4.
-    #[inline(never)]
-    fn initialise_flow_control(&mut self, id: PortId, now: Time) {
-        let port = &mut self.ports[id.index()];
-        if port.init_due_at <= now {
-            port.init_due_at = now + INIT_FLOW_CONTROL_INTERVAL;
-            let second = port.state != LinkState::InitFlowControl1;
-            for class in FlowClass::ALL {
-                let (header, data) = self.ports[id.index()].buffers[class.index()].credits.limit();
-                let dllp = match second {
-                    false => Dllp::InitFlowControl1 { class, header, data },
-                    true => Dllp::InitFlowControl2 { class, header, data },
-                };
-                self.send_dllp(id, dllp, now);
-            }
-        }
-        let port = &self.ports[id.index()];
-        let next = port.mailbox.front().map_or(port.init_due_at, |(at, _)| port.init_due_at.min(*at));
-        self.wake(id, next);
-    }
-
-    /// The peer has left FC_INIT1, which ends FC_INIT2 here: TLPs may flow.
-    fn flow_control_initialised(&mut self, id: PortId, now: Time) {
-        let port = &mut self.ports[id.index()];
-        if port.state != LinkState::InitFlowControl2 {
-            return;
-        }
-        port.settle(id, now, &mut self.observers);
-        // The peer still waits for the InitFC2 of this side, if that has not gone out yet.
-        if port.init_due_at <= now {
-            self.initialise_flow_control(id, now);
-        }
-        let port = &mut self.ports[id.index()];
-        port.state = LinkState::Active;
-        port.start_updates(now);
-    }
-
-    /// A TLP or flit went out: the timer runs from its end if nothing older waits for an Ack.
-    #[inline(always)]
-    pub(crate) fn arm_replay_timer(&mut self, id: PortId) {
-        let port = &mut self.ports[id.index()];
-        let unacknowledged = match &port.flit {
-            Some(flit) if port.flit_mode => flit.retry.unacknowledged(),
-            _ => port.retry.unacknowledged(),
-        };
-        if unacknowledged == 1 {
-            port.replay_deadline = port.busy_until + port.settings.replay_timer;
-        }
-        if !port.replay_timer_set {
-            port.replay_timer_set = true;
-            self.engine.schedule(port.replay_deadline, Event::ReplayTimer(id).pack());
-        }
-    }
-
-    /// Progress, or a replay: the timer starts again from `at`. The event already scheduled finds out.
-    pub(crate) fn restart_replay_timer(&mut self, id: PortId, at: Time) {
-        let port = &mut self.ports[id.index()];
-        port.replay_deadline = at + port.settings.replay_timer;
-    }
-
-    /// The replay timer may have run out.
-    pub(crate) fn on_replay_timer(&mut self, id: PortId) {
-        let now = self.engine.now();
-        let peer = self.ports[id.index()].peer;
-        self.catch_up(peer, now);
-        self.take_in_dllps(id, now);
-        let port = &mut self.ports[id.index()];
-        if port.nothing_to_replay() {
-            port.replay_timer_set = false;
-            return;
-        }
-        if port.replay_deadline > now {
-            self.engine.schedule(port.replay_deadline, Event::ReplayTimer(id).pack());
-            return;
-        }
-        port.replay_deadline = now + port.settings.replay_timer;
-        self.engine.schedule(port.replay_deadline, Event::ReplayTimer(id).pack());
-        self.start_replay(id, now, true);
-    }
-
-    #[inline(never)]
-    fn start_replay(&mut self, id: PortId, now: Time, by_timer: bool) {
-        let port = &mut self.ports[id.index()];
-        if port.nothing_to_replay() {
-            return;
-        }
-        // A replay needs neither credits nor room: whatever the port was stuck on does not hold it up.
-        port.stuck_until = Time::ZERO;
-        self.observers.observe(now, Fact::ReplayStarted { port: id.0, by_timer });
-        let outcome = match port.flit {
-            Some(_) => self.rewind_flits(id),
-            None => {
-                port.retry.start_replay();
-                port.retry.on_replay_started()
-            }
-        };
-        if outcome == ReplayOutcome::RolloverRetrain {
-            self.observers.observe(now, Fact::ReplayNumRollover { port: id.0 });
-            let port = &self.ports[id.index()];
-            let peer = port.peer;
-            let until = now + port.settings.wire.recovery;
-            self.take_down(id, now, until);
-            self.take_down(peer, now, until);
-            // Held while the link retrains: PCIe Base 6.3 §3.6.2.1.
-            self.restart_replay_timer(peer, until);
-            self.restart_replay_timer(id, until);
-        } else {
-            self.restart_replay_timer(id, now);
-        }
-        self.wake(id, now);
-    }
-
-    /// The link retrains: nothing is sent until then. What was on the wire is lost to the peer's checks only.
-    fn take_down(&mut self, id: PortId, now: Time, until: Time) {
-        self.catch_up(id, now);
-        let port = &mut self.ports[id.index()];
-        port.settle(id, now, &mut self.observers);
-        if until > port.busy_until {
-            let span = until - port.busy_until;
-            self.observers.observe(now, Fact::Spent { port: id.0, on: Use::Down, span });
-            port.busy_until = until;
-            port.postpone_skips(until);
-        }
-    }
 }
-
-/// DLLPs a transmitter that is not waiting may leave unread before it looks at them.
-const MAILBOX_LIMIT: usize = 16;
-
-/// Sequence number and LCRC, kept with a TLP in the retry buffer.
-pub(crate) const RETRY_OVERHEAD: Bytes = Bytes::new(6);
 
 impl crate::wire::WireTiming {
     /// Bytes a packet takes in the retry buffer: TLP, sequence number and LCRC.

@@ -1,0 +1,147 @@
+//! DLLPs sent and taken in: Nak, Ack and UpdateFC when they are due, and what those of the peer change.
+//!
+//! A DLLP takes its time on the wire and then lies in the mailbox of the peer until somebody looks. Order of priority:
+//! PCIe Base 6.3 §3.6.2.1.
+
+use crate::fabric::Fabric;
+use crate::port::{LinkState, PortId};
+use lanewise_observe::{Fact, Use};
+use lanewise_pcie::ack_nak::Sequence;
+use lanewise_pcie::dllp::Dllp;
+use lanewise_pcie::flow_control::CreditPool;
+use lanewise_pcie::tlp::FlowClass;
+use lanewise_units::Time;
+
+impl Fabric {
+    /// Sends what the receiver half owes the peer: Nak, Ack, UpdateFC.
+    pub(crate) fn send_due_dllps(&mut self, id: PortId, now: Time) {
+        let port = &mut self.ports[id.index()];
+        if port.nak_due_at() <= now {
+            let sequence = port.nak_sequence;
+            port.nak_at = Time::NEVER;
+            port.unacknowledged = 0;
+            port.ack_at = Time::NEVER;
+            self.observers.observe(now, Fact::NakSent { port: id.0 });
+            self.send_dllp(id, Dllp::Nak(sequence), now);
+        }
+        let port = &mut self.ports[id.index()];
+        if port.ack_at <= now {
+            let sequence = port.take_ack(now);
+            self.send_dllp(id, Dllp::Ack(sequence), now);
+        }
+        if self.ports[id.index()].update_due_at <= now {
+            for class in FlowClass::ALL {
+                if self.ports[id.index()].buffers[class.index()].update_at <= now {
+                    self.send_update(id, class, now);
+                }
+            }
+        }
+    }
+
+    fn send_update(&mut self, id: PortId, class: FlowClass, now: Time) {
+        let port = &mut self.ports[id.index()];
+        port.release_drained(id, class, now, &mut self.observers);
+        let (header, data) = port.buffers[class.index()].credits.limit();
+        port.update_sent(class, now);
+        self.send_dllp(id, Dllp::UpdateFlowControl { class, header, data }, now);
+    }
+
+    /// Puts a DLLP on the wire and into the peer's mailbox.
+    pub(crate) fn send_dllp(&mut self, id: PortId, dllp: Dllp, now: Time) {
+        let port = &mut self.ports[id.index()];
+        if port.flit_mode {
+            return self.ride_in_next_flit(id, dllp, now);
+        }
+        port.align(id, now, &mut self.observers);
+        let span = port.settings.wire.dllp;
+        self.observers.observe(now, Fact::Spent { port: id.0, on: Use::Dllp, span });
+        self.observers.observe(now, Fact::DllpSent { port: id.0 });
+        port.busy_until += span;
+        let at_pins = port.busy_until + port.settings.wire.propagation;
+        self.post(id, dllp, at_pins);
+    }
+
+    /// Puts a DLLP that reaches the peer's pins at `at_pins` into the peer's mailbox, unless it arrives damaged.
+    pub(crate) fn post(&mut self, id: PortId, dllp: Dllp, at_pins: Time) {
+        let now = self.engine.now();
+        let port = &mut self.ports[id.index()];
+        let peer_id = port.peer;
+        if !port.reliable && port.faults.as_mut().is_some_and(|faults| faults.damages_dllp()) {
+            self.observers.observe(now, Fact::BadDllp { port: peer_id.0 });
+            return;
+        }
+        let peer = &mut self.ports[peer_id.index()];
+        let arrival = at_pins + peer.settings.receive_latency;
+        peer.mailbox.push_before((arrival, dllp), |(at, _)| *at > arrival);
+        if peer.may_unblock(&dllp) || peer.state != LinkState::Active {
+            self.wake(peer_id, arrival);
+        } else if peer.mailbox.len() > MAILBOX_LIMIT {
+            self.take_in_dllps(peer_id, now);
+        }
+    }
+
+    /// Acts on the DLLPs that have arrived by now.
+    pub(crate) fn take_in_dllps(&mut self, id: PortId, now: Time) {
+        while let Some((at, dllp)) = self.ports[id.index()].mailbox.front().copied() {
+            if at > now {
+                break;
+            }
+            self.ports[id.index()].mailbox.pop_front();
+            self.take_in_dllp(id, dllp, at, now);
+        }
+    }
+
+    #[inline(always)]
+    fn take_in_dllp(&mut self, id: PortId, dllp: Dllp, at: Time, now: Time) {
+        let port = &mut self.ports[id.index()];
+        if port.may_unblock(&dllp) {
+            port.stuck_until = Time::ZERO;
+        }
+        match dllp {
+            Dllp::UpdateFlowControl { class, header, data } => {
+                port.credits[class as usize].update(header, data);
+                if port.state == LinkState::InitFlowControl2 {
+                    self.flow_control_initialised(id, now);
+                }
+            }
+            Dllp::Ack(sequence) => self.acknowledged(id, sequence, at),
+            Dllp::Nak(sequence) => {
+                self.acknowledged(id, sequence, at);
+                self.start_replay(id, now, false);
+            }
+            // Either says the same, and the first may be lost: PCIe Base 6.3 §3.4.1.
+            Dllp::InitFlowControl1 { class, header, data }
+            | Dllp::InitFlowControl2 { class, header, data }
+                if port.state == LinkState::InitFlowControl1 =>
+            {
+                if !port.initialised[class.index()] {
+                    port.initialised[class.index()] = true;
+                    port.credits[class.index()].initialise(CreditPool::from_advertisement(header, data));
+                    if port.initialised == [true; 3] {
+                        port.state = LinkState::InitFlowControl2;
+                        port.init_due_at = now;
+                    }
+                }
+            }
+            Dllp::InitFlowControl1 { .. } => {}
+            Dllp::InitFlowControl2 { .. } => self.flow_control_initialised(id, now),
+            Dllp::DataLinkFeature { .. } | Dllp::PowerManagement | Dllp::Vendor | Dllp::Nop => {}
+        }
+    }
+
+    /// The peer has everything up to `sequence`: the replay timer starts again.
+    #[inline]
+    fn acknowledged(&mut self, id: PortId, sequence: Sequence, at: Time) {
+        let port = &mut self.ports[id.index()];
+        if !port.flit_mode {
+            if port.retry.acknowledge(sequence) > 0 {
+                port.replay_deadline = at + port.settings.replay_timer;
+            }
+        } else if self.acknowledge_flits(id, sequence) {
+            self.restart_replay_timer(id, at);
+        }
+    }
+}
+
+/// DLLPs a transmitter that is not waiting may leave unread before it looks at them.
+const MAILBOX_LIMIT: usize = 16;

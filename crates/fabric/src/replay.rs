@@ -1,0 +1,148 @@
+//! Replays: the replay timer, what is sent again and in which order, and the link retraining when that does not help
+//! (PCIe Base 6.3 §3.6.2.1).
+//!
+//! Flits have their own order of replay, in `flit.rs`; timer and counting are the same.
+
+use crate::event::Event;
+use crate::fabric::Fabric;
+use crate::port::{Fate, InFlight, PortId, Wait};
+use crate::transmit::{FRAMING, RETRY_OVERHEAD};
+use lanewise_observe::{Fact, Use};
+use lanewise_pcie::ack_nak::ReplayOutcome;
+use lanewise_pcie::tlp::FlowClass;
+use lanewise_units::Time;
+
+impl Fabric {
+    /// Sends the next TLP of a replay, or ends the replay.
+    #[inline(never)]
+    pub(crate) fn replay_next(&mut self, id: PortId, now: Time) -> Result<(), Wait> {
+        let port = &mut self.ports[id.index()];
+        let Some((sequence, sent, bytes)) = port.retry.next_replay() else {
+            return self.send_next(id, now);
+        };
+        port.align(id, now, &mut self.observers);
+        let span = port.settings.wire.span(bytes + (FRAMING - RETRY_OVERHEAD));
+        self.observers.observe(now, Fact::Spent { port: id.0, on: Use::Replay, span });
+        let damaged = port.faults.as_mut().is_some_and(|faults| faults.damages_tlp(bytes));
+        let head = port.busy_until + port.settings.wire.propagation;
+        port.busy_until += span;
+        let peer_id = port.peer;
+        let in_flight = InFlight {
+            packet: sent.packet,
+            eligible_at: head,
+            checked: head + span,
+            sequence,
+            egress: 0,
+            data_credits: 0,
+            class: FlowClass::Posted,
+            fate: if damaged { Fate::Damaged } else { Fate::Good },
+        };
+        let peer = &mut self.ports[peer_id.index()];
+        let checked = in_flight.checked + peer.settings.receive_latency;
+        let duplicate = InFlight { checked, eligible_at: checked.max(peer.last_arrival), ..in_flight };
+        match self.packets.resolve(sent.packet) {
+            // It had nothing but a late Ack: a duplicate, of which the peer only checks the sequence number.
+            _ if peer.foreseen => peer.foresee(duplicate),
+            Some(packet_id) => {
+                let packet = &self.packets[packet_id];
+                let (class, data_credits) = (packet.class(), packet.credits().data);
+                self.fly(id, InFlight { class, data_credits, ..in_flight }, packet_id);
+            }
+            // Delivered already: a duplicate too.
+            None => {
+                peer.in_flight.push_back(duplicate);
+                self.engine.schedule(checked, Event::Arrival(peer_id).pack());
+            }
+        }
+        self.restart_replay_timer(id, now);
+        Ok(())
+    }
+
+    /// A TLP or flit went out: the timer runs from its end if nothing older waits for an Ack.
+    #[inline(always)]
+    pub(crate) fn arm_replay_timer(&mut self, id: PortId) {
+        let port = &mut self.ports[id.index()];
+        let unacknowledged = match &port.flit {
+            Some(flit) if port.flit_mode => flit.retry.unacknowledged(),
+            _ => port.retry.unacknowledged(),
+        };
+        if unacknowledged == 1 {
+            port.replay_deadline = port.busy_until + port.settings.replay_timer;
+        }
+        if !port.replay_timer_set {
+            port.replay_timer_set = true;
+            self.engine.schedule(port.replay_deadline, Event::ReplayTimer(id).pack());
+        }
+    }
+
+    /// Progress, or a replay: the timer starts again from `at`. The event already scheduled finds out.
+    pub(crate) fn restart_replay_timer(&mut self, id: PortId, at: Time) {
+        let port = &mut self.ports[id.index()];
+        port.replay_deadline = at + port.settings.replay_timer;
+    }
+
+    /// The replay timer may have run out.
+    pub(crate) fn on_replay_timer(&mut self, id: PortId) {
+        let now = self.engine.now();
+        let peer = self.ports[id.index()].peer;
+        self.catch_up(peer, now);
+        self.take_in_dllps(id, now);
+        let port = &mut self.ports[id.index()];
+        if port.nothing_to_replay() {
+            port.replay_timer_set = false;
+            return;
+        }
+        if port.replay_deadline > now {
+            self.engine.schedule(port.replay_deadline, Event::ReplayTimer(id).pack());
+            return;
+        }
+        port.replay_deadline = now + port.settings.replay_timer;
+        self.engine.schedule(port.replay_deadline, Event::ReplayTimer(id).pack());
+        self.start_replay(id, now, true);
+    }
+
+    #[inline(never)]
+    pub(crate) fn start_replay(&mut self, id: PortId, now: Time, by_timer: bool) {
+        let port = &mut self.ports[id.index()];
+        if port.nothing_to_replay() {
+            return;
+        }
+        // A replay needs neither credits nor room: whatever the port was stuck on does not hold it up.
+        port.stuck_until = Time::ZERO;
+        self.observers.observe(now, Fact::ReplayStarted { port: id.0, by_timer });
+        let outcome = match port.flit {
+            Some(_) => self.rewind_flits(id),
+            None => {
+                port.retry.start_replay();
+                port.retry.on_replay_started()
+            }
+        };
+        if outcome == ReplayOutcome::RolloverRetrain {
+            self.observers.observe(now, Fact::ReplayNumRollover { port: id.0 });
+            let port = &self.ports[id.index()];
+            let peer = port.peer;
+            let until = now + port.settings.wire.recovery;
+            self.take_down(id, now, until);
+            self.take_down(peer, now, until);
+            // Held while the link retrains: PCIe Base 6.3 §3.6.2.1.
+            self.restart_replay_timer(peer, until);
+            self.restart_replay_timer(id, until);
+        } else {
+            self.restart_replay_timer(id, now);
+        }
+        self.wake(id, now);
+    }
+
+    /// The link retrains: nothing is sent until then. What was on the wire is lost to the peer's checks only.
+    fn take_down(&mut self, id: PortId, now: Time, until: Time) {
+        self.catch_up(id, now);
+        let port = &mut self.ports[id.index()];
+        port.settle(id, now, &mut self.observers);
+        if until > port.busy_until {
+            let span = until - port.busy_until;
+            self.observers.observe(now, Fact::Spent { port: id.0, on: Use::Down, span });
+            port.busy_until = until;
+            port.postpone_skips(until);
+        }
+    }
+}

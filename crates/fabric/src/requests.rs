@@ -1,0 +1,111 @@
+//! What endpoints are asked for: transfers queued on channels, and the next request staged at the port.
+
+use crate::endpoint::resolve_target;
+use crate::fabric::Fabric;
+use crate::workload::{ChannelId, DeviceId, Target, Transfer};
+use lanewise_observe::{Fact, RequesterState};
+use lanewise_pcie::tlp::FlowClass;
+use lanewise_units::{Bytes, Time};
+
+impl Fabric {
+    /// Opens a DMA channel of an endpoint.
+    ///
+    /// # Panics
+    /// When the device is not an endpoint.
+    pub fn open_channel(&mut self, device: DeviceId) -> ChannelId {
+        let index = self.endpoint_index(device);
+        ChannelId { device, index: self.endpoints[index as usize].open_channel() }
+    }
+
+    /// Queues a transfer on a channel.
+    ///
+    /// # Panics
+    /// When the transfer is empty, or its target cannot be reached from the device.
+    pub fn submit(&mut self, channel: ChannelId, transfer: Transfer) {
+        assert!(transfer.length > Bytes::ZERO, "a transfer moves at least a byte");
+        let endpoint = self.endpoint_index(channel.device);
+        let device = self.devices[channel.device.0 as usize];
+        let peer = match transfer.target {
+            Target::HostMemory | Target::Nobody => None,
+            Target::Endpoint(peer) => {
+                assert_eq!(
+                    self.devices[peer.0 as usize].root_complex, device.root_complex,
+                    "peers share a root"
+                );
+                Some(self.endpoints[self.endpoint_index(peer) as usize].ordinal)
+            }
+        };
+        let memory = self.root_complexes[device.root_complex as usize].config.memory_base;
+        let (address, destination) = resolve_target(transfer.target, transfer.offset, memory, peer);
+        let index = self.transfers.insert(transfer, self.current, address, destination);
+        self.endpoints[endpoint as usize].submit(channel.index, index, &self.transfers);
+        self.refill(endpoint);
+    }
+
+    /// Stages the next posted write and the next read request of an endpoint, and says what holds it back.
+    pub(crate) fn refill(&mut self, index: u32) {
+        match self.endpoints[index as usize].errors {
+            None => self.refill_as::<false>(index),
+            Some(_) => self.refill_watched(index),
+        }
+    }
+
+    #[cold]
+    fn refill_watched(&mut self, index: u32) {
+        self.refill_as::<true>(index);
+        self.arm_deadlines(index);
+    }
+
+    #[inline(always)]
+    fn refill_as<const WATCHED: bool>(&mut self, index: u32) {
+        let now = self.engine.now();
+        let endpoint = &mut self.endpoints[index as usize];
+        let id = endpoint.port;
+        let port = &mut self.ports[id.index()];
+        let mut staged_at = Time::NEVER;
+        if port.queues.head(FlowClass::Posted).is_none()
+            && let Some(packet) = match WATCHED {
+                false => endpoint.next_write(now, &self.transfers),
+                true => endpoint.next_write_touched(now, &self.transfers),
+            }
+        {
+            staged_at = packet.eligible_at;
+            let packet_id = self.packets.insert(packet);
+            port.queues.push(&mut self.packets, packet_id);
+        }
+        if port.queues.head(FlowClass::NonPosted).is_none()
+            && let Some(packet) = match WATCHED {
+                false => endpoint.next_read(now, &self.transfers),
+                true => endpoint.next_watched_read(now, &self.transfers),
+            }
+        {
+            staged_at = staged_at.min(packet.eligible_at);
+            let packet_id = self.packets.insert(packet);
+            port.queues.push(&mut self.packets, packet_id);
+        }
+        let state = if staged_at > now && staged_at != Time::NEVER {
+            RequesterState::RequestInterval
+        } else if port.queues.is_empty() {
+            endpoint.idle_state()
+        } else {
+            RequesterState::Port
+        };
+        self.observers.observe(now, Fact::Requester { endpoint: index, state });
+        if staged_at != Time::NEVER {
+            self.offer(id, staged_at);
+        }
+    }
+
+    /// States what `device` waits for whenever it has nothing to ask for: a [`RequesterState`] that the fabric cannot
+    /// see by itself, such as its wire or the host's software.
+    pub fn waits_for(&mut self, device: DeviceId, state: RequesterState) {
+        let now = self.now();
+        let index = self.endpoint_index(device);
+        let endpoint = &mut self.endpoints[index as usize];
+        endpoint.waits_for = state;
+        if self.ports[endpoint.port.index()].queues.is_empty() {
+            let state = endpoint.idle_state();
+            self.observers.observe(now, Fact::Requester { endpoint: index, state });
+        }
+    }
+}

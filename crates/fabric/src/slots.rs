@@ -1,0 +1,55 @@
+//! Small things under way, in slots that are used again.
+
+/// Copies of `T`, each found again by the index of its slot.
+#[derive(Debug)]
+pub(crate) struct Slots<T> {
+    items: Vec<T>,
+    free: Vec<u32>,
+}
+
+impl<T> Default for Slots<T> {
+    fn default() -> Self {
+        Self { items: Vec::new(), free: Vec::new() }
+    }
+}
+
+impl<T: Copy> Slots<T> {
+    /// Puts `item` into a free slot.
+    pub(crate) fn insert(&mut self, item: T) -> u32 {
+        match self.free.pop() {
+            Some(index) => {
+                self.items[index as usize] = item;
+                index
+            }
+            None => {
+                self.items.push(item);
+                self.items.len() as u32 - 1
+            }
+        }
+    }
+
+    /// Takes out what lies in a slot.
+    pub(crate) fn take(&mut self, index: u32) -> T {
+        self.free.push(index);
+        self.items[index as usize]
+    }
+
+    /// How many slots hold something.
+    pub(crate) fn taken(&self) -> usize {
+        self.items.len() - self.free.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Slots;
+
+    #[test]
+    fn a_slot_is_used_again() {
+        let mut slots = Slots::default();
+        assert_eq!((slots.insert('a'), slots.insert('b')), (0, 1));
+        assert_eq!(slots.take(0), 'a');
+        assert_eq!((slots.insert('c'), slots.taken()), (0, 2));
+        assert_eq!((slots.take(1), slots.take(0), slots.taken()), ('b', 'c', 0));
+    }
+}

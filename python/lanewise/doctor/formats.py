@@ -1,7 +1,7 @@
 """Findings in the forms that pipelines read: SARIF 2.1.0 for code scanning, JUnit XML for test reports.
 
-Both were held against the published schemas, OASIS's for SARIF 2.1.0 and Windy Road's for Ant's JUnit XML, with
-the findings about a hundred real machines.
+Both were held against the published schemas, OASIS's for SARIF 2.1.0 and Windy Road's for Ant's JUnit XML,
+with the findings about a hundred real machines.
 """
 
 from __future__ import annotations
@@ -75,8 +75,8 @@ def _result(diagnosis: Diagnosis, finding: Finding) -> dict[str, Any]:
 def junit(diagnosis: Diagnosis, fail_on: Severity) -> str:
     """Write JUnit XML: a test case for each rule, failed by findings of at least `fail_on`.
 
-    What speaks less loud is in the suite's system-out. The shape is the one of Ant's junitreport, the strictest
-    of those in use: it asks for times, a host, and an order of elements.
+    What speaks less loud is in the suite's system-out. The shape is the one of Ant's junitreport, the
+    strictest of those in use: it asks for times, a host, and an order of elements.
     """
     from lanewise.doctor.examination import rules
 

@@ -1,15 +1,15 @@
 //! The rate model alone: the rungs of a link's efficiency ladder, with nothing simulated.
 
 use crate::errors::wrong_argument;
-use lanewise_pcie::{LinkMode, TlpShape};
+use lanewise_pcie::{LinkMode, TlpShape, flit};
 use lanewise_units::{Bytes, Generation, Width};
 use pyo3::prelude::*;
 
 /// Rungs of one direction of a link that sends memory writes back to back, as JSON.
 ///
 /// `line_rate_gbit_per_s` and `coded_gbit_per_s` are in 10⁹ bits per second, before and after the line code;
-/// `payload_fraction` is the payload's share of a TLP with its header and framing. Ordered sets and DLLPs are not in
-/// these rungs: a run shows what they cost.
+/// `payload_fraction` is the payload's share of a TLP with its header and framing, and from Gen6 on with its share of
+/// each flit. Ordered sets and DLLPs of their own are not in these rungs: a run shows what they cost.
 #[pyfunction]
 #[pyo3(signature = (*, generation, lanes, payload_bytes, header_dwords, ecrc))]
 pub fn ladder(
@@ -20,12 +20,12 @@ pub fn ladder(
     ecrc: bool,
 ) -> PyResult<String> {
     let generation = Generation::from_number(generation)
-        .ok_or_else(|| wrong_argument("generation", &generation, "1 to 5"))?;
+        .ok_or_else(|| wrong_argument("generation", &generation, "1 to 7"))?;
     let width = Width::from_lanes(lanes)
         .ok_or_else(|| wrong_argument("lanes", &lanes, "1, 2, 4, 8, 12, 16 or 32"))?;
     let mode = LinkMode::new(generation, width);
-    if mode.flit {
-        return Err(wrong_argument("generation", &mode.generation, "1 to 5: flits have no framing per TLP"));
+    if !mode.is_defined() {
+        return Err(wrong_argument("lanes", &lanes, "1, 2, 4, 8 or 16 with flits"));
     }
     if payload_bytes == 0 {
         return Err(wrong_argument("payload_bytes", &payload_bytes, "1 or more"));
@@ -39,7 +39,17 @@ pub fn ladder(
     let rungs = serde_json::json!({
         "line_rate_gbit_per_s": mode.line_rate_bits_per_second() as f64 / 1e9,
         "coded_gbit_per_s": mode.coded_gb_per_s() * 8.0,
-        "payload_fraction": payload_bytes as f64 / shape.wire_bytes_non_flit().get() as f64,
+        "payload_fraction": payload_fraction(mode, shape),
     });
     Ok(rungs.to_string())
+}
+
+/// The payload's share of the bytes that a TLP takes on the link.
+fn payload_fraction(mode: LinkMode, shape: TlpShape) -> f64 {
+    let of_tlp = shape.payload.get() as f64 / shape.wire_bytes(mode.flit).get() as f64;
+    if !mode.flit {
+        return of_tlp;
+    }
+    let (kept, sent) = flit::TLP_SHARE;
+    of_tlp * kept as f64 / sent as f64
 }

@@ -34,6 +34,14 @@ def test_a_drive_reaches_its_link_and_no_more() -> None:
     assert "PCI Express" in latency.binding
 
 
+@pytest.mark.parametrize("can", ["2.5 x16", "5 x16", "8 x8", "16 x4", "32 x2", "64 x1", "128 x1"])
+def test_devices_of_every_generation_come_near_their_ceiling(can: str) -> None:
+    read = row(predict(pair(port={"can": can}, can=can)), "fio read 128 KiB")
+    assert read.ceiling_gb_per_s is not None
+    assert read.alone_gb_per_s is not None
+    assert 0.97 * read.ceiling_gb_per_s < read.alone_gb_per_s <= read.ceiling_gb_per_s
+
+
 def test_devices_below_a_switch_share_its_upstream_link() -> None:
     prediction = predict(switched(*[{"can": "16 x8"}] * 4))
     reads = [r for r in prediction.rows if r.benchmark == "fio read 128 KiB"]

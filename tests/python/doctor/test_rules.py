@@ -14,6 +14,7 @@ from lanewise.doctor.examination import rules
 from lanewise.doctor.finding import Finding
 from lanewise.doctor.rig import Rig
 from lanewise.machine.model import (
+    SPEEDS_GT_S,
     Bar,
     Cxl,
     Dpc,
@@ -215,6 +216,17 @@ def test_half_the_lanes_cost_half_the_bandwidth_in_the_simulation() -> None:
     now, whole = (price_of(rig) for rig in (finding.trial.as_is, finding.trial.fixed))
     assert now == pytest.approx(whole / 2, rel=0.05)
     assert finding.cost.gb_per_s == pytest.approx(whole - now)
+
+
+@pytest.mark.parametrize("gt_s", SPEEDS_GT_S[1:])
+def test_a_link_below_its_speed_is_priced_in_every_generation(gt_s: float) -> None:
+    slower = SPEEDS_GT_S[SPEEDS_GT_S.index(gt_s) - 1]
+    (finding,) = found(
+        pair(can=f"{gt_s} x16", port={"can": f"{gt_s} x16"}, now=f"{slower} x16"), "link-speed", cost=True
+    )
+    assert finding.cost is not None
+    assert finding.cost.gb_per_s is not None
+    assert finding.cost.gb_per_s > 0
 
 
 def price_of(rig: Rig) -> float:

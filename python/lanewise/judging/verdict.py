@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from lanewise.doctor import Severity, diagnose
 from lanewise.judging.matching import match
-from lanewise.predict.prediction import Simulator, complete
+from lanewise.machine.missing_ports import with_missing_ports
+from lanewise.predict.simulator import Simulator
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -123,7 +124,7 @@ def judge(measurement: Measurement, machine: Machine, *, device: Address | None 
     `device` is where cases were measured that do not name a device themselves.
     """
     findings = diagnose(machine, cost=False).findings
-    machine, notes = complete(machine)
+    machine, notes = with_missing_ports(machine)
     simulator = Simulator(machine, {})
     chosen = None if device is None else machine[device]
     cases = tuple(

@@ -16,5 +16,5 @@ does.
 from __future__ import annotations
 
 from lanewise.predict.prediction import Prediction as Prediction
-from lanewise.predict.prediction import Row as Row
 from lanewise.predict.prediction import predict as predict
+from lanewise.predict.simulator import Row as Row

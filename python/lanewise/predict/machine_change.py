@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from lanewise.errors import InputError
 from lanewise.machine.address import Address
+from lanewise.machine.lanes import WIDTHS
 from lanewise.machine.registers import SPEEDS_GT_S
 from lanewise.machine.scenario import Change
 
@@ -25,8 +26,9 @@ _SETTING = re.compile(
 )
 _SIZES = (128, 256, 512, 1024, 2048, 4096)
 _TAGS = (5, 8, 10, 14)
-_ALLOWED = "gen1 to gen7, x1 to x32, mps and mrrs 128 to 4096, tags 5, 8, 10 or 14, relaxed-ordering on or "
-"off"
+_ALLOWED = (
+    "gen1 to gen7, x1 to x32, mps and mrrs 128 to 4096, tags 5, 8, 10 or 14, relaxed-ordering on or off"
+)
 
 
 def parse_changes(texts: list[str], machine: Machine) -> dict[Address, Change]:
@@ -93,7 +95,7 @@ def _change(settings: str, text: str) -> Change:
         gt_s = _one_of(found["speed"], SPEEDS_GT_S, text)
     return Change(
         gt_s=gt_s,
-        width=_whole(found.get("width"), (1, 2, 4, 8, 16, 32), text),
+        width=_whole(found.get("width"), WIDTHS, text),
         mps=_whole(found.get("mps"), _SIZES, text),
         mrrs=_whole(found.get("mrrs"), _SIZES, text),
         relaxed_ordering=None if "relaxed" not in found else found["relaxed"].lower() == "on",

@@ -1,0 +1,221 @@
+"""Runs benchmarks on parts of one machine, and says what each reaches and what binds it.
+
+Parts that differ in the names of their devices only are run once. Memory and read engines of the host are
+never the limit; peers at different sockets share what joins the sockets.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from lanewise import _core
+from lanewise.errors import InputError
+from lanewise.ladder import payload_gb_per_s
+from lanewise.machine.scenario import endpoint_name, scan_to_scenario
+from lanewise.machine.sockets import across_sockets, interconnect_of
+from lanewise.predict.binding import binding_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from lanewise.machine.address import Address
+    from lanewise.machine.model import Function, Machine
+    from lanewise.machine.scenario import Change
+    from lanewise.machine.sockets import Interconnect
+    from lanewise.predict.benchmarks import Benchmark
+
+_READ_ENGINES = 1024
+"""Reads that a root port has in progress. Assumed: enough that links and tags are the limit."""
+
+_FULL_INTERCONNECT = 0.985
+"""Share of what a link between sockets carries from which on it is the limit."""
+
+_NAME = re.compile(r"\b(?:port|switch|gpu|nvme|nic|storage|device)_[0-9a-f_]+\b")
+_NUMBER = re.compile(r"\bn(\d+)\b")
+_COMMENT = re.compile(r"(?m)\s+#.*$|^#.*$|^title = .*$")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """One benchmark on one device."""
+
+    bdf: str
+    device: str
+    link: str
+    benchmark: str
+    direction: str
+    ceiling_gb_per_s: float | None
+    """Payload that the narrowest link of the way carries as nothing but such packets; None for latencies."""
+    alone_gb_per_s: float | None
+    together_gb_per_s: float | None
+    """With every other device at work in the same direction; None where that was not run."""
+    latency_ns: float | None
+    frames_per_s: float | None
+    binding: str
+
+
+class Simulator:
+    """Runs benchmarks on parts of one machine; equal parts are run once."""
+
+    def __init__(self, machine: Machine, changes: Mapping[Address, Change]) -> None:
+        """Take the machine and what to try instead."""
+        self.machine = machine
+        self.changes = changes
+        self.runs = 0
+        self._results: dict[str, str] = {}
+        self._words = {endpoint_name(f): f.address.short for f in machine} | {
+            f"switch_{f.address.short.replace(':', '_').replace('.', '_')}": f"switch {f.address.short}"
+            for f in machine
+            if f.is_bridge
+        }
+
+    def row(self, benchmark: Benchmark) -> Row | None:
+        """Run one benchmark alone; None when the way to the root is not known well enough."""
+        result = self.alone(benchmark)
+        if result is None:
+            return None
+        function = benchmark.function
+        name = endpoint_name(function)
+        latency = benchmark.quantity == "latency"
+        goodput = goodput_of(result)
+        binding = self._latency_words(benchmark, result) if latency else binding_of(result, name, self._words)
+        across = self._across(benchmark)
+        if across is not None and goodput >= _FULL_INTERCONNECT * across.payload_gb_per_s:
+            binding = f"the link between sockets, full: {across.payload_gb_per_s:.1f} GB/s of data"
+        if function.is_nvme and not latency:
+            binding = f"{binding}; the drive itself may be slower"
+        frames = 1e9 * goodput / benchmark.frame_bytes if benchmark.frame_bytes else None
+        return Row(
+            bdf=function.address.short,
+            device=function.name,
+            link=self._link_words(result, name),
+            benchmark=benchmark.name,
+            direction=benchmark.direction,
+            ceiling_gb_per_s=None if latency else self.ceiling(result, benchmark),
+            alone_gb_per_s=None if latency else goodput,
+            together_gb_per_s=None,
+            latency_ns=_latency(result) if latency else None,
+            frames_per_s=frames,
+            binding=binding,
+        )
+
+    def alone(self, benchmark: Benchmark) -> dict[str, Any] | None:
+        """Return the result of a benchmark on its own."""
+        functions = [benchmark.function] + ([benchmark.peer] if benchmark.peer else [])
+        return self.run(functions, benchmark.workload, benchmark, benchmark.overrides)
+
+    def run(
+        self,
+        functions: Sequence[Function],
+        workload: str,
+        benchmark: Benchmark,
+        overrides: Sequence[tuple[str, str]],
+    ) -> dict[str, Any] | None:
+        """Run a workload on some devices of the machine."""
+        peers = benchmark.peer is not None
+        try:
+            text = scan_to_scenario(
+                self.machine,
+                endpoints=[function.address for function in functions],
+                workload=_window(benchmark) + workload,
+                changes=self.changes,
+                peer_to_peer=peers,
+            )
+        except InputError:
+            return None
+        overrides = [*overrides, *_endless_host(text)]
+        bare, names = _normalised(text)
+        numbers = {name: f"n{number}" for number, name in enumerate(names)}
+        pairs = [
+            (_NAME.sub(lambda match: numbers.get(match[0], match[0]), path), value)
+            for path, value in overrides
+        ]
+        key = bare + repr(pairs)
+        if key not in self._results:
+            self.runs += 1
+            self._results[key] = _core.run_text(bare, "prediction", pairs)
+        return json.loads(_NUMBER.sub(lambda match: names[int(match[1])], self._results[key]))  # type: ignore[no-any-return]
+
+    def _latency_words(self, benchmark: Benchmark, result: Mapping[str, Any]) -> str:
+        """Say how much of a latency is not the media's."""
+        whole = _latency(result) or 0.0
+        bare = self.run([benchmark.function], benchmark.workload, benchmark, benchmark.without_media)
+        rest = (_latency(bare) or 0.0) if bare else 0.0
+        media = (whole - rest) / 1e3
+        return f"media {media:.0f} us (a typical drive); software and PCI Express {rest / 1e3:.1f} us"
+
+    def ceiling(self, result: Mapping[str, Any], benchmark: Benchmark) -> float | None:
+        """Return the payload that the narrowest link carries, from coding and packet sizes alone."""
+        both = 2 if benchmark.direction == "both" else 1
+        dwords = 3 if benchmark.direction == "read" else 4
+        rates = []
+        passed_by = self._above_both(benchmark)
+        for link in result["links"]:
+            if link["name"] in passed_by:
+                continue
+            generation, width = int(link["generation"][3:]), int(link["width"][1:])
+            payload = min(int(link["mps_bytes"]), benchmark.frame_bytes or 4096)
+            rates.append(
+                both * payload_gb_per_s(generation, width, payload_bytes=payload, header_dwords=dwords)
+            )
+        across = self._across(benchmark)
+        if across is not None:
+            rates.append(both * across.payload_gb_per_s)
+        return min(rates, default=None)
+
+    def _across(self, benchmark: Benchmark) -> Interconnect | None:
+        """Return what joins the sockets of two peers; None for those at the same one."""
+        if benchmark.peer is None or not across_sockets(self.machine, benchmark.function, benchmark.peer):
+            return None
+        return interconnect_of(self.machine)
+
+    def _above_both(self, benchmark: Benchmark) -> set[str]:
+        """Name the links above the switch where the ways of two peers meet: no data of theirs goes there."""
+        if benchmark.peer is None:
+            return set()
+        ways = [self.machine.link_path(function) for function in (benchmark.function, benchmark.peer)]
+        first, second = ({link.device.address.short for link in way} for way in ways)
+        return {name for name, word in self._words.items() if word.rpartition(" ")[2] in first & second}
+
+    def _link_words(self, result: Mapping[str, Any], name: str) -> str:
+        link = next((link for link in result["links"] if link["name"] == name), None)
+        return f"{link['generation']} {link['width']}" if link else ""
+
+
+def _window(benchmark: Benchmark) -> str:
+    """Fix the time that is measured: such runs are periodic after a moment."""
+    end = benchmark.settle_us + benchmark.measure_us
+    times = f'warm_up = "{benchmark.settle_us} us"\ntime_limit = "{end} us"'
+    return f'[run]\n{times}\nrelative_half_width = "0.001 %"\n\n'
+
+
+def _endless_host(text: str) -> list[tuple[str, str]]:
+    """Return overrides for a host whose memory and read engines are never the limit."""
+    ports = text.count("[host.server.slots.")
+    rates = [(f"server.{name}_bandwidth", "8000 GB/s") for name in ("read", "write", "memory")]
+    return [*rates, ("server.read_engines", str(_READ_ENGINES * max(1, ports)))]
+
+
+def _data_flows(result: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return [flow for flow in result["flows"] if flow["direction"] != "control"]
+
+
+def goodput_of(result: Mapping[str, Any], device: str | None = None) -> float:
+    """Return what the flows of a run carry together, or those of one device, in GB/s."""
+    flows = [flow for flow in _data_flows(result) if device in (None, flow["device"])]
+    return float(sum(flow["goodput_gb_per_s"] for flow in flows))
+
+
+def _latency(result: Mapping[str, Any]) -> float | None:
+    busy = [flow for flow in _data_flows(result) if flow["operations"]]
+    return float(busy[0]["latency_ns"]["mean"]) if busy else None
+
+
+def _normalised(text: str) -> tuple[str, list[str]]:
+    """Return the text with devices numbered as they come, equal for equal parts, and their names."""
+    names: dict[str, str] = {}
+    bare = _COMMENT.sub("", text)
+    return _NAME.sub(lambda match: names.setdefault(match[0], f"n{len(names)}"), bare), list(names)

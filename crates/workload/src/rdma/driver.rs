@@ -95,8 +95,6 @@ pub(super) struct Throughput {
     bytes: u64,
     first: Option<Time>,
     last: Time,
-    /// Best rate between two looks in a row, bytes a second.
-    pub peak: f64,
 }
 
 impl Throughput {
@@ -108,10 +106,6 @@ impl Throughput {
         } else {
             self.messages += messages;
             self.bytes += bytes;
-            let since = now.saturating_since(self.last);
-            if !since.is_zero() {
-                self.peak = self.peak.max(bytes as f64 / since.as_seconds());
-            }
         }
         self.last = now;
     }
@@ -201,7 +195,6 @@ mod tests {
         throughput.add(at(13), 1, 1000);
         let (bytes, messages) = throughput.rates();
         assert!((bytes - 2000.0 / 3e-6).abs() < 1.0 && (messages - 2.0 / 3e-6).abs() < 1e-3);
-        assert_eq!(throughput.peak, 1e9);
     }
 
     #[test]

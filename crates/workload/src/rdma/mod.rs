@@ -51,6 +51,7 @@ mod instrument;
 mod mpi;
 mod network;
 mod osu;
+mod peak;
 mod perftest;
 mod port;
 mod receive;

@@ -112,6 +112,25 @@ fn bidirectional_is_twice_one_way_and_moderation_costs_nothing() {
 }
 
 #[test]
+fn the_peak_of_several_queue_pairs_is_what_the_wire_carries() {
+    let run_with = |queue_pairs, tx_depth, iterations| {
+        let config = perftest(PerftestTool::WriteBandwidth);
+        let config = PerftestConfig { queue_pairs, tx_depth, iterations, ..config };
+        run(RdmaToolConfig::Perftest(config), Span::from_us(900))
+    };
+    let gigabits = |outcome: &Outcome| outcome.of("BW peak (MiB/s)") * 8.0 * 1_048_576.0 / 1e9;
+    for queue_pairs in [1, 2, 4] {
+        let outcome = run_with(queue_pairs, 8, 5000);
+        let (peak, average) = (gigabits(&outcome), outcome.of("BW average (Gb/s)"));
+        assert!(peak >= average && peak < 99.345 * 1.005, "{queue_pairs}: {peak} {average}");
+    }
+    // A message alone takes its wait as well: no run of one message is faster than a whole trip.
+    let outcome = run_with(1, 1, 5000);
+    assert!(gigabits(&outcome) < 99.345 * 0.9, "{}", gigabits(&outcome));
+    assert_eq!(gigabits(&run_with(1, 8, 20_001)), 0.0, "the tool looks for none");
+}
+
+#[test]
 fn small_messages_are_limited_by_the_core_that_posts_them() {
     let small = PerftestConfig {
         size: Bytes::new(8),

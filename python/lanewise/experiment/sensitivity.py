@@ -75,10 +75,17 @@ class Effect:
     @property
     def short_value(self) -> str:
         """The value with no more digits than a fit is known to."""
-        match = _QUANTITY.fullmatch(self.value)
-        if match is None or len(match["number"]) <= 6:
-            return self.value
-        return f"{float(match['number']):.5g} {match['unit'] or ''}".strip()
+        return _shortened(self.value)
+
+    @property
+    def short_lower(self) -> str:
+        """The lower value that was tried, with as many digits."""
+        return _shortened(self.lower)
+
+    @property
+    def short_higher(self) -> str:
+        """The higher value that was tried, with as many digits."""
+        return _shortened(self.higher)
 
     @property
     def size_percent(self) -> float:
@@ -196,6 +203,13 @@ class Candidate:
     higher: str
     harmful: str
     """Whichever of both slows things down."""
+
+
+def _shortened(value: str) -> str:
+    match = _QUANTITY.fullmatch(value)
+    if match is None or len(match["number"]) <= 6:
+        return value
+    return f"{float(match['number']):.5g} {match['unit'] or ''}".strip()
 
 
 def stored(experiment: Experiment) -> Sensitivity | None:

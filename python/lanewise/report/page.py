@@ -7,6 +7,7 @@ prediction rests on, and where every number comes from are on the same page.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass
 from statistics import median
@@ -97,6 +98,7 @@ def render(reproduction: Reproduction) -> str:
         "svg": Markup,
         "median": median,
         "change": lambda change, unit: DASH if change is None else f"{change:+.2f} {unit}",
+        "breakable": _breakable,
         "capitalize_first": lambda text: text[:1].upper() + text[1:],
     }
     experiments = reproduction.experiments
@@ -157,6 +159,13 @@ def _parameters(experiment: ReproducedExperiment) -> list[dict[str, Any]]:
             entry["paths"][row["path"]] = None
     order = {"calibrated": 0, "published": 1, "assumed": 2, "datasheet": 3}
     return sorted(gathered.values(), key=lambda entry: (order.get(entry["provenance"], 4), entry["path"]))
+
+
+def _breakable(name: str) -> Markup:
+    """Return a parameter's name that may be broken behind its dots and underscores."""
+    from markupsafe import Markup, escape
+
+    return Markup(re.sub(r"[._]", r"\g<0><wbr>", str(escape(name))))
 
 
 def number(value: float | None, like: float | None = None) -> str:

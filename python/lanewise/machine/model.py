@@ -272,13 +272,25 @@ class Machine:
     def _inferred(self) -> dict[Address, Kind]:
         return infer(self.functions) if self.shows_tree else {}
 
+    def gpu_below(self, link: Link) -> Function | None:
+        """Return the GPU at the lower end of a link, also behind the switch inside its chip."""
+        if link.device.is_gpu:
+            return link.device
+        if self.role(link.device) is not Kind.UPSTREAM_PORT:
+            return None
+        inner = self.descendants(link.device)
+        inside = [self.link_above(function) for function in inner]
+        if any(link is not None and not link.on_die for link in inside):
+            return None
+        return next((function for function in inner if function.is_gpu), None)
+
     def is_idle_gpu(self, link: Link) -> bool:
         """Whether a link below its speed is most likely an idle GPU saving power: a GPU at full width.
 
         GPUs lower the speed, never the width, when idle, and raise it under load: the same machines move 26
         GB/s.
         """
-        return link.device.is_gpu and link.below_speed and not link.below_width
+        return link.below_speed and not link.below_width and self.gpu_below(link) is not None
 
     def relation(self, first: Function, second: Function) -> Relation | None:
         """Return what a vendor's tool says about two devices."""

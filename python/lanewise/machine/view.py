@@ -1,4 +1,4 @@
-"""A machine as the rules see it: which links are physical, which devices move data, which GPUs only sleep.
+"""A machine as rules and predictions see it: which links leave their chip, which devices move data.
 
 Rates come from the core; nothing physical is derived here. A link or register that the source does not tell
 about is never a finding: rules get None and stay silent.
@@ -37,7 +37,7 @@ _MANAGEMENT = frozenset({(0x1000, 0x00B2)})
 
 
 class View:
-    """What the rules ask about one machine."""
+    """What rules and predictions ask about one machine."""
 
     def __init__(self, machine: Machine) -> None:
         """Look at a machine."""
@@ -113,22 +113,6 @@ class View:
         """Return what the link of a device can carry, in GB/s."""
         mode = self.possible(function)
         return None if mode is None else rate_of(mode)
-
-    def gpu_below(self, link: Link) -> Function | None:
-        """Return the GPU at the lower end of a link, also behind the switch inside it."""
-        if link.device.is_gpu:
-            return link.device
-        if self.machine.role(link.device) is not Kind.UPSTREAM_PORT:
-            return None
-        inner = self.machine.descendants(link.device)
-        inside = [self.machine.link_above(function) for function in inner]
-        if any(link is not None and not link.on_die for link in inside):
-            return None
-        return next((function for function in inner if function.is_gpu), None)
-
-    def is_idle_gpu(self, link: Link) -> bool:
-        """Whether a link is slow because the GPU at its end saves power: lower speed, all lanes."""
-        return self.gpu_below(link) is not None and link.below_speed and not link.below_width
 
     def is_wired_on_board(self, link: Link) -> bool:
         """Whether the port states that it has no slot, and the device is of no kind that comes on modules."""

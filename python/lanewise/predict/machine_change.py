@@ -13,7 +13,7 @@ from lanewise.errors import InputError
 from lanewise.machine.address import Address
 from lanewise.machine.lanes import WIDTHS
 from lanewise.machine.registers import SPEEDS_GT_S
-from lanewise.machine.scenario import Change
+from lanewise.machine.ways import Change
 
 if TYPE_CHECKING:
     from lanewise.machine.model import Function, Machine

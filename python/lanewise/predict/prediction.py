@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from lanewise.machine.address import Address
     from lanewise.machine.model import Function, Machine
-    from lanewise.machine.scenario import Change
+    from lanewise.machine.ways import Change
 
 _MOST_TOGETHER = 64
 """Devices that are simulated at once; machines with more get the first so many."""

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from lanewise.machine.address import Address
     from lanewise.machine.model import Function, Machine
-    from lanewise.machine.scenario import Change
     from lanewise.machine.sockets import Interconnect
+    from lanewise.machine.ways import Change
     from lanewise.predict.benchmarks import Benchmark
 
 _READ_ENGINES = 1024

@@ -11,7 +11,8 @@ from machine_dumps import DUMPS, corpus_files
 from lanewise import api
 from lanewise.errors import InputError
 from lanewise.machine import read, read_bytes
-from lanewise.machine.scenario import Change, endpoint_name, scan_to_scenario
+from lanewise.machine.scenario import endpoint_name, scan_to_scenario
+from lanewise.machine.ways import Change
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,6 +42,27 @@ PORT = """\
 			MaxPayload {mps} bytes, MaxReadReq 512 bytes
 		LnkCap:	Port #0, Speed 16GT/s, Width x16, ASPM not supported
 		LnkSta:	{status}
+"""
+SWITCHED_GPU = """\
+00:01.0 PCI bridge [0604]: AMD Device [1022:14db] (prog-if 00 [Normal decode])
+	Bus: primary=00, secondary=01, subordinate=03, sec-latency=0
+	Capabilities: [58] Express (v2) Root Port (Slot+), MSI 00
+		LnkCap:	Port #0, Speed 16GT/s, Width x16, ASPM L1
+		LnkSta:	Speed 2.5GT/s, Width x16
+01:00.0 PCI bridge [0604]: AMD Device [1002:1478] (prog-if 00 [Normal decode])
+	Bus: primary=01, secondary=02, subordinate=03, sec-latency=0
+	Capabilities: [58] Express (v2) Upstream Port, MSI 00
+		LnkCap:	Port #0, Speed 16GT/s, Width x16, ASPM L1
+		LnkSta:	Speed 2.5GT/s (downgraded), Width x16
+02:00.0 PCI bridge [0604]: AMD Device [1002:1479] (prog-if 00 [Normal decode])
+	Bus: primary=02, secondary=03, subordinate=03, sec-latency=0
+	Capabilities: [58] Express (v2) Downstream Port (Slot-), MSI 00
+		LnkCap:	Port #0, Speed 16GT/s, Width x16, ASPM L1
+		LnkSta:	Speed 16GT/s, Width x16
+03:00.0 VGA compatible controller [0300]: AMD Device [1002:73bf]
+	Capabilities: [64] Express (v2) Legacy Endpoint, MSI 00
+		LnkCap:	Port #0, Speed 16GT/s, Width x16, ASPM L1
+		LnkSta:	Speed 16GT/s, Width x16
 """
 GPU = "3D controller: NVIDIA Corporation GA100 [A100 PCIe 40GB]"
 NIC = "Ethernet controller: Intel Corporation Ethernet Controller E810-C for QSFP"
@@ -118,6 +140,12 @@ class TestWhatIsWritten:
     def test_an_idle_gpu_is_not(self) -> None:
         scenario = written(machine("Speed 2.5GT/s (downgraded), Width x16 (ok)", GPU))
         assert "link" not in scenario["endpoint"]["gpu_01_00_0"]
+
+    def test_nor_is_one_with_a_switch_inside_its_chip(self) -> None:
+        found = read_bytes(SWITCHED_GPU.encode())
+        assert [link.name for link in found.links if found.is_idle_gpu(link)] == ["00:01.0 -> 01:00.0"]
+        scenario = tomllib.loads(scan_to_scenario(found))
+        assert "link" not in scenario["switch"]["switch_01_00_0"]
 
     def test_a_narrow_idle_gpu_keeps_its_width_and_gets_its_speed(self) -> None:
         scenario = written(machine("Speed 2.5GT/s (downgraded), Width x8 (downgraded)", GPU))

@@ -104,7 +104,7 @@ def link_errors(view: View, this: Rule) -> Iterable[Finding]:
 def _is_severe(view: View, link: Link, latched: list[list[str]], counted: int) -> bool:
     bits = {bit for found in latched for bit in found}
     gave_up = "Rollover" in bits and bool(bits & {"BadTLP", "BadDLLP"})
-    slow = link.below_speed and not view.is_idle_gpu(link)
+    slow = link.below_speed and not view.machine.is_idle_gpu(link)
     return gave_up or counted >= _MANY or (not link.on_die and (link.below_width or slow))
 
 

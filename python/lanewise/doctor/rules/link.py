@@ -96,7 +96,7 @@ def narrow_links(view: View, this: Rule) -> Iterable[Finding]:
 def slow_links(view: View, this: Rule) -> Iterable[Finding]:
     """Find links that fell back."""
     for link in view.live_links:
-        if not link.below_speed or view.is_idle_gpu(link):
+        if not link.below_speed or view.machine.is_idle_gpu(link):
             continue
         targets = [
             (end, end.link.target_gt_s)
@@ -137,7 +137,7 @@ def _fix(this: Rule, link: Link) -> str:
 @rule(IDLE)
 def idle_gpus(view: View, this: Rule) -> Iterable[Finding]:
     """Say once which GPU links only sleep."""
-    idle = [link for link in view.live_links if view.is_idle_gpu(link)]
+    idle = [link for link in view.live_links if view.machine.is_idle_gpu(link)]
     if not idle:
         return
     count = "1 GPU link runs" if len(idle) == 1 else f"{len(idle)} GPU links run"

@@ -53,7 +53,7 @@ def devices_above_their_slot(view: View, this: Rule) -> Iterable[Finding]:
 
 def _matters(view: View, link: Link) -> bool:
     device = link.device
-    gpu = view.gpu_below(link)
+    gpu = view.machine.gpu_below(link)
     kinds = (gpu is not None and view.is_compute_gpu(gpu)) or device.is_class(
         0x01, 0x02, 0x0C04, 0x0C06, 0x0B, 0x12
     )

@@ -78,11 +78,12 @@ impl Diagnostics {
     /// Sorts by place, drops repetitions and keeps the first [`DIAGNOSTICS_LIMIT`].
     pub(crate) fn new(mut list: Vec<Diagnostic>, sources: SourceMap) -> Self {
         list.sort_by_key(|diagnostic| (diagnostic.place.is_none(), diagnostic.place));
-        // One value may be read for each of many ports; it is wrong once.
+        // One value may be read for each of many ports; it is wrong once. Several keys may be missing in one place.
         list.dedup_by(|later, earlier| {
+            let same_value = later.place.is_some() && !matches!(later.problem, Problem::MissingKey { .. });
             later.problem.code() == earlier.problem.code()
                 && later.place == earlier.place
-                && (later.place.is_some() || later.problem == earlier.problem)
+                && (same_value || later.problem == earlier.problem)
         });
         let left_out = list.len().saturating_sub(DIAGNOSTICS_LIMIT);
         list.truncate(DIAGNOSTICS_LIMIT);
@@ -171,6 +172,12 @@ pub(crate) fn did_you_mean<'a>(found: &str, candidates: impl IntoIterator<Item =
         .filter(|(similarity, _)| *similarity > 0.8)
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .map(|(_, candidate)| format!("did you mean `{candidate}`?"))
+}
+
+/// What there is to choose from, as a sentence; nothing when there is nothing, or too much to read.
+pub(crate) fn listing<'a>(what: &str, names: impl Iterator<Item = &'a str>) -> Option<String> {
+    let names: Vec<&str> = names.take(13).collect();
+    (1..=12).contains(&names.len()).then(|| format!("{what} here: {}", names.join(", ")))
 }
 
 #[cfg(test)]

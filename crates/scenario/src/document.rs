@@ -186,11 +186,20 @@ pub(crate) fn shortened(text: &str) -> String {
 /// Parses a text, as far as it can be read; every syntax error is reported.
 pub fn parse(file: FileId, source: &SourceFile, diagnostics: &mut Vec<Diagnostic>) -> Table {
     let (root, errors) = DeTable::parse_recoverable(&source.text);
-    diagnostics.extend(errors.iter().map(|error| {
-        let place = Place::new(file, error.span().unwrap_or(0..0));
-        Diagnostic::at(place, Problem::Syntax { reason: shortened(error.message()) })
-    }));
+    diagnostics.extend(errors.iter().map(|error| syntax_error(file, source, error)));
     convert_table(file, root.into_inner(), 0, diagnostics)
+}
+
+fn syntax_error(file: FileId, source: &SourceFile, error: &toml::de::Error) -> Diagnostic {
+    let span = error.span().unwrap_or(0..0);
+    let place = Place::new(file, span.clone());
+    if error.message() != "duplicate key" {
+        return Diagnostic::at(place, Problem::Syntax { reason: shortened(error.message()) });
+    }
+    let key = shortened(source.text.get(span).unwrap_or_default());
+    let reason = format!("`{key}` is written a second time; a table and a key have one place each");
+    let hint = "put what belongs together in one place, or choose another name";
+    Diagnostic::at(place, Problem::Syntax { reason }).hint(hint)
 }
 
 fn convert_table(file: FileId, table: DeTable<'_>, depth: usize, diagnostics: &mut Vec<Diagnostic>) -> Table {

@@ -42,6 +42,8 @@ pub struct Decimal {
 pub enum QuantityError {
     /// It does not begin with a number.
     NotANumber,
+    /// It is below zero, which no quantity is.
+    Negative,
     /// There is a number but no unit.
     NoUnit,
     /// The unit is not known.
@@ -121,6 +123,9 @@ pub struct Unit {
 /// Splits a text into a number and a unit.
 pub fn parse(text: &str) -> Result<(Decimal, Unit), QuantityError> {
     let text = text.trim();
+    if let Some(rest) = text.strip_prefix(['-', '−']) {
+        return Err(parse(rest).map_or_else(|error| error, |_| QuantityError::Negative));
+    }
     let at = number_length(text);
     let number = Decimal::parse(&text[..at])?;
     match text[at..].trim() {
@@ -211,7 +216,8 @@ mod tests {
     #[test]
     fn what_is_not_a_quantity_says_why() {
         assert_eq!(parse("fast"), Err(QuantityError::NotANumber));
-        assert_eq!(parse("-1 ns"), Err(QuantityError::NotANumber));
+        assert_eq!(parse("-1 ns"), Err(QuantityError::Negative));
+        assert_eq!(parse("-soon"), Err(QuantityError::NotANumber));
         assert_eq!(parse("1.2.3 ns"), Err(QuantityError::NotANumber));
         assert_eq!(parse("150"), Err(QuantityError::NoUnit));
         assert_eq!(parse("150 NS"), Err(QuantityError::UnknownUnit("NS".into())));

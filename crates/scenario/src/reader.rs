@@ -7,12 +7,14 @@ use crate::parameter::{
     Role, check_keys,
 };
 use crate::problem::Problem;
+use crate::source::Place;
 use crate::value::{ParameterType, Reading, from_text};
 
 /// Reads one component from its layers.
 pub struct Reader<'t, 'o> {
     path: String,
     layers: Vec<LayerTable<'t>>,
+    place: Option<Place>,
     output: &'o mut Output,
 }
 
@@ -22,10 +24,27 @@ type Annotation = (Provenance, String, Vec<String>);
 /// Keys of a value with its provenance.
 const ANNOTATION_KEYS: [&str; 4] = ["value", "provenance", "source", "fitted_on"];
 
+/// Says the range of the parameter, where a type could only say what it can hold.
+fn narrow(diagnostics: &mut [Diagnostic], field: &Field) {
+    let Some((lowest, highest)) = field.range else { return };
+    for diagnostic in diagnostics {
+        if let Problem::OutOfRange { low, high, .. } = &mut diagnostic.problem {
+            (*low, *high) = (lowest.to_owned(), highest.to_owned());
+        }
+    }
+}
+
 impl<'t, 'o> Reader<'t, 'o> {
     /// A component at `path`, its layers strongest first.
     pub fn new(path: impl Into<String>, layers: Vec<LayerTable<'t>>, output: &'o mut Output) -> Self {
-        Self { path: path.into(), layers, output }
+        Self { path: path.into(), layers, place: None, output }
+    }
+
+    /// The same, knowing where the component is named: the place of what is missing from an empty one.
+    #[must_use]
+    pub fn at(mut self, place: Place) -> Self {
+        self.place = Some(place);
+        self
     }
 
     /// The parameter's value: from the strongest layer that has it, or its default. A wrong value is reported and
@@ -84,8 +103,12 @@ impl<'t, 'o> Reader<'t, 'o> {
         node: &Node,
     ) -> Option<T> {
         let (inner, (provenance, source, fitted_on)) = self.annotation(path, role, layer, node)?;
+        let known = self.output.diagnostics.len();
         let mut reading = Reading { path, diagnostics: &mut self.output.diagnostics };
-        let value = T::read(inner, &mut reading)?;
+        let Some(value) = T::read(inner, &mut reading) else {
+            narrow(&mut self.output.diagnostics[known..], field);
+            return None;
+        };
         if let Some((low, high)) = field.range
             && !value.within(low, high)
         {
@@ -159,6 +182,7 @@ impl<'t, 'o> Reader<'t, 'o> {
         // Any place inside the component beats none.
         let place =
             self.layers.iter().find_map(|layer| layer.table.iter().next().map(|entry| entry.key_place));
+        let place = self.place.or(place);
         self.output.diagnostics.push(match place {
             Some(place) => Diagnostic::at(place, problem),
             None => Diagnostic::global(problem),

@@ -32,10 +32,15 @@ pub struct NativeFiles;
 impl FileSystem for NativeFiles {
     fn read(&self, path: &str) -> Result<Vec<u8>, String> {
         use std::io::Read;
-        let file = std::fs::File::open(path).map_err(|error| error.to_string())?;
+        // "No such file or directory" says it; the number behind it is for programs.
+        let reason = |error: std::io::Error| {
+            let text = error.to_string();
+            text.split_once(" (os error").map_or(text.clone(), |(words, _)| words.to_owned())
+        };
+        let file = std::fs::File::open(path).map_err(reason)?;
         let mut bytes = Vec::new();
         // One byte more than allowed tells a file that is too large without reading all of it.
-        file.take(FILE_SIZE_LIMIT.get() + 1).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+        file.take(FILE_SIZE_LIMIT.get() + 1).read_to_end(&mut bytes).map_err(reason)?;
         Ok(bytes)
     }
 
@@ -75,7 +80,10 @@ impl SourceFile {
         if bytes.len() as u64 > FILE_SIZE_LIMIT.get() {
             return Err(too_large("more than 4 MiB".to_owned()));
         }
-        let text = String::from_utf8(bytes).map_err(|error| unreadable(error.to_string()))?;
+        let text = String::from_utf8(bytes).map_err(|error| {
+            let at = error.utf8_error().valid_up_to();
+            unreadable(format!("it is not text in UTF-8, from byte {at} on; a scenario is a TOML file"))
+        })?;
         Ok(Self::new(path, text))
     }
 

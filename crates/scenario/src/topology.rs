@@ -2,7 +2,7 @@
 //!
 //! A component with a count stands for many devices, called instances here; they share its parameters.
 
-use crate::diagnostic::{Diagnostic, did_you_mean};
+use crate::diagnostic::{Diagnostic, did_you_mean, listing};
 use crate::document::shortened;
 use crate::file::{Component, ScenarioFile};
 use crate::parameter::Output;
@@ -128,7 +128,10 @@ impl<'f> Builder<'f, '_> {
 
     fn add_slots(&mut self) {
         let components = &self.file.components;
-        if !components.iter().any(|component| component.kind == ComponentKind::Host) {
+        // Where the text could not be read to its end, the host may be in the rest.
+        let unread = |diagnostic: &Diagnostic| matches!(diagnostic.problem, Problem::Syntax { .. });
+        let known = !self.output.diagnostics.iter().any(unread);
+        if known && !components.iter().any(|component| component.kind == ComponentKind::Host) {
             let hint = "add `[host.server]` with `slots = { slot1 = \"gen4 x16\" }`, or with a catalog part";
             self.output.diagnostics.push(Diagnostic::global(Problem::NoHost {}).hint(hint));
         }
@@ -156,7 +159,10 @@ impl<'f> Builder<'f, '_> {
             {
                 let expected = "the port that faces upstream, such as \"gen4 x16\"".to_owned();
                 let (path, key) = (component.name.clone(), "ports.port0".to_owned());
-                let hint = "a switch needs `ports`, or a catalog `part` that has them".to_owned();
+                let hint = match listing("ports", slots.iter().map(|slot| slot.name.as_str())) {
+                    Some(ports) => format!("{ports}; the upstream one is called `port0`"),
+                    None => "a switch needs `ports`, or a catalog `part` that has them".to_owned(),
+                };
                 self.report(component.place, Problem::MissingKey { path, key, expected }, Some(hint));
             }
             self.topology.slots.push(slots);
@@ -247,7 +253,10 @@ impl<'f> Builder<'f, '_> {
         let Some(&above) = self.names.get(target.device) else {
             let problem = Problem::UnknownAttachTarget { path, target: shortened(text) };
             let names = self.file.components.iter().take(1_000).map(|component| component.name.as_str());
-            self.report(place, problem, did_you_mean(target.device, names));
+            let above = self.file.components.iter().filter(|other| other.kind.slots_key().is_some());
+            let hint = did_you_mean(target.device, names)
+                .or_else(|| listing("hosts and switches", above.map(|component| component.name.as_str())));
+            self.report(place, problem, hint);
             return None;
         };
         let kind = self.file.components[above].kind;

@@ -211,6 +211,83 @@ fn ten_mistakes_are_ten_diagnostics_with_lines_and_hints() {
     }
 }
 
+/// The message and the hint of the only problem of a text.
+fn only_problem(text: &str) -> (String, String) {
+    let problems = load(&Source::from_text("rig.toml", text), &[]).unwrap_err();
+    let records = problems.records();
+    assert_eq!(records.len(), 1, "{problems}");
+    (records[0].message.clone(), records[0].hint.clone().unwrap_or_default())
+}
+
+#[test]
+fn a_number_out_of_range_hears_the_range_of_its_parameter() {
+    for (line, range) in [
+        ("mmio_read_latency = \"-5 ns\"", "between 0 ns and 1 ms"),
+        ("write_drain = \"99999999999999999999 GB/s\"", "between 1 MB/s and 10 TB/s"),
+        ("write_drain = \"1e400 GB/s\"", "between 1 MB/s and 10 TB/s"),
+        ("tags = -3", "between 1 and 15360"),
+    ] {
+        let (message, _) = only_problem(&format!("{RIG}{line}\n"));
+        assert!(message.contains(range), "{message}");
+    }
+}
+
+#[test]
+fn what_a_data_sheet_would_say_is_answered_with_how_to_write_it() {
+    for (wrong, hint) in [
+        ("slot1 = \"x4 gen4\"", "write \"gen4 x4\""),
+        ("slot1 = \"PCIe 4.0 x4\"", "write \"gen4 x4\""),
+        ("slot1 = \"gen4x4\"", "write \"gen4 x4\""),
+    ] {
+        let text = RIG.replace("slot1 = \"gen4 x4\"", wrong);
+        let records = load(&Source::from_text("rig.toml", text), &[]).unwrap_err().records();
+        assert_eq!(records[0].hint.as_deref(), Some(hint), "{records:?}");
+    }
+    let (_, hint) = only_problem(&format!("{RIG}memory_read_rate = \"8 Gbps\"\n"));
+    assert!(hint.contains("`GB/s`, in bytes, or `Gb/s`, in bits"), "{hint}");
+}
+
+#[test]
+fn an_unknown_name_is_answered_with_the_names_there_are() {
+    let dma = |device: &str, direction: &str| {
+        format!("{RIG}[[workload]]\nkind = \"dma\"\ndevice = \"{device}\"\ndirection = \"{direction}\"\n")
+    };
+    assert_eq!(only_problem(&dma("zzz", "read")).1, "endpoints here: nic0");
+    // The name that was found is not offered again.
+    assert_eq!(only_problem(&dma("server", "read")).1, "endpoints here: nic0");
+    // A wrong word beside it hides nothing.
+    let both = load(&Source::from_text("rig.toml", dma("zzz", "up")), &[]).unwrap_err().codes();
+    assert_eq!(both, ["unknown-device", "unknown-choice"]);
+    let elsewhere = RIG.replace("attach = \"server.slot1\"", "attach = \"board.slot1\"");
+    assert_eq!(only_problem(&elsewhere).1, "hosts and switches here: server");
+}
+
+#[test]
+fn a_switch_whose_ports_have_other_names_is_told_which_one_faces_upstream() {
+    let (_, hint) = only_problem(&format!("{RIG}{}", SWITCH.replace("port0", "up")));
+    assert_eq!(hint, "ports here: up, port1, port2, port3, port4; the upstream one is called `port0`");
+}
+
+#[test]
+fn everything_that_an_empty_component_lacks_is_said_at_its_name() {
+    let problems = load(&Source::from_text("rig.toml", format!("{RIG}[endpoint.bare]\n")), &[]).unwrap_err();
+    let lines: Vec<Option<usize>> = problems.records().iter().map(|record| record.line).collect();
+    assert_eq!((problems.codes(), lines), (vec!["missing-key"; 3], vec![Some(7); 3]), "{problems}");
+}
+
+#[test]
+fn a_table_written_twice_is_named_and_hides_nothing_else() {
+    let text = format!("{RIG}tags = -1\n[host.server]\n");
+    let problems = load(&Source::from_text("rig.toml", text), &[]).unwrap_err();
+    assert_eq!(problems.codes(), ["out-of-range", "syntax-error"]);
+    assert!(problems.to_string().contains("`server` is written a second time"), "{problems}");
+}
+
+#[test]
+fn a_text_that_cannot_be_read_to_its_end_is_not_blamed_for_what_it_may_have() {
+    assert_eq!(codes("title = \"x", &[]), ["syntax-error"]);
+}
+
 #[test]
 fn a_problem_is_drawn_as_a_compiler_would() {
     let text = format!("{RIG}mps = \"512 B\"\n");

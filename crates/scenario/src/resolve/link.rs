@@ -8,6 +8,10 @@ use crate::problem::Problem;
 use crate::value::Auto;
 use lanewise_pcie::encoding::LinkMode;
 use lanewise_units::{Generation, Width};
+use std::cmp::Ordering;
+
+/// What limits a link whose ends can do the same.
+const BOTH_ENDS: &str = "both ends";
 
 /// A link after training.
 #[derive(Clone, Debug)]
@@ -108,12 +112,20 @@ fn check_skips(
 }
 
 fn least(upper: Generation, lower: Generation, upper_path: &str, lower_path: &str) -> (Generation, String) {
-    if upper < lower { (upper, upper_path.to_owned()) } else { (lower, lower_path.to_owned()) }
+    (upper.min(lower), lesser(upper, lower, upper_path, lower_path))
 }
 
 fn least_width(upper: Width, lower: Width, upper_path: &str, lower_path: &str) -> (Width, String) {
-    let path = if upper < lower { upper_path } else { lower_path };
-    (common_width(upper, lower), path.to_owned())
+    (common_width(upper, lower), lesser(upper, lower, upper_path, lower_path))
+}
+
+/// Which end can do less.
+fn lesser<T: Ord>(upper: T, lower: T, upper_path: &str, lower_path: &str) -> String {
+    match upper.cmp(&lower) {
+        Ordering::Less => upper_path.to_owned(),
+        Ordering::Equal => BOTH_ENDS.to_owned(),
+        Ordering::Greater => lower_path.to_owned(),
+    }
 }
 
 /// The widest width of both: x12 is optional, so a wider end can do x8 but not x12.

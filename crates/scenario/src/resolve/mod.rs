@@ -28,7 +28,7 @@ mod workload;
 pub use computed::NegotiatedLink;
 pub use workload::WorkloadConfig;
 
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, listing};
 use crate::file::{Component, ScenarioFile, two_layers};
 use crate::parameter::{LayerTable, Origin, Output, ParameterTable, ResolvedParameter, check_table};
 use crate::parameters::{
@@ -165,7 +165,7 @@ fn check_sections(file: &ScenarioFile, output: &mut Output) {
 }
 
 fn settings(component: &Component, output: &mut Output) -> Option<Settings> {
-    let reader = &mut Reader::new(component.name.clone(), component.layers(), output);
+    let reader = &mut Reader::new(component.name.clone(), component.layers(), output).at(component.place);
     Some(match component.kind {
         ComponentKind::Host => Settings::Host(Box::new(HostParameters::read(reader)?)),
         ComponentKind::Switch => Settings::Switch(Box::new(SwitchParameters::read(reader)?)),
@@ -225,6 +225,12 @@ impl<'f> Rig<'f> {
     /// Names to compare a mistyped one with; not so many that comparing takes time.
     pub fn some_names(&self) -> impl Iterator<Item = &'f str> {
         self.file.components.iter().take(1_000).map(|component| component.name.as_str())
+    }
+
+    /// Says what endpoints there are, when there are not too many to read.
+    pub fn names_hint(&self) -> Option<String> {
+        let endpoints = self.file.components.iter().filter(|other| other.kind == ComponentKind::Endpoint);
+        listing("endpoints", endpoints.map(|component| component.name.as_str()))
     }
 
     pub fn component_of(&self, instance: usize) -> &'f Component {

@@ -2,7 +2,7 @@
 
 use super::Rig;
 use super::computed::Computed;
-use super::workload::{check_peer_to_peer, endpoints, parameters, place};
+use super::workload::{check_device, check_peer_to_peer, endpoints, parameters, place};
 use crate::file::WrittenWorkload;
 use crate::parameter::{Output, Provenance};
 use crate::parameters::{DirectionChoice, DmaParameters, MmioDirectionChoice, MmioParameters, OrderChoice};
@@ -24,7 +24,10 @@ pub(crate) fn dma(
     computed: &mut Computed,
     output: &mut Output,
 ) -> Vec<DmaConfig> {
-    let Some(parameters) = parameters::<DmaParameters>(workload, path, output) else { return Vec::new() };
+    let Some(parameters) = parameters::<DmaParameters>(workload, path, output) else {
+        check_device(rig, workload, output);
+        return Vec::new();
+    };
     let devices = endpoints(rig, workload, "device", &parameters.device, output);
     let target = match parameters.target.as_str() {
         "memory" | NOBODY => None,
@@ -100,7 +103,10 @@ pub(crate) fn mmio(
     path: &str,
     output: &mut Output,
 ) -> Vec<MmioConfig> {
-    let Some(parameters) = parameters::<MmioParameters>(workload, path, output) else { return Vec::new() };
+    let Some(parameters) = parameters::<MmioParameters>(workload, path, output) else {
+        check_device(rig, workload, output);
+        return Vec::new();
+    };
     let devices = endpoints(rig, workload, "device", &parameters.device, output);
     let many = devices.len() > 1;
     let configs = devices.into_iter().map(|device| {

@@ -1,7 +1,7 @@
 //! Frames through descriptor rings: from names to adapters.
 
 use super::Rig;
-use super::workload::{endpoints, parameters};
+use super::workload::{check_device, endpoints, parameters};
 use crate::file::WrittenWorkload;
 use crate::parameter::Output;
 use crate::parameters::{FrameDirectionChoice, RingsParameters};
@@ -15,7 +15,10 @@ pub(crate) fn configs(
     path: &str,
     output: &mut Output,
 ) -> Vec<RingsConfig> {
-    let Some(parameters) = parameters::<RingsParameters>(workload, path, output) else { return Vec::new() };
+    let Some(parameters) = parameters::<RingsParameters>(workload, path, output) else {
+        check_device(rig, workload, output);
+        return Vec::new();
+    };
     let devices = endpoints(rig, workload, "device", &parameters.device, output);
     let many = devices.len() > 1;
     let configs = devices.into_iter().map(|device| {

@@ -175,7 +175,7 @@ pub(crate) fn parameters<P: ParameterTable>(
     for layer in workload.layers() {
         check_table(layer.table, path, &P::SCHEMA, &WORKLOAD_KEYS, &mut output.diagnostics);
     }
-    P::read(&mut Reader::new(path, workload.layers(), output))
+    P::read(&mut Reader::new(path, workload.layers(), output).at(workload.place))
 }
 
 /// The place of a workload's key, or of its kind.
@@ -228,6 +228,14 @@ pub(crate) fn endpoints(
     }
 }
 
+/// Looks at the `device` of a workload that cannot be read as a whole, so that a wrong name is reported with the rest.
+pub(crate) fn check_device(rig: &Rig<'_>, workload: &WrittenWorkload, output: &mut Output) {
+    let written = workload.layers().into_iter().find_map(|layer| layer.table.get("device"));
+    if let Some(name) = written.and_then(|node| node.as_str()) {
+        endpoints(rig, workload, "device", name, output);
+    }
+}
+
 /// The name means nothing here.
 pub(crate) fn unknown(
     rig: &Rig<'_>,
@@ -238,7 +246,8 @@ pub(crate) fn unknown(
     output: &mut Output,
 ) {
     let path = format!("workload.{}.{key}", workload.name);
-    let hint = did_you_mean(found, rig.some_names());
+    let hint =
+        did_you_mean(found, rig.some_names().filter(|name| *name != found)).or_else(|| rig.names_hint());
     let problem = Problem::UnknownDevice { path, found: shortened(found), expected };
     output.report(place(workload, key), problem, hint);
 }

@@ -1,5 +1,6 @@
 //! What a port can do: its fastest generation and widest width.
 
+use super::meant::shape_meant;
 use super::{ParameterType, Reading};
 use crate::document::{Node, Value};
 use lanewise_units::{Generation, Width};
@@ -21,7 +22,12 @@ impl ParameterType for LinkShape {
     fn read(node: &Node, reading: &mut Reading<'_>) -> Option<Self> {
         let Some(text) = node.as_str() else { return reading.wrong_type::<Self, _>(node) };
         let words: Vec<&str> = text.split_whitespace().take(3).collect();
-        let [generation, width] = words[..] else { return reading.wrong_type::<Self, _>(node) };
+        let meant = shape_meant(text).map(|shape| shape.show());
+        let [generation, width] = words[..] else { return reading.wrong_type_meant::<Self, _>(node, meant) };
+        let in_order = generation.to_ascii_lowercase().starts_with("gen") && width.starts_with(['x', 'X']);
+        if meant.is_some() && !in_order {
+            return reading.wrong_type_meant::<Self, _>(node, meant);
+        }
         // Each word is read as if it stood alone, so that both are checked.
         let word = |text: &str| Node { place: node.place, value: Value::String(text.to_owned()) };
         let generation = Generation::read(&word(generation), reading);

@@ -2,6 +2,7 @@
 
 mod choice;
 mod link_shape;
+mod meant;
 mod payload;
 mod scalar;
 mod wrapper;
@@ -72,6 +73,21 @@ impl Reading<'_> {
             expected: T::expected(),
         };
         self.refuse(node.place, problem)
+    }
+
+    /// The same, when it is known what was meant: it is offered as a person should write it.
+    pub(crate) fn wrong_type_meant<T: ParameterType, R>(
+        &mut self,
+        node: &Node,
+        meant: Option<String>,
+    ) -> Option<R> {
+        self.wrong_type::<T, R>(node);
+        if let Some(meant) = meant
+            && let Some(last) = self.diagnostics.last_mut()
+        {
+            last.hint = Some(format!("write \"{meant}\""));
+        }
+        None
     }
 
     /// The value is outside of what the type can hold.

@@ -1,5 +1,6 @@
 //! Single values: quantities, counts, widths, generations, words.
 
+use super::meant::{generation_meant, unit_meant, width_meant};
 use super::{ParameterType, Reading, ordered_within};
 use crate::document::{Node, Value, shortened};
 use crate::problem::Problem;
@@ -33,7 +34,7 @@ fn read_quantity<T: ParameterType>(
             Ok((number, unit)) if unit.dimension == dimension => {
                 return match in_base_units(number, unit) {
                     Some(units) => Some(units),
-                    None => reading.out_of_range(node, "nothing", "what 64 bits can count"),
+                    None => reading.out_of_range(node, "zero", "what 64 bits can count"),
                 };
             }
             Ok((_, unit)) => {
@@ -43,9 +44,13 @@ fn read_quantity<T: ParameterType>(
             Err(QuantityError::NoUnit) => Problem::MissingUnit { path, found, expected },
             Err(QuantityError::UnknownUnit(unit)) => {
                 let problem = Problem::UnknownUnit { path, found, unit: shortened(&unit) };
-                return reading.refuse_with_hint(node.place, problem, Some(units_hint(dimension)));
+                let hint = unit_meant(&unit, dimension).unwrap_or_else(|| units_hint(dimension));
+                return reading.refuse_with_hint(node.place, problem, Some(hint));
             }
-            Err(_) => Problem::NotANumber { path, found, expected },
+            Err(QuantityError::Negative | QuantityError::TooManyDigits) => {
+                return reading.out_of_range(node, "zero", "what 64 bits can count");
+            }
+            Err(QuantityError::NotANumber) => Problem::NotANumber { path, found, expected },
         },
         Value::Integer(_) | Value::Float(_) => Problem::MissingUnit { path, found, expected },
         _ => return reading.wrong_type::<T, _>(node),
@@ -156,6 +161,7 @@ impl ParameterType for Fraction {
                     return reading.refuse(node.place, problem);
                 }
                 Err(QuantityError::NoUnit) => Decimal::parse(text.trim()).map(Decimal::as_f64),
+                Err(QuantityError::Negative) => return reading.out_of_range(node, "0", "1"),
                 Err(error) => Err(error),
             },
             _ => return reading.wrong_type::<Self, _>(node),
@@ -271,7 +277,10 @@ impl ParameterType for Width {
                     reading.refuse_with_hint(node.place, problem, hint)
                 }
             },
-            _ => reading.wrong_type::<Self, _>(node),
+            _ => {
+                let meant = node.as_str().and_then(width_meant).map(|width| width.to_string());
+                reading.wrong_type_meant::<Self, _>(node, meant)
+            }
         }
     }
     fn show(&self) -> String {
@@ -294,7 +303,10 @@ impl ParameterType for Generation {
             Value::Integer(number) => Some(number.to_string()),
             _ => None,
         };
-        let Some(number) = number else { return reading.wrong_type::<Self, _>(node) };
+        let Some(number) = number else {
+            let meant = node.as_str().and_then(generation_meant).map(|generation| generation.to_string());
+            return reading.wrong_type_meant::<Self, _>(node, meant);
+        };
         match number.parse().ok().and_then(Generation::from_number) {
             Some(generation) => Some(generation),
             None => {

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import json
+import sys
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from lanewise import _core
+from lanewise.errors import InputError
 from lanewise.results import ExplainResult, RunResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
+
+_STANDARD_INPUT = "-"
+_MOST_BYTES = 4 << 20
+"""A scenario has at most so many; the core says so when there are more."""
 
 
 def simulate(
@@ -22,9 +29,26 @@ def simulate(
 
     `progress` hears of the run now and then (simulated_s, time_limit_s, events); returning False ends it.
     """
-    return RunResult(json.loads(_core.run(str(scenario), list(overrides), progress)))
+    path = str(scenario)
+    return RunResult(json.loads(_core.run(path, list(overrides), progress, _text_behind(path))))
 
 
 def resolve(scenario: str | Path, overrides: Sequence[tuple[str, str]] = ()) -> ExplainResult:
     """Resolve a scenario file with overrides: every parameter, and where it came from."""
-    return ExplainResult(json.loads(_core.explain(str(scenario), list(overrides))))
+    path = str(scenario)
+    return ExplainResult(json.loads(_core.explain(path, list(overrides), _text_behind(path))))
+
+
+def _text_behind(path: str) -> str | None:
+    """Return what stands on standard input, when that is what the path means."""
+    return standard_input() if path == _STANDARD_INPUT else None
+
+
+@cache
+def standard_input() -> str:
+    """Read standard input, which can be done once, for verbs that need a scenario twice."""
+    data = sys.stdin.buffer.read(_MOST_BYTES + 1)
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise InputError(f"standard input is not text in UTF-8, from byte {error.start} on") from error

@@ -9,26 +9,30 @@ use serde_json::{Value, json};
 type Overrides = Vec<(String, String)>;
 
 /// Resolves the scenario in a file and returns every parameter with its provenance, as JSON.
+///
+/// `source` is its text, where it is not in a file; `path` is then what messages call it.
 #[pyfunction]
-#[pyo3(signature = (path, overrides = Vec::new()))]
-pub fn explain(py: Python<'_>, path: &str, overrides: Overrides) -> PyResult<String> {
-    let scenario = resolved(py, path, &overrides)?;
+#[pyo3(signature = (path, overrides = Vec::new(), source = None))]
+pub fn explain(py: Python<'_>, path: &str, overrides: Overrides, source: Option<String>) -> PyResult<String> {
+    let scenario = resolved(py, path, source, &overrides)?;
     text(&scenario.explain())
 }
 
 /// Simulates the scenario in a file and returns its results as JSON.
 ///
 /// The interpreter lock is released. `progress` is called with a dictionary a few times a second; when it returns
-/// `False`, and on Ctrl-C in the main thread, the run ends as `Interrupted` and keeps what it measured.
+/// `False`, and on Ctrl-C in the main thread, the run ends as `Interrupted` and keeps what it measured. `source` as
+/// with [`explain`].
 #[pyfunction]
-#[pyo3(signature = (path, overrides = Vec::new(), progress = None))]
+#[pyo3(signature = (path, overrides = Vec::new(), progress = None, source = None))]
 pub fn run(
     py: Python<'_>,
     path: &str,
     overrides: Overrides,
     progress: Option<Py<PyAny>>,
+    source: Option<String>,
 ) -> PyResult<String> {
-    let scenario = resolved(py, path, &overrides)?;
+    let scenario = resolved(py, path, source, &overrides)?;
     let mut watch = Watch::new(progress);
     let results = py.detach(|| lanewise_sim::run(&scenario, &mut |progress| watch.look(progress)));
     watch.into_result()?;
@@ -41,8 +45,7 @@ pub fn run(
 #[pyfunction]
 #[pyo3(signature = (text, path = "scenario", overrides = Vec::new()))]
 pub fn run_text(py: Python<'_>, text: String, path: &str, overrides: Overrides) -> PyResult<String> {
-    let load = || lanewise_sim::load(&Source::from_text(path, text), &overrides);
-    let scenario = py.detach(load).map_err(|problems| scenario_error(py, &problems))?;
+    let scenario = resolved(py, path, Some(text), &overrides)?;
     let mut watch = Watch::new(None);
     let results = py.detach(|| lanewise_sim::run(&scenario, &mut |progress| watch.look(progress)));
     watch.into_result()?;
@@ -70,8 +73,19 @@ pub fn scenario_schema() -> String {
     lanewise_scenario::schema().to_string()
 }
 
-fn resolved(py: Python<'_>, path: &str, overrides: &[(String, String)]) -> PyResult<Scenario> {
-    let load = || lanewise_sim::load(&Source::read(path, &NativeFiles)?, overrides);
+fn resolved(
+    py: Python<'_>,
+    path: &str,
+    source: Option<String>,
+    overrides: &[(String, String)],
+) -> PyResult<Scenario> {
+    let load = || {
+        let source = match source {
+            Some(text) => Source::from_text(path, text),
+            None => Source::read(path, &NativeFiles)?,
+        };
+        lanewise_sim::load(&source, overrides)
+    };
     py.detach(load).map_err(|problems| scenario_error(py, &problems))
 }
 

@@ -7,7 +7,10 @@ import typer
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
-Scenario = Annotated[Path, typer.Argument(metavar="FILE", help="Scenario file (TOML).", show_default=False)]
+Scenario = Annotated[
+    Path,
+    typer.Argument(metavar="FILE", help="Scenario file (TOML); '-' for standard input.", show_default=False),
+]
 
 Settings = Annotated[
     list[str] | None,

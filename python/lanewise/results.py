@@ -26,6 +26,7 @@ _FLOW_COLUMNS = {
     "goodput_mib_per_s": pl.Float64,
     "confidence_half_width_percent": pl.Float64,
     "payload_bytes": pl.UInt64,
+    "counted": pl.String,
     "operations": pl.UInt64,
     "operations_per_s": pl.Float64,
     "latency_ns_mean": pl.Float64,
@@ -91,7 +92,10 @@ _NEGOTIATED_COLUMNS = {
     "lower": pl.String,
     "generation": pl.String,
     "width": pl.String,
+    "generation_limited_by": pl.String,
+    "width_limited_by": pl.String,
     "mps_bytes": pl.UInt64,
+    "mps_limited_by": pl.String,
 }
 _PART_COLUMNS = {"part": pl.String, "kind": pl.String, "title": pl.String, "parameters": pl.UInt32}
 _BENCHMARK_COLUMNS = {

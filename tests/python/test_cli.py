@@ -52,6 +52,57 @@ def test_tables_have_no_colour_in_a_pipe_and_fit_the_width(
         assert not any(line.endswith(" ") for line in text.splitlines())
 
 
+def test_a_narrow_terminal_cuts_no_name_and_no_number(
+    core: FakeCore, lanewise: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    text = lanewise("run", "switch").stdout
+    ladder = text[text.index("Efficiency ladder") :].splitlines()
+    assert "\N{HORIZONTAL ELLIPSIS}" not in text
+    assert ladder[4].split()[:4] == ["sw0", "gen1", "x8", "128"]
+    assert len(ladder[4].split()) == 11
+
+
+def test_brackets_in_names_are_no_markup(core: FakeCore, lanewise: CommandLine) -> None:
+    core.answer = lambda *_: {**documents.run_document(), "title": "[red]a[/red]", "end_detail": "x [bold]"}
+    text = lanewise("run", "switch").stdout
+    assert text.startswith("[red]a[/red]\n")
+    assert "x [bold]" in text
+
+
+def test_a_table_says_whether_requests_or_operations_are_counted(
+    core: FakeCore, lanewise: CommandLine
+) -> None:
+    document = documents.run_document()
+    core.answer = lambda *_: document
+    assert "operations/s" in lanewise("run", "switch").stdout
+    for flow in document["flows"]:
+        flow["counted"] = "requests"
+    text = lanewise("run", "switch").stdout
+    assert "requests/s" in text
+    assert ", of one request\n" in text
+    document["flows"][0]["counted"] = "operations"
+    assert "per second  of" in lanewise("run", "switch").stdout
+
+
+def test_a_scenario_without_a_workload_is_told_so(core: FakeCore, lanewise: CommandLine) -> None:
+    core.answer = lambda *_: {**documents.run_document(), "flows": []}
+    assert "no [[workload]]" in lanewise("run", "switch").stdout
+
+
+def test_a_scenario_comes_from_standard_input(core: FakeCore, monkeypatch: pytest.MonkeyPatch) -> None:
+    from io import BytesIO, TextIOWrapper
+
+    from lanewise import api, simulator
+
+    simulator.standard_input.cache_clear()
+    monkeypatch.setattr(sys, "stdin", TextIOWrapper(BytesIO(b'title = "from a pipe"')))
+    api.run("-")
+    api.run("-")
+    assert [text for text, _ in core.asked] == ['title = "from a pipe"'] * 2
+    simulator.standard_input.cache_clear()
+
+
 def test_overrides_reach_the_core_in_order(core: FakeCore, lanewise: CommandLine) -> None:
     lanewise(
         "run", "a", "--set", "sw0.latency=150 ns", "--set", "a.b = c=d", "--seed", "7", "--time-limit", "2 ms"

@@ -5,7 +5,7 @@
 use lanewise_fabric::Simulation;
 use lanewise_fabric::config::{FabricConfig, LinkConfig};
 use lanewise_fabric::workload::{DeviceId, Metric};
-use lanewise_observe::{DirectionTally, RequesterState, Use};
+use lanewise_observe::{DirectionTally, LatencyOf, RequesterState, Use};
 use lanewise_units::{Span, Time};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -74,6 +74,9 @@ pub struct Flow {
     pub confidence_half_width_percent: Option<f64>,
     /// Payload bytes.
     pub bytes: u64,
+    /// What `operations` are, and whose latency it is: `requests` (TLPs that ask) or `operations`, as the instrument
+    /// counts them.
+    pub counted: &'static str,
     /// Requests, or operations as the instrument counts them.
     pub operations: u64,
     /// Of these, per second.
@@ -248,6 +251,10 @@ pub(crate) fn flows(
             goodput_mib_per_s: bytes as f64 / seconds / f64::from(1 << 20),
             confidence_half_width_percent: half_width(index).map(|width| width * 100.0),
             bytes,
+            counted: match tally.spec.latency {
+                LatencyOf::Request => "requests",
+                LatencyOf::Operation => "operations",
+            },
             operations: tally.operations(),
             operations_per_s: tally.operations() as f64 / seconds,
             latency_ns: Latency {

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _MOST_FLOWS = 40
 _MOST_LINKS = 20
 _MOST_METRICS = 10
+_MOST_DEVICES = 2
 _IN_FULL = ("smartflow",)
 """Tools whose report is the result, however long it is."""
 
@@ -42,7 +43,10 @@ def _pieces(result: RunResult) -> Iterator[RenderableType]:
     yield from _heading(result)
     if not result.phases.is_empty():
         yield phases_table(result)
-    yield _flows(result)
+    if result.flows.is_empty():
+        yield "The scenario has no [[workload]], so nothing moves.\n"
+    else:
+        yield _flows(result)
     if result.flows["latency_ns_mean"].is_not_null().any():
         yield _latencies(result.flows)
     yield from _reports(result)
@@ -75,7 +79,7 @@ def _heading(result: RunResult) -> Iterator[RenderableType]:
     simulated, warm_up, measured = (
         1e3 * document[f"{name}_s"] for name in ("simulated", "warm_up", "measured")
     )
-    yield Text(result.title, style="bold")
+    yield Text(result.title or document["scenario_path"], style="bold")
     yield (
         f"{_ENDINGS.get(result.end_reason, result.end_reason)} after {simulated:.3f} ms simulated "
         f"(warm-up {warm_up:.3f}, measured {measured:.3f})."
@@ -93,20 +97,24 @@ def _moving(flows: pl.DataFrame) -> Iterator[dict[str, Any]]:
 
 
 def _flows(result: RunResult) -> Group:
+    counted = _counted(result.flows)
     table = style.table()
     style.words(table, "flow", "device")
     style.labels(table, "direction")
-    style.numbers(table, "GB/s", "MiB/s", "\N{PLUS-MINUS SIGN}", "operations/s")
+    style.numbers(table, "GB/s", "MiB/s", "\N{PLUS-MINUS SIGN}", f"{counted}/s" if counted else "per second")
+    if counted is None:
+        style.labels(table, "of")
     for flow in _moving(result.flows):
         half_width = flow["confidence_half_width_percent"]
         table.add_row(
             flow["flow"],
-            flow["device"],
+            _devices(flow["device"]),
             flow["direction"],
             style.fixed(flow["goodput_gb_per_s"], 3),
             style.fixed(flow["goodput_mib_per_s"], 1),
             style.DASH if half_width is None else f"{half_width:.2f} %",
             style.fixed(flow["operations_per_s"], 0),
+            *([flow["counted"]] if counted is None else []),
         )
     data = result.data_flows
     if data.height > 1:
@@ -118,10 +126,24 @@ def _flows(result: RunResult) -> Group:
             style.fixed(float(data["goodput_gb_per_s"].sum()), 3),
             style.fixed(float(data["goodput_mib_per_s"].sum()), 1),
             "",
-            style.fixed(float(data["operations_per_s"].sum()), 0),
+            style.fixed(float(data["operations_per_s"].sum()), 0) if counted else "",
         )
     note = "GB/s is 10⁹ bytes/s, MiB/s 2²⁰; \N{PLUS-MINUS SIGN} half the confidence interval"
     return style.titled("Flows", table, note=note)
+
+
+def _counted(flows: pl.DataFrame) -> str | None:
+    """Say what all flows that moved anything count, requests or operations; None when they differ."""
+    counted = {flow["counted"] or "operations" for flow in _moving(flows) if flow["direction"] != "control"}
+    return counted.pop() if len(counted) == 1 else "operations" if not counted else None
+
+
+def _devices(names: str) -> str:
+    """Shorten the list of the devices that a flow belongs to, which may be dozens."""
+    each = names.split("+")
+    if len(each) <= _MOST_DEVICES:
+        return names
+    return f"{each[0]} \N{HORIZONTAL ELLIPSIS} {each[-1]} ({len(each)})"
 
 
 def _reports(result: RunResult) -> Iterator[RenderableType]:
@@ -158,7 +180,9 @@ def _latencies(flows: pl.DataFrame) -> Group:
             flow["direction"],
             *(style.fixed(None if value is None else value / scale, 2) for value in values),
         )
-    return style.titled("Latency", table, note=unit)
+    counted = _counted(flows.drop_nulls("latency_ns_mean"))
+    of = f"of one {counted.removesuffix('s')}" if counted else "of one request or operation, as counted above"
+    return style.titled("Latency", table, note=f"{unit}, {of}")
 
 
 def _busiest(links: pl.DataFrame) -> tuple[pl.DataFrame, int]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rich import box
+from rich.cells import cell_len
 from rich.console import Group
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
@@ -14,7 +16,10 @@ from lanewise.cli.console import stdout
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from rich.console import RenderableType
+    from rich.console import Console, RenderableType
+
+_WIDEST = 1_000
+"""No table needs more columns."""
 
 DASH = "\N{EN DASH}"
 
@@ -29,7 +34,16 @@ def titled(title: str, table: Table, *, note: str = "") -> Group:
     heading = Text(title, style="bold")
     if note:
         heading.append(f"   {note}", style="dim not bold")
+    _keep_whole(table)
     return Group(heading, table, "")
+
+
+def _keep_whole(table: Table) -> None:
+    """Give columns that never wrap the width of their longest cell: no number is cut."""
+    for column in table.columns:
+        if column.no_wrap:
+            lines = (line for cell in (column.header, *column.cells) for line in str(cell).split("\n"))
+            column.min_width = max(map(cell_len, lines))
 
 
 def numbers(into: Table, *headings: str) -> None:
@@ -44,21 +58,30 @@ def labels(into: Table, *headings: str) -> None:
         into.add_column(heading, no_wrap=True)
 
 
-def words(into: Table, *headings: str, at_most: int | None = None) -> None:
+def words(into: Table, *headings: str, at_least: int = 8, at_most: int | None = None) -> None:
     """Add left-aligned columns that wrap when they must, or when they are wider than `at_most`."""
     for heading in headings:
-        into.add_column(heading, overflow="fold", min_width=8, max_width=at_most)
+        into.add_column(heading, overflow="fold", min_width=at_least, max_width=at_most)
 
 
 def emit(*renderables: RenderableType) -> None:
     """Print to stdout; into a file or a pipe without the spaces that pad lines."""
     console = stdout()
     if console.is_terminal:
-        console.print(*renderables, sep="\n")
+        _print(console, renderables)
         return
     with console.capture() as capture:
-        console.print(*renderables, sep="\n")
+        _print(console, renderables)
     console.file.write("\n".join(line.rstrip() for line in capture.get().split("\n")))
+
+
+def _print(console: Console, renderables: Iterable[RenderableType]) -> None:
+    """Print each; a table wider than the terminal can show is not cut, and the terminal wraps its lines."""
+    shown = console.width
+    unbounded = console.options.update(max_width=_WIDEST)
+    for renderable in renderables:
+        console.width = max(shown, Measurement.get(console, unbounded, renderable).minimum)
+        console.print(renderable)
 
 
 def fixed(value: float | None, digits: int) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from markdown_it import MarkdownIt
 
 import lanewise
 
@@ -20,10 +21,17 @@ PAGES = sorted(
     for page in ROOT.glob(pattern)
     if "reference" not in page.parts
 )
+EVERY_PAGE = sorted(
+    page.relative_to(ROOT).as_posix()
+    for pattern in ("*.md", "docs/**/*.md", "experiments/**/*.md", "tests/**/*.md", "crates/**/*.md")
+    for page in ROOT.glob(pattern)
+)
+"""Generated pages too, and those of the experiments."""
 FOLDERS = ("crates", "python", "docs", "tests", "experiments", "scenarios", "catalog", "fuzz", ".ci")
 CODE = re.compile(r"`([^`\n]+)`")
 FUNCTION = re.compile(r"([\w./-]+\.(?:rs|py))::(\w+)")
 FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```", re.DOTALL | re.MULTILINE)
+CELL = re.compile(r"(?<!\\)\|")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 LAYERS = ("units", "engine", "pcie", "observe", "fabric", "network", "workload", "scenario", "sim", "python")
 
@@ -68,7 +76,7 @@ def test_functions_exist_where_they_are_said_to_be(page: str) -> None:
         assert any(item.search(sources[path]) for path in candidates), f"{page}: no `{name}` in `{file}`"
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", EVERY_PAGE)
 def test_links_lead_somewhere(page: str) -> None:
     for target in LINK.findall(prose_of(page)):
         if re.match(r"[a-z]+://|mailto:", target):
@@ -80,6 +88,20 @@ def test_links_lead_somewhere(page: str) -> None:
             headings = re.findall(r"^#+ (.*)$", destination.read_text(encoding="utf-8"), re.MULTILINE)
             slugs = {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
             assert anchor in slugs, f"{page} links to {target}, but there is no such heading"
+
+
+@pytest.mark.parametrize("page", EVERY_PAGE)
+def test_tables_are_whole(page: str) -> None:
+    """No row stands outside a table, as behind a paragraph in its middle; all rows have as many cells."""
+    lines = text_of(page).splitlines()
+    tokens = MarkdownIt("commonmark").enable("table").parse(text_of(page))
+    for token in tokens:
+        if token.type == "inline" and re.search(r"^\|", token.content, re.MULTILINE):
+            pytest.fail(f"{page}: a row of no table in: {token.content}")
+        if token.type == "table_open" and token.map is not None:
+            rows = lines[slice(*token.map)]
+            widths = [len(CELL.findall(row.strip().strip("|"))) for row in rows]
+            assert len(set(widths)) == 1, f"{page}:{token.map[0] + 1}: rows of {sorted(set(widths))} bars"
 
 
 @pytest.mark.parametrize(("page", "index", "text"), scenarios())

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from lanewise.machine.model import Machine
 
 
+_BLIND = "the source says nothing about links, payloads or errors; 'sudo lspci -vvv' does"
+
+
 def diagnose(machine: Machine, *, cost: bool = True) -> Diagnosis:
     """Apply every rule to a machine, and price what can be simulated unless told not to; worst first."""
     from lanewise.doctor.examination import examine, rules
@@ -34,6 +37,7 @@ def diagnose(machine: Machine, *, cost: bool = True) -> Diagnosis:
         from lanewise.doctor.pricing import priced
 
         findings, simulations = priced(findings)
+    knows = any(f.registers.express or f.link.status.known or f.link.capability.known for f in machine)
     findings.sort(key=lambda finding: -finding.severity.rank)
     return Diagnosis(
         source=machine.source,
@@ -42,5 +46,6 @@ def diagnose(machine: Machine, *, cost: bool = True) -> Diagnosis:
         links=len(machine.links),
         rules=len(rules()),
         simulations=simulations,
-        notes=machine.notes,
+        notes=machine.notes if knows else (*machine.notes, _BLIND),
+        knows=knows,
     )

@@ -86,6 +86,8 @@ class Diagnosis:
     rules: int
     simulations: int = 0
     notes: tuple[str, ...] = ()
+    knows: bool = True
+    """Whether the source says anything that a rule could look at."""
 
     def count(self, severity: Severity) -> int:
         """How many findings have this severity."""

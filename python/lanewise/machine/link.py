@@ -24,6 +24,8 @@ class Link:
     """All functions on the secondary bus that speak Express; at least one; lowest number first."""
     on_die: bool = False
     """Both ends are in one chip: its registers are for show and no physical limit."""
+    tunnel: bool = False
+    """It goes through a Thunderbolt or USB4 cable: its registers are for show too, and `on_die` is set."""
 
     @property
     def device(self) -> Function:

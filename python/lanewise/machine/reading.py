@@ -30,7 +30,7 @@ _CONTROLS = bytes(code for code in range(32) if code not in b"\t\n\v\f\r\x1b")
 _ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]{0,256}(?:\x07|\x1b\\)|[@-Z\\-_])")
 _ACCEPTED = (
     "lspci -vvv or -xxxx output, lspci -tv, a copy of /sys/bus/pci, hwloc XML, NCCL topology XML, nvidia-smi "
-    "topo -m, and tar or zip archives of those"
+    "topo -m, pciconf -lvbc, a kernel log, and tar or zip archives of those"
 )
 _XML_PROLOGUE = re.compile(rb"<!--.*?(?:-->|$)|<\?.*?(?:\?>|$)|<!DOCTYPE[^>\[]*(?:\[.*?\])?[^>]*>", re.S)
 _XML_ROOTS = ("topology", "system", "graphs")
@@ -201,20 +201,28 @@ def _is_wide(data: bytes) -> bool:
 
 def _read_text(text: str, reading: Reading, name: str) -> Machine:
     """Read whatever kinds a text holds: functions first, else a list or a tree; a matrix is put on top."""
-    from lanewise.machine.sources import lspci, lspci_list, topo, tree
+    from lanewise.machine.sources import kernel_log, lspci, lspci_list, pciconf, topo, tree
 
     if text.count("\n") > MOST_LINES:
         raise InputError(f"'{name}' has more than {MOST_LINES:,} lines, which no dump of a machine has")
     lines = tidy(text)
     text = "\n".join(lines)
     if HEADER.search(text):
+        if tree.LOOKS_LIKE_TREE.search(text):
+            tree.read(lines, reading, alone=False)
         lspci.read(joined(lines), reading)
+    elif pciconf.LOOKS_LIKE_PCICONF.search(text):
+        pciconf.read(lines, reading)
     elif lspci_list.LOOKS_LIKE_LIST.search(text):
         lspci_list.read(lines, reading)
     elif tree.LOOKS_LIKE_TREE.search(text):
         tree.read(lines, reading)
     elif tree.LOOKS_LIKE_LINKS.search(text):
         tree.read_links(lines, reading)
+    elif kernel_log.LOOKS_LIKE_LOG.search(text):
+        kernel_log.read(lines, reading)
+    if "kernel log" not in reading.kinds and kernel_log.HAS_ERRORS.search(text):
+        kernel_log.add_errors(lines, reading)
     matrix = Reading()
     has_matrix = "GPU0" in text and topo.LOOKS_LIKE_MATRIX.search(text)
     rows = topo.read(lines, matrix) if has_matrix else []

@@ -78,8 +78,30 @@ def find_links(
         below = (functions[child] for child in function.children)
         lower = tuple(child for child in below if _speaks_express(child, kinds[child.address]))
         if lower:
-            links.append(Link(upper=function, lower=lower, on_die=is_on_die(function, lower[0])))
+            for_show = is_of_thunderbolt(function, lower[0])
+            on_die = for_show or is_on_die(function, lower[0])
+            tunnel = for_show and lower[0].is_bridge
+            links.append(Link(upper=function, lower=lower, on_die=on_die, tunnel=tunnel))
     return tuple(links)
+
+
+def is_of_thunderbolt(upper: Function, lower: Function) -> bool:
+    """Whether a link is a tunnel through a Thunderbolt or USB4 cable, or inside a controller for one.
+
+    Such links report 2.5 GT/s and some width because a register must say something; the cable decides. A
+    processor's port for tunnels says so in its name. A controller on a card or in a dock has bridges; what
+    hangs on them is a link like any other, unless it is a bridge of the next controller or of its own chip.
+    Source: USB4 Specification 1.0, chapter 11 (PCIe tunneling).
+    """
+    if not is_thunderbolt(upper):
+        return False
+    return upper.parent is None or is_thunderbolt(lower)
+
+
+def is_thunderbolt(function: Function) -> bool:
+    """Whether a function is part of a Thunderbolt or USB4 controller, by its name in `pci.ids`."""
+    name = function.identity.device_name or ""
+    return "Thunderbolt" in name or "USB4" in name
 
 
 def _speaks_express(function: Function, kind: Kind | None) -> bool:

@@ -86,7 +86,12 @@ class View:
         if not (self.is_compute_gpu(function) or function.is_class(*_COMPUTE_CLASSES)):
             return False
         rate = self.possible_rate(function)
-        return rate is not None and rate >= _FAST_GB_PER_S
+        return rate is not None and self.is_worth_tuning(rate)
+
+    @staticmethod
+    def is_worth_tuning(gb_per_s: float) -> bool:
+        """Whether a link that can carry this much is fast enough to care about what it carries."""
+        return gb_per_s >= _FAST_GB_PER_S
 
     @staticmethod
     def is_compute_gpu(function: Function) -> bool:

@@ -130,7 +130,11 @@ class Ways:
         physical = self._physical_above(link)
         modes = None if physical is None else self.modes(physical)
         mode = _CHIPSET if modes is None else modes.lower
-        self.assumed.add("links inside a chip carry what the link to the chip does (DMI: Gen3 x4)")
+        self.assumed.add(
+            "tunnels of Thunderbolt and USB4 carry what Gen3 x4 does"
+            if link.tunnel
+            else "links inside a chip carry what the link to the chip does (DMI: Gen3 x4)"
+        )
         return Modes(mode, mode, None)
 
     def _able(self, end: Function, link: Link) -> LinkMode | None:

@@ -20,13 +20,16 @@ from lanewise.machine.model import (
     Dpc,
     Equalization,
     Errors,
+    Identity,
     Kind,
     Machine,
     NumaNode,
+    Registers,
     ResizableBar,
     Slot,
     Sriov,
 )
+from lanewise.machine.scenario import scan_to_scenario
 
 GIB = 1 << 30
 
@@ -158,6 +161,15 @@ CASES: dict[str, tuple[Machine, Machine, Severity]] = {
         pair(port={"registers": {"dpc": Dpc("off")}}),
         Severity.INFO,
     ),
+    "link-one-end": (
+        machine(function("01:00.0", Kind.ENDPOINT, can="16 x16", now="8 x4")),
+        machine(
+            function("01:00.0", Kind.ENDPOINT, can="16 x16", now="2.5 x16", class_code=GPU),
+            function("02:00.0", Kind.ENDPOINT, can="8 x4"),
+            function("03:00.0", Kind.ENDPOINT, can="5 x1", now="2.5 x1"),
+        ),
+        Severity.INFO,
+    ),
     "equalization-incomplete": (
         pair(
             port={"can": "32 x4"}, can="32 x4", link={"equalization": (Equalization(32.0, complete=False),)}
@@ -203,6 +215,39 @@ def test_every_trial_is_a_scenario_that_runs(rule: str) -> None:
         if finding.trial is not None:
             assert finding.cost is not None
             assert finding.cost.basis == "simulated"
+
+
+def test_tunnels_of_thunderbolt_are_no_slow_links() -> None:
+    """A port for tunnels and the dock behind it report 2.5 GT/s; the drive in the dock has its own link."""
+    bridge = {"identity": Identity(0x060400, 0x8086, 0x15EF, device_name="JHL7540 Thunderbolt 3 Bridge")}
+    tunnel = Identity(0x060400, 0x8086, 0x9A23, device_name="Thunderbolt 4 PCI Express Root Port #0")
+    functions = (
+        replace(function("00:07.0", Kind.ROOT_PORT, can="8 x4", now="2.5 x4"), identity=tunnel),
+        replace(
+            function("2c:00.0", Kind.UPSTREAM_PORT, can="8 x4", now="2.5 x4", parent="00:07.0"), **bridge
+        ),
+        replace(function("2d:01.0", Kind.DOWNSTREAM_PORT, can="8 x4", parent="2c:00.0"), **bridge),
+        function("2e:00.0", Kind.ENDPOINT, can="8 x4", parent="2d:01.0"),
+    )
+    dock = machine(*functions)
+    assert [(link.tunnel, link.on_die) for link in dock.links] == [(True, True), (False, False)]
+    assert diagnose(dock, cost=False).findings == ()
+    assert "tunnels of Thunderbolt" in scan_to_scenario(dock)
+
+
+def test_errors_of_a_device_without_its_port_are_said() -> None:
+    lonely = machine(
+        function("01:00.0", Kind.ENDPOINT, **errors(correctable_status=frozenset({"BadTLP", "Rollover"})))
+    )
+    (finding,) = found(lonely, "link-errors")
+    assert (finding.severity, finding.bdf) == (Severity.WARNING, "01:00.0")
+
+
+def test_a_list_without_registers_is_not_called_in_order() -> None:
+    bare = machine(replace(function("01:00.0", Kind.ENDPOINT), registers=Registers(), kind=None))
+    diagnosis = diagnose(bare, cost=False)
+    assert not diagnosis.knows
+    assert "lspci -vvv" in diagnosis.notes[-1]
 
 
 def test_a_machine_in_order_is_left_in_peace() -> None:

@@ -137,3 +137,43 @@ def test_a_captured_matrix_and_machine_in_one_file() -> None:
     assert (relation.path, relation.links) == ("NV", 18)
     assert (machine["19:00.0"].numa_node, machine["3b:00.0"].local_cpus) == (0, "52-103")
     assert [r.path for r in machine.relations if r.second == "mlx5_0"] == ["PIX", "SYS"]
+
+
+PIECES = """\
+01:00.0 3D controller: NVIDIA Corporation GA100 [A100 PCIe 40GB] (rev a1)
+		LnkCap:	Port #0, Speed 16GT/s, Width x16, ASPM not supported
+		LnkSta:	Speed 8GT/s (downgraded), Width x8 (downgraded)
+02:00.0 Audio device: Example Corporation Device 0001
+"""
+
+
+def test_what_grep_left_of_a_function_keeps_its_link() -> None:
+    """`lspci -vvv | grep -E '^[0-9a-f]|LnkCap:|LnkSta:'` is how links are posted most often."""
+    machine = read_bytes(PIECES.encode())
+    assert machine["01:00.0"].registers.express
+    assert machine["01:00.0"].link.status == LinkMode(8.0, 8)
+    assert machine["02:00.0"].registers.express is None
+
+
+def test_a_list_with_a_tree_beside_it_knows_who_is_below_whom() -> None:
+    text = (
+        "-[0000:00]-+-00.0\n           \\-01.0-[01]----00.0\n\n$ lspci\n"
+        "00:00.0 Host bridge: Example Corporation Device 0010\n"
+        "00:01.0 PCI bridge: Example Corporation Device 0011\n"
+        "01:00.0 Ethernet controller: Example Corporation Device 0012\n"
+    )
+    machine = read_bytes(text.encode())
+    assert machine["01:00.0"].parent == machine["00:01.0"].address
+    assert machine["01:00.0"].identity.class_name == "Ethernet controller"
+    assert machine.not_understood.count == 0
+
+
+def test_remarks_of_lspci_and_device_trees_are_understood() -> None:
+    text = TEXT.splitlines()
+    at = next(number for number, line in enumerate(text) if "Control:" in line)
+    text.insert(at, "\tDevice tree node: /sys/firmware/devicetree/base/pciex@600c3c0000000/pci@0")
+    at = next(number for number, line in enumerate(text) if "LnkSta:" in line)
+    text.insert(at + 1, "\t\t<error in resizable BAR: num_bars=0 is out of specification>")
+    machine = read_bytes("\n".join(text).encode())
+    assert machine.not_understood.count == 0
+    assert {f.address: f.registers.link for f in machine} == PLAIN

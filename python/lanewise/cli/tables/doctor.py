@@ -132,11 +132,13 @@ def _lost(finding: Finding) -> str:
 
 def _summary(diagnosis: Diagnosis) -> Text:
     counts = {severity: diagnosis.count(severity) for severity in reversed(Severity)}
+    if not diagnosis.knows:
+        return Text("Nothing in it to examine.", style="bold yellow")
     if not any(counts.values()):
         return Text("Nothing to complain about.", style="bold green")
     words = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
     parts = [f"{n} {words[s]}{'' if n == 1 else 's'}" for s, n in counts.items() if n]
     text = Text(", ".join(parts) + ".", style="bold")
     if not counts[Severity.ERROR] and not counts[Severity.WARNING]:
-        text.append("  Nothing is wrong; the notes say what limits or may surprise.", style="not bold")
+        text.append("  No warnings: the notes say what limits or may surprise.", style="not bold")
     return text

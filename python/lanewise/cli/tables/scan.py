@@ -115,7 +115,8 @@ class _Printer:
         if port is None and role in PORTS_TO_LINKS:
             slot = function.registers.slot
             where = f", slot {slot.number}" if slot is not None and slot.number else ""
-            name = f"(empty {role}{where})" if not function.children else f"({role}) {name}"
+            empty = not function.children and not (function.buses is None and function.link.status.known)
+            name = f"(empty {role}{where})" if empty else f"({role}) {name}"
         elif role is Kind.UPSTREAM_PORT:
             name = f"switch {name}"
         return f"{words} {name}"
@@ -129,7 +130,7 @@ class _Printer:
             now, able, style = self._link(link)
         elif function.link.capability.known and self.machine.link_above(function) is None:
             able = _brief(function.link.capability)
-            if self.machine.role(function) in ENDPOINTS:
+            if not function.is_bridge:
                 now = str(function.link.status)
         transfers = function.transfers
         payload = "" if transfers.mps is None or function.virtual else str(transfers.mps)
@@ -149,7 +150,7 @@ class _Printer:
         able = "/".join(dict.fromkeys(known))
         now = "unknown" if link.now.gt_s is None and not link.now.width else str(link.now)
         if link.on_die:
-            return now, "inside chip", "dim"
+            return now, "a tunnel" if link.tunnel else "inside chip", "dim"
         if self.machine.is_idle_gpu(link):
             return now, able, "cyan"
         return now, able, "yellow" if link.below_speed or link.below_width else ""

@@ -19,7 +19,7 @@ LOST = Rule(
     "BARs are empty.",
     why="After a reset, a reloaded FPGA image or a failed resume the device is back at its defaults while "
     "the kernel still believes in what it wrote. The link is up at full speed; reads return ones and DMA "
-    "never starts.",
+    "never starts. Where only bus mastering is off, its driver may also have failed to start it.",
     severity="error when memory is not decoded or BARs are empty; warning when only bus mastering is off",
     cost="stated: the device does not work until it is configured again",
     fix="Unbind the driver, remove the device (`echo 1 > /sys/bus/pci/devices/BDF/remove`), rescan (`echo "
@@ -49,11 +49,12 @@ def lost_configurations(view: View, this: Rule) -> Iterable[Finding]:
         mute = registers.bus_master is False and view.moves_data(function)
         if not (blind or empty or mute):
             continue
+        bdf = function.address.short
+        lost = f"{bdf} lost its configuration: {_words(blind=blind, empty=bool(empty), mute=mute)}"
         yield this.finding(
             Severity.ERROR if blind or empty else Severity.WARNING,
-            function.address.short,
-            f"{function.address.short} lost its configuration: "
-            f"{_words(blind=blind, empty=bool(empty), mute=mute)}",
+            bdf,
+            lost if blind or empty else f"{bdf} may not start DMA, although {function.driver} drives it",
             _evidence(function),
         )
 

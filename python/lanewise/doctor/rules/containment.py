@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from lanewise.doctor.finding import Finding, Severity
 from lanewise.doctor.registry import Rule, rule
 from lanewise.doctor.words import listed
+from lanewise.machine.topology import is_thunderbolt
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -35,7 +36,8 @@ ABSENT = Rule(
     cost="stated: robustness, no bandwidth",
     fix="Let firmware hand DPC over to the kernel (_OSC), or boot with `pcie_ports=dpc-native`.",
     references=("PCIe Base 5.0 §6.2.10 (Downstream Port Containment)", "§6.7.4 (Async removal)"),
-    not_said="Ports without hot plug, empty slots, and ports without the capability.",
+    not_said="Ports without hot plug, empty slots, and ports without the capability; Thunderbolt and USB4, "
+    "where the cable's own protocol says that it is pulled.",
 )
 
 
@@ -64,13 +66,14 @@ def uncontained_slots(view: View, this: Rule) -> Iterable[Finding]:
         and port.registers.slot is not None
         and port.registers.slot.surprise
         and view.machine.link_below(port) is not None
+        and not is_thunderbolt(port)
     ]
     if not ports:
         return
     yield this.finding(
         Severity.INFO,
         ports[0].address.short,
-        f"containment is off at {len(ports)} hot-plug slots in use",
+        f"containment is off at {len(ports)} hot-plug slot{'s' if len(ports) > 1 else ''} in use",
         [f"{port.address.short} DpcCtl: Trigger:0, SltCap: Surprise+ ({port.name})" for port in ports[:4]]
         + ([f"and {listed(ports[4:])}"] if len(ports) > 4 else []),
         also=[port.address.short for port in ports[1:]],

@@ -11,7 +11,7 @@ from lanewise.doctor.words import listed
 from lanewise.machine.model import ENDPOINTS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from lanewise.machine.model import Function, Link
     from lanewise.machine.view import View
@@ -76,40 +76,52 @@ def link_errors(view: View, this: Rule) -> Iterable[Finding]:
     """Find links whose ends saw damaged packets; those that may be old history are said together."""
     cost = Cost("each bad packet is replayed, with all that followed it")
     history = []
-    for link in view.machine.links:
-        latched = [_latched(end) for end in (link.upper, link.device)]
-        counted = sum(_counted(end) for end in (link.upper, link.device))
-        if not any(latched) and not counted:
+    for ends, link in _wires(view):
+        counted = sum(map(_counted, ends))
+        if not any(map(_latched, ends)) and not counted:
             continue
-        if not _is_severe(view, link, latched, counted):
-            history.append(link)
+        device = ends[-1]
+        if not _is_severe(view, link, {bit for end in ends for bit in _latched(end)}, counted):
+            history.append(ends)
             continue
         what = f"{counted} correctable errors counted" if counted else "link errors latched"
-        title = f"{what} at {link.device.address.short}"
-        yield replace(
-            this.finding(Severity.WARNING, link.device.address.short, title, _link_lines(link)), cost=cost
-        )
+        title = f"{what} at {device.address.short}"
+        evidence = _lines(view, ends)
+        yield replace(this.finding(Severity.WARNING, device.address.short, title, evidence), cost=cost)
     if history:
-        devices = [link.device for link in history]
+        devices = [ends[-1] for ends in history]
         finding = this.finding(
             Severity.INFO,
             devices[0].address.short,
             f"link errors happened at some time at {listed(devices)}",
-            [line for link in history for line in _link_lines(link)],
+            [line for ends in history for line in _lines(view, ends)],
             also=[device.address.short for device in devices[1:]],
         )
         yield replace(finding, cost=cost)
 
 
-def _is_severe(view: View, link: Link, latched: list[list[str]], counted: int) -> bool:
-    bits = {bit for found in latched for bit in found}
-    gave_up = "Rollover" in bits and bool(bits & {"BadTLP", "BadDLLP"})
-    slow = link.below_speed and not view.machine.is_idle_gpu(link)
-    return gave_up or counted >= _MANY or (not link.on_die and (link.below_width or slow))
+def _wires(view: View) -> Iterator[tuple[tuple[Function, ...], Link | None]]:
+    """List both ends of every link, and what is one end of a link whose other end is not in the source."""
+    for link in view.machine.links:
+        yield (link.upper, link.device), link
+    for function in view.machine:
+        if function.address.function or function.virtual or function.parent is not None:
+            continue
+        lonely = view.machine.role(function) in ENDPOINTS or function.errors.counters
+        if lonely and view.machine.link_below(function) is None:
+            yield (function,), None
 
 
-def _link_lines(link: Link) -> list[str]:
-    return [line for end in (link.upper, link.device) for line in _correctable_lines(end, _latched(end))]
+def _is_severe(view: View, link: Link | None, bits: set[str], counted: int) -> bool:
+    if ("Rollover" in bits and bool(bits & {"BadTLP", "BadDLLP"})) or counted >= _MANY:
+        return True
+    if link is None or link.on_die:
+        return False
+    return link.below_width or (link.below_speed and not view.machine.is_idle_gpu(link))
+
+
+def _lines(view: View, ends: tuple[Function, ...]) -> list[str]:
+    return [line for end in ends for line in _correctable_lines(view, end, _latched(end))]
 
 
 def _latched(function: Function) -> list[str]:
@@ -121,7 +133,7 @@ def _counted(function: Function) -> int:
     return sum(function.errors.counter(f"correctable.{bit}") or 0 for bit in _SIGNAL)
 
 
-def _correctable_lines(function: Function, bits: list[str]) -> list[str]:
+def _correctable_lines(view: View, function: Function, bits: list[str]) -> list[str]:
     lines = []
     if bits:
         masked = function.errors.correctable_mask or frozenset()
@@ -131,7 +143,23 @@ def _correctable_lines(function: Function, bits: list[str]) -> list[str]:
         )
     counts = [(bit, function.errors.counter(f"correctable.{bit}") or 0) for bit in _SIGNAL]
     text = " ".join(f"{bit} {count}" for bit, count in counts if count)
-    return [*lines, f"{function.address.short} aer_dev_correctable: {text}"] if text else lines
+    where = "in the kernel log" if _from_log(view) else "aer_dev_correctable"
+    return [*lines, f"{function.address.short} {where}: {text}"] if text else lines
+
+
+def _from_log(view: View) -> bool:
+    """Whether errors were counted in a log rather than read from the kernel's counters."""
+    return "kernel log" in view.machine.kinds
+
+
+def _counted_names(function: Function) -> list[str]:
+    """Name the uncorrectable errors that were counted."""
+    names = {
+        name.partition(".")[2]
+        for name, count in function.errors.counters or ()
+        if count and name.startswith(("fatal.", "nonfatal.")) and "TOTAL" not in name
+    }
+    return sorted(names)
 
 
 @rule(UNCORRECTABLE)
@@ -157,11 +185,15 @@ def uncorrectable_errors(view: View, this: Rule) -> Iterable[Finding]:
                 f"{function.address.short} UESta: {' '.join(f'{bit}+' for bit in bits)} ({function.name})"
             )
         if fatal or nonfatal:
-            evidence.append(f"{function.address.short} aer_dev_fatal {fatal}, aer_dev_nonfatal {nonfatal}")
+            evidence.append(
+                f"{function.address.short} aer_dev_fatal {fatal}, aer_dev_nonfatal {nonfatal}"
+                if not _from_log(view)
+                else f"{function.address.short} in the kernel log: {fatal} fatal, {nonfatal} non-fatal errors"
+            )
         if function.errors.header_log and any(function.errors.header_log) and bits:
             log = " ".join(f"{word:08x}" for word in function.errors.header_log)
             evidence.append(f"{function.address.short} HeaderLog: {log}")
-        what = ", ".join(bits) or "counted by the kernel"
+        what = ", ".join(bits or _counted_names(function)) or "counted by the kernel"
         finding = this.finding(
             Severity.ERROR if fatal else Severity.WARNING,
             function.address.short,

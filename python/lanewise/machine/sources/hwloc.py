@@ -38,7 +38,8 @@ class _Reader:
         """For each open object, the bridge it is below or is."""
         self.nodes: list[int | None] = []
         self.device: list[Draft | None] = []
-        self.unknown_speeds = 0
+        self.unknown_speeds: set[Address] = set()
+        """The same function may stand in several places."""
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         """Open an element."""
@@ -101,7 +102,7 @@ class _Reader:
             if len(modes) == 1:
                 draft.link["status"] = modes[0]
         else:
-            self.unknown_speeds += 1
+            self.unknown_speeds.add(draft.address)
         self.into.add(draft)
         return draft
 
@@ -145,4 +146,5 @@ def read(data: bytes, into: Reading) -> None:
     reader = _Reader(into)
     xml.parse(data, reader.start, reader.end, into)
     if reader.unknown_speeds:
-        into.note(f"hwloc does not know the link of {reader.unknown_speeds} of {len(into.drafts)} functions")
+        unknown = len(reader.unknown_speeds)
+        into.note(f"hwloc does not know the link of {unknown} of {len(into.drafts)} functions")

@@ -150,7 +150,9 @@ def _may_be_header(line: str) -> bool:
 def _is_wrapping(line: str) -> bool:
     """Whether a line belongs to what the text was wrapped in: fences, prompts, rules."""
     text = line.strip(" \t>|")
-    return not text or text.startswith(("```", "~~~", "$ ", "# ", "---", "===", "%")) or "lspci -" in text
+    if not text or text.startswith(("```", "~~~", "$ ", "# ", "---", "===", "%", "+-", "\\-", "-[")):
+        return True
+    return "lspci -" in text
 
 
 class _Block:

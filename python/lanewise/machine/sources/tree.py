@@ -36,8 +36,8 @@ LOOKS_LIKE_LINKS = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7] -> 
 """A line of ``ls -l``."""
 
 
-def read(lines: Sequence[str], into: Reading) -> None:
-    """Read all trees in a text."""
+def read(lines: Sequence[str], into: Reading, *, alone: bool = True) -> None:
+    """Read all trees in a text; where they do not stand alone, other lines are somebody else's."""
     levels: list[tuple[int, int, int, Address | None]] = []
     reading = False
     for number, full_line in enumerate(lines, start=1):
@@ -53,7 +53,7 @@ def read(lines: Sequence[str], into: Reading) -> None:
             while len(levels) > 1 and levels[-1][0] > start:
                 levels.pop()
             _line(line, start, levels, into)
-        elif line.strip() and reading:
+        elif line.strip() and reading and alone:
             into.not_understood(number, line)
     into.shows_tree = True
     into.kinds.append("lspci tree")

@@ -14,10 +14,14 @@ FUNCTION = r"(?:[0-9a-fA-F]{4,8}:)?[0-9a-fA-F]{2}:[01][0-9a-fA-F]\.[0-7]"
 """An address as `lspci` prints it."""
 HEADER = re.compile(
     rf"^[ \t>|]{{0,16}}((?:{FUNCTION}/){{0,12}}{FUNCTION})[ \t]+"
-    r"(?:(?:Class )?([0-9a-fA-F]{4}): ([0-9a-fA-F]{4}):([0-9a-fA-F]{4})|([^\s:\"][^:]{1,80}): (.*\S))(.*)$",
+    r"(?:(?:Class )?([0-9a-fA-F]{4}): ([0-9a-fA-F]{4}):([0-9a-fA-F]{4})|"
+    r"([^\s:\"a-z][^:]{1,80}): (.*\S))(.*)$",
     re.MULTILINE,
 )
-"""The first line of a function: path and address, then class and IDs in numbers, or both in words."""
+"""The first line of a function: path and address, then class and IDs in numbers, or both in words.
+
+Classes have a capital letter; what the kernel logs of a device (``0000:02:00.0 eth0: ...``) has none.
+"""
 
 _LONGEST_LINE = 4096
 _MOST_SEARCHED = 1 << 20
@@ -55,7 +59,7 @@ _ENTITIES = (
 _FORUM = re.compile(r"\[/?(?:code|quote|spoiler|pre|font|size|color)\b[^\]\n]{0,100}\]", re.IGNORECASE)
 _BEHIND_SOMETHING = re.compile(
     rf"^(.{{1,120}}?){FUNCTION}[ \t]+"
-    r"(?:(?:Class )?[0-9a-f]{4}: [0-9a-f]{4}:[0-9a-f]{4}|[A-Za-z][^:\n]{2,80}: \S)",
+    r"(?:(?:Class )?[0-9a-f]{4}: [0-9a-f]{4}:[0-9a-f]{4}|[A-Z][^:\n]{2,80}: \S)",
     re.MULTILINE,
 )
 _ADDRESS = re.compile(FUNCTION)

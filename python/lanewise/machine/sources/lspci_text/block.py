@@ -96,6 +96,9 @@ class BlockReader:
             self._start_record("ignored", "")
         elif self.key and (line[:1] in " \t" or has_flags(stripped)) and not _looks_like_key(stripped):
             self.text += " " + stripped
+        elif stripped.startswith("<"):
+            # What `lspci` says about registers that it finds wrong or cannot read.
+            pass
         else:
             reading.not_understood(number, line)
             return False
@@ -145,6 +148,9 @@ class BlockReader:
         if draft.kind in (Kind.INTEGRATED_ENDPOINT, Kind.EVENT_COLLECTOR):
             # Old versions print reserved link registers.
             draft.link.clear()
+        if draft.link:
+            # What `grep` left of a function may have its link and not the capability around it.
+            draft.registers.setdefault("express", True)
         if self.denied or not self.seen_body:
             return
         if draft.registers.setdefault("express", False) is False and draft.kind is None:

@@ -24,6 +24,7 @@ IGNORED = frozenset(
         "CXLSta2",
         "Changed",
         "DevSta3",
+        "Device tree node",
         "DeviceName",
         "DpcCap",
         "ErrorSrc",

@@ -1,0 +1,93 @@
+"""Devices below their own capability whose port is not in the source: slot or fault cannot be told apart."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lanewise.doctor.finding import Finding, Severity
+from lanewise.doctor.registry import Rule, rule
+from lanewise.doctor.rig import Leaf, Rig, Trial
+from lanewise.machine.lanes import lanes_of, rate_of
+from lanewise.machine.model import ENDPOINTS, Kind
+from lanewise.machine.topology import is_thunderbolt
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from lanewise.machine.model import Function, LinkMode
+    from lanewise.machine.view import View
+
+_AMD = 0x1022
+"""AMD sells no cards under this number: such an endpoint is on the die."""
+
+_LINKED = ENDPOINTS | {Kind.UPSTREAM_PORT, None}
+
+ONE_END = Rule(
+    id="link-one-end",
+    what="A device runs below what it can do, and what its port can do is not in the source.",
+    why="A dump of one device shows one end of its link. Fewer lanes or less speed than the device has are "
+    "in order where the slot has no more, and a fault where it has; only the other end tells which.",
+    severity="info",
+    cost="simulated: DMA in both directions as the link runs and as the device could",
+    fix="Take the dump of the whole machine (`sudo lspci -vvv`), or look at LnkCap of the port: `sudo lspci "
+    "-vvv -s $(basename $(dirname $(readlink -f /sys/bus/pci/devices/BDF)))`. A card that should have more "
+    "lanes in that slot: reseat it, look at risers and at bifurcation in the firmware setup.",
+    references=("PCIe Base 5.0 §7.5.3.6 (Link Capabilities)", "§7.5.3.8 (Link Status)"),
+    not_said="GPUs below their speed at full width, as idle ones are; devices slower than 1.9 GB/s; "
+    "Thunderbolt and USB4, whose tunnels report 2.5 GT/s whatever they carry.",
+)
+
+
+@rule(ONE_END)
+def lonely_devices(view: View, this: Rule) -> Iterable[Finding]:
+    """Find devices that run below their capability, where nothing is known of the port above."""
+    for function in view.machine:
+        if not view.machine.measured or function.address.function or not _is_lower_end(view, function):
+            continue
+        could, now = function.link.capability, _now(view, function)
+        full, rate = rate_of(could), rate_of(now)
+        if full is None or rate is None or rate >= full or not view.is_worth_tuning(full):
+            continue
+        lanes_missing = (now.width or 0) < (could.width or 0)
+        if function.is_gpu and not lanes_missing:
+            continue
+        bdf = function.address.short
+        yield this.finding(
+            Severity.INFO,
+            bdf,
+            f"{bdf} runs at {now} and could do {could}: its slot has no more, or something is wrong",
+            [
+                f"{bdf} LnkCap: {could}; now {now} ({function.name})",
+                f"the port above {bdf} is not in the source",
+            ],
+            trial=_trial(view, function),
+        )
+
+
+def _is_lower_end(view: View, function: Function) -> bool:
+    """Whether a function is the lower end of a link whose upper end nobody knows."""
+    if function.virtual or (function.is_bridge and function.kind is not Kind.UPSTREAM_PORT):
+        return False
+    if view.machine.role(function) not in _LINKED or function.identity.vendor_id == _AMD:
+        return False
+    if is_thunderbolt(function):
+        return False
+    link = view.machine.link_above(function)
+    return (
+        link is None if function.parent is None else link is not None and not link.upper.link.capability.known
+    )
+
+
+def _now(view: View, function: Function) -> LinkMode:
+    """Return how its link runs, by either end."""
+    link = view.machine.link_above(function)
+    return function.link.status if link is None else link.now
+
+
+def _trial(view: View, function: Function) -> Trial | None:
+    now, could = lanes_of(_now(view, function)), lanes_of(function.link.capability)
+    if now is None or could is None:
+        return None
+    mps, mrrs = view.payload(function), view.reads(function)
+    as_is = Rig((), (Leaf(now, "both", mrrs=mrrs),), mps=mps)
+    return Trial(as_is, Rig((), (Leaf(could, "both", mrrs=mrrs),), mps=mps), "DMA in both directions")

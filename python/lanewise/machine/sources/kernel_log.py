@@ -1,0 +1,222 @@
+"""Linux kernel logs: what `dmesg` and `journalctl -k` say about PCI.
+
+At boot the kernel writes one line for each function it finds, with IDs and class (since 6.10 with its kind),
+one for each bridge with the buses behind it, and a line for each device that could do more than its way to
+the host carries. Later it writes about errors. So a log tells the tree, some links and the errors that were
+reported; what else runs how fast it does not say, and `lspci -vvv` does. Errors are also taken from a log
+that stands beside `lspci` in one file. Counts are lower bounds: the kernel drops lines when there are many.
+
+Source: Linux, drivers/pci/probe.c (`pci_setup_device`, `pci_configure_mps`), drivers/pci/pci.c
+(`__pcie_print_link_status`), drivers/pci/pcie/aer.c (`aer_print_error`), 3.10 to 6.17, read for the wording
+only.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from lanewise.machine.address import Address
+from lanewise.machine.draft import Draft
+from lanewise.machine.function import Buses, Kind
+from lanewise.machine.registers import SPEEDS_GT_S, LinkMode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from lanewise.machine.assembly import Reading
+
+_ADDRESS = r"[0-9a-f]{4,8}:[0-9a-f]{2}:[01][0-9a-f]\.[0-7]"
+_LINE = re.compile(rf"(?:^|[ \t\]])({_ADDRESS}): +(\S.*)$")
+_FOUND = re.compile(
+    r"(?:found )?\[([0-9a-f]{4}):([0-9a-f]{4})\](?: type \d+)? class (?:0x)?([0-9a-f]{6})(?: (.*))?"
+)
+_BUSES = re.compile(r"PCI bridge to \[bus ([0-9a-f]{2})(?:-([0-9a-f]{2}))?\]")
+_MODE = r"([\d.]+) GT/s(?: PCIe)? x(\d+) link"
+_LIMITED = re.compile(rf"available PCIe bandwidth, limited by {_MODE} at ({_ADDRESS}) .*with {_MODE}")
+_UNLIMITED = re.compile(rf"available PCIe bandwidth \({_MODE}\)")
+_PAYLOAD = re.compile(
+    r"Max Payload Size set to +(\d+)(?:/ *(\d+))? \(was +\d+(?:, max (\d+))?\)"
+    r"(?:, Max Read Rq +(\d+))?"
+)
+_SEVERITY = re.compile(r"PCIe Bus Error: severity=(Corrected|Uncorrect\w+ \((?:Non-)?Fatal\))")
+_STATUS = re.compile(r"error status/mask=([0-9a-f]{8})/([0-9a-f]{8})")
+
+_KINDS = {
+    "PCIe Endpoint": Kind.ENDPOINT,
+    "PCIe Legacy Endpoint": Kind.LEGACY_ENDPOINT,
+    "PCIe Root Port": Kind.ROOT_PORT,
+    "PCIe Switch Upstream Port": Kind.UPSTREAM_PORT,
+    "PCIe Switch Downstream Port": Kind.DOWNSTREAM_PORT,
+    "PCIe to PCI/PCI-X bridge": Kind.PCIE_TO_PCI_BRIDGE,
+    "PCI/PCI-X to PCIe bridge": Kind.PCI_TO_PCIE_BRIDGE,
+    "PCIe Root Complex Integrated Endpoint": Kind.INTEGRATED_ENDPOINT,
+    "PCIe Root Complex Event Collector": Kind.EVENT_COLLECTOR,
+    "conventional PCI bridge": Kind.CONVENTIONAL_BRIDGE,
+    "conventional PCI endpoint": Kind.CONVENTIONAL,
+}
+_NOT_EXPRESS = frozenset({Kind.CONVENTIONAL, Kind.CONVENTIONAL_BRIDGE})
+_CORRECTABLE = {0: "RxErr", 6: "BadTLP", 7: "BadDLLP", 8: "Rollover", 12: "Timeout", 13: "AdvNonFatalErr"}
+"""Bits of Correctable Error Status by their names in `lspci`. Base 5.0 §7.8.4.5."""
+_UNCORRECTABLE = {
+    4: "DLP",
+    5: "SDES",
+    12: "TLP",
+    13: "FCP",
+    14: "CmpltTO",
+    15: "CmpltAbrt",
+    16: "UnxCmplt",
+    17: "RxOF",
+    18: "MalfTLP",
+    19: "ECRC",
+    20: "UnsupReq",
+    21: "ACSViol",
+}
+"""Bits of Uncorrectable Error Status. Base 5.0 §7.8.4.2."""
+
+LOOKS_LIKE_LOG = re.compile(
+    rf"(?:pci|pcieport) {_ADDRESS}: "
+    r"(?:(?:found )?\[[0-9a-f]{4}:[0-9a-f]{4}\]|PCI bridge to \[bus|.*available PCIe)"
+    rf"|{_ADDRESS}: PCIe Bus Error: severity="
+)
+"""A line about a function that was found, about a link, or about an error."""
+HAS_ERRORS = re.compile(rf"{_ADDRESS}: PCIe Bus Error: severity=")
+"""A line about an error."""
+
+
+def read(lines: Sequence[str], into: Reading) -> None:
+    """Read a log as the only source: functions, buses, links and errors."""
+    reader = _Reader(into)
+    for line in lines:
+        reader.take(line)
+    reader.finish()
+    into.shows_tree = True
+    into.kinds.append("kernel log")
+    into.note(
+        "a kernel log tells of links only where a device could do more, and of errors what was reported; "
+        "'sudo lspci -vvv' tells the rest"
+    )
+
+
+def add_errors(lines: Sequence[str], into: Reading) -> None:
+    """Count errors of functions that another part of the text describes."""
+    reader = _Reader(into, only_errors=True)
+    for line in lines:
+        reader.take(line)
+    reader.finish()
+    into.kinds.append("kernel log")
+
+
+class _Reader:
+    """Takes a log line by line."""
+
+    def __init__(self, into: Reading, *, only_errors: bool = False) -> None:
+        self._into = into
+        self._only_errors = only_errors
+        self._severity: dict[Address, str] = {}
+        self._errors: dict[Address, Counter[str]] = {}
+        self._takers: tuple[tuple[re.Pattern[str], Callable[[Address, re.Match[str]], None]], ...] = (
+            (_FOUND, self._found),
+            (_BUSES, self._buses),
+            (_LIMITED, self._limited),
+            (_UNLIMITED, self._unlimited),
+            (_PAYLOAD, self._payload),
+        )
+
+    def take(self, line: str) -> None:
+        """Take a line; most are about something else."""
+        match = _LINE.search(line) if "." in line else None
+        if match is None:
+            return
+        address, message = Address.parse(match[1]), match[2]
+        severity, status = _SEVERITY.search(message), _STATUS.search(message)
+        if severity:
+            self._severity[address] = severity[1]
+            self._count(address, _total(severity[1]))
+        elif status:
+            self._bits(address, int(status[1], 16) & ~int(status[2], 16))
+        elif not self._only_errors:
+            for pattern, taker in self._takers:
+                found = pattern.search(message)
+                if found:
+                    taker(address, found)
+                    return
+
+    def _draft(self, address: Address) -> Draft:
+        draft = self._into.drafts.get(address)
+        if draft is None:
+            draft = self._into.drafts[address] = Draft(address)
+        return draft
+
+    def _found(self, address: Address, match: re.Match[str]) -> None:
+        draft = self._draft(address)
+        draft.identity.update(
+            vendor_id=int(match[1], 16), device_id=int(match[2], 16), class_code=int(match[3], 16)
+        )
+        kind = _KINDS.get((match[4] or "").strip())
+        if kind is not None:
+            draft.kind = kind
+            draft.registers["express"] = kind not in _NOT_EXPRESS
+
+    def _buses(self, address: Address, match: re.Match[str]) -> None:
+        secondary = int(match[1], 16)
+        self._draft(address).buses = Buses(address.bus, secondary, int(match[2] or match[1], 16))
+
+    def _limited(self, address: Address, match: re.Match[str]) -> None:
+        draft = self._draft(address)
+        draft.link["capability"] = _mode(match[4], match[5])
+        port = self._draft(Address.parse(match[3]))
+        port.link["status"] = _mode(match[1], match[2])
+        for end in (draft, port):
+            end.registers["express"] = True
+
+    def _unlimited(self, address: Address, match: re.Match[str]) -> None:
+        draft = self._draft(address)
+        draft.link["capability"] = _mode(match[1], match[2])
+        draft.registers["express"] = True
+
+    def _payload(self, address: Address, match: re.Match[str]) -> None:
+        transfers = self._draft(address).transfers
+        transfers["mps"] = int(match[1])
+        for key, number in (("mps_supported", match[2] or match[3]), ("mrrs", match[4])):
+            if number:
+                transfers[key] = int(number)
+
+    def _bits(self, address: Address, status: int) -> None:
+        severity = self._severity.get(address, "Corrected")
+        names = _CORRECTABLE if severity == "Corrected" else _UNCORRECTABLE
+        for bit, name in names.items():
+            if status >> bit & 1:
+                self._count(address, f"{_prefix(severity)}.{name}")
+
+    def _count(self, address: Address, name: str) -> None:
+        self._errors.setdefault(address, Counter())[name] += 1
+
+    def finish(self) -> None:
+        """Give every function its counts."""
+        for address, counts in self._errors.items():
+            known = address in self._into.drafts
+            if self._only_errors and (not known or "counters" in self._into.drafts[address].errors):
+                continue
+            self._draft(address).errors["counters"] = tuple(sorted(counts.items()))
+
+
+def _mode(speed: str, width: str) -> LinkMode:
+    gt_s = float(speed)
+    return LinkMode(gt_s if gt_s in SPEEDS_GT_S else None, int(width))
+
+
+def _prefix(severity: str) -> str:
+    if severity == "Corrected":
+        return "correctable"
+    return "nonfatal" if "Non-Fatal" in severity else "fatal"
+
+
+def _total(severity: str) -> str:
+    """Name the sum as the kernel's own counters in sysfs do."""
+    return {
+        "correctable": "correctable.TOTAL_ERR_COR",
+        "nonfatal": "nonfatal.TOTAL_ERR_NONFATAL",
+        "fatal": "fatal.TOTAL_ERR_FATAL",
+    }[_prefix(severity)]

@@ -1,0 +1,116 @@
+"""Kernel logs: the tree, links that the kernel finds wanting, and the errors that it reports."""
+
+from __future__ import annotations
+
+from lanewise.doctor import Severity, diagnose
+from lanewise.machine import read_bytes
+from lanewise.machine.model import Kind, LinkMode
+
+FOUND = """\
+[    0.000000] Linux version 6.12.9 (build@box) #1 SMP
+[    0.301101] pci_bus 0000:00: root bus resource [bus 00-ff]
+[    0.301205] pci 0000:00:00.0: [8086:a700] type 00 class 0x060000 conventional PCI endpoint
+[    0.301410] pci 0000:00:06.0: [8086:a74d] type 01 class 0x060400 PCIe Root Port
+[    0.301422] pci 0000:00:06.0: PCI bridge to [bus 02]
+[    0.301430] pci 0000:00:06.0:   bridge window [mem 0x81200000-0x812fffff]
+[    0.302310] pci 0000:02:00.0: [1987:5026] type 00 class 0x010802 PCIe Endpoint
+[    0.302333] pci 0000:02:00.0: BAR 0 [mem 0x81200000-0x81203fff 64bit]
+[    0.302377] pci 0000:02:00.0: {link}
+[    1.100500] r8169 0000:03:00.0 eth0: RTL8125B, 00:00:5e:00:53:01, XID 641, IRQ 130
+"""
+LIMITED = (
+    "16.000 Gb/s available PCIe bandwidth, limited by 5.0 GT/s PCIe x4 link at 0000:00:06.0 "
+    "(capable of 126.024 Gb/s with 32.0 GT/s PCIe x4 link)"
+)
+ERRORS = """\
+[  812.1] pcieport 0000:00:06.0: AER: Corrected error message received from 0000:02:00.0
+[  812.1] nvme 0000:02:00.0: PCIe Bus Error: severity=Corrected, type=Physical Layer, (Receiver ID)
+[  812.1] nvme 0000:02:00.0:   device [1987:5026] error status/mask=000000c1/0000e000
+[  812.1] nvme 0000:02:00.0:    [ 0] RxErr                  (First)
+"""
+FATAL = """\
+[  900.5] pcieport 0000:00:06.0: PCIe Bus Error: severity=Uncorrected (Fatal), type=Transaction Layer
+[  900.5] pcieport 0000:00:06.0:   device [8086:a74d] error status/mask=00040000/00100000
+[  900.5] pcieport 0000:00:06.0:    [18] MalfTLP                (First)
+"""
+
+
+def log(link: str = LIMITED, more: str = "") -> bytes:
+    return (FOUND.format(link=link) + more).encode()
+
+
+def test_functions_kinds_and_buses() -> None:
+    machine = read_bytes(log())
+    assert [str(f.address) for f in machine] == ["0000:00:00.0", "0000:00:06.0", "0000:02:00.0"]
+    assert machine["00:06.0"].kind is Kind.ROOT_PORT
+    assert machine["02:00.0"].parent == machine["00:06.0"].address
+    assert machine["02:00.0"].is_nvme
+    assert machine.kinds == ("kernel log",)
+
+
+def test_a_limited_link() -> None:
+    (link,) = read_bytes(log()).links
+    assert link.now == LinkMode(5.0, 4)
+    assert link.device.link.capability == LinkMode(32.0, 4)
+    (finding,) = diagnose(read_bytes(log()), cost=False).findings
+    assert (finding.rule, finding.bdf) == ("link-one-end", "02:00.0")
+
+
+def test_older_wordings() -> None:
+    """The link has no word PCIe, kinds are inferred where none is stated, and hosts stand in front."""
+    text = log(LIMITED.replace(" PCIe x4", " x4")).decode()
+    text = (
+        text.replace(" PCIe Root Port", "")
+        .replace(" PCIe Endpoint", "")
+        .replace(" conventional PCI endpoint", "")
+    )
+    text = "\n".join(f"Nov  2 10:41:26 box kernel: {line[15:]}" for line in text.splitlines())
+    machine = read_bytes(text.encode())
+    assert machine.role(machine["00:06.0"]) is Kind.ROOT_PORT
+    assert machine.links[0].now == LinkMode(5.0, 4)
+
+
+def test_reported_errors_are_counted_by_their_bits_without_masked_ones() -> None:
+    machine = read_bytes(log(more=ERRORS * 120))
+    errors = machine["02:00.0"].errors
+    assert {
+        bit: errors.counter(f"correctable.{bit}") for bit in ("RxErr", "BadTLP", "BadDLLP", "Timeout")
+    } == {
+        "RxErr": 120,
+        "BadTLP": 120,
+        "BadDLLP": 120,
+        "Timeout": None,
+    }
+    assert ("link-errors", Severity.WARNING) in [
+        (f.rule, f.severity) for f in diagnose(machine, cost=False).findings
+    ]
+
+
+def test_a_fatal_error_is_the_first_thing_said() -> None:
+    finding = diagnose(read_bytes(log(more=ERRORS + FATAL)), cost=False).findings[0]
+    assert (finding.rule, finding.severity, finding.bdf) == (
+        "uncorrectable-errors",
+        Severity.ERROR,
+        "00:06.0",
+    )
+    assert "MalfTLP" in finding.title
+    assert any("kernel log" in line for line in finding.evidence)
+
+
+def test_errors_beside_lspci() -> None:
+    """People paste both; functions are those that `lspci` lists."""
+    text = (
+        "02:00.0 Non-Volatile memory controller: Phison Electronics Corporation PS5026\n"
+        "\tCapabilities: [80] Express (v2) Endpoint, MSI 00\n"
+        "\t\tLnkSta:\tSpeed 32GT/s, Width x4\n\n"
+    )
+    machine = read_bytes((text + ERRORS + FATAL).encode())
+    assert [f.address.short for f in machine] == ["02:00.0"]
+    assert machine["02:00.0"].errors.counter("correctable.TOTAL_ERR_COR") == 1
+    assert machine.kinds == ("lspci text", "kernel log")
+
+
+def test_an_adapter_that_says_its_link_is_whole() -> None:
+    machine = read_bytes(log("63.008 Gb/s available PCIe bandwidth (8.0 GT/s PCIe x8 link)"))
+    assert machine["02:00.0"].link.capability == LinkMode(8.0, 8)
+    assert not diagnose(machine, cost=False).findings

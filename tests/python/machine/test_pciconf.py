@@ -1,0 +1,89 @@
+"""FreeBSD's `pciconf -lvbc`, new and old wording."""
+
+from __future__ import annotations
+
+from lanewise.doctor import diagnose
+from lanewise.machine import read_bytes
+from lanewise.machine.model import Kind, LinkMode
+
+NEW = b"""\
+pcib2@pci0:0:3:0:\tclass=0x060400 rev=0x08 hdr=0x01 vendor=0x8086 device=0x2f08 subvendor=0x15d9
+    vendor     = 'Intel Corporation'
+    device     = 'Xeon E7 v3/Xeon E5 v3/Core i7 PCI Express Root Port 3'
+    class      = bridge
+    subclass   = PCI-PCI
+    cap 01[80] = powerspec 3  supports D0 D3  current D0
+    cap 10[90] = PCI-Express 2 root port max data 256(256) ARI disabled
+                 max read 128
+                 link x4(x16) speed 5.0(8.0) ASPM disabled(L1)
+                 slot 3 power limit 75000 mW
+    ecap 0019[250] = PCIe Sec 1 lane errors 0x5
+mlx5_core0@pci0:134:0:1:\tclass=0x020000 rev=0x00 hdr=0x00 vendor=0x15b3 device=0x1015 subvendor=0x15b3
+    vendor     = 'Mellanox Technologies'
+    device     = 'MT27710 Family [ConnectX-4 Lx]'
+    class      = network
+    subclass   = ethernet
+    bar   [10] = type Prefetchable Memory, range 64, base 0xc8000000, size 33554432, enabled
+    cap 10[60] = PCI-Express 2 endpoint max data 256(512) FLR NS
+                 max read 512
+                 link x4(x8) speed 5.0(8.0) ASPM disabled(L0s/L1)
+    ecap 0001[100] = AER 2 0 fatal 0 non-fatal 1 corrected
+none3@pci0:134:0:0:\tclass=0x020000 rev=0x00 hdr=0x00 vendor=0x15b3 device=0x1015 subvendor=0x15b3
+    cap 10[60] = PCI-Express 2 endpoint max data 256(512) FLR NS
+                 max read 512
+                 link x4(x8) speed 5.0(8.0) ASPM disabled(L0s/L1)
+"""
+OLD = b"""\
+em0@pci0:2:0:0:\tclass=0x020000 card=0xa01f8086 chip=0x10d38086 rev=0x00 hdr=0x00
+    class      = network
+    cap 10[e0] = PCI-Express 1 endpoint max data 128(256) link x1(x1)
+                 speed 2.5(2.5) ASPM disabled(L0s/L1)
+pcib3@pci0:0:21:0:\tclass=0x060400 card=0x00001002 chip=0x43a01002 rev=0x00 hdr=0x01
+    cap 10[58] = PCI-Express 2 root port max data 128(128) link x16(x4)
+                 speed undef(2.5) ASPM disabled(L0s/L1)
+"""
+
+
+def test_functions_with_addresses_in_decimal() -> None:
+    machine = read_bytes(NEW)
+    assert [f.address.short for f in machine] == ["00:03.0", "86:00.0", "86:00.1"]
+    port, nic = machine["00:03.0"], machine["86:00.1"]
+    assert port.kind is Kind.ROOT_PORT
+    assert (nic.identity.vendor_id, nic.identity.device_id, nic.identity.class_code) == (
+        0x15B3,
+        0x1015,
+        0x020000,
+    )
+    assert (nic.driver, machine["86:00.0"].driver) == ("mlx5_core", None)
+
+
+def test_registers() -> None:
+    machine = read_bytes(NEW)
+    nic = machine["86:00.1"]
+    assert (nic.link.status, nic.link.capability) == (LinkMode(5.0, 4), LinkMode(8.0, 8))
+    assert (nic.transfers.mps, nic.transfers.mps_supported, nic.transfers.mrrs) == (256, 512, 512)
+    assert (nic.transfers.relaxed_ordering, nic.link.aspm_enabled) == (False, ())
+    assert machine["00:03.0"].link.lane_errors == (0, 2)
+    assert nic.registers.bars is not None
+    assert (nic.registers.bars[0].size, nic.registers.bars[0].bits64) == (32 << 20, True)
+
+
+def test_the_device_is_below_itself_and_its_port_is_unknown() -> None:
+    findings = diagnose(read_bytes(NEW), cost=False).findings
+    assert [(f.rule, f.bdf) for f in findings] == [("link-one-end", "86:00.0")]
+
+
+def test_older_versions() -> None:
+    machine = read_bytes(OLD)
+    nic = machine["02:00.0"]
+    assert (nic.identity.vendor_id, nic.identity.device_id) == (0x8086, 0x10D3)
+    assert nic.link.status == LinkMode(2.5, 1)
+    assert nic.transfers.relaxed_ordering is None
+    assert machine["00:15.0"].link.status == LinkMode(None, 16)
+
+
+def test_without_capabilities_it_says_how_to_get_them() -> None:
+    lines = [line for line in NEW.splitlines() if b"cap" not in line]
+    machine = read_bytes(b"\n".join(line for line in lines if b"@pci" in line))
+    assert any("pciconf -lvbc" in note for note in machine.notes)
+    assert not diagnose(machine, cost=False).knows

@@ -1,14 +1,21 @@
 """Lanewise: a PCI Express performance lab.
 
 The functions mirror the verbs of the command line and return frozen dataclasses whose tables are Polars
-frames, with the unit of every quantity in its column name:
+frames, with the unit of every quantity in its column name. About systems described in scenario files:
 
-    import lanewise
+>>> import lanewise
+>>> result = lanewise.run("scenarios/switch.toml", time_limit="40 us")
+>>> result.flows.columns[:4]
+['flow', 'device', 'direction', 'goodput_gb_per_s']
 
-    result = lanewise.run("rig.toml")
-    print(result.flows)
+and about real machines (``doctor`` is `diagnose` here, and ``import`` is `judge`):
 
-Nothing heavy is imported before it is used, so that ``import lanewise`` and ``lanewise --help`` feel instant.
+>>> machine = lanewise.scan("tests/python/machine/dumps/qemu.vvv")
+>>> lanewise.diagnose(machine).table.columns[:4]
+['severity', 'rule', 'bdf', 'title']
+
+What cannot be used raises `InputError`, or `ScenarioError`, which is one. Nothing heavy is imported before it
+is used, so that ``import lanewise`` and ``lanewise --help`` feel instant.
 """
 
 from __future__ import annotations
@@ -18,7 +25,6 @@ from typing import TYPE_CHECKING, Any
 from lanewise._core import VERSION as __version__  # noqa: N811  (a constant there, the customary name here)
 
 if TYPE_CHECKING:
-    from lanewise._core import ScenarioError as ScenarioError
     from lanewise.api import bench as bench
     from lanewise.api import calibrate as calibrate
     from lanewise.api import compare as compare
@@ -27,25 +33,46 @@ if TYPE_CHECKING:
     from lanewise.api import reproduce as reproduce
     from lanewise.api import run as run
     from lanewise.api import sensitivity as sensitivity
+    from lanewise.errors import InputError as InputError
+    from lanewise.errors import ScenarioError as ScenarioError
+    from lanewise.machine_api import diagnose as diagnose
+    from lanewise.machine_api import judge as judge
+    from lanewise.machine_api import measure as measure
+    from lanewise.machine_api import predict as predict
+    from lanewise.machine_api import scan as scan
 
-_HOMES = {
-    **dict.fromkeys(
-        ("bench", "calibrate", "compare", "explain", "parts", "reproduce", "run", "sensitivity"),
-        "lanewise.api",
+_NAMES = {
+    "lanewise.api": (
+        "bench",
+        "calibrate",
+        "compare",
+        "explain",
+        "parts",
+        "reproduce",
+        "run",
+        "sensitivity",
     ),
-    "ScenarioError": "lanewise._core",
+    "lanewise.errors": ("InputError", "ScenarioError"),
+    "lanewise.machine_api": ("diagnose", "judge", "measure", "predict", "scan"),
 }
+_HOMES = {name: home for home, names in _NAMES.items() for name in names}
 
 __all__ = [
+    "InputError",
     "ScenarioError",
     "__version__",
     "bench",
     "calibrate",
     "compare",
+    "diagnose",
     "explain",
+    "judge",
+    "measure",
     "parts",
+    "predict",
     "reproduce",
     "run",
+    "scan",
     "sensitivity",
 ]
 

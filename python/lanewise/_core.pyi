@@ -5,7 +5,10 @@ from typing import Any, Final
 
 VERSION: Final[str]
 
-class ScenarioError(Exception):
+class InputError(Exception):
+    """Wrong input; the text says what was found, what is allowed, and what to do about it."""
+
+class ScenarioError(InputError):
     """A scenario cannot be used. ``str()`` is the report for a person, with lines and hints."""
 
     diagnostics: list[dict[str, Any]]

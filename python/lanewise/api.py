@@ -1,7 +1,9 @@
-"""The verbs of the command line as functions: typed, quiet, returning frozen dataclasses with Polars tables.
+"""The verbs about scenarios and experiments as functions: typed, quiet, returning Polars tables.
 
-A wrong scenario raises `lanewise.ScenarioError`, a wrong experiment folder or run folder an error that says
-what is wrong with it. Nothing is printed.
+What comes back is a frozen dataclass; the unit of a quantity is in the name of its column. A wrong scenario
+raises `lanewise.ScenarioError`, with every mistake at once, anything else that is wrong
+`lanewise.InputError`, which that is one of. Nothing is printed. Verbs about real machines are in
+`machine_api`.
 """
 
 from __future__ import annotations
@@ -42,7 +44,15 @@ def run(
     `overrides` are dotted paths and values with their unit, as `explain` prints them. `time_limit` is
     simulated time with its unit. `out` names a folder that does not exist yet; it gets the run's tables and
     manifest. `progress` hears a dictionary now and then (simulated_s, time_limit_s, events); returning
-    False ends the run, which keeps what was measured so far.
+    False ends the run, which keeps what was measured so far. Raises `lanewise.ScenarioError`, and
+    `lanewise.InputError` when `out` exists or cannot be written.
+
+    >>> import lanewise
+    >>> result = lanewise.run("scenarios/switch.toml", overrides={"switch.sw0.latency": "300 ns"}, seed=2)
+    >>> result.flows.select("flow", "direction", result.flows["goodput_gb_per_s"].round(1)).rows()
+    [('read0', 'read', 3.6), ('write1', 'write', 3.6)]
+    >>> result.links.filter(link="card0", direction="downstream")["utilisation"].round(2).item()
+    1.0
     """
     pairs = _pairs(overrides)
     if seed is not None:
@@ -64,7 +74,17 @@ def run(
 def explain(
     scenario: str | Path, *, overrides: Mapping[str, str] | Iterable[tuple[str, str]] = ()
 ) -> ExplainResult:
-    """Resolve a scenario without running it: every parameter, and where it came from."""
+    """Resolve a scenario without running it: every parameter, and where it came from.
+
+    Raises `lanewise.ScenarioError`.
+
+    >>> import lanewise
+    >>> explained = lanewise.explain("scenarios/switch.toml")
+    >>> explained.parameters.filter(path="run.seed").select("value", "provenance").row(0)
+    ('1', 'assumed')
+    >>> explained.links.select("upper", "lower", "generation", "width").row(1)
+    ('sw0.port1', 'card0', 'gen3', 'x4')
+    """
     return resolve(scenario, _pairs(overrides))
 
 
@@ -77,7 +97,14 @@ def compare(
 ) -> Comparison:
     """Set two runs side by side; each a scenario file (it is run), a run folder, or a result.
 
-    `overrides` apply to the scenario files. Interrupting either run interrupts the comparison.
+    `overrides` apply to the scenario files. Interrupting either run interrupts the comparison. Raises
+    `lanewise.ScenarioError`, and `lanewise.InputError` for a folder that holds no run.
+
+    >>> import lanewise
+    >>> one = lanewise.run("scenarios/switch.toml")
+    >>> comparison = lanewise.compare(one, one)
+    >>> comparison.goodput_ratio
+    1.0
     """
     from lanewise.comparison import compare_runs
 
@@ -92,7 +119,13 @@ def reproduce(
     """Rerun published experiments, named by id or folder; all of them when none is named.
 
     Runs that are in `cache` are not done again, and finished ones are kept there. `on_progress` hears how
-    many runs are done and how many there are.
+    many runs are done and how many there are. Raises `lanewise.InputError` for an unknown id and for a folder
+    that is no experiment.
+
+    >>> import lanewise
+    >>> (experiment,) = lanewise.reproduce("OPP-3").experiments
+    >>> experiment.table.columns[:5]
+    ['cell', 'unit', 'published', 'simulated', 'error_percent']
     """
     from lanewise.experiment.folders import load_experiment
     from lanewise.experiment.reproduction import reproduce_all
@@ -112,7 +145,7 @@ def sensitivity(
     """Find out what the predictions of experiments rest on, by id; all of them when none is named.
 
     Each gets its ``sensitivity.toml`` unless told not to. `on_progress` hears the id of the experiment and
-    how many runs it took so far.
+    how many runs it took so far. Raises `lanewise.InputError` as `reproduce` does.
     """
     from lanewise.experiment import sensitivity as method
     from lanewise.experiment.folders import load_experiment
@@ -137,7 +170,8 @@ def calibrate(
 ) -> Calibration:
     """Fit the parameters that an experiment names, and write its ``fitted.toml`` unless told not to.
 
-    `on_progress` hears the name of the fit and how many runs it took so far.
+    `on_progress` hears the name of the fit and how many runs it took so far. Raises `lanewise.InputError` for
+    an experiment without fits, and when a cell cannot be met within the bounds of its parameter.
     """
     from lanewise.experiment.calibration import calibrate_experiment
     from lanewise.experiment.folders import load_experiment
@@ -150,7 +184,13 @@ def calibrate(
 
 
 def parts() -> PartsResult:
-    """List the catalog, with the source of every value."""
+    """List the catalog, with the source of every value.
+
+    >>> import lanewise
+    >>> catalog = lanewise.parts()
+    >>> catalog.parameters.filter(part="generic-nvme-gen4-x4", path="nvme.dies")["provenance"].to_list()
+    ['assumed']
+    """
     return PartsResult(json.loads(_core.parts()))
 
 
@@ -158,7 +198,7 @@ def bench(*names: str, repeat: int = 3, on_progress: Callable[[str], None] | Non
     """Measure the simulator on this machine, one core, everything on; all benchmarks when none is named.
 
     Each is done `repeat` times, and the one with the median speed is the result. `on_progress` hears the
-    name of each before it starts.
+    name of each before it starts. Raises `lanewise.InputError` for an unknown name.
     """
     known = _core.benchmark_names()
     unknown = [name for name in names if name not in known]

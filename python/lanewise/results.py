@@ -76,6 +76,7 @@ _BUFFER_COLUMNS = {
     "max_bytes": pl.UInt64,
     "capacity_bytes": pl.UInt64,
 }
+_ERROR_COLUMNS = {"port": pl.String, "error": pl.String, "status_bit": pl.UInt32, "count": pl.UInt64}
 _INSTRUMENT_COLUMNS = {"workload": pl.String, "kind": pl.String, "metric": pl.String, "value": pl.Float64}
 _PARAMETER_COLUMNS = {
     "path": pl.String,
@@ -215,6 +216,11 @@ class RunResult(Result):
         return frame(self.document["buffers"], _BUFFER_COLUMNS)
 
     @cached_property
+    def errors(self) -> pl.DataFrame:
+        """One row per port and kind of transaction error that it detected, over the whole run."""
+        return frame(self.document.get("errors", []), _ERROR_COLUMNS)
+
+    @cached_property
     def instruments(self) -> pl.DataFrame:
         """One row per metric of an instrument, in the instrument's own words and units."""
         rows = (
@@ -237,8 +243,17 @@ class RunResult(Result):
     @property
     def tables(self) -> dict[str, pl.DataFrame]:
         """Every table by name, as a run folder stores them."""
-        names = ("flows", "links", "time_attribution", "requesters", "buffers", "instruments", "assumptions")
-        return {name: getattr(self, name) for name in names}
+        return {
+            "flows": self.flows,
+            "links": self.links,
+            "time_attribution": self.time_attribution,
+            "phases": self.phases,
+            "requesters": self.requesters,
+            "buffers": self.buffers,
+            "errors": self.errors,
+            "instruments": self.instruments,
+            "assumptions": self.assumptions,
+        }
 
 
 class ExplainResult(Result):

@@ -103,6 +103,7 @@ def run_document(*, with_switch: bool = True, end_reason: str = "Converged") -> 
         "fingerprint": "0123456789abcdef",
         "flows": [flow("read disks0", "hba0", each), flow("read disks1", "hba1", each)],
         "links": links,
+        "errors": [{"port": "server.slot1", "error": "poisoned_tlp", "status_bit": 12, "count": 3}],
         "requesters": [
             {
                 "device": f"hba{number}",

@@ -22,8 +22,10 @@ def test_every_table_has_its_columns_and_rows() -> None:
         "flows": 2,
         "links": 6,
         "time_attribution": 27,
+        "phases": 0,
         "requesters": 6,
         "buffers": 1,
+        "errors": 1,
         "instruments": 1,
         "assumptions": 2,
     }
@@ -32,7 +34,7 @@ def test_every_table_has_its_columns_and_rows() -> None:
 
 def test_empty_documents_give_empty_tables_with_the_same_columns() -> None:
     document = documents.run_document()
-    for name in ("flows", "links", "requesters", "buffers", "instruments", "assumptions"):
+    for name in ("flows", "links", "requesters", "buffers", "errors", "instruments", "assumptions"):
         document[name] = []
     empty = RunResult(document).tables
     assert all(table.is_empty() for table in empty.values())

@@ -7,9 +7,16 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
 create_exception!(
-    lanewise._core,
-    ScenarioError,
+    lanewise,
+    InputError,
     PyException,
+    "Wrong input. str() says what was found, what is allowed, and what to do about it."
+);
+
+create_exception!(
+    lanewise,
+    ScenarioError,
+    InputError,
     "A scenario cannot be used. str() is the report for a person; `diagnostics` lists the mistakes."
 );
 

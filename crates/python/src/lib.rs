@@ -17,7 +17,7 @@ mod _core {
     #[pymodule_export]
     use crate::bench::{bench, benchmark_names};
     #[pymodule_export]
-    use crate::errors::ScenarioError;
+    use crate::errors::{InputError, ScenarioError};
     #[pymodule_export]
     use crate::ladder::ladder;
     #[pymodule_export]

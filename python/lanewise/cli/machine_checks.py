@@ -45,10 +45,10 @@ def doctor(
     as_json: AsJson = False,
 ) -> None:
     """Say what is wrong with a machine's PCIe, what it costs, and what to do."""
-    from lanewise.doctor import Severity, diagnose
-    from lanewise.machine import read
+    from lanewise.doctor import Severity
+    from lanewise.machine_api import diagnose
 
-    diagnosis = diagnose(read(source), cost=cost)
+    diagnosis = diagnose(source, cost=cost)
     threshold = None if fail_on is FailOn.never else Severity(fail_on.value)
     if as_json or format_ is Format.json:
         sys.stdout.write(diagnosis.to_json() + "\n")
@@ -89,21 +89,13 @@ def predict(
     as_json: AsJson = False,
 ) -> None:
     """Simulate what each device of a machine should reach, alone and all at once."""
-    from dataclasses import replace
-
+    from lanewise import machine_api
     from lanewise.cli.progress import names_progress
-    from lanewise.machine import read
-    from lanewise.predict import predict as simulate
-    from lanewise.predict.machine_change import parse_address, parse_changes
 
-    machine = read(source)
-    changes = parse_changes(what_if or [], machine)
-    devices = [parse_address(text) for text in device] if device else None
     with names_progress("predict") as on_progress:
-        prediction = simulate(
-            machine, changes=changes, devices=devices, together=together, on_progress=on_progress
+        prediction = machine_api.predict(
+            source, what_if=what_if or (), devices=device or (), together=together, on_progress=on_progress
         )
-    prediction = replace(prediction, changes=tuple(what_if or []))
     if as_json:
         sys.stdout.write(prediction.to_json() + "\n")
     else:
@@ -129,13 +121,10 @@ def import_(
     as_json: AsJson = False,
 ) -> None:
     """Set results of fio, iperf3, perftest, OSU, nvbandwidth, CUDA or IOmeter beside what was possible."""
-    from lanewise.judging import judge, read_measurement
-    from lanewise.machine import read
-    from lanewise.predict.machine_change import parse_address
+    from lanewise.machine_api import judge, scan
 
-    address = parse_address(device) if device else None
-    described = read(machine)
-    judgements = [judge(read_measurement(path), described, device=address) for path in outputs]
+    described = scan(machine)
+    judgements = [judge(path, described, device=device) for path in outputs]
     _print_judgements(judgements, as_json=as_json)
 
 
@@ -168,23 +157,20 @@ def measure(
     as_json: AsJson = False,
 ) -> None:
     """Run fio, iperf3 or a GPU copy test, and judge the result. Reads only, unless told otherwise."""
+    from lanewise import machine_api
     from lanewise.cli.progress import names_progress
     from lanewise.errors import InputError
     from lanewise.files import write_whole
-    from lanewise.machine import read
-    from lanewise.measuring import measure as run
-    from lanewise.measuring.target import device_behind, tool_for
-    from lanewise.predict.machine_change import parse_address
 
-    tool = tool_for(target, seconds=seconds, allow_writes=allow_writes)
-    behind = parse_address(device) if device else device_behind(target)
     if out is not None and out.exists():
         raise InputError(f"'{out}' exists; records are not overwritten")
     with names_progress("measure") as on_progress:
-        judgement = run(
-            tool,
-            machine=read(machine),
-            device=behind,
+        judgement = machine_api.measure(
+            target,
+            machine,
+            device=device,
+            seconds=seconds,
+            allow_writes=allow_writes,
             on_progress=on_progress,
         )
     if out is not None:

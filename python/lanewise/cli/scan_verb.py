@@ -50,11 +50,11 @@ def _scan(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a tree.")] = False,
 ) -> None:
     """Read the PCI Express topology of a machine, live or from a dump."""
-    from lanewise.machine import read
+    from lanewise.machine_api import scan
 
     if source is not None and root is not None:
         raise typer.BadParameter("give either SOURCE or --root, not both")
-    machine = read(root if root is not None else source, overlay=overlay)
+    machine = scan(root if root is not None else source, overlay=overlay)
     if as_json:
         import json
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from lanewise.doctor.rig import Trial
 
 
@@ -102,6 +106,28 @@ class Diagnosis:
         worst = self.worst()
         return worst is not None and worst.rank >= threshold.rank
 
+    @cached_property
+    def table(self) -> pl.DataFrame:
+        """One row per finding: what it is, where, what it costs in GB/s or ns, and the fix."""
+        # Polars takes a tenth of a second, and a health check on every boot asks for no table.
+        import polars as pl
+
+        from lanewise.results import frame
+
+        columns: dict[str, Any] = dict.fromkeys(("severity", "rule", "bdf", "title", "cost"), pl.String)
+        columns |= {"cost_gb_per_s": pl.Float64, "cost_ns": pl.Float64, "fix": pl.String}
+        rows = (
+            {
+                **vars(finding),
+                "severity": str(finding.severity),
+                "cost": None if finding.cost is None else finding.cost.what,
+                "cost_gb_per_s": None if finding.cost is None else finding.cost.gb_per_s,
+                "cost_ns": None if finding.cost is None else finding.cost.ns,
+            }
+            for finding in self.findings
+        )
+        return frame(rows, columns)
+
     @property
     def document(self) -> dict[str, Any]:
         """The diagnosis as JSON has it."""
@@ -120,6 +146,4 @@ class Diagnosis:
 
     def to_json(self) -> str:
         """Return the diagnosis as JSON text."""
-        import json
-
         return json.dumps(self.document, indent=2, ensure_ascii=False)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from lanewise.machine.address import Address
 from lanewise.machine.scenario import endpoint_name
-from lanewise.predict.benchmarks import FAST_MEDIA, Benchmark
+from lanewise.predicting.benchmarks import FAST_MEDIA, Benchmark
 
 if TYPE_CHECKING:
     from lanewise.instruments.measurement import Case, Measurement

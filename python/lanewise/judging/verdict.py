@@ -11,15 +11,18 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from lanewise.doctor import Severity, diagnose
 from lanewise.judging.matching import match
 from lanewise.machine.missing_ports import with_missing_ports
-from lanewise.predict.simulator import Simulator
+from lanewise.predicting.simulator import Simulator
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    import polars as pl
 
     from lanewise.doctor import Finding
     from lanewise.instruments.measurement import Case, Measurement
@@ -101,6 +104,19 @@ class Judgement:
         """Whether any case is held back by the configuration."""
         return any(case.verdict is Verdict.WRONG for case in self.cases)
 
+    @cached_property
+    def table(self) -> pl.DataFrame:
+        """One row per case: measured and predicted in GB/s, their ratio, the verdict and what binds."""
+        # Polars takes a tenth of a second, and a health check on every boot asks for no table.
+        import polars as pl
+
+        from lanewise.results import frame
+
+        numbers = ("measured_gb_per_s", "predicted_gb_per_s", "ratio")
+        columns: dict[str, Any] = {"name": pl.String, "bdf": pl.String, **dict.fromkeys(numbers, pl.Float64)}
+        columns |= {"verdict": pl.String, "binding": pl.String}
+        return frame((case.document() for case in self.cases), columns)
+
     @property
     def document(self) -> dict[str, Any]:
         """The judgement as JSON has it."""
@@ -126,7 +142,7 @@ def judge(measurement: Measurement, machine: Machine, *, device: Address | None 
     findings = diagnose(machine, cost=False).findings
     machine, notes = with_missing_ports(machine)
     simulator = Simulator(machine, {})
-    chosen = None if device is None else machine[device]
+    chosen = None if device is None else machine.find(device)
     cases = tuple(
         _judged(case, match(case, measurement, machine, chosen), simulator, findings)
         for case in _summed(measurement.cases)

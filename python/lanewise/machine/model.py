@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from lanewise.errors import InputError
 from lanewise.machine.address import Address
 from lanewise.machine.function import ENDPOINTS, PORTS_TO_LINKS, Buses, Function, Identity, Kind
 from lanewise.machine.link import Link
@@ -37,6 +38,8 @@ from lanewise.machine.topology import find_links, infer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+    import polars as pl
 
 __all__ = [
     "ENDPOINTS",
@@ -137,6 +140,13 @@ class Machine:
     def __getitem__(self, address: Address | str) -> Function:
         """Return the function at an address, which may be text; raises KeyError."""
         return self.functions[Address.parse(address) if isinstance(address, str) else address]
+
+    def find(self, address: Address) -> Function:
+        """Return the function at an address that somebody gave; InputError says which endpoints there are."""
+        if address not in self.functions:
+            known = ", ".join(function.address.short for function in self.endpoints[:8])
+            raise InputError(f"the machine has no function {address.short}; endpoints are {known or 'none'}")
+        return self.functions[address]
 
     def __iter__(self) -> Iterator[Function]:
         """All functions by address."""
@@ -291,6 +301,22 @@ class Machine:
         GB/s.
         """
         return link.below_speed and not link.below_width and self.gpu_below(link) is not None
+
+    @cached_property
+    def function_table(self) -> pl.DataFrame:
+        """One row per function: address, name, kind, parent, driver, NUMA node, MPS and MRRS in bytes."""
+        # Polars takes a tenth of a second, and a health check on every boot asks for no table.
+        from lanewise.machine.tables import function_table
+
+        return function_table(self)
+
+    @cached_property
+    def link_table(self) -> pl.DataFrame:
+        """One row per link: both ends, speed in GT/s and lanes now, and the most that both ends can do."""
+        # Polars takes a tenth of a second, and a health check on every boot asks for no table.
+        from lanewise.machine.tables import link_table
+
+        return link_table(self)
 
     def relation(self, first: Function, second: Function) -> Relation | None:
         """Return what a vendor's tool says about two devices."""

@@ -9,8 +9,8 @@ from machines import GPU, NIC, function, machine, pair, switched
 
 from lanewise.errors import InputError
 from lanewise.machine.model import Address, Kind, Machine, Slot
-from lanewise.predict import Prediction, Row, predict
-from lanewise.predict.machine_change import parse_changes
+from lanewise.predicting import Prediction, Row, predict
+from lanewise.predicting.machine_change import parse_changes
 
 DRIVE = Address.parse("01:00.0")
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from rich.console import Group, RenderableType
 
-    from lanewise.predict import Prediction, Row
+    from lanewise.predicting import Prediction, Row
 
 _MOST_ADDRESSES = 8
 

@@ -16,7 +16,7 @@ from lanewise.errors import InputError
 from lanewise.ladder import payload_gb_per_s
 from lanewise.machine.scenario import endpoint_name, scan_to_scenario
 from lanewise.machine.sockets import across_sockets, interconnect_of
-from lanewise.predict.binding import binding_of
+from lanewise.predicting.binding import binding_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from lanewise.machine.model import Function, Machine
     from lanewise.machine.sockets import Interconnect
     from lanewise.machine.ways import Change
-    from lanewise.predict.benchmarks import Benchmark
+    from lanewise.predicting.benchmarks import Benchmark
 
 _READ_ENGINES = 1024
 """Reads that a root port has in progress. Assumed: enough that links and tags are the limit."""

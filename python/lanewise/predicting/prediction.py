@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from lanewise.errors import InputError
@@ -11,11 +12,13 @@ from lanewise.machine.missing_ports import with_missing_ports
 from lanewise.machine.scenario import endpoint_name
 from lanewise.machine.sockets import across_sockets
 from lanewise.machine.view import View
-from lanewise.predict.benchmarks import Benchmark, benchmarks_of
-from lanewise.predict.simulator import Row, Simulator, goodput_of
+from lanewise.predicting.benchmarks import Benchmark, benchmarks_of
+from lanewise.predicting.simulator import Row, Simulator, goodput_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+
+    import polars as pl
 
     from lanewise.machine.address import Address
     from lanewise.machine.model import Function, Machine
@@ -35,6 +38,17 @@ class Prediction:
     changes: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     simulations: int = 0
+
+    @cached_property
+    def table(self) -> pl.DataFrame:
+        """One row per device and benchmark: rates in GB/s, latency in ns, and what binds it."""
+        # Polars takes a tenth of a second, and a health check on every boot asks for no table.
+        import polars as pl
+
+        from lanewise.results import frame
+
+        columns = {field.name: pl.String if field.type == "str" else pl.Float64 for field in fields(Row)}
+        return frame(map(vars, self.rows), columns)
 
     @property
     def document(self) -> dict[str, Any]:
@@ -104,14 +118,7 @@ def predict(
 
 
 def _chosen(machine: Machine, devices: Sequence[Address] | None) -> list[Function]:
-    view = View(machine)
-    if devices is None:
-        return list(view.devices)
-    missing = [address for address in devices if address not in machine.functions]
-    if missing:
-        known = ", ".join(function.address.short for function in view.devices[:8])
-        raise InputError(f"the machine has no function {missing[0].short}; devices are {known or 'none'}")
-    return [machine[address] for address in devices]
+    return list(View(machine).devices) if devices is None else [machine.find(address) for address in devices]
 
 
 def _peers(machine: Machine, function: Function, peers: list[Function]) -> list[Function]:

@@ -49,11 +49,7 @@ def _devices(place: str, machine: Machine) -> list[Function]:
     """Find the device, or what is in a slot."""
     if match := re.fullmatch(r"slot\s+(\S+)", place, re.IGNORECASE):
         return [_in_slot(match[1], machine)]
-    address = parse_address(place)
-    function = machine.functions.get(address)
-    if function is None:
-        known = ", ".join(f.address.short for f in machine.endpoints[:8])
-        raise InputError(f"the machine has no function {address.short}; endpoints are {known or 'none'}")
+    function = machine.find(parse_address(place))
     below = machine.link_below(function)
     return [below.device if below is not None else function]
 

@@ -1,7 +1,7 @@
 """What the devices of a machine should reach under the benchmarks that people run on them.
 
     from lanewise.machine import read
-    from lanewise.predict import predict
+    from lanewise.predicting import predict
 
     for row in predict(read("lspci.txt")).rows:
         print(row.bdf, row.benchmark, row.ceiling_gb_per_s, row.alone_gb_per_s, row.binding)
@@ -15,6 +15,6 @@ does.
 
 from __future__ import annotations
 
-from lanewise.predict.prediction import Prediction as Prediction
-from lanewise.predict.prediction import predict as predict
-from lanewise.predict.simulator import Row as Row
+from lanewise.predicting.prediction import Prediction as Prediction
+from lanewise.predicting.prediction import predict as predict
+from lanewise.predicting.simulator import Row as Row

@@ -1,0 +1,157 @@
+"""The verbs about real machines as functions; `doctor` is diagnose here, and `import` is judge.
+
+Each takes a machine that has been scanned, or what `scan` takes to make one. Nothing is printed; what cannot
+be used raises `lanewise.InputError`. Polars is imported when a table is asked for and not before: a health
+check may run on every boot.
+
+    import lanewise
+
+    machine = lanewise.scan("lspci.txt")
+    print(lanewise.diagnose(machine).table)
+    print(lanewise.predict(machine, what_if=["3b:00.0 -> gen5 x16"]).table)
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from lanewise.machine.model import Machine
+from lanewise.machine.reading import read
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from lanewise.doctor import Diagnosis
+    from lanewise.instruments.measurement import Measurement
+    from lanewise.judging import Judgement
+    from lanewise.predicting import Prediction
+
+Source: TypeAlias = Machine | str | Path | None
+"""A machine, a dump of one (``-`` is standard input), or None for this one."""
+
+
+def scan(source: str | Path | None = None, *, overlay: str | Path | None = None) -> Machine:
+    """Read a machine: its functions, links and switches.
+
+    `source` is a file or folder: output of `lspci`, a copy of sysfs, hwloc or NCCL XML, an archive of those;
+    ``-`` for standard input, None for this machine. `overlay` is what `nvidia-smi topo -m` prints, put on
+    top. Raises `lanewise.InputError` when nothing in it can be read, OSError when it cannot be opened.
+
+    >>> import lanewise
+    >>> machine = lanewise.scan("tests/python/machine/dumps/qemu.vvv")
+    >>> [link.name for link in machine.links if link.below_width]
+    []
+    >>> machine.link_table.select("upper", "lower", "now_gt_s", "now_width").row(0)
+    ('00:01.0', '01:00.0', 2.5, 1)
+    """
+    return read(source, overlay=overlay)
+
+
+def diagnose(source: Source = None, *, cost: bool = True) -> Diagnosis:
+    """Say what is wrong with the PCI Express of a machine, worst first.
+
+    With `cost`, findings are priced in GB/s or ns by simulating the part of the machine that they are about,
+    as it is and put right. Raises `lanewise.InputError` as `scan` does.
+
+    >>> import lanewise
+    >>> diagnosis = lanewise.diagnose("tests/python/machine/dumps/qemu.vvv")
+    >>> str(diagnosis.worst())
+    'warning'
+    >>> diagnosis.table.select("rule", "bdf", "cost_gb_per_s").height == len(diagnosis.findings)
+    True
+    """
+    from lanewise.doctor import diagnose as examined
+
+    return examined(_machine(source), cost=cost)
+
+
+def predict(
+    source: Source = None,
+    *,
+    what_if: Iterable[str] = (),
+    devices: Iterable[str] = (),
+    together: bool = True,
+    on_progress: Callable[[str], None] | None = None,
+) -> Prediction:
+    """Simulate what each device of a machine should reach, in GB/s or ns, alone and with all others at once.
+
+    `what_if` are changes to try, like ``"3b:00.0 -> gen5 x16"`` or ``"slot 3 -> mps 512"``. `devices` are
+    addresses; all that move data when there are none. `on_progress` hears the benchmark in progress. Raises
+    `lanewise.InputError` for a change or an address that the machine does not have, and when the links of no
+    device are known.
+
+    >>> import lanewise
+    >>> prediction = lanewise.predict("tests/python/machine/dumps/qemu.vvv", devices=["01:00.0"])
+    >>> prediction.table.columns[:4]
+    ['bdf', 'device', 'link', 'benchmark']
+    """
+    from lanewise.predicting import predict as simulated
+    from lanewise.predicting.machine_change import parse_address, parse_changes
+
+    machine = _machine(source)
+    tried = tuple(what_if)
+    prediction = simulated(
+        machine,
+        changes=parse_changes(list(tried), machine),
+        devices=[parse_address(text) for text in devices] or None,
+        together=together,
+        on_progress=on_progress,
+    )
+    return replace(prediction, changes=tried)
+
+
+def judge(output: str | Path | Measurement, source: Source = None, *, device: str | None = None) -> Judgement:
+    """Set the results of a benchmark beside what the machine allows: the verb `import`.
+
+    `output` is a file that fio, iperf3, perftest, OSU, nvbandwidth, CUDA's samples, IOmeter or SmartFlow
+    wrote, or what was read from one. `device` is the address of the device, where the output names none.
+    Raises `lanewise.InputError` when no known tool wrote it or its device cannot be told.
+
+    >>> import lanewise
+    >>> judgement = lanewise.judge(
+    ...     "tests/python/captured/perftest-6.06-ib_write_bw.txt", "tests/python/machine/dumps/qemu.vvv"
+    ... )
+    >>> judgement.table["verdict"].unique().to_list()
+    ['not judged']
+    """
+    from lanewise.judging import judge as judged
+    from lanewise.judging import read_measurement
+    from lanewise.predicting.machine_change import parse_address
+
+    measurement = read_measurement(output) if isinstance(output, str | Path) else output
+    return judged(measurement, _machine(source), device=parse_address(device) if device else None)
+
+
+def measure(
+    target: str,
+    source: Source = None,
+    *,
+    device: str | None = None,
+    seconds: int = 5,
+    allow_writes: bool = False,
+    on_progress: Callable[[str], None] | None = None,
+) -> Judgement:
+    """Run a benchmark on this machine, and judge its result.
+
+    `target` is a file or block device for fio, ``iperf3:HOST`` for a network, ``gpu`` for copies to GPUs.
+    `source` describes this machine better than it shows to an ordinary user. `device` is the address of the
+    device behind the target, where it cannot be found. Each test lasts `seconds`. Only reads, unless writes
+    are allowed: they destroy what is on the target. `on_progress` hears the command that runs. Raises
+    `lanewise.InputError` when the tool is missing, or fails.
+    """
+    from lanewise.measuring import measure as measured
+    from lanewise.measuring.target import device_behind, tool_for
+    from lanewise.predicting.machine_change import parse_address
+
+    return measured(
+        tool_for(target, seconds=seconds, allow_writes=allow_writes),
+        machine=_machine(source),
+        device=parse_address(device) if device else device_behind(target),
+        on_progress=on_progress,
+    )
+
+
+def _machine(source: Source) -> Machine:
+    return source if isinstance(source, Machine) else read(source)

@@ -1,0 +1,91 @@
+"""The functions of the package: examples in their docstrings run, and what they raise is one family."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+import lanewise
+from lanewise import api, machine_api
+
+ROOT = Path(__file__).parents[2]
+DUMP = ROOT / "tests/python/machine/dumps/qemu.vvv"
+FUNCTIONS = [name for name in lanewise.__all__ if inspect.isfunction(getattr(lanewise, name))]
+
+
+@pytest.mark.parametrize("module", [lanewise, api, machine_api], ids=lambda module: module.__name__)
+def test_examples_in_docstrings_are_true(module: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    assert inspect.ismodule(module)
+    outcome = doctest.testmod(module)
+    assert outcome.attempted > 0
+    assert outcome.failed == 0
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_every_function_says_what_it_raises_or_takes_nothing(name: str) -> None:
+    function = getattr(lanewise, name)
+    says = inspect.getdoc(function) or ""
+    assert re.search(r"Raises\s+`lanewise\.", says) or not inspect.signature(function).parameters
+
+
+def test_public_names_are_all_there_and_nothing_else_is_listed() -> None:
+    assert dir(lanewise) == sorted(lanewise.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'sweep_everything'"):
+        _ = lanewise.sweep_everything
+
+
+def test_every_error_of_the_package_is_an_input_error() -> None:
+    """An except clause for `lanewise.InputError` catches whatever wrong input can raise."""
+    found = set()
+    for path in (ROOT / "python/lanewise").rglob("*.py"):
+        module = ".".join(path.relative_to(ROOT / "python").with_suffix("").parts).removesuffix(".__init__")
+        if "Error(" in path.read_text(encoding="utf-8") and not module.endswith("__main__"):
+            members = inspect.getmembers(importlib.import_module(module), inspect.isclass)
+            found |= {
+                each for _, each in members if issubclass(each, Exception) and "lanewise" in each.__module__
+            }
+    assert lanewise.ScenarioError in found
+    assert len(found) > 5
+    assert {each.__name__ for each in found if not issubclass(each, lanewise.InputError)} == set()
+
+
+def test_a_machine_is_scanned_once_for_several_questions() -> None:
+    machine = lanewise.scan(DUMP)
+    assert machine.function_table.height == len(machine)
+    assert machine.link_table.height == len(machine.links)
+    assert machine.link_table["now_width"].to_list() == [link.now.width for link in machine.links]
+    diagnosis = lanewise.diagnose(machine, cost=False)
+    assert diagnosis.table["title"].to_list() == [finding.title for finding in diagnosis.findings]
+    prediction = lanewise.predict(machine, devices=["01:00.0"])
+    assert prediction.table["binding"].to_list() == [row.binding for row in prediction.rows]
+
+
+def test_a_change_is_kept_with_the_prediction() -> None:
+    prediction = lanewise.predict(DUMP, what_if=["01:00.0 -> gen4 x4"], devices=["01:00.0"])
+    assert prediction.changes == ("01:00.0 -> gen4 x4",)
+    assert {row.link for row in prediction.rows} == {"gen4 x4"}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"what_if": ["01:00.0 -> gen9"]}, "is no setting"),
+        ({"devices": ["7f:00.0"]}, "no function 7f:00.0"),
+        ({"devices": ["here"]}, "'here' is no address"),
+    ],
+)
+def test_wrong_questions_are_refused(wrong: dict[str, list[str]], says: str) -> None:
+    with pytest.raises(lanewise.InputError, match=says):
+        lanewise.predict(DUMP, **wrong)
+
+
+def test_a_result_of_a_device_that_the_machine_does_not_have_is_refused() -> None:
+    output = ROOT / "tests/python/captured/fio-3.33-two-jobs.json"
+    with pytest.raises(lanewise.InputError, match=r"no function 7f:00\.0"):
+        lanewise.judge(output, DUMP, device="7f:00.0")

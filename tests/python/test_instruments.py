@@ -83,6 +83,7 @@ SMARTFLOW_METRICS = {
     "latency 64 B at 10.00 % minimum (us)": 12.0,
     "latency 64 B at 10.00 % average (us)": 20.5,
     "latency 64 B at 10.00 % maximum (us)": 41.0,
+    "latency 64 B at 10.00 % standard deviation (us)": 6.5,
     "latency 64 B at 10.00 % up to 25.0 us (frames)": 90.0,
     "latency 64 B at 10.00 % above 25.0 us (frames)": 10.0,
     "latency 64 B at 10.00 % east frame 1 (us)": 14.0,
@@ -315,6 +316,7 @@ def test_our_smartflow_tables_read_back() -> None:
     latency = case_called(measurement, "Latency 64 B Load (%) 10.00")
     assert latency.latency
     assert latency.latency.mean_ns == 20_500
+    assert latency.latency.stddev_ns == 6_500
     tests = {case.raw["test"] for case in measurement.cases}
     assert tests == set(smartflow.TESTS)
     with pytest.raises(ImportProblemError, match="has no case 'Throughput 9 B'; it has Throughput 64 B"):

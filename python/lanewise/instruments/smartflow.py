@@ -27,23 +27,22 @@ _SIZE = "Frame Size (B)"
 _LOAD = "Load (%)"
 _FIRST_LINE = "SmartFlow"
 
+_WHICH = "(?P<which>minimum|average|maximum|standard deviation)"
 _TRIAL = r"(?P<size>\d+) B at (?P<load>[\d.]+) %"
 _PLACES = (
     ("Throughput", re.compile(r"throughput (?P<size>\d+) B \((?P<unit>.+)\)")),
     ("Frame Loss", re.compile(rf"frame loss {_TRIAL} \(%\)")),
-    ("Latency", re.compile(rf"latency {_TRIAL} (?P<which>minimum|average|maximum) \(us\)")),
+    ("Latency", re.compile(rf"latency {_TRIAL} {_WHICH} \(us\)")),
     (
         "Latency Distribution",
         re.compile(rf"latency {_TRIAL} (?P<bucket>(?:up to|above) [\d.]+ us) \(frames\)"),
     ),
     ("Latency Snap Shot", re.compile(rf"latency {_TRIAL} (?P<flow>.+) frame (?P<frame>\d+) \(us\)")),
     ("Smart Tracker", re.compile(rf"{_TRIAL} (?P<flow>.+) (?P<count>sent|received|lost) \(frames\)")),
-    (
-        "Smart Tracker",
-        re.compile(rf"{_TRIAL} (?P<flow>.+) latency (?P<which>minimum|average|maximum) \(us\)"),
-    ),
+    ("Smart Tracker", re.compile(rf"{_TRIAL} (?P<flow>.+) latency {_WHICH} \(us\)")),
 )
 """Tests, and what the instrument calls their numbers."""
+_TIMES = ("Minimum", "Average", "Maximum", "Standard Deviation")
 
 Table = dict[tuple[str, ...], dict[str, float]]
 """Rows by what identifies them; columns by their heading."""
@@ -91,7 +90,7 @@ def _case(test: str, columns: list[str], row: list[str], number: int) -> Case:
     except ValueError as error:
         raise ImportProblemError(f"line {number}: {error}") from error
     rate = numbers.get("Throughput (Mb/s)")
-    times = {name: numbers.get(f"{name} Latency (us)") for name in ("Minimum", "Average", "Maximum")}
+    times = {name: numbers.get(f"{name} Latency (us)") for name in _TIMES}
     where = " ".join(f"{name} {values[name]}" for name in (_LOAD, "Flow", "Frame") if values.get(name))
     return Case(
         name=f"{test} {size} B {where}".strip(),
@@ -102,7 +101,10 @@ def _case(test: str, columns: list[str], row: list[str], number: int) -> Case:
         bandwidth_bytes_per_s=None if rate is None else rate * 1e6 / 8,
         operations_per_s=numbers.get("Throughput (frames/s)"),
         latency=Latency(
-            mean_ns=_ns(times["Average"]), min_ns=_ns(times["Minimum"]), max_ns=_ns(times["Maximum"])
+            mean_ns=_ns(times["Average"]),
+            stddev_ns=_ns(times["Standard Deviation"]),
+            min_ns=_ns(times["Minimum"]),
+            max_ns=_ns(times["Maximum"]),
         )
         if any(value is not None for value in times.values())
         else None,
@@ -157,7 +159,7 @@ def _tables(instrument: Instrument) -> Mapping[str, Table]:
 def _column(test: str, parts: Mapping[str, str]) -> str:
     """Return the heading under which SmartFlow shows a number."""
     if which := parts.get("which"):
-        return f"{which.capitalize()} Latency (us)"
+        return f"{which.title()} Latency (us)"
     if count := parts.get("count"):
         return f"Frames {count.capitalize()}"
     if bucket := parts.get("bucket"):

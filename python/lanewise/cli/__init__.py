@@ -9,6 +9,10 @@ from __future__ import annotations
 
 def main() -> None:
     """Run the command line and exit."""
-    from lanewise.cli.commands import app
+    import sys
 
+    from lanewise.cli.commands import app
+    from lanewise.cli.streams import prepare
+
+    prepare(sys.argv[1:])
     app(prog_name="lanewise")

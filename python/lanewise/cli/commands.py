@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from lanewise.cli import completion
 from lanewise.cli.guard import ExitStatus, GuardedGroup
 from lanewise.cli.machine_checks import add_to as add_machine_checks
 from lanewise.cli.options import AsJson, Scenario, Settings
@@ -67,6 +68,7 @@ def run(
             metavar="TOOL",
             help="Print what the tool itself would: fio, perftest, osu, iometer or smartflow.",
             show_default=False,
+            autocompletion=completion.tools,
         ),
     ] = None,
     as_json: AsJson = False,
@@ -152,7 +154,11 @@ def compare(
 def reproduce(
     experiments: Annotated[
         list[str] | None,
-        typer.Argument(metavar="ID", help="Experiments, like IDT-T5; all when none is named."),
+        typer.Argument(
+            metavar="ID",
+            help="Experiments, like IDT-T5; all when none is named.",
+            autocompletion=completion.experiments,
+        ),
     ] = None,
     report: Annotated[
         Path | None,
@@ -211,7 +217,13 @@ def reproduce(
 @app.command()
 def calibrate(
     experiment: Annotated[
-        str, typer.Argument(metavar="ID", help="Experiment id, or its folder.", show_default=False)
+        str,
+        typer.Argument(
+            metavar="ID",
+            help="Experiment id, or its folder.",
+            show_default=False,
+            autocompletion=completion.experiments,
+        ),
     ],
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Do not write fitted.toml.")] = False,
     as_json: AsJson = False,
@@ -233,7 +245,13 @@ def calibrate(
 @app.command()
 def parts(
     name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="Show one part in full.", show_default=False)
+        str | None,
+        typer.Argument(
+            metavar="NAME",
+            help="Show one part in full.",
+            show_default=False,
+            autocompletion=completion.parts,
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -258,7 +276,11 @@ def parts(
 def bench(
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="NAME", help="Like chain or tree512; all when none is named."),
+        typer.Argument(
+            metavar="NAME",
+            help="Like chain or tree512; all when none is named.",
+            autocompletion=completion.benchmarks,
+        ),
     ] = None,
     repeat: Annotated[int, typer.Option(min=1, help="Times to do each; the median counts.")] = 3,
     as_json: AsJson = False,

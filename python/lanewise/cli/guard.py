@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import sys
 import traceback
 from enum import IntEnum
@@ -20,6 +21,7 @@ class ExitStatus(IntEnum):
     WRONG_INPUT = 2
     OUR_BUG = 3
     INTERRUPTED = 130
+    NOBODY_READS = 141
 
 
 class GuardedGroup(TyperGroup):
@@ -33,8 +35,8 @@ class GuardedGroup(TyperGroup):
             raise SystemExit(_report("interrupted", ExitStatus.INTERRUPTED)) from None
         except OSError as error:
             if error.errno == errno.EPIPE:
-                raise
-            raise SystemExit(_report(f"error: {error}", ExitStatus.WRONG_INPUT)) from error
+                raise SystemExit(_nobody_reads()) from error
+            raise SystemExit(_report(_about_a_file(error), ExitStatus.WRONG_INPUT)) from error
         except Exception as error:
             raise SystemExit(_status_of(error, verbose=bool(ctx.params.get("verbose")))) from error
         except BaseException as error:
@@ -42,6 +44,21 @@ class GuardedGroup(TyperGroup):
             if type(error).__name__ != "PanicException":
                 raise
             raise SystemExit(_status_of(error, verbose=bool(ctx.params.get("verbose")))) from error
+
+
+def _nobody_reads() -> ExitStatus:
+    """End as tools of the shell do when their reader has gone, like `head`: quietly, and not as a finding."""
+    # What is still buffered would raise the same error again at exit.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return ExitStatus.NOBODY_READS
+
+
+def _about_a_file(error: OSError) -> str:
+    """Say which file it was about; a full disk without a name is that of the output."""
+    if error.filename is not None:
+        return f"error: '{error.filename}': {error.strerror}"
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+    return f"error: the output cannot be written: {error.strerror}" if full else f"error: {error}"
 
 
 def _status_of(error: BaseException, *, verbose: bool) -> ExitStatus:

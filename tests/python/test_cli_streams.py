@@ -1,0 +1,83 @@
+"""Streams that are closed, full, gone, or lack characters; and what the shell completes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+SCENARIO = Path(__file__).parents[2] / "scenarios" / "first_rig.toml"
+COMMAND = [sys.executable, "-c", "from lanewise.cli import main; main()"]
+
+
+def lanewise(*arguments: str, encoding: str = "utf-8", **how: Any) -> subprocess.CompletedProcess[bytes]:
+    """Run the command line in a process of its own, whose streams have this encoding."""
+    environment = {**os.environ, "PYTHONIOENCODING": encoding}
+    return subprocess.run([*COMMAND, *arguments], env=environment, check=False, **how)
+
+
+def test_tables_are_readable_where_the_encoding_is_ascii() -> None:
+    done = lanewise("explain", str(SCENARIO), encoding="ascii", capture_output=True)
+    text = done.stdout.decode("ascii")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert "PCIe Base 6.3" in text
+    assert "sec. " in text
+
+
+def test_json_means_the_same_in_every_encoding() -> None:
+    plain, ascii_ = (
+        lanewise("explain", str(SCENARIO), "--json", encoding=encoding, capture_output=True).stdout
+        for encoding in ("utf-8", "ascii")
+    )
+    assert plain != ascii_
+    assert json.loads(ascii_.decode("ascii")) == json.loads(plain)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_a_full_disk_is_said_and_is_status_2() -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = lanewise("parts", stdout=full, stderr=subprocess.PIPE)
+    assert (done.returncode, done.stderr.count(b"\n")) == (2, 1)
+    assert b"cannot be written" in done.stderr
+
+
+def test_a_reader_that_has_gone_is_no_finding() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = lanewise("parts", "--json", stdout=writing, stderr=subprocess.PIPE)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (141, b"")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a shell")
+def test_a_closed_output_is_no_mistake_of_ours() -> None:
+    command = ["/bin/sh", "-c", 'exec "$@" >&-', "sh", *COMMAND, "parts"]
+    done = subprocess.run(command, check=False, stderr=subprocess.PIPE)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("parts mellanox-connectx-", "mellanox-connectx-5"),
+        ("reproduce IDT-", "IDT-T5"),
+        ("calibrate IDT-", "IDT-T5"),
+        ("run rig.toml --as f", "fio"),
+        ("bench ch", "chain"),
+    ],
+)
+def test_the_shell_completes_names(typed: str, offered: str) -> None:
+    words = f"lanewise {typed}"
+    environment = {
+        **os.environ,
+        "_LANEWISE_COMPLETE": "complete_bash",
+        "COMP_WORDS": words,
+        "COMP_CWORD": str(len(words.split()) - 1),
+    }
+    done = subprocess.run(COMMAND, env=environment, check=False, capture_output=True)
+    assert offered in done.stdout.decode().split()

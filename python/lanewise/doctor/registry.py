@@ -6,6 +6,7 @@ A file in ``rules/`` registers its rules here as it is imported; `examination` i
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum, auto
 from typing import TYPE_CHECKING, TypeAlias
 
 from lanewise.doctor.finding import Finding, Severity
@@ -16,6 +17,16 @@ if TYPE_CHECKING:
 
     from lanewise.doctor.rig import Trial
     from lanewise.machine.view import View
+
+
+class Bearing(Enum):
+    """What a finding says about the result of a benchmark over the same links."""
+
+    NONE = auto()
+    EXPLAINS = auto()
+    """Why the result is no higher, although nothing is wrong."""
+    LIMITS = auto()
+    """It costs bandwidth, unless it is a note: the result is not the best that the device can do."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +42,7 @@ class Rule:
     references: tuple[str, ...]
     not_said: str = ""
     """What looks like it and is in order."""
+    bearing: Bearing = Bearing.NONE
 
     def finding(
         self,

@@ -15,6 +15,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from lanewise.doctor import Severity, diagnose
+from lanewise.doctor.examination import rules
+from lanewise.doctor.registry import Bearing
 from lanewise.judging.matching import match
 from lanewise.machine.missing_ports import with_missing_ports
 from lanewise.predicting.simulator import Simulator
@@ -37,26 +39,6 @@ Assumed: GPUs that move 128 B per packet, and drivers' control traffic, take up 
 
 _TOO_GOOD = 1.05
 """A result further above the possible was served from a cache, compressed, or taken on another device."""
-
-_LIMITING = frozenset(
-    {
-        "link-width",
-        "link-speed",
-        "mps-small",
-        "mps-mismatch",
-        "mrrs-small",
-        "tags-few",
-        "acs-redirect",
-        "link-errors",
-    }
-    | {"configuration-lost", "uncorrectable-errors", "equalization-incomplete", "completion-timeout"}
-)
-"""Rules whose findings cost bandwidth on the way."""
-
-_EXPLAINING = frozenset(
-    {"device-above-slot", "switch-oversubscribed", "relaxed-ordering-off", "aspm-enabled"}
-)
-"""Rules whose notes explain a limit without being a fault."""
 
 
 class Verdict(StrEnum):
@@ -183,8 +165,10 @@ def _judged(case: Case, found: Match, simulator: Simulator, findings: Sequence[F
     predicted = row.alone_gb_per_s * found.share
     ratio = measured / predicted
     on_the_way = _on_the_way(simulator.machine, found.function, findings)
-    faults = [f for f in on_the_way if f.rule in _LIMITING and f.severity is not Severity.INFO]
-    explanations = [f for f in on_the_way if f.rule in _EXPLAINING]
+    bearings = {rule.id: rule.bearing for rule in rules()}
+    limiting = [f for f in on_the_way if bearings[f.rule] is Bearing.LIMITS]
+    faults = [f for f in limiting if f.severity is not Severity.INFO]
+    explanations = [f for f in on_the_way if bearings[f.rule] is Bearing.EXPLAINS]
     verdict = _verdict(ratio, faults)
     evidence = [f"{finding.title} [{finding.rule}]" for finding in faults]
     if verdict is Verdict.HOST:

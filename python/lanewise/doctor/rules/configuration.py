@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lanewise.doctor.finding import Finding, Severity
-from lanewise.doctor.registry import Rule, rule
+from lanewise.doctor.registry import Bearing, Rule, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,6 +31,7 @@ LOST = Rule(
     ),
     not_said="Devices that sleep, or are kept for a virtual machine (vfio-pci): drivers switch those off "
     "on purpose.",
+    bearing=Bearing.LIMITS,
 )
 
 _SLEEPING = frozenset({"D1", "D2", "D3hot", "D3cold", "D3"})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lanewise.doctor.finding import Finding, Severity
-from lanewise.doctor.registry import Rule, rule
+from lanewise.doctor.registry import Bearing, Rule, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,6 +34,7 @@ EQUALIZATION = Rule(
     not_said="A request on a link whose ends latched no errors: the bit stays set after the first training "
     "on many ports. Speeds below 32 GT/s, where the register has been seen clear on links in order; "
     "links that do not run at their full speed.",
+    bearing=Bearing.LIMITS,
 )
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lanewise.doctor.finding import Cost, Finding, Severity
-from lanewise.doctor.registry import Rule, rule
+from lanewise.doctor.registry import Bearing, Rule, rule
 from lanewise.doctor.words import listed
 from lanewise.machine.model import ENDPOINTS
 
@@ -43,6 +43,7 @@ CORRECTABLE = Rule(
         "§3.6 (data link integrity)",
     ),
     not_said="Advisory Non-Fatal errors, which configuration scans cause.",
+    bearing=Bearing.LIMITS,
 )
 
 UNCORRECTABLE = Rule(
@@ -57,6 +58,7 @@ UNCORRECTABLE = Rule(
     "its firmware.",
     references=("PCIe Base 5.0 §6.2.7 (error listing)", "§7.8.4.2 (Uncorrectable Error Status)"),
     not_said="Unsupported Request, which bus scans leave behind.",
+    bearing=Bearing.LIMITS,
 )
 
 LANES = Rule(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lanewise.doctor.finding import Finding, Severity
-from lanewise.doctor.registry import Rule, rule
+from lanewise.doctor.registry import Bearing, Rule, rule
 from lanewise.doctor.rig import Leaf, Rig, Trial
 from lanewise.machine.lanes import lanes_of
 
@@ -34,6 +34,7 @@ WIDTH = Rule(
     ),
     not_said="Devices whose slot has fewer lanes than they have (see `device-above-slot`); links inside a "
     "chip.",
+    bearing=Bearing.LIMITS,
 )
 
 SPEED = Rule(
@@ -54,6 +55,7 @@ SPEED = Rule(
     ),
     not_said="Idle GPUs (see `gpu-link-idle`); devices limited by the slot (see `device-above-slot`); "
     "links inside a chip.",
+    bearing=Bearing.LIMITS,
 )
 
 IDLE = Rule(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lanewise.doctor.finding import Finding, Severity
-from lanewise.doctor.registry import Rule, rule
+from lanewise.doctor.registry import Bearing, Rule, rule
 from lanewise.doctor.rig import Leaf, Rig, Trial
 from lanewise.machine.lanes import lanes_of, rate_of
 from lanewise.machine.model import ENDPOINTS, Kind
@@ -35,6 +35,7 @@ ONE_END = Rule(
     references=("PCIe Base 5.0 §7.5.3.6 (Link Capabilities)", "§7.5.3.8 (Link Status)"),
     not_said="GPUs below their speed at full width, as idle ones are; devices slower than 1.9 GB/s; "
     "Thunderbolt and USB4, whose tunnels report 2.5 GT/s whatever they carry.",
+    bearing=Bearing.EXPLAINS,
 )
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lanewise.doctor.finding import Finding, Severity
-from lanewise.doctor.registry import Rule, rule
+from lanewise.doctor.registry import Bearing, Rule, rule
 from lanewise.doctor.rig import Leaf, Rig, Trial
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ RELAXED = Rule(
     references=("PCIe Base 5.0 §2.4 (Transaction Ordering)", "§7.5.3.4 (Enable Relaxed Ordering)"),
     not_said="Root ports of Haswell and Broadwell servers, where an erratum makes relaxed writes slow and "
     "Linux switches them off.",
+    bearing=Bearing.EXPLAINS,
 )
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lanewise.doctor.finding import Finding, Severity
-from lanewise.doctor.registry import Rule, rule
+from lanewise.doctor.registry import Bearing, Rule, rule
 from lanewise.doctor.rig import Leaf, Rig, Trial
 from lanewise.doctor.words import listed
 from lanewise.machine.lanes import lanes_of
@@ -35,6 +35,7 @@ ACS = Rule(
     references=("PCIe Base 5.0 §6.12 (Access Control Services)", "§7.7.8.3 (ACS Control)"),
     not_said="Ports of a switch with fewer than two devices that talk to each other; network adapters "
     "alone, which do not; root ports, whose redirection costs nothing more.",
+    bearing=Bearing.LIMITS,
 )
 
 APART = Rule(

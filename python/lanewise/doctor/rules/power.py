@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lanewise.doctor.finding import Cost, Finding, Severity
-from lanewise.doctor.registry import Rule, rule
+from lanewise.doctor.registry import Bearing, Rule, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,6 +28,7 @@ ASPM = Rule(
         "§7.5.3.7 (Link Control, ASPM Control)",
     ),
     not_said="Links on which only one end has it enabled for L1: both ends must agree.",
+    bearing=Bearing.EXPLAINS,
 )
 
 _EXIT = {"L0s": "up to 4 us to wake from L0s", "L1": "1 to 64 us to wake from L1"}

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lanewise.doctor.finding import Finding, Severity
-from lanewise.doctor.registry import Rule, rule
+from lanewise.doctor.registry import Bearing, Rule, rule
 from lanewise.doctor.rig import Leaf, Rig, Trial
 from lanewise.doctor.words import size
 from lanewise.machine.model import Kind
@@ -44,6 +44,7 @@ MRRS = Rule(
     "next boot `setpci -s BDF CAP_EXP+8.w=2000:7000` (5000:7000 is 4 KiB).",
     references=("PCIe Base 5.0 §7.5.3.4 (Device Control)", "§2.2.6.2 (tags)"),
     not_said="Small sizes on slow links whose device has tags enough.",
+    bearing=Bearing.LIMITS,
 )
 
 TAGS = Rule(
@@ -61,6 +62,7 @@ TAGS = Rule(
         "§7.5.3.4, §7.5.3.16 (Device Control, Device Control 2)",
     ),
     not_said="Devices whose tags suffice for their link; 10-bit tags that the root port cannot complete.",
+    bearing=Bearing.LIMITS,
 )
 
 RCB = Rule(

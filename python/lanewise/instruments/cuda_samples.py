@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 
 _SECTION = re.compile(r"^\s*(Host to Device|Device to Host|Device to Device) Bandwidth, (\d+) Device")
 _COLUMNS = re.compile(r"Transfer Size \(Bytes\)\s+Bandwidth\((GB/s|MB/s)\)")
+_CSV = re.compile(
+    r"^bandwidthTest-(H2D|D2H|D2D)(?:-(\w+))?, Bandwidth = ([\d.]+) (GB/s|MB/s), .*Size = (\d+) bytes"
+)
+_WAYS = {"H2D": "Host to Device", "D2H": "Device to Host", "D2D": "Device to Device"}
 _PAIR = re.compile(r"^\s*(\d+)\s+(\d+(?:\.\d+)?)\s*$")
 _MATRIX = re.compile(
     r"^(?P<way>Unidirectional|Bidirectional) P2P=(?P<peer>Enabled|Disabled) (?P<what>Bandwidth)"
@@ -41,6 +45,8 @@ def recognizes(text: str) -> bool:
     """Whether an output has something of either sample."""
     return bool(
         "CUDA Bandwidth Test" in text
+        or "bandwidthTest-H2D" in text
+        or "bandwidthTest-D2H" in text
         or "P2P (Peer-to-Peer) GPU Bandwidth Latency Test" in text
         or re.search(r"^\s*(Dst|D\\D)\S*\s+(GPU)?0\s+(GPU)?1", text, re.MULTILINE)
     )
@@ -56,7 +62,8 @@ def parse(text: str, *, source: str | None = None) -> Measurement:
             "no table of bandwidthTest and no matrix of p2pBandwidthLatencyTest found; expected lines like "
             "'Host to Device Bandwidth, 1 Device(s)' or 'Unidirectional P2P=Enabled Bandwidth Matrix (GB/s)'"
         )
-    tool = "bandwidthTest" if any("Device Bandwidth" in line for line in lines) else "p2pBandwidthLatencyTest"
+    of_copies = any("Device Bandwidth" in line or "bandwidthTest-" in line for line in lines)
+    tool = "bandwidthTest" if of_copies else "p2pBandwidthLatencyTest"
     return Measurement(tool=tool, version=None, cases=tuple(cases), source=source, raw={"devices": devices})
 
 
@@ -74,7 +81,9 @@ def _copies(lines: list[str]) -> Iterator[Case]:
     """Tables of bandwidthTest."""
     section, memory, unit, device, name = None, "", 1e9, "0", ""
     for line in lines:
-        if match := _SECTION.match(line):
+        if match := _CSV.match(line.strip()):
+            yield _csv_case(match, device, name)
+        elif match := _SECTION.match(line):
             section = match[1]
         elif "Memory Transfers" in line:
             memory = line.split()[0].lower()
@@ -95,6 +104,21 @@ def _copies(lines: list[str]) -> Iterator[Case]:
             )
         elif line.startswith("Result ="):
             section = None
+
+
+def _csv_case(match: re.Match[str], device: str, name: str) -> Case:
+    """Read a line of ``--csv``: way, memory, bandwidth, time, size."""
+    way, memory, value, unit, size = match.groups()
+    section = _WAYS[way]
+    return Case(
+        name=f"{section} {size} B",
+        direction={"H2D": "write", "D2H": "read"}.get(way),
+        target=f"GPU {device}",
+        block_bytes=int(size),
+        queue_depth=1,
+        bandwidth_bytes_per_s=float(value) * (1e9 if unit == "GB/s" else float(1 << 20)),
+        raw={"memory": (memory or "").lower(), "test": section, "device": name.strip()},
+    )
 
 
 def _matrices(lines: list[str], devices: dict[int, str]) -> Iterator[Case]:

@@ -15,6 +15,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
+from lanewise.instruments.json_text import documents
 from lanewise.instruments.measurement import Case, ImportProblemError, Latency, Measurement
 from lanewise.instruments.simulated import size_in_bytes
 
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
     from lanewise.instruments.simulated import Instrument, SimulatedRun
 
 DIRECTIONS = ("read", "write", "trim")
+_REPORTED = (*DIRECTIONS, "mixed")
+"""With ``unified_rw_reporting`` fio adds all directions up."""
+_ALL = "All clients"
+"""What fio calls the sum over all servers."""
 _RATES = ("io_bytes", "io_kbytes", "bw_bytes", "bw", "iops", "runtime", "total_ios")
 _LATENCIES = ("slat_ns", "clat_ns", "lat_ns")
 _FIO_SIZES = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
@@ -32,45 +37,80 @@ _JOB_OPTIONS = ("rw", "bs", "iodepth", "numjobs", "ioengine", "direct", "rwmixre
 
 
 def recognizes(document: Any) -> bool:
-    """Whether a JSON document looks like fio's."""
-    return isinstance(document, dict) and "fio version" in document and "jobs" in document
+    """Whether a JSON document looks like fio's, of a run of its own or of a client with its servers."""
+    return (
+        isinstance(document, dict)
+        and "fio version" in document
+        and ("jobs" in document or "client_stats" in document)
+    )
 
 
 def parse(text: str, *, source: str | None = None) -> Measurement:
     """Read one output; ImportProblemError says what is wrong with it.
 
-    Lines before the first brace are messages of fio and are kept as not understood.
+    Lines around the JSON are messages of fio and are kept as not understood. Of several documents with the
+    same jobs the last one counts, because with ``--status-interval`` each holds what the one before did.
     """
-    before, brace, _ = text.partition("{")
-    if not brace:
-        raise ImportProblemError("no JSON in it; run fio with --output-format=json")
-    try:
-        document = json.JSONDecoder().raw_decode(text, len(before))[0]
-    except json.JSONDecodeError as error:
-        raise ImportProblemError(
-            f"line {error.lineno}: not JSON ({error.msg}); is the output complete?"
-        ) from error
-    if not recognizes(document):
-        raise ImportProblemError("not an output of fio: it has no 'fio version' or no 'jobs'")
-    options = document.get("global options") or {}
-    options = options if isinstance(options, dict) else options[0]
-    version = str(document["fio version"])
-    cases = [case for job in _entries(document["jobs"]) for case in _cases(job, options)]
+    found, around = documents(text)
+    runs = {_jobs_of(document): document for document in found if recognizes(document)}
+    if not runs:
+        raise ImportProblemError(_no_document(text))
+    outputs = list(runs.values())
+    cases = [case for document in outputs for case in _cases_of(document)]
     if not cases:
         raise ImportProblemError("no job of this fio output has done any I/O")
+    version = str(outputs[0]["fio version"])
     return Measurement(
         tool="fio",
         version=version.removeprefix("fio-"),
         cases=tuple(cases),
         source=source,
         simulated="lanewise" in version,
-        not_understood=tuple(line for line in before.splitlines() if line.strip()),
+        not_understood=tuple(around),
         raw={
-            "global options": options,
-            "disk_util": document.get("disk_util", []),
-            "timestamp": document.get("timestamp"),
+            "global options": _global_options(outputs[0]),
+            "disk_util": outputs[0].get("disk_util", []),
+            "timestamp": outputs[0].get("timestamp"),
         },
     )
+
+
+def _no_document(text: str) -> str:
+    """Say why there is no output of fio in a text."""
+    before, brace, _ = text.partition("{")
+    if not brace:
+        return "no JSON in it; run fio with --output-format=json"
+    try:
+        json.JSONDecoder().raw_decode(text, len(before))
+    except json.JSONDecodeError as error:
+        return f"line {error.lineno}: not JSON ({error.msg}); is the output complete?"
+    except RecursionError:
+        pass
+    return "not an output of fio: it has no 'fio version' or no 'jobs'"
+
+
+def _jobs_of(document: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(f"{job.get('hostname', '')}/{job.get('jobname')}" for job in _all_jobs(document))
+
+
+def _all_jobs(document: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the jobs of a run; of a client those of each server, without the sum over all."""
+    jobs = _entries(document.get("jobs"))
+    clients = _entries(document.get("client_stats"))
+    return jobs or [job for job in clients if job.get("jobname") != _ALL] or clients
+
+
+def _global_options(document: Mapping[str, Any]) -> dict[str, Any]:
+    options = document.get("global options") or {}
+    if isinstance(options, list):
+        options = next(iter(_entries(options)), {})
+    return options if isinstance(options, dict) else {}
+
+
+def _cases_of(document: Mapping[str, Any]) -> Iterator[Case]:
+    options = _global_options(document)
+    for job in _all_jobs(document):
+        yield from _cases(job, options)
 
 
 def _entries(value: Any) -> list[dict[str, Any]]:
@@ -82,13 +122,13 @@ def _cases(job: dict[str, Any], global_options: Mapping[str, Any]) -> Iterator[C
     # Clones that are reported together are one entry, others one each.
     together = str(options.get("group_reporting", "0")) != "0"
     numjobs, iodepth = _whole(options.get("numjobs", 1)) if together else 1, _whole(options.get("iodepth", 1))
-    for direction in DIRECTIONS:
+    for direction in _REPORTED:
         numbers = job.get(direction)
         if not isinstance(numbers, dict) or not numbers.get("total_ios", numbers.get("io_bytes", 0)):
             continue
         yield Case(
             name=f"{job.get('jobname', '?')} {direction}",
-            direction=direction,
+            direction="both" if direction == "mixed" else direction,
             target=options.get("filename"),
             block_bytes=_block_bytes(options, direction),
             queue_depth=iodepth * numjobs if iodepth and numjobs else None,
@@ -98,7 +138,7 @@ def _cases(job: dict[str, Any], global_options: Mapping[str, Any]) -> Iterator[C
             operations=_whole(numbers.get("total_ios")),
             latency=_latency(numbers),
             raw={"job options": options, direction: numbers, "error": job.get("error")}
-            | {name: job[name] for name in ("usr_cpu", "sys_cpu", "groupid") if name in job},
+            | {name: job[name] for name in ("usr_cpu", "sys_cpu", "groupid", "hostname") if name in job},
         )
 
 
@@ -112,7 +152,7 @@ def _bandwidth(numbers: Mapping[str, Any]) -> float | None:
 def _block_bytes(options: Mapping[str, Any], direction: str) -> int | None:
     """Read bs, which may be one size or one for reads, writes and trims each."""
     sizes = str(options.get("bs", options.get("blocksize", "4k"))).lower().split(",")
-    text = sizes[min(DIRECTIONS.index(direction), len(sizes) - 1)] or sizes[0]
+    text = sizes[min(_REPORTED.index(direction) % len(DIRECTIONS), len(sizes) - 1)] or sizes[0]
     match = re.fullmatch(r"(\d+)([kmgt]?)(?:i?b)?", text)
     return int(match[1]) * _FIO_SIZES[match[2]] if match else None
 

@@ -1,4 +1,4 @@
-"""Reads what `iperf3 -J` prints: one TCP or UDP test, with its streams.
+"""Reads what `iperf3 -J` prints: TCP or UDP tests, with their streams.
 
 Counted is the payload that arrived (``sum_received``); of a test that was cut off, what was sent. Bit rates
 are decimal bits per second. Intervals are left out. Source: iperf3's own output, 3.1 to 3.16; older versions
@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from typing import Any, TypeGuard
 
+from lanewise.instruments.json_text import documents
 from lanewise.instruments.measurement import Case, ImportProblemError, Latency, Measurement
 
 
@@ -17,32 +18,62 @@ def recognizes(document: Any) -> bool:
     """Whether a JSON document looks like that of iperf3."""
     if not isinstance(document, dict):
         return False
-    start = document.get("start")
+    start = document.get("start", document.get("data") if document.get("event") == "start" else None)
     return isinstance(start, dict) and ("test_start" in start or "iperf" in str(start.get("version", "")))
 
 
 def parse(text: str, *, source: str | None = None) -> Measurement:
-    """Read one output; ImportProblemError says what is wrong with it."""
-    try:
-        document = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise ImportProblemError(
-            f"line {error.lineno}: not JSON ({error.msg}); run iperf3 with -J and keep its whole output"
-        ) from error
-    if not recognizes(document):
-        raise ImportProblemError("not an output of iperf3 -J: there is no 'start' with 'test_start'")
-    if document.get("error") and not document.get("end"):
-        raise ImportProblemError(f"iperf3 failed: {document['error']}")
-    start, end = _table(document, "start"), _table(document, "end")
-    test = _table(start, "test_start")
+    """Read the output of a client or of a server; ImportProblemError says what is wrong with it.
+
+    A server appends a document for each test, and ``--json-stream`` writes one for each event.
+    """
+    found, around = documents(text)
+    tests = [document for document in _joined(found) if recognizes(document)]
+    if not tests:
+        raise ImportProblemError(_no_document(text))
+    cases: list[Case] = []
+    for document in tests:
+        if document.get("error") and not document.get("end"):
+            if len(tests) > 1:
+                around.append(f"a test failed: {document['error']}")
+                continue
+            raise ImportProblemError(f"iperf3 failed: {document['error']}")
+        cases += _cases(_table(_table(document, "start"), "test_start"), _table(document, "end"))
+    start, end = _table(tests[0], "start"), tests[0].get("end") or {}
     return Measurement(
         tool="iperf3",
         version=str(start.get("version", "")).removeprefix("iperf ").strip() or None,
-        cases=tuple(_cases(test, end)),
+        cases=tuple(cases),
         host=_host(start),
         source=source,
+        not_understood=tuple(around),
         raw={"start": start, "cpu_utilization_percent": end.get("cpu_utilization_percent")},
     )
+
+
+def _joined(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Put the events of ``--json-stream`` together: what they hold is what one document has."""
+    tests: list[dict[str, Any]] = []
+    for document in found:
+        event, data = document.get("event"), document.get("data")
+        if not isinstance(event, str) or "data" not in document:
+            tests.append(document)
+        elif event == "start":
+            tests.append({"start": data})
+        elif tests and event in ("end", "error"):
+            tests[-1].setdefault(event, data)
+    return tests
+
+
+def _no_document(text: str) -> str:
+    """Say why there is no output of iperf3 in a text."""
+    try:
+        json.JSONDecoder().raw_decode(text, max(0, text.find("{")))
+    except json.JSONDecodeError as error:
+        return f"line {error.lineno}: not JSON ({error.msg}); run iperf3 with -J and keep its whole output"
+    except RecursionError:
+        pass
+    return "not an output of iperf3 -J: there is no 'start' with 'test_start'"
 
 
 def _cases(test: dict[str, Any], end: dict[str, Any]) -> list[Case]:

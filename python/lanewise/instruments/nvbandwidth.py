@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 _RUNNING = re.compile(r"^Running (?P<name>\w+)\.$")
+_FAILED = re.compile(r"CUDA_ERROR_|cudaError|NVML_ERROR|^(?:ERROR|Error)\b")
 _TITLE = re.compile(r"\((?P<unit>GB/s|ns)\)\s*$")
 _DEVICE = re.compile(
     r"^Device (?P<index>\d+): (?P<name>.*) \((?P<address>[0-9a-fA-F]{8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2})\)"
@@ -33,14 +34,15 @@ def recognizes(text: str) -> bool:
 
 def parse(text: str, *, source: str | None = None) -> Measurement:
     """Read one output; ImportProblemError says what is wrong with it."""
-    if text.lstrip().startswith("{"):
-        return _parse_json(text, source)
+    brace = text.find("{")
+    if brace >= 0 and (not text[:brace].strip() or re.match(r'\{\s*"nvbandwidth"', text[brace:])):
+        return _parse_json(text[brace:], source)
     return _parse_text(text, source)
 
 
 def _parse_json(text: str, source: str | None) -> Measurement:
     try:
-        root = json.loads(text)
+        root = json.JSONDecoder().raw_decode(text)[0]
     except json.JSONDecodeError as error:
         raise ImportProblemError(f"line {error.lineno}: not JSON ({error.msg})") from error
     document = root.get("nvbandwidth") if isinstance(root, dict) else None
@@ -91,8 +93,11 @@ def _parse_text(text: str, source: str | None) -> Measurement:
         elif line.startswith(("ERROR", "Waived", "WAIVED", "Error")):
             unread.append(f"line {number + 1}: {line.strip()[:120]}")
     if not cases:
+        error = next((line.strip()[:160] for line in lines if _FAILED.search(line)), None)
         raise ImportProblemError(
-            "no matrix of nvbandwidth found: expected 'Running TEST.' and a table of GB/s"
+            f"nvbandwidth failed: {error}"
+            if error
+            else "no matrix of nvbandwidth found: expected 'Running TEST.' and a table of GB/s"
         )
     return Measurement(
         tool="nvbandwidth",

@@ -10,8 +10,9 @@ A written output has the header of the real one, but no lines with addresses, be
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from lanewise.instruments.json_text import documents
 from lanewise.instruments.measurement import Case, ImportProblemError, Latency, Measurement
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from lanewise.instruments.simulated import Instrument, SimulatedRun
 
 MEBIBYTE = 2**20
+_UNITS = {"MB": float(MEBIBYTE), "MiB": float(MEBIBYTE), "Gb": 1e9 / 8}
+"""Bytes in the units of bandwidths; versions from 2023 on call 2^20 bytes MiB."""
 _LINE = "-" * 87
 _TITLE = re.compile(r"^\s*(?P<title>\S.* (?:BW|Latency)(?: [\w ]+)? Test)\s*$")
 _HEADER = re.compile(r"^\s*#bytes\s+#iterations\s")
@@ -81,6 +84,57 @@ def parse(text: str, *, source: str | None = None) -> Measurement:
     )
 
 
+def recognizes_json(document: object) -> bool:
+    """Whether a JSON document looks like that of ``--out_json``."""
+    return (
+        isinstance(document, dict)
+        and isinstance(document.get("results"), dict)
+        and isinstance(document.get("test_info"), dict)
+        and ("MsgSize" in document["results"] or "BW_average" in document["results"])
+    )
+
+
+def parse_json(text: str, *, source: str | None = None) -> Measurement:
+    """Read what ``--out_json`` wrote: one size, with the settings of the table's head."""
+    found, around = documents(text)
+    cases = [_json_case(document) for document in found if recognizes_json(document)]
+    return Measurement(
+        tool="perftest", version=None, cases=tuple(cases), source=source, not_understood=tuple(around)
+    )
+
+
+def _json_case(document: Mapping[str, Any]) -> Case:
+    info, results = document["test_info"], document["results"]
+    title = str(info.get("test", info.get("Test", ""))).replace("_", " ").strip()
+    numbers = {key: float(value) for key, value in results.items() if isinstance(value, (int, float))}
+    size = int(numbers.get("MsgSize", 0)) or None
+    rate = 1e6 * numbers["MsgRate"] if numbers.get("MsgRate") else None
+    settings = {str(key).replace("_", " "): value for key, value in info.items()}
+    qps = str(settings.get("Number of qps", ""))
+    return Case(
+        name=f"{title} {size} B".strip(),
+        direction=_direction(title),
+        target=settings.get("Device"),
+        block_bytes=size,
+        workers=int(qps) if qps.isdigit() else None,
+        bandwidth_bytes_per_s=_json_bandwidth(numbers, rate, size),
+        operations_per_s=rate,
+        operations=int(numbers["n_iterations"]) if "n_iterations" in numbers else None,
+        latency=_latency({key.replace("percentile_", ""): value for key, value in numbers.items()}),
+        raw={"test": title, "settings": settings, "row": dict(results)},
+    )
+
+
+def _json_bandwidth(numbers: Mapping[str, float], rate: float | None, size: int | None) -> float | None:
+    """Return the bandwidth, whose unit is that of the table and is not said: rate times size tells which."""
+    average = numbers.get("BW_average")
+    if average is None:
+        return None
+    if not rate or not size:
+        return average * 1e9 / 8
+    return average * min(_UNITS.values(), key=lambda unit: abs(average * unit - rate * size))
+
+
 def _columns(header: str) -> list[str]:
     """Split the header: names are separated by two spaces, or by one before a '#'."""
     return [name for name in re.split(r"\s{2,}|\s(?=#)", header.strip()) if name]
@@ -119,11 +173,8 @@ def _direction(title: str) -> str:
 
 
 def _bandwidth(row: Mapping[str, float]) -> float | None:
-    if "BW average[MB/sec]" in row:
-        return row["BW average[MB/sec]"] * MEBIBYTE
-    if "BW average[Gb/sec]" in row:
-        return row["BW average[Gb/sec]"] * 1e9 / 8
-    return None
+    average = {unit: row[f"BW average[{unit}/sec]"] for unit in _UNITS if f"BW average[{unit}/sec]" in row}
+    return next((value * _UNITS[unit] for unit, value in average.items()), None)
 
 
 def _latency(row: Mapping[str, float]) -> Latency | None:

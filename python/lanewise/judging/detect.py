@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,14 +12,14 @@ if TYPE_CHECKING:
     from lanewise.instruments.measurement import Measurement
 
 _FOR_PEOPLE = (
-    (r"Connecting to host |Server listening on ", "iperf3", "-J"),
-    (r"\S+: \(g=\d+\): rw=", "fio", "--output-format=json"),
+    (r"^(?:Connecting to host |Server listening on )", "iperf3", "-J"),
+    (r"^\S+: \(g=\d+\): rw=|^\s*(?:READ|WRITE): bw=|^\d;fio-\d", "fio", "--output-format=json"),
 )
-"""How outputs begin whose exact numbers another option of the tool gives."""
+"""Lines in outputs whose exact numbers another option of the tool gives."""
 MOST_BYTES = 16 << 20
 _ACCEPTED = (
     "fio --output-format=json, iperf3 -J, nvbandwidth with or without -j, CUDA's bandwidthTest and "
-    "p2pBandwidthLatencyTest, perftest, OSU, IOmeter's CSV, SmartFlow's CSV"
+    "p2pBandwidthLatencyTest, rocm_bandwidth_test, perftest, OSU, IOmeter's CSV, SmartFlow's CSV"
 )
 
 
@@ -63,17 +62,24 @@ def parse_measurement(text: str, *, source: str | None = None) -> Measurement:
         nvbandwidth,
         osu,
         perftest,
+        rocm_bandwidth,
         smartflow,
     )
+    from lanewise.instruments.json_text import documents
 
-    document = _json(text)
-    if fio.recognizes(document):
-        return fio.parse(text, source=source)
-    if iperf3.recognizes(document):
-        return iperf3.parse(text, source=source)
+    of_documents = (
+        (fio.recognizes, fio.parse),
+        (iperf3.recognizes, iperf3.parse),
+        (perftest.recognizes_json, perftest.parse_json),
+    )
+    for document in documents(text)[0]:
+        for knows, parse in of_documents:
+            if knows(document):
+                return parse(text, source=source)
     readers = (
         (nvbandwidth.recognizes, nvbandwidth.parse),
         (cuda_samples.recognizes, cuda_samples.parse),
+        (rocm_bandwidth.recognizes, rocm_bandwidth.parse),
         (perftest.recognizes, perftest.parse),
         (osu.recognizes, osu.parse),
         (iometer.recognizes, iometer.parse),
@@ -83,7 +89,7 @@ def parse_measurement(text: str, *, source: str | None = None) -> Measurement:
         if recognizes(text):
             return parse(text, source=source)
     for beginning, tool, option in _FOR_PEOPLE:
-        if re.match(beginning, text.lstrip()):
+        if re.search(beginning, text, re.MULTILINE):
             raise ImportProblemError(
                 f"'{source or '-'}' is what {tool} prints for people, rounded to a few digits; "
                 f"run {tool} with {option} and import that"
@@ -93,14 +99,3 @@ def parse_measurement(text: str, *, source: str | None = None) -> Measurement:
         f"'{source or '-'}' is no output of a benchmark that is known: it begins with '{start}'; there are "
         f"{_ACCEPTED}"
     )
-
-
-def _json(text: str) -> object:
-    """Return the first JSON object, also behind messages; None when there is none."""
-    before, brace, _ = text.partition("{")
-    if not brace or before.count("\n") > 1000:
-        return None
-    try:
-        return json.JSONDecoder().raw_decode(text, len(before))[0]
-    except (json.JSONDecodeError, RecursionError):
-        return None

@@ -32,6 +32,7 @@ _CLASSES = {
     "osu": "is_nic",
     "smartflow": "is_nic",
 }
+_GPU_TOOLS = ("nvbandwidth", "bandwidthTest", "p2pBandwidthLatencyTest", "rocm_bandwidth_test")
 _LARGE = 64 << 10
 
 
@@ -49,7 +50,7 @@ class Match:
 
 def match(case: Case, measurement: Measurement, machine: Machine, chosen: Function | None = None) -> Match:
     """Match one case. `chosen` is the device a person named, where the output names none."""
-    if measurement.tool in ("nvbandwidth", "bandwidthTest", "p2pBandwidthLatencyTest"):
+    if measurement.tool in _GPU_TOOLS:
         return _gpu_copy(case, measurement, machine, chosen)
     wanted = _CLASSES.get(measurement.tool, "is_storage")
     function = _named(case, machine) or chosen or _only(machine, wanted)

@@ -1,0 +1,33 @@
+"""JSON in the outputs of tools: behind messages, before them, several documents one after another.
+
+Tools write warnings in front of their JSON, shells a prompt, wrappers a log; some append a document for each
+run, or for each interval. Everything that is no JSON object is handed back as text.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+_MOST_ATTEMPTS = 50
+"""Braces that begin no document, before the rest is taken for text: keeps hostile input cheap."""
+
+
+def documents(text: str) -> tuple[list[dict[str, Any]], list[str]]:
+    """Return the outermost JSON objects in a text, and the lines around them that are not empty."""
+    decoder = json.JSONDecoder()
+    found: list[dict[str, Any]] = []
+    around: list[str] = []
+    at = searched = failed = 0
+    while failed < _MOST_ATTEMPTS and (brace := text.find("{", searched)) >= 0:
+        try:
+            document, end = decoder.raw_decode(text, brace)
+        except (json.JSONDecodeError, RecursionError):
+            failed += 1
+            searched = brace + 1
+            continue
+        found.append(document)
+        around.append(text[at:brace])
+        at = searched = end
+    around.append(text[at:])
+    return found, [line.strip() for piece in around for line in piece.splitlines() if line.strip(" \t,[]")]

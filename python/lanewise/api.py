@@ -147,18 +147,19 @@ def sensitivity(
     Each gets its ``sensitivity.toml`` unless told not to. `on_progress` hears the id of the experiment and
     how many runs it took so far. Raises `lanewise.InputError` as `reproduce` does.
     """
-    from lanewise.experiment import sensitivity as method
     from lanewise.experiment.folders import load_experiment
+    from lanewise.experiment.screening import analyse
+    from lanewise.experiment.sensitivity import predicted, save
 
     folders = [experiment_folder(name) for name in experiments] or list(_experiments().values())
     found = {}
     for definition in map(load_experiment, folders):
-        if not method.predicted(definition):
+        if not predicted(definition):
             continue
         hear = on_progress and partial(on_progress, definition.id)
-        found[definition.id] = method.analyse(definition, cache=cache, on_progress=hear)
+        found[definition.id] = analyse(definition, cache=cache, on_progress=hear)
         if write:
-            method.save(definition, found[definition.id])
+            save(definition, found[definition.id])
     return found
 
 

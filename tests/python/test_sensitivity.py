@@ -13,8 +13,9 @@ from conftest import FakeCore
 
 import lanewise as package
 from lanewise import _core
+from lanewise.experiment.candidates import candidates_of
 from lanewise.experiment.folders import load_experiment
-from lanewise.experiment.sensitivity import candidates_of, stored
+from lanewise.experiment.sensitivity import stored
 
 EXPECTED = """
     id = "TINY"
@@ -80,7 +81,7 @@ def rig(tmp_path: Path, core: FakeCore, monkeypatch: pytest.MonkeyPatch) -> Fake
             flow["goodput_mib_per_s"] = total / len(document["flows"])
         return document
 
-    def explain(path: str, overrides: Any) -> str:
+    def explain(path: str, overrides: Any, source: str | None = None) -> str:
         return json.dumps({"title": "", "parameters": parameters(dict(overrides)), "links": []})
 
     core.answer = answer

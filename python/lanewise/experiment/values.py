@@ -26,9 +26,9 @@ class UndefinedCellError(InputError):
 
 
 def jobs_behind(experiment: Experiment, quantity: Quantity) -> tuple[Job, ...]:
-    """Return the runs that a quantity is read or computed from."""
+    """Return the runs that a quantity is read or computed from, each once."""
     leaves = experiment.simulated(quantity)
-    return tuple(job_for(experiment, leaf) for leaf in leaves if leaf.scenario is not None)
+    return tuple(dict.fromkeys(job_for(experiment, leaf) for leaf in leaves if leaf.scenario is not None))
 
 
 def value_of(experiment: Experiment, quantity: Quantity, results: Mapping[Job, RunResult]) -> float | None:

@@ -1,0 +1,77 @@
+"""Which parameters of a scenario may be varied to see what rests on them, and by how much.
+
+What is assumed, calibrated or published may; what a specification or a data sheet fixes is not. Parameters of
+equal parts that have equal values (both adapters, all ports) are one candidate and are varied together. A
+number is varied by 20 % both ways; a size that has to be a power of two is halved and doubled.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+STEP = 0.2
+"""Relative change of a varied number."""
+
+_CANDIDATES = ("assumed", "calibrated", "published")
+_POWERS_OF_TWO = ("mps", "mrrs", "rcb", "completion_combine", "mps_supported", "read_request")
+_TIMES = ("ns", "us", "ms", "s")
+QUANTITY = re.compile(r"(?P<number>\d+(?:\.\d+)?(?:e[+-]?\d+)?)(?: (?P<unit>[A-Za-z/]+))?")
+"""A number and its unit, as `explain` prints them."""
+_NOT_VARIED = ("capacity", "memory_base", "seed", "count", "warm_up", "time_limit")
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """Parameters of equal parts with one value, varied together."""
+
+    name: str
+    paths: tuple[str, ...]
+    value: str
+    provenance: str
+    lower: str
+    higher: str
+    harmful: str
+    """Whichever of both slows things down."""
+
+
+def candidates_of(parameters: Iterable[Mapping[str, Any]]) -> Iterator[Candidate]:
+    """Yield what may be varied of the parameters that `explain` lists, equal parts together."""
+    grouped: dict[tuple[str, str, str], list[str]] = {}
+    for row in parameters:
+        leaf = row["path"].rpartition(".")[2]
+        if row["provenance"] not in _CANDIDATES or leaf in _NOT_VARIED or row.get("role") == "choice":
+            continue
+        name = re.sub(r"\d+(?=\.|$)", "#", row["path"])
+        grouped.setdefault((name, str(row["value"]), row["provenance"]), []).append(row["path"])
+    for (name, value, provenance), paths in grouped.items():
+        match = QUANTITY.fullmatch(value)
+        if match is None or not float(match["number"]):
+            continue
+        low, high = _both_ways(name.rpartition(".")[2], match["number"], match["unit"])
+        if value in (low, high):
+            continue
+        harmful = high if match["unit"] in _TIMES else low
+        yield Candidate(name, tuple(paths), value, provenance, low, high, harmful)
+
+
+def _both_ways(leaf: str, number: str, unit: str | None) -> tuple[str, str]:
+    """Return the lower and the higher value to try."""
+    whole = "." not in number and "e" not in number and unit not in ("GB/s", "MB/s", *_TIMES)
+    factors = (0.5, 2.0) if leaf in _POWERS_OF_TWO else (1 - STEP, 1 + STEP)
+    values = [float(number) * factor for factor in factors]
+    texts = [str(max(1, round(value))) if whole else f"{value:.6g}" for value in values]
+    return (f"{texts[0]} {unit or ''}".strip(), f"{texts[1]} {unit or ''}".strip())
+
+
+def by_component(candidates: Sequence[Candidate]) -> list[list[Candidate]]:
+    """Group candidates by what they belong to: a host, a switch, an adapter, a drive; powers of two alone."""
+    groups: dict[str, list[Candidate]] = {}
+    for one in candidates:
+        alone = one.name.rpartition(".")[2] in _POWERS_OF_TWO
+        groups.setdefault(one.name if alone else one.name.partition(".")[0], []).append(one)
+    return list(groups.values())

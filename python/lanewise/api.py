@@ -108,6 +108,10 @@ def compare(
     """
     from lanewise.comparison import compare_runs
 
+    for side in (a, b):
+        # What is wrong with the second is said before the first is simulated.
+        if not isinstance(side, RunResult) and not Path(side).is_dir():
+            resolve(side, _pairs(overrides))
     sides = [_result_of(side, _pairs(overrides), progress) for side in (a, b)]
     names = [side.title if isinstance(side, RunResult) else str(side) for side in (a, b)]
     return compare_runs(sides[0], sides[1], names=(names[0], names[1]))

@@ -151,6 +151,55 @@ def test_compare_fails_outside_its_tolerance(core: FakeCore, lanewise: CommandLi
     assert "differs by more than 3 %" in result.stderr
 
 
+def test_a_tolerance_is_a_number_from_zero(core: FakeCore, lanewise: CommandLine) -> None:
+    assert lanewise("compare", "direct", "switch", "--within", "-1").exit_code == 2
+    assert lanewise("compare", "direct", "switch", "--within", "nan").exit_code != 0
+
+
+def test_what_is_wrong_with_the_second_is_said_before_the_first_is_run(
+    core: FakeCore, lanewise: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def explain(path: str, *_: object) -> str:
+        if path == "missing":
+            raise _core.ScenarioError("cannot read `missing`")
+        return json.dumps(documents.explain_document())
+
+    monkeypatch.setattr(_core, "explain", explain)
+    assert lanewise("compare", "direct", "missing").exit_code == 2
+    assert core.asked == []
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["run", "a", "--as", "fio", "--json"],
+        ["reproduce", "IDT-S1", "--report", "x.html", "--no-report"],
+        ["scan", "dump.txt", "--json", "--scenario"],
+    ],
+)
+def test_options_that_exclude_each_other_are_refused(
+    core: FakeCore, lanewise: CommandLine, arguments: list[str]
+) -> None:
+    result = lanewise(*arguments)
+    assert (result.exit_code, result.stdout, core.asked) == (2, "", [])
+    assert "not both" in result.stderr
+
+
+def test_a_core_of_another_version_is_told_apart_from_a_mistake(
+    lanewise: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from lanewise import api
+
+    def old_core() -> None:
+        raise ImportError("cannot import name 'ladder' from 'lanewise._core'")
+
+    monkeypatch.setattr(api, "parts", old_core)
+    result = lanewise("parts")
+    assert result.exit_code == 3
+    assert "make setup" in result.stderr
+    assert "please report" not in result.stderr
+
+
 def test_an_unknown_part_gets_a_suggestion(core: FakeCore, lanewise: CommandLine) -> None:
     result = lanewise("parts", "lsi-sas3801")
     assert result.exit_code == 2

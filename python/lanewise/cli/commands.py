@@ -12,7 +12,7 @@ import typer
 from lanewise.cli import completion
 from lanewise.cli.guard import ExitStatus, GuardedGroup
 from lanewise.cli.machine_checks import add_to as add_machine_checks
-from lanewise.cli.options import AsJson, Scenario, Settings
+from lanewise.cli.options import AsJson, Scenario, Settings, refuse_together
 from lanewise.cli.scan_verb import add_scan
 
 app = typer.Typer(
@@ -77,6 +77,7 @@ def run(
     from lanewise import api
     from lanewise.cli.progress import RunProgress
 
+    refuse_together(("--as", as_tool is not None), ("--json", as_json))
     if as_tool is not None:
         from lanewise.instruments.native import check_known
 
@@ -126,6 +127,7 @@ def compare(
         float | None,
         typer.Option(
             metavar="PERCENT",
+            min=0.0,
             help="Fail (exit status 1) when total goodput differs by more than this.",
             show_default=False,
         ),
@@ -145,7 +147,7 @@ def compare(
 
         print_comparison(comparison)
     ratio = comparison.goodput_ratio
-    if within is not None and (ratio is None or abs(100 * (ratio - 1)) > within):
+    if within is not None and (ratio is None or not abs(100 * (ratio - 1)) <= within):
         typer.echo(f"total goodput differs by more than {within:g} %", err=True)
         raise typer.Exit(ExitStatus.FINDINGS)
 
@@ -189,6 +191,7 @@ def reproduce(
     from lanewise.cli.progress import fits_progress, runs_progress
     from lanewise.experiment.cache import RunCache
 
+    refuse_together(("--report", report is not None), ("--no-report", no_report))
     names = experiments or []
     page = None if no_report else report or (None if names else Path("lanewise-report.html"))
     cache = RunCache.default()

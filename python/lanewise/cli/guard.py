@@ -62,6 +62,11 @@ def _about_a_file(error: OSError) -> str:
 
 
 def _status_of(error: BaseException, *, verbose: bool) -> ExitStatus:
+    if isinstance(error, ImportError) and "lanewise._core" in str(error):
+        return _report(
+            f"error: the compiled core is of another version: {error}\n'make setup' builds it again.",
+            ExitStatus.OUR_BUG,
+        )
     from lanewise._core import ScenarioError
     from lanewise.errors import InputError
 

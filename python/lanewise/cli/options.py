@@ -31,3 +31,10 @@ Source = Annotated[
         show_default=False,
     ),
 ]
+
+
+def refuse_together(*options: tuple[str, bool]) -> None:
+    """Raise a usage error when more than one of these options is given: each asks for the whole output."""
+    given = [name for name, is_given in options if is_given]
+    if len(given) > 1:
+        raise typer.BadParameter(f"give {' or '.join(given)}, not both")

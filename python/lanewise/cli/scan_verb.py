@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lanewise.cli.options import refuse_together
+
 if TYPE_CHECKING:
     from lanewise.machine.model import Machine
 
@@ -53,6 +55,7 @@ def _scan(
     """Read the PCI Express topology of a machine, live or from a dump."""
     from lanewise.machine_api import scan
 
+    refuse_together(("--json", as_json), ("--scenario", as_scenario))
     if source is not None and root is not None:
         raise typer.BadParameter("give either SOURCE or --root, not both")
     machine = scan(root if root is not None else source, overlay=overlay)

@@ -32,7 +32,8 @@ def print_diagnosis(diagnosis: Diagnosis, *, details: bool = False) -> None:
 def _pieces(diagnosis: Diagnosis, *, details: bool) -> Iterator[RenderableType]:
     heading = Text(diagnosis.source or "this machine", style="bold")
     heading.append(
-        f"   {diagnosis.functions} functions, {diagnosis.links} links, {diagnosis.rules} rules",
+        f"   {style.counted(diagnosis.functions, 'function')}, {style.counted(diagnosis.links, 'link')}, "
+        f"{style.counted(diagnosis.rules, 'rule')}",
         style="dim not bold",
     )
     yield heading

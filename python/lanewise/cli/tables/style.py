@@ -84,6 +84,11 @@ def _print(console: Console, renderables: Iterable[RenderableType]) -> None:
         console.print(renderable)
 
 
+def counted(number: int, noun: str) -> str:
+    """Write a number of things."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def fixed(value: float | None, digits: int) -> str:
     """Write a number with so many decimals; a dash for none."""
     return DASH if value is None else f"{value:,.{digits}f}"

@@ -91,6 +91,38 @@ def test_the_reads_that_only_links_limit_rest_on_nothing_fitted() -> None:
         assert table_5.fitted_on(table_5.cell(id_)) == ()
 
 
+# What the publications say in prose, by the experiment whose cells say whether it holds.
+CLAIMS = {
+    "DELL-1": ["87 %", "16 %"],
+    "DELL-2": ["69 %", "20 %"],
+    "DELL-3": ["40 %", "minimal difference"],
+    "DELL-4": ["difference in performance is significant"],
+    "H3-2": ["almost double performance", "200Gbps"],
+    "IDT-T1": ["no meaningful impact"],
+    "IDT-T2": ["no meaningful impact"],
+    "IDT-T3": ["almost identical"],
+    "IDT-T4": ["almost identical"],
+    "IDT-T5": ["significant advantage"],
+    "IDT-T6": ["just 1.3%"],
+    "IDT-T7": ["helps the system throughput"],
+    "IDT-T8": ["does not adversely affect"],
+    "OPP-1": ["very low standard deviation", "better than best x86"],
+    "OPP-2": ["50 percent", "2 to 3 microseconds"],
+    "OPP-3": ["full 100 Gb/s"],
+    "OPP-4": ["without oversubscription"],
+    "WIS-1": ["96.6 %", "around 10 %", "nearly doubling"],
+    "WIS-2": ["no significant performance difference"],
+}
+
+
+@pytest.mark.parametrize("name", CLAIMS)
+def test_what_is_claimed_in_prose_is_a_cell(name: str) -> None:
+    experiment = next(experiment for experiment in EXPERIMENTS if experiment.id == name)
+    claims = [cell.claim for cell in experiment.cells if cell.claim]
+    for words in CLAIMS[name]:
+        assert any(words in claim for claim in claims), words
+
+
 # Predictions that miss, which no fit may hide; the experiment's page says what the model lacks.
 KNOWN_MISSES: dict[str, set[str]] = {"H3-3": {"write/initiator_2"}}
 

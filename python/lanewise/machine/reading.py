@@ -207,7 +207,7 @@ def _read_text(text: str, reading: Reading, name: str) -> Machine:
         raise InputError(f"'{name}' has more than {MOST_LINES:,} lines, which no dump of a machine has")
     lines = tidy(text)
     text = "\n".join(lines)
-    if HEADER.search(text):
+    if HEADER.search(text) and not kernel_log.is_most_of(text, HEADER):
         if tree.LOOKS_LIKE_TREE.search(text):
             tree.read(lines, reading, alone=False)
         lspci.read(joined(lines), reading)

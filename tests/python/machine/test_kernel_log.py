@@ -114,3 +114,16 @@ def test_an_adapter_that_says_its_link_is_whole() -> None:
     machine = read_bytes(log("63.008 Gb/s available PCIe bandwidth (8.0 GT/s PCIe x8 link)"))
     assert machine["02:00.0"].link.capability == LinkMode(8.0, 8)
     assert not diagnose(machine, cost=False).findings
+
+
+def test_lines_of_drivers_that_look_like_lspci() -> None:
+    odd = "[    1.2] example: 0000:02:00.0 LnkCtl2: 0x0044 -> 0x0063 (Target=Gen3)\n"
+    machine = read_bytes(log(more=odd))
+    assert machine.kinds == ("kernel log",)
+    assert len(machine) == 3
+
+
+def test_payload_sizes_and_no_read_sizes_that_drivers_change() -> None:
+    sizes = "[    0.4] pci 0000:02:00.0: Max Payload Size set to  256/ 512 (was  128), Max Read Rq  128\n"
+    transfers = read_bytes(log(more=sizes))["02:00.0"].transfers
+    assert (transfers.mps, transfers.mps_supported, transfers.mrrs) == (256, 512, None)

@@ -36,10 +36,7 @@ _BUSES = re.compile(r"PCI bridge to \[bus ([0-9a-f]{2})(?:-([0-9a-f]{2}))?\]")
 _MODE = r"([\d.]+) GT/s(?: PCIe)? x(\d+) link"
 _LIMITED = re.compile(rf"available PCIe bandwidth, limited by {_MODE} at ({_ADDRESS}) .*with {_MODE}")
 _UNLIMITED = re.compile(rf"available PCIe bandwidth \({_MODE}\)")
-_PAYLOAD = re.compile(
-    r"Max Payload Size set to +(\d+)(?:/ *(\d+))? \(was +\d+(?:, max (\d+))?\)"
-    r"(?:, Max Read Rq +(\d+))?"
-)
+_PAYLOAD = re.compile(r"Max Payload Size set to +(\d+)(?:/ *(\d+))? \(was +\d+(?:, max (\d+))?\)")
 _SEVERITY = re.compile(r"PCIe Bus Error: severity=(Corrected|Uncorrect\w+ \((?:Non-)?Fatal\))")
 _STATUS = re.compile(r"error status/mask=([0-9a-f]{8})/([0-9a-f]{8})")
 
@@ -81,8 +78,16 @@ LOOKS_LIKE_LOG = re.compile(
     rf"|{_ADDRESS}: PCIe Bus Error: severity="
 )
 """A line about a function that was found, about a link, or about an error."""
+_FUNCTION_FOUND = re.compile(rf"pci {_ADDRESS}: (?:found )?\[[0-9a-f]{{4}}:[0-9a-f]{{4}}\]")
 HAS_ERRORS = re.compile(rf"{_ADDRESS}: PCIe Bus Error: severity=")
 """A line about an error."""
+
+
+def is_most_of(text: str, headers: re.Pattern[str]) -> bool:
+    """Whether a text names more functions as a log than as `lspci`, some of whose lines drivers imitate."""
+    if LOOKS_LIKE_LOG.search(text) is None:
+        return False
+    return 2 * len(headers.findall(text)) < len(_FUNCTION_FOUND.findall(text))
 
 
 def read(lines: Sequence[str], into: Reading) -> None:
@@ -177,11 +182,11 @@ class _Reader:
         draft.registers["express"] = True
 
     def _payload(self, address: Address, match: re.Match[str]) -> None:
+        """Take the payload; the read size that is logged with it is what drivers change when they start."""
         transfers = self._draft(address).transfers
         transfers["mps"] = int(match[1])
-        for key, number in (("mps_supported", match[2] or match[3]), ("mrrs", match[4])):
-            if number:
-                transfers[key] = int(number)
+        if match[2] or match[3]:
+            transfers["mps_supported"] = int(match[2] or match[3])
 
     def _bits(self, address: Address, status: int) -> None:
         severity = self._severity.get(address, "Corrected")

@@ -7,6 +7,7 @@ use crate::packet::Address;
 use crate::port::{Owner, Port, PortId, PortSettings};
 use crate::root_complex::RootComplex;
 use crate::routing::Routes;
+use crate::standby::Standby;
 use crate::switch::{MAX_SWITCH_PORTS, Switch};
 use crate::wire::{Faults, WireTiming};
 use lanewise_engine::random::RandomStream;
@@ -244,6 +245,8 @@ fn make_ports(config: &FabricConfig, links: &PortLinks, parts: &mut Parts) {
                     let shared = share(&mut kinds, PortSettings::new(settings, WireTiming::new(link)));
                     let mut made = Port::new(owner, port as u16, peer, settings, shared);
                     made.faults = faults(config, link, upper);
+                    made.standby = Standby::new(link.power);
+                    made.sleeps = made.standby.is_some();
                     made
                 }
                 // A port without a link is its own peer and never comes up.

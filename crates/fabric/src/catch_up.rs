@@ -30,10 +30,13 @@ impl Fabric {
     #[inline(never)]
     fn catch_up_to(&mut self, id: PortId, limit: Time) {
         loop {
-            let port = &mut self.ports[id.index()];
+            let port = &self.ports[id.index()];
             let (dllp_at, arrival_at) = (port.next_dllp_at(), port.next_arrival);
             if dllp_at <= limit && dllp_at <= arrival_at {
-                port.settle(id, dllp_at, &mut self.observers);
+                if port.sleeps && !self.may_send_dllps(id, dllp_at) {
+                    continue;
+                }
+                self.settle(id, dllp_at);
                 self.send_due_dllps(id, dllp_at);
             } else if arrival_at <= limit {
                 self.take_foreseen(id, arrival_at);

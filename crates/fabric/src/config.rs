@@ -72,6 +72,26 @@ pub struct LinkConfig {
     pub faults_upstream: FaultConfig,
     /// Time a retrain through Recovery takes.
     pub recovery_time: Span,
+    /// Power states that the link enters by itself.
+    pub power: LinkPower,
+}
+
+/// One power state: how long nothing is sent before it is entered, and how long it takes to leave it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SleepConfig {
+    /// Silence after which a link goes to sleep.
+    pub idle: Span,
+    /// From the decision to send to the first symbol that may carry something: the slower of both ends.
+    pub exit: Span,
+}
+
+/// Power states that a link uses by itself; none by default.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct LinkPower {
+    /// Each direction on its own.
+    pub l0s: Option<SleepConfig>,
+    /// Both directions together.
+    pub l1: Option<SleepConfig>,
 }
 
 /// Bit errors on one link direction.

@@ -4,7 +4,7 @@
 //! PCIe Base 6.3 §3.6.2.1.
 
 use crate::fabric::Fabric;
-use crate::port::{LinkState, PortId};
+use crate::port::{ALL_CLASSES, LinkState, PortId};
 use lanewise_observe::{Fact, Use};
 use lanewise_pcie::ack_nak::Sequence;
 use lanewise_pcie::dllp::Dllp;
@@ -114,10 +114,11 @@ impl Fabric {
             | Dllp::InitFlowControl2 { class, header, data }
                 if port.state == LinkState::InitFlowControl1 =>
             {
-                if !port.initialised[class.index()] {
-                    port.initialised[class.index()] = true;
+                let bit = 1 << class as u8;
+                if port.initialised & bit == 0 {
+                    port.initialised |= bit;
                     port.credits[class.index()].initialise(CreditPool::from_advertisement(header, data));
-                    if port.initialised == [true; 3] {
+                    if port.initialised == ALL_CLASSES {
                         port.state = LinkState::InitFlowControl2;
                         port.init_due_at = now;
                     }

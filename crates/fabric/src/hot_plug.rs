@@ -64,8 +64,8 @@ impl Fabric {
             for class in FlowClass::ALL {
                 port.release_drained(id, class, now, &mut self.observers);
             }
-            port.settle(id, now, &mut self.observers);
-            port.go_down();
+            self.settle(id, now);
+            self.ports[id.index()].go_down();
         }
     }
 
@@ -73,9 +73,8 @@ impl Fabric {
     pub fn connect(&mut self, device: DeviceId) {
         let now = self.now();
         for id in self.ends(device) {
-            let port = &mut self.ports[id.index()];
-            port.settle(id, now, &mut self.observers);
-            port.come_up(now);
+            self.settle(id, now);
+            self.ports[id.index()].come_up(now);
         }
         for id in self.ends(device) {
             self.wake(id, now);

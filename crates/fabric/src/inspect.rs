@@ -20,7 +20,7 @@ impl Fabric {
             for class in FlowClass::ALL {
                 self.ports[index].release_drained(id, class, at, &mut self.observers);
             }
-            self.ports[index].settle(id, at, &mut self.observers);
+            self.settle(id, at);
         }
     }
 

@@ -17,12 +17,13 @@
 //! | `catch_up.rs` | what needs no event of its own |
 //! | `switch.rs`, `root_complex.rs`, `endpoint.rs` | the devices |
 //! | `hot_plug.rs`, `phases.rs` | links that go down and come up; before and after a change |
+//! | `standby.rs` | links that fall asleep and wake |
 //! | `errors.rs` | completion timeouts, poisoned data, requests for nobody |
 //! | `memory_path.rs`, `sockets.rs`, `iommu.rs` | between root ports and memory: other sockets, address translation |
 //! | `workload.rs`, `requests.rs`, `mmio.rs`, `notices.rs` | the seam to whoever asks: transfers, loads and stores, timers and answers |
 //! | `simulation.rs`, `event.rs`, `inspect.rs` | the run and its events; reading it from outside |
 //!
-//! Left out: virtual channels other than VC0, power states, configuration and message traffic, surprise removal.
+//! Left out: virtual channels other than VC0, configuration and message traffic, surprise removal.
 
 mod assembly;
 mod catch_up;
@@ -55,6 +56,7 @@ mod routing;
 mod simulation;
 mod slots;
 mod sockets;
+mod standby;
 mod switch;
 mod transmit;
 mod wire;

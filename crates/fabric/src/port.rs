@@ -7,6 +7,7 @@ use crate::flit::FlitPort;
 use crate::ingress::IngressBuffer;
 use crate::packet::{ClassQueues, PacketRef};
 use crate::ring::Ring;
+use crate::standby::Standby;
 use crate::wire::{Faults, WireTiming};
 use lanewise_observe::{Fact, Observers, Use};
 use lanewise_pcie::ack_nak::{ReceiveSequence, RetryBuffer, Sequence};
@@ -83,6 +84,9 @@ pub(crate) enum Fate {
     Nullified,
 }
 
+/// A bit for each class.
+pub(crate) const ALL_CLASSES: u8 = 0b111;
+
 /// Which DLLPs a transmitter that is blocked waits for: one bit for the UpdateFC of each class, one for Acks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Answers(u8);
@@ -154,8 +158,10 @@ pub(crate) struct Port {
     /// TLPs wait in the queues of this port's switch from the moment they are sent; their arrival is no event.
     pub(crate) foreseen: bool,
     pub(crate) replay_timer_set: bool,
-    /// Classes for which the peer's InitFC1 has arrived.
-    pub(crate) initialised: [bool; 3],
+    /// There is a `standby`.
+    pub(crate) sleeps: bool,
+    /// Classes for which the peer's InitFC1 has arrived, a bit for each.
+    pub(crate) initialised: u8,
     /// There is a `flit`.
     pub(crate) flit_mode: bool,
     /// TLPs accepted since the last Ack.
@@ -190,6 +196,8 @@ pub(crate) struct Port {
     pub(crate) queues: ClassQueues,
     /// When the InitFC triplet of the present state goes out next.
     pub(crate) init_due_at: Time,
+    /// None on a link that is always awake.
+    pub(crate) standby: Option<Box<Standby>>,
 }
 
 /// What does not change, kept once for all ports that are alike: of thousands of ports few differ.
@@ -246,7 +254,8 @@ impl Port {
             reliable: false,
             foreseen: false,
             replay_timer_set: false,
-            initialised: [false; 3],
+            sleeps: false,
+            initialised: 0,
             flit_mode: wire.flit.is_some(),
             unacknowledged: 0,
             mailbox: Ring::default(),
@@ -265,6 +274,7 @@ impl Port {
             faults: None,
             nak_at: Time::NEVER,
             init_due_at: Time::ZERO,
+            standby: None,
         }
     }
 
@@ -309,6 +319,13 @@ impl Port {
                 self.next_skip + self.settings.wire.skip_interval * (periods - 1) + self.settings.wire.skip;
             self.next_skip += self.settings.wire.skip_interval * periods;
         }
+    }
+
+    /// The wire is not used until then, and accounted for.
+    pub(crate) fn rest_until(&mut self, until: Time) {
+        self.busy_until = until;
+        self.silent = true;
+        self.postpone_skips(until);
     }
 
     /// The link is down until then: no ordered sets fall due meanwhile.
@@ -379,7 +396,7 @@ impl Port {
     pub(crate) fn go_down(&mut self) {
         self.state = LinkState::InitFlowControl1;
         self.init_due_at = Time::NEVER;
-        self.initialised = [false; 3];
+        self.initialised = 0;
         (self.wake_at, self.next_skip, self.next_arrival) = (Time::NEVER, Time::NEVER, Time::NEVER);
         (self.ack_at, self.nak_at, self.update_due_at) = (Time::NEVER, Time::NEVER, Time::NEVER);
         self.stuck_until = Time::ZERO;
@@ -405,6 +422,7 @@ impl Port {
         self.buffers.iter().map(|buffer| buffer.draining.heap_bytes()).sum::<usize>()
             + self.mailbox.heap_bytes()
             + self.in_flight.heap_bytes()
+            + self.standby.as_ref().map_or(0, |standby| size_of_val(&**standby))
             + self.flit.as_ref().map_or(0, |flit| flit.heap_bytes())
     }
 

@@ -202,7 +202,7 @@ impl Port {
     }
 
     #[inline]
-    fn find_update_due(&mut self) {
+    pub(crate) fn find_update_due(&mut self) {
         let [posted, non_posted, completion] = &self.buffers;
         self.update_due_at = posted.update_at.min(non_posted.update_at).min(completion.update_at);
     }

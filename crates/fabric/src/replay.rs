@@ -136,8 +136,8 @@ impl Fabric {
     /// The link retrains: nothing is sent until then. What was on the wire is lost to the peer's checks only.
     fn take_down(&mut self, id: PortId, now: Time, until: Time) {
         self.catch_up(id, now);
+        self.settle(id, now);
         let port = &mut self.ports[id.index()];
-        port.settle(id, now, &mut self.observers);
         if until > port.busy_until {
             let span = until - port.busy_until;
             self.observers.observe(now, Fact::Spent { port: id.0, on: Use::Down, span });

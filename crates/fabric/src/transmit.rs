@@ -57,6 +57,9 @@ impl Fabric {
         if self.ports[id.index()].mailbox.front().is_some_and(|(at, _)| *at <= now) {
             self.take_in_dllps(id, now);
         }
+        if self.ports[id.index()].sleeps && !self.is_awake(id, now) {
+            return;
+        }
         let port = &mut self.ports[id.index()];
         port.settle(id, now, &mut self.observers);
         if port.state != LinkState::Active {
@@ -285,7 +288,7 @@ impl Fabric {
 
     /// When something that waits at this port may leave, replays included, if anything does; not later than that.
     #[inline(always)]
-    fn next_start(&self, id: PortId) -> Time {
+    pub(crate) fn next_start(&self, id: PortId) -> Time {
         let port = &self.ports[id.index()];
         if port.retry.replaying() || port.flit_mode && port.flit.as_ref().is_some_and(|flit| flit.has_more())
         {

@@ -39,11 +39,15 @@ pub enum Use {
     BlockedCore,
     /// Link not up: training, flow control initialisation, Recovery.
     Down,
+    /// Nothing to send for so long that the link sleeps: L0s or L1.
+    Asleep,
+    /// Leaving L0s or L1: something is to be sent, here or towards this end.
+    Waking,
 }
 
 impl Use {
     /// Number of uses.
-    pub const COUNT: usize = 16;
+    pub const COUNT: usize = 18;
     /// Every use, in the order of the results.
     pub const ALL: [Self; Self::COUNT] = [
         Self::Payload,
@@ -62,6 +66,8 @@ impl Use {
         Self::BlockedRetryBuffer,
         Self::BlockedCore,
         Self::Down,
+        Self::Asleep,
+        Self::Waking,
     ];
 
     /// Name in results.
@@ -83,7 +89,15 @@ impl Use {
             Self::BlockedRetryBuffer => "blocked_retry_buffer",
             Self::BlockedCore => "blocked_core",
             Self::Down => "down",
+            Self::Asleep => "asleep",
+            Self::Waking => "waking",
         }
+    }
+
+    /// Where the ticks are kept of a use that only links have which sleep; None for the others.
+    #[inline(always)]
+    pub(crate) const fn place_of_rest(self) -> Option<usize> {
+        (self as usize).checked_sub(COMMON)
     }
 
     /// The use "held by credits of this pool".
@@ -99,35 +113,61 @@ impl Use {
     }
 }
 
-/// Where the ticks of each use are kept: what a busy link spends its time on shares a cache line with its counters.
-const PLACE: [u8; Use::COUNT] = [0, 1, 2, 3, 4, 14, 5, 6, 7, 8, 9, 10, 11, 12, 13, 15];
+/// Uses of every link; those after them are of links that sleep.
+const COMMON: usize = Use::Asleep as usize;
 
-/// Ticks per use of one link direction, over a window that starts and ends on packet boundaries.
+/// Where the ticks of each use are kept: what a busy link spends its time on shares a cache line with its counters.
+const PLACE: [u8; COMMON] = [0, 1, 2, 3, 4, 14, 5, 6, 7, 8, 9, 10, 11, 12, 13, 15];
+
+/// What is counted of one link direction while it runs.
 #[derive(Clone, Debug, Default)]
 #[repr(C)]
-pub struct DirectionTally {
+pub(crate) struct DirectionCount {
     /// TLPs sent for the first time, over the whole run.
     pub(crate) tlps_sent: u64,
     /// DLLPs sent, over the whole run.
     pub(crate) dllps_sent: u64,
+    ticks: [u64; COMMON],
+    window_start: Time,
+}
+
+/// Ticks of the uses that only links have which sleep.
+pub(crate) type RestTicks = [u64; Use::COUNT - COMMON];
+
+impl DirectionCount {
+    /// One of the uses that every link has.
+    #[inline]
+    pub(crate) fn spend(&mut self, on: Use, span: Span) {
+        self.ticks[usize::from(PLACE[on as usize])] += span.ticks();
+    }
+
+    pub(crate) fn restart(&mut self, at: Time) {
+        self.ticks = [0; COMMON];
+        self.window_start = at;
+    }
+
+    /// The attribution so far.
+    pub(crate) fn tally(&self, rest: &RestTicks) -> DirectionTally {
+        let mut ticks = [0; Use::COUNT];
+        for (on, place) in PLACE.iter().enumerate() {
+            ticks[on] = self.ticks[usize::from(*place)];
+        }
+        ticks[COMMON..].copy_from_slice(rest);
+        DirectionTally { ticks, window_start: self.window_start }
+    }
+}
+
+/// Ticks per use of one link direction, over a window that starts and ends on packet boundaries.
+#[derive(Clone, Debug)]
+pub struct DirectionTally {
     ticks: [u64; Use::COUNT],
     window_start: Time,
 }
 
 impl DirectionTally {
-    #[inline]
-    pub(crate) fn add(&mut self, on: Use, span: Span) {
-        self.ticks[usize::from(PLACE[on as usize])] += span.ticks();
-    }
-
-    pub(crate) fn restart(&mut self, at: Time) {
-        self.ticks = [0; Use::COUNT];
-        self.window_start = at;
-    }
-
     /// Time spent on one use.
     pub fn spent_on(&self, on: Use) -> Span {
-        Span::from_ticks(self.ticks[usize::from(PLACE[on as usize])])
+        Span::from_ticks(self.ticks[on as usize])
     }
 
     /// Time accounted for. Equals the window exactly: see [`Self::window_end`].
@@ -169,16 +209,20 @@ mod tests {
     fn every_use_has_a_place_of_its_own() {
         let mut places = PLACE;
         places.sort_unstable();
-        assert!(places.into_iter().eq(0..Use::COUNT as u8));
+        assert!(places.into_iter().eq(0..COMMON as u8));
     }
 
     #[test]
     fn shares_sum_to_the_window() {
-        let mut tally = DirectionTally::default();
-        tally.restart(Time::from_ticks(100));
-        tally.add(Use::Payload, Span::from_ticks(30));
-        tally.add(Use::Idle, Span::from_ticks(70));
+        let (mut count, mut rest) = (DirectionCount::default(), RestTicks::default());
+        count.restart(Time::from_ticks(100));
+        count.spend(Use::Payload, Span::from_ticks(30));
+        count.spend(Use::Idle, Span::from_ticks(50));
+        rest[Use::Waking.place_of_rest().expect("one of them")] += 20;
+        let tally = count.tally(&rest);
         assert_eq!(tally.window_end(), Time::from_ticks(200));
         assert_eq!(tally.share(Use::Payload), 0.3);
+        assert_eq!(tally.share(Use::Waking), 0.2);
+        assert_eq!(tally.share(Use::Asleep), 0.0);
     }
 }

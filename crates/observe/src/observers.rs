@@ -1,5 +1,6 @@
 //! The standard set of observers, and the seam for more.
 
+use crate::attribution::{DirectionCount, RestTicks};
 use crate::level::LevelTally;
 use crate::{
     DirectionTally, Fact, Fingerprint, FlowId, FlowSpec, FlowTally, Level, RequesterState, TransactionError,
@@ -66,7 +67,7 @@ struct Mishaps {
 #[derive(Clone, Debug, Default)]
 #[repr(C, align(64))]
 struct PortTally {
-    direction: DirectionTally,
+    direction: DirectionCount,
     window_start: Time,
     buffers: [LevelTally; 3],
 }
@@ -76,6 +77,8 @@ struct PortTally {
 pub struct Observers {
     ports: Vec<PortTally>,
     mishaps: Vec<Mishaps>,
+    /// Of each port, how long its direction slept and woke.
+    rests: Vec<RestTicks>,
     flows: Vec<FlowTally>,
     requesters: Vec<RequesterTally>,
     fingerprint: Fingerprint,
@@ -96,13 +99,14 @@ impl Observers {
         Self {
             ports: vec![PortTally::default(); ports],
             mishaps: vec![Mishaps::default(); ports],
+            rests: vec![RestTicks::default(); ports],
             requesters: vec![requester; endpoints],
             ..Self::default()
         }
     }
 
     /// Memory that watching one port takes, in bytes.
-    pub const BYTES_PER_PORT: usize = size_of::<PortTally>() + size_of::<Mishaps>();
+    pub const BYTES_PER_PORT: usize = size_of::<PortTally>() + size_of::<Mishaps>() + size_of::<RestTicks>();
 
     /// Adds a flow; its identifier counts up from zero.
     pub fn add_flow(&mut self, spec: FlowSpec) -> FlowId {
@@ -119,14 +123,17 @@ impl Observers {
         match fact {
             Fact::TlpSent { port, sequence, payload, header, framing } => {
                 let tally = &mut self.ports[port as usize];
-                tally.direction.add(Use::Payload, payload);
-                tally.direction.add(Use::Header, header);
-                tally.direction.add(Use::Framing, framing);
+                tally.direction.spend(Use::Payload, payload);
+                tally.direction.spend(Use::Header, header);
+                tally.direction.spend(Use::Framing, framing);
                 tally.direction.tlps_sent += 1;
                 self.tlp_hops += 1;
                 self.fingerprint.mix(now, u64::from(port) << 12 | u64::from(sequence));
             }
-            Fact::Spent { port, on, span } => self.ports[port as usize].direction.add(on, span),
+            Fact::Spent { port, on, span } => match on.place_of_rest() {
+                None => self.ports[port as usize].direction.spend(on, span),
+                Some(place) => self.rests[port as usize][place] += span.ticks(),
+            },
             Fact::DllpSent { port } => {
                 self.ports[port as usize].direction.dllps_sent += 1;
                 self.fingerprint.mix(now, 1 << 62 | u64::from(port));
@@ -181,6 +188,7 @@ impl Observers {
             tally.buffers.iter_mut().for_each(|level| level.restart(now));
             tally.window_start = now;
         }
+        self.rests.fill(RestTicks::default());
         self.flows.iter_mut().for_each(FlowTally::restart);
         for requester in &mut self.requesters {
             requester.ticks = [0; RequesterState::COUNT];
@@ -189,13 +197,13 @@ impl Observers {
     }
 
     /// Attribution of the direction that `port` transmits.
-    pub fn direction(&self, port: usize) -> &DirectionTally {
-        &self.ports[port].direction
+    pub fn direction(&self, port: usize) -> DirectionTally {
+        self.ports[port].direction.tally(&self.rests[port])
     }
 
     /// Counters of a port, over the whole run.
     pub fn counters(&self, port: usize) -> LinkCounters {
-        let DirectionTally { tlps_sent, dllps_sent, .. } = self.ports[port].direction;
+        let DirectionCount { tlps_sent, dllps_sent, .. } = self.ports[port].direction;
         let mishaps = self.mishaps[port];
         LinkCounters {
             tlps_sent,

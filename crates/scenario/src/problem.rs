@@ -110,6 +110,8 @@ problems! {
     "link-cannot-train" LinkCannotTrain { path, found, allowed } = "`{path}` is {found}, but both ends can do at most {allowed}";
     /// Flit Mode asked for, or refused, where the link cannot comply.
     "flit-mode-impossible" FlitModeImpossible { path, reason } = "`{path}` cannot be: {reason}";
+    /// Power states that the link cannot have.
+    "aspm-impossible" AspmImpossible { path, reason } = "`{path}` cannot be: {reason}";
     /// More tags than the tag field can tell apart.
     "too-many-tags" TooManyTags { path, found, allowed } = "`{path}` is {found}, but the tag field in use has room for {allowed}";
     /// Credits below the legal minimum for the payload size.

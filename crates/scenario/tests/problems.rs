@@ -101,6 +101,12 @@ partition_of = \"nic0\"",
         ("mps-too-large", "mps = \"4096 B\"\n".into()),
         ("link-cannot-train", "link = { force_width = \"x16\" }\n".into()),
         ("flit-mode-impossible", "link = { flit = true }\n".into()),
+        (
+            "aspm-impossible",
+            "[host.big]\nslots = { slot1 = \"gen6 x4\" }\n[endpoint.fast]\nattach = \"big.slot1\"\n\
+             generation = \"gen6\"\nwidth = \"x4\"\nlink = { aspm = \"l1\" }\n"
+                .into(),
+        ),
         ("too-many-tags", "tag_width = \"5 bits\"\ntags = 64\n".into()),
         ("too-few-credits", "credits = { posted_data = 4 }\n".into()),
         ("too-many-credits", "flow_control_scale = \"off\"\ncredits = { posted_data = 4000 }\n".into()),

@@ -306,7 +306,7 @@ fn direction(
     };
     let silent: f64 = SILENT.iter().map(|on| tally.share(*on)).sum();
     Direction {
-        ladder: ladder(link, tally),
+        ladder: ladder(link, &tally),
         time_attribution: named(&|on| tally.share(on).into()),
         time_attribution_ticks: named(&|on| tally.spent_on(on).ticks().into()),
         measured_ticks: tally.total().ticks(),
@@ -319,7 +319,7 @@ fn direction(
 }
 
 /// Uses in which nothing is on the wire.
-const SILENT: [Use; 10] = [
+const SILENT: [Use; 12] = [
     Use::Idle,
     Use::BlockedPostedHeader,
     Use::BlockedPostedData,
@@ -330,6 +330,8 @@ const SILENT: [Use; 10] = [
     Use::BlockedRetryBuffer,
     Use::BlockedCore,
     Use::Down,
+    Use::Asleep,
+    Use::Waking,
 ];
 
 fn ladder(link: &LinkConfig, tally: &DirectionTally) -> Ladder {

@@ -111,6 +111,7 @@ pub fn link(upper: (usize, usize), lower: (usize, usize), mode: LinkMode) -> Lin
         faults_downstream: FaultConfig::default(),
         faults_upstream: FaultConfig::default(),
         recovery_time: Span::from_us(10),
+        power: LinkPower::default(),
     }
 }
 

@@ -28,6 +28,20 @@ impl ClockingChoice {
     }
 }
 
+choices! {
+    /// In which power states a link goes to sleep by itself.
+    AspmChoice, "the power states that the link enters by itself" {
+        /// In none.
+        Off = "off",
+        /// Each direction in L0s.
+        L0s = "l0s",
+        /// Both directions in L1.
+        L1 = "l1",
+        /// L0s first, and L1 after a longer silence.
+        Both = "l0s and l1",
+    }
+}
+
 parameters! {
     /// The link above a device. Written as the `link` table of the lower device.
     LinkParameters, Claim "link" {
@@ -67,5 +81,20 @@ parameters! {
         /// Time that a retrain through Recovery takes.
         recovery_time: Span = "10 us" in "100 ns" to "100 ms",
         Assumed "Recovery without a change of speed takes 2 to 20 us";
+        /// Active State Power Management: in which power states the link sleeps when nothing is sent.
+        aspm: AspmChoice = "off",
+        Assumed "what machines whose speed matters are set to";
+        /// Silence of a direction after which it is in L0s.
+        l0s_idle: Span = "4 us" in "100 ns" to "1 ms",
+        Assumed "controllers can be set to 1 to 7 us, and the specification asks for no more than 7 us, PCIe Base 6.3 §5.4.1.1";
+        /// From wanting to send to a direction that left L0s: the receiver's L0s Exit Latency in Link Capabilities.
+        l0s_exit: Span = "1 us" in "0 ns" to "100 us",
+        Assumed "the middle of what Link Capabilities can say, PCIe Base 6.3 §7.5.3.6";
+        /// Silence of both directions after which the link is in L1.
+        l1_idle: Span = "8 us" in "100 ns" to "10 ms",
+        Assumed "controllers can be set to 1 to 64 us; the specification leaves it open";
+        /// From wanting to send to a link that left L1: the larger L1 Exit Latency in the Link Capabilities of its ends.
+        l1_exit: Span = "8 us" in "0 ns" to "10 ms",
+        Assumed "the middle of what Link Capabilities can say, PCIe Base 6.3 §7.5.3.6";
     }
 }

@@ -27,7 +27,7 @@ pub use ethernet::{
 };
 pub use frames::FramesParameters;
 pub use host::{HostParameters, RcbChoice, SoftwareParameters};
-pub use link::LinkParameters;
+pub use link::{AspmChoice, LinkParameters};
 pub use memory_path::{InterconnectParameters, IommuParameters};
 pub use nvme::{
     FioParameters, IoEngineChoice, NvmeParameters, NvmeSoftwareParameters, NvmeTargetParameters, RwChoice,

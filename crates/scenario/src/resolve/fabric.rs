@@ -6,6 +6,7 @@ use super::link::TrainedLink;
 use super::memory_path;
 use super::payload::Payload;
 use super::port::Ports;
+use super::standby;
 use super::{Rig, Settings};
 use crate::parameter::{Output, Provenance};
 use crate::parameters::{
@@ -81,6 +82,7 @@ fn link(
             corrupt_tlps: parameters.corrupt_tlps_upstream.clone(),
         },
         recovery_time: parameters.recovery_time,
+        power: standby::power(parameters),
     }
 }
 

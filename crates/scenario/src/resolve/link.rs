@@ -1,7 +1,7 @@
 //! Link training, as far as its outcome goes: the minimum of both ends and of what is between them.
 
 use super::computed::Computed;
-use super::{PortView, Rig};
+use super::{PortView, Rig, standby};
 use crate::parameter::{Output, Provenance};
 use crate::parameters::LinkParameters;
 use crate::problem::Problem;
@@ -31,6 +31,7 @@ pub(crate) fn train(rig: &Rig<'_>, computed: &mut Computed, output: &mut Output)
             let link = rig.links[component].as_ref()?;
             let trained = train_one(rig, component, (upper_end, lower_end), link, output);
             check_skips(rig, component, link, trained.mode, computed, output);
+            standby::check(rig, component, link, trained.mode, output);
             Some(trained)
         })
         .collect()

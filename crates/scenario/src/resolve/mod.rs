@@ -21,6 +21,7 @@ mod rdma;
 mod reassign;
 mod rings;
 mod staging;
+mod standby;
 mod storage;
 mod turnaround;
 mod workload;
@@ -146,6 +147,7 @@ fn drop_idle(rig: &Rig<'_>, parameters: &mut Vec<ResolvedParameter>) {
     }
     memory_path::idle(rig, &mut idle);
     errors::idle(rig, &mut idle);
+    standby::idle(rig, &mut idle);
     parameters.retain(|parameter| {
         let path = parameter.path.as_str();
         let table = path.rsplit_once('.').map_or("", |(table, _)| table);

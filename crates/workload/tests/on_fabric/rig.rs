@@ -113,6 +113,7 @@ fn link(upper: (usize, usize), lower: (usize, usize), mode: LinkMode) -> LinkCon
         faults_downstream: FaultConfig::default(),
         faults_upstream: FaultConfig::default(),
         recovery_time: Span::from_us(10),
+        power: LinkPower::default(),
     }
 }
 

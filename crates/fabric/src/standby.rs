@@ -1,0 +1,242 @@
+//! Links that fall asleep when nobody uses them, and take time to wake: Active State Power Management.
+//!
+//! In L0s one direction sleeps, after its transmitter has had nothing to send for a while; the other may be busy. In L1
+//! both sleep, after both were silent; whoever has something to send wakes both. Nothing is sent by a sleeping or waking
+//! transmitter, ordered sets included, and UpdateFCs that only repeat what is known are not due in L1 (PCIe Base 6.3
+//! §5.4.1, §2.6.1.2). A switch that wakes a link below it wakes the one above within a microsecond (§5.4.1.3).
+//!
+//! None of it is an event. When a wire is wanted after silence, or when the books are settled, it is worked out since when
+//! it slept: it is accounted as asleep from then on, and as waking for the exit latency from when it is wanted.
+//!
+//! Leaves out: the DLLPs by which both ends agree on L1 (some 100 ns of an idle link), an upstream port that wakes links
+//! below its switch ahead of need, the substates of L1 other than by their exit latency, L0p, Flit Mode, and power itself.
+
+use crate::config::{LinkPower, SleepConfig};
+use crate::fabric::Fabric;
+use crate::port::{LinkState, Owner, Port, PortId};
+use lanewise_observe::{Fact, Use};
+use lanewise_pcie::tlp::FlowClass;
+use lanewise_units::{Span, Time};
+
+/// A switch begins to wake the link above it at the latest so long after one below: PCIe Base 6.3 §5.4.1.3.
+const NEXT_LINK_WAKES_AFTER: Span = Span::from_us(1);
+
+/// What a port whose link may sleep remembers.
+#[derive(Debug)]
+pub(crate) struct Standby {
+    power: LinkPower,
+    /// The last thing was sent before, if `busy_until` is still where the accounts of silence ended.
+    idle_since: Time,
+    /// Where the accounts of silence ended.
+    accounted: Time,
+    /// The wire can be used from then on.
+    awake_at: Time,
+    /// A link further down wakes, and this one is to follow from then on.
+    called_at: Time,
+}
+
+impl Standby {
+    /// None for a link that stays awake.
+    pub(crate) fn new(power: LinkPower) -> Option<Box<Self>> {
+        let standby = Self {
+            power,
+            idle_since: Time::ZERO,
+            accounted: Time::NEVER,
+            awake_at: Time::ZERO,
+            called_at: Time::NEVER,
+        };
+        (power != LinkPower::default()).then(|| Box::new(standby))
+    }
+}
+
+/// From when on a transmitter sleeps in which state, if nothing is sent; [`Time::NEVER`] for not at all.
+#[derive(Clone, Copy)]
+struct Bedtime {
+    l0s: Time,
+    l1: Time,
+}
+
+impl Port {
+    fn standby(&mut self) -> &mut Standby {
+        self.standby.as_mut().expect("this link may sleep")
+    }
+
+    /// When it last sent something, or was woken.
+    fn idle_since(&self) -> Time {
+        match &self.standby {
+            Some(standby) if standby.accounted == self.busy_until => standby.idle_since,
+            _ => self.busy_until,
+        }
+    }
+
+    /// Since when the peer is to hear of something that arrived here: that keeps awake who is not asleep yet.
+    fn owes_since(&self) -> Time {
+        if self.state != LinkState::Active || self.gap != Use::Idle {
+            return Time::ZERO; // Coming up, or something waits for credits.
+        }
+        let before = |due: Time, by: Span| match due {
+            Time::NEVER => due,
+            due => Time::ZERO + due.saturating_since(Time::ZERO + by),
+        };
+        let freed = self.buffers.iter().filter(|buffer| buffer.freed_tlps > 0);
+        let update_at = freed.map(|buffer| buffer.update_at).min().unwrap_or(Time::NEVER);
+        before(self.ack_at, self.settings.ack.latency)
+            .min(before(update_at, self.settings.update.latency))
+            .min(self.nak_due_at())
+    }
+
+    /// Whether all DLLPs due at `at` are UpdateFCs that repeat what the peer knows.
+    fn only_repeats(&self, at: Time) -> bool {
+        self.ack_at > at
+            && self.nak_due_at() > at
+            && self.buffers.iter().all(|buffer| buffer.update_at > at || buffer.freed_tlps == 0)
+    }
+}
+
+impl Fabric {
+    /// Accounts for the time of one link direction up to `at`, asleep or not.
+    pub(crate) fn settle(&mut self, id: PortId, at: Time) {
+        if !self.ports[id.index()].sleeps {
+            return self.ports[id.index()].settle(id, at, &mut self.observers);
+        }
+        let bedtime = self.bedtime(id);
+        let asleep_from = bedtime.l0s.min(bedtime.l1);
+        let port = &mut self.ports[id.index()];
+        let idle_since = port.idle_since();
+        port.settle(id, at.min(asleep_from), &mut self.observers);
+        if asleep_from < at && port.busy_until < at {
+            let span = at - port.busy_until;
+            self.observers.observe(at, Fact::Spent { port: id.0, on: Use::Asleep, span });
+            port.rest_until(at);
+        }
+        let accounted = port.busy_until;
+        let standby = port.standby();
+        (standby.idle_since, standby.accounted) = (idle_since, accounted);
+    }
+
+    /// When this direction falls asleep, if nothing is sent.
+    fn bedtime(&self, id: PortId) -> Bedtime {
+        let port = &self.ports[id.index()];
+        let peer = &self.ports[port.peer.index()];
+        let power = port.standby.as_ref().map_or(LinkPower::default(), |standby| standby.power);
+        // Whoever owes something before going to sleep stays awake until it is said.
+        let after = |state: Option<SleepConfig>, silent_since: Time, owes_since: Time| {
+            let from = state.map_or(Time::NEVER, |state| silent_since + state.idle);
+            if from <= owes_since { from } else { Time::NEVER }
+        };
+        let (idle_since, owes_since) = (port.idle_since(), port.owes_since());
+        let both_idle_since = idle_since.max(peer.idle_since());
+        Bedtime {
+            l0s: after(power.l0s, idle_since, owes_since),
+            l1: after(power.l1, both_idle_since, owes_since.min(peer.owes_since())),
+        }
+    }
+
+    /// A port whose link may sleep wakes: whether it can go on at once. If not, it wakes again when its wire can be used.
+    #[inline(never)]
+    pub(crate) fn is_awake(&mut self, id: PortId, now: Time) -> bool {
+        let standby = self.ports[id.index()].standby();
+        if standby.awake_at > now {
+            self.wake(id, now);
+            return false;
+        }
+        let called = standby.called_at <= now;
+        if called {
+            standby.called_at = Time::NEVER;
+        }
+        if (called || self.next_start(id) <= now) && !self.stir(id, now) {
+            return false;
+        }
+        self.settle(id, now);
+        true
+    }
+
+    /// DLLPs of a port whose link may sleep are due at `at`: whether they go out then.
+    #[inline(never)]
+    pub(crate) fn may_send_dllps(&mut self, id: PortId, at: Time) -> bool {
+        // What the peer did before decides whether the link sleeps.
+        self.catch_up_before(self.ports[id.index()].peer, at);
+        let in_l1 = self.bedtime(id).l1 < at;
+        let port = &mut self.ports[id.index()];
+        if in_l1 && port.only_repeats(at) {
+            port.stop_updates(at);
+            return false;
+        }
+        self.stir(id, at)
+    }
+
+    /// Something is to be sent at `at`: whether the wire can carry it. If it slept, it begins to wake.
+    fn stir(&mut self, id: PortId, at: Time) -> bool {
+        let bedtime = self.bedtime(id);
+        let port = &self.ports[id.index()];
+        let (peer, power) = (port.peer, port.standby.as_ref().map_or(LinkPower::default(), |s| s.power));
+        match power {
+            LinkPower { l1: Some(state), .. } if bedtime.l1 < at => {
+                // Both are accounted for before either is busy waking, because each one's sleep is that of both.
+                self.settle(id, at);
+                self.settle(peer, at);
+                self.begin_to_wake(id, at, state.exit);
+                self.begin_to_wake(peer, at, state.exit);
+                self.call_the_link_above([id, peer], at + NEXT_LINK_WAKES_AFTER);
+                false
+            }
+            LinkPower { l0s: Some(state), .. } if bedtime.l0s < at => {
+                self.settle(id, at);
+                self.begin_to_wake(id, at, state.exit);
+                false
+            }
+            _ => true,
+        }
+    }
+
+    fn begin_to_wake(&mut self, id: PortId, at: Time, exit: Span) {
+        let port = &mut self.ports[id.index()];
+        debug_assert!(port.busy_until <= at + exit, "{at:?}: port {} sent something in its sleep", id.0);
+        let awake_at = at + exit;
+        let span = awake_at - port.busy_until;
+        self.observers.observe(at, Fact::Spent { port: id.0, on: Use::Waking, span });
+        port.rest_until(awake_at);
+        port.resume_updates(awake_at);
+        port.standby().awake_at = awake_at;
+        self.wake(id, at);
+    }
+
+    /// If the upper end of a link that wakes is a switch, its own link to the root follows.
+    fn call_the_link_above(&mut self, ends: [PortId; 2], at: Time) {
+        for id in ends {
+            let port = &self.ports[id.index()];
+            let Owner::Switch(switch) = port.owner else { continue };
+            let upstream = self.switches[switch as usize].ports[0];
+            if port.index == 0 || !self.ports[upstream.index()].sleeps {
+                continue;
+            }
+            let standby = self.ports[upstream.index()].standby();
+            standby.called_at = standby.called_at.min(at);
+            self.wake(upstream, at);
+        }
+    }
+}
+
+impl Port {
+    /// UpdateFCs are not due in L1: those that would only repeat wait until the link wakes.
+    fn stop_updates(&mut self, at: Time) {
+        for buffer in &mut self.buffers {
+            if buffer.update_at <= at {
+                buffer.update_at = Time::NEVER;
+            }
+        }
+        self.find_update_due();
+    }
+
+    /// The link wakes: the periods of UpdateFCs that stopped start anew.
+    fn resume_updates(&mut self, at: Time) {
+        let period = self.settings.update.period;
+        for class in FlowClass::ALL {
+            let buffer = &mut self.buffers[class.index()];
+            if buffer.update_at == Time::NEVER && !buffer.credits.is_infinite() {
+                buffer.update_at = at + period;
+            }
+        }
+        self.find_update_due();
+    }
+}

@@ -1,0 +1,53 @@
+//! Links that sleep: from what is written to the power states of a link.
+
+use super::Rig;
+use crate::parameter::Output;
+use crate::parameters::{AspmChoice, LinkParameters};
+use crate::problem::Problem;
+use lanewise_fabric::config::{LinkPower, SleepConfig};
+use lanewise_pcie::encoding::LinkMode;
+use std::collections::HashSet;
+
+/// The power states that the link enters by itself.
+pub(crate) fn power(link: &LinkParameters) -> LinkPower {
+    let l0s = SleepConfig { idle: link.l0s_idle, exit: link.l0s_exit };
+    let l1 = SleepConfig { idle: link.l1_idle, exit: link.l1_exit };
+    LinkPower { l0s: uses_l0s(link).then_some(l0s), l1: uses_l1(link).then_some(l1) }
+}
+
+fn uses_l0s(link: &LinkParameters) -> bool {
+    matches!(link.aspm, AspmChoice::L0s | AspmChoice::Both)
+}
+
+fn uses_l1(link: &LinkParameters) -> bool {
+    matches!(link.aspm, AspmChoice::L1 | AspmChoice::Both)
+}
+
+/// Reports a link in Flit Mode that is to sleep: there is no L0s in Flit Mode, and its L1 is not modelled.
+pub(crate) fn check(
+    rig: &Rig<'_>,
+    component: usize,
+    link: &LinkParameters,
+    mode: LinkMode,
+    output: &mut Output,
+) {
+    if link.aspm == AspmChoice::Off || !mode.flit {
+        return;
+    }
+    let path = format!("{}.link.aspm", rig.file.components[component].name);
+    let reason = "the link runs in Flit Mode, of which no power states are modelled".to_owned();
+    let hint = "write `aspm = \"off\"`, or `flit = false` where both ends can do without".to_owned();
+    let place = rig.place_of(component, &["link", "aspm"]);
+    output.report(place, Problem::AspmImpossible { path, reason }, Some(hint));
+}
+
+/// Times of power states that no link enters.
+pub(crate) fn idle(rig: &Rig<'_>, idle: &mut HashSet<String>) {
+    for (component, link) in rig.file.components.iter().zip(&rig.links) {
+        let Some(link) = link else { continue };
+        let unused = [(!uses_l0s(link), ["l0s_idle", "l0s_exit"]), (!uses_l1(link), ["l1_idle", "l1_exit"])];
+        for key in unused.into_iter().filter(|(unused, _)| *unused).flat_map(|(_, keys)| keys) {
+            idle.insert(format!("{}.link.{key}", component.name));
+        }
+    }
+}

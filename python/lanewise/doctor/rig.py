@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 _SETTLE_US = 12
 _MEASURE_US = 24
 _NARROW_FACTOR = 4
+_PAUSES = 3
+"""Pauses before measuring begins; twice as many are measured."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,10 @@ class Leaf:
     """Number of the device whose memory is used; None is the host's."""
     attached_to_root: bool = False
     """Below a second root port of its own, beside the switches."""
+    pause_us: int | None = None
+    """In place of DMA, the CPU reads a register of it once in so many microseconds."""
+    sleep: tuple[str, ...] = ()
+    """Entries of its `link` table; none for a link that stays awake."""
     socket: int = 0
     """Socket of the root port of its own."""
     far_memory: bool = False
@@ -68,6 +74,9 @@ class Rig:
     def _run(self) -> list[str]:
         slowest = min(leaf.link.gt_s * leaf.link.width for leaf in self.leaves)
         factor = _NARROW_FACTOR if slowest < 32 else 1
+        pauses = [leaf.pause_us for leaf in self.leaves if leaf.pause_us]
+        if pauses:
+            factor = _PAUSES * max(pauses) // _SETTLE_US
         settle, end = _SETTLE_US * factor, (_SETTLE_US + _MEASURE_US) * factor
         return [
             "[run]",
@@ -134,7 +143,19 @@ class Rig:
                 *(["memory_socket = 1"] if leaf.far_memory else []),
                 *self._payload(),
             ]
+            if leaf.sleep:
+                lines.append(f"link = {{ {', '.join(leaf.sleep)} }}")
             if leaf.direction == "idle":
+                continue
+            if leaf.pause_us is not None:
+                lines += [
+                    "[[workload]]",
+                    'kind = "mmio"',
+                    f'name = "flow{number}"',
+                    f'device = "device{number}"',
+                    'direction = "read"',
+                    f'interval = "{leaf.pause_us} us"',
+                ]
                 continue
             lines += [
                 "[[workload]]",

@@ -124,6 +124,8 @@ class Function:
     """As the kernel names the slot."""
     interfaces: tuple[str, ...] = ()
     """Names by which software knows it: ``eth0``, ``nvme0``, ``mlx5_0``."""
+    model: str | None = None
+    """What a drive calls itself, where a running system was asked."""
     stated_path: tuple[Address, ...] = ()
     """Bridges above it, root first, when the source prints the way (`lspci -PP`)."""
 

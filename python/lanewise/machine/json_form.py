@@ -82,6 +82,7 @@ def _function(machine: Machine, function: Function) -> dict[str, Any]:
         "iommu_group": function.iommu_group,
         "physical_slot": function.physical_slot,
         "interfaces": list(function.interfaces) or None,
+        "model": function.model,
         "virtual": function.virtual or None,
         "physical_function": None if function.physical_function is None else str(function.physical_function),
         "express": registers.express,

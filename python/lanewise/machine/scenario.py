@@ -16,6 +16,8 @@ import re
 from typing import TYPE_CHECKING
 
 from lanewise.errors import InputError
+from lanewise.machine.drives import drive_part
+from lanewise.machine.sleep import sleep_entries
 from lanewise.machine.sockets import interconnect_of, sockets_of
 from lanewise.machine.ways import NO_CHANGE, Ways
 
@@ -24,10 +26,11 @@ if TYPE_CHECKING:
 
     from lanewise.machine.address import Address
     from lanewise.machine.model import Function, Link, LinkMode, Machine
-    from lanewise.machine.ways import Change
+    from lanewise.machine.ways import Change, Modes
 
 _PAYLOADS = (128, 256, 512, 1024, 2048, 4096)
 _HOST_PARTS = {6: "generic-gen6-server", 7: "generic-gen6-server"}
+_LAST_WITHOUT_FLITS = 5
 _USUAL_HOST = "generic-gen4-server"
 _DRIVE_PARTS = {3: "generic-nvme-gen3-x4", 4: "generic-nvme-gen4-x4", 5: "generic-nvme-gen5-x4"}
 
@@ -193,7 +196,7 @@ class _Writer:
         ]
         if any(redirects):
             lines.append("acs_redirect = true      # ReqRedir is set on a downstream port")
-        return [*lines, *self._forced(modes.forced), ""]
+        return [*lines, *self._link(uplink, modes), ""]
 
     def _endpoint(self, function: Function) -> list[str]:
         link = self.machine.link_above(function)
@@ -208,8 +211,11 @@ class _Writer:
         lines = [
             f"[endpoint.{endpoint_name(function)}]      # {_comment(f'{function.address} {function.name}')}"
         ]
-        drive = _DRIVE_PARTS.get(max(3, min(5, modes.lower.generation or 3))) if function.is_nvme else None
+        drive = drive_part(function)
         if drive is not None:
+            lines.append(f"part = {_quoted(drive)}      # known by its name; rates as published")
+        elif function.is_nvme:
+            drive = _DRIVE_PARTS[max(3, min(5, modes.lower.generation or 3))]
             lines.append(f"part = {_quoted(drive)}      # Assumed: a drive of this generation")
         lines += [
             f"attach = {_quoted(place)}",
@@ -228,7 +234,7 @@ class _Writer:
             lines.append(f'tag_width = "{bits} bits"')
             if drive is not None:
                 lines.append('tags = "auto"')
-        return [*lines, *([] if beside else self._forced(modes.forced)), ""]
+        return [*lines, *([] if beside else self._link(link, modes)), ""]
 
     def _note_payload(self, function: Function) -> None:
         """Lower the payload size of a hierarchy to what a device and the way to it are set to."""
@@ -261,14 +267,16 @@ class _Writer:
         owner = "server" if above is None else _switch_name(above.device)
         return f"{owner}.{_port_name(link.upper.address)}"
 
-    def _forced(self, mode: LinkMode | None) -> list[str]:
-        if mode is None:
-            return []
-        generation, width = _word(mode).split()
-        return [
-            f"link = {{ force_generation = {_quoted(generation)}, force_width = {_quoted(width)} }}"
-            "      # below what both ends can do"
-        ]
+    def _link(self, link: Link, modes: Modes) -> list[str]:
+        """Write what is special about a link: less than both ends can do, and sleep."""
+        entries = []
+        if modes.forced is not None:
+            generation, width = _word(modes.forced).split()
+            entries += [f"force_generation = {_quoted(generation)}", f"force_width = {_quoted(width)}"]
+        comment = "      # below what both ends can do" if entries else ""
+        if max(modes.upper.generation or 1, modes.lower.generation or 1) <= _LAST_WITHOUT_FLITS:
+            entries += sleep_entries(link)
+        return [f"link = {{ {', '.join(entries)} }}{comment}"] if entries else []
 
     def _everything(self, chosen: Sequence[Function]) -> str:
         tables = []

@@ -15,6 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from lanewise.machine.drives import drive_part
 from lanewise.machine.scenario import endpoint_name
 
 if TYPE_CHECKING:
@@ -81,15 +82,18 @@ def benchmarks_of(function: Function, peers: list[Function]) -> Iterator[Benchma
 def _drive(function: Function) -> Iterator[Benchmark]:
     name = endpoint_name(function)
     fast = tuple((f"{name}.nvme.{key}", value) for key, value in FAST_MEDIA.items())
+    known = drive_part(function) is not None
+    settle_us, measure_us = (2000, 4000) if known else (200, 400)
     for word, direction in (("read", "write"), ("write", "read")):
         yield Benchmark(
             f"fio {word} 128 KiB",
             function,
             _fio(name, word, "128 KiB", 8),
             direction,
-            200,
-            400,
-            fast,
+            settle_us,
+            measure_us,
+            () if known else fast,
+            without_media=fast,
             together=True,
         )
     yield Benchmark(

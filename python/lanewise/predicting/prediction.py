@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from lanewise.errors import InputError
+from lanewise.machine.drives import drive_part
 from lanewise.machine.missing_ports import with_missing_ports
 from lanewise.machine.scenario import endpoint_name
 from lanewise.machine.sockets import across_sockets
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from lanewise.machine.model import Function, Machine
     from lanewise.machine.ways import Change
 
+_MOST_ADDRESSES = 8
 _MOST_TOGETHER = 64
 """Devices that are simulated at once; machines with more get the first so many."""
 
@@ -70,8 +72,9 @@ _ASSUMPTIONS = (
     "host: latency of a generic server; its memory and its read engines are never the limit; buffers are at "
     "the socket of their device, and peers at different sockets are joined by the links that processors of "
     "this make and age have",
-    "devices are never slower than their link; drives have infinitely fast media for bandwidth and those of "
-    "a typical drive for latency",
+    "devices are never slower than their link, except drives that are known by name, which have the rates of "
+    "their data sheets; other drives have infinitely fast media for bandwidth and those of a typical drive "
+    "for latency",
     "network adapters: descriptors and completions of 16 B, 32 frames to a doorbell and a read of "
     "descriptors, 4 completions to a write; processors, interrupts and the wire are never the limit",
 )
@@ -111,10 +114,25 @@ def predict(
     return Prediction(
         source=machine.source,
         rows=tuple(row for _, row in rows),
-        assumptions=_ASSUMPTIONS,
+        assumptions=(*_ASSUMPTIONS, *_known_drives(chosen)),
         notes=(*machine.notes, *notes),
         simulations=simulator.runs,
     )
+
+
+def _known_drives(chosen: Sequence[Function]) -> list[str]:
+    """Say which drives have published rates, and in which catalog part."""
+    parts: dict[str, list[str]] = {}
+    for function in chosen:
+        part = drive_part(function)
+        if part is not None:
+            parts.setdefault(part, []).append(function.address.short)
+    said = []
+    for part, addresses in parts.items():
+        others = " and others" if len(addresses) > _MOST_ADDRESSES else ""
+        where = ", ".join(addresses[:_MOST_ADDRESSES]) + others
+        said.append(f"{where}: rates as published, with their sources in 'lanewise parts {part}'")
+    return said
 
 
 def _chosen(machine: Machine, devices: Sequence[Address] | None) -> list[Function]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from lanewise import _core
 from lanewise.errors import InputError
 from lanewise.ladder import payload_gb_per_s
+from lanewise.machine.drives import drive_part
 from lanewise.machine.scenario import endpoint_name, scan_to_scenario
 from lanewise.machine.sockets import across_sockets, interconnect_of
 from lanewise.predicting.binding import binding_of
@@ -32,6 +33,9 @@ _READ_ENGINES = 1024
 
 _FULL_INTERCONNECT = 0.985
 """Share of what a link between sockets carries from which on it is the limit."""
+
+_AS_FAST_AS_THE_LINK = 0.97
+"""A drive that reaches this share of what it would with infinitely fast media is not the limit."""
 
 _NAME = re.compile(r"\b(?:port|switch|gpu|nvme|nic|storage|device)_[0-9a-f_]+\b")
 _NUMBER = re.compile(r"\bn(\d+)\b")
@@ -86,7 +90,7 @@ class Simulator:
         if across is not None and goodput >= _FULL_INTERCONNECT * across.payload_gb_per_s:
             binding = f"the link between sockets, full: {across.payload_gb_per_s:.1f} GB/s of data"
         if function.is_nvme and not latency:
-            binding = f"{binding}; the drive itself may be slower"
+            binding = self._drive_words(benchmark, goodput, binding)
         frames = 1e9 * goodput / benchmark.frame_bytes if benchmark.frame_bytes else None
         return Row(
             bdf=function.address.short,
@@ -139,13 +143,26 @@ class Simulator:
             self._results[key] = _core.run_text(bare, "prediction", pairs)
         return json.loads(_NUMBER.sub(lambda match: names[int(match[1])], self._results[key]))  # type: ignore[no-any-return]
 
+    def _drive_words(self, benchmark: Benchmark, goodput: float, binding: str) -> str:
+        """Say whether a drive is the limit, where it is known which drive it is."""
+        part = drive_part(benchmark.function)
+        if part is None:
+            return f"{binding}; the drive itself may be slower"
+        bare = self.run([benchmark.function], benchmark.workload, benchmark, benchmark.without_media)
+        possible = goodput_of(bare) if bare else 0.0
+        if goodput >= _AS_FAST_AS_THE_LINK * possible:
+            return binding
+        return f"the drive, as published ({part}); its link would carry {possible:.2f} GB/s"
+
     def _latency_words(self, benchmark: Benchmark, result: Mapping[str, Any]) -> str:
         """Say how much of a latency is not the media's."""
         whole = _latency(result) or 0.0
         bare = self.run([benchmark.function], benchmark.workload, benchmark, benchmark.without_media)
         rest = (_latency(bare) or 0.0) if bare else 0.0
         media = (whole - rest) / 1e3
-        return f"media {media:.0f} us (a typical drive); software and PCI Express {rest / 1e3:.1f} us"
+        part = drive_part(benchmark.function)
+        whose = "a typical drive" if part is None else part
+        return f"media {media:.0f} us ({whose}); software and PCI Express {rest / 1e3:.1f} us"
 
     def ceiling(self, result: Mapping[str, Any], benchmark: Benchmark) -> float | None:
         """Return the payload that the narrowest link carries, from coding and packet sizes alone."""

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from lanewise.doctor.finding import Cost, Finding, Severity
 from lanewise.doctor.registry import Bearing, Rule, rule
+from lanewise.doctor.rig import Leaf, Rig, Trial
+from lanewise.machine.sleep import exit_latency_ns, sleep_entries, sleep_states
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -19,8 +21,8 @@ ASPM = Rule(
     why="A link that went to sleep needs to wake before it moves anything: up to 4 us from L0s, 1 to 64 "
     "us and more from L1. Under steady load it never sleeps; with single small operations each one pays.",
     severity="warning for network adapters of a server; info elsewhere, where saving power is the point",
-    cost="stated: the Exit Latency of the slower end where it says one, else the specification's range; the "
-    "simulator keeps links awake",
+    cost="simulated: a register read after a pause, with a link that sleeps and wakes in the Exit Latency of "
+    "its slower end, and with one that is awake; where no end states one, the specification's range",
     fix="On machines whose latency matters boot with `pcie_aspm.policy=performance` (or `pcie_aspm=off`), "
     "or switch ASPM off in the firmware setup.",
     references=(
@@ -30,6 +32,11 @@ ASPM = Rule(
     not_said="Links on which only one end has it enabled for L1: both ends must agree.",
     bearing=Bearing.EXPLAINS,
 )
+
+_PAUSE_US = 100
+"""A pause after which a link sleeps in any case."""
+
+_LAST_WITHOUT_FLITS_GT_S = 32.0
 
 _EXIT = {"L0s": "up to 4 us to wake from L0s", "L1": "1 to 64 us to wake from L1"}
 
@@ -41,7 +48,7 @@ def sleeping_links(view: View, this: Rule) -> Iterable[Finding]:
 
     for link in view.links:
         device = next((function for function in link.lower if function in view.devices), None)
-        states = _states(link)
+        states = sleep_states(link)
         if device is None or not states:
             continue
         critical = device.is_nic and view.is_server()
@@ -56,35 +63,31 @@ def sleeping_links(view: View, this: Rule) -> Iterable[Finding]:
             ]
             + [f"{device.address.short} is {device.name}"],
         )
-        yield replace(finding, cost=_cost(link, "L1" if "L1" in states else "L0s"))
+        trial = _trial(link, states, view)
+        if trial is None:
+            cost = Cost(f"first operation after a pause: {_EXIT[states[-1]]}")
+            yield replace(finding, cost=cost)
+        else:
+            yield replace(finding, trial=trial)
 
 
-def _cost(link: Link, state: str) -> Cost:
-    """State the longest time that the slower end takes to wake, or the specification's range."""
-    known = [
-        seconds
-        for end in (link.upper.link, link.device.link)
-        if (seconds := end.exit_latency_l1_s if state == "L1" else end.exit_latency_l0s_s) is not None
-    ]
-    if not known:
-        return Cost(f"first operation after a pause: {_EXIT[state]}")
-    ns = 1e9 * max(known)
-    time = f"{ns / 1e3:g} us" if ns >= 1000 else f"{ns:g} ns"
-    return Cost(f"first operation after a pause: up to {time} to wake from {state}", ns=ns)
+def _trial(link: Link, states: tuple[str, ...], view: View) -> Trial | None:
+    """Compare a register read after a pause; None when no exit latency or no mode of the link is known.
+
+    Links in Flit Mode have no L0s, and their L1 is not simulated.
+    """
+    deepest_ns = exit_latency_ns(link, states[-1])
+    lanes = view.leaf_lanes(link.device)
+    if deepest_ns is None or lanes is None or lanes.gt_s > _LAST_WITHOUT_FLITS_GT_S:
+        return None
+    pause_us = _PAUSE_US + round(2 * deepest_ns / 1000)
+    leaf = Leaf(lanes, pause_us=pause_us, sleep=sleep_entries(link))
+    asleep = Rig(uplinks=(), leaves=(leaf,), mps=view.payload(link.device))
+    what = f"a register read after a pause, from {states[-1]}"
+    return Trial(asleep, asleep.with_leaves(sleep=()), what, quantity="latency")
 
 
 def _exit_words(end: Function) -> str:
     latencies = (("L0s", end.link.exit_latency_l0s_s), ("L1", end.link.exit_latency_l1_s))
     said = [f"{state} <{1e6 * seconds:g}us" for state, seconds in latencies if seconds is not None]
     return f"; LnkCap: Exit Latency {', '.join(said)}" if said else ""
-
-
-def _states(link: Link) -> list[str]:
-    """States the link can enter: L1 needs both ends, L0s is a matter of each transmitter."""
-    upper, lower = link.upper.link.aspm_enabled, link.device.link.aspm_enabled
-    if lower is None:
-        return []
-    states = ["L0s"] if "L0s" in lower or "L0s" in (upper or ()) else []
-    if "L1" in lower and (upper is None or "L1" in upper):
-        states.append("L1")
-    return states

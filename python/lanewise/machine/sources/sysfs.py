@@ -166,6 +166,9 @@ def _surroundings(files: Files, folder: str, draft: Draft) -> None:
     function["interfaces"] = tuple(
         sorted(name for name in names if not name.startswith(("card", "render", "hw")))
     )
+    drives = files.names(f"{folder}/nvme")
+    model = files.text(f"{folder}/nvme/{drives[0]}/model") if drives else None
+    function["model"] = (model or "").strip() or None
 
 
 def _counters(files: Files, folder: str, draft: Draft) -> None:

@@ -1,0 +1,44 @@
+"""Links that may fall asleep by themselves: Active State Power Management as the registers have it.
+
+Models which states a link can enter and how long it takes to leave them. Leaves out after which silence it
+enters them, which no register says, and the substates of L1 with times of their own. Source: PCI Express Base
+Specification 5.0, 5.4.1, 7.5.3.6 (Exit Latency) and 7.5.3.7 (ASPM Control).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lanewise.machine.link import Link
+
+
+def sleep_states(link: Link) -> tuple[str, ...]:
+    """Return the states that a link can enter: L1 needs both ends, L0s is a matter of each transmitter."""
+    upper, lower = link.upper.link.aspm_enabled, link.device.link.aspm_enabled
+    if lower is None:
+        return ()
+    states: tuple[str, ...] = ("L0s",) if "L0s" in lower or "L0s" in (upper or ()) else ()
+    if "L1" in lower and (upper is None or "L1" in upper):
+        states += ("L1",)
+    return states
+
+
+def exit_latency_ns(link: Link, state: str) -> float | None:
+    """Return how long a link takes to leave a state: the slower end counts; None when neither end says."""
+    ends = (link.upper.link, link.device.link)
+    known = [end.exit_latency_l1_s if state == "L1" else end.exit_latency_l0s_s for end in ends]
+    return max((1e9 * seconds for seconds in known if seconds is not None), default=None)
+
+
+def sleep_entries(link: Link) -> tuple[str, ...]:
+    """Return the entries of a scenario's `link` table; what no end says has the scenario's defaults."""
+    states = sleep_states(link)
+    if not states:
+        return ()
+    entries = [f'aspm = "{" and ".join(states).lower()}"']
+    for state in states:
+        exit_ns = exit_latency_ns(link, state)
+        if exit_ns is not None:
+            entries.append(f'{state.lower()}_exit = "{exit_ns:.0f} ns"')
+    return tuple(entries)

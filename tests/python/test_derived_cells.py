@@ -21,6 +21,7 @@ from lanewise.results import RunResult
 HEAD = """
     id = "TINY"
     title = "What the prose says"
+    source = "a report"
     unit = "MiB/s"
     metric = "sum flows.goodput_mib_per_s"
     where = { direction = ["read", "write"] }
@@ -155,6 +156,7 @@ def test_a_fit_may_be_lent_to_another_experiment(tmp_path: Path, core: FakeCore)
     goodput(core, direct=1000, switch=500)
     lender = """
         id = "LENDER"
+        source = "a report"
         unit = "MiB/s"
         metric = "sum flows.goodput_mib_per_s"
 

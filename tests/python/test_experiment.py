@@ -18,6 +18,7 @@ from lanewise.experiment.values import NotCalibratedError
 EXPECTED = """
     id = "TINY"
     title = "Two cells and a fit"
+    source = "a report"
     unit = "MiB/s"
     metric = "sum flows.goodput_mib_per_s"
     where = { direction = ["read", "write"] }
@@ -207,3 +208,25 @@ def test_all_mistakes_are_reported_at_once(folder: Path) -> None:
         load_experiment(folder)
     for mistake in ("verdict is 'Q'", "unknown key 'colour'", "is fitted on", "no file 'lost.toml'"):
         assert mistake in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "said"),
+    [
+        ("band_percent = 3", "band_percent = -3", "'band_percent' is -3"),
+        ("[10, 200]", "[200, 10]", "the lower number comes first"),
+        ('source = "a report"', "", "'source' is missing"),
+    ],
+)
+def test_numbers_that_mean_nothing_are_refused(folder: Path, right: str, wrong: str, said: str) -> None:
+    text = (folder / "expected.toml").read_text()
+    (folder / "expected.toml").write_text(text.replace(right, wrong))
+    with pytest.raises(ExperimentError) as caught:
+        load_experiment(folder)
+    assert said in str(caught.value)
+
+
+def test_an_experiment_without_a_cell_is_none(folder: Path) -> None:
+    (folder / "expected.toml").write_text("")
+    with pytest.raises(ExperimentError, match=r"there is no \[\[cell\]\]"):
+        load_experiment(folder)

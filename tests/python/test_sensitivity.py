@@ -20,6 +20,7 @@ from lanewise.experiment.sensitivity import stored
 EXPECTED = """
     id = "TINY"
     title = "Three cells"
+    source = "a report"
     unit = "MiB/s"
     metric = "sum flows.goodput_mib_per_s"
 

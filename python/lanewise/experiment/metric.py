@@ -78,7 +78,8 @@ class Metric:
             raise MetricError(f"a run has no table '{self.table}'; it has {', '.join(result.tables)}")
         missing = [column for column in (self.column, *self.where) if column not in table.columns]
         if missing:
-            raise MetricError(f"table '{self.table}' has no column '{missing[0]}'")
+            known = ", ".join(table.columns)
+            raise MetricError(f"table '{self.table}' has no column '{missing[0]}'; it has {known}")
         candidates = table
         if self.instrument is not None:
             candidates = table.filter(

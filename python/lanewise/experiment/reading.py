@@ -250,12 +250,19 @@ def _fit(entry: dict[str, Any], home: str, *, borrowed: bool = False) -> Fit:
 
 
 def _number(entry: dict[str, Any], key: str) -> float | None:
-    return float(entry[key]) if key in entry else None
+    if key not in entry:
+        return None
+    number = float(entry[key])
+    if not number >= 0:
+        raise ValueError(f"'{key}' is {number:g}; an error to accept is not below 0")
+    return number
 
 
 def _pair(values: list[float]) -> tuple[float, float]:
-    low, high = values
-    return float(low), float(high)
+    low, high = (float(value) for value in values)
+    if not low < high:
+        raise ValueError(f"'between' is [{low:g}, {high:g}]; the lower number comes first")
+    return low, high
 
 
 def _cell_problems(cell: Cell) -> Iterator[str]:
@@ -295,6 +302,10 @@ def _source_problems(quantity: Quantity) -> Iterator[str]:
 
 def _cross_check(experiment: Experiment) -> Iterator[str]:
     """Check that what cells and fits name is there, and that roles agree with the fits."""
+    if not experiment.cells:
+        yield "expected.toml: there is no [[cell]]; each published number is one"
+    if not experiment.source:
+        yield "expected.toml: 'source' is missing: say where the numbers were published"
     names = {fit.name for fit in experiment.fits}
     own = experiment.own_fits
     ids = Counter(quantity.id for quantity in (*experiment.cells, *experiment.values))

@@ -14,6 +14,9 @@ from lanewise.machine.registers import LinkMode
 if TYPE_CHECKING:
     from lanewise.machine.function import Function
 
+_MADE_UP = frozenset({(0x1B36, 0x000C), (0x15AD, 0x07A0)})
+"""Root ports of QEMU and VMware (pci.ids): they claim x32, and speeds that the host's slot may not have."""
+
 
 @dataclass(frozen=True, slots=True)
 class Link:
@@ -33,6 +36,17 @@ class Link:
         return self.lower[0]
 
     @property
+    def port_can(self) -> LinkMode:
+        """What the port above can do; unknown for ports that a hypervisor makes up, where that matters.
+
+        A device that is passed through shows the registers of its real link, and nothing shows its real port:
+        a link below its device's capability may be below that of its slot, or not.
+        """
+        identity, device = self.upper.identity, self.device.link
+        made_up = (identity.vendor_id, identity.device_id) in _MADE_UP
+        return LinkMode() if made_up and device.status != device.capability else self.upper.link.capability
+
+    @property
     def now(self) -> LinkMode:
         """What runs now: the lower end's status, the upper end's where the lower says nothing."""
         lower, upper = self.device.link.status, self.upper.link.status
@@ -42,7 +56,7 @@ class Link:
     @property
     def limit(self) -> LinkMode:
         """The most both ends can do: the smaller speed and width; None where either end does not say."""
-        upper, lower = self.upper.link.capability, self.device.link.capability
+        upper, lower = self.port_can, self.device.link.capability
         known_width = upper.width is not None and lower.width is not None
         width = min(upper.width or 0, lower.width or 0) if known_width else None
         return LinkMode(_smaller(upper.gt_s, lower.gt_s), width)

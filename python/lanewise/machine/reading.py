@@ -32,6 +32,7 @@ _ACCEPTED = (
     "lspci -vvv or -xxxx output, lspci -tv, a copy of /sys/bus/pci, hwloc XML, NCCL topology XML, nvidia-smi "
     "topo -m, pciconf -lvbc, a kernel log, and tar or zip archives of those"
 )
+_LINK_LINES = re.compile(r"^\W*Lnk(?:Cap|Sta):", re.MULTILINE)
 _XML_PROLOGUE = re.compile(rb"<!--.*?(?:-->|$)|<\?.*?(?:\?>|$)|<!DOCTYPE[^>\[]*(?:\[.*?\])?[^>]*>", re.S)
 _XML_ROOTS = ("topology", "system", "graphs")
 _XML_ROOT = re.compile(rb"<([A-Za-z_][\w.-]*)[\s>/]")
@@ -234,5 +235,10 @@ def _read_text(text: str, reading: Reading, name: str) -> Machine:
 def _nothing_found(text: str, matrix: Reading, name: str) -> str:
     if matrix.notes:
         return f"'{name}': {matrix.notes[0]}; 'nvidia-smi topo -m' prints the topology"
+    if _LINK_LINES.search(text):
+        return (
+            f"'{name}' has lines about links, and none that says of which device; keep the first line of "
+            "each function: lspci -vvv | grep -E '^[0-9a-f]|LnkCap:|LnkSta:'"
+        )
     what = "is empty" if not text.strip() else "has no PCI device in it"
     return f"'{name}' {what}; accepted are {_ACCEPTED}"

@@ -107,7 +107,7 @@ class View:
         link = self.physical_link(function)
         if link is None:
             return function.link.capability if function.link.capability.known else None
-        device, port = link.device.link.capability, link.upper.link.capability
+        device, port = link.device.link.capability, link.port_can
         if link.limit.known:
             return link.limit
         if device.known or port.known:

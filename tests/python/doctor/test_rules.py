@@ -235,6 +235,25 @@ def test_tunnels_of_thunderbolt_are_no_slow_links() -> None:
     assert "tunnels of Thunderbolt" in scan_to_scenario(dock)
 
 
+def test_ports_that_a_hypervisor_makes_up_limit_nothing() -> None:
+    """A GPU that is passed through has x8 on its host; QEMU's port claims x32 of 16 GT/s."""
+    port = Identity(0x060400, 0x1B36, 0x000C, device_name="QEMU PCIe Root port")
+    guest = machine(
+        replace(function("00:1c.0", Kind.ROOT_PORT, can="16 x32", now="16 x8"), identity=port),
+        function("01:00.0", Kind.ENDPOINT, can="16 x16", now="16 x8", class_code=GPU, parent="00:1c.0"),
+    )
+    (finding,) = diagnose(guest, cost=False).findings
+    assert (finding.rule, finding.severity) == ("link-one-end", Severity.INFO)
+    assert "hypervisor" in finding.evidence[1]
+    assert 'link = "gen4 x8"' in scan_to_scenario(guest)
+    asleep = machine(
+        replace(function("00:1c.0", Kind.ROOT_PORT, can="16 x32", now="2.5 x16"), identity=port),
+        function("01:00.0", Kind.ENDPOINT, can="16 x16", now="2.5 x16", class_code=GPU, parent="00:1c.0"),
+    )
+    assert diagnose(asleep, cost=False).findings == ()
+    assert 'link = "gen4 x16"' in scan_to_scenario(asleep)
+
+
 def test_errors_of_a_device_without_its_port_are_said() -> None:
     lonely = machine(
         function("01:00.0", Kind.ENDPOINT, **errors(correctable_status=frozenset({"BadTLP", "Rollover"})))

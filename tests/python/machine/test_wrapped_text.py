@@ -9,6 +9,7 @@ import tarfile
 import pytest
 from machine_dumps import DUMPS
 
+from lanewise.errors import InputError
 from lanewise.machine import read, read_bytes
 from lanewise.machine.model import LinkMode
 
@@ -177,3 +178,10 @@ def test_remarks_of_lspci_and_device_trees_are_understood() -> None:
     machine = read_bytes("\n".join(text).encode())
     assert machine.not_understood.count == 0
     assert {f.address: f.registers.link for f in machine} == PLAIN
+
+
+def test_link_lines_without_their_device_are_told_what_is_missing() -> None:
+    with pytest.raises(InputError, match="of which device"):
+        read_bytes(
+            b"    LnkCap: Port #0, Speed 16GT/s, Width x16\n    LnkSta: Speed 8GT/s, Width x8 (downgraded)\n"
+        )

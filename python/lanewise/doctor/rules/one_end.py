@@ -31,7 +31,8 @@ ONE_END = Rule(
     cost="simulated: DMA in both directions as the link runs and as the device could",
     fix="Take the dump of the whole machine (`sudo lspci -vvv`), or look at LnkCap of the port: `sudo lspci "
     "-vvv -s $(basename $(dirname $(readlink -f /sys/bus/pci/devices/BDF)))`. A card that should have more "
-    "lanes in that slot: reseat it, look at risers and at bifurcation in the firmware setup.",
+    "lanes in that slot: reseat it, look at risers and at bifurcation in the firmware setup. Inside a "
+    "virtual machine only the host knows: take the dump there.",
     references=("PCIe Base 5.0 §7.5.3.6 (Link Capabilities)", "§7.5.3.8 (Link Status)"),
     not_said="GPUs below their speed at full width, as idle ones are; devices slower than 1.9 GB/s; "
     "Thunderbolt and USB4, whose tunnels report 2.5 GT/s whatever they carry.",
@@ -57,10 +58,7 @@ def lonely_devices(view: View, this: Rule) -> Iterable[Finding]:
             Severity.INFO,
             bdf,
             f"{bdf} runs at {now} and could do {could}: its slot has no more, or something is wrong",
-            [
-                f"{bdf} LnkCap: {could}; now {now} ({function.name})",
-                f"the port above {bdf} is not in the source",
-            ],
+            [f"{bdf} LnkCap: {could}; now {now} ({function.name})", _missing(view, function)],
             trial=_trial(view, function),
         )
 
@@ -74,9 +72,17 @@ def _is_lower_end(view: View, function: Function) -> bool:
     if is_thunderbolt(function):
         return False
     link = view.machine.link_above(function)
-    return (
-        link is None if function.parent is None else link is not None and not link.upper.link.capability.known
-    )
+    return link is None if function.parent is None else link is not None and not link.port_can.known
+
+
+def _missing(view: View, function: Function) -> str:
+    """Say why nothing is known of the port."""
+    link = view.machine.link_above(function)
+    if link is None:
+        return f"the port above {function.address.short} is not in the source"
+    if link.upper.link.capability.known:
+        return f"{link.upper.address.short} is a port that the hypervisor makes up ({link.upper.name})"
+    return f"the source does not say what {link.upper.address.short} can do"
 
 
 def _now(view: View, function: Function) -> LinkMode:

@@ -30,7 +30,7 @@ _CONTROLS = bytes(code for code in range(32) if code not in b"\t\n\v\f\r\x1b")
 _ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]{0,256}(?:\x07|\x1b\\)|[@-Z\\-_])")
 _ACCEPTED = (
     "lspci -vvv or -xxxx output, lspci -tv, a copy of /sys/bus/pci, hwloc XML, NCCL topology XML, nvidia-smi "
-    "topo -m, pciconf -lvbc, a kernel log, and tar or zip archives of those"
+    "topo -m, lshw -json, pciconf -lvbc, a kernel log, and tar or zip archives of those"
 )
 _LINK_LINES = re.compile(r"^\W*Lnk(?:Cap|Sta):", re.MULTILINE)
 _XML_PROLOGUE = re.compile(rb"<!--.*?(?:-->|$)|<\?.*?(?:\?>|$)|<!DOCTYPE[^>\[]*(?:\[.*?\])?[^>]*>", re.S)
@@ -202,8 +202,12 @@ def _is_wide(data: bytes) -> bool:
 
 def _read_text(text: str, reading: Reading, name: str) -> Machine:
     """Read whatever kinds a text holds: functions first, else a list or a tree; a matrix is put on top."""
-    from lanewise.machine.sources import kernel_log, lspci, lspci_list, pciconf, topo, tree
+    from lanewise.machine.sources import kernel_log, lshw, lspci, lspci_list, pciconf, topo, tree
 
+    if lshw.LOOKS_LIKE_LSHW_JSON.search(text) and not HEADER.search(text):
+        lshw.read_json(text, reading)
+        if reading.drafts:
+            return reading.machine(name)
     if text.count("\n") > MOST_LINES:
         raise InputError(f"'{name}' has more than {MOST_LINES:,} lines, which no dump of a machine has")
     lines = tidy(text)
@@ -216,10 +220,8 @@ def _read_text(text: str, reading: Reading, name: str) -> Machine:
         pciconf.read(lines, reading)
     elif lspci_list.LOOKS_LIKE_LIST.search(text):
         lspci_list.read(lines, reading)
-    elif tree.LOOKS_LIKE_TREE.search(text):
-        tree.read(lines, reading)
-    elif tree.LOOKS_LIKE_LINKS.search(text):
-        tree.read_links(lines, reading)
+    elif _read_tree(text, lines, reading):
+        pass
     elif kernel_log.LOOKS_LIKE_LOG.search(text):
         kernel_log.read(lines, reading)
     if "kernel log" not in reading.kinds and kernel_log.HAS_ERRORS.search(text):
@@ -230,6 +232,21 @@ def _read_text(text: str, reading: Reading, name: str) -> Machine:
     if not reading.drafts and not rows:
         raise InputError(_nothing_found(text, matrix, name))
     return topo.overlay(reading.machine(name), matrix, rows) if rows else reading.machine(name)
+
+
+def _read_tree(text: str, lines: list[str], reading: Reading) -> bool:
+    """Read what shows who is below whom and little else; whether it is that."""
+    from lanewise.machine.sources import lshw, tree
+
+    for signs, reader in (
+        (lshw.LOOKS_LIKE_LSHW, lshw.read),
+        (tree.LOOKS_LIKE_TREE, tree.read),
+        (tree.LOOKS_LIKE_LINKS, tree.read_links),
+    ):
+        if signs.search(text):
+            reader(lines, reading)
+            return True
+    return False
 
 
 def _nothing_found(text: str, matrix: Reading, name: str) -> str:

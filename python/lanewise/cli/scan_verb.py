@@ -26,8 +26,8 @@ def _scan(
         typer.Argument(
             metavar="SOURCE",
             help="lspci -vvv, -xxxx or -tv output, a copy of /sys, hwloc or NCCL XML, nvidia-smi topo -m, "
-            "lshw -json, pciconf -lvbc, a kernel log, an archive of those; '-' for standard input; this machine when "
-            "left out.",
+            "lshw -json, pciconf -lvbc, a kernel log, an archive of those; '-' for standard input; this "
+            "machine when left out.",
             show_default=False,
         ),
     ] = None,

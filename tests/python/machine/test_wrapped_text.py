@@ -185,3 +185,31 @@ def test_link_lines_without_their_device_are_told_what_is_missing() -> None:
         read_bytes(
             b"    LnkCap: Port #0, Speed 16GT/s, Width x16\n    LnkSta: Speed 8GT/s, Width x8 (downgraded)\n"
         )
+
+
+MATRIX = (
+    "\tGPU0\tGPU1\tNIC0\tCPU Affinity\tNUMA Affinity\tGPU NUMA ID\n"
+    "GPU0\t X \tNV4\tPIX\t0-31\t0\t\tN/A\n"
+    "GPU1\tNV4\t X \tSYS\t32-63\t1\t\tN/A\n"
+    "NIC0\tPIX\tSYS\t X \n\nNIC Legend:\n\n  NIC0: mlx5_2\n"
+)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        MATRIX,
+        MATRIX.replace("\tGPU0\tGPU1", "\t\x1b[4mGPU0\tGPU1", 1).replace("ID\n", "ID\x1b[0m\n"),
+        MATRIX.replace("\tGPU0\tGPU1", "\t[4mGPU0\tGPU1", 1).replace("ID\n", "ID[0m\n"),
+        "".join(f"rig7: {line}\n" for line in MATRIX.splitlines()),
+        "".join(f"> | {line.replace(chr(9), ' | ')} |\n" for line in MATRIX.splitlines()),
+    ],
+    ids=["as printed", "underlined", "underline that lost its escape", "behind a host", "a quoted table"],
+)
+def test_matrices_as_they_are_posted(text: str) -> None:
+    relations = read_bytes(text.encode()).relations
+    assert [(r.first, r.second, r.path, r.links) for r in relations] == [
+        ("GPU0", "GPU1", "NV", 4),
+        ("GPU0", "mlx5_2", "PIX", None),
+        ("GPU1", "mlx5_2", "SYS", None),
+    ]

@@ -28,8 +28,10 @@ _NVLINK = re.compile(r"NV(\d+)$")
 _LEGEND = re.compile(r"\s*(NIC\d+): (\S+)\s*$")
 _NOT_PATHS = {"OK", "CNS", "GNS", "TNS", "NS", "U", "DR"}
 
-LOOKS_LIKE_MATRIX = re.compile(r"^[ \t]*GPU0[ \t]+X[ \t]", re.MULTILINE)
-"""The first row of a matrix."""
+LOOKS_LIKE_MATRIX = re.compile(r"^([^\n]{0,60}?)\bGPU0[ \t|]+X(?:[ \t|]|$)", re.MULTILINE)
+"""The first row of a matrix, perhaps behind the name of a host or the bars of a table."""
+_COLOUR = re.compile(r"\[\d{1,2}(?:;\d{1,2})*m")
+"""What is left of a heading's underline where the escape character was lost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,7 @@ def read(lines: Sequence[str], into: Reading) -> list[Row]:
     rows: list[Row] = []
     legend: dict[str, str] = {}
     complete = several = False
-    for line in lines:
+    for line in _bare(lines):
         words = line.split()
         name = _LEGEND.match(line)
         if name is not None:
@@ -73,6 +75,14 @@ def read(lines: Sequence[str], into: Reading) -> list[Row]:
         ]
         rows = [replace(row, name=legend.get(row.name, row.name)) for row in rows]
     return rows
+
+
+def _bare(lines: Sequence[str]) -> list[str]:
+    """Take off what stands before every line, the bars of a table, and what is left of colours."""
+    first = next((match for line in lines if (match := LOOKS_LIKE_MATRIX.match(line))), None)
+    before = "" if first is None else first[1]
+    bare = (line.removeprefix(before) if before.strip(" \t|") else line for line in lines)
+    return [_COLOUR.sub("", line).replace("|", " ") if "|" in line or "[" in line else line for line in bare]
 
 
 def _columns(words: list[str]) -> list[str]:

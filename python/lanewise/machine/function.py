@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -14,6 +15,10 @@ from lanewise.machine.registers import Errors, LinkRegisters, Registers, Transfe
 
 if TYPE_CHECKING:
     from lanewise.machine.address import Address
+
+
+_RDMA = re.compile(r"ConnectX|BlueField|\bE810\b|\bX722\b|BCM57[4-6]\d\d|\bT[56]\d{2}|FastLinQ|Omni-Path")
+_VERBS = ("mlx4_", "mlx5_", "irdma", "bnxt_re", "qedr", "cxgb4_", "hfi1_", "rocep", "ibp")
 
 
 class Kind(StrEnum):
@@ -172,6 +177,14 @@ class Function:
     def is_nvme(self) -> bool:
         """NVMe controllers."""
         return self.is_class(0x0108)
+
+    @property
+    def does_rdma(self) -> bool:
+        """Network controllers that are known to do RDMA, by class, name, or what the kernel calls them."""
+        identity = self.identity
+        known = _RDMA.search(f"{identity.device_name} {identity.subsystem_name}")
+        verbs = any(name.startswith(_VERBS) for name in self.interfaces)
+        return self.is_nic and not self.virtual and (self.is_class(0x0207, 0x0C06) or bool(known) or verbs)
 
     @property
     def is_nic(self) -> bool:

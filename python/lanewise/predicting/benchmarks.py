@@ -27,6 +27,11 @@ _FRAMES = (64, 1518, 9000)
 _LARGE = 64 << 10
 _BATCH = 32
 """Frames to a doorbell and a read of descriptors. Assumed: the burst of poll-mode drivers."""
+_SMALL_WRITE = 64
+_SMALL_WRITES = 256
+"""Small writes in progress at a receiver. Assumed: enough that its link is the limit."""
+_WORK_REQUESTS = 'descriptor = "64 B"\ncompletion = "64 B"\ncompletion_batch = 1\ndoorbell = "8 B"\n'
+"""Verbs: a send queue entry and a completion entry of 64 B each, as ConnectX adapters have them."""
 _FRAMES_UNDER_WAY = 256 << 10
 """Bytes of frames in progress. Assumed: what the buffers of an adapter hold."""
 
@@ -120,9 +125,28 @@ def _adapter(function: Function) -> Iterator[Benchmark]:
                 80,
                 frame_bytes=size,
             )
+    if function.does_rdma:
+        yield from _small_writes(function)
     for word, direction in (("RDMA write, receiver", "write"), ("RDMA write, sender", "read")):
         workload = _dma(function, direction, _LARGE)
         yield Benchmark(f"{word} 64 KiB", function, workload, direction, 30, 60, together=True)
+
+
+def _small_writes(function: Function) -> Iterator[Benchmark]:
+    """RDMA writes of 64 B: the sender fetches work requests and completes them, the receiver only writes."""
+    for word, direction, workload in (
+        ("receiver", "write", _dma(function, "write", _SMALL_WRITE, outstanding=_SMALL_WRITES)),
+        ("sender", "read", _rings(function, "send", _SMALL_WRITE, _WORK_REQUESTS)),
+    ):
+        yield Benchmark(
+            f"RDMA write, {word} {_SMALL_WRITE} B",
+            function,
+            workload,
+            direction,
+            40,
+            80,
+            frame_bytes=_SMALL_WRITE,
+        )
 
 
 def _gpu(function: Function, peers: list[Function]) -> Iterator[Benchmark]:
@@ -154,13 +178,13 @@ def _dma(
     )
 
 
-def _rings(function: Function, word: str, size: int) -> str:
+def _rings(function: Function, word: str, size: int, shape: str = "") -> str:
     """Frames through rings: enough batches under way to hide latency, and no more memory than a card has."""
     name = endpoint_name(function)
     batches = max(2, min(64, _FRAMES_UNDER_WAY // (_BATCH * size)))
     return (
         f'[[workload]]\nkind = "rings"\nname = "{name}"\ndevice = "{name}"\ndirection = "{word}"\n'
-        f'frame = "{size} B"\nbatch = {_BATCH}\noutstanding = {batches}\n'
+        f'frame = "{size} B"\nbatch = {_BATCH}\noutstanding = {batches}\n{shape}'
     )
 
 

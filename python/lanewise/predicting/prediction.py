@@ -76,7 +76,8 @@ _ASSUMPTIONS = (
     "their data sheets; other drives have infinitely fast media for bandwidth and those of a typical drive "
     "for latency",
     "network adapters: descriptors and completions of 16 B, 32 frames to a doorbell and a read of "
-    "descriptors, 4 completions to a write; processors, interrupts and the wire are never the limit",
+    "descriptors, 4 completions to a write; small RDMA writes: work requests of 64 B, 32 to a doorbell and a "
+    "read, a completion of 64 B for each; processors, interrupts and the wire are never the limit",
 )
 
 

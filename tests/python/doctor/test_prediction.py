@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from machines import GPU, NIC, function, machine, pair, switched
@@ -165,3 +166,36 @@ def test_json_has_units_in_its_names() -> None:
     assert {"ceiling_gb_per_s", "alone_gb_per_s", "together_gb_per_s", "latency_ns"} <= set(
         document["predictions"][0]
     )
+
+
+def test_small_rdma_writes_are_predicted_for_adapters_that_do_rdma() -> None:
+    """A sender's work requests and completions take more of its link than its data do."""
+    machine = pair(class_code=NIC)
+    address = next(f.address for f in machine if f.is_nic)
+    named = replace(
+        machine[address], identity=replace(machine[address].identity, device_name="MT27800 [ConnectX-5]")
+    )
+    known = predict(replace(machine, functions={**machine.functions, address: named}), together=False)
+    sender, receiver = (row(known, f"RDMA write, {end} 64 B") for end in ("sender", "receiver"))
+    large = row(known, "RDMA write, sender 64 KiB")
+    assert sender.alone_gb_per_s is not None
+    assert receiver.alone_gb_per_s is not None
+    assert large.alone_gb_per_s is not None
+    assert 0 < sender.alone_gb_per_s < receiver.alone_gb_per_s < large.alone_gb_per_s
+    assert sender.frames_per_s == pytest.approx(1e9 * sender.alone_gb_per_s / 64)
+    assert not any("64 B" in r.benchmark and "RDMA" in r.benchmark for r in predict(machine).rows)
+
+
+def test_waking_links_are_told_from_media() -> None:
+    sleepy = {"aspm_enabled": ("L1",), "exit_latency_l1_s": 32e-6}
+    words = [
+        row(predict(machine, together=False), "fio randread 4 KiB, queue depth 1")
+        for machine in (pair(), pair(port={"link": sleepy}, link=sleepy))
+    ]
+    awake, asleep = (latency.latency_ns for latency in words)
+    assert awake is not None
+    assert asleep is not None
+    assert asleep - awake == pytest.approx(32_000, abs=500)
+    assert "waking links 32.0 us (ASPM)" in words[1].binding
+    assert "waking" not in words[0].binding
+    assert words[0].binding.partition(" us")[0] == words[1].binding.partition(" us")[0]

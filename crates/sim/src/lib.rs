@@ -23,6 +23,7 @@
 //! ```
 
 pub mod bench;
+mod measured;
 mod phases;
 mod results;
 mod runner;
@@ -110,11 +111,11 @@ fn read(scenario: &Scenario, simulation: &Simulation, outcome: &Outcome, limits:
         tlp_hops: simulation.fabric.observers().tlp_hops(),
         fingerprint: format!("{:016x}", simulation.fabric.observers().fingerprint()),
         phases,
-        flows: results::flows(simulation, measured, half_width),
-        links: results::links(simulation, &scenario.fabric),
-        requesters: results::requesters(simulation, &scenario.fabric, outcome.end),
-        buffers: results::buffers(simulation, &scenario.fabric, outcome.end),
-        errors: results::errors(simulation, &scenario.fabric),
+        flows: measured::flows(simulation, measured, half_width),
+        links: measured::links(simulation, &scenario.fabric),
+        requesters: measured::requesters(simulation, &scenario.fabric, outcome.end),
+        buffers: measured::buffers(simulation, &scenario.fabric, outcome.end),
+        errors: measured::errors(simulation, &scenario.fabric),
         instruments: instruments(scenario, simulation, outcome.end),
         assumptions: assumptions(scenario),
     }

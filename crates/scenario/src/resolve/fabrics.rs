@@ -1,6 +1,6 @@
 //! NVMe over Fabrics: which end of a network a fio job is at, and the software at both.
 
-use super::rdma::{Networks, verbs};
+use super::networks::{Networks, verbs};
 use super::workload::unknown;
 use super::{Rig, Settings, staging};
 use crate::file::WrittenWorkload;

@@ -12,6 +12,7 @@ mod fabrics;
 mod frames;
 mod link;
 mod memory_path;
+mod networks;
 mod nvme;
 mod partition;
 mod payload;

@@ -1,69 +1,29 @@
-//! RDMA adapters, the wires between them, and the tools over them.
+//! perftest, the OSU benchmarks and transactions: tools over a network, from what is written to their settings.
 
+use super::Rig;
 use super::computed::Computed;
+use super::networks::Networks;
 use super::workload::{place, unknown};
-use super::{Rig, Settings};
-use crate::diagnostic::did_you_mean;
-use crate::document::shortened;
 use crate::file::WrittenWorkload;
 use crate::parameter::{Output, Provenance};
 use crate::parameters::{
-    MpiParameters, NetworkKindChoice, NetworkParameters, OsuParameters, OsuToolChoice, PerftestParameters,
-    PerftestToolChoice, RdmaParameters, RendezvousChoice, TcpStackChoice, TransactionsParameters,
-    VerbsParameters,
+    MpiParameters, OsuParameters, OsuToolChoice, PerftestParameters, PerftestToolChoice, RendezvousChoice,
+    TcpStackChoice, TransactionsParameters,
 };
 use crate::problem::Problem;
-use crate::source::Place;
-use crate::structure::ComponentKind;
 use crate::value::Auto;
-use lanewise_fabric::workload::DeviceId;
 use lanewise_network::NetworkWire;
-use lanewise_network::infiniband::InfinibandRate;
 use lanewise_units::Bytes;
 use lanewise_workload::rdma::{
-    MpiConfig, MpiHostConfig, NicPort, OsuConfig, OsuTool, PerftestConfig, PerftestTool, RdmaConfig,
-    RdmaLinkConfig, RdmaNetworkConfig, RdmaNicConfig, RdmaToolConfig, Rendezvous, TcpStackConfig,
-    TransactionsConfig, VerbsHostConfig,
+    MpiConfig, MpiHostConfig, OsuConfig, OsuTool, PerftestConfig, PerftestTool, RdmaConfig, RdmaToolConfig,
+    Rendezvous, TcpStackConfig, TransactionsConfig,
 };
-use std::collections::BTreeMap;
-
-/// Payload of a TCP segment: 1,500 B less 20 B of IP and 32 B of TCP with time stamps.
-const SEGMENT: Bytes = Bytes::new(1448);
 
 /// A tool as written.
 pub(crate) enum WrittenTool {
     Perftest(PerftestParameters),
     Osu(OsuParameters),
     Transactions(TransactionsParameters),
-}
-
-/// The networks of a scenario.
-pub(crate) struct Networks {
-    pub config: RdmaNetworkConfig,
-    /// Index of the link, by component.
-    links: BTreeMap<usize, usize>,
-    /// Instance of each adapter.
-    instances: Vec<usize>,
-}
-
-/// Every adapter that a network ends at, and every network.
-pub(crate) fn networks(rig: &Rig<'_>, output: &mut Output) -> Networks {
-    let mut networks =
-        Networks { config: RdmaNetworkConfig::default(), links: BTreeMap::new(), instances: Vec::new() };
-    for (component, settings) in rig.settings.iter().enumerate() {
-        let Some(Settings::Network(network)) = settings else { continue };
-        let Some(ends) = ends(rig, component, &mut networks, output) else { continue };
-        check_mtu(rig, component, network, &ends, &networks, output);
-        networks.links.insert(component, networks.config.links.len());
-        networks.config.links.push(RdmaLinkConfig {
-            name: rig.file.components[component].name.clone(),
-            ends,
-            wire: wire(network),
-            mtu: if network.kind == NetworkKindChoice::Ethernet { SEGMENT } else { network.mtu.0 },
-            latency: network.propagation + network.switch_latency,
-        });
-    }
-    networks
 }
 
 /// The instrument of all tools, if there are any.
@@ -102,215 +62,6 @@ pub(crate) fn build(
     (!configs.is_empty()).then_some(RdmaConfig { network: networks.config, tools: configs })
 }
 
-impl Networks {
-    /// The link that a workload names.
-    pub(crate) fn find(
-        &self,
-        rig: &Rig<'_>,
-        workload: &WrittenWorkload,
-        name: &str,
-        output: &mut Output,
-    ) -> Option<usize> {
-        let component = rig.find(name);
-        let kind = component.map(|component| rig.file.components[component].kind);
-        if kind != Some(ComponentKind::Network) {
-            let expected = "there is no network of this name".to_owned();
-            unknown(rig, workload, "network", name, expected, output);
-            return None;
-        }
-        // Without a link, what is wrong with it has been reported.
-        component.and_then(|component| self.links.get(&component)).copied()
-    }
-
-    /// Instance of the host above an adapter.
-    pub(crate) fn host_instance(&self, rig: &Rig<'_>, nic: usize) -> Option<usize> {
-        rig.topology.path_up(self.instances[nic]).last()
-    }
-
-    /// Host above an adapter.
-    pub(crate) fn host<'r>(
-        &self,
-        rig: &'r Rig<'_>,
-        nic: usize,
-    ) -> Option<&'r crate::parameters::HostParameters> {
-        let host = self.host_instance(rig, nic)?;
-        match rig.settings_of(host) {
-            Some(Settings::Host(host)) => Some(host),
-            _ => None,
-        }
-    }
-
-    /// Drivers at both ends of a link.
-    fn drivers(&self, rig: &Rig<'_>, link: usize) -> Option<[VerbsHostConfig; 2]> {
-        let [first, second] = self.config.links[link].ends.map(|end| self.host(rig, end.nic));
-        Some([verbs(&first?.verbs), verbs(&second?.verbs)])
-    }
-}
-
-/// Both ends of a network.
-fn ends(
-    rig: &Rig<'_>,
-    component: usize,
-    networks: &mut Networks,
-    output: &mut Output,
-) -> Option<[NicPort; 2]> {
-    let written = &rig.file.components[component];
-    let expected = "two ports, such as [\"nic0.port1\", \"nic1.port1\"]";
-    let Some((names, place)) = written.structural::<Vec<String>>("ends", &mut output.diagnostics) else {
-        if written.written.get("ends").is_none() {
-            let (path, expected) = (written.name.clone(), expected.to_owned());
-            let problem = Problem::MissingKey { path, key: "ends".to_owned(), expected };
-            output.report(written.place, problem, None);
-        }
-        return None;
-    };
-    if names.len() != 2 {
-        let (path, found) = (format!("{}.ends", written.name), names.len().to_string());
-        output.report(place, Problem::WrongLength { path, found, expected: "2".to_owned() }, None);
-        return None;
-    }
-    // Both are looked at, so that every mistake is reported.
-    let first = end(rig, component, &names[0], place, networks, output);
-    let second = end(rig, component, &names[1], place, networks, output);
-    let ends = [first?, second?];
-    let taken = |end: &NicPort| networks.config.links.iter().any(|link| link.ends.contains(end));
-    for (at, (end, name)) in ends.iter().zip(&names).enumerate() {
-        if taken(end) || (at == 1 && ends[0] == *end) {
-            return refuse(rig, component, name, "has a wire already", place, output);
-        }
-    }
-    Some(ends)
-}
-
-/// The port that `nic0.port1` or `nic[3].port1` means; its adapter is added when it is new.
-fn end(
-    rig: &Rig<'_>,
-    component: usize,
-    name: &str,
-    place: Place,
-    networks: &mut Networks,
-    output: &mut Output,
-) -> Option<NicPort> {
-    let (device, port) = name.split_once('.').unwrap_or((name, "port1"));
-    let (base, index) = match device.strip_suffix(']').and_then(|device| device.split_once('[')) {
-        Some((base, index)) => (base, index.parse().ok()),
-        None => (device, Some(0usize)),
-    };
-    let Some(adapter) = rig.find(base) else {
-        let path = rig.file.components[component].name.clone();
-        let problem =
-            Problem::BadNetworkEnd { path, target: shortened(name), reason: "does not exist".into() };
-        output.report(place, problem, did_you_mean(base, rig.some_names()));
-        return None;
-    };
-    let instance = index.and_then(|index| rig.topology.instances_of(adapter).nth(index));
-    let Some(instance) = instance else {
-        return refuse(rig, component, name, "does not exist", place, output);
-    };
-    let Some(Settings::Endpoint(endpoint)) = rig.settings_of(instance) else {
-        return refuse(rig, component, name, "is no endpoint", place, output);
-    };
-    if endpoint.rdma.ports == 0 {
-        return refuse(rig, component, name, "is no RDMA adapter", place, output);
-    }
-    let number = port.strip_prefix("port").and_then(|port| port.parse::<u32>().ok());
-    let Some(number) = number.filter(|number| (1..=endpoint.rdma.ports).contains(number)) else {
-        let reason = format!("is not among its ports, port1 to port{}", endpoint.rdma.ports);
-        return refuse(rig, component, name, &reason, place, output);
-    };
-    let nic = match networks.instances.iter().position(|known| *known == instance) {
-        Some(nic) => nic,
-        None => {
-            let name = rig.topology.instances[instance].name.clone();
-            networks.config.nics.push(nic_config(name, instance, &endpoint.rdma));
-            networks.instances.push(instance);
-            networks.instances.len() - 1
-        }
-    };
-    Some(NicPort { nic, port: number - 1 })
-}
-
-fn refuse<T>(
-    rig: &Rig<'_>,
-    component: usize,
-    target: &str,
-    reason: &str,
-    place: Place,
-    output: &mut Output,
-) -> Option<T> {
-    let path = rig.file.components[component].name.clone();
-    let problem = Problem::BadNetworkEnd { path, target: shortened(target), reason: reason.to_owned() };
-    let hint = "an end is a port of an endpoint whose `rdma.ports` is at least 1, such as \"nic0.port1\"";
-    output.report(place, problem, Some(hint.to_owned()));
-    None
-}
-
-/// A full packet fits the buffers at both ends.
-fn check_mtu(
-    rig: &Rig<'_>,
-    component: usize,
-    network: &NetworkParameters,
-    ends: &[NicPort; 2],
-    networks: &Networks,
-    output: &mut Output,
-) {
-    let buffers = ends.map(|end| &networks.config.nics[end.nic]);
-    let least = buffers.iter().map(|nic| nic.send_buffer.min(nic.receive_buffer)).min();
-    if let Some(least) = least.filter(|least| *least < network.mtu.0) {
-        let path = format!("{}.mtu", rig.file.components[component].name);
-        let (found, low) = (network.mtu.0.to_string(), Bytes::new(256).to_string());
-        let hint = "a packet fits the buffers of both adapters".to_owned();
-        let place = rig.place_of(component, &["mtu"]);
-        output.report(place, Problem::OutOfRange { path, found, low, high: least.to_string() }, Some(hint));
-    }
-}
-
-fn wire(network: &NetworkParameters) -> NetworkWire {
-    let rate = match network.kind {
-        NetworkKindChoice::Roce => return NetworkWire::Roce { rate: network.rate },
-        NetworkKindChoice::Ethernet => return NetworkWire::Ethernet { rate: network.rate },
-        NetworkKindChoice::InfinibandQdr => InfinibandRate::Qdr,
-        NetworkKindChoice::InfinibandFdr10 => InfinibandRate::Fdr10,
-        NetworkKindChoice::InfinibandFdr => InfinibandRate::Fdr,
-        NetworkKindChoice::InfinibandEdr => InfinibandRate::Edr,
-    };
-    NetworkWire::Infiniband { rate, lanes: network.lanes }
-}
-
-fn nic_config(name: String, instance: usize, rdma: &RdmaParameters) -> RdmaNicConfig {
-    RdmaNicConfig {
-        name,
-        device: DeviceId(instance as u32),
-        ports: rdma.ports,
-        doorbell: rdma.doorbell,
-        work_request: rdma.work_request,
-        push_max: rdma.push_max,
-        inline_max: rdma.inline_max,
-        completion_entry: rdma.completion_entry,
-        message_interval: rdma.message_interval,
-        send_latency: rdma.send_latency,
-        receive_latency: rdma.receive_latency,
-        packet_gap: rdma.packet_gap,
-        send_buffer: rdma.send_buffer,
-        receive_buffer: rdma.receive_buffer,
-        send_bandwidth: rdma.send_bandwidth,
-        receive_bandwidth: rdma.receive_bandwidth,
-        shared_bandwidth: rdma.shared_bandwidth,
-        outstanding_reads: rdma.outstanding_reads,
-        registration_time: rdma.registration_time,
-    }
-}
-
-/// The driver of a host.
-pub(crate) fn verbs(verbs: &VerbsParameters) -> VerbsHostConfig {
-    VerbsHostConfig {
-        post_cost: verbs.post_cost,
-        mmio_latency: verbs.mmio_latency,
-        poll_latency: verbs.poll_latency,
-        poll_cost: verbs.poll_cost,
-    }
-}
-
 /// Messages above this have a completion entry each: MSG_SIZE_CQ_MOD_LIMIT of perftest.
 const MODERATION_LIMIT: Bytes = Bytes::from_kib(8);
 
@@ -322,81 +73,88 @@ fn perftest(
     computed: &mut Computed,
     output: &mut Output,
 ) -> Option<RdmaToolConfig> {
-    let tool = match parameters.tool {
+    let tool = perftest_tool(parameters.tool);
+    let ends = networks.config.links[link].ends;
+    let inline_max = ends.map(|end| networks.config.nics[end.nic].inline_max).into_iter().min()?;
+    let usual_size = if tool.is_latency() { Bytes::new(2) } else { Bytes::from_kib(64) };
+    let size = parameters.size.given().unwrap_or(usual_size);
+    let usual_moderation = if size > MODERATION_LIMIT { 1 } else { 100.min(parameters.tx_depth) };
+    let usual_inline = if tool.is_latency() { Bytes::new(220).min(inline_max) } else { Bytes::ZERO };
+    let usual_iterations = if tool == PerftestTool::WriteBandwidth { 5_000 } else { 1_000 };
+    let completion_moderation = parameters.completion_moderation.given().unwrap_or(usual_moderation);
+    let inline_size = parameters.inline_size.given().unwrap_or(usual_inline);
+    let most_pairs = if tool.is_latency() { 1 } else { u64::MAX };
+    let depth = parameters.tx_depth.into();
+    let limits = [
+        ("completion_moderation", completion_moderation.into(), depth, "it is at most `tx_depth`"),
+        (
+            "inline_size",
+            inline_size.get(),
+            inline_max.get(),
+            "it is at most what both adapters take: `rdma.inline_max`",
+        ),
+        ("queue_pairs", parameters.queue_pairs.into(), most_pairs, "a latency test has one queue pair"),
+    ];
+    check_limits(workload, limits, output)?;
+    let config = PerftestConfig {
+        name: workload.name.clone(),
+        tool,
+        ports: ends,
+        hosts: networks.drivers(rig, link)?,
+        size,
+        iterations: parameters.iterations.given().unwrap_or(usual_iterations),
+        queue_pairs: parameters.queue_pairs,
+        tx_depth: parameters.tx_depth,
+        completion_moderation,
+        inline_size,
+        bidirectional: parameters.bidirectional,
+    };
+    tell_perftest_defaults(parameters, &config, computed);
+    Some(RdmaToolConfig::Perftest(config))
+}
+
+fn perftest_tool(choice: PerftestToolChoice) -> PerftestTool {
+    match choice {
         PerftestToolChoice::WriteBandwidth => PerftestTool::WriteBandwidth,
         PerftestToolChoice::ReadBandwidth => PerftestTool::ReadBandwidth,
         PerftestToolChoice::SendBandwidth => PerftestTool::SendBandwidth,
         PerftestToolChoice::WriteLatency => PerftestTool::WriteLatency,
         PerftestToolChoice::ReadLatency => PerftestTool::ReadLatency,
         PerftestToolChoice::SendLatency => PerftestTool::SendLatency,
+    }
+}
+
+/// Reports the first option that is above its limit: key, what was found, the limit, and a hint.
+fn check_limits(
+    workload: &WrittenWorkload,
+    limits: [(&str, u64, u64, &str); 3],
+    output: &mut Output,
+) -> Option<()> {
+    let Some((key, found, high, hint)) = limits.into_iter().find(|(_, found, high, _)| found > high) else {
+        return Some(());
     };
-    let size = match tool.is_latency() {
-        true => Bytes::new(2),
-        false => Bytes::from_kib(64),
-    };
-    let size = parameters.size.given().unwrap_or(size);
-    let many = if tool == PerftestTool::WriteBandwidth { 5_000 } else { 1_000 };
-    let moderation = if size > MODERATION_LIMIT { 1 } else { 100 };
-    let moderation = parameters.completion_moderation.given().unwrap_or(moderation.min(parameters.tx_depth));
-    let ends = networks.config.links[link].ends;
-    let taken = ends.map(|end| networks.config.nics[end.nic].inline_max).into_iter().min()?;
-    let inline = if tool.is_latency() { Bytes::new(220).min(taken) } else { Bytes::ZERO };
-    let inline = parameters.inline_size.given().unwrap_or(inline);
-    let (low, path) = ("1".to_owned(), format!("workload.{}", workload.name));
-    let checks = [
+    let (path, low) = (format!("workload.{}.{key}", workload.name), "1".to_owned());
+    let problem = Problem::OutOfRange { path, found: found.to_string(), low, high: high.to_string() };
+    output.report(place(workload, key), problem, Some(hint.to_owned()));
+    None
+}
+
+/// What is left to perftest has perftest's defaults, which depend on the test.
+fn tell_perftest_defaults(parameters: &PerftestParameters, config: &PerftestConfig, computed: &mut Computed) {
+    let automatic = [
+        ("size", parameters.size == Auto::Auto, config.size.to_string()),
+        ("iterations", parameters.iterations == Auto::Auto, config.iterations.to_string()),
         (
             "completion_moderation",
-            u64::from(moderation),
-            u64::from(parameters.tx_depth),
-            "it is at most `tx_depth`",
+            parameters.completion_moderation == Auto::Auto,
+            config.completion_moderation.to_string(),
         ),
-        (
-            "inline_size",
-            inline.get(),
-            taken.get(),
-            "it is at most what both adapters take: `rdma.inline_max`",
-        ),
-        (
-            "queue_pairs",
-            parameters.queue_pairs.into(),
-            if tool.is_latency() { 1 } else { u64::MAX },
-            "a latency test has one queue pair",
-        ),
+        ("inline_size", parameters.inline_size == Auto::Auto, config.inline_size.to_string()),
     ];
-    for (key, found, high, hint) in checks {
-        if found > high {
-            let (path, found, high) = (format!("{path}.{key}"), found.to_string(), high.to_string());
-            let problem = Problem::OutOfRange { path, found, low, high };
-            output.report(place(workload, key), problem, Some(hint.to_owned()));
-            return None;
-        }
+    for (key, _, value) in automatic.into_iter().filter(|(_, auto, _)| *auto) {
+        let source = "perftest's default for this test";
+        computed.parameter(format!("workload.{}.{key}", config.name), value, Provenance::Published, source);
     }
-    let iterations = parameters.iterations.given().unwrap_or(many);
-    let automatic = [
-        ("size", parameters.size == Auto::Auto, size.to_string()),
-        ("iterations", parameters.iterations == Auto::Auto, iterations.to_string()),
-        ("completion_moderation", parameters.completion_moderation == Auto::Auto, moderation.to_string()),
-        ("inline_size", parameters.inline_size == Auto::Auto, inline.to_string()),
-    ];
-    for (key, auto, value) in automatic {
-        if auto {
-            let source = "perftest's default for this test";
-            computed.parameter(format!("{path}.{key}"), value, Provenance::Published, source);
-        }
-    }
-    Some(RdmaToolConfig::Perftest(PerftestConfig {
-        name: workload.name.clone(),
-        tool,
-        ports: ends,
-        hosts: networks.drivers(rig, link)?,
-        size,
-        iterations,
-        queue_pairs: parameters.queue_pairs,
-        tx_depth: parameters.tx_depth,
-        completion_moderation: moderation,
-        inline_size: inline,
-        bidirectional: parameters.bidirectional,
-    }))
 }
 
 fn osu(

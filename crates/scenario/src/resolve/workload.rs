@@ -2,6 +2,7 @@
 
 use super::computed::Computed;
 use super::fabrics::Carrier;
+use super::networks;
 use super::rdma::{self, WrittenTool};
 use super::{Rig, Settings, ethernet, frames, nvme, place_in, plain, rings, storage, turnaround};
 use crate::diagnostic::{Diagnostic, did_you_mean};
@@ -159,7 +160,7 @@ pub(crate) fn read(rig: &Rig<'_>, computed: &mut Computed, output: &mut Output) 
         }
     }
     configs.extend(storage::build(rig, &groups, output).into_iter().map(WorkloadConfig::Storage));
-    let networks = rdma::networks(rig, output);
+    let networks = networks::all(rig, output);
     let carrier = Carrier { networks: &networks, has_tools: !tools.is_empty() };
     configs.extend(nvme::build(rig, &jobs, &carrier, output).map(WorkloadConfig::Nvme));
     configs.extend(rdma::build(rig, &tools, networks, computed, output).map(WorkloadConfig::Rdma));

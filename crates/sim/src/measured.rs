@@ -1,0 +1,185 @@
+//! What a run has measured, read out of its observers into [`crate::results`].
+//!
+//! Shares are of the measured time; what a direction did in it adds up to it exactly.
+
+use crate::results::{Buffer, Direction, ErrorCount, Flow, Ladder, Latency, Link, Requester};
+use lanewise_fabric::Simulation;
+use lanewise_fabric::config::{FabricConfig, LinkConfig};
+use lanewise_fabric::workload::DeviceId;
+use lanewise_observe::{DirectionTally, LatencyOf, RequesterState, Use};
+use lanewise_units::{Span, Time};
+use serde_json::{Map, Value};
+
+const CLASS_NAMES: [&str; 3] = ["posted", "non_posted", "completion"];
+
+/// Flows of a run. `half_width` gives the confidence interval of each flow, as a part of the mean.
+pub(crate) fn flows(
+    simulation: &Simulation,
+    measured: Span,
+    half_width: impl Fn(usize) -> Option<f64>,
+) -> Vec<Flow> {
+    let seconds = measured.as_seconds().max(f64::MIN_POSITIVE);
+    let flow = |(index, tally): (usize, &lanewise_observe::FlowTally)| {
+        let bytes = tally.payload().get();
+        let latency = tally.latency();
+        Flow {
+            name: tally.spec.name.clone(),
+            device: tally.spec.device.clone(),
+            direction: tally.spec.direction,
+            goodput_gb_per_s: bytes as f64 / seconds / 1e9,
+            goodput_mib_per_s: bytes as f64 / seconds / f64::from(1 << 20),
+            confidence_half_width_percent: half_width(index).map(|width| width * 100.0),
+            bytes,
+            counted: match tally.spec.latency {
+                LatencyOf::Request => "requests",
+                LatencyOf::Operation => "operations",
+            },
+            operations: tally.operations(),
+            operations_per_s: tally.operations() as f64 / seconds,
+            latency_ns: Latency {
+                mean: latency.mean_ns,
+                p50: latency.p50_ns,
+                p90: latency.p90_ns,
+                p99: latency.p99_ns,
+                max: latency.max_ns,
+                stddev: latency.stddev_ns,
+                count: latency.count,
+            },
+        }
+    };
+    simulation.fabric.observers().flows().iter().enumerate().map(flow).collect()
+}
+
+/// Links of a run.
+pub(crate) fn links(simulation: &Simulation, config: &FabricConfig) -> Vec<Link> {
+    let link = |link: &LinkConfig| Link {
+        name: config.devices[link.lower.0].name.clone(),
+        upper: port_name(config, link.upper),
+        lower: port_name(config, link.lower),
+        generation: link.mode.generation.to_string(),
+        width: link.mode.width.to_string(),
+        flit: link.mode.flit,
+        mps_bytes: config.devices[link.lower.0].ports[link.lower.1].mps.get(),
+        upstream: direction(simulation, link, link.lower, link.upper),
+        downstream: direction(simulation, link, link.upper, link.lower),
+    };
+    config.links.iter().map(link).collect()
+}
+
+fn port_name(config: &FabricConfig, (device, port): (usize, usize)) -> String {
+    format!("{}.{}", config.devices[device].name, config.devices[device].port_name(port))
+}
+
+fn direction(
+    simulation: &Simulation,
+    link: &LinkConfig,
+    transmitter: (usize, usize),
+    receiver: (usize, usize),
+) -> Direction {
+    let index = |(device, port): (usize, usize)| simulation.fabric.port_index(DeviceId(device as u32), port);
+    let observers = simulation.fabric.observers();
+    let tally = observers.direction(index(transmitter));
+    let sent = observers.counters(index(transmitter));
+    let named = |value: &dyn Fn(Use) -> Value| {
+        Use::ALL.iter().map(|on| (on.name().to_owned(), value(*on))).collect::<Map<String, Value>>()
+    };
+    let silent: f64 = SILENT.iter().map(|on| tally.share(*on)).sum();
+    Direction {
+        ladder: ladder(link, &tally),
+        time_attribution: named(&|on| tally.share(on).into()),
+        time_attribution_ticks: named(&|on| tally.spent_on(on).ticks().into()),
+        measured_ticks: tally.total().ticks(),
+        utilisation: 1.0 - silent,
+        tlps: sent.tlps_sent,
+        dllps: sent.dllps_sent,
+        naks: observers.counters(index(receiver)).naks_sent,
+        replays: sent.replays,
+    }
+}
+
+/// Uses in which nothing is on the wire.
+const SILENT: [Use; 12] = [
+    Use::Idle,
+    Use::BlockedPostedHeader,
+    Use::BlockedPostedData,
+    Use::BlockedNonPostedHeader,
+    Use::BlockedNonPostedData,
+    Use::BlockedCompletionHeader,
+    Use::BlockedCompletionData,
+    Use::BlockedRetryBuffer,
+    Use::BlockedCore,
+    Use::Down,
+    Use::Asleep,
+    Use::Waking,
+];
+
+fn ladder(link: &LinkConfig, tally: &DirectionTally) -> Ladder {
+    let coded = link.mode.coded_gb_per_s();
+    let link_bandwidth = coded * (1.0 - tally.share(Use::OrderedSet));
+    Ladder {
+        line_rate_gb_per_s: link.mode.line_rate_bits_per_second() as f64 / 8e9,
+        link_bandwidth_gb_per_s: link_bandwidth,
+        tlp_bandwidth_gb_per_s: link_bandwidth - coded * tally.share(Use::Dllp),
+        goodput_gb_per_s: coded * tally.share(Use::Payload),
+    }
+}
+
+/// Requesters of a run.
+pub(crate) fn requesters(simulation: &Simulation, config: &FabricConfig, until: Time) -> Vec<Requester> {
+    let requester = |(index, device): (usize, &lanewise_fabric::config::DeviceConfig)| {
+        let endpoint = simulation.fabric.requester_index(DeviceId(index as u32))?;
+        let spans = simulation.fabric.observers().requester(endpoint, until);
+        let total: Span = spans.iter().copied().sum();
+        let share = |state: RequesterState| {
+            let share = spans[state as usize].ticks() as f64 / total.ticks().max(1) as f64;
+            (state.name().to_owned(), share.into())
+        };
+        Some(Requester {
+            device: device.name.clone(),
+            time_attribution: RequesterState::ALL.iter().map(|state| share(*state)).collect(),
+        })
+    };
+    config.devices.iter().enumerate().filter_map(requester).collect()
+}
+
+/// Ingress buffers of a run that were used.
+pub(crate) fn buffers(simulation: &Simulation, config: &FabricConfig, until: Time) -> Vec<Buffer> {
+    let mut buffers = Vec::new();
+    for (index, device) in config.devices.iter().enumerate() {
+        for (port, settings) in device.ports.iter().enumerate() {
+            let levels = simulation
+                .fabric
+                .observers()
+                .buffers(simulation.fabric.port_index(DeviceId(index as u32), port));
+            for (level, (class, pool)) in levels.iter().zip(CLASS_NAMES.iter().zip(&settings.credits)) {
+                if level.max() > 0 {
+                    let capacity = pool.header.zip(pool.data);
+                    buffers.push(Buffer {
+                        port: port_name(config, (index, port)),
+                        class: (*class).to_owned(),
+                        mean_bytes: level.mean(until),
+                        max_bytes: level.max(),
+                        capacity_bytes: capacity.map(|(h, d)| 16 * (u32::from(h) + u32::from(d))),
+                    });
+                }
+            }
+        }
+    }
+    buffers
+}
+
+/// Errors of the transaction layer, by port and kind.
+pub(crate) fn errors(simulation: &Simulation, config: &FabricConfig) -> Vec<ErrorCount> {
+    let mut found: Vec<_> = simulation.fabric.observers().errors().collect();
+    let mut errors = Vec::new();
+    for (index, device) in config.devices.iter().enumerate() {
+        for port in 0..device.ports.len() {
+            let number = simulation.fabric.port_index(DeviceId(index as u32), port);
+            for (_, error, count) in found.extract_if(.., |(at, ..)| *at == number) {
+                let port = port_name(config, (index, port));
+                errors.push(ErrorCount { port, error: error.name(), status_bit: error.status_bit(), count });
+            }
+        }
+    }
+    errors
+}

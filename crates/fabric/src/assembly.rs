@@ -1,16 +1,18 @@
 //! From configuration to ports, devices and routes.
 
-use crate::config::{DeviceKind, EndpointConfig, FabricConfig, LinkConfig, SwitchCore};
+use crate::channels::PortChannels;
+use crate::config::{DeviceKind, EndpointConfig, FabricConfig, LinkConfig, PortConfig, SwitchCore};
 use crate::endpoint::Endpoint;
 use crate::fabric::Device;
 use crate::packet::Address;
-use crate::port::{Owner, Port, PortId, PortSettings};
+use crate::port::{Carries, Owner, Port, PortId, PortSettings};
 use crate::root_complex::RootComplex;
 use crate::routing::Routes;
 use crate::standby::Standby;
 use crate::switch::{MAX_SWITCH_PORTS, Switch};
 use crate::wire::{Faults, WireTiming};
 use lanewise_engine::random::RandomStream;
+use lanewise_pcie::virtual_channel::{ChannelArbitration, ChannelMap};
 use std::sync::Arc;
 
 /// Why a configuration is not a fabric. The scenario layer finds these first, with lines and hints.
@@ -44,6 +46,24 @@ pub enum AssemblyError {
     #[error("the links below `{device}` form a loop")]
     Loop {
         /// Name of the device.
+        device: String,
+    },
+    /// A port does not have credits and a weight for each virtual channel of its link.
+    #[error("port {port} of `{device}` has settings for {found} virtual channels, its link has {channels}")]
+    WrongChannels {
+        /// Name of the device.
+        device: String,
+        /// Index of the port.
+        port: usize,
+        /// Channels that it has settings for, VC0 included.
+        found: usize,
+        /// Channels of its link, VC0 included.
+        channels: usize,
+    },
+    /// A link has virtual channels beyond VC0 and runs in Flit Mode.
+    #[error("the link above `{device}` has several virtual channels in Flit Mode, which is left out")]
+    ChannelsInFlitMode {
+        /// Name of the lower device.
         device: String,
     },
     /// A switch has more ports than the model allows.
@@ -82,6 +102,7 @@ struct Place {
 pub(crate) fn assemble(config: &FabricConfig) -> Result<Parts, AssemblyError> {
     let links = port_links(config)?;
     let places = places(config, &links)?;
+    check_channels(config, &links)?;
     let mut parts = Parts {
         ports: Vec::new(),
         switches: Vec::new(),
@@ -147,6 +168,33 @@ fn port_links(config: &FabricConfig) -> Result<PortLinks, AssemblyError> {
         }
     }
     Ok(links)
+}
+
+/// Both ends of a link with several virtual channels know of all of them.
+fn check_channels(config: &FabricConfig, links: &PortLinks) -> Result<(), AssemblyError> {
+    let several = |link: &&LinkConfig| link.channels.channels() > 1;
+    if !config.links.iter().any(|link| several(&link)) {
+        return Ok(());
+    }
+    if let Some(link) = config.links.iter().filter(several).find(|link| link.mode.flit) {
+        return Err(AssemblyError::ChannelsInFlitMode { device: config.devices[link.lower.0].name.clone() });
+    }
+    for (device, links) in config.devices.iter().zip(links) {
+        for (port, (settings, link)) in device.ports.iter().zip(links).enumerate() {
+            let channels = link.map_or(1, |(link, _)| config.links[link].channels.channels());
+            let weights = match &settings.channel_arbitration {
+                ChannelArbitration::WeightedRoundRobin { weights } => weights.len(),
+                ChannelArbitration::Strict | ChannelArbitration::RoundRobin => channels,
+            };
+            for found in [settings.more_credits.len() + 1, weights] {
+                if channels > 1 && found != channels {
+                    let device = device.name.clone();
+                    return Err(AssemblyError::WrongChannels { device, port, found, channels });
+                }
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Visits every device depth first from the root complexes, numbering endpoints on the way.
@@ -247,6 +295,9 @@ fn make_ports(config: &FabricConfig, links: &PortLinks, parts: &mut Parts) {
                     made.faults = faults(config, link, upper);
                     made.standby = Standby::new(link.power);
                     made.sleeps = made.standby.is_some();
+                    if link.channels.channels() > 1 {
+                        give_channels(&mut made, link.channels, settings, parts);
+                    }
                     made
                 }
                 // A port without a link is its own peer and never comes up.
@@ -263,6 +314,17 @@ fn make_ports(config: &FabricConfig, links: &PortLinks, parts: &mut Parts) {
         }
     }
     find_reliable_links(parts);
+}
+
+/// Lets a port, and the device that it belongs to, use the virtual channels of its link.
+fn give_channels(port: &mut Port, map: ChannelMap, settings: &PortConfig, parts: &mut Parts) {
+    port.carries = Carries::Channels;
+    port.channels = Some(PortChannels::new(map, settings));
+    match port.owner {
+        Owner::Switch(index) => parts.switches[index as usize].add_channels(port.index, &map),
+        Owner::Endpoint(index) => parts.endpoints[index as usize].use_channels(map),
+        Owner::RootComplex(_) => {}
+    }
 }
 
 /// Settings equal to these, shared if there are any yet.

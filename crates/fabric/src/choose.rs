@@ -1,4 +1,4 @@
-//! Who of those that wait in one place may go next.
+//! Who of those that wait in one place for one virtual channel may go next.
 //!
 //! The oldest packet goes if it has credits. If it cannot, a younger one of another class goes when the ordering
 //! table lets it pass everything older that stays behind (PCIe Base 6.3 §2.4.1, Table 2-42). With ID-based ordering that
@@ -12,26 +12,33 @@ use lanewise_pcie::ordering::{OrderingAttributes, OrderingClass, Passing, may_pa
 use lanewise_pcie::tlp::FlowClass;
 use lanewise_units::Time;
 
-/// Picks among the heads of `queues`, one of which is not empty, for the wire of `port`.
+/// Picks among the heads of `queues`, one of which is not empty, for `channel` of the wire of `port`.
 #[inline(always)]
 pub(crate) fn pick(
     queues: &ClassQueues,
     packets: &PacketPool,
     port: &Port,
+    channel: u8,
     now: Time,
 ) -> Result<FlowClass, Wait> {
     match queues.only_head() {
         Some(id) => {
             let packet = &packets[id];
-            may_leave(packet, port, now).map(|()| packet.class())
+            may_leave(packet, port, channel, now).map(|()| packet.class())
         }
-        None => pick_among(queues, packets, port, now),
+        None => pick_among(queues, packets, port, channel, now),
     }
 }
 
 /// [`pick`] where several classes wait, or none.
 #[inline(never)]
-fn pick_among(queues: &ClassQueues, packets: &PacketPool, port: &Port, now: Time) -> Result<FlowClass, Wait> {
+fn pick_among(
+    queues: &ClassQueues,
+    packets: &PacketPool,
+    port: &Port,
+    channel: u8,
+    now: Time,
+) -> Result<FlowClass, Wait> {
     let mut heads = [(0u32, FlowClass::Posted); 3];
     let mut waiting = 0;
     for class in FlowClass::ALL {
@@ -54,7 +61,7 @@ fn pick_among(queues: &ClassQueues, packets: &PacketPool, port: &Port, now: Time
         if !older.all(|(_, older)| passes(packet, *older) || passes_by_id(packet, *older, queues, packets)) {
             continue;
         }
-        match may_leave(packet, port, now) {
+        match may_leave(packet, port, channel, now) {
             Ok(()) => return Ok(*class),
             Err(found) => wait = wait.or(found),
         }
@@ -64,7 +71,7 @@ fn pick_among(queues: &ClassQueues, packets: &PacketPool, port: &Port, now: Time
 
 /// What keeps this packet off the wire of `port` now, if anything.
 #[inline(always)]
-fn may_leave(packet: &Packet, port: &Port, now: Time) -> Result<(), Wait> {
+fn may_leave(packet: &Packet, port: &Port, channel: u8, now: Time) -> Result<(), Wait> {
     if packet.eligible_at > now {
         return Err(Wait::until(packet.eligible_at));
     }
@@ -72,9 +79,9 @@ fn may_leave(packet: &Packet, port: &Port, now: Time) -> Result<(), Wait> {
         return Ok(()); // Takes no credits and is not kept for replay.
     }
     let class = packet.class();
-    if let Err(pool) = port.credits[class.index()].gate(packet.credits()) {
+    if let Err(pool) = port.credits_of(channel)[class.index()].gate(packet.credits()) {
         let on = Use::blocked_on(class, pool == Blocked::Data);
-        return Err(Wait::held(on, Answers::update_of(class)));
+        return Err(Wait::held(on, Answers::update_of(channel, class)));
     }
     if !port.retry.fits(port.settings.wire.retry_bytes(packet)) {
         return Err(Wait::held(Use::BlockedRetryBuffer, Answers::ACK));

@@ -6,6 +6,7 @@
 use lanewise_pcie::encoding::{Clocking, LinkMode};
 use lanewise_pcie::flow_control::{CreditPool, Scale};
 use lanewise_pcie::tag::TagWidth;
+use lanewise_pcie::virtual_channel::{ChannelArbitration, ChannelMap};
 use lanewise_units::{Bytes, Rate, Span};
 
 /// A whole fabric: devices, and the links between their ports.
@@ -72,6 +73,8 @@ pub struct LinkConfig {
     pub faults_upstream: FaultConfig,
     /// Time a retrain through Recovery takes.
     pub recovery_time: Span,
+    /// Which virtual channel carries which traffic class. In Flit Mode all are on VC0.
+    pub channels: ChannelMap,
     /// Power states that the link enters by itself.
     pub power: LinkPower,
 }
@@ -113,6 +116,10 @@ pub struct PortConfig {
     pub retry_buffer: Bytes,
     /// Credits advertised for posted, non-posted and completion, in this order.
     pub credits: [CreditPool; 3],
+    /// The same for VC1, VC2 and so on: as many as its link has.
+    pub more_credits: Vec<[CreditPool; 3]>,
+    /// How the virtual channels of its link compete for the wire.
+    pub channel_arbitration: ChannelArbitration,
     /// Scaled flow control in use on this link.
     pub scale: Scale,
     /// When acknowledgements are sent.
@@ -309,6 +316,8 @@ pub struct EndpointConfig {
     pub relaxed_ordering: bool,
     /// Whether requests and completions carry ID-based Ordering.
     pub id_based_ordering: bool,
+    /// Traffic class of what it asks for, where a channel of its DMA says nothing else.
+    pub traffic_class: u8,
     /// ECRC on every TLP it sends.
     pub ecrc: bool,
     /// From an MMIO read's arrival to its completion entering the egress queue.

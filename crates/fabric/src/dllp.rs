@@ -3,8 +3,9 @@
 //! A DLLP takes its time on the wire and then lies in the mailbox of the peer until somebody looks. Order of priority:
 //! PCIe Base 6.3 §3.6.2.1.
 
+use crate::channels::VC0;
 use crate::fabric::Fabric;
-use crate::port::{ALL_CLASSES, LinkState, PortId};
+use crate::port::{LinkState, PortId};
 use lanewise_observe::{Fact, Use};
 use lanewise_pcie::ack_nak::Sequence;
 use lanewise_pcie::dllp::Dllp;
@@ -32,24 +33,42 @@ impl Fabric {
         if self.ports[id.index()].update_due_at <= now {
             for class in FlowClass::ALL {
                 if self.ports[id.index()].buffers[class.index()].update_at <= now {
-                    self.send_update(id, class, now);
+                    self.send_update(id, VC0, class, now);
+                }
+            }
+            if self.ports[id.index()].more_channels() {
+                self.send_updates_beyond_vc0(id, now);
+            }
+        }
+    }
+
+    #[cold]
+    fn send_updates_beyond_vc0(&mut self, id: PortId, now: Time) {
+        for channel in self.ports[id.index()].channel_numbers().skip(1) {
+            for class in FlowClass::ALL {
+                if self.ports[id.index()].buffers_of(channel)[class.index()].update_at <= now {
+                    self.send_update(id, channel, class, now);
                 }
             }
         }
     }
 
-    fn send_update(&mut self, id: PortId, class: FlowClass, now: Time) {
+    #[inline(always)]
+    fn send_update(&mut self, id: PortId, channel: u8, class: FlowClass, now: Time) {
         let port = &mut self.ports[id.index()];
-        port.release_drained(id, class, now, &mut self.observers);
-        let (header, data) = port.buffers[class.index()].credits.limit();
-        port.update_sent(class, now);
-        self.send_dllp(id, Dllp::UpdateFlowControl { class, header, data }, now);
+        match port.more_channels() {
+            false => port.buffers[class.index()].release_drained(id, class, now, &mut self.observers),
+            true => port.release_drained(id, class, now, &mut self.observers),
+        }
+        let (header, data) = port.buffers_of(channel)[class.index()].credits.limit();
+        port.update_sent(channel, class, now);
+        self.send_dllp(id, Dllp::UpdateFlowControl { channel, class, header, data }, now);
     }
 
     /// Puts a DLLP on the wire and into the peer's mailbox.
     pub(crate) fn send_dllp(&mut self, id: PortId, dllp: Dllp, now: Time) {
         let port = &mut self.ports[id.index()];
-        if port.flit_mode {
+        if port.flit_mode() {
             return self.ride_in_next_flit(id, dllp, now);
         }
         port.align(id, now, &mut self.observers);
@@ -98,8 +117,8 @@ impl Fabric {
             port.stuck_until = Time::ZERO;
         }
         match dllp {
-            Dllp::UpdateFlowControl { class, header, data } => {
-                port.credits[class as usize].update(header, data);
+            Dllp::UpdateFlowControl { channel, class, header, data } => {
+                port.credits_of_mut(channel)[class as usize].update(header, data);
                 if port.state == LinkState::InitFlowControl2 {
                     self.flow_control_initialised(id, now);
                 }
@@ -110,15 +129,14 @@ impl Fabric {
                 self.start_replay(id, now, false);
             }
             // Either says the same, and the first may be lost: PCIe Base 6.3 §3.4.1.
-            Dllp::InitFlowControl1 { class, header, data }
-            | Dllp::InitFlowControl2 { class, header, data }
+            Dllp::InitFlowControl1 { channel, class, header, data }
+            | Dllp::InitFlowControl2 { channel, class, header, data }
                 if port.state == LinkState::InitFlowControl1 =>
             {
-                let bit = 1 << class as u8;
-                if port.initialised & bit == 0 {
-                    port.initialised |= bit;
-                    port.credits[class.index()].initialise(CreditPool::from_advertisement(header, data));
-                    if port.initialised == ALL_CLASSES {
+                if port.note_initialised(channel, class) {
+                    let pool = CreditPool::from_advertisement(header, data);
+                    port.credits_of_mut(channel)[class.index()].initialise(pool);
+                    if port.all_initialised() {
                         port.state = LinkState::InitFlowControl2;
                         port.init_due_at = now;
                     }
@@ -134,7 +152,7 @@ impl Fabric {
     #[inline]
     fn acknowledged(&mut self, id: PortId, sequence: Sequence, at: Time) {
         let port = &mut self.ports[id.index()];
-        if !port.flit_mode {
+        if !port.flit_mode() {
             if port.retry.acknowledge(sequence) > 0 {
                 port.replay_deadline = at + port.settings.replay_timer;
             }

@@ -14,6 +14,7 @@ use lanewise_observe::RequesterState;
 use lanewise_pcie::splitting;
 use lanewise_pcie::tag::{Tag, TagPool};
 use lanewise_pcie::tlp::{ECRC, HeaderFormat};
+use lanewise_pcie::virtual_channel::ChannelMap;
 use lanewise_units::{Bytes, Time};
 use std::collections::VecDeque;
 
@@ -176,17 +177,58 @@ pub(crate) struct Endpoint {
     memory: Option<Server>,
     /// Faults of its own, and its completion timeout, where it has any.
     pub(crate) errors: Option<Box<DeviceErrors>>,
+    /// Traffic classes other than TC0, and virtual channels other than VC0, where there are any.
+    classes: Option<Box<TrafficClasses>>,
+    /// It has neither `errors` nor `classes`.
+    pub(crate) is_plain: bool,
+}
+
+/// Traffic classes of an endpoint's channels, and who takes turns on which virtual channel.
+struct TrafficClasses {
+    map: ChannelMap,
+    /// By channel of the endpoint.
+    of_channel: Vec<u8>,
+    /// Writers and readers of VC1, VC2 and so on.
+    beyond_vc0: Vec<[Turns; 2]>,
+}
+
+impl TrafficClasses {
+    /// With so many channels of TC0 open.
+    fn new(map: ChannelMap, open: usize) -> Box<Self> {
+        let beyond_vc0 = (1..map.channels()).map(|_| Default::default()).collect();
+        Box::new(Self { map, of_channel: vec![0; open], beyond_vc0 })
+    }
+
+    fn add(&mut self, class: u8) {
+        self.of_channel.push(class);
+    }
+
+    fn virtual_channel(&self, channel: u32) -> u8 {
+        self.map.channel_of(self.of_channel[channel as usize])
+    }
+
+    /// Turns on a virtual channel other than VC0.
+    fn turns_beside(&mut self, vc: u8, direction: Direction) -> Option<&mut Turns> {
+        let turns = self.beyond_vc0.get_mut(usize::from(vc).checked_sub(1)?)?;
+        Some(&mut turns[usize::from(direction == Direction::Read)])
+    }
+
+    fn want(&self, direction: Direction) -> bool {
+        self.beyond_vc0.iter().any(|turns| !turns[usize::from(direction == Direction::Read)].is_empty())
+    }
 }
 
 impl Endpoint {
     pub(crate) fn new(config: EndpointConfig, port: PortId, ordinal: Address, mps: Bytes) -> Self {
         let limit = config.tags.min(u32::from(u16::MAX)) as u16;
-        Self {
+        let mut made = Self {
             tags: TagPool::new(config.tag_width, limit),
             drain: Server::new(config.write_drain),
             attributes: config.attributes(),
             memory: config.memory_read_rate.map(Server::new),
             errors: DeviceErrors::new(&config.errors),
+            classes: (config.traffic_class != 0).then(|| TrafficClasses::new(ChannelMap::ONLY_VC0, 0)),
+            is_plain: false,
             config,
             port,
             ordinal,
@@ -199,12 +241,36 @@ impl Endpoint {
             mmio_open: 0,
             next_request_at: Time::ZERO,
             waits_for: RequesterState::NothingAsked,
-        }
+        };
+        made.is_plain = made.errors.is_none() && made.classes.is_none();
+        made
     }
 
     pub(crate) fn open_channel(&mut self) -> u32 {
         self.channels.push(Channel::default());
+        if let Some(classes) = &mut self.classes {
+            classes.add(self.config.traffic_class);
+        }
         self.channels.len() as u32 - 1
+    }
+
+    /// Opens a channel whose requests carry this traffic class.
+    pub(crate) fn open_channel_of(&mut self, traffic_class: u8) -> u32 {
+        if traffic_class == self.config.traffic_class {
+            return self.open_channel();
+        }
+        let open = self.channels.len();
+        self.channels.push(Channel::default());
+        let classes = self.classes.get_or_insert_with(|| TrafficClasses::new(ChannelMap::ONLY_VC0, open));
+        classes.add(traffic_class);
+        self.is_plain = false;
+        open as u32
+    }
+
+    /// Its link has these virtual channels.
+    pub(crate) fn use_channels(&mut self, map: ChannelMap) {
+        self.classes = Some(TrafficClasses::new(map, 0));
+        self.is_plain = false;
     }
 
     /// Queues a transfer behind the others of its channel.
@@ -215,10 +281,17 @@ impl Endpoint {
         }
         let rest = transfers.whole(index);
         queue.current = Some(rest);
-        self.turns(rest.direction).push(channel);
+        self.turns(rest.direction, channel).push(channel);
     }
 
-    fn turns(&mut self, direction: Direction) -> &mut Turns {
+    /// Turns of the channels that use the same virtual channel as this one.
+    #[inline]
+    fn turns(&mut self, direction: Direction, channel: u32) -> &mut Turns {
+        if let Some(classes) = &mut self.classes
+            && let Some(turns) = classes.turns_beside(classes.virtual_channel(channel), direction)
+        {
+            return turns;
+        }
         match direction {
             Direction::Write => &mut self.writers,
             Direction::Read => &mut self.readers,
@@ -228,10 +301,11 @@ impl Endpoint {
     /// Whether any channel has a request of this direction to make.
     #[inline]
     pub(crate) fn wants(&self, direction: Direction) -> bool {
-        match direction {
+        let on_vc0 = match direction {
             Direction::Write => !self.writers.is_empty(),
             Direction::Read => !self.readers.is_empty(),
-        }
+        };
+        on_vc0 || self.classes.as_ref().is_some_and(|classes| classes.want(direction))
     }
 
     /// Read requests in flight.
@@ -257,19 +331,26 @@ impl Endpoint {
         Some(self.next_request(Kind::MemoryWrite, channel, now, transfers))
     }
 
-    /// [`Self::next_write`] of an endpoint some of whose data may be poisoned.
-    pub(crate) fn next_write_touched(&mut self, now: Time, transfers: &Transfers) -> Option<Packet> {
-        let mut packet = self.next_write(now, transfers)?;
-        self.errors.as_mut()?.touch(&mut packet);
+    /// [`Self::next_write`] of an endpoint that is not plain: for a virtual channel, and perhaps poisoned.
+    pub(crate) fn next_write_on(&mut self, vc: u8, now: Time, transfers: &Transfers) -> Option<Packet> {
+        let channel = self.turns_on(vc, Direction::Write).pop()?;
+        let mut packet = self.next_request(Kind::MemoryWrite, channel, now, transfers);
+        packet.traffic_class = self.class_of(channel);
+        if let Some(errors) = &mut self.errors {
+            errors.touch(&mut packet);
+        }
         Some(packet)
     }
 
-    /// [`Self::next_read`] of an endpoint that watches its reads, and asks again for what did not come.
-    pub(crate) fn next_watched_read(&mut self, now: Time, transfers: &Transfers) -> Option<Packet> {
-        let errors = self.errors.as_mut().expect("asked for only then");
-        let (packet, first_issued, attempts) = if errors.has_again() {
+    /// [`Self::next_read`] of an endpoint that is not plain: for a virtual channel, watched where the endpoint does so, and
+    /// asking again for what did not come.
+    pub(crate) fn next_read_on(&mut self, vc: u8, now: Time, transfers: &Transfers) -> Option<Packet> {
+        let map = self.classes.as_ref().map_or(ChannelMap::ONLY_VC0, |classes| classes.map);
+        let again = self.errors.as_ref().and_then(|errors| errors.class_of_next_again());
+        let asks_again = again.is_some_and(|class| map.channel_of(class) == vc);
+        let (packet, first_issued, attempts) = if asks_again {
             let tag = self.tags.take()?;
-            let (mut packet, first_issued, attempts) = errors.take_again()?;
+            let (mut packet, first_issued, attempts) = self.errors.as_mut()?.take_again()?;
             packet.issued_at = now;
             packet.eligible_at = self.next_request_at.max(now);
             packet.flags = packet.flags.without(Flags::LAST);
@@ -277,10 +358,19 @@ impl Endpoint {
             self.enter(tag, &mut packet);
             (packet, first_issued, attempts)
         } else {
-            let packet = self.next_read(now, transfers)?;
+            if self.turns_on(vc, Direction::Read).is_empty() {
+                return None;
+            }
+            let tag = self.tags.take()?;
+            let channel = self.turns_on(vc, Direction::Read).pop().expect("checked above");
+            let mut packet = self.next_request(Kind::MemoryRead, channel, now, transfers);
+            packet.traffic_class = self.class_of(channel);
+            self.enter(tag, &mut packet);
             (packet, packet.issued_at, 0)
         };
-        self.errors.as_mut()?.watch(&packet, first_issued, attempts);
+        if let Some(errors) = &mut self.errors {
+            errors.watch(&packet, first_issued, attempts);
+        }
         Some(packet)
     }
 
@@ -295,6 +385,22 @@ impl Endpoint {
         let mut packet = self.next_request(Kind::MemoryRead, channel, now, transfers);
         self.enter(tag, &mut packet);
         Some(packet)
+    }
+
+    fn turns_on(&mut self, vc: u8, direction: Direction) -> &mut Turns {
+        if let Some(classes) = &mut self.classes
+            && let Some(turns) = classes.turns_beside(vc, direction)
+        {
+            return turns;
+        }
+        match direction {
+            Direction::Write => &mut self.writers,
+            Direction::Read => &mut self.readers,
+        }
+    }
+
+    fn class_of(&self, channel: u32) -> u8 {
+        self.classes.as_ref().map_or(0, |classes| classes.of_channel[channel as usize])
     }
 
     /// Enters a read into the table of those outstanding.
@@ -348,7 +454,7 @@ impl Endpoint {
             queue.current = queue.waiting.pop_front().map(|next| transfers.whole(next));
         }
         if let Some(Rest { direction, .. }) = queue.current {
-            self.turns(direction).push(channel);
+            self.turns(direction, channel).push(channel);
         }
         packet
     }

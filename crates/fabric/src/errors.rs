@@ -125,9 +125,9 @@ impl DeviceErrors {
         }
     }
 
-    /// The next data to ask for again.
-    pub(crate) fn has_again(&self) -> bool {
-        !self.again.is_empty()
+    /// Traffic class of the next data to ask for again, if there are any.
+    pub(crate) fn class_of_next_again(&self) -> Option<u8> {
+        self.again.front().map(|again| again.request.traffic_class)
     }
 
     /// A request for the oldest data to ask for again; the caller gives it a slot and a time.

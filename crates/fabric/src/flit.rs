@@ -6,6 +6,7 @@
 //!
 //! Left out: shared and merged credits (the six pools stay apart), selective Nak, L0p, nullified TLPs.
 
+use crate::channels::VC0;
 use crate::event::Event;
 use crate::fabric::Fabric;
 use crate::packet::{Packet, PacketRef};
@@ -158,7 +159,7 @@ impl Fabric {
             if state.filled > state.sent {
                 return Wait::NOTHING;
             }
-            let packet_id = match self.next_packet(id, now) {
+            let packet_id = match self.next_packet::<false>(id, now) {
                 Ok(packet_id) => packet_id,
                 Err(wait) => return wait,
             };
@@ -250,6 +251,7 @@ impl Fabric {
                 sequence,
                 fate: if damaged { Fate::Damaged } else { Fate::Good },
                 egress: 0,
+                channel: VC0,
                 class: FlowClass::Posted,
                 data_credits: 0,
             };

@@ -1,4 +1,5 @@
-//! Initialisation of flow control: the InitFC handshake after which TLPs may flow (PCIe Base 6.3 §3.4).
+//! Initialisation of flow control: the InitFC handshake after which TLPs may flow (PCIe Base 6.3 §3.4), of all virtual
+//! channels together.
 
 use crate::fabric::Fabric;
 use crate::port::{LinkState, PortId};
@@ -7,7 +8,7 @@ use lanewise_pcie::tlp::FlowClass;
 use lanewise_units::Time;
 
 impl Fabric {
-    /// Sends the InitFC triplet of the present state when it is due: on entry, and again every 34 us.
+    /// Sends the InitFC triplets of the present state when it is due: on entry, and again every 34 us.
     ///
     /// Source: PCIe Base 6.3 §3.4.
     #[inline(never)]
@@ -16,18 +17,25 @@ impl Fabric {
         if port.init_due_at <= now {
             port.init_due_at = now + INIT_FLOW_CONTROL_INTERVAL;
             let second = port.state != LinkState::InitFlowControl1;
-            for class in FlowClass::ALL {
-                let (header, data) = self.ports[id.index()].buffers[class.index()].credits.limit();
-                let dllp = match second {
-                    false => Dllp::InitFlowControl1 { class, header, data },
-                    true => Dllp::InitFlowControl2 { class, header, data },
-                };
-                self.send_dllp(id, dllp, now);
+            for channel in port.channel_numbers() {
+                self.send_init_triplet(id, channel, second, now);
             }
         }
         let port = &self.ports[id.index()];
         let next = port.mailbox.front().map_or(port.init_due_at, |(at, _)| port.init_due_at.min(*at));
         self.wake(id, next);
+    }
+
+    fn send_init_triplet(&mut self, id: PortId, channel: u8, second: bool, now: Time) {
+        for class in FlowClass::ALL {
+            let port = &self.ports[id.index()];
+            let (header, data) = port.buffers_of(channel)[class.index()].credits.limit();
+            let dllp = match second {
+                false => Dllp::InitFlowControl1 { channel, class, header, data },
+                true => Dllp::InitFlowControl2 { channel, class, header, data },
+            };
+            self.send_dllp(id, dllp, now);
+        }
     }
 
     /// The peer has left FC_INIT1, which ends FC_INIT2 here: TLPs may flow.

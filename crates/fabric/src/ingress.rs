@@ -3,8 +3,10 @@
 //! Everything that the arrival and the departure of a TLP touch, in one cache line.
 
 use crate::config::{PortConfig, UpdatePolicy};
+use crate::port::PortId;
 use crate::ring::Ring;
-use lanewise_pcie::flow_control::{Credits, ReceiveCredits};
+use lanewise_observe::{Fact, Observers};
+use lanewise_pcie::flow_control::{CreditPool, Credits, ReceiveCredits};
 use lanewise_pcie::tlp::{DATA_CREDIT, FlowClass};
 use lanewise_units::Time;
 
@@ -23,7 +25,7 @@ pub(crate) struct IngressBuffer {
 }
 
 impl IngressBuffer {
-    pub(crate) fn new(class: FlowClass, config: &PortConfig) -> Self {
+    pub(crate) fn new(class: FlowClass, pools: &[CreditPool; 3], config: &PortConfig) -> Self {
         let step = config.scale.factor();
         let payload = match class {
             FlowClass::NonPosted => 0,
@@ -32,7 +34,7 @@ impl IngressBuffer {
         Self {
             draining: Ring::default(),
             update_at: Time::NEVER,
-            credits: ReceiveCredits::new(config.scale, config.credits[class.index()]),
+            credits: ReceiveCredits::new(config.scale, pools[class.index()]),
             starved_below: Credits::new(step, if payload == 0 { 0 } else { payload.max(step) }),
             freed_tlps: 0,
         }
@@ -56,7 +58,7 @@ impl IngressBuffer {
 
     /// Takes the oldest space that is free by `now`, and allocates its credits again.
     #[inline(always)]
-    pub(crate) fn take_drained(&mut self, now: Time) -> Option<(Time, Credits)> {
+    fn take_drained(&mut self, now: Time) -> Option<(Time, Credits)> {
         let (at, credits) = *self.draining.front()?;
         if at > now {
             return None;
@@ -64,6 +66,21 @@ impl IngressBuffer {
         self.draining.pop_front();
         self.credits.release(credits);
         Some((at, credits))
+    }
+
+    /// Buffer space that devices have drained by now is allocated again.
+    #[inline(always)]
+    pub(crate) fn release_drained(
+        &mut self,
+        id: PortId,
+        class: FlowClass,
+        now: Time,
+        observers: &mut Observers,
+    ) {
+        while let Some((at, credits)) = self.take_drained(now) {
+            let bytes = buffer_bytes(credits);
+            observers.observe(at, Fact::BufferFreed { port: id.0, class, bytes });
+        }
     }
 
     /// Decides when the next UpdateFC goes out, given that credits are free from `free_at` on.

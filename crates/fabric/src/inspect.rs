@@ -60,7 +60,7 @@ impl Fabric {
             let (device, number) = self.name_of(PortId(index as u32));
             if port.state != LinkState::Active {
                 // A link that is down on purpose keeps nobody waiting, unless something is sent there all the same.
-                let waits = !port.is_down() || !port.queues.is_empty();
+                let waits = !port.is_down() || !port.nothing_queued();
                 return waits.then(|| format!("device {device} port {number}: link not up"));
             }
             (!port.awaits.is_none()).then(|| format!("device {device} port {number}: {}", port.gap.name()))
@@ -91,11 +91,14 @@ impl Fabric {
     /// When something is not conserved: a bug in this crate.
     pub fn check_conservation(&self) {
         for (index, port) in self.ports.iter().enumerate() {
-            FlowClass::ALL.iter().for_each(|class| self.check_credits(index, port, *class));
+            for channel in port.channel_numbers() {
+                FlowClass::ALL.iter().for_each(|class| self.check_credits(index, port, channel, *class));
+            }
         }
         for endpoint in &self.endpoints {
-            let staged =
-                u32::from(self.ports[endpoint.port.index()].queues.head(FlowClass::NonPosted).is_some());
+            let port = &self.ports[endpoint.port.index()];
+            let staged = |channel: &u8| port.queues_of(*channel).head(FlowClass::NonPosted).is_some();
+            let staged = port.channel_numbers().filter(staged).count() as u32;
             assert!(endpoint.outstanding_reads() >= staged, "a staged read has its tag");
             assert_eq!(
                 u32::from(endpoint.tags.in_flight()),
@@ -106,28 +109,32 @@ impl Fabric {
     }
 
     /// The transmitter never counts on more than the receiver has told it of, and what drains is held until then.
-    fn check_credits(&self, index: usize, port: &Port, class: FlowClass) {
-        let received = &port.buffers[class.index()].credits;
+    fn check_credits(&self, index: usize, port: &Port, channel: u8, class: FlowClass) {
+        let buffer = &port.buffers_of(channel)[class.index()];
+        let received = &buffer.credits;
         let (left, held) = (received.available_to_peer(), received.held());
-        let counted_on = self.ports[port.peer.index()].credits[class.index()].available();
+        let counted_on = self.ports[port.peer.index()].credits_of(channel)[class.index()].available();
         let within = |counted_on: Option<u16>, left: Option<u16>| match (counted_on, left) {
             (Some(counted_on), Some(left)) => counted_on <= left,
             _ => true,
         };
         assert!(
             within(counted_on.header, left.header) && within(counted_on.data, left.data),
-            "port {index} {class}: the peer counts on {counted_on}, {left} are left"
+            "port {index} VC{channel} {class}: the peer counts on {counted_on}, {left} are left"
         );
         let (mut headers, mut data) = (0, 0);
-        for (_, credits) in port.buffers[class.index()].draining.iter() {
+        for (_, credits) in buffer.draining.iter() {
             headers += u32::from(credits.header);
             data += u32::from(credits.data);
         }
         assert!(
             left.header.is_none() || headers <= u32::from(held.header),
-            "port {index} {class}: {held:?} held"
+            "port {index} VC{channel} {class}: {held:?} held"
         );
-        assert!(left.data.is_none() || data <= u32::from(held.data), "port {index} {class}: {held:?} held");
+        assert!(
+            left.data.is_none() || data <= u32::from(held.data),
+            "port {index} VC{channel} {class}: {held:?} held"
+        );
     }
 
     /// Whether nothing is under way any more: no packet, transfer, tag or unacknowledged TLP.
@@ -144,21 +151,8 @@ impl Fabric {
         let linked = |(index, port): &(usize, &Port)| port.peer.index() != *index;
         self.ports.iter().enumerate().filter(linked).all(|(_, port)| {
             let peer = &self.ports[port.peer.index()];
-            FlowClass::ALL.iter().all(|class| {
-                let index = class.index();
-                let received = &port.buffers[index].credits;
-                let mut told = peer.credits[index];
-                for (_, dllp) in peer.mailbox.iter() {
-                    match dllp {
-                        Dllp::UpdateFlowControl { class: of, header, data } if of == class => {
-                            told.update(*header, *data);
-                        }
-                        _ => {}
-                    }
-                }
-                received.held() == Credits::NONE
-                    && received.unreported() == Credits::NONE
-                    && told.available() == received.available_to_peer()
+            port.channel_numbers().all(|channel| {
+                FlowClass::ALL.iter().all(|class| credits_are_home(port, peer, channel, *class))
             })
         })
     }
@@ -178,4 +172,23 @@ impl Fabric {
     pub fn device_names(config: &FabricConfig) -> Vec<&str> {
         config.devices.iter().map(|device| device.name.as_str()).collect()
     }
+}
+
+/// Whether a receiver holds nothing of a class, and its peer knows.
+fn credits_are_home(port: &Port, peer: &Port, channel: u8, class: FlowClass) -> bool {
+    let received = &port.buffers_of(channel)[class.index()].credits;
+    let mut told = peer.credits_of(channel)[class.index()];
+    for (_, dllp) in peer.mailbox.iter() {
+        match dllp {
+            Dllp::UpdateFlowControl { channel: on, class: of, header, data }
+                if (*on, *of) == (channel, class) =>
+            {
+                told.update(*header, *data);
+            }
+            _ => {}
+        }
+    }
+    received.held() == Credits::NONE
+        && received.unreported() == Credits::NONE
+        && told.available() == received.available_to_peer()
 }

@@ -11,6 +11,7 @@
 //! | `packet.rs`, `ring.rs` | TLPs and their queues |
 //! | `wire.rs`, `port.rs` | one link direction in time; one port's state |
 //! | `receiver.rs`, `ingress.rs` | what a port owes its peer; its buffers |
+//! | `channels.rs` | virtual channels beyond VC0 |
 //! | `flit.rs` | what is different in Flit Mode |
 //! | `transmit.rs`, `choose.rs`, `receive.rs` | TLPs: what leaves a port, when, and which first; what arrives |
 //! | `dllp.rs`, `flow_control.rs`, `replay.rs` | DLLPs sent and taken in; InitFC; the replay timer and replays |
@@ -23,10 +24,11 @@
 //! | `workload.rs`, `requests.rs`, `mmio.rs`, `notices.rs` | the seam to whoever asks: transfers, loads and stores, timers and answers |
 //! | `simulation.rs`, `event.rs`, `inspect.rs` | the run and its events; reading it from outside |
 //!
-//! Left out: virtual channels other than VC0, configuration and message traffic, surprise removal.
+//! Left out: virtual channels in Flit Mode, configuration and message traffic, surprise removal.
 
 mod assembly;
 mod catch_up;
+mod channels;
 mod choose;
 pub mod config;
 mod dllp;

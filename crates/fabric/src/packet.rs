@@ -123,6 +123,8 @@ pub(crate) struct Packet {
     pub(crate) header_bytes: u8,
     pub(crate) kind: Kind,
     pub(crate) flags: Flags,
+    /// TC0 to TC7; the answer to a request has that of the request.
+    pub(crate) traffic_class: u8,
 }
 
 impl Packet {
@@ -148,6 +150,7 @@ impl Packet {
             header_bytes: 12,
             kind,
             flags: Flags::default(),
+            traffic_class: 0,
         }
     }
 

@@ -2,6 +2,7 @@
 //!
 //! State and the small rules on it. What happens between ports is in `transmit.rs`, `dllp.rs`, `replay.rs` and `receive.rs`.
 
+use crate::channels::{Channel, PortChannels, VC0};
 use crate::config::{AckPolicy, PortConfig, UpdatePolicy};
 use crate::flit::FlitPort;
 use crate::ingress::IngressBuffer;
@@ -62,7 +63,9 @@ pub(crate) struct InFlight {
     pub(crate) checked: Time,
     pub(crate) sequence: Sequence,
     /// The port through which a switch will forward it.
-    pub(crate) egress: u16,
+    pub(crate) egress: u8,
+    /// Virtual channel that carries it.
+    pub(crate) channel: u8,
     /// Data credits it takes, beside one for its header.
     pub(crate) data_credits: u16,
     pub(crate) class: FlowClass,
@@ -87,18 +90,20 @@ pub(crate) enum Fate {
 /// A bit for each class.
 pub(crate) const ALL_CLASSES: u8 = 0b111;
 
-/// Which DLLPs a transmitter that is blocked waits for: one bit for the UpdateFC of each class, one for Acks.
+/// Which DLLPs a transmitter that is blocked waits for: one bit for the UpdateFC of each class, one for Acks, one for every
+/// UpdateFC of channels other than VC0.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Answers(u8);
 
 impl Answers {
     pub(crate) const NONE: Self = Self(0);
     pub(crate) const ACK: Self = Self(8);
-    pub(crate) const ALL: Self = Self(15);
+    pub(crate) const OTHER_CHANNELS: Self = Self(16);
+    pub(crate) const ALL: Self = Self(31);
 
-    #[inline]
-    pub(crate) const fn update_of(class: FlowClass) -> Self {
-        Self(1 << class as u8)
+    #[inline(always)]
+    pub(crate) const fn update_of(channel: u8, class: FlowClass) -> Self {
+        if channel == 0 { Self(1 << class as u8) } else { Self::OTHER_CHANNELS }
     }
 
     #[inline]
@@ -115,6 +120,17 @@ impl Answers {
     pub(crate) fn is_none(self) -> bool {
         self == Self::NONE
     }
+}
+
+/// What a link carries.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Carries {
+    /// Packets on VC0.
+    Packets,
+    /// Packets on several virtual channels: there are `channels`.
+    Channels,
+    /// Flits: there is a `flit`.
+    Flits,
 }
 
 /// One port.
@@ -160,10 +176,9 @@ pub(crate) struct Port {
     pub(crate) replay_timer_set: bool,
     /// There is a `standby`.
     pub(crate) sleeps: bool,
-    /// Classes for which the peer's InitFC1 has arrived, a bit for each.
+    /// Classes of VC0 for which the peer's InitFC1 has arrived, a bit each.
     pub(crate) initialised: u8,
-    /// There is a `flit`.
-    pub(crate) flit_mode: bool,
+    pub(crate) carries: Carries,
     /// TLPs accepted since the last Ack.
     pub(crate) unacknowledged: u32,
     /// DLLPs sent by the peer that this transmitter has not looked at yet, with their times of arrival.
@@ -198,6 +213,8 @@ pub(crate) struct Port {
     pub(crate) init_due_at: Time,
     /// None on a link that is always awake.
     pub(crate) standby: Option<Box<Standby>>,
+    /// Virtual channels beyond VC0.
+    pub(crate) channels: Option<Box<PortChannels>>,
 }
 
 /// What does not change, kept once for all ports that are alike: of thousands of ports few differ.
@@ -256,7 +273,7 @@ impl Port {
             replay_timer_set: false,
             sleeps: false,
             initialised: 0,
-            flit_mode: wire.flit.is_some(),
+            carries: if wire.flit.is_some() { Carries::Flits } else { Carries::Packets },
             unacknowledged: 0,
             mailbox: Ring::default(),
             flit: wire.flit.map(|mode| Box::new(FlitPort::new(mode, config.retry_buffer))),
@@ -270,12 +287,28 @@ impl Port {
             in_flight: Ring::default(),
             last_arrival: Time::ZERO,
             last_checked: Time::ZERO,
-            buffers: FlowClass::ALL.map(|class| IngressBuffer::new(class, config)),
+            buffers: FlowClass::ALL.map(|class| IngressBuffer::new(class, &config.credits, config)),
             faults: None,
             nak_at: Time::NEVER,
             init_due_at: Time::ZERO,
             standby: None,
+            channels: None,
         }
+    }
+
+    #[inline(always)]
+    pub(crate) fn is_plain(&self) -> bool {
+        self.carries == Carries::Packets
+    }
+
+    #[inline(always)]
+    pub(crate) fn more_channels(&self) -> bool {
+        self.carries == Carries::Channels
+    }
+
+    #[inline(always)]
+    pub(crate) fn flit_mode(&self) -> bool {
+        self.carries == Carries::Flits
     }
 
     /// Accounts for the time since the wire fell silent: ordered sets when they were due, the rest to `gap`.
@@ -362,18 +395,27 @@ impl Port {
     /// Whether a packet that joins those waiting here is held up by what nothing leaves for already: then a look at it
     /// would find nothing new.
     #[inline(always)]
-    pub(crate) fn is_held_up_alike(&self, class: FlowClass, credits: Credits) -> bool {
-        self.awaits.include(Answers::update_of(class))
+    pub(crate) fn is_held_up_alike(&self, traffic_class: u8, class: FlowClass, credits: Credits) -> bool {
+        self.awaits.include(Answers::update_of(VC0, class))
             && self.credits[class as usize]
                 .gate(credits)
                 .is_err_and(|pool| self.gap == Use::blocked_on(class, pool == Blocked::Data))
+            && self.channel_of(traffic_class) == VC0
+    }
+
+    /// What it waits for since it last looked in vain.
+    #[inline]
+    pub(crate) fn still_waits(&self) -> Wait {
+        Wait { on: self.gap, answers: self.awaits, until: self.stuck_until }
     }
 
     /// Whether a DLLP from the peer may let a TLP go that could not go before.
     #[inline]
     pub(crate) fn may_unblock(&self, dllp: &Dllp) -> bool {
         match dllp {
-            Dllp::UpdateFlowControl { class, .. } => self.awaits.include(Answers::update_of(*class)),
+            Dllp::UpdateFlowControl { channel, class, .. } => {
+                self.awaits.include(Answers::update_of(*channel, *class))
+            }
             Dllp::Ack(_) => self.awaits.include(Answers::ACK),
             _ => true,
         }
@@ -407,8 +449,14 @@ impl Port {
         self.retry.reset_with(|_| {});
         self.replay_deadline = Time::NEVER;
         self.sequence = ReceiveSequence::default();
-        self.credits = self.credits.map(|credits| TransmitCredits::new(credits.scale()));
-        self.buffers.iter_mut().for_each(IngressBuffer::reset);
+        for channel in self.channel_numbers() {
+            let credits = self.credits_of_mut(channel);
+            *credits = credits.map(|credits| TransmitCredits::new(credits.scale()));
+            self.buffers_of_mut(channel).iter_mut().for_each(IngressBuffer::reset);
+        }
+        for channel in self.channels.iter_mut().flat_map(|channels| &mut channels.beyond) {
+            channel.initialised = 0;
+        }
     }
 
     /// The link comes up after [`Self::go_down`]: flow control is initialised from `now` on.
@@ -419,7 +467,10 @@ impl Port {
 
     /// Heap memory behind this port, in bytes.
     pub(crate) fn heap_bytes(&self) -> usize {
-        self.buffers.iter().map(|buffer| buffer.draining.heap_bytes()).sum::<usize>()
+        let buffers = self.channel_numbers().flat_map(|channel| self.buffers_of(channel));
+        let beyond = self.channels.iter().map(|channels| channels.beyond.len() * size_of::<Channel>());
+        buffers.map(|buffer| buffer.draining.heap_bytes()).sum::<usize>()
+            + beyond.sum::<usize>()
             + self.mailbox.heap_bytes()
             + self.in_flight.heap_bytes()
             + self.standby.as_ref().map_or(0, |standby| size_of_val(&**standby))
@@ -430,7 +481,7 @@ impl Port {
     pub(crate) fn is_quiet(&self) -> bool {
         self.nothing_to_replay()
             && self.in_flight.is_empty()
-            && self.queues.is_empty()
+            && self.nothing_queued()
             && self.flit.as_ref().is_none_or(|flit| flit.is_quiet())
     }
 

@@ -18,7 +18,7 @@ impl Fabric {
         let now = self.engine.now();
         self.catch_up(id, now);
         let port = &mut self.ports[id.index()];
-        if port.flit_mode {
+        if port.flit_mode() {
             return self.on_flit(id);
         }
         let arrived = *port.in_flight.front().expect("an arrival was scheduled for each TLP sent");
@@ -97,7 +97,7 @@ impl Fabric {
         let packet_id = self.packets.resolve(arrived.packet).expect("nobody else owns an undelivered packet");
         match self.ports[id.index()].owner {
             Owner::Switch(index) => {
-                self.switch_takes(index, id, packet_id, arrived.eligible_at, arrived.egress);
+                self.switch_takes(index, id, packet_id, arrived.eligible_at, u16::from(arrived.egress));
             }
             Owner::RootComplex(index) => self.root_complex_takes(index, id, packet_id, now),
             Owner::Endpoint(index) => self.endpoint_takes(index, id, packet_id, now),
@@ -120,9 +120,9 @@ impl Fabric {
         packet.eligible_at = eligible_at;
         packet.ingress = id.0;
         let egress_id = switch.port(egress);
-        let (class, credits) = (packet.class(), packet.credits());
+        let (traffic_class, class, credits) = (packet.traffic_class, packet.class(), packet.credits());
         if let Some(at) = switch.enqueue(&mut self.packets, packet_id, ingress, egress)
-            && !self.ports[egress_id.index()].is_held_up_alike(class, credits)
+            && !self.ports[egress_id.index()].is_held_up_alike(traffic_class, class, credits)
         {
             self.offer(egress_id, at);
         }
@@ -266,7 +266,7 @@ impl Fabric {
         } else {
             let id = root_complex.ports[usize::from(egress)];
             let at = self.packets[packet_id].eligible_at;
-            if self.ports[id.index()].queues.push(&mut self.packets, packet_id) {
+            if self.ports[id.index()].queue(&mut self.packets, packet_id) {
                 self.offer(id, at);
             }
         }
@@ -287,7 +287,7 @@ impl Fabric {
             let id = root_complex.ports[usize::from(egress)];
             let at = self.packets[packet_id].eligible_at;
             let port = &mut self.ports[id.index()];
-            port.queues.push(&mut self.packets, packet_id);
+            port.queue(&mut self.packets, packet_id);
             port.stuck_until = Time::ZERO;
             self.wake(id, at);
         }
@@ -352,7 +352,7 @@ impl Fabric {
                 errors.touch(&mut completion);
             }
             let completion_id = self.packets.insert(completion);
-            self.ports[id.index()].queues.push(&mut self.packets, completion_id);
+            self.ports[id.index()].queue(&mut self.packets, completion_id);
         }
         self.offer(id, first);
     }

@@ -3,6 +3,7 @@
 //! State lies in [`Port`]; what devices do with a TLP is in `receive.rs`. Acks and UpdateFCs are coalesced by count and
 //! by time (PCIe Base 6.3 §2.6.1.2, §3.6.3.1).
 
+use crate::channels::{VC0, buffer_of};
 use crate::ingress::buffer_bytes;
 use crate::packet::Packet;
 use crate::port::{Answers, InFlight, LinkState, Port, PortId};
@@ -35,8 +36,14 @@ impl Port {
         observers: &mut Observers,
     ) {
         let class = arrived.class;
-        self.release_drained(id, class, at, observers);
-        let buffer = &mut self.buffers[class as usize];
+        let buffer = match self.more_channels() {
+            false => &mut self.buffers[class as usize],
+            true => {
+                self.release_drained(id, class, at, observers);
+                buffer_of(&mut self.buffers, &mut self.channels, arrived.channel, class)
+            }
+        };
+        buffer.release_drained(id, class, at, observers);
         if !buffer.credits.is_infinite() {
             if let Err(overflow) = buffer.credits.receive(arrived.credits()) {
                 panic!("{at:?}: port {} overflows its {class} {overflow:?} buffer", id.0);
@@ -44,7 +51,8 @@ impl Port {
             // What was freed but not yet said may now be all that the peer is waiting for.
             if buffer.freed_tlps > 0 {
                 let free_at = buffer.draining.front().map_or(at, |(free_at, _)| *free_at);
-                self.plan_update(class, free_at.max(at));
+                buffer.plan_update(&self.settings.update, free_at.max(at));
+                self.update_due_at = self.update_due_at.min(buffer.update_at);
             }
         }
         let bytes = buffer_bytes(arrived.credits());
@@ -62,29 +70,23 @@ impl Port {
         observers: &mut Observers,
     ) {
         let (class, credits) = (packet.class(), packet.credits());
-        let buffer = &mut self.buffers[class as usize];
+        let buffer = match self.more_channels() {
+            false => &mut self.buffers[class as usize],
+            true => {
+                let channel = self.channel_of(packet.traffic_class);
+                buffer_of(&mut self.buffers, &mut self.channels, channel, class)
+            }
+        };
         if buffer.credits.is_infinite() {
             let bytes = buffer_bytes(credits);
+            if self.more_channels() {
+                self.release_drained(id, class, now, observers);
+            }
             observers.observe(now, Fact::BufferFreed { port: id.0, class, bytes });
         } else {
             buffer.will_drain(credits, free_at);
-            self.plan_update(class, free_at);
-        }
-    }
-
-    /// Buffer space that devices have drained by now is allocated again.
-    #[inline(always)]
-    pub(crate) fn release_drained(
-        &mut self,
-        id: PortId,
-        class: FlowClass,
-        now: Time,
-        observers: &mut Observers,
-    ) {
-        let buffer = &mut self.buffers[class as usize];
-        while let Some((at, credits)) = buffer.take_drained(now) {
-            let bytes = buffer_bytes(credits);
-            observers.observe(at, Fact::BufferFreed { port: id.0, class, bytes });
+            buffer.plan_update(&self.settings.update, free_at);
+            self.update_due_at = self.update_due_at.min(buffer.update_at);
         }
     }
 
@@ -115,13 +117,26 @@ impl Port {
             arrivals_matter = true;
         }
         for class in FlowClass::ALL {
-            if self.awaited.include(Answers::update_of(class)) {
+            if self.awaited.include(Answers::update_of(VC0, class)) {
                 let buffer = &self.buffers[class.index()];
                 at = at.min(buffer.update_at);
                 // A TLP that takes the last credits makes haste with an UpdateFC that was not urgent.
                 arrivals_matter |= buffer.freed_tlps > 0;
             }
         }
+        if self.more_channels() && self.awaited.include(Answers::OTHER_CHANNELS) {
+            return self.answers_beyond_vc0_at(at, arrivals_matter);
+        }
+        if arrivals_matter { at.min(self.next_arrival) } else { at }
+    }
+
+    /// [`Self::answers_at`], given what it is for VC0, with UpdateFCs of the other channels.
+    #[cold]
+    fn answers_beyond_vc0_at(&self, on_vc0: Time, arrivals_matter: bool) -> Time {
+        let Some(channels) = &self.channels else { return on_vc0 };
+        let mut buffers = channels.beyond.iter().flat_map(|channel| &channel.buffers);
+        let arrivals_matter = arrivals_matter || buffers.any(|buffer| buffer.freed_tlps > 0);
+        let at = on_vc0.min(channels.update_due_at());
         if arrivals_matter { at.min(self.next_arrival) } else { at }
     }
 
@@ -170,32 +185,28 @@ impl Port {
         SequenceSpace::NonFlit.previous(last)
     }
 
-    /// Decides when the next UpdateFC of a class goes out, given that credits are free from `free_at` on.
-    #[inline(always)]
-    fn plan_update(&mut self, class: FlowClass, free_at: Time) {
-        let buffer = &mut self.buffers[class as usize];
-        buffer.plan_update(&self.settings.update, free_at);
-        self.update_due_at = self.update_due_at.min(buffer.update_at);
-    }
-
     /// An UpdateFC of this class went out at `now`: plans the next.
-    pub(crate) fn update_sent(&mut self, class: FlowClass, now: Time) {
-        let period = self.settings.update.period;
-        let buffer = &mut self.buffers[class.index()];
+    #[inline(always)]
+    pub(crate) fn update_sent(&mut self, channel: u8, class: FlowClass, now: Time) {
+        let policy = &self.settings.update;
+        let buffer = buffer_of(&mut self.buffers, &mut self.channels, channel, class);
         buffer.credits.mark_reported();
         buffer.freed_tlps = buffer.draining.len() as u32;
-        buffer.update_at = now + period;
+        buffer.update_at = now + policy.period;
         if let Some((free_at, _)) = buffer.draining.front().copied() {
-            buffer.plan_update(&self.settings.update, free_at);
+            buffer.plan_update(policy, free_at);
         }
         self.find_update_due();
     }
 
     /// Starts the periodic UpdateFC of every class that counts credits.
     pub(crate) fn start_updates(&mut self, now: Time) {
-        for buffer in &mut self.buffers {
-            if !buffer.credits.is_infinite() {
-                buffer.update_at = now + self.settings.update.period;
+        let period = self.settings.update.period;
+        for channel in self.channel_numbers() {
+            for buffer in self.buffers_of_mut(channel) {
+                if !buffer.credits.is_infinite() {
+                    buffer.update_at = now + period;
+                }
             }
         }
         self.find_update_due();
@@ -205,5 +216,10 @@ impl Port {
     pub(crate) fn find_update_due(&mut self) {
         let [posted, non_posted, completion] = &self.buffers;
         self.update_due_at = posted.update_at.min(non_posted.update_at).min(completion.update_at);
+        if self.more_channels()
+            && let Some(channels) = &self.channels
+        {
+            self.update_due_at = self.update_due_at.min(channels.update_due_at());
+        }
     }
 }

@@ -3,6 +3,7 @@
 //!
 //! Flits have their own order of replay, in `flit.rs`; timer and counting are the same.
 
+use crate::channels::VC0;
 use crate::event::Event;
 use crate::fabric::Fabric;
 use crate::port::{Fate, InFlight, PortId, Wait};
@@ -18,7 +19,10 @@ impl Fabric {
     pub(crate) fn replay_next(&mut self, id: PortId, now: Time) -> Result<(), Wait> {
         let port = &mut self.ports[id.index()];
         let Some((sequence, sent, bytes)) = port.retry.next_replay() else {
-            return self.send_next(id, now);
+            return match port.more_channels() {
+                false => self.send_next::<false>(id, now),
+                true => self.send_next::<true>(id, now),
+            };
         };
         port.align(id, now, &mut self.observers);
         let span = port.settings.wire.span(bytes + (FRAMING - RETRY_OVERHEAD));
@@ -33,6 +37,7 @@ impl Fabric {
             checked: head + span,
             sequence,
             egress: 0,
+            channel: VC0,
             data_credits: 0,
             class: FlowClass::Posted,
             fate: if damaged { Fate::Damaged } else { Fate::Good },
@@ -46,7 +51,8 @@ impl Fabric {
             Some(packet_id) => {
                 let packet = &self.packets[packet_id];
                 let (class, data_credits) = (packet.class(), packet.credits().data);
-                self.fly(id, InFlight { class, data_credits, ..in_flight }, packet_id);
+                let channel = self.ports[id.index()].channel_of(packet.traffic_class);
+                self.fly(id, InFlight { class, data_credits, channel, ..in_flight }, packet_id);
             }
             // Delivered already: a duplicate too.
             None => {
@@ -63,7 +69,7 @@ impl Fabric {
     pub(crate) fn arm_replay_timer(&mut self, id: PortId) {
         let port = &mut self.ports[id.index()];
         let unacknowledged = match &port.flit {
-            Some(flit) if port.flit_mode => flit.retry.unacknowledged(),
+            Some(flit) if port.flit_mode() => flit.retry.unacknowledged(),
             _ => port.retry.unacknowledged(),
         };
         if unacknowledged == 1 {

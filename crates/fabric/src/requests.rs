@@ -1,10 +1,11 @@
 //! What endpoints are asked for: transfers queued on channels, and the next request staged at the port.
 
-use crate::endpoint::resolve_target;
+use crate::endpoint::{Endpoint, resolve_target};
 use crate::fabric::Fabric;
 use crate::workload::{ChannelId, DeviceId, Target, Transfer};
 use lanewise_observe::{Fact, RequesterState};
 use lanewise_pcie::tlp::FlowClass;
+use lanewise_pcie::virtual_channel::TRAFFIC_CLASSES;
 use lanewise_units::{Bytes, Time};
 
 impl Fabric {
@@ -15,6 +16,16 @@ impl Fabric {
     pub fn open_channel(&mut self, device: DeviceId) -> ChannelId {
         let index = self.endpoint_index(device);
         ChannelId { device, index: self.endpoints[index as usize].open_channel() }
+    }
+
+    /// Opens a DMA channel of an endpoint whose requests carry a traffic class other than the device's own.
+    ///
+    /// # Panics
+    /// When the device is not an endpoint, or there is no such class.
+    pub fn open_channel_of(&mut self, device: DeviceId, traffic_class: u8) -> ChannelId {
+        assert!(usize::from(traffic_class) < TRAFFIC_CLASSES, "there is no TC{traffic_class}");
+        let index = self.endpoint_index(device);
+        ChannelId { device, index: self.endpoints[index as usize].open_channel_of(traffic_class) }
     }
 
     /// Queues a transfer on a channel.
@@ -44,56 +55,70 @@ impl Fabric {
 
     /// Stages the next posted write and the next read request of an endpoint, and says what holds it back.
     pub(crate) fn refill(&mut self, index: u32) {
-        match self.endpoints[index as usize].errors {
-            None => self.refill_as::<false>(index),
-            Some(_) => self.refill_watched(index),
+        match self.endpoints[index as usize].is_plain {
+            true => self.refill_plain(index),
+            false => self.refill_by_channel(index),
         }
     }
 
-    #[cold]
-    fn refill_watched(&mut self, index: u32) {
-        self.refill_as::<true>(index);
-        self.arm_deadlines(index);
-    }
-
     #[inline(always)]
-    fn refill_as<const WATCHED: bool>(&mut self, index: u32) {
+    fn refill_plain(&mut self, index: u32) {
         let now = self.engine.now();
         let endpoint = &mut self.endpoints[index as usize];
-        let id = endpoint.port;
-        let port = &mut self.ports[id.index()];
+        let port = &mut self.ports[endpoint.port.index()];
         let mut staged_at = Time::NEVER;
         if port.queues.head(FlowClass::Posted).is_none()
-            && let Some(packet) = match WATCHED {
-                false => endpoint.next_write(now, &self.transfers),
-                true => endpoint.next_write_touched(now, &self.transfers),
-            }
+            && let Some(packet) = endpoint.next_write(now, &self.transfers)
         {
             staged_at = packet.eligible_at;
             let packet_id = self.packets.insert(packet);
             port.queues.push(&mut self.packets, packet_id);
         }
         if port.queues.head(FlowClass::NonPosted).is_none()
-            && let Some(packet) = match WATCHED {
-                false => endpoint.next_read(now, &self.transfers),
-                true => endpoint.next_watched_read(now, &self.transfers),
-            }
+            && let Some(packet) = endpoint.next_read(now, &self.transfers)
         {
             staged_at = staged_at.min(packet.eligible_at);
             let packet_id = self.packets.insert(packet);
             port.queues.push(&mut self.packets, packet_id);
         }
-        let state = if staged_at > now && staged_at != Time::NEVER {
-            RequesterState::RequestInterval
-        } else if port.queues.is_empty() {
-            endpoint.idle_state()
-        } else {
-            RequesterState::Port
-        };
+        let (id, empty) = (endpoint.port, port.queues.is_empty());
+        let state = requester_state(endpoint, empty, staged_at, now);
         self.observers.observe(now, Fact::Requester { endpoint: index, state });
         if staged_at != Time::NEVER {
             self.offer(id, staged_at);
         }
+    }
+
+    /// The same for an endpoint with several virtual channels, traffic classes, or errors.
+    #[cold]
+    fn refill_by_channel(&mut self, index: u32) {
+        let now = self.engine.now();
+        let endpoint = &mut self.endpoints[index as usize];
+        let port = &mut self.ports[endpoint.port.index()];
+        let mut staged_at = Time::NEVER;
+        for vc in port.channel_numbers() {
+            if port.queues_of(vc).head(FlowClass::Posted).is_none()
+                && let Some(packet) = endpoint.next_write_on(vc, now, &self.transfers)
+            {
+                staged_at = staged_at.min(packet.eligible_at);
+                let packet_id = self.packets.insert(packet);
+                port.queue(&mut self.packets, packet_id);
+            }
+            if port.queues_of(vc).head(FlowClass::NonPosted).is_none()
+                && let Some(packet) = endpoint.next_read_on(vc, now, &self.transfers)
+            {
+                staged_at = staged_at.min(packet.eligible_at);
+                let packet_id = self.packets.insert(packet);
+                port.queue(&mut self.packets, packet_id);
+            }
+        }
+        let (id, empty) = (endpoint.port, port.nothing_queued());
+        let state = requester_state(endpoint, empty, staged_at, now);
+        self.observers.observe(now, Fact::Requester { endpoint: index, state });
+        if staged_at != Time::NEVER {
+            self.offer(id, staged_at);
+        }
+        self.arm_deadlines(index);
     }
 
     /// States what `device` waits for whenever it has nothing to ask for: a [`RequesterState`] that the fabric cannot
@@ -103,9 +128,21 @@ impl Fabric {
         let index = self.endpoint_index(device);
         let endpoint = &mut self.endpoints[index as usize];
         endpoint.waits_for = state;
-        if self.ports[endpoint.port.index()].queues.is_empty() {
+        if self.ports[endpoint.port.index()].nothing_queued() {
             let state = endpoint.idle_state();
             self.observers.observe(now, Fact::Requester { endpoint: index, state });
         }
+    }
+}
+
+/// What holds an endpoint back whose next request, if any was staged now, is ready at `staged_at`.
+#[inline(always)]
+fn requester_state(endpoint: &Endpoint, nothing_queued: bool, staged_at: Time, now: Time) -> RequesterState {
+    if staged_at > now && staged_at != Time::NEVER {
+        RequesterState::RequestInterval
+    } else if nothing_queued {
+        endpoint.idle_state()
+    } else {
+        RequesterState::Port
     }
 }

@@ -169,6 +169,7 @@ pub(crate) fn completions(
         completion.issued_at = request.issued_at;
         completion.context = request.context;
         completion.read = request.read;
+        completion.traffic_class = request.traffic_class;
         completion.carry(chunk.address, chunk.length);
         completion.header_bytes = 12;
         completion.flags = request.flags.only(Flags::RELAXED.with(Flags::MMIO));

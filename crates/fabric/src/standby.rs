@@ -15,7 +15,6 @@ use crate::config::{LinkPower, SleepConfig};
 use crate::fabric::Fabric;
 use crate::port::{LinkState, Owner, Port, PortId};
 use lanewise_observe::{Fact, Use};
-use lanewise_pcie::tlp::FlowClass;
 use lanewise_units::{Span, Time};
 
 /// A switch begins to wake the link above it at the latest so long after one below: PCIe Base 6.3 §5.4.1.3.
@@ -78,7 +77,7 @@ impl Port {
             Time::NEVER => due,
             due => Time::ZERO + due.saturating_since(Time::ZERO + by),
         };
-        let freed = self.buffers.iter().filter(|buffer| buffer.freed_tlps > 0);
+        let freed = self.all_buffers().filter(|buffer| buffer.freed_tlps > 0);
         let update_at = freed.map(|buffer| buffer.update_at).min().unwrap_or(Time::NEVER);
         before(self.ack_at, self.settings.ack.latency)
             .min(before(update_at, self.settings.update.latency))
@@ -89,7 +88,7 @@ impl Port {
     fn only_repeats(&self, at: Time) -> bool {
         self.ack_at > at
             && self.nak_due_at() > at
-            && self.buffers.iter().all(|buffer| buffer.update_at > at || buffer.freed_tlps == 0)
+            && self.all_buffers().all(|buffer| buffer.update_at > at || buffer.freed_tlps == 0)
     }
 }
 
@@ -220,8 +219,8 @@ impl Fabric {
 impl Port {
     /// UpdateFCs are not due in L1: those that would only repeat wait until the link wakes.
     fn stop_updates(&mut self, at: Time) {
-        for buffer in &mut self.buffers {
-            if buffer.update_at <= at {
+        for channel in self.channel_numbers() {
+            for buffer in self.buffers_of_mut(channel).iter_mut().filter(|buffer| buffer.update_at <= at) {
                 buffer.update_at = Time::NEVER;
             }
         }
@@ -231,10 +230,11 @@ impl Port {
     /// The link wakes: the periods of UpdateFCs that stopped start anew.
     fn resume_updates(&mut self, at: Time) {
         let period = self.settings.update.period;
-        for class in FlowClass::ALL {
-            let buffer = &mut self.buffers[class.index()];
-            if buffer.update_at == Time::NEVER && !buffer.credits.is_infinite() {
-                buffer.update_at = at + period;
+        for channel in self.channel_numbers() {
+            for buffer in self.buffers_of_mut(channel) {
+                if buffer.update_at == Time::NEVER && !buffer.credits.is_infinite() {
+                    buffer.update_at = at + period;
+                }
             }
         }
         self.find_update_due();

@@ -2,8 +2,12 @@
 //!
 //! An egress pulls: when its wire is free it takes the next packet straight out of an ingress buffer, whose credits
 //! are free again once the tail has left. Packets leave unmodified (PCIe Base 6.3 §2.4.1 forbids splitting and
-//! merging). Left out: virtual channels other than VC0, multicast, egress buffers beyond the retry buffer.
+//! merging). Each virtual channel of an egress has a row of queues, and a turn among the ingress ports, of its own.
+//!
+//! Left out: an arbitration between ports for each channel that differs from that of the others, multicast, egress buffers
+//! beyond the retry buffer.
 
+use crate::channels::VC0;
 use crate::choose::pick;
 use crate::config::{Arbitration, Forwarding, SwitchConfig, SwitchCore};
 use crate::packet::{Address, ClassQueues, Flags, PacketId, PacketPool};
@@ -13,6 +17,7 @@ use crate::routing::Routes;
 use lanewise_observe::Use;
 use lanewise_pcie::flow_control::Credits;
 use lanewise_pcie::tlp::FlowClass;
+use lanewise_pcie::virtual_channel::{ChannelMap, TRAFFIC_CLASSES};
 use lanewise_units::{Bytes, Time};
 use std::sync::Arc;
 
@@ -36,9 +41,9 @@ impl Waiting {
     }
 }
 
-/// What arbitration keeps of one egress, in one cache line.
+/// What arbitration between ingress ports keeps of one channel of one egress, in one cache line.
 #[repr(align(64))]
-struct Egress {
+struct Row {
     /// By class, which ingress ports have something for it.
     waiting: Waiting,
     port: PortId,
@@ -48,6 +53,28 @@ struct Egress {
     left: u8,
 }
 
+/// A row, and the virtual channel of its egress that it is for: one of `SEVERAL`, or VC0.
+#[derive(Clone, Copy)]
+struct Lane<const SEVERAL: bool> {
+    row: usize,
+    channel: u8,
+}
+
+impl<const SEVERAL: bool> Lane<SEVERAL> {
+    #[inline(always)]
+    fn channel(self) -> u8 {
+        if SEVERAL { self.channel } else { VC0 }
+    }
+}
+
+/// Rows of channels other than VC0, where a link has any.
+struct MoreRows {
+    /// By egress and traffic class, the row.
+    of_class: Vec<[u16; TRAFFIC_CLASSES]>,
+    /// By egress, the row of VC1; the others follow.
+    of_vc1: Vec<u16>,
+}
+
 /// One switch. Port 0 faces upstream.
 pub(crate) struct Switch {
     pub(crate) config: SwitchConfig,
@@ -55,9 +82,11 @@ pub(crate) struct Switch {
     pub(crate) routes: Routes,
     /// Settings of each port, so that looking ahead to an egress does not touch the port itself.
     pub(crate) settings: Vec<Arc<PortSettings>>,
-    /// Queues of packets that came in at one port and leave at another: `egress × ports + ingress`.
+    /// Queues of packets that came in at one port and leave through another: `row × ports + ingress`.
     queues: Vec<ClassQueues>,
-    egresses: Vec<Egress>,
+    /// VC0 of each egress, then the other channels of those that have any.
+    rows: Vec<Row>,
+    more_rows: Option<Box<MoreRows>>,
     /// A nullified copy has been queued at some time: those need no credits.
     pub(crate) has_nullified: bool,
     /// Crossbar: each ingress feeds one egress at a time.
@@ -70,10 +99,11 @@ impl Switch {
     pub(crate) fn new(config: SwitchConfig, ports: Vec<PortId>, routes: Routes) -> Self {
         let count = ports.len();
         assert!(count <= MAX_SWITCH_PORTS, "checked when the fabric was built");
-        let egress = |&port| Egress { waiting: Waiting::default(), port, turn: 0, left: 1 };
+        let row = |&port| Row { waiting: Waiting::default(), port, turn: 0, left: 1 };
         Self {
             config,
-            egresses: ports.iter().map(egress).collect(),
+            rows: ports.iter().map(row).collect(),
+            more_rows: None,
             ports,
             routes,
             settings: Vec::new(),
@@ -84,10 +114,27 @@ impl Switch {
         }
     }
 
+    /// Makes rows for the channels other than VC0 of a port.
+    pub(crate) fn add_channels(&mut self, egress: u16, map: &ChannelMap) {
+        let ports = self.ports.len();
+        let more = self.more_rows.get_or_insert_with(|| {
+            let of_class = (0..ports as u16).map(|egress| [egress; TRAFFIC_CLASSES]).collect();
+            Box::new(MoreRows { of_class, of_vc1: vec![0; ports] })
+        });
+        let (index, vc1) = (usize::from(egress), self.rows.len() as u16);
+        more.of_vc1[index] = vc1;
+        for channel in 1..map.channels() as u8 {
+            let row = vc1 + u16::from(channel) - 1;
+            map.classes(channel).for_each(|class| more.of_class[index][usize::from(class)] = row);
+            self.rows.push(Row { waiting: Waiting::default(), port: self.ports[index], turn: 0, left: 1 });
+            self.queues.extend(std::iter::repeat_n(ClassQueues::default(), ports));
+        }
+    }
+
     /// The port at this index.
     #[inline(always)]
     pub(crate) fn port(&self, egress: u16) -> PortId {
-        self.egresses[usize::from(egress)].port
+        self.rows[usize::from(egress)].port
     }
 
     /// Egress for a packet that came in at `ingress`.
@@ -132,16 +179,23 @@ impl Switch {
             self.core_free_at = self.core_free_at.max(packet.eligible_at) + rate.span_ceil(bytes);
             packet.eligible_at = self.core_free_at;
         }
-        let slot = usize::from(egress) * self.ports.len() + usize::from(ingress);
+        let row = match &self.more_rows {
+            None => egress,
+            Some(more) => more.of_class[usize::from(egress)][usize::from(packets[id].traffic_class)],
+        };
+        let slot = usize::from(row) * self.ports.len() + usize::from(ingress);
         let first = self.queues[slot].push(packets, id);
-        self.egresses[usize::from(egress)].waiting.0[packets[id].class() as usize] |= 1 << ingress;
+        self.rows[usize::from(row)].waiting.0[packets[id].class() as usize] |= 1 << ingress;
         first.then(|| packets[id].eligible_at)
     }
 
     /// Whether packets wait that came in at `port` or will leave through it.
     pub(crate) fn has_packets_between(&self, port: u16) -> bool {
-        let through_it = self.egresses[usize::from(port)].waiting.of_any_class() != 0;
-        through_it || self.egresses.iter().any(|egress| egress.waiting.of_any_class() >> port & 1 == 1)
+        let id = self.ports[usize::from(port)];
+        self.rows.iter().any(|row| {
+            let waiting = row.waiting.of_any_class();
+            waiting >> port & 1 == 1 || waiting != 0 && row.port == id
+        })
     }
 
     /// Memory of the switch itself, its ports not counted, in bytes.
@@ -150,14 +204,53 @@ impl Switch {
         size_of::<Self>()
             + size_of_val(&*self.queues)
             + self.routes.heap_bytes()
-            + ports * (size_of::<Egress>() + size_of::<Time>() + size_of::<usize>() + size_of::<PortId>())
+            + size_of_val(&*self.rows)
+            + ports * (size_of::<Time>() + size_of::<usize>() + size_of::<PortId>())
     }
 
-    /// The next packet for the wire of `port`, taken out of its queue; or why there is none.
+    /// The next packet for the wire of `port`, which has VC0 alone, taken out of its queue; or why there is none.
     #[inline(always)]
     pub(crate) fn choose(&mut self, packets: &PacketPool, port: &Port, now: Time) -> Result<PacketId, Wait> {
-        let egress = usize::from(port.index);
-        let Egress { waiting, turn, .. } = &self.egresses[egress];
+        self.choose_in(Lane::<false> { row: usize::from(port.index), channel: VC0 }, packets, port, now)
+    }
+
+    /// The next packet of the first channel, in the order of arbitration, that may send one.
+    #[inline(never)]
+    pub(crate) fn choose_by_channel(
+        &mut self,
+        packets: &PacketPool,
+        port: &Port,
+        now: Time,
+    ) -> Result<PacketId, Wait> {
+        let mut wait = Wait::NOTHING;
+        for channel in port.channel_order() {
+            let row = self.row_of(port.index, channel);
+            match self.choose_in(Lane::<true> { row, channel }, packets, port, now) {
+                Ok(id) => return Ok(id),
+                Err(found) => wait = wait.or(found),
+            }
+        }
+        Err(wait)
+    }
+
+    #[inline(always)]
+    fn row_of(&self, egress: u16, channel: u8) -> usize {
+        let egress = usize::from(egress);
+        match (channel, &self.more_rows) {
+            (VC0, _) | (_, None) => egress,
+            (_, Some(more)) => usize::from(more.of_vc1[egress]) + usize::from(channel) - 1,
+        }
+    }
+
+    #[inline(always)]
+    fn choose_in<const SEVERAL: bool>(
+        &mut self,
+        lane: Lane<SEVERAL>,
+        packets: &PacketPool,
+        port: &Port,
+        now: Time,
+    ) -> Result<PacketId, Wait> {
+        let Row { waiting, turn, .. } = &self.rows[lane.row];
         let (waiting, turn) = (waiting.of_any_class(), *turn);
         if waiting == 0 {
             return Err(Wait::NOTHING);
@@ -167,29 +260,30 @@ impl Switch {
         let from_first = waiting & (u128::MAX << first);
         let below_first = waiting ^ from_first;
         let candidate = if from_first != 0 { from_first } else { below_first }.trailing_zeros();
-        let wait = match self.grant(candidate as usize, packets, port, now) {
+        let wait = match self.grant(candidate as usize, lane, packets, port, now) {
             Ok(id) => return Ok(id),
             Err(wait) => wait,
         };
         if waiting & (waiting - 1) == 0 {
             return Err(wait);
         }
-        let others = self.others(egress, port, wait) & !(1 << candidate);
-        self.choose_among([from_first & others, below_first & others], wait, packets, port, now)
+        let others = self.others(lane, port, wait) & !(1 << candidate);
+        self.choose_among([from_first & others, below_first & others], lane, wait, packets, port, now)
     }
 
     /// Ingress ports to look at after one that has to `wait`. Who has nothing but packets of a class without credits
     /// cannot go either.
-    fn others(&self, egress: usize, port: &Port, wait: Wait) -> u128 {
-        let exhausted = if self.has_nullified { [false; 3] } else { exhausted(port, wait) };
-        self.egresses[egress].waiting.beside(exhausted)
+    fn others<const SEVERAL: bool>(&self, lane: Lane<SEVERAL>, port: &Port, wait: Wait) -> u128 {
+        let exhausted = if self.has_nullified { [false; 3] } else { exhausted(port, lane.channel(), wait) };
+        self.rows[lane.row].waiting.beside(exhausted)
     }
 
-    /// [`Self::choose`] when the first ingress of the turn has nothing that may go: looks at the others.
+    /// [`Self::choose_in`] when the first ingress of the turn has nothing that may go: looks at the others.
     #[inline(never)]
-    fn choose_among(
+    fn choose_among<const SEVERAL: bool>(
         &mut self,
         halves: [u128; 2],
+        lane: Lane<SEVERAL>,
         mut wait: Wait,
         packets: &PacketPool,
         port: &Port,
@@ -199,7 +293,7 @@ impl Switch {
             while rest != 0 {
                 let ingress = rest.trailing_zeros() as usize;
                 rest &= rest - 1;
-                match self.grant(ingress, packets, port, now) {
+                match self.grant(ingress, lane, packets, port, now) {
                     Ok(id) => return Ok(id),
                     Err(found) => wait = wait.or(found),
                 }
@@ -210,21 +304,21 @@ impl Switch {
 
     /// Takes the next packet from `ingress` for the wire of `port`, if one may go and the core is free for it.
     #[inline(always)]
-    fn grant(
+    fn grant<const SEVERAL: bool>(
         &mut self,
         ingress: usize,
+        lane: Lane<SEVERAL>,
         packets: &PacketPool,
         port: &Port,
         now: Time,
     ) -> Result<PacketId, Wait> {
-        let egress = usize::from(port.index);
-        let slot = egress * self.ports.len() + ingress;
-        let class = pick(&self.queues[slot], packets, port, now)?;
+        let slot = lane.row * self.ports.len() + ingress;
+        let class = pick(&self.queues[slot], packets, port, lane.channel(), now)?;
         if let Some(until) = self.core_busy_until(ingress, now) {
             return Err(Wait { on: Use::BlockedCore, answers: Answers::NONE, until });
         }
         let id = self.queues[slot].pop(packets, class).expect("the head was there");
-        self.granted(packets, id, ingress, slot, egress, now);
+        self.granted(packets, id, ingress, slot, lane.row, now);
         Ok(id)
     }
 
@@ -247,7 +341,7 @@ impl Switch {
         id: PacketId,
         ingress: usize,
         slot: usize,
-        egress: usize,
+        row: usize,
         now: Time,
     ) {
         let packet = &packets[id];
@@ -263,22 +357,22 @@ impl Switch {
         }
         let class = packet.class();
         if self.queues[slot].head(class).is_none() {
-            self.egresses[egress].waiting.0[class as usize] &= !(1 << ingress);
+            self.rows[row].waiting.0[class as usize] &= !(1 << ingress);
         }
-        self.pass_the_turn(ingress, egress);
+        self.pass_the_turn(ingress, row);
     }
 
     #[inline(always)]
-    fn pass_the_turn(&mut self, served: usize, egress: usize) {
+    fn pass_the_turn(&mut self, served: usize, row: usize) {
         let next = if served + 1 < self.ports.len() { served as u8 + 1 } else { 0 };
-        let egress = &mut self.egresses[egress];
+        let row = &mut self.rows[row];
         let Arbitration::WeightedRoundRobin { weights } = &self.config.arbitration else {
-            (egress.turn, egress.left) = (next, 1);
+            (row.turn, row.left) = (next, 1);
             return;
         };
         // An ingress out of turn was served because the others had nothing: its turn starts afresh.
-        let left = if usize::from(egress.turn) == served { egress.left } else { weights[served] };
-        (egress.turn, egress.left) = match left {
+        let left = if usize::from(row.turn) == served { row.left } else { weights[served] };
+        (row.turn, row.left) = match left {
             0 | 1 => (next, weights[usize::from(next)]),
             _ => (served as u8, left - 1),
         };
@@ -293,18 +387,18 @@ impl Switch {
         }
     }
 
-    /// When something that waits for `egress` may leave, if anything does; not later than that.
+    /// When something that waits for a channel of `egress` may leave, if anything does; not later than that.
     #[inline(always)]
-    pub(crate) fn next_start(&self, packets: &PacketPool, egress: u16) -> Time {
-        let egress = usize::from(egress);
-        let waiting = self.egresses[egress].waiting.of_any_class();
+    pub(crate) fn next_start(&self, packets: &PacketPool, egress: u16, channel: u8) -> Time {
+        let row = self.row_of(egress, channel);
+        let waiting = self.rows[row].waiting.of_any_class();
         if waiting == 0 {
             return Time::NEVER;
         }
         if waiting & (waiting - 1) != 0 {
             return Time::ZERO; // Several ingress ports: arbitration will look.
         }
-        let slot = egress * self.ports.len() + waiting.trailing_zeros() as usize;
+        let slot = row * self.ports.len() + waiting.trailing_zeros() as usize;
         self.queues[slot].next_start(packets)
     }
 
@@ -315,10 +409,10 @@ impl Switch {
 }
 
 /// Classes that a packet waits for credits of when the peer of `port` has none left for the smallest TLP of that class.
-fn exhausted(port: &Port, wait: Wait) -> [bool; 3] {
+fn exhausted(port: &Port, channel: u8, wait: Wait) -> [bool; 3] {
     FlowClass::ALL.map(|class| {
         let smallest = Credits { header: 1, data: u16::from(class != FlowClass::NonPosted) };
-        let awaited = wait.answers.include(Answers::update_of(class));
-        awaited && port.credits[class as usize].gate(smallest).is_err()
+        let awaited = wait.answers.include(Answers::update_of(channel, class));
+        awaited && port.credits_of(channel)[class as usize].gate(smallest).is_err()
     })
 }

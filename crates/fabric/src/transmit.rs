@@ -1,6 +1,7 @@
 //! What a port does when its wire is free: ordered sets, DLLPs, replays, new TLPs, in this order of priority
 //! (PCIe Base 6.3 §3.6.2.1); and how a TLP gets onto the wire and to the peer's pins.
 
+use crate::channels::VC0;
 use crate::choose::pick;
 use crate::event::Event;
 use crate::fabric::Fabric;
@@ -65,14 +66,14 @@ impl Fabric {
         if port.state != LinkState::Active {
             return self.initialise_flow_control(id, now);
         }
-        let sent = if port.flit_mode {
-            self.send_flit(id, now)
+        let sent = if !port.is_plain() {
+            self.send_specially(id, now)
         } else if now < port.stuck_until {
-            Err(Wait { on: port.gap, answers: port.awaits, until: port.stuck_until })
+            Err(port.still_waits())
         } else if port.retry.replaying() {
             self.replay_next(id, now)
         } else {
-            self.send_next(id, now)
+            self.send_next::<false>(id, now)
         };
         match sent {
             Ok(()) => self.plan_after_sending(id),
@@ -93,22 +94,48 @@ impl Fabric {
         true
     }
 
-    /// Sends the next TLP, if any may go.
+    /// Sends the next flit, or the next TLP of a port with several channels.
+    #[inline(never)]
+    fn send_specially(&mut self, id: PortId, now: Time) -> Result<(), Wait> {
+        let port = &mut self.ports[id.index()];
+        if port.flit_mode() {
+            self.send_flit(id, now)
+        } else if now < port.stuck_until {
+            Err(port.still_waits())
+        } else if port.retry.replaying() {
+            self.replay_next(id, now)
+        } else {
+            self.send_next::<true>(id, now)
+        }
+    }
+
+    /// Sends the next TLP, if any may go; of a port with several `CHANNELS`, or with VC0 alone.
     #[inline(always)]
-    pub(crate) fn send_next(&mut self, id: PortId, now: Time) -> Result<(), Wait> {
-        let packet_id = self.next_packet(id, now)?;
-        self.send_tlp(id, packet_id, now);
+    pub(crate) fn send_next<const CHANNELS: bool>(&mut self, id: PortId, now: Time) -> Result<(), Wait> {
+        let packet_id = self.next_packet::<CHANNELS>(id, now)?;
+        self.send_tlp::<CHANNELS>(id, packet_id, now);
         Ok(())
     }
 
     /// Takes the next TLP out of the queues of this port, if any may go.
     #[inline(always)]
-    pub(crate) fn next_packet(&mut self, id: PortId, now: Time) -> Result<PacketId, Wait> {
+    pub(crate) fn next_packet<const CHANNELS: bool>(
+        &mut self,
+        id: PortId,
+        now: Time,
+    ) -> Result<PacketId, Wait> {
         loop {
             let port = &mut self.ports[id.index()];
-            let packet_id = match port.owner {
-                Owner::Switch(index) => self.switches[index as usize].choose(&self.packets, port, now)?,
-                Owner::RootComplex(_) | Owner::Endpoint(_) => own_queues(port, &self.packets, now)?,
+            let packets = &self.packets;
+            let packet_id = match (port.owner, CHANNELS) {
+                (Owner::Switch(index), false) => self.switches[index as usize].choose(packets, port, now)?,
+                (Owner::Switch(index), true) => {
+                    self.switches[index as usize].choose_by_channel(packets, port, now)?
+                }
+                (Owner::RootComplex(_) | Owner::Endpoint(_), false) => own_queues(port, VC0, packets, now)?,
+                (Owner::RootComplex(_) | Owner::Endpoint(_), true) => {
+                    own_queues_by_channel(port, packets, now)?
+                }
             };
             if !Switch::is_stale(&self.packets, packet_id, now) {
                 return Ok(packet_id);
@@ -119,7 +146,7 @@ impl Fabric {
 
     /// Puts a TLP on the wire for the first time.
     #[inline(always)]
-    fn send_tlp(&mut self, id: PortId, packet_id: PacketId, now: Time) {
+    fn send_tlp<const CHANNELS: bool>(&mut self, id: PortId, packet_id: PacketId, now: Time) {
         let packet = self.packets[packet_id];
         let nullified = packet.flags.has(Flags::NULLIFIED);
         let reference = self.packets.reference(packet_id);
@@ -130,11 +157,16 @@ impl Fabric {
         let header = port.settings.wire.span(Bytes::new(u64::from(packet.header_bytes)));
         let framing = port.settings.wire.framing;
         let span = payload + header + framing;
+        let mut channel = VC0;
         let sequence = if nullified {
             self.observers.observe(now, Fact::Spent { port: id.0, on: Use::Replay, span });
             port.retry.next_sequence()
         } else {
-            port.credits[packet.class().index()].consume(packet.credits());
+            if CHANNELS {
+                channel = port.spend_on_channel(&packet);
+            } else {
+                port.credits[packet.class().index()].consume(packet.credits());
+            }
             let sequence =
                 port.retry.push(Sent { packet: reference }, port.settings.wire.retry_bytes(&packet));
             let fact = Fact::TlpSent { port: id.0, sequence: sequence.get(), payload, header, framing };
@@ -153,6 +185,7 @@ impl Fabric {
             checked: head + span,
             sequence,
             egress: 0,
+            channel,
             data_credits: packet.credits().data,
             class: packet.class(),
             fate: if nullified {
@@ -174,7 +207,7 @@ impl Fabric {
     }
 
     /// A TLP has left the queue of this port: its device may have more.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn left(&mut self, owner: Owner, id: PortId, packet: &Packet) {
         match owner {
             Owner::Switch(_) => {}
@@ -214,7 +247,7 @@ impl Fabric {
         if in_flight.fate == Fate::Good
             && let Owner::Switch(index) = port.owner
         {
-            self.switch_takes(index, id, packet_id, eligible_at, in_flight.egress);
+            self.switch_takes(index, id, packet_id, eligible_at, u16::from(in_flight.egress));
         }
     }
 
@@ -230,10 +263,11 @@ impl Fabric {
         };
         let switch = &self.switches[index as usize];
         let packet = &self.packets[packet_id];
-        in_flight.egress = switch.egress(packet.destination, peer.index);
+        let egress = switch.egress(packet.destination, peer.index);
+        in_flight.egress = egress as u8; // There are no more than MAX_SWITCH_PORTS.
         let bytes = packet.tlp_bytes() + FRAMING;
         let (head, tail) = (in_flight.eligible_at, in_flight.checked);
-        in_flight.eligible_at = switch.eligible_at(head, tail, in_flight.egress, bytes);
+        in_flight.eligible_at = switch.eligible_at(head, tail, egress, bytes);
     }
 
     /// Something went out: the port wakes when the wire is free again and something else may leave.
@@ -290,13 +324,31 @@ impl Fabric {
     #[inline(always)]
     pub(crate) fn next_start(&self, id: PortId) -> Time {
         let port = &self.ports[id.index()];
-        if port.retry.replaying() || port.flit_mode && port.flit.as_ref().is_some_and(|flit| flit.has_more())
-        {
+        if port.retry.replaying() {
             return Time::ZERO;
         }
+        if !port.is_plain() {
+            return self.next_special_start(port);
+        }
+        self.next_start_on(port, VC0)
+    }
+
+    #[inline(never)]
+    fn next_special_start(&self, port: &Port) -> Time {
+        if port.flit.as_ref().is_some_and(|flit| flit.has_more()) {
+            return Time::ZERO;
+        }
+        let starts = port.channel_numbers().map(|channel| self.next_start_on(port, channel));
+        starts.min().unwrap_or(Time::NEVER)
+    }
+
+    #[inline(always)]
+    fn next_start_on(&self, port: &Port, channel: u8) -> Time {
         match port.owner {
-            Owner::Switch(index) => self.switches[index as usize].next_start(&self.packets, port.index),
-            Owner::RootComplex(_) | Owner::Endpoint(_) => port.queues.next_start(&self.packets),
+            Owner::Switch(index) => {
+                self.switches[index as usize].next_start(&self.packets, port.index, channel)
+            }
+            Owner::RootComplex(_) | Owner::Endpoint(_) => port.queues_of(channel).next_start(&self.packets),
         }
     }
 }
@@ -309,12 +361,24 @@ impl crate::wire::WireTiming {
     }
 }
 
-/// The next packet of an endpoint or root port.
+/// The next packet of an endpoint or root port for one channel.
 #[inline(always)]
-fn own_queues(port: &mut Port, packets: &PacketPool, now: Time) -> Result<PacketId, Wait> {
-    if port.queues.is_empty() {
+fn own_queues(port: &mut Port, channel: u8, packets: &PacketPool, now: Time) -> Result<PacketId, Wait> {
+    if port.queues_of(channel).is_empty() {
         return Err(Wait::NOTHING);
     }
-    let class = pick(&port.queues, packets, port, now)?;
-    Ok(port.queues.pop(packets, class).expect("the head was there"))
+    let class = pick(port.queues_of(channel), packets, port, channel, now)?;
+    Ok(port.queues_of_mut(channel).pop(packets, class).expect("the head was there"))
+}
+
+/// The next packet of the first channel, in the order of arbitration, that may send one.
+fn own_queues_by_channel(port: &mut Port, packets: &PacketPool, now: Time) -> Result<PacketId, Wait> {
+    let mut wait = Wait::NOTHING;
+    for channel in port.channel_order() {
+        match own_queues(port, channel, packets, now) {
+            Ok(id) => return Ok(id),
+            Err(found) => wait = wait.or(found),
+        }
+    }
+    Err(wait)
 }

@@ -80,7 +80,7 @@ impl WireTiming {
     }
 
     /// Time that bytes striped over all lanes take; rounded up to a tick on x12.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn span(&self, bytes: Bytes) -> Span {
         match self.byte {
             Some(byte) => byte * bytes.get(),

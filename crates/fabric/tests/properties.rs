@@ -14,6 +14,7 @@ use lanewise_pcie::encoding::LinkMode;
 use lanewise_pcie::flow_control::{CreditPool, ReceiverKind, Scale, minimum_advertisement};
 use lanewise_pcie::tag::TagWidth;
 use lanewise_pcie::tlp::FlowClass;
+use lanewise_pcie::virtual_channel::{ChannelArbitration, ChannelMap};
 use lanewise_units::{Bytes, Generation, Rate, Span, Time, Width};
 use proptest::prelude::*;
 use std::cell::RefCell;
@@ -42,7 +43,14 @@ struct LinkCase {
     /// Bit error rates, in units of 1e-7.
     errors_downstream: u32,
     errors_upstream: u32,
+    /// Which traffic classes are on VC1 and up: one of [`MAPS`]. In Flit Mode none are.
+    channels: usize,
+    channel_arbitration: u8,
 }
+
+/// Traffic classes of VC1, VC2 and so on.
+const MAPS: [&[&[u8]]; 5] =
+    [&[], &[&[7]], &[&[1, 2, 3], &[4, 5, 6, 7]], &[&[5], &[1]], &[&[1], &[2], &[3], &[4], &[5], &[6], &[7]]];
 
 #[derive(Clone, Debug)]
 struct SwitchCase {
@@ -96,6 +104,8 @@ struct Case {
     switches: Vec<SwitchCase>,
     endpoints: Vec<EndpointCase>,
     transfers: Vec<TransferCase>,
+    /// Traffic class of each DMA channel.
+    classes: [u8; 3],
 }
 
 fn link_case() -> impl Strategy<Value = LinkCase> {
@@ -111,6 +121,7 @@ fn link_case() -> impl Strategy<Value = LinkCase> {
         ),
         (1u32..6, 1u32..6, prop::sample::select(vec![0u64, 20, 70])),
         (corrupt(), corrupt(), errors(), errors()),
+        (prop_oneof![3 => Just(0usize), 2 => 1..MAPS.len()], 0u8..3),
     )
         .prop_map(
             |(
@@ -118,6 +129,7 @@ fn link_case() -> impl Strategy<Value = LinkCase> {
                 (credits, infinite_headers, scale, retry_tlps),
                 policy,
                 faults,
+                several,
             )| LinkCase {
                 parent,
                 generation,
@@ -134,6 +146,8 @@ fn link_case() -> impl Strategy<Value = LinkCase> {
                 corrupt_upstream: faults.1,
                 errors_downstream: faults.2,
                 errors_upstream: faults.3,
+                channels: several.0,
+                channel_arbitration: several.1,
             },
         )
 }
@@ -191,8 +205,9 @@ fn case() -> impl Strategy<Value = Case> {
         prop::collection::vec(switch_case(), 1..=3),
         prop::collection::vec(endpoint_case(), 1..=6),
         prop::collection::vec(transfer_case(), 1..24),
+        prop_oneof![1 => Just([0u8; 3]), 3 => prop::array::uniform3(0u8..8)],
     )
-        .prop_map(|(general, root, path, switches, endpoints, transfers)| Case {
+        .prop_map(|(general, root, path, switches, endpoints, transfers, classes)| Case {
             seed: general.0,
             mps_shift: general.1,
             combine: general.2,
@@ -206,6 +221,7 @@ fn case() -> impl Strategy<Value = Case> {
             switches,
             endpoints,
             transfers,
+            classes,
         })
 }
 
@@ -220,6 +236,11 @@ impl LinkCase {
         if mode.is_defined() { mode } else { LinkMode { width: Width::X8, ..mode } }
     }
 
+    fn map(&self) -> ChannelMap {
+        let channels = if self.mode().flit { &[] } else { MAPS[self.channels] };
+        ChannelMap::new(channels).expect("a legal map")
+    }
+
     fn port(&self, mps: u64, receiver: ReceiverKind) -> PortConfig {
         let mut made = port(self.mode(), mps);
         made.scale = Scale::ALL[self.scale];
@@ -229,6 +250,13 @@ impl LinkCase {
             let header = times(least.header).filter(|_| !self.infinite_headers);
             CreditPool { header, data: least.data.map(|data| data * (self.credits + 1)) }
         });
+        let channels = self.map().channels();
+        made.more_credits = vec![made.credits; channels - 1];
+        made.channel_arbitration = match self.channel_arbitration {
+            0 => ChannelArbitration::Strict,
+            1 => ChannelArbitration::RoundRobin,
+            _ => ChannelArbitration::WeightedRoundRobin { weights: (1..=channels as u8).collect() },
+        };
         made.retry_buffer = Bytes::new((mps + 256) * self.retry_tlps);
         made.ack.every_tlps = self.ack_every;
         made.update_flow_control.every_tlps = self.update_every;
@@ -239,6 +267,7 @@ impl LinkCase {
 
     fn link(&self, upper: (usize, usize), lower: (usize, usize)) -> LinkConfig {
         let mut made = link(upper, lower, self.mode());
+        made.channels = self.map();
         let faults = |corrupt: &[u64], errors: u32| FaultConfig {
             bit_error_rate: f64::from(errors) * 1e-7,
             corrupt_tlps: corrupt.to_vec(),
@@ -442,7 +471,7 @@ fn run(case: &Case) -> Trajectory {
     }));
     simulation.fabric.add_observer(Box::new(LinkChecker(Rc::clone(&seen))));
     let (script, log) = Script::new(steps.clone());
-    simulation.add_workload(Box::new(script));
+    simulation.add_workload(Box::new(script.with_classes(&case.classes)));
 
     // Long enough for 100 KB in and out of a Gen1 x1 link with little credit, and many replay timeouts.
     let mut at = Time::ZERO;

@@ -1,7 +1,6 @@
 //! Data link layer packets: what they say, how big they are, and what goes first. PCIe Base §3.5, §3.6.2.1.
 //!
-//! Leaves out: the CRC, the virtual channel number (kept beside the DLLP by whoever has more than one
-//! channel), and the contents of vendor and power-management DLLPs.
+//! Leaves out: the CRC, and the contents of vendor and power-management DLLPs.
 
 use crate::ack_nak::Sequence;
 use crate::tlp::FlowClass;
@@ -27,6 +26,8 @@ pub enum Dllp {
     Nak(Sequence),
     /// New credit limits of one class.
     UpdateFlowControl {
+        /// Virtual channel.
+        channel: u8,
         /// Which credits.
         class: FlowClass,
         /// CREDIT_LIMIT for headers.
@@ -36,6 +37,8 @@ pub enum Dllp {
     },
     /// First advertisement of one class.
     InitFlowControl1 {
+        /// Virtual channel.
+        channel: u8,
         /// Which credits.
         class: FlowClass,
         /// Header credits; zero is infinite.
@@ -45,6 +48,8 @@ pub enum Dllp {
     },
     /// Repetition that confirms the peer's first advertisement was seen.
     InitFlowControl2 {
+        /// Virtual channel.
+        channel: u8,
         /// Which credits.
         class: FlowClass,
         /// Header credits; zero is infinite.

@@ -13,6 +13,7 @@
 //! | [`ordering`] | the ordering table as data |
 //! | [`splitting`] | MPS, MRRS, RCB and 4 KiB rules |
 //! | [`tag`] | outstanding requests |
+//! | [`virtual_channel`] | traffic classes, the channels that carry them, arbitration between channels |
 
 pub mod ack_nak;
 pub mod dllp;
@@ -23,6 +24,7 @@ pub mod ordering;
 pub mod splitting;
 pub mod tag;
 pub mod tlp;
+pub mod virtual_channel;
 
 pub use ack_nak::{
     ReceiveSequence, ReplayOutcome, ReplayRule, RetryBuffer, Sequence, SequenceSpace, Verdict,
@@ -39,3 +41,4 @@ pub use ordering::{OrderingAttributes, OrderingClass, Passing, may_pass};
 pub use splitting::{Chunk, completions, read_requests, write_requests};
 pub use tag::{Tag, TagPool, TagWidth};
 pub use tlp::{Credits, FlowClass, HeaderFormat, TlpKind, TlpShape};
+pub use virtual_channel::{ChannelArbitration, ChannelMap};

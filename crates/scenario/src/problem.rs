@@ -112,6 +112,8 @@ problems! {
     "flit-mode-impossible" FlitModeImpossible { path, reason } = "`{path}` cannot be: {reason}";
     /// Power states that the link cannot have.
     "aspm-impossible" AspmImpossible { path, reason } = "`{path}` cannot be: {reason}";
+    /// Virtual channels that a link cannot have.
+    "virtual-channels-impossible" VirtualChannelsImpossible { path, reason } = "`{path}` cannot be: {reason}";
     /// More tags than the tag field can tell apart.
     "too-many-tags" TooManyTags { path, found, allowed } = "`{path}` is {found}, but the tag field in use has room for {allowed}";
     /// Credits below the legal minimum for the payload size.

@@ -2,6 +2,7 @@
 
 use lanewise_fabric::config::{DeviceKind, PortConfig};
 use lanewise_pcie::flow_control::Scale;
+use lanewise_pcie::virtual_channel::ChannelArbitration;
 use lanewise_scenario::{ExplainedParameter, Scenario, Source, WorkloadConfig, load};
 use lanewise_units::{Bytes, Span};
 
@@ -128,4 +129,33 @@ fn a_peer_to_peer_host_is_one_hierarchy() {
     };
     assert_eq!(mps(false), [512, 128]);
     assert_eq!(mps(true), [128, 128]);
+}
+
+/// Both ends of a link have its map, credits for each channel and an arbitration; other links have VC0 alone.
+#[test]
+fn virtual_channels_reach_both_ends_of_their_link() {
+    let scenario = rig(&[
+        ("nic.link.virtual_channels", "[[5], [6, 7]]"),
+        ("nic.channels.posted_header", "3"),
+        ("sw0.channels.arbitration", "round-robin"),
+        ("nic.traffic_class", "5"),
+    ]);
+    let [upstream, first, second] = &scenario.fabric.links[..] else { panic!("three links") };
+    assert_eq!(upstream.channels.channels(), 1, "the switch's own link");
+    for link in [first, second] {
+        assert_eq!([0, 4, 5, 6, 7].map(|class| link.channels.channel_of(class)), [0, 0, 1, 2, 2]);
+        let (above, below) = (port(&scenario, 1, link.upper.1), port(&scenario, link.lower.0, 0));
+        assert_eq!(above.channel_arbitration, ChannelArbitration::RoundRobin);
+        assert_eq!(below.channel_arbitration, ChannelArbitration::Strict);
+        assert_eq!((above.more_credits.len(), below.more_credits.len()), (2, 2));
+        assert_eq!(below.more_credits[1][0].header, Some(3));
+        assert_eq!(above.more_credits[0], above.more_credits[1]);
+    }
+    assert_eq!(explained(&scenario, "nic.channels.posted_header").value, "3");
+    let DeviceKind::Endpoint(nic) = &scenario.fabric.devices[2].kind else { panic!("endpoints come last") };
+    assert_eq!(nic.traffic_class, 5);
+
+    let plain = rig(&[]);
+    let told = |path: &str| plain.explain().parameters.iter().any(|parameter| parameter.path.contains(path));
+    assert!(!told(".channels.") && !told("virtual_channels"), "nothing is told of channels that nobody has");
 }

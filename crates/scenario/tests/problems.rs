@@ -107,6 +107,7 @@ partition_of = \"nic0\"",
              generation = \"gen6\"\nwidth = \"x4\"\nlink = { aspm = \"l1\" }\n"
                 .into(),
         ),
+        ("virtual-channels-impossible", "link = { virtual_channels = [[0, 3], [3], []] }\n".into()),
         ("too-many-tags", "tag_width = \"5 bits\"\ntags = 64\n".into()),
         ("too-few-credits", "credits = { posted_data = 4 }\n".into()),
         ("too-many-credits", "flow_control_scale = \"off\"\ncredits = { posted_data = 4000 }\n".into()),

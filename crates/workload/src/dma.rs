@@ -55,6 +55,8 @@ pub struct DmaConfig {
     pub stride: Bytes,
     /// Memory that is used; at least one stride.
     pub span: Bytes,
+    /// Traffic class of its requests; none for the device's own.
+    pub traffic_class: Option<u8>,
     /// How offsets follow each other.
     pub order: OffsetOrder,
 }
@@ -109,7 +111,10 @@ impl DmaWorkload {
             OffsetOrder::Sequential => None,
             OffsetOrder::Random => Some(platform.random_stream(&self.config.name, word)),
         };
-        let channel = platform.open_channel(self.config.device);
+        let channel = match self.config.traffic_class {
+            None => platform.open_channel(self.config.device),
+            Some(class) => platform.open_channel_of(self.config.device, class),
+        };
         self.streams.push(Stream { direction, channel, flow, next_stride: 0, random });
     }
 
@@ -195,6 +200,7 @@ mod tests {
             offset: 0,
             stride: Bytes::from_kib(4),
             span: Bytes::from_kib(64),
+            traffic_class: None,
             order: OffsetOrder::Sequential,
         }
     }

@@ -17,6 +17,11 @@ pub trait Platform {
     fn set_timer(&mut self, at: Time, token: u64);
     /// A new queue of transfers of `device`.
     fn open_channel(&mut self, device: DeviceId) -> ChannelId;
+    /// The same, of a traffic class other than the device's own. A platform without channels knows no classes.
+    fn open_channel_of(&mut self, device: DeviceId, traffic_class: u8) -> ChannelId {
+        let _ = traffic_class;
+        self.open_channel(device)
+    }
     /// Queues a transfer.
     fn submit(&mut self, channel: ChannelId, transfer: Transfer);
     /// A CPU write that ends as [`WorkloadEvent::MmioWriteArrived`].
@@ -80,6 +85,10 @@ impl Platform for Fabric {
 
     fn open_channel(&mut self, device: DeviceId) -> ChannelId {
         Fabric::open_channel(self, device)
+    }
+
+    fn open_channel_of(&mut self, device: DeviceId, traffic_class: u8) -> ChannelId {
+        Fabric::open_channel_of(self, device, traffic_class)
     }
 
     #[inline]

@@ -9,6 +9,7 @@ use lanewise_pcie::ack_nak::{ReplayRule, ack_latency_limit, replay_timer_limit};
 use lanewise_pcie::encoding::{Clocking, LinkMode};
 use lanewise_pcie::flow_control::{CreditPool, Scale};
 use lanewise_pcie::tag::TagWidth;
+use lanewise_pcie::virtual_channel::{ChannelArbitration, ChannelMap};
 use lanewise_units::{Bytes, Generation, Rate, Span, Time, Width};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -32,6 +33,8 @@ pub fn port(mode: LinkMode, mps: u64) -> PortConfig {
             CreditPool::finite(64, 64),
             CreditPool { header: None, data: None },
         ],
+        more_credits: Vec::new(),
+        channel_arbitration: ChannelArbitration::Strict,
         scale: Scale::One,
         ack: AckPolicy { every_tlps: 4, latency: ack.saturating_sub(mode.wire_span(mps + Bytes::new(28))) },
         update_flow_control: UpdatePolicy { every_tlps: 8, latency: ack, period: Span::from_us(30) },
@@ -77,6 +80,7 @@ pub fn endpoint() -> EndpointConfig {
         tag_width: TagWidth::Bits5,
         relaxed_ordering: false,
         id_based_ordering: false,
+        traffic_class: 0,
         ecrc: false,
         mmio_read_latency: Span::from_ns(100),
         memory_read_latency: Span::from_ns(100),
@@ -112,6 +116,7 @@ pub fn link(upper: (usize, usize), lower: (usize, usize), mode: LinkMode) -> Lin
         faults_upstream: FaultConfig::default(),
         recovery_time: Span::from_us(10),
         power: LinkPower::default(),
+        channels: ChannelMap::ONLY_VC0,
     }
 }
 
@@ -170,6 +175,7 @@ pub struct Stream {
     pub size: u64,
     pub outstanding: u64,
     pub limit: u64,
+    pub traffic_class: u8,
     state: Option<(ChannelId, FlowId)>,
     next: u64,
 }
@@ -183,6 +189,7 @@ impl Stream {
             size,
             outstanding,
             limit: u64::MAX,
+            traffic_class: 0,
             state: None,
             next: 0,
         }
@@ -195,6 +202,11 @@ impl Stream {
 
     pub fn to(mut self, target: Target) -> Self {
         self.target = target;
+        self
+    }
+
+    pub fn of_class(mut self, traffic_class: u8) -> Self {
+        self.traffic_class = traffic_class;
         self
     }
 
@@ -226,7 +238,7 @@ impl Workload for Stream {
             direction,
             latency: LatencyOf::Request,
         });
-        self.state = Some((fabric.open_channel(self.device), flow));
+        self.state = Some((fabric.open_channel_of(self.device, self.traffic_class), flow));
         (0..self.outstanding).for_each(|_| self.ask(fabric));
     }
 
@@ -310,6 +322,8 @@ impl Log {
 pub struct Script {
     steps: Vec<(Time, Ask)>,
     channels: Vec<((u32, u32), ChannelId)>,
+    /// Traffic class of each channel of a device; TC0 for those beyond.
+    classes: Vec<u8>,
     flows: Vec<FlowId>,
     log: Log,
 }
@@ -320,13 +334,19 @@ impl Script {
     pub fn new(steps: Vec<(Time, Ask)>) -> (Self, Log) {
         let log = Log::default();
         log.0.borrow_mut().extend(steps.iter().map(|(at, _)| (*at, None)));
-        (Self { steps, channels: Vec::new(), flows: Vec::new(), log: log.clone() }, log)
+        (Self { steps, channels: Vec::new(), classes: Vec::new(), flows: Vec::new(), log: log.clone() }, log)
+    }
+
+    pub fn with_classes(mut self, classes: &[u8]) -> Self {
+        self.classes = classes.to_vec();
+        self
     }
 
     fn channel(&mut self, device: u32, channel: u32, fabric: &mut Fabric) -> ChannelId {
+        let class = self.classes.get(channel as usize).copied().unwrap_or(0);
         let known = self.channels.iter().find(|(name, _)| *name == (device, channel));
         known.map(|(_, id)| *id).unwrap_or_else(|| {
-            let id = fabric.open_channel(DeviceId(device));
+            let id = fabric.open_channel_of(DeviceId(device), class);
             self.channels.push(((device, channel), id));
             id
         })

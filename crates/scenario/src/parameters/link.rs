@@ -66,6 +66,9 @@ parameters! {
         /// Time between SKP ordered sets.
         skip_interval: Auto<Span> = "auto" in "1 ns" to "1 ms",
         Spec "the midpoint of the legal range, PCIe Base 6.3 §4.2.8";
+        /// Traffic classes of VC1, VC2 and so on, a list for each; the others are on VC0.
+        virtual_channels: Vec<Vec<u8>> = "[]",
+        Spec "everything is on VC0 until software maps it elsewhere, PCIe Base 6.3 §7.9.1";
         /// Probability that a bit towards the root complex arrives wrong.
         bit_error_rate_upstream: Fraction = "0" in "0" to "0.01",
         Assumed "no errors unless they are asked for; the specification allows 1e-12";

@@ -1,5 +1,6 @@
 //! The parameters of every kind of component. Each file is one table; see [`crate::parameter`].
 
+mod channels;
 mod endpoint;
 mod errors;
 mod ethernet;
@@ -19,6 +20,7 @@ mod switch;
 mod turnaround;
 mod workload;
 
+pub use channels::{ChannelArbitrationChoice, ChannelParameters};
 pub use endpoint::{EndpointParameters, TagChoice};
 pub use errors::{DeviceErrorParameters, HostErrorParameters};
 pub use ethernet::{

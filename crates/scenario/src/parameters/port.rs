@@ -2,6 +2,7 @@
 //!
 //! "auto" stands for a formula over the negotiated link; `explain` shows its result for each port.
 
+use super::ChannelParameters;
 use crate::parameter::parameters;
 use crate::value::{Auto, Credit, PayloadSize, choices};
 use lanewise_units::{Bytes, Span};
@@ -99,5 +100,6 @@ parameters! {
         flit_mode: Auto<bool> = "auto",
         Spec "ports that support 64 GT/s or more must, PCIe Base 6.3 §4.2.3";
         group credits: CreditParameters;
+        group channels: ChannelParameters;
     }
 }

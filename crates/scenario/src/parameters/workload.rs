@@ -67,6 +67,9 @@ parameters! {
         /// Memory that is used.
         span: Auto<Bytes> = "auto" in "1 B" to "1048576 GiB",
         Assumed "64 MiB or eight strides, whichever is more";
+        /// Traffic class of its requests.
+        traffic_class: Auto<u8> = "auto" in "0" to "7",
+        Assumed "the device's `traffic_class`";
         /// How offsets follow each other.
         order: OrderChoice = "sequential",
         Assumed "buffers in turn, as rings use them";

@@ -77,52 +77,48 @@ fn loop_credits(end: &End<'_>) -> (u64, u64) {
     (around.div_ceil(small), data)
 }
 
-/// The six pools, checked against what is legal.
+/// Which credits of a port.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum CreditTable {
+    Vc0,
+    BeyondVc0,
+}
+
+impl CreditTable {
+    /// Its key in the table of a port.
+    const fn key(self) -> &'static str {
+        match self {
+            Self::Vc0 => "credits",
+            Self::BeyondVc0 => "channels",
+        }
+    }
+}
+
+/// The six pools of one virtual channel, checked against what is legal.
 pub(super) fn credits(
     rig: &Rig<'_>,
     end: &End<'_>,
+    table: CreditTable,
     scale: Scale,
     computed: &mut Computed,
     output: &mut Output,
 ) -> [CreditPool; 3] {
-    let given = &end.view.parameters.credits;
+    let given = match table {
+        CreditTable::Vc0 => &end.view.parameters.credits,
+        CreditTable::BeyondVc0 => &end.view.parameters.channels.credits,
+    };
     let (header, data) = loop_credits(end);
     let posted = [
-        Pool {
-            key: "posted_header",
-            path: "credits.posted_header",
-            given: given.posted_header,
-            automatic: header,
-        },
-        Pool { key: "posted_data", path: "credits.posted_data", given: given.posted_data, automatic: data },
+        Pool { key: "posted_header", table, given: given.posted_header, automatic: header },
+        Pool { key: "posted_data", table, given: given.posted_data, automatic: data },
     ];
     let non_posted = [
-        Pool {
-            key: "non_posted_header",
-            path: "credits.non_posted_header",
-            given: given.non_posted_header,
-            automatic: header,
-        },
-        Pool {
-            key: "non_posted_data",
-            path: "credits.non_posted_data",
-            given: given.non_posted_data,
-            automatic: header,
-        },
+        Pool { key: "non_posted_header", table, given: given.non_posted_header, automatic: header },
+        Pool { key: "non_posted_data", table, given: given.non_posted_data, automatic: header },
     ];
     let completion = [
-        Pool {
-            key: "completion_header",
-            path: "credits.completion_header",
-            given: given.completion_header,
-            automatic: header,
-        },
-        Pool {
-            key: "completion_data",
-            path: "credits.completion_data",
-            given: given.completion_data,
-            automatic: data,
-        },
+        Pool { key: "completion_header", table, given: given.completion_header, automatic: header },
+        Pool { key: "completion_data", table, given: given.completion_data, automatic: data },
     ];
     let classes = [
         (FlowClass::Posted, posted),
@@ -135,9 +131,7 @@ pub(super) fn credits(
         let mut pool = |pool: &Pool, limits| match pool.given {
             Auto::Auto => automatic_pool(rig, end, pool, limits, scale, computed),
             Auto::Given(Credit::Infinite) => None,
-            Auto::Given(Credit::Finite(credits)) => {
-                Some(given_pool(rig, end, pool.key, limits, credits, output))
-            }
+            Auto::Given(Credit::Finite(credits)) => Some(given_pool(rig, end, pool, limits, credits, output)),
         };
         let header = pool(&header, (least.header, most.header));
         let data = pool(&data, (least.data, most.data));
@@ -147,13 +141,19 @@ pub(super) fn credits(
 
 /// One of the six pools of a port.
 struct Pool {
-    /// Key in the `credits` table.
+    /// Key in the table.
     key: &'static str,
-    /// The same with the table.
-    path: &'static str,
+    table: CreditTable,
     given: Auto<Credit>,
     /// What it comes to when it is not given and not infinite.
     automatic: u64,
+}
+
+impl Pool {
+    /// Its key with that of the table.
+    fn path(&self) -> String {
+        format!("{}.{}", self.table.key(), self.key)
+    }
 }
 
 /// Credits of an automatic pool: infinite where the specification says so, the credits of a loop elsewhere.
@@ -167,7 +167,7 @@ fn automatic_pool(
 ) -> Option<u16> {
     let Some(least) = least else {
         let source = "infinite at endpoints and root ports, PCIe Base 6.3 Table 2-50";
-        computed.port(rig, end.view, pool.path, Credit::Infinite.show(), Provenance::Spec, source);
+        computed.port(rig, end.view, &pool.path(), Credit::Infinite.show(), Provenance::Spec, source);
         return None;
     };
     let step = u64::from(scale.factor());
@@ -175,21 +175,21 @@ fn automatic_pool(
     let credits =
         pool.automatic.div_ceil(step).saturating_mul(step).clamp(least.into(), most.max(least.into()));
     let source = "what keeps the link busy for one credit loop";
-    computed.port(rig, end.view, pool.path, credits.to_string(), Provenance::Assumed, source);
+    computed.port(rig, end.view, &pool.path(), credits.to_string(), Provenance::Assumed, source);
     u16::try_from(credits).ok()
 }
 
 fn given_pool(
     rig: &Rig<'_>,
     end: &End<'_>,
-    key: &'static str,
+    pool: &Pool,
     (least, most): (Option<u16>, Option<u16>),
     credits: u32,
     output: &mut Output,
 ) -> u16 {
-    let path = format!("{}.credits.{key}", end.view.path(rig));
+    let path = format!("{}.{}", end.view.path(rig), pool.path());
     let found = credits.to_string();
-    let place = || place_of_port(rig, end.view, &["credits", key]);
+    let place = || place_of_port(rig, end.view, &[pool.table.key(), pool.key]);
     if let Some(least) = least.filter(|least| credits < u32::from(*least)) {
         let problem = Problem::TooFewCredits { path, found, allowed: least.to_string() };
         let hint = format!("PCIe Base 6.3 Table 2-50, for a payload of {}", end.mps);

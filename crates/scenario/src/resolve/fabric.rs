@@ -21,6 +21,7 @@ use lanewise_fabric::config::{
 };
 use lanewise_pcie::encoding::LinkMode;
 use lanewise_pcie::tag::TagWidth;
+use lanewise_pcie::virtual_channel::ChannelMap;
 use lanewise_units::{Bytes, Generation, Rate};
 
 /// Everything the fabric reads. Devices are numbered like the instances of the topology.
@@ -28,6 +29,7 @@ pub(crate) fn build(
     rig: &Rig<'_>,
     trained: &[Option<TrainedLink>],
     payload: &Payload,
+    maps: &[ChannelMap],
     ports: Ports,
     seed: u64,
     computed: &mut Computed,
@@ -55,7 +57,7 @@ pub(crate) fn build(
     let links = trained.iter().enumerate().filter_map(|(lower, trained)| {
         let parameters = rig.links[rig.topology.instances[lower].component].as_ref()?;
         payload.of(lower)?;
-        Some(link(rig.topology.instances[lower].above?, lower, trained.as_ref()?, parameters))
+        Some(link(rig.topology.instances[lower].above?, lower, trained.as_ref()?, parameters, maps[lower]))
     });
     FabricConfig { devices, links: links.collect(), seed }
 }
@@ -65,6 +67,7 @@ fn link(
     lower: usize,
     trained: &TrainedLink,
     parameters: &LinkParameters,
+    channels: ChannelMap,
 ) -> LinkConfig {
     LinkConfig {
         upper,
@@ -83,6 +86,7 @@ fn link(
         },
         recovery_time: parameters.recovery_time,
         power: standby::power(parameters),
+        channels,
     }
 }
 
@@ -239,6 +243,7 @@ fn endpoint(
         tag_width,
         relaxed_ordering: parameters.relaxed_ordering,
         id_based_ordering: parameters.id_based_ordering,
+        traffic_class: parameters.traffic_class,
         ecrc: parameters.ecrc,
         mmio_read_latency: parameters.mmio_read_latency,
         memory_read_latency: parameters.memory_read_latency.given().unwrap_or(parameters.mmio_read_latency),

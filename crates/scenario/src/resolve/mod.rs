@@ -3,6 +3,7 @@
 //!
 //! Everything is looked at even after a mistake, as far as it makes sense, so that all mistakes are found at once.
 
+mod channels;
 mod computed;
 mod credits;
 mod errors;
@@ -46,6 +47,7 @@ use crate::topology::{self, Topology};
 use crate::value::LinkShape;
 use computed::Computed;
 use lanewise_fabric::config::FabricConfig;
+use lanewise_pcie::virtual_channel::ChannelMap;
 use std::collections::{HashMap, HashSet};
 
 /// Settings of a component, as far as they could be read.
@@ -103,17 +105,19 @@ pub(crate) fn resolve(file: &ScenarioFile, output: &mut Output) -> Option<Resolu
     let trained = link::train(&rig, &mut computed, output);
     reassign::check_links(&rig, &trained, output);
     let payload = payload::program(&rig, &trained, output);
-    let ports = port::configure(&rig, &trained, &payload, &mut computed, output);
-    let fabric = fabric::build(&rig, &trained, &payload, ports, run.as_ref()?.seed, &mut computed, output);
+    let maps = channels::maps(&rig, &trained, output);
+    let ports = port::configure(&rig, &trained, &payload, &maps, &mut computed, output);
+    let fabric =
+        fabric::build(&rig, &trained, &payload, &maps, ports, run.as_ref()?.seed, &mut computed, output);
     let workloads = workload::read(&rig, &mut computed, output);
     let links = computed::links(&rig, &trained, &payload);
     computed.replace_automatic(&mut output.parameters);
-    drop_idle(&rig, &mut output.parameters);
+    drop_idle(&rig, &maps, &mut output.parameters);
     Some(Resolution { run: run?, firmware: rig.firmware, fabric, workloads, links })
 }
 
 /// Drops defaults that nothing reads: an adapter's where there is no wire, software without what it drives.
-fn drop_idle(rig: &Rig<'_>, parameters: &mut Vec<ResolvedParameter>) {
+fn drop_idle(rig: &Rig<'_>, maps: &[ChannelMap], parameters: &mut Vec<ResolvedParameter>) {
     let mut idle: HashSet<String> = HashSet::new();
     let tool = |kind| rig.file.workloads.iter().any(|workload| workload.kind == kind);
     let any = |kind| rig.file.components.iter().any(|component| component.kind == kind);
@@ -149,6 +153,7 @@ fn drop_idle(rig: &Rig<'_>, parameters: &mut Vec<ResolvedParameter>) {
     memory_path::idle(rig, &mut idle);
     errors::idle(rig, &mut idle);
     standby::idle(rig, &mut idle);
+    channels::idle(rig, maps, &mut idle);
     parameters.retain(|parameter| {
         let path = parameter.path.as_str();
         let table = path.rsplit_once('.').map_or("", |(table, _)| table);

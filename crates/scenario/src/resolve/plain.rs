@@ -85,6 +85,7 @@ pub(crate) fn dma(
             size: parameters.size,
             outstanding: parameters.outstanding,
             offset: parameters.offset.get(),
+            traffic_class: parameters.traffic_class.given(),
             stride,
             span,
             order: match parameters.order {

@@ -4,7 +4,7 @@
 //! of one loop. They are therefore never the reason for a lost gigabyte unless a scenario or a part says so.
 
 use super::computed::Computed;
-use super::credits::{common_scale, credits};
+use super::credits::{CreditTable, common_scale, credits};
 use super::link::TrainedLink;
 use super::payload::Payload;
 use super::{PortView, Rig, Settings, place_in};
@@ -19,8 +19,9 @@ use lanewise_pcie::ack_nak::{
 };
 use lanewise_pcie::encoding::LinkMode;
 use lanewise_pcie::flow_control::{
-    ReceiverKind, Scale, UPDATE_INTERVAL, UPDATE_INTERVAL_FLIT, update_latency_limit,
+    CreditPool, ReceiverKind, Scale, UPDATE_INTERVAL, UPDATE_INTERVAL_FLIT, update_latency_limit,
 };
+use lanewise_pcie::virtual_channel::ChannelMap;
 use lanewise_units::{Bytes, Generation, Span};
 use std::collections::HashMap;
 
@@ -42,6 +43,8 @@ pub(super) struct End<'r> {
     pub receiver: ReceiverKind,
     /// From arrival until the device has passed a packet on.
     pub drain: Span,
+    /// Virtual channels of the link.
+    pub channels: usize,
 }
 
 /// Configures every port. Ports without a link get the settings of an idle port of their own shape.
@@ -49,6 +52,7 @@ pub(crate) fn configure(
     rig: &Rig<'_>,
     trained: &[Option<TrainedLink>],
     payload: &Payload,
+    maps: &[ChannelMap],
     computed: &mut Computed,
     output: &mut Output,
 ) -> Ports {
@@ -71,7 +75,8 @@ pub(crate) fn configure(
         let propagation = rig.links[component].as_ref().map_or(Span::ZERO, |link| link.propagation);
         let make = |instance: usize, view, peer| {
             let (receiver, drain) = receiver(rig, instance);
-            End { view, mode: link.mode, mps: programmed.mps, peer, propagation, receiver, drain }
+            let channels = maps[lower].channels();
+            End { view, mode: link.mode, mps: programmed.mps, peer, propagation, receiver, drain, channels }
         };
         let ends =
             [make(above, upper_view, lower_view.parameters), make(lower, lower_view, upper_view.parameters)];
@@ -98,7 +103,7 @@ fn idle_ports(rig: &Rig<'_>, instance: usize) -> Vec<PortConfig> {
         let (receiver, drain) = receiver(rig, instance);
         let mode = LinkMode::new(view.shape.generation, view.shape.width);
         let (mps, peer) = (view.parameters.mps_supported.0, view.parameters);
-        let end = End { view, mode, mps, peer, propagation: Span::ZERO, receiver, drain };
+        let end = End { view, mode, mps, peer, propagation: Span::ZERO, receiver, drain, channels: 1 };
         // Nobody reads the settings of an idle port; problems in them are found where they are in use.
         Some(configure_end(rig, &end, Scale::One, &mut Computed::default(), &mut Output::default()))
     });
@@ -175,7 +180,9 @@ fn configure_end(
     let config = PortConfig {
         mps: end.mps,
         retry_buffer,
-        credits: credits(rig, end, scale, computed, output),
+        credits: credits(rig, end, CreditTable::Vc0, scale, computed, output),
+        more_credits: more_credits(rig, end, scale, computed, output),
+        channel_arbitration: super::channels::arbitration(rig, end.view, end.channels, output),
         scale,
         ack: AckPolicy { every_tlps: given.ack_every_tlps, latency: ack_latency(end) },
         update_flow_control: UpdatePolicy {
@@ -194,6 +201,20 @@ fn configure_end(
     }
     tell(rig, end, &config, computed);
     config
+}
+
+/// Credits of VC1 and up, all of which a port treats alike.
+fn more_credits(
+    rig: &Rig<'_>,
+    end: &End<'_>,
+    scale: Scale,
+    computed: &mut Computed,
+    output: &mut Output,
+) -> Vec<[CreditPool; 3]> {
+    if end.channels == 1 {
+        return Vec::new();
+    }
+    vec![credits(rig, end, CreditTable::BeyondVc0, scale, computed, output); end.channels - 1]
 }
 
 /// Notes what every "auto" came to.

@@ -9,6 +9,7 @@ use lanewise_pcie::ack_nak::{ReplayRule, ack_latency_limit, replay_timer_limit};
 use lanewise_pcie::encoding::{Clocking, LinkMode};
 use lanewise_pcie::flow_control::{CreditPool, Scale};
 use lanewise_pcie::tag::TagWidth;
+use lanewise_pcie::virtual_channel::{ChannelArbitration, ChannelMap};
 use lanewise_units::{Bytes, Generation, Rate, Span, Time, Width};
 use lanewise_workload::storage::*;
 
@@ -35,6 +36,8 @@ fn port(mode: LinkMode, completions: CreditPool) -> PortConfig {
         mps,
         retry_buffer: Bytes::from_kib(8),
         credits: [CreditPool::finite(32, 256), CreditPool::finite(32, 32), completions],
+        more_credits: Vec::new(),
+        channel_arbitration: ChannelArbitration::Strict,
         scale: Scale::One,
         ack: AckPolicy { every_tlps: 4, latency: ack.saturating_sub(mode.wire_span(Bytes::new(MPS + 28))) },
         update_flow_control: UpdatePolicy { every_tlps: 8, latency: ack, period: Span::from_us(30) },
@@ -79,6 +82,7 @@ fn endpoint() -> EndpointConfig {
         tag_width: TagWidth::Bits5,
         relaxed_ordering: false,
         id_based_ordering: false,
+        traffic_class: 0,
         ecrc: false,
         mmio_read_latency: Span::from_ns(200),
         memory_read_latency: Span::from_ns(200),
@@ -114,6 +118,7 @@ fn link(upper: (usize, usize), lower: (usize, usize), mode: LinkMode) -> LinkCon
         faults_upstream: FaultConfig::default(),
         recovery_time: Span::from_us(10),
         power: LinkPower::default(),
+        channels: ChannelMap::ONLY_VC0,
     }
 }
 

@@ -40,6 +40,7 @@ fn dma(index: usize, direction: DmaDirection, target: Target) -> Box<dyn Workloa
         offset: 0,
         stride: Bytes::from_kib(4),
         span: Bytes::from_kib(1024),
+        traffic_class: None,
         order: OffsetOrder::Sequential,
     }))
 }

@@ -1,0 +1,231 @@
+//! Virtual channels beyond VC0 at one port: credits, ingress buffers and queues of their own, and whose turn it is.
+//!
+//! A port keeps VC0 within itself, so that a link without other channels costs nothing for them. Sequence numbers, the
+//! retry buffer and Acks are the link's and common to all channels (PCIe Base 6.3 §2.5). Leaves out: enabling a channel by
+//! software after VC0 is up (all are initialised together, before the first TLP), and order between traffic classes on one
+//! channel, which is kept although nobody asks for it (§2.4.1).
+
+use crate::config::PortConfig;
+use crate::ingress::IngressBuffer;
+use crate::packet::{ClassQueues, Packet, PacketId, PacketPool};
+use crate::port::{ALL_CLASSES, Port, PortId};
+use lanewise_observe::Observers;
+use lanewise_pcie::flow_control::TransmitCredits;
+use lanewise_pcie::tlp::FlowClass;
+use lanewise_pcie::virtual_channel::{ChannelArbiter, ChannelMap};
+use lanewise_units::Time;
+
+/// VC0, which every link has.
+pub(crate) const VC0: u8 = 0;
+
+/// What a port with several channels keeps beside VC0.
+pub(crate) struct PortChannels {
+    pub(crate) map: ChannelMap,
+    pub(crate) arbiter: ChannelArbiter,
+    /// VC1, VC2 and so on.
+    pub(crate) beyond: Vec<Channel>,
+}
+
+/// One channel other than VC0.
+pub(crate) struct Channel {
+    pub(crate) credits: [TransmitCredits; 3],
+    pub(crate) buffers: [IngressBuffer; 3],
+    /// TLPs of an endpoint or root port that wait here.
+    pub(crate) queues: ClassQueues,
+    /// Classes for which the peer's InitFC1 has arrived, a bit each.
+    pub(crate) initialised: u8,
+}
+
+impl PortChannels {
+    /// The channels of a port on a link with this map.
+    pub(crate) fn new(map: ChannelMap, config: &PortConfig) -> Box<Self> {
+        let channel = |pools| Channel {
+            credits: [TransmitCredits::new(config.scale); 3],
+            buffers: FlowClass::ALL.map(|class| IngressBuffer::new(class, pools, config)),
+            queues: ClassQueues::default(),
+            initialised: 0,
+        };
+        Box::new(Self {
+            map,
+            arbiter: ChannelArbiter::new(config.channel_arbitration.clone(), map.channels()),
+            beyond: config.more_credits.iter().map(channel).collect(),
+        })
+    }
+
+    pub(crate) fn channel(&self, channel: u8) -> &Channel {
+        &self.beyond[usize::from(channel) - 1]
+    }
+
+    pub(crate) fn channel_mut(&mut self, channel: u8) -> &mut Channel {
+        &mut self.beyond[usize::from(channel) - 1]
+    }
+
+    /// When the next UpdateFC is due.
+    pub(crate) fn update_due_at(&self) -> Time {
+        let buffers = self.beyond.iter().flat_map(|channel| &channel.buffers);
+        buffers.map(|buffer| buffer.update_at).min().unwrap_or(Time::NEVER)
+    }
+}
+
+impl Port {
+    /// Numbers of all its channels.
+    pub(crate) fn channel_numbers(&self) -> std::ops::Range<u8> {
+        let count = || self.channels.as_ref().map_or(1, |channels| channels.beyond.len() as u8 + 1);
+        0..if self.more_channels() { count() } else { 1 }
+    }
+
+    /// The channel that carries a traffic class.
+    #[inline(always)]
+    pub(crate) fn channel_of(&self, traffic_class: u8) -> u8 {
+        if self.more_channels() { self.mapped(traffic_class) } else { VC0 }
+    }
+
+    #[cold]
+    fn mapped(&self, traffic_class: u8) -> u8 {
+        self.channels.as_ref().map_or(VC0, |channels| channels.map.channel_of(traffic_class))
+    }
+
+    /// Channels in the order in which arbitration lets them send; for a port with several.
+    pub(crate) fn channel_order(&self) -> impl Iterator<Item = u8> + use<> {
+        self.channels.as_ref().expect("a port with several channels").arbiter.order()
+    }
+
+    #[inline(always)]
+    pub(crate) fn credits_of(&self, channel: u8) -> &[TransmitCredits; 3] {
+        match (channel, &self.channels) {
+            (VC0, _) | (_, None) => &self.credits,
+            (_, Some(channels)) => &channels.channel(channel).credits,
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn credits_of_mut(&mut self, channel: u8) -> &mut [TransmitCredits; 3] {
+        match (channel, &mut self.channels) {
+            (VC0, _) | (_, None) => &mut self.credits,
+            (_, Some(channels)) => &mut channels.channel_mut(channel).credits,
+        }
+    }
+
+    /// Ingress buffers of a channel.
+    #[inline(always)]
+    pub(crate) fn buffers_of(&self, channel: u8) -> &[IngressBuffer; 3] {
+        match (channel, &self.channels) {
+            (VC0, _) | (_, None) => &self.buffers,
+            (_, Some(channels)) => &channels.channel(channel).buffers,
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn buffers_of_mut(&mut self, channel: u8) -> &mut [IngressBuffer; 3] {
+        match (channel, &mut self.channels) {
+            (VC0, _) | (_, None) => &mut self.buffers,
+            (_, Some(channels)) => &mut channels.channel_mut(channel).buffers,
+        }
+    }
+
+    /// Ingress buffers of every class on every channel.
+    pub(crate) fn all_buffers(&self) -> impl Iterator<Item = &IngressBuffer> {
+        self.channel_numbers().flat_map(|channel| self.buffers_of(channel))
+    }
+
+    /// What waits at an endpoint or root port for a channel.
+    #[inline(always)]
+    pub(crate) fn queues_of(&self, channel: u8) -> &ClassQueues {
+        match (channel, &self.channels) {
+            (VC0, _) | (_, None) => &self.queues,
+            (_, Some(channels)) => &channels.channel(channel).queues,
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn queues_of_mut(&mut self, channel: u8) -> &mut ClassQueues {
+        match (channel, &mut self.channels) {
+            (VC0, _) | (_, None) => &mut self.queues,
+            (_, Some(channels)) => &mut channels.channel_mut(channel).queues,
+        }
+    }
+
+    /// Puts a packet into the queues of its channel. True when it is the first of its class there.
+    #[inline(always)]
+    pub(crate) fn queue(&mut self, packets: &mut PacketPool, id: PacketId) -> bool {
+        let channel = self.channel_of(packets[id].traffic_class);
+        self.queues_of_mut(channel).push(packets, id)
+    }
+
+    /// Whether nothing waits in its own queues, whatever the channel.
+    #[inline]
+    pub(crate) fn nothing_queued(&self) -> bool {
+        let beyond =
+            |channels: &PortChannels| channels.beyond.iter().all(|channel| channel.queues.is_empty());
+        self.queues.is_empty() && self.channels.as_deref().is_none_or(beyond)
+    }
+
+    /// Whether the peer has advertised its credits for every channel.
+    pub(crate) fn all_initialised(&self) -> bool {
+        let beyond = |channels: &PortChannels| {
+            channels.beyond.iter().all(|channel| channel.initialised == ALL_CLASSES)
+        };
+        self.initialised == ALL_CLASSES && self.channels.as_deref().is_none_or(beyond)
+    }
+
+    /// Notes that the peer has advertised credits of a class. False when it had before.
+    pub(crate) fn note_initialised(&mut self, channel: u8, class: FlowClass) -> bool {
+        let noted = match (channel, &mut self.channels) {
+            (VC0, _) | (_, None) => &mut self.initialised,
+            (_, Some(channels)) => &mut channels.channel_mut(channel).initialised,
+        };
+        let bit = 1 << class as u8;
+        let first = *noted & bit == 0;
+        *noted |= bit;
+        first
+    }
+
+    /// Buffer space of a class that devices have drained by now is allocated again, of all channels in order of time: what is
+    /// observed of a port's buffers of a class is their sum.
+    #[cold]
+    pub(crate) fn release_drained(
+        &mut self,
+        id: PortId,
+        class: FlowClass,
+        now: Time,
+        observers: &mut Observers,
+    ) {
+        loop {
+            let front = |channel: &u8| {
+                let buffer = &self.buffers_of(*channel)[class.index()];
+                buffer.draining.front().map_or(Time::NEVER, |(at, _)| *at)
+            };
+            let Some(first) = self.channel_numbers().min_by_key(front) else { return };
+            let at = front(&first);
+            if at > now {
+                return;
+            }
+            self.buffers_of_mut(first)[class.index()].release_drained(id, class, at, observers);
+        }
+    }
+
+    /// A TLP goes out: its channel pays for it, and others may have the next turn. Returns the channel.
+    #[cold]
+    pub(crate) fn spend_on_channel(&mut self, packet: &Packet) -> u8 {
+        let channel = self.mapped(packet.traffic_class);
+        self.credits_of_mut(channel)[packet.class().index()].consume(packet.credits());
+        if let Some(channels) = &mut self.channels {
+            channels.arbiter.served(channel);
+        }
+        channel
+    }
+}
+
+/// The ingress buffer of a class on a channel, given those of VC0 and the others.
+#[cold]
+pub(crate) fn buffer_of<'b>(
+    vc0: &'b mut [IngressBuffer; 3],
+    channels: &'b mut Option<Box<PortChannels>>,
+    channel: u8,
+    class: FlowClass,
+) -> &'b mut IngressBuffer {
+    match (channel, channels) {
+        (VC0, _) | (_, None) => &mut vc0[class as usize],
+        (_, Some(channels)) => &mut channels.channel_mut(channel).buffers[class as usize],
+    }
+}

@@ -1,0 +1,91 @@
+//! Virtual channels: which links have which, checked, and how their ports arbitrate.
+
+use super::link::TrainedLink;
+use super::port::place_of_port;
+use super::{PortView, Rig};
+use crate::parameter::Output;
+use crate::parameters::ChannelArbitrationChoice;
+use crate::problem::Problem;
+use lanewise_pcie::virtual_channel::{ChannelArbitration, ChannelMap};
+use std::collections::HashSet;
+
+/// The map of the link above each instance: VC0 alone where there is no link, or its map is wrong.
+pub(crate) fn maps(rig: &Rig<'_>, trained: &[Option<TrainedLink>], output: &mut Output) -> Vec<ChannelMap> {
+    let mut checked = HashSet::new();
+    let map_above = |(lower, link): (usize, &Option<TrainedLink>)| {
+        let component = rig.topology.instances[lower].component;
+        let lists = &rig.links[component].as_ref()?.virtual_channels;
+        let flit = link.as_ref()?.mode.flit && !lists.is_empty();
+        let flit =
+            flit.then(|| "in Flit Mode all traffic is on VC0: more channels are left out there".to_owned());
+        let (map, mut reasons) = match ChannelMap::new(lists) {
+            Ok(map) => (map, Vec::new()),
+            Err(problems) => {
+                (ChannelMap::ONLY_VC0, problems.iter().map(|problem| problem.to_string()).collect())
+            }
+        };
+        reasons.extend(flit);
+        if reasons.is_empty() {
+            return Some(map);
+        }
+        // Instances of a component are alike; what is wrong with them is said once.
+        if checked.insert(component) {
+            report(rig, component, reasons, output);
+        }
+        None
+    };
+    trained.iter().enumerate().map(map_above).map(|map| map.unwrap_or(ChannelMap::ONLY_VC0)).collect()
+}
+
+fn report(rig: &Rig<'_>, component: usize, reasons: Vec<String>, output: &mut Output) {
+    let path = format!("{}.link.virtual_channels", rig.file.components[component].name);
+    for reason in reasons {
+        let problem = Problem::VirtualChannelsImpossible { path: path.clone(), reason };
+        let hint =
+            "[[5], [6, 7]] puts TC5 on VC1, TC6 and TC7 on VC2, and leaves the others on VC0".to_owned();
+        output.report(rig.place_of(component, &["link", "virtual_channels"]), problem, Some(hint));
+    }
+}
+
+/// How a port serves so many channels.
+pub(super) fn arbitration(
+    rig: &Rig<'_>,
+    port: PortView<'_>,
+    channels: usize,
+    output: &mut Output,
+) -> ChannelArbitration {
+    let given = &port.parameters.channels;
+    match given.arbitration {
+        ChannelArbitrationChoice::Strict => ChannelArbitration::Strict,
+        ChannelArbitrationChoice::RoundRobin => ChannelArbitration::RoundRobin,
+        ChannelArbitrationChoice::WeightedRoundRobin => {
+            if channels > 1 && given.weights.len() != channels {
+                let path = format!("{}.channels.weights", port.path(rig));
+                let (found, expected) = (given.weights.len().to_string(), channels.to_string());
+                let hint = "one weight for each virtual channel of the link, VC0 first".to_owned();
+                let problem = Problem::WrongLength { path, found, expected };
+                output.report(place_of_port(rig, port, &["channels", "weights"]), problem, Some(hint));
+            }
+            ChannelArbitration::WeightedRoundRobin { weights: given.weights.clone() }
+        }
+    }
+}
+
+/// Settings of channels that no link has.
+pub(crate) fn idle(rig: &Rig<'_>, maps: &[ChannelMap], idle: &mut HashSet<String>) {
+    let mut used = HashSet::new();
+    for (instance, map) in rig.topology.instances.iter().zip(maps) {
+        if map.channels() > 1 {
+            used.insert(instance.component);
+            used.extend(instance.above.map(|(above, _)| rig.topology.instances[above].component));
+        }
+    }
+    for (index, component) in rig.file.components.iter().enumerate() {
+        if !used.contains(&index) {
+            idle.insert(format!("{}.channels", component.name));
+        }
+        if rig.links[index].as_ref().is_some_and(|link| link.virtual_channels.is_empty()) {
+            idle.insert(format!("{}.link.virtual_channels", component.name));
+        }
+    }
+}

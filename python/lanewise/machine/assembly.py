@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lanewise.machine.address import Address
-from lanewise.machine.model import Buses, Function, Machine, NotUnderstood
+from lanewise.machine.model import Buses, Function, Kind, Machine, NotUnderstood
 from lanewise.machine.naming import complete
 
 if TYPE_CHECKING:
@@ -144,9 +144,22 @@ def _goes_in_circles(child: Address, parent: Address, known: dict[Address, Draft
     return False
 
 
+def _is_virtual_in_a_guest(draft: Draft) -> bool:
+    """Whether a function is virtual although nobody says whose: in a guest its owner is not to be seen.
+
+    Its name says so, or an endpoint that answers has no lanes, because the register is reserved (9.3.5.8).
+    """
+    if "Virtual Function" in (draft.identity.get("device_name") or ""):
+        return True
+    status = draft.link.get("status")
+    return draft.kind is Kind.ENDPOINT and status is not None and (status.gt_s, status.width) == (None, 0)
+
+
 def _mark_virtual_functions(known: dict[Address, Draft]) -> None:
     """Mark the virtual functions of each physical function: First VF Offset, VF Stride, NumVFs (9.2.1.2)."""
     for draft in list(known.values()):
+        if _is_virtual_in_a_guest(draft):
+            draft.function["virtual"] = True
         count = draft.sriov.get("count") or 0
         if draft.virtual_functions is None or not draft.sriov.get("enabled"):
             continue

@@ -32,6 +32,9 @@ _MODULE_GB_PER_S = 7.0
 _DETACHED_DRIVERS = frozenset({"vfio-pci", "pci-stub", "xen-pciback", "uio_pci_generic"})
 """Drivers that hold a device for somebody else and switch it off meanwhile (Linux, drivers/vfio/pci)."""
 
+_HYPERVISORS = frozenset({0x1AF4, 0x1B36, 0x15AD, 0x1414, 0x5853, 0x80EE, 0x1D0F, 0x1AE0, 0x1DED})
+"""Red Hat's virtio and QEMU, VMware, Microsoft, Xen, VirtualBox, Amazon, Google, Alibaba (pci.ids)."""
+
 _MANAGEMENT = frozenset({(0x1000, 0x00B2)})
 """Broadcom's management endpoints inside PEX switches, which state mass storage as their class (pci.ids)."""
 
@@ -81,12 +84,17 @@ class View:
 
     def moves_data(self, function: Function) -> bool:
         """Whether a function is a GPU, a network, storage or computing device on a fast link."""
-        if function.virtual or is_management(function):
+        if function.virtual or is_management(function) or is_emulated(function):
             return False
         if not (self.is_compute_gpu(function) or function.is_class(*_COMPUTE_CLASSES)):
             return False
         rate = self.possible_rate(function)
         return rate is not None and self.is_worth_tuning(rate)
+
+    @cached_property
+    def is_guest(self) -> bool:
+        """Whether this is a virtual machine: some of its devices exist nowhere else."""
+        return any(map(is_emulated, self.machine))
 
     @staticmethod
     def is_worth_tuning(gb_per_s: float) -> bool:
@@ -172,6 +180,11 @@ class View:
         if transfers.ten_bit_tags:
             return 10
         return 5 if transfers.extended_tags is False else 8
+
+
+def is_emulated(function: Function) -> bool:
+    """Whether a hypervisor or the card of a cloud makes up a function: nobody can tune its registers."""
+    return function.identity.vendor_id in _HYPERVISORS
 
 
 def is_management(function: Function) -> bool:

@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 
 import pytest
-from machines import GPU, NIC, function, machine, pair, switched
+from machines import GPU, NIC, NVME, function, machine, pair, switched
 
 from lanewise import _core
 from lanewise.doctor import Severity, diagnose
@@ -252,6 +252,21 @@ def test_ports_that_a_hypervisor_makes_up_limit_nothing() -> None:
     )
     assert diagnose(asleep, cost=False).findings == ()
     assert 'link = "gen4 x16"' in scan_to_scenario(asleep)
+
+
+def test_devices_of_a_cloud_are_not_to_be_tuned() -> None:
+    """The registers of what a hypervisor makes up, and of virtual functions, are for show."""
+    amazon = Identity(NVME, 0x1D0F, 0x8061, device_name="NVMe EBS Controller")
+    adapter = Identity(NIC, 0x15B3, 0x1016, device_name="MT27710 Family [ConnectX-4 Lx Virtual Function]")
+    small = {"mrrs": 128, "extended_tags": False, "relaxed_ordering": False}
+    guest = machine(
+        replace(function("00:04.0", Kind.ENDPOINT, can="8 x8", transfers=small), identity=amazon),
+        replace(function("0001:00:02.0", Kind.ENDPOINT, transfers=small), identity=adapter, virtual=True),
+        function("00:1e.0", Kind.ENDPOINT, can="8 x16", now="8 x8", class_code=GPU, vendor=0x10DE),
+    )
+    (finding,) = diagnose(guest, cost=False).findings
+    assert (finding.rule, finding.bdf) == ("link-one-end", "00:1e.0")
+    assert "this is a guest" in finding.evidence[1]
 
 
 def test_errors_of_a_device_without_its_port_are_said() -> None:

@@ -213,3 +213,13 @@ def test_matrices_as_they_are_posted(text: str) -> None:
         ("GPU0", "mlx5_2", "PIX", None),
         ("GPU1", "mlx5_2", "SYS", None),
     ]
+
+
+def test_virtual_functions_in_a_guest_are_known_without_their_owner() -> None:
+    text = (
+        "0001:00:02.0 Ethernet controller: Mellanox Technologies MT27710 [ConnectX-4 Lx Virtual Function]\n"
+        "\tCapabilities: [60] Express (v2) Endpoint, MSI 00\n\t\tLnkSta:\tSpeed 8GT/s, Width x8\n"
+        "00:03.0 Ethernet controller: Example Corporation Device 0001\n"
+        "\tCapabilities: [60] Express (v2) Endpoint, MSI 00\n\t\tLnkSta:\tSpeed unknown, Width x0\n"
+    )
+    assert [f.virtual for f in read_bytes(text.encode())] == [True, True]

@@ -10,6 +10,7 @@ from lanewise.doctor.rig import Leaf, Rig, Trial
 from lanewise.machine.lanes import lanes_of, rate_of
 from lanewise.machine.model import ENDPOINTS, Kind
 from lanewise.machine.topology import is_thunderbolt
+from lanewise.machine.view import is_emulated
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -69,7 +70,7 @@ def _is_lower_end(view: View, function: Function) -> bool:
         return False
     if view.machine.role(function) not in _LINKED or function.identity.vendor_id == _AMD:
         return False
-    if is_thunderbolt(function):
+    if is_thunderbolt(function) or is_emulated(function):
         return False
     link = view.machine.link_above(function)
     return link is None if function.parent is None else link is not None and not link.port_can.known
@@ -79,7 +80,8 @@ def _missing(view: View, function: Function) -> str:
     """Say why nothing is known of the port."""
     link = view.machine.link_above(function)
     if link is None:
-        return f"the port above {function.address.short} is not in the source"
+        where = "on the host, and this is a guest" if view.is_guest else "not in the source"
+        return f"the port above {function.address.short} is {where}"
     if link.upper.link.capability.known:
         return f"{link.upper.address.short} is a port that the hypervisor makes up ({link.upper.name})"
     return f"the source does not say what {link.upper.address.short} can do"

@@ -1,0 +1,83 @@
+"""What verbs print with --json is what `schema/output.schema.json` says: no key more, none less."""
+
+from __future__ import annotations
+
+import json
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from typer.testing import CliRunner
+
+from lanewise.cli.commands import app
+
+ROOT = Path(__file__).parents[2]
+SCHEMA: dict[str, Any] = json.loads((ROOT / "schema" / "output.schema.json").read_text())
+DUMP = "tests/python/machine/dumps/qemu-vfs.vvv"
+CAPTURED = "tests/python/captured"
+
+
+def closed(schema: Any) -> Any:
+    """Return the schema with every object closed whose keys are known: a new key has to be written down."""
+    if isinstance(schema, list):
+        return [closed(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    inner = {key: closed(part) for key, part in schema.items()}
+    if isinstance(schema.get("properties"), dict) and "type" in schema:
+        inner.setdefault("additionalProperties", False)
+    return inner
+
+
+def check(verb: str, document: Any) -> None:
+    """Validate what a verb printed; the message names the place."""
+    schema = {"$ref": f"#/$defs/{verb}", "$defs": closed(deepcopy(SCHEMA["$defs"]))}
+    problems = jsonschema.Draft202012Validator(schema).iter_errors(document)
+    assert [f"{problem.json_path}: {problem.message[:200]}" for problem in problems] == []
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["run", "scenarios/first_rig.toml"],
+        ["run", "scenarios/drives_change_hosts.toml"],
+        ["run", "scenarios/replay.toml"],
+        ["explain", "scenarios/storage.toml"],
+        ["compare", "scenarios/first_rig.toml", "scenarios/peer_to_peer.toml"],
+        ["reproduce", "IDT-S1"],
+        ["reproduce", "OPP-1"],
+        ["calibrate", "IDT-S1", "--dry-run"],
+        ["parts"],
+        ["bench", "chain", "--repeat", "1"],
+        ["scan", DUMP],
+        ["doctor", DUMP, "--fail-on", "never"],
+        ["import", f"{CAPTURED}/iperf3-3.12-tcp.json", "--machine", DUMP],
+        ["import", f"{CAPTURED}/perftest-6.06-ib_write_bw.txt", "--machine", DUMP],
+    ],
+    ids=" ".join,
+)
+@pytest.mark.slow
+def test_the_output_of_a_verb_is_as_its_schema_says(
+    arguments: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    result = CliRunner().invoke(app, [*arguments, "--json"])
+    assert result.exit_code == 0, result.stderr
+    check(arguments[0], json.loads(result.stdout))
+
+
+def test_the_schema_is_one_and_covers_every_verb() -> None:
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+    registered = {command.name or command.callback.__name__ for command in app.registered_commands}  # type: ignore[union-attr]
+    verbs = {name.strip("_") for name in registered}
+    assert verbs <= set(SCHEMA["$defs"])
+    assert {reference["$ref"].rpartition("/")[2] for reference in SCHEMA["anyOf"]} == verbs
+
+
+def test_an_unknown_key_and_a_missing_one_are_noticed() -> None:
+    with pytest.raises(AssertionError, match="surprise"):
+        check("parts", {"parts": [], "surprise": 1})
+    with pytest.raises(AssertionError, match="required"):
+        check("parts", {})

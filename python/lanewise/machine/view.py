@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 from lanewise.machine.lanes import Lanes, lanes_of, rate_of
 from lanewise.machine.link_bandwidth import widest_mode
-from lanewise.machine.model import ENDPOINTS, Kind
+from lanewise.machine.model import ENDPOINTS, Kind, LinkMode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lanewise.machine.model import Function, Link, LinkMode, Machine
+    from lanewise.machine.model import Function, Link, Machine
 
 _COMPUTE_CLASSES = (0x02, 0x0C06, 0x0C04, 0x01, 0x12, 0x0B)
 """Network, InfiniBand, Fibre Channel, mass storage, accelerators, co-processors."""
@@ -114,7 +114,10 @@ class View:
         """Return the mode its link can train to; its own capability where the port is not known."""
         link = self.physical_link(function)
         if link is None:
-            return function.link.capability if function.link.capability.known else None
+            able, now = function.link.capability, function.link.status
+            # Speed may come back under load, lanes do not.
+            lanes = now.width if now.known else able.width
+            return LinkMode(able.gt_s, lanes) if able.known else None
         device, port = link.device.link.capability, link.port_can
         if link.limit.known:
             return link.limit

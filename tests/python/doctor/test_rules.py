@@ -269,6 +269,17 @@ def test_devices_of_a_cloud_are_not_to_be_tuned() -> None:
     assert "this is a guest" in finding.evidence[1]
 
 
+def test_a_device_without_its_port_needs_what_its_lanes_carry() -> None:
+    """On four lanes of the sixteen that a GPU has, 256 tags of 128 B are enough in flight."""
+    lonely = machine(
+        function(
+            "04:00.0", Kind.ENDPOINT, can="32 x16", now="2.5 x4", class_code=GPU, vendor=0x10DE,
+            transfers={"mrrs": 128},
+        )
+    )  # fmt: skip
+    assert [finding.severity for finding in found(lonely, "mrrs-small")] == [Severity.INFO]
+
+
 def test_errors_of_a_device_without_its_port_are_said() -> None:
     lonely = machine(
         function("01:00.0", Kind.ENDPOINT, **errors(correctable_status=frozenset({"BadTLP", "Rollover"})))

@@ -36,7 +36,7 @@ impl Fabric {
                 if port.sleeps && !self.may_send_dllps(id, dllp_at) {
                     continue;
                 }
-                self.settle(id, dllp_at);
+                self.ports[id.index()].settle(id, dllp_at, &mut self.observers);
                 self.send_due_dllps(id, dllp_at);
             } else if arrival_at <= limit {
                 self.take_foreseen(id, arrival_at);

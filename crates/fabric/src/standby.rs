@@ -150,7 +150,7 @@ impl Fabric {
         true
     }
 
-    /// DLLPs of a port whose link may sleep are due at `at`: whether they go out then.
+    /// DLLPs of a port whose link may sleep are due at `at`: whether they go out then, with all time before accounted for.
     #[inline(never)]
     pub(crate) fn may_send_dllps(&mut self, id: PortId, at: Time) -> bool {
         // What the peer did before decides whether the link sleeps.
@@ -161,7 +161,11 @@ impl Fabric {
             port.stop_updates(at);
             return false;
         }
-        self.stir(id, at)
+        if !self.stir(id, at) {
+            return false;
+        }
+        self.settle(id, at);
+        true
     }
 
     /// Something is to be sent at `at`: whether the wire can carry it. If it slept, it begins to wake.

@@ -77,7 +77,7 @@ struct PortTally {
 pub struct Observers {
     ports: Vec<PortTally>,
     mishaps: Vec<Mishaps>,
-    /// Of each port, how long its direction slept and woke.
+    /// Of each port, how long its direction slept and woke; empty while none has.
     rests: Vec<RestTicks>,
     flows: Vec<FlowTally>,
     requesters: Vec<RequesterTally>,
@@ -99,14 +99,13 @@ impl Observers {
         Self {
             ports: vec![PortTally::default(); ports],
             mishaps: vec![Mishaps::default(); ports],
-            rests: vec![RestTicks::default(); ports],
             requesters: vec![requester; endpoints],
             ..Self::default()
         }
     }
 
     /// Memory that watching one port takes, in bytes.
-    pub const BYTES_PER_PORT: usize = size_of::<PortTally>() + size_of::<Mishaps>() + size_of::<RestTicks>();
+    pub const BYTES_PER_PORT: usize = size_of::<PortTally>() + size_of::<Mishaps>();
 
     /// Adds a flow; its identifier counts up from zero.
     pub fn add_flow(&mut self, spec: FlowSpec) -> FlowId {
@@ -132,7 +131,7 @@ impl Observers {
             }
             Fact::Spent { port, on, span } => match on.place_of_rest() {
                 None => self.ports[port as usize].direction.spend(on, span),
-                Some(place) => self.rests[port as usize][place] += span.ticks(),
+                Some(place) => self.rest(port, place, span),
             },
             Fact::DllpSent { port } => {
                 self.ports[port as usize].direction.dllps_sent += 1;
@@ -161,6 +160,12 @@ impl Observers {
             Fact::Error { port, error } => self.count_error(port, error),
             Fact::Requester { endpoint, state } => self.requesters[endpoint as usize].change(now, state),
         }
+    }
+
+    #[cold]
+    fn rest(&mut self, port: u32, place: usize, span: Span) {
+        self.rests.resize(self.ports.len(), RestTicks::default());
+        self.rests[port as usize][place] += span.ticks();
     }
 
     #[cold]
@@ -198,7 +203,8 @@ impl Observers {
 
     /// Attribution of the direction that `port` transmits.
     pub fn direction(&self, port: usize) -> DirectionTally {
-        self.ports[port].direction.tally(&self.rests[port])
+        let rest = self.rests.get(port).copied().unwrap_or_default();
+        self.ports[port].direction.tally(&rest)
     }
 
     /// Counters of a port, over the whole run.

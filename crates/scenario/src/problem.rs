@@ -106,7 +106,7 @@ problems! {
     "too-many-ports" TooManyPorts { path, found, allowed } = "`{path}` has {found} ports, but at most {allowed} are allowed";
     /// A payload size above what a device on the path supports.
     "mps-too-large" MpsTooLarge { path, found, limiter, allowed } = "`{path}` is {found}, but `{limiter}` supports at most {allowed}";
-    /// A forced width or generation, or a slot reducer, above what both ends can do.
+    /// A forced width or generation above what both ends can do.
     "link-cannot-train" LinkCannotTrain { path, found, allowed } = "`{path}` is {found}, but both ends can do at most {allowed}";
     /// Flit Mode asked for, or refused, where the link cannot comply.
     "flit-mode-impossible" FlitModeImpossible { path, reason } = "`{path}` cannot be: {reason}";

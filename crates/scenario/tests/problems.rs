@@ -259,9 +259,9 @@ fn an_unknown_name_is_answered_with_the_names_there_are() {
     let dma = |device: &str, direction: &str| {
         format!("{RIG}[[workload]]\nkind = \"dma\"\ndevice = \"{device}\"\ndirection = \"{direction}\"\n")
     };
-    assert_eq!(only_problem(&dma("zzz", "read")).1, "endpoints here: nic0");
+    assert_eq!(only_problem(&dma("zzz", "read")).1, "devices here: nic0");
     // The name that was found is not offered again.
-    assert_eq!(only_problem(&dma("server", "read")).1, "endpoints here: nic0");
+    assert_eq!(only_problem(&dma("server", "read")).1, "devices here: nic0");
     // A wrong word beside it hides nothing.
     let both = load(&Source::from_text("rig.toml", dma("zzz", "up")), &[]).unwrap_err().codes();
     assert_eq!(both, ["unknown-device", "unknown-choice"]);

@@ -235,10 +235,11 @@ impl<'f> Rig<'f> {
         self.file.components.iter().take(1_000).map(|component| component.name.as_str())
     }
 
-    /// Says what endpoints there are, when there are not too many to read.
-    pub fn names_hint(&self) -> Option<String> {
-        let endpoints = self.file.components.iter().filter(|other| other.kind == ComponentKind::Endpoint);
-        listing("endpoints", endpoints.map(|component| component.name.as_str()))
+    /// Says which endpoints and drives there are beside the one that was found, when there are not too many to read.
+    pub fn names_hint(&self, found: &str) -> Option<String> {
+        let usable = |kind| matches!(kind, ComponentKind::Endpoint | ComponentKind::Storage);
+        let others = self.file.components.iter().filter(|other| usable(other.kind) && other.name != found);
+        listing("devices", others.map(|component| component.name.as_str()))
     }
 
     pub fn component_of(&self, instance: usize) -> &'f Component {

@@ -248,7 +248,7 @@ pub(crate) fn unknown(
 ) {
     let path = format!("workload.{}.{key}", workload.name);
     let hint =
-        did_you_mean(found, rig.some_names().filter(|name| *name != found)).or_else(|| rig.names_hint());
+        did_you_mean(found, rig.some_names().filter(|name| *name != found)).or_else(|| rig.names_hint(found));
     let problem = Problem::UnknownDevice { path, found: shortened(found), expected };
     output.report(place(workload, key), problem, hint);
 }

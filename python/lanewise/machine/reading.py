@@ -202,7 +202,7 @@ def _is_wide(data: bytes) -> bool:
 
 def _read_text(text: str, reading: Reading, name: str) -> Machine:
     """Read whatever kinds a text holds: functions first, else a list or a tree; a matrix is put on top."""
-    from lanewise.machine.sources import kernel_log, lshw, lspci, lspci_list, pciconf, topo, tree
+    from lanewise.machine.sources import kernel_log, lshw, lspci, text_kinds, topo, tree
 
     if lshw.LOOKS_LIKE_LSHW_JSON.search(text) and not HEADER.search(text):
         lshw.read_json(text, reading)
@@ -216,14 +216,8 @@ def _read_text(text: str, reading: Reading, name: str) -> Machine:
         if tree.LOOKS_LIKE_TREE.search(text):
             tree.read(lines, reading, alone=False)
         lspci.read(joined(lines), reading)
-    elif pciconf.LOOKS_LIKE_PCICONF.search(text):
-        pciconf.read(lines, reading)
-    elif lspci_list.LOOKS_LIKE_LIST.search(text):
-        lspci_list.read(lines, reading)
-    elif _read_tree(text, lines, reading):
-        pass
-    elif kernel_log.LOOKS_LIKE_LOG.search(text):
-        kernel_log.read(lines, reading)
+    elif (reader := text_kinds.reader_of(text)) is not None:
+        reader(lines, reading)
     if "kernel log" not in reading.kinds and kernel_log.HAS_ERRORS.search(text):
         kernel_log.add_errors(lines, reading)
     matrix = Reading()
@@ -232,21 +226,6 @@ def _read_text(text: str, reading: Reading, name: str) -> Machine:
     if not reading.drafts and not rows:
         raise InputError(_nothing_found(text, matrix, name))
     return topo.overlay(reading.machine(name), matrix, rows) if rows else reading.machine(name)
-
-
-def _read_tree(text: str, lines: list[str], reading: Reading) -> bool:
-    """Read what shows who is below whom and little else; whether it is that."""
-    from lanewise.machine.sources import lshw, tree
-
-    for signs, reader in (
-        (lshw.LOOKS_LIKE_LSHW, lshw.read),
-        (tree.LOOKS_LIKE_TREE, tree.read),
-        (tree.LOOKS_LIKE_LINKS, tree.read_links),
-    ):
-        if signs.search(text):
-            reader(lines, reading)
-            return True
-    return False
 
 
 def _nothing_found(text: str, matrix: Reading, name: str) -> str:

@@ -1,1 +1,1 @@
-"""One reader per kind of source; each fills a `draft.Reading`."""
+"""One reader per kind of source; each fills an `assembly.Reading`."""

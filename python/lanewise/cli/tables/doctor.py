@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.INFO: "cyan"}
 _MOST_EVIDENCE = 6
+_MANY_NS = 10_000
 _NOTHING = 0.005
 """Losses below half a hundredth of a GB/s are written as none."""
 
@@ -125,6 +126,8 @@ def _lost(finding: Finding) -> str:
     if cost is None:
         return ""
     if cost.ns is not None:
+        if cost.ns >= _MANY_NS:
+            return f"{cost.ns / 1e3:.1f} us"
         return f"{cost.ns:.0f} ns" if cost.ns >= 1 else ""
     if cost.gb_per_s is not None and cost.gb_per_s >= _NOTHING:
         return f"{cost.gb_per_s:.2f} GB/s"

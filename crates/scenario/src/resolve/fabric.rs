@@ -27,9 +27,8 @@ use lanewise_units::{Bytes, Generation, Rate};
 /// Everything the fabric reads. Devices are numbered like the instances of the topology.
 pub(crate) fn build(
     rig: &Rig<'_>,
-    trained: &[Option<TrainedLink>],
+    (trained, maps): (&[Option<TrainedLink>], &[ChannelMap]),
     payload: &Payload,
-    maps: &[ChannelMap],
     ports: Ports,
     seed: u64,
     computed: &mut Computed,

@@ -108,7 +108,7 @@ pub(crate) fn resolve(file: &ScenarioFile, output: &mut Output) -> Option<Resolu
     let maps = channels::maps(&rig, &trained, output);
     let ports = port::configure(&rig, &trained, &payload, &maps, &mut computed, output);
     let fabric =
-        fabric::build(&rig, &trained, &payload, &maps, ports, run.as_ref()?.seed, &mut computed, output);
+        fabric::build(&rig, (&trained, &maps), &payload, ports, run.as_ref()?.seed, &mut computed, output);
     let workloads = workload::read(&rig, &mut computed, output);
     let links = computed::links(&rig, &trained, &payload);
     computed.replace_automatic(&mut output.parameters);

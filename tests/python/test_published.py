@@ -35,6 +35,7 @@ TINY_RIG = """\
 TINY_TABLE = """\
     id = "TINY"
     title = "One tag, so that latency alone decides"
+    source = "no publication: made up for this test"
     unit = "GB/s"
     metric = "sum flows.goodput_gb_per_s"
 

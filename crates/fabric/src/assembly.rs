@@ -2,6 +2,7 @@
 
 use crate::channels::PortChannels;
 use crate::config::{DeviceKind, EndpointConfig, FabricConfig, LinkConfig, PortConfig, SwitchCore};
+use crate::corruption::{self, Corruption};
 use crate::endpoint::Endpoint;
 use crate::fabric::Device;
 use crate::packet::Address;
@@ -123,6 +124,9 @@ pub(crate) fn assemble(config: &FabricConfig) -> Result<Parts, AssemblyError> {
             }
             DeviceKind::Switch(settings) => {
                 parts.switches.push(Switch::new(settings.clone(), ports, routes));
+                if let Some(made) = Corruption::new(&settings.corruption, &device.name, config.seed) {
+                    parts.switches.last_mut().expect("just pushed").corrupt(made);
+                }
                 Owner::Switch(parts.switches.len() as u32 - 1)
             }
             DeviceKind::Endpoint(settings) => {
@@ -314,6 +318,9 @@ fn make_ports(config: &FabricConfig, links: &PortLinks, parts: &mut Parts) {
         }
     }
     find_reliable_links(parts);
+    if corruption::anywhere(config) {
+        parts.endpoints.iter_mut().for_each(Endpoint::watch_all_reads);
+    }
 }
 
 /// Lets a port, and the device that it belongs to, use the virtual channels of its link.

@@ -258,6 +258,24 @@ pub struct SwitchConfig {
     pub arbitration: Arbitration,
     /// Peer-to-peer requests and completions between downstream ports are redirected upstream (ACS).
     pub acs_redirect: bool,
+    /// Packets that it damages.
+    pub corruption: CorruptionConfig,
+}
+
+/// Packets whose data change inside a switch, where no LCRC covers them.
+#[derive(Clone, Debug, Default)]
+pub struct CorruptionConfig {
+    /// Probability that a packet is damaged.
+    pub probability: f64,
+    /// Ordinals (0 is the first) of packets that enter the switch, at any port, and are damaged.
+    pub tlps: Vec<u64>,
+}
+
+impl CorruptionConfig {
+    /// Whether nothing is ever damaged.
+    pub fn is_none(&self) -> bool {
+        self.probability <= 0.0 && self.tlps.is_empty()
+    }
 }
 
 /// How the ports of a switch are joined.
@@ -320,6 +338,8 @@ pub struct EndpointConfig {
     pub traffic_class: u8,
     /// ECRC on every TLP it sends.
     pub ecrc: bool,
+    /// End-to-end prefixes, such as a PASID, on every request it sends.
+    pub tlp_prefixes: u8,
     /// From an MMIO read's arrival to its completion entering the egress queue.
     pub mmio_read_latency: Span,
     /// From the arrival of another device's read of its memory to the data entering the egress queue.

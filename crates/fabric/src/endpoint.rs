@@ -13,7 +13,7 @@ use crate::workload::{Direction, Notify, Target, Transfer, WorkloadId};
 use lanewise_observe::RequesterState;
 use lanewise_pcie::splitting;
 use lanewise_pcie::tag::{Tag, TagPool};
-use lanewise_pcie::tlp::{ECRC, HeaderFormat};
+use lanewise_pcie::tlp::{ECRC, HeaderFormat, PREFIX};
 use lanewise_pcie::virtual_channel::ChannelMap;
 use lanewise_units::{Bytes, Time};
 use std::collections::VecDeque;
@@ -30,9 +30,10 @@ impl EndpointConfig {
         if self.id_based_ordering { Flags::ID_ORDERED } else { Flags::default() }
     }
 
-    /// ECRC bytes of every TLP it sends.
-    pub(crate) fn digest_bytes(&self) -> u8 {
-        if self.ecrc { ECRC.get() as u8 } else { 0 }
+    /// Bytes of every TLP of this kind that it sends beside header and payload: prefixes of requests, and an ECRC.
+    pub(crate) fn extra_bytes(&self, kind: Kind) -> u8 {
+        let prefixes = if kind == Kind::Completion { 0 } else { self.tlp_prefixes * PREFIX.get() as u8 };
+        prefixes + if self.ecrc { ECRC.get() as u8 } else { 0 }
     }
 }
 
@@ -173,6 +174,8 @@ pub(crate) struct Endpoint {
     pub(crate) drain: Server,
     /// Attributes of every request.
     attributes: Flags,
+    /// Prefixes and digest of every request.
+    extra_bytes: u8,
     /// Its memory, as peers read it; none where that is never the limit.
     memory: Option<Server>,
     /// Faults of its own, and its completion timeout, where it has any.
@@ -225,6 +228,7 @@ impl Endpoint {
             tags: TagPool::new(config.tag_width, limit),
             drain: Server::new(config.write_drain),
             attributes: config.attributes(),
+            extra_bytes: config.extra_bytes(Kind::MemoryRead),
             memory: config.memory_read_rate.map(Server::new),
             errors: DeviceErrors::new(&config.errors),
             classes: (config.traffic_class != 0).then(|| TrafficClasses::new(ChannelMap::ONLY_VC0, 0)),
@@ -265,6 +269,12 @@ impl Endpoint {
         classes.add(traffic_class);
         self.is_plain = false;
         open as u32
+    }
+
+    /// Completions may be lost on their way: it has to know which reads are broken.
+    pub(crate) fn watch_all_reads(&mut self) {
+        self.errors.get_or_insert_with(|| Box::new(DeviceErrors::watching(&self.config.errors)));
+        self.is_plain = false;
     }
 
     /// Its link has these virtual channels.
@@ -445,7 +455,8 @@ impl Endpoint {
         packet.eligible_at = self.next_request_at.max(now);
         packet.context = rest.transfer;
         let header = HeaderFormat::for_address(address).bytes();
-        packet.header_bytes = header.get() as u8 + self.config.digest_bytes();
+        packet.header_bytes = header.get() as u8 + self.extra_bytes;
+        packet.has_ecrc = self.config.ecrc;
         packet.flags = self.attributes;
         self.next_request_at = packet.eligible_at + self.config.request_interval;
 

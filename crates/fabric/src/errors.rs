@@ -13,7 +13,7 @@
 use crate::config::ErrorConfig;
 use crate::fabric::Fabric;
 use crate::packet::{Flags, Kind, Packet, PacketId};
-use crate::port::PortId;
+use crate::port::{Owner, PortId};
 use crate::root_complex;
 use lanewise_observe::{Fact, TransactionError};
 use lanewise_pcie::splitting;
@@ -22,14 +22,14 @@ use std::collections::VecDeque;
 
 /// Which of the things that are counted from 0 are listed.
 #[derive(Debug)]
-struct Ordinals {
+pub(crate) struct Ordinals {
     listed: Vec<u64>,
     next: usize,
     count: u64,
 }
 
 impl Ordinals {
-    fn new(listed: &[u64]) -> Self {
+    pub(crate) fn new(listed: &[u64]) -> Self {
         let mut listed = listed.to_vec();
         listed.sort_unstable();
         listed.dedup();
@@ -37,7 +37,7 @@ impl Ordinals {
     }
 
     /// Counts one more; whether it is listed.
-    fn strikes(&mut self) -> bool {
+    pub(crate) fn strikes(&mut self) -> bool {
         let struck = self.listed.get(self.next) == Some(&self.count);
         self.next += usize::from(struck);
         self.count += 1;
@@ -61,6 +61,8 @@ struct Watched {
     first_issued: Time,
     deadline: Time,
     attempts: u32,
+    /// One of its completions was dropped: those that follow are of no use, and it waits for its deadline.
+    is_broken: bool,
 }
 
 /// Data to ask for again.
@@ -94,19 +96,22 @@ impl DeviceErrors {
             && config.late_reads.is_empty()
             && config.poisoned.is_empty()
             && config.completion_timeout.is_none();
-        (!idle).then(|| {
-            Box::new(Self {
-                unanswered: Ordinals::new(&config.unanswered_reads),
-                late: Ordinals::new(&config.late_reads),
-                late_by: config.late_by,
-                poisoned: Ordinals::new(&config.poisoned),
-                timeout: config.completion_timeout,
-                retries: config.retries,
-                watched: Vec::new(),
-                again: VecDeque::new(),
-                armed: Time::NEVER,
-            })
-        })
+        (!idle).then(|| Box::new(Self::watching(config)))
+    }
+
+    /// The state of a device that watches its reads whatever its settings.
+    pub(crate) fn watching(config: &ErrorConfig) -> Self {
+        Self {
+            unanswered: Ordinals::new(&config.unanswered_reads),
+            late: Ordinals::new(&config.late_reads),
+            late_by: config.late_by,
+            poisoned: Ordinals::new(&config.poisoned),
+            timeout: config.completion_timeout,
+            retries: config.retries,
+            watched: Vec::new(),
+            again: VecDeque::new(),
+            armed: Time::NEVER,
+        }
     }
 
     fn answer(&mut self) -> Answer {
@@ -142,7 +147,8 @@ impl DeviceErrors {
             self.watched.resize(slot + 1, None);
         }
         let deadline = self.timeout.map_or(Time::NEVER, |timeout| request.eligible_at + timeout);
-        self.watched[slot] = Some(Watched { request: *request, first_issued, deadline, attempts });
+        self.watched[slot] =
+            Some(Watched { request: *request, first_issued, deadline, attempts, is_broken: false });
     }
 
     /// The read that a completion answers; none when it was given up.
@@ -171,7 +177,7 @@ pub(crate) enum Watch {
 }
 
 impl Fabric {
-    fn report(&mut self, port: PortId, error: TransactionError) {
+    pub(crate) fn report(&mut self, port: PortId, error: TransactionError) {
         let now = self.engine.now();
         self.observers.observe(now, Fact::Error { port: port.0, error });
     }
@@ -252,8 +258,12 @@ impl Fabric {
                 first_issued: packet.issued_at,
                 deadline: Time::NEVER,
                 attempts: 0,
+                is_broken: false,
             },
         };
+        if watched.is_broken {
+            return;
+        }
         if packet.flags.has(Flags::UNSUPPORTED) {
             let length = endpoint.left_of(packet.read);
             let mut watched = watched;
@@ -280,6 +290,17 @@ impl Fabric {
         }
         if request_done {
             self.refill(index);
+        }
+    }
+
+    /// A completion was dropped at an endpoint, which watches its reads: the one that it belongs to will time out.
+    pub(crate) fn completion_lost(&mut self, id: PortId, packet: &Packet) {
+        let Owner::Endpoint(index) = self.ports[id.index()].owner else { return };
+        let Some(errors) = &mut self.endpoints[index as usize].errors else { return };
+        if errors.answered(packet).is_some()
+            && let Some(watched) = &mut errors.watched[usize::from(packet.read)]
+        {
+            watched.is_broken = true;
         }
     }
 

@@ -19,6 +19,7 @@
 //! | `switch.rs`, `root_complex.rs`, `endpoint.rs` | the devices |
 //! | `hot_plug.rs`, `phases.rs` | links that go down and come up; before and after a change |
 //! | `standby.rs` | links that fall asleep and wake |
+//! | `corruption.rs` | what only an ECRC finds |
 //! | `errors.rs` | completion timeouts, poisoned data, requests for nobody |
 //! | `memory_path.rs`, `sockets.rs`, `iommu.rs` | between root ports and memory: other sockets, address translation |
 //! | `workload.rs`, `requests.rs`, `mmio.rs`, `notices.rs` | the seam to whoever asks: transfers, loads and stores, timers and answers |
@@ -31,6 +32,7 @@ mod catch_up;
 mod channels;
 mod choose;
 pub mod config;
+mod corruption;
 mod dllp;
 mod endpoint;
 mod errors;

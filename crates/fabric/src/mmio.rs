@@ -44,6 +44,7 @@ impl Fabric {
         packet.flags = Flags::MMIO.with(Flags::LAST);
         let index = self.devices[device.0 as usize].root_complex;
         packet.header_bytes += self.root_complexes[index as usize].digest_bytes();
+        packet.has_ecrc = self.root_complexes[index as usize].config.ecrc;
         let packet_id = self.packets.insert(packet);
         let egress = self.root_complexes[index as usize].routes.port_to(destination);
         let egress = egress.expect("every endpoint is below a root port");

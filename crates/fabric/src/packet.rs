@@ -125,6 +125,10 @@ pub(crate) struct Packet {
     pub(crate) flags: Flags,
     /// TC0 to TC7; the answer to a request has that of the request.
     pub(crate) traffic_class: u8,
+    /// It has an ECRC at its end.
+    pub(crate) has_ecrc: bool,
+    /// Its data were changed inside a switch.
+    pub(crate) damaged: bool,
 }
 
 impl Packet {
@@ -151,6 +155,8 @@ impl Packet {
             kind,
             flags: Flags::default(),
             traffic_class: 0,
+            has_ecrc: false,
+            damaged: false,
         }
     }
 

@@ -160,10 +160,13 @@ impl Fabric {
     #[inline]
     fn root_complex_takes(&mut self, index: u32, id: PortId, packet_id: PacketId, now: Time) {
         let packet = self.packets[packet_id];
-        let root_complex = &mut self.root_complexes[index as usize];
         if packet.destination != crate::packet::Address::HOST {
             return self.forward_between_root_ports(index, id, packet_id, now);
         }
+        if packet.damaged && self.ecrc_fails(id, packet_id, now) {
+            return;
+        }
+        let root_complex = &mut self.root_complexes[index as usize];
         match packet.kind {
             Kind::MemoryWrite => {
                 if root_complex.path.is_some() {
@@ -309,6 +312,9 @@ impl Fabric {
     fn endpoint_takes(&mut self, index: u32, id: PortId, packet_id: PacketId, now: Time) {
         let packet = self.packets[packet_id];
         let hold = self.endpoints[index as usize].config.buffer_hold;
+        if packet.damaged && self.ecrc_fails(id, packet_id, now + hold) {
+            return;
+        }
         match packet.kind {
             Kind::MemoryWrite => {
                 self.packets.remove(packet_id);
@@ -336,7 +342,7 @@ impl Fabric {
         }
         let endpoint = &self.endpoints[index as usize];
         let ordinal = endpoint.ordinal;
-        let digest = endpoint.config.digest_bytes();
+        let (extra_bytes, has_ecrc) = (endpoint.config.extra_bytes(Kind::Completion), endpoint.config.ecrc);
         let id_ordering = endpoint.config.id_ordering();
         let length = Bytes::new(u64::from(request.length));
         let mps = self.ports[id.index()].settings.mps;
@@ -345,7 +351,8 @@ impl Fabric {
         let mut first = Time::NEVER;
         for mut completion in root_complex::completions(request, ordinal, now, chunks) {
             completion.eligible_at = self.endpoints[index as usize].data_at(now, &completion);
-            completion.header_bytes += digest;
+            completion.header_bytes += extra_bytes;
+            completion.has_ecrc = has_ecrc;
             completion.flags = completion.flags.with(id_ordering);
             first = first.min(completion.eligible_at);
             if let Some(errors) = &mut self.endpoints[index as usize].errors {

@@ -139,6 +139,7 @@ impl RootComplex {
         let digest = self.digest_bytes();
         for mut completion in completions(request, Address::HOST, now, chunks) {
             completion.header_bytes += digest;
+            completion.has_ecrc = self.config.ecrc;
             // Bandwidth is taken when the read starts, not when its data comes: a read whose data is far away
             // does not keep others from memory.
             let read = self.reads.serve(now, completion.payload());

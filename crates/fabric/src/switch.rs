@@ -10,7 +10,8 @@
 use crate::channels::VC0;
 use crate::choose::pick;
 use crate::config::{Arbitration, Forwarding, SwitchConfig, SwitchCore};
-use crate::packet::{Address, ClassQueues, Flags, PacketId, PacketPool};
+use crate::corruption::Corruption;
+use crate::packet::{Address, ClassQueues, Flags, Packet, PacketId, PacketPool};
 use crate::port::{Answers, Port, PortId, PortSettings, Wait};
 
 use crate::routing::Routes;
@@ -67,12 +68,33 @@ impl<const SEVERAL: bool> Lane<SEVERAL> {
     }
 }
 
+/// What few switches have.
+#[derive(Default)]
+struct Special {
+    rows: Option<MoreRows>,
+    corruption: Option<Corruption>,
+}
+
 /// Rows of channels other than VC0, where a link has any.
 struct MoreRows {
     /// By egress and traffic class, the row.
     of_class: Vec<[u16; TRAFFIC_CLASSES]>,
     /// By egress, the row of VC1; the others follow.
     of_vc1: Vec<u16>,
+}
+
+impl Special {
+    /// The row of a packet for `egress`; damages it, if it is its turn.
+    #[cold]
+    fn row_for(&mut self, packet: &mut Packet, egress: u16) -> u16 {
+        if let Some(corruption) = &mut self.corruption {
+            corruption.touch(packet);
+        }
+        match &self.rows {
+            None => egress,
+            Some(more) => more.of_class[usize::from(egress)][usize::from(packet.traffic_class)],
+        }
+    }
 }
 
 /// One switch. Port 0 faces upstream.
@@ -86,7 +108,7 @@ pub(crate) struct Switch {
     queues: Vec<ClassQueues>,
     /// VC0 of each egress, then the other channels of those that have any.
     rows: Vec<Row>,
-    more_rows: Option<Box<MoreRows>>,
+    special: Option<Box<Special>>,
     /// A nullified copy has been queued at some time: those need no credits.
     pub(crate) has_nullified: bool,
     /// Crossbar: each ingress feeds one egress at a time.
@@ -103,7 +125,7 @@ impl Switch {
         Self {
             config,
             rows: ports.iter().map(row).collect(),
-            more_rows: None,
+            special: None,
             ports,
             routes,
             settings: Vec::new(),
@@ -114,12 +136,17 @@ impl Switch {
         }
     }
 
+    /// Damages some of the packets that enter.
+    pub(crate) fn corrupt(&mut self, corruption: Corruption) {
+        self.special.get_or_insert_default().corruption = Some(corruption);
+    }
+
     /// Makes rows for the channels other than VC0 of a port.
     pub(crate) fn add_channels(&mut self, egress: u16, map: &ChannelMap) {
         let ports = self.ports.len();
-        let more = self.more_rows.get_or_insert_with(|| {
+        let more = self.special.get_or_insert_default().rows.get_or_insert_with(|| {
             let of_class = (0..ports as u16).map(|egress| [egress; TRAFFIC_CLASSES]).collect();
-            Box::new(MoreRows { of_class, of_vc1: vec![0; ports] })
+            MoreRows { of_class, of_vc1: vec![0; ports] }
         });
         let (index, vc1) = (usize::from(egress), self.rows.len() as u16);
         more.of_vc1[index] = vc1;
@@ -179,9 +206,9 @@ impl Switch {
             self.core_free_at = self.core_free_at.max(packet.eligible_at) + rate.span_ceil(bytes);
             packet.eligible_at = self.core_free_at;
         }
-        let row = match &self.more_rows {
+        let row = match &mut self.special {
             None => egress,
-            Some(more) => more.of_class[usize::from(egress)][usize::from(packets[id].traffic_class)],
+            Some(special) => special.row_for(&mut packets[id], egress),
         };
         let slot = usize::from(row) * self.ports.len() + usize::from(ingress);
         let first = self.queues[slot].push(packets, id);
@@ -236,9 +263,10 @@ impl Switch {
     #[inline(always)]
     fn row_of(&self, egress: u16, channel: u8) -> usize {
         let egress = usize::from(egress);
-        match (channel, &self.more_rows) {
-            (VC0, _) | (_, None) => egress,
-            (_, Some(more)) => usize::from(more.of_vc1[egress]) + usize::from(channel) - 1,
+        let more = || self.special.as_ref()?.rows.as_ref();
+        match channel {
+            VC0 => egress,
+            _ => more().map_or(egress, |more| usize::from(more.of_vc1[egress]) + usize::from(channel) - 1),
         }
     }
 

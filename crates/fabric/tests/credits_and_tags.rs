@@ -134,6 +134,39 @@ fn header_sizes_follow_the_address_and_ecrc() {
     assert_eq!(header_of(Ask::MmioRead { device: 2, bytes: 4 }, checked), 16.0);
 }
 
+/// Prefixes are on the requests that a device sends, and on nothing else; with an ECRC they add up.
+#[test]
+fn prefixes_add_to_requests() {
+    let prefixed = |config: &mut FabricConfig| endpoint_mut(config, 2).tlp_prefixes = 2;
+    let both = |config: &mut FabricConfig| {
+        (endpoint_mut(config, 2).tlp_prefixes, endpoint_mut(config, 2).ecrc) = (1, true);
+    };
+    for direction in [Direction::Read, Direction::Write] {
+        assert_eq!(header_of(dma(2, direction, 0, 4096), prefixed), 20.0);
+        assert_eq!(header_of(dma(2, direction, 0, 4096), both), 20.0);
+    }
+    assert_eq!(header_of(peer(3, Direction::Read, 2, 4096), prefixed), 12.0, "a completion");
+}
+
+/// A prefix costs bytes of the wire and of the retry buffer, and no credits.
+#[test]
+fn prefixes_lower_the_ceiling_and_fill_the_retry_buffer() {
+    let through = |prefixes, retry_buffer, credits: u16| {
+        let mut config = without_background(direct(Generation::Gen1, Width::X4, 128));
+        config.devices[0].ports[0].credits[0] = CreditPool::finite(credits, 8 * credits);
+        config.devices[1].ports[0].retry_buffer = Bytes::new(retry_buffer);
+        endpoint_mut(&mut config, 1).tlp_prefixes = prefixes;
+        let simulation = measure(&config, vec![Stream::new(1, Direction::Write, 65536, 4)], 300);
+        goodput(&simulation, 0, 300)
+    };
+    assert_close(through(4, 16_384, 64) / through(0, 16_384, 64), 148.0 / 164.0, 0.01, "wire");
+    // With credits for one packet its round trip counts, of which the prefix is 4 ns.
+    let (plain, prefixed) = (through(0, 16_384, 1), through(1, 16_384, 1));
+    assert!(prefixed < plain && prefixed > 0.98 * plain, "{prefixed} of {plain}");
+    // 146 B of a plain packet fit twice into 300 B, 162 B once.
+    assert!(through(4, 300, 64) < 0.7 * through(0, 300, 64), "retry buffer");
+}
+
 /// A transfer that straddles 4 GiB changes its headers there.
 #[test]
 fn memory_base_just_below_4_gib_mixes_headers() {

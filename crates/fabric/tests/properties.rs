@@ -407,6 +407,7 @@ impl SwitchCase {
                 _ => Arbitration::Strict,
             },
             acs_redirect: self.acs,
+            corruption: CorruptionConfig::default(),
         }
     }
 }
@@ -420,6 +421,7 @@ impl EndpointCase {
             relaxed_ordering: self.relaxed,
             id_based_ordering: self.relaxed == self.ecrc,
             ecrc: self.ecrc,
+            tlp_prefixes: u8::from(self.relaxed),
             request_interval: Span::from_ns(self.interval_ns),
             write_drain: if self.slow_drain { SLOW } else { FAST },
             buffer_hold: if self.slow_drain { Span::from_ns(300) } else { Span::ZERO },

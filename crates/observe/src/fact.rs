@@ -133,6 +133,8 @@ pub enum Fact {
 pub enum TransactionError {
     /// A TLP with data known to be wrong arrived where it was to go.
     PoisonedTlp,
+    /// A packet with a wrong ECRC arrived where it was to go.
+    Ecrc,
     /// A read was not answered in time.
     CompletionTimeout,
     /// A completion that nobody waits for arrived.
@@ -146,6 +148,7 @@ impl TransactionError {
     pub const fn name(self) -> &'static str {
         match self {
             Self::PoisonedTlp => "poisoned_tlp",
+            Self::Ecrc => "ecrc_error",
             Self::CompletionTimeout => "completion_timeout",
             Self::UnexpectedCompletion => "unexpected_completion",
             Self::UnsupportedRequest => "unsupported_request",
@@ -156,6 +159,7 @@ impl TransactionError {
     pub const fn status_bit(self) -> u8 {
         match self {
             Self::PoisonedTlp => 12,
+            Self::Ecrc => 19,
             Self::CompletionTimeout => 14,
             Self::UnexpectedCompletion => 16,
             Self::UnsupportedRequest => 20,

@@ -82,6 +82,7 @@ pub fn endpoint() -> EndpointConfig {
         id_based_ordering: false,
         traffic_class: 0,
         ecrc: false,
+        tlp_prefixes: 0,
         mmio_read_latency: Span::from_ns(100),
         memory_read_latency: Span::from_ns(100),
         memory_read_rate: None,
@@ -101,6 +102,7 @@ pub fn switch(latency_ns: u64) -> SwitchConfig {
         latency: Span::from_ns(latency_ns),
         arbitration: Arbitration::RoundRobin,
         acs_redirect: false,
+        corruption: CorruptionConfig::default(),
     }
 }
 

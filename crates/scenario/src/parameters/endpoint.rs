@@ -54,6 +54,9 @@ parameters! {
         /// Whether every packet it sends has an end-to-end CRC.
         ecrc: bool = "false",
         Spec "off after reset, PCIe Base 6.3 §7.8.4";
+        /// End-to-end prefixes of 4 B, such as a PASID, on every request it sends.
+        tlp_prefixes: u8 = "0" in "0" to "4",
+        Spec "off after reset: PASID Control and the like; at most four, PCIe Base 6.3 §2.2.10.4";
         /// From an MMIO read's arrival to its completion entering the egress queue.
         mmio_read_latency: Span = "100 ns" in "0 ns" to "1 ms",
         Assumed "a register behind an internal bus";

@@ -1,6 +1,7 @@
 //! Errors of the transaction layer: what goes wrong at a device, and what it does about it.
 
 use crate::parameter::parameters;
+use crate::value::Fraction;
 use lanewise_units::Span;
 
 parameters! {
@@ -17,6 +18,18 @@ parameters! {
         Assumed "after the shortest timeouts and before the longest";
         /// Ordinals, from 0, of completions whose data are known to be wrong (EP bit).
         poisoned: Vec<u64> = "[]",
+        Assumed "no errors unless they are asked for";
+    }
+}
+
+parameters! {
+    /// Packets whose data a switch changes, which no LCRC shows.
+    SwitchErrorParameters, Claim "errors" {
+        /// Probability that a packet is damaged.
+        corruption_rate: Fraction = "0" in "0" to "1",
+        Assumed "no errors unless they are asked for";
+        /// Ordinals, from 0, of packets that enter the switch, at any port, and are damaged.
+        corrupt_tlps: Vec<u64> = "[]",
         Assumed "no errors unless they are asked for";
     }
 }

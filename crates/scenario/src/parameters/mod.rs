@@ -22,7 +22,7 @@ mod workload;
 
 pub use channels::{ChannelArbitrationChoice, ChannelParameters};
 pub use endpoint::{EndpointParameters, TagChoice};
-pub use errors::{DeviceErrorParameters, HostErrorParameters};
+pub use errors::{DeviceErrorParameters, HostErrorParameters, SwitchErrorParameters};
 pub use ethernet::{
     EthernetAdapterParameters, EthernetRateChoice, SmartFlowParameters, SmartFlowTestChoice,
     SystemParameters, TrafficFlowParameters,

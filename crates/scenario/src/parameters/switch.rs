@@ -1,6 +1,6 @@
 //! Switch: how packets get from ingress to egress. The ports are structure; see [`crate::file`].
 
-use super::PortParameters;
+use super::{PortParameters, SwitchErrorParameters};
 use crate::parameter::parameters;
 use crate::value::{Auto, Fraction, choices};
 use lanewise_units::{Rate, Span};
@@ -70,5 +70,6 @@ parameters! {
         lanes: Option<u32> = "none" in "1" to "4096",
         Assumed "not checked unless the part says so";
         flatten port: PortParameters;
+        group errors: SwitchErrorParameters;
     }
 }

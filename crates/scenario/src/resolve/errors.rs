@@ -1,8 +1,8 @@
 //! Errors of the transaction layer: from parameters to settings.
 
 use super::{Rig, Settings};
-use crate::parameters::{DeviceErrorParameters, HostErrorParameters};
-use lanewise_fabric::config::ErrorConfig;
+use crate::parameters::{DeviceErrorParameters, HostErrorParameters, SwitchErrorParameters};
+use lanewise_fabric::config::{CorruptionConfig, ErrorConfig};
 use std::collections::HashSet;
 
 pub(crate) fn of_host(errors: &HostErrorParameters) -> ErrorConfig {
@@ -25,6 +25,10 @@ pub(crate) fn of_device(errors: &DeviceErrorParameters) -> ErrorConfig {
     }
 }
 
+pub(crate) fn of_switch(errors: &SwitchErrorParameters) -> CorruptionConfig {
+    CorruptionConfig { probability: errors.corruption_rate.0, tlps: errors.corrupt_tlps.clone() }
+}
+
 /// Tables of errors that are all as usual.
 pub(crate) fn idle(rig: &Rig<'_>, idle: &mut HashSet<String>) {
     for (component, settings) in rig.file.components.iter().zip(&rig.settings) {
@@ -40,6 +44,7 @@ pub(crate) fn idle(rig: &Rig<'_>, idle: &mut HashSet<String>) {
                 errors.completion_timeout.is_some()
                     || !(errors.unanswered_reads.is_empty() && errors.poisoned.is_empty())
             }
+            Some(Settings::Switch(switch)) => !of_switch(&switch.errors).is_none(),
             _ => true,
         };
         if !any {

@@ -158,6 +158,7 @@ fn switch(
             ArbitrationChoice::WeightedRoundRobin => weights(rig, instance, parameters, output),
         },
         acs_redirect: parameters.acs_redirect,
+        corruption: errors::of_switch(&parameters.errors),
     }
 }
 
@@ -244,6 +245,7 @@ fn endpoint(
         id_based_ordering: parameters.id_based_ordering,
         traffic_class: parameters.traffic_class,
         ecrc: parameters.ecrc,
+        tlp_prefixes: parameters.tlp_prefixes,
         mmio_read_latency: parameters.mmio_read_latency,
         memory_read_latency: parameters.memory_read_latency.given().unwrap_or(parameters.mmio_read_latency),
         memory_read_rate: parameters.memory_read_rate,

@@ -84,6 +84,7 @@ fn endpoint() -> EndpointConfig {
         id_based_ordering: false,
         traffic_class: 0,
         ecrc: false,
+        tlp_prefixes: 0,
         mmio_read_latency: Span::from_ns(200),
         memory_read_latency: Span::from_ns(200),
         memory_read_rate: None,
@@ -103,6 +104,7 @@ fn switch() -> SwitchConfig {
         latency: Span::from_ns(250),
         arbitration: Arbitration::RoundRobin,
         acs_redirect: false,
+        corruption: CorruptionConfig::default(),
     }
 }
 

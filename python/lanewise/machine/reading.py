@@ -202,9 +202,11 @@ def _is_wide(data: bytes) -> bool:
 
 def _read_text(text: str, reading: Reading, name: str) -> Machine:
     """Read whatever kinds a text holds: functions first, else a list or a tree; a matrix is put on top."""
-    from lanewise.machine.sources import kernel_log, lshw, lspci, text_kinds, topo, tree
+    from lanewise.machine.sources import lspci
 
-    if lshw.LOOKS_LIKE_LSHW_JSON.search(text) and not HEADER.search(text):
+    if '"businfo"' in text and _is_lshw_json(text):
+        from lanewise.machine.sources import lshw
+
         lshw.read_json(text, reading)
         if reading.drafts:
             return reading.machine(name)
@@ -212,20 +214,53 @@ def _read_text(text: str, reading: Reading, name: str) -> Machine:
         raise InputError(f"'{name}' has more than {MOST_LINES:,} lines, which no dump of a machine has")
     lines = tidy(text)
     text = "\n".join(lines)
-    if HEADER.search(text) and not kernel_log.is_most_of(text, HEADER):
-        if tree.LOOKS_LIKE_TREE.search(text):
-            tree.read(lines, reading, alone=False)
+    if HEADER.search(text) and not _is_mostly_log(text):
+        if "]-" in text or "]+" in text:
+            _read_tree_beside(text, lines, reading)
         lspci.read(joined(lines), reading)
-    elif (reader := text_kinds.reader_of(text)) is not None:
-        reader(lines, reading)
-    if "kernel log" not in reading.kinds and kernel_log.HAS_ERRORS.search(text):
-        kernel_log.add_errors(lines, reading)
+    else:
+        from lanewise.machine.sources import text_kinds
+
+        reader = text_kinds.reader_of(text)
+        if reader is not None:
+            reader(lines, reading)
+    if "PCIe Bus Error" in text and "kernel log" not in reading.kinds:
+        from lanewise.machine.sources import kernel_log
+
+        if kernel_log.HAS_ERRORS.search(text):
+            kernel_log.add_errors(lines, reading)
     matrix = Reading()
-    has_matrix = "GPU0" in text and topo.LOOKS_LIKE_MATRIX.search(text)
-    rows = topo.read(lines, matrix) if has_matrix else []
-    if not reading.drafts and not rows:
+    if "GPU0" in text:
+        from lanewise.machine.sources import topo
+
+        rows = topo.read(lines, matrix) if topo.LOOKS_LIKE_MATRIX.search(text) else []
+        if rows:
+            return topo.overlay(reading.machine(name), matrix, rows)
+    if not reading.drafts:
         raise InputError(_nothing_found(text, matrix, name))
-    return topo.overlay(reading.machine(name), matrix, rows) if rows else reading.machine(name)
+    return reading.machine(name)
+
+
+# A plain search for a word that must be there comes before a reader is loaded: that doubles as a quick no.
+def _is_lshw_json(text: str) -> bool:
+    from lanewise.machine.sources import lshw
+
+    return lshw.LOOKS_LIKE_LSHW_JSON.search(text) is not None and HEADER.search(text) is None
+
+
+def _is_mostly_log(text: str) -> bool:
+    if "pci " not in text:
+        return False
+    from lanewise.machine.sources import kernel_log
+
+    return kernel_log.is_most_of(text, HEADER)
+
+
+def _read_tree_beside(text: str, lines: list[str], reading: Reading) -> None:
+    from lanewise.machine.sources import tree
+
+    if tree.LOOKS_LIKE_TREE.search(text):
+        tree.read(lines, reading, alone=False)
 
 
 def _nothing_found(text: str, matrix: Reading, name: str) -> str:

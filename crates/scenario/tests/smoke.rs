@@ -109,3 +109,12 @@ fn large_hostile_inputs_end() {
     swallow(&format!("a = \"{}", "\\u0041".repeat(100_000)), &[]);
     swallow(&"[[workload]]\n".repeat(3_000), &[]);
 }
+
+#[test]
+fn a_partition_of_a_switch_without_ports_is_a_problem_and_no_panic() {
+    swallow(
+        "[host.a]\nslots = { s = \"gen4 x16\" }\n[switch.chip]\nattach = \"a.s\"\n\
+         [switch.part]\npartition_of = \"chip\"\nattach = \"a.s\"\n",
+        &[],
+    );
+}

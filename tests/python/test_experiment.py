@@ -12,7 +12,7 @@ from conftest import FakeCore
 import lanewise
 from lanewise.experiment.calibration import CalibrationError
 from lanewise.experiment.definition import ExperimentError
-from lanewise.experiment.folders import load_experiment
+from lanewise.experiment.folders import find_experiments, load_experiment
 from lanewise.experiment.values import NotCalibratedError
 
 EXPECTED = """
@@ -230,3 +230,66 @@ def test_an_experiment_without_a_cell_is_none(folder: Path) -> None:
     (folder / "expected.toml").write_text("")
     with pytest.raises(ExperimentError, match=r"there is no \[\[cell\]\]"):
         load_experiment(folder)
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "said"),
+    [
+        ("published = 500", 'published = "500"', "cell 'with': 'published' is '500', but a number is needed"),
+        ("published = 500", "published = true", "'published' is True, but a number is needed"),
+        ('variations = ["narrow"]', 'variations = "narrow"', "but a list of texts is needed"),
+        ("[variation.narrow]", "[variation]", "a table of tables, such as [variation.x4] is needed"),
+        ('where = { direction = ["read", "write"] }', "where = 3", "'where' is 3"),
+        ("[10, 200]", "[10, 100, 200]", "a list of two numbers is needed"),
+        ('id = "TINY"', "id = 7", "'id' is 7, but a text is needed"),
+        (
+            'note = "one reading of a noisy tool"',
+            "percent_of = 3",
+            "but a list of cells or numbers is needed",
+        ),
+    ],
+)
+def test_a_value_of_another_kind_is_named_beside_other_mistakes(
+    folder: Path, right: str, wrong: str, said: str
+) -> None:
+    text = (folder / "expected.toml").read_text().replace('verdict = "C"', 'verdict = "Q"', 1)
+    (folder / "expected.toml").write_text(text.replace(right, wrong))
+    with pytest.raises(ExperimentError) as caught:
+        load_experiment(folder)
+    assert said in str(caught.value)
+    assert "verdict is 'Q'" in str(caught.value)
+
+
+def test_a_table_where_a_list_of_tables_belongs_is_named(folder: Path) -> None:
+    (folder / "expected.toml").write_text('source = "a report"\n[cell]\nid = "x"\n')
+    with pytest.raises(ExperimentError, match=r"write each under \[\[cell\]\]"):
+        load_experiment(folder)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("fitted = 3", r"write each under \[\[fitted\]\]"),
+        ('[[fitted]]\nname = "drive rate"\nparameters = 1', "'parameters' is 1, but a list of texts"),
+        ("fitted", "fitted.toml: "),
+    ],
+)
+def test_a_damaged_file_of_fitted_values_is_named(folder: Path, text: str, said: str) -> None:
+    (folder / "fitted.toml").write_text(text)
+    with pytest.raises(ExperimentError, match=said):
+        load_experiment(folder)
+
+
+def test_a_damaged_folder_does_not_hide_the_others(tmp_path: Path) -> None:
+    for name, text in (("broken", "id = "), ("numbered", "id = 7"), ("whole", 'id = "WHOLE"')):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "expected.toml").write_text(text)
+    assert list(find_experiments(tmp_path)) == ["BROKEN", "NUMBERED", "WHOLE"]
+
+
+def test_two_folders_with_one_id_are_named(tmp_path: Path) -> None:
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "expected.toml").write_text('id = "SAME"')
+    with pytest.raises(ExperimentError, match=r"first' and '.*second' have the same id, 'SAME'"):
+        find_experiments(tmp_path)

@@ -14,6 +14,7 @@ from conftest import FakeCore
 import lanewise as package
 from lanewise import _core
 from lanewise.experiment.candidates import candidates_of
+from lanewise.experiment.definition import ExperimentError
 from lanewise.experiment.folders import load_experiment
 from lanewise.experiment.sensitivity import stored
 
@@ -150,3 +151,14 @@ def test_the_json_and_the_terminal_say_it(tmp_path: Path, rig: FakeCore, lanewis
     shown = lanewise("reproduce", tmp_path, "--sensitivity").stdout
     assert "Sensitivity" in shown
     assert "-20.0 %" in shown
+
+
+@pytest.mark.parametrize(("text", "said"), [("runs", "after a key"), ("runs = 1", "'version' is missing")])
+def test_a_damaged_table_says_how_to_get_another(tmp_path: Path, rig: FakeCore, text: str, said: str) -> None:
+    del rig
+    (tmp_path / "expected.toml").write_text(dedent(EXPECTED))
+    (tmp_path / "switch.toml").write_text("")
+    (tmp_path / "sensitivity.toml").write_text(text)
+    with pytest.raises(ExperimentError, match=said) as caught:
+        stored(load_experiment(tmp_path))
+    assert "lanewise reproduce TINY --sensitivity" in str(caught.value)

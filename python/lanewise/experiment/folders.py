@@ -19,12 +19,25 @@ def load_experiment(folder: Path) -> Experiment:
 
 
 def find_experiments(root: Path) -> dict[str, Path]:
-    """Return the experiment folders under `root` by their id, in the order of their names."""
-    found = {}
+    """Return the experiment folders under `root` by their id, in the order of their names.
+
+    A folder whose file cannot be read goes by its name: what is wrong is said when it is asked for.
+    """
+    found: dict[str, Path] = {}
     for path in sorted(root.glob("*/expected.toml")):
-        with path.open("rb") as file:
-            found[str(tomllib.load(file).get("id", path.parent.name.upper()))] = path.parent
+        id_ = _id_of(path)
+        if id_ in found:
+            raise ExperimentError(f"'{found[id_]}' and '{path.parent}' have the same id, {id_!r}")
+        found[id_] = path.parent
     return found
+
+
+def _id_of(path: Path) -> str:
+    try:
+        id_ = tomllib.loads(path.read_text(encoding="utf-8")).get("id")
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
+        id_ = None
+    return id_ if isinstance(id_, str) else path.parent.name.upper()
 
 
 def experiments_root() -> Path:

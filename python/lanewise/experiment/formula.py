@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from statistics import fmean
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -36,7 +36,7 @@ class Formula:
     operands: tuple[Operand, ...]
 
     @classmethod
-    def of_entry(cls, entry: Mapping[str, object]) -> Formula | None:
+    def of_entry(cls, entry: Mapping[str, Any]) -> Formula | None:
         """Read the formula of a cell's table; None without one, ValueError for a wrong one."""
         names = [name for name in FORMULAS if name in entry]
         if not names:
@@ -44,10 +44,6 @@ class Formula:
         if len(names) > 1:
             raise ValueError(f"has both '{names[0]}' and '{names[1]}'")
         operands = entry[names[0]]
-        if not isinstance(operands, list) or not all(
-            isinstance(item, str | int | float) for item in operands
-        ):
-            raise ValueError(f"'{names[0]}' is a list of cells or numbers")
         if names[0] in _PAIRS and len(operands) != 2:
             raise ValueError(f"'{names[0]}' needs two operands, and has {len(operands)}")
         if not operands:

@@ -6,6 +6,7 @@ import tomllib
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from lanewise.experiment import shape
 from lanewise.experiment.definition import (
     ROLES,
     VERDICTS,
@@ -29,18 +30,6 @@ if TYPE_CHECKING:
 
     from lanewise.experiment.definition import Override
 
-_EXPERIMENT_KEYS = {
-    *("id", "title", "source", "unit", "metric", "where", "variation", "ladder"),
-    *("cell", "value", "fit", "oddity", "plot"),
-}
-_VALUE_KEYS = {
-    *("id", "unit", "note", "scenario", "variations", "set", "fits", "metric", "where", "ladder", "rung"),
-    *FORMULAS,
-}
-_CELL_KEYS = {*_VALUE_KEYS, "published", "verdict", "role", "band_percent", "band_points", "between", "claim"}
-_FIT_KEYS = {"name", "parameters", "cells", "unit", "between", "whole", "why", "from"}
-_ODDITY_KEYS = {"where", "what", "reading"}
-_PLOT_KEYS = {"title", "kind", "pattern", "x"}
 _PLOT_KINDS = ("lines", "bars")
 
 
@@ -60,20 +49,22 @@ class _Reader:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.problems: list[str] = []
+        self.misshapen = False
         self.id = folder.name.upper()
         self.unit = ""
         self.metric: str | None = None
         self.where: dict[str, Any] = {}
         self.variations: dict[str, dict[str, Any]] = {}
         self.ladder: dict[str, Any] = {}
+        self.lenders: dict[str, Path] = {}
+        """Folder that each borrowed fit is from, by the name of the fit."""
 
     def experiment(self) -> Experiment | None:
         document = self._load(self.folder, "expected.toml")
         if document is None:
             return None
-        self._unknown_keys("expected.toml", document, _EXPERIMENT_KEYS)
-        self.id = str(document.get("id", self.id))
-        self.unit = str(document.get("unit", ""))
+        self.id = document.get("id", self.id)
+        self.unit = document.get("unit", "")
         self.metric = document.get("metric")
         self.where = document.get("where", {})
         self.variations = document.get("variation", {})
@@ -83,8 +74,8 @@ class _Reader:
         fits = tuple(self._each("fit", document.get("fit", []), self._fit))
         experiment = Experiment(
             id=self.id,
-            title=str(document.get("title", "")),
-            source=str(document.get("source", "")),
+            title=document.get("title", ""),
+            source=document.get("source", ""),
             folder=self.folder,
             cells=cells,
             values=values,
@@ -93,19 +84,26 @@ class _Reader:
             oddities=tuple(self._each("oddity", document.get("oddity", []), self._oddity)),
             plots=tuple(self._each("plot", document.get("plot", []), self._plot)),
         )
-        self.problems += _cross_check(experiment)
+        if not self.misshapen:
+            # What was left out would be missed everywhere.
+            self.problems += _cross_check(experiment)
         return experiment
 
     def _load(self, folder: Path, name: str) -> dict[str, Any] | None:
+        """Read a file of a folder as far as it has the right shape; None when it cannot be read at all."""
+        place = "" if folder == self.folder else f"{folder.name}/"
         try:
-            return tomllib.loads((folder / name).read_text(encoding="utf-8"))
-        except (OSError, tomllib.TOMLDecodeError) as error:
-            self.problems.append(f"{name}: {error}")
+            checked = shape.check(name, tomllib.loads((folder / name).read_text(encoding="utf-8")))
+        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+            self.problems.append(f"{place}{name}: {error}")
             return None
+        self.problems += [f"{place}{problem}" for problem in (*checked.misfits, *checked.unknown_keys)]
+        self.misshapen = self.misshapen or bool(checked.misfits)
+        return checked.document
 
     def _each(self, kind: str, entries: list[dict[str, Any]], read: Any) -> Iterator[Any]:
         for number, entry in enumerate(entries, start=1):
-            label = f"expected.toml: {kind} {entry.get('id', entry.get('name', number))!r}"
+            label = f"expected.toml: {shape.label(kind, entry, number)}"
             try:
                 yield read(label, entry)
             except KeyError as error:
@@ -114,7 +112,6 @@ class _Reader:
                 self.problems.append(f"{label}: {error}")
 
     def _cell(self, label: str, entry: dict[str, Any]) -> Cell:
-        self._unknown_keys(label, entry, _CELL_KEYS)
         between = entry.get("between")
         # Only a claim in prose may do without a number.
         published = entry.get("published") if between else entry["published"]
@@ -132,7 +129,6 @@ class _Reader:
         return cell
 
     def _value(self, label: str, entry: dict[str, Any]) -> Quantity:
-        self._unknown_keys(label, entry, _VALUE_KEYS)
         value = Quantity(**self._source(entry))
         self.problems += [f"{label}: {problem}" for problem in _source_problems(value)]
         return value
@@ -158,13 +154,14 @@ class _Reader:
     def _overrides(self, entry: dict[str, Any]) -> Iterator[Override]:
         unknown = [name for name in entry.get("variations", []) if name not in self.variations]
         if unknown:
-            raise ValueError(f"there is no variation {unknown[0]!r}; there are {', '.join(self.variations)}")
+            raise ValueError(
+                f"there is no variation {unknown[0]!r}; there are {', '.join(self.variations) or 'none'}"
+            )
         tables = [self.variations[name] for name in entry.get("variations", [])]
         for table in (*tables, entry.get("set", {})):
             yield from ((path, override(value)) for path, value in table.items())
 
     def _fit(self, label: str, entry: dict[str, Any]) -> Fit:
-        self._unknown_keys(label, entry, _FIT_KEYS)
         if "from" in entry:
             return self._borrowed_fit(entry)
         return _fit(entry, self.id)
@@ -177,7 +174,8 @@ class _Reader:
         if not theirs:
             raise ValueError(f"'{entry['from']}' has no fit of that name")
         own = {"parameters": entry.get("parameters", theirs[0]["parameters"]), "why": entry.get("why", "")}
-        home = str(document.get("id", lender.name.upper()))
+        home = document.get("id", lender.name.upper())
+        self.lenders[entry["name"]] = lender
         return _fit({**theirs[0], **{key: value for key, value in own.items() if value}}, home, borrowed=True)
 
     def _fitted(self, fits: tuple[Fit, ...]) -> Iterator[FittedValue]:
@@ -189,19 +187,11 @@ class _Reader:
             yield value
         for fit in fits:
             if fit.borrowed:
-                lender = self._folder_of(fit)
-                theirs = [value for value in self._fitted_in(lender) if value.name == fit.name]
+                lent = self._fitted_in(self.lenders[fit.name])
+                theirs = [value for value in lent if value.name == fit.name]
                 yield from (
                     FittedValue(fit.name, fit.parameters, value.value, value.fitted_on) for value in theirs
                 )
-
-    def _folder_of(self, fit: Fit) -> Path:
-        return next(
-            folder
-            for folder in self.folder.parent.iterdir()
-            if (folder / "expected.toml").is_file()
-            and (self._load(folder, "expected.toml") or {}).get("id", folder.name.upper()) == fit.home
-        )
 
     def _fitted_in(self, folder: Path) -> Iterator[FittedValue]:
         if not (folder / "fitted.toml").exists():
@@ -218,21 +208,14 @@ class _Reader:
                 self.problems.append(f"fitted.toml: {error.args[0]!r} is missing")
 
     def _oddity(self, label: str, entry: dict[str, Any]) -> Oddity:
-        self._unknown_keys(label, entry, _ODDITY_KEYS)
         return Oddity(where=entry["where"], what=entry["what"], reading=entry.get("reading", ""))
 
     def _plot(self, label: str, entry: dict[str, Any]) -> Plot:
-        self._unknown_keys(label, entry, _PLOT_KEYS)
         if entry["kind"] not in _PLOT_KINDS:
             raise ValueError(f"kind is {entry['kind']!r}; allowed are {', '.join(_PLOT_KINDS)}")
         if "{x}" not in entry["pattern"]:
             raise ValueError(f"pattern {entry['pattern']!r} has no {{x}}")
         return Plot(entry["title"], entry["kind"], entry["pattern"], entry.get("x", ""))
-
-    def _unknown_keys(self, label: str, entry: dict[str, Any], allowed: set[str]) -> None:
-        for key in entry:
-            if key not in allowed:
-                self.problems.append(f"{label}: unknown key {key!r}; known are {', '.join(sorted(allowed))}")
 
 
 def _fit(entry: dict[str, Any], home: str, *, borrowed: bool = False) -> Fit:

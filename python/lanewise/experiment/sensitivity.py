@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lanewise.experiment.candidates import QUANTITY, candidates_of
+from lanewise.experiment.definition import ExperimentError
 from lanewise.experiment.toml import inline
 from lanewise.experiment.values import jobs_behind
 from lanewise.files import write_whole
@@ -166,11 +167,23 @@ class Sensitivity:
 
 
 def stored(experiment: Experiment) -> Sensitivity | None:
-    """Read ``sensitivity.toml``, and say whether it still fits; None without one."""
+    """Read ``sensitivity.toml``, and say whether it still fits; None without one.
+
+    Raises ExperimentError for one that cannot be read.
+    """
     path = experiment.folder / "sensitivity.toml"
     if not path.is_file():
         return None
-    document = tomllib.loads(path.read_text(encoding="utf-8"))
+    try:
+        return _read(experiment, tomllib.loads(path.read_text(encoding="utf-8")))
+    except (KeyError, TypeError, ValueError) as error:
+        # A decoder's errors are such, too.
+        what = f"{error.args[0]!r} is missing" if isinstance(error, KeyError) else str(error)
+        hint = f"delete it, or make it again with 'lanewise reproduce {experiment.id} --sensitivity'"
+        raise ExperimentError(f"'{path}' cannot be read: {what}; {hint}") from error
+
+
+def _read(experiment: Experiment, document: Mapping[str, Any]) -> Sensitivity:
     return Sensitivity(
         version=document["version"],
         inputs=document["inputs"],

@@ -1,8 +1,9 @@
-"""Feeds damaged dumps to every reader of machines: ``.venv/bin/python fuzz/fuzz_machine_readers.py [SECONDS] [FOLDER...]``.
+"""Feeds damaged dumps to every reader of machines: ``fuzz_machine_readers.py [SECONDS] [FOLDER...]``.
 
-Takes the dumps in ``tests/python/machine/dumps`` and in the folders named, cuts, overwrites, swaps, repeats and splices
-them, wraps some, and looks at what comes out. Anything but a machine or an `InputError` within ten seconds of processor
-time is written into the current folder with its seed, and ends the run with status 1.
+Takes the dumps in ``tests/python/machine/dumps`` and in the folders named, cuts, overwrites, swaps, repeats
+and splices them, puts strange numbers in, wraps some, and looks at what comes out. Anything but a machine or
+an `InputError` within ten seconds of processor time is written into the current folder with its seed, and
+ends the run with status 1.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import html
 import io
 import json
 import random
+import re
 import sys
 import time
 import traceback
@@ -26,6 +28,8 @@ from lanewise.machine.scenario import scan_to_scenario
 OWN = Path(__file__).parents[1] / "tests/python/machine/dumps"
 SLOW_S = 10.0
 MOST_BYTES = 400_000
+NUMBER = re.compile(rb"[0-9]+")
+STRANGE_NUMBERS = ("²".encode(), b"9" * 5000, b"1.1", b".", b"-1", b"0x" + b"f" * 5000, b"", "٣".encode())
 
 
 def damaged(dumps: list[bytes], chance: random.Random) -> bytes:
@@ -35,7 +39,7 @@ def damaged(dumps: list[bytes], chance: random.Random) -> bytes:
     data = data[start if chance.random() < 0.5 else 0 :][: chance.randrange(1, MOST_BYTES)]
     for _ in range(chance.choice((0, 1, 10, 200))):
         if data:
-            how, at = chance.randrange(5), chance.randrange(len(data))
+            how, at = chance.randrange(6), chance.randrange(len(data))
             if how == 0:
                 data[at] = chance.randrange(256)
             elif how == 1:
@@ -45,8 +49,10 @@ def damaged(dumps: list[bytes], chance: random.Random) -> bytes:
                 data[at:at] = other[(cut := chance.randrange(len(other))) : cut + chance.randrange(2000)]
             elif how == 3:
                 data[at:at] = data[at : at + chance.randrange(400)] * chance.randrange(1, 4)
-            else:
+            elif how == 4:
                 data[at : at + 8] = b"%x" % chance.getrandbits(32)
+            elif number := NUMBER.search(data, at):
+                data[number.start() : number.end()] = chance.choice(STRANGE_NUMBERS)
     return wrapped(bytes(data), chance) if chance.random() < 0.1 else bytes(data)
 
 
@@ -76,7 +82,7 @@ def look_at(data: bytes) -> None:
     """Read, and use what was read."""
     try:
         machine = read_bytes(data)
-        to_json(machine)
+        json.dumps(to_json(machine))
         for function in machine:
             machine.path(function)
         scan_to_scenario(machine)

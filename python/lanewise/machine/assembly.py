@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 
 _SAMPLES = 20
 _SAMPLE_LENGTH = 120
+_MOST_BUSES = 256
+"""Buses of a domain: a bridge has one below it, so no way to the root has more bridges. 7.5.1.3.3."""
+_ROUTING_IDS = 1 << 16
+"""Functions that a domain can have, virtual ones among them. 2.2.4.2."""
 
 
 class Reading:
@@ -88,8 +92,10 @@ def _assemble(drafts: Sequence[Draft]) -> dict[Address, Function]:
     bridges = _by_secondary_bus(drafts)
     children: dict[Address, list[Address]] = {}
     for draft in drafts:
-        parent = _parent(draft, known, bridges)
-        draft.parent = None if parent is None or _goes_in_circles(draft.address, parent, known) else parent
+        draft.parent = _parent(draft, known, bridges)
+    for draft in drafts:
+        if not _leads_up(draft, known):
+            draft.parent = None
         if draft.parent is not None:
             children.setdefault(draft.parent, []).append(draft.address)
     functions = {}
@@ -131,16 +137,12 @@ def _parent(
     return bridges.get((address.domain, address.bus))
 
 
-def _goes_in_circles(child: Address, parent: Address, known: dict[Address, Draft]) -> bool:
-    """Whether `child` is above `parent` already, as damaged bus numbers can claim."""
-    seen = {child}
-    above: Address | None = parent
-    while above is not None:
-        if above in seen:
+def _leads_up(draft: Draft, known: dict[Address, Draft]) -> bool:
+    """Whether the way up ends at a root: damaged dumps can claim circles, and ways longer than any."""
+    for _ in range(_MOST_BUSES):
+        if draft.parent is None:
             return True
-        seen.add(above)
-        draft = known.get(above)
-        above = None if draft is None else draft.parent
+        draft = known[draft.parent]
     return False
 
 
@@ -157,16 +159,18 @@ def _is_virtual_in_a_guest(draft: Draft) -> bool:
 
 def _mark_virtual_functions(known: dict[Address, Draft]) -> None:
     """Mark the virtual functions of each physical function: First VF Offset, VF Stride, NumVFs (9.2.1.2)."""
-    for draft in list(known.values()):
+    unclaimed = dict.fromkeys({address.domain for address in known}, _ROUTING_IDS)
+    for draft in known.values():
         if _is_virtual_in_a_guest(draft):
             draft.function["virtual"] = True
-        count = draft.sriov.get("count") or 0
         if draft.virtual_functions is None or not draft.sriov.get("enabled"):
             continue
         offset, stride = draft.virtual_functions
         address = draft.address
+        count = min(draft.sriov.get("count") or 0, unclaimed[address.domain])
+        unclaimed[address.domain] -= count
         first = (address.bus << 8 | address.device << 3 | address.function) + offset
-        for number in range(min(count, 65536)):
+        for number in range(count):
             routing_id = first + number * stride
             virtual = Address(address.domain, routing_id >> 8 & 0xFF, routing_id >> 3 & 0x1F, routing_id & 7)
             if virtual in known and virtual != address:

@@ -90,8 +90,8 @@ def _archive(archive: Archive, name: str) -> Machine:
     from lanewise.machine.sources import sysfs
 
     reading = Reading()
-    if archive.damaged:
-        reading.note(archive.damaged)
+    for note in archive.notes:
+        reading.note(note)
     if archive.holds_sysfs:
         sysfs.read(archive, reading)
     texts = [content for data in archive.texts.values() if (content := _plain_bytes(data)) is not None]
@@ -105,9 +105,8 @@ def _archive(archive: Archive, name: str) -> Machine:
         return _read_text("\n\n".join(pieces), reading, name)
     except InputError:
         names = ", ".join(path.rpartition("/")[2] for path in list(archive.texts)[:5])
-        raise InputError(
-            f"'{name}' is an archive without a sysfs and without output of lspci; it holds {names}"
-        ) from None
+        refusal = f"'{name}' is an archive without a sysfs and without output of lspci; it holds {names}"
+        raise InputError("; ".join([refusal, *archive.notes])) from None
 
 
 def _plain_bytes(data: bytes) -> bytes | None:

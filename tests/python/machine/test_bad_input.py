@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import io
+import json
 import random
 import tarfile
 from typing import TYPE_CHECKING
@@ -121,6 +122,18 @@ class TestArchives:
         machine = read_bytes(data)
         assert [str(f.address) for f in machine] == ["0000:00:01.0"]
         assert list(tmp_path.iterdir()) == []
+        assert [note for note in machine.notes if "'../../../../etc/passwd'" in note and "2 of" in note]
+
+    @pytest.mark.parametrize("path", ["../etc/passwd", "../../sys/bus/pci/devices/0000:00:01.0/vendor"])
+    def test_nothing_but_paths_that_climb_out_is_refused(self, path: str) -> None:
+        with pytest.raises(InputError, match="climb out of it"):
+            read_bytes(archive((path, b"0x8086")))
+        with pytest.raises(InputError, match=r"holds one\.txt.*climb out of it"):
+            read_bytes(archive((path, b"0x8086"), ("letters/one.txt", b"dear")))
+
+    def test_headers_of_a_compiler_are_no_sysfs(self) -> None:
+        with pytest.raises(InputError, match="without a sysfs"):
+            read_bytes(archive(("usr/include/sys/types.h", b"typedef int x;")))
 
     def test_files_that_claim_to_be_large_are_cut(self) -> None:
         data = archive(("sys/devices/pci0000:00/0000:00:01.0/vendor", b"0x8086" + b" " * (1 << 20)))
@@ -139,6 +152,58 @@ class TestArchives:
             (f"{way}/secondary_bus_number", b"0"), (f"{way}/0000:00:01.0/secondary_bus_number", b"0")
         )
         assert len(read_bytes(data)) == 1
+
+    def test_folders_deeper_than_any_bridges_are_cut(self) -> None:
+        way = "/".join(f"{domain:04x}:00:01.0" for domain in range(2000))
+        machine = read_bytes(archive((f"sys/devices/pci0000:00/{way}/vendor", b"0x8086")))
+        assert len(machine) == 2000
+        assert max(len(machine.path(function)) for function in machine) <= 256
+        look_at(archive((f"sys/devices/pci0000:00/{way}/vendor", b"0x8086")))
+
+
+PORT = "00:01.0 PCI bridge: X\n\tCapabilities: [40] Express (v2) Root Port (Slot+), MSI 00\n\t\t"
+PCI_LOG = "pci 0000:02:00.0: [1987:5026] type 00 class 0x010802\npci 0000:02:00.0: "
+PCICONF = (
+    "em0@pci0:2:0:0:\tclass=0x020000 vendor=0x8086 device=0x10d3\n    cap 10[e0] = PCI-Express 2 endpoint "
+)
+NCCL = '<system><cpu numaid="{}"><pci busid="0000:01:00.0" link_speed="{}" link_width="{}"/></cpu></system>'
+NINES = "9" * 5000
+
+
+def sysfs(name: str, text: str) -> bytes:
+    """Make an archive of a sysfs with one file of one function."""
+    return archive((f"sys/devices/pci0000:00/0000:00:01.0/{name}", text.encode()))
+
+
+STRANGE_NUMBERS = {
+    "speed": (PORT + "LnkSta:\tSpeed 2.5.5GT/s, Width x1\n").encode(),
+    "speeds": (PORT + "LnkCap2: Supported Link Speeds: 2.5-5.0.1GT/s\n").encode(),
+    "target": (PORT + "LnkCtl2: Target Link Speed: ..GT/s\n").encode(),
+    "power": (PORT + "SltCap: Slot #3, PowerLimit 1.1.1W\n").encode(),
+    "latency": (PORT + "DevCap: MaxPayload 128 bytes, Latency L0s 1.1.1ns, L1 1us\n").encode(),
+    "timeout": (PORT + "DevCtl2: Completion Timeout: .us to 1.2.3ms\n").encode(),
+    "pointer": (PORT + f"AERCap: First Error Pointer: {'f' * 4000}\n").encode(),
+    "region": "00:01.0 PCI bridge: X\n\tRegion ²: Memory at {}\n".format("f" * 4000).encode(),
+    "node": "00:01.0 PCI bridge: X\n\tFlags: fast devsel, NUMA node ²\n".encode(),
+    "node in a list": "Slot:\t00:01.0\nClass:\tBridge\nNUMANode:\t²\n".encode(),
+    "node in a matrix": "\tGPU0\tGPU1\tCPU\tNUMA\nGPU0\t X \tNV4\t0-3\t²\nGPU1\tNV4\t X \t0-3\t0\n".encode(),
+    "pciconf": (PCICONF + "max data 128(256) link x1(x1) speed 2..5(2.5)\n").encode(),
+    "kernel log": (PCI_LOG + "x available PCIe bandwidth (5..0 GT/s PCIe x4 link)\n").encode(),
+    "NCCL, node": NCCL.format("²", "8 GT/s", "16").encode(),
+    "NCCL, speed": NCCL.format("0", ". GT/s", "16").encode(),
+    "NCCL, width": NCCL.format("0", "8 GT/s", NINES).encode(),
+    "hwloc, encoding": b'<?xml version="1.0" encoding="UTF-."?><topology><object type="Machine"/></topology>',
+    "hwloc": '<topology><object type="NUMANode" os_index="²"/></topology>'.encode(),
+    "sysfs, speed": sysfs("current_link_speed", ".. GT/s"),
+    "sysfs, count": sysfs("aer_dev_correctable", f"RxErr ²\nBadTLP {NINES}"),
+    "sysfs, bus": sysfs("secondary_bus_number", "0x" + "f" * 5000),
+    "sysfs, resource": sysfs("resource", "0x1 0x{} 0x200".format("f" * 5000)),
+    "sysfs, group": archive(
+        ("sys/devices/pci0000:00/0000:00:01.0/vendor", b"0x8086"),
+        links=(("sys/devices/pci0000:00/0000:00:01.0/iommu_group", f"../{NINES}"),),
+    ),
+    "sysfs, node": archive(("sys/devices/system/node/node²/cpulist", b"0-1")),
+}
 
 
 class TestDamage:
@@ -182,6 +247,19 @@ class TestDamage:
         assert Address.parse(str(address)) == address
         assert Address.parse(address.short) == address
 
+    @pytest.mark.parametrize("name", STRANGE_NUMBERS)
+    def test_what_is_no_number_is_not_known(self, name: str) -> None:
+        look_at(STRANGE_NUMBERS[name])
+
+    def test_a_way_longer_than_any_ends(self) -> None:
+        lines = (
+            "/".join(f"{step >> 8:02x}:{step >> 3 & 31:02x}.{step & 7}" for step in (n, n + 1))
+            + " PCI bridge: X"
+            for n in reversed(range(3000))
+        )
+        machine = read_bytes("\n".join(lines).encode())
+        assert max(len(machine.path(function)) for function in machine) <= 256
+
     def test_bridges_that_claim_each_other_end(self) -> None:
         bridge = "{0}:00.0 PCI bridge: X\n\tBus: primary={0}, secondary={1}, subordinate=ff, sec-latency=0\n"
         machine = read_bytes((bridge.format("01", "02") + bridge.format("02", "01")).encode())
@@ -207,7 +285,7 @@ def look_at(data: bytes) -> None:
         machine = reading.read_bytes(data)
     except InputError:
         return
-    to_json(machine)
+    json.dumps(to_json(machine))
     for function in machine:
         assert machine.path(function) is not None
         assert function.name

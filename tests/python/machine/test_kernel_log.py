@@ -106,7 +106,7 @@ def test_errors_beside_lspci() -> None:
     )
     machine = read_bytes((text + ERRORS + FATAL).encode())
     assert [f.address.short for f in machine] == ["02:00.0"]
-    assert machine["02:00.0"].errors.counter("correctable.TOTAL_ERR_COR") == 1
+    assert machine["02:00.0"].errors.counter("correctable.TOTAL") == 1
     assert machine.kinds == ("lspci text", "kernel log")
 
 

@@ -171,14 +171,8 @@ def uncorrectable_errors(view: View, this: Rule) -> Iterable[Finding]:
         if function.virtual:
             continue
         bits = sorted((function.errors.uncorrectable_status or frozenset()) - _HARMLESS)
-        fatal = (
-            function.errors.counter("fatal.TOTAL_ERR_FATAL") or function.errors.counter("fatal.TOTAL") or 0
-        )
-        nonfatal = (
-            function.errors.counter("nonfatal.TOTAL_ERR_NONFATAL")
-            or function.errors.counter("nonfatal.TOTAL")
-            or 0
-        )
+        fatal = function.errors.counter("fatal.TOTAL") or 0
+        nonfatal = function.errors.counter("nonfatal.TOTAL") or 0
         if not bits and not fatal and not nonfatal:
             continue
         evidence = []

@@ -1,9 +1,9 @@
 """Archives: a sysfs as somebody packed it, or the files of a bug report.
 
-An archive is read in memory: nothing is written, so a member can climb nowhere; members that no reader asks
-for are passed over; the count, the size of each and the size of everything decompressed are bounded. Besides
-the files of ``/sys``, what is named after a tool is kept (``sos_commands/pci/lspci_-nnvv``), and where
-nothing is, the first few small files.
+An archive is read in memory and nothing is written; members whose path climbs out of the archive are passed
+over all the same, and said. So are, without a word, members that no reader asks for. The count, the size of
+each and the size of everything decompressed are bounded. Besides the files of ``/sys``, what is named after a
+tool is kept (``sos_commands/pci/lspci_-nnvv``), and where nothing is, the first few small files.
 """
 
 from __future__ import annotations
@@ -32,8 +32,11 @@ _MOST_TEXTS = 32
 _MOST_OTHERS = 16
 _LARGEST_OTHER = 4 << 20
 _LONGEST_LINK = 4096
+_MOST_NAMES, _LONGEST_NAME = 3, 80
 _FLAT = re.compile(r"^[^:]*/([0-9a-f]{4,8}:[0-9a-f]{2}:[01][0-9a-f]\.[0-7](?:/[^:]*)?)$")
 """A folder of functions alone, as ``cp -rL /sys/bus/pci/devices`` makes one."""
+_SYSFS = re.compile(r"/sys/(?:bus|class|devices)/|^/bus/\w+/(?:devices|drivers)/")
+"""A member of any sysfs, one without PCI among them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,19 +99,27 @@ class Archive:
         self._links: dict[str, str] = {}
         self._names: dict[str, set[str]] = {}
         self._saw_sys = False
-        self.damaged: str | None = None
+        self._climbing: list[str] = []
+        self.notes: list[str] = []
+        """What to know about the archive: damage, members passed over."""
         try:
             self._keep(members)
         except _damages() as error:
             if not (self._data or self._links or self.texts or self._others):
                 raise InputError(f"the archive cannot be read: {error}") from error
-            self.damaged = f"the archive breaks off or is damaged: {error}; what comes before was read"
+            self.notes.append(f"the archive breaks off or is damaged: {error}; what comes before was read")
+        if self._climbing:
+            first = ", ".join(map(repr, self._climbing[:_MOST_NAMES]))
+            self.notes.append(
+                f"{len(self._climbing)} of the archive's members have paths that climb out of it and were "
+                f"passed over: {first}{', ...' if len(self._climbing) > _MOST_NAMES else ''}"
+            )
         self.texts = self.texts or ({} if self._saw_sys else self._others)
         self.holds_sysfs = bool(self._names) or (self._saw_sys and not self.texts)
         """Also a sysfs without PCI is one."""
         if not self.holds_sysfs and not self.texts:
             raise InputError(
-                "the archive holds no sysfs: nothing in it is below 'sys/bus/pci'; and no output of lspci"
+                "; ".join(["the archive holds no sysfs with PCI and no output of lspci", *self.notes])
             )
         self.keeps_links = bool(self._links)
 
@@ -117,9 +128,12 @@ class Archive:
         for number, member in enumerate(members):
             if number > MOST_MEMBERS:
                 raise InputError(f"the archive has more than {MOST_MEMBERS:,} members")
-            path = "/" + posixpath.normpath("/" + member.path).lstrip("/")
+            path = "/" + posixpath.normpath(member.path.lstrip("/"))
+            if path.startswith("/../"):
+                self._climbing.append(member.path[:_LONGEST_NAME])
+                continue
             place = _place_in_sys(path)
-            self._saw_sys |= "/sys/" in path or path.startswith("/bus/")
+            self._saw_sys |= _SYSFS.search(path) is not None
             if place is None:
                 if member.target is None:
                     kept += self._keep_text(path, member)

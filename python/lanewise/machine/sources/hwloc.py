@@ -17,6 +17,7 @@ from lanewise.machine.draft import Draft
 from lanewise.machine.link_bandwidth import modes_of
 from lanewise.machine.model import Buses, NumaNode
 from lanewise.machine.sources import xml
+from lanewise.machine.sources.numbers import natural
 
 if TYPE_CHECKING:
     from lanewise.machine.assembly import Reading
@@ -25,7 +26,7 @@ _TYPE = re.compile(
     r"([0-9a-f]{4}) \[([0-9a-f]{4}):([0-9a-f]{4})\]"
     r"(?: \[([0-9a-f]{4}):([0-9a-f]{4})\] ([0-9a-f]{2})(?: ([0-9a-f]{2}))?)?"
 )
-_BUSES = re.compile(r"[0-9a-f]+:\[([0-9a-f]+)-([0-9a-f]+)\]")
+_BUSES = re.compile(r"[0-9a-f]+:\[([0-9a-f]{1,2})-([0-9a-f]{1,2})\]")
 _MOST_GB_S = 1000.0
 
 
@@ -107,9 +108,9 @@ class _Reader:
         return draft
 
     def _numa_node(self, attributes: dict[str, str]) -> None:
-        index = attributes.get("os_index", "")
-        if index.isdigit():
-            self.into.numa_nodes.append(NumaNode(int(index)))
+        index = natural(attributes.get("os_index"))
+        if index is not None:
+            self.into.numa_nodes.append(NumaNode(index))
 
     def _info(self, name: str, value: str) -> None:
         draft = self.device[-1] if self.device else None

@@ -19,8 +19,10 @@ from typing import TYPE_CHECKING
 
 from lanewise.machine.address import Address
 from lanewise.machine.draft import Draft
+from lanewise.machine.extended_capabilities import CORRECTABLE_BITS, UNCORRECTABLE_BITS
 from lanewise.machine.function import Buses, Kind
-from lanewise.machine.registers import SPEEDS_GT_S, LinkMode
+from lanewise.machine.registers import LinkMode
+from lanewise.machine.sources.numbers import line_rate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -54,23 +56,6 @@ _KINDS = {
     "conventional PCI endpoint": Kind.CONVENTIONAL,
 }
 _NOT_EXPRESS = frozenset({Kind.CONVENTIONAL, Kind.CONVENTIONAL_BRIDGE})
-_CORRECTABLE = {0: "RxErr", 6: "BadTLP", 7: "BadDLLP", 8: "Rollover", 12: "Timeout", 13: "AdvNonFatalErr"}
-"""Bits of Correctable Error Status by their names in `lspci`. Base 5.0 §7.8.4.5."""
-_UNCORRECTABLE = {
-    4: "DLP",
-    5: "SDES",
-    12: "TLP",
-    13: "FCP",
-    14: "CmpltTO",
-    15: "CmpltAbrt",
-    16: "UnxCmplt",
-    17: "RxOF",
-    18: "MalfTLP",
-    19: "ECRC",
-    20: "UnsupReq",
-    21: "ACSViol",
-}
-"""Bits of Uncorrectable Error Status. Base 5.0 §7.8.4.2."""
 
 LOOKS_LIKE_LOG = re.compile(
     rf"(?:pci|pcieport) {_ADDRESS}: "
@@ -138,7 +123,7 @@ class _Reader:
         severity, status = _SEVERITY.search(message), _STATUS.search(message)
         if severity:
             self._severity[address] = severity[1]
-            self._count(address, _total(severity[1]))
+            self._count(address, f"{_prefix(severity[1])}.TOTAL")
         elif status:
             self._bits(address, int(status[1], 16) & ~int(status[2], 16))
         elif not self._only_errors:
@@ -190,7 +175,7 @@ class _Reader:
 
     def _bits(self, address: Address, status: int) -> None:
         severity = self._severity.get(address, "Corrected")
-        names = _CORRECTABLE if severity == "Corrected" else _UNCORRECTABLE
+        names = CORRECTABLE_BITS if severity == "Corrected" else UNCORRECTABLE_BITS
         for bit, name in names.items():
             if status >> bit & 1:
                 self._count(address, f"{_prefix(severity)}.{name}")
@@ -208,20 +193,10 @@ class _Reader:
 
 
 def _mode(speed: str, width: str) -> LinkMode:
-    gt_s = float(speed)
-    return LinkMode(gt_s if gt_s in SPEEDS_GT_S else None, int(width))
+    return LinkMode(line_rate(speed), int(width))
 
 
 def _prefix(severity: str) -> str:
     if severity == "Corrected":
         return "correctable"
     return "nonfatal" if "Non-Fatal" in severity else "fatal"
-
-
-def _total(severity: str) -> str:
-    """Name the sum as the kernel's own counters in sysfs do."""
-    return {
-        "correctable": "correctable.TOTAL_ERR_COR",
-        "nonfatal": "nonfatal.TOTAL_ERR_NONFATAL",
-        "fatal": "fatal.TOTAL_ERR_FATAL",
-    }[_prefix(severity)]

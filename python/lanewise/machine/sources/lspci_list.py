@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from lanewise.machine.address import Address
 from lanewise.machine.draft import Draft
+from lanewise.machine.sources.numbers import natural, whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -91,18 +92,18 @@ def _record(draft: Draft, line: str) -> bool:
     if key in _NUMBERS:
         _identify(draft, key, value)
     elif key == "rev":
-        draft.identity["revision"] = _hexadecimal(value)
+        draft.identity["revision"] = whole(value, 16)
     elif key == "progif":
-        draft.interface = _hexadecimal(value)
+        draft.interface = whole(value, 16)
     elif key == "driver":
         function["driver"], function["driver_known"] = value, True
-    elif key == "numanode" and value.isdigit():
-        function["numa_node"] = int(value)
-    elif key == "iommugroup" and value.isdigit():
-        function["iommu_group"] = int(value)
+    elif key == "numanode":
+        function["numa_node"] = natural(value)
+    elif key == "iommugroup":
+        function["iommu_group"] = natural(value)
     elif key == "physlot":
         function["physical_slot"] = value
-    elif key not in ("module", "dtnode", "label", "numanode", "iommugroup"):
+    elif key not in ("module", "dtnode", "label"):
         return False
     _finish_class(draft)
     return True
@@ -123,10 +124,3 @@ def _finish_class(draft: Draft) -> None:
     code = draft.identity.get("class_code")
     if code is not None and draft.interface:
         draft.identity["class_code"] = code & ~0xFF | draft.interface
-
-
-def _hexadecimal(text: str) -> int | None:
-    try:
-        return int(text, 16)
-    except ValueError:
-        return None

@@ -16,8 +16,9 @@ from lanewise.errors import InputError
 from lanewise.machine.address import Address
 from lanewise.machine.draft import Draft
 from lanewise.machine.model import Buses, Kind, NumaNode, Relation
-from lanewise.machine.registers import SPEEDS_GT_S, LinkMode
+from lanewise.machine.registers import LinkMode
 from lanewise.machine.sources import xml
+from lanewise.machine.sources.numbers import line_rate, natural
 
 if TYPE_CHECKING:
     from lanewise.machine.assembly import Reading
@@ -56,7 +57,7 @@ class _Reader:
         elif name == "net" and self.path and attributes.get("name"):
             function = self.path[-1].function
             function["interfaces"] = (*function.get("interfaces", ()), attributes["name"])
-        elif name == "gpu" and self.path and attributes.get("dev", "").isdigit():
+        elif name == "gpu" and self.path and natural(attributes.get("dev")) is not None:
             function = self.path[-1].function
             function["interfaces"] = (*function.get("interfaces", ()), f"GPU{attributes['dev']}")
 
@@ -68,8 +69,7 @@ class _Reader:
             self.node = self.cpus = None
 
     def _cpu(self, attributes: dict[str, str]) -> None:
-        number = attributes.get("numaid", "")
-        self.node = int(number) if number.isdigit() else None
+        self.node = natural(attributes.get("numaid"))
         self.cpus = _cpu_list(attributes.get("affinity", ""))
         if self.node is not None:
             self.into.numa_nodes.append(NumaNode(self.node, self.cpus, attributes.get("vendor")))
@@ -128,18 +128,13 @@ class _Reader:
         if (first, second, kind) in self.relations:
             return
         self.relations.add((first, second, kind))
-        count = attributes.get("count", "")
-        links = int(count) if count.isdigit() else None
+        links = natural(attributes.get("count"))
         self.into.relations.append(Relation(str(first), str(second), kind, links, first, second))
 
 
 def _mode(attributes: dict[str, str]) -> LinkMode:
     speed = _SPEED.search(attributes.get("link_speed", ""))
-    width = attributes.get("link_width", "")
-    gt_s = float(speed[1]) if speed and speed[1].count(".") < 2 else None
-    return LinkMode(
-        gt_s if gt_s in SPEEDS_GT_S else None, int(width) if width.isdigit() and int(width) else None
-    )
+    return LinkMode(line_rate(speed[1] if speed else None), natural(attributes.get("link_width")) or None)
 
 
 def _identify(draft: Draft, attributes: dict[str, str]) -> None:

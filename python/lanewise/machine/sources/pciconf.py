@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 from lanewise.machine.address import Address
 from lanewise.machine.draft import Draft
 from lanewise.machine.function import Kind
-from lanewise.machine.registers import SPEEDS_GT_S, Bar, LinkMode
+from lanewise.machine.registers import Bar, LinkMode
+from lanewise.machine.sources.numbers import line_rate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,9 +28,9 @@ _HEAD = re.compile(r"[ \t>]*(\w+?)\d*@pci(\d{1,5}):(\d{1,3}):(\d{1,2}):(\d):\s+c
 _IDS = re.compile(r"\b(vendor|device|subvendor|subdevice)=0x([0-9a-f]{4})\b")
 _OLD_IDS = re.compile(r"\b(card|chip)=0x([0-9a-f]{4})([0-9a-f]{4})\b")
 _RECORD = re.compile(
-    r"[ \t>]*(e?cap [0-9a-f]{2,4}\[[0-9a-f]+\]|vendor|device|class|subclass|bar +\[[0-9a-f]+\]) *= *(.*)$"
+    r"[ \t>]*(e?cap [0-9a-f]{2,4}\[[0-9a-f]+\]|vendor|device|class|subclass|bar +\[[0-9a-f]{2}\]) *= *(.*)$"
 )
-_BAR = re.compile(r"type (.*?), range (\d+), base (0x[0-9a-f]+), size (\d+), (en|dis)abled")
+_BAR = re.compile(r"type (.*?), range (\d+), base (0x[0-9a-f]{1,16}), size (\d+), (en|dis)abled")
 _PAYLOAD = re.compile(r"max data (\d+)\((\d+)\)")
 _READ = re.compile(r"max read (\d+)")
 _LINK = re.compile(r"link x(\d+)\(x(\d+)\)\s+speed ([\d.]+|undef)\(([\d.]+|undef)\)")
@@ -169,8 +170,7 @@ def _express(draft: Draft, text: str) -> None:
 
 
 def _mode(speed: str, width: str) -> LinkMode:
-    gt_s = None if speed == "undef" else float(speed)
-    return LinkMode(gt_s if gt_s in SPEEDS_GT_S else None, int(width))
+    return LinkMode(line_rate(speed), int(width))
 
 
 def _states(text: str) -> tuple[str, ...]:

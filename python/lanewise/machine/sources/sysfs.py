@@ -15,7 +15,8 @@ from lanewise.machine import config_space
 from lanewise.machine.address import Address
 from lanewise.machine.draft import Draft
 from lanewise.machine.model import Buses, NumaNode
-from lanewise.machine.registers import SPEEDS_GT_S, Bar, LinkMode
+from lanewise.machine.registers import Bar, LinkMode
+from lanewise.machine.sources.numbers import line_rate, natural, whole
 
 if TYPE_CHECKING:
     from lanewise.machine.assembly import Reading
@@ -29,7 +30,7 @@ _COUNTERS = {
     "aer_dev_fatal": "fatal",
 }
 _IO, _PREFETCH, _MEMORY_64, _DISABLED, _UNSET = 0x100, 0x2000, 0x100000, 0x10000000, 0x20000000
-_COUNTER_NAMES = {"NonFatalErr": "AdvNonFatalErr", "Undefined": "Undefined"}
+_COUNTER_NAMES = {"NonFatalErr": "AdvNonFatalErr"}
 
 
 def read(files: Files, into: Reading) -> None:
@@ -107,7 +108,7 @@ def _function(files: Files, folder: str, draft: Draft) -> bool:
         ("subsystem_vendor", "subsystem_vendor_id"),
         ("subsystem_device", "subsystem_id"),
     ):
-        number = _number(files.text(f"{folder}/{name}"))
+        number = whole(files.text(f"{folder}/{name}"), 0)
         if number is not None:
             identity[field] = number
     _links_and_buses(files, folder, draft)
@@ -116,46 +117,36 @@ def _function(files: Files, folder: str, draft: Draft) -> bool:
     resources = files.text(f"{folder}/resource")
     if resources:
         _bars(resources, draft)
-    total = _number(files.text(f"{folder}/sriov_totalvfs"))
+    total = whole(files.text(f"{folder}/sriov_totalvfs"), 0)
     if total is not None:
-        count = _number(files.text(f"{folder}/sriov_numvfs"))
+        count = whole(files.text(f"{folder}/sriov_numvfs"), 0)
         draft.sriov.update(total=total, count=count, enabled=None if count is None else count > 0)
     return data is not None and len(data) <= config_space.HEADER_BYTES
-
-
-def _number(text: str | None) -> int | None:
-    try:
-        return int(text or "", 0)
-    except ValueError:
-        return None
 
 
 def _links_and_buses(files: Files, folder: str, draft: Draft) -> None:
     for field, name in (("status", "current"), ("capability", "max")):
         speed = _SPEED.match(files.text(f"{folder}/{name}_link_speed") or "")
-        width = _number(files.text(f"{folder}/{name}_link_width"))
-        gt_s = float(speed[1]) if speed else None
-        mode = LinkMode(gt_s if gt_s in SPEEDS_GT_S else None, None if width in (None, 63, 255) else width)
+        width = whole(files.text(f"{folder}/{name}_link_width"), 0)
+        mode = LinkMode(line_rate(speed[1] if speed else None), None if width in (63, 255) else width)
         if mode != LinkMode() and draft.link.get(field) is None:
             draft.link[field] = mode
     if draft.link and draft.registers.get("express") is None:
         draft.registers["express"] = True
-    secondary = _number(files.text(f"{folder}/secondary_bus_number"))
-    subordinate = _number(files.text(f"{folder}/subordinate_bus_number"))
+    secondary = whole(files.text(f"{folder}/secondary_bus_number"), 0)
+    subordinate = whole(files.text(f"{folder}/subordinate_bus_number"), 0)
     if secondary is not None and draft.buses is None:
         draft.buses = Buses(draft.address.bus, secondary, secondary if subordinate is None else subordinate)
 
 
 def _surroundings(files: Files, folder: str, draft: Draft) -> None:
     function = draft.function
-    node = _number(files.text(f"{folder}/numa_node"))
-    function["numa_node"] = node if node is not None and node >= 0 else None
+    function["numa_node"] = natural(files.text(f"{folder}/numa_node"))
     function["local_cpus"] = files.text(f"{folder}/local_cpulist") or None
     driver = files.link(f"{folder}/driver")
     function["driver"] = driver.rpartition("/")[2] if driver else None
     function["driver_known"] = files.keeps_links
-    group = (files.link(f"{folder}/iommu_group") or "").rpartition("/")[2]
-    function["iommu_group"] = int(group) if group.isdigit() else None
+    function["iommu_group"] = natural((files.link(f"{folder}/iommu_group") or "").rpartition("/")[2])
     physical = _address((files.link(f"{folder}/physfn") or "").rpartition("/")[2])
     if physical is not None:
         function["physical_function"], function["virtual"] = physical, True
@@ -177,9 +168,10 @@ def _counters(files: Files, folder: str, draft: Draft) -> None:
     for name, prefix in _COUNTERS.items():
         for line in (files.text(f"{folder}/{name}") or "").splitlines():
             words = line.split()
-            if len(words) == 2 and words[1].isdigit():
+            count = natural(words[1]) if len(words) == 2 else None
+            if count is not None:
                 bit = "TOTAL" if words[0].startswith("TOTAL") else _COUNTER_NAMES.get(words[0], words[0])
-                counters.append((f"{prefix}.{bit}", int(words[1])))
+                counters.append((f"{prefix}.{bit}", count))
     if counters:
         draft.errors["counters"] = tuple(counters)
 
@@ -188,11 +180,11 @@ def _bars(text: str, draft: Draft) -> None:
     """Read ``resource``: first and last address and flags of each region; the kernel knows sizes."""
     bars = []
     for index, line in enumerate(text.splitlines()[:7]):
-        try:
-            start, end, flags = (int(word, 16) for word in line.split())
-        except ValueError:
+        words = [whole(word, 16) for word in line.split()]
+        if len(words) != 3:
             continue
-        if flags == 0:
+        start, end, flags = words
+        if start is None or end is None or not flags:
             continue
         bars.append(
             Bar(
@@ -210,17 +202,17 @@ def _bars(text: str, draft: Draft) -> None:
 
 def _slots(files: Files, into: Reading) -> None:
     """Read names of slots: a folder each, with the device it holds as ``domain:bus:device``."""
-    for name in files.names("bus/pci/slots"):
-        place = files.text(f"bus/pci/slots/{name}/address") or ""
-        for draft in into.drafts.values():
-            if str(draft.address).rpartition(".")[0] == place:
-                draft.function["physical_slot"] = name
+    slots = {files.text(f"bus/pci/slots/{name}/address"): name for name in files.names("bus/pci/slots")}
+    for draft in into.drafts.values():
+        place = str(draft.address).rpartition(".")[0]
+        if place in slots:
+            draft.function["physical_slot"] = slots[place]
 
 
 def _nodes(files: Files, into: Reading) -> None:
     for name in sorted(files.names("devices/system/node")):
-        index = name.removeprefix("node")
-        if name.startswith("node") and index.isdigit():
+        index = natural(name.removeprefix("node"))
+        if name.startswith("node") and index is not None:
             cpus = files.text(f"devices/system/node/{name}/cpulist")
-            into.numa_nodes.append(NumaNode(int(index), cpus or None))
+            into.numa_nodes.append(NumaNode(index, cpus or None))
     into.numa_nodes.sort(key=lambda node: node.index)

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from lanewise.machine.model import Relation
+from lanewise.machine.sources.numbers import natural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -105,8 +106,7 @@ def _row(words: list[str], columns: list[str], index: int, into: Reading) -> Row
             into.relations.append(Relation(words[0], column, "SYS" if path == "SOC" else path))
     rest = words[len(columns) + 1 :]
     cpus = rest[0] if rest and rest[0][0].isdigit() else None
-    node = rest[1] if len(rest) > 1 and rest[1].isdigit() else None
-    return Row(words[0], cpus, None if node is None else int(node))
+    return Row(words[0], cpus, natural(rest[1]) if len(rest) > 1 else None)
 
 
 def overlay(machine: Machine, reading: Reading, rows: Sequence[Row]) -> Machine:

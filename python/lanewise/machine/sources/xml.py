@@ -48,6 +48,7 @@ def parse(
     parser.EndElementHandler = on_end
     parser.EntityDeclHandler = refuse
     try:
-        parser.Parse(data, True)
+        # As text, so that no encoding that the file claims is looked for: these are in ASCII, names apart.
+        parser.Parse(data.decode("utf-8", "replace"), True)
     except expat.ExpatError as error:
         into.note(f"the XML breaks off or is damaged: {error}; what comes before was read")

@@ -8,25 +8,25 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from lanewise.machine.registers import SPEEDS_GT_S, Equalization
+from lanewise.machine.registers import SPEEDS_GT_S, Equalization, LinkMode
 from lanewise.machine.sources.lspci_text.flags import copy_flags, flags_in, link_mode, seconds, set_bits
+from lanewise.machine.sources.numbers import DECIMAL, line_rate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lanewise.machine.draft import Draft
 
-_SPEED = re.compile(r"Speed ([\d.,]+) ?GT/s")
-_WIDTH = re.compile(r"Width x(\d+)")
 _NUMBER = re.compile(r"\d+")
 _PAYLOAD = re.compile(r"MaxPayload (\d+) bytes")
 _READ_REQUEST = re.compile(r"MaxReadReq (\d+) bytes")
-_ACCEPTABLE = re.compile(r"Latency L0s (unlimited|[<>]?[\d.]+ ?[num]s), L1 (unlimited|[<>]?[\d.]+ ?[num]s)")
-_POWER = re.compile(r"PowerLimit >?([\d.]+) ?W")
-_TIMEOUT = re.compile(r"Completion Timeout: ([\d.]+)([num]?s) to ([\d.]+)([num]?s)")
+_ACCEPTABLE = re.compile(r"Latency L0s ([^,]+), L1 (.+)")
+_TIME = re.compile(rf"[<>]?{DECIMAL} ?([num]s)")
+_POWER = re.compile(rf"PowerLimit >?{DECIMAL} ?W")
+_TIMEOUT = re.compile(rf"Completion Timeout: {DECIMAL}([num]?s) to {DECIMAL}([num]?s)")
 _RANGES = re.compile(r"Completion Timeout: Range ([A-D]+)")
 _TARGET = re.compile(r"Target Link Speed: ([\d.]+)GT/s")
-_SPEEDS = re.compile(r"Supported Link Speeds: ([\d.]+)(?:-([\d.]+))?GT/s")
+_SPEEDS = re.compile(rf"Supported Link Speeds: {DECIMAL}(?:-{DECIMAL})?GT/s")
 _SLOT_NUMBER = re.compile(r"Slot #(\d+)")
 _DEVICE_STATUS_RENAMED = {"UncorrErr": "NonFatalErr", "UnsuppReq": "UnsupReq"}
 
@@ -45,7 +45,7 @@ def _device_capabilities(draft: Draft, text: str) -> None:
 
 
 def _acceptable(text: str) -> float | None:
-    match = re.match(r"[<>]?([\d.]+) ?([num]s)", text)
+    match = _TIME.match(text)
     return seconds(match[1], match[2]) if match else None
 
 
@@ -106,9 +106,10 @@ def _link_control(draft: Draft, text: str) -> None:
 
 def _link_status(draft: Draft, text: str) -> None:
     link = draft.link
-    if not _SPEED.search(text) and not _WIDTH.search(text):
+    mode = link_mode(text)
+    if mode == LinkMode():
         return
-    link["status"] = link_mode(text)
+    link["status"] = mode
     copy_flags(
         flags_in(text),
         link,
@@ -187,7 +188,7 @@ def _link_capabilities_2(draft: Draft, text: str) -> None:
 def _link_control_2(draft: Draft, text: str) -> None:
     target = _TARGET.search(text)
     if target:
-        draft.link["target_gt_s"] = float(target[1])
+        draft.link["target_gt_s"] = line_rate(target[1])
 
 
 def _link_status_2(draft: Draft, text: str) -> None:

@@ -30,7 +30,7 @@ def _errors(field: str) -> Callable[[Draft, str], None]:
 
 
 def _first_error(draft: Draft, text: str) -> None:
-    pointer = re.search(r"First Error Pointer: ([0-9a-f]+)", text)
+    pointer = re.search(r"First Error Pointer: ([0-9a-f]{1,2})", text)
     if pointer:
         draft.errors["first_error"] = int(pointer[1], 16)
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from lanewise.machine.registers import SPEEDS_GT_S, LinkMode
+from lanewise.machine.registers import LinkMode
+from lanewise.machine.sources.numbers import line_rate
 
 _SPEED = re.compile(r"Speed ([\d.,]+) ?GT/s")
 _WIDTH = re.compile(r"Width x(\d+)")
@@ -46,8 +47,7 @@ def copy_flags(flags: dict[str, bool], into: dict[str, object], **names: str) ->
 def link_mode(text: str) -> LinkMode:
     """Read ``Speed 8GT/s, Width x16``."""
     speed, width = _SPEED.search(text), _WIDTH.search(text)
-    gt_s = float(speed[1].replace(",", ".")) if speed else None
-    return LinkMode(gt_s if gt_s in SPEEDS_GT_S else None, int(width[1]) if width else None)
+    return LinkMode(line_rate(speed[1] if speed else None), int(width[1]) if width else None)
 
 
 def seconds(number: str, unit: str) -> float:

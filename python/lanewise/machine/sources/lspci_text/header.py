@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from lanewise.machine.model import Buses
 from lanewise.machine.registers import Bar
 from lanewise.machine.sources.lspci_text.flags import POWERS, copy_flags, flags_in, set_bits
+from lanewise.machine.sources.numbers import natural
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,7 +19,7 @@ _SIZE = re.compile(r"\[size=(\d+)([KMGTPE]?)\]")
 _NUMBER = re.compile(r"\d+")
 _BUSES = re.compile(r"primary=([0-9a-f]+), secondary=([0-9a-f]+), subordinate=([0-9a-f]+)")
 _POWER_STATE = re.compile(r"\b(D0|D1|D2|D3(?:hot|cold)?)\b")
-_PLACE = re.compile(r"(?:Memory|I/O ports|ROM) at ([0-9a-f]+|<[a-z]+>)")
+_PLACE = re.compile(r"(?:Memory|I/O ports|ROM) at ([0-9a-f]{1,16}|<[a-z]+>)")
 _STATUS_ERRORS = frozenset({"ParErr", ">TAbort", "<TAbort", "<MAbort", ">SERR", "<PERR"})
 
 
@@ -35,10 +36,10 @@ def _short_flags(draft: Draft, text: str) -> None:
     draft.registers["bus_master"] = "bus master" in text
     for part in text.split(","):
         words = part.split()
-        if words[:2] == ["NUMA", "node"] and words[-1].isdigit():
-            draft.function["numa_node"] = int(words[-1])
-        elif words[:2] == ["IOMMU", "group"] and words[-1].isdigit():
-            draft.function["iommu_group"] = int(words[-1])
+        if words[:2] == ["NUMA", "node"]:
+            draft.function["numa_node"] = natural(words[-1])
+        elif words[:2] == ["IOMMU", "group"]:
+            draft.function["iommu_group"] = natural(words[-1])
 
 
 def _bus_numbers(draft: Draft, text: str) -> None:
@@ -53,12 +54,12 @@ def region(draft: Draft, text: str) -> None:
     if draft.bars is None:
         draft.bars = []
     is_rom = "Expansion ROM at" in text
-    index = int(text[7]) if text.startswith("Region ") and text[7:8].isdigit() else len(draft.bars)
+    number = natural(text[7:8]) if text.startswith("Region ") else None
     match, size = _PLACE.search(text), _SIZE.search(text)
     place = match[1] if match else ""
     draft.bars.append(
         Bar(
-            index=6 if is_rom else index,
+            index=6 if is_rom else len(draft.bars) if number is None else number,
             address=(int(place, 16) or None) if place and place[0] != "<" else None,
             size=int(size[1]) << POWERS[size[2]] if size else None,
             io="I/O ports" in text,

@@ -1,13 +1,16 @@
 """Findings that say the same of several places, put together for people to read.
 
-Two findings are alike when their rule and severity are the same and title, cost and fix differ in nothing but
-addresses. JSON, SARIF and JUnit keep one finding for each function: programs count them.
+Two findings are alike when their rule and severity are the same, title and fix differ in nothing but
+addresses, and so do their costs: words to the letter, simulated rates and latencies to a hundredth of
+themselves, which is less than anybody measures. JSON, SARIF and JUnit keep one finding for each function:
+programs count them.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from math import isclose
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -16,6 +19,8 @@ if TYPE_CHECKING:
     from lanewise.doctor.finding import Finding
 
 _ADDRESS = re.compile(r"\b(?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]\b")
+_SAME = 0.01
+"""Relative difference between rates or latencies that are the same to a person."""
 
 
 @dataclass(frozen=True)
@@ -35,14 +40,30 @@ class Alike:
 
 def together(findings: Iterable[Finding]) -> list[Alike]:
     """Group findings, in the order in which the first of each group comes."""
-    groups: dict[tuple[object, ...], list[Finding]] = {}
+    groups: list[list[Finding]] = []
+    by_words: dict[tuple[object, ...], list[list[Finding]]] = {}
     for finding in findings:
-        groups.setdefault(_likeness(finding), []).append(finding)
-    return [Alike(members[0], tuple(members[1:])) for members in groups.values()]
+        candidates = by_words.setdefault(_words(finding), [])
+        group = next((group for group in candidates if _cost_the_same(group[0], finding)), None)
+        if group is None:
+            group = []
+            groups.append(group)
+            candidates.append(group)
+        group.append(finding)
+    return [Alike(members[0], tuple(members[1:])) for members in groups]
 
 
-def _likeness(finding: Finding) -> tuple[object, ...]:
+def _words(finding: Finding) -> tuple[object, ...]:
+    """Return what has to be equal, without addresses."""
     cost = finding.cost
-    stated = (cost.what, cost.basis) if cost else ("", "")
-    texts = (finding.title, finding.fix, *stated)
+    priced = "" if cost is None else cost.what if cost.compared is None else cost.compared.of
+    texts = (finding.title, finding.fix, priced)
     return (finding.rule, finding.severity, *(_ADDRESS.sub("BDF", text) for text in texts))
+
+
+def _cost_the_same(first: Finding, second: Finding) -> bool:
+    """Whether two findings with the same words have the same numbers."""
+    one, other = (finding.cost.compared if finding.cost else None for finding in (first, second))
+    if one is None or other is None:
+        return one is other
+    return isclose(one.as_is, other.as_is, rel_tol=_SAME) and isclose(one.fixed, other.fixed, rel_tol=_SAME)

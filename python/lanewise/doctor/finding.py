@@ -32,13 +32,29 @@ class Severity(StrEnum):
 
 
 @dataclass(frozen=True)
+class Compared:
+    """Two simulations, in GB/s or ns: the machine as it is, and put right."""
+
+    of: str
+    """What was simulated, like "reads of host memory"."""
+    as_is: float
+    fixed: float
+
+
+@dataclass(frozen=True)
 class Cost:
     """What a finding costs: GB/s (10⁹ bytes per second) or ns lost, from the simulator or stated in words."""
 
     what: str
     gb_per_s: float | None = None
     ns: float | None = None
-    basis: str = "stated"
+    compared: Compared | None = None
+    """What was simulated; None for costs that are stated."""
+
+    @property
+    def basis(self) -> str:
+        """Where it comes from: simulated or stated."""
+        return "stated" if self.compared is None else "simulated"
 
     def document(self) -> dict[str, Any]:
         """Return the cost as JSON has it; a quantity that does not apply is left out."""

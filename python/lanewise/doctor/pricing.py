@@ -8,7 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from lanewise import _core
-from lanewise.doctor.finding import Cost
+from lanewise.doctor.finding import Compared, Cost
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -30,12 +30,12 @@ def price(trial: Trial) -> Cost:
     """Run a trial."""
     before = _simulated(trial.as_is, trial.quantity)
     after = _simulated(trial.fixed, trial.quantity)
+    compared = Compared(trial.what, before, after)
     if trial.quantity == "latency":
-        return Cost(
-            f"{trial.what}: {before:.0f} ns instead of {after:.0f} ns", ns=before - after, basis="simulated"
-        )
+        what = f"{trial.what}: {before:.0f} ns instead of {after:.0f} ns"
+        return Cost(what, ns=before - after, compared=compared)
     what = f"{trial.what}: {before:.2f} GB/s instead of {after:.2f} GB/s"
-    return Cost(what, gb_per_s=after - before, basis="simulated")
+    return Cost(what, gb_per_s=after - before, compared=compared)
 
 
 @cache

@@ -9,6 +9,12 @@ import pytest
 from lanewise.cli.tables.doctor import print_diagnosis
 from lanewise.doctor import Cost, Diagnosis, Finding, Severity
 from lanewise.doctor.alike import together
+from lanewise.doctor.finding import Compared
+
+
+def dma(as_is: float, fixed: float) -> Cost:
+    what = f"DMA: {as_is:.2f} GB/s instead of {fixed:.2f} GB/s"
+    return Cost(what, gb_per_s=fixed - as_is, compared=Compared("DMA", as_is, fixed))
 
 
 def finding(bdf: str, **changes: object) -> Finding:
@@ -19,7 +25,7 @@ def finding(bdf: str, **changes: object) -> Finding:
         f"{bdf} runs on x2 of x4 lanes",
         (f"{bdf} LnkSta: x2",),
         f"Reseat {bdf}",
-        Cost("DMA: 3.00 GB/s instead of 6.00 GB/s", gb_per_s=3.0, basis="simulated"),
+        dma(3.0, 6.0),
     )
     return replace(plain, **changes)  # type: ignore[arg-type]
 
@@ -40,13 +46,29 @@ def test_what_differs_in_addresses_only_is_alike() -> None:
         {"rule": "link-speed"},
         {"severity": Severity.ERROR},
         {"title": "02:00.0 runs on x1 of x4 lanes"},
-        {"cost": Cost("DMA: 1.50 GB/s instead of 6.00 GB/s", gb_per_s=4.5, basis="simulated")},
+        {"cost": dma(1.5, 6.0)},
+        {"cost": dma(3.0, 6.1)},
+        {"cost": Cost("nobody knows")},
         {"cost": None},
         {"fix": "Replace it"},
     ],
 )
 def test_what_differs_in_anything_else_is_not(changes: dict[str, object]) -> None:
     assert len(together([finding("01:00.0"), finding("02:00.0", **changes)])) == 2
+
+
+def test_costs_that_differ_by_less_than_anybody_measures_are_the_same() -> None:
+    nearly = (
+        finding("01:00.0"),
+        finding("02:00.0", cost=dma(3.004, 5.999)),
+        finding("03:00.0", cost=dma(2.9, 6.0)),
+    )
+    assert [1 + len(group.rest) for group in together(nearly)] == [2, 1]
+
+
+def test_costs_that_are_stated_are_the_same_by_their_words() -> None:
+    first, second = (finding(bdf, cost=Cost(f"{bdf} is gone")) for bdf in ("01:00.0", "02:00.0"))
+    assert len(together([first, second])) == 1
 
 
 def test_domains_are_part_of_addresses() -> None:

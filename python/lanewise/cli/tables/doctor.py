@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from lanewise.doctor.finding import Diagnosis, Finding
+    from lanewise.doctor.finding import Cost, Diagnosis, Finding
 
 _STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.INFO: "cyan"}
 _MOST_EVIDENCE = 6
 _MANY_NS = 10_000
 _NOTHING = 0.005
-"""Losses below half a hundredth of a GB/s are written as none."""
+"""Losses that round to 0.00 GB/s are written as none."""
 
 
 def print_diagnosis(diagnosis: Diagnosis, *, details: bool = False) -> None:
@@ -106,9 +106,9 @@ def _in_brief(groups: list[Alike]) -> RenderableType:
 def _cost(finding: Finding) -> str:
     cost = finding.cost
     assert cost is not None
-    if cost.basis != "simulated":
+    if cost.compared is None:
         return cost.what
-    lost = _lost(finding)
+    lost = _lost(cost)
     return f"{lost}: {cost.what} (simulated)" if lost else f"none to see: {cost.what} (simulated)"
 
 
@@ -116,15 +116,12 @@ def _short_cost(finding: Finding) -> str:
     cost = finding.cost
     if cost is None:
         return style.DASH
-    if cost.basis != "simulated":
+    if cost.compared is None:
         return cost.what
-    return f"{_lost(finding) or 'none to see'}: {cost.what.partition(':')[0]}"
+    return f"{_lost(cost) or 'none to see'}: {cost.compared.of}"
 
 
-def _lost(finding: Finding) -> str:
-    cost = finding.cost
-    if cost is None:
-        return ""
+def _lost(cost: Cost) -> str:
     if cost.ns is not None:
         if cost.ns >= _MANY_NS:
             return f"{cost.ns / 1e3:.1f} us"

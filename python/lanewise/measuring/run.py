@@ -39,7 +39,7 @@ def measure(
     on_progress: Callable[[str], None] | None = None,
 ) -> Judgement:
     """Run a tool, and judge its results against the machine (this one unless another is given)."""
-    machine = machine or read()
+    machine = read() if machine is None else machine
     outputs: list[dict[str, Any]] = []
     started = datetime.now(UTC).isoformat(timespec="seconds")
     with tempfile.TemporaryDirectory(prefix="lanewise-") as scratch:
@@ -53,14 +53,21 @@ def measure(
     if not judgements:
         raise InputError(f"{tool.name} printed nothing")
     cases = tuple(case for judgement in judgements for case in judgement.cases)
+    notes = tuple(dict.fromkeys(note for judgement in judgements for note in judgement.notes))
     extra = {"started": started, "commands": outputs, "machine_description": describe(machine)}
-    return replace(judgements[0], cases=cases, extra=extra)
+    return replace(judgements[0], cases=cases, notes=notes, extra=extra)
 
 
 def _run(command: list[str], name: str, folder: Path) -> str:
     try:
         done = subprocess.run(
-            command, capture_output=True, text=True, check=False, timeout=_LONGEST_S, cwd=folder
+            command,
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            check=False,
+            timeout=_LONGEST_S,
+            cwd=folder,
         )
     except subprocess.TimeoutExpired as error:
         raise InputError(f"{name} did not end within {_LONGEST_S} s: {' '.join(command)}") from error

@@ -58,7 +58,7 @@ class Fio:
             command = [
                 installed("fio"),
                 f"--name={job}",
-                f"--filename={self.target}",
+                f"--filename={self._filename()}",
                 f"--rw={mode}",
                 f"--bs={size}",
                 f"--iodepth={depth}",
@@ -70,6 +70,10 @@ class Fio:
                 "--allow_file_create=0",
             ]
             yield command if self.allow_writes else [*command, "--readonly"]
+
+    def _filename(self) -> str:
+        """Name the target so that it means the same in any folder, and its colons separate no files."""
+        return str(Path(self.target).resolve()).replace(":", r"\:")
 
     def _jobs(self) -> list[tuple[str, str, str, int]]:
         jobs = [("read-128k", "read", "128k", 32), ("randread-4k", "randread", "4k", 1)]

@@ -63,9 +63,25 @@ def test_the_real_fio_is_run_and_judged_and_leaves_the_file_alone(scratch: Path)
     assert record["machine_description"]["links"][0]["now"] == "16GT/s x4"
 
 
+@pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
+@pytest.mark.parametrize("name", ["scratch.bin", "pci-0000:01:00.0.bin"])
+def test_targets_are_found_from_where_they_were_named(
+    scratch: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """fio runs in a folder of its own, and takes a colon for the end of a file's name."""
+    monkeypatch.chdir(scratch.rename(scratch.with_name(name)).parent)
+    judgement = measure(Fio(name, seconds=1), machine=pair())
+    assert all(case.measured_gb_per_s for case in judgement.cases)
+
+
 def test_a_tool_that_fails_is_quoted() -> None:
     with pytest.raises(InputError, match="script failed with status 3: out of paper"):
         measure(Script("import sys; print('out of paper', file=sys.stderr); sys.exit(3)"), machine=pair())
+
+
+def test_output_that_is_no_text_is_refused_with_a_reason() -> None:
+    with pytest.raises(InputError, match="no output of a benchmark"):
+        measure(Script(r"import sys; sys.stdout.buffer.write(b'caf\xe9\n')"), machine=pair())
 
 
 def test_a_tool_that_is_killed_is_said_to_be() -> None:

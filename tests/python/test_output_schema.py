@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shlex
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -53,6 +55,7 @@ def check(verb: str, document: Any) -> None:
         ["bench", "chain", "--repeat", "1"],
         ["scan", DUMP],
         ["doctor", DUMP, "--fail-on", "never"],
+        ["predict", DUMP, "--device", "01:00.0"],
         ["import", f"{CAPTURED}/iperf3-3.12-tcp.json", "--machine", DUMP],
         ["import", f"{CAPTURED}/perftest-6.06-ib_write_bw.txt", "--machine", DUMP],
     ],
@@ -66,6 +69,25 @@ def test_the_output_of_a_verb_is_as_its_schema_says(
     result = CliRunner().invoke(app, [*arguments, "--json"])
     assert result.exit_code == 0, result.stderr
     check(arguments[0], json.loads(result.stdout))
+
+
+@pytest.mark.slow
+def test_the_record_of_a_measurement_is_as_its_schema_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A stand-in for fio prints what a real one printed."""
+    said = (ROOT / CAPTURED / "fio-3.33-two-jobs.json").resolve()
+    tool = tmp_path / "fio"
+    tool.write_text(f"#!/bin/sh\nexec cat {shlex.quote(str(said))}\n")
+    tool.chmod(0o755)
+    target = tmp_path / "target"
+    target.touch()
+    os.truncate(target, 64 << 20)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    arguments = ["measure", str(target), "--machine", str(ROOT / DUMP), "--device", "01:00.0", "--json"]
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 0, result.stderr
+    check("measure", json.loads(result.stdout))
 
 
 def test_the_schema_is_one_and_covers_every_verb() -> None:

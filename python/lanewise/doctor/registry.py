@@ -27,6 +27,12 @@ class Bearing(Enum):
     """Why the result is no higher, although nothing is wrong."""
     LIMITS = auto()
     """It costs bandwidth, unless it is a note: the result is not the best that the device can do."""
+    LIMITS_READS = auto()
+    """As LIMITS, where the device reads memory."""
+    LIMITS_PEERS = auto()
+    """As LIMITS, where two devices talk to each other."""
+    DISTURBS = auto()
+    """It may cost bandwidth that no prediction from registers knows of: replays, failed transfers."""
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from lanewise.instruments.measurement import Case, Measurement
     from lanewise.judging.matching import Match
     from lanewise.machine.address import Address
-    from lanewise.machine.model import Function, Machine
+    from lanewise.machine.model import Machine
+    from lanewise.predicting.benchmarks import Benchmark
 
 _CLOSE = 0.90
 """A result of this part of what was possible is as good as it gets.
@@ -159,15 +160,14 @@ def _judged(case: Case, found: Match, simulator: Simulator, findings: Sequence[F
     measured = None if case.bandwidth_bytes_per_s is None else case.bandwidth_bytes_per_s / 1e9
     bdf = found.function.address.short if found.function else None
     row = simulator.row(found.benchmark) if found.benchmark else None
-    if found.function is None or row is None or measured is None or not row.alone_gb_per_s:
+    if found.benchmark is None or row is None or measured is None or not row.alone_gb_per_s:
         reason = found.reason or "the way from the device to the root is not known well enough"
         return JudgedCase(case.name, bdf, measured, None, None, Verdict.NONE, reason)
     predicted = row.alone_gb_per_s * found.share
     ratio = measured / predicted
-    on_the_way = _on_the_way(simulator.machine, found.function, findings)
     bearings = {rule.id: rule.bearing for rule in rules()}
-    limiting = [f for f in on_the_way if bearings[f.rule] is Bearing.LIMITS]
-    faults = [f for f in limiting if f.severity is not Severity.INFO]
+    on_the_way = _on_the_way(simulator.machine, found.benchmark, findings)
+    faults = [f for f in on_the_way if _is_fault(f, bearings[f.rule], found.benchmark, ratio)]
     explanations = [f for f in on_the_way if bearings[f.rule] is Bearing.EXPLAINS]
     verdict = _verdict(ratio, faults)
     evidence = [f"{finding.title} [{finding.rule}]" for finding in faults]
@@ -185,12 +185,32 @@ def _verdict(ratio: float, faults: list[Finding]) -> Verdict:
     return Verdict.GOOD if ratio >= _CLOSE else Verdict.HOST
 
 
-def _on_the_way(machine: Machine, function: Function, findings: Sequence[Finding]) -> list[Finding]:
-    """Select findings about the device, the other functions on its link, or a port above it."""
-    link = machine.link_above(function)
-    own = {function.address.short, *(f.address.short for f in (link.lower if link else ()))}
-    way = own | {bridge.address.short for bridge in machine.path(function)}
-    return [f for f in findings if f.bdf in way or own & set(f.also)]
+def _is_fault(finding: Finding, bearing: Bearing, benchmark: Benchmark, ratio: float) -> bool:
+    """Whether a finding on the way held this benchmark back.
+
+    Registers that limit are in the prediction, so a result close to it does not acquit them; what disturbs is
+    not, and did no harm where the result is close.
+    """
+    if finding.severity is Severity.INFO:
+        return False
+    if bearing is Bearing.LIMITS_READS:
+        return benchmark.direction != "write"
+    if bearing is Bearing.LIMITS_PEERS:
+        return benchmark.peer is not None
+    return bearing is Bearing.LIMITS or (bearing is Bearing.DISTURBS and ratio < _CLOSE)
+
+
+def _on_the_way(machine: Machine, benchmark: Benchmark, findings: Sequence[Finding]) -> list[Finding]:
+    """Select findings about the devices, the other functions on their links, or a port above them."""
+    own: set[str] = set()
+    above: set[str] = set()
+    for function in (benchmark.function, benchmark.peer):
+        if function is None:
+            continue
+        link = machine.link_above(function)
+        own |= {function.address.short, *(f.address.short for f in (link.lower if link else ()))}
+        above |= {bridge.address.short for bridge in machine.path(function)}
+    return [f for f in findings if f.bdf in own | above or own & set(f.also)]
 
 
 def _beyond_the_link(case: Case, predicted: float) -> list[str]:

@@ -48,7 +48,8 @@ def measure(
                 on_progress(" ".join(command))
             outputs.append({"command": command, "output": _run(command, tool.name, Path(scratch))})
     judgements = [
-        judge(parse_measurement(one["output"]), machine, device=device) for one in _results(outputs)
+        judge(parse_measurement(one["output"], source=tool.name), machine, device=device)
+        for one in _results(outputs)
     ]
     if not judgements:
         raise InputError(f"{tool.name} printed nothing")

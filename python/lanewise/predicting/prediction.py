@@ -108,16 +108,26 @@ def predict(
     if together and len(chosen) > 1:
         rows = _with_all_at_once(simulator, rows, on_progress)
     if not rows:
-        raise InputError(
-            "nothing can be predicted: the source shows no GPU, network or storage device whose link is "
-            "known; capture as root with 'lspci -vvv'"
-        )
+        raise InputError(_why_nothing(machine, named=devices is not None))
     return Prediction(
         source=machine.source,
         rows=tuple(row for _, row in rows),
         assumptions=(*_ASSUMPTIONS, *_known_drives(chosen)),
         notes=(*machine.notes, *notes),
         simulations=simulator.runs,
+    )
+
+
+def _why_nothing(machine: Machine, *, named: bool) -> str:
+    """Say why there is nothing to predict, and what to do."""
+    if View(machine).is_guest and not named:
+        return (
+            "nothing can be predicted: the devices of a virtual machine have the speed of its host; name one "
+            "with --device to see what its registers would allow"
+        )
+    return (
+        "nothing can be predicted: the source shows no GPU, network or storage device whose link is known; "
+        "capture as root with 'lspci -vvv'"
     )
 
 

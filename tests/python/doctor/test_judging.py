@@ -8,10 +8,11 @@ from dataclasses import replace
 import pytest
 from machines import GPU, NIC, function, machine, pair, switched
 
+from lanewise.doctor import diagnose
 from lanewise.instruments.measurement import Case, ImportProblemError, Measurement
 from lanewise.judging import Judgement, Verdict, judge
 from lanewise.judging.detect import decoded, parse_measurement
-from lanewise.machine.model import Address, Kind, Machine
+from lanewise.machine.model import Address, Errors, Kind, Machine
 
 
 def fio(gb_per_s: float, *, filename: str = "/dev/nvme0n1", clones: int = 1, depth: int = 32) -> str:
@@ -57,6 +58,52 @@ def test_a_fault_on_the_way_comes_first() -> None:
     assert judgement.misconfigured
 
 
+PEERS = (
+    "P2P (Peer-to-Peer) GPU Bandwidth Latency Test\nUnidirectional P2P=Enabled Bandwidth Matrix "
+    "(GB/s)\n   D\\D     0      1\n     0 700.0  12.0\n     1 12.0 700.0\n"
+)
+TO_DEVICE = (
+    "[CUDA Bandwidth Test] - Starting...\n Device 0: Example\n Host to Device Bandwidth, 1 Device(s)\n"
+    " PINNED Memory Transfers\n   Transfer Size (Bytes)\tBandwidth(GB/s)\n   32000000\t\t\t26.8\n"
+)
+
+
+def test_redirection_holds_back_peers_and_no_copies_from_the_host() -> None:
+    gpus = switched(*[{"class_code": GPU, "vendor": 0x10DE}] * 2, acs=frozenset({"ReqRedir"}))
+    (copy,) = judged(TO_DEVICE, gpus, "03:00.0").cases
+    assert copy.verdict is Verdict.GOOD
+    assert {case.verdict for case in judged(PEERS, gpus).cases} == {Verdict.WRONG}
+
+
+def test_a_fault_of_either_peer_holds_back_both() -> None:
+    gpu = {"class_code": GPU, "vendor": 0x10DE}
+    for narrow in (0, 1):
+        devices = [{**gpu, "now": "16 x8"} if number == narrow else gpu for number in (0, 1)]
+        cases = judged(PEERS, switched(*devices)).cases
+        assert {case.verdict for case in cases} == {Verdict.WRONG}
+
+
+def test_few_reads_in_flight_hold_back_reads_of_memory_only() -> None:
+    """fio's reads are writes to memory; a copy to a GPU reads it."""
+    starved = {"mrrs": 128, "extended_tags": False}
+    (read,) = judged(fio(7.0), drives(transfers=starved)).cases
+    assert read.verdict is Verdict.GOOD
+    assert any(f.rule == "mrrs-small" for f in diagnose(drives(transfers=starved), cost=False).findings)
+    gpu = pair(port={"can": "16 x16"}, can="16 x16", class_code=GPU, vendor=0x10DE, transfers=starved)
+    (copy,) = judged(TO_DEVICE.replace("26.8", "4.0"), gpu).cases
+    assert copy.verdict is Verdict.WRONG
+
+
+def test_errors_that_did_no_harm_are_no_verdict() -> None:
+    """A result that is as good as it gets was not held back by bad packets of some other day."""
+    bits = Errors(correctable_status=frozenset({"BadTLP", "Rollover"}))
+    marked = drives(registers={"errors": bits})
+    (good,) = judged(fio(7.0), marked).cases
+    assert good.verdict is Verdict.GOOD
+    (slow,) = judged(fio(3.0), marked).cases
+    assert slow.verdict is Verdict.WRONG
+
+
 def test_a_slot_that_limits_is_no_fault_but_explains() -> None:
     (case,) = judged(fio(3.5), drives(port={"can": "8 x4"}, can="16 x4", now="8 x4")).cases
     assert case.verdict is Verdict.GOOD
@@ -92,12 +139,8 @@ def test_a_device_with_a_name_is_found() -> None:
 
 
 def test_copies_to_gpus_are_the_gpus_reads() -> None:
-    text = (
-        "[CUDA Bandwidth Test] - Starting...\n Device 0: Example\n Host to Device Bandwidth, 1 Device(s)\n"
-        " PINNED Memory Transfers\n   Transfer Size (Bytes)\tBandwidth(GB/s)\n   32000000\t\t\t26.8\n"
-    )
     gpu = pair(port={"can": "16 x16"}, can="16 x16", now="2.5 x16", class_code=GPU, vendor=0x10DE)
-    (case,) = judged(text, gpu).cases
+    (case,) = judged(TO_DEVICE, gpu).cases
     assert case.bdf == "01:00.0"
     assert case.verdict is Verdict.GOOD
     assert "away from the host" in case.binding

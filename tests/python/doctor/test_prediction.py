@@ -160,6 +160,14 @@ def test_nothing_to_predict_is_said() -> None:
         predict(machine(function("00:01.0", Kind.ROOT_PORT)))
 
 
+def test_a_guest_is_told_to_name_a_device() -> None:
+    """What a hypervisor makes up is not chosen by itself; somebody who names it gets its numbers."""
+    guest = pair(vendor=0x1B36)
+    with pytest.raises(InputError, match="--device"):
+        predict(guest)
+    assert predict(guest, devices=[DRIVE]).rows
+
+
 def test_json_has_units_in_its_names() -> None:
     document = json.loads(predict(pair()).to_json())
     assert set(document) == {"source", "predictions", "what_if", "assumptions", "notes"}

@@ -31,7 +31,7 @@ LOST = Rule(
     ),
     not_said="Devices that sleep, or are kept for a virtual machine (vfio-pci): drivers switch those off "
     "on purpose.",
-    bearing=Bearing.LIMITS,
+    bearing=Bearing.DISTURBS,
 )
 
 _SLEEPING = frozenset({"D1", "D2", "D3hot", "D3cold", "D3"})

@@ -34,7 +34,7 @@ EQUALIZATION = Rule(
     not_said="A request on a link whose ends latched no errors: the bit stays set after the first training "
     "on many ports. Speeds below 32 GT/s, where the register has been seen clear on links in order; "
     "links that do not run at their full speed.",
-    bearing=Bearing.LIMITS,
+    bearing=Bearing.DISTURBS,
 )
 
 

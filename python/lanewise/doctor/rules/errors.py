@@ -43,7 +43,7 @@ CORRECTABLE = Rule(
         "§3.6 (data link integrity)",
     ),
     not_said="Advisory Non-Fatal errors, which configuration scans cause.",
-    bearing=Bearing.LIMITS,
+    bearing=Bearing.DISTURBS,
 )
 
 UNCORRECTABLE = Rule(
@@ -58,7 +58,7 @@ UNCORRECTABLE = Rule(
     "its firmware.",
     references=("PCIe Base 5.0 §6.2.7 (error listing)", "§7.8.4.2 (Uncorrectable Error Status)"),
     not_said="Unsupported Request, which bus scans leave behind.",
-    bearing=Bearing.LIMITS,
+    bearing=Bearing.DISTURBS,
 )
 
 LANES = Rule(

@@ -33,7 +33,7 @@ MISMATCH = Rule(
     ),
     not_said="Devices below their port whose MRRS is no larger than their MPS: Linux sets them so in "
     "performance mode, and no completion can be too large then.",
-    bearing=Bearing.LIMITS,
+    bearing=Bearing.DISTURBS,
 )
 
 SMALL = Rule(

@@ -35,7 +35,7 @@ ACS = Rule(
     references=("PCIe Base 5.0 §6.12 (Access Control Services)", "§7.7.8.3 (ACS Control)"),
     not_said="Ports of a switch with fewer than two devices that talk to each other; network adapters "
     "alone, which do not; root ports, whose redirection costs nothing more.",
-    bearing=Bearing.LIMITS,
+    bearing=Bearing.LIMITS_PEERS,
 )
 
 APART = Rule(

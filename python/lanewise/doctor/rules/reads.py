@@ -44,7 +44,7 @@ MRRS = Rule(
     "next boot `setpci -s BDF CAP_EXP+8.w=2000:7000` (5000:7000 is 4 KiB).",
     references=("PCIe Base 5.0 §7.5.3.4 (Device Control)", "§2.2.6.2 (tags)"),
     not_said="Small sizes on slow links whose device has tags enough.",
-    bearing=Bearing.LIMITS,
+    bearing=Bearing.LIMITS_READS,
 )
 
 TAGS = Rule(
@@ -62,7 +62,7 @@ TAGS = Rule(
         "§7.5.3.4, §7.5.3.16 (Device Control, Device Control 2)",
     ),
     not_said="Devices whose tags suffice for their link; 10-bit tags that the root port cannot complete.",
-    bearing=Bearing.LIMITS,
+    bearing=Bearing.LIMITS_READS,
 )
 
 RCB = Rule(

@@ -28,7 +28,7 @@ TIMEOUT = Rule(
     "longer one, and leave the timeout enabled.",
     references=("PCIe Base 5.0 §2.8 (Completion Timeout Mechanism)", "§7.5.3.16 (Device Control 2)"),
     not_said="The default range, although it starts at 50 us: devices choose 10 ms or more inside it.",
-    bearing=Bearing.LIMITS,
+    bearing=Bearing.DISTURBS,
 )
 
 

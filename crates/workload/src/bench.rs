@@ -1,7 +1,8 @@
 //! A platform of plain arithmetic for the tests of this crate: a link per device with a rate and a latency.
 
 use crate::platform::{Instrument, Platform};
-use crate::rate_server::RateServer;
+use crate::server::RateServer;
+use crate::slots::Slots;
 use lanewise_engine::random::RandomStream;
 use lanewise_fabric::workload::{ChannelId, DeviceId, Direction, Notify, Transfer, WorkloadEvent};
 use lanewise_observe::{FlowId, FlowSpec};
@@ -12,14 +13,13 @@ use std::collections::BinaryHeap;
 /// Devices that the bench has links for.
 const DEVICES: usize = 4;
 
-/// When something happens, its number, which keeps the order of equal times, and its index.
-type Pending = Reverse<(Time, u64, usize)>;
+/// When something happens, its number, which keeps the order of equal times, and its slot.
+type Pending = Reverse<(Time, u64, u32)>;
 
 /// The platform.
 pub(crate) struct Bench {
     pub(crate) now: Time,
-    occurrences: Vec<Occurrence>,
-    free: Vec<usize>,
+    occurrences: Slots<Occurrence>,
     put: u64,
     pending: BinaryHeap<Pending>,
     latency: Span,
@@ -54,8 +54,7 @@ impl Bench {
         let link = || vec![RateServer::new(Some(rate)); DEVICES];
         Self {
             now: Time::ZERO,
-            occurrences: Vec::new(),
-            free: Vec::new(),
+            occurrences: Slots::default(),
             put: 0,
             pending: BinaryHeap::new(),
             latency,
@@ -81,10 +80,9 @@ impl Bench {
         while let Some(Reverse((time, ..))) = self.pending.peek()
             && *time <= limit
         {
-            let Some(Reverse((time, _, index))) = self.pending.pop() else { break };
+            let Some(Reverse((time, _, slot))) = self.pending.pop() else { break };
             self.now = time;
-            self.free.push(index);
-            match self.occurrences[index] {
+            match self.occurrences.take(slot) {
                 Occurrence::Delivered { flow, payload } => self.flows[flow].payload += payload,
                 Occurrence::Event(event) => {
                     self.handled += 1;
@@ -124,14 +122,8 @@ impl Bench {
     }
 
     fn put(&mut self, time: Time, occurrence: Occurrence) {
-        let index = self.free.pop().unwrap_or(self.occurrences.len());
-        if index == self.occurrences.len() {
-            self.occurrences.push(occurrence);
-        } else {
-            self.occurrences[index] = occurrence;
-        }
         self.put += 1;
-        self.pending.push(Reverse((time, self.put, index)));
+        self.pending.push(Reverse((time, self.put, self.occurrences.insert(occurrence))));
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Leaves out: preemption, caches, frequency, and everything that the instrument itself does not cause.
 
+use crate::server::Server;
 use lanewise_units::{Span, Time};
 
 /// What a core was busy with, in the words of the Windows performance counters that IOmeter reads.
@@ -67,7 +68,7 @@ pub(crate) struct CpuShares {
 /// All cores of a host.
 #[derive(Clone, Debug)]
 pub(crate) struct Cores {
-    free_at: Vec<Time>,
+    cores: Vec<Server>,
     /// Busy time so far.
     pub(crate) tally: CpuTally,
 }
@@ -75,26 +76,24 @@ pub(crate) struct Cores {
 impl Cores {
     /// So many idle cores, at least one.
     pub(crate) fn new(count: u32) -> Self {
-        Self { free_at: vec![Time::ZERO; count.max(1) as usize], tally: CpuTally::default() }
+        Self { cores: vec![Server::default(); count.max(1) as usize], tally: CpuTally::default() }
     }
 
     /// How many there are.
     pub(crate) fn count(&self) -> usize {
-        self.free_at.len()
+        self.cores.len()
     }
 
     /// Whether a core has nothing to do at a time that is not before now.
     pub(crate) fn is_idle(&self, core: usize, at: Time) -> bool {
-        self.free_at[core % self.free_at.len()] <= at
+        !self.cores[core % self.cores.len()].is_busy(at)
     }
 
     /// Runs a piece of work on a core (counted round, so any number names one); returns when it is done.
     pub(crate) fn run(&mut self, core: usize, now: Time, cost: Span, work: CpuWork) -> Time {
-        let core = core % self.free_at.len();
-        let end = self.free_at[core].max(now) + cost;
-        self.free_at[core] = end;
         self.tally.busy[work as usize] += cost;
-        end
+        let core = core % self.cores.len();
+        self.cores[core].occupy(now, cost)
     }
 }
 

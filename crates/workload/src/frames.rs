@@ -10,6 +10,7 @@
 //! differences between scenes: every frame is alike.
 
 use crate::platform::{Instrument, Platform};
+use crate::server::Server;
 use crate::token::{self, kinds};
 use lanewise_fabric::Fabric;
 use lanewise_fabric::workload::{
@@ -79,7 +80,7 @@ struct Gpu {
     writes: FlowId,
     /// Batches of the frame that it has.
     fetched: u32,
-    free_at: Time,
+    engine: Server,
 }
 
 /// The instrument.
@@ -133,7 +134,7 @@ impl FramesWorkload {
             };
             let (reads, writes) = (flow("read"), flow("write"));
             let channel = platform.open_channel(*device);
-            self.gpus.push(Gpu { channel, reads, writes, fetched: 0, free_at: Time::ZERO });
+            self.gpus.push(Gpu { channel, reads, writes, fetched: 0, engine: Server::default() });
         }
         let names: Vec<&str> = self.config.gpus.iter().map(|(_, name)| name.as_str()).collect();
         self.flow = Some(platform.add_flow(FlowSpec {
@@ -188,10 +189,10 @@ impl FramesWorkload {
     fn fetched<P: Platform>(&mut self, index: usize, platform: &mut P) {
         let gpu = &mut self.gpus[index];
         let work = part(self.config.gpu_time, self.config.batches, gpu.fetched);
-        gpu.free_at = gpu.free_at.max(platform.now()) + work;
+        let rendered = gpu.engine.occupy(platform.now(), work);
         gpu.fetched += 1;
         if gpu.fetched == self.config.batches {
-            platform.set_timer(gpu.free_at, Token::of(Kind::Rendered, index as u32));
+            platform.set_timer(rendered, Token::of(Kind::Rendered, index as u32));
         }
     }
 

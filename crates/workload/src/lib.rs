@@ -27,7 +27,9 @@ mod bench;
 mod completions;
 mod cpu;
 mod platform;
-mod rate_server;
+mod server;
+mod slots;
+mod streams;
 mod token;
 
 pub use platform::{Instrument, Platform};

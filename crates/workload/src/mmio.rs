@@ -5,6 +5,7 @@
 //! Leaves out: write combining, and the core's own cost of an uncached access.
 
 use crate::platform::{Instrument, Platform};
+use crate::slots::Slots;
 use lanewise_fabric::Fabric;
 use lanewise_fabric::workload::{DeviceId, Workload, WorkloadEvent};
 use lanewise_observe::{FlowId, FlowSpec, LatencyOf};
@@ -59,9 +60,8 @@ const NEXT: u64 = u64::MAX;
 pub struct MmioWorkload {
     config: MmioConfig,
     flow: Option<FlowId>,
-    /// Start of each access in flight, by slot.
-    started: Vec<Time>,
-    free_slots: Vec<u32>,
+    /// When each access in flight started.
+    in_flight: Slots<Time>,
 }
 
 impl MmioWorkload {
@@ -75,25 +75,19 @@ impl MmioWorkload {
             Pacing::Closed { outstanding } => assert!(outstanding > 0, "{}: nothing in flight", config.name),
             Pacing::Open { interval } => assert!(!interval.is_zero(), "{}: interval of zero", config.name),
         }
-        Self { config, flow: None, started: Vec::new(), free_slots: Vec::new() }
+        Self { config, flow: None, in_flight: Slots::default() }
     }
 
     fn issue<P: Platform>(&mut self, platform: &mut P) {
-        let now = platform.now();
-        let slot = self.free_slots.pop().unwrap_or_else(|| {
-            self.started.push(now);
-            self.started.len() as u32 - 1
-        });
-        self.started[slot as usize] = now;
+        let slot = self.in_flight.insert(platform.now());
         match self.config.direction {
             MmioDirection::Read => platform.mmio_read(self.config.device, self.config.size, slot.into()),
             MmioDirection::Write => platform.mmio_write(self.config.device, self.config.size, slot.into()),
         }
     }
 
-    fn finish<P: Platform>(&mut self, slot: u64, platform: &mut P) {
-        let latency = platform.now() - self.started[slot as usize];
-        self.free_slots.push(slot as u32);
+    fn finish<P: Platform>(&mut self, slot: u32, platform: &mut P) {
+        let latency = platform.now() - self.in_flight.take(slot);
         if let Some(flow) = self.flow {
             platform.payload_delivered(flow, self.config.size);
             platform.operation_done(flow, latency);
@@ -134,7 +128,7 @@ impl Instrument for MmioWorkload {
                 self.issue_and_wait(interval, platform);
             }
             (WorkloadEvent::MmioReadDone { token } | WorkloadEvent::MmioWriteArrived { token }, _) => {
-                self.finish(token, platform);
+                self.finish(token as u32, platform);
             }
             _ => {}
         }

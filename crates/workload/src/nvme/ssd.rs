@@ -7,8 +7,8 @@
 //!
 //! Leaves out: the translation layer, garbage collection, wear, power states, several namespaces, and errors.
 
-use crate::rate_server::RateServer;
-use crate::storage::{Place, Streams};
+use crate::server::{RateServer, Server};
+use crate::streams::{Place, Streams};
 use lanewise_fabric::workload::{ChannelId, DeviceId};
 use lanewise_units::{Bytes, Rate, Span, Time};
 use std::collections::VecDeque;
@@ -72,8 +72,8 @@ pub(crate) struct Ssd {
     announced: VecDeque<Pending>,
     /// Commands that are being fetched, in order.
     fetching: VecDeque<u32>,
-    processor: RateServer,
-    dies: Vec<Time>,
+    processor: Server,
+    dies: Vec<Server>,
     streams: Streams,
     /// Pieces out of the media: slot and bytes.
     ready: VecDeque<(u32, u64)>,
@@ -100,8 +100,8 @@ impl Ssd {
             data_channel,
             announced: VecDeque::new(),
             fetching: VecDeque::new(),
-            processor: RateServer::new(None),
-            dies: vec![Time::ZERO; config.dies.max(1) as usize],
+            processor: Server::default(),
+            dies: vec![Server::default(); config.dies.max(1) as usize],
             streams: Streams::new(STREAMS, config.read_ahead),
             ready: VecDeque::new(),
             crossing: None,
@@ -166,8 +166,7 @@ impl Ssd {
             } else {
                 // Neighbouring pieces lie on neighbouring dies, as controllers stripe.
                 let die = ((offset + done) / unit) as usize % self.dies.len();
-                self.dies[die] = self.dies[die].max(now) + self.config.read_time;
-                self.dies[die]
+                self.dies[die].occupy(now, self.config.read_time)
             };
             piece(bytes, at);
             done += bytes;

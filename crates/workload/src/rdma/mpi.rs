@@ -9,10 +9,10 @@
 
 use super::driver::At;
 use super::host::{MpiHostConfig, VerbsHostConfig};
-use super::slots::Slots;
-use super::thread::Thread;
 use super::verbs::{Completion, CompletionKind, EndId, HOST_MEMORY, Opcode, WorkRequest};
 use crate::platform::Platform;
+use crate::server::Server;
+use crate::slots::Slots;
 use lanewise_units::{Bytes, Span, Time};
 
 /// How the data of a large message moves.
@@ -74,7 +74,7 @@ pub(super) struct Mpi {
     config: MpiConfig,
     hosts: [(VerbsHostConfig, MpiHostConfig); 2],
     ends: Option<[EndId; 2]>,
-    threads: [Thread; 2],
+    threads: [Server; 2],
     works: Slots<Work>,
     ring: u64,
     buffers: u64,
@@ -87,7 +87,7 @@ impl Mpi {
             config,
             hosts,
             ends: None,
-            threads: [Thread::default(); 2],
+            threads: [Server::default(); 2],
             works: Slots::default(),
             ring: 0,
             buffers: 0,
@@ -126,7 +126,7 @@ impl Mpi {
         if eager {
             cost += self.copy(rank, size.get());
         }
-        let done = self.threads[rank].run(at.now(), cost);
+        let done = self.threads[rank].occupy(at.now(), cost);
         if eager {
             self.write(rank, Wire::Eager, size.get(), HEADER + size, done, at);
             self.later(done, Work::Done(rank, MpiEvent::Sent), at);
@@ -208,7 +208,7 @@ impl Mpi {
         if self.answers(what) {
             cost += verbs.post_cost;
         }
-        let done = self.threads[rank].run(at.now() + verbs.poll_latency, cost);
+        let done = self.threads[rank].occupy(at.now() + verbs.poll_latency, cost);
         self.later(done, Work::Handle(rank, what, size), at);
     }
 

@@ -2,11 +2,11 @@
 
 use super::config::{NicPort, RdmaNetworkConfig, RdmaNicConfig};
 use super::port::{Port, PortSettings};
-use super::slots::Slots;
 use super::token::{self, Kind, Token};
 use super::verbs::{Completion, CompletionKind, EndFlows, EndId, Opcode, WorkRequest};
 use crate::platform::Platform;
-use crate::rate_server::RateServer;
+use crate::server::{RateServer, Server};
+use crate::slots::Slots;
 use lanewise_fabric::workload::{ChannelId, Direction, Notify, Target, Transfer, WorkloadEvent};
 use lanewise_observe::{FlowId, RequesterState};
 use lanewise_units::{Bytes, Time};
@@ -63,7 +63,7 @@ pub(super) struct Nic {
     pub posted: ChannelId,
     pub payload: ChannelId,
     pub control: ChannelId,
-    pub pipeline: RateServer,
+    pub pipeline: Server,
     pub shared: RateServer,
     /// Its ports with a wire.
     ports: Vec<u32>,
@@ -114,7 +114,7 @@ impl RdmaNetwork {
                 posted: platform.open_channel(config.device),
                 payload: platform.open_channel(config.device),
                 control: platform.open_channel(config.device),
-                pipeline: RateServer::new(None),
+                pipeline: Server::default(),
                 shared: RateServer::new(config.shared_bandwidth),
                 ports: Vec::new(),
                 said: RequesterState::NothingAsked,

@@ -10,12 +10,13 @@ use super::config::NicPort;
 use super::driver::{At, Driver, FEWEST_TRIPS, Samples, Throughput, metric, quantile_us};
 use super::host::VerbsHostConfig;
 use super::peak::{MOST_ITERATIONS, Peak};
-use super::thread::Thread;
 use super::verbs::{Completion, CompletionKind, EndId, HOST_MEMORY, Opcode, WorkRequest};
 use crate::platform::Platform;
+use crate::server::Server;
 use lanewise_fabric::workload::Metric;
 use lanewise_observe::{FlowId, LatencyOf};
 use lanewise_units::{Bytes, Span, Time};
+use std::collections::VecDeque;
 
 /// Which test.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -92,7 +93,7 @@ struct Pair {
 #[derive(Clone, Debug)]
 struct Side {
     host: VerbsHostConfig,
-    thread: Thread,
+    thread: Server,
     pairs: Vec<Pair>,
     /// Queue pair whose turn it is.
     turn: usize,
@@ -102,7 +103,7 @@ struct Side {
     /// For the peak; none when the test is too long for the tool to look for one.
     peak: Option<Peak>,
     /// Received and not yet looked at: completions of each pair, in order.
-    polled: std::collections::VecDeque<(usize, u32)>,
+    polled: VecDeque<(usize, u32)>,
 }
 
 impl Side {
@@ -143,13 +144,13 @@ impl Perftest {
         assert!(config.completion_moderation <= config.tx_depth, "{}: never a completion", config.name);
         let sides = config.hosts.iter().map(|host| Side {
             host: host.clone(),
-            thread: Thread::default(),
+            thread: Server::default(),
             pairs: Vec::new(),
             turn: 0,
             posting: false,
             throughput: Throughput::default(),
             peak: (config.iterations <= MOST_ITERATIONS).then(Peak::default),
-            polled: std::collections::VecDeque::new(),
+            polled: VecDeque::new(),
         });
         Self {
             sides: sides.collect(),
@@ -195,7 +196,7 @@ impl Perftest {
         };
         state.posting = true;
         state.turn = (turn + 1) % count;
-        let done = state.thread.run(at.now(), state.host.post_cost);
+        let done = state.thread.occupy(at.now(), state.host.post_cost);
         if let Some(peak) = &mut state.peak {
             // When the thread begins with it, which may have other work to end first.
             peak.posted(done - state.host.post_cost);
@@ -211,7 +212,7 @@ impl Perftest {
     /// Starts a trip of a latency test from one side.
     fn post_one<P: Platform>(&mut self, side: usize, at: &mut At<'_, P>) {
         let state = &mut self.sides[side];
-        let done = state.thread.run(at.now(), state.host.post_cost);
+        let done = state.thread.occupy(at.now(), state.host.post_cost);
         let (end, arrives) = (state.pairs[0].end, done + state.host.mmio_latency);
         at.post(arrives, end, self.request(0, self.cycles));
     }
@@ -301,7 +302,7 @@ impl Driver for Perftest {
         };
         let state = &mut self.sides[side];
         state.polled.push_back((pair, completion.id as u32));
-        let done = state.thread.run(at.now() + state.host.poll_latency, state.host.poll_cost);
+        let done = state.thread.occupy(at.now() + state.host.poll_latency, state.host.poll_cost);
         at.set_timer(done, POLL + side as u32);
     }
 

@@ -3,7 +3,7 @@
 //! Times are arithmetic. The lane is busy with one packet at a time; packets leave in the order in which they were
 //! made, acknowledgements and flow control before them.
 
-use crate::rate_server::RateServer;
+use crate::server::RateServer;
 use lanewise_network::NetworkWire;
 use lanewise_network::transport::PacketKind;
 use lanewise_units::{Bytes, Span, Time};

@@ -8,9 +8,9 @@
 
 use super::config::NicPort;
 use super::driver::{At, Driver, FEWEST_TRIPS, Samples, Throughput, metric, quantile_us};
-use super::thread::Thread;
 use super::verbs::{Completion, CompletionKind, EndId, HOST_MEMORY, Opcode, WorkRequest};
 use crate::platform::Platform;
+use crate::server::Server;
 use lanewise_fabric::workload::Metric;
 use lanewise_observe::{FlowId, LatencyOf};
 use lanewise_units::{Bytes, Span, Time};
@@ -52,7 +52,7 @@ pub struct TransactionsConfig {
 /// Client or server: its thread, and connections whose messages it has not dealt with.
 #[derive(Clone, Debug)]
 struct Party {
-    thread: Thread,
+    thread: Server,
     waiting: VecDeque<usize>,
 }
 
@@ -75,7 +75,7 @@ impl Transactions {
     pub(super) fn new(config: TransactionsConfig) -> Self {
         let least = config.request.min(config.response);
         assert!(least > Bytes::ZERO && config.connections > 0, "{}: somebody asks something", config.name);
-        let party = || Party { thread: Thread::default(), waiting: VecDeque::new() };
+        let party = || Party { thread: Server::default(), waiting: VecDeque::new() };
         Self {
             parties: [party(), party()],
             ends: Vec::new(),
@@ -92,7 +92,7 @@ impl Transactions {
     fn send<P: Platform>(&mut self, party: usize, connection: usize, work: Span, at: &mut At<'_, P>) {
         let stack = &self.config.stacks[party];
         let length = if party == 0 { self.config.request } else { self.config.response };
-        let done = self.parties[party].thread.run(at.now(), work + stack.send_cost);
+        let done = self.parties[party].thread.occupy(at.now(), work + stack.send_cost);
         let stride = self.config.request.max(self.config.response).round_up_to(Bytes::from_kib(4));
         let buffer = self.base + connection as u64 * stride.get();
         let request = WorkRequest {
@@ -148,8 +148,8 @@ impl Driver for Transactions {
         let stack = &self.config.stacks[party];
         let state = &mut self.parties[party];
         // A thread that is busy finds the segment when it is done, and need not be woken.
-        let awake = if state.thread.free_at() > at.now() { at.now() } else { at.now() + stack.wake_latency };
-        let done = state.thread.run(awake, stack.receive_cost);
+        let awake = if state.thread.is_busy(at.now()) { at.now() } else { at.now() + stack.wake_latency };
+        let done = state.thread.occupy(awake, stack.receive_cost);
         state.waiting.push_back(connection);
         at.set_timer(done, party as u32);
     }

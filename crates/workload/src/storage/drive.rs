@@ -10,8 +10,8 @@
 //! Leaves out: zones, geometry, reordering of the queue, errors. Commands that go on where *any* of the last
 //! [`DriveConfig::streams`] ended cost no positioning: segmented caches and read-ahead hide those seeks.
 
-use super::streams::{Place, Streams};
 use super::write_buffer::WriteBuffer;
+use crate::streams::{Place, Streams};
 use lanewise_engine::random::RandomStream;
 use lanewise_units::{Bytes, Rate, Span, Time};
 use std::collections::VecDeque;

@@ -9,7 +9,7 @@
 
 use super::drive::{Drive, DriveFrame};
 use crate::completions::{Completions, Moderation};
-use crate::rate_server::RateServer;
+use crate::server::{RateServer, Server};
 use lanewise_fabric::workload::{ChannelId, DeviceId};
 use lanewise_network::{Port, WireKind};
 use lanewise_observe::RequesterState;
@@ -121,7 +121,7 @@ pub(crate) struct Hba {
     write_room: u64,
     /// Slots and bytes that drives asked for and that were not read from memory yet, in turn.
     grants: VecDeque<(u32, u64)>,
-    processor: RateServer,
+    processor: Server,
     read_path: RateServer,
     write_path: RateServer,
     shared_path: RateServer,
@@ -151,7 +151,7 @@ impl Hba {
             read_room: config.read_buffer.get(),
             write_room: config.write_buffer.get(),
             grants: VecDeque::new(),
-            processor: RateServer::new(None),
+            processor: Server::default(),
             read_path: RateServer::new(config.internal_read_bandwidth),
             write_path: RateServer::new(config.internal_write_bandwidth),
             shared_path: RateServer::new(config.internal_bandwidth),
@@ -173,8 +173,8 @@ impl Hba {
     /// What an adapter with nothing to ask for waits for: its inside if that is at work, else whatever more of its
     /// I/Os are at, wires or media, else the host's software if that has any.
     pub(crate) fn waits_for(&self, drives: &[Drive], now: Time) -> RequesterState {
-        let inside = [&self.processor, &self.read_path, &self.write_path, &self.shared_path];
-        if inside.iter().any(|server| server.is_busy(now)) {
+        let paths = [&self.read_path, &self.write_path, &self.shared_path];
+        if self.processor.is_busy(now) || paths.iter().any(|path| path.is_busy(now)) {
             return RequesterState::Device;
         }
         let (mut wires, mut media) = (0, 0);

@@ -19,7 +19,6 @@ mod hba;
 mod iometer;
 mod path;
 mod report;
-mod streams;
 mod subsystem;
 #[cfg(test)]
 mod tests;
@@ -29,5 +28,4 @@ mod write_buffer;
 pub use drive::DriveConfig;
 pub use hba::HbaConfig;
 pub use iometer::{AccessLine, IometerConfig, TargetAssignment};
-pub(crate) use streams::{Place, Streams};
 pub use subsystem::{DrivePlacement, HostSoftwareConfig, StorageConfig, StorageWorkload};

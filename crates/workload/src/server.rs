@@ -1,0 +1,85 @@
+//! What serves one piece of work after another, first come, first served: arithmetic instead of events.
+
+use lanewise_units::{Bytes, Rate, Span, Time};
+
+/// Busy for as long as each piece of work says: a core, a thread that polls, a processor of an adapter, a die.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Server {
+    free_at: Time,
+}
+
+impl Server {
+    /// Works for `span`, from `at` on or as soon as it is free; returns the end.
+    #[inline]
+    pub(crate) fn occupy(&mut self, at: Time, span: Span) -> Time {
+        self.free_at = self.free_at.max(at) + span;
+        self.free_at
+    }
+
+    /// Whether it has something to do at `at`, which is not before now.
+    #[inline]
+    pub(crate) fn is_busy(&self, at: Time) -> bool {
+        self.free_at > at
+    }
+}
+
+/// A path that bytes cross at a given rate; or no limit at all.
+#[derive(Clone, Debug)]
+pub(crate) struct RateServer {
+    rate: Option<Rate>,
+    server: Server,
+}
+
+impl RateServer {
+    /// A path of this rate; without one it takes no time.
+    pub(crate) fn new(rate: Option<Rate>) -> Self {
+        Self { rate, server: Server::default() }
+    }
+
+    /// Takes `bytes` that arrive now; returns when the last of them has crossed.
+    #[inline]
+    pub(crate) fn reserve(&mut self, now: Time, bytes: Bytes) -> Time {
+        match self.rate {
+            None => now,
+            Some(rate) => self.server.occupy(now, rate.span_ceil(bytes)),
+        }
+    }
+
+    /// Whether something is crossing, or waits to.
+    pub(crate) fn is_busy(&self, now: Time) -> bool {
+        self.server.is_busy(now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(ns: u64) -> Time {
+        Time::ZERO + Span::from_ns(ns)
+    }
+
+    #[test]
+    fn work_waits_for_work_and_idle_time_is_lost() {
+        let mut server = Server::default();
+        assert_eq!(server.occupy(at(10), Span::from_ns(5)), at(15));
+        assert_eq!(server.occupy(at(12), Span::from_ns(5)), at(20));
+        assert!(server.is_busy(at(19)) && !server.is_busy(at(20)));
+        assert_eq!(server.occupy(at(50), Span::from_ns(5)), at(55));
+    }
+
+    #[test]
+    fn bytes_queue_at_the_rate() {
+        let mut path = RateServer::new(Some(Rate::from_bytes_per_second(1_000_000_000)));
+        assert_eq!(path.reserve(at(0), Bytes::new(100)), at(100));
+        assert_eq!(path.reserve(at(50), Bytes::new(100)), at(200));
+        assert_eq!(path.reserve(at(500), Bytes::new(100)), at(600));
+    }
+
+    #[test]
+    fn no_rate_is_no_time() {
+        let mut path = RateServer::new(None);
+        assert_eq!(path.reserve(at(7), Bytes::from_kib(1024)), at(7));
+        assert!(!path.is_busy(at(7)));
+    }
+}

@@ -3,8 +3,12 @@
 //! What a device has written waits until enough have gathered or the oldest has waited long enough; then one interrupt
 //! tells of all of them. While one is on its way or being served there is no other.
 
-use lanewise_units::{Span, Time};
+use lanewise_units::{Bytes, Span, Time};
 use std::collections::VecDeque;
+
+/// Bytes of an interrupt message: the data of an MSI or MSI-X (PCIe Base 6.3 §6.1.4). A virtual wire (INTx) would be two
+/// messages of a header each.
+pub(crate) const INTERRUPT: Bytes = Bytes::new(4);
 
 /// When an interrupt is due.
 #[derive(Clone, Copy, Debug)]
@@ -19,7 +23,10 @@ pub(crate) struct Moderation {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum InterruptAction {
     /// Send it now.
-    Send,
+    Send {
+        /// The completion that has waited longest, of those that it tells of.
+        first: u32,
+    },
     /// Look again then.
     At(Time),
     /// Nothing; a later event will.
@@ -45,15 +52,15 @@ impl Completions {
 
     /// Whether an interrupt is due now. If so, it tells of all completions posted so far.
     pub(crate) fn moderate(&mut self, now: Time, moderation: Moderation) -> InterruptAction {
-        if self.posted.is_empty() || !self.signalled.is_empty() {
+        let Some(&first) = self.posted.front().filter(|_| self.signalled.is_empty()) else {
             return InterruptAction::Nothing;
-        }
+        };
         let enough = self.posted.len() >= moderation.enough as usize;
         let waited = self.deadline.is_some_and(|deadline| deadline <= now);
         if enough || waited || moderation.delay.is_zero() {
             self.signalled.append(&mut self.posted);
             self.deadline = None;
-            return InterruptAction::Send;
+            return InterruptAction::Send { first };
         }
         if self.deadline.is_some() {
             return InterruptAction::Nothing;
@@ -66,11 +73,6 @@ impl Completions {
     /// A moderation timer came; it counts when it is the latest that was set.
     pub(crate) fn is_due(&self, now: Time) -> bool {
         self.deadline == Some(now)
-    }
-
-    /// The completion that has waited longest, of those that the interrupt tells of.
-    pub(crate) fn first_signalled(&self) -> Option<u32> {
-        self.signalled.front().copied()
     }
 
     /// What a handler finds that looks only at what its interrupt tells of.
@@ -101,15 +103,18 @@ mod tests {
         completions.post(1);
         assert_eq!(completions.moderate(at(0), TWO), InterruptAction::At(at(10)));
         completions.post(2);
-        assert_eq!(completions.moderate(at(3), TWO), InterruptAction::Send, "two are enough");
-        assert_eq!(completions.first_signalled(), Some(1));
+        assert_eq!(completions.moderate(at(3), TWO), InterruptAction::Send { first: 1 }, "two are enough");
         completions.post(3);
         assert_eq!(completions.moderate(at(4), TWO), InterruptAction::Nothing, "one is on its way");
         assert!(!completions.is_due(at(10)), "that one was sent");
         assert_eq!(completions.take_signalled(), [1, 2]);
         assert_eq!(completions.moderate(at(12), TWO), InterruptAction::At(at(22)));
         assert!(completions.is_due(at(22)));
-        assert_eq!(completions.moderate(at(22), TWO), InterruptAction::Send, "it has waited long enough");
+        assert_eq!(
+            completions.moderate(at(22), TWO),
+            InterruptAction::Send { first: 3 },
+            "it has waited long enough"
+        );
     }
 
     #[test]
@@ -117,7 +122,7 @@ mod tests {
         let mut completions = Completions::default();
         completions.post(1);
         completions.post(2);
-        assert_eq!(completions.moderate(at(0), TWO), InterruptAction::Send);
+        assert_eq!(completions.moderate(at(0), TWO), InterruptAction::Send { first: 1 });
         completions.post(3);
         assert_eq!(completions.take_all(), [1, 2, 3]);
         completions.post(4);

@@ -26,6 +26,8 @@ pub mod turnaround;
 mod bench;
 mod completions;
 mod cpu;
+mod flows;
+mod memory;
 mod platform;
 mod server;
 mod slots;

@@ -40,6 +40,7 @@ impl<T> Slots<T> {
     }
 
     /// Rows in use.
+    #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         self.rows.len() - self.free.len()
     }

@@ -80,7 +80,6 @@ pub(crate) fn reach(
     Some(Some(Reach {
         initiator,
         fabrics: FabricsConfig {
-            name: config.name.clone(),
             ports: ends,
             drivers: [verbs(&near.verbs), verbs(&far.verbs)],
             target: 0,

@@ -1,13 +1,12 @@
 //! Where frames and descriptors are in host memory, and the transfers that move descriptors.
 
 use super::bridge::EthernetWorkload;
+use crate::memory::PAGE;
 use crate::platform::Platform;
 use lanewise_fabric::workload::{Direction, Notify, Target, Transfer};
 use lanewise_observe::FlowId;
 use lanewise_units::Bytes;
 
-/// Distance of the interrupt's address from the descriptors.
-const PAGE: u64 = 4096;
 /// Distance of frame buffers in host memory: only a jumbo frame crosses a page.
 const BUFFER: u64 = 2048;
 /// Frames that have a buffer each before the first is used again.
@@ -42,9 +41,9 @@ fn descriptors_of(port: usize) -> u64 {
     port as u64 * PORT_AREA + DESCRIPTORS
 }
 
-/// Where a port's interrupts are written to.
+/// Where a port's interrupts are written to: the page before its descriptors.
 pub(super) fn interrupts_of(port: usize) -> u64 {
-    descriptors_of(port) - PAGE
+    descriptors_of(port) - PAGE.get()
 }
 
 impl EthernetWorkload {

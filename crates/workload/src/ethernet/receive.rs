@@ -3,12 +3,9 @@
 use super::bridge::EthernetWorkload;
 use super::memory::{interrupts_of, write};
 use super::token::{self, Kind};
+use crate::completions::INTERRUPT;
 use crate::platform::Platform;
 use lanewise_fabric::workload::Notify;
-use lanewise_units::Bytes;
-
-/// Bytes of the memory write that is an interrupt (MSI).
-const INTERRUPT: Bytes = Bytes::new(4);
 
 impl EthernetWorkload {
     /// Writes what waits in the FIFO and has a descriptor, reports it, and fetches more descriptors.

@@ -2,10 +2,11 @@
 //!
 //! Each function is one event; each ends by starting whatever the event made possible.
 
-use super::ssd::{COMMAND, COMPLETION, DOORBELL, INTERRUPT, page_list};
+use super::ssd::{COMMAND, COMPLETION, DOORBELL, page_list};
 use super::system::NvmeWorkload;
 use super::token::{Kind, Token};
-use crate::completions::{InterruptAction, Moderation};
+use crate::completions::{INTERRUPT, InterruptAction, Moderation};
+use crate::memory::PAGE;
 use crate::platform::Platform;
 use lanewise_fabric::workload::{ChannelId, Direction, Notify, Target, Transfer};
 use lanewise_observe::FlowId;
@@ -66,7 +67,7 @@ impl NvmeWorkload {
             return self.start_data(slot, platform);
         };
         let transfer = Transfer {
-            offset: PAGE_LISTS + u64::from(slot) * 4096,
+            offset: PAGE_LISTS + u64::from(slot) * PAGE.get(),
             length,
             ..self.control(slot, Direction::Read, Token::of(Kind::PagesFetched, slot), Notify::Done)
         };
@@ -168,28 +169,25 @@ impl NvmeWorkload {
         platform.submit(self.ssds[ssd as usize].posted_channel, transfer);
         if notify == Notify::Nothing {
             self.queues[queue as usize].completions.post(slot);
-            self.consider_interrupt(queue, slot, platform);
+            self.consider_interrupt(queue, platform);
         }
     }
 
-    /// Sends the interrupt of a queue when it is due. `slot` is a command of the queue, for its flow.
-    pub(super) fn consider_interrupt<P: Platform>(&mut self, queue: u32, slot: u32, platform: &mut P) {
+    /// Sends the interrupt of a queue when it is due; it counts for the flow of the first command that it tells of.
+    fn consider_interrupt<P: Platform>(&mut self, queue: u32, platform: &mut P) {
         let pair = &mut self.queues[queue as usize];
         let drive = &self.ssds[pair.ssd as usize];
         let config = &drive.config;
         let moderation = Moderation { enough: config.interrupt_completions, delay: config.interrupt_delay };
         match pair.completions.moderate(platform.now(), moderation) {
             InterruptAction::Nothing => {}
-            InterruptAction::At(at) => {
-                self.moderating[queue as usize] = slot;
-                platform.set_timer(at, Token::of(Kind::Moderation, queue));
-            }
-            InterruptAction::Send => {
+            InterruptAction::At(at) => platform.set_timer(at, Token::of(Kind::Moderation, queue)),
+            InterruptAction::Send { first } => {
                 let channel = drive.posted_channel;
                 let token = Token::of(Kind::Interrupt, queue);
                 let transfer = Transfer {
                     length: INTERRUPT,
-                    ..self.control(slot, Direction::Write, token, Notify::Done)
+                    ..self.control(first, Direction::Write, token, Notify::Done)
                 };
                 platform.submit(channel, transfer);
             }
@@ -199,7 +197,7 @@ impl NvmeWorkload {
     /// A moderation timer came.
     pub(super) fn moderation_due<P: Platform>(&mut self, queue: u32, platform: &mut P) {
         if self.queues[queue as usize].completions.is_due(platform.now()) {
-            self.consider_interrupt(queue, self.moderating[queue as usize], platform);
+            self.consider_interrupt(queue, platform);
         }
     }
 

@@ -37,19 +37,19 @@ use super::system::NvmeWorkload;
 use super::token::{Kind, Token};
 use crate::cpu::CpuWork;
 use crate::fio::Request;
+use crate::flows::Flows;
+use crate::memory::PAGE;
 use crate::platform::Platform;
 use crate::rdma::{
-    Completion, CompletionKind, EndFlows, EndId, HOST_MEMORY, NicPort, Opcode, VerbsHostConfig, WorkRequest,
+    Completion, CompletionKind, EndId, HOST_MEMORY, NicPort, Opcode, VerbsHostConfig, WorkRequest,
 };
 use lanewise_fabric::workload::Target;
-use lanewise_observe::{FlowSpec, LatencyOf};
+use lanewise_observe::LatencyOf;
 use lanewise_units::{Bytes, Span, Time};
 
 /// How a group of jobs reaches drives of another host.
 #[derive(Clone, Debug)]
 pub struct FabricsConfig {
-    /// Name of the network.
-    pub name: String,
     /// Ports at both ends of a wire: the initiator's, the target's.
     pub ports: [NicPort; 2],
     /// Drivers of the adapters, in the same order.
@@ -107,22 +107,18 @@ pub(super) struct Connection {
 
 impl NvmeWorkload {
     /// Flows of a group's adapters, at the initiator and at the target, if its drives are elsewhere.
-    pub(super) fn add_end_flows<P: Platform>(&self, group: usize, platform: &mut P) -> Option<[EndFlows; 2]> {
+    pub(super) fn add_end_flows<P: Platform>(&self, group: usize, platform: &mut P) -> Option<[Flows; 2]> {
         let config = &self.config.groups[group];
         let fabrics = config.fabrics.as_ref()?;
         Some([0, 1].map(|side| {
             let device = &self.network.config().nics[fabrics.ports[side].nic].name;
             let name = format!("{} at {}", config.fio.name, ["initiator", "target"][side]);
-            let mut flow = |direction| {
-                let (name, device) = (name.clone(), device.clone());
-                platform.add_flow(FlowSpec { name, device, direction, latency: LatencyOf::Request })
-            };
-            EndFlows { read: flow("read"), write: flow("write"), control: flow("control") }
+            Flows::add(&name, device, LatencyOf::Request, platform)
         }))
     }
 
     /// Connects a job of a group, if its drives are elsewhere.
-    pub(super) fn connect(&mut self, group: usize, flows: Option<[EndFlows; 2]>) -> Option<Connection> {
+    pub(super) fn connect(&mut self, group: usize, flows: Option<[Flows; 2]>) -> Option<Connection> {
         let (fabrics, flows) = (self.config.groups[group].fabrics.as_ref()?, flows?);
         let cores = fabrics.software.cores.min(self.config.hosts[fabrics.target].cores);
         let [initiator, target] = self.network.connect(fabrics.ports, flows);
@@ -173,7 +169,7 @@ impl NvmeWorkload {
         platform: &mut P,
     ) {
         let place = match opcode {
-            Opcode::Send => area + u64::from(slot) * 4096,
+            Opcode::Send => area + u64::from(slot) * PAGE.get(),
             _ => self.slots[slot as usize].buffer,
         };
         let at = at + self.fabrics(slot).drivers[side].mmio_latency;

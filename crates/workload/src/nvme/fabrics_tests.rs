@@ -57,7 +57,6 @@ fn over_network(fio: FioConfig, software: NvmeTargetConfig) -> NvmeConfig {
         poll_cost: Span::from_ns(30),
     };
     let fabrics = FabricsConfig {
-        name: "wire".into(),
         ports: [NicPort { nic: 0, port: 0 }, NicPort { nic: 1, port: 0 }],
         drivers: [driver.clone(), driver],
         target: 1,

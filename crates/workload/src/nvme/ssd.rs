@@ -7,6 +7,7 @@
 //!
 //! Leaves out: the translation layer, garbage collection, wear, power states, several namespaces, and errors.
 
+use crate::memory::PAGE;
 use crate::server::{RateServer, Server};
 use crate::streams::{Place, Streams};
 use lanewise_fabric::workload::{ChannelId, DeviceId};
@@ -242,10 +243,6 @@ pub(crate) const COMMAND: Bytes = Bytes::new(64);
 pub(crate) const COMPLETION: Bytes = Bytes::new(16);
 /// Bytes of a doorbell register (NVMe over PCIe Transport 1.0 §3.1.2).
 pub(crate) const DOORBELL: Bytes = Bytes::new(4);
-/// Bytes of an MSI-X message (PCIe Base 6.3 §6.1.4).
-pub(crate) const INTERRUPT: Bytes = Bytes::new(4);
-/// Memory page that PRP entries point to. Assumed: 4 KiB, what every x86 driver sets.
-pub(crate) const PAGE: Bytes = Bytes::from_kib(4);
 
 /// Bytes of the PRP list of a command, which the drive has to read; none when two entries in the command are enough
 /// (NVMe Base 2.0 §4.1.1: 8 B for each page, the first page's in the command itself).

@@ -13,8 +13,8 @@
 //! Leaves out: how the target's software finds and maps such memory (Linux' p2pdma checks the same things that a
 //! scenario is checked for), and what a drive's own processors spend on its controller memory buffer.
 
-use super::ssd::PAGE;
 use super::system::NvmeWorkload;
+use crate::memory::PAGE;
 use lanewise_fabric::workload::{DeviceId, Target};
 use lanewise_units::Bytes;
 

@@ -5,16 +5,18 @@
 use super::fabrics::{Connection, FabricsConfig};
 use super::host::{NvmeHostConfig, QueuePair};
 use super::moving::MoveConfig;
-use super::ssd::{PAGE, Ssd, SsdConfig};
+use super::ssd::{DOORBELL, Ssd, SsdConfig};
 use super::token::{Kind, Token};
 use crate::cpu::{Cores, CpuWork};
 use crate::fio::{FioConfig, GroupTally, IoEngine, Job, Next, Request};
+use crate::flows::Flows;
+use crate::memory::PAGE;
 use crate::platform::{Instrument, Platform};
 use crate::rdma::{RdmaNetwork, RdmaNetworkConfig};
 use lanewise_fabric::Fabric;
 use lanewise_fabric::workload::{DeviceId, Metric, Workload, WorkloadEvent};
-use lanewise_observe::{FlowId, FlowSpec, LatencyOf};
-use lanewise_units::{Bytes, Time};
+use lanewise_observe::LatencyOf;
+use lanewise_units::{Bytes, Span, Time};
 
 /// How a host reaches a drive.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -73,15 +75,6 @@ pub(super) struct Slot {
     pub submitted: Time,
 }
 
-/// Flows of a group.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct GroupFlows {
-    pub read: FlowId,
-    pub write: FlowId,
-    /// Commands, completions and interrupts, so that the other two are data only.
-    pub control: FlowId,
-}
-
 /// The instrument.
 #[derive(Debug)]
 pub struct NvmeWorkload {
@@ -91,10 +84,9 @@ pub struct NvmeWorkload {
     pub(super) connections: Vec<Option<Connection>>,
     pub(super) ssds: Vec<Ssd>,
     pub(super) queues: Vec<QueuePair>,
-    /// For each queue, a command that its moderation timer was set for.
-    pub(super) moderating: Vec<u32>,
     pub(super) slots: Vec<Slot>,
-    flows: Vec<GroupFlows>,
+    /// Of each group.
+    flows: Vec<Flows>,
     pub(super) jobs: Vec<Job>,
     pub(super) cores: Vec<Cores>,
     /// Of each group; of each of its clones when they are reported one by one.
@@ -127,7 +119,6 @@ impl NvmeWorkload {
             connections: Vec::new(),
             ssds: Vec::new(),
             queues: Vec::new(),
-            moderating: Vec::new(),
             slots: Vec::new(),
             flows: Vec::new(),
             jobs: Vec::new(),
@@ -138,13 +129,8 @@ impl NvmeWorkload {
         }
     }
 
-    /// Names of the jobs, in the order of the scenario.
-    pub fn job_names(config: &NvmeConfig) -> Vec<String> {
-        config.groups.iter().map(|group| group.fio.name.clone()).collect()
-    }
-
     /// Flows that a slot's data and commands are counted for.
-    pub(super) fn data_flows(&self, slot: u32) -> GroupFlows {
+    pub(super) fn data_flows(&self, slot: u32) -> Flows {
         self.flows[self.slots[slot as usize].group as usize]
     }
 
@@ -167,11 +153,7 @@ impl NvmeWorkload {
         let names =
             group.fio.files.iter().map(|file| self.config.ssds[self.config.paths[*file].ssd].name.as_str());
         let device = names.collect::<Vec<_>>().join("+");
-        let mut flow = |direction| {
-            let (name, device) = (group.fio.name.clone(), device.clone());
-            platform.add_flow(FlowSpec { name, device, direction, latency: LatencyOf::Operation })
-        };
-        self.flows.push(GroupFlows { read: flow("read"), write: flow("write"), control: flow("control") });
+        self.flows.push(Flows::add(&group.fio.name, &device, LatencyOf::Operation, platform));
         let end_flows = self.add_end_flows(index, platform);
         for clone in 0..group.fio.jobs {
             let running = self.jobs.iter().filter(|job| job.host as usize == group.host).count() as u32;
@@ -215,7 +197,6 @@ impl NvmeWorkload {
         let known = self.queues.iter().position(|queue| (queue.ssd, queue.core) == (ssd, core));
         known.unwrap_or_else(|| {
             self.queues.push(QueuePair::new(ssd, core));
-            self.moderating.push(0);
             self.queues.len() - 1
         }) as u32
     }
@@ -286,7 +267,7 @@ impl NvmeWorkload {
         }
         // It says how far it has read.
         let device = self.ssds[ssd as usize].config.device;
-        platform.mmio_write(device, super::ssd::DOORBELL, Token::of(Kind::Ignored, queue));
+        platform.mmio_write(device, DOORBELL, Token::of(Kind::Ignored, queue));
     }
 
     /// A completion that was polled for is there.
@@ -316,7 +297,7 @@ impl NvmeWorkload {
         let (submission, completion) = match self.config.groups[group].fio.engine {
             IoEngine::Asynchronous => (slot.submitted - slot.started, now - slot.submitted),
             // A call that returns with the data has no submission of its own.
-            IoEngine::Synchronous => (lanewise_units::Span::ZERO, now - slot.started),
+            IoEngine::Synchronous => (Span::ZERO, now - slot.started),
         };
         let flows = self.flows[group];
         platform

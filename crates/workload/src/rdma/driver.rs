@@ -2,7 +2,8 @@
 
 use super::config::NicPort;
 use super::network::RdmaNetwork;
-use super::verbs::{Completion, EndFlows, EndId, WorkRequest};
+use super::verbs::{Completion, EndId, WorkRequest};
+use crate::flows::Flows;
 use crate::platform::Platform;
 use lanewise_fabric::workload::Metric;
 use lanewise_observe::{FlowId, FlowSpec, LatencyOf};
@@ -48,25 +49,17 @@ impl<P: Platform> At<'_, P> {
         self.network.post(at, end, request, self.platform);
     }
 
-    /// A flow of one adapter. `direction` is read or write for payload on PCI Express.
-    pub(super) fn add_flow(
-        &mut self,
-        name: &str,
-        nic: usize,
-        direction: &'static str,
-        latency: LatencyOf,
-    ) -> FlowId {
+    /// A flow of one adapter, for operations of the tool.
+    pub(super) fn add_flow(&mut self, name: &str, nic: usize, direction: &'static str) -> FlowId {
         let device = self.network.config().nics[nic].name.clone();
+        let latency = LatencyOf::Operation;
         self.platform.add_flow(FlowSpec { name: name.to_owned(), device, direction, latency })
     }
 
     /// Flows for the traffic of a tool at both of its ports.
-    pub(super) fn add_end_flows(&mut self, name: &str, ports: [NicPort; 2]) -> [EndFlows; 2] {
-        ports.map(|port| EndFlows {
-            read: self.add_flow(name, port.nic, "read", LatencyOf::Request),
-            write: self.add_flow(name, port.nic, "write", LatencyOf::Request),
-            control: self.add_flow(name, port.nic, "control", LatencyOf::Request),
-        })
+    pub(super) fn add_end_flows(&mut self, name: &str, ports: [NicPort; 2]) -> [Flows; 2] {
+        let nics = &self.network.config().nics;
+        ports.map(|port| Flows::add(name, &nics[port.nic].name, LatencyOf::Request, self.platform))
     }
 }
 

@@ -10,6 +10,7 @@
 use super::driver::At;
 use super::host::{MpiHostConfig, VerbsHostConfig};
 use super::verbs::{Completion, CompletionKind, EndId, HOST_MEMORY, Opcode, WorkRequest};
+use crate::memory::PAGE;
 use crate::platform::Platform;
 use crate::server::Server;
 use crate::slots::Slots;
@@ -167,7 +168,7 @@ impl Mpi {
         done: Time,
         at: &mut At<'_, P>,
     ) {
-        let stride = Bytes::new(size).round_up_to(Bytes::from_kib(4)).get();
+        let stride = Bytes::new(size).round_up_to(PAGE).get();
         let buffer = self.buffers + self.sent[rank] % BUFFERS * stride;
         self.sent[rank] += 1;
         let request = WorkRequest {

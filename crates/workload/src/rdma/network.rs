@@ -3,7 +3,8 @@
 use super::config::{NicPort, RdmaNetworkConfig, RdmaNicConfig};
 use super::port::{Port, PortSettings};
 use super::token::{self, Kind, Token};
-use super::verbs::{Completion, CompletionKind, EndFlows, EndId, Opcode, WorkRequest};
+use super::verbs::{Completion, CompletionKind, EndId, Opcode, WorkRequest};
+use crate::flows::Flows;
 use crate::platform::Platform;
 use crate::server::{RateServer, Server};
 use crate::slots::Slots;
@@ -50,7 +51,8 @@ pub(super) struct End {
     /// Reads of the other side that this side answers.
     pub responses: SendQueue,
     pub reads_outstanding: u32,
-    pub flows: EndFlows,
+    /// Payload that the adapter reads from memory and writes to it; work requests and completion entries.
+    pub flows: Flows,
     /// Entries of its queues so far.
     entries: u64,
 }
@@ -149,7 +151,7 @@ impl RdmaNetwork {
     ///
     /// # Panics
     /// When there is no wire between the two.
-    pub fn connect(&mut self, ends: [NicPort; 2], flows: [EndFlows; 2]) -> [EndId; 2] {
+    pub fn connect(&mut self, ends: [NicPort; 2], flows: [Flows; 2]) -> [EndId; 2] {
         let port = |end: NicPort| {
             let found = self.port_of.iter().find(|(wired, _)| *wired == end);
             found.unwrap_or_else(|| panic!("port {} of adapter {} has a wire", end.port, end.nic)).1
@@ -210,6 +212,7 @@ impl RdmaNetwork {
     }
 
     /// Messages that are not over.
+    #[cfg(test)]
     pub fn under_way(&self) -> usize {
         self.messages.len()
     }

@@ -12,7 +12,7 @@ use super::mpi::{Mpi, MpiConfig, MpiEvent};
 use super::verbs::Completion;
 use crate::platform::Platform;
 use lanewise_fabric::workload::Metric;
-use lanewise_observe::{FlowId, LatencyOf};
+use lanewise_observe::FlowId;
 use lanewise_units::{Bytes, Span, Time};
 
 /// Which benchmark.
@@ -155,7 +155,7 @@ impl Driver for Osu {
         let ports = self.config.ports;
         let flows = at.add_end_flows(&self.config.name, ports);
         if self.config.tool == OsuTool::Latency {
-            self.flow = Some(at.add_flow(&self.config.name, ports[0].nic, "message", LatencyOf::Operation));
+            self.flow = Some(at.add_flow(&self.config.name, ports[0].nic, "message"));
         }
         let ends = at.network.connect(ports, flows);
         self.mpi.connected(ends);

@@ -11,10 +11,11 @@ use super::driver::{At, Driver, FEWEST_TRIPS, Samples, Throughput, metric, quant
 use super::host::VerbsHostConfig;
 use super::peak::{MOST_ITERATIONS, Peak};
 use super::verbs::{Completion, CompletionKind, EndId, HOST_MEMORY, Opcode, WorkRequest};
+use crate::memory::PAGE;
 use crate::platform::Platform;
 use crate::server::Server;
 use lanewise_fabric::workload::Metric;
-use lanewise_observe::{FlowId, LatencyOf};
+use lanewise_observe::FlowId;
 use lanewise_units::{Bytes, Span, Time};
 use std::collections::VecDeque;
 
@@ -166,7 +167,7 @@ impl Perftest {
     /// Buffers are aligned to pages and each queue pair has its own, which all its messages use.
     fn request(&self, pair: usize, id: u32) -> WorkRequest {
         let opcode = self.config.tool.opcode();
-        let stride = self.config.size.round_up_to(Bytes::from_kib(4)).get();
+        let stride = self.config.size.round_up_to(PAGE).get();
         let buffer = self.base + pair as u64 * stride;
         let last = id + 1 == self.config.iterations;
         let latency = self.config.tool.is_latency();
@@ -270,7 +271,7 @@ impl Driver for Perftest {
         let ports = self.config.ports;
         let flows = at.add_end_flows(&self.config.name, ports);
         if self.config.tool.is_latency() {
-            self.flow = Some(at.add_flow(&self.config.name, ports[0].nic, "message", LatencyOf::Operation));
+            self.flow = Some(at.add_flow(&self.config.name, ports[0].nic, "message"));
         }
         for _ in 0..self.config.queue_pairs {
             for (side, end) in at.network.connect(ports, flows).into_iter().enumerate() {

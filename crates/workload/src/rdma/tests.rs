@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::bench::Bench;
+use crate::flows::Flows;
 use crate::platform::{Instrument, Platform};
 use lanewise_fabric::workload::{DeviceId, WorkloadEvent};
 use lanewise_network::NetworkWire;
@@ -74,8 +75,8 @@ impl Instrument for Script {
                 platform.add_flow(FlowSpec { name, device, direction, latency: LatencyOf::Request })
             };
             let flows = [
-                EndFlows { read: flow(0, "read"), write: flow(0, "write"), control: flow(0, "control") },
-                EndFlows { read: flow(1, "read1"), write: flow(1, "write1"), control: flow(1, "control1") },
+                Flows { read: flow(0, "read"), write: flow(0, "write"), control: flow(0, "control") },
+                Flows { read: flow(1, "read1"), write: flow(1, "write1"), control: flow(1, "control1") },
             ];
             let ports = [0, 1].map(|nic| NicPort { nic, port: connection % 2 });
             self.ends.push(self.network.connect(ports, flows));

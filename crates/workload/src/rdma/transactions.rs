@@ -9,10 +9,11 @@
 use super::config::NicPort;
 use super::driver::{At, Driver, FEWEST_TRIPS, Samples, Throughput, metric, quantile_us};
 use super::verbs::{Completion, CompletionKind, EndId, HOST_MEMORY, Opcode, WorkRequest};
+use crate::memory::PAGE;
 use crate::platform::Platform;
 use crate::server::Server;
 use lanewise_fabric::workload::Metric;
-use lanewise_observe::{FlowId, LatencyOf};
+use lanewise_observe::FlowId;
 use lanewise_units::{Bytes, Span, Time};
 use std::collections::VecDeque;
 
@@ -93,7 +94,7 @@ impl Transactions {
         let stack = &self.config.stacks[party];
         let length = if party == 0 { self.config.request } else { self.config.response };
         let done = self.parties[party].thread.occupy(at.now(), work + stack.send_cost);
-        let stride = self.config.request.max(self.config.response).round_up_to(Bytes::from_kib(4));
+        let stride = self.config.request.max(self.config.response).round_up_to(PAGE);
         let buffer = self.base + connection as u64 * stride.get();
         let request = WorkRequest {
             opcode: Opcode::Datagram,
@@ -125,7 +126,7 @@ impl Driver for Transactions {
     fn connect<P: Platform>(&mut self, at: &mut At<'_, P>) {
         let ports = self.config.ports;
         let flows = at.add_end_flows(&self.config.name, ports);
-        self.flow = Some(at.add_flow(&self.config.name, ports[0].nic, "transaction", LatencyOf::Operation));
+        self.flow = Some(at.add_flow(&self.config.name, ports[0].nic, "transaction"));
         for _ in 0..self.config.connections {
             self.ends.push(at.network.connect(ports, flows));
         }

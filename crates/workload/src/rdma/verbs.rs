@@ -1,7 +1,6 @@
 //! What software asks of the network, and what it is told.
 
 use lanewise_fabric::workload::Target;
-use lanewise_observe::FlowId;
 use lanewise_units::{Bytes, Time};
 
 /// One end of a reliable connection.
@@ -78,15 +77,4 @@ pub struct Completion {
     pub length: Bytes,
     /// When the CPU wrote the doorbell of the request.
     pub posted: Time,
-}
-
-/// Flows that the traffic of one end is counted for.
-#[derive(Clone, Copy, Debug)]
-pub struct EndFlows {
-    /// Payload that the adapter reads from memory.
-    pub read: FlowId,
-    /// Payload that it writes to memory.
-    pub write: FlowId,
-    /// Work requests and completion entries.
-    pub control: FlowId,
 }

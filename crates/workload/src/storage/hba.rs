@@ -9,15 +9,13 @@
 
 use super::drive::{Drive, DriveFrame};
 use crate::completions::{Completions, Moderation};
+use crate::memory::PAGE;
 use crate::server::{RateServer, Server};
 use lanewise_fabric::workload::{ChannelId, DeviceId};
 use lanewise_network::{Port, WireKind};
 use lanewise_observe::RequesterState;
 use lanewise_units::{Bytes, Rate, Span, Time};
 use std::collections::VecDeque;
-
-/// Bytes of a page of host memory, the unit of scatter/gather lists.
-const PAGE: Bytes = Bytes::from_kib(4);
 
 /// Settings of a storage adapter.
 #[derive(Clone, Debug)]

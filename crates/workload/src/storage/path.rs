@@ -6,14 +6,11 @@ use super::drive::{Command, DriveFrame};
 use super::hba::HostFrame;
 use super::subsystem::StorageWorkload;
 use super::token::{Kind, Token};
-use crate::completions::InterruptAction;
+use crate::completions::{INTERRUPT, InterruptAction};
 use crate::platform::Platform;
 use lanewise_fabric::workload::{ChannelId, Direction, Notify, Target, Transfer};
 use lanewise_observe::FlowId;
 use lanewise_units::{Bytes, Time};
-
-/// Bytes of an interrupt message: the data of an MSI. A virtual wire (INTx) would be two messages of a header each.
-const INTERRUPT: Bytes = Bytes::new(4);
 
 impl StorageWorkload {
     /// The driver is done: tell the adapter.
@@ -174,8 +171,7 @@ impl StorageWorkload {
         match adapter.completions.moderate(platform.now(), adapter.config.moderation()) {
             InterruptAction::Nothing => {}
             InterruptAction::At(at) => platform.set_timer(at, Token::of(Kind::Moderation, hba)),
-            InterruptAction::Send => {
-                let Some(first) = adapter.completions.first_signalled() else { return };
+            InterruptAction::Send { first } => {
                 let channel = open(adapter.posted_channel);
                 let token = Token::of(Kind::Interrupt, hba);
                 let transfer = Transfer {

@@ -8,10 +8,12 @@ use super::iometer::{Io, IometerConfig, Next, Worker};
 use super::report::{GroupTally, cpu_metrics, io_metrics};
 use super::token::{Kind, Token};
 use crate::cpu::{Cores, CpuTally, CpuWork};
+use crate::flows::Flows;
+use crate::memory::PAGE;
 use crate::platform::{Instrument, Platform};
 use lanewise_fabric::Fabric;
 use lanewise_fabric::workload::{Metric, Workload, WorkloadEvent};
-use lanewise_observe::{FlowId, FlowSpec, LatencyOf};
+use lanewise_observe::LatencyOf;
 use lanewise_units::{Bytes, Span, Time};
 
 /// CPU cost of the host's software for each I/O, and the cores that pay it.
@@ -75,15 +77,6 @@ pub(super) struct Slot {
     pub started: Time,
 }
 
-/// Flows of a group.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct GroupFlows {
-    pub read: FlowId,
-    pub write: FlowId,
-    /// Commands, status and interrupts, so that the other two are data only.
-    pub control: FlowId,
-}
-
 /// The instrument.
 #[derive(Debug)]
 pub struct StorageWorkload {
@@ -91,7 +84,8 @@ pub struct StorageWorkload {
     pub(super) hbas: Vec<Hba>,
     pub(super) drives: Vec<Drive>,
     pub(super) slots: Vec<Slot>,
-    pub(super) flows: Vec<GroupFlows>,
+    /// Of each group.
+    pub(super) flows: Vec<Flows>,
     workers: Vec<Worker>,
     cores: Cores,
     tallies: Vec<GroupTally>,
@@ -100,8 +94,6 @@ pub struct StorageWorkload {
 
 /// Host memory set aside for each slot's command and scatter/gather list.
 const COMMAND_AREA: u64 = 16 * 1024;
-/// Alignment of I/O buffers.
-const PAGE: Bytes = Bytes::from_kib(4);
 
 impl StorageWorkload {
     /// A subsystem at rest.
@@ -170,11 +162,7 @@ impl StorageWorkload {
     fn build_group<P: Platform>(&mut self, index: usize, platform: &mut P) {
         let group = self.config.groups[index].clone();
         let devices = devices_of(&group, &self.config);
-        let mut flow = |direction| {
-            let (name, device) = (group.name.clone(), devices.clone());
-            platform.add_flow(FlowSpec { name, device, direction, latency: LatencyOf::Operation })
-        };
-        self.flows.push(GroupFlows { read: flow("read"), write: flow("write"), control: flow("control") });
+        self.flows.push(Flows::add(&group.name, &devices, LatencyOf::Operation, platform));
         for number in 0..group.workers {
             let targets = group.targets_of(number);
             let stream =

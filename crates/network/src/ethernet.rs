@@ -16,8 +16,6 @@ pub const GAP: Bytes = Bytes::new(12);
 pub const FRAME_CHECK_SEQUENCE: Bytes = Bytes::new(4);
 /// Smallest frame.
 pub const SMALLEST_FRAME: Bytes = Bytes::new(64);
-/// Largest frame without a VLAN tag.
-pub const LARGEST_FRAME: Bytes = Bytes::new(1518);
 /// Largest frame of adapters that take jumbo frames of 9,000 B of data.
 pub const LARGEST_JUMBO_FRAME: Bytes = Bytes::new(9018);
 
@@ -56,13 +54,8 @@ impl EthernetRate {
     }
 
     /// Time that `bytes` take on the line.
-    pub const fn byte_span(self, bytes: Bytes) -> Span {
+    const fn byte_span(self, bytes: Bytes) -> Span {
         Span::from_ticks(bytes.get() * (8 * TICKS_PER_SECOND / self.bits_per_second()))
-    }
-
-    /// Time from the first bit of a frame to the last.
-    pub const fn frame_span(self, frame: Bytes) -> Span {
-        self.byte_span(frame)
     }
 
     /// Time from the start of a frame to the earliest start of the next: preamble, frame and gap.
@@ -104,7 +97,7 @@ mod tests {
             assert_eq!(8 * TICKS_PER_SECOND % rate.bits_per_second(), 0, "{rate:?}");
         }
         assert_eq!(EthernetRate::Gbit1.line_span(SMALLEST_FRAME), Span::from_ns(672));
-        assert_eq!(EthernetRate::Gbit10.frame_span(Bytes::new(1250)), Span::from_us(1));
+        assert_eq!(EthernetRate::Gbit10.byte_span(Bytes::new(1250)), Span::from_us(1));
     }
 
     #[test]

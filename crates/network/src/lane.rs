@@ -3,7 +3,7 @@
 //! The caller decides whose frame goes next and asks only while the lane is free; a frame's end is arithmetic.
 
 use crate::WireKind;
-use lanewise_units::{Bytes, Span, Time};
+use lanewise_units::{Bytes, Time};
 
 /// One direction of a wire.
 #[derive(Clone, Debug)]
@@ -12,13 +12,12 @@ pub struct Lane {
     free_at: Time,
     /// Acknowledgements of the other direction's frames that have to go out before the next frame.
     owed: Bytes,
-    busy: Span,
 }
 
 impl Lane {
     /// A lane with nothing on it.
     pub const fn new(wire: WireKind) -> Self {
-        Self { wire, free_at: Time::ZERO, owed: Bytes::ZERO, busy: Span::ZERO }
+        Self { wire, free_at: Time::ZERO, owed: Bytes::ZERO }
     }
 
     /// Whether a frame could start now.
@@ -40,7 +39,6 @@ impl Lane {
         );
         let span = self.wire.frame_span(payload) + self.wire.byte_span(self.owed);
         self.owed = Bytes::ZERO;
-        self.busy += span;
         self.free_at = now + span;
         self.free_at
     }
@@ -51,11 +49,6 @@ impl Lane {
         if !self.is_free(now) {
             self.owed += self.wire.acknowledgement();
         }
-    }
-
-    /// Time spent on frames and acknowledgements so far, the frame under way in full.
-    pub fn busy(&self) -> Span {
-        self.busy
     }
 }
 
@@ -114,7 +107,6 @@ mod tests {
         let inbound = port.inbound.send(Time::ZERO, Bytes::new(2048));
         assert_eq!(port.outbound.send(Time::ZERO, Bytes::new(2048)), inbound);
         assert!(!port.inbound.is_free(Time::ZERO));
-        assert_eq!(port.inbound.busy(), inbound - Time::ZERO);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use crate::roce;
 use crate::transport::PacketKind;
 use lanewise_units::{Bytes, Rate, Span};
 
-/// Payload is padded to words of four bytes.
+/// InfiniBand pads payload to words of four bytes.
 const WORD: Bytes = Bytes::new(4);
 
 /// Kind and speed of a wire between two adapters.
@@ -33,15 +33,14 @@ pub enum NetworkWire {
 impl NetworkWire {
     /// Bytes on the wire of a packet with so much payload.
     pub const fn packet_bytes(self, kind: PacketKind, payload: Bytes) -> Bytes {
-        if let Self::Ethernet { .. } = self {
-            return roce::ip_wire_bytes(kind.transport_bytes(), payload);
-        }
-        let payload = payload.round_up_to(WORD);
+        let transport = kind.transport_bytes();
+        let words = payload.round_up_to(WORD);
         match self {
-            Self::Infiniband { .. } => Bytes::new(
-                LOCAL_ROUTE_HEADER.get() + kind.transport_bytes().get() + payload.get() + VARIANT_CRC.get(),
-            ),
-            Self::Roce { .. } | Self::Ethernet { .. } => roce::wire_bytes(kind.transport_bytes(), payload),
+            Self::Infiniband { .. } => {
+                Bytes::new(LOCAL_ROUTE_HEADER.get() + transport.get() + words.get() + VARIANT_CRC.get())
+            }
+            Self::Roce { .. } => roce::wire_bytes(transport, words),
+            Self::Ethernet { .. } => roce::ip_wire_bytes(transport, payload),
         }
     }
 

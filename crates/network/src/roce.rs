@@ -2,22 +2,17 @@
 //!
 //! Leaves out: VLAN tags, and priority flow control as a mechanism of its own: the receiver's buffer holds a sender
 //! back as credits do on InfiniBand, which is what pause frames come to on a wire without other traffic.
-//! Source: InfiniBand Architecture Specification, volume 1, annex A17; IEEE 802.3 clause 3.
+//! Source: InfiniBand Architecture Specification, volume 1, annex A17; what Ethernet puts around it is in [`crate::ethernet`].
 
+use crate::ethernet::{FRAME_CHECK_SEQUENCE, SMALLEST_FRAME, line_bytes};
 use lanewise_units::Bytes;
 
-/// Preamble, start delimiter and the shortest gap between frames.
-pub const PREAMBLE_AND_GAP: Bytes = Bytes::new(20);
 /// Destination, source and type.
 pub const ETHERNET_HEADER: Bytes = Bytes::new(14);
-/// Frame check sequence.
-pub const FRAME_CHECK: Bytes = Bytes::new(4);
 /// IPv4 without options.
 pub const IPV4_HEADER: Bytes = Bytes::new(20);
 /// UDP.
 pub const UDP_HEADER: Bytes = Bytes::new(8);
-/// Smallest frame, from destination to frame check sequence.
-pub const SMALLEST_FRAME: Bytes = Bytes::new(64);
 
 /// Bytes that an InfiniBand transport packet takes on the wire, gap included: headers, CRC and payload are given.
 pub const fn wire_bytes(transport: Bytes, payload: Bytes) -> Bytes {
@@ -26,10 +21,10 @@ pub const fn wire_bytes(transport: Bytes, payload: Bytes) -> Bytes {
 
 /// Bytes that an IPv4 packet takes on the wire, gap included: the headers after IP and the payload are given.
 pub const fn ip_wire_bytes(headers: Bytes, payload: Bytes) -> Bytes {
-    let inside =
-        ETHERNET_HEADER.get() + IPV4_HEADER.get() + headers.get() + payload.get() + FRAME_CHECK.get();
-    let frame = if inside < SMALLEST_FRAME.get() { SMALLEST_FRAME.get() } else { inside };
-    Bytes::new(frame + PREAMBLE_AND_GAP.get())
+    let around = ETHERNET_HEADER.get() + FRAME_CHECK_SEQUENCE.get();
+    let frame = IPV4_HEADER.get() + headers.get() + payload.get() + around;
+    let padded = if frame < SMALLEST_FRAME.get() { SMALLEST_FRAME } else { Bytes::new(frame) };
+    line_bytes(padded)
 }
 
 #[cfg(test)]

@@ -29,6 +29,16 @@ pub enum Direction {
     Write,
 }
 
+impl Direction {
+    /// Name of its flow in results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+        }
+    }
+}
+
 /// Where the data lives.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Target {

@@ -97,10 +97,7 @@ impl DmaWorkload {
     }
 
     fn open<P: Platform>(&mut self, direction: Direction, platform: &mut P) {
-        let word = match direction {
-            Direction::Read => "read",
-            Direction::Write => "write",
-        };
+        let word = direction.name();
         let flow = platform.add_flow(FlowSpec {
             name: self.config.name.clone(),
             device: self.config.device_name.clone(),

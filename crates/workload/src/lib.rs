@@ -27,6 +27,7 @@ mod bench;
 mod completions;
 mod cpu;
 mod flows;
+mod latency;
 mod memory;
 mod platform;
 mod server;

@@ -181,10 +181,6 @@ impl RingsWorkload {
 
 impl Instrument for RingsWorkload {
     fn begin<P: Platform>(&mut self, platform: &mut P) {
-        let word = match self.config.direction {
-            Direction::Read => "read",
-            Direction::Write => "write",
-        };
         let spec = |direction| FlowSpec {
             name: self.config.name.clone(),
             device: self.config.device_name.clone(),
@@ -194,7 +190,7 @@ impl Instrument for RingsWorkload {
         self.opened = Some(Opened {
             control_channel: platform.open_channel(self.config.device),
             frame_channel: platform.open_channel(self.config.device),
-            frames: platform.add_flow(spec(word)),
+            frames: platform.add_flow(spec(self.config.direction.name())),
             control: platform.add_flow(spec("control")),
         });
         for batch in 0..self.config.outstanding {

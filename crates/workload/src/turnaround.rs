@@ -10,6 +10,7 @@
 //!
 //! Leaves out: what else the core and its caches do; coherence is the two latencies given for it.
 
+use crate::latency::LatencyTally;
 use crate::platform::{Instrument, Platform};
 use lanewise_engine::random::RandomStream;
 use lanewise_fabric::Fabric;
@@ -72,35 +73,6 @@ const MOVED: u64 = 1;
 const STORE: u64 = 2;
 const ANSWERED: u64 = 3;
 
-/// Everything measured so far.
-#[derive(Clone, Copy, Debug)]
-struct Tally {
-    count: u64,
-    sum_ns: f64,
-    sum_squared_ns: f64,
-    shortest: Span,
-    longest: Span,
-}
-
-impl Tally {
-    const EMPTY: Self = Self {
-        count: 0,
-        sum_ns: 0.0,
-        sum_squared_ns: 0.0,
-        shortest: Span::from_ticks(u64::MAX),
-        longest: Span::ZERO,
-    };
-
-    fn add(&mut self, time: Span) {
-        let ns = time.as_ns();
-        self.count += 1;
-        self.sum_ns += ns;
-        self.sum_squared_ns += ns * ns;
-        self.shortest = self.shortest.min(time);
-        self.longest = self.longest.max(time);
-    }
-}
-
 /// The instrument.
 #[derive(Debug)]
 pub struct TurnaroundWorkload {
@@ -110,7 +82,8 @@ pub struct TurnaroundWorkload {
     pauses: Option<RandomStream>,
     noise: Option<RandomStream>,
     started: Time,
-    tally: Tally,
+    /// Everything measured so far.
+    tally: LatencyTally,
 }
 
 impl TurnaroundWorkload {
@@ -122,7 +95,7 @@ impl TurnaroundWorkload {
         assert!(config.size > Bytes::ZERO && config.answer > Bytes::ZERO, "{}: nothing moves", config.name);
         assert!(!config.host.interval.is_zero(), "{}: a loop takes time", config.name);
         let (flow, channel, pauses, noise) = (None, None, None, None);
-        Self { config, flow, channel, pauses, noise, started: Time::ZERO, tally: Tally::EMPTY }
+        Self { config, flow, channel, pauses, noise, started: Time::ZERO, tally: LatencyTally::default() }
     }
 
     fn pause<P: Platform>(&mut self, platform: &mut P) {
@@ -211,24 +184,23 @@ impl Workload for TurnaroundWorkload {
     }
 
     fn report(&self, _window: (Time, Time)) -> Vec<Metric> {
+        const NANOSECOND: Span = Span::from_ns(1);
         let tally = &self.tally;
-        if tally.count == 0 {
+        if tally.count() == 0 {
             return Vec::new();
         }
-        let mean = tally.sum_ns / tally.count as f64;
-        let variance = (tally.sum_squared_ns / tally.count as f64 - mean * mean).max(0.0);
         let rows = [
-            ("turnaround mean (ns)", mean),
-            ("turnaround standard deviation (ns)", variance.sqrt()),
-            ("turnaround minimum (ns)", tally.shortest.as_ns()),
-            ("turnaround maximum (ns)", tally.longest.as_ns()),
-            ("tests", tally.count as f64),
+            ("turnaround mean (ns)", tally.mean(NANOSECOND)),
+            ("turnaround standard deviation (ns)", tally.deviation(NANOSECOND)),
+            ("turnaround minimum (ns)", tally.least(NANOSECOND)),
+            ("turnaround maximum (ns)", tally.largest(NANOSECOND)),
+            ("tests", tally.count() as f64),
         ];
         rows.into_iter().map(|(name, value)| Metric { name: name.to_owned(), value }).collect()
     }
 
     fn start_measuring(&mut self, _now: Time) {
-        self.tally = Tally::EMPTY;
+        self.tally = LatencyTally::default();
     }
 }
 

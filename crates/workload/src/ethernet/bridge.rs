@@ -17,9 +17,6 @@ use lanewise_observe::{FlowId, FlowSpec, LatencyOf};
 use lanewise_units::{Span, Time};
 use std::collections::VecDeque;
 
-/// Flow of a port that frames are dropped at.
-const NOWHERE: usize = usize::MAX;
-
 /// Channels of an adapter's port.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Channels {
@@ -63,8 +60,8 @@ pub struct EthernetWorkload {
     pub(super) reading: Vec<VecDeque<Frame>>,
     pub(super) nic_flows: Vec<NicFlows>,
     pub(super) frame_flows: Vec<FlowId>,
-    /// Port that frames coming in at a port leave by.
-    pub(super) bridged_to: Vec<usize>,
+    /// Port that frames coming in at a port leave by; none where none come in.
+    pub(super) bridged_to: Vec<Option<usize>>,
     /// Frames taken from each port and not yet given back as descriptors.
     pub(super) taken: Vec<u32>,
     /// Buffers of each port, for receiving and for sending.
@@ -90,13 +87,13 @@ impl EthernetWorkload {
                 ports.push(Port::new(nic));
             }
         }
-        let mut bridged_to = vec![NOWHERE; ports.len()];
+        let mut bridged_to = vec![None; ports.len()];
         for flow in &config.smartflow.flows {
             let [from, to] = [flow.from, flow.to].map(|(nic, port)| {
                 assert!(port < config.nics[nic].ports as usize, "{}: no such port", flow.name);
                 first_port[nic] + port
             });
-            bridged_to[from] = to;
+            bridged_to[from] = Some(to);
         }
         let count = ports.len();
         Self {

@@ -22,7 +22,6 @@ impl EthernetWorkload {
             let step = self.software.cores[core].step(&self.software.config, |port| ports[port].receive());
             match step {
                 Step::Compute(span) => {
-                    self.software.tally.compute_time += span;
                     let end = platform.now() + span;
                     return platform.set_timer(end, token::of(Kind::WorkDone, core));
                 }
@@ -58,7 +57,7 @@ impl EthernetWorkload {
             let count = std::mem::take(&mut self.taken[port]);
             self.write_register(port, token::with(Kind::Replenished, port, count), platform);
         }
-        let to = self.bridged_to[port];
+        let to = self.bridged_to[port].expect("frames come in at ports of flows only");
         let nic = &self.config.nics[self.nic_of[to]];
         if self.ports[to].post(nic, frame) {
             self.write_register(to, token::with(Kind::Doorbell, to, 1), platform);

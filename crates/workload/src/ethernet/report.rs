@@ -1,4 +1,4 @@
-//! Latency of frames, and SmartFlow's results under its own names.
+//! SmartFlow's results under its own names.
 //!
 //! Rates are in Mb/s of line: a frame counts with its preamble and the gap behind it, so that a full line is the
 //! rate of the line at every size. Latency is that of a device that stores and forwards (RFC 1242 §3.8): from the
@@ -6,66 +6,20 @@
 
 use super::config::{Load, SmartFlowConfig};
 use super::trial::{Count, FlowCount};
+use crate::latency::LatencyTally;
 use lanewise_fabric::workload::Metric;
 use lanewise_units::{Bytes, Span};
 
-const TICKS_PER_PICOSECOND: u64 = 1024;
+/// Unit of its latencies.
+const MICROSECOND: Span = Span::from_us(1);
 
-/// Least, mean and largest latency, and its standard deviation.
-#[derive(Clone, Copy, Default, Debug)]
-pub(super) struct LatencyTally {
-    count: u64,
-    least: Span,
-    sum_ticks: u128,
-    /// Sums of whole picoseconds, and of their squares: ten million frames of a second each do not overflow them.
-    sum_ps: u128,
-    sum_squares: u128,
-    largest: Span,
-}
-
-impl LatencyTally {
-    pub(super) fn add(&mut self, latency: Span) {
-        self.least = if self.count == 0 { latency } else { self.least.min(latency) };
-        self.largest = self.largest.max(latency);
-        self.sum_ticks += u128::from(latency.ticks());
-        let ps = u128::from(latency.ticks() / TICKS_PER_PICOSECOND);
-        self.sum_ps += ps;
-        self.sum_squares += ps.pow(2);
-        self.count += 1;
-    }
-
-    fn mean_us(&self) -> f64 {
-        self.sum_ticks as f64 / self.count.max(1) as f64 / Span::from_us(1).ticks() as f64
-    }
-
-    /// Standard deviation of all frames: the tool has every one of them, not a sample.
-    fn deviation_us(&self) -> f64 {
-        let count = u128::from(self.count.max(1));
-        // Exact up to here: the difference of two large numbers that are nearly equal.
-        let squares = count * self.sum_squares - self.sum_ps.pow(2);
-        (squares as f64).sqrt() / count as f64 / 1e6
-    }
-
-    fn metrics(&self, prefix: &str) -> [Metric; 4] {
-        [
-            metric(format!("{prefix} minimum (us)"), self.least.as_ns() / 1e3),
-            metric(format!("{prefix} average (us)"), self.mean_us()),
-            metric(format!("{prefix} maximum (us)"), self.largest.as_ns() / 1e3),
-            metric(format!("{prefix} standard deviation (us)"), self.deviation_us()),
-        ]
-    }
-
-    fn plus(mut self, other: Self) -> Self {
-        if other.count > 0 {
-            self.least = if self.count == 0 { other.least } else { self.least.min(other.least) };
-            self.largest = self.largest.max(other.largest);
-            self.sum_ticks += other.sum_ticks;
-            self.sum_ps += other.sum_ps;
-            self.sum_squares += other.sum_squares;
-            self.count += other.count;
-        }
-        self
-    }
+fn latency_metrics(tally: &LatencyTally, prefix: &str) -> [Metric; 4] {
+    [
+        metric(format!("{prefix} minimum (us)"), tally.least(MICROSECOND)),
+        metric(format!("{prefix} average (us)"), tally.mean(MICROSECOND)),
+        metric(format!("{prefix} maximum (us)"), tally.largest(MICROSECOND)),
+        metric(format!("{prefix} standard deviation (us)"), tally.deviation(MICROSECOND)),
+    ]
 }
 
 pub(super) fn metric(name: String, value: f64) -> Metric {
@@ -91,7 +45,7 @@ pub(super) fn frame_loss(count: &Count) -> Metric {
 /// Latency over all flows of a trial.
 pub(super) fn latency(count: &Count) -> [Metric; 4] {
     let all = count.flows.iter().fold(LatencyTally::default(), |sum, flow| sum.plus(flow.latency));
-    all.metrics(&format!("latency {}", trial_label(count)))
+    latency_metrics(&all, &format!("latency {}", trial_label(count)))
 }
 
 /// Frames within each bucket.
@@ -152,7 +106,7 @@ fn tracked(prefix: &str, count: &FlowCount) -> Vec<Metric> {
         metric(format!("{prefix} received (frames)"), count.received as f64),
         metric(format!("{prefix} lost (frames)"), count.lost as f64),
     ];
-    metrics.extend(count.latency.metrics(&format!("{prefix} latency")));
+    metrics.extend(latency_metrics(&count.latency, &format!("{prefix} latency")));
     metrics
 }
 
@@ -162,23 +116,4 @@ fn label(size: Bytes) -> String {
 
 fn trial_label(count: &Count) -> String {
     format!("{} at {:.2} %", label(count.trial.size), count.trial.load.as_percent())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn deviations_of_flows_add_up_to_that_of_their_group() {
-        let tally = |latencies: &[u64]| {
-            let mut tally = LatencyTally::default();
-            latencies.iter().for_each(|us| tally.add(Span::from_us(*us)));
-            tally
-        };
-        assert_eq!(tally(&[7, 7, 7]).deviation_us(), 0.0);
-        let (near, far) = (tally(&[2, 4, 4, 4]), tally(&[5, 5, 7, 9]));
-        let all = near.plus(far);
-        assert!((all.deviation_us() - 2.0).abs() < 1e-12 && (all.mean_us() - 5.0).abs() < 1e-12);
-        assert_eq!(LatencyTally::default().deviation_us(), 0.0);
-    }
 }

@@ -59,8 +59,8 @@ pub(super) struct Core {
     list: VecDeque<usize>,
     /// Frames of the first port since its turn began.
     turn: u32,
+    /// What it works on, or has worked on but for reads that are left.
     task: Option<Task>,
-    computed: bool,
 }
 
 impl Core {
@@ -73,10 +73,6 @@ impl Core {
     /// What comes next; `receive` takes the next frame that waits at a port.
     pub(super) fn step(&mut self, stack: &StackConfig, receive: impl FnMut(usize) -> Option<Frame>) -> Step {
         let Some(task) = &mut self.task else { return self.choose(stack, receive) };
-        if !self.computed {
-            self.computed = true;
-            return Step::Compute(cost(stack, task.work));
-        }
         if task.reads_left > 0 {
             task.reads_left -= 1;
             return Step::Read(task.work.port());
@@ -113,7 +109,6 @@ impl Core {
 
     fn begin(&mut self, stack: &StackConfig, work: Work, reads: u32) -> Step {
         self.task = Some(Task { work, reads_left: reads });
-        self.computed = true;
         Step::Compute(cost(stack, work))
     }
 }
@@ -151,8 +146,6 @@ pub(super) struct SoftwareTally {
     pub reads: u64,
     /// Time spent waiting for them.
     pub read_time: Span,
-    /// Time spent computing.
-    pub compute_time: Span,
 }
 
 impl Software {

@@ -6,7 +6,7 @@
 //! by more than a few frames of each flow, the backlog grows, and a longer trial would lose frames.
 
 use super::config::Load;
-use super::report::LatencyTally;
+use crate::latency::LatencyTally;
 use lanewise_units::{Bytes, Span, Time};
 
 /// Growth of the least backlog that is no growth yet, in frames of each flow: frames that are on their way anyway.

@@ -4,6 +4,7 @@
 //! that fio prints when nothing else is asked for, within 0.1 %. CPU is that of the modelled costs, in percent of one
 //! core for each clone.
 
+use crate::latency::LatencyTally;
 use hdrhistogram::Histogram;
 use lanewise_fabric::workload::Metric;
 use lanewise_units::{Span, TICKS_PER_NS};
@@ -14,51 +15,39 @@ const PERCENTILES: [f64; 17] =
 
 /// Latencies of one kind.
 #[derive(Clone, Debug)]
-struct LatencyTally {
+struct Latencies {
+    tally: LatencyTally,
     histogram: Histogram<u64>,
-    sum_ticks: u128,
-    sum_squared_ns: f64,
-    shortest: Span,
-    longest: Span,
-    count: u64,
 }
 
-impl Default for LatencyTally {
+impl Default for Latencies {
     fn default() -> Self {
         let histogram = Histogram::new(3).expect("three significant digits are within the library's 0 to 5");
-        let shortest = Span::from_ticks(u64::MAX);
-        Self { histogram, sum_ticks: 0, sum_squared_ns: 0.0, shortest, longest: Span::ZERO, count: 0 }
+        Self { tally: LatencyTally::default(), histogram }
     }
 }
 
-impl LatencyTally {
+impl Latencies {
     fn add(&mut self, latency: Span) {
-        let ns = latency.as_ns();
-        self.count += 1;
-        self.sum_ticks += u128::from(latency.ticks());
-        self.sum_squared_ns += ns * ns;
-        self.shortest = self.shortest.min(latency);
-        self.longest = self.longest.max(latency);
+        self.tally.add(latency);
         // Auto-resizing is on: recording fails only beyond u64.
         let _ = self.histogram.record((latency.ticks() / TICKS_PER_NS).max(1));
     }
 
     fn metrics(&self, prefix: &str, percentiles: bool, metrics: &mut Vec<Metric>) {
-        let count = self.count.max(1) as f64;
-        let mean = self.sum_ticks as f64 / TICKS_PER_NS as f64 / count;
-        let variance = (self.sum_squared_ns / count - mean * mean).max(0.0);
-        let shortest = if self.count == 0 { 0.0 } else { self.shortest.as_ns() };
+        const NANOSECOND: Span = Span::from_ns(1);
+        let longest = self.tally.largest(NANOSECOND);
         let mut push =
             |name: &str, value: f64| metrics.push(Metric { name: format!("{prefix}.{name}"), value });
-        push("min", shortest);
-        push("max", self.longest.as_ns());
-        push("mean", mean);
-        push("stddev", variance.sqrt());
-        push("N", self.count as f64);
-        if percentiles && self.count > 0 {
+        push("min", self.tally.least(NANOSECOND));
+        push("max", longest);
+        push("mean", self.tally.mean(NANOSECOND));
+        push("stddev", self.tally.deviation(NANOSECOND));
+        push("N", self.tally.count() as f64);
+        if percentiles && self.tally.count() > 0 {
             for percentile in PERCENTILES {
                 // The histogram answers with the upper edge of a bucket.
-                let value = (self.histogram.value_at_percentile(percentile) as f64).min(self.longest.as_ns());
+                let value = (self.histogram.value_at_percentile(percentile) as f64).min(longest);
                 push(&format!("percentile.{percentile:.6}"), value);
             }
         }
@@ -70,9 +59,9 @@ impl LatencyTally {
 struct DirectionTally {
     bytes: u64,
     ios: u64,
-    submission: LatencyTally,
-    completion: LatencyTally,
-    total: LatencyTally,
+    submission: Latencies,
+    completion: Latencies,
+    total: Latencies,
 }
 
 impl DirectionTally {

@@ -14,6 +14,7 @@ use crate::memory::PAGE;
 use crate::platform::Platform;
 use crate::server::Server;
 use crate::slots::Slots;
+use crate::token::{Kind, kinds};
 use lanewise_units::{Bytes, Span, Time};
 
 /// How the data of a large message moves.
@@ -41,17 +42,21 @@ const HEADER: Bytes = Bytes::new(48);
 /// Distance of the buffers of neighbouring messages.
 const BUFFERS: u64 = 64;
 
-/// What a message of the library is, in the top byte of its id.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Wire {
-    Eager,
-    RequestToSend,
-    ClearToSend,
-    Data,
-    Finished,
+kinds! {
+    /// What a message of the library is, in the top byte of its id.
+    enum Wire {
+        /// Header and data.
+        Eager,
+        /// RTS.
+        RequestToSend,
+        /// CTS.
+        ClearToSend,
+        /// The data of a large message.
+        Data,
+        /// FIN.
+        Finished,
+    }
 }
-
-const WIRES: [Wire; 5] = [Wire::Eager, Wire::RequestToSend, Wire::ClearToSend, Wire::Data, Wire::Finished];
 
 /// What a rank has achieved.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -261,9 +266,9 @@ impl Mpi {
 
 /// Kind and size of a message as an id.
 fn id(what: Wire, size: u64) -> u64 {
-    (what as u64) << 56 | size
+    what.number() << 56 | size
 }
 
 fn split_id(id: u64) -> (Wire, u64) {
-    (WIRES[(id >> 56) as usize], id & ((1 << 56) - 1))
+    (Wire::ALL[(id >> 56) as usize], id & ((1 << 56) - 1))
 }

@@ -6,46 +6,38 @@
 //! window counts, also when it started before, which Iometer leaves out; in the steady state that is the same.
 
 use crate::cpu::CpuShares;
+use crate::latency::LatencyTally;
 use lanewise_fabric::workload::Metric;
 use lanewise_units::Span;
 
 /// Bytes of IOmeter's megabyte.
 const MEGABYTE: f64 = 1_048_576.0;
 
-/// Count, bytes and latency of one kind of I/O or transaction.
+/// Bytes and latency of one kind of I/O or transaction.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Tally {
-    pub count: u64,
     pub bytes: u64,
-    latency_ticks: u128,
-    longest: Span,
+    latency: LatencyTally,
 }
 
 impl Tally {
     pub(crate) fn add(&mut self, bytes: u64, latency: Span) {
-        self.count += 1;
         self.bytes += bytes;
-        self.latency_ticks += u128::from(latency.ticks());
-        self.longest = self.longest.max(latency);
+        self.latency.add(latency);
     }
 
     fn plus(mut self, other: Self) -> Self {
-        self.count += other.count;
         self.bytes += other.bytes;
-        self.latency_ticks += other.latency_ticks;
-        self.longest = self.longest.max(other.longest);
+        self.latency = self.latency.plus(other.latency);
         self
     }
 
     fn average_ms(&self) -> f64 {
-        if self.count == 0 {
-            return 0.0;
-        }
-        self.latency_ticks as f64 / self.count as f64 / Span::from_ms(1).ticks() as f64
+        self.latency.mean(Span::from_ms(1))
     }
 
     fn longest_ms(&self) -> f64 {
-        self.longest.as_seconds() * 1e3
+        self.latency.largest(Span::from_ms(1))
     }
 }
 
@@ -72,10 +64,10 @@ pub(crate) fn io_metrics(prefix: &str, tally: &GroupTally, window: Span) -> Vec<
     let all = tally.read.plus(tally.write);
     let rate = |amount: f64| if window.is_zero() { 0.0 } else { amount / window.as_seconds() };
     let rows = [
-        ("Total I/Os per Second", rate(all.count as f64)),
-        ("Read I/Os per Second", rate(tally.read.count as f64)),
-        ("Write I/Os per Second", rate(tally.write.count as f64)),
-        ("Transactions per Second", rate(tally.transaction.count as f64)),
+        ("Total I/Os per Second", rate(all.latency.count() as f64)),
+        ("Read I/Os per Second", rate(tally.read.latency.count() as f64)),
+        ("Write I/Os per Second", rate(tally.write.latency.count() as f64)),
+        ("Transactions per Second", rate(tally.transaction.latency.count() as f64)),
         ("Total MBs per Second", rate(all.bytes as f64 / MEGABYTE)),
         ("Read MBs per Second", rate(tally.read.bytes as f64 / MEGABYTE)),
         ("Write MBs per Second", rate(tally.write.bytes as f64 / MEGABYTE)),
@@ -102,7 +94,7 @@ pub(crate) fn cpu_metrics(
     window: Span,
 ) -> Vec<Metric> {
     let rate = |amount: f64| if window.is_zero() { 0.0 } else { amount / window.as_seconds() };
-    let ios = rate((all.read.count + all.write.count) as f64);
+    let ios = rate(all.read.plus(all.write).latency.count() as f64);
     let effectiveness = if shares.total > 0.0 { ios / shares.total } else { 0.0 };
     let rows = [
         ("% CPU Utilization (total)", shares.total),

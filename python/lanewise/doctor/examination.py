@@ -6,18 +6,17 @@ page (`lanewise.doctor.reference`).
 
 from __future__ import annotations
 
-from dataclasses import replace
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING
 
 from lanewise.doctor import rules as package
-from lanewise.doctor.finding import Cost, Finding
 from lanewise.doctor.registry import Rule, checks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from lanewise.doctor.finding import Finding
     from lanewise.machine.view import View
 
 for _module in sorted(module.name for module in iter_modules(package.__path__)):
@@ -32,13 +31,4 @@ def rules() -> tuple[Rule, ...]:
 def examine(view: View) -> Iterator[Finding]:
     """Apply every rule to a machine."""
     for known, check in checks().items():
-        for finding in check(view, known):
-            yield _with_stated_cost(finding, known)
-
-
-def _with_stated_cost(finding: Finding, known: Rule) -> Finding:
-    """Give a finding that nothing can be simulated for the cost that its rule states in words."""
-    marker, _, words = known.cost.partition("stated: ")
-    if marker or not words or finding.cost is not None or finding.trial is not None:
-        return finding
-    return replace(finding, cost=Cost(words))
+        yield from check(view, known)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TYPE_CHECKING, TypeAlias
 
-from lanewise.doctor.finding import Finding, Severity
+from lanewise.doctor.finding import Cost, Finding, Severity
 from lanewise.machine.address import Address
 
 if TYPE_CHECKING:
@@ -58,13 +58,31 @@ class Rule:
         evidence: Iterable[str],
         *,
         fix: str | None = None,
+        cost: str | None = None,
         trial: Trial | None = None,
         also: Iterable[str] = (),
     ) -> Finding:
-        """Make a finding of this rule."""
+        """Make a finding of this rule; `fix` and `cost` in words where they are not those of the rule."""
         # Folders of sysfs have the domain in their names.
         remedy = (fix or self.fix).replace("devices/BDF", f"devices/{Address.parse(bdf)}").replace("BDF", bdf)
-        return Finding(self.id, severity, bdf, title, tuple(evidence), remedy, trial=trial, also=tuple(also))
+        words = cost or (self.stated_cost if trial is None else None)
+        return Finding(
+            self.id,
+            severity,
+            bdf,
+            title,
+            tuple(evidence),
+            remedy,
+            cost=Cost(words) if words else None,
+            trial=trial,
+            also=tuple(also),
+        )
+
+    @property
+    def stated_cost(self) -> str | None:
+        """What findings cost that nothing can be simulated for, in words."""
+        marker, found, words = self.cost.partition("stated: ")
+        return words if found and not marker else None
 
 
 Check: TypeAlias = "Callable[[View, Rule], Iterable[Finding]]"

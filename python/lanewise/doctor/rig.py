@@ -10,8 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from lanewise.machine.lanes import lanes_of
+
 if TYPE_CHECKING:
     from lanewise.machine.lanes import Lanes
+    from lanewise.machine.model import LinkMode
     from lanewise.machine.sockets import Interconnect
 
 _SETTLE_US = 12
@@ -189,3 +192,12 @@ class Trial:
     """What is compared, like "reads of host memory"."""
     quantity: str = "goodput"
     """goodput, of all flows together, or latency, the mean of one operation."""
+
+
+def both_ways(as_is: LinkMode, fixed: LinkMode, *, mps: int, mrrs: int) -> Trial | None:
+    """Try DMA in both directions over one link, in two of its modes; None where either is not known."""
+    now, then = lanes_of(as_is), lanes_of(fixed)
+    if now is None or then is None:
+        return None
+    rig = Rig((), (Leaf(now, "both", mrrs=mrrs),), mps=mps)
+    return Trial(rig, rig.with_leaves(link=then), "DMA in both directions")

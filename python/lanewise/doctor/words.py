@@ -1,4 +1,4 @@
-"""How findings put addresses and sizes into a sentence."""
+"""How findings put addresses, sizes and registers into words."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lanewise.machine.model import Function
+
+
+SOLDERED = "Nothing: the port has no slot, so the board decides how many lanes the device has."
 
 
 def listed(functions: Sequence[Function], most: int = 8) -> str:
@@ -22,3 +25,8 @@ def size(number: int) -> str:
         if number >= 1 << exponent:
             return f"{number / (1 << exponent):g} {unit}"
     return f"{number} B"
+
+
+def sign(value: bool | None) -> str:
+    """Write a bit as lspci does, and a question mark for one that the source does not tell."""
+    return "?" if value is None else "+" if value else "-"

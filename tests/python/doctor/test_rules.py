@@ -397,6 +397,81 @@ def test_the_speed_to_try_again_is_that_of_both_ends() -> None:
     assert "SPEED" not in finding.fix
 
 
+def test_lanes_and_speed_that_are_both_missing_are_priced_apart() -> None:
+    both = pair(now="8 x2")
+    (width,), (speed,) = found(both, "link-width", cost=True), found(both, "link-speed", cost=True)
+    links = [
+        [rig.leaves[0].link.word for rig in (f.trial.as_is, f.trial.fixed)] for f in (width, speed) if f.trial
+    ]
+    assert links == [["gen3 x2", "gen3 x4"], ["gen3 x2", "gen4 x2"]]
+
+
+def test_a_gpu_with_a_lane_missing_has_its_full_speed_under_load() -> None:
+    gpu = pair(port={"can": "32 x16"}, can="32 x16", now="2.5 x8", class_code=GPU, vendor=0x10DE)
+    assert found(gpu, "link-speed") == []
+    (finding,) = found(gpu, "link-width")
+    assert finding.trial is not None
+    assert finding.trial.as_is.leaves[0].link.word == "gen5 x8"
+    lonely = machine(function("01:00.0", Kind.ENDPOINT, can="32 x16", now="2.5 x4", class_code=GPU))
+    (unknown,) = found(lonely, "link-one-end")
+    assert unknown.trial is not None
+    assert unknown.trial.as_is.leaves[0].link.word == "gen5 x4"
+
+
+@pytest.mark.parametrize(("above", "below", "mrrs", "wrong"), [
+    (256, 128, 512, True), (256, 128, 128, False), (128, 256, 512, True), (256, 256, 512, False),
+])  # fmt: skip
+def test_payloads_that_change_inside_a_switch_are_a_mismatch(
+    above: int, below: int, mrrs: int, wrong: bool
+) -> None:
+    """Both ends of either link agree, and a completion of the root port is still too large for the drive."""
+    transfers = {"mps": below, "mrrs": mrrs}
+    inside = switched({"transfers": transfers}, transfers=transfers)
+    ports = {
+        f.address: replace(f, registers=replace(f.registers, transfers=replace(f.transfers, mps=above)))
+        for f in inside
+        if f.kind in (Kind.ROOT_PORT, Kind.UPSTREAM_PORT)
+    }
+    findings = found(replace(inside, functions={**inside.functions, **ports}), "mps-mismatch")
+    assert [f.bdf for f in findings] == (["02:00.0"] if wrong else [])
+
+
+def test_devices_below_one_port_are_not_redirected() -> None:
+    """Redirection at a port is for packets to its sisters; what hangs below one nested switch stays there."""
+    nested = switched({"class_code": GPU, "vendor": 0x10DE}, {}, acs=frozenset({"ReqRedir"}))
+    second = replace(function("03:00.1", Kind.ENDPOINT, class_code=GPU, vendor=0x10DE, parent="02:00.0"))
+    one_port = machine(*(f for f in nested if f.address.short != "04:00.0"), second)
+    assert found(nested, "acs-redirect")
+    assert found(one_port, "acs-redirect") == []
+
+
+def test_a_device_with_few_tags_for_good_needs_larger_requests() -> None:
+    """32 tags of 512 B are 16 KiB; 31.5 GB/s for a microsecond is twice that."""
+    poor = {"extended_tags": False, "extended_tags_supported": False, "ten_bit_tags_requester": False}
+    wide = {"port": {"can": "16 x16"}, "can": "16 x16"}
+    (finding,) = found(pair(**wide, transfers=poor), "mrrs-small", cost=True)
+    assert finding.trial is not None
+    assert finding.trial.fixed.leaves[0].mrrs == 1024
+    assert finding.cost is not None
+    assert (finding.cost.gb_per_s or 0) > 5
+    assert found(pair(**wide, transfers={**poor, "mrrs": 1024}), "mrrs-small") == []
+
+
+def test_each_side_of_a_completion_boundary_has_its_own_cost() -> None:
+    (small,) = found(pair(port={"link": {"rcb_bytes": 128}}), "rcb-64")
+    (large,) = found(pair(link={"rcb_bytes": 128}), "rcb-64")
+    assert small.cost is not None
+    assert large.cost is not None
+    assert small.cost.what.startswith("none:")
+    assert "refuse" in large.cost.what
+
+
+def test_cxl_that_is_trained_and_switched_off_is_not_in_use() -> None:
+    off = Cxl(memory_capable=True, memory_enabled=False, link_memory=True)
+    assert found(pair(registers={"cxl": off}), "cxl-as-pcie")
+    assert found(pair(registers={"cxl": Cxl(memory_capable=True)}), "cxl-as-pcie") == []
+
+
 def test_what_manages_a_switch_does_not_share_its_link() -> None:
     machine, *_ = CASES["switch-oversubscribed"]
     (before,) = found(machine, "switch-oversubscribed")

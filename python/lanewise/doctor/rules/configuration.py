@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from lanewise.doctor.finding import Finding, Severity
 from lanewise.doctor.registry import Bearing, Rule, rule
+from lanewise.doctor.words import sign
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -87,8 +88,8 @@ def _words(*, blind: bool, empty: bool, mute: bool) -> str:
 def _evidence(function: Function) -> list[str]:
     registers, transfers = function.registers, function.transfers
     lines = [
-        f"{function.address.short} Control: Mem{_sign(registers.memory_enabled)} "
-        f"BusMaster{_sign(registers.bus_master)}; driver in use: {function.driver} ({function.name})"
+        f"{function.address.short} Control: Mem{sign(registers.memory_enabled)} "
+        f"BusMaster{sign(registers.bus_master)}; driver in use: {function.driver} ({function.name})"
     ]
     lines += [
         f"{function.address.short} Region {bar.index}: [virtual]"
@@ -108,7 +109,3 @@ def _evidence(function: Function) -> list[str]:
             f"{transfers.mps_supported}"
         )
     return lines
-
-
-def _sign(value: bool | None) -> str:
-    return "?" if value is None else "+" if value else "-"

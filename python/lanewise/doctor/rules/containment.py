@@ -35,7 +35,7 @@ ABSENT = Rule(
     severity="info",
     cost="stated: robustness, no bandwidth",
     fix="Let firmware hand DPC over to the kernel (_OSC), or boot with `pcie_ports=dpc-native`.",
-    references=("PCIe Base 5.0 §6.2.10 (Downstream Port Containment)", "§6.7.4 (Async removal)"),
+    references=("PCIe Base 5.0 §6.2.10 (Downstream Port Containment)", "§6.7 (Hot-Plug, async removal)"),
     not_said="Ports without hot plug, empty slots, and ports without the capability; Thunderbolt and USB4, "
     "where the cable's own protocol says that it is pulled.",
 )

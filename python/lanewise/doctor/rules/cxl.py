@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from lanewise.doctor.finding import Finding, Severity
 from lanewise.doctor.registry import Rule, rule
+from lanewise.doctor.words import sign
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,7 +27,7 @@ PLAIN = Rule(
         "§8.1.8 (Flex Bus port DVSEC)",
         "§6.4 (mode negotiation)",
     ),
-    not_said="Devices whose port status is not in the source.",
+    not_said="Devices of which the source tells neither the status of the port nor what is enabled.",
 )
 
 
@@ -43,7 +44,7 @@ def plain_cxl_devices(view: View, this: Rule) -> Iterable[Finding]:
                 ("CXL.mem", cxl.memory_capable, cxl.link_memory, cxl.memory_enabled),
                 ("CXL.cache", cxl.cache_capable, cxl.link_cache, cxl.cache_enabled),
             )
-            if capable and (trained is False or (trained is None and enabled is False))
+            if capable and (trained is False or enabled is False)
         ]
         if not lost:
             continue
@@ -52,14 +53,10 @@ def plain_cxl_devices(view: View, this: Rule) -> Iterable[Finding]:
             function.address.short,
             f"{function.address.short} can do {' and '.join(lost)} and runs without",
             [
-                f"{function.address.short} CXLCap: Cache{_sign(cxl.cache_capable)} "
-                f"Mem{_sign(cxl.memory_capable)} ({function.name})",
-                f"{function.address.short} CXLCtl: Cache{_sign(cxl.cache_enabled)} "
-                f"Mem{_sign(cxl.memory_enabled)}; port status: Cache{_sign(cxl.link_cache)} "
-                f"Mem{_sign(cxl.link_memory)}",
+                f"{function.address.short} CXLCap: Cache{sign(cxl.cache_capable)} "
+                f"Mem{sign(cxl.memory_capable)} ({function.name})",
+                f"{function.address.short} CXLCtl: Cache{sign(cxl.cache_enabled)} "
+                f"Mem{sign(cxl.memory_enabled)}; port status: Cache{sign(cxl.link_cache)} "
+                f"Mem{sign(cxl.link_memory)}",
             ],
         )
-
-
-def _sign(value: bool | None) -> str:
-    return "?" if value is None else "+" if value else "-"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lanewise.doctor.finding import Finding, Severity
+from lanewise.doctor.link_errors import latched
 from lanewise.doctor.registry import Bearing, Rule, rule
 
 if TYPE_CHECKING:
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from lanewise.machine.view import View
 
 _NEEDS_IT_GT_S = 32.0
-_DAMAGE = frozenset({"RxErr", "BadTLP", "BadDLLP", "Rollover", "Timeout"})
 
 EQUALIZATION = Rule(
     id="equalization-incomplete",
@@ -72,6 +72,6 @@ def unequalized_links(view: View, this: Rule) -> Iterable[Finding]:
 
 def _has_errors(link: Link) -> bool:
     """Whether either end saw damaged packets, or does not say."""
-    statuses = [end.errors.correctable_status for end in (link.upper, link.device)]
-    known = [status for status in statuses if status is not None]
-    return not known or any(status & _DAMAGE for status in known)
+    ends = (link.upper, link.device)
+    known = any(end.errors.correctable_status is not None for end in ends)
+    return not known or any(map(latched, ends))

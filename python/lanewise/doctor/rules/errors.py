@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from lanewise.doctor.finding import Cost, Finding, Severity
+from lanewise.doctor.finding import Finding, Severity
+from lanewise.doctor.link_errors import LINK_ERRORS, latched
 from lanewise.doctor.registry import Bearing, Rule, rule
 from lanewise.doctor.words import listed
 from lanewise.machine.model import ENDPOINTS
@@ -15,9 +15,6 @@ if TYPE_CHECKING:
 
     from lanewise.machine.model import Function, Link
     from lanewise.machine.view import View
-
-_SIGNAL = ("RxErr", "BadTLP", "BadDLLP", "Rollover", "Timeout")
-"""Correctable errors of the wire; advisory and internal ones say nothing about it."""
 
 _HARMLESS = frozenset({"UnsupReq", "ACSViol", "UncorrIntErr"})
 """Uncorrectable bits that configuration scans and masked internals set on machines in order."""
@@ -34,7 +31,7 @@ CORRECTABLE = Rule(
     severity="info for bits that are latched (when, nobody knows); warning for bad packets together with "
     "REPLAY_NUM Rollover, for bits on a link that is also below its width or speed, and for 100 and more "
     "errors counted",
-    cost="stated: a replay of everything unacknowledged for each bad packet",
+    cost="stated: each bad packet is replayed, with all that followed it",
     fix="Clear the bits (`setpci -s BDF ECAP_AER+10.l=ffffffff`), run a load, look again. When they come "
     "back: reseat, other slot, other cable or riser, then another card.",
     references=(
@@ -52,7 +49,7 @@ UNCORRECTABLE = Rule(
     why="Each of them lost a transaction: a poisoned packet, a completion that never came, a malformed "
     "packet, a link that went down. Applications saw an I/O error, or a device was reset.",
     severity="warning; error when the kernel counted fatal ones",
-    cost="stated: lost transactions",
+    cost="stated: transactions were lost",
     fix="Find the moment in the kernel log (`dmesg | grep -i aer`); clear the bits and see whether they "
     "come back. Malformed TLP: compare the MPS of both ends. Completion Timeout: suspect the device or "
     "its firmware.",
@@ -76,30 +73,27 @@ LANES = Rule(
 @rule(CORRECTABLE)
 def link_errors(view: View, this: Rule) -> Iterable[Finding]:
     """Find links whose ends saw damaged packets; those that may be old history are said together."""
-    cost = Cost("each bad packet is replayed, with all that followed it")
     history = []
     for ends, link in _wires(view):
         counted = sum(map(_counted, ends))
-        if not any(map(_latched, ends)) and not counted:
+        if not any(map(latched, ends)) and not counted:
             continue
         device = ends[-1]
-        if not _is_severe(view, link, {bit for end in ends for bit in _latched(end)}, counted):
+        if not _is_severe(view, link, {bit for end in ends for bit in latched(end)}, counted):
             history.append(ends)
             continue
         what = f"{counted} correctable errors counted" if counted else "link errors latched"
         title = f"{what} at {device.address.short}"
-        evidence = _lines(view, ends)
-        yield replace(this.finding(Severity.WARNING, device.address.short, title, evidence), cost=cost)
+        yield this.finding(Severity.WARNING, device.address.short, title, _lines(view, ends))
     if history:
         devices = [ends[-1] for ends in history]
-        finding = this.finding(
+        yield this.finding(
             Severity.INFO,
             devices[0].address.short,
             f"link errors happened at some time at {listed(devices)}",
             [line for ends in history for line in _lines(view, ends)],
             also=[device.address.short for device in devices[1:]],
         )
-        yield replace(finding, cost=cost)
 
 
 def _wires(view: View) -> Iterator[tuple[tuple[Function, ...], Link | None]]:
@@ -123,16 +117,11 @@ def _is_severe(view: View, link: Link | None, bits: set[str], counted: int) -> b
 
 
 def _lines(view: View, ends: tuple[Function, ...]) -> list[str]:
-    return [line for end in ends for line in _correctable_lines(view, end, _latched(end))]
-
-
-def _latched(function: Function) -> list[str]:
-    status = function.errors.correctable_status or frozenset()
-    return [bit for bit in _SIGNAL if bit in status]
+    return [line for end in ends for line in _correctable_lines(view, end, latched(end))]
 
 
 def _counted(function: Function) -> int:
-    return sum(function.errors.counter(f"correctable.{bit}") or 0 for bit in _SIGNAL)
+    return sum(function.errors.counter(f"correctable.{bit}") or 0 for bit in LINK_ERRORS)
 
 
 def _correctable_lines(view: View, function: Function, bits: list[str]) -> list[str]:
@@ -143,7 +132,7 @@ def _correctable_lines(view: View, function: Function, bits: list[str]) -> list[
         lines.append(
             f"{function.address.short} CESta: {' '.join(f'{bit}+' for bit in bits)}{hidden} ({function.name})"
         )
-    counts = [(bit, function.errors.counter(f"correctable.{bit}") or 0) for bit in _SIGNAL]
+    counts = [(bit, function.errors.counter(f"correctable.{bit}") or 0) for bit in LINK_ERRORS]
     text = " ".join(f"{bit} {count}" for bit, count in counts if count)
     where = "in the kernel log" if _from_log(view) else "aer_dev_correctable"
     return [*lines, f"{function.address.short} {where}: {text}"] if text else lines
@@ -190,13 +179,12 @@ def uncorrectable_errors(view: View, this: Rule) -> Iterable[Finding]:
             log = " ".join(f"{word:08x}" for word in function.errors.header_log)
             evidence.append(f"{function.address.short} HeaderLog: {log}")
         what = ", ".join(bits or _counted_names(function)) or "counted by the kernel"
-        finding = this.finding(
+        yield this.finding(
             Severity.ERROR if fatal else Severity.WARNING,
             function.address.short,
             f"uncorrectable errors at {function.address.short}: {what}",
             evidence,
         )
-        yield replace(finding, cost=Cost("transactions were lost"))
 
 
 @rule(LANES)

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING
 
 from lanewise.doctor.finding import Finding, Severity
 from lanewise.doctor.registry import Bearing, Rule, rule
-from lanewise.doctor.rig import Leaf, Rig, Trial
-from lanewise.machine.lanes import lanes_of
+from lanewise.doctor.rig import both_ways
+from lanewise.doctor.words import SOLDERED
+from lanewise.machine.model import LinkMode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from lanewise.doctor.rig import Trial
     from lanewise.machine.model import Link
     from lanewise.machine.view import View
 
@@ -23,7 +25,8 @@ WIDTH = Rule(
     "says so.",
     severity="warning; info for slow controllers on a port without a slot, because a soldered device has "
     "the lanes that the board gives it",
-    cost="simulated: DMA in both directions at the width of now and at the width of both ends",
+    cost="simulated: DMA in both directions at the width of now and at the width of both ends, at the speed "
+    "of now (of a GPU at its full speed)",
     fix="Reseat the card, clean its contacts, try it in another slot; check slot bifurcation in the "
     "firmware setup, and risers and cables. If the width is still short in another slot, the card is the "
     "one to replace.",
@@ -44,17 +47,18 @@ SPEED = Rule(
     "fails, and stay there until they are retrained.",
     severity="warning; info where software set a lower target speed, or where the device changed speed by "
     "itself",
-    cost="simulated: DMA in both directions at the speed of now and at the speed of both ends",
+    cost="simulated: DMA in both directions at the speed of now and at the speed of both ends, on the lanes "
+    "of now",
     fix="Look for a speed limit of that slot in the firmware setup and update firmware; reseat the card; "
     "replace riser or cable. To see whether the speed holds, set Target Link Speed of the port above and "
     "retrain: `setpci -s PORT CAP_EXP+30.w=SPEED:f; setpci -s PORT CAP_EXP+10.w=20:20`.",
     references=(
         "PCIe Base 5.0 §7.5.3.8 (Link Status)",
         "§7.5.3.19 (Link Control 2, Target Link Speed)",
-        "§4.2.6.4.4 (Recovery.Speed)",
+        "§4.2.6.4.3 (Recovery.Speed)",
     ),
-    not_said="Idle GPUs (see `gpu-link-idle`); devices limited by the slot (see `device-above-slot`); "
-    "links inside a chip.",
+    not_said="GPUs, which lower it when idle (see `gpu-link-idle`); devices limited by the slot (see "
+    "`device-above-slot`); links inside a chip.",
     bearing=Bearing.LIMITS,
 )
 
@@ -87,10 +91,8 @@ def narrow_links(view: View, this: Rule) -> Iterable[Finding]:
             link.device.address.short,
             title,
             _evidence(link),
-            fix="Nothing: the port has no slot, so the board decides how many lanes the device has."
-            if soldered
-            else None,
-            trial=_trial(view, link),
+            fix=SOLDERED if soldered else None,
+            trial=_wider(view, link),
         )
 
 
@@ -98,7 +100,7 @@ def narrow_links(view: View, this: Rule) -> Iterable[Finding]:
 def slow_links(view: View, this: Rule) -> Iterable[Finding]:
     """Find links that fell back."""
     for link in view.live_links:
-        if not link.below_speed or view.machine.is_idle_gpu(link):
+        if not link.below_speed or view.machine.gpu_below(link) is not None:
             continue
         targets = [
             (end, end.link.target_gt_s)
@@ -126,7 +128,7 @@ def slow_links(view: View, this: Rule) -> Iterable[Finding]:
             f"{link.device.address.short} runs at {link.now.gt_s:g}GT/s of {link.limit.gt_s:g}GT/s{reason}",
             evidence,
             fix=_fix(this, link),
-            trial=_trial(view, link),
+            trial=_trial(view, link, link.now, LinkMode(link.limit.gt_s, link.now.width)),
         )
 
 
@@ -161,11 +163,12 @@ def _evidence(link: Link) -> list[str]:
     ]
 
 
-def _trial(view: View, link: Link) -> Trial | None:
-    now, limit = lanes_of(link.now), lanes_of(link.limit)
-    if now is None or limit is None:
-        return None
+def _wider(view: View, link: Link) -> Trial | None:
+    """Try all lanes at the speed of now; a GPU's speed comes back under load, its lanes do not."""
+    speed = link.limit.gt_s if view.machine.gpu_below(link) else link.now.gt_s
+    return _trial(view, link, LinkMode(speed, link.now.width), LinkMode(speed, link.limit.width))
+
+
+def _trial(view: View, link: Link, as_is: LinkMode, fixed: LinkMode) -> Trial | None:
     mps = min(view.payload(link.device), view.payload(link.upper))
-    mrrs = view.reads(link.device)
-    as_is = Rig((), (Leaf(now, "both", mrrs=mrrs),), mps=mps)
-    return Trial(as_is, Rig((), (Leaf(limit, "both", mrrs=mrrs),), mps=mps), "DMA in both directions")
+    return both_ways(as_is, fixed, mps=mps, mrrs=view.reads(link.device))

@@ -6,16 +6,17 @@ from typing import TYPE_CHECKING
 
 from lanewise.doctor.finding import Finding, Severity
 from lanewise.doctor.registry import Bearing, Rule, rule
-from lanewise.doctor.rig import Leaf, Rig, Trial
-from lanewise.machine.lanes import lanes_of, rate_of
-from lanewise.machine.model import ENDPOINTS, Kind
+from lanewise.doctor.rig import both_ways
+from lanewise.machine.lanes import rate_of
+from lanewise.machine.model import ENDPOINTS, Kind, LinkMode
 from lanewise.machine.topology import is_thunderbolt
 from lanewise.machine.view import is_emulated
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from lanewise.machine.model import Function, LinkMode
+    from lanewise.doctor.rig import Trial
+    from lanewise.machine.model import Function
     from lanewise.machine.view import View
 
 _AMD = 0x1022
@@ -94,9 +95,8 @@ def _now(view: View, function: Function) -> LinkMode:
 
 
 def _trial(view: View, function: Function) -> Trial | None:
-    now, could = lanes_of(_now(view, function)), lanes_of(function.link.capability)
-    if now is None or could is None:
-        return None
-    mps, mrrs = view.payload(function), view.reads(function)
-    as_is = Rig((), (Leaf(now, "both", mrrs=mrrs),), mps=mps)
-    return Trial(as_is, Rig((), (Leaf(could, "both", mrrs=mrrs),), mps=mps), "DMA in both directions")
+    could, now = function.link.capability, _now(view, function)
+    if function.is_gpu:
+        # An idle GPU's speed comes back under load; its lanes do not.
+        now = LinkMode(could.gt_s, now.width)
+    return both_ways(now, could, mps=view.payload(function), mrrs=view.reads(function))

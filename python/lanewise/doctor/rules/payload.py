@@ -11,14 +11,15 @@ from lanewise.doctor.rig import Leaf, Rig, Trial
 from lanewise.machine.model import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from lanewise.machine.model import Function, Link
     from lanewise.machine.view import View
 
 MISMATCH = Rule(
     id="mps-mismatch",
-    what="The two ends of a link have different Maximum Payload Sizes, and the larger one will be used.",
+    what="The two ends of a link, or the ports of a switch, have different Maximum Payload Sizes, and the "
+    "larger one will be used.",
     why="A packet with more payload than its receiver is set to is a Malformed TLP, a fatal error: the "
     "transfer is lost, and often the device with it. It shows after hot plug, after a device was reset or "
     "reloaded under a running kernel, or with firmware that sets some functions and forgets others.",
@@ -53,23 +54,40 @@ SMALL = Rule(
 
 @rule(MISMATCH)
 def mismatched_payloads(view: View, this: Rule) -> Iterable[Finding]:
-    """Find links whose ends disagree."""
+    """Find links whose ends disagree, and switches whose ports do."""
+    for upper, lower, reads in (*_ends(view), *_inside_switches(view)):
+        above, below = upper.transfers.mps, lower.transfers.mps
+        if above is None or below is None or above == below:
+            continue
+        if below < above and reads is not None and reads <= below:
+            continue
+        larger, smaller = (lower, upper) if below > above else (upper, lower)
+        yield this.finding(
+            Severity.ERROR,
+            lower.address.short,
+            f"{larger.address.short} sends up to {max(above, below)} B, {smaller.address.short} "
+            f"takes {min(above, below)} B",
+            [_mps_line(upper), _mps_line(lower)],
+        )
+
+
+def _ends(view: View) -> Iterator[tuple[Function, Function, int | None]]:
+    """List both ends of every link, and how much the lower one reads at a time, where it says."""
     for link in view.links:
         for function in _governing(link):
-            upper, lower = link.upper.transfers.mps, function.transfers.mps
-            if upper is None or lower is None or upper == lower:
-                continue
-            mrrs = function.transfers.mrrs
-            if lower < upper and (mrrs is None or mrrs <= lower):
-                continue
-            larger, smaller = (function, link.upper) if lower > upper else (link.upper, function)
-            yield this.finding(
-                Severity.ERROR,
-                function.address.short,
-                f"{larger.address.short} sends up to {max(upper, lower)} B, {smaller.address.short} "
-                f"takes {min(upper, lower)} B",
-                [_mps_line(link.upper), _mps_line(function)],
-            )
+            yield link.upper, function, function.transfers.mrrs
+
+
+def _inside_switches(view: View) -> Iterator[tuple[Function, Function, int | None]]:
+    """List the ports of switches that lead to something, with the most that is read below them at a time."""
+    for switch in view.machine.switches:
+        for port in switch.downstream:
+            reads = [
+                f.transfers.mrrs for f in view.machine.descendants(port) if not f.is_bridge and not f.virtual
+            ]
+            known = [read for read in reads if read is not None]
+            if known:
+                yield switch.upstream, port, max(known) if len(known) == len(reads) else None
 
 
 def _governing(link: Link) -> tuple[Function, ...]:

@@ -61,13 +61,10 @@ def redirected_peers(view: View, this: Rule) -> Iterable[Finding]:
     """Find switches that may not switch."""
     for switch in view.machine.switches:
         redirecting = [port for port in switch.downstream if "ReqRedir" in (_enabled(port))]
-        peers = [
-            function
-            for port in redirecting
-            for function in view.machine.descendants(port)
-            if function in view.devices
-        ]
-        if len(redirecting) < 2 or len(peers) < 2 or all(peer.is_nic for peer in peers):
+        below = [[f for f in view.machine.descendants(port) if f in view.devices] for port in redirecting]
+        peers = [function for devices in below for function in devices]
+        apart = [devices[0] for devices in below if devices]
+        if len(apart) < 2 or all(peer.is_nic for peer in peers):
             continue
         rich = any(view.is_compute_gpu(function) or function.is_class(0x12, 0x0B) for function in peers)
         yield this.finding(
@@ -79,7 +76,7 @@ def redirected_peers(view: View, this: Rule) -> Iterable[Finding]:
                 *(f"{port.address.short} ACSCtl: ReqRedir+ ({port.name})" for port in redirecting[:8]),
                 f"devices: {listed(peers)}",
             ],
-            trial=_switch_trial(view, switch.upstream, peers),
+            trial=_switch_trial(view, switch.upstream, apart[0], apart[1]),
             also=[function.address.short for function in peers],
         )
 
@@ -89,15 +86,15 @@ def _enabled(port: Function) -> frozenset[str]:
     return (acs.enabled if acs else None) or frozenset()
 
 
-def _switch_trial(view: View, upstream: Function, peers: list[Function]) -> Trial | None:
+def _switch_trial(view: View, upstream: Function, one: Function, other: Function) -> Trial | None:
     above = view.physical_link(upstream)
-    first, second = view.leaf_lanes(peers[0]), view.leaf_lanes(peers[1])
+    first, second = view.leaf_lanes(one), view.leaf_lanes(other)
     if above is None or first is None or second is None:
         return None
     up = lanes_of(above.limit if above.limit.known else above.now)
     if up is None:
         return None
-    mps = min(view.payload(peers[0]), view.payload(peers[1]))
+    mps = min(view.payload(one), view.payload(other))
     leaves = (Leaf(first, "write", target=1), Leaf(second, "write", target=0))
     as_is = Rig((up,), leaves, mps=mps, acs_redirect=True)
     return Trial(as_is, Rig((up,), leaves, mps=mps), "two devices writing to each other")
@@ -119,12 +116,13 @@ def distant_peers(view: View, this: Rule) -> Iterable[Finding]:
         return
     evidence = [f"{gpu.address.short} {_place(view, gpu)} ({gpu.name})" for gpu in lonely[:4]]
     evidence += [f"{nic.address.short} {_place(view, nic)} ({nic.name})" for nic in nics[:4]]
+    nearest = min(nics, key=lambda nic: across_sockets(view.machine, lonely[0], nic))
     yield this.finding(
         Severity.INFO,
         lonely[0].address.short,
         f"{len(lonely)} of {len(gpus)} GPUs have no fast network adapter below their root port",
         evidence,
-        trial=_root_trial(view, lonely[0], nics[0]),
+        trial=_root_trial(view, lonely[0], nearest),
         also=[gpu.address.short for gpu in lonely[1:]],
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lanewise.doctor.finding import Cost, Finding, Severity
+from lanewise.doctor.finding import Finding, Severity
 from lanewise.doctor.registry import Bearing, Rule, rule
 from lanewise.doctor.rig import Leaf, Rig, Trial
 from lanewise.machine.sleep import exit_latency_ns, sleep_entries, sleep_states
@@ -44,15 +44,14 @@ _EXIT = {"L0s": "up to 4 us to wake from L0s", "L1": "1 to 64 us to wake from L1
 @rule(ASPM)
 def sleeping_links(view: View, this: Rule) -> Iterable[Finding]:
     """Find fast devices whose links may sleep."""
-    from dataclasses import replace
-
     for link in view.links:
         device = next((function for function in link.lower if function in view.devices), None)
         states = sleep_states(link)
         if device is None or not states:
             continue
         critical = device.is_nic and view.is_server()
-        finding = this.finding(
+        trial = _trial(link, states, view)
+        yield this.finding(
             Severity.WARNING if critical else Severity.INFO,
             device.address.short,
             f"the link of {device.address.short} may sleep: ASPM {' and '.join(states)}",
@@ -62,13 +61,9 @@ def sleeping_links(view: View, this: Rule) -> Iterable[Finding]:
                 for end in (link.upper, link.device)
             ]
             + [f"{device.address.short} is {device.name}"],
+            cost=None if trial else f"first operation after a pause: {_EXIT[states[-1]]}",
+            trial=trial,
         )
-        trial = _trial(link, states, view)
-        if trial is None:
-            cost = Cost(f"first operation after a pause: {_EXIT[states[-1]]}")
-            yield replace(finding, cost=cost)
-        else:
-            yield replace(finding, trial=trial)
 
 
 def _trial(link: Link, states: tuple[str, ...], view: View) -> Trial | None:

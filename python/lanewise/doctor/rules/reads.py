@@ -31,6 +31,9 @@ Assumed: servers answer within 0.5 to 1.5 us, link and switches included (pcie-b
 _HOST_LATENCY_NS = 700
 """Memory latency in the trials: with link and packet times about the round trip of `_READ_ROUND_TRIP_NS`."""
 
+_USUAL_MRRS, _LARGEST_MRRS = 512, 4096
+"""Reset value and largest value of Max_Read_Request_Size, in bytes. PCIe Base 5.0 §7.5.3.4."""
+
 MRRS = Rule(
     id="mrrs-small",
     what="The Maximum Read Request Size is so small that the reads a device can have in flight do not "
@@ -39,11 +42,13 @@ MRRS = Rule(
     "meanwhile; when that is less than bandwidth times latency, reads of host memory are slow and writes "
     "are not.",
     severity="warning; info on links of 12 GB/s and more where tags make up for it",
-    cost="simulated: DMA reads of host memory with the MRRS of now and with 512 B",
+    cost="simulated: DMA reads of host memory with the MRRS of now, and with the one from 512 B on that "
+    "fills the link",
     fix="Raise Max_Read_Request_Size to 512 B or more: a driver option, the firmware setup, or until the "
     "next boot `setpci -s BDF CAP_EXP+8.w=2000:7000` (5000:7000 is 4 KiB).",
     references=("PCIe Base 5.0 §7.5.3.4 (Device Control)", "§2.2.6.2 (tags)"),
-    not_said="Small sizes on slow links whose device has tags enough.",
+    not_said="Small sizes on slow links whose device has tags enough; 512 B and more where wider tags are to "
+    "be had (see `tags-few`).",
     bearing=Bearing.LIMITS_READS,
 )
 
@@ -72,7 +77,8 @@ RCB = Rule(
     "loses nothing by itself; one that expects 128 B below a root port that cuts at 64 B may take valid "
     "completions for errors.",
     severity="info",
-    cost="stated: none for 64 B where the root port cuts at 128 B in any case",
+    cost="stated: none for a device at 64 B; one at 128 B below a root port that cuts at 64 B may refuse "
+    "completions",
     fix="Set Read Completion Boundary in Link Control of the device to what its root port reports.",
     references=("PCIe Base 5.0 §2.3.1.1 (Data Return for Read Requests)", "§7.5.3.7 (Link Control, RCB)"),
 )
@@ -96,10 +102,12 @@ def small_reads(view: View, this: Rule) -> Iterable[Finding]:
     """Find devices whose MRRS starves them."""
     for function in view.devices:
         mrrs, needed = function.transfers.mrrs, in_flight_needed(view, function)
-        if mrrs is None or needed is None or mrrs >= 512:
+        if mrrs is None or needed is None:
             continue
         bits = view.tag_bits(function)
         starved = _TAGS[bits] * mrrs < needed
+        if mrrs >= _USUAL_MRRS and (not starved or mrrs >= _LARGEST_MRRS or _wider_field(view, function)):
+            continue
         if not starved and (view.possible_rate(function) or 0.0) < _BUSY_GB_PER_S:
             continue
         why = "too little to hide the latency of memory" if starved else "which costs requests and tags"
@@ -113,8 +121,14 @@ def small_reads(view: View, this: Rule) -> Iterable[Finding]:
                 _bandwidth_latency(view, function),
                 f"{_TAGS[bits]} tags x {mrrs} B = {size(_TAGS[bits] * mrrs)} at most",
             ],
-            trial=_read_trial(view, function, bits, mrrs, bits, 512),
+            trial=_read_trial(view, function, bits, mrrs, bits, _enough(needed, _TAGS[bits])),
         )
+
+
+def _enough(needed: float, tags: int) -> int:
+    """Return the smallest MRRS that fills the link, and no less than the usual one."""
+    sizes = (size for size in (_USUAL_MRRS, 1024, 2048) if tags * size >= needed)
+    return next(sizes, _LARGEST_MRRS)
 
 
 @rule(TAGS)
@@ -192,4 +206,7 @@ def completion_boundaries(view: View, this: Rule) -> Iterable[Finding]:
                 f"{function.address.short} LnkCtl: RCB {own} bytes ({function.name})",
                 f"{way[-1].address.short} LnkCtl: RCB {root} bytes ({way[-1].name})",
             ],
+            cost="none: it takes completions cut at 128 B, too"
+            if own < root
+            else "none, or failed reads: it may refuse completions cut at 64 B",
         )

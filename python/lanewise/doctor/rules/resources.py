@@ -78,11 +78,14 @@ def small_windows(view: View, this: Rule) -> Iterable[Finding]:
         return
     functions = list(dict.fromkeys(function.address for function, _ in small))
     first, bar = small[0]
-    rest = f" and {len(functions) - 1} more GPUs show" if len(functions) > 1 else " shows"
+    more = len(functions) - 1
+    who = f"{first.address.short} shows"
+    if more:
+        who = f"{first.address.short} and {more} more {'GPU' if more == 1 else 'GPUs'} show"
     yield this.finding(
         Severity.INFO,
         first.address.short,
-        f"{first.address.short}{rest} {size(bar.current or 0)} of its memory at a time, "
+        f"{who} {size(bar.current or 0)} of {'their' if more else 'its'} memory at a time, "
         f"{size(max(bar.supported or (0,)))} is possible",
         [
             f"{function.address.short} BAR {bar.index}: current size {size(bar.current or 0)}, "

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING
 
 from lanewise.doctor.finding import Finding, Severity
 from lanewise.doctor.registry import Bearing, Rule, rule
-from lanewise.doctor.rig import Leaf, Rig, Trial
-from lanewise.machine.lanes import lanes_of, rate_of
+from lanewise.doctor.rig import both_ways
+from lanewise.doctor.words import SOLDERED
+from lanewise.machine.lanes import rate_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from lanewise.doctor.rig import Trial
     from lanewise.machine.model import Link
     from lanewise.machine.view import View
 
@@ -33,8 +35,10 @@ ABOVE_SLOT = Rule(
 @rule(ABOVE_SLOT)
 def devices_above_their_slot(view: View, this: Rule) -> Iterable[Finding]:
     """Find devices that their slot limits."""
+    if not view.machine.measured:
+        return
     for link in view.links:
-        if not view.machine.measured or not _matters(view, link):
+        if not _matters(view, link):
             continue
         port, device = link.upper.link.capability, link.device.link.capability
         limit, could = rate_of(link.limit), rate_of(device)
@@ -48,6 +52,7 @@ def devices_above_their_slot(view: View, this: Rule) -> Iterable[Finding]:
                 f"{link.device.address.short} LnkCap: {device} ({link.device.name})",
                 f"{link.upper.address.short} LnkCap: {port} ({link.upper.name})",
             ],
+            fix=SOLDERED if view.is_wired_on_board(link) else None,
             trial=_trial(view, link),
         )
 
@@ -63,10 +68,5 @@ def _matters(view: View, link: Link) -> bool:
 
 
 def _trial(view: View, link: Link) -> Trial | None:
-    now, could = lanes_of(link.limit), lanes_of(link.device.link.capability)
-    if now is None or could is None:
-        return None
-    mps = view.payload(link.device)
-    mrrs = view.reads(link.device)
-    as_is = Rig((), (Leaf(now, "both", mrrs=mrrs),), mps=mps)
-    return Trial(as_is, Rig((), (Leaf(could, "both", mrrs=mrrs),), mps=mps), "DMA in both directions")
+    mps, mrrs = view.payload(link.device), view.reads(link.device)
+    return both_ways(link.limit, link.device.link.capability, mps=mps, mrrs=mrrs)

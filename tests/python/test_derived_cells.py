@@ -13,6 +13,7 @@ import lanewise
 from lanewise.experiment.definition import ExperimentError
 from lanewise.experiment.folders import load_experiment
 from lanewise.experiment.headline import headline
+from lanewise.experiment.wording import error_text
 from lanewise.experiment.metric import Metric, MetricError
 from lanewise.experiment.reproduction import ReproducedCell
 from lanewise.experiment.values import UndefinedCellError
@@ -107,7 +108,15 @@ def test_a_claim_holds_or_fails_and_has_no_error(tmp_path: Path, core: FakeCore)
     goodput(core, direct=1600, switch=1000)
     reproduction = lanewise.reproduce(folder)
     assert not reproduction.passed
-    assert headline(reproduction.experiments).sentences() == ["0 of 1 claim hold"]
+    assert headline(reproduction.experiments).sentences() == ["0 of 1 claim holds"]
+
+
+def test_an_error_that_rounds_to_nothing_is_not_below_zero(tmp_path: Path, core: FakeCore) -> None:
+    goodput(core, direct=1869.9999, switch=1000)
+    (gain,) = cells(write(tmp_path, HEAD, GAIN)).values()
+    assert gain.error_points is not None
+    assert gain.error_points < 0
+    assert error_text(gain) == "+0.00 points"
 
 
 def test_formulas_nest_and_take_numbers(tmp_path: Path, core: FakeCore) -> None:

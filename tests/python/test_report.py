@@ -83,7 +83,7 @@ def reproduction(tmp_path: Path, core: FakeCore) -> Any:
 class _Balance(HTMLParser):
     """Counts tags that are opened and not closed."""
 
-    VOID = ("meta", "br", "hr", "img", "link", "input")
+    VOID = ("meta", "br", "hr", "img", "link", "input", "wbr")
 
     def __init__(self) -> None:
         super().__init__()

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING
 
+from lanewise.experiment.wording import counted
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -39,16 +41,17 @@ class Headline:
         said = []
         if self.errors_percent:
             said.append(
-                f"{_count(self.errors_percent, 'predicted cell')}, absolute error "
+                f"{counted(len(self.errors_percent), 'predicted cell')}, absolute error "
                 f"median {median(self.errors_percent):.2f} %, worst {max(self.errors_percent):.2f} %"
             )
         if self.errors_points:
             said.append(
-                f"{_count(self.errors_points, 'predicted change')}, "
+                f"{counted(len(self.errors_points), 'predicted change')}, "
                 f"median {median(self.errors_points):.2f}, worst {max(self.errors_points):.2f} points"
             )
         if self.claims:
-            said.append(f"{sum(self.claims)} of {_count(self.claims, 'claim')} hold")
+            hold = "holds" if len(self.claims) == 1 else "hold"
+            said.append(f"{sum(self.claims)} of {counted(len(self.claims), 'claim')} {hold}")
         return said
 
 
@@ -60,7 +63,3 @@ def headline(experiments: Sequence[ReproducedExperiment]) -> Headline:
         claims=tuple(holds for each in experiments for holds in each.claims),
         outside=sum(cell.within_band is False for each in experiments for cell in each.predicted),
     )
-
-
-def _count(things: Sequence[object], name: str) -> str:
-    return f"{len(things)} {name}{'' if len(things) == 1 else 's'}"

@@ -14,6 +14,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from lanewise.experiment.headline import headline
+from lanewise.experiment.wording import DASH, band_text, counted, digits_for, error_text
 from lanewise.files import write_whole
 from lanewise.report import plots
 
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
     from lanewise.experiment.reproduction import ReproducedCell, ReproducedExperiment, Reproduction
     from lanewise.experiment.sensitivity import Sensitivity
     from lanewise.report.plots import Figure
-
-DASH = "\N{EN DASH}"
 
 
 @dataclass(frozen=True)
@@ -67,8 +66,8 @@ class ExperimentSection:
     @property
     def provenances(self) -> str:
         """How many parameters have which provenance."""
-        counted = Counter(parameter["provenance"] for parameter in self.parameters)
-        return ", ".join(f"{number} {provenance}" for provenance, number in counted.most_common())
+        numbers = Counter(parameter["provenance"] for parameter in self.parameters)
+        return ", ".join(f"{number} {provenance}" for provenance, number in numbers.most_common())
 
 
 def write_report(reproduction: Reproduction, path: Path) -> Path:
@@ -92,10 +91,11 @@ def render(reproduction: Reproduction) -> str:
     )
     environment.filters |= {
         "number": number,
-        "band": band,
-        "error": error,
+        "band": band_text,
+        "error": error_text,
         "short": lambda name, own: name.removeprefix(f"{own} "),
         "svg": Markup,
+        "counted": counted,
         "median": median,
         "change": lambda change, unit: DASH if change is None else f"{change:+.2f} {unit}",
         "breakable": _breakable,
@@ -170,25 +170,4 @@ def _breakable(name: str) -> Markup:
 
 def number(value: float | None, like: float | None = None) -> str:
     """Write a number with the decimals that suit its size, or the size of `like`."""
-    if value is None:
-        return DASH
-    size = abs(value if like is None else like)
-    return f"{value:,.0f}" if size >= 200 else f"{value:,.2f}"
-
-
-def band(cell: ReproducedCell) -> str:
-    """Write the band of a cell as it was decided."""
-    if cell.between is not None:
-        return f"{cell.between[0]:g} to {cell.between[1]:g}"
-    if cell.band_points is not None:
-        return f"\N{PLUS-MINUS SIGN}{cell.band_points:g} {'points' if cell.unit == '%' else cell.unit}"
-    return DASH if cell.band_percent is None else f"\N{PLUS-MINUS SIGN}{cell.band_percent:g} %"
-
-
-def error(cell: ReproducedCell) -> str:
-    """Write the error of a cell as it is judged."""
-    if cell.is_judged_in_points and cell.error_points is not None:
-        return f"{cell.error_points:+.2f} {'points' if cell.unit == '%' else cell.unit}"
-    if cell.between is not None and cell.within_band is not None:
-        return "holds" if cell.within_band else "fails"
-    return DASH if cell.error_percent is None else f"{cell.error_percent:+.2f} %"
+    return DASH if value is None else f"{value:,.{digits_for(value if like is None else like)}f}"

@@ -8,6 +8,7 @@ from rich.text import Text
 
 from lanewise.cli.tables import style
 from lanewise.experiment.headline import headline
+from lanewise.experiment.wording import band_text, digits_for, error_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,14 +68,14 @@ def _cells(experiment: ReproducedExperiment, role: str, title: str, note: str) -
     style.labels(table, "verdict")
     style.words(table, "rests on" if role == "predicted" else "note")
     for cell in (cell for cell in experiment.cells if cell.role == role):
-        digits = digits_of(cell)
+        digits = digits_for(cell.published or cell.simulated or 0.0)
         table.add_row(
             cell.cell,
             style.fixed(cell.published, digits),
             style.fixed(cell.simulated, digits),
             cell.unit,
             _error(cell),
-            band_of(cell),
+            band_text(cell),
             cell.verdict,
             Text(_rests_on(experiment, cell) if role == "predicted" else cell.note),
         )
@@ -90,30 +91,6 @@ def _rests_on(experiment: ReproducedExperiment, cell: ReproducedCell) -> str:
     return f"{fitted}; assumes {', '.join(moved.assumptions)}"
 
 
-def digits_of(cell: ReproducedCell) -> int:
-    """Return how many decimals suit the numbers of a cell."""
-    size = abs(cell.published or cell.simulated or 0.0)
-    return 0 if size >= 200 else 2
-
-
-def band_of(cell: ReproducedCell) -> str:
-    """Write the band of a cell as it was decided: in percent, in points, or as a range."""
-    if cell.between is not None:
-        return f"{cell.between[0]:g} to {cell.between[1]:g}"
-    if cell.band_points is not None:
-        return f"\N{PLUS-MINUS SIGN}{cell.band_points:g} {'points' if cell.unit == '%' else cell.unit}"
-    return style.DASH if cell.band_percent is None else f"\N{PLUS-MINUS SIGN}{cell.band_percent:g} %"
-
-
-def error_text(cell: ReproducedCell) -> str:
-    """Write the error of a cell as it is judged."""
-    if cell.is_judged_in_points and cell.error_points is not None:
-        return f"{cell.error_points:+.2f} {'points' if cell.unit == '%' else cell.unit}"
-    if cell.between is not None and cell.within_band is not None:
-        return "holds" if cell.within_band else "fails"
-    return style.DASH if cell.error_percent is None else f"{cell.error_percent:+.2f} %"
-
-
 def _error(cell: ReproducedCell) -> Text:
     outside = cell.within_band is False
     colour = "bold red" if outside else "green" if cell.within_band else ""
@@ -127,7 +104,7 @@ def _values(experiment: ReproducedExperiment) -> Group:
     style.labels(table, "unit")
     style.words(table, "note")
     for value in experiment.values:
-        digits = 0 if abs(value.simulated) >= 200 else 2
+        digits = digits_for(value.simulated)
         table.add_row(value.id, style.fixed(value.simulated, digits), value.unit, value.note)
     return style.titled("Simulated alongside", table, note="not published; cells are computed from them")
 

@@ -116,6 +116,9 @@ class NotUnderstood:
 
 _ALL_UNDERSTOOD = NotUnderstood()
 
+_IDLE_GT_S = 5.0
+"""The most that links of idle GPUs have been seen to run at, in dumps of Turing, Ada and Blackwell."""
+
 
 @dataclass(frozen=True)
 class Machine:
@@ -294,13 +297,18 @@ class Machine:
             return None
         return next((function for function in inner if function.is_gpu), None)
 
-    def is_idle_gpu(self, link: Link) -> bool:
-        """Whether a link below its speed is most likely an idle GPU saving power: a GPU at full width.
+    def is_slow_as_idle_gpus(self, link: Link) -> bool:
+        """Whether a link below its speed leads to a GPU and runs at what links of idle GPUs run at.
 
         GPUs lower the speed, never the width, when idle, and raise it under load: the same machines move 26
-        GB/s.
+        GB/s. One that runs at 8 GT/s and more of what it could is not asleep: its link fell back.
         """
-        return link.below_speed and not link.below_width and self.gpu_below(link) is not None
+        now = link.now.gt_s
+        return link.below_speed and now is not None and now <= _IDLE_GT_S and self.gpu_below(link) is not None
+
+    def is_idle_gpu(self, link: Link) -> bool:
+        """Whether a link is most likely that of an idle GPU saving power: slow, with all of its lanes."""
+        return self.is_slow_as_idle_gpus(link) and not link.below_width
 
     @cached_property
     def function_table(self) -> pl.DataFrame:

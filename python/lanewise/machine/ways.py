@@ -153,7 +153,7 @@ class Ways:
 
     def _forced(self, link: Link, upper: LinkMode, lower: LinkMode) -> LinkMode | None:
         """Return what a link runs at below what its ends can do; a slow GPU is taken to be idle."""
-        asleep = link.below_speed and self.machine.gpu_below(link) is not None
+        asleep = self.machine.is_slow_as_idle_gpus(link)
         if not link.below_width and (asleep or not link.below_speed):
             return None
         now = _usable(link.now)

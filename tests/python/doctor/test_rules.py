@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from machines import GPU, NIC, NVME, function, machine, pair, switched
@@ -15,6 +16,7 @@ from lanewise.doctor.finding import Finding
 from lanewise.doctor.rig import Rig
 from lanewise.machine.model import (
     SPEEDS_GT_S,
+    Address,
     Bar,
     Cxl,
     Dpc,
@@ -25,6 +27,7 @@ from lanewise.machine.model import (
     Machine,
     NumaNode,
     Registers,
+    Relation,
     ResizableBar,
     Slot,
     Sriov,
@@ -47,6 +50,20 @@ def gpu_and_nic(*, nic_below: str) -> Machine:
         function("01:00.0", Kind.ENDPOINT, class_code=GPU, vendor=0x10DE, parent="00:01.0", numa_node=0),
         function("80:01.0", Kind.ROOT_PORT),
         function("81:00.0", Kind.ENDPOINT, class_code=NIC, parent="80:01.0", numa_node=1),
+    )
+
+
+def two_gpus(*, apart: bool, **more: Any) -> Machine:
+    """Two GPUs of one kind, below root ports of two sockets or below one switch."""
+    kind = {"class_code": GPU, "vendor": 0x10DE}
+    if not apart:
+        return switched(kind, kind)
+    return machine(
+        function("00:01.0", Kind.ROOT_PORT),
+        function("01:00.0", Kind.ENDPOINT, parent="00:01.0", numa_node=0, **kind),
+        function("80:01.0", Kind.ROOT_PORT),
+        function("81:00.0", Kind.ENDPOINT, parent="80:01.0", numa_node=1, **kind),
+        **more,
     )
 
 
@@ -131,6 +148,7 @@ CASES: dict[str, tuple[Machine, Machine, Severity]] = {
         Severity.WARNING,
     ),
     "peers-apart": (gpu_and_nic(nic_below="root"), gpu_and_nic(nic_below="switch"), Severity.INFO),
+    "gpus-apart": (two_gpus(apart=True), two_gpus(apart=False), Severity.INFO),
     "numa-unknown": (two_nodes(device=None), two_nodes(device=1), Severity.INFO),
     "resizable-bar": (
         pair(
@@ -332,10 +350,25 @@ def test_a_soldered_device_has_the_lanes_the_board_gives_it() -> None:
     assert drive.severity is Severity.WARNING, "drives come on modules, slot or no slot"
 
 
-def test_a_speed_that_software_chose_is_no_fault() -> None:
-    (finding,) = found(pair(port={"link": {"target_gt_s": 8.0}}, now="8 x4"), "link-speed")
-    assert finding.severity is Severity.INFO
+def test_a_speed_that_the_port_is_told_to_keep_is_said_and_costs_fast_devices_a_warning() -> None:
+    told = {"link": {"target_gt_s": 8.0}}
+    (finding,) = found(pair(port=told, now="8 x4"), "link-speed")
+    assert finding.severity is Severity.WARNING
     assert "told to stay at 8GT/s" in finding.title
+    slow = pair(port={"can": "5 x1", "link": {"target_gt_s": 2.5}}, can="5 x1", now="2.5 x1", class_code=NIC)
+    assert [finding.severity for finding in found(slow, "link-speed")] == [Severity.INFO]
+
+
+def test_the_target_speed_of_a_device_holds_nothing_back() -> None:
+    """Target Link Speed limits a link at its downstream port alone (PCIe Base 5.0 §7.5.3.19)."""
+    (finding,) = found(pair(link={"target_gt_s": 8.0}, now="8 x4"), "link-speed")
+    assert (finding.severity, finding.title) == (Severity.WARNING, "01:00.0 runs at 8GT/s of 16GT/s")
+
+
+def test_a_gpu_that_fell_back_by_a_generation_does_not_sleep() -> None:
+    fallen = pair(port={"can": "32 x16"}, can="32 x16", now="16 x16", class_code=GPU, vendor=0x10DE)
+    assert found(fallen, "gpu-link-idle") == []
+    assert found(fallen, "link-speed")[0].severity is Severity.WARNING
 
 
 def test_an_idle_gpu_with_a_lane_missing_is_reported_for_the_lane() -> None:
@@ -481,3 +514,25 @@ def test_what_manages_a_switch_does_not_share_its_link() -> None:
         replace(machine, functions={**machine.functions, one.address: manager}), "switch-oversubscribed"
     )
     assert all(len(finding.also) < len(before.also) for finding in rest)
+
+
+def test_gpus_with_links_of_their_own_are_not_apart() -> None:
+    first, second = (Address.parse(bdf) for bdf in ("01:00.0", "81:00.0"))
+    joined = (Relation("GPU0", "GPU1", "NV", 4, first, second),)
+    assert found(two_gpus(apart=True, relations=joined), "gpus-apart") == []
+    crossing = (Relation("GPU0", "GPU1", "SYS", None, first, second),)
+    (finding,) = found(two_gpus(apart=True, relations=crossing), "gpus-apart", cost=True)
+    assert "two sockets" in finding.title
+    assert finding.cost is not None
+    assert finding.cost.gb_per_s is not None
+
+
+def test_redirection_is_priced_for_the_fastest_peers() -> None:
+    """A drive on four lanes beside two GPUs does not hide what redirection costs those."""
+    gpu = {"class_code": GPU, "vendor": 0x10DE}
+    slow_first = switched({"can": "16 x4"}, gpu, gpu, acs=frozenset({"ReqRedir"}))
+    (finding,) = found(slow_first, "acs-redirect", cost=True)
+    (alone,) = found(CASES["acs-redirect"][0], "acs-redirect", cost=True)
+    assert finding.cost is not None
+    assert alone.cost is not None
+    assert finding.cost.gb_per_s == pytest.approx(alone.cost.gb_per_s)

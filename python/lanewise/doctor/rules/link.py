@@ -8,6 +8,7 @@ from lanewise.doctor.finding import Finding, Severity
 from lanewise.doctor.registry import Bearing, Rule, rule
 from lanewise.doctor.rig import both_ways
 from lanewise.doctor.words import SOLDERED
+from lanewise.machine.lanes import rate_of
 from lanewise.machine.model import LinkMode
 
 if TYPE_CHECKING:
@@ -44,9 +45,10 @@ SPEED = Rule(
     id="link-speed",
     what="A link runs slower than both of its ends can, and its device is not a GPU that saves power.",
     why="A step down in speed halves bandwidth. Links fall back when equalization or signal quality "
-    "fails, and stay there until they are retrained.",
-    severity="warning; info where software set a lower target speed, or where the device changed speed by "
-    "itself",
+    "fails, and stay there until they are retrained; a port whose Target Link Speed is low, by a firmware "
+    "setting or by a kernel that could not train it otherwise, does not try.",
+    severity="warning; info on links below 1.9 GB/s whose port is told to stay slow, and where the device "
+    "changed speed by itself",
     cost="simulated: DMA in both directions at the speed of now and at the speed of both ends, on the lanes "
     "of now",
     fix="Look for a speed limit of that slot in the firmware setup and update firmware; reseat the card; "
@@ -57,14 +59,15 @@ SPEED = Rule(
         "§7.5.3.19 (Link Control 2, Target Link Speed)",
         "§4.2.6.4.3 (Recovery.Speed)",
     ),
-    not_said="GPUs, which lower it when idle (see `gpu-link-idle`); devices limited by the slot (see "
-    "`device-above-slot`); links inside a chip.",
+    not_said="GPUs at 2.5 or 5 GT/s, as idle ones are (see `gpu-link-idle`); devices limited by the slot "
+    "(see `device-above-slot`); links inside a chip.",
     bearing=Bearing.LIMITS,
 )
 
 IDLE = Rule(
     id="gpu-link-idle",
-    what="The link of a GPU runs below its speed, at full width: most likely it is idle and saves power.",
+    what="The link of a GPU runs at 2.5 or 5 GT/s of more, at full width: most likely it is idle and saves "
+    "power.",
     why="GPU drivers lower the link speed without load and raise it within milliseconds under load, so a "
     "dump of an idle machine shows 2.5 GT/s on a Gen4 or Gen5 card that is in order. It is said so that "
     "nobody replaces a card for it.",
@@ -73,6 +76,7 @@ IDLE = Rule(
     fix="Nothing, unless it stays so: keep the GPU busy (a copy loop, `nvidia-smi dmon`) and take the "
     "dump again.",
     references=("PCIe Base 5.0 §6.11 (Link Speed Management)",),
+    not_said="GPUs at 8 GT/s and more that could run faster, which do not sleep (see `link-speed`).",
 )
 
 
@@ -100,36 +104,36 @@ def narrow_links(view: View, this: Rule) -> Iterable[Finding]:
 def slow_links(view: View, this: Rule) -> Iterable[Finding]:
     """Find links that fell back."""
     for link in view.live_links:
-        if not link.below_speed or view.machine.gpu_below(link) is not None:
+        if not link.below_speed or view.machine.is_slow_as_idle_gpus(link):
             continue
-        targets = [
-            (end, end.link.target_gt_s)
-            for end in (link.upper, link.device)
-            if end.link.target_gt_s is not None and link.limit.gt_s and end.link.target_gt_s < link.limit.gt_s
-        ]
+        target = _low_target(link)
         by_itself = bool(link.upper.link.bandwidth_autonomous or link.device.link.bandwidth_autonomous)
-        severity = Severity.INFO if targets or by_itself else Severity.WARNING
+        chosen = target is not None and not view.is_worth_tuning(rate_of(link.limit) or 0.0)
+        evidence = _evidence(link)
         reason = ""
-        if targets:
-            reason = f", because {targets[0][0].address.short} is told to stay at {targets[0][1]:g}GT/s"
+        if target is not None:
+            reason = f", because {link.upper.address.short} is told to stay at {target:g}GT/s"
+            evidence.append(f"{link.upper.address.short} LnkCtl2: Target Link Speed: {target:g}GT/s")
         elif by_itself:
             reason = "; the device changed the speed by itself, as for saving power"
-        evidence = _evidence(link)
-        evidence += [
-            f"{end.address.short} LnkCtl2: Target Link Speed: {speed:g}GT/s" for end, speed in targets
-        ]
         if by_itself:
             evidence.append(
                 f"{link.upper.address.short} LnkSta: ABWMgmt+ (the device changed speed or width)"
             )
         yield this.finding(
-            severity,
+            Severity.INFO if chosen or by_itself else Severity.WARNING,
             link.device.address.short,
             f"{link.device.address.short} runs at {link.now.gt_s:g}GT/s of {link.limit.gt_s:g}GT/s{reason}",
             evidence,
             fix=_fix(this, link),
             trial=_trial(view, link, link.now, LinkMode(link.limit.gt_s, link.now.width)),
         )
+
+
+def _low_target(link: Link) -> float | None:
+    """Return the Target Link Speed that holds a link back: the port's, for the device's limits nothing."""
+    target, limit = link.upper.link.target_gt_s, link.limit.gt_s
+    return target if target is not None and limit is not None and target < limit else None
 
 
 def _fix(this: Rule, link: Link) -> str:
@@ -165,7 +169,7 @@ def _evidence(link: Link) -> list[str]:
 
 def _wider(view: View, link: Link) -> Trial | None:
     """Try all lanes at the speed of now; a GPU's speed comes back under load, its lanes do not."""
-    speed = link.limit.gt_s if view.machine.gpu_below(link) else link.now.gt_s
+    speed = link.limit.gt_s if view.machine.is_slow_as_idle_gpus(link) else link.now.gt_s
     return _trial(view, link, LinkMode(speed, link.now.width), LinkMode(speed, link.limit.width))
 
 

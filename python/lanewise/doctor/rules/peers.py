@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
     from lanewise.machine.model import Function
     from lanewise.machine.view import View
+
+_NVIDIA = 0x10DE
 
 _FAST_NIC_GB_PER_S = 12.0
 """Network adapters with a link of this rate talk to GPUs directly. Assumed: 100 Gb/s and more."""
@@ -56,14 +59,35 @@ APART = Rule(
 )
 
 
+GPUS = Rule(
+    id="gpus-apart",
+    what="GPUs of one kind hang below different root ports or sockets, and no link of their own is seen.",
+    why="What such GPUs send each other passes the root complex: more latency, often less bandwidth, the "
+    "link between sockets where they are on two, and on some platforms host memory. For GPUs that work "
+    "alone it does not matter.",
+    severity="info",
+    cost="simulated: two GPUs writing to each other, from root port to root port and below a common switch",
+    fix="Where they exchange data, put them below one switch or on one socket, or join them with a bridge of "
+    "their own (NVLink, Infinity Fabric) if they have the connector; keep each process on the socket of its "
+    "GPU.",
+    references=("PCIe Base 5.0 §1.3.1 (peer-to-peer through a root complex is optional)",),
+    not_said="GPUs that `nvidia-smi topo -m` or NCCL show joined by NVLink or XGMI, modules that always are "
+    "(SXM, OAM, NVL), GPUs of different kinds, and machines whose GPUs share a switch or root port.",
+)
+
+
 @rule(ACS)
 def redirected_peers(view: View, this: Rule) -> Iterable[Finding]:
     """Find switches that may not switch."""
+
+    def rate(function: Function) -> float:
+        return view.possible_rate(function) or 0.0
+
     for switch in view.machine.switches:
         redirecting = [port for port in switch.downstream if "ReqRedir" in (_enabled(port))]
         below = [[f for f in view.machine.descendants(port) if f in view.devices] for port in redirecting]
         peers = [function for devices in below for function in devices]
-        apart = [devices[0] for devices in below if devices]
+        apart = sorted((max(devices, key=rate) for devices in below if devices), key=rate, reverse=True)
         if len(apart) < 2 or all(peer.is_nic for peer in peers):
             continue
         rich = any(view.is_compute_gpu(function) or function.is_class(0x12, 0x0B) for function in peers)
@@ -127,6 +151,51 @@ def distant_peers(view: View, this: Rule) -> Iterable[Finding]:
     )
 
 
+@rule(GPUS)
+def distant_gpus(view: View, this: Rule) -> Iterable[Finding]:
+    """Find GPUs of one kind that only the root complex joins."""
+    kinds: dict[tuple[int | None, int | None], list[Function]] = {}
+    for function in view.devices:
+        if view.is_compute_gpu(function) and view.machine.root_port(function) is not None:
+            identity = function.identity
+            kinds.setdefault((identity.vendor_id, identity.device_id), []).append(function)
+    for gpus in kinds.values():
+        first = gpus[0]
+        apart = [gpu for gpu in gpus[1:] if not _near(view, first, gpu)]
+        if not apart or any(map(_joined_by_module, gpus)) or _own_links(view, gpus):
+            continue
+        far = [gpu for gpu in apart if across_sockets(view.machine, first, gpu)]
+        where = "two sockets" if far else "several root ports"
+        yield this.finding(
+            Severity.INFO,
+            first.address.short,
+            f"{len(gpus)} GPUs of one kind are spread over {where}, and no link of their own is to be seen",
+            [f"{gpu.address.short} {_place(view, gpu)} ({gpu.name})" for gpu in gpus[:8]],
+            trial=_root_trial(view, first, (far or apart)[0], exchange=True),
+            also=[gpu.address.short for gpu in gpus[1:]],
+        )
+
+
+_MODULES = re.compile(r"\b(?:SXM\d?|OAM|MI2[05]0X?|MI3\d\dX|HGX|GB[23]00|NVL)\b")
+"""Names of GPUs that come with links between them, on one board or by a bridge (pci.ids)."""
+
+
+def _joined_by_module(gpu: Function) -> bool:
+    return _MODULES.search(gpu.name) is not None
+
+
+def _own_links(view: View, gpus: list[Function]) -> bool:
+    """Whether some source shows links between GPUs, like NVLink, or the switches that such links need."""
+    addresses = {gpu.address for gpu in gpus}
+    shown = any(
+        relation.path in ("NV", "XGMI") and {relation.first_address, relation.second_address} & addresses
+        for relation in view.machine.relations
+    )
+    return shown or any(
+        function.identity.vendor_id == _NVIDIA and function.is_class(0x0680) for function in view.machine
+    )
+
+
 def _near(view: View, first: Function, second: Function) -> bool:
     root = view.machine.root_port(first)
     return root is not None and root == view.machine.root_port(second)
@@ -138,16 +207,22 @@ def _place(view: View, function: Function) -> str:
     return text if function.numa_node is None else f"{text}, NUMA node {function.numa_node}"
 
 
-def _root_trial(view: View, gpu: Function, nic: Function) -> Trial | None:
-    first, second = view.leaf_lanes(gpu), view.leaf_lanes(nic)
+def _root_trial(view: View, gpu: Function, peer: Function, *, exchange: bool = False) -> Trial | None:
+    """Compare one write of a peer into a GPU, or with `exchange` all that both can write to each other."""
+    first, second = view.leaf_lanes(gpu), view.leaf_lanes(peer)
     if first is None or second is None:
         return None
-    mps = min(view.payload(gpu), view.payload(nic))
-    leaves = (Leaf(first, "idle"), Leaf(second, "write", size=4096, outstanding=1, target=0))
+    mps = min(view.payload(gpu), view.payload(peer))
+    if exchange:
+        leaves = (Leaf(first, "write", target=1), Leaf(second, "write", target=0))
+    else:
+        leaves = (Leaf(first, "idle"), Leaf(second, "write", size=4096, outstanding=1, target=0))
     apart = Rig((), leaves, mps=mps, forward_between_roots=True)
-    if across_sockets(view.machine, gpu, nic):
+    if across_sockets(view.machine, gpu, peer):
         far = (leaves[0], replace(leaves[1], socket=1))
         apart = replace(apart, leaves=far, interconnect=interconnect_of(view.machine))
     up = first if (first.gt_s * first.width) >= (second.gt_s * second.width) else second
     together = Rig((up,), leaves, mps=mps)
+    if exchange:
+        return Trial(apart, together, "two GPUs writing to each other")
     return Trial(apart, together, "4 KiB written by the adapter into the GPU", quantity="latency")

@@ -85,6 +85,28 @@ def test_a_table_says_whether_requests_or_operations_are_counted(
     assert "per second  of" in lanewise("run", "switch").stdout
 
 
+def test_the_unit_of_latencies_suits_those_that_are_shown(core: FakeCore, lanewise: CommandLine) -> None:
+    document = documents.run_document()
+    core.answer = lambda *_: document
+    document["flows"].append({**document["flows"][0], "name": "frame", "bytes": 0})
+    for flow in document["flows"][:-1]:
+        flow["latency_ns"] = {name: value / 1e4 for name, value in flow["latency_ns"].items()}
+    text = lanewise("run", "switch").stdout
+    assert "Latency   ns, of one" in text
+    assert "1,420.00" in text
+
+
+def test_a_report_too_long_for_the_table_is_pointed_to(core: FakeCore, lanewise: CommandLine) -> None:
+    document = documents.run_document()
+    core.answer = lambda *_: document
+    assert "--as" not in lanewise("run", "switch").stdout
+    metrics = [{"name": f"number {number}", "value": 1.0} for number in range(40)]
+    document["instruments"] = [{"workload": "disks", "kind": "iometer", "metrics": metrics}]
+    text = lanewise("run", "switch").stdout
+    assert "'--as iometer' prints the report of iometer itself" in text
+    assert "number 3" not in text
+
+
 def test_a_scenario_without_a_workload_is_told_so(core: FakeCore, lanewise: CommandLine) -> None:
     core.answer = lambda *_: {**documents.run_document(), "flows": []}
     assert "no [[workload]]" in lanewise("run", "switch").stdout

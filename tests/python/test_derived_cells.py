@@ -13,10 +13,10 @@ import lanewise
 from lanewise.experiment.definition import ExperimentError
 from lanewise.experiment.folders import load_experiment
 from lanewise.experiment.headline import headline
-from lanewise.experiment.wording import error_text
 from lanewise.experiment.metric import Metric, MetricError
 from lanewise.experiment.reproduction import ReproducedCell
 from lanewise.experiment.values import UndefinedCellError
+from lanewise.experiment.wording import error_text
 from lanewise.results import RunResult
 
 HEAD = """

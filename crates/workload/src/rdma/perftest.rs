@@ -110,11 +110,12 @@ struct Side {
 impl Side {
     /// Best rate from a post to a completion, bytes a second; zero where the tool looks for none. The tool's average is
     /// from its first post to its last completion, so it is never above the peak; ours is over a window of a longer
-    /// test, which leaves out the wait of the first message, so that it is the limit of both.
+    /// test, which leaves out the wait of the first message, so that it is the limit of both. It is all there is when
+    /// no message was both posted and completed in the window.
     fn peak(&self, size: Bytes) -> f64 {
-        let Some((messages, span)) = self.peak.as_ref().and_then(Peak::best) else { return 0.0 };
-        let best = messages as f64 * size.get() as f64 / span.as_seconds();
-        best.max(self.throughput.rates().0)
+        let Some(peak) = &self.peak else { return 0.0 };
+        let rate = |(messages, span): (u64, Span)| messages as f64 * size.get() as f64 / span.as_seconds();
+        peak.best().map_or(0.0, rate).max(self.throughput.rates().0)
     }
 }
 

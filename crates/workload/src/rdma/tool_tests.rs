@@ -131,6 +131,24 @@ fn the_peak_of_several_queue_pairs_is_what_the_wire_carries() {
 }
 
 #[test]
+fn a_window_shorter_than_the_queue_has_the_average_for_a_peak() {
+    // 128 messages of 64 KiB are posted ahead and take 676 us: none that is posted in the window completes in it.
+    let config = PerftestConfig { iterations: 5000, ..perftest(PerftestTool::WriteBandwidth) };
+    let mut workload = RdmaWorkload::new(RdmaConfig {
+        network: network(4096),
+        tools: vec![RdmaToolConfig::Perftest(config)],
+    });
+    let mut bench = bench();
+    bench.run(&mut workload, Span::from_us(300));
+    workload.start_measuring(bench.now);
+    bench.go_on(&mut workload, Span::from_us(200));
+    let metrics = workload.reports((Time::ZERO, bench.now)).remove(0);
+    let outcome = Outcome { metrics, bench };
+    assert!(outcome.of("iterations") > 20.0);
+    assert_eq!(outcome.of("BW peak (MiB/s)"), outcome.of("BW average (MiB/s)"));
+}
+
+#[test]
 fn small_messages_are_limited_by_the_core_that_posts_them() {
     let small = PerftestConfig {
         size: Bytes::new(8),

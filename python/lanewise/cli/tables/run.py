@@ -8,6 +8,7 @@ from rich.text import Text
 
 from lanewise.cli.tables import style
 from lanewise.cli.tables.phases import phases_table
+from lanewise.instruments.native import WRITTEN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -148,13 +149,18 @@ def _devices(names: str) -> str:
 
 def _reports(result: RunResult) -> Iterator[RenderableType]:
     """List what tools with short reports say, under their own names; `--as` prints any tool's own format."""
+    instruments = result.document["instruments"]
     short = [
-        each
-        for each in result.document["instruments"]
-        if each["kind"] in _IN_FULL or len(each["metrics"]) <= _MOST_METRICS
+        each for each in instruments if each["kind"] in _IN_FULL or len(each["metrics"]) <= _MOST_METRICS
     ]
-    if not short:
-        return
+    if short:
+        yield _short_reports(short)
+    for kind in dict.fromkeys(each["kind"] for each in instruments if each not in short):
+        if kind in WRITTEN:
+            yield f"'--as {kind}' prints the report of {kind} itself; --json has its numbers.\n"
+
+
+def _short_reports(short: list[dict[str, Any]]) -> Group:
     table = style.table()
     style.words(table, "workload", "tool", "number")
     style.numbers(table, "value")
@@ -163,17 +169,18 @@ def _reports(result: RunResult) -> Iterator[RenderableType]:
             names = (instrument["workload"], instrument["kind"]) if row == 0 else ("", "")
             table.add_row(*names, metric["name"], f"{metric['value']:,.6g}")
         table.add_section()
-    yield style.titled("What the tools report", table, note="under their own names, in their own units")
+    return style.titled("What the tools report", table, note="under their own names, in their own units")
 
 
 def _latencies(flows: pl.DataFrame) -> Group:
-    unit, scale = style.time_scale(flows["latency_ns_p99"])
+    rows = list(_moving(flows.drop_nulls("latency_ns_mean")))
+    unit, scale = style.time_scale(flow["latency_ns_p99"] for flow in rows)
     names = ("mean", "stddev", "p50", "p90", "p99", "max")
     table = style.table()
     style.words(table, "flow")
     style.labels(table, "direction")
     style.numbers(table, *names)
-    for flow in _moving(flows.drop_nulls("latency_ns_mean")):
+    for flow in rows:
         values = (flow[f"latency_ns_{name}"] for name in names)
         table.add_row(
             flow["flow"],

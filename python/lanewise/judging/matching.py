@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lanewise.machine.address import Address
-from lanewise.machine.scenario import endpoint_name
-from lanewise.predicting.benchmarks import FAST_MEDIA, Benchmark
+from lanewise.predicting.benchmarks import LARGE, Benchmark, dma, fast_media, fio
 
 if TYPE_CHECKING:
     from lanewise.instruments.measurement import Case, Measurement
@@ -33,7 +32,6 @@ _CLASSES = {
     "smartflow": "is_nic",
 }
 _GPU_TOOLS = ("nvbandwidth", "bandwidthTest", "p2pBandwidthLatencyTest", "rocm_bandwidth_test")
-_LARGE = 64 << 10
 
 
 @dataclass(frozen=True)
@@ -103,44 +101,31 @@ def _which(machine: Machine, wanted: str, case: Case) -> str:
 
 def _storage(case: Case, function: Function) -> Benchmark:
     """Build the same access; drives get media that are never the limit."""
-    name = endpoint_name(function)
     size, depth = case.block_bytes or 128 << 10, case.queue_depth or 1
     read = case.direction != "write"
     settle, measure = _times(size * depth)
     if not function.is_nvme:
         return _plain(function, "write" if read else "read", size, depth, settle, measure)
-    overrides = tuple((f"{name}.nvme.{key}", value) for key, value in FAST_MEDIA.items())
-    workers = max(1, min(case.workers or 1, 64))
-    rw = ("read" if read else "write") if "rand" not in str(case.raw.get("job options", {})) else None
-    rw = rw or ("randread" if read else "randwrite")
-    workload = (
-        f'[[workload]]\nkind = "fio"\nname = "{name}"\nfilename = ["{name}"]\nrw = "{rw}"\nbs = "{size} B"\n'
-        f'iodepth = {max(1, depth // workers)}\nnumjobs = {workers}\nioengine = "io_uring"\n'
-        "group_reporting = true\n"
-    )
-    return Benchmark(case.name, function, workload, "write" if read else "read", settle, measure, overrides)
+    jobs = max(1, min(case.workers or 1, 64))
+    pattern = "rand" if "rand" in str(case.raw.get("job options", {})) else ""
+    rw = pattern + ("read" if read else "write")
+    workload = fio(function, rw, f"{size} B", depth=max(1, depth // jobs), jobs=jobs, engine="io_uring")
+    direction = "write" if read else "read"
+    return Benchmark(case.name, function, workload, direction, settle, measure, fast_media(function))
 
 
 def _network(case: Case, function: Function) -> Benchmark:
     """Build the transfer on the side that the output is from: sending reads memory, receiving writes it."""
-    size = min(case.block_bytes or _LARGE, 1 << 20)
+    size = min(case.block_bytes or LARGE, 1 << 20)
     direction = {"receive": "write", "both": "both"}.get(case.direction or "", "read")
     if case.direction == "read":  # an RDMA read, seen from the side that asks
         direction = "write"
-    return _plain(function, direction, size, max(16, _LARGE // max(1, size)), 30, 60)
+    return _plain(function, direction, size, max(16, LARGE // max(1, size)), 30, 60)
 
 
 def _plain(function: Function, direction: str, size: int, depth: int, settle: int, measure: int) -> Benchmark:
     return Benchmark(
-        "", function, _dma(function, direction, size, min(depth, 4096)), direction, settle, measure
-    )
-
-
-def _dma(function: Function, direction: str, size: int, depth: int, target: str = "memory") -> str:
-    name = endpoint_name(function)
-    return (
-        f'[[workload]]\nkind = "dma"\nname = "{name}"\ndevice = "{name}"\ndirection = "{direction}"\n'
-        f'size = "{size} B"\noutstanding = {depth}\ntarget = "{target}"\n'
+        "", function, dma(function, direction, size, outstanding=min(depth, 4096)), direction, settle, measure
     )
 
 
@@ -167,16 +152,16 @@ def _gpu_copy(case: Case, measurement: Measurement, machine: Machine, chosen: Fu
         return _peer_copy(case, measurement, first, functions[1])
     both = case.direction == "both"
     direction = "both" if both else "read" if case.direction == "write" else "write"
-    benchmark = _plain(first, direction, _LARGE, 16, 30, 60)
+    benchmark = _plain(first, direction, LARGE, 16, 30, 60)
     # nvbandwidth times one of the two copies, the other only disturbs it.
     return Match(first, benchmark, share=0.5 if both and measurement.tool == "nvbandwidth" else 1.0)
 
 
 def _peer_copy(case: Case, measurement: Measurement, first: Function, second: Function) -> Match:
     both = case.direction == "both"
-    workload = _dma(first, "write", _LARGE, 16, endpoint_name(second))
+    workload = dma(first, "write", LARGE, target=second)
     if both:
-        workload += _dma(second, "write", _LARGE, 16, endpoint_name(first))
+        workload += dma(second, "write", LARGE, target=first)
     benchmark = Benchmark(case.name, first, workload, "both" if both else "write", 30, 60, peer=second)
     one_of_two = both and measurement.tool == "nvbandwidth" and "Total" not in case.name
     return Match(first, benchmark, share=0.5 if one_of_two else 1.0)

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from lanewise.machine.model import Function
 
 _FRAMES = (64, 1518, 9000)
-_LARGE = 64 << 10
+LARGE = 64 << 10
+"""Bytes of a transfer that is large: the link decides, not how often one starts."""
 _BATCH = 32
 """Frames to a doorbell and a read of descriptors. Assumed: the burst of poll-mode drivers."""
 _SMALL_WRITE = 64
@@ -35,7 +36,7 @@ _WORK_REQUESTS = 'descriptor = "64 B"\ncompletion = "64 B"\ncompletion_batch = 1
 _FRAMES_UNDER_WAY = 256 << 10
 """Bytes of frames in progress. Assumed: what the buffers of an adapter hold."""
 
-FAST_MEDIA = {
+_FAST_MEDIA = {
     "read_rate": "900 GB/s",
     "write_rate": "900 GB/s",
     "dies": "65536",
@@ -85,15 +86,14 @@ def benchmarks_of(function: Function, peers: list[Function]) -> Iterator[Benchma
 
 
 def _drive(function: Function) -> Iterator[Benchmark]:
-    name = endpoint_name(function)
-    fast = tuple((f"{name}.nvme.{key}", value) for key, value in FAST_MEDIA.items())
+    fast = fast_media(function)
     known = drive_part(function) is not None
     settle_us, measure_us = (2000, 4000) if known else (200, 400)
     for word, direction in (("read", "write"), ("write", "read")):
         yield Benchmark(
             f"fio {word} 128 KiB",
             function,
-            _fio(name, word, "128 KiB", 8),
+            fio(function, word, "128 KiB", depth=8),
             direction,
             settle_us,
             measure_us,
@@ -104,7 +104,7 @@ def _drive(function: Function) -> Iterator[Benchmark]:
     yield Benchmark(
         "fio randread 4 KiB, queue depth 1",
         function,
-        _fio(name, "randread", "4 KiB", 1),
+        fio(function, "randread", "4 KiB", depth=1),
         "write",
         300,
         3000,
@@ -128,14 +128,14 @@ def _adapter(function: Function) -> Iterator[Benchmark]:
     if function.does_rdma:
         yield from _small_writes(function)
     for word, direction in (("RDMA write, receiver", "write"), ("RDMA write, sender", "read")):
-        workload = _dma(function, direction, _LARGE)
+        workload = dma(function, direction, LARGE)
         yield Benchmark(f"{word} 64 KiB", function, workload, direction, 30, 60, together=True)
 
 
 def _small_writes(function: Function) -> Iterator[Benchmark]:
     """RDMA writes of 64 B: the sender fetches work requests and completes them, the receiver only writes."""
     for word, direction, workload in (
-        ("receiver", "write", _dma(function, "write", _SMALL_WRITE, outstanding=_SMALL_WRITES)),
+        ("receiver", "write", dma(function, "write", _SMALL_WRITE, outstanding=_SMALL_WRITES)),
         ("sender", "read", _rings(function, "send", _SMALL_WRITE, _WORK_REQUESTS)),
     ):
         yield Benchmark(
@@ -151,10 +151,10 @@ def _small_writes(function: Function) -> Iterator[Benchmark]:
 
 def _gpu(function: Function, peers: list[Function]) -> Iterator[Benchmark]:
     for word, direction in (("host to device", "read"), ("device to host", "write"), ("both ways", "both")):
-        workload = _dma(function, direction, _LARGE)
+        workload = dma(function, direction, LARGE)
         yield Benchmark(word, function, workload, direction, 30, 60, together=direction != "both")
     for peer in peers:
-        workload = _dma(function, "write", _LARGE, target=endpoint_name(peer))
+        workload = dma(function, "write", LARGE, target=peer)
         yield Benchmark(f"write to peer {peer.address.short}", function, workload, "write", 30, 60, peer=peer)
 
 
@@ -164,17 +164,19 @@ def _plain(function: Function) -> Iterator[Benchmark]:
         ("DMA write 64 KiB", "write"),
         ("DMA both ways", "both"),
     ):
-        workload = _dma(function, direction, _LARGE)
+        workload = dma(function, direction, LARGE)
         yield Benchmark(word, function, workload, direction, 30, 60, together=direction != "both")
 
 
-def _dma(
-    function: Function, direction: str, size: int, *, outstanding: int = 16, target: str = "memory"
+def dma(
+    function: Function, direction: str, size: int, *, outstanding: int = 16, target: Function | None = None
 ) -> str:
+    """Write plain DMA with host memory, or with the memory of another device; `size` in bytes."""
     name = endpoint_name(function)
+    memory = "memory" if target is None else endpoint_name(target)
     return (
         f'[[workload]]\nkind = "dma"\nname = "{name}"\ndevice = "{name}"\ndirection = "{direction}"\n'
-        f'size = "{size} B"\noutstanding = {outstanding}\ntarget = "{target}"\n'
+        f'size = "{size} B"\noutstanding = {outstanding}\ntarget = "{memory}"\n'
     )
 
 
@@ -188,8 +190,16 @@ def _rings(function: Function, word: str, size: int, shape: str = "") -> str:
     )
 
 
-def _fio(name: str, rw: str, size: str, depth: int) -> str:
+def fio(function: Function, rw: str, block: str, *, depth: int, jobs: int = 1, engine: str = "libaio") -> str:
+    """Write a job of fio; `block` with its unit, `depth` of each of `jobs` clones."""
+    name = endpoint_name(function)
     return (
-        f'[[workload]]\nkind = "fio"\nname = "{name}"\nfilename = ["{name}"]\nrw = "{rw}"\nbs = "{size}"\n'
-        f'iodepth = {depth}\nioengine = "libaio"\n'
+        f'[[workload]]\nkind = "fio"\nname = "{name}"\nfilename = ["{name}"]\nrw = "{rw}"\nbs = "{block}"\n'
+        f'iodepth = {depth}\nnumjobs = {jobs}\nioengine = "{engine}"\ngroup_reporting = true\n'
     )
+
+
+def fast_media(function: Function) -> tuple[tuple[str, str], ...]:
+    """Return the overrides that make a drive's media never the limit."""
+    name = endpoint_name(function)
+    return tuple((f"{name}.nvme.{key}", value) for key, value in _FAST_MEDIA.items())

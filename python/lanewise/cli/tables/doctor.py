@@ -8,7 +8,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from lanewise.cli.tables import style
-from lanewise.doctor.alike import Alike, together
+from lanewise.cli.tables.alike import Alike, together
 from lanewise.doctor.finding import Severity
 
 if TYPE_CHECKING:

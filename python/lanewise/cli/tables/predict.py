@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from lanewise.cli.tables import style
+from lanewise.cli.tables.alike import grouped, same_number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Hashable, Iterator
 
     from rich.console import Group, RenderableType
 
@@ -28,10 +29,7 @@ def _pieces(prediction: Prediction) -> Iterator[RenderableType]:
     for change in prediction.changes:
         yield Text(f"What if: {change}")
     yield ""
-    groups: dict[tuple[object, ...], list[list[Row]]] = {}
-    for rows in _by_device(prediction.rows).values():
-        groups.setdefault(_likeness(rows), []).append(rows)
-    for alike in groups.values():
+    for alike in grouped(_by_device(prediction.rows).values(), _words, _reach_the_same):
         yield _table(alike)
     for text in prediction.assumptions:
         yield Text(f"Assumed: {text}.", style="dim")
@@ -46,19 +44,18 @@ def _by_device(rows: tuple[Row, ...]) -> dict[str, list[Row]]:
     return found
 
 
-def _likeness(rows: list[Row]) -> tuple[object, ...]:
-    """Return what devices of one table have in common: name, link, and the same numbers to a hundredth."""
-    return tuple(
-        (
-            row.device,
-            row.link,
-            row.benchmark.partition(" peer ")[0],
-            *(
-                None if value is None else round(value, 1)
-                for value in (row.alone_gb_per_s, row.together_gb_per_s)
-            ),
-        )
-        for row in rows
+def _words(rows: list[Row]) -> Hashable:
+    """Return what devices of one table have in common."""
+    return tuple((row.device, row.link, row.benchmark.partition(" peer ")[0]) for row in rows)
+
+
+def _reach_the_same(first: list[Row], second: list[Row]) -> bool:
+    """Whether two devices with the same benchmarks reach the same."""
+    return all(
+        same_number(one.alone_gb_per_s, other.alone_gb_per_s)
+        and same_number(one.together_gb_per_s, other.together_gb_per_s)
+        and same_number(one.latency_ns, other.latency_ns)
+        for one, other in zip(first, second, strict=True)
     )
 
 

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from lanewise.cli.tables.alike import together
 from lanewise.cli.tables.doctor import print_diagnosis
 from lanewise.doctor import Cost, Diagnosis, Finding, Severity
-from lanewise.doctor.alike import together
 from lanewise.doctor.finding import Compared
 
 

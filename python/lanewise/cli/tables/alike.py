@@ -1,4 +1,4 @@
-"""Findings that say the same of several places, put together for people to read.
+"""What says the same of several places, put together for people to read: findings, and rows of other tables.
 
 Two findings are alike when their rule and severity are the same, title and fix differ in nothing but
 addresses, and so do their costs: words to the letter, simulated rates and latencies to a hundredth of
@@ -11,16 +11,19 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from math import isclose
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Hashable, Iterable
 
     from lanewise.doctor.finding import Finding
 
 _ADDRESS = re.compile(r"\b(?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]\b")
 _SAME = 0.01
 """Relative difference between rates or latencies that are the same to a person."""
+
+
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True)
@@ -40,20 +43,34 @@ class Alike:
 
 def together(findings: Iterable[Finding]) -> list[Alike]:
     """Group findings, in the order in which the first of each group comes."""
-    groups: list[list[Finding]] = []
-    by_words: dict[tuple[object, ...], list[list[Finding]]] = {}
-    for finding in findings:
-        candidates = by_words.setdefault(_words(finding), [])
-        group = next((group for group in candidates if _cost_the_same(group[0], finding)), None)
+    return [Alike(group[0], tuple(group[1:])) for group in grouped(findings, _words, _cost_the_same)]
+
+
+def grouped(
+    items: Iterable[Item], words: Callable[[Item], Hashable], close: Callable[[Item, Item], bool]
+) -> list[list[Item]]:
+    """Group items with equal words and numbers close to those of the first, in the order of the first."""
+    groups: list[list[Item]] = []
+    by_words: dict[Hashable, list[list[Item]]] = {}
+    for item in items:
+        candidates = by_words.setdefault(words(item), [])
+        group = next((group for group in candidates if close(group[0], item)), None)
         if group is None:
             group = []
             groups.append(group)
             candidates.append(group)
-        group.append(finding)
-    return [Alike(members[0], tuple(members[1:])) for members in groups]
+        group.append(item)
+    return groups
 
 
-def _words(finding: Finding) -> tuple[object, ...]:
+def same_number(one: float | None, other: float | None) -> bool:
+    """Whether two rates or latencies are the same to a person."""
+    if one is None or other is None:
+        return one is other
+    return isclose(one, other, rel_tol=_SAME)
+
+
+def _words(finding: Finding) -> Hashable:
     """Return what has to be equal, without addresses."""
     cost = finding.cost
     priced = "" if cost is None else cost.what if cost.compared is None else cost.compared.of
@@ -66,4 +83,4 @@ def _cost_the_same(first: Finding, second: Finding) -> bool:
     one, other = (finding.cost.compared if finding.cost else None for finding in (first, second))
     if one is None or other is None:
         return one is other
-    return isclose(one.as_is, other.as_is, rel_tol=_SAME) and isclose(one.fixed, other.fixed, rel_tol=_SAME)
+    return same_number(one.as_is, other.as_is) and same_number(one.fixed, other.fixed)

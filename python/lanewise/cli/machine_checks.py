@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lanewise.cli.guard import ExitStatus
-from lanewise.cli.options import AsJson, Source
+from lanewise.cli.options import AsJson, Source, refuse_together
 
 if TYPE_CHECKING:
     from lanewise.judging import Judgement
@@ -41,13 +41,17 @@ def doctor(
     fail_on: Annotated[FailOn, typer.Option(help="Exit status 1 from this severity on.")] = FailOn.warning,
     cost: Annotated[bool, typer.Option("--cost/--no-cost", help="Simulate what findings cost.")] = True,
     details: Annotated[bool, typer.Option("--details", help="Evidence and fix of everything.")] = False,
-    format_: Annotated[Format, typer.Option("--format", help="How findings are written.")] = Format.table,
+    format_: Annotated[
+        Format | None,
+        typer.Option("--format", help="How findings are written; table by default.", show_default=False),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Say what is wrong with a machine's PCIe, what it costs, and what to do."""
     from lanewise.doctor import Severity
     from lanewise.machine_api import diagnose
 
+    refuse_together(("--format", format_ is not None), ("--json", as_json))
     diagnosis = diagnose(source, cost=cost)
     threshold = None if fail_on is FailOn.never else Severity(fail_on.value)
     if as_json or format_ is Format.json:

@@ -107,7 +107,8 @@ def _storage(case: Case, function: Function) -> Benchmark:
     if not function.is_nvme:
         return _plain(function, "write" if read else "read", size, depth, settle, measure)
     jobs = max(1, min(case.workers or 1, 64))
-    pattern = "rand" if "rand" in str(case.raw.get("job options", {})) else ""
+    options = case.raw.get("job options", {})
+    pattern = "rand" if "rand" in str(options.get("rw", options.get("readwrite", ""))) else ""
     rw = pattern + ("read" if read else "write")
     workload = fio(function, rw, f"{size} B", depth=max(1, depth // jobs), jobs=jobs, engine="io_uring")
     direction = "write" if read else "read"

@@ -12,6 +12,7 @@ from lanewise.doctor import diagnose
 from lanewise.instruments.measurement import Case, ImportProblemError, Measurement
 from lanewise.judging import Judgement, Verdict, judge
 from lanewise.judging.detect import decoded, parse_measurement
+from lanewise.judging.matching import match
 from lanewise.machine.model import Address, Errors, Kind, Machine
 
 
@@ -130,6 +131,13 @@ def test_the_only_drive_is_meant_and_one_of_several_must_be_named() -> None:
     assert "--device: 03:00.0, 04:00.0" in unknown.binding
     (named,) = judged(fio(7.0, filename="/data/file"), two, "04:00.0").cases
     assert (named.bdf, named.verdict) == ("04:00.0", Verdict.GOOD)
+
+
+def test_a_file_whose_name_sounds_random_is_read_in_order() -> None:
+    measurement = parse_measurement(fio(7.0, filename="/mnt/brand/strand"), source="out")
+    found = match(measurement.cases[0], measurement, pair())
+    assert found.benchmark is not None
+    assert 'rw = "read"' in found.benchmark.workload
 
 
 def test_a_device_with_a_name_is_found() -> None:

@@ -80,6 +80,12 @@ def test_json_and_the_other_formats_go_to_stdout(tmp_path: Path) -> None:
     assert lanewise(str(dump), "--no-cost", "--format", "junit").stdout.startswith("<?xml")
 
 
+def test_two_formats_at_once_are_refused() -> None:
+    done = lanewise("-", "--json", "--format", "sarif", stdin=NARROW)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "not both" in done.stderr
+
+
 def test_what_is_no_dump_ends_with_two_and_a_reason() -> None:
     done = lanewise("-", stdin="hello\n")
     assert (done.returncode, done.stdout) == (2, "")

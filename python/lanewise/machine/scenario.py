@@ -274,7 +274,8 @@ class _Writer:
             generation, width = _word(modes.forced).split()
             entries += [f"force_generation = {_quoted(generation)}", f"force_width = {_quoted(width)}"]
         comment = "      # below what both ends can do" if entries else ""
-        if max(modes.upper.generation or 1, modes.lower.generation or 1) <= _LAST_WITHOUT_FLITS:
+        sleeps = self.changes.get(link.device.address, NO_CHANGE).asleep is not False
+        if sleeps and max(modes.upper.generation or 1, modes.lower.generation or 1) <= _LAST_WITHOUT_FLITS:
             entries += sleep_entries(link)
         return [f"link = {{ {', '.join(entries)} }}{comment}"] if entries else []
 

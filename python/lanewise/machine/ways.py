@@ -36,6 +36,8 @@ class Change:
     relaxed_ordering: bool | None = None
     tag_bits: int | None = None
     """5, 8, 10 or 14."""
+    asleep: bool | None = None
+    """False for a link above that never sleeps."""
 
     def applied_to(self, mode: LinkMode) -> LinkMode:
         """Return a mode with speed and width of the change, where it has them."""

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 SCENARIO = Path(__file__).parents[2] / "scenarios" / "first_rig.toml"
+DUMP = Path(__file__).parent / "machine" / "dumps" / "qemu.vvv"
 COMMAND = [sys.executable, "-c", "from lanewise.cli import main; main()"]
 
 
@@ -27,6 +28,24 @@ def test_tables_are_readable_where_the_encoding_is_ascii() -> None:
     assert (done.returncode, done.stderr) == (0, b"")
     assert "PCIe Base 6.3" in text
     assert "sec. " in text
+
+
+def test_trees_are_readable_where_the_encoding_is_ascii() -> None:
+    done = lanewise("scan", str(DUMP), encoding="ascii", capture_output=True)
+    text = done.stdout.decode("ascii")
+    assert "+- 00:01.0->01:00.0 " in text
+    assert "?" not in text
+
+
+@pytest.mark.parametrize("options", [["--json"], ["--format", "json"], ["--format=sarif"]])
+def test_findings_mean_the_same_in_every_encoding(options: list[str], tmp_path: Path) -> None:
+    dump = tmp_path / "g\N{LATIN SMALL LETTER E WITH ACUTE}n\N{EM DASH}.txt"
+    dump.write_text(DUMP.read_text())
+    plain, ascii_ = (
+        lanewise("doctor", str(dump), "--no-cost", *options, encoding=encoding, capture_output=True).stdout
+        for encoding in ("utf-8", "ascii")
+    )
+    assert json.loads(ascii_.decode("ascii")) == json.loads(plain)
 
 
 def test_json_means_the_same_in_every_encoding() -> None:

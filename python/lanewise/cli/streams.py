@@ -10,6 +10,7 @@ import codecs
 import os
 import sys
 from io import TextIOWrapper
+from itertools import pairwise
 from pathlib import Path
 
 _NEAREST = {
@@ -24,9 +25,11 @@ _NEAREST = {
     "\N{SECTION SIGN}": "sec. ",
     "\N{RIGHTWARDS ARROW}": "->",
     "\N{SUPERSCRIPT NINE}": "^9",
+    "\N{SUPERSCRIPT SIX}": "^6",
     "\N{SUPERSCRIPT TWO}": "^2",
     "\N{SUPERSCRIPT ZERO}": "0",
     "\N{NO-BREAK SPACE}": " ",
+    "\N{MIDDLE DOT}": ".",
     "\N{BOX DRAWINGS LIGHT HORIZONTAL}": "-",
     "\N{BOX DRAWINGS LIGHT VERTICAL}": "|",
     "\N{BOX DRAWINGS LIGHT VERTICAL AND RIGHT}": "+",
@@ -41,8 +44,15 @@ def prepare(arguments: list[str]) -> None:
     sys.stderr = sys.stderr or _nowhere()
     codecs.register_error("nearest", _nearest)
     codecs.register_error("escaped", _escaped)
-    _set_errors(sys.stdout, "escaped" if "--json" in arguments else "nearest")
+    _set_errors(sys.stdout, "escaped" if _ask_for_json(arguments) else "nearest")
     _set_errors(sys.stderr, "nearest")
+
+
+def _ask_for_json(arguments: list[str]) -> bool:
+    formats = [value for option, value in pairwise(arguments) if option == "--format"]
+    return any(word in ("--json", "--format=json", "--format=sarif") for word in arguments) or any(
+        value in ("json", "sarif") for value in formats
+    )
 
 
 def _nowhere() -> TextIOWrapper:

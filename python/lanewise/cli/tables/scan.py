@@ -11,12 +11,12 @@ import shutil
 import sys
 from typing import TYPE_CHECKING
 
-from lanewise.machine.model import ENDPOINTS, PORTS_TO_LINKS, Kind
+from lanewise.machine.model import ENDPOINTS, PORTS_TO_LINKS, Kind, LinkMode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lanewise.machine.model import Function, Link, LinkMode, Machine
+    from lanewise.machine.model import Function, Link, Machine
 
 _WIDTH_WITHOUT_TERMINAL = 100
 _WIDEST = 140
@@ -26,7 +26,8 @@ _STYLES = {"bold": "1", "dim": "2", "yellow": "33", "cyan": "36"}
 _QUIET_KINDS = frozenset(
     {Kind.INTEGRATED_ENDPOINT, Kind.EVENT_COLLECTOR, Kind.HOST_BRIDGE, Kind.CONVENTIONAL}
 )
-_MOST_RELATIONS = 40
+_MOST_PAIRS = 5
+"""Pairs of devices that are named for each kind of relation."""
 
 
 class _Printer:
@@ -143,7 +144,7 @@ class _Printer:
     def _link(self, link: Link) -> tuple[str, str, str]:
         """Return what a link does, what its ends can, and in which colour."""
         bandwidth = link.device.link.bandwidth_gb_s
-        if link.now == link.now.__class__() and bandwidth:
+        if link.now == LinkMode() and bandwidth:
             return f"{bandwidth:.2f} GB/s", "", ""
         upper, lower = link.upper.link.capability, link.device.link.capability
         known = [_brief(mode) for mode in (upper, lower) if mode.gt_s is not None]
@@ -181,11 +182,9 @@ class _Printer:
             path = f"{relation.path}{relation.links or ''}"
             by_path.setdefault(path, []).append(f"{relation.first}-{relation.second}")
         for path, pairs in by_path.items():
-            shown = ", ".join(pairs[: _MOST_RELATIONS // 8])
-            rest = (
-                f" and {len(pairs) - _MOST_RELATIONS // 8} more" if len(pairs) > _MOST_RELATIONS // 8 else ""
-            )
-            yield f"{path:6}{shown}{rest}"
+            left_out = len(pairs) - _MOST_PAIRS
+            rest = f" and {left_out} more" if left_out > 0 else ""
+            yield f"{path:6}{', '.join(pairs[:_MOST_PAIRS])}{rest}"
 
     def _style(self, text: str, style: str) -> str:
         return f"\x1b[{_STYLES[style]}m{text}\x1b[0m" if style and self.colour else text
@@ -216,6 +215,4 @@ def _many(count: int, noun: str) -> str:
 
 def print_machine(machine: Machine, *, everything: bool) -> None:
     """Print the tree."""
-    encoding = sys.stdout.encoding or "utf-8"
-    text = "\n".join(_Printer(machine, everything=everything).lines()) + "\n"
-    sys.stdout.write(text.encode(encoding, "replace").decode(encoding))
+    sys.stdout.writelines(f"{line}\n" for line in _Printer(machine, everything=everything).lines())

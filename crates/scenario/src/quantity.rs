@@ -85,22 +85,26 @@ impl Decimal {
         Some(Self { digits: digits.checked_mul(power)?, decimals: 0 })
     }
 
-    /// The number times `unit`, as an integer, rounded to the nearest. Nothing when it is too large for a `u64`.
-    pub fn times(self, unit: u128) -> Option<u64> {
-        let product = self.digits.checked_mul(unit)?;
-        match 10u128.checked_pow(self.decimals) {
-            Some(power) => u64::try_from((product + power / 2) / power).ok(),
+    /// The quantity in base units, rounded to the nearest. Nothing when it is too large for a `u64`.
+    pub fn in_base_units(self, unit: Unit) -> Option<u64> {
+        let product = self.digits.checked_mul(unit.scale)?;
+        match self.divisor(unit) {
+            Some(divisor) => u64::try_from(product.checked_add(divisor / 2)? / divisor).ok(),
             None => Some(0),
         }
     }
 
-    /// Whether the number times `unit` is whole.
-    pub fn is_whole(self, unit: u128) -> bool {
-        let power = 10u128.checked_pow(self.decimals);
-        match (self.digits.checked_mul(unit), power) {
-            (Some(product), Some(power)) => product % power == 0,
+    /// Whether the quantity is a whole number of base units.
+    pub fn is_whole(self, unit: Unit) -> bool {
+        match (self.digits.checked_mul(unit.scale), self.divisor(unit)) {
+            (Some(product), Some(divisor)) => product.is_multiple_of(divisor),
             _ => self.digits == 0,
         }
+    }
+
+    /// What `digits` units are divided by; nothing when that is more than any quantity.
+    fn divisor(self, unit: Unit) -> Option<u128> {
+        10u128.checked_pow(self.decimals)?.checked_mul(unit.per)
     }
 
     /// The nearest float.
@@ -198,7 +202,7 @@ mod tests {
 
     fn base(text: &str) -> Option<(u64, Dimension)> {
         let (number, unit) = parse(text).ok()?;
-        Some((number.times(unit.scale)? / unit.per as u64, unit.dimension))
+        Some((number.in_base_units(unit)?, unit.dimension))
     }
 
     #[test]
@@ -228,8 +232,11 @@ mod tests {
     #[test]
     fn numbers_that_do_not_fit_are_noticed() {
         assert_eq!(base("99999999 TiB"), None);
+        // Rounding up what 128 bits just hold would go beyond them.
+        assert_eq!(base("340282366920938463463374607431768211.455 B/s"), None);
         assert_eq!(Decimal::parse("1e-12").map(Decimal::as_f64), Ok(1e-12));
-        assert!(!Decimal::parse("0.5").unwrap().is_whole(1));
-        assert!(Decimal::parse("0.5").unwrap().is_whole(1024));
+        let whole = |text| parse(text).is_ok_and(|(number, unit)| number.is_whole(unit));
+        assert!(whole("0.5 KiB") && whole("64 b"));
+        assert!(!whole("0.5 B") && !whole("4 b"));
     }
 }

@@ -22,7 +22,7 @@ impl ParameterType for LinkShape {
     fn read(node: &Node, reading: &mut Reading<'_>) -> Option<Self> {
         let Some(text) = node.as_str() else { return reading.wrong_type::<Self, _>(node) };
         let words: Vec<&str> = text.split_whitespace().take(3).collect();
-        let meant = shape_meant(text).map(|shape| shape.show());
+        let meant = shape_meant(text).map(|shape| format!("\"{}\"", shape.show()));
         let [generation, width] = words[..] else { return reading.wrong_type_meant::<Self, _>(node, meant) };
         let in_order = generation.to_ascii_lowercase().starts_with("gen") && width.starts_with(['x', 'X']);
         if meant.is_some() && !in_order {
@@ -40,7 +40,7 @@ impl ParameterType for LinkShape {
     fn schema() -> Json {
         json!({
             "type": "string",
-            "pattern": r"^\s*[Gg][Ee][Nn][1-7]\s+[xX](1|2|4|8|12|16|32)\s*$",
+            "pattern": r"^\s*[gG][eE][nN]0*[1-7]\s+[xX]0*(1|2|4|8|12|16|32)\s*$",
             "examples": ["gen4 x8"],
         })
     }

@@ -75,7 +75,7 @@ impl Reading<'_> {
         self.refuse(node.place, problem)
     }
 
-    /// The same, when it is known what was meant: it is offered as a person should write it.
+    /// The same, when it is known what was meant: it is offered as a person should write it, quotes included.
     pub(crate) fn wrong_type_meant<T: ParameterType, R>(
         &mut self,
         node: &Node,
@@ -85,7 +85,7 @@ impl Reading<'_> {
         if let Some(meant) = meant
             && let Some(last) = self.diagnostics.last_mut()
         {
-            last.hint = Some(format!("write \"{meant}\""));
+            last.hint = Some(format!("write {meant}"));
         }
         None
     }

@@ -4,7 +4,7 @@ use super::meant::{generation_meant, unit_meant, width_meant};
 use super::{ParameterType, Reading, ordered_within};
 use crate::document::{Node, Value, shortened};
 use crate::problem::Problem;
-use crate::quantity::{self, Decimal, Dimension, QuantityError, Unit};
+use crate::quantity::{self, Decimal, Dimension, QuantityError};
 use lanewise_units::{Bytes, Generation, Rate, Span, Width};
 use serde_json::{Value as Json, json};
 
@@ -25,14 +25,12 @@ fn read_quantity<T: ParameterType>(
         Value::String(text) => match quantity::parse(text) {
             // Times and rates are rounded to the nearest tick or byte per second; half a byte is a mistake.
             Ok((number, unit))
-                if unit.dimension == dimension
-                    && dimension == Dimension::Size
-                    && !number.is_whole(unit.scale) =>
+                if unit.dimension == dimension && dimension == Dimension::Size && !number.is_whole(unit) =>
             {
                 return reading.wrong_type::<T, _>(node);
             }
             Ok((number, unit)) if unit.dimension == dimension => {
-                return match in_base_units(number, unit) {
+                return match number.in_base_units(unit) {
                     Some(units) => Some(units),
                     None => reading.out_of_range(node, "zero", "what 64 bits can count"),
                 };
@@ -58,16 +56,6 @@ fn read_quantity<T: ParameterType>(
     reading.refuse(node.place, problem)
 }
 
-/// The number in base units, rounded to the nearest; bits are whole bytes after rounding.
-fn in_base_units(number: Decimal, unit: Unit) -> Option<u64> {
-    if unit.per == 1 {
-        return number.times(unit.scale);
-    }
-    // Rounding once, after the division: half of `per` is added before it.
-    let scaled = number.times(unit.scale)?;
-    Some(((u128::from(scaled) + unit.per / 2) / unit.per) as u64)
-}
-
 fn units_hint(dimension: Dimension) -> String {
     let units = match dimension {
         Dimension::Time => "ps, ns, us, ms, s",
@@ -80,8 +68,16 @@ fn units_hint(dimension: Dimension) -> String {
     format!("{} has one of these units: {units}", dimension.name())
 }
 
-fn quantity_schema(pattern: &str, example: &str) -> Json {
+/// A number and one of the units, which are a regular expression.
+fn quantity_schema(units: &str, example: &str) -> Json {
+    let pattern = format!(r"^\s*[0-9._][0-9_.eE+-]*\s*{units}\s*$");
     json!({ "type": "string", "pattern": pattern, "examples": [example] })
+}
+
+/// The number that digits stand for; a sign is no digit.
+fn digits(text: &str) -> Option<u64> {
+    let plain = text.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse().ok().filter(|_| plain)
 }
 
 impl ParameterType for Span {
@@ -95,7 +91,7 @@ impl ParameterType for Span {
         self.to_string()
     }
     fn schema() -> Json {
-        quantity_schema(r"^\s*[0-9][0-9_.eE+-]*\s*(ps|ns|us|µs|ms|s)\s*$", "150 ns")
+        quantity_schema("(ps|ns|us|µs|μs|ms|s)", "150 ns")
     }
     fn within(&self, low: &str, high: &str) -> bool {
         ordered_within(self, low, high)
@@ -113,7 +109,7 @@ impl ParameterType for Bytes {
         self.to_string()
     }
     fn schema() -> Json {
-        quantity_schema(r"^\s*[0-9][0-9_.eE+-]*\s*([kKMGT]|[KMGT]i)?[Bb]\s*$", "4 KiB")
+        quantity_schema("([kKMGT]|[KMGT]i)?[Bb]", "4 KiB")
     }
     fn within(&self, low: &str, high: &str) -> bool {
         ordered_within(self, low, high)
@@ -134,7 +130,7 @@ impl ParameterType for Rate {
         self.to_string()
     }
     fn schema() -> Json {
-        quantity_schema(r"^\s*[0-9][0-9_.eE+-]*\s*([kKMGT]|[KMGT]i)?[Bb]/s\s*$", "2.5 GB/s")
+        quantity_schema("([kKMGT]|[KMGT]i)?[Bb]/s", "2.5 GB/s")
     }
     fn within(&self, low: &str, high: &str) -> bool {
         ordered_within(self, low, high)
@@ -179,10 +175,7 @@ impl ParameterType for Fraction {
         self.0.to_string()
     }
     fn schema() -> Json {
-        json!({ "anyOf": [
-            { "type": "number", "minimum": 0 },
-            { "type": "string", "pattern": r"^\s*[0-9][0-9_.eE+-]*\s*%?\s*$", "examples": ["0.5 %"] },
-        ] })
+        json!({ "anyOf": [{ "type": "number", "minimum": 0 }, quantity_schema("%?", "0.5 %")] })
     }
     fn within(&self, low: &str, high: &str) -> bool {
         ordered_within(self, low, high)
@@ -197,7 +190,10 @@ macro_rules! counts {
                 "a whole number".to_owned()
             }
             fn read(node: &Node, reading: &mut Reading<'_>) -> Option<Self> {
-                let Value::Integer(number) = node.value else { return reading.wrong_type::<Self, _>(node) };
+                let Value::Integer(number) = node.value else {
+                    let meant = node.as_str().and_then(|text| digits(text.trim()));
+                    return reading.wrong_type_meant::<Self, _>(node, meant.map(|number| number.to_string()));
+                };
                 match Self::try_from(number) {
                     Ok(number) => Some(number),
                     Err(_) => reading.out_of_range(node, "0", &Self::MAX.to_string()),
@@ -259,13 +255,13 @@ impl ParameterType for Width {
     }
     fn read(node: &Node, reading: &mut Reading<'_>) -> Option<Self> {
         let lanes = match &node.value {
-            Value::String(text) => text.trim().strip_prefix(['x', 'X']).map(str::parse::<u64>),
+            Value::String(text) => text.trim().strip_prefix(['x', 'X']).and_then(digits),
             // A bare count is a width too, but only one that exists.
-            Value::Integer(lanes) => Some(Ok(u64::try_from(*lanes).unwrap_or(0))),
+            Value::Integer(lanes) => Some(u64::try_from(*lanes).unwrap_or(0)),
             _ => None,
         };
         match lanes {
-            Some(Ok(lanes)) => match Width::from_lanes(lanes) {
+            Some(lanes) => match Width::from_lanes(lanes) {
                 Some(width) => Some(width),
                 None => {
                     let problem = Problem::ImpossibleWidth {
@@ -277,8 +273,8 @@ impl ParameterType for Width {
                     reading.refuse_with_hint(node.place, problem, hint)
                 }
             },
-            _ => {
-                let meant = node.as_str().and_then(width_meant).map(|width| width.to_string());
+            None => {
+                let meant = node.as_str().and_then(width_meant).map(|width| format!("\"{width}\""));
                 reading.wrong_type_meant::<Self, _>(node, meant)
             }
         }
@@ -287,7 +283,9 @@ impl ParameterType for Width {
         self.to_string()
     }
     fn schema() -> Json {
-        json!({ "enum": Width::ALL.map(|width| width.to_string()) })
+        let spelled = json!({ "type": "string", "pattern": r"^\s*[xX]0*(1|2|4|8|12|16|32)\s*$" });
+        let words = Width::ALL.map(|width| width.to_string());
+        json!({ "anyOf": [{ "enum": words }, { "enum": Width::ALL.map(Width::lanes) }, spelled] })
     }
 }
 
@@ -298,21 +296,22 @@ impl ParameterType for Generation {
     fn read(node: &Node, reading: &mut Reading<'_>) -> Option<Self> {
         let number = match &node.value {
             Value::String(text) => {
-                text.trim().to_ascii_lowercase().strip_prefix("gen").map(|number| number.trim().to_owned())
+                text.trim().to_ascii_lowercase().strip_prefix("gen").map(|number| digits(number.trim()))
             }
-            Value::Integer(number) => Some(number.to_string()),
+            Value::Integer(number) => Some(u64::try_from(*number).ok()),
             _ => None,
         };
+        let meant = || node.as_str().and_then(generation_meant).map(|generation| format!("\"{generation}\""));
         let Some(number) = number else {
-            let meant = node.as_str().and_then(generation_meant).map(|generation| generation.to_string());
-            return reading.wrong_type_meant::<Self, _>(node, meant);
+            return reading.wrong_type_meant::<Self, _>(node, meant());
         };
-        match number.parse().ok().and_then(Generation::from_number) {
+        let number = number.and_then(|number| u8::try_from(number).ok());
+        match number.and_then(Generation::from_number) {
             Some(generation) => Some(generation),
             None => {
                 let problem =
                     Problem::UnknownGeneration { path: reading.path.to_owned(), found: node.describe() };
-                reading.refuse(node.place, problem)
+                reading.refuse_with_hint(node.place, problem, meant().map(|meant| format!("write {meant}")))
             }
         }
     }
@@ -320,7 +319,9 @@ impl ParameterType for Generation {
         self.to_string()
     }
     fn schema() -> Json {
-        json!({ "enum": Generation::ALL.map(|generation| generation.to_string()) })
+        let spelled = json!({ "type": "string", "pattern": r"^\s*[gG][eE][nN]\s*0*[1-7]\s*$" });
+        let words = Generation::ALL.map(|generation| generation.to_string());
+        json!({ "anyOf": [{ "enum": words }, { "enum": Generation::ALL.map(Generation::number) }, spelled] })
     }
 }
 

@@ -77,10 +77,14 @@ const LIST_LIMIT: usize = 65_536;
 
 impl<T: ParameterType> ParameterType for Vec<T> {
     fn expected() -> String {
-        format!("a list, each entry {}", T::expected())
+        format!("a list (each entry {})", T::expected())
     }
     fn read(node: &Node, reading: &mut Reading<'_>) -> Option<Self> {
-        let Value::Array(items) = &node.value else { return reading.wrong_type::<Self, _>(node) };
+        let Value::Array(items) = &node.value else {
+            let alone = T::read(node, &mut Reading { path: reading.path, diagnostics: &mut Vec::new() });
+            let meant = alone.map(|_| format!("[{}]", node.describe()));
+            return reading.wrong_type_meant::<Self, _>(node, meant);
+        };
         if items.len() > LIST_LIMIT {
             return reading.out_of_range(node, "no entries", "65536 entries");
         }

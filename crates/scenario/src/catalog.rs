@@ -3,21 +3,16 @@
 //! The files of the repository are compiled in; a folder of further parts can be added. A part of the same name
 //! in the folder replaces the built-in one.
 
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::document::{self, Table, Value};
-use crate::parameter::{
-    Layer, LayerTable, Origin, Output, ParameterTable, ResolvedParameter, check_keys, check_table,
-};
-use crate::parameters::{
-    EndpointParameters, HostParameters, NetworkParameters, StorageParameters, SwitchParameters,
-    SystemParameters,
-};
+use crate::parameter::{Layer, LayerTable, Origin, Output, ResolvedParameter, check_keys, check_table};
 use crate::problem::Problem;
 use crate::reader::Reader;
+use crate::settings::Settings;
 use crate::slots::read_slots;
 use crate::source::{FileSystem, Place, SourceFile, SourceMap};
 use crate::structure::ComponentKind;
-use crate::value::{ParameterType, Reading};
+use crate::value::{ParameterType, Reading, quoted_words};
 
 include!(concat!(env!("OUT_DIR"), "/catalog_files.rs"));
 
@@ -105,7 +100,7 @@ impl Catalog {
     ///
     /// # Errors
     /// When a part is malformed. The built-in ones are tested not to be.
-    pub fn list(&self) -> Result<Vec<PartListing>, crate::diagnostic::Diagnostics> {
+    pub fn list(&self) -> Result<Vec<PartListing>, Diagnostics> {
         let mut sources = SourceMap::default();
         let mut output = Output::default();
         let mut listings = Vec::new();
@@ -116,7 +111,7 @@ impl Catalog {
         if output.diagnostics.is_empty() {
             Ok(listings)
         } else {
-            Err(crate::diagnostic::Diagnostics::new(output.diagnostics, sources))
+            Err(Diagnostics::new(output.diagnostics, sources))
         }
     }
 
@@ -143,7 +138,8 @@ impl Catalog {
         let kind = match root.get("kind").and_then(|node| node.as_str()).map(ComponentKind::from_word) {
             Some(Some(kind)) => kind,
             _ => {
-                malformed("`kind` is one of host, switch, endpoint and storage");
+                let kinds: Vec<&str> = ComponentKind::words().collect();
+                malformed(&format!("`kind` is {}", quoted_words(&kinds)));
                 return None;
             }
         };
@@ -158,12 +154,7 @@ impl Catalog {
                 return None;
             }
         };
-        let structural: &[&str] = match kind.slots_key() {
-            Some("slots") => &["slots"],
-            Some(_) => &["ports"],
-            None => &[],
-        };
-        check_table(&table, name, kind.schema(), structural, diagnostics);
+        check_table(&table, name, kind.schema(), kind.slots_key().as_slice(), diagnostics);
         Some(Part { name: name.to_owned(), title, kind, table })
     }
 }
@@ -172,15 +163,7 @@ impl Catalog {
 fn listing(part: Part, output: &mut Output) -> PartListing {
     let layers = vec![LayerTable { layer: Layer::Catalog, table: &part.table }];
     let mut own = Output::default();
-    let reader = &mut Reader::new(part.name.clone(), layers.clone(), &mut own);
-    match part.kind {
-        ComponentKind::Host => HostParameters::read(reader).map(|_| ()),
-        ComponentKind::Switch => SwitchParameters::read(reader).map(|_| ()),
-        ComponentKind::Endpoint => EndpointParameters::read(reader).map(|_| ()),
-        ComponentKind::Storage => StorageParameters::read(reader).map(|_| ()),
-        ComponentKind::Network => NetworkParameters::read(reader).map(|_| ()),
-        ComponentKind::System => SystemParameters::read(reader).map(|_| ()),
-    };
+    Settings::read(part.kind, &mut Reader::new(part.name.clone(), layers.clone(), &mut own));
     if let Some(key) = part.kind.slots_key() {
         read_slots(&part.name, key, &layers, &mut own);
     }
@@ -208,6 +191,19 @@ mod tests {
             for parameter in &part.parameters {
                 assert!(!parameter.source.is_empty(), "{}.{} has no source", part.name, parameter.path);
             }
+        }
+    }
+
+    #[test]
+    fn every_built_in_switch_says_its_lanes_and_its_ports_are_no_more() {
+        let parts = catalog().list().unwrap_or_else(|diagnostics| panic!("{diagnostics}"));
+        for part in parts.iter().filter(|part| part.kind == ComponentKind::Switch) {
+            let given = |path: &str| part.parameters.iter().find(|parameter| parameter.path == path);
+            let lanes = given("lanes").unwrap_or_else(|| panic!("{} does not say its lanes", part.name));
+            let shapes = part.parameters.iter().filter(|p| p.path.starts_with("ports."));
+            let widths = shapes.filter_map(|p| p.value.split_once(" x")?.1.parse::<u32>().ok());
+            let used: u32 = widths.sum();
+            assert!(used > 0 && used <= lanes.value.parse().unwrap(), "{}: {used}", part.name);
         }
     }
 }

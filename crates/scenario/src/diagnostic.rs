@@ -153,8 +153,8 @@ impl fmt::Display for Diagnostics {
             write!(f, "{}", self.render(diagnostic))?;
         }
         let total = self.list.len() + self.left_out;
-        let shown = if self.left_out > 0 { ", the first 200 are shown" } else { "" };
-        write!(f, "\n\n{total} problem{}{shown}", if total == 1 { "" } else { "s" })
+        write!(f, "\n\n{total} problem{}", if total == 1 { "" } else { "s" })?;
+        if self.left_out > 0 { write!(f, ", the first {DIAGNOSTICS_LIMIT} are shown") } else { Ok(()) }
     }
 }
 
@@ -172,6 +172,14 @@ pub(crate) fn did_you_mean<'a>(found: &str, candidates: impl IntoIterator<Item =
         .filter(|(similarity, _)| *similarity > 0.8)
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .map(|(_, candidate)| format!("did you mean `{candidate}`?"))
+}
+
+/// The hint, unless there are more problems than are shown: to compare names takes time, and nobody would read it.
+pub(crate) fn hint_unless_crowded(
+    known: &[Diagnostic],
+    hint: impl FnOnce() -> Option<String>,
+) -> Option<String> {
+    if known.len() < DIAGNOSTICS_LIMIT { hint() } else { None }
 }
 
 /// What there is to choose from, as a sentence; nothing when there is nothing, or too much to read.

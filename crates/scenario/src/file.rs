@@ -9,12 +9,12 @@ use crate::problem::Problem;
 use crate::source::{Place, SourceMap};
 use crate::structure::ComponentKind;
 use crate::value::{ParameterType, Reading};
+use std::collections::HashMap;
 
-/// Names that a component cannot have, because paths begin with them.
-const RESERVED_NAMES: [&str; 12] = [
-    "run", "firmware", "workload", "title", "host", "switch", "endpoint", "storage", "network", "system",
-    "memory", "nobody",
-];
+/// Keys of a scenario beside the kinds of components.
+const SECTIONS: [&str; 4] = ["title", "run", "firmware", "workload"];
+/// Targets of DMA that are no component.
+const TARGETS: [&str; 2] = ["memory", "nobody"];
 /// Longest name.
 const NAME_LIMIT: usize = 64;
 /// Most components, and most workloads, that one file may declare. Each may stand for many devices, with `count`.
@@ -33,6 +33,15 @@ pub struct ScenarioFile {
     pub components: Vec<Component>,
     /// Workloads in the order of the file.
     pub workloads: Vec<WrittenWorkload>,
+    /// Components by name; of several with one name, which is reported, the first.
+    names: HashMap<String, usize>,
+}
+
+impl ScenarioFile {
+    /// Index of the component with this name.
+    pub fn find(&self, name: &str) -> Option<usize> {
+        self.names.get(name).copied()
+    }
 }
 
 /// One component as written.
@@ -50,6 +59,8 @@ pub struct Component {
     pub written: Table,
     /// What its catalog part says about it.
     pub part: Option<Part>,
+    /// Whether it names a part that could not be read, which is reported.
+    pub part_is_unreadable: bool,
 }
 
 /// One workload as written.
@@ -147,10 +158,14 @@ pub(crate) fn read(
             file.components.extend(component(kind, entry, overrides, diagnostics));
         }
     }
+    for (index, component) in file.components.iter().enumerate() {
+        file.names.entry(component.name.clone()).or_insert(index);
+    }
     report_duplicates(&file, diagnostics);
     find_parts(&mut file, catalog, sources, diagnostics);
     let names: Vec<&str> = file.components.iter().map(|component| component.name.as_str()).collect();
-    overrides.report_unused(&names, diagnostics);
+    let workloads: Vec<&str> = file.workloads.iter().map(|workload| workload.name.as_str()).collect();
+    overrides.report_unused(&names, &workloads, diagnostics);
     check_component_keys(&file, diagnostics);
     file
 }
@@ -162,11 +177,9 @@ fn too_many(place: Place) -> Diagnostic {
 }
 
 fn unknown_table(entry: &Entry) -> Diagnostic {
-    const TABLES: [&str; 10] = [
-        "title", "run", "firmware", "host", "switch", "endpoint", "storage", "network", "system", "workload",
-    ];
-    let problem = Problem::UnknownTable { found: shortened(&entry.key), allowed: TABLES.join(", ") };
-    Diagnostic::at(entry.key_place, problem).maybe_hint(did_you_mean(&entry.key, TABLES))
+    let tables: Vec<&str> = SECTIONS.into_iter().chain(ComponentKind::words()).collect();
+    let problem = Problem::UnknownTable { found: shortened(&entry.key), allowed: tables.join(", ") };
+    Diagnostic::at(entry.key_place, problem).maybe_hint(did_you_mean(&entry.key, tables))
 }
 
 /// The table of an entry; something else is reported and read as empty.
@@ -202,17 +215,18 @@ fn component(
     }
     let written = table_of(entry, &name, diagnostics);
     let overrides = overrides.take_component(kind, &name, diagnostics);
-    Some(Component { kind, name, place, overrides, written, part: None })
+    Some(Component { kind, name, place, overrides, written, part: None, part_is_unreadable: false })
 }
 
 fn check_name(name: &str, place: Place, diagnostics: &mut Vec<Diagnostic>) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    let mut reserved = SECTIONS.into_iter().chain(TARGETS).chain(ComponentKind::words());
     let reason = if name.is_empty() || name.len() > NAME_LIMIT {
         "a name has 1 to 64 characters"
     } else if !name.chars().all(plain) {
         "a name has letters, digits, `_` and `-` only"
-    } else if RESERVED_NAMES.contains(&name) {
-        "paths begin with this word"
+    } else if reserved.any(|word| word == name) {
+        "the word has a meaning of its own"
     } else {
         return true;
     };
@@ -284,8 +298,10 @@ fn workload(
 fn report_duplicates(file: &ScenarioFile, diagnostics: &mut Vec<Diagnostic>) {
     let mut components: Vec<(&str, Place)> =
         file.components.iter().map(|component| (component.name.as_str(), component.place)).collect();
+    let name_place = |workload: &WrittenWorkload| workload.written.get("name").map(|node| node.place);
+    let of_workload = |workload| name_place(workload).unwrap_or(workload.place);
     let mut workloads: Vec<(&str, Place)> =
-        file.workloads.iter().map(|workload| (workload.name.as_str(), workload.place)).collect();
+        file.workloads.iter().map(|workload| (workload.name.as_str(), of_workload(workload))).collect();
     for names in [&mut components, &mut workloads] {
         names.sort();
         for pair in names.windows(2).filter(|pair| pair[0].0 == pair[1].0) {
@@ -306,6 +322,7 @@ fn find_parts(
     let mut read: Vec<(String, Option<Part>)> = Vec::new();
     for component in &mut file.components {
         let Some((name, place)) = component.structural::<String>("part", diagnostics) else { continue };
+        component.part_is_unreadable = true;
         let path = component.name.clone();
         if !read.iter().any(|(other, _)| *other == name) {
             if !catalog.contains(&name) {
@@ -325,7 +342,10 @@ fn find_parts(
                     Problem::WrongPartKind { path: component.name.clone(), part: name, found, expected };
                 diagnostics.push(Diagnostic::at(place, problem));
             }
-            part => component.part = part,
+            part => {
+                component.part_is_unreadable = part.is_none();
+                component.part = part;
+            }
         }
     }
 }

@@ -11,6 +11,7 @@
 //! | `quantity.rs`, `value/` | numbers with units; the types a parameter can have |
 //! | `parameter.rs`, `parameters/` | parameters as data, one table per kind of component |
 //! | `reader.rs`, `catalog.rs`, `overrides.rs`, `file.rs` | the layers of a value: command line, scenario, part, default |
+//! | `structure.rs`, `settings.rs` | kinds of components; what was read of one |
 //! | `slots.rs`, `topology.rs` | slots and ports; the tree of devices |
 //! | `resolve/` | link training, payload sizes, credits and timers, the fabric's configuration |
 //! | `problem.rs`, `diagnostic.rs` | what can be wrong, and how it is shown |
@@ -36,6 +37,7 @@ mod reference;
 mod resolve;
 mod scenario;
 mod schema;
+mod settings;
 mod slots;
 mod source;
 mod structure;

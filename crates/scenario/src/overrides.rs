@@ -46,6 +46,11 @@ impl Overrides {
                 diagnostics.push(Diagnostic::at(place, problem));
             }
         }
+        if let Some((path, _)) = pairs.get(OVERRIDES_LIMIT) {
+            let reason = format!("it is one more than the {OVERRIDES_LIMIT} that are read");
+            let problem = Problem::BadOverride { found: shortened(path), reason };
+            diagnostics.push(Diagnostic::global(problem));
+        }
         Self { root }
     }
 
@@ -80,25 +85,30 @@ impl Overrides {
         inner.map_or_else(Table::default, |entry| as_table(entry, diagnostics))
     }
 
-    /// Reports what named nothing in the scenario.
-    pub(crate) fn report_unused(&self, names: &[&str], diagnostics: &mut Vec<Diagnostic>) {
-        for entry in self.root.iter() {
-            let containers = ["workload", "host", "switch", "endpoint", "storage", "system"];
-            let unused: Vec<(String, Place)> = match entry.node.as_table() {
-                Some(table) if containers.contains(&entry.key.as_str()) => {
-                    table.iter().map(|inner| (inner.key.clone(), inner.key_place)).collect()
-                }
-                _ => vec![(entry.key.clone(), entry.key_place)],
-            };
-            for (name, place) in unused {
-                let reason = "nothing in the scenario has this name".to_owned();
-                let hint = did_you_mean(&name, names.iter().copied())
-                    .or_else(|| Some("`lanewise explain` prints every path".to_owned()));
-                let problem = Problem::BadOverride { found: shortened(&name), reason };
-                diagnostics.push(Diagnostic::at(place, problem).maybe_hint(hint));
+    /// Reports what named nothing in the scenario, with the nearest name of a component or workload.
+    pub(crate) fn report_unused(
+        &self,
+        components: &[&str],
+        workloads: &[&str],
+        diagnostics: &mut Vec<Diagnostic>,
+    ) {
+        for outer in self.root.iter() {
+            let names = if outer.key == "workload" { workloads } else { components };
+            let long = outer.key == "workload" || ComponentKind::words().any(|word| word == outer.key);
+            match outer.node.as_table().filter(|_| long) {
+                Some(table) => table.iter().for_each(|entry| report_unused(entry, names, diagnostics)),
+                None => report_unused(outer, names, diagnostics),
             }
         }
     }
+}
+
+fn report_unused(entry: &Entry, names: &[&str], diagnostics: &mut Vec<Diagnostic>) {
+    let reason = "nothing in the scenario has this name".to_owned();
+    let hint = did_you_mean(&entry.key, names.iter().copied())
+        .unwrap_or_else(|| "`lanewise explain` prints every path".to_owned());
+    let problem = Problem::BadOverride { found: shortened(&entry.key), reason };
+    diagnostics.push(Diagnostic::at(entry.key_place, problem).hint(hint));
 }
 
 fn insert(root: &mut Table, path: &str, value: &str, place: Place) -> Result<(), String> {
@@ -159,7 +169,30 @@ mod tests {
     fn what_nobody_claims_is_reported_with_the_nearest_name() {
         let (overrides, _) = read(&[("swO.latency", "1 ns")]);
         let mut diagnostics = Vec::new();
-        overrides.report_unused(&["sw0"], &mut diagnostics);
+        overrides.report_unused(&["sw0"], &["write"], &mut diagnostics);
         assert_eq!(diagnostics[0].hint.as_deref(), Some("did you mean `sw0`?"));
+    }
+
+    #[test]
+    fn the_long_spelling_is_reported_by_the_name_in_it() {
+        for (path, hint) in [
+            ("network.sw1.mtu", "did you mean `sw0`?"),
+            ("workload.wriet.size", "did you mean `write`?"),
+            ("workload.sw0.size", "`lanewise explain` prints every path"),
+        ] {
+            let mut diagnostics = Vec::new();
+            read(&[(path, "1")]).0.report_unused(&["sw0"], &["write"], &mut diagnostics);
+            assert_eq!(diagnostics[0].hint.as_deref(), Some(hint), "{path}");
+            assert!(!diagnostics[0].problem.to_string().contains("network"), "{path}");
+        }
+    }
+
+    #[test]
+    fn more_overrides_than_are_read_are_refused() {
+        let pairs = vec![("sw0.latency".to_owned(), "1 ns".to_owned()); OVERRIDES_LIMIT + 1];
+        let mut diagnostics = Vec::new();
+        Overrides::new(&pairs, &mut SourceMap::default(), &mut diagnostics);
+        assert_eq!(diagnostics.len(), 1);
+        assert_eq!(diagnostics[0].problem.code(), "bad-override");
     }
 }

@@ -1,7 +1,7 @@
 //! Parameters as data: from one table per kind of component come the typed settings, the checks, `explain`, the
 //! JSON Schema and the reference page. A new parameter is one new line in one table.
 
-use crate::diagnostic::{Diagnostic, did_you_mean};
+use crate::diagnostic::{Diagnostic, did_you_mean, hint_unless_crowded};
 use crate::document::{Node, Table, Value};
 use crate::problem::Problem;
 use crate::reader::Reader;
@@ -287,8 +287,10 @@ pub(crate) fn check_keys(table: &Table, path: &str, allowed: &[&str], diagnostic
     for entry in unknown.take(UNKNOWN_KEYS_LIMIT) {
         let found = crate::document::shortened(&entry.key);
         let problem = Problem::UnknownKey { path: path.to_owned(), found };
-        let hint = did_you_mean(&entry.key, allowed.iter().copied())
-            .or_else(|| (allowed.len() <= 12).then(|| format!("allowed: {}", allowed.join(", "))));
+        let few = || (allowed.len() <= 12).then(|| format!("allowed: {}", allowed.join(", ")));
+        let hint = hint_unless_crowded(diagnostics, || {
+            did_you_mean(&entry.key, allowed.iter().copied()).or_else(few)
+        });
         diagnostics.push(Diagnostic::at(entry.key_place, problem).maybe_hint(hint));
     }
 }

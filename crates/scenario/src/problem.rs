@@ -83,7 +83,7 @@ problems! {
     /// Two devices in one slot.
     "slot-occupied" SlotOccupied { path, slot, other } = "`{path}` is attached to `{slot}`, where `{other}` already sits";
     /// More devices than free slots.
-    "no-free-slot" NoFreeSlot { path, wanted, free } = "`{path}` needs {wanted} free slots, but {free} are free";
+    "no-free-slot" NoFreeSlot { path, slot, wanted, free } = "`{path}` is {wanted} devices at `{slot}`, where there is room for {free}";
     /// Switches attached to each other in a ring.
     "attach-loop" AttachLoop { path, ring } = "`{path}` is attached to itself: {ring}";
     /// More switches below each other than a hierarchy has buses for.

@@ -1,10 +1,11 @@
 //! Reads parameters from layers: the strongest that has a value decides, and the value remembers which it was.
 
 use crate::diagnostic::Diagnostic;
-use crate::document::Node;
+use crate::document::{Node, Table};
+use crate::file::Component;
 use crate::parameter::{
     Field, FieldDefault, Layer, LayerTable, Origin, Output, ParameterTable, Provenance, ResolvedParameter,
-    Role, check_keys,
+    Role, check_keys, check_table,
 };
 use crate::problem::Problem;
 use crate::source::Place;
@@ -15,6 +16,8 @@ pub struct Reader<'t, 'o> {
     path: String,
     layers: Vec<LayerTable<'t>>,
     place: Option<Place>,
+    /// Whether a layer could not be read, which may have had what nobody else has.
+    lacks_a_layer: bool,
     output: &'o mut Output,
 }
 
@@ -34,10 +37,30 @@ fn narrow(diagnostics: &mut [Diagnostic], field: &Field) {
     }
 }
 
+/// Reads a table that is an entry of a list; nothing when anything in it is wrong.
+pub fn read_entry<P: ParameterTable + ParameterType>(node: &Node, reading: &mut Reading<'_>) -> Option<P> {
+    let Some(table) = node.as_table() else { return reading.wrong_type::<P, _>(node) };
+    check_table(table, reading.path, &P::SCHEMA, &[], reading.diagnostics);
+    let mut output = Output::default();
+    let layers = vec![LayerTable { layer: Layer::Scenario, table }];
+    let entry =
+        <P as ParameterTable>::read(&mut Reader::new(reading.path, layers, &mut output).at(node.place));
+    let failed = !output.diagnostics.is_empty();
+    reading.diagnostics.append(&mut output.diagnostics);
+    entry.filter(|_| !failed)
+}
+
 impl<'t, 'o> Reader<'t, 'o> {
     /// A component at `path`, its layers strongest first.
     pub fn new(path: impl Into<String>, layers: Vec<LayerTable<'t>>, output: &'o mut Output) -> Self {
-        Self { path: path.into(), layers, place: None, output }
+        Self { path: path.into(), layers, place: None, lacks_a_layer: false, output }
+    }
+
+    /// A component as written.
+    pub fn of(component: &'t Component, output: &'o mut Output) -> Self {
+        let lacks_a_layer = component.part_is_unreadable;
+        let (path, layers, place) = (component.name.clone(), component.layers(), Some(component.place));
+        Self { path, layers, place, lacks_a_layer, output }
     }
 
     /// The same, knowing where the component is named: the place of what is missing from an empty one.
@@ -71,6 +94,7 @@ impl<'t, 'o> Reader<'t, 'o> {
                 }
                 Some(value)
             }
+            (FieldDefault::Required, None) if self.lacks_a_layer => None,
             (FieldDefault::Required, None) => self.missing(field.key, (field.expected)()),
             (FieldDefault::Required, Some(_)) => None,
         }
@@ -91,7 +115,8 @@ impl<'t, 'o> Reader<'t, 'o> {
                 None => {}
             }
         }
-        G::read(&mut Reader::new(path, layers, self.output))
+        let (place, lacks_a_layer) = (self.place, self.lacks_a_layer);
+        G::read(&mut Reader { path, layers, place, lacks_a_layer, output: self.output })
     }
 
     fn written<T: ParameterType>(
@@ -141,20 +166,23 @@ impl<'t, 'o> Reader<'t, 'o> {
             return Some((node, (Provenance::Assumed, source.to_owned(), Vec::new())));
         };
         check_keys(table, path, &ANNOTATION_KEYS, &mut self.output.diagnostics);
-        let mut reading = Reading { path, diagnostics: &mut self.output.diagnostics };
-        let provenance = match table.get("provenance") {
-            Some(node) => Provenance::read(node, &mut reading).unwrap_or(Provenance::Assumed),
-            None if layer == Layer::Catalog => {
-                let problem = Problem::MissingProvenance { path: path.to_owned() };
-                reading.refuse::<()>(node.place, problem);
-                Provenance::Assumed
-            }
-            None => Provenance::Assumed,
-        };
-        let source =
-            table.get("source").and_then(|node| String::read(node, &mut reading)).unwrap_or_default();
-        let fitted_on = table.get("fitted_on").and_then(|node| Vec::<String>::read(node, &mut reading));
-        Some((table.get("value")?, (provenance, source, fitted_on.unwrap_or_default())))
+        let provenance = self.note::<Provenance>(table, path, "provenance");
+        if table.get("provenance").is_none() && layer == Layer::Catalog {
+            let problem = Problem::MissingProvenance { path: path.to_owned() };
+            self.output.diagnostics.push(Diagnostic::at(node.place, problem));
+        }
+        let annotation = (
+            provenance.unwrap_or(Provenance::Assumed),
+            self.note(table, path, "source").unwrap_or_default(),
+            self.note(table, path, "fitted_on").unwrap_or_default(),
+        );
+        Some((table.get("value")?, annotation))
+    }
+
+    /// One of the keys beside a value.
+    fn note<T: ParameterType>(&mut self, table: &Table, path: &str, key: &str) -> Option<T> {
+        let path = format!("{path}.{key}");
+        T::read(table.get(key)?, &mut Reading { path: &path, diagnostics: &mut self.output.diagnostics })
     }
 
     fn push<T: ParameterType>(

@@ -123,7 +123,10 @@ pub fn load(source: &Source, overrides: &[(String, String)]) -> Result<Scenario,
     let root = document::parse(file_id, &source.file, &mut output.diagnostics);
     let mut overrides = Overrides::new(overrides, &mut sources, &mut output.diagnostics);
     let file = file::read(root, &mut overrides, &source.catalog, &mut sources, &mut output.diagnostics);
-    let resolution = resolve::resolve(&file, &mut output);
+    // A file that declares more than is read is refused without working out the part that was read.
+    let too_much =
+        output.diagnostics.iter().any(|each| matches!(each.problem, Problem::TooManyDevices { .. }));
+    let resolution = if too_much { None } else { resolve::resolve(&file, &mut output) };
     match resolution {
         Some(resolution) if output.diagnostics.is_empty() => Ok(Scenario {
             title: file.title,

@@ -12,10 +12,14 @@ use crate::reader::Reader;
 use crate::source::Place;
 use crate::structure::{HostSlotParameters, SlotParameters};
 use crate::value::LinkShape;
+use lanewise_units::{Generation, Width};
 use std::collections::HashMap;
 
 /// Most slots of a host.
 pub(crate) const SLOT_LIMIT: usize = 1_024;
+
+/// Stands for a shape that could not be read, which is reported, so that nothing that is attached to it is blamed.
+const UNREAD_SHAPE: LinkShape = LinkShape { generation: Generation::Gen5, width: Width::X16 };
 
 /// A slot of a host or a port of a switch, shared by all instances of the component.
 #[derive(Clone, Debug)]
@@ -101,7 +105,8 @@ fn read_slot(
         .collect();
     let mut own_reader = Reader::new(path, link_layers, &mut read);
     let shape = own_reader.field::<LinkShape>(&schema.fields[0], schema.role);
-    let socket = if of_host { own_reader.field::<u32>(&schema.fields[1], schema.role)? } else { 0 };
+    let socket =
+        if of_host { own_reader.field::<u32>(&schema.fields[1], schema.role).unwrap_or(0) } else { 0 };
     let port = PortParameters::read(&mut Reader::new(path, merged, &mut read));
     let places: Vec<Place> = own.iter().map(|(_, node)| node.place).collect();
     // What the slot shares with the component is listed once, with the component.
@@ -111,7 +116,7 @@ fn read_slot(
     });
     output.parameters.append(&mut read.parameters);
     output.diagnostics.append(&mut read.diagnostics);
-    Some(Slot { name: slot.to_owned(), shape: shape?, port: port?, socket })
+    Some(Slot { name: slot.to_owned(), shape: shape.unwrap_or(UNREAD_SHAPE), port: port?, socket })
 }
 
 fn contains(outer: Place, inner: Place) -> bool {

@@ -139,6 +139,11 @@ impl ComponentKind {
         }
     }
 
+    /// Every word.
+    pub fn words() -> impl Iterator<Item = &'static str> {
+        Self::ALL.into_iter().map(Self::word)
+    }
+
     /// The kind with this word.
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.word() == word)

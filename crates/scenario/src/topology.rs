@@ -2,7 +2,7 @@
 //!
 //! A component with a count stands for many devices, called instances here; they share its parameters.
 
-use crate::diagnostic::{Diagnostic, did_you_mean, listing};
+use crate::diagnostic::{Diagnostic, did_you_mean, hint_unless_crowded, listing};
 use crate::document::shortened;
 use crate::file::{Component, ScenarioFile};
 use crate::parameter::Output;
@@ -33,6 +33,41 @@ pub struct Instance {
     pub above: Option<(usize, usize)>,
 }
 
+/// Instances of a component as they are named: `nic` for the only one, `nic[3]`, or `nic[*]` for all.
+#[derive(Clone, Copy)]
+pub(crate) struct InstanceName<'w> {
+    /// The name of the component.
+    pub component: &'w str,
+    /// What stands in brackets behind it.
+    index: Option<&'w str>,
+}
+
+impl<'w> InstanceName<'w> {
+    pub fn parse(text: &'w str) -> Self {
+        match text.strip_suffix(']').and_then(|text| text.split_once('[')) {
+            Some((component, index)) => Self { component, index: Some(index) },
+            None => Self { component: text, index: None },
+        }
+    }
+
+    /// Those of the component's instances that are meant; none when that is none of them, or one of several.
+    pub fn among(self, instances: Range<usize>) -> Option<Range<usize>> {
+        match self.index {
+            None => (instances.len() == 1).then_some(instances),
+            Some("*") => Some(instances),
+            Some(index) => {
+                let at = instances.start.checked_add(index.parse().ok()?)?;
+                instances.contains(&at).then_some(at..at + 1)
+            }
+        }
+    }
+
+    /// What could have been written instead, for a component of so many instances.
+    pub fn choices(self, count: usize) -> String {
+        format!("there are {count}: `{0}[0]` and so on, or `{0}[*]`", self.component)
+    }
+}
+
 /// All devices and where they are plugged in. Storage is not part of the tree of PCI Express.
 #[derive(Debug, Default)]
 pub struct Topology {
@@ -50,6 +85,11 @@ impl Topology {
         self.ranges.get(component).cloned().unwrap_or(0..0)
     }
 
+    /// The host above an instance, and the slot there that leads to it; nothing for hosts, and where nothing is above.
+    pub fn root_port(&self, instance: usize) -> Option<(usize, usize)> {
+        self.path_up(instance).filter_map(|at| self.instances[at].above).last()
+    }
+
     /// From an instance up to its host, itself first.
     pub fn path_up(&self, instance: usize) -> impl Iterator<Item = usize> {
         std::iter::successors(Some(instance), |at| self.instances[*at].above.map(|(above, _)| above))
@@ -58,7 +98,7 @@ impl Topology {
 
 /// Builds the tree and reports every mistake in it.
 pub(crate) fn build(file: &ScenarioFile, output: &mut Output) -> Topology {
-    let mut builder = Builder { file, output, topology: Topology::default(), names: HashMap::new() };
+    let mut builder = Builder { file, output, topology: Topology::default() };
     builder.add_slots();
     builder.add_instances();
     builder.attach();
@@ -71,8 +111,6 @@ struct Builder<'f, 'o> {
     file: &'f ScenarioFile,
     output: &'o mut Output,
     topology: Topology,
-    /// Components by name.
-    names: HashMap<&'f str, usize>,
 }
 
 /// Who sits where so far.
@@ -102,21 +140,15 @@ impl Candidates {
 
 /// An `attach` as written, split into its parts.
 struct Target<'w> {
-    device: &'w str,
-    /// An index, or `*`, in brackets after the name.
-    index: Option<&'w str>,
+    device: InstanceName<'w>,
     slot: Option<&'w str>,
 }
 
 impl<'w> Target<'w> {
     fn parse(text: &'w str) -> Self {
-        let (device, slot) = match text.split_once('.') {
-            Some((device, slot)) => (device, Some(slot)),
-            None => (text, None),
-        };
-        match device.strip_suffix(']').and_then(|device| device.split_once('[')) {
-            Some((device, index)) => Self { device, index: Some(index), slot },
-            None => Self { device, index: None, slot },
+        match text.split_once('.') {
+            Some((device, slot)) => Self { device: InstanceName::parse(device), slot: Some(slot) },
+            None => Self { device: InstanceName::parse(text), slot: None },
         }
     }
 }
@@ -137,7 +169,6 @@ impl<'f> Builder<'f, '_> {
         }
         let mut total = 0;
         for component in components {
-            self.names.entry(&component.name).or_insert(self.topology.slots.len());
             let slots = match component.kind.slots_key() {
                 Some(_) if total > TOTAL_SLOT_LIMIT => Vec::new(),
                 Some(key) => read_slots(&component.name, key, &component.layers(), self.output),
@@ -155,6 +186,7 @@ impl<'f> Builder<'f, '_> {
                 let problem = Problem::TooManyPorts { path: "the scenario".to_owned(), found, allowed };
                 self.report(component.place, problem, None);
             } else if component.kind == ComponentKind::Switch
+                && !component.part_is_unreadable
                 && slots.first().is_none_or(|slot| slot.name != "port0")
             {
                 let expected = "the port that faces upstream, such as \"gen4 x16\"".to_owned();
@@ -250,18 +282,20 @@ impl<'f> Builder<'f, '_> {
     fn candidates(&mut self, component: &Component, text: &str, place: Place) -> Option<Candidates> {
         let target = Target::parse(text);
         let path = component.name.clone();
-        let Some(&above) = self.names.get(target.device) else {
+        let Some(above) = self.file.find(target.device.component) else {
             let problem = Problem::UnknownAttachTarget { path, target: shortened(text) };
             let names = self.file.components.iter().take(1_000).map(|component| component.name.as_str());
             let above = self.file.components.iter().filter(|other| other.kind.slots_key().is_some());
-            let hint = did_you_mean(target.device, names)
-                .or_else(|| listing("hosts and switches", above.map(|component| component.name.as_str())));
+            let hint = hint_unless_crowded(&self.output.diagnostics, || {
+                did_you_mean(target.device.component, names)
+                    .or_else(|| listing("hosts and switches", above.map(|component| component.name.as_str())))
+            });
             self.report(place, problem, hint);
             return None;
         };
         let kind = self.file.components[above].kind;
         if !matches!(kind, ComponentKind::Host | ComponentKind::Switch) {
-            let problem = Problem::AttachedToEndpoint { path, target: shortened(target.device) };
+            let problem = Problem::AttachedToEndpoint { path, target: shortened(target.device.component) };
             self.report(
                 place,
                 problem,
@@ -270,19 +304,11 @@ impl<'f> Builder<'f, '_> {
             return None;
         }
         let all = self.topology.instances_of(above);
-        let (first, count) = (all.start, all.len());
-        let instances = match target.index {
-            None if count == 1 => all,
-            Some("*") => all,
-            index => match index.and_then(|index| index.parse::<usize>().ok()) {
-                Some(index) if index < count => first + index..first + index + 1,
-                _ => {
-                    let problem = Problem::UnknownAttachTarget { path, target: shortened(text) };
-                    let hint = format!("there are {count}: `{0}[0]` and so on, or `{0}[*]`", target.device);
-                    self.report(place, problem, Some(hint));
-                    return None;
-                }
-            },
+        let count = all.len();
+        let Some(instances) = target.device.among(all) else {
+            let problem = Problem::UnknownAttachTarget { path, target: shortened(text) };
+            self.report(place, problem, Some(target.device.choices(count)));
+            return None;
         };
         let slots = self.slots_meant(component, above, &target, place)?;
         Some(Candidates { instances, slots })
@@ -306,10 +332,14 @@ impl<'f> Builder<'f, '_> {
         if let Some(slot) = found.filter(|slot| *slot >= below) {
             return Some(vec![slot]);
         }
+        if found.is_none() && self.file.components[above].part_is_unreadable {
+            return None;
+        }
         let names: Vec<&str> = slots.iter().skip(below).map(|slot| slot.name.as_str()).collect();
         let hint = match target.slot {
+            Some(slot) if found.is_some() => Some(format!("`{slot}` faces upstream")),
             Some(slot) => did_you_mean(slot, names.iter().copied()),
-            None => Some(format!("say which one, or `{}.*` for the next free one", target.device)),
+            None => Some(format!("say which one, or `{}.*` for the next free one", target.device.component)),
         };
         let available = match names.len() {
             0 => "none".to_owned(),
@@ -317,7 +347,7 @@ impl<'f> Builder<'f, '_> {
             count => format!("{count}, from {} to {}", names[0], names[count - 1]),
         };
         let slot = target.slot.map_or_else(|| "no slot".to_owned(), shortened);
-        let (path, device) = (component.name.clone(), target.device.to_owned());
+        let (path, device) = (component.name.clone(), target.device.component.to_owned());
         self.report(place, Problem::UnknownSlot { path, device, slot, available }, hint);
         None
     }
@@ -351,7 +381,10 @@ impl<'f> Builder<'f, '_> {
                     let other = self.topology.instances[other].name.clone();
                     Problem::SlotOccupied { path, slot: shortened(text), other }
                 }
-                _ => Problem::NoFreeSlot { path, wanted: count.to_string(), free: free.len().to_string() },
+                _ => {
+                    let (wanted, free) = (count.to_string(), free.len().to_string());
+                    Problem::NoFreeSlot { path, slot: shortened(text), wanted, free }
+                }
             };
             self.report(place, problem, None);
             return;
@@ -423,7 +456,7 @@ impl<'f> Builder<'f, '_> {
             .take(8)
             .map(|instance| self.topology.instances[*instance].name.as_str())
             .collect();
-        let ring = names.join(" is below ");
+        let ring = names.join(", which is below ").replacen(", which", "", 1);
         let component = &self.file.components[self.topology.instances[closing].component];
         let problem = Problem::AttachLoop { path: self.topology.instances[closing].name.clone(), ring };
         let place = component.written.get("attach").map_or(component.place, |node| node.place);

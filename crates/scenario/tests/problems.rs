@@ -311,3 +311,78 @@ fn a_completion_is_not_smaller_than_the_boundary_it_ends_on() {
     assert_eq!(overrides("64 B"), ["out-of-range"]);
     assert_eq!(overrides("128 B"), [""; 0]);
 }
+
+#[test]
+fn a_part_or_a_slot_that_cannot_be_read_is_the_only_problem_of_what_hangs_on_it() {
+    let part = only_problem(&format!("{RIG}[endpoint.gpu]\npart = \"geforce\"\nattach = \"server.slot2\"\n"));
+    assert_eq!(part.1, "did you mean `geforce-6600-gt`?");
+    let switch = SWITCH.split("ports").next().unwrap().to_owned() + "part = \"pex8747\"\n";
+    let below = "[endpoint.gpu]\ngeneration = 3\nwidth = 16\nattach = \"sw0.port1\"\n";
+    assert!(only_problem(&format!("{RIG}{switch}{below}")).0.contains("the part `pex8747`"));
+    let slot = RIG.replace("slot1 = \"gen4 x4\"", "slot1 = \"gen4 x3\"");
+    assert!(only_problem(&slot).0.contains("is x3"));
+}
+
+#[test]
+fn values_in_the_wrong_shape_are_answered_with_the_right_one() {
+    let fio = |line: &str| {
+        format!(
+            "{RIG}[[workload]]\nkind = \"fio\"\nname = \"job\"\nfilename = [\"nic0\"]\nrw = \"read\"\n{line}\n"
+        )
+    };
+    let hint_of = |text: String| {
+        let records = load(&Source::from_text("rig.toml", text), &[]).unwrap_err().records();
+        records.into_iter().find_map(|record| record.hint).unwrap_or_default()
+    };
+    assert_eq!(hint_of(fio("iodepth = \"8\"")), "write 8");
+    assert_eq!(hint_of(fio("").replace("[\"nic0\"]", "\"nic0\"")), "write [\"nic0\"]");
+    assert_eq!(hint_of(RIG.replace("= \"gen4\"", "= \"gen3.0\"")), "write \"gen3\"");
+    assert_eq!(hint_of(RIG.replace("width = \"x4\"", "width = \"4\"")), "write \"x4\"");
+    let upstream = format!("{RIG}{SWITCH}[endpoint.up]\ngeneration = 4\nwidth = 4\nattach = \"sw0.port0\"\n");
+    assert_eq!(only_problem(&upstream).1, "`port0` faces upstream");
+}
+
+#[test]
+fn what_is_wrong_with_a_provenance_is_said_of_the_provenance() {
+    let text = format!("{RIG}tags = {{ value = 8, provenance = \"datashet\" }}\n");
+    assert!(only_problem(&text).0.starts_with("`nic0.tags.provenance` is `datashet`"));
+}
+
+#[test]
+fn a_line_of_a_list_that_lacks_a_key_has_a_place() {
+    let text =
+        format!("{RIG}{STORAGE}[[workload]]\nkind = \"iometer\"\ntargets = [\"disks\"]\naccess = [{{ }}]\n");
+    let records = load(&Source::from_text("rig.toml", text), &[]).unwrap_err().records();
+    let found: Vec<_> = records.iter().map(|record| (record.code, record.line)).collect();
+    assert_eq!(found, [("missing-key", Some(17))], "{records:?}");
+}
+
+/// One of several adapters is not taken because nobody said which.
+#[test]
+fn drives_behind_one_of_several_adapters_say_which() {
+    let two = STORAGE.replace("generation = \"gen1\"", "count = 2\ngeneration = \"gen1\"");
+    let two = two.replace("attach = \"server.slot2\"", "attach = \"server.*\"");
+    let rig = RIG.split("[endpoint").next().unwrap();
+    assert_eq!(codes(&format!("{rig}{two}"), &[]), ["storage-needs-adapter"]);
+    assert_eq!(codes(&format!("{rig}{two}"), &[("disks.attach", "hba0[1]")]), [""; 0]);
+}
+
+#[test]
+fn a_drive_named_twice_is_a_mistake() {
+    let text = format!(
+        "{RIG}nvme = {{ capacity = \"1 TB\" }}\n[[workload]]\nkind = \"fio\"\nfilename = [\"nic0\", \"nic0[*]\"]\nrw = \"read\"\n"
+    );
+    assert_eq!(codes(&text, &[]), ["duplicate-name"]);
+    let text = format!(
+        "{RIG}{STORAGE}[[workload]]\nkind = \"iometer\"\ntargets = [\"disks\", \"disks\"]\naccess = [{{ size = \"4 KiB\" }}]\n"
+    );
+    assert_eq!(codes(&text, &[]), ["duplicate-name"]);
+}
+
+#[test]
+fn every_system_runs_on_a_host_that_runs_no_other() {
+    let system = |name: &str, host: &str| format!("[system.{name}]\nattach = \"{host}\"\n");
+    assert_eq!(rig_with(&system("os", "server")), [""; 0]);
+    assert_eq!(rig_with(&system("os", "nic0")), ["unknown-device"]);
+    assert_eq!(rig_with(&(system("os", "server") + &system("other", "server"))), ["slot-occupied"]);
+}

@@ -1,8 +1,8 @@
 //! Ethernet adapters, operating systems that bridge between their ports, and SmartFlow.
 
 use crate::document::Node;
-use crate::parameter::{Layer, LayerTable, Output, ParameterTable, check_table, parameters};
-use crate::reader::Reader;
+use crate::parameter::{ParameterTable, parameters};
+use crate::reader::read_entry;
 use crate::value::{Fraction, ParameterType, Reading, choices};
 use lanewise_units::{Bytes, Span};
 use serde_json::Value as Json;
@@ -146,14 +146,7 @@ impl ParameterType for TrafficFlowParameters {
         "a flow such as { from = \"nic0.0\", to = \"nic1.0\" }".to_owned()
     }
     fn read(node: &Node, reading: &mut Reading<'_>) -> Option<Self> {
-        let Some(table) = node.as_table() else { return reading.wrong_type::<Self, _>(node) };
-        check_table(table, reading.path, &Self::SCHEMA, &[], reading.diagnostics);
-        let mut output = Output::default();
-        let layers = vec![LayerTable { layer: Layer::Scenario, table }];
-        let flow = <Self as ParameterTable>::read(&mut Reader::new(reading.path, layers, &mut output));
-        let failed = !output.diagnostics.is_empty();
-        reading.diagnostics.append(&mut output.diagnostics);
-        flow.filter(|_| !failed)
+        read_entry(node, reading)
     }
     fn show(&self) -> String {
         format!("{} > {}", self.from, self.to)

@@ -1,8 +1,8 @@
 //! Workloads: who asks for what, when.
 
 use crate::document::Node;
-use crate::parameter::{Layer, LayerTable, Output, ParameterTable, check_table, parameters};
-use crate::reader::Reader;
+use crate::parameter::{ParameterTable, parameters};
+use crate::reader::read_entry;
 use crate::value::{Auto, ParameterType, Reading, choices};
 use lanewise_units::{Bytes, Span};
 use serde_json::Value as Json;
@@ -142,14 +142,7 @@ impl ParameterType for AccessLineParameters {
         "a line such as { size = \"4 KiB\", percent = 100, read = 100, random = 0 }".to_owned()
     }
     fn read(node: &Node, reading: &mut Reading<'_>) -> Option<Self> {
-        let Some(table) = node.as_table() else { return reading.wrong_type::<Self, _>(node) };
-        check_table(table, reading.path, &Self::SCHEMA, &[], reading.diagnostics);
-        let mut output = Output::default();
-        let layers = vec![LayerTable { layer: Layer::Scenario, table }];
-        let line = <Self as ParameterTable>::read(&mut Reader::new(reading.path, layers, &mut output));
-        let failed = !output.diagnostics.is_empty();
-        reading.diagnostics.append(&mut output.diagnostics);
-        line.filter(|_| !failed)
+        read_entry(node, reading)
     }
     fn show(&self) -> String {
         format!("{} {} % ({} % read, {} % random)", self.size, self.percent, self.read, self.random)

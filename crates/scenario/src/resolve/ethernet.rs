@@ -12,12 +12,14 @@ use crate::parameters::{
 };
 use crate::problem::Problem;
 use crate::structure::ComponentKind;
+use crate::topology::InstanceName;
 use crate::value::Fraction;
 use lanewise_fabric::workload::DeviceId;
 use lanewise_network::ethernet::{EthernetRate, LARGEST_JUMBO_FRAME, SMALLEST_FRAME};
 use lanewise_workload::ethernet::{
     EthernetConfig, Load, NicConfig, Resolution, SmartFlowConfig, SmartFlowTest, StackConfig, TrafficFlow,
 };
+use std::collections::{BTreeMap, HashSet};
 
 /// A port of an adapter in use: the adapter's index among those in use, and the port.
 type PortPlace = (usize, usize);
@@ -26,6 +28,8 @@ type PortPlace = (usize, usize);
 #[derive(Default)]
 struct Used {
     nics: Vec<NicConfig>,
+    /// Index of each adapter, by instance.
+    by_instance: BTreeMap<usize, usize>,
     host: Option<usize>,
 }
 
@@ -34,6 +38,7 @@ pub(crate) fn smartflow(
     rig: &Rig<'_>,
     workload: &WrittenWorkload,
     parameters: &SmartFlowParameters,
+    systems: &Systems<'_>,
     output: &mut Output,
 ) -> Option<EthernetConfig> {
     let problems = output.diagnostics.len();
@@ -51,7 +56,7 @@ pub(crate) fn smartflow(
         }
     }
     check_bridge(rig, workload, &used, &flows, output);
-    let stack = system(rig, workload, used.host, output);
+    let stack = system(rig, workload, (systems, used.host), output);
     if output.diagnostics.len() > problems {
         return None;
     }
@@ -135,15 +140,8 @@ impl Used {
             refuse("a port is an endpoint and a number, such as \"nic0.0\"".to_owned(), output);
             return None;
         };
-        let (base, index) = match device.strip_suffix(']').and_then(|device| device.split_once('[')) {
-            Some((base, index)) => (base, index.parse().ok()),
-            None => (device, Some(0usize)),
-        };
-        let component = rig.find(base).filter(|at| rig.file.components[*at].kind == ComponentKind::Endpoint);
-        let instance = component
-            .zip(index)
-            .and_then(|(component, index)| rig.topology.instances_of(component).nth(index));
-        let Some(instance) = instance else {
+        let is_endpoint = |instance: &usize| rig.component_of(*instance).kind == ComponentKind::Endpoint;
+        let Some(instance) = rig.one_instance(InstanceName::parse(device)).filter(is_endpoint) else {
             refuse("there is no endpoint of this name".to_owned(), output);
             return None;
         };
@@ -174,13 +172,13 @@ impl Used {
         adapter: &EthernetAdapterParameters,
         rate: EthernetRate,
     ) -> usize {
-        let device = DeviceId(instance as u32);
-        if let Some(index) = self.nics.iter().position(|nic| nic.device == device) {
-            return index;
+        if let Some(index) = self.by_instance.get(&instance) {
+            return *index;
         }
+        self.by_instance.insert(instance, self.nics.len());
         self.nics.push(NicConfig {
             name: rig.topology.instances[instance].name.clone(),
-            device,
+            device: DeviceId(instance as u32),
             ports: adapter.ports,
             rate,
             descriptor: adapter.descriptor,
@@ -224,52 +222,50 @@ fn check_bridge(
         let names = used.nics.iter().map(|nic| nic.name.as_str()).collect::<Vec<_>>().join(", ");
         unknown(rig, workload, "flows", &names, expected, output);
     }
-    for (number, flow) in flows.iter().enumerate() {
+    let mut entered = HashSet::new();
+    for flow in flows {
         if flow.from == flow.to {
             let expected = "a bridge does not send a frame back where it came from".to_owned();
             unknown(rig, workload, "flows", &flow.name, expected, output);
         }
-        if flows[..number].iter().any(|other| other.from == flow.from) {
+        if !entered.insert(flow.from) {
             let expected = "another flow enters at this port already".to_owned();
             unknown(rig, workload, "flows", &flow.name, expected, output);
         }
     }
 }
 
-/// The operating system of the host.
-fn system<'r>(
-    rig: &'r Rig<'_>,
-    workload: &WrittenWorkload,
-    host: Option<usize>,
-    output: &mut Output,
-) -> Option<&'r SystemParameters> {
-    let host = host?;
-    let name = &rig.component_of(host).name;
-    let mut found = None;
+/// The operating system of each host that has one, by the host's component.
+pub(crate) type Systems<'r> = BTreeMap<usize, (usize, &'r SystemParameters)>;
+
+/// Reads where every operating system runs.
+pub(crate) fn systems<'r>(rig: &'r Rig<'_>, output: &mut Output) -> Systems<'r> {
+    let mut systems = Systems::new();
     for (component, settings) in rig.settings.iter().enumerate() {
         let Some(Settings::System(system)) = settings else { continue };
-        if attached_to(rig, component, output).is_some_and(|at| at == *name) {
-            found = Some(&**system);
-        }
-    }
-    if found.is_none() {
-        let expected = format!(
-            "an operating system that bridges, such as [system.os] with part = \"linux-2.6.9\" and attach = \"{name}\""
+        let Some(host) = host_of(rig, component, output) else { continue };
+        let Some((other, _)) = systems.insert(host, (component, system)) else { continue };
+        let name = |at: usize| rig.file.components[at].name.clone();
+        let (path, slot, other) = (name(component), name(host), name(other));
+        output.report(
+            rig.place_of(component, &["attach"]),
+            Problem::SlotOccupied { path, slot, other },
+            Some("a host runs one system".to_owned()),
         );
-        let problem = Problem::MissingKey { path: name.clone(), key: "system".to_owned(), expected };
-        output.report(workload.place, problem, None);
     }
-    found
+    systems
 }
 
-/// Name of the host that a system runs on.
-fn attached_to(rig: &Rig<'_>, component: usize, output: &mut Output) -> Option<String> {
+/// The host that a system runs on.
+fn host_of(rig: &Rig<'_>, component: usize, output: &mut Output) -> Option<usize> {
     let written = &rig.file.components[component];
     let path = written.name.clone();
     let Some((target, place)) = written.structural::<String>("attach", &mut output.diagnostics) else {
-        let expected = "the host that it runs on, such as \"server\"".to_owned();
-        let problem = Problem::MissingKey { path, key: "attach".to_owned(), expected };
-        output.report(written.place, problem, None);
+        if written.written.get("attach").is_none() {
+            let expected = "the host that it runs on, such as \"server\"".to_owned();
+            let problem = Problem::MissingKey { path, key: "attach".to_owned(), expected };
+            output.report(written.place, problem, None);
+        }
         return None;
     };
     let host = rig.find(&target).filter(|at| rig.file.components[*at].kind == ComponentKind::Host);
@@ -277,11 +273,30 @@ fn attached_to(rig: &Rig<'_>, component: usize, output: &mut Output) -> Option<S
         let (path, found) = (format!("{path}.attach"), shortened(&target));
         let problem = Problem::UnknownDevice { path, found, expected: "a system runs on a host".to_owned() };
         let hosts = rig.file.components.iter().filter(|component| component.kind == ComponentKind::Host);
-        let hint = did_you_mean(&target, hosts.map(|component| component.name.as_str()));
+        let hint = did_you_mean(&target, hosts.take(1_000).map(|component| component.name.as_str()));
         output.report(place, problem, hint);
-        return None;
     }
-    Some(target)
+    host
+}
+
+/// The operating system of the host that the flows go through.
+fn system<'r>(
+    rig: &Rig<'_>,
+    workload: &WrittenWorkload,
+    (systems, host): (&Systems<'r>, Option<usize>),
+    output: &mut Output,
+) -> Option<&'r SystemParameters> {
+    let component = rig.topology.instances[host?].component;
+    let found = systems.get(&component).map(|(_, system)| *system);
+    if found.is_none() {
+        let name = &rig.file.components[component].name;
+        let expected = format!(
+            "an operating system that bridges, such as [system.os] with part = \"linux-2.6.9\" and attach = \"{name}\""
+        );
+        let problem = Problem::MissingKey { path: name.clone(), key: "system".to_owned(), expected };
+        output.report(workload.place, problem, None);
+    }
+    found
 }
 
 fn stack_config(system: &SystemParameters) -> StackConfig {

@@ -17,7 +17,7 @@ use crate::problem::Problem;
 use crate::value::Auto;
 use lanewise_fabric::config::{
     Arbitration, DeviceConfig, DeviceKind, EndpointConfig, FabricConfig, FaultConfig, Forwarding, LinkConfig,
-    RootComplexConfig, SwitchConfig, SwitchCore,
+    PortConfig, RootComplexConfig, SocketsConfig, SwitchConfig, SwitchCore,
 };
 use lanewise_pcie::encoding::LinkMode;
 use lanewise_pcie::tag::TagWidth;
@@ -34,12 +34,14 @@ pub(crate) fn build(
     computed: &mut Computed,
     output: &mut Output,
 ) -> FabricConfig {
+    let crossed = memory_path::crossed_hosts(rig);
     let mut devices = Vec::new();
     for (instance, ports) in ports.into_iter().enumerate() {
         let name = rig.topology.instances[instance].name.clone();
         let kind = match rig.settings_of(instance) {
             Some(Settings::Host(host)) => {
-                DeviceKind::RootComplex(root_complex(rig, instance, host, &ports, output))
+                let sockets = crossed.contains(&instance).then(|| memory_path::sockets(rig, instance, host));
+                DeviceKind::RootComplex(root_complex(rig, instance, host, &ports, sockets, output))
             }
             Some(Settings::Switch(parameters)) => {
                 DeviceKind::Switch(switch(rig, instance, parameters, computed, output))
@@ -93,7 +95,8 @@ fn root_complex(
     rig: &Rig<'_>,
     instance: usize,
     host: &HostParameters,
-    ports: &[lanewise_fabric::config::PortConfig],
+    ports: &[PortConfig],
+    sockets: Option<SocketsConfig>,
     output: &mut Output,
 ) -> RootComplexConfig {
     let largest = ports.iter().map(|port| port.mps).max().unwrap_or(Bytes::new(128));
@@ -126,7 +129,7 @@ fn root_complex(
         peer_to_peer: host.peer_to_peer,
         forward_latency: host.forward_latency,
         memory_base: host.memory_base.get(),
-        sockets: memory_path::sockets(rig, instance, host),
+        sockets,
         iommu: memory_path::iommu(rig, instance, host, output),
         ecrc: host.ecrc,
         errors: errors::of_host(&host.errors),

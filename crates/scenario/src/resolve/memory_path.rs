@@ -9,36 +9,35 @@ use crate::value::Auto;
 use lanewise_fabric::config::{IommuConfig, SocketsConfig};
 use std::collections::HashSet;
 
-/// The sockets of a host, if anything can cross from one to another: slots of several, or a device that uses the memory of
-/// another socket.
-pub(crate) fn sockets(rig: &Rig<'_>, instance: usize, host: &HostParameters) -> Option<SocketsConfig> {
-    if !several(rig, instance) && !far_memory(rig, instance) {
-        return None;
-    }
+/// Hosts, by instance, where something can cross from one socket to another: slots of several, or a device that names the
+/// socket whose memory it uses.
+pub(crate) fn crossed_hosts(rig: &Rig<'_>) -> HashSet<usize> {
+    let crossed_from = |instance: usize| match rig.settings_of(instance)? {
+        Settings::Host(_) => several(rig, instance).then_some(instance),
+        Settings::Endpoint(endpoint) if endpoint.memory_socket != Auto::Auto => {
+            rig.topology.path_up(instance).last()
+        }
+        _ => None,
+    };
+    (0..rig.topology.instances.len()).filter_map(crossed_from).collect()
+}
+
+/// The sockets of a host and what is between them.
+pub(crate) fn sockets(rig: &Rig<'_>, instance: usize, host: &HostParameters) -> SocketsConfig {
     let slots = &rig.topology.slots[rig.topology.instances[instance].component];
-    Some(SocketsConfig {
+    SocketsConfig {
         of_port: slots.iter().map(|slot| slot.socket as u16).collect(),
         rate: host.interconnect.rate,
         line: host.interconnect.line,
         line_overhead: host.interconnect.line_overhead,
         latency: host.interconnect.latency,
-    })
+    }
 }
 
 /// Whether the slots of a host are of several sockets.
 fn several(rig: &Rig<'_>, host: usize) -> bool {
     let slots = &rig.topology.slots[rig.topology.instances[host].component];
     slots.iter().any(|slot| slot.socket != slots[0].socket)
-}
-
-/// Whether a device below this host has its buffers in a socket that it names.
-fn far_memory(rig: &Rig<'_>, host: usize) -> bool {
-    let names_one = |instance: usize| match rig.settings_of(instance) {
-        Some(Settings::Endpoint(endpoint)) => endpoint.memory_socket != Auto::Auto,
-        _ => false,
-    };
-    (0..rig.topology.instances.len())
-        .any(|instance| names_one(instance) && rig.topology.path_up(instance).last() == Some(host))
 }
 
 /// Address translation, if it is on.
@@ -93,33 +92,24 @@ pub(crate) fn memory_socket(
 
 /// The socket of the root port above a device.
 fn own_socket(rig: &Rig<'_>, instance: usize) -> Option<u32> {
-    let mut at = instance;
-    loop {
-        let (above, slot) = rig.topology.instances[at].above?;
-        if rig.topology.instances[above].above.is_none() {
-            let component = rig.topology.instances[above].component;
-            return rig.topology.slots[component].get(slot).map(|slot| slot.socket);
-        }
-        at = above;
-    }
+    let (host, slot) = rig.topology.root_port(instance)?;
+    rig.topology.slots[rig.topology.instances[host].component].get(slot).map(|slot| slot.socket)
 }
 
 /// Paths of parameters that nothing reads, because no host has several sockets, or none translates.
 pub(crate) fn idle(rig: &Rig<'_>, idle: &mut HashSet<String>) {
-    let mut anywhere = false;
+    let crossed = crossed_hosts(rig);
     for instance in 0..rig.topology.instances.len() {
         let Some(Settings::Host(host)) = rig.settings_of(instance) else { continue };
         let name = &rig.component_of(instance).name;
-        if sockets(rig, instance, host).is_some() {
-            anywhere = true;
-        } else {
+        if !crossed.contains(&instance) {
             idle.insert(format!("{name}.interconnect"));
         }
         if !host.iommu.enabled {
             idle.insert(format!("{name}.iommu"));
         }
     }
-    if !anywhere {
+    if crossed.is_empty() {
         idle.extend(rig.file.components.iter().map(|component| format!("{}.memory_socket", component.name)));
     }
 }

@@ -35,39 +35,25 @@ use crate::diagnostic::{Diagnostic, listing};
 use crate::file::{Component, ScenarioFile, two_layers};
 use crate::parameter::{LayerTable, Origin, Output, ParameterTable, ResolvedParameter, check_table};
 use crate::parameters::{
-    EndpointParameters, EthernetRateChoice, FirmwareParameters, HostParameters, LinkParameters,
-    NetworkParameters, PortParameters, RunParameters, StorageParameters, SwitchParameters, SystemParameters,
-    WireChoice,
+    EthernetRateChoice, FirmwareParameters, LinkParameters, PortParameters, RunParameters, WireChoice,
 };
 use crate::problem::Problem;
 use crate::reader::Reader;
+use crate::settings::Settings;
 use crate::source::Place;
 use crate::structure::ComponentKind;
-use crate::topology::{self, Topology};
+use crate::topology::{self, InstanceName, Topology};
 use crate::value::LinkShape;
 use computed::Computed;
 use lanewise_fabric::config::FabricConfig;
 use lanewise_pcie::virtual_channel::ChannelMap;
-use std::collections::{HashMap, HashSet};
-
-/// Settings of a component, as far as they could be read.
-#[derive(Clone, Debug)]
-pub(crate) enum Settings {
-    Host(Box<HostParameters>),
-    Switch(Box<SwitchParameters>),
-    Endpoint(Box<EndpointParameters>),
-    Storage(Box<StorageParameters>),
-    Network(Box<NetworkParameters>),
-    System(Box<SystemParameters>),
-}
+use std::collections::HashSet;
 
 /// Everything that was read, before it is put together.
 pub(crate) struct Rig<'f> {
     pub file: &'f ScenarioFile,
     pub topology: Topology,
     pub firmware: FirmwareParameters,
-    /// Components by name; of several with one name, which is reported, the first.
-    names: HashMap<&'f str, usize>,
     /// By component.
     pub settings: Vec<Option<Settings>>,
     /// The `link` table of each component.
@@ -90,14 +76,11 @@ pub(crate) fn resolve(file: &ScenarioFile, output: &mut Output) -> Option<Resolu
     let run = RunParameters::read(&mut Reader::new("run", two_layers(&file.run), output));
     let firmware = FirmwareParameters::read(&mut Reader::new("firmware", two_layers(&file.firmware), output));
     check_sections(file, output);
-    let settings = file.components.iter().map(|component| settings(component, output)).collect();
+    let read = |component: &Component| Settings::read(component.kind, &mut Reader::of(component, output));
+    let settings = file.components.iter().map(read).collect();
     let topology = topology::build(file, output);
     let links = file.components.iter().map(|component| link_parameters(component, output)).collect();
-    let mut names = HashMap::new();
-    for (index, component) in file.components.iter().enumerate() {
-        names.entry(component.name.as_str()).or_insert(index);
-    }
-    let mut rig = Rig { file, topology, firmware: firmware?, names, settings, links, moves: Vec::new() };
+    let mut rig = Rig { file, topology, firmware: firmware?, settings, links, moves: Vec::new() };
     rig.moves = reassign::read(&mut rig, run.as_ref()?, output);
 
     partition::check(&rig, output);
@@ -119,7 +102,7 @@ pub(crate) fn resolve(file: &ScenarioFile, output: &mut Output) -> Option<Resolu
 /// Drops defaults that nothing reads: an adapter's where there is no wire, software without what it drives.
 fn drop_idle(rig: &Rig<'_>, maps: &[ChannelMap], parameters: &mut Vec<ResolvedParameter>) {
     let mut idle: HashSet<String> = HashSet::new();
-    let tool = |kind| rig.file.workloads.iter().any(|workload| workload.kind == kind);
+    let tools: HashSet<&str> = rig.file.workloads.iter().map(|workload| workload.kind.as_str()).collect();
     let any = |kind| rig.file.components.iter().any(|component| component.kind == kind);
     let (storage, network) = (any(ComponentKind::Storage), any(ComponentKind::Network));
     let is_drive = |settings: &Settings| matches!(settings, Settings::Endpoint(endpoint) if endpoint.nvme.capacity.is_some());
@@ -140,12 +123,12 @@ fn drop_idle(rig: &Rig<'_>, maps: &[ChannelMap], parameters: &mut Vec<ResolvedPa
             Some(Settings::Host(_)) => {
                 drop(!storage, "software");
                 drop(!drives, "nvme");
-                drop(!tool("turnaround"), "cache");
+                drop(!tools.contains("turnaround"), "cache");
                 drop(!drives || !network, "nvme_target");
                 drop(!network, "verbs");
-                drop(!tool("osu"), "mpi");
-                drop(!tool("transactions"), "kernel_tcp");
-                drop(!tool("transactions"), "user_tcp");
+                drop(!tools.contains("osu"), "mpi");
+                drop(!tools.contains("transactions"), "kernel_tcp");
+                drop(!tools.contains("transactions"), "user_tcp");
             }
             _ => {}
         }
@@ -172,18 +155,6 @@ fn check_sections(file: &ScenarioFile, output: &mut Output) {
     }
 }
 
-fn settings(component: &Component, output: &mut Output) -> Option<Settings> {
-    let reader = &mut Reader::new(component.name.clone(), component.layers(), output).at(component.place);
-    Some(match component.kind {
-        ComponentKind::Host => Settings::Host(Box::new(HostParameters::read(reader)?)),
-        ComponentKind::Switch => Settings::Switch(Box::new(SwitchParameters::read(reader)?)),
-        ComponentKind::Endpoint => Settings::Endpoint(Box::new(EndpointParameters::read(reader)?)),
-        ComponentKind::Storage => Settings::Storage(Box::new(StorageParameters::read(reader)?)),
-        ComponentKind::Network => Settings::Network(Box::new(NetworkParameters::read(reader)?)),
-        ComponentKind::System => Settings::System(Box::new(SystemParameters::read(reader)?)),
-    })
-}
-
 fn link_parameters(component: &Component, output: &mut Output) -> Option<LinkParameters> {
     if !matches!(component.kind, ComponentKind::Switch | ComponentKind::Endpoint) {
         return None;
@@ -191,16 +162,10 @@ fn link_parameters(component: &Component, output: &mut Output) -> Option<LinkPar
     for layer in component.layers() {
         if let Some(table) = layer.table.get("link").and_then(|node| node.as_table()) {
             let path = format!("{}.link", component.name);
-            crate::parameter::check_table(
-                table,
-                &path,
-                &LinkParameters::SCHEMA,
-                &[],
-                &mut output.diagnostics,
-            );
+            check_table(table, &path, &LinkParameters::SCHEMA, &[], &mut output.diagnostics);
         }
     }
-    Reader::new(component.name.clone(), component.layers(), output).group::<LinkParameters>("link")
+    Reader::of(component, output).group::<LinkParameters>("link")
 }
 
 /// One end of a link: whose port it is, how it is named in paths, and what it can do.
@@ -225,9 +190,15 @@ impl PortView<'_> {
 }
 
 impl<'f> Rig<'f> {
+    /// The one device that a name such as `nic` or `nic[3]` means.
+    pub fn one_instance(&self, name: InstanceName<'_>) -> Option<usize> {
+        let mut instances = name.among(self.topology.instances_of(self.find(name.component)?))?;
+        instances.next().filter(|_| instances.is_empty())
+    }
+
     /// Index of the component with this name.
     pub fn find(&self, name: &str) -> Option<usize> {
-        self.names.get(name).copied()
+        self.file.find(name)
     }
 
     /// Names to compare a mistyped one with; not so many that comparing takes time.

@@ -2,7 +2,7 @@
 
 use super::workload::unknown;
 use super::{Rig, Settings};
-use crate::diagnostic::did_you_mean;
+use crate::diagnostic::{did_you_mean, hint_unless_crowded};
 use crate::document::shortened;
 use crate::file::WrittenWorkload;
 use crate::parameter::Output;
@@ -12,12 +12,13 @@ use crate::parameters::{
 use crate::problem::Problem;
 use crate::source::Place;
 use crate::structure::ComponentKind;
+use crate::topology::InstanceName;
 use lanewise_fabric::workload::DeviceId;
 use lanewise_network::NetworkWire;
 use lanewise_network::infiniband::InfinibandRate;
 use lanewise_units::Bytes;
 use lanewise_workload::rdma::{NicPort, RdmaLinkConfig, RdmaNetworkConfig, RdmaNicConfig, VerbsHostConfig};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Payload of a TCP segment: 1,500 B less 20 B of IP and 32 B of TCP with time stamps.
 const SEGMENT: Bytes = Bytes::new(1448);
@@ -27,14 +28,20 @@ pub(crate) struct Networks {
     pub config: RdmaNetworkConfig,
     /// Index of the link, by component.
     links: BTreeMap<usize, usize>,
-    /// Instance of each adapter.
-    instances: Vec<usize>,
+    /// Index of each adapter, by instance.
+    nics: BTreeMap<usize, usize>,
+    /// Ports that have a wire: index of the adapter, and port.
+    wired: BTreeSet<(usize, u32)>,
 }
 
 /// Every adapter that a network ends at, and every network.
 pub(crate) fn all(rig: &Rig<'_>, output: &mut Output) -> Networks {
-    let mut networks =
-        Networks { config: RdmaNetworkConfig::default(), links: BTreeMap::new(), instances: Vec::new() };
+    let mut networks = Networks {
+        config: RdmaNetworkConfig::default(),
+        links: BTreeMap::new(),
+        nics: BTreeMap::new(),
+        wired: BTreeSet::new(),
+    };
     for (component, settings) in rig.settings.iter().enumerate() {
         let Some(Settings::Network(network)) = settings else { continue };
         let Some(ends) = ends(rig, component, &mut networks, output) else { continue };
@@ -73,7 +80,7 @@ impl Networks {
 
     /// Instance of the host above an adapter.
     pub(crate) fn host_instance(&self, rig: &Rig<'_>, nic: usize) -> Option<usize> {
-        rig.topology.path_up(self.instances[nic]).last()
+        rig.topology.path_up(self.config.nics[nic].device.0 as usize).last()
     }
 
     /// Host above an adapter.
@@ -118,9 +125,8 @@ fn ends(
     let first = end(rig, component, &names[0], place, networks, output);
     let second = end(rig, component, &names[1], place, networks, output);
     let ends = [first?, second?];
-    let taken = |end: &NicPort| networks.config.links.iter().any(|link| link.ends.contains(end));
-    for (at, (end, name)) in ends.iter().zip(&names).enumerate() {
-        if taken(end) || (at == 1 && ends[0] == *end) {
+    for (end, name) in ends.iter().zip(&names) {
+        if !networks.wired.insert((end.nic, end.port)) {
             return refuse(rig, component, name, "has a wire already", place, output);
         }
     }
@@ -137,20 +143,18 @@ fn end(
     output: &mut Output,
 ) -> Option<NicPort> {
     let (device, port) = name.split_once('.').unwrap_or((name, "port1"));
-    let (base, index) = match device.strip_suffix(']').and_then(|device| device.split_once('[')) {
-        Some((base, index)) => (base, index.parse().ok()),
-        None => (device, Some(0usize)),
-    };
-    let Some(adapter) = rig.find(base) else {
+    let meant = InstanceName::parse(device);
+    if rig.find(meant.component).is_none() {
         let path = rig.file.components[component].name.clone();
         let problem =
             Problem::BadNetworkEnd { path, target: shortened(name), reason: "does not exist".into() };
-        output.report(place, problem, did_you_mean(base, rig.some_names()));
+        let hint =
+            hint_unless_crowded(&output.diagnostics, || did_you_mean(meant.component, rig.some_names()));
+        output.report(place, problem, hint);
         return None;
-    };
-    let instance = index.and_then(|index| rig.topology.instances_of(adapter).nth(index));
-    let Some(instance) = instance else {
-        return refuse(rig, component, name, "does not exist", place, output);
+    }
+    let Some(instance) = rig.one_instance(meant) else {
+        return refuse(rig, component, name, "is not one device", place, output);
     };
     let Some(Settings::Endpoint(endpoint)) = rig.settings_of(instance) else {
         return refuse(rig, component, name, "is no endpoint", place, output);
@@ -163,15 +167,11 @@ fn end(
         let reason = format!("is not among its ports, port1 to port{}", endpoint.rdma.ports);
         return refuse(rig, component, name, &reason, place, output);
     };
-    let nic = match networks.instances.iter().position(|known| *known == instance) {
-        Some(nic) => nic,
-        None => {
-            let name = rig.topology.instances[instance].name.clone();
-            networks.config.nics.push(nic_config(name, instance, &endpoint.rdma));
-            networks.instances.push(instance);
-            networks.instances.len() - 1
-        }
-    };
+    let nics = &mut networks.config.nics;
+    let nic = *networks.nics.entry(instance).or_insert_with(|| {
+        nics.push(nic_config(rig.topology.instances[instance].name.clone(), instance, &endpoint.rdma));
+        nics.len() - 1
+    });
     Some(NicPort { nic, port: number - 1 })
 }
 

@@ -2,7 +2,7 @@
 
 use super::fabrics::{self, Carrier};
 use super::reassign::Move;
-use super::workload::{check_peer_to_peer, endpoints, place, unknown};
+use super::workload::{TARGET_LIMIT, check_peer_to_peer, endpoints, place, unknown};
 use super::{Rig, Settings};
 use crate::file::WrittenWorkload;
 use crate::parameter::Output;
@@ -16,7 +16,7 @@ use lanewise_workload::nvme::{
     FabricsConfig, GroupConfig, MoveConfig, NvmeConfig, NvmeHostConfig, PathConfig, SsdConfig,
 };
 use lanewise_workload::rdma::RdmaNetworkConfig;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The drives and hosts that are in use, by instance.
 struct System {
@@ -70,6 +70,12 @@ fn group(
         return None;
     }
     let drives = drives(rig, workload, parameters, output)?;
+    let used = system.config.paths.len() + drives.len();
+    if used > TARGET_LIMIT {
+        let (found, allowed) = (format!("{used} targets of all workloads"), TARGET_LIMIT.to_string());
+        output.report(place(workload, "filename"), Problem::TooManyDevices { found, allowed }, None);
+        return None;
+    }
     let host = one_host(rig, (workload, parameters), &drives, output)?;
     let capacity = drives.iter().filter_map(|(_, nvme)| nvme.capacity).min()?;
     let size = size(workload, parameters, &path, capacity, output)?;
@@ -103,8 +109,14 @@ fn drives<'r>(
 ) -> Option<Vec<(usize, &'r NvmeParameters)>> {
     let before = output.diagnostics.len();
     let mut drives = Vec::new();
+    let mut named = BTreeSet::new();
     for name in &parameters.filename {
         for instance in endpoints(rig, workload, "filename", name, output) {
+            if !named.insert(instance) {
+                let name = rig.topology.instances[instance].name.clone();
+                output.report(place(workload, "filename"), Problem::DuplicateName { name }, None);
+                continue;
+            }
             match rig.settings_of(instance) {
                 Some(Settings::Endpoint(endpoint)) if endpoint.nvme.capacity.is_some() => {
                     drives.push((instance, &endpoint.nvme));

@@ -10,7 +10,7 @@ use crate::parameter::Output;
 use crate::parameters::CoreChoice;
 use crate::problem::Problem;
 use crate::structure::ComponentKind;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 /// Checks every partition, and the lanes of every chip.
 pub(crate) fn check(rig: &Rig<'_>, output: &mut Output) {
@@ -21,9 +21,14 @@ pub(crate) fn check(rig: &Rig<'_>, output: &mut Output) {
             chips.entry(chip).or_default().push(component);
         }
     }
+    let below = ports_in_use(rig);
     for (chip, partitions) in chips {
-        check_ports(rig, &partitions, output);
-        check_lanes(rig, chip, &partitions, output);
+        let switches = partitions.iter().flat_map(|at| rig.topology.instances_of(*at));
+        let mut in_use: Vec<(usize, usize)> =
+            switches.filter_map(|switch| below.get(&switch)).flatten().copied().collect();
+        in_use.sort_by_key(|(_, instance)| *instance);
+        check_ports(rig, &partitions, &in_use, output);
+        check_lanes(rig, chip, &partitions, &in_use, output);
     }
 }
 
@@ -59,26 +64,27 @@ fn chip_of(rig: &Rig<'_>, component: usize, output: &mut Output) -> Option<usize
     }
 }
 
-/// Downstream ports of a chip in use: port and the instance below it, by partition.
-fn ports_in_use(rig: &Rig<'_>, partitions: &[usize]) -> Vec<(usize, usize)> {
-    let switches: Vec<usize> = partitions.iter().flat_map(|at| rig.topology.instances_of(*at)).collect();
+/// Ports in use of everything that has any below it, by instance: each with the instance below it.
+fn ports_in_use(rig: &Rig<'_>) -> BTreeMap<usize, Vec<(usize, usize)>> {
     // A drive that changes hosts uses its port in every partition, and is one device all the same.
-    let moved =
-        |instance: usize| rig.moves.iter().any(|each| each.place == instance && each.drive != instance);
-    let below = rig.topology.instances.iter().enumerate().filter_map(|(instance, device)| {
-        let (above, slot) = device.above?;
-        (switches.contains(&above) && !moved(instance)).then_some((slot, instance))
-    });
-    below.collect()
+    let moved = rig.moves.iter().filter(|each| each.drive != each.place);
+    let moved: HashSet<usize> = moved.map(|each| each.place).collect();
+    let mut below: BTreeMap<usize, Vec<(usize, usize)>> = BTreeMap::new();
+    for (instance, device) in rig.topology.instances.iter().enumerate() {
+        if let Some((above, slot)) = device.above.filter(|_| !moved.contains(&instance)) {
+            below.entry(above).or_default().push((slot, instance));
+        }
+    }
+    below
 }
 
 /// A port belongs to one partition.
-fn check_ports(rig: &Rig<'_>, partitions: &[usize], output: &mut Output) {
+fn check_ports(rig: &Rig<'_>, partitions: &[usize], in_use: &[(usize, usize)], output: &mut Output) {
     if partitions.len() < 2 {
         return;
     }
     let mut taken: BTreeMap<usize, usize> = BTreeMap::new();
-    for (slot, instance) in ports_in_use(rig, partitions) {
+    for &(slot, instance) in in_use {
         let Some(other) = taken.insert(slot, instance) else { continue };
         let component = rig.topology.instances[instance].component;
         let path = rig.topology.instances[instance].name.clone();
@@ -91,14 +97,20 @@ fn check_ports(rig: &Rig<'_>, partitions: &[usize], output: &mut Output) {
 }
 
 /// The ports in use, upstream ports of every partition included, fit the chip.
-fn check_lanes(rig: &Rig<'_>, chip: usize, partitions: &[usize], output: &mut Output) {
+fn check_lanes(
+    rig: &Rig<'_>,
+    chip: usize,
+    partitions: &[usize],
+    in_use: &[(usize, usize)],
+    output: &mut Output,
+) {
     let Some(Settings::Switch(switch)) = &rig.settings[chip] else { return };
     let Some(allowed) = switch.lanes else { return };
     if rig.topology.instances_of(chip).len() != 1 {
         return;
     }
     let lanes = |slot: usize| rig.topology.slots[chip][slot].shape.width.lanes();
-    let below: u64 = ports_in_use(rig, partitions).into_iter().map(|(slot, _)| lanes(slot)).sum();
+    let below: u64 = in_use.iter().map(|(slot, _)| lanes(*slot)).sum();
     let upstream = partitions.iter().filter_map(|at| rig.topology.slots[*at].first());
     let found = below + upstream.map(|slot| slot.shape.width.lanes()).sum::<u64>();
     if found > u64::from(allowed) {

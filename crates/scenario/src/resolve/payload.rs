@@ -71,19 +71,9 @@ pub(crate) fn program(rig: &Rig<'_>, trained: &[Option<TrainedLink>], output: &m
 }
 
 fn domain(rig: &Rig<'_>, lower: usize) -> Option<Domain> {
-    let mut below = lower;
-    let mut slot = None;
-    let top = rig.topology.path_up(lower).last()?;
-    for instance in rig.topology.path_up(lower) {
-        if instance != top {
-            below = instance;
-        }
-    }
-    if let Some((_, at)) = rig.topology.instances[below].above {
-        slot = Some(at);
-    }
-    match rig.settings_of(top)? {
-        Settings::Host(host) => Some((top, slot.filter(|_| !host.peer_to_peer))),
+    let (host, slot) = rig.topology.root_port(lower)?;
+    match rig.settings_of(host)? {
+        Settings::Host(settings) => Some((host, (!settings.peer_to_peer).then_some(slot))),
         _ => None,
     }
 }

@@ -1,8 +1,8 @@
 //! The storage of each host: adapters, drives, and IOmeter's workers over them.
 
-use super::workload::{place, unknown};
+use super::workload::{TARGET_LIMIT, place, unknown};
 use super::{Rig, Settings};
-use crate::diagnostic::did_you_mean;
+use crate::diagnostic::{did_you_mean, hint_unless_crowded};
 use crate::document::shortened;
 use crate::file::WrittenWorkload;
 use crate::parameter::Output;
@@ -12,6 +12,7 @@ use crate::parameters::{
 };
 use crate::problem::Problem;
 use crate::structure::ComponentKind;
+use crate::topology::InstanceName;
 use crate::value::Auto;
 use lanewise_fabric::workload::DeviceId;
 use lanewise_network::WireKind;
@@ -20,7 +21,7 @@ use lanewise_workload::storage::{
     AccessLine, DriveConfig, DrivePlacement, HbaConfig, HostSoftwareConfig, IometerConfig, StorageConfig,
     TargetAssignment,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Most drives of all storage together.
 const DRIVE_LIMIT: usize = 65_536;
@@ -31,6 +32,8 @@ struct Systems {
     by_host: BTreeMap<usize, StorageConfig>,
     /// Index of each adapter in its subsystem, by instance.
     adapters: BTreeMap<usize, usize>,
+    /// Drives that the groups so far name, each counted as often as it is named.
+    targets: usize,
 }
 
 /// Where a storage component is: its host, and its drives there.
@@ -129,11 +132,8 @@ fn find_adapter<'r>(
         }
         return None;
     };
-    let (base, index) = match target.strip_suffix(']').and_then(|target| target.split_once('[')) {
-        Some((base, index)) => (base, index.parse().ok()),
-        None => (target.as_str(), Some(0usize)),
-    };
-    let above = rig.find(base);
+    let meant = InstanceName::parse(&target);
+    let above = rig.find(meant.component);
     let refuse = |reason: &str, output: &mut Output| {
         let (target, reason) = (shortened(&target), reason.to_owned());
         let problem = Problem::StorageNeedsAdapter { path: path.clone(), target, reason };
@@ -142,15 +142,17 @@ fn find_adapter<'r>(
     };
     let Some(above) = above else {
         let problem = Problem::UnknownAttachTarget { path: path.clone(), target: shortened(&target) };
-        output.report(place, problem, did_you_mean(base, rig.some_names()));
+        let hint =
+            hint_unless_crowded(&output.diagnostics, || did_you_mean(meant.component, rig.some_names()));
+        output.report(place, problem, hint);
         return None;
     };
     if rig.file.components[above].kind != ComponentKind::Endpoint {
         refuse("is not an endpoint", output);
         return None;
     }
-    let Some(instance) = index.and_then(|index| rig.topology.instances_of(above).nth(index)) else {
-        refuse("has no such instance", output);
+    let Some(instance) = rig.one_instance(meant) else {
+        refuse("is not one device", output);
         return None;
     };
     let Some(Settings::Endpoint(endpoint)) = rig.settings_of(instance) else { return None };
@@ -273,6 +275,7 @@ fn add_group(
         output.report(place(workload, "access"), problem, None);
     }
     let mut host = None;
+    let mut named = BTreeSet::new();
     let mut targets = Vec::new();
     for name in &parameters.targets {
         let component = rig.find(name);
@@ -289,6 +292,17 @@ fn add_group(
             continue;
         }
         host = Some(location.host);
+        if !named.insert(component) {
+            output.report(place(workload, "targets"), Problem::DuplicateName { name: shortened(name) }, None);
+            continue;
+        }
+        systems.targets += location.drives.len();
+        if systems.targets > TARGET_LIMIT {
+            let found = format!("{} targets of all workloads", systems.targets);
+            let problem = Problem::TooManyDevices { found, allowed: TARGET_LIMIT.to_string() };
+            output.report(place(workload, "targets"), problem, None);
+            return;
+        }
         targets.extend(location.drives.clone());
         check_capacity(rig, workload, parameters, component, output);
     }

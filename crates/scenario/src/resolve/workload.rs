@@ -5,7 +5,7 @@ use super::fabrics::Carrier;
 use super::networks;
 use super::rdma::{self, WrittenTool};
 use super::{Rig, Settings, ethernet, frames, nvme, place_in, plain, rings, storage, turnaround};
-use crate::diagnostic::{Diagnostic, did_you_mean};
+use crate::diagnostic::{Diagnostic, did_you_mean, hint_unless_crowded};
 use crate::document::shortened;
 use crate::file::WrittenWorkload;
 use crate::parameter::{Output, ParameterTable, check_table};
@@ -17,6 +17,7 @@ use crate::problem::Problem;
 use crate::reader::Reader;
 use crate::source::Place;
 use crate::structure::ComponentKind;
+use crate::topology::InstanceName;
 use crate::value::quoted_words;
 use lanewise_fabric::workload::Workload;
 use lanewise_workload::dma::{DmaConfig, DmaWorkload};
@@ -33,6 +34,9 @@ use lanewise_workload::turnaround::{TurnaroundConfig, TurnaroundWorkload};
 pub(crate) const WORKLOAD_KEYS: [&str; 2] = ["kind", "name"];
 /// Most instruments that a scenario's workloads may stand for together.
 const INSTRUMENT_LIMIT: usize = 65_536;
+
+/// Most drives that all workloads together may name, each counted as often as it is named.
+pub(crate) const TARGET_LIMIT: usize = 1 << 20;
 
 /// One instrument, ready to be made.
 #[derive(Clone, Debug)]
@@ -97,6 +101,7 @@ pub(crate) fn read(rig: &Rig<'_>, computed: &mut Computed, output: &mut Output) 
     let mut groups = Vec::new();
     let mut jobs = Vec::new();
     let mut tools = Vec::new();
+    let systems = ethernet::systems(rig, output);
     for workload in &rig.file.workloads {
         let path = format!("workload.{}", workload.name);
         match workload.kind.as_str() {
@@ -131,7 +136,7 @@ pub(crate) fn read(rig: &Rig<'_>, computed: &mut Computed, output: &mut Output) 
             }
             "smartflow" => {
                 if let Some(parameters) = parameters::<SmartFlowParameters>(workload, &path, output) {
-                    let config = ethernet::smartflow(rig, workload, &parameters, output);
+                    let config = ethernet::smartflow(rig, workload, &parameters, &systems, output);
                     configs.extend(config.map(WorkloadConfig::Ethernet));
                 }
             }
@@ -192,16 +197,11 @@ pub(crate) fn endpoints(
     name: &str,
     output: &mut Output,
 ) -> Vec<usize> {
-    let (base, index) = match name.strip_suffix(']').and_then(|name| name.split_once('[')) {
-        Some((base, index)) => (base, Some(index)),
-        None => (name, None),
-    };
-    let component = rig.find(base);
+    let meant = InstanceName::parse(name);
+    let component = rig.find(meant.component);
     let kind = component.map(|component| rig.file.components[component].kind);
-    let instances: Vec<usize> = match (component, kind) {
-        (Some(component), Some(ComponentKind::Endpoint)) => {
-            rig.topology.instances_of(component).collect::<Vec<_>>()
-        }
+    let instances = match (component, kind) {
+        (Some(component), Some(ComponentKind::Endpoint)) => rig.topology.instances_of(component),
         _ => {
             let expected = match kind {
                 Some(kind) => format!("that is a {}, and an endpoint is needed", kind.word()),
@@ -211,22 +211,14 @@ pub(crate) fn endpoints(
             return Vec::new();
         }
     };
-    match index {
-        Some("*") => instances,
-        None if instances.len() == 1 => instances,
-        index => {
-            let index = index.and_then(|index| index.parse::<usize>().ok());
-            match index.and_then(|index| instances.get(index)) {
-                Some(instance) => vec![*instance],
-                None => {
-                    let expected =
-                        format!("there are {}: `{base}[0]` and so on, or `{base}[*]`", instances.len());
-                    unknown(rig, workload, key, name, expected, output);
-                    Vec::new()
-                }
-            }
-        }
-    }
+    let count = instances.len();
+    let Some(instances) = meant.among(instances) else {
+        let path = format!("workload.{}.{key}", workload.name);
+        let problem = Problem::UnknownDevice { path, found: shortened(name), expected: meant.choices(count) };
+        output.report(place(workload, key), problem, None);
+        return Vec::new();
+    };
+    instances.collect()
 }
 
 /// Looks at the `device` of a workload that cannot be read as a whole, so that a wrong name is reported with the rest.
@@ -247,8 +239,9 @@ pub(crate) fn unknown(
     output: &mut Output,
 ) {
     let path = format!("workload.{}.{key}", workload.name);
-    let hint =
-        did_you_mean(found, rig.some_names().filter(|name| *name != found)).or_else(|| rig.names_hint(found));
+    let hint = hint_unless_crowded(&output.diagnostics, || {
+        did_you_mean(found, rig.some_names().filter(|name| *name != found)).or_else(|| rig.names_hint(found))
+    });
     let problem = Problem::UnknownDevice { path, found: shortened(found), expected };
     output.report(place(workload, key), problem, hint);
 }

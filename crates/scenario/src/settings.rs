@@ -1,0 +1,34 @@
+//! Settings of one component of any kind.
+
+use crate::parameter::ParameterTable;
+use crate::parameters::{
+    EndpointParameters, HostParameters, NetworkParameters, StorageParameters, SwitchParameters,
+    SystemParameters,
+};
+use crate::reader::Reader;
+use crate::structure::ComponentKind;
+
+/// Settings of a component, as far as they could be read.
+#[derive(Clone, Debug)]
+pub(crate) enum Settings {
+    Host(Box<HostParameters>),
+    Switch(Box<SwitchParameters>),
+    Endpoint(Box<EndpointParameters>),
+    Storage(Box<StorageParameters>),
+    Network(Box<NetworkParameters>),
+    System(Box<SystemParameters>),
+}
+
+impl Settings {
+    /// Reads the parameters of a kind.
+    pub fn read(kind: ComponentKind, reader: &mut Reader<'_, '_>) -> Option<Self> {
+        Some(match kind {
+            ComponentKind::Host => Self::Host(Box::new(HostParameters::read(reader)?)),
+            ComponentKind::Switch => Self::Switch(Box::new(SwitchParameters::read(reader)?)),
+            ComponentKind::Endpoint => Self::Endpoint(Box::new(EndpointParameters::read(reader)?)),
+            ComponentKind::Storage => Self::Storage(Box::new(StorageParameters::read(reader)?)),
+            ComponentKind::Network => Self::Network(Box::new(NetworkParameters::read(reader)?)),
+            ComponentKind::System => Self::System(Box::new(SystemParameters::read(reader)?)),
+        })
+    }
+}

@@ -10,12 +10,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from lanewise.errors import InputError
 from lanewise.machine.address import Address
 from lanewise.machine.model import Buses, Function, Kind, Machine, NotUnderstood
 from lanewise.machine.naming import complete
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Sequence, Sized
 
     from lanewise.machine.draft import Draft
     from lanewise.machine.model import NumaNode, Relation
@@ -24,6 +25,8 @@ _SAMPLES = 20
 _SAMPLE_LENGTH = 120
 _MOST_BUSES = 256
 """Buses of a domain: a bridge has one below it, so no way to the root has more bridges. 7.5.1.3.3."""
+_MOST_FUNCTIONS = 1 << 15
+"""Functions that a source may name. Assumed: large machines have some thousands, virtual ones included."""
 _ROUTING_IDS = 1 << 16
 """Functions that a domain can have, virtual ones among them. 2.2.4.2."""
 
@@ -49,6 +52,7 @@ class Reading:
         earlier = self.drafts.get(draft.address)
         if earlier is None:
             self.drafts[draft.address] = draft
+            refuse_more_than_a_machine_has(self.drafts)
             return
         if earlier.registers.get("express") and not draft.registers.get("express"):
             earlier.fill_from(draft)
@@ -69,6 +73,7 @@ class Reading:
 
     def machine(self, source: str) -> Machine:
         """Assemble everything."""
+        refuse_more_than_a_machine_has(self.drafts)
         complete(self.drafts.values())
         functions = _assemble(list(self.drafts.values()))
         return Machine(
@@ -83,6 +88,12 @@ class Reading:
             measured=self.measured,
             shows_tree=self.shows_tree,
         )
+
+
+def refuse_more_than_a_machine_has(functions: Sized) -> None:
+    """Raise InputError for a flood of functions, while it is read rather than when all is in memory."""
+    if len(functions) > _MOST_FUNCTIONS:
+        raise InputError(f"there are more than {_MOST_FUNCTIONS:,} functions, which no machine has")
 
 
 def _assemble(drafts: Sequence[Draft]) -> dict[Address, Function]:

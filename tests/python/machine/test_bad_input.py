@@ -106,6 +106,20 @@ class TestWrongInput:
         with pytest.raises(InputError, match="no PCI device"):
             read_bytes(bytes(32 + byte % 95 for byte in noise[: 2 << 20]))
 
+    @pytest.mark.parametrize(
+        "line", ["{} Host bridge: Example", "pci {}: [8086:1234] type 00 class 0x020000"]
+    )
+    def test_a_flood_of_functions_is_refused(self, line: str) -> None:
+        addresses = (
+            f"0000:{bus:02x}:{slot:02x}.{function}"
+            for bus in range(256)
+            for slot in range(32)
+            for function in range(8)
+        )
+        flood = "\n".join(line.format(address) for address in addresses)
+        with pytest.raises(InputError, match="more than 32,768 functions"):
+            read_bytes(flood.encode())
+
 
 class TestArchives:
     def test_paths_that_climb_out_climb_nowhere(

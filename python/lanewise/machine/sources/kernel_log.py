@@ -18,6 +18,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from lanewise.machine.address import Address
+from lanewise.machine.assembly import refuse_more_than_a_machine_has
 from lanewise.machine.draft import Draft
 from lanewise.machine.extended_capabilities import CORRECTABLE_BITS, UNCORRECTABLE_BITS
 from lanewise.machine.function import Buses, Kind
@@ -137,6 +138,7 @@ class _Reader:
         draft = self._into.drafts.get(address)
         if draft is None:
             draft = self._into.drafts[address] = Draft(address)
+            refuse_more_than_a_machine_has(self._into.drafts)
         return draft
 
     def _found(self, address: Address, match: re.Match[str]) -> None:

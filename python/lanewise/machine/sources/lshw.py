@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from lanewise.machine.address import Address
+from lanewise.machine.assembly import refuse_more_than_a_machine_has
 from lanewise.machine.draft import Draft
 from lanewise.machine.function import Buses
 
@@ -150,6 +151,7 @@ def _functions(root: _Node, into: Reading) -> None:
         draft.parent = above
         _describe(node, draft)
         into.drafts[address] = draft
+        refuse_more_than_a_machine_has(into.drafts)
     into.shows_tree = True
     into.kinds.append("lshw")
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from lanewise.machine import config_space
 from lanewise.machine.address import Address
+from lanewise.machine.assembly import refuse_more_than_a_machine_has
 from lanewise.machine.draft import Draft
 from lanewise.machine.sources.lspci_text.block import BlockReader
 from lanewise.machine.sources.wrapping import FUNCTION, HEADER
@@ -42,7 +43,7 @@ _OTHER_MACHINE = 0.3
 
 
 def read(lines: Sequence[str], into: Reading) -> None:
-    """Read all functions in a text; raises nothing, whatever the text is."""
+    """Read all functions in a text; whatever it is, raises nothing but InputError for a flood of them."""
     blank_ends = lines.count("") < _DOUBLE_SPACED * len(lines)
     captures: list[dict[Address, Draft]] = [{}]
     block: _Block | None = None
@@ -96,6 +97,7 @@ def _keep(block: _Block | None, captures: list[dict[Address, Draft]], into: Read
     if address in captures[-1]:
         captures.append({})
     captures[-1][address] = block.draft
+    refuse_more_than_a_machine_has(captures[-1])
 
 
 def _merge(captures: list[dict[Address, Draft]], into: Reading) -> None:

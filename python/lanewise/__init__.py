@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from lanewise.api import parts as parts
     from lanewise.api import reproduce as reproduce
     from lanewise.api import run as run
+    from lanewise.api import run_sizes as run_sizes
     from lanewise.api import sensitivity as sensitivity
     from lanewise.errors import InputError as InputError
     from lanewise.errors import ScenarioError as ScenarioError
@@ -50,6 +51,7 @@ _NAMES = {
         "parts",
         "reproduce",
         "run",
+        "run_sizes",
         "sensitivity",
     ),
     "lanewise.errors": ("InputError", "ScenarioError"),
@@ -72,6 +74,7 @@ __all__ = [
     "predict",
     "reproduce",
     "run",
+    "run_sizes",
     "scan",
     "sensitivity",
 ]

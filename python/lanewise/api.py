@@ -54,11 +54,7 @@ def run(
     >>> result.links.filter(link="card0", direction="downstream")["utilisation"].round(2).item()
     1.0
     """
-    pairs = _pairs(overrides)
-    if seed is not None:
-        pairs.append(("run.seed", str(seed)))
-    if time_limit is not None:
-        pairs.append(("run.time_limit", time_limit))
+    pairs = _run_pairs(overrides, seed, time_limit)
     if out is not None:
         from lanewise.run_folder import check_free
 
@@ -69,6 +65,38 @@ def run(
 
         save_run(result, Path(out), resolved=explain(scenario, overrides=pairs).document, overrides=pairs)
     return result
+
+
+def run_sizes(
+    scenario: str | Path,
+    tool: str,
+    *,
+    sizes: str | Iterable[int] = "all",
+    overrides: Mapping[str, str] | Iterable[tuple[str, str]] = (),
+    seed: int | None = None,
+    time_limit: str | None = None,
+    on_progress: RunsDone | None = None,
+) -> dict[int, RunResult]:
+    """Simulate a scenario once for each message size of its ``osu`` or ``perftest`` workloads.
+
+    `sizes` are bytes, or a text: 'all' for those that the tool goes through by itself, or a list such as
+    '64,4 KiB'. Results are by size in bytes, ascending. `on_progress` hears how many runs are done and how
+    many there are. Raises `lanewise.ScenarioError`, and `lanewise.InputError` for a scenario without such a
+    workload and for sizes that mean nothing.
+
+    >>> import lanewise
+    >>> results = lanewise.run_sizes("scenarios/rdma_write.toml", "perftest", sizes=[4096, 65536])
+    >>> list(results)
+    [4096, 65536]
+    >>> results[65536].instruments.filter(metric="BW average (Gb/s)")["value"].round(1).item()
+    99.3
+    """
+    from lanewise.instruments.sizes import run_sizes as run_each
+    from lanewise.instruments.sizes import sizes_of
+
+    text = sizes if isinstance(sizes, str) else ",".join(str(size) for size in sizes)
+    pairs = _run_pairs(overrides, seed, time_limit)
+    return run_each(scenario, tool, sizes_of(tool, text), overrides=pairs, on_progress=on_progress)
 
 
 def explain(
@@ -236,6 +264,17 @@ def _experiments() -> dict[str, Path]:
     from lanewise.experiment.folders import experiments_root, find_experiments
 
     return find_experiments(experiments_root())
+
+
+def _run_pairs(
+    overrides: Mapping[str, str] | Iterable[tuple[str, str]], seed: int | None, time_limit: str | None
+) -> list[tuple[str, str]]:
+    pairs = _pairs(overrides)
+    if seed is not None:
+        pairs.append(("run.seed", str(seed)))
+    if time_limit is not None:
+        pairs.append(("run.time_limit", time_limit))
+    return pairs
 
 
 def _pairs(overrides: Mapping[str, str] | Iterable[tuple[str, str]]) -> list[tuple[str, str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from textwrap import dedent
 
@@ -11,6 +12,7 @@ import lanewise
 from lanewise.experiment.definition import Cell, Experiment
 from lanewise.experiment.folders import find_experiments, load_experiment
 from lanewise.experiment.values import job_for
+from lanewise.experiment.wording import counted
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = find_experiments(ROOT / "experiments")
@@ -55,6 +57,25 @@ TINY_TABLE = """\
     scenario = "rig.toml"
     fits = ["memory latency"]
     """
+
+
+def test_the_list_of_experiments_counts_what_each_predicts() -> None:
+    text = (ROOT / "experiments" / "README.md").read_text()
+    listed = {row[1]: row[2] for row in re.finditer(r"\| \[(.+?)\].*? \| .+? \| (.+?) \|", text)}
+    assert listed == {each.folder.name: predictions(each) for each in EXPERIMENTS}
+
+
+def predictions(experiment: Experiment) -> str:
+    predicted = [cell for cell in experiment.cells if cell.role == "predicted"]
+    changes = sum(cell.band_points is not None for cell in predicted)
+    claims = sum(cell.between is not None for cell in predicted)
+    cells = len(predicted) - changes - claims
+    said = [
+        *([str(cells)] if cells else []),
+        *([counted(changes, "change")] if changes else []),
+        *([counted(claims, "claim")] if claims else []),
+    ]
+    return ", ".join(said) or "none"
 
 
 def test_every_page_and_table_is_there() -> None:

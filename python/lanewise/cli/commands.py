@@ -71,13 +71,39 @@ def run(
             autocompletion=completion.tools,
         ),
     ] = None,
+    sizes: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZES",
+            help="With --as osu or perftest: a line for each message size, 'all' for the tool's own, "
+            "or a list like '64,4 KiB'.",
+            show_default=False,
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Simulate a scenario and say where the time went."""
     from lanewise import api
-    from lanewise.cli.progress import RunProgress
+    from lanewise.cli.progress import RunProgress, runs_progress
 
     refuse_together(("--as", as_tool is not None), ("--json", as_json))
+    if sizes is not None:
+        refuse_together(("--sizes", True), ("--out", out is not None))
+        if as_tool is None:
+            raise typer.BadParameter("--sizes needs --as osu or --as perftest, whose table it fills")
+        with runs_progress(str(scenario)) as count:
+            results = api.run_sizes(
+                scenario,
+                as_tool,
+                sizes=sizes,
+                overrides=_pairs(settings),
+                seed=seed,
+                time_limit=time_limit,
+                on_progress=count,
+            )
+        explained = api.explain(scenario, overrides=_pairs(settings))
+        _print_sizes(as_tool, results, explained)
+        return
     if as_tool is not None:
         from lanewise.instruments.native import check_known
 
@@ -101,6 +127,15 @@ def run(
     if result.end_reason == "Interrupted":
         raise typer.Exit(ExitStatus.INTERRUPTED)
     if result.end_reason == "Stalled":
+        raise typer.Exit(ExitStatus.FINDINGS)
+
+
+def _print_sizes(tool: str, results: dict[int, Any], explained: Any) -> None:
+    """Print what a tool prints that goes through sizes."""
+    from lanewise.instruments.native import write_sizes_as
+
+    sys.stdout.write(write_sizes_as(tool, results.values(), explained))
+    if any(result.end_reason == "Stalled" for result in results.values()):
         raise typer.Exit(ExitStatus.FINDINGS)
 
 

@@ -9,6 +9,9 @@ from lanewise.errors import InputError
 from lanewise.instruments.simulated import SimulatedRun
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from types import ModuleType
+
     from lanewise.results import ExplainResult, RunResult
 
 WRITTEN = ("fio", "perftest", "osu", "iometer", "smartflow")
@@ -24,6 +27,19 @@ def check_known(tool: str) -> None:
 def write_as(tool: str, result: RunResult, explained: ExplainResult) -> str:
     """Return a run as the output of a tool; InputError for one that is not known or that the run lacks."""
     check_known(tool)
-    parameters = {row["path"]: str(row["value"]) for row in explained.document["parameters"]}
-    text: str = import_module(f"lanewise.instruments.{tool}").write(SimulatedRun(result, parameters))
+    text: str = _module_of(tool).write(_simulated(result, explained))
     return text
+
+
+def write_sizes_as(tool: str, results: Iterable[RunResult], explained: ExplainResult) -> str:
+    """Return runs that differ in the size of messages as one output of a tool that goes through sizes."""
+    text: str = _module_of(tool).write(*(_simulated(result, explained) for result in results))
+    return text
+
+
+def _simulated(result: RunResult, explained: ExplainResult) -> SimulatedRun:
+    return SimulatedRun(result, {row["path"]: str(row["value"]) for row in explained.document["parameters"]})
+
+
+def _module_of(tool: str) -> ModuleType:
+    return import_module(f"lanewise.instruments.{tool}")

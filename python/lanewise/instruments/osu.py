@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from lanewise.instruments.measurement import Case, ImportProblemError, Latency, Measurement
+from lanewise.instruments.simulated import NothingMeasuredError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -126,18 +127,19 @@ def _latency(row: Mapping[str, float]) -> Latency | None:
     )
 
 
-def write(run: SimulatedRun) -> str:
-    """Return the OSU workloads of a run as the benchmarks would print them: one table for each benchmark."""
+def write(*runs: SimulatedRun) -> str:
+    """Return the OSU workloads of runs as the benchmarks would print them: one table for each benchmark."""
     of_tools: dict[str, list[Instrument]] = {}
-    for instrument in run.instruments("osu"):
-        of_tools.setdefault(instrument.option("tool", "osu_bw"), []).append(instrument)
-    return "".join(_output(tool, instruments, run) for tool, instruments in of_tools.items())
+    for run in runs:
+        for instrument in run.instruments("osu"):
+            of_tools.setdefault(instrument.option("tool", "osu_bw"), []).append(instrument)
+    return "".join(_output(tool, instruments, runs[0]) for tool, instruments in of_tools.items())
 
 
 def _output(tool: str, instruments: list[Instrument], run: SimulatedRun) -> str:
     title, column = _TESTS[tool]
-    rows = sorted((round(each.metrics["Size (B)"]), each.metrics[column]) for each in instruments)
-    names = ", ".join(instrument.name for instrument in instruments)
+    rows = sorted((round(each.metrics["Size (B)"]), _measured(each, column)) for each in instruments)
+    names = ", ".join(dict.fromkeys(instrument.name for instrument in instruments))
     lines = [
         f"# OSU MPI {title} Test v3.1.1",
         f"# Simulated by Lanewise {run.version}: {run.result.title}, {names}",
@@ -145,3 +147,12 @@ def _output(tool: str, instruments: list[Instrument], run: SimulatedRun) -> str:
         *(f"{size:<10}{value:>20.2f}" for size, value in rows),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _measured(instrument: Instrument, column: str) -> float:
+    if column not in instrument.metrics:
+        raise NothingMeasuredError(
+            f"'{instrument.name}' has measured nothing of {round(instrument.metrics['Size (B)'])} B: "
+            "the run ended before a window of messages did; give it longer with --time-limit"
+        )
+    return instrument.metrics[column]

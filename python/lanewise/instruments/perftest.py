@@ -198,16 +198,35 @@ def _latency(row: Mapping[str, float]) -> Latency | None:
     )
 
 
-def write(run: SimulatedRun) -> str:
-    """Return the perftest workloads of a run as their clients would print them."""
-    outputs = (_output(instrument, run) for instrument in run.instruments("perftest"))
+def write(*runs: SimulatedRun) -> str:
+    """Return the perftest workloads of runs as their clients would print them, a line for each run."""
+    of_workloads: dict[str, list[Instrument]] = {}
+    for run in runs:
+        for instrument in run.instruments("perftest"):
+            of_workloads.setdefault(instrument.name, []).append(instrument)
+    outputs = (_output(instruments, runs[0]) for instruments in of_workloads.values())
     return "\n".join(line for output in outputs for line in output) + "\n"
 
 
-def _output(instrument: Instrument, run: SimulatedRun) -> Iterator[str]:
-    tool = instrument.option("tool")
-    is_latency = tool.endswith("_lat")
-    kind = _TITLES.get(tool.rpartition("_")[0], "RDMA_Write")
+def _output(instruments: list[Instrument], run: SimulatedRun) -> Iterator[str]:
+    is_latency = _is_latency(instruments[0])
+    # Its default depends on the size.
+    moderated = len(instruments) == 1 and not is_latency
+    moderation = instruments[0].option("completion_moderation") if moderated else ""
+    yield from _head(instruments[0], run, moderation)
+    yield _LATENCY_HEADER if is_latency else _BANDWIDTH_HEADER
+    for instrument in instruments:
+        yield _latency_row(instrument.metrics) if is_latency else _bandwidth_row(instrument.metrics)
+    yield _LINE
+
+
+def _is_latency(instrument: Instrument) -> bool:
+    return instrument.option("tool").endswith("_lat")
+
+
+def _head(instrument: Instrument, run: SimulatedRun, moderation: str) -> Iterator[str]:
+    is_latency = _is_latency(instrument)
+    kind = _TITLES.get(instrument.option("tool").rpartition("_")[0], "RDMA_Write")
     both = "Bidirectional " if instrument.option("bidirectional") == "true" and not is_latency else ""
     yield f" Simulated by Lanewise {run.version}: {run.result.title}, workload {instrument.name}"
     yield _LINE
@@ -216,31 +235,27 @@ def _output(instrument: Instrument, run: SimulatedRun) -> Iterator[str]:
     yield f" Number of qps   : {instrument.option('queue_pairs', '1')}\t\tTransport type : IB"
     yield " Connection type : RC\t\tUsing SRQ      : OFF"
     yield f" TX depth        : {'1' if is_latency else instrument.option('tx_depth', '128')}"
-    moderation = instrument.option("completion_moderation")
-    if not is_latency and moderation.isdigit():
+    if moderation.isdigit():
         yield f" CQ Moderation   : {moderation}"
     yield _LINE
-    metrics = instrument.metrics
-    if is_latency:
-        yield _LATENCY_HEADER
-        times = {
-            name: metrics.get(f"{name} (us)", 0.0)
-            for name in ("t_min", "t_max", "t_typical", "t_avg", "t_stdev")
-        }
-        yield _LATENCY_ROW.format(
-            size=round(metrics["bytes (B)"]),
-            iterations=round(metrics["iterations"]),
-            p99=metrics.get("99 % percentile (us)", 0.0),
-            p999=metrics.get("99.9 % percentile (us)", 0.0),
-            **times,
-        )
-    else:
-        yield _BANDWIDTH_HEADER
-        yield _BANDWIDTH_ROW.format(
-            size=round(metrics["bytes (B)"]),
-            iterations=round(metrics["iterations"]),
-            peak=metrics.get("BW peak (MiB/s)", 0.0),
-            average=metrics["BW average (MiB/s)"],
-            rate=metrics.get("MsgRate (Mpps)", 0.0),
-        )
-    yield _LINE
+
+
+def _latency_row(metrics: Mapping[str, float]) -> str:
+    names = ("t_min", "t_max", "t_typical", "t_avg", "t_stdev")
+    return _LATENCY_ROW.format(
+        size=round(metrics["bytes (B)"]),
+        iterations=round(metrics["iterations"]),
+        p99=metrics.get("99 % percentile (us)", 0.0),
+        p999=metrics.get("99.9 % percentile (us)", 0.0),
+        **{name: metrics.get(f"{name} (us)", 0.0) for name in names},
+    )
+
+
+def _bandwidth_row(metrics: Mapping[str, float]) -> str:
+    return _BANDWIDTH_ROW.format(
+        size=round(metrics["bytes (B)"]),
+        iterations=round(metrics["iterations"]),
+        peak=metrics.get("BW peak (MiB/s)", 0.0),
+        average=metrics["BW average (MiB/s)"],
+        rate=metrics.get("MsgRate (Mpps)", 0.0),
+    )

@@ -17,6 +17,10 @@ class NoSuchInstrumentError(InputError):
     """A run cannot be written as the output of a tool that it does not have."""
 
 
+class NothingMeasuredError(InputError):
+    """A run ended before a tool had anything to report."""
+
+
 @dataclass(frozen=True)
 class Instrument:
     """One workload of a run: what was asked of it, and what it reports."""
@@ -105,5 +109,5 @@ def size_in_bytes(text: str) -> int | None:
     number, _, unit = text.partition(" ")
     try:
         return round(float(number) * _SIZES[unit or "B"])
-    except (ValueError, KeyError):
+    except (ValueError, KeyError, OverflowError):
         return None

@@ -1,8 +1,9 @@
 //! OSU Micro-Benchmarks: `osu_latency`, `osu_bw`, `osu_bibw` between two ranks on two hosts.
 //!
 //! `osu_bw` sends a window of messages and waits for an answer of 4 B; `osu_bibw` does so from both ranks, without the
-//! answer; `osu_latency` goes to and fro and reports half of it. MB are 10⁶ bytes. One size a run.
-//! Leaves out: the sweep over sizes, validation, buffers on accelerators.
+//! answer; `osu_latency` goes to and fro and reports half of it. MB are 10⁶ bytes. One size a run; the sweep over sizes
+//! is as many runs (`python/lanewise/instruments/sizes.py`).
+//! Leaves out: validation, buffers on accelerators.
 //! Source: OSU Micro-Benchmarks 5, `mpi/pt2pt`; that 3.1.1 is the same is Assumed.
 
 use super::config::NicPort;

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lanewise.machine.address import Address
+from lanewise.machine.view import is_management
 from lanewise.predicting.benchmarks import LARGE, Benchmark, dma, fast_media, fio
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 _ADDRESS = re.compile(r"\b(?:[0-9a-fA-F]{4,8}:)?[0-9a-fA-F]{2}:[01][0-9a-fA-F]\.[0-7]\b")
 _GPU = re.compile(r"\bGPU ?(\d+)\b")
+_SCSI = re.compile(r"\bsd[a-z]{1,3}\d*\b")
 _NVME = re.compile(r"\b(nvme\d+)(?:n\d+)?")
 _CLASSES = {
     "fio": "is_storage",
@@ -51,9 +53,10 @@ def match(case: Case, measurement: Measurement, machine: Machine, chosen: Functi
     if measurement.tool in _GPU_TOOLS:
         return _gpu_copy(case, measurement, machine, chosen)
     wanted = _CLASSES.get(measurement.tool, "is_storage")
-    function = _named(case, machine) or chosen or _only(machine, wanted)
+    candidates = _candidates(case, measurement, machine, wanted)
+    function = _named(case, machine) or chosen or (candidates[0] if len(candidates) == 1 else None)
     if function is None:
-        return Match(reason=_which(machine, wanted, case))
+        return Match(reason=_which(candidates, case))
     if case.bandwidth_bytes_per_s is None:
         return Match(
             function, reason="a latency: what media, wire and software take is not PCI Express's to tell"
@@ -77,9 +80,15 @@ def _named(case: Case, machine: Machine) -> Function | None:
     return next(named, None)
 
 
-def _only(machine: Machine, wanted: str) -> Function | None:
-    found = _devices(machine, wanted)
-    return found[0] if len(found) == 1 else None
+def _candidates(case: Case, measurement: Measurement, machine: Machine, wanted: str) -> list[Function]:
+    """Return the devices that a case may be about: an RDMA tool's adapters, the drives of a target's kind."""
+    found = [function for function in _devices(machine, wanted) if not is_management(function)]
+    if measurement.tool == "perftest":
+        return [function for function in found if function.does_rdma] or found
+    target = str(case.target or "")
+    if wanted == "is_storage" and _NVME.search(target):
+        return [function for function in found if function.is_nvme]
+    return [function for function in found if not function.is_nvme] if _SCSI.search(target) else found
 
 
 def _devices(machine: Machine, wanted: str) -> list[Function]:
@@ -93,8 +102,8 @@ def _devices(machine: Machine, wanted: str) -> list[Function]:
     return nvidia or found
 
 
-def _which(machine: Machine, wanted: str, case: Case) -> str:
-    known = ", ".join(function.address.short for function in _devices(machine, wanted)[:8])
+def _which(candidates: list[Function], case: Case) -> str:
+    known = ", ".join(function.address.short for function in candidates[:8])
     named = f"'{case.target}' is none of them; " if case.target else ""
     return f"{named}say which device it was with --device: {known or 'the machine has none of this class'}"
 

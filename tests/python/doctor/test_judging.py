@@ -133,6 +133,34 @@ def test_the_only_drive_is_meant_and_one_of_several_must_be_named() -> None:
     assert (named.bdf, named.verdict) == ("04:00.0", Verdict.GOOD)
 
 
+def test_names_and_tools_tell_which_devices_may_be_meant() -> None:
+    """One NVMe drive beside a SATA controller, one RDMA adapter beside the port for management."""
+    beside = [
+        ("81:00.0", {"class_code": 0x010601}),
+        ("82:00.0", {"class_code": NIC}),
+        ("83:00.0", {"class_code": NIC}),
+    ]
+    server = machine(
+        *(function(f"80:0{number}.0", Kind.ROOT_PORT, can="16 x4") for number in (1, 2, 3, 4)),
+        function("84:00.0", Kind.ENDPOINT, can="16 x4", parent="80:04.0"),
+        *(
+            function(bdf, Kind.ENDPOINT, can="16 x4", parent=f"80:0{number}.0", **more)
+            for number, (bdf, more) in enumerate(beside, start=1)
+        ),
+    )
+    adapter = Address.parse("83:00.0")
+    named = replace(server[adapter].identity, device_name="MT2910 Family [ConnectX-7]")
+    server = replace(
+        server, functions={**server.functions, adapter: replace(server[adapter], identity=named)}
+    )
+    assert judged(fio(3.0, filename="/dev/nvme7n1"), server).cases[0].bdf == "84:00.0"
+    assert judged(fio(0.5, filename="/dev/sdb"), server).cases[0].bdf == "81:00.0"
+    assert judged(fio(0.5, filename="/data/large"), server).cases[0].bdf is None
+    write = Case(name="65536 B", direction="write", block_bytes=65536, bandwidth_bytes_per_s=6e9)
+    rdma = Measurement(tool="perftest", version=None, cases=(write,))
+    assert match(rdma.cases[0], rdma, server).function == server[adapter]
+
+
 def test_a_file_whose_name_sounds_random_is_read_in_order() -> None:
     measurement = parse_measurement(fio(7.0, filename="/mnt/brand/strand"), source="out")
     found = match(measurement.cases[0], measurement, pair())

@@ -36,8 +36,9 @@ def scan(source: str | Path | None = None, *, overlay: str | Path | None = None)
     """Read a machine: its functions, links and switches.
 
     `source` is a file or folder: output of `lspci`, a copy of sysfs, hwloc or NCCL XML, an archive of those;
-    ``-`` for standard input, None for this machine. `overlay` is what `nvidia-smi topo -m` prints, put on
-    top. Raises `lanewise.InputError` when nothing in it can be read, OSError when it cannot be opened.
+    ``-`` for standard input, None for this machine. `overlay` tells more of it:
+    output of `nvidia-smi topo -m`, `dmidecode`, `nvme list` or `ethtool -i`. Raises `lanewise.InputError`
+    when nothing in it can be read, OSError when it cannot be opened.
 
     >>> import lanewise
     >>> machine = lanewise.scan("tests/python/machine/dumps/qemu.vvv")

@@ -34,7 +34,10 @@ def _scan(
     overlay: Annotated[
         str | None,
         typer.Option(
-            "--with", metavar="FILE", help="Put 'nvidia-smi topo -m' output on top.", show_default=False
+            "--with",
+            metavar="FILE",
+            help="Put output of nvidia-smi topo -m, dmidecode, nvme list or ethtool -i on top.",
+            show_default=False,
         ),
     ] = None,
     root: Annotated[

@@ -126,11 +126,13 @@ class Function:
     virtual: bool = False
     """A virtual function: link, MPS and MRRS registers are reserved and read as zero."""
     physical_slot: str | None = None
-    """As the kernel names the slot."""
+    """As the kernel names the slot, or else the firmware."""
     interfaces: tuple[str, ...] = ()
     """Names by which software knows it: ``eth0``, ``nvme0``, ``mlx5_0``."""
     model: str | None = None
     """What a drive calls itself, where a running system was asked."""
+    firmware: str | None = None
+    """Version of the firmware of a drive or network adapter, as it says."""
     stated_path: tuple[Address, ...] = ()
     """Bridges above it, root first, when the source prints the way (`lspci -PP`)."""
 

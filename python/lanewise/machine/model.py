@@ -62,6 +62,7 @@ __all__ = [
     "Machine",
     "NotUnderstood",
     "NumaNode",
+    "PhysicalSlot",
     "Registers",
     "Relation",
     "ResizableBar",
@@ -106,6 +107,42 @@ class Relation:
 
 
 @dataclass(frozen=True, slots=True)
+class PhysicalSlot:
+    """A slot of the board as the firmware describes it, which may be wrong. SMBIOS 3.7, 7.10."""
+
+    name: str
+    """As it is printed on the board, or meant to be."""
+    kind: str | None = None
+    """``PCI Express 3 x16``, ``M.2 Socket 3``, ``OCP NIC 3.0 ...``."""
+    lanes: int | None = None
+    """Lanes that are wired."""
+    connector_lanes: int | None = None
+    """Lanes that the connector has room for."""
+    generation: int | None = None
+    used: bool | None = None
+    """Whether something is in it."""
+    address: Address | None = None
+    """As the firmware says: of what is in it, or of the port above."""
+    device: Address | None = None
+    """The first function of what is in it, where the address led to one."""
+
+    def carries(self, device: LinkMode) -> LinkMode:
+        """Return what a device can do in it; unknown where the slot's lanes or generation are."""
+        if not self.lanes or not self.generation or self.generation > len(SPEEDS_GT_S):
+            return LinkMode()
+        speed = SPEEDS_GT_S[self.generation - 1]
+        return LinkMode(min(device.gt_s or speed, speed), min(device.width or self.lanes, self.lanes))
+
+    def __str__(self) -> str:
+        """Like ``gen3 x16, x8 wired``, as far as it is known."""
+        known = [f"gen{self.generation}"] if self.generation else []
+        size = self.connector_lanes or self.lanes
+        known += [f"x{size}"] if size else []
+        wired = f", x{self.lanes} wired" if self.lanes and self.lanes != size else ""
+        return (" ".join(known) or self.kind or "unknown") + wired
+
+
+@dataclass(frozen=True, slots=True)
 class NotUnderstood:
     """Lines that a reader could make nothing of."""
 
@@ -132,6 +169,8 @@ class Machine:
     hostname: str | None = None
     numa_nodes: tuple[NumaNode, ...] = ()
     relations: tuple[Relation, ...] = ()
+    slots: tuple[PhysicalSlot, ...] = ()
+    """Slots of the board, empty ones among them, where a source lists them."""
     not_understood: NotUnderstood = _ALL_UNDERSTOOD
     notes: tuple[str, ...] = ()
     """What to know about this reading: two captures, access denied, declared speeds."""
@@ -325,6 +364,11 @@ class Machine:
         from lanewise.machine.tables import link_table
 
         return link_table(self)
+
+    def slot_of(self, function: Function) -> PhysicalSlot | None:
+        """Return the slot that a function is in, itself or with a bridge above it."""
+        way = {step.address.slot for step in (function, *self.path(function))}
+        return next((slot for slot in self.slots if slot.device and slot.device.slot in way), None)
 
     def relation(self, first: Function, second: Function) -> Relation | None:
         """Return what a vendor's tool says about two devices."""

@@ -3,7 +3,8 @@
 Accepts a path, ``-`` for standard input, or nothing for the machine itself. Text may be UTF-8, UTF-16, or
 anything else, may be compressed (`unpacking`), packed into a tar or zip archive (`sources.archive`), wrapped
 in a web page or a mail (`sources.wrapping`), and may hold several kinds at once (a bug report with `lspci`
-and `nvidia-smi` in it). Everything is bounded: a file above 64 MiB, or that unpacks to more, is refused.
+and `dmidecode` in it: `sources.overlays`). Everything is bounded: a file above 64 MiB, or that unpacks to
+more, is refused.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import IO, TYPE_CHECKING
 
 from lanewise.errors import InputError
 from lanewise.machine.assembly import Reading
+from lanewise.machine.sources.overlays import WANTED, Overlays
 from lanewise.machine.sources.wrapping import HEADER, joined, tidy
 from lanewise.machine.unpacking import MOST_BYTES, unpacked
 
@@ -41,23 +43,20 @@ _XML_ROOT = re.compile(rb"<([A-Za-z_][\w.-]*)[\s>/]")
 def read(source: str | Path | None = None, *, overlay: str | Path | None = None) -> Machine:
     """Read a machine.
 
-    `source` is a file or folder, ``-`` for standard input, or None for this machine. `overlay` is `nvidia-smi
-    topo -m` output to put on top. Raises `InputError` when there is nothing to read in it, OSError when it
-    cannot be opened.
+    `source` is a file or folder, ``-`` for standard input, or None for this machine. `overlay` is a file that
+    tells more of it (`sources.overlays`). Raises `InputError` when there is nothing to read in it, OSError
+    when it cannot be opened.
     """
     machine = _read_one(source)
     if overlay is None:
         return machine
-    from lanewise.machine.sources import topo
-
-    reading = Reading()
     content = unpacked(_bytes(overlay))
-    rows = topo.read(tidy(_text(content, str(overlay))), reading) if isinstance(content, bytes) else []
-    if not rows:
+    on_top = Overlays(tidy(_text(content, str(overlay))) if isinstance(content, bytes) else [])
+    if not on_top:
         raise InputError(
-            f"'{overlay}' is not what 'nvidia-smi topo -m' prints: no row 'GPU0  X ...' was found"
+            "; ".join([f"'{overlay}' cannot be put on top: it is none of what {WANTED} print", *on_top.notes])
         )
-    return topo.overlay(machine, reading, rows)
+    return on_top.put_on(machine)
 
 
 def read_bytes(data: bytes, *, name: str = "-") -> Machine:
@@ -99,10 +98,11 @@ def _archive(archive: Archive, name: str) -> Machine:
         if not archive.holds_sysfs and _xml_root(data) in _XML_ROOTS:
             return read_bytes(data, name=name)
     pieces = [text for data in texts if (text := _text_or_none(data)) is not None]
-    if archive.holds_sysfs and not any(HEADER.search(text) for text in pieces):
-        return reading.machine(name)
+    text = "\n\n".join(pieces)
+    if archive.holds_sysfs and not HEADER.search(text):
+        return Overlays(tidy(text)).put_on(reading.machine(name))
     try:
-        return _read_text("\n\n".join(pieces), reading, name)
+        return _read_text(text, reading, name)
     except InputError:
         names = ", ".join(path.rpartition("/")[2] for path in list(archive.texts)[:5])
         refusal = f"'{name}' is an archive without a sysfs and without output of lspci; it holds {names}"
@@ -211,7 +211,8 @@ def _read_text(text: str, reading: Reading, name: str) -> Machine:
             return reading.machine(name)
     if text.count("\n") > MOST_LINES:
         raise InputError(f"'{name}' has more than {MOST_LINES:,} lines, which no dump of a machine has")
-    lines = tidy(text)
+    on_top = Overlays(tidy(text))
+    lines = on_top.rest
     text = "\n".join(lines)
     if HEADER.search(text) and not _is_mostly_log(text):
         if "]-" in text or "]+" in text:
@@ -228,16 +229,9 @@ def _read_text(text: str, reading: Reading, name: str) -> Machine:
 
         if kernel_log.HAS_ERRORS.search(text):
             kernel_log.add_errors(lines, reading)
-    matrix = Reading()
-    if "GPU0" in text:
-        from lanewise.machine.sources import topo
-
-        rows = topo.read(lines, matrix) if topo.LOOKS_LIKE_MATRIX.search(text) else []
-        if rows:
-            return topo.overlay(reading.machine(name), matrix, rows)
-    if not reading.drafts:
-        raise InputError(_nothing_found(text, matrix, name))
-    return reading.machine(name)
+    if not reading.drafts and not on_top.stand_alone:
+        raise InputError(_nothing_found(text, on_top, name))
+    return on_top.put_on(reading.machine(name))
 
 
 # A plain search for a word that must be there comes before a reader is loaded: that doubles as a quick no.
@@ -262,9 +256,11 @@ def _read_tree_beside(text: str, lines: list[str], reading: Reading) -> None:
         tree.read(lines, reading, alone=False)
 
 
-def _nothing_found(text: str, matrix: Reading, name: str) -> str:
-    if matrix.notes:
-        return f"'{name}': {matrix.notes[0]}; 'nvidia-smi topo -m' prints the topology"
+def _nothing_found(text: str, on_top: Overlays, name: str) -> str:
+    if on_top.notes:
+        return f"'{name}': {on_top.notes[0]}; 'nvidia-smi topo -m' prints the topology"
+    if on_top:
+        return f"'{name}' lists no functions; give it beside 'lspci -vvv', in one file or with --with"
     if _LINK_LINES.search(text):
         return (
             f"'{name}' has lines about links, and none that says of which device; keep the first line of "

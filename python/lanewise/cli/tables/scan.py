@@ -28,6 +28,7 @@ _QUIET_KINDS = frozenset(
 )
 _MOST_PAIRS = 5
 """Pairs of devices that are named for each kind of relation."""
+_WIDEST_SLOT_NAME = 30
 
 
 class _Printer:
@@ -54,6 +55,7 @@ class _Printer:
                 yield from self._branch(function, "", last=number == len(shown) - 1)
         yield ""
         yield from self._summary()
+        yield from self._slots()
         yield from self._relations()
 
     def _heading(self) -> Iterator[str]:
@@ -170,6 +172,24 @@ class _Printer:
         yield text
         if self.hidden:
             yield f"{_many(self.hidden, 'function')} of root complexes not shown; --all shows them"
+
+    def _slots(self) -> Iterator[str]:
+        """Yield the slots of the board, as its firmware describes them."""
+        slots = self.machine.slots
+        if not slots:
+            return
+        yield ""
+        yield self._style("Slots, as the firmware says", "bold")
+        name = min(max(len(slot.name) for slot in slots), _WIDEST_SLOT_NAME)
+        kind = max(len(str(slot)) for slot in slots)
+        for slot in slots:
+            device = self.machine.functions[slot.device] if slot.device else None
+            if device is not None:
+                inside = f"{self._address(device)} {_short_name(device)}"
+            else:
+                inside = {True: "in use", False: "free", None: ""}[slot.used]
+            line = f"{slot.name[:name]:{name}}  {slot!s:{kind}}  {inside}".rstrip()
+            yield line[: self.left + _COLUMNS]
 
     def _relations(self) -> Iterator[str]:
         relations = self.machine.relations

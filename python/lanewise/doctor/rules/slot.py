@@ -51,10 +51,31 @@ def devices_above_their_slot(view: View, this: Rule) -> Iterable[Finding]:
             [
                 f"{link.device.address.short} LnkCap: {device} ({link.device.name})",
                 f"{link.upper.address.short} LnkCap: {port} ({link.upper.name})",
+                *_as_the_firmware_says(view, link),
             ],
-            fix=SOLDERED if view.is_wired_on_board(link) else None,
+            fix=SOLDERED if view.is_wired_on_board(link) else _better_slots(view, link, this),
             trial=_trial(view, link),
         )
+
+
+def _as_the_firmware_says(view: View, link: Link) -> Iterable[str]:
+    slot = view.machine.slot_of(link.device)
+    if slot is not None:
+        yield f"dmidecode: {slot.name}: {slot}"
+
+
+def _better_slots(view: View, link: Link, this: Rule) -> str | None:
+    """Name the slots that are free and carry more of what the device could do; None when there are none."""
+    device, limit = link.device.link.capability, rate_of(link.limit) or 0.0
+    better = [
+        slot
+        for slot in view.machine.slots
+        if slot.used is False and (rate_of(slot.carries(device)) or 0.0) > limit
+    ]
+    if not better:
+        return None
+    names = ", ".join(f"{slot.name} ({slot})" for slot in better)
+    return f"{this.fix} Free and better, if its firmware is right: {names}."
 
 
 def _matters(view: View, link: Link) -> bool:

@@ -27,7 +27,11 @@ MOST_MEMBERS = 1_000_000
 MOST_KEPT_BYTES = 256 << 20
 _WANTED = ("/devices/pci", "/bus/pci/devices/", "/bus/pci/slots/", "/devices/system/node/node")
 _LARGE_FILES = frozenset({*(f"resource{number}" for number in range(6)), "rom"})
-_TOOLS = ("lspci", "hwloc", "lstopo", "nvidia-smi", "nvidia_smi", "nvidia-bug-report", "topo")
+_TOOLS = (
+    *("lspci", "lshw", "pciconf", "dmesg", "hwloc", "lstopo", "topo"),
+    *("nvidia-smi", "nvidia_smi", "nvidia-bug-report", "dmidecode", "nvme_list", "nvme-list", "ethtool_-i"),
+)
+"""What is in the names of files that hold the outputs of tools."""
 _MOST_TEXTS = 32
 _MOST_OTHERS = 16
 _LARGEST_OTHER = 4 << 20

@@ -28,6 +28,8 @@ _TYPE = re.compile(
 )
 _BUSES = re.compile(r"[0-9a-f]+:\[([0-9a-f]{1,2})-([0-9a-f]{1,2})\]")
 _MOST_GB_S = 1000.0
+_NAMES = {"PCIVendor": "vendor_name", "PCIDevice": "device_name"}
+_NVME = 0x0108
 
 
 class _Reader:
@@ -72,8 +74,9 @@ class _Reader:
         elif kind == "NUMANode":
             self._numa_node(attributes)
         elif kind == "OSDev" and attributes.get("name") and self.device and self.device[-1] is not None:
-            owner = self.device[-1].function
-            owner["interfaces"] = (*owner.get("interfaces", ()), attributes["name"])
+            # What is said of it is said of its device.
+            draft = self.device[-1]
+            draft.function["interfaces"] = (*draft.function.get("interfaces", ()), attributes["name"])
         self.bridges.append(above)
         self.nodes.append(node)
         self.device.append(draft)
@@ -116,8 +119,14 @@ class _Reader:
         draft = self.device[-1] if self.device else None
         if name == "HostName":
             self.into.hostname = value
-        elif name == "PCISlot" and draft is not None:
+        elif draft is None:
+            return
+        elif name == "PCISlot":
             draft.function["physical_slot"] = value
+        elif name in _NAMES:
+            draft.identity[_NAMES[name]] = value
+        elif name == "Model" and _is_drive(draft) and not value.startswith("LVM "):
+            draft.function["model"] = value
 
 
 def _identify(draft: Draft, numbers: re.Match[str]) -> None:
@@ -128,6 +137,11 @@ def _identify(draft: Draft, numbers: re.Match[str]) -> None:
         identity["subsystem_vendor_id"], identity["subsystem_id"] = int(numbers[4], 16), int(numbers[5], 16)
     if numbers[6]:
         identity["revision"] = int(numbers[6], 16)
+
+
+def _is_drive(draft: Draft) -> bool:
+    """Whether what is said of a disk below a function is said of the function: others have several."""
+    return bool(draft.identity.get("class_code", 0) >> 8 == _NVME)
 
 
 def _only_node(nodeset: str | None) -> int | None:

@@ -183,6 +183,7 @@ def _describe(node: _Node, draft: Draft) -> None:
     draft.registers["express"] = "capabilities.pciexpress" in properties or None
     draft.function["driver"] = properties.get("configuration.driver")
     draft.function["driver_known"] = True
+    draft.function["firmware"] = properties.get("configuration.firmware")
     draft.function["physical_slot"] = properties.get("slot")
     _interface(draft, properties.get("logicalname", ""))
     bus = _BUS.match(properties.get("handle", ""))

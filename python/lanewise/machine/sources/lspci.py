@@ -17,7 +17,7 @@ from lanewise.machine.address import Address
 from lanewise.machine.assembly import refuse_more_than_a_machine_has
 from lanewise.machine.draft import Draft
 from lanewise.machine.sources.lspci_text.block import BlockReader
-from lanewise.machine.sources.wrapping import FUNCTION, HEADER
+from lanewise.machine.sources.wrapping import FENCE, FUNCTION, HEADER
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,7 +33,7 @@ _IDS = re.compile(r"\[([0-9a-fA-F]{4}):([0-9a-fA-F]{4})\]")
 _REVISION = re.compile(r" \(rev ([0-9a-fA-F]{2})\)")
 _INTERFACE = re.compile(r" \(prog-if ([0-9a-fA-F]{2})")
 _TAIL = re.compile(r" \((?:rev|prog-if) .*$")
-
+_KERNEL_LOG = re.compile(r"\[ *\d+\.\d+\] ")
 
 _DOUBLE_SPACED = 0.4
 """Share of empty lines from which on they are between all lines and no longer between functions."""
@@ -150,11 +150,11 @@ def _may_be_header(line: str) -> bool:
 
 
 def _is_wrapping(line: str) -> bool:
-    """Whether a line belongs to what the text was wrapped in: fences, prompts, rules."""
+    """Whether a line is about something else: fences, prompts, rules, a kernel log."""
     text = line.strip(" \t>|")
-    if not text or text.startswith(("```", "~~~", "$ ", "# ", "---", "===", "%", "+-", "\\-", "-[")):
+    if not text or text.startswith((FENCE, "~~~", "$ ", "# ", "---", "===", "%", "+-", "\\-", "-[")):
         return True
-    return "lspci -" in text
+    return "lspci -" in text or (text[0] == "[" and _KERNEL_LOG.match(text) is not None)
 
 
 class _Block:

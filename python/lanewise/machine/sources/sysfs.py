@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from lanewise.machine.sources.files import Files
 
 _SPEED = re.compile(r"([\d.]+) ?GT/s")
-_NETWORK_FOLDERS = ("net", "nvme", "infiniband", "drm", "sound")
+_INTERFACE_FOLDERS = ("net", "nvme", "infiniband", "drm", "sound")
 _COUNTERS = {
     "aer_dev_correctable": "correctable",
     "aer_dev_nonfatal": "nonfatal",
@@ -153,13 +153,13 @@ def _surroundings(files: Files, folder: str, draft: Draft) -> None:
     state = files.text(f"{folder}/power_state")
     if state and state != "unknown":
         draft.registers["power_state"] = state
-    names = [name for kind in _NETWORK_FOLDERS for name in files.names(f"{folder}/{kind}")]
+    names = [name for kind in _INTERFACE_FOLDERS for name in files.names(f"{folder}/{kind}")]
     function["interfaces"] = tuple(
         sorted(name for name in names if not name.startswith(("card", "render", "hw")))
     )
-    drives = files.names(f"{folder}/nvme")
-    model = files.text(f"{folder}/nvme/{drives[0]}/model") if drives else None
-    function["model"] = (model or "").strip() or None
+    for drive in files.names(f"{folder}/nvme")[:1]:
+        function["model"] = files.text(f"{folder}/nvme/{drive}/model") or None
+        function["firmware"] = files.text(f"{folder}/nvme/{drive}/firmware_rev") or None
 
 
 def _counters(files: Files, folder: str, draft: Draft) -> None:

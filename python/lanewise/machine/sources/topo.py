@@ -1,6 +1,4 @@
-"""`nvidia-smi topo -m`: how GPUs and network cards reach each other.
-
-An overlay to another source, or alone.
+"""`nvidia-smi topo -m`: how GPUs and network cards reach each other, on top of another source or alone.
 
 A matrix of names and paths; columns behind it give CPUs and NUMA nodes. `nvidia-smi topo -p2p` prints a
 matrix of the same shape that is no topology, and is told apart by its entries. Names are positions: GPU0 is
@@ -11,7 +9,7 @@ the legend below the matrix. Source: `nvidia-smi topo --help`; drivers before 20
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from lanewise.machine.model import Relation
@@ -20,13 +18,13 @@ from lanewise.machine.sources.numbers import natural
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lanewise.machine.assembly import Reading
     from lanewise.machine.model import Function, Machine
 
 _NAME = re.compile(r"(?:GPU\d+|NIC\d+|[a-z]\w*_\w+|ib\w+|hfi\w+)$")
 _PATHS = {"X", "SYS", "SOC", "NODE", "PHB", "PXB", "PIX", "PSB"}
 _NVLINK = re.compile(r"NV(\d+)$")
 _LEGEND = re.compile(r"\s*(NIC\d+): (\S+)\s*$")
+_NVIDIA = 0x10DE
 _NOT_PATHS = {"OK", "CNS", "GNS", "TNS", "NS", "U", "DR"}
 
 LOOKS_LIKE_MATRIX = re.compile(r"^([^\n]{0,60}?)\bGPU0[ \t|]+X(?:[ \t|]|$)", re.MULTILINE)
@@ -44,10 +42,20 @@ class Row:
     numa_node: int | None
 
 
-def read(lines: Sequence[str], into: Reading) -> list[Row]:
+@dataclass
+class Matrix:
+    """What a matrix says; without rows it is none."""
+
+    rows: list[Row] = field(default_factory=list)
+    relations: list[Relation] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+def read(lines: Sequence[str]) -> Matrix:
     """Read the first matrix; further ones are of other machines."""
+    matrix = Matrix()
     columns: list[str] = []
-    rows: list[Row] = []
+    rows = matrix.rows
     legend: dict[str, str] = {}
     complete = several = False
     for line in _bare(lines):
@@ -61,21 +69,18 @@ def read(lines: Sequence[str], into: Reading) -> list[Row]:
             columns = columns if complete else _columns(words)
         elif words and columns and not complete and words[0] in columns:
             if words[1:2] and set(words[1 : len(columns) + 1]) & _NOT_PATHS:
-                into.note("a matrix of 'nvidia-smi topo -p2p' is no topology and was passed over")
+                matrix.notes.append("a matrix of 'nvidia-smi topo -p2p' is no topology and was passed over")
                 columns = []
                 continue
-            rows.append(_row(words, columns, len(rows), into))
-    if rows:
-        into.kinds.append("nvidia-smi topo")
+            rows.append(_row(words, columns, len(rows), matrix.relations))
     if several:
-        into.note("several matrices of 'nvidia-smi topo': only the first was read")
-    if legend:
-        into.relations = [
-            replace(r, first=legend.get(r.first, r.first), second=legend.get(r.second, r.second))
-            for r in into.relations
-        ]
-        rows = [replace(row, name=legend.get(row.name, row.name)) for row in rows]
-    return rows
+        matrix.notes.append("several matrices of 'nvidia-smi topo': only the first was read")
+    matrix.relations = [
+        replace(r, first=legend.get(r.first, r.first), second=legend.get(r.second, r.second))
+        for r in matrix.relations
+    ]
+    matrix.rows = [replace(row, name=legend.get(row.name, row.name)) for row in rows]
+    return matrix
 
 
 def _bare(lines: Sequence[str]) -> list[str]:
@@ -96,44 +101,40 @@ def _columns(words: list[str]) -> list[str]:
     return columns
 
 
-def _row(words: list[str], columns: list[str], index: int, into: Reading) -> Row:
+def _row(words: list[str], columns: list[str], index: int, relations: list[Relation]) -> Row:
     entries = words[1 : len(columns) + 1]
     for column, path in list(zip(columns, entries, strict=False))[index + 1 :]:
         nvlink = _NVLINK.match(path)
         if nvlink:
-            into.relations.append(Relation(words[0], column, "NV", links=int(nvlink[1])))
+            relations.append(Relation(words[0], column, "NV", links=int(nvlink[1])))
         elif path in _PATHS:
-            into.relations.append(Relation(words[0], column, "SYS" if path == "SOC" else path))
+            relations.append(Relation(words[0], column, "SYS" if path == "SOC" else path))
     rest = words[len(columns) + 1 :]
     cpus = rest[0] if rest and rest[0][0].isdigit() else None
     return Row(words[0], cpus, natural(rest[1]) if len(rest) > 1 else None)
 
 
-def overlay(machine: Machine, reading: Reading, rows: Sequence[Row]) -> Machine:
+def put_on(machine: Machine, matrix: Matrix) -> Machine:
     """Put relations and affinities on top of a machine; names that fit no function stay names."""
-    gpus = iter(sorted((f for f in machine if f.is_gpu and f.identity.vendor_id == 0x10DE), key=_by_address))
-    nics = {name: f for f in machine for name in f.interfaces}
-    of: dict[str, Function] = {}
-    for row in rows:
-        function = next(gpus, None) if row.name.startswith("GPU") else nics.get(row.name)
-        if function is not None:
-            of[row.name] = function
-    relations = tuple(_addressed(relation, of) for relation in reading.relations)
+    gpus = [f for f in machine if f.is_gpu and f.identity.vendor_id == _NVIDIA and not f.virtual]
+    named = [row.name for row in matrix.rows if row.name.startswith("GPU")]
+    notes = list(matrix.notes)
+    if gpus and len(gpus) != len(named):
+        notes.append(f"'nvidia-smi' lists {len(named)} GPUs of {len(gpus)}: which is which is a guess")
+    functions_by_name = {name: f for f in machine for name in f.interfaces}
+    functions_by_name |= zip(named, gpus, strict=False)
+    of = {row.name: functions_by_name[row.name] for row in matrix.rows if row.name in functions_by_name}
+    relations = tuple(_addressed(relation, of) for relation in matrix.relations)
     functions = dict(machine.functions)
-    for row in rows:
+    for row in matrix.rows:
         if row.name in of:
             functions[of[row.name].address] = _near(of[row.name], row)
     return replace(
         machine,
         functions=functions,
         relations=machine.relations + relations,
-        kinds=machine.kinds + tuple(kind for kind in reading.kinds if kind not in machine.kinds),
-        notes=machine.notes + tuple(reading.notes),
+        notes=(*machine.notes, *notes),
     )
-
-
-def _by_address(function: Function) -> tuple[int, ...]:
-    return tuple(function.address)
 
 
 def _near(function: Function, row: Row) -> Function:

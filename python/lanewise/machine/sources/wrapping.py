@@ -23,6 +23,9 @@ HEADER = re.compile(
 Classes have a capital letter; what the kernel logs of a device (``0000:02:00.0 eth0: ...``) has none.
 """
 
+FENCE = "```"
+"""A line that belongs to no dump."""
+
 _LONGEST_LINE = 4096
 _MOST_SEARCHED = 1 << 20
 """Characters in which signs of wrapping are looked for."""
@@ -66,7 +69,7 @@ _ADDRESS = re.compile(FUNCTION)
 _QUOTE = re.compile(r"^(?:> ?)+")
 _KEY = re.compile(r"[A-Za-z][\w ./()\[\]-]{0,40}:(?:\s|$)")
 _HEX = re.compile(r"[0-9a-f]{2,3}: ?[0-9a-f]{2}(?: |$)|(?:[0-9a-f]{2} ?){1,16}$")
-_NO_CONTINUATION = ("```", "~~~", "---", "===", "***", "$", "#", "[ ")
+_NO_CONTINUATION = (FENCE, "~~~", "---", "===", "***", "$", "#", "[ ")
 
 
 def tidy(text: str) -> list[str]:

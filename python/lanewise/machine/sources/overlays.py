@@ -1,0 +1,82 @@
+"""Texts that list no functions and tell more of those that another text lists: they go on top of a machine.
+
+They stand beside `lspci` in one file, or in a file of their own (`lanewise scan --with`). The lines that they
+are made of are taken out before anybody else reads the text. A matrix of `nvidia-smi` also stands alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from lanewise.machine.sources.wrapping import FENCE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from lanewise.machine.model import Machine
+
+WANTED = "'nvidia-smi topo -m', 'dmidecode -t slot', 'nvme list' and 'ethtool -i'"
+"""What they are printed by."""
+
+
+class Overlays:
+    """All of them that are in a text."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        """Look for them; a plain search for a word that must be there comes before a reader is loaded."""
+        self.rest = list(lines)
+        """The text without their lines, of which a fence is left, so that line numbers stay."""
+        self.stand_alone = False
+        """Whether one of them is a machine of its own."""
+        self.notes: list[str] = []
+        """Why what looked like one is none."""
+        self._layers: list[tuple[str, Callable[[Machine], Machine]]] = []
+        text = "\n".join(lines)
+        if "DMI type 9," in text:
+            from lanewise.machine.sources import dmidecode
+
+            slots, taken = dmidecode.take(lines)
+            self._add("dmidecode", partial(dmidecode.put_on, slots=slots), taken, wanted=bool(slots))
+        if "FW Rev" in text or "TxPort" in text or '"ModelNumber"' in text:
+            from lanewise.machine.sources import nvme_list
+
+            drives, taken = nvme_list.take(lines, text)
+            self._add("nvme list", partial(nvme_list.put_on, drives=drives), taken, wanted=bool(drives))
+        if "bus-info: " in text:
+            from lanewise.machine.sources import ethtool
+
+            adapters, taken = ethtool.take(lines)
+            self._add("ethtool", partial(ethtool.put_on, adapters=adapters), taken, wanted=bool(adapters))
+        if "GPU0" in text:
+            self._look_for_matrix(lines, text)
+
+    def __bool__(self) -> bool:
+        """Whether there is any."""
+        return bool(self._layers)
+
+    def put_on(self, machine: Machine) -> Machine:
+        """Put all of them on top of a machine."""
+        for kind, layer in self._layers:
+            machine = layer(machine)
+            if kind not in machine.kinds:
+                machine = replace(machine, kinds=(*machine.kinds, kind))
+        return machine
+
+    def _add(
+        self, kind: str, layer: Callable[[Machine], Machine], taken: Iterable[int], *, wanted: bool
+    ) -> None:
+        for number in taken:
+            self.rest[number] = FENCE
+        if wanted:
+            self._layers.append((kind, layer))
+
+    def _look_for_matrix(self, lines: Sequence[str], text: str) -> None:
+        from lanewise.machine.sources import topo
+
+        matrix = topo.read(lines) if topo.LOOKS_LIKE_MATRIX.search(text) else None
+        if matrix is not None:
+            self.notes += matrix.notes
+            self.stand_alone = bool(matrix.rows)
+            self._add("nvidia-smi topo", partial(topo.put_on, matrix=matrix), (), wanted=bool(matrix.rows))

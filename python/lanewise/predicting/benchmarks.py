@@ -66,6 +66,8 @@ class Benchmark:
     quantity: str = "goodput"
     """goodput in GB/s, or latency in ns of one operation."""
     frame_bytes: int | None = None
+    rdma: bool = False
+    """Whether what `frame_bytes` are is the payload of RDMA writes, not of Ethernet frames."""
     peer: Function | None = None
     without_media: tuple[tuple[str, str], ...] = ()
     """Overrides that take the media out of a latency."""
@@ -146,6 +148,7 @@ def _small_writes(function: Function) -> Iterator[Benchmark]:
             40,
             80,
             frame_bytes=_SMALL_WRITE,
+            rdma=True,
         )
 
 

@@ -15,6 +15,7 @@ from lanewise.machine.sockets import across_sockets
 from lanewise.machine.view import View
 from lanewise.predicting.benchmarks import Benchmark, benchmarks_of
 from lanewise.predicting.simulator import Row, Simulator, goodput_of
+from lanewise.predicting.wire import pace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -77,7 +78,8 @@ _ASSUMPTIONS = (
     "for latency",
     "network adapters: descriptors and completions of 16 B, 32 frames to a doorbell and a read of "
     "descriptors, 4 completions to a write; small RDMA writes: work requests of 64 B, 32 to a doorbell and a "
-    "read, a completion of 64 B for each; processors, interrupts and the wire are never the limit",
+    "read, a completion of 64 B for each; processors, interrupts and the adapter's own pace are never the "
+    "limit; the wire is, at the fastest port they come with, for adapters that are known by name",
 )
 
 
@@ -162,6 +164,7 @@ def _with_all_at_once(
     simulator: Simulator, rows: list[tuple[Benchmark, Row]], on_progress: Callable[[str], None] | None
 ) -> list[tuple[Benchmark, Row]]:
     """Run all devices at once in each direction, and put what each got beside what it gets alone."""
+    machine = simulator.machine
     finished = []
     results = {}
     for direction in ("read", "write"):
@@ -175,7 +178,7 @@ def _with_all_at_once(
             [benchmark.function for benchmark in shared],
             "".join(benchmark.workload for benchmark in shared),
             slowest,
-            [pair for benchmark in shared for pair in benchmark.overrides],
+            [pair for benchmark in shared for pair in (*benchmark.overrides, *pace(machine, benchmark))],
         )
         if result is not None:
             results[direction] = ({endpoint_name(b.function) for b in shared}, result)

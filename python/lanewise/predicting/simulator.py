@@ -18,6 +18,7 @@ from lanewise.machine.drives import drive_part
 from lanewise.machine.scenario import endpoint_name, scan_to_scenario
 from lanewise.machine.sockets import across_sockets, interconnect_of
 from lanewise.predicting.binding import binding_of
+from lanewise.predicting.wire import carried_gb_per_s
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -91,6 +92,14 @@ class Simulator:
             binding = f"the link between sockets, full: {across.payload_gb_per_s:.1f} GB/s of data"
         if function.is_nvme and not latency:
             binding = self._drive_words(benchmark, goodput, binding)
+        wire = carried_gb_per_s(self.machine, benchmark)
+        if wire is not None and goodput > wire[0]:
+            port = wire[1]
+            binding = (
+                f"the wire, {8 * port.gb_per_s:g} Gb/s a port ({port.adapter}); PCI Express would carry "
+                f"{goodput:.2f} GB/s"
+            )
+            goodput = wire[0]
         frames = 1e9 * goodput / benchmark.frame_bytes if benchmark.frame_bytes else None
         return Row(
             bdf=function.address.short,

@@ -250,3 +250,57 @@ def test_waking_links_are_told_from_media() -> None:
     assert "waking links 32.0 us (ASPM)" in words[1].binding
     assert "waking" not in words[0].binding
     assert words[0].binding.partition(" us")[0] == words[1].binding.partition(" us")[0]
+
+
+def adapter(name: str, *, ports: int = 1, class_code: int = NIC, can: str = "32 x16") -> Machine:
+    """An adapter of a name, with a function for each of its ports."""
+    functions = [
+        function(f"01:00.{port}", Kind.ENDPOINT, can=can, class_code=class_code, parent="00:01.0")
+        for port in range(ports)
+    ]
+    named = [replace(f, identity=replace(f.identity, device_name=name)) for f in functions]
+    return machine(function("00:01.0", Kind.ROOT_PORT, can="32 x16"), *named)
+
+
+def test_no_adapter_sends_more_than_its_wire_carries() -> None:
+    """perftest shows 12.2 GB/s of 100 Gb/s and 49 GB/s of 400 Gb/s, whatever the slot would carry."""
+    for name, ports, reached in (
+        ("MT27800 Family [ConnectX-5]", 1, 12.24),
+        ("MT2910 Family [ConnectX-7]", 1, 48.99),
+        ("MT2892 Family [ConnectX-6 Dx]", 2, 12.24),
+        ("MT2892 Family [ConnectX-6 Dx]", 1, 24.49),
+    ):
+        large = row(predict(adapter(name, ports=ports)), "RDMA write, receiver 64 KiB")
+        assert large.alone_gb_per_s == pytest.approx(reached, rel=0.002), name
+        assert "the wire" in large.binding
+    infiniband = row(
+        predict(adapter("MT28908 Family [ConnectX-6]", class_code=0x020700)), "RDMA write, sender 64 KiB"
+    )
+    assert infiniband.alone_gb_per_s == pytest.approx(24.84, rel=0.002)
+
+
+def test_frames_have_the_gaps_of_the_wire_and_slow_links_stay_the_limit() -> None:
+    prediction = predict(adapter("MT27800 Family [ConnectX-5]"))
+    small = row(prediction, "receive 64 B frames")
+    assert small.frames_per_s == pytest.approx(148.81e6, rel=1e-3), (
+        "RFC 2544: 1,488,095 a second for each Gb/s"
+    )
+    narrow = row(predict(adapter("MT27800 Family [ConnectX-5]", can="8 x8")), "RDMA write, receiver 64 KiB")
+    assert narrow.alone_gb_per_s == pytest.approx(7.18, rel=0.01)
+    assert "wire" not in narrow.binding
+    nobody = row(predict(adapter("Ethernet Controller")), "RDMA write, receiver 64 KiB")
+    assert nobody.alone_gb_per_s is not None
+    assert nobody.alone_gb_per_s > 50
+
+
+def test_a_wire_leaves_the_rest_of_an_uplink_to_others() -> None:
+    """An adapter of 100 Gb/s and another share 28.7 GB/s; the second gets what the first cannot use."""
+    shared = switched({"class_code": NIC}, {"class_code": NIC})
+    known = next(f for f in shared if f.is_nic)
+    named = replace(known, identity=replace(known.identity, device_name="MT27800 Family [ConnectX-5]"))
+    shared = replace(shared, functions={**shared.functions, known.address: named})
+    rows = [r for r in predict(shared).rows if r.benchmark == "RDMA write, receiver 64 KiB"]
+    assert [r.together_gb_per_s for r in rows] == [
+        pytest.approx(12.2, rel=0.02),
+        pytest.approx(16.5, rel=0.02),
+    ]

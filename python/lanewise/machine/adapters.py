@@ -1,0 +1,71 @@
+"""Network adapters that are known by name, and what one of their ports carries at most.
+
+Registers of PCI Express say nothing of the wire. The name of an adapter says what its fastest cards have; a
+port that is slower, or whose cable is, is not told apart, so these are upper limits. Left out: adapters whose
+name stands for cards of very different rates, and those that are slow enough for any link.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from lanewise.machine.function import Function
+    from lanewise.machine.model import Machine
+
+
+class Port(NamedTuple):
+    """A port of an adapter."""
+
+    adapter: str
+    """What the adapter is called."""
+    gb_per_s: float
+    """Data rate of the wire in each direction, 10⁹ bytes a second; for InfiniBand after coding."""
+    infiniband: bool
+
+
+_PORTS = (
+    (r"ConnectX-3 Pro|ConnectX-3\b", 56, 56),
+    (r"ConnectX-4 Lx", 50, 25),
+    (r"ConnectX-4\b(?! Lx)", 100, 100),
+    (r"ConnectX-5", 100, 100),
+    (r"ConnectX-6 Lx", 50, 25),
+    (r"ConnectX-6 Dx", 200, 100),
+    (r"ConnectX-6\b(?! [DL]x)", 200, 200),
+    (r"ConnectX-7", 400, 400),
+    (r"ConnectX-8", 800, 400),
+    (r"BlueField-2", 200, 100),
+    (r"BlueField-3", 400, 200),
+    (r"\b82599|\bX5[245]0\b|\bX540", 10, 10),
+    (r"\bX710\b", 10, 10),
+    (r"\bXXV710\b", 25, 25),
+    (r"\bXL710\b", 40, 40),
+    (r"\bE810-C\b", 100, 100),
+    (r"\bE810-XXV\b", 25, 25),
+    (r"\bBCM57414\b", 25, 25),
+    (r"\bBCM57508\b", 200, 100),
+    (r"\bBCM57608\b", 400, 200),
+)
+"""Names in `pci.ids`; Gb/s of an only port, and of each of several.
+
+Sources: NVIDIA's data sheets of the ConnectX and BlueField families, Intel's product briefs of the 500, 700
+and 800 series, Broadcom's of NetXtreme-E and the Ethernet P series.
+"""
+
+
+def port_of(machine: Machine, function: Function) -> Port | None:
+    """Return the port behind a network function; None where its adapter is not known by name."""
+    name = function.identity.device_name or ""
+    if not function.is_nic or "Virtual Function" in name:
+        return None
+    slot = function.address.slot
+    ports = sum(
+        other.address.slot == slot and other.is_nic and not other.virtual
+        for other in machine.functions.values()
+    )
+    for pattern, alone, each in _PORTS:
+        if found := re.search(pattern, name):
+            gb_per_s = (alone if ports < 2 else each) / 8
+            return Port(found[0], gb_per_s, function.is_class(0x0207, 0x0C06))
+    return None

@@ -110,9 +110,18 @@ class LinkRegisters:
     flit_mode: bool | None = None
     """Whether the link runs in Flit Mode (Link Status 2)."""
 
+    def __post_init__(self) -> None:
+        """Take a boundary that there is not for one that the source does not say."""
+        if self.rcb_bytes not in (64, 128):
+            object.__setattr__(self, "rcb_bytes", None)
+
     def equalized(self, gt_s: float) -> Equalization | None:
         """Return what is known of equalization at one speed."""
         return next((outcome for outcome in self.equalization if outcome.gt_s == gt_s), None)
+
+
+PACKET_SIZES = (128, 256, 512, 1024, 2048, 4096)
+"""Bytes that Max_Payload_Size and Max_Read_Request_Size can say. 7.5.3.3 and .4."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +169,12 @@ class Transfers:
     """Captured Slot Power Limit of an upstream port or endpoint, watts."""
     status: frozenset[str] | None = None
     """Bits set in Device Status, of ``CorrErr NonFatalErr FatalErr UnsupReq AuxPwr TransPend``."""
+
+    def __post_init__(self) -> None:
+        """Take a size that no packet has (6 and 7 are reserved) for one that the source does not say."""
+        for name in ("mps_supported", "mps", "mrrs"):
+            if getattr(self, name) not in PACKET_SIZES:
+                object.__setattr__(self, name, None)
 
 
 @dataclass(frozen=True, slots=True)

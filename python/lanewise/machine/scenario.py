@@ -57,16 +57,21 @@ def scan_to_scenario(
 ) -> str:
     """Write a scenario.
 
-    `endpoints` are addresses of the devices to take part, all when None; their ways to the root are written,
-    nothing else. `workload` is the text of the ``[[workload]]`` tables, in which ``endpoint_name`` names the
-    devices; by default every device copies both ways at once. `changes` are per function. With `peer_to_peer`
-    root ports forward to each other, and then one MPS holds for the whole machine. Raises `InputError` when
-    no link of the machine is known well enough.
+    `endpoints` are addresses of the devices to take part, all that can be written when None; their ways to
+    the root are written, nothing else. `workload` is the text of the ``[[workload]]`` tables, in which
+    ``endpoint_name`` names the devices; by default every device copies both ways at once. `changes` are per
+    function. With `peer_to_peer` root ports forward to each other, and then one MPS holds for the whole
+    machine. Raises `InputError` when no link of the machine is known well enough, or not the way of a device
+    that is named.
     """
+    named = None if endpoints is None else list(endpoints)
     writer = _Writer(machine, changes or {}, peer_to_peer=peer_to_peer)
-    chosen = writer.ways.choose(endpoints)
+    chosen = writer.ways.choose(named)
     if not chosen:
         raise InputError(_nothing_to_write(machine))
+    unknown = [f for address in named or () if (f := machine[address]) not in chosen]
+    if unknown:
+        raise InputError(f"no scenario can be written: how {unknown[0].address.short} is linked is not known")
     return writer.write(chosen, workload, title)
 
 

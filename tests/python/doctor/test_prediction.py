@@ -203,6 +203,19 @@ def test_nothing_to_predict_is_said() -> None:
         predict(machine(function("00:01.0", Kind.ROOT_PORT)))
 
 
+def test_a_gpu_whose_link_nobody_knows_is_left_out_and_the_other_predicted() -> None:
+    gpu = {"class_code": GPU, "vendor": 0x10DE}
+    two = switched(gpu, gpu)
+    blind = {
+        f.address: replace(f, registers=replace(f.registers, link=None))
+        for f in two
+        if f.address.short in ("02:00.0", "03:00.0")
+    }
+    half = replace(two, functions={**two.functions, **blind})
+    named = [Address.parse("03:00.0"), Address.parse("04:00.0")]
+    assert {row.bdf for row in predict(half, devices=named).rows} == {"04:00.0"}
+
+
 def test_a_guest_is_told_to_name_a_device() -> None:
     """What a hypervisor makes up is not chosen by itself; somebody who names it gets its numbers."""
     guest = pair(vendor=0x1B36)

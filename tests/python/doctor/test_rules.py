@@ -505,6 +505,24 @@ def test_cxl_that_is_trained_and_switched_off_is_not_in_use() -> None:
     assert found(pair(registers={"cxl": Cxl(memory_capable=True)}), "cxl-as-pcie") == []
 
 
+@pytest.mark.parametrize("size", [0, 64, 8192, 16384])
+def test_sizes_that_no_packet_has_say_nothing(size: int) -> None:
+    """A register that reads as ones has the reserved encoding 7; a garbled text any number."""
+    odd = {"mps": size, "mps_supported": size, "mrrs": size, "extended_tags": False}
+    wide = pair(port={"can": "32 x16", "transfers": odd}, can="32 x16", now="8 x16", transfers=odd)
+    assert {f.rule for f in diagnose(wide).findings} == {"link-speed"}
+
+
+def test_a_port_that_claims_more_lanes_than_its_generation_has_is_no_limit() -> None:
+    """QEMU's ports have x32 at any speed; flits run on sixteen lanes at most."""
+    port = Identity(0x060400, 0x1B36, 0x000C, device_name="QEMU PCIe Root port")
+    guest = machine(
+        replace(function("00:1c.0", Kind.ROOT_PORT, can="64 x32"), identity=port),
+        function("01:00.0", Kind.ENDPOINT, can="64 x32", class_code=GPU, parent="00:1c.0"),
+    )
+    assert diagnose(guest).findings == ()
+
+
 def test_what_manages_a_switch_does_not_share_its_link() -> None:
     machine, *_ = CASES["switch-oversubscribed"]
     (before,) = found(machine, "switch-oversubscribed")

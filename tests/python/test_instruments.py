@@ -292,6 +292,20 @@ def test_our_iometer_file_reads_back() -> None:
     assert case.latency.mean_ns == pytest.approx(2.9e6)
 
 
+def test_our_iometer_file_has_the_whole_access_specification() -> None:
+    access = (
+        "[64 KiB 33 % (0 % read, 100 % random), "
+        "4 KiB 67 % (100 % read, 0 % random, bursts of 8 after 1500 us, aligned to 4 KiB, reply 512 B)]"
+    )
+    options = {"access": access, "managers": "2", "workers": "4", "outstanding": "1", "targets": "[a, b]"}
+    lines = simulated("iometer", "drives", "iometer", ALL_READ, options).splitlines()
+    assert lines[lines.index("'Results") - 3 :][:2] == [
+        "65536,33,0,100,0,1,0,0",
+        "4096,67,100,0,1.5,8,4096,512",
+    ]
+    assert lines[lines.index("'Results") + 2].startswith("ALL,All,drives,2,8,2,")
+
+
 def test_iometer_1_1_names_its_megabytes() -> None:
     columns = list(iometer.COLUMNS)
     binary = ["MiBps (Binary)", "Read MiBps (Binary)", "Write MiBps (Binary)"]
@@ -321,6 +335,23 @@ def test_our_smartflow_tables_read_back() -> None:
     assert tests == set(smartflow.TESTS)
     with pytest.raises(ImportProblemError, match="has no case 'Throughput 9 B'; it has Throughput 64 B"):
         case_called(measurement, "Throughput 9 B")
+
+
+def test_groups_have_rows_of_their_own_in_smartflow_tables() -> None:
+    metrics = SMARTFLOW_METRICS | {
+        "latency 64 B at 10.00 % group voice and video average (us)": 11.5,
+        "frame loss 64 B at 10.00 % group bulk (%)": 0.5,
+    }
+    text = simulated("smartflow", "pair", "smartflow", metrics, {})
+    assert "64,10.00,all,0.25" in text.splitlines()
+    assert "64,10.00,group bulk,0.5" in text.splitlines()
+    measurement = smartflow.parse(text)
+    voice = case_called(measurement, "Latency 64 B Load (%) 10.00 Flow group voice and video")
+    assert voice.latency
+    assert voice.latency.mean_ns == 11_500
+    everything = case_called(measurement, "Latency 64 B Load (%) 10.00 Flow all")
+    assert everything.latency
+    assert everything.latency.mean_ns == 20_500
 
 
 @pytest.mark.parametrize(

@@ -368,6 +368,19 @@ fn drives_behind_one_of_several_adapters_say_which() {
 }
 
 #[test]
+fn workers_of_all_managers_together_are_bounded() {
+    let text = format!(
+        "{RIG}{STORAGE}[[workload]]\nkind = \"iometer\"\nname = \"w\"\ntargets = [\"disks\"]\naccess = [{{ size = \"4 KiB\" }}]\n"
+    );
+    let with = |managers, workers| {
+        codes(&text, &[("workload.w.managers", managers), ("workload.w.workers", workers)])
+    };
+    assert_eq!(with("64", "64"), [""; 0]);
+    assert_eq!(with("65", "64"), ["out-of-range"]);
+    assert_eq!(with("4096", "4096"), ["out-of-range"]);
+}
+
+#[test]
 fn a_drive_named_twice_is_a_mistake() {
     let text = format!(
         "{RIG}nvme = {{ capacity = \"1 TB\" }}\n[[workload]]\nkind = \"fio\"\nfilename = [\"nic0\", \"nic0[*]\"]\nrw = \"read\"\n"

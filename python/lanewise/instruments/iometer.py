@@ -15,7 +15,7 @@ import re
 from typing import TYPE_CHECKING
 
 from lanewise.instruments.measurement import Case, ImportProblemError, Latency, Measurement
-from lanewise.instruments.simulated import size_in_bytes
+from lanewise.instruments.simulated import size_in_bytes, time_in_ns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -72,8 +72,11 @@ _METRIC_OF = {
 """What each column is called on IOmeter's results display, which is what the instrument calls it."""
 
 _ACCESS_LINE = re.compile(
-    r"(?P<size>[\d.]+ \w+) (?P<percent>\d+) % \((?P<read>\d+) % read, (?P<random>\d+) % random\)"
+    r"(?P<size>[\d.]+ \w+) (?P<percent>\d+) % \((?P<read>\d+) % read, (?P<random>\d+) % random"
+    r"(?:, bursts of (?P<burst>\d+) after (?P<delay>[\d.]+ \w+))?(?:, aligned to (?P<align>[\d.]+ \w+))?"
+    r"(?:, reply (?P<reply>[\d.]+ \w+))?\)"
 )
+"""A line of an access specification as `explain` writes it."""
 
 
 def recognizes(text: str) -> bool:
@@ -192,9 +195,18 @@ def write(run: SimulatedRun) -> str:
 
 
 def _access_lines(text: str) -> Iterator[list[str]]:
+    """Yield the lines of an access specification; IOmeter's delay is in milliseconds."""
     for line in _ACCESS_LINE.finditer(text):
-        size = size_in_bytes(line["size"])
-        yield [str(size), line["percent"], line["read"], line["random"], "0", "1", "0", "0"]
+        sizes = (size_in_bytes(line[name] or "0 B") for name in ("align", "reply"))
+        delay = time_in_ns(line["delay"] or "0 ns") or 0.0
+        mix = (line["percent"], line["read"], line["random"], f"{delay / 1e6:g}", line["burst"] or "1")
+        yield [str(size_in_bytes(line["size"])), *mix, *map(str, sizes)]
+
+
+def _disks(options: Mapping[str, str], parameters: Mapping[str, str]) -> int:
+    """Return how many disks a workload has for targets."""
+    names = options.get("targets", "").strip("[]").split(",")
+    return sum(int(parameters.get(f"{name.strip()}.count", "1")) for name in names if name.strip())
 
 
 def _row(
@@ -208,15 +220,19 @@ def _row(
 ) -> list[str]:
     """Return a row of results; what IOmeter would know and a simulation does not is empty."""
     options = [run.options_of(workload) for workload in workloads]
-    workers = sum(int(each.get("workers", "1")) for each in options)
+    managers = [int(each.get("managers", "1")) for each in options]
+    workers = sum(
+        count * int(each.get("workers", "1")) for count, each in zip(managers, options, strict=True)
+    )
     depths = {each.get("outstanding", "1") for each in options}
     window = run.measured_s
     known: dict[str, str] = {
         "'Target Type": kind,
         "Target Name": name,
         "Access Specification Name": specification,
-        "# Managers": "1" if kind == "ALL" else "",
+        "# Managers": str(max(managers)) if kind == "ALL" else "",
         "# Workers": str(workers),
+        "# Disks": str(sum(_disks(each, run.parameters) for each in options)),
         "Connections per Second": "0",
         "Average Connection Time": "0",
         "Maximum Connection Time": "0",

@@ -111,3 +111,15 @@ def size_in_bytes(text: str) -> int | None:
         return round(float(number) * _SIZES[unit or "B"])
     except (ValueError, KeyError, OverflowError):
         return None
+
+
+_TIMES_NS = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
+
+
+def time_in_ns(text: str) -> float | None:
+    """Read a time as scenarios write it, like '150 ns'; None for anything else."""
+    number, _, unit = text.partition(" ")
+    try:
+        return float(number) * _TIMES_NS[unit]
+    except (ValueError, KeyError):
+        return None

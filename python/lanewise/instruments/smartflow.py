@@ -29,10 +29,11 @@ _FIRST_LINE = "SmartFlow"
 
 _WHICH = "(?P<which>minimum|average|maximum|standard deviation)"
 _TRIAL = r"(?P<size>\d+) B at (?P<load>[\d.]+) %"
+_GROUP = "(?: (?P<flow>group .+?))?"
 _PLACES = (
     ("Throughput", re.compile(r"throughput (?P<size>\d+) B \((?P<unit>.+)\)")),
-    ("Frame Loss", re.compile(rf"frame loss {_TRIAL} \(%\)")),
-    ("Latency", re.compile(rf"latency {_TRIAL} {_WHICH} \(us\)")),
+    ("Frame Loss", re.compile(rf"frame loss {_TRIAL}{_GROUP} \(%\)")),
+    ("Latency", re.compile(rf"latency {_TRIAL}{_GROUP} {_WHICH} \(us\)")),
     (
         "Latency Distribution",
         re.compile(rf"latency {_TRIAL} (?P<bucket>(?:up to|above) [\d.]+ us) \(frames\)"),
@@ -135,12 +136,16 @@ def _write_table(rows: Writer, test: str, table: Table) -> None:
         "Latency Snap Shot": (_SIZE, _LOAD, "Flow", "Frame"),
         "Smart Tracker": (_SIZE, _LOAD, "Flow"),
     }.get(test, (_SIZE, _LOAD))
+    if len(keys) == 2 and any(len(identity) > len(keys) for identity in table):
+        # Groups have rows of their own beside those of all flows.
+        keys = (*keys, "Flow")
     columns = list(dict.fromkeys(column for row in table.values() for column in row))
     rows.writerow([])
     rows.writerow([test])
     rows.writerow([*keys, *columns])
     for identity, row in table.items():
-        rows.writerow([*identity, *(f"{row[column]:.10g}" if column in row else "" for column in columns)])
+        named = (*identity, *["all"] * (len(keys) - len(identity)))
+        rows.writerow([*named, *(f"{row[column]:.10g}" if column in row else "" for column in columns)])
 
 
 def _tables(instrument: Instrument) -> Mapping[str, Table]:

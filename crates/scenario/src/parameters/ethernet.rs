@@ -135,7 +135,7 @@ parameters! {
         /// Where they leave it.
         to: String = required,
         Assumed "a choice";
-        /// Group that the flow is summed in; none without a name.
+        /// Group that the flow is summed in, such as a class of service; none without a name.
         group: String = "",
         Assumed "a choice";
     }

@@ -145,7 +145,17 @@ impl ParameterType for AccessLineParameters {
         read_entry(node, reading)
     }
     fn show(&self) -> String {
-        format!("{} {} % ({} % read, {} % random)", self.size, self.percent, self.read, self.random)
+        let mut parts = vec![format!("{} % read", self.read), format!("{} % random", self.random)];
+        if self.delay > Span::ZERO || self.burst > 1 {
+            parts.push(format!("bursts of {} after {}", self.burst, self.delay.show()));
+        }
+        if self.alignment > Bytes::ZERO {
+            parts.push(format!("aligned to {}", self.alignment));
+        }
+        if self.reply > Bytes::ZERO {
+            parts.push(format!("reply {}", self.reply));
+        }
+        format!("{} {} % ({})", self.size, self.percent, parts.join(", "))
     }
     fn schema() -> Json {
         crate::schema::table_schema(&Self::SCHEMA, &[])
@@ -158,7 +168,10 @@ parameters! {
         /// The storage that is used; every drive of it is a target.
         targets: Vec<String> = required,
         Assumed "a choice";
-        /// Worker threads.
+        /// Managers: Dynamo processes, all on the host of the targets.
+        managers: u32 = "1" in "1" to "4096",
+        Assumed "IOmeter starts one on its own machine";
+        /// Worker threads of each manager; 4096 of all managers together at most.
         workers: u32 = "1" in "1" to "4096",
         Assumed "IOmeter starts one for each processor";
         /// Who gets which target.
@@ -170,5 +183,32 @@ parameters! {
         /// The access specification.
         access: Vec<AccessLineParameters> = required,
         Assumed "a choice";
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lanewise_units::Span;
+
+    #[test]
+    fn a_line_of_an_access_specification_is_shown_with_all_that_is_not_plain() {
+        let plain = AccessLineParameters {
+            size: Bytes::from_kib(4),
+            percent: 100,
+            read: 67,
+            random: 0,
+            delay: Span::ZERO,
+            burst: 1,
+            alignment: Bytes::ZERO,
+            reply: Bytes::ZERO,
+        };
+        assert_eq!(plain.show(), "4 KiB 100 % (67 % read, 0 % random)");
+        let (alignment, reply) = (Bytes::from_kib(64), Bytes::new(512));
+        let all = AccessLineParameters { delay: Span::from_us(10), burst: 4, alignment, reply, ..plain };
+        assert_eq!(
+            all.show(),
+            "4 KiB 100 % (67 % read, 0 % random, bursts of 4 after 10 us, aligned to 64 KiB, reply 512 B)"
+        );
     }
 }

@@ -26,6 +26,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Most drives of all storage together.
 const DRIVE_LIMIT: usize = 65_536;
 
+/// Most worker threads of a group, over all its managers.
+const WORKER_LIMIT: u32 = 4096;
+
 /// The subsystems that are being put together, by host.
 #[derive(Default)]
 struct Systems {
@@ -309,10 +312,17 @@ fn add_group(
     if targets.is_empty() && parameters.targets.is_empty() {
         unknown(rig, workload, "targets", "[]", "at least one storage is needed".to_owned(), output);
     }
+    let workers = parameters.managers.saturating_mul(parameters.workers);
+    if workers > WORKER_LIMIT {
+        let path = format!("workload.{}.workers", workload.name);
+        let (low, high) = ("1".to_owned(), WORKER_LIMIT.to_string());
+        let problem = Problem::OutOfRange { path, found: workers.to_string(), low, high };
+        output.report(place(workload, "workers"), problem, Some("of all managers together".to_owned()));
+    }
     let Some(system) = host.and_then(|host| systems.by_host.get_mut(&host)) else { return };
     system.groups.push(IometerConfig {
         name: workload.name.clone(),
-        workers: parameters.workers,
+        workers,
         targets,
         assignment: match parameters.assignment {
             AssignmentChoice::Split => TargetAssignment::Split,

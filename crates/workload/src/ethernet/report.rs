@@ -37,15 +37,29 @@ pub(super) fn throughput(size: Bytes, load: Load, flows: usize, mbit_per_s: f64,
     ]
 }
 
-/// Loss of a trial.
-pub(super) fn frame_loss(count: &Count) -> Metric {
-    metric(format!("frame loss {} (%)", trial_label(count)), count.loss_percent())
+/// Loss of a trial: over all flows, then in each group.
+pub(super) fn frame_loss(count: &Count, config: &SmartFlowConfig) -> Vec<Metric> {
+    let label = trial_label(count);
+    let of_group = |(name, sum): (&str, FlowCount)| {
+        metric(format!("frame loss {label} group {name} (%)"), loss_percent(&sum))
+    };
+    let all = metric(format!("frame loss {label} (%)"), count.loss_percent());
+    [all].into_iter().chain(groups(count, config).into_iter().map(of_group)).collect()
 }
 
-/// Latency over all flows of a trial.
-pub(super) fn latency(count: &Count) -> [Metric; 4] {
+fn loss_percent(count: &FlowCount) -> f64 {
+    100.0 * count.lost as f64 / count.sent.max(1) as f64
+}
+
+/// Latency in a trial: over all flows, then in each group.
+pub(super) fn latency(count: &Count, config: &SmartFlowConfig) -> Vec<Metric> {
+    let label = trial_label(count);
     let all = count.flows.iter().fold(LatencyTally::default(), |sum, flow| sum.plus(flow.latency));
-    latency_metrics(&all, &format!("latency {}", trial_label(count)))
+    let mut metrics = latency_metrics(&all, &format!("latency {label}")).to_vec();
+    for (name, sum) in groups(count, config) {
+        metrics.extend(latency_metrics(&sum.latency, &format!("latency {label} group {name}")));
+    }
+    metrics
 }
 
 /// Frames within each bucket.
@@ -83,11 +97,19 @@ pub(super) fn tracker(count: &Count, config: &SmartFlowConfig) -> Vec<Metric> {
         .zip(&count.flows)
         .flat_map(|(flow, count)| tracked(&format!("{label} {}", flow.name), count))
         .collect();
-    let mut groups: Vec<&str> = config.flows.iter().map(|flow| flow.group.as_str()).collect();
-    groups.sort_unstable();
-    groups.dedup();
-    for group in groups.into_iter().filter(|group| !group.is_empty()) {
-        let members = config.flows.iter().zip(&count.flows).filter(|(flow, _)| flow.group == group);
+    for (name, sum) in groups(count, config) {
+        metrics.extend(tracked(&format!("{label} group {name}"), &sum));
+    }
+    metrics
+}
+
+/// The groups of flows, such as classes of service or kinds of traffic, each summed up.
+fn groups<'a>(count: &Count, config: &'a SmartFlowConfig) -> Vec<(&'a str, FlowCount)> {
+    let mut names: Vec<&str> = config.flows.iter().map(|flow| flow.group.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    let sum_of = |name| {
+        let members = config.flows.iter().zip(&count.flows).filter(|(flow, _)| flow.group == name);
         let sum = members.fold(FlowCount::default(), |sum, (_, flow)| FlowCount {
             sent: sum.sent + flow.sent,
             received: sum.received + flow.received,
@@ -95,9 +117,9 @@ pub(super) fn tracker(count: &Count, config: &SmartFlowConfig) -> Vec<Metric> {
             latency: sum.latency.plus(flow.latency),
             snapshot: Vec::new(),
         });
-        metrics.extend(tracked(&format!("{label} group {group}"), &sum));
-    }
-    metrics
+        (name, sum)
+    };
+    names.into_iter().filter(|name| !name.is_empty()).map(sum_of).collect()
 }
 
 fn tracked(prefix: &str, count: &FlowCount) -> Vec<Metric> {

@@ -92,8 +92,8 @@ impl SmartFlow {
         let Some(count) = self.count.take() else { return };
         match self.config.test {
             SmartFlowTest::Throughput => return self.finish_search(&count),
-            SmartFlowTest::FrameLoss => self.results.push(report::frame_loss(&count)),
-            SmartFlowTest::Latency => self.results.extend(report::latency(&count)),
+            SmartFlowTest::FrameLoss => self.results.extend(report::frame_loss(&count, &self.config)),
+            SmartFlowTest::Latency => self.results.extend(report::latency(&count, &self.config)),
             SmartFlowTest::LatencyDistribution => {
                 self.results.extend(report::distribution(&count, &self.config, &self.buckets));
             }

@@ -131,6 +131,10 @@ fn frame_loss_is_what_a_saturated_host_cannot_take() {
     let lost = value(&metrics, "frame loss 64 B at 100.00 % (%)");
     assert!((82.0..84.0).contains(&lost), "{lost}");
     assert_eq!(value(&metrics, "frame loss 64 B at 10.00 % (%)"), 0.0);
+    let groups =
+        [0, 1].map(|nic| value(&metrics, &format!("frame loss 64 B at 100.00 % group from {nic} (%)")));
+    // Both sent as many.
+    assert!((groups.iter().sum::<f64>() / 2.0 - lost).abs() < 0.01, "{groups:?} {lost}");
 }
 
 #[test]
@@ -148,6 +152,7 @@ fn latency_of_a_quiet_host_is_the_sum_of_its_steps() {
     assert!((average - 4.22).abs() < 0.01, "{average}");
     let least = value(&metrics, "latency 64 B at 1.00 % minimum (us)");
     assert!((least - 4.22).abs() < 1e-3, "{least}");
+    assert_eq!(value(&metrics, "latency 64 B at 1.00 % group from 0 average (us)"), average);
 }
 
 #[test]

@@ -153,7 +153,7 @@ class NotUnderstood:
 
 _ALL_UNDERSTOOD = NotUnderstood()
 
-_IDLE_GT_S = 5.0
+IDLE_GPU_GT_S = 5.0
 """The most that links of idle GPUs have been seen to run at, in dumps of Turing, Ada and Blackwell."""
 
 
@@ -343,7 +343,9 @@ class Machine:
         GB/s. One that runs at 8 GT/s and more of what it could is not asleep: its link fell back.
         """
         now = link.now.gt_s
-        return link.below_speed and now is not None and now <= _IDLE_GT_S and self.gpu_below(link) is not None
+        return (
+            link.below_speed and now is not None and now <= IDLE_GPU_GT_S and self.gpu_below(link) is not None
+        )
 
     def is_idle_gpu(self, link: Link) -> bool:
         """Whether a link is most likely that of an idle GPU saving power: slow, with all of its lanes."""

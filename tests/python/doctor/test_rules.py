@@ -554,3 +554,11 @@ def test_redirection_is_priced_for_the_fastest_peers() -> None:
     assert finding.cost is not None
     assert alone.cost is not None
     assert finding.cost.gb_per_s == pytest.approx(alone.cost.gb_per_s)
+
+
+def test_gpus_without_their_ports_are_told_apart_by_speed() -> None:
+    """At 2.5 GT/s a GPU sleeps; at 16 GT/s of 32 its slot has no more, or its link fell back."""
+    asleep = machine(function("01:00.0", Kind.ENDPOINT, can="32 x16", now="2.5 x16", class_code=GPU))
+    assert [finding.rule for finding in diagnose(asleep, cost=False).findings] == ["gpu-link-idle"]
+    awake = machine(function("01:00.0", Kind.ENDPOINT, can="32 x16", now="16 x16", class_code=GPU))
+    assert [finding.rule for finding in diagnose(awake, cost=False).findings] == ["link-one-end"]

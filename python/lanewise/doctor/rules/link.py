@@ -9,13 +9,13 @@ from lanewise.doctor.registry import Bearing, Rule, rule
 from lanewise.doctor.rig import both_ways
 from lanewise.doctor.words import SOLDERED
 from lanewise.machine.lanes import rate_of
-from lanewise.machine.model import LinkMode
+from lanewise.machine.model import IDLE_GPU_GT_S, LinkMode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from lanewise.doctor.rig import Trial
-    from lanewise.machine.model import Link
+    from lanewise.machine.model import Function, Link
     from lanewise.machine.view import View
 
 WIDTH = Rule(
@@ -145,24 +145,39 @@ def _fix(this: Rule, link: Link) -> str:
 @rule(IDLE)
 def idle_gpus(view: View, this: Rule) -> Iterable[Finding]:
     """Say once which GPU links only sleep."""
-    idle = [link for link in view.live_links if view.machine.is_idle_gpu(link)]
+    idle = [(link.device, link.now) for link in view.live_links if view.machine.is_idle_gpu(link)] + [
+        (function, function.link.status) for function in view.machine if _is_idle_alone(view, function)
+    ]
     if not idle:
         return
     count = "1 GPU link runs" if len(idle) == 1 else f"{len(idle)} GPU links run"
-    speeds = sorted({f"{link.now.gt_s:g}" for link in idle})
+    speeds = sorted({f"{now.gt_s:g}" for _, now in idle})
     yield this.finding(
         Severity.INFO,
-        idle[0].device.address.short,
+        idle[0][0].address.short,
         f"{count} at {' or '.join(speeds)} GT/s at full width, as idle GPUs do",
-        [line for link in idle for line in _evidence(link)[:1]],
-        also=[link.device.address.short for link in idle[1:]],
+        [_device_line(device, now) for device, now in idle],
+        also=[device.address.short for device, _ in idle[1:]],
     )
+
+
+def _is_idle_alone(view: View, function: Function) -> bool:
+    """Whether a GPU whose port is not in the source runs as idle ones do."""
+    could, now = function.link.capability, function.link.status
+    alone = function.is_gpu and view.machine.measured and view.machine.link_above(function) is None
+    if not alone or function.virtual or could.gt_s is None or now.gt_s is None:
+        return False
+    return now.gt_s < could.gt_s and now.gt_s <= IDLE_GPU_GT_S and now.width == could.width
+
+
+def _device_line(device: Function, now: LinkMode) -> str:
+    return f"{device.address.short} LnkSta: {now}; LnkCap: {device.link.capability} ({device.name})"
 
 
 def _evidence(link: Link) -> list[str]:
     upper, device = link.upper, link.device
     return [
-        f"{device.address.short} LnkSta: {link.now}; LnkCap: {device.link.capability} ({device.name})",
+        _device_line(device, link.now),
         f"{upper.address.short} LnkCap: {upper.link.capability} ({upper.name})",
     ]
 

@@ -8,7 +8,7 @@ from lanewise.doctor.finding import Finding, Severity
 from lanewise.doctor.registry import Bearing, Rule, rule
 from lanewise.doctor.rig import both_ways
 from lanewise.machine.lanes import rate_of
-from lanewise.machine.model import ENDPOINTS, Kind, LinkMode
+from lanewise.machine.model import ENDPOINTS, IDLE_GPU_GT_S, Kind, LinkMode
 from lanewise.machine.topology import is_thunderbolt
 from lanewise.machine.view import is_emulated
 
@@ -36,7 +36,7 @@ ONE_END = Rule(
     "lanes in that slot: reseat it, look at risers and at bifurcation in the firmware setup. Inside a "
     "virtual machine only the host knows: take the dump there.",
     references=("PCIe Base 5.0 §7.5.3.6 (Link Capabilities)", "§7.5.3.8 (Link Status)"),
-    not_said="GPUs below their speed at full width, as idle ones are; devices slower than 1.9 GB/s; "
+    not_said="GPUs at 2.5 or 5 GT/s and full width, as idle ones are; devices slower than 1.9 GB/s; "
     "Thunderbolt and USB4, whose tunnels report 2.5 GT/s whatever they carry.",
     bearing=Bearing.EXPLAINS,
 )
@@ -53,7 +53,7 @@ def lonely_devices(view: View, this: Rule) -> Iterable[Finding]:
         if full is None or rate is None or rate >= full or not view.is_worth_tuning(full):
             continue
         lanes_missing = (now.width or 0) < (could.width or 0)
-        if function.is_gpu and not lanes_missing:
+        if function.is_gpu and not lanes_missing and (now.gt_s or 0.0) <= IDLE_GPU_GT_S:
             continue
         bdf = function.address.short
         yield this.finding(

@@ -94,6 +94,24 @@ impl Use {
         }
     }
 
+    /// Whether nothing is on the wire.
+    pub const fn is_silent(self) -> bool {
+        match self {
+            Self::Payload | Self::Header | Self::Framing | Self::Dllp | Self::OrderedSet | Self::Replay => {
+                false
+            }
+            Self::Idle | Self::Down | Self::Asleep | Self::Waking => true,
+            Self::BlockedPostedHeader
+            | Self::BlockedPostedData
+            | Self::BlockedNonPostedHeader
+            | Self::BlockedNonPostedData
+            | Self::BlockedCompletionHeader
+            | Self::BlockedCompletionData
+            | Self::BlockedRetryBuffer
+            | Self::BlockedCore => true,
+        }
+    }
+
     /// Where the ticks are kept of a use that only links have which sleep; None for the others.
     #[inline(always)]
     pub(crate) const fn place_of_rest(self) -> Option<usize> {

@@ -128,7 +128,7 @@ fn end_detail(outcome: &Outcome, limits: RunLimits) -> String {
     };
     let level = limits.confidence_level * 100.0;
     let width = limits.relative_half_width * 100.0;
-    let limit = Span::from_ticks(limits.time_limit.ticks());
+    let limit = limits.time_limit;
     match &outcome.reason {
         EndReason::Converged => {
             format!("the {level} % confidence interval of every major flow is within ±{width} %{warm_up}")

@@ -83,7 +83,7 @@ fn direction(
     let named = |value: &dyn Fn(Use) -> Value| {
         Use::ALL.iter().map(|on| (on.name().to_owned(), value(*on))).collect::<Map<String, Value>>()
     };
-    let silent: f64 = SILENT.iter().map(|on| tally.share(*on)).sum();
+    let silent: f64 = Use::ALL.iter().filter(|on| on.is_silent()).map(|on| tally.share(*on)).sum();
     Direction {
         ladder: ladder(link, &tally),
         time_attribution: named(&|on| tally.share(on).into()),
@@ -96,22 +96,6 @@ fn direction(
         replays: sent.replays,
     }
 }
-
-/// Uses in which nothing is on the wire.
-const SILENT: [Use; 12] = [
-    Use::Idle,
-    Use::BlockedPostedHeader,
-    Use::BlockedPostedData,
-    Use::BlockedNonPostedHeader,
-    Use::BlockedNonPostedData,
-    Use::BlockedCompletionHeader,
-    Use::BlockedCompletionData,
-    Use::BlockedRetryBuffer,
-    Use::BlockedCore,
-    Use::Down,
-    Use::Asleep,
-    Use::Waking,
-];
 
 fn ladder(link: &LinkConfig, tally: &DirectionTally) -> Ladder {
     let coded = link.mode.coded_gb_per_s();

@@ -182,7 +182,7 @@ pub struct Buffer {
 pub struct ErrorCount {
     /// `device.port`.
     pub port: String,
-    /// `poisoned_tlp`, `completion_timeout`, `unexpected_completion` or `unsupported_request`.
+    /// `poisoned_tlp`, `ecrc_error`, `completion_timeout`, `unexpected_completion` or `unsupported_request`.
     pub error: &'static str,
     /// Bit in the Uncorrectable Error Status register.
     pub status_bit: u8,

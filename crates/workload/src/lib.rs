@@ -34,5 +34,6 @@ mod server;
 mod slots;
 mod streams;
 mod token;
+mod waiting;
 
 pub use platform::{Instrument, Platform};

@@ -132,7 +132,7 @@ impl Port {
 
     /// Descriptors to fetch now, as many as there is room and use for.
     pub(super) fn fetch(&mut self, config: &NicConfig) -> Option<u32> {
-        // Half of the room on chip is free before the next fetch: reads of several descriptors, not of one.
+        // Assumed: half of the room on chip is free before the next fetch, for reads of several descriptors, not of one.
         let low = config.descriptor_prefetch.div_ceil(2);
         if self.fetching || self.in_ring == 0 || self.on_chip > low {
             return None;

@@ -31,6 +31,7 @@ impl NvmeWorkload {
     pub(super) fn doorbell_arrived<P: Platform>(&mut self, slot: u32, platform: &mut P) {
         let state = &self.slots[slot as usize];
         let (ssd, queue) = (state.ssd, state.queue);
+        self.ssds[ssd as usize].in_software -= 1;
         self.ssds[ssd as usize].announce(queue, slot);
         self.fetch_commands(ssd, platform);
     }
@@ -143,7 +144,7 @@ impl NvmeWorkload {
         let drained = drive.drain(now, bytes.into());
         platform.set_timer(drained, Token::with(Kind::Drained, ssd, bytes));
         if complete {
-            platform.set_timer(now + drive.config.write_time, Token::of(Kind::Accepted, slot));
+            platform.set_timer(drive.accept(now), Token::of(Kind::Accepted, slot));
         }
     }
 
@@ -153,10 +154,17 @@ impl NvmeWorkload {
         self.fetch_data(ssd, platform);
     }
 
+    /// A write is answered.
+    pub(super) fn accepted<P: Platform>(&mut self, slot: u32, platform: &mut P) {
+        self.ssds[self.slots[slot as usize].ssd as usize].accepted();
+        self.post_completion(slot, platform);
+    }
+
     /// Writes the completion, and an interrupt when it is time for one.
-    pub(super) fn post_completion<P: Platform>(&mut self, slot: u32, platform: &mut P) {
+    fn post_completion<P: Platform>(&mut self, slot: u32, platform: &mut P) {
         let state = &self.slots[slot as usize];
         let (ssd, queue) = (state.ssd, state.queue);
+        self.ssds[ssd as usize].in_software += 1;
         let (token, notify) = match self.is_polled(slot) {
             true => (Token::of(Kind::Polled, slot), Notify::Done),
             false => (Token::of(Kind::Ignored, slot), Notify::Nothing),

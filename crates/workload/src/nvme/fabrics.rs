@@ -195,6 +195,10 @@ impl NvmeWorkload {
     pub(super) fn adapter_completion<P: Platform>(&mut self, completion: Completion, platform: &mut P) {
         let slot = completion.id as u32;
         let at_target = self.connection(slot).is_some_and(|connection| connection.target == completion.end);
+        if at_target {
+            self.drive_of(slot).in_software += 1;
+            self.say_what_holds_back(self.slots[slot as usize].ssd, platform);
+        }
         let software = &self.fabrics(slot).software;
         match (at_target, completion.kind) {
             (true, CompletionKind::Received) => {
@@ -235,6 +239,7 @@ impl NvmeWorkload {
 
     /// Reads the data of a write from the initiator's memory.
     pub(super) fn fetch_write_data<P: Platform>(&mut self, slot: u32, platform: &mut P) {
+        self.drive_of(slot).in_software -= 1;
         let length = Bytes::new(self.slots[slot as usize].request.size);
         if let Some(connection) = self.connection(slot) {
             self.post(platform.now(), slot, 1, connection.target, (Opcode::Read, length, 0), platform);
@@ -261,6 +266,7 @@ impl NvmeWorkload {
 
     /// The target sends a read's data, and the response behind it.
     pub(super) fn respond<P: Platform>(&mut self, slot: u32, platform: &mut P) {
+        self.drive_of(slot).in_software -= 1;
         let Some(Connection { target, .. }) = self.connection(slot) else { return };
         let (request, now) = (self.slots[slot as usize].request, platform.now());
         if !request.write {

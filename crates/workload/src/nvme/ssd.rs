@@ -10,7 +10,9 @@
 use crate::memory::PAGE;
 use crate::server::{RateServer, Server};
 use crate::streams::{Place, Streams};
+use crate::waiting::Waiting;
 use lanewise_fabric::workload::{ChannelId, DeviceId};
+use lanewise_observe::RequesterState;
 use lanewise_units::{Bytes, Rate, Span, Time};
 use std::collections::VecDeque;
 
@@ -86,8 +88,16 @@ pub(crate) struct Ssd {
     write_room: u64,
     /// Write commands and the bytes of each for which no room was found yet.
     wanting: VecDeque<(u32, u64)>,
+    /// Pieces that the media is asked for.
+    in_media: u32,
+    /// Writes whose data is here and that are not answered.
+    accepting: u32,
     /// I/Os that were asked of it and are not over.
     pub(crate) in_flight: u32,
+    /// Of these, those that software of its host has in hand: on their way down, or on their way up.
+    pub(crate) in_software: u32,
+    /// What it last said it waits for.
+    pub(crate) waiting: Waiting,
     /// The move that it is in, if it is in one: it takes no commands then.
     pub(crate) leaving: Option<u32>,
 }
@@ -111,7 +121,11 @@ impl Ssd {
             read_room: config.buffer.get(),
             write_room: config.buffer.get(),
             wanting: VecDeque::new(),
+            in_media: 0,
+            accepting: 0,
             in_flight: 0,
+            in_software: 0,
+            waiting: Waiting::default(),
             leaving: None,
             config,
         }
@@ -121,6 +135,23 @@ impl Ssd {
     pub(crate) fn is_at_rest(&self) -> bool {
         let buffer = self.config.buffer.get();
         self.in_flight == 0 && self.read_room == buffer && self.write_room == buffer
+    }
+
+    /// What a drive with nothing to ask for waits for: its media if that holds up writes, else its controller if that is
+    /// at work, else its media, else the host's software if that has anything of it.
+    pub(crate) fn waits_for(&self, now: Time) -> RequesterState {
+        let drains = self.outbound.is_busy(now);
+        if drains && !self.wanting.is_empty() {
+            RequesterState::Media
+        } else if self.processor.is_busy(now) || self.crossing.is_some() || self.accepting > 0 {
+            RequesterState::Device
+        } else if drains || self.in_media > 0 {
+            RequesterState::Media
+        } else if self.in_software > 0 {
+            RequesterState::Cpu
+        } else {
+            RequesterState::NothingAsked
+        }
     }
 
     /// It belongs to another host now.
@@ -170,12 +201,14 @@ impl Ssd {
                 self.dies[die].occupy(now, self.config.read_time)
             };
             piece(bytes, at);
+            self.in_media += 1;
             done += bytes;
         }
     }
 
     /// A piece is out of the media.
     pub(crate) fn media_ready(&mut self, slot: u32, bytes: u64) {
+        self.in_media -= 1;
         self.ready.push_back((slot, bytes));
     }
 
@@ -229,6 +262,17 @@ impl Ssd {
         }
         self.write_room -= bytes;
         Some((slot, bytes))
+    }
+
+    /// All data of a write is here; when it is answered.
+    pub(crate) fn accept(&mut self, now: Time) -> Time {
+        self.accepting += 1;
+        now + self.config.write_time
+    }
+
+    /// A write is answered.
+    pub(crate) fn accepted(&mut self) {
+        self.accepting -= 1;
     }
 
     /// When a piece of write data that is in the buffer will be on the media.
@@ -323,6 +367,7 @@ pub(crate) mod tests {
     #[test]
     fn pieces_wait_for_room_in_the_buffer() {
         let mut ssd = ssd();
+        ssd.read_media(0, 6 * 16 * 1024, Time::ZERO, |_, _| {});
         for slot in 0..6 {
             ssd.media_ready(slot, 16 * 1024);
         }

@@ -238,8 +238,32 @@ impl NvmeWorkload {
         let cpu = &mut self.tally_of(index).cpu;
         cpu.user += worker_cost;
         cpu.system += submit_cost;
-        self.ssds[path.ssd].in_flight += 1;
+        let drive = &mut self.ssds[path.ssd];
+        drive.in_flight += 1;
+        drive.in_software += u32::from(connection.is_none());
         platform.set_timer(submitted, Token::of(Kind::Submitted, index));
+        self.say_what_holds_back(path.ssd as u32, platform);
+    }
+
+    pub(super) fn drive_of(&mut self, slot: u32) -> &mut Ssd {
+        &mut self.ssds[self.slots[slot as usize].ssd as usize]
+    }
+
+    /// Says what a drive waits for.
+    pub(super) fn say_what_holds_back<P: Platform>(&mut self, ssd: u32, platform: &mut P) {
+        let drive = &mut self.ssds[ssd as usize];
+        drive.waiting.say(drive.waits_for(platform.now()), drive.config.device, platform);
+    }
+
+    /// Drive that an event is about, if it is about one.
+    fn concerned(&self, kind: Kind, subject: u32) -> Option<u32> {
+        match kind {
+            Kind::Fetched | Kind::Crossed | Kind::DataSent | Kind::Drained => Some(subject),
+            Kind::Moderation | Kind::Interrupt | Kind::Handler => Some(self.queues[subject as usize].ssd),
+            Kind::MoveDue | Kind::MoveShutDown | Kind::MoveLinkUp | Kind::MoveDone => None,
+            Kind::Awake | Kind::Ignored => None,
+            _ => Some(self.slots[subject as usize].ssd),
+        }
     }
 
     pub(super) fn tally_of(&mut self, slot: u32) -> &mut GroupTally {
@@ -304,8 +328,10 @@ impl NvmeWorkload {
             .operation_done(if request.write { flows.write } else { flows.read }, submission + completion);
         self.tally_of(index).add(request.write, request.size, submission, completion);
         self.jobs[job as usize].completed(index);
+        let attached = self.connections[job as usize].is_none();
         let ssd = self.slots[index as usize].ssd as usize;
         self.ssds[ssd].in_flight -= 1;
+        self.ssds[ssd].in_software -= u32::from(attached);
         self.drain_before_move(ssd, platform);
         self.run_job(job, platform);
     }
@@ -336,6 +362,7 @@ impl Instrument for NvmeWorkload {
             return;
         }
         let Token { kind, subject, detail } = Token::unpack(event.token());
+        let concerned = self.concerned(kind, subject);
         match kind {
             Kind::Submitted => self.submitted(subject, platform),
             Kind::Doorbell => self.doorbell_arrived(subject, platform),
@@ -347,7 +374,7 @@ impl Instrument for NvmeWorkload {
             Kind::DataSent => self.data_sent(subject, detail, platform),
             Kind::DataFetched => self.data_fetched(subject, detail, platform),
             Kind::Drained => self.drained(subject, detail, platform),
-            Kind::Accepted => self.post_completion(subject, platform),
+            Kind::Accepted => self.accepted(subject, platform),
             Kind::Polled => self.polled(subject, platform),
             Kind::Moderation => self.moderation_due(subject, platform),
             Kind::Interrupt => self.take_interrupt(subject, platform),
@@ -368,6 +395,9 @@ impl Instrument for NvmeWorkload {
                 self.run_job(subject, platform);
             }
             Kind::Ignored => {}
+        }
+        if let Some(ssd) = concerned {
+            self.say_what_holds_back(ssd, platform);
         }
     }
 }

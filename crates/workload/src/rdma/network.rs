@@ -8,6 +8,7 @@ use crate::flows::Flows;
 use crate::platform::Platform;
 use crate::server::{RateServer, Server};
 use crate::slots::Slots;
+use crate::waiting::Waiting;
 use lanewise_fabric::workload::{ChannelId, Direction, Notify, Target, Transfer, WorkloadEvent};
 use lanewise_observe::{FlowId, RequesterState};
 use lanewise_units::{Bytes, Time};
@@ -70,7 +71,7 @@ pub(super) struct Nic {
     /// Its ports with a wire.
     ports: Vec<u32>,
     /// What it was last said to wait for.
-    said: RequesterState,
+    waiting: Waiting,
 }
 
 /// Adapters, wires and connections. Part of an instrument, which gives it its events.
@@ -119,7 +120,7 @@ impl RdmaNetwork {
                 pipeline: Server::default(),
                 shared: RateServer::new(config.shared_bandwidth),
                 ports: Vec::new(),
-                said: RequesterState::NothingAsked,
+                waiting: Waiting::default(),
                 config: config.clone(),
             });
         }
@@ -242,8 +243,7 @@ impl RdmaNetwork {
         true
     }
 
-    /// Says what each adapter waits for when it has nothing to ask for, where that has changed: its inside if that is
-    /// at work, else the wire if anything uses it, else software.
+    /// Says what each adapter waits for when it has nothing to ask for: its inside if that is at work, else the wire if anything uses it, else software.
     fn say_what_holds_back<P: Platform>(&mut self, platform: &mut P) {
         let now = platform.now();
         for nic in &mut self.nics {
@@ -255,10 +255,7 @@ impl RdmaNetwork {
             } else {
                 RequesterState::Cpu
             };
-            if state != nic.said {
-                nic.said = state;
-                platform.waits_for(nic.config.device, state);
-            }
+            nic.waiting.say(state, nic.config.device, platform);
         }
     }
 

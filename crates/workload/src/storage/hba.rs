@@ -11,6 +11,7 @@ use super::drive::{Drive, DriveFrame};
 use crate::completions::{Completions, Moderation};
 use crate::memory::PAGE;
 use crate::server::{RateServer, Server};
+use crate::waiting::Waiting;
 use lanewise_fabric::workload::{ChannelId, DeviceId};
 use lanewise_network::{Port, WireKind};
 use lanewise_observe::RequesterState;
@@ -127,7 +128,7 @@ pub(crate) struct Hba {
     /// I/Os that the host's software has in hand: on their way down, or on their way up.
     pub in_software: u32,
     /// What the adapter last said it waits for.
-    pub said: RequesterState,
+    pub waiting: Waiting,
 }
 
 impl Hba {
@@ -155,7 +156,7 @@ impl Hba {
             shared_path: RateServer::new(config.internal_bandwidth),
             completions: Completions::default(),
             in_software: 0,
-            said: RequesterState::NothingAsked,
+            waiting: Waiting::default(),
             posted_channel: None,
             data_channel: None,
             command_channel: None,

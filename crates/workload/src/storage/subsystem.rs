@@ -253,15 +253,12 @@ impl StorageWorkload {
         self.consider_interrupt(hba, platform);
     }
 
-    /// Says what each adapter waits for, where that has changed.
+    /// Says what each adapter waits for.
     fn say_what_holds_back<P: Platform>(&mut self, platform: &mut P) {
         let now = platform.now();
         for hba in &mut self.hbas {
             let state = hba.waits_for(&self.drives, now);
-            if state != hba.said {
-                hba.said = state;
-                platform.waits_for(hba.config.device, state);
-            }
+            hba.waiting.say(state, hba.config.device, platform);
         }
     }
 

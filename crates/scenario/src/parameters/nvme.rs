@@ -46,6 +46,9 @@ parameters! {
         /// Data behind the end of a stream of reads that is still in the buffer; "0 B" for no read-ahead.
         read_ahead: Bytes = "1 MiB" in "0 B" to "64 GiB",
         Assumed "a segment of the controller's DRAM";
+        /// Sequential streams of reads that the drive keeps apart.
+        streams: u32 = "256" in "1" to "4096",
+        Assumed "more than the jobs of any benchmark";
         /// Completions after which an interrupt is due.
         interrupt_completions: u32 = "1" in "1" to "256",
         Assumed "no coalescing, the reset state (NVMe Base 2.0 §5.27.1.6)";

@@ -95,6 +95,9 @@ parameters! {
         /// Largest message that MPI sends eagerly.
         eager_max: Bytes = "8 KiB" in "0 B" to "1 MiB",
         Assumed "8 to 16 KiB in MVAPICH, depending on the adapter";
+        /// Bytes of the header that MPI puts before such a message; messages about larger ones are nothing else.
+        header: Bytes = "48 B" in "1 B" to "1 KiB",
+        Assumed "envelope, sequence number and flags";
         /// How MPI moves larger ones.
         rendezvous: RendezvousChoice = "write",
         Published "RPUT is the default of MVAPICH on InfiniBand, MVAPICH user guide";

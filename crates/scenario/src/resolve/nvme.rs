@@ -265,6 +265,7 @@ impl System {
                 // A buffer smaller than a piece would hold nothing.
                 buffer: nvme.buffer.max(nvme.piece),
                 read_ahead: nvme.read_ahead,
+                streams: nvme.streams,
                 interrupt_completions: nvme.interrupt_completions,
                 interrupt_delay: nvme.interrupt_delay,
             });

@@ -184,6 +184,7 @@ fn osu(
         hosts: [(first_driver, host(&first?.mpi)), (second_driver, host(&second?.mpi))],
         mpi: MpiConfig {
             eager_max: parameters.eager_max,
+            header: parameters.header,
             rendezvous: match parameters.rendezvous {
                 RendezvousChoice::Write => Rendezvous::Write,
                 RendezvousChoice::Read => Rendezvous::Read,

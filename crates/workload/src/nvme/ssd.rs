@@ -49,14 +49,13 @@ pub struct SsdConfig {
     pub buffer: Bytes,
     /// Data behind the end of a sequential stream that reads find in the buffer; zero for no read-ahead.
     pub read_ahead: Bytes,
+    /// Such streams that it keeps apart; at least one.
+    pub streams: u32,
     /// Completions after which an interrupt is due.
     pub interrupt_completions: u32,
     /// Longest time that a completion waits for others before an interrupt is due.
     pub interrupt_delay: Span,
 }
-
-/// Streams that a drive tells apart. Assumed: more than the jobs of any benchmark.
-const STREAMS: u32 = 256;
 
 /// A command that is about to be fetched, and its queue.
 pub(crate) type Pending = (u32, u32);
@@ -113,7 +112,7 @@ impl Ssd {
             fetching: VecDeque::new(),
             processor: Server::default(),
             dies: vec![Server::default(); config.dies.max(1) as usize],
-            streams: Streams::new(STREAMS, config.read_ahead),
+            streams: Streams::new(config.streams, config.read_ahead),
             ready: VecDeque::new(),
             crossing: None,
             inbound: RateServer::new(Some(config.read_rate)),
@@ -318,6 +317,7 @@ pub(crate) mod tests {
             write_time: Span::from_us(3),
             buffer: Bytes::from_kib(64),
             read_ahead: Bytes::from_kib(1024),
+            streams: 256,
             interrupt_completions: 1,
             interrupt_delay: Span::ZERO,
         }

@@ -31,14 +31,14 @@ pub enum Rendezvous {
 pub struct MpiConfig {
     /// Largest message that goes eagerly.
     pub eager_max: Bytes,
+    /// Header of an eager message, and the whole of a control message; not zero.
+    pub header: Bytes,
     /// How larger ones go.
     pub rendezvous: Rendezvous,
     /// Largest write that travels inside its work request; what both adapters take.
     pub inline_max: Bytes,
 }
 
-/// Header of an eager message, and the whole of a control message.
-const HEADER: Bytes = Bytes::new(48);
 /// Distance of the buffers of neighbouring messages.
 const BUFFERS: u64 = 64;
 
@@ -134,10 +134,10 @@ impl Mpi {
         }
         let done = self.threads[rank].occupy(at.now(), cost);
         if eager {
-            self.write(rank, Wire::Eager, size.get(), HEADER + size, done, at);
+            self.write(rank, Wire::Eager, size.get(), self.config.header + size, done, at);
             self.later(done, Work::Done(rank, MpiEvent::Sent), at);
         } else {
-            self.write(rank, Wire::RequestToSend, size.get(), HEADER, done, at);
+            self.write(rank, Wire::RequestToSend, size.get(), self.config.header, done, at);
         }
     }
 
@@ -244,7 +244,7 @@ impl Mpi {
                 Some((rank, MpiEvent::Sent))
             }
             (Wire::RequestToSend, Rendezvous::Write) => {
-                self.write(rank, Wire::ClearToSend, size, HEADER, now, at);
+                self.write(rank, Wire::ClearToSend, size, self.config.header, now, at);
                 None
             }
             (Wire::RequestToSend, Rendezvous::Read) => {
@@ -253,11 +253,11 @@ impl Mpi {
             }
             (Wire::ClearToSend, _) => {
                 self.move_data(rank, Opcode::Write, size, now, at);
-                self.write(rank, Wire::Finished, size, HEADER, now, at);
+                self.write(rank, Wire::Finished, size, self.config.header, now, at);
                 None
             }
             (Wire::Data, Rendezvous::Read) => {
-                self.write(rank, Wire::Finished, size, HEADER, now, at);
+                self.write(rank, Wire::Finished, size, self.config.header, now, at);
                 Some((rank, MpiEvent::Received))
             }
         }

@@ -45,7 +45,12 @@ fn osu(tool: OsuTool, size: u64, rendezvous: Rendezvous) -> OsuConfig {
         tool,
         ports: PORTS,
         hosts: [(verbs(), mpi.clone()), (verbs(), mpi)],
-        mpi: MpiConfig { eager_max: Bytes::from_kib(8), rendezvous, inline_max: Bytes::new(128) },
+        mpi: MpiConfig {
+            eager_max: Bytes::from_kib(8),
+            header: Bytes::new(48),
+            rendezvous,
+            inline_max: Bytes::new(128),
+        },
         size: Bytes::new(size),
         window: 64,
     }

@@ -1,8 +1,6 @@
 //! A host and a SmartNIC as targets of NVMe over Fabrics: the same job over both files of `scenarios/`.
 
-use lanewise_scenario::{NativeFiles, Source};
-use lanewise_sim::{Results, load, run};
-use std::ops::ControlFlow;
+use crate::rig::{Settings, metric, results_of_file};
 
 const HOST: &str = "nvme_over_fabrics";
 const SMART_NIC: &str = "nvme_over_fabrics_smartnic";
@@ -14,30 +12,15 @@ const ONE: [(&str, &str); 4] = [
     ("run.time_limit", "2 ms"),
 ];
 
-fn results(name: &str, overrides: &[(&str, &str)]) -> Results {
-    let path = format!("{}/../../scenarios/{name}.toml", env!("CARGO_MANIFEST_DIR"));
-    let source = Source::read(&path, &NativeFiles).unwrap_or_else(|problems| panic!("{problems}"));
-    let overrides: Vec<(String, String)> =
-        overrides.iter().map(|(path, value)| ((*path).to_owned(), (*value).to_owned())).collect();
-    let scenario = load(&source, &overrides).unwrap_or_else(|found| panic!("{found}"));
-    run(&scenario, &mut |_| ControlFlow::Continue(())).expect("trees of devices")
-}
-
-/// A number of fio's report.
-fn fio(results: &Results, name: &str) -> f64 {
-    let metrics = results.instruments.iter().flat_map(|instrument| &instrument.metrics);
-    metrics.into_iter().find(|metric| metric.name == name).unwrap_or_else(|| panic!("no {name}")).value
-}
-
-fn latency_us(name: &str, overrides: &[(&str, &str)]) -> f64 {
-    fio(&results(name, &[&ONE, overrides].concat()), "read.read.lat_ns.mean") / 1e3
+fn latency_us(name: &str, settings: &Settings) -> f64 {
+    metric(&results_of_file(name, &[&ONE, settings].concat()), "read.read.lat_ns.mean") / 1e3
 }
 
 #[test]
 fn both_fill_the_wire_with_large_reads() {
     for name in [HOST, SMART_NIC] {
         // 100 Gb/s in packets of 4096 B carry 12.255 GB/s of payload; capsules and whole I/Os are worth 2 %.
-        let rate = fio(&results(name, &[]), "read.read.bw_bytes") / 1e9;
+        let rate = metric(&results_of_file(name, &[]), "read.read.bw_bytes") / 1e9;
         assert!((12.0..=12.5).contains(&rate), "{name}: {rate} GB/s");
     }
 }

@@ -1,7 +1,7 @@
 //! Errors of the transaction layer in scenarios: what is asked for happens, and is in the results.
 
-use lanewise_sim::{Results, Source, load, run};
-use std::ops::ControlFlow;
+use crate::rig::{Settings, results};
+use lanewise_sim::Results;
 
 const RIG: &str = r#"
 title = "errors on purpose"
@@ -22,11 +22,8 @@ device = "card"
 direction = "read"
 "#;
 
-fn errors(overrides: &[(&str, &str)]) -> (Results, Vec<(String, &'static str, u64)>) {
-    let overrides: Vec<(String, String)> =
-        overrides.iter().map(|(path, value)| ((*path).to_owned(), (*value).to_owned())).collect();
-    let scenario = load(&Source::from_text("errors.toml", RIG), &overrides).unwrap_or_else(|e| panic!("{e}"));
-    let results = run(&scenario, &mut |_| ControlFlow::Continue(())).expect("a tree");
+fn errors(settings: &Settings) -> (Results, Vec<(String, &'static str, u64)>) {
+    let results = results(RIG, settings);
     let found = results.errors.iter().map(|error| (error.port.clone(), error.error, error.count)).collect();
     (results, found)
 }

@@ -1,8 +1,7 @@
 //! NVMe over Fabrics on the fabric: drives in one tree, the job in another, a network between the two.
 
-use lanewise_scenario::Source;
-use lanewise_sim::{Results, load, run};
-use std::ops::ControlFlow;
+use crate::rig::{self, metric, problems};
+use lanewise_sim::Results;
 
 /// Two hosts with an adapter each, a drive at the server, and a job of these keys.
 fn rig(job: &str) -> String {
@@ -22,14 +21,7 @@ fn rig(job: &str) -> String {
 }
 
 fn results(job: &str) -> Results {
-    let source = Source::from_text("rig.toml", rig(job));
-    let scenario = load(&source, &[]).unwrap_or_else(|found| panic!("{found}"));
-    run(&scenario, &mut |_| ControlFlow::Continue(())).expect("trees of devices")
-}
-
-fn metric(results: &Results, name: &str) -> f64 {
-    let mut metrics = results.instruments.iter().flat_map(|instrument| &instrument.metrics);
-    metrics.find(|metric| metric.name == name).unwrap_or_else(|| panic!("{name}")).value
+    rig::results(rig(job), &[])
 }
 
 #[test]
@@ -68,7 +60,5 @@ fn writes_are_read_by_the_target() {
 
 #[test]
 fn a_network_that_does_not_reach_the_drives_is_refused() {
-    let text = rig("rw = \"read\"\nnetwork = \"cabel\"");
-    let found = load(&Source::from_text("rig.toml", &text), &[]).expect_err("no such network");
-    assert!(found.to_string().contains("no network of this name"), "{found}");
+    assert_eq!(problems(rig("rw = \"read\"\nnetwork = \"cabel\""), &[]), ["unknown-device"]);
 }

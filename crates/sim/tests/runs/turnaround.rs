@@ -1,8 +1,6 @@
 //! The turn-around test on a simulated link: the host's steps and the link's, and nothing else.
 
-use lanewise_scenario::Source;
-use lanewise_sim::{load, run};
-use std::ops::ControlFlow;
+use crate::rig::{metric, results};
 
 /// Mean and standard deviation in ns, of a device on Gen4 x8 with these settings of host and workload.
 fn turnaround(host: &str, workload: &str) -> (f64, f64) {
@@ -11,13 +9,8 @@ fn turnaround(host: &str, workload: &str) -> (f64, f64) {
          [endpoint.fpga]\ngeneration = \"gen4\"\nwidth = \"x8\"\nattach = \"server.slot1\"\n\
          [[workload]]\nkind = \"turnaround\"\nname = \"analyzer\"\ndevice = \"fpga\"\n{workload}\n"
     );
-    let scenario = load(&Source::from_text("rig.toml", text), &[]).unwrap_or_else(|found| panic!("{found}"));
-    let results = run(&scenario, &mut |_| ControlFlow::Continue(())).expect("a tree of devices");
-    let value = |name: &str| {
-        let mut metrics = results.instruments.iter().flat_map(|instrument| &instrument.metrics);
-        metrics.find(|metric| metric.name == name).unwrap_or_else(|| panic!("{name}")).value
-    };
-    (value("turnaround mean (ns)"), value("turnaround standard deviation (ns)"))
+    let results = results(text, &[]);
+    (metric(&results, "turnaround mean (ns)"), metric(&results, "turnaround standard deviation (ns)"))
 }
 
 #[test]

@@ -1,8 +1,7 @@
 //! A drive that changes hosts while the run goes on: who moves what before and after, and what is refused.
 
-use lanewise_scenario::Source;
-use lanewise_sim::{Results, load, run};
-use std::ops::ControlFlow;
+use crate::rig::{Settings, problems, results as simulate};
+use lanewise_sim::Results;
 
 /// Two hosts, a chip with a partition for each, two drives at the first; one of them moves at 1 ms.
 fn rig(keys: &str, more: &str) -> String {
@@ -28,16 +27,6 @@ fn rig(keys: &str, more: &str) -> String {
         job("before", "moves", keys),
         job("after", "moves", &format!("{keys}\nassigned_to = \"two\"")),
     )
-}
-
-fn simulate(text: String, overrides: &[(&str, &str)]) -> Results {
-    let scenario = load(&Source::from_text("rig.toml", text), &owned(overrides))
-        .unwrap_or_else(|found| panic!("{found}"));
-    run(&scenario, &mut |_| ControlFlow::Continue(())).expect("trees of devices")
-}
-
-fn owned(overrides: &[(&str, &str)]) -> Vec<(String, String)> {
-    overrides.iter().map(|(path, value)| ((*path).to_owned(), (*value).to_owned())).collect()
 }
 
 /// Goodput of a job's data in a phase, GB/s.
@@ -134,11 +123,8 @@ fn a_run_goes_on_until_the_last_phase_is_known() {
 
 #[test]
 fn moves_that_cannot_be_are_refused() {
-    let codes = |overrides: &[(&str, &str)]| {
-        let found = load(&Source::from_text("rig.toml", rig("rw = \"read\"", "")), &owned(overrides));
-        let mut codes: Vec<&str> = found
-            .err()
-            .map_or(Vec::new(), |found| found.records().into_iter().map(|record| record.code).collect());
+    let codes = |settings: &Settings| {
+        let mut codes = problems(rig("rw = \"read\"", ""), settings);
         codes.dedup();
         codes
     };

@@ -1,8 +1,7 @@
 //! Where the data of NVMe over Fabrics goes: through the target's memory, or past it.
 
-use lanewise_scenario::Source;
-use lanewise_sim::{Direction, Results, load, run};
-use std::ops::ControlFlow;
+use crate::rig::{self, Settings, problems};
+use lanewise_sim::{Direction, Results};
 
 /// Adapter, drive and a card with memory below one switch of the target; the job's keys come last.
 fn rig(job: &str) -> String {
@@ -23,12 +22,8 @@ fn rig(job: &str) -> String {
     )
 }
 
-fn results(job: &str, overrides: &[(&str, &str)]) -> Results {
-    let overrides: Vec<(String, String)> =
-        overrides.iter().map(|(path, value)| ((*path).to_owned(), (*value).to_owned())).collect();
-    let source = Source::from_text("rig.toml", rig(job));
-    let scenario = load(&source, &overrides).unwrap_or_else(|found| panic!("{found}"));
-    run(&scenario, &mut |_| ControlFlow::Continue(())).expect("trees of devices")
+fn results(job: &str, settings: &Settings) -> Results {
+    rig::results(rig(job), settings)
 }
 
 /// Payload in GB/s on the link above a device: towards the host, and away from it.
@@ -105,14 +100,7 @@ fn a_slow_buffer_is_the_limit() {
 
 #[test]
 fn staging_that_cannot_be_is_refused() {
-    let codes = |job: &str, overrides: &[(&str, &str)]| {
-        let overrides: Vec<(String, String)> =
-            overrides.iter().map(|(path, value)| ((*path).to_owned(), (*value).to_owned())).collect();
-        let found = load(&Source::from_text("rig.toml", rig(job)), &overrides);
-        found
-            .err()
-            .map_or(Vec::new(), |found| found.records().into_iter().map(|record| record.code).collect())
-    };
+    let codes = |job: &str, settings: &Settings| problems(rig(job), settings);
     let job = "rw = \"read\"\nstaging = \"drive\"";
     assert_eq!(codes(job, &[("ssd.nvme.controller_memory_buffer", "none")]), ["unknown-device"]);
     assert_eq!(codes(job, &[("ssd.nvme.controller_memory_buffer", "1 MiB")]), ["out-of-range"]);

@@ -2,8 +2,8 @@
 //! efficiency factor anywhere. Latency of 64 B reads, throughput of 64 B reads and of large writes are calibrated
 //! (see the catalog entry of the host); large reads, and reads with writes, are predictions.
 
-use lanewise_sim::{Results, Source, load, run};
-use std::ops::ControlFlow;
+use crate::rig::{Settings, results, within};
+use lanewise_sim::Results;
 
 const RIG: &str = r#"
 title = "pcie-bench on Sandy Bridge"
@@ -21,22 +21,13 @@ size = "2 KiB"
 outstanding = 64
 "#;
 
-fn bench(overrides: &[(&str, &str)]) -> Results {
-    let overrides: Vec<(String, String)> =
-        overrides.iter().map(|(path, value)| ((*path).to_owned(), (*value).to_owned())).collect();
-    let scenario =
-        load(&Source::from_text("pcie_bench.toml", RIG), &overrides).unwrap_or_else(|e| panic!("{e}"));
-    run(&scenario, &mut |_| ControlFlow::Continue(())).expect("a tree")
+fn bench(settings: &Settings) -> Results {
+    results(RIG, settings)
 }
 
 fn gbit_per_s(results: &Results, direction: &str) -> f64 {
     let flow = results.flows.iter().find(|flow| flow.direction == direction).expect("a flow each way");
     flow.goodput_gb_per_s * 8.0
-}
-
-fn within(percent: f64, simulated: f64, published: f64) {
-    let error = (simulated / published - 1.0) * 100.0;
-    assert!(error.abs() <= percent, "{simulated:.2} for {published}: {error:+.2} %");
 }
 
 /// Self-test 3 of the protocol facts: large reads and writes within 2 %.

@@ -3,8 +3,8 @@
 //! either. Of the cells here, the latency and the throughput of 64 B reads with translation calibrated the length of a walk
 //! and the number of walkers (E5-2620 v2), the paper's 100 ns the hop between sockets; all others are predictions.
 
-use lanewise_sim::{Results, Source, load, run};
-use std::ops::ControlFlow;
+use crate::rig::{results, within};
+use lanewise_sim::Results;
 
 const RIG: &str = r#"
 title = "pcie-bench with a longer way to memory"
@@ -42,10 +42,7 @@ fn bench(direction: &str, size: &str, more: &[(&str, &str)]) -> Results {
         vec![COLD, ENGINES, ("workload.bench.direction", direction), ("workload.bench.size", size)];
     overrides.push(("workload.bench.stride", size));
     overrides.extend(more);
-    let owned: Vec<(String, String)> =
-        overrides.iter().map(|(path, value)| ((*path).to_owned(), (*value).to_owned())).collect();
-    let scenario = load(&Source::from_text("host_path.toml", RIG), &owned).unwrap_or_else(|e| panic!("{e}"));
-    run(&scenario, &mut |_| ControlFlow::Continue(())).expect("a tree")
+    results(RIG, &overrides)
 }
 
 fn gbit_per_s(direction: &str, size: &str, more: &[(&str, &str)]) -> f64 {
@@ -55,16 +52,6 @@ fn gbit_per_s(direction: &str, size: &str, more: &[(&str, &str)]) -> f64 {
 fn latency_ns(more: &[(&str, &str)]) -> f64 {
     let one: Vec<(&str, &str)> = more.iter().copied().chain([("workload.bench.outstanding", "1")]).collect();
     bench("read", "64 B", &one).flows[0].latency_ns.mean
-}
-
-/// `simulated` is so many percent off what was measured.
-fn error(simulated: f64, measured: f64) -> f64 {
-    (simulated / measured - 1.0) * 100.0
-}
-
-fn within(percent: f64, simulated: f64, measured: f64) {
-    let error = error(simulated, measured);
-    assert!(error.abs() <= percent, "{simulated:.3} for {measured:.3}: {error:+.2} %");
 }
 
 /// Throughput of the other socket's memory over that of the own one. Measured: E5-2620 v2, both cold.

@@ -1,8 +1,7 @@
 //! Two hosts in one fabric and a network between them: what limits `ib_write_bw` is where it should be.
 
-use lanewise_scenario::Source;
-use lanewise_sim::{Results, load, run};
-use std::ops::ControlFlow;
+use crate::rig::{self, held_back};
+use lanewise_sim::Results;
 
 /// Two hosts with an adapter each in a slot of this shape, and this network.
 fn rig(slot: &str, network: &str, tool: &str) -> String {
@@ -22,8 +21,7 @@ fn rig(slot: &str, network: &str, tool: &str) -> String {
 }
 
 fn results(text: &str) -> Results {
-    let scenario = load(&Source::from_text("rig.toml", text), &[]).unwrap_or_else(|found| panic!("{found}"));
-    run(&scenario, &mut |_| ControlFlow::Continue(())).expect("trees of devices")
+    rig::results(text, &[])
 }
 
 fn average(results: &Results) -> f64 {
@@ -81,10 +79,8 @@ fn both_hosts_have_their_own_links_and_flows() {
 #[test]
 fn an_adapter_behind_a_full_wire_says_so() {
     let text = rig("gen3 x16", "kind = \"infiniband-qdr\"", "tool = \"ib_write_bw\"");
-    let results = results(&text);
-    let server = results.requesters.iter().find(|requester| requester.device == "nic1").unwrap();
-    let share = server.time_attribution["wire"].as_f64().unwrap();
-    assert!(share > 0.5, "what comes off the wire goes on faster: {:?}", server.time_attribution);
+    let share = held_back(&results(&text), "nic1", "wire");
+    assert!(share > 0.5, "what comes off the wire goes on faster: {share}");
 }
 
 #[test]

@@ -1,0 +1,15 @@
+//! Scenarios, from their text to results.
+
+mod benchmarks;
+mod data_paths;
+mod drives;
+mod fabrics;
+mod host_path;
+mod pcie_bench;
+mod rdma;
+mod reassign;
+mod replay;
+mod rig;
+mod targets;
+mod transaction_errors;
+mod turnaround;

@@ -201,6 +201,21 @@ def test_an_interrupt_keeps_what_was_measured(rig: Path) -> None:
     assert result.document["events"] > 0
 
 
+def test_what_the_handler_of_another_signal_raises_comes_out_of_the_run(rig: Path) -> None:
+    def out_of_time(*_: object) -> None:
+        raise TimeoutError("the alarm rang")
+
+    before = signal.signal(signal.SIGALRM, out_of_time)
+    try:
+        # Nobody watches the run, so that the core itself looks at signals; it would go on for days.
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        with pytest.raises(TimeoutError, match="the alarm rang"):
+            lanewise.run(rig, overrides={"run.time_limit": "10000 s", "run.warm_up": "9000 s"})
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
 def test_a_run_folder_holds_the_run(rig: Path, tmp_path: Path) -> None:
     result = lanewise.run(rig, overrides={"server.memory_latency": "300 ns"}, out=tmp_path / "out")
     again = lanewise.compare(result, tmp_path / "out")
@@ -236,8 +251,8 @@ def test_a_benchmark_reports_its_figures() -> None:
 
 def test_a_scenario_given_as_text_runs_as_the_file_does() -> None:
     text = FIRST_RIG.read_text(encoding="utf-8")
-    from_text, from_file = json.loads(_core.run_text(text, "rig")), json.loads(_core.run(str(FIRST_RIG)))
+    from_text, from_file = json.loads(_core.run("rig", source=text)), json.loads(_core.run(str(FIRST_RIG)))
     assert from_text["scenario_path"] == "rig"
     assert from_text["fingerprint"] == from_file["fingerprint"]
     with pytest.raises(lanewise.ScenarioError, match="rig"):
-        _core.run_text("[host.server]\ncolour = 1\n", "rig")
+        _core.run("rig", source="[host.server]\ncolour = 1\n")

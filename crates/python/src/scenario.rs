@@ -39,19 +39,6 @@ pub fn run(
     text(&results.map_err(|error| bug(&error))?)
 }
 
-/// Simulates a scenario given as text; `path` is what messages call it. Otherwise as [`run`].
-///
-/// Without progress: it is for the many short runs that a diagnosis is made of.
-#[pyfunction]
-#[pyo3(signature = (text, path = "scenario", overrides = Vec::new()))]
-pub fn run_text(py: Python<'_>, text: String, path: &str, overrides: Overrides) -> PyResult<String> {
-    let scenario = resolved(py, path, Some(text), &overrides)?;
-    let mut watch = Watch::new(None);
-    let results = py.detach(|| lanewise_sim::run(&scenario, &mut |progress| watch.look(progress)));
-    watch.into_result()?;
-    self::text(&results.map_err(|error| bug(&error))?)
-}
-
 /// Lists the catalog as JSON, every value with its provenance and source.
 #[pyfunction]
 pub fn parts(py: Python<'_>) -> PyResult<String> {

@@ -24,20 +24,17 @@ impl Watch {
     }
 
     /// Called by the run, without the interpreter lock. Breaks on Ctrl-C, when the callback returns `False`, and when
-    /// it raises.
+    /// it or the handler of a signal raises.
     pub fn look(&mut self, progress: &RunProgress) -> ControlFlow<()> {
         if self.last.elapsed() < INTERVAL {
             return ControlFlow::Continue(());
         }
         self.last = Instant::now();
         Python::attach(|py| {
-            // Ctrl-C ends the run, which keeps what it measured; it is no failure.
-            if py.check_signals().is_err() {
-                return ControlFlow::Break(());
-            }
-            match self.tell(py, progress) {
+            match py.check_signals().and_then(|()| self.tell(py, progress)) {
                 Ok(true) => ControlFlow::Continue(()),
                 Ok(false) => ControlFlow::Break(()),
+                // Ctrl-C ends the run, which keeps what it measured; it is no failure.
                 Err(failure) if failure.is_instance_of::<PyKeyboardInterrupt>(py) => ControlFlow::Break(()),
                 Err(failure) => {
                     self.failure = Some(failure);
@@ -47,7 +44,7 @@ impl Watch {
         })
     }
 
-    /// What the callback raised, if it did.
+    /// What the callback or the handler of a signal raised, if one did.
     pub fn into_result(self) -> PyResult<()> {
         self.failure.map_or(Ok(()), Err)
     }

@@ -41,7 +41,7 @@ def price(trial: Trial) -> Cost:
 @cache
 def _simulated(rig: Rig, quantity: str) -> float:
     """Return GB/s of all flows together, or the mean latency in ns of the first."""
-    result = json.loads(_core.run_text(rig.scenario(), "doctor"))
+    result = json.loads(_core.run("doctor", source=rig.scenario()))
     data = [flow for flow in result["flows"] if flow["direction"] != "control"]
     if quantity == "latency":
         return float(data[0]["latency_ns"]["mean"])

@@ -149,7 +149,7 @@ class Simulator:
         key = bare + repr(pairs)
         if key not in self._results:
             self.runs += 1
-            self._results[key] = _core.run_text(bare, "prediction", pairs)
+            self._results[key] = _core.run("prediction", pairs, source=bare)
         return json.loads(_NUMBER.sub(lambda match: names[int(match[1])], self._results[key]))  # type: ignore[no-any-return]
 
     def _drive_words(self, benchmark: Benchmark, goodput: float, binding: str) -> str:

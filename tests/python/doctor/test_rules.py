@@ -338,7 +338,7 @@ def test_a_link_below_its_speed_is_priced_in_every_generation(gt_s: float) -> No
 
 
 def price_of(rig: Rig) -> float:
-    result = json.loads(_core.run_text(rig.scenario(), "made up"))
+    result = json.loads(_core.run("made up", source=rig.scenario()))
     return float(sum(flow["goodput_gb_per_s"] for flow in result["flows"]))
 
 

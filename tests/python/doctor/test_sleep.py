@@ -52,7 +52,7 @@ def test_a_scenario_has_the_sleep_of_the_machine_and_runs() -> None:
     text = scan_to_scenario(machine)  # type: ignore[arg-type]
     assert 'link = { aspm = "l0s and l1", l0s_exit = "2000 ns", l1_exit = "8000 ns" }' in text
     run = '\n[run]\nwarm_up = "10 us"\ntime_limit = "30 us"\n'
-    assert json.loads(_core.run_text(text + run, "sleep"))["flows"]
+    assert json.loads(_core.run("sleep", source=text + run))["flows"]
 
 
 LATENCIES = {"exit_latency_l0s_s": 4e-6, "exit_latency_l1_s": 64e-6}

@@ -18,9 +18,11 @@ if TYPE_CHECKING:
 WIDTHS = (1, 2, 4, 8, 16, 32)
 """Widths that links train to; x12 is in the specification and in no machine."""
 
-_LAST_WITHOUT_FLITS = 5
+LAST_WITHOUT_FLITS = 5
+"""The last generation whose links carry packets without flits. PCIe Base 6.3 4.2.3."""
+
 _WIDEST_WITH_FLITS = 16
-"""From 64 GT/s on. PCIe Base 6.3 4.2.3."""
+"""Lanes of a link with flits. PCIe Base 6.3 4.2.3."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ def lanes_of(mode: LinkMode) -> Lanes | None:
     """Return a mode without gaps; None when it is unknown or no link has it."""
     if not mode.known or mode.generation is None or mode.width not in WIDTHS:
         return None
-    if mode.generation > _LAST_WITHOUT_FLITS and mode.width > _WIDEST_WITH_FLITS:
+    if mode.generation > LAST_WITHOUT_FLITS and mode.width > _WIDEST_WITH_FLITS:
         return None
     assert mode.gt_s is not None
     return Lanes(mode.gt_s, mode.width)

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING
 
 from lanewise.errors import InputError
 from lanewise.machine.drives import drive_part
+from lanewise.machine.lanes import LAST_WITHOUT_FLITS
+from lanewise.machine.registers import PACKET_SIZES
 from lanewise.machine.sleep import sleep_entries
 from lanewise.machine.sockets import interconnect_of, sockets_of
 from lanewise.machine.ways import NO_CHANGE, Ways
@@ -28,9 +30,7 @@ if TYPE_CHECKING:
     from lanewise.machine.model import Function, Link, LinkMode, Machine
     from lanewise.machine.ways import Change, Modes
 
-_PAYLOADS = (128, 256, 512, 1024, 2048, 4096)
 _HOST_PARTS = {6: "generic-gen6-server", 7: "generic-gen6-server"}
-_LAST_WITHOUT_FLITS = 5
 _USUAL_HOST = "generic-gen4-server"
 _DRIVE_PARTS = {3: "generic-nvme-gen3-x4", 4: "generic-nvme-gen4-x4", 5: "generic-nvme-gen5-x4"}
 
@@ -229,7 +229,7 @@ class _Writer:
             *self._payload_supported(function),
         ]
         mrrs = change.mrrs or transfers.mrrs
-        if mrrs in _PAYLOADS and not function.virtual:
+        if mrrs in PACKET_SIZES and not function.virtual:
             lines.append(f'mrrs = "{mrrs} B"')
         relaxed = transfers.relaxed_ordering if change.relaxed_ordering is None else change.relaxed_ordering
         if relaxed is not None:
@@ -246,7 +246,7 @@ class _Writer:
         change = self.changes.get(function.address, NO_CHANGE)
         way = (function, *self.machine.path(function))
         values = [change.mps] if change.mps else [step.transfers.mps for step in way]
-        known = [value for value in values if value in _PAYLOADS]
+        known = [value for value in values if value in PACKET_SIZES]
         if known:
             root = self._hierarchy(function)
             self.payloads[root] = min([*(value for value in known if value), self.payloads.get(root, 4096)])
@@ -258,7 +258,7 @@ class _Writer:
     def _payload_supported(self, function: Function) -> list[str]:
         supported = function.transfers.mps_supported
         payload = self.payloads.get(self._hierarchy(function))
-        if supported not in _PAYLOADS:
+        if supported not in PACKET_SIZES:
             supported = payload
         return [] if supported is None else [f'mps_supported = "{max(supported, payload or 128)} B"']
 
@@ -280,7 +280,7 @@ class _Writer:
             entries += [f"force_generation = {_quoted(generation)}", f"force_width = {_quoted(width)}"]
         comment = "      # below what both ends can do" if entries else ""
         sleeps = self.changes.get(link.device.address, NO_CHANGE).asleep is not False
-        if sleeps and max(modes.upper.generation or 1, modes.lower.generation or 1) <= _LAST_WITHOUT_FLITS:
+        if sleeps and max(modes.upper.generation or 1, modes.lower.generation or 1) <= LAST_WITHOUT_FLITS:
             entries += sleep_entries(link)
         return [f"link = {{ {', '.join(entries)} }}{comment}"] if entries else []
 

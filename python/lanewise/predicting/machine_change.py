@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from lanewise.errors import InputError
 from lanewise.machine.address import Address
 from lanewise.machine.lanes import WIDTHS
-from lanewise.machine.registers import SPEEDS_GT_S
+from lanewise.machine.registers import PACKET_SIZES, SPEEDS_GT_S
 from lanewise.machine.ways import NO_CHANGE, Change
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ _SETTING = re.compile(
     r"|tags[ =]*(?P<tags>\d+)|relaxed-ordering[ =]*(?P<relaxed>on|off)|aspm[ =]*(?P<aspm>off)",
     re.IGNORECASE,
 )
-_SIZES = (128, 256, 512, 1024, 2048, 4096)
 _TAGS = (5, 8, 10, 14)
 _ALLOWED = (
     "gen1 to gen7, x1 to x32, mps and mrrs 128 to 4096, tags 5, 8, 10 or 14, relaxed-ordering on or off, "
@@ -121,7 +120,7 @@ def _size(found: str | None, text: str) -> int | None:
         return None
     number = re.match(r"\d{1,6}", found)
     factor = 1024 if "k" in found.lower() else 1
-    return None if number is None else _whole(str(int(number[0]) * factor), _SIZES, text)
+    return None if number is None else _whole(str(int(number[0]) * factor), PACKET_SIZES, text)
 
 
 def _whole(found: str | None, allowed: tuple[int, ...], text: str) -> int | None:

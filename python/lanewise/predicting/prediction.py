@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -115,7 +116,7 @@ def predict(
         source=machine.source,
         rows=tuple(row for _, row in rows),
         assumptions=(*_ASSUMPTIONS, *_known_drives(chosen)),
-        notes=(*machine.notes, *notes),
+        notes=(*machine.notes, *notes, *_left_out(rows, together=together)),
         simulations=simulator.runs,
     )
 
@@ -131,6 +132,15 @@ def _why_nothing(machine: Machine, *, named: bool) -> str:
         "nothing can be predicted: the source shows no GPU, network or storage device whose link is known; "
         "capture as root with 'lspci -vvv'"
     )
+
+
+def _left_out(rows: list[tuple[Benchmark, Row]], *, together: bool) -> list[str]:
+    """Say which devices were not at work with all others, because there are too many."""
+    shared = Counter(benchmark.direction for benchmark, _ in rows if benchmark.together)
+    most = max(shared.values(), default=0)
+    if not together or most <= _MOST_TOGETHER:
+        return []
+    return [f"all at once are the first {_MOST_TOGETHER} of {most} devices; more are not simulated together"]
 
 
 def _known_drives(chosen: Sequence[Function]) -> list[str]:

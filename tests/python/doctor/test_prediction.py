@@ -216,6 +216,13 @@ def test_a_gpu_whose_link_nobody_knows_is_left_out_and_the_other_predicted() -> 
     assert {row.bdf for row in predict(half, devices=named).rows} == {"04:00.0"}
 
 
+def test_devices_beyond_those_that_are_simulated_at_once_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lanewise.predicting.prediction._MOST_TOGETHER", 2)
+    many = switched(*[{"can": "16 x4"}] * 3)
+    assert any("first 2 of 3" in note for note in predict(many).notes)
+    assert predict(many, together=False).notes == ()
+
+
 def test_a_guest_is_told_to_name_a_device() -> None:
     """What a hypervisor makes up is not chosen by itself; somebody who names it gets its numbers."""
     guest = pair(vendor=0x1B36)

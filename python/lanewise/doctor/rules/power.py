@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from lanewise.doctor.finding import Finding, Severity
 from lanewise.doctor.registry import Bearing, Rule, rule
 from lanewise.doctor.rig import Leaf, Rig, Trial
+from lanewise.machine.lanes import LAST_WITHOUT_FLITS
 from lanewise.machine.sleep import exit_latency_ns, sleep_entries, sleep_states
 
 if TYPE_CHECKING:
@@ -35,8 +36,6 @@ ASPM = Rule(
 
 _PAUSE_US = 100
 """A pause after which a link sleeps in any case."""
-
-_LAST_WITHOUT_FLITS_GT_S = 32.0
 
 _EXIT = {"L0s": "up to 4 us to wake from L0s", "L1": "1 to 64 us to wake from L1"}
 
@@ -73,7 +72,7 @@ def _trial(link: Link, states: tuple[str, ...], view: View) -> Trial | None:
     """
     deepest_ns = exit_latency_ns(link, states[-1])
     lanes = view.leaf_lanes(link.device)
-    if deepest_ns is None or lanes is None or lanes.gt_s > _LAST_WITHOUT_FLITS_GT_S:
+    if deepest_ns is None or lanes is None or lanes.generation > LAST_WITHOUT_FLITS:
         return None
     pause_us = _PAUSE_US + round(2 * deepest_ns / 1000)
     leaf = Leaf(lanes, pause_us=pause_us, sleep=sleep_entries(link))

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 
 from lanewise.errors import InputError
 from lanewise.machine.address import Address
+from lanewise.machine.draft import Draft
 from lanewise.machine.model import Buses, Function, Kind, Machine, NotUnderstood
 from lanewise.machine.naming import complete
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence, Sized
 
-    from lanewise.machine.draft import Draft
     from lanewise.machine.model import NumaNode, Relation
 
 _SAMPLES = 20
@@ -59,6 +59,13 @@ class Reading:
         else:
             draft.fill_from(earlier)
             self.drafts[draft.address] = draft
+
+    def draft(self, address: Address) -> Draft:
+        """Return the draft of a function, for sources that tell of one in several places."""
+        if address not in self.drafts:
+            self.drafts[address] = Draft(address)
+            refuse_more_than_a_machine_has(self.drafts)
+        return self.drafts[address]
 
     def not_understood(self, number: int, line: str) -> None:
         """Count a line that means nothing to the reader, and keep the first few."""

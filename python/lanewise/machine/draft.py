@@ -37,6 +37,10 @@ _GROUPS: dict[str, Any] = {
 }
 
 
+_MOST_INTERFACES = 1024
+"""Names of one function. Assumed: adapters have some hundreds, one for each virtual function."""
+
+
 class Draft:
     """What a source has said about one function so far; keys are the fields of the classes in `model`."""
 
@@ -87,6 +91,12 @@ class Draft:
         self.dpc: dict[str, Any] = {}
         self.sriov: dict[str, Any] = {}
         self.cxl: dict[str, Any] = {}
+
+    def add_interface(self, name: str) -> None:
+        """Take a name by which software knows the function; once, and not beyond all measure."""
+        names = self.function.get("interfaces") or ()
+        if name not in names and len(names) < _MOST_INTERFACES:
+            self.function["interfaces"] = (*names, name)
 
     def freeze(self) -> Function:
         """Return the function, still without parent and children."""

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 def with_missing_ports(machine: Machine) -> tuple[Machine, list[str]]:
     """Put a port above each endpoint whose own is not in the source (filtered dumps, virtual machines)."""
-    functions = dict(machine.functions)
     lonely = [
         f
         for f in machine
@@ -29,6 +28,9 @@ def with_missing_ports(machine: Machine) -> tuple[Machine, list[str]]:
         and f.parent is None
         and lanes_of(f.link.capability) is not None
     ]
+    if not lonely:
+        return machine, []
+    functions = dict(machine.functions)
     used = {address.slot for address in functions}
     ports: dict[tuple[int, int, int], Address] = {}
     for function in lonely:
@@ -46,8 +48,6 @@ def with_missing_ports(machine: Machine) -> tuple[Machine, list[str]]:
         functions[port.address] = port
         ports[address.slot] = port.address
         functions[address] = replace(function, parent=port.address)
-    if not lonely:
-        return machine, []
     ordered = {address: functions[address] for address in sorted(functions)}
     names = ", ".join(function.address.short for function in lonely[:6])
     note = f"the ports above {names} are not in the source; taken to match their devices"
@@ -55,11 +55,8 @@ def with_missing_ports(machine: Machine) -> tuple[Machine, list[str]]:
 
 
 def _assumed_port(function: Function, address: Address) -> Function:
-    capability = function.link.capability
-    link = replace(function.link, capability=capability)
     registers = replace(
         function.registers,
-        link=link,
         slot=Slot(),
         acs=None,
         errors=None,

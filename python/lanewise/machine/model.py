@@ -88,7 +88,8 @@ class NumaNode:
     index: int
     cpus: str | None = None
     """A list like ``0-15,64-79``."""
-    cpu_model: str | None = None
+    cpu_vendor: str | None = None
+    """As its processors identify themselves, like ``AuthenticAMD``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,14 +238,6 @@ class Machine:
         """Return the topmost bridge above a function; None for what is on a root bus itself."""
         way = self.path(function)
         return way[-1] if way else None
-
-    def siblings(self, function: Function) -> tuple[Function, ...]:
-        """Return the other functions of the same multi-function device."""
-        bus = self.functions[function.parent].children if function.parent else tuple(self.functions)
-        slot = function.address.slot
-        return tuple(
-            self.functions[address] for address in bus if address.slot == slot and address != function.address
-        )
 
     @cached_property
     def links(self) -> tuple[Link, ...]:

@@ -12,7 +12,7 @@ chapter and register are given per class. Flit Mode, Device 3 and 14-bit tags: 6
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 SPEEDS_GT_S = (2.5, 5.0, 8.0, 16.0, 32.0, 64.0, 128.0)
 """Line rate per lane of generation 1 to 7, in GT/s."""
@@ -332,5 +332,5 @@ class Registers:
     """Error bits set in the Status register, as `lspci` writes them: ``<MAbort``, ``>SERR``."""
     power_state: str | None = None
     """``D0``, ``D1``, ``D2``, ``D3hot``, ``D3cold``."""
-    capabilities: tuple[str, ...] = field(default=())
+    capabilities: tuple[str, ...] = ()
     """Names of the capabilities found, in their order, for people."""

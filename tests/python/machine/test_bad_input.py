@@ -265,6 +265,15 @@ class TestDamage:
     def test_what_is_no_number_is_not_known(self, name: str) -> None:
         look_at(STRANGE_NUMBERS[name])
 
+    def test_a_function_that_says_everything_too_often(self) -> None:
+        often = "\tCapabilities: [100 v1] Physical Layer 16.0 GT/s\n\t\tPhy16Sta: EquComplete+\n"
+        (function,) = read_bytes(("00:01.0 Ethernet controller: X\n" + often * 3000).encode())
+        assert len(function.registers.capabilities) == 1024
+        assert [outcome.gt_s for outcome in function.link.equalization] == [16.0]
+        net = "".join(f'<net name="eth{number}"/>' for number in range(5000))
+        nccl = f'<system><cpu numaid="0"><pci busid="0000:01:00.0"><nic>{net}</nic></pci></cpu></system>'
+        assert len(read_bytes(nccl.encode())["01:00.0"].interfaces) == 1024
+
     def test_a_way_longer_than_any_ends(self) -> None:
         lines = (
             "/".join(f"{step >> 8:02x}:{step >> 3 & 31:02x}.{step & 7}" for step in (n, n + 1))

@@ -76,7 +76,7 @@ class _Reader:
         elif kind == "OSDev" and attributes.get("name") and self.device and self.device[-1] is not None:
             # What is said of it is said of its device.
             draft = self.device[-1]
-            draft.function["interfaces"] = (*draft.function.get("interfaces", ()), attributes["name"])
+            draft.add_interface(attributes["name"])
         self.bridges.append(above)
         self.nodes.append(node)
         self.device.append(draft)

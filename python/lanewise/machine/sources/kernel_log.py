@@ -18,8 +18,6 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from lanewise.machine.address import Address
-from lanewise.machine.assembly import refuse_more_than_a_machine_has
-from lanewise.machine.draft import Draft
 from lanewise.machine.extended_capabilities import CORRECTABLE_BITS, UNCORRECTABLE_BITS
 from lanewise.machine.function import Buses, Kind
 from lanewise.machine.registers import LinkMode
@@ -134,15 +132,8 @@ class _Reader:
                     taker(address, found)
                     return
 
-    def _draft(self, address: Address) -> Draft:
-        draft = self._into.drafts.get(address)
-        if draft is None:
-            draft = self._into.drafts[address] = Draft(address)
-            refuse_more_than_a_machine_has(self._into.drafts)
-        return draft
-
     def _found(self, address: Address, match: re.Match[str]) -> None:
-        draft = self._draft(address)
+        draft = self._into.draft(address)
         draft.identity.update(
             vendor_id=int(match[1], 16), device_id=int(match[2], 16), class_code=int(match[3], 16)
         )
@@ -153,24 +144,24 @@ class _Reader:
 
     def _buses(self, address: Address, match: re.Match[str]) -> None:
         secondary = int(match[1], 16)
-        self._draft(address).buses = Buses(address.bus, secondary, int(match[2] or match[1], 16))
+        self._into.draft(address).buses = Buses(address.bus, secondary, int(match[2] or match[1], 16))
 
     def _limited(self, address: Address, match: re.Match[str]) -> None:
-        draft = self._draft(address)
+        draft = self._into.draft(address)
         draft.link["capability"] = _mode(match[4], match[5])
-        port = self._draft(Address.parse(match[3]))
+        port = self._into.draft(Address.parse(match[3]))
         port.link["status"] = _mode(match[1], match[2])
         for end in (draft, port):
             end.registers["express"] = True
 
     def _unlimited(self, address: Address, match: re.Match[str]) -> None:
-        draft = self._draft(address)
+        draft = self._into.draft(address)
         draft.link["capability"] = _mode(match[1], match[2])
         draft.registers["express"] = True
 
     def _payload(self, address: Address, match: re.Match[str]) -> None:
         """Take the payload; the read size that is logged with it is what drivers change when they start."""
-        transfers = self._draft(address).transfers
+        transfers = self._into.draft(address).transfers
         transfers["mps"] = int(match[1])
         if match[2] or match[3]:
             transfers["mps_supported"] = int(match[2] or match[3])
@@ -191,7 +182,7 @@ class _Reader:
             known = address in self._into.drafts
             if self._only_errors and (not known or "counters" in self._into.drafts[address].errors):
                 continue
-            self._draft(address).errors["counters"] = tuple(sorted(counts.items()))
+            self._into.draft(address).errors["counters"] = tuple(sorted(counts.items()))
 
 
 def _mode(speed: str, width: str) -> LinkMode:

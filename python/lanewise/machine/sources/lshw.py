@@ -14,14 +14,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from lanewise.machine.address import Address
-from lanewise.machine.assembly import refuse_more_than_a_machine_has
-from lanewise.machine.draft import Draft
 from lanewise.machine.function import Buses
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from lanewise.machine.assembly import Reading
+    from lanewise.machine.draft import Draft
 
 LOOKS_LIKE_LSHW_JSON = re.compile(r'"businfo"\s*:\s*"pci@[0-9a-fA-F]')
 """The bus info of a function in JSON."""
@@ -147,11 +146,9 @@ def _functions(root: _Node, into: Reading) -> None:
         if address is None:
             _beside(node, above, into)
             continue
-        draft = into.drafts.get(address) or Draft(address)
+        draft = into.draft(address)
         draft.parent = above
         _describe(node, draft)
-        into.drafts[address] = draft
-        refuse_more_than_a_machine_has(into.drafts)
     into.shows_tree = True
     into.kinds.append("lshw")
 
@@ -194,4 +191,4 @@ def _describe(node: _Node, draft: Draft) -> None:
 def _interface(draft: Draft, logical_name: str) -> None:
     name = logical_name.removeprefix("/dev/")
     if name and "/" not in name:
-        draft.function["interfaces"] = tuple(dict.fromkeys((*draft.function.get("interfaces", ()), name)))
+        draft.add_interface(name)

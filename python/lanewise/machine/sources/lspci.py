@@ -96,6 +96,7 @@ def _keep(block: _Block | None, captures: list[dict[Address, Draft]], into: Read
     address = block.draft.address
     if address in captures[-1]:
         captures.append({})
+        refuse_more_than_a_machine_has(captures)
     captures[-1][address] = block.draft
     refuse_more_than_a_machine_has(captures[-1])
 

@@ -55,11 +55,9 @@ class _Reader:
         elif name in ("nvlink", "xgmi") and self.path:
             self._relation(name, attributes)
         elif name == "net" and self.path and attributes.get("name"):
-            function = self.path[-1].function
-            function["interfaces"] = (*function.get("interfaces", ()), attributes["name"])
+            self.path[-1].add_interface(attributes["name"])
         elif name == "gpu" and self.path and natural(attributes.get("dev")) is not None:
-            function = self.path[-1].function
-            function["interfaces"] = (*function.get("interfaces", ()), f"GPU{attributes['dev']}")
+            self.path[-1].add_interface(f"GPU{attributes['dev']}")
 
     def end(self, name: str) -> None:
         """Close an element."""

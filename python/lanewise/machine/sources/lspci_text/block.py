@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 _CAPABILITY = re.compile(r"\[([0-9a-f]{2,3})(?: v\d+)?\] (.*)")
 _DVSEC = re.compile(r"Vendor=1e98 ID=([0-9a-f]{4})")
+_MOST_CAPABILITIES = 1024
+"""That fit into the 4096 bytes of a configuration space, at 4 bytes each."""
 _REGIONS = ("Expansion ROM at", "Memory at", "I/O ports at", "[virtual]")
 
 RECORDS: dict[str, Callable[[Draft, str], None]] = {**header.RECORDS, **express.RECORDS, **extended.RECORDS}
@@ -66,7 +68,7 @@ _READ_CAPABILITIES = (
 class BlockReader:
     """Reads the words about one function, line by line."""
 
-    __slots__ = ("capability", "denied", "draft", "key", "passing_over", "seen_body", "text")
+    __slots__ = ("capability", "denied", "draft", "key", "passing_over", "pieces", "seen_body")
 
     def __init__(self, draft: Draft) -> None:
         """Start before the first line."""
@@ -76,7 +78,8 @@ class BlockReader:
         self.passing_over = False
         """Whether that one is left out of the model."""
         self.key = ""
-        self.text = ""
+        self.pieces: list[str] = []
+        """What the record with that key says, line by line."""
         self.denied = False
         self.seen_body = False
 
@@ -95,7 +98,7 @@ class BlockReader:
         elif colon and key.split(" [", 1)[0] in IGNORED:
             self._start_record("ignored", "")
         elif self.key and (line[:1] in " \t" or has_flags(stripped)) and not _looks_like_key(stripped):
-            self.text += " " + stripped
+            self.pieces.append(stripped)
         elif stripped.startswith("<"):
             # What `lspci` says about registers that it finds wrong or cannot read.
             pass
@@ -113,7 +116,7 @@ class BlockReader:
 
     def _start_record(self, key: str, text: str) -> None:
         self.finish_record()
-        self.key, self.text = key, text
+        self.key, self.pieces = key, [text]
 
     def _start_capability(self, rest: str) -> None:
         self.finish_record()
@@ -128,8 +131,8 @@ class BlockReader:
 
     def finish_record(self) -> None:
         """Hand a complete record to whoever reads it."""
-        key, text = self.key, self.text
-        self.key = self.text = ""
+        key, text = self.key, " ".join(self.pieces)
+        self.key, self.pieces = "", []
         if not key:
             return
         if key in ("Control", "Status", "Flags"):
@@ -176,6 +179,8 @@ def _kind_without_express(draft: Draft) -> Kind:
 def _capability(draft: Draft, text: str) -> None:
     name = text.split(",", 1)[0].split(" (v", 1)[0]
     names = draft.registers.setdefault("capabilities", ())
+    if len(names) == _MOST_CAPABILITIES:
+        return
     draft.registers["capabilities"] = (*names, name)
     if text.startswith("Express"):
         draft.registers["express"] = True

@@ -203,7 +203,8 @@ def _equalized(
     if complete in flags:
         phases = (flags.get(f"{phase}1"), flags.get(f"{phase}2"), flags.get(f"{phase}3"))
         outcome = Equalization(gt_s, flags[complete], *phases, flags.get(request))
-        draft.link["equalization"] = (*draft.link.get("equalization", ()), outcome)
+        others = (known for known in draft.link.get("equalization", ()) if known.gt_s != gt_s)
+        draft.link["equalization"] = (*others, outcome)
 
 
 def _physical_layer(draft: Draft, text: str) -> None:

@@ -75,6 +75,25 @@ fn every_path_that_explain_prints_can_be_overridden_with_what_it_prints() {
     }
 }
 
+/// What is left to the platform is told as what it came to, wherever that is known before the run.
+#[test]
+fn what_was_left_open_is_told_as_what_it_came_to() {
+    let text = "[host.h]\nslots = { a = \"gen4 x4\" }\niommu = { enabled = true }\n\
+                [endpoint.ssd]\npart = \"intel-p5800x\"\nattach = \"h.a\"\ntraffic_class = 3\n\
+                [[workload]]\nkind = \"fio\"\nname = \"job\"\nfilename = [\"ssd\"]\nrw = \"read\"\n\
+                [[workload]]\nkind = \"dma\"\nname = \"copy\"\ndevice = \"ssd\"\ndirection = \"read\"\n";
+    let scenario = load(&Source::from_text("rig.toml", text), &[]).unwrap();
+    for (path, value) in [
+        ("workload.job.size", "1600 GB"),
+        ("workload.job.assigned_to", "h"),
+        ("workload.copy.traffic_class", "3"),
+        ("ssd.memory_read_latency", "100 ns"),
+        ("h.iommu.ways", "64"),
+    ] {
+        assert_eq!(explained(&scenario, path).value, value, "{path}");
+    }
+}
+
 #[test]
 fn a_slot_of_its_own_differs_from_its_siblings() {
     let scenario = rig(&[("sw0.ports.port2.retry_buffer", "4 KiB")]);

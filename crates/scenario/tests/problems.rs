@@ -399,3 +399,18 @@ fn every_system_runs_on_a_host_that_runs_no_other() {
     assert_eq!(rig_with(&system("os", "nic0")), ["unknown-device"]);
     assert_eq!(rig_with(&(system("os", "server") + &system("other", "server"))), ["slot-occupied"]);
 }
+
+#[test]
+fn infiniband_has_only_some_widths() {
+    let nic = |name: &str, slot: &str| {
+        format!("[endpoint.{name}]\npart = \"mellanox-connectx-5\"\nattach = \"server.{slot}\"\n")
+    };
+    let rig = RIG.split("[endpoint").next().unwrap();
+    let text = |lanes: u32| {
+        let cable =
+            format!("[network.cable]\nkind = \"infiniband-edr\"\nends = [\"a\", \"b\"]\nlanes = {lanes}\n");
+        format!("{rig}{}{}{cable}", nic("a", "slot1"), nic("b", "slot2"))
+    };
+    assert_eq!(codes(&text(4), &[]), [""; 0]);
+    assert_eq!(codes(&text(5), &[]), ["unknown-choice"]);
+}

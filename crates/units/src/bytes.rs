@@ -100,7 +100,16 @@ impl fmt::Debug for Bytes {
 
 impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const UNITS: [(u64, &str); 3] = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+        // The largest that divides it. Powers of ten are for capacities; frames of 9,000 B stay bytes.
+        const UNITS: [(u64, &str); 7] = [
+            (1 << 40, "TiB"),
+            (1_000_000_000_000, "TB"),
+            (1 << 30, "GiB"),
+            (1_000_000_000, "GB"),
+            (1 << 20, "MiB"),
+            (1_000_000, "MB"),
+            (1 << 10, "KiB"),
+        ];
         let whole = UNITS.iter().find(|(size, _)| self.0 >= *size && self.0.is_multiple_of(*size));
         match whole {
             Some((size, name)) => write!(f, "{} {name}", self.0 / size),
@@ -121,8 +130,10 @@ mod tests {
     }
 
     #[test]
-    fn binary_units_are_used_only_when_exact() {
+    fn units_are_used_only_when_exact() {
         assert_eq!(Bytes::from_kib(4).to_string(), "4 KiB");
         assert_eq!(Bytes::new(310_000).to_string(), "310000 B");
+        assert_eq!(Bytes::new(1_600_000_000_000).to_string(), "1600 GB");
+        assert_eq!(Bytes::new(1 << 40).to_string(), "1 TiB");
     }
 }

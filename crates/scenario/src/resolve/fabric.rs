@@ -41,7 +41,7 @@ pub(crate) fn build(
         let kind = match rig.settings_of(instance) {
             Some(Settings::Host(host)) => {
                 let sockets = crossed.contains(&instance).then(|| memory_path::sockets(rig, instance, host));
-                DeviceKind::RootComplex(root_complex(rig, instance, host, &ports, sockets, output))
+                DeviceKind::RootComplex(root_complex(rig, instance, host, &ports, sockets, computed, output))
             }
             Some(Settings::Switch(parameters)) => {
                 DeviceKind::Switch(switch(rig, instance, parameters, computed, output))
@@ -97,6 +97,7 @@ fn root_complex(
     host: &HostParameters,
     ports: &[PortConfig],
     sockets: Option<SocketsConfig>,
+    computed: &mut Computed,
     output: &mut Output,
 ) -> RootComplexConfig {
     let largest = ports.iter().map(|port| port.mps).max().unwrap_or(Bytes::new(128));
@@ -130,7 +131,7 @@ fn root_complex(
         forward_latency: host.forward_latency,
         memory_base: host.memory_base.get(),
         sockets,
-        iommu: memory_path::iommu(rig, instance, host, output),
+        iommu: memory_path::iommu(rig, instance, host, computed, output),
         ecrc: host.ecrc,
         errors: errors::of_host(&host.errors),
     }
@@ -230,6 +231,7 @@ fn endpoint(
         let problem = Problem::TooManyTags { path, found: tags.to_string(), allowed: room.to_string() };
         output.report(rig.place_of(component, &["tags"]), problem, Some("see `tag_width`".to_owned()));
     }
+    let memory_read_latency = parameters.memory_read_latency.given().unwrap_or(parameters.mmio_read_latency);
     let mrrs = parameters.mrrs.given().unwrap_or(rig.firmware.mrrs).0;
     if let Some(port) = rig.port(instance, 0) {
         if parameters.tags == Auto::Auto || tags > room {
@@ -238,6 +240,10 @@ fn endpoint(
         }
         if parameters.mrrs == Auto::Auto {
             computed.port(rig, port, "mrrs", format!("{} B", mrrs.get()), Provenance::Spec, "firmware.mrrs");
+        }
+        if parameters.memory_read_latency == Auto::Auto {
+            let (value, source) = (memory_read_latency.to_string(), "as long as a register takes");
+            computed.port(rig, port, "memory_read_latency", value, Provenance::Assumed, source);
         }
     }
     EndpointConfig {
@@ -250,7 +256,7 @@ fn endpoint(
         ecrc: parameters.ecrc,
         tlp_prefixes: parameters.tlp_prefixes,
         mmio_read_latency: parameters.mmio_read_latency,
-        memory_read_latency: parameters.memory_read_latency.given().unwrap_or(parameters.mmio_read_latency),
+        memory_read_latency,
         memory_read_rate: parameters.memory_read_rate,
         request_interval: parameters.request_interval,
         completion_latency: parameters.completion_latency,

@@ -45,16 +45,20 @@ pub(crate) fn iommu(
     rig: &Rig<'_>,
     instance: usize,
     host: &HostParameters,
+    computed: &mut Computed,
     output: &mut Output,
 ) -> Option<IommuConfig> {
     let iommu = &host.iommu;
     if !iommu.enabled {
         return None;
     }
+    let path = format!("{}.iommu.ways", rig.component_of(instance).name);
     let ways = iommu.ways.given().unwrap_or(iommu.entries);
+    if iommu.ways == Auto::Auto {
+        computed.parameter(path.clone(), ways.to_string(), Provenance::Assumed, "fully associative");
+    }
     if ways > iommu.entries || !iommu.entries.is_multiple_of(ways) {
         let component = rig.topology.instances[instance].component;
-        let path = format!("{}.iommu.ways", rig.file.components[component].name);
         let high = iommu.entries.to_string();
         let problem = Problem::OutOfRange { path, found: ways.to_string(), low: "1".to_owned(), high };
         let hint = "`entries` is a multiple of it".to_owned();

@@ -46,6 +46,7 @@ pub(crate) fn all(rig: &Rig<'_>, output: &mut Output) -> Networks {
         let Some(Settings::Network(network)) = settings else { continue };
         let Some(ends) = ends(rig, component, &mut networks, output) else { continue };
         check_mtu(rig, component, network, &ends, &networks, output);
+        check_lanes(rig, component, network, output);
         networks.links.insert(component, networks.config.links.len());
         networks.config.links.push(RdmaLinkConfig {
             name: rig.file.components[component].name.clone(),
@@ -208,6 +209,17 @@ fn check_mtu(
         let place = rig.place_of(component, &["mtu"]);
         output.report(place, Problem::OutOfRange { path, found, low, high: least.to_string() }, Some(hint));
     }
+}
+
+/// InfiniBand links are 1, 2, 4, 8 or 12 lanes wide (InfiniBand Architecture Specification, volume 2, chapter 5).
+fn check_lanes(rig: &Rig<'_>, component: usize, network: &NetworkParameters, output: &mut Output) {
+    if [1, 2, 4, 8, 12].contains(&network.lanes) {
+        return;
+    }
+    let path = format!("{}.lanes", rig.file.components[component].name);
+    let (found, allowed) = (network.lanes.to_string(), "1, 2, 4, 8 or 12".to_owned());
+    let place = rig.place_of(component, &["lanes"]);
+    output.report(place, Problem::UnknownChoice { path, found, allowed }, None);
 }
 
 fn wire(network: &NetworkParameters) -> NetworkWire {

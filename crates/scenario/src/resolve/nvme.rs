@@ -1,14 +1,16 @@
 //! NVMe drives, the hosts that they are assigned to, and fio's jobs over them.
 
+use super::computed::Computed;
 use super::fabrics::{self, Carrier};
 use super::reassign::Move;
 use super::workload::{TARGET_LIMIT, check_peer_to_peer, endpoints, place, unknown};
 use super::{Rig, Settings};
 use crate::file::WrittenWorkload;
-use crate::parameter::Output;
+use crate::parameter::{Output, Provenance};
 use crate::parameters::{FioParameters, IoEngineChoice, NvmeParameters, NvmeSoftwareParameters, RwChoice};
 use crate::problem::Problem;
 use crate::structure::ComponentKind;
+use crate::value::Auto;
 use lanewise_fabric::workload::DeviceId;
 use lanewise_units::Bytes;
 use lanewise_workload::fio::{FioConfig, IoEngine, Pattern};
@@ -30,6 +32,7 @@ pub(crate) fn build(
     rig: &Rig<'_>,
     jobs: &[(&WrittenWorkload, FioParameters)],
     carrier: &Carrier<'_>,
+    computed: &mut Computed,
     output: &mut Output,
 ) -> Option<NvmeConfig> {
     let empty = NvmeConfig {
@@ -42,7 +45,7 @@ pub(crate) fn build(
     };
     let mut system = System { config: empty, hosts: BTreeMap::new(), drives: BTreeMap::new() };
     for (workload, parameters) in jobs {
-        let group = group(rig, (workload, parameters), carrier, &mut system, output);
+        let group = group(rig, (workload, parameters), carrier, &mut system, computed, output);
         system.config.groups.extend(group);
     }
     for each in &rig.moves {
@@ -60,6 +63,7 @@ fn group(
     (workload, parameters): (&WrittenWorkload, &FioParameters),
     carrier: &Carrier<'_>,
     system: &mut System,
+    computed: &mut Computed,
     output: &mut Output,
 ) -> Option<GroupConfig> {
     let path = format!("workload.{}", workload.name);
@@ -79,6 +83,15 @@ fn group(
     let host = one_host(rig, (workload, parameters), &drives, output)?;
     let capacity = drives.iter().filter_map(|(_, nvme)| nvme.capacity).min()?;
     let size = size(workload, parameters, &path, capacity, output)?;
+    if parameters.size == Auto::Auto {
+        let source = "the whole of the smallest drive";
+        computed.parameter(format!("{path}.size"), size.to_string(), Provenance::Assumed, source);
+    }
+    if parameters.assigned_to == "auto" {
+        let (value, source) =
+            (rig.component_of(host).name.clone(), "the host that the drives are on at the start");
+        computed.parameter(format!("{path}.assigned_to"), value, Provenance::Assumed, source);
+    }
     let memory = memory(rig, workload, parameters, &path, &drives, output)?;
     let reached = fabrics::reach(rig, (workload, parameters), carrier, (host, &drives), output)?;
     let host = system.host(rig, host)?;

@@ -1,8 +1,8 @@
 //! Plain traffic: DMA of endpoints, and the CPU's loads and stores.
 
-use super::Rig;
 use super::computed::Computed;
-use super::workload::{check_device, check_peer_to_peer, endpoints, parameters, place};
+use super::workload::{check_peer_to_peer, endpoints, place, seats};
+use super::{Rig, Settings};
 use crate::file::WrittenWorkload;
 use crate::parameter::{Output, Provenance};
 use crate::parameters::{DirectionChoice, DmaParameters, MmioDirectionChoice, MmioParameters, OrderChoice};
@@ -24,11 +24,10 @@ pub(crate) fn dma(
     computed: &mut Computed,
     output: &mut Output,
 ) -> Vec<DmaConfig> {
-    let Some(parameters) = parameters::<DmaParameters>(workload, path, output) else {
-        check_device(rig, workload, output);
+    let Some((parameters, seats)) = seats(rig, workload, path, |read: &DmaParameters| &read.device, output)
+    else {
         return Vec::new();
     };
-    let devices = endpoints(rig, workload, "device", &parameters.device, output);
     let target = match parameters.target.as_str() {
         "memory" | NOBODY => None,
         name => match endpoints(rig, workload, "target", name, output)[..] {
@@ -47,6 +46,13 @@ pub(crate) fn dma(
         let source = "64 MiB or eight strides, whichever is more";
         computed.parameter(format!("{path}.span"), span.to_string(), Provenance::Assumed, source);
     }
+    if parameters.traffic_class == Auto::Auto {
+        for seat in &seats {
+            let Some(Settings::Endpoint(endpoint)) = rig.settings_of(seat.instance) else { continue };
+            let (value, source) = (endpoint.traffic_class.to_string(), "the device's `traffic_class`");
+            computed.parameter(format!("{path}.traffic_class"), value, Provenance::Assumed, source);
+        }
+    }
     if span < stride {
         let (low, high) = (stride.to_string(), "1 PiB".to_owned());
         let problem =
@@ -58,20 +64,17 @@ pub(crate) fn dma(
         );
         return Vec::new();
     }
-    let many = devices.len() > 1;
     let mut configs = Vec::new();
-    for device in devices {
+    for seat in seats {
         if let Some(target) = target
-            && !check_peer_to_peer(rig, workload, path, "target", (device, target), output)
+            && !check_peer_to_peer(rig, workload, path, "target", (seat.instance, target), output)
         {
             break;
         }
-        let device_name = rig.topology.instances[device].name.clone();
         configs.push(DmaConfig {
-            // Each instance draws its own random numbers, which are named by the workload.
-            name: if many { format!("{} {device_name}", workload.name) } else { workload.name.clone() },
-            device: DeviceId(device as u32),
-            device_name,
+            device: seat.device(),
+            name: seat.name,
+            device_name: seat.device_name,
             direction: match parameters.direction {
                 DirectionChoice::Read => DmaDirection::Read,
                 DirectionChoice::Write => DmaDirection::Write,
@@ -104,28 +107,23 @@ pub(crate) fn mmio(
     path: &str,
     output: &mut Output,
 ) -> Vec<MmioConfig> {
-    let Some(parameters) = parameters::<MmioParameters>(workload, path, output) else {
-        check_device(rig, workload, output);
+    let Some((parameters, seats)) = seats(rig, workload, path, |read: &MmioParameters| &read.device, output)
+    else {
         return Vec::new();
     };
-    let devices = endpoints(rig, workload, "device", &parameters.device, output);
-    let many = devices.len() > 1;
-    let configs = devices.into_iter().map(|device| {
-        let device_name = rig.topology.instances[device].name.clone();
-        MmioConfig {
-            name: if many { format!("{} {device_name}", workload.name) } else { workload.name.clone() },
-            device: DeviceId(device as u32),
-            device_name,
-            direction: match parameters.direction {
-                MmioDirectionChoice::Read => MmioDirection::Read,
-                MmioDirectionChoice::Write => MmioDirection::Write,
-            },
-            size: parameters.size,
-            pacing: match parameters.interval {
-                Some(interval) => Pacing::Open { interval },
-                None => Pacing::Closed { outstanding: parameters.outstanding },
-            },
-        }
+    let configs = seats.into_iter().map(|seat| MmioConfig {
+        device: seat.device(),
+        name: seat.name,
+        device_name: seat.device_name,
+        direction: match parameters.direction {
+            MmioDirectionChoice::Read => MmioDirection::Read,
+            MmioDirectionChoice::Write => MmioDirection::Write,
+        },
+        size: parameters.size,
+        pacing: match parameters.interval {
+            Some(interval) => Pacing::Open { interval },
+            None => Pacing::Closed { outstanding: parameters.outstanding },
+        },
     });
     configs.collect()
 }

@@ -19,7 +19,7 @@ use crate::source::Place;
 use crate::structure::ComponentKind;
 use crate::topology::InstanceName;
 use crate::value::quoted_words;
-use lanewise_fabric::workload::Workload;
+use lanewise_fabric::workload::{DeviceId, Workload};
 use lanewise_workload::dma::{DmaConfig, DmaWorkload};
 use lanewise_workload::ethernet::{EthernetConfig, EthernetWorkload};
 use lanewise_workload::frames::{FramesConfig, FramesWorkload};
@@ -167,7 +167,7 @@ pub(crate) fn read(rig: &Rig<'_>, computed: &mut Computed, output: &mut Output) 
     configs.extend(storage::build(rig, &groups, output).into_iter().map(WorkloadConfig::Storage));
     let networks = networks::all(rig, output);
     let carrier = Carrier { networks: &networks, has_tools: !tools.is_empty() };
-    configs.extend(nvme::build(rig, &jobs, &carrier, output).map(WorkloadConfig::Nvme));
+    configs.extend(nvme::build(rig, &jobs, &carrier, computed, output).map(WorkloadConfig::Nvme));
     configs.extend(rdma::build(rig, &tools, networks, computed, output).map(WorkloadConfig::Rdma));
     configs
 }
@@ -221,12 +221,44 @@ pub(crate) fn endpoints(
     instances.collect()
 }
 
-/// Looks at the `device` of a workload that cannot be read as a whole, so that a wrong name is reported with the rest.
-pub(crate) fn check_device(rig: &Rig<'_>, workload: &WrittenWorkload, output: &mut Output) {
-    let written = workload.layers().into_iter().find_map(|layer| layer.table.get("device"));
-    if let Some(name) = written.and_then(|node| node.as_str()) {
-        endpoints(rig, workload, "device", name, output);
+/// One of the devices that a workload is on, and what its instrument there is called.
+pub(crate) struct Seat {
+    pub instance: usize,
+    /// Each instrument draws its own random numbers, which are named by it.
+    pub name: String,
+    pub device_name: String,
+}
+
+impl Seat {
+    pub fn device(&self) -> DeviceId {
+        DeviceId(self.instance as u32)
     }
+}
+
+/// The parameters of a workload that has an instrument on each device that it names, and these devices.
+pub(crate) fn seats<P: ParameterTable>(
+    rig: &Rig<'_>,
+    workload: &WrittenWorkload,
+    path: &str,
+    device: fn(&P) -> &str,
+    output: &mut Output,
+) -> Option<(P, Vec<Seat>)> {
+    let Some(parameters) = parameters::<P>(workload, path, output) else {
+        // A wrong name is reported with the rest.
+        let written = workload.layers().into_iter().find_map(|layer| layer.table.get("device"));
+        if let Some(name) = written.and_then(|node| node.as_str()) {
+            endpoints(rig, workload, "device", name, output);
+        }
+        return None;
+    };
+    let instances = endpoints(rig, workload, "device", device(&parameters), output);
+    let many = instances.len() > 1;
+    let seat = |instance: usize| {
+        let device_name = rig.topology.instances[instance].name.clone();
+        let name = if many { format!("{} {device_name}", workload.name) } else { workload.name.clone() };
+        Seat { instance, name, device_name }
+    };
+    Some((parameters, instances.into_iter().map(seat).collect()))
 }
 
 /// The name means nothing here.

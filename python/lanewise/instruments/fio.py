@@ -186,7 +186,7 @@ def _scaled(value: Any, scale: float) -> float | None:
 def _whole(value: Any) -> int | None:
     try:
         return int(value)
-    except (TypeError, ValueError):
+    except (OverflowError, TypeError, ValueError):
         return None
 
 

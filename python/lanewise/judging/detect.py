@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import math
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,6 +11,8 @@ from typing import TYPE_CHECKING
 from lanewise.instruments.measurement import ImportProblemError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from lanewise.instruments.measurement import Measurement
 
 _FOR_PEOPLE = (
@@ -53,7 +57,16 @@ def decoded(data: bytes, name: str) -> str:
 
 
 def parse_measurement(text: str, *, source: str | None = None) -> Measurement:
-    """Read an output whose tool is not known."""
+    """Read an output whose tool is not known; ImportProblemError also when it states what cannot be."""
+    measurement = _parsed(text, source)
+    for case in measurement.cases:
+        rate = case.bandwidth_bytes_per_s
+        if rate is not None and not 0 <= rate < math.inf:
+            raise ImportProblemError(f"'{source or '-'}': {case.name} states {rate:g} bytes a second")
+    return measurement
+
+
+def _parsed(text: str, source: str | None) -> Measurement:
     from lanewise.instruments import (
         cuda_samples,
         fio,
@@ -75,7 +88,7 @@ def parse_measurement(text: str, *, source: str | None = None) -> Measurement:
     for document in documents(text)[0]:
         for knows, parse in of_documents:
             if knows(document):
-                return parse(text, source=source)
+                return _read_with(parse, text, source)
     readers = (
         (nvbandwidth.recognizes, nvbandwidth.parse),
         (cuda_samples.recognizes, cuda_samples.parse),
@@ -87,15 +100,41 @@ def parse_measurement(text: str, *, source: str | None = None) -> Measurement:
     )
     for recognizes, parse in readers:
         if recognizes(text):
-            return parse(text, source=source)
+            return _read_with(parse, text, source)
     for beginning, tool, option in _FOR_PEOPLE:
         if re.search(beginning, text, re.MULTILINE):
             raise ImportProblemError(
                 f"'{source or '-'}' is what {tool} prints for people, rounded to a few digits; "
                 f"run {tool} with {option} and import that"
             )
+    if broken := _broken_json(text):
+        raise ImportProblemError(f"'{source or '-'}' is JSON that breaks off or is damaged: {broken}")
     start = next((line.strip()[:60] for line in text.splitlines() if line.strip()), "nothing")
     raise ImportProblemError(
         f"'{source or '-'}' is no output of a benchmark that is known: it begins with '{start}'; there are "
         f"{_ACCEPTED}"
     )
+
+
+def _read_with(parse: Callable[..., Measurement], text: str, source: str | None) -> Measurement:
+    """Read with a tool's own reader, for which values of another kind than the tool writes are damage."""
+    try:
+        return parse(text, source=source)
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+        tool = parse.__module__.rpartition(".")[2]
+        raise ImportProblemError(
+            f"'{source or '-'}' looks like an output of {tool} and damaged: {type(error).__name__}, {error}"
+        ) from error
+
+
+def _broken_json(text: str) -> str:
+    """Say where text that is meant as JSON stops being it; empty for anything else."""
+    if not re.match(r'\s*\{\s*"', text):
+        return ""
+    try:
+        json.loads(text)
+    except json.JSONDecodeError as error:
+        return str(error)
+    except RecursionError:
+        return "it is nested deeper than any tool's"
+    return ""

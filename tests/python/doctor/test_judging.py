@@ -225,6 +225,31 @@ def test_what_no_tool_wrote_is_refused_with_those_that_are_known(text: str) -> N
         parse_measurement(text)
 
 
+@pytest.mark.parametrize("rate", ["-5", "1e400", "NaN"])
+def test_rates_that_cannot_be_are_refused(rate: str) -> None:
+    with pytest.raises(ImportProblemError, match=r"states .* bytes a second"):
+        parse_measurement(fio(1.0).replace('"bw_bytes": 1000000000', f'"bw_bytes": {rate}'))
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        fio(1.0).replace(
+            '"total_ios": 8000', '"total_ios": 1e400, "clat_ns": {"percentile": {"50.0": null}}'
+        ),
+        "RDMA_Write BW Test\n #bytes     #iter\n 65536  5000  97.1  97.0  0.18\n",
+    ],
+)
+def test_values_of_another_kind_are_damage_and_no_fault_of_ours(damaged: str) -> None:
+    with pytest.raises(ImportProblemError):
+        parse_measurement(damaged, source="out")
+
+
+def test_json_that_is_cut_says_where() -> None:
+    with pytest.raises(ImportProblemError, match=r"breaks off or is damaged: .*line 1 column"):
+        parse_measurement(fio(1.0)[:-20])
+
+
 def test_encodings() -> None:
     assert decoded("a\u2192b".encode("utf-16"), "x") == "a\u2192b"
     assert decoded(b"\xef\xbb\xbfa", "x") == "a"

@@ -36,6 +36,9 @@ _CLASSES = {
 _GPU_TOOLS = ("nvbandwidth", "bandwidthTest", "p2pBandwidthLatencyTest", "rocm_bandwidth_test")
 
 
+_INSIDE = "a copy inside one GPU: nothing crosses PCI Express"
+
+
 @dataclass(frozen=True)
 class Match:
     """A case with the device it belongs to and the simulation to set beside it."""
@@ -158,6 +161,8 @@ def _gpu_copy(case: Case, measurement: Measurement, machine: Machine, chosen: Fu
             reason=f"'{case.target}' is not in the machine, which has {found}; name it with --device"
         )
     first = functions[0]
+    if functions[1:] == [first]:
+        return Match(reason=_INSIDE)
     if len(functions) > 1:
         return _peer_copy(case, measurement, first, functions[1])
     both = case.direction == "both"
@@ -183,7 +188,7 @@ def _not_over_the_link(case: Case) -> str:
     if case.bandwidth_bytes_per_s is None:
         return "a latency of GPU kernels and driver, of which the link is a small part"
     if test == "Device to Device" or "local" in test:
-        return "a copy inside one GPU: nothing crosses PCI Express"
+        return _INSIDE
     if case.raw.get("peer_access") is False:
         return "without peer access: copied by way of host memory"
     if test.startswith(("all_to", "one_to_all", "host_to_all")):

@@ -76,6 +76,14 @@ def test_redirection_holds_back_peers_and_no_copies_from_the_host() -> None:
     assert {case.verdict for case in judged(PEERS, gpus).cases} == {Verdict.WRONG}
 
 
+def test_a_copy_from_a_gpu_to_itself_crosses_no_link() -> None:
+    gpus = switched(*[{"class_code": GPU, "vendor": 0x10DE}] * 2)
+    case = Case(name="copy", target="GPU0 -> GPU0", bandwidth_bytes_per_s=1e12)
+    (judgement,) = judge(Measurement(tool="nvbandwidth", version=None, cases=(case,)), gpus).cases
+    assert judgement.verdict is Verdict.NONE
+    assert "inside one GPU" in judgement.binding
+
+
 def test_a_fault_of_either_peer_holds_back_both() -> None:
     gpu = {"class_code": GPU, "vendor": 0x10DE}
     for narrow in (0, 1):

@@ -64,7 +64,7 @@ LANES = Rule(
     why="It tells which lanes were received with errors, so it separates one bad contact from a bad link. "
     "Ports latch it during training too.",
     severity="info",
-    cost="none by itself",
+    cost="stated: none by itself",
     fix="Clear it, run a load, look again; the same lane twice points at a contact or trace.",
     references=("PCIe Base 5.0 §7.7.3.3 (Lane Error Status)",),
 )

@@ -72,7 +72,7 @@ IDLE = Rule(
     "dump of an idle machine shows 2.5 GT/s on a Gen4 or Gen5 card that is in order. It is said so that "
     "nobody replaces a card for it.",
     severity="info",
-    cost="none",
+    cost="stated: none under load",
     fix="Nothing, unless it stays so: keep the GPU busy (a copy loop, `nvidia-smi dmon`) and take the "
     "dump again.",
     references=("PCIe Base 5.0 §6.11 (Link Speed Management)",),

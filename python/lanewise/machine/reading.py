@@ -200,21 +200,18 @@ def _is_wide(data: bytes) -> bool:
 
 
 def _read_text(text: str, reading: Reading, name: str) -> Machine:
-    """Read whatever kinds a text holds: functions first, else a list or a tree; a matrix is put on top."""
+    """Read whatever kinds a text holds: functions first, else a list or a tree; overlays go on top."""
     from lanewise.machine.sources import lspci
 
-    if '"businfo"' in text and _is_lshw_json(text):
-        from lanewise.machine.sources import lshw
-
-        lshw.read_json(text, reading)
-        if reading.drafts:
-            return reading.machine(name)
     if text.count("\n") > MOST_LINES:
         raise InputError(f"'{name}' has more than {MOST_LINES:,} lines, which no dump of a machine has")
-    on_top = Overlays(tidy(text))
-    lines = on_top.rest
-    text = "\n".join(lines)
-    if HEADER.search(text) and not _is_mostly_log(text):
+    document, on_top = text, Overlays(tidy(text))
+    lines, text = on_top.rest, on_top.text
+    if '"businfo"' in document and _is_lshw_json(document):
+        from lanewise.machine.sources import lshw
+
+        lshw.read_json(document, reading)
+    elif HEADER.search(text) and not _is_mostly_log(text):
         if "]-" in text or "]+" in text:
             _read_tree_beside(text, lines, reading)
         lspci.read(joined(lines), reading)

@@ -168,6 +168,16 @@ class TestSlots:
         machine = read_bytes(f"{bare}\n\n{BOARD}".encode())
         assert machine["01:00.0"].physical_slot == "PCIe Slot 1"
 
+    def test_beside_lshw(self) -> None:
+        node = '{"businfo": "pci@0000:01:00.0", "description": "NVMe device", "handle": "PCI:0000:01:00.0"}'
+        machine = read_bytes(f"[{node}]\n\n{BOARD}".encode())
+        assert machine.kinds == ("lshw", "dmidecode")
+        assert machine["01:00.0"].physical_slot == "PCIe Slot 1"
+
+    def test_other_structures_are_nothing_that_was_not_understood(self) -> None:
+        machine = beside(HEAD + MEMORY)
+        assert (machine.kinds, machine.slots, machine.not_understood.count) == (("lspci text",), (), 0)
+
     def test_a_name_of_the_kernel_stays(self) -> None:
         text = LSPCI.replace("0000:01:00.0 ", "0000:01:00.0 ", 1)
         at = text.index("\n", text.index("0000:01:00.0 ")) + 1

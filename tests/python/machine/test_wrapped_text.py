@@ -138,6 +138,14 @@ def test_a_captured_matrix_and_machine_in_one_file() -> None:
     assert (relation.path, relation.links) == ("NV", 18)
     assert (machine["19:00.0"].numa_node, machine["3b:00.0"].local_cpus) == (0, "52-103")
     assert [r.path for r in machine.relations if r.second == "mlx5_0"] == ["PIX", "SYS"]
+    assert machine.not_understood.count == 0
+
+
+def test_a_matrix_of_other_gpus_than_the_machine_has_is_said() -> None:
+    gpu = "{} 3D controller [0302]: NVIDIA Corporation Device [10de:2330] (rev a1)\n"
+    matrix = "\tGPU0\tGPU1\tCPU Affinity\nGPU0\t X \tSYS\t0-51\nGPU1\tSYS\t X \t0-51\n"
+    three = "".join(gpu.format(address) for address in ("19:00.0", "3b:00.0", "5d:00.0"))
+    assert any("2 GPUs of 3" in note for note in read_bytes(f"{three}\n{matrix}".encode()).notes)
 
 
 PIECES = """\

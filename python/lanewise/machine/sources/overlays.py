@@ -24,17 +24,17 @@ WANTED = "'nvidia-smi topo -m', 'dmidecode -t slot', 'nvme list' and 'ethtool -i
 class Overlays:
     """All of them that are in a text."""
 
-    def __init__(self, lines: Sequence[str]) -> None:
+    def __init__(self, lines: list[str]) -> None:
         """Look for them; a plain search for a word that must be there comes before a reader is loaded."""
         self.rest = list(lines)
-        """The text without their lines, of which a fence is left, so that line numbers stay."""
+        """The lines without theirs, of which a fence is left, so that line numbers stay."""
         self.stand_alone = False
         """Whether one of them is a machine of its own."""
         self.notes: list[str] = []
         """Why what looked like one is none."""
         self._layers: list[tuple[str, Callable[[Machine], Machine]]] = []
         text = "\n".join(lines)
-        if "DMI type 9," in text:
+        if "DMI type " in text:
             from lanewise.machine.sources import dmidecode
 
             slots, taken = dmidecode.take(lines)
@@ -51,6 +51,8 @@ class Overlays:
             self._add("ethtool", partial(ethtool.put_on, adapters=adapters), taken, wanted=bool(adapters))
         if "GPU0" in text:
             self._look_for_matrix(lines, text)
+        self.text = text if self.rest == lines else "\n".join(self.rest)
+        """The same in one piece."""
 
     def __bool__(self) -> bool:
         """Whether there is any."""
@@ -79,4 +81,6 @@ class Overlays:
         if matrix is not None:
             self.notes += matrix.notes
             self.stand_alone = bool(matrix.rows)
-            self._add("nvidia-smi topo", partial(topo.put_on, matrix=matrix), (), wanted=bool(matrix.rows))
+            self._add(
+                "nvidia-smi topo", partial(topo.put_on, matrix=matrix), matrix.taken, wanted=bool(matrix.rows)
+            )

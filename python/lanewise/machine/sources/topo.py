@@ -49,6 +49,8 @@ class Matrix:
     rows: list[Row] = field(default_factory=list)
     relations: list[Relation] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    taken: set[int] = field(default_factory=set)
+    """Numbers of the lines that it consists of."""
 
 
 def read(lines: Sequence[str]) -> Matrix:
@@ -58,20 +60,23 @@ def read(lines: Sequence[str]) -> Matrix:
     rows = matrix.rows
     legend: dict[str, str] = {}
     complete = several = False
-    for line in _bare(lines):
+    for number, line in enumerate(_bare(lines)):
         words = line.split()
         name = _LEGEND.match(line)
         if name is not None:
             legend.setdefault(name[1], name[2])
+            matrix.taken.add(number)
         elif len(words) >= 1 and words[0] == "GPU0" and "X" not in words[:2]:
             several |= bool(rows)
             complete = bool(rows)
             columns = columns if complete else _columns(words)
+            matrix.taken.add(number)
         elif words and columns and not complete and words[0] in columns:
             if words[1:2] and set(words[1 : len(columns) + 1]) & _NOT_PATHS:
                 matrix.notes.append("a matrix of 'nvidia-smi topo -p2p' is no topology and was passed over")
                 columns = []
                 continue
+            matrix.taken.add(number)
             rows.append(_row(words, columns, len(rows), matrix.relations))
     if several:
         matrix.notes.append("several matrices of 'nvidia-smi topo': only the first was read")

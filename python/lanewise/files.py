@@ -37,6 +37,12 @@ def write_whole(path: Path, content: str | bytes) -> Path:
     return path
 
 
+def refuse_folder(path: Path) -> None:
+    """Raise NotWrittenError when a folder is where a file is to go: before the work for it is done."""
+    if path.is_dir():
+        raise NotWrittenError(f"'{path}' cannot be written: it is a folder")
+
+
 def half_name(name: str) -> str:
     """Return a name for a file that is not whole yet, which no other process takes."""
     return f"{HALF}{os.getpid()}-{secrets.token_hex(4)}-{name}"

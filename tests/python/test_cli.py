@@ -234,6 +234,15 @@ def test_an_unknown_experiment_lists_the_known(lanewise: CommandLine) -> None:
     assert "IDT-S1" in result.stderr
 
 
+def test_a_report_that_cannot_be_written_is_refused_before_anything_runs(
+    core: FakeCore, lanewise: CommandLine, tmp_path: Path
+) -> None:
+    outcome = lanewise("reproduce", "--report", tmp_path, "OPP-4")
+    assert outcome.exit_code == 2
+    assert "it is a folder" in outcome.stderr
+    assert core.asked == []
+
+
 def test_our_own_mistake_is_status_3(
     core: FakeCore, lanewise: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -225,10 +225,13 @@ def reproduce(
     from lanewise import api
     from lanewise.cli.progress import fits_progress, runs_progress
     from lanewise.experiment.cache import RunCache
+    from lanewise.files import refuse_folder
 
     refuse_together(("--report", report is not None), ("--no-report", no_report))
     names = experiments or []
     page = None if no_report else report or (None if names else Path("lanewise-report.html"))
+    if page is not None:
+        refuse_folder(page)
     cache = RunCache.default()
     if fresh:
         cache.clear()

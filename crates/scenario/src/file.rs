@@ -190,10 +190,15 @@ fn table_of(entry: Entry, path: &str, diagnostics: &mut Vec<Diagnostic>) -> Tabl
             let expected = "a table".to_owned();
             let problem =
                 Problem::WrongType { path: path.to_owned(), found: entry.node.describe(), expected };
-            diagnostics.push(Diagnostic::at(entry.node.place, problem));
+            let hint = ComponentKind::from_word(path).map(name_hint);
+            diagnostics.push(Diagnostic::at(entry.node.place, problem).maybe_hint(hint));
             Table::default()
         }
     }
+}
+
+fn name_hint(kind: ComponentKind) -> String {
+    format!("a component has a name: `[{}.NAME]`", kind.word())
 }
 
 fn component(
@@ -209,8 +214,13 @@ fn component(
     if !matches!(entry.node.value, Value::Table(_)) {
         let expected = format!("a table with the settings of a {}", kind.word());
         let problem = Problem::WrongType { path: name, found: entry.node.describe(), expected };
-        let hint = format!("a component has a name: `[{}.NAME]`", kind.word());
-        diagnostics.push(Diagnostic::at(entry.node.place, problem).hint(hint));
+        diagnostics.push(Diagnostic::at(entry.node.place, problem).hint(name_hint(kind)));
+        return None;
+    }
+    if kind.structural().iter().any(|key| key.key == name) {
+        let reason = format!("it is a key of a {}", kind.word());
+        diagnostics
+            .push(Diagnostic::at(place, Problem::BadName { found: name, reason }).hint(name_hint(kind)));
         return None;
     }
     let written = table_of(entry, &name, diagnostics);
@@ -218,13 +228,20 @@ fn component(
     Some(Component { kind, name, place, overrides, written, part: None, part_is_unreadable: false })
 }
 
+/// Whether a name can stand in a path.
+pub(crate) fn is_plain(name: &str) -> bool {
+    name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
+}
+
+/// Why a name cannot be one that is not plain.
+pub(crate) const NOT_PLAIN: &str = "a name has letters, digits, `_` and `-` only";
+
 fn check_name(name: &str, place: Place, diagnostics: &mut Vec<Diagnostic>) -> bool {
-    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     let mut reserved = SECTIONS.into_iter().chain(TARGETS).chain(ComponentKind::words());
     let reason = if name.is_empty() || name.len() > NAME_LIMIT {
         "a name has 1 to 64 characters"
-    } else if !name.chars().all(plain) {
-        "a name has letters, digits, `_` and `-` only"
+    } else if !is_plain(name) {
+        NOT_PLAIN
     } else if reserved.any(|word| word == name) {
         "the word has a meaning of its own"
     } else {

@@ -4,7 +4,8 @@
 //! parameter of a port that holds for this slot alone. `"port1..port8"` stands for eight ports alike.
 
 use crate::diagnostic::Diagnostic;
-use crate::document::{Node, Table, Value};
+use crate::document::{Node, Table, Value, shortened};
+use crate::file::{NOT_PLAIN, is_plain};
 use crate::parameter::{Layer, LayerTable, Origin, Output, ParameterTable, check_table};
 use crate::parameters::PortParameters;
 use crate::problem::Problem;
@@ -55,6 +56,12 @@ pub(crate) fn read_slots(name: &str, key: &str, layers: &[LayerTable<'_>], outpu
                 let (path, found) = (format!("{name}.{key}"), format!("more than {SLOT_LIMIT}"));
                 let problem = Problem::TooManyPorts { path, found, allowed: SLOT_LIMIT.to_string() };
                 output.diagnostics.push(Diagnostic::at(entry.key_place, problem));
+                continue;
+            }
+            if !expanded.iter().all(|slot| is_plain(slot)) {
+                let problem = Problem::BadName { found: shortened(&entry.key), reason: NOT_PLAIN.to_owned() };
+                let range = entry.key.contains("..").then(|| "a range goes up: `slot1..slot4`".to_owned());
+                output.diagnostics.push(Diagnostic::at(entry.key_place, problem).maybe_hint(range));
                 continue;
             }
             for slot in expanded {

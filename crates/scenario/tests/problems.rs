@@ -414,3 +414,23 @@ fn infiniband_has_only_some_widths() {
     assert_eq!(codes(&text(4), &[]), [""; 0]);
     assert_eq!(codes(&text(5), &[]), ["unknown-choice"]);
 }
+
+#[test]
+fn a_component_without_a_name_hears_that_it_has_one() {
+    let hints = |text: &str| {
+        let records = load(&Source::from_text("rig.toml", text), &[]).unwrap_err().records();
+        records.iter().filter(|record| record.code != "no-host").map(|r| r.hint.clone()).collect::<Vec<_>>()
+    };
+    let host = Some("a component has a name: `[host.NAME]`".to_owned());
+    assert_eq!(hints("[host]\nslots = { a = \"gen4 x4\" }\n"), [host]);
+    let endpoint = Some("a component has a name: `[endpoint.NAME]`".to_owned());
+    assert_eq!(hints("[host.h]\nslots = { a = \"gen4 x4\" }\n[[endpoint]]\n"), [endpoint]);
+}
+
+#[test]
+fn slots_have_names_that_paths_can_hold() {
+    for name in ["\"e 1\"", "\"a.b\"", "\"d1..d0\""] {
+        let text = RIG.replace("slot2 =", &format!("{name} ="));
+        assert_eq!(codes(&text, &[]), ["bad-name"], "{name}");
+    }
+}

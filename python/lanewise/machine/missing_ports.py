@@ -7,56 +7,68 @@ Left out: ports of conventional devices, and of those whose own link is not know
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 from typing import TYPE_CHECKING
 
+from lanewise.machine.address import Address
 from lanewise.machine.lanes import lanes_of
-from lanewise.machine.model import Buses, Function, Kind, Slot
+from lanewise.machine.model import ENDPOINTS, Buses, Function, Kind, Slot
 
 if TYPE_CHECKING:
-    from lanewise.machine.address import Address
+    from collections.abc import Iterator, Sequence
+
     from lanewise.machine.model import Machine
+
+_MOST_NAMES = 6
 
 
 def with_missing_ports(machine: Machine) -> tuple[Machine, list[str]]:
     """Put a port above each endpoint whose own is not in the source (filtered dumps, virtual machines)."""
-    lonely = [
-        f
-        for f in machine
-        if f.kind in (Kind.ENDPOINT, Kind.LEGACY_ENDPOINT)
-        and not f.virtual
-        and machine.link_above(f) is None
-        and f.parent is None
-        and lanes_of(f.link.capability) is not None
-    ]
-    if not lonely:
+    devices: dict[tuple[int, int, int], list[Function]] = {}
+    for function in machine:
+        if _is_lonely(machine, function):
+            devices.setdefault(function.address.slot, []).append(function)
+    if not devices:
         return machine, []
     functions = dict(machine.functions)
-    used = {address.slot for address in functions}
-    ports: dict[tuple[int, int, int], Address] = {}
-    for function in lonely:
-        address = function.address
-        if address.slot in ports:
-            functions[address] = replace(function, parent=ports[address.slot])
-            port = functions[ports[address.slot]]
-            functions[port.address] = replace(port, children=(*port.children, address))
-            continue
-        free = next((n for n in range(0x1F, 0, -1) if (address.domain, 0xFF, n) not in used), None)
-        if free is None:
+    places = {domain: _free_places(machine, domain) for domain in machine.domains}
+    for (domain, _, _), below in devices.items():
+        place = next(places[domain], None)
+        if place is None:
+            # Thousands of devices and no bridge: no machine, and no address left for its ports.
             break
-        used.add((address.domain, 0xFF, free))
-        port = _assumed_port(function, address._replace(bus=0xFF, device=free, function=0))
-        functions[port.address] = port
-        ports[address.slot] = port.address
-        functions[address] = replace(function, parent=port.address)
+        functions[place] = _assumed_port(below, place)
+        functions.update((function.address, replace(function, parent=place)) for function in below)
     ordered = {address: functions[address] for address in sorted(functions)}
-    names = ", ".join(function.address.short for function in lonely[:6])
-    note = f"the ports above {names} are not in the source; taken to match their devices"
+    names = [function.address.short for below in devices.values() for function in below]
+    listed = ", ".join(names[:_MOST_NAMES])
+    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    note = f"the ports above {listed}{more} are not in the source; taken to match their devices"
     return replace(machine, functions=ordered), [note]
 
 
-def _assumed_port(function: Function, address: Address) -> Function:
+def _is_lonely(machine: Machine, function: Function) -> bool:
+    return (
+        function.kind in ENDPOINTS
+        and not function.virtual
+        and function.parent is None
+        and machine.link_above(function) is None
+        and lanes_of(function.link.capability) is not None
+    )
+
+
+def _free_places(machine: Machine, domain: int) -> Iterator[Address]:
+    """Go through the addresses of a domain where no device is, from the end; there is one for each device."""
+    used = {address.slot for address in machine.functions}
+    for bus, device in product(range(0xFF, -1, -1), range(0x1F, -1, -1)):
+        if (domain, bus, device) not in used:
+            yield Address(domain, bus, device, 0)
+
+
+def _assumed_port(below: Sequence[Function], address: Address) -> Function:
+    """Make the port of a device from its first function."""
     registers = replace(
-        function.registers,
+        below[0].registers,
         slot=Slot(),
         acs=None,
         errors=None,
@@ -65,11 +77,11 @@ def _assumed_port(function: Function, address: Address) -> Function:
         sriov=None,
         resizable_bars=(),
     )
-    bus = function.address.bus
+    bus = below[0].address.bus
     return Function(
         address=address,
         kind=Kind.ROOT_PORT,
         registers=registers,
-        children=(function.address,),
-        buses=Buses(0xFF, bus, bus),
+        children=tuple(function.address for function in below),
+        buses=Buses(address.bus, bus, bus),
     )

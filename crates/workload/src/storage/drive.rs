@@ -161,6 +161,12 @@ impl Drive {
         matches!(self.media, Media::Preparing | Media::Moving(_))
     }
 
+    /// Whether a frame waits for the wire.
+    #[inline]
+    pub(crate) fn has_frame(&self) -> bool {
+        !self.outbox.is_empty() || self.write_buffer.peek_request().is_some()
+    }
+
     /// The frame that would go on the wire next.
     pub(crate) fn peek_frame(&self) -> Option<DriveFrame> {
         if let Some((slot, bytes)) = self.write_buffer.peek_request() {

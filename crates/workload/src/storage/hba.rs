@@ -180,7 +180,7 @@ impl Hba {
         for port in &self.ports {
             wires += usize::from(port.arriving.is_some()) + usize::from(port.departing.is_some());
             for drive in port.drives.iter().map(|drive| &drives[*drive as usize]) {
-                if drive.peek_frame().is_some() {
+                if drive.has_frame() {
                     wires += 1;
                 } else if drive.media_is_busy() {
                     media += 1;

@@ -78,6 +78,7 @@ impl WriteBuffer {
     }
 
     /// Slot and bytes of the XFER_RDY that is to be sent next.
+    #[inline]
     pub(super) fn peek_request(&self) -> Option<(u32, u64)> {
         self.requests.front().copied()
     }

@@ -66,7 +66,8 @@ GPUS = Rule(
     "link between sockets where they are on two, and on some platforms host memory. For GPUs that work "
     "alone it does not matter.",
     severity="info",
-    cost="simulated: two GPUs writing to each other, from root port to root port and below a common switch",
+    cost="simulated: two GPUs writing to each other across sockets, or 4 KiB from root port to root port, and "
+    "below a common switch",
     fix="Where they exchange data, put them below one switch or on one socket, or join them with a bridge of "
     "their own (NVLink, Infinity Fabric) if they have the connector; keep each process on the socket of its "
     "GPU.",
@@ -171,7 +172,7 @@ def distant_gpus(view: View, this: Rule) -> Iterable[Finding]:
             first.address.short,
             f"{len(gpus)} GPUs of one kind are spread over {where}, and no link of their own is to be seen",
             [f"{gpu.address.short} {_place(view, gpu)} ({gpu.name})" for gpu in gpus[:8]],
-            trial=_root_trial(view, first, (far or apart)[0], exchange=True),
+            trial=_root_trial(view, first, (far or apart)[0], exchange=bool(far)),
             also=[gpu.address.short for gpu in gpus[1:]],
         )
 
@@ -225,4 +226,5 @@ def _root_trial(view: View, gpu: Function, peer: Function, *, exchange: bool = F
     together = Rig((up,), leaves, mps=mps)
     if exchange:
         return Trial(apart, together, "two GPUs writing to each other")
-    return Trial(apart, together, "4 KiB written by the adapter into the GPU", quantity="latency")
+    writer = "another" if peer.is_gpu else "the adapter"
+    return Trial(apart, together, f"4 KiB written by {writer} into the GPU", quantity="latency")

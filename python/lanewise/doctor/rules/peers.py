@@ -66,8 +66,8 @@ GPUS = Rule(
     "link between sockets where they are on two, and on some platforms host memory. For GPUs that work "
     "alone it does not matter.",
     severity="info",
-    cost="simulated: two GPUs writing to each other across sockets, or 4 KiB from root port to root port, and "
-    "below a common switch",
+    cost="simulated: two GPUs writing to each other across sockets, or 4 KiB from root port to root port, "
+    "and below a common switch",
     fix="Where they exchange data, put them below one switch or on one socket, or join them with a bridge of "
     "their own (NVLink, Infinity Fabric) if they have the connector; keep each process on the socket of its "
     "GPU.",

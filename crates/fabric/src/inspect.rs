@@ -12,9 +12,8 @@ use lanewise_pcie::tlp::FlowClass;
 use lanewise_units::Time;
 
 impl Fabric {
-    /// Accounts for the time of every link direction, and for drained buffers, up to `at`.
+    /// Accounts for the time of every link direction, and for drained buffers, up to `at`. All ports are caught up.
     pub(crate) fn settle_all(&mut self, at: Time) {
-        self.catch_up_all(at);
         for index in 0..self.ports.len() {
             let id = PortId(index as u32);
             for class in FlowClass::ALL {

@@ -68,33 +68,46 @@ impl Simulation {
         }
         let last_event = self.fabric.engine.events_handled().saturating_add(events);
         let mut look_at = self.fabric.engine.events_handled() + LOOK_EVERY;
-        while let Some((now, event)) = self.fabric.engine.next_before(limit) {
-            self.fabric.handle(event.unpack());
-            self.finish_event();
-            let handled = self.fabric.engine.events_handled();
-            if handled >= look_at {
-                look_at = handled + LOOK_EVERY;
-                if !self.fabric.anything_open() || self.have_ended() == Some(true) {
-                    return Progress::Finished;
-                }
-                if !self.fabric.made_progress(now) {
-                    return Progress::Stalled { waiting: self.fabric.who_waits() };
-                }
-                if handled >= last_event {
-                    return Progress::EventLimit;
+        loop {
+            while let Some((now, event)) = self.fabric.engine.next_before(limit) {
+                self.fabric.handle(event.unpack());
+                self.finish_event();
+                let handled = self.fabric.engine.events_handled();
+                if handled >= look_at {
+                    look_at = handled + LOOK_EVERY;
+                    if !self.fabric.anything_open() || self.have_ended() == Some(true) {
+                        return Progress::Finished;
+                    }
+                    if !self.fabric.made_progress(now) {
+                        return Progress::Stalled { waiting: self.fabric.who_waits() };
+                    }
+                    if handled >= last_event {
+                        return Progress::EventLimit;
+                    }
                 }
             }
+            if !self.fabric.anything_open() {
+                self.catch_up(self.fabric.now());
+                return Progress::Finished;
+            }
+            if !self.catch_up(limit) {
+                break;
+            }
         }
-        if !self.fabric.anything_open() {
-            self.fabric.catch_up_all(self.fabric.now());
-            return Progress::Finished;
-        }
-        self.fabric.catch_up_all(limit);
         if self.fabric.engine.pending() == 0 {
             Progress::Stalled { waiting: self.fabric.who_waits() }
         } else {
             Progress::Reached
         }
+    }
+
+    /// Does what ports do without being asked to up to `at`. True when that let one act now, as the end of a link that woke
+    /// meanwhile does: there may be events before `at` then.
+    fn catch_up(&mut self, at: Time) -> bool {
+        self.fabric.catch_up_all(at);
+        let somebody_acts = !self.fabric.ready.is_empty();
+        self.finish_event();
+        somebody_acts
     }
 
     /// Tells the workloads what happened and lets the ports that became able to send do so, until both are quiet.
@@ -124,7 +137,7 @@ impl Simulation {
     pub fn start_measuring(&mut self, at: Time) {
         self.window_start = at;
         self.fabric.changes.start_measuring();
-        self.fabric.settle_all(at);
+        self.stop_measuring(at);
         let accounted: Vec<Time> = self.fabric.ports.iter().map(|port| port.busy_until).collect();
         self.fabric.observers.start_measuring(at, accounted.into_iter());
         for workload in &mut self.workloads {
@@ -134,6 +147,7 @@ impl Simulation {
 
     /// Accounts for all time up to `at`, so that results can be read.
     pub fn stop_measuring(&mut self, at: Time) {
+        self.catch_up(at);
         self.fabric.settle_all(at);
     }
 

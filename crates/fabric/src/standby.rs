@@ -84,6 +84,18 @@ impl Port {
             .min(self.nak_due_at())
     }
 
+    /// Since when nothing that it sent waits for an Ack: the link stays out of L1 while something does.
+    fn acknowledged_since(&self) -> Time {
+        match (self.nothing_to_replay(), self.replay_deadline) {
+            (false, _) => Time::NEVER,
+            (true, Time::NEVER) => Time::ZERO, // Nothing was ever sent.
+            // The Ack started the replay timer anew.
+            (true, deadline) => {
+                Time::ZERO + deadline.saturating_since(Time::ZERO + self.settings.replay_timer)
+            }
+        }
+    }
+
     /// Whether all DLLPs due at `at` are UpdateFCs that repeat what the peer knows.
     fn only_repeats(&self, at: Time) -> bool {
         self.ack_at > at
@@ -119,21 +131,30 @@ impl Fabric {
         let peer = &self.ports[port.peer.index()];
         let power = port.standby.as_ref().map_or(LinkPower::default(), |standby| standby.power);
         // Whoever owes something before going to sleep stays awake until it is said.
-        let after = |state: Option<SleepConfig>, silent_since: Time, owes_since: Time| {
-            let from = state.map_or(Time::NEVER, |state| silent_since + state.idle);
-            if from <= owes_since { from } else { Time::NEVER }
+        let after = |state: Option<SleepConfig>, silent_since: Time, owes_since: Time| match state {
+            Some(state) if silent_since != Time::NEVER && silent_since + state.idle <= owes_since => {
+                silent_since + state.idle
+            }
+            _ => Time::NEVER,
         };
         let (idle_since, owes_since) = (port.idle_since(), port.owes_since());
         let both_idle_since = idle_since.max(peer.idle_since());
+        let both_acknowledged_since = port.acknowledged_since().max(peer.acknowledged_since());
         Bedtime {
             l0s: after(power.l0s, idle_since, owes_since),
-            l1: after(power.l1, both_idle_since, owes_since.min(peer.owes_since())),
+            l1: after(
+                power.l1,
+                both_idle_since.max(both_acknowledged_since),
+                owes_since.min(peer.owes_since()),
+            ),
         }
     }
 
     /// A port whose link may sleep wakes: whether it can go on at once. If not, it wakes again when its wire can be used.
     #[inline(never)]
     pub(crate) fn is_awake(&mut self, id: PortId, now: Time) -> bool {
+        let peer = self.ports[id.index()].peer;
+        self.take_in_dllps(peer, now);
         let standby = self.ports[id.index()].standby();
         if standby.awake_at > now {
             self.wake(id, now);
@@ -154,7 +175,10 @@ impl Fabric {
     #[inline(never)]
     pub(crate) fn may_send_dllps(&mut self, id: PortId, at: Time) -> bool {
         // What the peer did before decides whether the link sleeps.
-        self.catch_up_before(self.ports[id.index()].peer, at);
+        let peer = self.ports[id.index()].peer;
+        self.catch_up_before(peer, at);
+        self.take_in_dllps(id, at);
+        self.take_in_dllps(peer, at);
         let in_l1 = self.bedtime(id).l1 < at;
         let port = &mut self.ports[id.index()];
         if in_l1 && port.only_repeats(at) {

@@ -3,7 +3,8 @@
 mod common;
 
 use common::*;
-use lanewise_fabric::config::{FabricConfig, LinkPower, SleepConfig};
+use lanewise_fabric::Simulation;
+use lanewise_fabric::config::{FabricConfig, LinkPower, PortConfig, SleepConfig};
 use lanewise_fabric::workload::Direction;
 use lanewise_observe::Use;
 use lanewise_units::{Generation, Span, Time, Width};
@@ -141,4 +142,44 @@ fn a_link_in_use_is_the_same_as_one_that_never_sleeps() {
         simulation.fabric.observers().flows()[0].payload()
     };
     assert_eq!(run(l1()), run(LinkPower::default()));
+}
+
+/// A periodic UpdateFC that wakes a link falls due between two slices of a run, and the link is awake again before the last
+/// event of the first: the port must still wake for what comes later.
+#[test]
+fn a_run_in_slices_is_as_one_run() {
+    let power = LinkPower { l0s: Some(SleepConfig { idle: Span::ZERO, exit: Span::from_us(1) }), l1: None };
+    let mut config = without_background(behind_switch(Generation::Gen1, Width::X1, Width::X1, 2, 128));
+    config.links[0].power = power;
+    let updates_every = |port: &mut PortConfig| port.update_flow_control.period = Span::from_us(30);
+    config.devices.iter_mut().flat_map(|device| &mut device.ports).for_each(updates_every);
+    let steps: Vec<(Time, Ask)> = (0..40)
+        .map(|step| (us(5) + Span::from_ns(17_390 * step), dma(2, Direction::Read, 0, 256)))
+        .chain((0..40).map(|step| (us(6) + Span::from_ns(23_110 * step), dma(3, Direction::Write, 0, 64))))
+        .collect();
+    let count = steps.len();
+    let run = |slice: Span| {
+        let mut simulation = Simulation::build(&config).expect("a tree");
+        let (script, log) = Script::new(steps.clone());
+        simulation.add_workload(Box::new(script));
+        let mut at = Time::ZERO;
+        while at < us(2_000) {
+            at += slice;
+            simulation.run_until(at, u64::MAX);
+        }
+        (0..count).map(|step| log.done_at(step)).collect::<Vec<_>>()
+    };
+    let whole = run(Span::from_us(2_000));
+    assert!(whole.iter().all(Option::is_some), "{whole:?}");
+    assert_eq!(run(Span::from_us(2)), whole);
+    assert_eq!(run(Span::from_ns(700)), whole);
+}
+
+#[test]
+fn a_link_stays_out_of_l1_until_everything_is_acknowledged() {
+    let at_once = LinkPower { l0s: None, l1: Some(SleepConfig { idle: Span::ZERO, exit: L1_EXIT }) };
+    let steps = vec![(us(100), dma(1, Direction::Write, 0, 64)), (us(200), dma(1, Direction::Read, 0, 64))];
+    let (simulation, _) = run_script(&one_link(at_once), steps, 10_000);
+    let replays = |port| simulation.fabric.observers().counters(port).replays;
+    assert_eq!([replays(0), replays(1)], [0, 0]);
 }

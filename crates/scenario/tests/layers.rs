@@ -178,3 +178,17 @@ fn virtual_channels_reach_both_ends_of_their_link() {
     let told = |path: &str| plain.explain().parameters.iter().any(|parameter| parameter.path.contains(path));
     assert!(!told(".channels.") && !told("virtual_channels"), "nothing is told of channels that nobody has");
 }
+
+/// An Ack may have to wait until the other direction is awake: PCIe Base 3.1 §3.6.2.1.
+#[test]
+fn a_replay_timer_of_the_older_rule_waits_for_l0s() {
+    let timer = |overrides: &[(&str, &str)]| {
+        let scenario = rig(overrides);
+        [port(&scenario, 1, 1).replay_timer, port(&scenario, 2, 0).replay_timer]
+    };
+    let l0s = ("nic.link.aspm", "l0s");
+    let exit = ("nic.link.l0s_exit", "3 us");
+    assert_eq!(timer(&[l0s, exit]), timer(&[]).map(|awake| awake + Span::from_us(3)));
+    let simplified = ("nic.replay_rule", "simplified");
+    assert_eq!(timer(&[l0s, exit, simplified])[1], timer(&[simplified])[1]);
+}

@@ -7,6 +7,7 @@ use super::computed::Computed;
 use super::credits::{CreditTable, common_scale, credits};
 use super::link::TrainedLink;
 use super::payload::Payload;
+use super::standby;
 use super::{PortView, Rig, Settings, place_in};
 use crate::parameter::{Output, Provenance};
 use crate::parameters::{PortParameters, ReplayRuleChoice};
@@ -30,6 +31,9 @@ pub(super) const PACKET_OVERHEAD: Bytes = Bytes::new(24);
 /// Bytes of a flit. Source: PCIe Base 6.3 §4.2.3.3.
 const FLIT: Bytes = Bytes::new(256);
 
+/// Source of a replay timer of the older rule.
+const LEGACY_TIMER: &str = "three Ack latency limits and the exit from L0s, PCIe Base 3.1 §3.6.2.1";
+
 /// Settings of every port of every instance, by instance and port.
 pub(crate) type Ports = Vec<Vec<PortConfig>>;
 
@@ -40,6 +44,8 @@ pub(super) struct End<'r> {
     pub mps: Bytes,
     pub peer: &'r PortParameters,
     pub propagation: Span,
+    /// What an Ack may have to wait for while the other direction wakes.
+    pub l0s_exit: Span,
     pub receiver: ReceiverKind,
     /// From arrival until the device has passed a packet on.
     pub drain: Span,
@@ -72,11 +78,14 @@ pub(crate) fn configure(
             continue;
         };
         let component = rig.topology.instances[lower].component;
-        let propagation = rig.links[component].as_ref().map_or(Span::ZERO, |link| link.propagation);
+        let parameters = rig.links[component].as_ref();
+        let propagation = parameters.map_or(Span::ZERO, |link| link.propagation);
+        let l0s_exit = parameters.map_or(Span::ZERO, standby::l0s_exit);
         let make = |instance: usize, view, peer| {
             let (receiver, drain) = receiver(rig, instance);
             let channels = maps[lower].channels();
-            End { view, mode: link.mode, mps: programmed.mps, peer, propagation, receiver, drain, channels }
+            let (mode, mps) = (link.mode, programmed.mps);
+            End { view, mode, mps, peer, propagation, l0s_exit, receiver, drain, channels }
         };
         let ends =
             [make(above, upper_view, lower_view.parameters), make(lower, lower_view, upper_view.parameters)];
@@ -103,7 +112,8 @@ fn idle_ports(rig: &Rig<'_>, instance: usize) -> Vec<PortConfig> {
         let (receiver, drain) = receiver(rig, instance);
         let mode = LinkMode::new(view.shape.generation, view.shape.width);
         let (mps, peer) = (view.parameters.mps_supported.0, view.parameters);
-        let end = End { view, mode, mps, peer, propagation: Span::ZERO, receiver, drain, channels: 1 };
+        let (propagation, l0s_exit) = (Span::ZERO, Span::ZERO);
+        let end = End { view, mode, mps, peer, propagation, l0s_exit, receiver, drain, channels: 1 };
         // Nobody reads the settings of an idle port; problems in them are found where they are in use.
         Some(configure_end(rig, &end, Scale::One, &mut Computed::default(), &mut Output::default()))
     });
@@ -151,7 +161,9 @@ fn replay_timer(end: &End<'_>) -> Span {
         (Auto::Auto, true) => end.mode.wire_span(FLIT) * FLIT_REPLAY_TIMEOUT_FLITS,
         (Auto::Auto, false) => {
             let symbols = replay_timer_limit(end.mps, end.mode.width, end.mode.generation, rule);
-            end.mode.symbols_span(symbols)
+            // PCIe Base 3.1 §3.6.2.1; the simplified limit is long enough for any L0s.
+            let adjustment = if rule == ReplayRule::Legacy { end.l0s_exit } else { Span::ZERO };
+            end.mode.symbols_span(symbols) + adjustment
         }
     }
 }
@@ -236,10 +248,10 @@ fn tell(rig: &Rig<'_>, end: &End<'_>, config: &PortConfig, computed: &mut Comput
         if flit { "assumed as the Ack latency of Flit Mode" } else { "PCIe Base 6.3 Tables 2-52 to 2-54" };
     let timer = match (flit, given.replay_rule) {
         (true, _) => "1500 flits, PCIe Base 6.3 §4.2.3.4.2.1",
-        (_, ReplayRuleChoice::Legacy) => "three Ack latency limits, PCIe Base 3.1 §3.6.2.1",
+        (_, ReplayRuleChoice::Legacy) => LEGACY_TIMER,
         (_, ReplayRuleChoice::Simplified) => "24,000 symbol times, PCIe Base 6.3 §3.6.2.1",
         _ if end.view.shape.generation >= Generation::Gen4 => "24,000 symbol times, PCIe Base 6.3 §3.6.2.1",
-        _ => "three Ack latency limits, PCIe Base 3.1 §3.6.2.1",
+        _ => LEGACY_TIMER,
     };
     let buffer = "the bytes until an Ack is in, PCIe Base 6.3 §3.6.3.1";
     tell(

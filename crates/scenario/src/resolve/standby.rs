@@ -6,6 +6,7 @@ use crate::parameters::{AspmChoice, LinkParameters};
 use crate::problem::Problem;
 use lanewise_fabric::config::{LinkPower, SleepConfig};
 use lanewise_pcie::encoding::LinkMode;
+use lanewise_units::Span;
 use std::collections::HashSet;
 
 /// The power states that the link enters by itself.
@@ -13,6 +14,11 @@ pub(crate) fn power(link: &LinkParameters) -> LinkPower {
     let l0s = SleepConfig { idle: link.l0s_idle, exit: link.l0s_exit };
     let l1 = SleepConfig { idle: link.l1_idle, exit: link.l1_exit };
     LinkPower { l0s: uses_l0s(link).then_some(l0s), l1: uses_l1(link).then_some(l1) }
+}
+
+/// How long a direction takes to wake from L0s; nothing where none is entered.
+pub(crate) fn l0s_exit(link: &LinkParameters) -> Span {
+    power(link).l0s.map_or(Span::ZERO, |l0s| l0s.exit)
 }
 
 fn uses_l0s(link: &LinkParameters) -> bool {

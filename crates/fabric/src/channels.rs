@@ -52,14 +52,6 @@ impl PortChannels {
         })
     }
 
-    pub(crate) fn channel(&self, channel: u8) -> &Channel {
-        &self.beyond[usize::from(channel) - 1]
-    }
-
-    pub(crate) fn channel_mut(&mut self, channel: u8) -> &mut Channel {
-        &mut self.beyond[usize::from(channel) - 1]
-    }
-
     /// When the next UpdateFC is due.
     pub(crate) fn update_due_at(&self) -> Time {
         let buffers = self.beyond.iter().flat_map(|channel| &channel.buffers);
@@ -92,34 +84,34 @@ impl Port {
 
     #[inline(always)]
     pub(crate) fn credits_of(&self, channel: u8) -> &[TransmitCredits; 3] {
-        match (channel, &self.channels) {
-            (VC0, _) | (_, None) => &self.credits,
-            (_, Some(channels)) => &channels.channel(channel).credits,
+        match beyond_vc0(&self.channels, channel) {
+            Some(channel) => &channel.credits,
+            None => &self.credits,
         }
     }
 
     #[inline(always)]
     pub(crate) fn credits_of_mut(&mut self, channel: u8) -> &mut [TransmitCredits; 3] {
-        match (channel, &mut self.channels) {
-            (VC0, _) | (_, None) => &mut self.credits,
-            (_, Some(channels)) => &mut channels.channel_mut(channel).credits,
+        match beyond_vc0_mut(&mut self.channels, channel) {
+            Some(channel) => &mut channel.credits,
+            None => &mut self.credits,
         }
     }
 
     /// Ingress buffers of a channel.
     #[inline(always)]
     pub(crate) fn buffers_of(&self, channel: u8) -> &[IngressBuffer; 3] {
-        match (channel, &self.channels) {
-            (VC0, _) | (_, None) => &self.buffers,
-            (_, Some(channels)) => &channels.channel(channel).buffers,
+        match beyond_vc0(&self.channels, channel) {
+            Some(channel) => &channel.buffers,
+            None => &self.buffers,
         }
     }
 
     #[inline(always)]
     pub(crate) fn buffers_of_mut(&mut self, channel: u8) -> &mut [IngressBuffer; 3] {
-        match (channel, &mut self.channels) {
-            (VC0, _) | (_, None) => &mut self.buffers,
-            (_, Some(channels)) => &mut channels.channel_mut(channel).buffers,
+        match beyond_vc0_mut(&mut self.channels, channel) {
+            Some(channel) => &mut channel.buffers,
+            None => &mut self.buffers,
         }
     }
 
@@ -131,17 +123,17 @@ impl Port {
     /// What waits at an endpoint or root port for a channel.
     #[inline(always)]
     pub(crate) fn queues_of(&self, channel: u8) -> &ClassQueues {
-        match (channel, &self.channels) {
-            (VC0, _) | (_, None) => &self.queues,
-            (_, Some(channels)) => &channels.channel(channel).queues,
+        match beyond_vc0(&self.channels, channel) {
+            Some(channel) => &channel.queues,
+            None => &self.queues,
         }
     }
 
     #[inline(always)]
     pub(crate) fn queues_of_mut(&mut self, channel: u8) -> &mut ClassQueues {
-        match (channel, &mut self.channels) {
-            (VC0, _) | (_, None) => &mut self.queues,
-            (_, Some(channels)) => &mut channels.channel_mut(channel).queues,
+        match beyond_vc0_mut(&mut self.channels, channel) {
+            Some(channel) => &mut channel.queues,
+            None => &mut self.queues,
         }
     }
 
@@ -170,9 +162,9 @@ impl Port {
 
     /// Notes that the peer has advertised credits of a class. False when it had before.
     pub(crate) fn note_initialised(&mut self, channel: u8, class: FlowClass) -> bool {
-        let noted = match (channel, &mut self.channels) {
-            (VC0, _) | (_, None) => &mut self.initialised,
-            (_, Some(channels)) => &mut channels.channel_mut(channel).initialised,
+        let noted = match beyond_vc0_mut(&mut self.channels, channel) {
+            Some(channel) => &mut channel.initialised,
+            None => &mut self.initialised,
         };
         let bit = 1 << class as u8;
         let first = *noted & bit == 0;
@@ -216,6 +208,23 @@ impl Port {
     }
 }
 
+/// A channel that is not kept within the port itself.
+#[inline(always)]
+fn beyond_vc0(channels: &Option<Box<PortChannels>>, channel: u8) -> Option<&Channel> {
+    match channels {
+        Some(channels) if channel != VC0 => Some(&channels.beyond[usize::from(channel) - 1]),
+        _ => None,
+    }
+}
+
+#[inline(always)]
+fn beyond_vc0_mut(channels: &mut Option<Box<PortChannels>>, channel: u8) -> Option<&mut Channel> {
+    match channels {
+        Some(channels) if channel != VC0 => Some(&mut channels.beyond[usize::from(channel) - 1]),
+        _ => None,
+    }
+}
+
 /// The ingress buffer of a class on a channel, given those of VC0 and the others.
 #[cold]
 pub(crate) fn buffer_of<'b>(
@@ -224,8 +233,8 @@ pub(crate) fn buffer_of<'b>(
     channel: u8,
     class: FlowClass,
 ) -> &'b mut IngressBuffer {
-    match (channel, channels) {
-        (VC0, _) | (_, None) => &mut vc0[class as usize],
-        (_, Some(channels)) => &mut channels.channel_mut(channel).buffers[class as usize],
+    match beyond_vc0_mut(channels, channel) {
+        Some(channel) => &mut channel.buffers[class as usize],
+        None => &mut vc0[class as usize],
     }
 }

@@ -6,6 +6,7 @@
 use lanewise_pcie::encoding::{Clocking, LinkMode};
 use lanewise_pcie::flow_control::{CreditPool, Scale};
 use lanewise_pcie::tag::TagWidth;
+pub use lanewise_pcie::turn::Arbitration;
 use lanewise_pcie::virtual_channel::{ChannelArbitration, ChannelMap};
 use lanewise_units::{Bytes, Rate, Span};
 
@@ -305,20 +306,6 @@ pub enum Forwarding {
     CutThrough,
     /// Once it is received in full and its LCRC is good.
     StoreAndForward,
-}
-
-/// How competing ingress ports are served.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Arbitration {
-    /// One packet each in turn.
-    RoundRobin,
-    /// As many packets in turn as the ingress port's weight.
-    WeightedRoundRobin {
-        /// One weight per port of the switch.
-        weights: Vec<u8>,
-    },
-    /// The lowest port number first.
-    Strict,
 }
 
 /// Endpoint: a requester with DMA engines, and a completer of MMIO.

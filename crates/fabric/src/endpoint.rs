@@ -4,11 +4,13 @@
 //! for one transfer to complete before the next starts. Left out: functions, interrupts other than the memory writes
 //! that MSI are, address translation.
 
+use crate::channels::VC0;
 use crate::config::EndpointConfig;
 use crate::errors::DeviceErrors;
 use crate::packet::{Address, Flags, Kind, Packet};
 use crate::port::PortId;
 use crate::root_complex::Server;
+use crate::slots::Slots;
 use crate::workload::{Direction, Notify, Target, Transfer, WorkloadId};
 use lanewise_observe::RequesterState;
 use lanewise_pcie::splitting;
@@ -96,12 +98,12 @@ impl Turns {
     }
 }
 
-/// Every transfer of the fabric that is not complete, in slots that are used again.
+/// Channels whose current transfer is a read, and a write; each takes one request in its turn.
+type TurnsByDirection = [Turns; 2];
+
+/// Every transfer of the fabric that is not complete.
 #[derive(Default)]
-pub(crate) struct Transfers {
-    slots: Vec<ActiveTransfer>,
-    free: Vec<u32>,
-}
+pub(crate) struct Transfers(Slots<ActiveTransfer>);
 
 impl Transfers {
     pub(crate) fn insert(
@@ -111,37 +113,27 @@ impl Transfers {
         address: u64,
         destination: Address,
     ) -> u32 {
-        let active = ActiveTransfer { transfer, workload, arrived: 0, address, destination };
-        match self.free.pop() {
-            Some(index) => {
-                self.slots[index as usize] = active;
-                index
-            }
-            None => {
-                self.slots.push(active);
-                self.slots.len() as u32 - 1
-            }
-        }
+        self.0.insert(ActiveTransfer { transfer, workload, arrived: 0, address, destination })
     }
 
     pub(crate) fn get(&mut self, index: u32) -> &mut ActiveTransfer {
-        &mut self.slots[index as usize]
+        self.0.get_mut(index)
     }
 
     /// The whole of a transfer, of which nothing was asked for yet.
     fn whole(&self, index: u32) -> Rest {
-        let ActiveTransfer { transfer, address, destination, .. } = self.slots[index as usize];
+        let ActiveTransfer { transfer, address, destination, .. } = *self.0.get(index);
         let (bytes, direction) = (transfer.length.get(), transfer.direction);
         Rest { transfer: index, destination, address, bytes, direction }
     }
 
     pub(crate) fn remove(&mut self, index: u32) {
-        self.free.push(index);
+        self.0.take(index);
     }
 
     /// Transfers that are not complete.
     pub(crate) fn open(&self) -> usize {
-        self.slots.len() - self.free.len()
+        self.0.taken()
     }
 }
 
@@ -159,9 +151,8 @@ pub(crate) struct Endpoint {
     pub(crate) ordinal: Address,
     mps: Bytes,
     channels: Vec<Channel>,
-    /// Channels whose current transfer is a write, and a read; each takes one request in its turn.
-    writers: Turns,
-    readers: Turns,
+    /// Who takes turns on VC0.
+    turns: TurnsByDirection,
     pub(crate) tags: TagPool,
     outstanding: Vec<OutstandingRead>,
     outstanding_reads: u32,
@@ -182,8 +173,6 @@ pub(crate) struct Endpoint {
     pub(crate) errors: Option<Box<DeviceErrors>>,
     /// Traffic classes other than TC0, and virtual channels other than VC0, where there are any.
     classes: Option<Box<TrafficClasses>>,
-    /// It has neither `errors` nor `classes`.
-    pub(crate) is_plain: bool,
 }
 
 /// Traffic classes of an endpoint's channels, and who takes turns on which virtual channel.
@@ -191,8 +180,8 @@ struct TrafficClasses {
     map: ChannelMap,
     /// By channel of the endpoint.
     of_channel: Vec<u8>,
-    /// Writers and readers of VC1, VC2 and so on.
-    beyond_vc0: Vec<[Turns; 2]>,
+    /// Who takes turns on VC1, VC2 and so on.
+    beyond_vc0: Vec<TurnsByDirection>,
 }
 
 impl TrafficClasses {
@@ -210,21 +199,15 @@ impl TrafficClasses {
         self.map.channel_of(self.of_channel[channel as usize])
     }
 
-    /// Turns on a virtual channel other than VC0.
-    fn turns_beside(&mut self, vc: u8, direction: Direction) -> Option<&mut Turns> {
-        let turns = self.beyond_vc0.get_mut(usize::from(vc).checked_sub(1)?)?;
-        Some(&mut turns[usize::from(direction == Direction::Read)])
-    }
-
     fn want(&self, direction: Direction) -> bool {
-        self.beyond_vc0.iter().any(|turns| !turns[usize::from(direction == Direction::Read)].is_empty())
+        self.beyond_vc0.iter().any(|turns| !turns[direction as usize].is_empty())
     }
 }
 
 impl Endpoint {
     pub(crate) fn new(config: EndpointConfig, port: PortId, ordinal: Address, mps: Bytes) -> Self {
         let limit = config.tags.min(u32::from(u16::MAX)) as u16;
-        let mut made = Self {
+        Self {
             tags: TagPool::new(config.tag_width, limit),
             drain: Server::new(config.write_drain),
             attributes: config.attributes(),
@@ -232,22 +215,24 @@ impl Endpoint {
             memory: config.memory_read_rate.map(Server::new),
             errors: DeviceErrors::new(&config.errors),
             classes: (config.traffic_class != 0).then(|| TrafficClasses::new(ChannelMap::ONLY_VC0, 0)),
-            is_plain: false,
             config,
             port,
             ordinal,
             mps,
             channels: Vec::new(),
-            writers: Turns::default(),
-            readers: Turns::default(),
+            turns: Default::default(),
             outstanding: Vec::new(),
             outstanding_reads: 0,
             mmio_open: 0,
             next_request_at: Time::ZERO,
             waits_for: RequesterState::NothingAsked,
-        };
-        made.is_plain = made.errors.is_none() && made.classes.is_none();
-        made
+        }
+    }
+
+    /// It watches over nothing and has one traffic class.
+    #[inline(always)]
+    pub(crate) fn is_plain(&self) -> bool {
+        self.errors.is_none() && self.classes.is_none()
     }
 
     pub(crate) fn open_channel(&mut self) -> u32 {
@@ -267,20 +252,17 @@ impl Endpoint {
         self.channels.push(Channel::default());
         let classes = self.classes.get_or_insert_with(|| TrafficClasses::new(ChannelMap::ONLY_VC0, open));
         classes.add(traffic_class);
-        self.is_plain = false;
         open as u32
     }
 
     /// Completions may be lost on their way: it has to know which reads are broken.
     pub(crate) fn watch_all_reads(&mut self) {
         self.errors.get_or_insert_with(|| Box::new(DeviceErrors::watching(&self.config.errors)));
-        self.is_plain = false;
     }
 
     /// Its link has these virtual channels.
     pub(crate) fn use_channels(&mut self, map: ChannelMap) {
         self.classes = Some(TrafficClasses::new(map, 0));
-        self.is_plain = false;
     }
 
     /// Queues a transfer behind the others of its channel.
@@ -291,30 +273,29 @@ impl Endpoint {
         }
         let rest = transfers.whole(index);
         queue.current = Some(rest);
-        self.turns(rest.direction, channel).push(channel);
+        self.takes_turns(channel, rest.direction);
     }
 
-    /// Turns of the channels that use the same virtual channel as this one.
-    #[inline]
-    fn turns(&mut self, direction: Direction, channel: u32) -> &mut Turns {
-        if let Some(classes) = &mut self.classes
-            && let Some(turns) = classes.turns_beside(classes.virtual_channel(channel), direction)
-        {
-            return turns;
-        }
-        match direction {
-            Direction::Write => &mut self.writers,
-            Direction::Read => &mut self.readers,
-        }
+    /// A channel has something to ask for: it takes turns with the others on its virtual channel.
+    #[inline(always)]
+    fn takes_turns(&mut self, channel: u32, direction: Direction) {
+        let vc = self.classes.as_ref().map_or(VC0, |classes| classes.virtual_channel(channel));
+        self.turns_on(vc, direction).push(channel);
+    }
+
+    #[inline(always)]
+    fn turns_on(&mut self, vc: u8, direction: Direction) -> &mut Turns {
+        let turns = match &mut self.classes {
+            Some(classes) if vc != VC0 => &mut classes.beyond_vc0[usize::from(vc) - 1],
+            _ => &mut self.turns,
+        };
+        &mut turns[direction as usize]
     }
 
     /// Whether any channel has a request of this direction to make.
     #[inline]
     pub(crate) fn wants(&self, direction: Direction) -> bool {
-        let on_vc0 = match direction {
-            Direction::Write => !self.writers.is_empty(),
-            Direction::Read => !self.readers.is_empty(),
-        };
+        let on_vc0 = !self.turns[direction as usize].is_empty();
         on_vc0 || self.classes.as_ref().is_some_and(|classes| classes.want(direction))
     }
 
@@ -337,7 +318,7 @@ impl Endpoint {
     /// The next posted write, from the channel whose turn it is.
     #[inline(always)]
     pub(crate) fn next_write(&mut self, now: Time, transfers: &Transfers) -> Option<Packet> {
-        let channel = self.writers.pop()?;
+        let channel = self.turns_on(VC0, Direction::Write).pop()?;
         Some(self.next_request(Kind::MemoryWrite, channel, now, transfers))
     }
 
@@ -368,14 +349,7 @@ impl Endpoint {
             self.enter(tag, &mut packet);
             (packet, first_issued, attempts)
         } else {
-            if self.turns_on(vc, Direction::Read).is_empty() {
-                return None;
-            }
-            let tag = self.tags.take()?;
-            let channel = self.turns_on(vc, Direction::Read).pop().expect("checked above");
-            let mut packet = self.next_request(Kind::MemoryRead, channel, now, transfers);
-            packet.traffic_class = self.class_of(channel);
-            self.enter(tag, &mut packet);
+            let packet = self.new_read(vc, now, transfers)?;
             (packet, packet.issued_at, 0)
         };
         if let Some(errors) = &mut self.errors {
@@ -387,26 +361,21 @@ impl Endpoint {
     /// The next memory read request, if there is a tag for it.
     #[inline(always)]
     pub(crate) fn next_read(&mut self, now: Time, transfers: &Transfers) -> Option<Packet> {
-        if self.readers.is_empty() {
+        self.new_read(VC0, now, transfers)
+    }
+
+    /// The next read of data that was not asked for before.
+    #[inline(always)]
+    fn new_read(&mut self, vc: u8, now: Time, transfers: &Transfers) -> Option<Packet> {
+        if self.turns_on(vc, Direction::Read).is_empty() {
             return None;
         }
         let tag = self.tags.take()?;
-        let channel = self.readers.pop().expect("checked above");
+        let channel = self.turns_on(vc, Direction::Read).pop().expect("checked above");
         let mut packet = self.next_request(Kind::MemoryRead, channel, now, transfers);
+        packet.traffic_class = self.class_of(channel);
         self.enter(tag, &mut packet);
         Some(packet)
-    }
-
-    fn turns_on(&mut self, vc: u8, direction: Direction) -> &mut Turns {
-        if let Some(classes) = &mut self.classes
-            && let Some(turns) = classes.turns_beside(vc, direction)
-        {
-            return turns;
-        }
-        match direction {
-            Direction::Write => &mut self.writers,
-            Direction::Read => &mut self.readers,
-        }
     }
 
     fn class_of(&self, channel: u32) -> u8 {
@@ -465,7 +434,7 @@ impl Endpoint {
             queue.current = queue.waiting.pop_front().map(|next| transfers.whole(next));
         }
         if let Some(Rest { direction, .. }) = queue.current {
-            self.turns(direction, channel).push(channel);
+            self.takes_turns(channel, direction);
         }
         packet
     }

@@ -347,20 +347,9 @@ impl Fabric {
     }
 
     fn answer_late(&mut self, index: u32, request: PacketId) {
-        let now = self.engine.now();
         let request = self.packets.remove(request);
-        let ingress = &self.ports[PortId(request.ingress).index()];
-        let (mps, egress) = (ingress.settings.mps, ingress.index);
-        let mut completions = std::mem::take(&mut self.scratch);
-        let root_complex = &mut self.root_complexes[index as usize];
-        root_complex.read(now, &request, egress, mps, &mut self.packets, &mut completions);
-        self.touch_completions(index, &completions);
-        for completion in completions.drain(..) {
-            let packet = &mut self.packets[completion];
-            packet.flags = packet.flags.without(Flags::FREES_ENGINE);
-            self.queue_at_root_port(index, egress, completion);
-        }
-        self.scratch = completions;
+        // Its engine has been free since it was put off.
+        self.complete_read(index, &request, Flags::default());
     }
 
     /// An endpoint with faults is to answer a read. False when it never does.

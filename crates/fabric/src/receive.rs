@@ -243,21 +243,31 @@ impl Fabric {
             if root_complex.errors.is_some() && !self.answers_now(index, &request) {
                 continue;
             }
-            let ingress = PortId(request.ingress);
-            let mps = self.ports[ingress.index()].settings.mps;
-            let egress = self.ports[ingress.index()].index;
-            let mut completions = std::mem::take(&mut self.scratch);
-            let root_complex = &mut self.root_complexes[index as usize];
-            root_complex.read(now, &request, egress, mps, &mut self.packets, &mut completions);
-            if root_complex.errors.is_some() {
-                self.touch_completions(index, &completions);
-            }
-            self.drain(ingress, &request, now);
-            for completion in completions.drain(..) {
-                self.queue_at_root_port(index, egress, completion);
-            }
-            self.scratch = completions;
+            self.drain(PortId(request.ingress), &request, now);
+            self.complete_read(index, &request, Flags::FREES_ENGINE);
         }
+    }
+
+    /// Makes the completions of a read and queues them; the last one has this `flag`.
+    #[inline(always)]
+    pub(crate) fn complete_read(&mut self, index: u32, request: &Packet, flag: Flags) {
+        let now = self.engine.now();
+        let ingress = &self.ports[PortId(request.ingress).index()];
+        let (mps, egress) = (ingress.settings.mps, ingress.index);
+        let mut completions = std::mem::take(&mut self.scratch);
+        let root_complex = &mut self.root_complexes[index as usize];
+        root_complex.read(now, request, egress, mps, &mut self.packets, &mut completions);
+        if let Some(last) = completions.last() {
+            let last = &mut self.packets[*last];
+            last.flags = last.flags.with(flag);
+        }
+        if root_complex.errors.is_some() {
+            self.touch_completions(index, &completions);
+        }
+        for completion in completions.drain(..) {
+            self.queue_at_root_port(index, egress, completion);
+        }
+        self.scratch = completions;
     }
 
     /// Queues a packet for a root port: in its own queue, or in the one that all root ports share.

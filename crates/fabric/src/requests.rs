@@ -55,7 +55,7 @@ impl Fabric {
 
     /// Stages the next posted write and the next read request of an endpoint, and says what holds it back.
     pub(crate) fn refill(&mut self, index: u32) {
-        match self.endpoints[index as usize].is_plain {
+        match self.endpoints[index as usize].is_plain() {
             true => self.refill_plain(index),
             false => self.refill_by_channel(index),
         }

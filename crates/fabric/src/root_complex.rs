@@ -147,9 +147,6 @@ impl RootComplex {
             if let Some(path) = &mut self.path {
                 completion.eligible_at = path.bring(now, &completion, port, completion.eligible_at, latency);
             }
-            if completion.flags.has(Flags::LAST) {
-                completion.flags = completion.flags.with(Flags::FREES_ENGINE);
-            }
             made.push(packets.insert(completion));
         }
     }

@@ -28,7 +28,20 @@ impl<T: Copy> Slots<T> {
         }
     }
 
+    /// What lies in a slot.
+    #[inline]
+    pub(crate) fn get(&self, index: u32) -> &T {
+        &self.items[index as usize]
+    }
+
+    /// What lies in a slot, to be changed.
+    #[inline]
+    pub(crate) fn get_mut(&mut self, index: u32) -> &mut T {
+        &mut self.items[index as usize]
+    }
+
     /// Takes out what lies in a slot.
+    #[inline]
     pub(crate) fn take(&mut self, index: u32) -> T {
         self.free.push(index);
         self.items[index as usize]

@@ -13,11 +13,11 @@ use crate::config::{Arbitration, Forwarding, SwitchConfig, SwitchCore};
 use crate::corruption::Corruption;
 use crate::packet::{Address, ClassQueues, Flags, Packet, PacketId, PacketPool};
 use crate::port::{Answers, Port, PortId, PortSettings, Wait};
-
 use crate::routing::Routes;
 use lanewise_observe::Use;
 use lanewise_pcie::flow_control::Credits;
 use lanewise_pcie::tlp::FlowClass;
+use lanewise_pcie::turn::Turn;
 use lanewise_pcie::virtual_channel::{ChannelMap, TRAFFIC_CLASSES};
 use lanewise_units::{Bytes, Time};
 use std::sync::Arc;
@@ -48,10 +48,14 @@ struct Row {
     /// By class, which ingress ports have something for it.
     waiting: Waiting,
     port: PortId,
-    /// Where arbitration looks first.
-    turn: u8,
-    /// How many packets that ingress may still send in its turn.
-    left: u8,
+    /// At which ingress arbitration looks first.
+    turn: Turn,
+}
+
+impl Row {
+    fn new(port: PortId, arbitration: &Arbitration) -> Self {
+        Self { waiting: Waiting::default(), port, turn: Turn::first(arbitration.weights()) }
+    }
 }
 
 /// A row, and the virtual channel of its egress that it is for: one of `SEVERAL`, or VC0.
@@ -121,10 +125,9 @@ impl Switch {
     pub(crate) fn new(config: SwitchConfig, ports: Vec<PortId>, routes: Routes) -> Self {
         let count = ports.len();
         assert!(count <= MAX_SWITCH_PORTS, "checked when the fabric was built");
-        let row = |&port| Row { waiting: Waiting::default(), port, turn: 0, left: 1 };
         Self {
+            rows: ports.iter().map(|port| Row::new(*port, &config.arbitration)).collect(),
             config,
-            rows: ports.iter().map(row).collect(),
             special: None,
             ports,
             routes,
@@ -153,7 +156,7 @@ impl Switch {
         for channel in 1..map.channels() as u8 {
             let row = vc1 + u16::from(channel) - 1;
             map.classes(channel).for_each(|class| more.of_class[index][usize::from(class)] = row);
-            self.rows.push(Row { waiting: Waiting::default(), port: self.ports[index], turn: 0, left: 1 });
+            self.rows.push(Row::new(self.ports[index], &self.config.arbitration));
             self.queues.extend(std::iter::repeat_n(ClassQueues::default(), ports));
         }
     }
@@ -279,7 +282,7 @@ impl Switch {
         now: Time,
     ) -> Result<PacketId, Wait> {
         let Row { waiting, turn, .. } = &self.rows[lane.row];
-        let (waiting, turn) = (waiting.of_any_class(), *turn);
+        let (waiting, turn) = (waiting.of_any_class(), turn.whose());
         if waiting == 0 {
             return Err(Wait::NOTHING);
         }
@@ -387,23 +390,7 @@ impl Switch {
         if self.queues[slot].head(class).is_none() {
             self.rows[row].waiting.0[class as usize] &= !(1 << ingress);
         }
-        self.pass_the_turn(ingress, row);
-    }
-
-    #[inline(always)]
-    fn pass_the_turn(&mut self, served: usize, row: usize) {
-        let next = if served + 1 < self.ports.len() { served as u8 + 1 } else { 0 };
-        let row = &mut self.rows[row];
-        let Arbitration::WeightedRoundRobin { weights } = &self.config.arbitration else {
-            (row.turn, row.left) = (next, 1);
-            return;
-        };
-        // An ingress out of turn was served because the others had nothing: its turn starts afresh.
-        let left = if usize::from(row.turn) == served { row.left } else { weights[served] };
-        (row.turn, row.left) = match left {
-            0 | 1 => (next, weights[usize::from(next)]),
-            _ => (served as u8, left - 1),
-        };
+        self.rows[row].turn.served(ingress as u8, self.ports.len(), self.config.arbitration.weights());
     }
 
     /// What an egress waits for whose packets may not leave yet: a shared memory that writes them, or just for time to

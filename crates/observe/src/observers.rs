@@ -49,19 +49,6 @@ struct RequesterTally {
     ticks: [u64; RequesterState::COUNT],
 }
 
-/// What goes wrong at one port, and what little there is of it.
-#[derive(Clone, Copy, Debug, Default)]
-struct Mishaps {
-    bad_tlps: u32,
-    bad_dllps: u32,
-    naks_sent: u32,
-    duplicates: u32,
-    replays: u32,
-    replay_timeouts: u32,
-    rollovers: u32,
-    nullified: u32,
-}
-
 /// What is kept of one port, in cache lines by what happens together: what a busy direction sends; what it waits for;
 /// half a line for each ingress buffer.
 #[derive(Clone, Debug, Default)]
@@ -76,7 +63,8 @@ struct PortTally {
 #[derive(Default)]
 pub struct Observers {
     ports: Vec<PortTally>,
-    mishaps: Vec<Mishaps>,
+    /// Of each port what is rare; TLPs and DLLPs are counted with what happens at the same time.
+    mishaps: Vec<LinkCounters>,
     /// Of each port, how long its direction slept and woke; empty while none has.
     rests: Vec<RestTicks>,
     flows: Vec<FlowTally>,
@@ -98,14 +86,14 @@ impl Observers {
         };
         Self {
             ports: vec![PortTally::default(); ports],
-            mishaps: vec![Mishaps::default(); ports],
+            mishaps: vec![LinkCounters::default(); ports],
             requesters: vec![requester; endpoints],
             ..Self::default()
         }
     }
 
     /// Memory that watching one port takes, in bytes.
-    pub const BYTES_PER_PORT: usize = size_of::<PortTally>() + size_of::<Mishaps>();
+    pub const BYTES_PER_PORT: usize = size_of::<PortTally>() + size_of::<LinkCounters>();
 
     /// Adds a flow; its identifier counts up from zero.
     pub fn add_flow(&mut self, spec: FlowSpec) -> FlowId {
@@ -210,19 +198,7 @@ impl Observers {
     /// Counters of a port, over the whole run.
     pub fn counters(&self, port: usize) -> LinkCounters {
         let DirectionCount { tlps_sent, dllps_sent, .. } = self.ports[port].direction;
-        let mishaps = self.mishaps[port];
-        LinkCounters {
-            tlps_sent,
-            dllps_sent,
-            bad_tlps: mishaps.bad_tlps,
-            bad_dllps: mishaps.bad_dllps,
-            naks_sent: mishaps.naks_sent,
-            duplicates: mishaps.duplicates,
-            replays: mishaps.replays,
-            replay_timeouts: mishaps.replay_timeouts,
-            rollovers: mishaps.rollovers,
-            nullified: mishaps.nullified,
-        }
+        LinkCounters { tlps_sent, dllps_sent, ..self.mishaps[port] }
     }
 
     /// Ingress buffer levels of a port, by class, in bytes.

@@ -13,6 +13,7 @@
 //! | [`ordering`] | the ordering table as data |
 //! | [`splitting`] | MPS, MRRS, RCB and 4 KiB rules |
 //! | [`tag`] | outstanding requests |
+//! | [`turn`] | round robin, plain or weighted |
 //! | [`virtual_channel`] | traffic classes, the channels that carry them, arbitration between channels |
 
 pub mod ack_nak;
@@ -24,6 +25,7 @@ pub mod ordering;
 pub mod splitting;
 pub mod tag;
 pub mod tlp;
+pub mod turn;
 pub mod virtual_channel;
 
 pub use ack_nak::{

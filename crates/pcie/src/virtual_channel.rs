@@ -6,6 +6,8 @@
 //! low-priority group with an arbitration of its own below strict priorities, arbitration tables with phases (weights stand
 //! for how often a channel is listed in one), time-based round robin, and channel numbers with gaps.
 
+use crate::turn::{Arbitration, Turn};
+
 /// Traffic classes: 0 to 7. Source: PCIe Base 6.3 §2.2.6.6.
 pub const TRAFFIC_CLASSES: usize = 8;
 
@@ -91,28 +93,15 @@ impl ChannelMap {
     }
 }
 
-/// How the channels of a link compete for it. Source: PCIe Base 6.3 §6.3.3.4.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum ChannelArbitration {
-    /// The highest channel number first.
-    Strict,
-    /// One packet each in turn.
-    RoundRobin,
-    /// As many packets in turn as the channel's weight.
-    WeightedRoundRobin {
-        /// One weight for each channel, VC0 first; none is 0.
-        weights: Vec<u8>,
-    },
-}
+/// How the channels of a link compete for it; weights are VC0's first. Source: PCIe Base 6.3 §6.3.3.4.
+pub type ChannelArbitration = Arbitration;
 
-/// Whose turn it is. A channel with nothing to send, or that may not send, loses its turn to the next.
+/// Which channel may send next. One with nothing to send, or that may not send, loses its turn to the next.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ChannelArbiter {
     policy: ChannelArbitration,
     channels: u8,
-    turn: u8,
-    /// Packets that the channel may still send in its turn.
-    left: u8,
+    turn: Turn,
 }
 
 impl ChannelArbiter {
@@ -121,36 +110,23 @@ impl ChannelArbiter {
     /// # Panics
     /// When there is not one weight above 0 for each channel.
     pub fn new(policy: ChannelArbitration, channels: usize) -> Self {
-        let left = match &policy {
-            ChannelArbitration::WeightedRoundRobin { weights } => {
-                assert!(weights.len() == channels && !weights.contains(&0), "a weight for each channel");
-                weights[0]
-            }
-            ChannelArbitration::Strict | ChannelArbitration::RoundRobin => 1,
-        };
-        Self { policy, channels: channels as u8, turn: 0, left }
+        if let Some(weights) = policy.weights() {
+            assert!(weights.len() == channels && !weights.contains(&0), "a weight for each channel");
+        }
+        let turn = Turn::first(policy.weights());
+        Self { policy, channels: channels as u8, turn }
     }
 
     /// Channels in the order in which they may send.
     pub fn order(&self) -> impl Iterator<Item = u8> + use<> {
-        let (channels, turn) = (self.channels, self.turn);
+        let (channels, first) = (self.channels, self.turn.whose());
         let strict = self.policy == ChannelArbitration::Strict;
-        (0..channels).map(move |place| if strict { channels - 1 - place } else { (turn + place) % channels })
+        (0..channels).map(move |place| if strict { channels - 1 - place } else { (first + place) % channels })
     }
 
     /// A channel has sent a packet.
     pub fn served(&mut self, channel: u8) {
-        let next = (channel + 1) % self.channels;
-        let ChannelArbitration::WeightedRoundRobin { weights } = &self.policy else {
-            self.turn = next;
-            return;
-        };
-        // One out of turn was served because the others had nothing: its turn starts afresh.
-        let left = if self.turn == channel { self.left } else { weights[usize::from(channel)] };
-        (self.turn, self.left) = match left {
-            0 | 1 => (next, weights[usize::from(next)]),
-            _ => (channel, left - 1),
-        };
+        self.turn.served(channel, usize::from(self.channels), self.policy.weights());
     }
 }
 

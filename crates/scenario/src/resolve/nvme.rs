@@ -97,6 +97,7 @@ fn group(
     let host = system.host(rig, host)?;
     let mut files = Vec::new();
     for (instance, nvme) in drives {
+        check_buffer(rig, instance, nvme, output)?;
         let first = system.host(rig, rig.topology.path_up(instance).last()?)?;
         let ssd = system.drive(rig, instance, first, nvme)?;
         files.push(system.config.paths.len());
@@ -223,6 +224,19 @@ fn memory(
     reachable.then_some(Some(DeviceId(peer as u32)))
 }
 
+/// Whether a piece of the media fits the drive's buffer; otherwise nothing would ever move.
+fn check_buffer(rig: &Rig<'_>, instance: usize, nvme: &NvmeParameters, output: &mut Output) -> Option<()> {
+    if nvme.buffer >= nvme.piece {
+        return Some(());
+    }
+    let path = format!("{}.nvme.buffer", rig.component_of(instance).name);
+    let (found, low, high) = (nvme.buffer.to_string(), nvme.piece.to_string(), "64 GiB".to_owned());
+    let hint = "a piece of the media fits the drive's buffer".to_owned();
+    let place = rig.place_of(rig.topology.instances[instance].component, &["nvme", "buffer"]);
+    output.report(place, Problem::OutOfRange { path, found, low, high }, Some(hint));
+    None
+}
+
 impl System {
     /// A move of a drive that jobs use.
     fn plan(&mut self, rig: &Rig<'_>, each: &Move<'_>, output: &mut Output) -> Option<MoveConfig> {
@@ -275,8 +289,7 @@ impl System {
                 read_time: nvme.read_time,
                 hit_time: nvme.hit_time,
                 write_time: nvme.write_time,
-                // A buffer smaller than a piece would hold nothing.
-                buffer: nvme.buffer.max(nvme.piece),
+                buffer: nvme.buffer,
                 read_ahead: nvme.read_ahead,
                 streams: nvme.streams,
                 interrupt_completions: nvme.interrupt_completions,

@@ -1,6 +1,6 @@
 //! What holds an NVMe drive back is said by the drive.
 
-use crate::rig::{held_back, results};
+use crate::rig::{held_back, problems, results};
 
 const RIG: &str = r#"
 [run]
@@ -36,6 +36,12 @@ fn media_controller_and_software_are_told_apart() {
         // An I/O that the core takes 200 us for still spends 60 us in the media.
         assert!(share > 0.7, "{settings:?}: {expected} for {share} of the time");
     }
+}
+
+#[test]
+fn a_buffer_that_holds_no_piece_is_refused() {
+    assert_eq!(problems(RIG, &[("ssd.nvme.buffer", "8 KiB")]), ["out-of-range"]);
+    assert_eq!(problems(RIG, &[("ssd.nvme.buffer", "8 KiB"), ("ssd.nvme.piece", "8 KiB")]), [""; 0]);
 }
 
 #[test]

@@ -32,13 +32,13 @@ Source: TypeAlias = Machine | str | Path | None
 """A machine, a dump of one (``-`` is standard input), or None for this one."""
 
 
-def scan(source: str | Path | None = None, *, overlay: str | Path | None = None) -> Machine:
+def scan(source: str | Path | None = None, *, overlays: Iterable[str | Path] = ()) -> Machine:
     """Read a machine: its functions, links and switches.
 
     `source` is a file or folder: output of `lspci`, a copy of sysfs, hwloc or NCCL XML, an archive of those;
-    ``-`` for standard input, None for this machine. `overlay` tells more of it:
-    output of `nvidia-smi topo -m`, `dmidecode`, `nvme list` or `ethtool -i`. Raises `lanewise.InputError`
-    when nothing in it can be read, OSError when it cannot be opened.
+    ``-`` for standard input, None for this machine. `overlays` tell more of it:
+    outputs of `nvidia-smi topo -m`, `dmidecode`, `nvme list` or `ethtool -i`. Raises `lanewise.InputError`
+    when nothing in them can be read, or there is no device; OSError when one cannot be opened.
 
     >>> import lanewise
     >>> machine = lanewise.scan("tests/python/machine/dumps/qemu.vvv")
@@ -47,7 +47,7 @@ def scan(source: str | Path | None = None, *, overlay: str | Path | None = None)
     >>> machine.link_table.select("upper", "lower", "now_gt_s", "now_width").row(0)
     ('00:01.0', '01:00.0', 2.5, 1)
     """
-    return read(source, overlay=overlay)
+    return read(source, overlays=overlays)
 
 
 def diagnose(source: Source = None, *, cost: bool = True) -> Diagnosis:

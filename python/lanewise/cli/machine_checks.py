@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lanewise.cli.guard import ExitStatus
-from lanewise.cli.options import AsJson, Source, refuse_together
+from lanewise.cli.options import AsJson, Overlays, Source, refuse_together
 
 if TYPE_CHECKING:
     from lanewise.judging import Judgement
@@ -38,6 +38,7 @@ class Format(StrEnum):
 
 def doctor(
     source: Source = None,
+    overlays: Overlays = None,
     fail_on: Annotated[FailOn, typer.Option(help="Exit status 1 from this severity on.")] = FailOn.warning,
     cost: Annotated[bool, typer.Option("--cost/--no-cost", help="Simulate what findings cost.")] = True,
     details: Annotated[bool, typer.Option("--details", help="Evidence and fix of everything.")] = False,
@@ -48,11 +49,11 @@ def doctor(
     as_json: AsJson = False,
 ) -> None:
     """Say what is wrong with a machine's PCIe, what it costs, and what to do."""
-    from lanewise.doctor import Severity
-    from lanewise.machine_api import diagnose
+    from lanewise.doctor import BLIND, Severity
+    from lanewise.machine_api import diagnose, scan
 
     refuse_together(("--format", format_ is not None), ("--json", as_json))
-    diagnosis = diagnose(source, cost=cost)
+    diagnosis = diagnose(scan(source, overlays=overlays or ()), cost=cost)
     threshold = None if fail_on is FailOn.never else Severity(fail_on.value)
     if as_json or format_ is Format.json:
         sys.stdout.write(diagnosis.to_json() + "\n")
@@ -68,12 +69,16 @@ def doctor(
         from lanewise.cli.tables.doctor import print_diagnosis
 
         print_diagnosis(diagnosis, details=details)
+    if threshold is not None and not diagnosis.examined:
+        typer.echo(f"error: nothing was examined: {BLIND}", err=True)
+        raise typer.Exit(ExitStatus.WRONG_INPUT)
     if threshold is not None and diagnosis.fails(threshold):
         raise typer.Exit(ExitStatus.FINDINGS)
 
 
 def predict(
     source: Source = None,
+    overlays: Overlays = None,
     device: Annotated[
         list[str] | None,
         typer.Option(
@@ -96,9 +101,10 @@ def predict(
     from lanewise import machine_api
     from lanewise.cli.progress import names_progress
 
+    machine = machine_api.scan(source, overlays=overlays or ())
     with names_progress("predict") as on_progress:
         prediction = machine_api.predict(
-            source, what_if=what_if or (), devices=device or (), together=together, on_progress=on_progress
+            machine, what_if=what_if or (), devices=device or (), together=together, on_progress=on_progress
         )
     if as_json:
         sys.stdout.write(prediction.to_json() + "\n")
@@ -122,12 +128,13 @@ def import_(
         str | None,
         typer.Option(metavar="BDF", help="The device, where the output names none.", show_default=False),
     ] = None,
+    overlays: Overlays = None,
     as_json: AsJson = False,
 ) -> None:
     """Set results of fio, iperf3, perftest, OSU, nvbandwidth, CUDA or IOmeter beside what was possible."""
     from lanewise.machine_api import judge, scan
 
-    described = scan(machine)
+    described = scan(machine, overlays=overlays or ())
     judgements = [judge(path, described, device=device) for path in outputs]
     _print_judgements(judgements, as_json=as_json)
 

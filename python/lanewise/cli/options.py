@@ -33,6 +33,17 @@ Source = Annotated[
 ]
 
 
+Overlays = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--with",
+        metavar="FILE",
+        help="Put output of nvidia-smi topo -m, dmidecode, nvme list or ethtool -i on top; may be repeated.",
+        show_default=False,
+    ),
+]
+
+
 def refuse_together(*options: tuple[str, bool]) -> None:
     """Raise a usage error when more than one of these options is given: each asks for the whole output."""
     given = [name for name, is_given in options if is_given]

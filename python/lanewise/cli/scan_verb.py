@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lanewise.cli.options import refuse_together
+from lanewise.cli.options import Overlays, refuse_together
 
 if TYPE_CHECKING:
     from lanewise.machine.model import Machine
@@ -31,15 +31,7 @@ def _scan(
             show_default=False,
         ),
     ] = None,
-    overlay: Annotated[
-        str | None,
-        typer.Option(
-            "--with",
-            metavar="FILE",
-            help="Put output of nvidia-smi topo -m, dmidecode, nvme list or ethtool -i on top.",
-            show_default=False,
-        ),
-    ] = None,
+    overlays: Overlays = None,
     root: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Read the sysfs of another root folder.", show_default=False),
@@ -61,7 +53,7 @@ def _scan(
     refuse_together(("--json", as_json), ("--scenario", as_scenario))
     if source is not None and root is not None:
         raise typer.BadParameter("give either SOURCE or --root, not both")
-    machine = scan(root if root is not None else source, overlay=overlay)
+    machine = scan(root if root is not None else source, overlays=overlays or ())
     if as_json:
         import json
 

@@ -21,10 +21,11 @@ from lanewise.doctor.finding import Finding as Finding
 from lanewise.doctor.finding import Severity as Severity
 
 if TYPE_CHECKING:
-    from lanewise.machine.model import Machine
+    from lanewise.machine.model import Function, Machine
 
 
-_BLIND = "the source says nothing about links, payloads or errors; 'sudo lspci -vvv' does"
+BLIND = "the source says nothing about links, payloads or errors; 'sudo lspci -vvv' does"
+_HOST_BRIDGE = 0x0600
 
 
 def diagnose(machine: Machine, *, cost: bool = True) -> Diagnosis:
@@ -37,7 +38,7 @@ def diagnose(machine: Machine, *, cost: bool = True) -> Diagnosis:
         from lanewise.doctor.pricing import priced
 
         findings, simulations = priced(findings)
-    knows = any(f.registers.express or f.link.status.known or f.link.capability.known for f in machine)
+    examined = any(map(_says_something, machine))
     findings.sort(key=lambda finding: -finding.severity.rank)
     return Diagnosis(
         source=machine.source,
@@ -46,6 +47,13 @@ def diagnose(machine: Machine, *, cost: bool = True) -> Diagnosis:
         links=len(machine.links),
         rules=len(rules()),
         simulations=simulations,
-        notes=machine.notes if knows else (*machine.notes, _BLIND),
-        knows=knows,
+        notes=machine.notes if examined else (*machine.notes, BLIND),
+        examined=examined,
     )
+
+
+def _says_something(function: Function) -> bool:
+    """Whether rules find anything to look at; host bridges claim links that go nowhere."""
+    link = function.link
+    known = function.registers.express or link.status.known or link.capability.known
+    return bool(known) and not function.is_class(_HOST_BRIDGE)

@@ -106,8 +106,8 @@ class Diagnosis:
     rules: int
     simulations: int = 0
     notes: tuple[str, ...] = ()
-    knows: bool = True
-    """Whether the source says anything that a rule could look at."""
+    examined: bool = True
+    """Whether the source says anything that a rule could look at; without, silence is no good news."""
 
     def count(self, severity: Severity) -> int:
         """How many findings have this severity."""
@@ -151,6 +151,7 @@ class Diagnosis:
             "source": self.source,
             "findings": [finding.document() for finding in self.findings],
             "summary": {
+                "examined": self.examined,
                 **{str(severity): self.count(severity) for severity in reversed(Severity)},
                 "functions": self.functions,
                 "links": self.links,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 from xml.sax.saxutils import escape, quoteattr
 
+from lanewise.doctor import BLIND
 from lanewise.doctor.finding import Severity
 
 if TYPE_CHECKING:
@@ -47,11 +48,19 @@ def sarif(diagnosis: Diagnosis) -> str:
         "runs": [
             {
                 "tool": {"driver": driver},
+                "invocations": [_invocation(diagnosis)],
                 "results": [_result(diagnosis, finding) for finding in diagnosis.findings],
             }
         ],
     }
     return json.dumps(document, indent=2, ensure_ascii=False)
+
+
+def _invocation(diagnosis: Diagnosis) -> dict[str, Any]:
+    if diagnosis.examined:
+        return {"executionSuccessful": True}
+    notification = {"level": "error", "message": {"text": f"nothing was examined: {BLIND}"}}
+    return {"executionSuccessful": False, "toolExecutionNotifications": [notification]}
 
 
 def _result(diagnosis: Diagnosis, finding: Finding) -> dict[str, Any]:
@@ -81,6 +90,7 @@ def junit(diagnosis: Diagnosis, fail_on: Severity) -> str:
     from lanewise.doctor.examination import rules
 
     known = rules()
+    blind = [] if diagnosis.examined else _blind()
     bad: dict[str, list[Finding]] = {rule.id: [] for rule in known}
     quiet = []
     for finding in diagnosis.findings:
@@ -92,9 +102,11 @@ def junit(diagnosis: Diagnosis, fail_on: Severity) -> str:
         [
             '<?xml version="1.0" encoding="UTF-8"?>',
             f"<testsuite name={_attribute(f'lanewise doctor {diagnosis.source}'.strip())} "
-            f'timestamp="{datetime.now(UTC):%Y-%m-%dT%H:%M:%S}" hostname="localhost" tests="{len(known)}" '
-            f'failures="{sum(map(bool, bad.values()))}" errors="0" time="0">',
+            f'timestamp="{datetime.now(UTC):%Y-%m-%dT%H:%M:%S}" hostname="localhost" '
+            f'tests="{len(known) + bool(blind)}" failures="{sum(map(bool, bad.values()))}" '
+            f'errors="{int(bool(blind))}" time="0">',
             *_properties(diagnosis),
+            *blind,
             *(line for rule in known for line in _case(rule.id, bad[rule.id])),
             f"  <system-out>{_content(chr(10).join(quiet))}</system-out>",
             "  <system-err></system-err>",
@@ -123,6 +135,15 @@ def _case(rule: str, bad: list[Finding]) -> list[str]:
         f"{head}>",
         f"    <failure type={_attribute(worst.severity)} message={_attribute(bad[0].title)}>"
         f"{_content((chr(10) * 2).join(map(_text, bad)))}</failure>",
+        "  </testcase>",
+    ]
+
+
+def _blind() -> list[str]:
+    """Write a test case that could not be run, where rules had nothing to look at."""
+    return [
+        '  <testcase classname="lanewise.doctor" name="source" time="0">',
+        f'    <error type="nothing-examined" message={_attribute(BLIND)}></error>',
         "  </testcase>",
     ]
 

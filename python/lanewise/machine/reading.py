@@ -22,6 +22,8 @@ from lanewise.machine.sources.wrapping import HEADER, joined, tidy
 from lanewise.machine.unpacking import MOST_BYTES, unpacked
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from lanewise.machine.model import Machine
     from lanewise.machine.sources.archive import Archive
     from lanewise.machine.sources.files import Files
@@ -40,16 +42,20 @@ _XML_ROOTS = ("topology", "system", "graphs")
 _XML_ROOT = re.compile(rb"<([A-Za-z_][\w.-]*)[\s>/]")
 
 
-def read(source: str | Path | None = None, *, overlay: str | Path | None = None) -> Machine:
+def read(source: str | Path | None = None, *, overlays: Iterable[str | Path] = ()) -> Machine:
     """Read a machine.
 
-    `source` is a file or folder, ``-`` for standard input, or None for this machine. `overlay` is a file that
-    tells more of it (`sources.overlays`). Raises `InputError` when there is nothing to read in it, OSError
-    when it cannot be opened.
+    `source` is a file or folder, ``-`` for standard input, or None for this machine. `overlays` are files
+    that tell more of it (`sources.overlays`). Raises `InputError` when there is nothing to read in one of
+    them, OSError when it cannot be opened.
     """
     machine = _read_one(source)
-    if overlay is None:
-        return machine
+    for overlay in overlays:
+        machine = _put_on(machine, overlay)
+    return machine
+
+
+def _put_on(machine: Machine, overlay: str | Path) -> Machine:
     content = unpacked(_bytes(overlay))
     on_top = Overlays(tidy(_text(content, str(overlay))) if isinstance(content, bytes) else [])
     if not on_top:
@@ -61,6 +67,10 @@ def read(source: str | Path | None = None, *, overlay: str | Path | None = None)
 
 def read_bytes(data: bytes, *, name: str = "-") -> Machine:
     """Read a machine from the content of a file."""
+    return _unless_empty(_read_content(data, name))
+
+
+def _read_content(data: bytes, name: str) -> Machine:
     content = unpacked(data)
     if not isinstance(content, bytes):
         from lanewise.machine.sources.archive import Archive, tar_members
@@ -84,6 +94,27 @@ def read_bytes(data: bytes, *, name: str = "-") -> Machine:
         ) from None
 
 
+def _unless_empty(machine: Machine) -> Machine:
+    """Refuse what was read without a word against it and has no device in it: no check may pass on that."""
+    if machine.functions or machine.relations:
+        return machine
+    if machine.source == str(LIVE):
+        raise InputError(
+            f"this machine shows no PCI device, as containers and some virtual machines do; "
+            f"give a file: {_ACCEPTED}"
+        )
+    kinds = f", read as {' and '.join(machine.kinds)}," if machine.kinds else ""
+    raise InputError(
+        "; ".join(
+            [
+                f"'{machine.source}'{kinds} has no PCI device in it",
+                *machine.notes,
+                f"accepted are {_ACCEPTED}",
+            ]
+        )
+    )
+
+
 def _archive(archive: Archive, name: str) -> Machine:
     """Read a sysfs in an archive, and the outputs of tools beside it."""
     from lanewise.machine.sources import sysfs
@@ -96,7 +127,7 @@ def _archive(archive: Archive, name: str) -> Machine:
     texts = [content for data in archive.texts.values() if (content := _plain_bytes(data)) is not None]
     for data in texts:
         if not archive.holds_sysfs and _xml_root(data) in _XML_ROOTS:
-            return read_bytes(data, name=name)
+            return _read_content(data, name)
     pieces = [text for data in texts if (text := _text_or_none(data)) is not None]
     text = "\n\n".join(pieces)
     if archive.holds_sysfs and not HEADER.search(text):
@@ -132,7 +163,7 @@ def _read_one(source: str | Path | None) -> Machine:
         folder = LIVE if source is None else Path(source)
         if source is None and not (LIVE / "bus/pci/devices").is_dir():
             raise InputError(f"this machine has no /sys/bus/pci; give a file: {_ACCEPTED}")
-        return _sysfs(Folder(folder), Reading(), str(folder))
+        return _unless_empty(_sysfs(Folder(folder), Reading(), str(folder)))
     return read_bytes(_bytes(source), name=str(source))
 
 

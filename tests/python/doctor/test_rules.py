@@ -316,7 +316,7 @@ def test_errors_of_a_device_without_its_port_are_said() -> None:
 def test_a_list_without_registers_is_not_called_in_order() -> None:
     bare = machine(replace(function("01:00.0", Kind.ENDPOINT), registers=Registers(), kind=None))
     diagnosis = diagnose(bare, cost=False)
-    assert not diagnosis.knows
+    assert not diagnosis.examined
     assert "lspci -vvv" in diagnosis.notes[-1]
 
 

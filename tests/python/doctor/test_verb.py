@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -91,6 +92,44 @@ def test_what_is_no_dump_ends_with_two_and_a_reason() -> None:
     assert (done.returncode, done.stdout) == (2, "")
     assert "error: " in done.stderr
     assert lanewise("/no/such/file").returncode == 2
+
+
+HOST_BRIDGE = "00:00.0 Host bridge [0600]: Example Bridge [1234:0003]\n\tControl: I/O+ Mem+ BusMaster+\n\n"
+
+
+def test_a_source_that_says_nothing_of_pci_express_is_no_machine_in_order() -> None:
+    done = lanewise("-", "--json", stdin=HOST_BRIDGE)
+    assert done.returncode == 2
+    assert json.loads(done.stdout)["summary"]["examined"] is False
+    assert "nothing was examined" in done.stderr
+    assert "lspci -vvv" in done.stderr
+    assert lanewise("-", "--fail-on", "never", stdin=HOST_BRIDGE).returncode == 0
+
+
+def test_pipelines_hear_that_nothing_was_examined() -> None:
+    (run,) = json.loads(lanewise("-", "--format", "sarif", stdin=HOST_BRIDGE).stdout)["runs"]
+    assert run["invocations"][0]["executionSuccessful"] is False
+    suite = ElementTree.fromstring(lanewise("-", "--format", "junit", stdin=HOST_BRIDGE).stdout)
+    assert (suite.get("errors"), suite.get("failures")) == ("1", "0")
+    assert len(suite.findall("testcase/error")) == 1
+    assert suite.get("tests") == str(len(suite.findall("testcase")))
+
+
+def test_what_is_known_besides_goes_on_top(tmp_path: Path) -> None:
+    fields = "Designation: J7\n\tType: x8 PCI Express 3 x16\n\tCurrent Usage: In Use"
+    (tmp_path / "slots.txt").write_text(
+        f"Handle 0x0900, DMI type 9, 24 bytes\nSystem Slot Information\n\t{fields}\n"
+        "\tBus Address: 0000:01:00.0\n"
+    )
+    (tmp_path / "none.txt").write_text("nothing of the kind")
+    faster = HEALTHY.replace(
+        "LnkCap:\tPort #0, Speed 16GT/s, Width x4", "LnkCap:\tPort #0, Speed 16GT/s, Width x8"
+    )
+    done = lanewise("-", "--details", "--with", str(tmp_path / "slots.txt"), stdin=faster)
+    assert "J7: gen3 x16, x8 wired" in done.stdout
+    done = lanewise("-", "--with", str(tmp_path / "none.txt"), stdin=faster)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "cannot be put on top" in done.stderr
 
 
 def test_nothing_heavy_is_imported() -> None:

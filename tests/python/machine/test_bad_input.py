@@ -80,9 +80,17 @@ class TestWrongInput:
         with pytest.raises(InputError, match="no sysfs"):
             read(tmp_path)
 
+    def test_sources_without_a_device(self, tmp_path: Path) -> None:
+        (tmp_path / "bus/pci/devices").mkdir(parents=True)
+        with pytest.raises(InputError, match="has no PCI device in it"):
+            read(tmp_path)
+        for text in ('<topology version="2.0"></topology>', '<system version="1"><cpu numaid="0"/></system>'):
+            with pytest.raises(InputError, match=r"has no PCI device in it.*accepted are"):
+                read_bytes(text.encode())
+
     def test_an_overlay_that_is_no_matrix(self) -> None:
         with pytest.raises(InputError, match="topo -m"):
-            read(DUMPS / "qemu.vvv", overlay=DUMPS / "qemu.tv")
+            read(DUMPS / "qemu.vvv", overlays=[DUMPS / "qemu.tv"])
 
     def test_a_huge_file_is_refused_before_it_is_read(self, tmp_path: Path) -> None:
         huge = tmp_path / "huge"

@@ -254,7 +254,7 @@ class TestTraps:
         assert folder is not None
         found = read(
             folder / "lspci-vvv/asus-esc8000a-e13p-8xrtxpro6000.vvv",
-            overlay=folder / "nvidia-smi-topo/asus-esc8000a-e13p-8gpu.txt",
+            overlays=[folder / "nvidia-smi-topo/asus-esc8000a-e13p-8gpu.txt"],
         )
         gpus = [f for f in found if "GPU0" in f.interfaces or "GPU1" in f.interfaces]
         relation = found.relation(*gpus)

@@ -224,7 +224,7 @@ class TestDrives:
 
     def test_names_tell_them_where_the_source_knows_names(self, tmp_path: Path) -> None:
         (tmp_path / "nvme.txt").write_text(plain("KIOXIA KCD6XLUL3T84"))
-        machine = read(DUMPS / "qemu.sysfs.tar.gz", overlay=tmp_path / "nvme.txt")
+        machine = read(DUMPS / "qemu.sysfs.tar.gz", overlays=[tmp_path / "nvme.txt"])
         (first,) = (f for f in machine if "nvme0" in f.interfaces)
         assert (first.address.short, first.model) == ("01:00.0", "QEMU NVMe Ctrl")
         assert "nvme list" in machine.kinds

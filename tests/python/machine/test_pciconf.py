@@ -86,4 +86,4 @@ def test_without_capabilities_it_says_how_to_get_them() -> None:
     lines = [line for line in NEW.splitlines() if b"cap" not in line]
     machine = read_bytes(b"\n".join(line for line in lines if b"@pci" in line))
     assert any("pciconf -lvbc" in note for note in machine.notes)
-    assert not diagnose(machine, cost=False).knows
+    assert not diagnose(machine, cost=False).examined

@@ -133,9 +133,11 @@ def _lost(cost: Cost) -> str:
 
 def _summary(diagnosis: Diagnosis) -> Text:
     counts = {severity: diagnosis.count(severity) for severity in reversed(Severity)}
-    if not diagnosis.knows:
+    if not diagnosis.examined:
         return Text("Nothing in it to examine.", style="bold yellow")
     if not any(counts.values()):
+        if not diagnosis.links:
+            return Text("Nothing to complain about, and no link to look at.", style="bold yellow")
         return Text("Nothing to complain about.", style="bold green")
     words = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
     parts = [f"{n} {words[s]}{'' if n == 1 else 's'}" for s, n in counts.items() if n]

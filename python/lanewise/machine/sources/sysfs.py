@@ -53,8 +53,6 @@ def read(files: Files, into: Reading) -> None:
         into.note(
             f"configuration space of {short} functions could not be read in full: run as root to see all"
         )
-    if not folders:
-        into.note("this sysfs has no PCI devices")
     _slots(files, into)
     _nodes(files, into)
     name = files.text("../proc/sys/kernel/hostname")

@@ -16,6 +16,9 @@ pub struct FlowSpec {
     pub latency: LatencyOf,
 }
 
+/// `direction` of a flow that carries no data: doorbells, commands, descriptors.
+pub const CONTROL: &str = "control";
+
 /// Which latencies go into a flow's histogram.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LatencyOf {

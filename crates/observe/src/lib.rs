@@ -14,7 +14,7 @@ mod observers;
 pub use attribution::{DirectionTally, Use};
 pub use fact::{Fact, RequesterState, TransactionError};
 pub use fingerprint::Fingerprint;
-pub use flow::{FlowSpec, FlowTally, LatencyOf, LatencySummary};
+pub use flow::{CONTROL, FlowSpec, FlowTally, LatencyOf, LatencySummary};
 pub use level::Level;
 pub use observers::{LinkCounters, Observer, Observers};
 

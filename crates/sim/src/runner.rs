@@ -2,7 +2,9 @@
 
 use crate::stop_rule::{Batches, Counts, has_settled};
 use lanewise_fabric::{Progress, Simulation};
-use lanewise_units::{Span, Time};
+use lanewise_observe::{CONTROL, FlowTally};
+use lanewise_units::{Bytes, Span, Time};
+use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 /// When a run ends.
@@ -162,7 +164,8 @@ impl Run<'_> {
             let operations = self.operations();
             let completed = difference(&operations, &done);
             done = operations;
-            if before.is_some_and(|before| has_settled(&before, &counts, &completed)) {
+            let settled = before.is_some_and(|before| has_settled(&before, &counts, &completed));
+            if settled && self.everybody_has_begun() {
                 return Ok(window);
             }
             before = Some(counts);
@@ -216,6 +219,21 @@ impl Run<'_> {
         EndReason::TimeLimit
     }
 
+    /// Whether every workload has moved something on each of its devices. What takes longer than the first windows, such as
+    /// the reads of a drive beside a fast adapter, has not settled at nothing. While the machine is still to change, some
+    /// may have nothing to do yet.
+    fn everybody_has_begun(&self) -> bool {
+        let flows = self.simulation.fabric.observers().flows();
+        let about_data = |flow: &&FlowTally| flow.spec.direction != CONTROL;
+        let mut begun: HashMap<(&str, &str), bool> = HashMap::new();
+        for flow in flows.iter().filter(about_data) {
+            let spec = &flow.spec;
+            *begun.entry((&spec.name, &spec.device)).or_default() |=
+                flow.payload() > Bytes::ZERO || flow.operations() > 0;
+        }
+        self.simulation.fabric.changes_ahead() > 0 || begun.into_values().all(|begun| begun)
+    }
+
     fn end_time(&self, outcome: &Outcome) -> Time {
         self.simulation.fabric.now().max(outcome.end)
     }
@@ -248,7 +266,7 @@ impl Run<'_> {
 
     /// Throughput so far in this window of observation: payload, or operations of flows that move none.
     fn counts(&self) -> Counts {
-        let count = |flow: &lanewise_observe::FlowTally| match flow.payload().get() {
+        let count = |flow: &FlowTally| match flow.payload().get() {
             0 => flow.operations(),
             payload => payload,
         };

@@ -1,7 +1,7 @@
 //! Flows of one side of an instrument, as results list them.
 
 use crate::platform::Platform;
-use lanewise_observe::{FlowId, FlowSpec, LatencyOf};
+use lanewise_observe::{CONTROL, FlowId, FlowSpec, LatencyOf};
 
 /// Data by its direction, and what is not data apart from both.
 #[derive(Clone, Copy, Debug)]
@@ -21,6 +21,6 @@ impl Flows {
             let (name, device) = (name.to_owned(), device.to_owned());
             platform.add_flow(FlowSpec { name, device, direction, latency })
         };
-        Self { read: flow("read"), write: flow("write"), control: flow("control") }
+        Self { read: flow("read"), write: flow("write"), control: flow(CONTROL) }
     }
 }

@@ -12,7 +12,7 @@ use lanewise_fabric::Fabric;
 use lanewise_fabric::workload::{
     ChannelId, DeviceId, Direction, Notify, Target, Transfer, Workload, WorkloadEvent,
 };
-use lanewise_observe::{FlowId, FlowSpec, LatencyOf};
+use lanewise_observe::{CONTROL, FlowId, FlowSpec, LatencyOf};
 use lanewise_units::Bytes;
 
 /// Where rings lie in memory, beside each other; frames come after them.
@@ -191,7 +191,7 @@ impl Instrument for RingsWorkload {
             control_channel: platform.open_channel(self.config.device),
             frame_channel: platform.open_channel(self.config.device),
             frames: platform.add_flow(spec(self.config.direction.name())),
-            control: platform.add_flow(spec("control")),
+            control: platform.add_flow(spec(CONTROL)),
         });
         for batch in 0..self.config.outstanding {
             self.ring(batch, platform);

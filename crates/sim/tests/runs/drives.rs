@@ -50,3 +50,37 @@ fn a_drive_of_which_little_is_asked_says_so() {
     let share = held_back(&found, "ssd", "nothing_asked");
     assert!(share > 0.8, "{share}");
 }
+
+/// A fast adapter has settled long before the first read of a drive is back.
+#[test]
+fn a_run_does_not_settle_before_a_drive_has_answered() {
+    let rig = r#"
+        [run]
+        time_limit = "20 ms"
+        [host.server]
+        slots = { "slot1..slot2" = "gen4 x4" }
+        [endpoint.ssd]
+        part = "generic-nvme-gen4-x4"
+        attach = "server.slot1"
+        nvme = { read_time = "300 us" }
+        [endpoint.adapter]
+        generation = "gen4"
+        width = "x4"
+        attach = "server.slot2"
+        [[workload]]
+        kind = "fio"
+        name = "job"
+        filename = ["ssd"]
+        rw = "randread"
+        bs = "4 KiB"
+        [[workload]]
+        kind = "dma"
+        name = "stream"
+        device = "adapter"
+        direction = "write"
+        size = "16 KiB"
+    "#;
+    let found = results(rig, &[]);
+    let job = found.flows.iter().find(|flow| flow.name == "job" && flow.direction == "read");
+    assert!(job.expect("a job that reads").operations > 0);
+}

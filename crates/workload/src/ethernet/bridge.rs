@@ -13,7 +13,7 @@ use crate::platform::{Instrument, Platform};
 use crate::token::LARGEST_DETAIL;
 use lanewise_fabric::Fabric;
 use lanewise_fabric::workload::{ChannelId, Metric, Workload, WorkloadEvent};
-use lanewise_observe::{FlowId, FlowSpec, LatencyOf};
+use lanewise_observe::{CONTROL, FlowId, FlowSpec, LatencyOf};
 use lanewise_units::{Span, Time};
 use std::collections::VecDeque;
 
@@ -127,7 +127,7 @@ impl EthernetWorkload {
             };
             let receive = flow("write", LatencyOf::Request);
             let transmit = flow("read", LatencyOf::Request);
-            let control = flow("control", LatencyOf::Request);
+            let control = flow(CONTROL, LatencyOf::Request);
             self.nic_flows.push(NicFlows { receive, transmit, control });
             for _ in 0..nic.ports {
                 let posted = platform.open_channel(nic.device);

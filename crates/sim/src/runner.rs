@@ -279,7 +279,8 @@ impl Run<'_> {
     }
 }
 
-/// What was counted since; flows may have been added.
+/// What was counted since. Flows may have been added, and one whose operations were counted counts bytes from its first on.
 fn difference(now: &[u64], before: &[u64]) -> Counts {
-    now.iter().enumerate().map(|(flow, count)| count - before.get(flow).copied().unwrap_or(0)).collect()
+    let before = before.iter().copied().chain(std::iter::repeat(0));
+    now.iter().zip(before).map(|(now, before)| now.saturating_sub(before)).collect()
 }

@@ -163,6 +163,8 @@ def _gpu_copy(case: Case, measurement: Measurement, machine: Machine, chosen: Fu
     first = functions[0]
     if functions[1:] == [first]:
         return Match(reason=_INSIDE)
+    if len(functions) > 1 and (links := machine.own_links(*functions[:2])):
+        return Match(reason=f"a copy over {links}: nothing crosses PCI Express")
     if len(functions) > 1:
         return _peer_copy(case, measurement, first, functions[1])
     both = case.direction == "both"

@@ -154,6 +154,8 @@ class NotUnderstood:
 
 _ALL_UNDERSTOOD = NotUnderstood()
 
+_OWN_LINKS = {"NV": "NVLink", "XGMI": "XGMI"}
+
 IDLE_GPU_GT_S = 5.0
 """The most that links of idle GPUs have been seen to run at, in dumps of Turing, Ada and Blackwell."""
 
@@ -369,3 +371,27 @@ class Machine:
         """Return what a vendor's tool says about two devices."""
         wanted = {first.address, second.address}
         return next((r for r in self.relations if {r.first_address, r.second_address} == wanted), None)
+
+    def own_links(self, first: Function, second: Function) -> str | None:
+        """Name the links of their own that join two GPUs, directly or over switches for such links."""
+        waiting, seen = [first.address], {first.address}
+        while waiting:
+            for address, path in self._by_own_links.get(waiting.pop(), {}).items():
+                if address == second.address:
+                    return _OWN_LINKS[path]
+                function = self.functions.get(address)
+                if address not in seen and not (function and function.is_gpu):
+                    waiting.append(address)
+                    seen.add(address)
+        return None
+
+    @cached_property
+    def _by_own_links(self) -> dict[Address, dict[Address, str]]:
+        """For each device at links of GPUs, what is at their other ends."""
+        near: dict[Address, dict[Address, str]] = {}
+        for relation in self.relations:
+            first, second = relation.first_address, relation.second_address
+            if relation.path in _OWN_LINKS and first is not None and second is not None:
+                near.setdefault(first, {})[second] = relation.path
+                near.setdefault(second, {})[first] = relation.path
+        return near

@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from lanewise.errors import InputError
@@ -101,7 +102,7 @@ def predict(
     simulator = Simulator(machine, changes or {})
     rows: list[tuple[Benchmark, Row]] = []
     for function in chosen:
-        peers = [other for other in chosen if other.is_gpu and function.is_gpu and other is not function]
+        peers = _gpus_to_copy_to(machine, function, chosen)
         for benchmark in benchmarks_of(function, _peers(machine, function, peers)):
             if on_progress:
                 on_progress(f"{function.address.short} {benchmark.name}")
@@ -116,7 +117,7 @@ def predict(
         source=machine.source,
         rows=tuple(row for _, row in rows),
         assumptions=(*_ASSUMPTIONS, *_known_drives(chosen)),
-        notes=(*machine.notes, *notes, *_left_out(rows, together=together)),
+        notes=(*machine.notes, *notes, *_own_links(machine, chosen), *_left_out(rows, together=together)),
         simulations=simulator.runs,
     )
 
@@ -160,6 +161,22 @@ def _known_drives(chosen: Sequence[Function]) -> list[str]:
 
 def _chosen(machine: Machine, devices: Sequence[Address] | None) -> list[Function]:
     return list(View(machine).devices) if devices is None else [machine.find(address) for address in devices]
+
+
+def _gpus_to_copy_to(machine: Machine, function: Function, chosen: Sequence[Function]) -> list[Function]:
+    """Return the other GPUs, but for those that it reaches over links of its own, not over PCI Express."""
+    others = [other for other in chosen if other.is_gpu and function.is_gpu and other is not function]
+    return [other for other in others if machine.own_links(function, other) is None]
+
+
+def _own_links(machine: Machine, chosen: Sequence[Function]) -> list[str]:
+    """Say which GPUs copy to each other over links of their own."""
+    gpus = [function for function in chosen if function.is_gpu]
+    kinds = {machine.own_links(one, other) for one, other in combinations(gpus, 2)} - {None}
+    return [
+        f"GPUs joined by {kind} copy to each other over that, which is not simulated"
+        for kind in sorted(map(str, kinds))
+    ]
 
 
 def _peers(machine: Machine, function: Function, peers: list[Function]) -> list[Function]:

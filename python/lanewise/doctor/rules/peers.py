@@ -72,8 +72,8 @@ GPUS = Rule(
     "their own (NVLink, Infinity Fabric) if they have the connector; keep each process on the socket of its "
     "GPU.",
     references=("PCIe Base 5.0 §1.3.1 (peer-to-peer through a root complex is optional)",),
-    not_said="GPUs that `nvidia-smi topo -m` or NCCL show joined by NVLink or XGMI, modules that always are "
-    "(SXM, OAM, NVL), GPUs of different kinds, and machines whose GPUs share a switch or root port.",
+    not_said="GPUs that `nvidia-smi topo -m`, NCCL or hwloc show joined by NVLink or XGMI, modules that "
+    "always are (SXM, OAM, NVL), GPUs of different kinds, and machines whose GPUs share a switch or root port.",
 )
 
 

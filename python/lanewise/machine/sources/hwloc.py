@@ -3,8 +3,8 @@
 A link's bandwidth in GB/s is one number for speed times width after line coding; where only one combination
 of the two gives it, both are known, else the speed and width stay unknown. 0 means that hwloc does not know.
 Bridges may have been pruned from the file, and then devices hang below the host bridge as if they had no
-link. Source: hwloc 2.12, ``topology-xml.c`` and ``pci-common.c`` (``hwloc__pci_link_speed``), read for the
-format only.
+link. Links between GPUs are read by `hwloc_links`. Source: hwloc 2.12, ``topology-xml.c`` and
+``pci-common.c`` (``hwloc__pci_link_speed``), read for the format only.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from lanewise.machine.draft import Draft
 from lanewise.machine.link_bandwidth import modes_of
 from lanewise.machine.model import Buses, NumaNode
 from lanewise.machine.sources import xml
+from lanewise.machine.sources.hwloc_links import GpuLinks
 from lanewise.machine.sources.numbers import natural
 
 if TYPE_CHECKING:
@@ -41,6 +42,9 @@ class _Reader:
         """For each open object, the bridge it is below or is."""
         self.nodes: list[int | None] = []
         self.device: list[Draft | None] = []
+        self.names: list[str] = []
+        """For each open object, what hwloc calls it."""
+        self.gpu_links = GpuLinks()
         self.unknown_speeds: set[Address] = set()
         """The same function may stand in several places."""
 
@@ -52,6 +56,8 @@ class _Reader:
             self._object(attributes)
         elif name == "info":
             self._info(attributes.get("name", ""), attributes.get("value", ""))
+        else:
+            self.gpu_links.start(name, attributes)
 
     def end(self, name: str) -> None:
         """Close an element."""
@@ -59,6 +65,9 @@ class _Reader:
             self.bridges.pop()
             self.nodes.pop()
             self.device.pop()
+            self.names.pop()
+        else:
+            self.gpu_links.end(name)
 
     def _object(self, attributes: dict[str, str]) -> None:
         kind = attributes.get("type", "")
@@ -80,6 +89,9 @@ class _Reader:
         self.bridges.append(above)
         self.nodes.append(node)
         self.device.append(draft)
+        self.names.append(attributes.get("name", ""))
+        if draft is not None:
+            self.gpu_links.saw(attributes, draft.address)
 
     def _function(self, attributes: dict[str, str], above: Address | None, node: int | None) -> Draft | None:
         try:
@@ -121,6 +133,8 @@ class _Reader:
             self.into.hostname = value
         elif draft is None:
             return
+        elif name == "XGMIPeers":
+            self.gpu_links.peers(self.names[-1], value)
         elif name == "PCISlot":
             draft.function["physical_slot"] = value
         elif name in _NAMES:
@@ -159,7 +173,8 @@ def read(data: bytes, into: Reading) -> None:
     """Read a topology."""
     into.shows_tree = True
     reader = _Reader(into)
-    xml.parse(data, reader.start, reader.end, into)
+    xml.parse(data, reader.start, reader.end, into, text=reader.gpu_links.text)
+    reader.gpu_links.put_into(into)
     if reader.unknown_speeds:
         unknown = len(reader.unknown_speeds)
         into.note(f"hwloc does not know the link of {unknown} of {len(into.drafts)} functions")

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from lanewise.machine.assembly import Reading
 
 _MOST_DEPTH = 256
+_MOST_TEXT = 1 << 20
+"""Bytes that expat gathers before it hands over text: rows of a matrix are some hundreds."""
 
 
 def parse(
@@ -24,8 +26,13 @@ def parse(
     start: Callable[[str, dict[str, str]], None],
     end: Callable[[str], None],
     into: Reading,
+    *,
+    text: Callable[[str], None] | None = None,
 ) -> None:
-    """Call `start` and `end` for every element; a broken file is read up to where it breaks, and noted."""
+    """Call `start` and `end` for every element, `text` for every run of text in between.
+
+    A broken file is read up to where it breaks, and noted.
+    """
     parser = expat.ParserCreate()
     depth = 0
 
@@ -47,6 +54,10 @@ def parse(
     parser.StartElementHandler = on_start
     parser.EndElementHandler = on_end
     parser.EntityDeclHandler = refuse
+    if text is not None:
+        parser.buffer_text = True
+        parser.buffer_size = _MOST_TEXT
+        parser.CharacterDataHandler = text
     try:
         # As text, so that no encoding that the file claims is looked for: these are in ASCII, names apart.
         parser.Parse(data.decode("utf-8", "replace"), True)

@@ -47,7 +47,7 @@ def diagnose(machine: Machine, *, cost: bool = True) -> Diagnosis:
         links=len(machine.links),
         rules=len(rules()),
         simulations=simulations,
-        notes=machine.notes if examined else (*machine.notes, BLIND),
+        notes=(*machine.notes, *machine.contradictions, *([] if examined else [BLIND])),
         examined=examined,
     )
 

@@ -74,6 +74,16 @@ class Link:
         return now is not None and limit is not None and 0 < now < limit
 
     @property
+    def contradiction(self) -> str | None:
+        """Say how it runs, where that is more than both of its ends can do: then one register is wrong."""
+        now, limit = self.now, self.limit
+        if self.on_die or not limit.gt_s or not limit.width:
+            return None
+        if (now.gt_s or 0) <= limit.gt_s and (now.width or 0) <= limit.width:
+            return None
+        return f"{self.name} contradicts itself: LnkSta says {now}, and both ends can do {limit} at most"
+
+    @property
     def name(self) -> str:
         """``port -> device`` in short addresses."""
         return f"{self.upper.address.short} -> {self.device.address.short}"

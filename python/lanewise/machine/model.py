@@ -154,6 +154,8 @@ class NotUnderstood:
 
 _ALL_UNDERSTOOD = NotUnderstood()
 
+_MOST_CONTRADICTIONS = 4
+
 _OWN_LINKS = {"NV": "NVLink", "XGMI": "XGMI"}
 
 IDLE_GPU_GT_S = 5.0
@@ -249,6 +251,14 @@ class Machine:
         its secondary bus; where kinds are not stated, `role` decides.
         """
         return find_links(self.functions, {function.address: self.role(function) for function in self})
+
+    @cached_property
+    def contradictions(self) -> tuple[str, ...]:
+        """Say which links cannot be as their registers tell, the first few: garbled dumps have many."""
+        found = [link.contradiction for link in self.links if link.contradiction is not None]
+        said = [f"{words}; the ends are believed" for words in found[:_MOST_CONTRADICTIONS]]
+        rest = len(found) - len(said)
+        return (*said, *([f"{rest} more links contradict themselves"] if rest > 0 else []))
 
     @cached_property
     def _link_of(self) -> dict[Address, Link]:

@@ -159,7 +159,14 @@ class Ways:
         if not link.below_width and (asleep or not link.below_speed):
             return None
         now = _usable(link.now)
-        return LinkMode(min(upper.gt_s or 0, lower.gt_s or 0), now.width) if now and asleep else now
+        if now is None:
+            return None
+        if link.contradiction:
+            self.assumed.add(
+                "of links that say they run at more than their ends can do, the ends are believed"
+            )
+        gt_s, width = min(upper.gt_s or 0, lower.gt_s or 0), min(upper.width or 0, lower.width or 0)
+        return LinkMode(gt_s if asleep else min(now.gt_s or 0, gt_s), min(now.width or 0, width))
 
 
 def _usable(mode: LinkMode) -> LinkMode | None:

@@ -117,7 +117,13 @@ def predict(
         source=machine.source,
         rows=tuple(row for _, row in rows),
         assumptions=(*_ASSUMPTIONS, *_known_drives(chosen)),
-        notes=(*machine.notes, *notes, *_own_links(machine, chosen), *_left_out(rows, together=together)),
+        notes=(
+            *machine.notes,
+            *machine.contradictions,
+            *notes,
+            *_own_links(machine, chosen),
+            *_left_out(rows, together=together),
+        ),
         simulations=simulator.runs,
     )
 

@@ -73,7 +73,8 @@ GPUS = Rule(
     "GPU.",
     references=("PCIe Base 5.0 §1.3.1 (peer-to-peer through a root complex is optional)",),
     not_said="GPUs that `nvidia-smi topo -m`, NCCL or hwloc show joined by NVLink or XGMI, modules that "
-    "always are (SXM, OAM, NVL), GPUs of different kinds, and machines whose GPUs share a switch or root port.",
+    "always are (SXM, OAM, NVL), GPUs of different kinds, and machines whose GPUs share a switch or root "
+    "port.",
 )
 
 

@@ -280,23 +280,32 @@ impl CorruptionConfig {
 }
 
 /// How the ports of a switch are joined.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SwitchCore {
     /// Non-conflicting pairs transfer at the same time. Each ingress feeds the core at `port_rate`.
     Crossbar {
         /// Rate of one core port, speedup included.
         port_rate: Rate,
     },
-    /// One transfer at a time.
-    SharedBus {
-        /// Rate of the bus.
+    /// One transfer at a time on each bus: one bus that all ports share, or groups of ports that a crossbar joins.
+    Buses {
+        /// Rate of each bus, and of the crossbar between them.
         rate: Rate,
+        /// Bus of each port, counted from 0; ports that it does not reach are on bus 0.
+        of_port: Box<[u16]>,
     },
     /// Every packet is written to and read from one memory.
     SharedMemory {
         /// Write and read bandwidth together.
         rate: Rate,
     },
+}
+
+impl SwitchCore {
+    /// One bus that all ports share.
+    pub fn shared_bus(rate: Rate) -> Self {
+        Self::Buses { rate, of_port: Box::default() }
+    }
 }
 
 /// When a switch starts to forward a packet.

@@ -28,6 +28,7 @@
 //! Left out: virtual channels in Flit Mode, configuration and message traffic, surprise removal.
 
 mod assembly;
+mod buses;
 mod catch_up;
 mod channels;
 mod choose;

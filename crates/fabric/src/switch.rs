@@ -7,6 +7,7 @@
 //! Left out: an arbitration between ports for each channel that differs from that of the others, multicast, egress buffers
 //! beyond the retry buffer.
 
+use crate::buses::Buses;
 use crate::channels::VC0;
 use crate::choose::pick;
 use crate::config::{Arbitration, Forwarding, SwitchConfig, SwitchCore};
@@ -19,7 +20,7 @@ use lanewise_pcie::flow_control::Credits;
 use lanewise_pcie::tlp::FlowClass;
 use lanewise_pcie::turn::Turn;
 use lanewise_pcie::virtual_channel::{ChannelMap, TRAFFIC_CLASSES};
-use lanewise_units::{Bytes, Time};
+use lanewise_units::{Bytes, Rate, Time};
 use std::sync::Arc;
 
 /// Most ports a switch may have: one bit each in a word.
@@ -117,14 +118,19 @@ pub(crate) struct Switch {
     pub(crate) has_nullified: bool,
     /// Crossbar: each ingress feeds one egress at a time.
     ingress_free_at: Vec<Time>,
-    /// Shared bus or memory: one transfer at a time.
-    core_free_at: Time,
+    /// Shared memory: one transfer at a time.
+    memory_free_at: Time,
+    buses: Option<Box<Buses>>,
 }
 
 impl Switch {
     pub(crate) fn new(config: SwitchConfig, ports: Vec<PortId>, routes: Routes) -> Self {
         let count = ports.len();
         assert!(count <= MAX_SWITCH_PORTS, "checked when the fabric was built");
+        let buses = match &config.core {
+            SwitchCore::Buses { of_port, .. } => Some(Box::new(Buses::new(of_port))),
+            SwitchCore::Crossbar { .. } | SwitchCore::SharedMemory { .. } => None,
+        };
         Self {
             rows: ports.iter().map(|port| Row::new(*port, &config.arbitration)).collect(),
             config,
@@ -135,7 +141,8 @@ impl Switch {
             queues: vec![ClassQueues::default(); count * count],
             has_nullified: false,
             ingress_free_at: vec![Time::ZERO; count],
-            core_free_at: Time::ZERO,
+            memory_free_at: Time::ZERO,
+            buses,
         }
     }
 
@@ -206,8 +213,8 @@ impl Switch {
         if let SwitchCore::SharedMemory { rate } = self.config.core {
             let packet = &mut packets[id];
             let bytes = packet.tlp_bytes();
-            self.core_free_at = self.core_free_at.max(packet.eligible_at) + rate.span_ceil(bytes);
-            packet.eligible_at = self.core_free_at;
+            self.memory_free_at = self.memory_free_at.max(packet.eligible_at) + rate.span_ceil(bytes);
+            packet.eligible_at = self.memory_free_at;
         }
         let row = match &mut self.special {
             None => egress,
@@ -234,6 +241,7 @@ impl Switch {
         size_of::<Self>()
             + size_of_val(&*self.queues)
             + self.routes.heap_bytes()
+            + self.buses.as_ref().map_or(0, |buses| buses.heap_bytes())
             + size_of_val(&*self.rows)
             + ports * (size_of::<Time>() + size_of::<usize>() + size_of::<PortId>())
     }
@@ -345,26 +353,38 @@ impl Switch {
     ) -> Result<PacketId, Wait> {
         let slot = lane.row * self.ports.len() + ingress;
         let class = pick(&self.queues[slot], packets, port, lane.channel(), now)?;
-        if let Some(until) = self.core_busy_until(ingress, now) {
-            return Err(Wait { on: Use::BlockedCore, answers: Answers::NONE, until });
+        let busy_until = match self.config.core {
+            SwitchCore::Crossbar { .. } => self.ingress_free_at[ingress],
+            SwitchCore::SharedMemory { .. } => now, // Paid for when written and, below, when read.
+            SwitchCore::Buses { rate, .. } => {
+                self.take_buses(rate, [ingress as u16, port.index], (slot, class), packets, now)
+            }
+        };
+        if busy_until > now {
+            return Err(Wait { on: Use::BlockedCore, answers: Answers::NONE, until: busy_until });
         }
         let id = self.queues[slot].pop(packets, class).expect("the head was there");
         self.granted(packets, id, ingress, slot, lane.row, now);
         Ok(id)
     }
 
-    /// Until when the core keeps this ingress waiting.
-    #[inline(always)]
-    fn core_busy_until(&self, ingress: usize, now: Time) -> Option<Time> {
-        let free_at = match self.config.core {
-            SwitchCore::Crossbar { .. } => self.ingress_free_at[ingress],
-            SwitchCore::SharedBus { .. } => self.core_free_at,
-            SwitchCore::SharedMemory { .. } => return None, // Paid for when written and, below, when read.
-        };
-        (free_at > now).then_some(free_at)
+    /// Takes the buses for the head of a queue, or says until when they are taken: then it is later than `now`.
+    #[inline(never)]
+    fn take_buses(
+        &mut self,
+        rate: Rate,
+        [ingress, egress]: [u16; 2],
+        (slot, class): (usize, FlowClass),
+        packets: &PacketPool,
+        now: Time,
+    ) -> Time {
+        let head = self.queues[slot].head(class).expect("the head was there");
+        let span = rate.span_ceil(packets[head].tlp_bytes());
+        let buses = self.buses.as_mut().expect("the core has buses");
+        buses.take(ingress, egress, span, now).err().unwrap_or(now)
     }
 
-    /// Books the core for the packet and passes the turn on.
+    /// Books a crossbar or memory for the packet and passes the turn on.
     #[inline(always)]
     fn granted(
         &mut self,
@@ -381,9 +401,9 @@ impl Switch {
             SwitchCore::Crossbar { port_rate } => {
                 self.ingress_free_at[ingress] = now + port_rate.span_ceil(bytes)
             }
-            SwitchCore::SharedBus { rate } => self.core_free_at = now + rate.span_ceil(bytes),
+            SwitchCore::Buses { .. } => {} // Taken when they were found free.
             SwitchCore::SharedMemory { rate } => {
-                self.core_free_at = self.core_free_at.max(now) + rate.span_ceil(bytes);
+                self.memory_free_at = self.memory_free_at.max(now) + rate.span_ceil(bytes);
             }
         }
         let class = packet.class();
@@ -397,7 +417,7 @@ impl Switch {
     /// pass.
     pub(crate) fn silence(&self, now: Time) -> Use {
         match self.config.core {
-            SwitchCore::SharedMemory { .. } if self.core_free_at > now => Use::BlockedCore,
+            SwitchCore::SharedMemory { .. } if self.memory_free_at > now => Use::BlockedCore,
             _ => Use::Idle,
         }
     }

@@ -35,7 +35,7 @@ fn store_and_forward_over_a_bus() -> FabricConfig {
     let mut config = four_below_a_switch();
     let settings = switch_mut(&mut config, 1);
     settings.forwarding = Forwarding::StoreAndForward;
-    settings.core = SwitchCore::SharedBus { rate: Rate::from_bytes_per_second(1_500_000_000) };
+    settings.core = SwitchCore::shared_bus(Rate::from_bytes_per_second(1_500_000_000));
     settings.arbitration = Arbitration::WeightedRoundRobin { weights: vec![4, 1, 2, 3, 4] };
     config
 }

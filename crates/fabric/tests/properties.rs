@@ -158,7 +158,7 @@ fn link_case() -> impl Strategy<Value = LinkCase> {
 }
 
 fn switch_case() -> impl Strategy<Value = SwitchCase> {
-    (link_case(), 0u8..3, any::<bool>(), prop::sample::select(vec![0u64, 5, 150]), 0u8..3, any::<bool>())
+    (link_case(), 0u8..4, any::<bool>(), prop::sample::select(vec![0u64, 5, 150]), 0u8..3, any::<bool>())
         .prop_map(|(link, core, store_and_forward, latency_ns, arbitration, acs)| SwitchCase {
             link,
             core,
@@ -406,8 +406,10 @@ impl SwitchCase {
         SwitchConfig {
             core: match self.core {
                 0 => SwitchCore::Crossbar { port_rate: FAST },
-                1 => SwitchCore::SharedBus { rate: SLOW },
-                _ => SwitchCore::SharedMemory { rate: SLOW },
+                1 => SwitchCore::shared_bus(SLOW),
+                2 => SwitchCore::SharedMemory { rate: SLOW },
+                // As many as a switch has ports at most: on two buses in turn.
+                _ => SwitchCore::Buses { rate: SLOW, of_port: (0..128).map(|port| port % 2).collect() },
             },
             forwarding: match self.store_and_forward {
                 true => Forwarding::StoreAndForward,

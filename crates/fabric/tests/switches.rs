@@ -105,7 +105,7 @@ fn through(core: SwitchCore) -> f64 {
 #[test]
 fn a_shared_bus_caps_the_total_at_its_rate() {
     let rate = Rate::from_bytes_per_second(1_000_000_000);
-    assert_close(through(SwitchCore::SharedBus { rate }), 1e9 * 128.0 / 140.0, 0.005, "bus");
+    assert_close(through(SwitchCore::shared_bus(rate)), 1e9 * 128.0 / 140.0, 0.005, "bus");
 }
 
 /// A shared memory writes and reads every TLP: half its rate.
@@ -123,6 +123,52 @@ fn a_crossbar_does_not_cap_the_total() {
     let half = Rate::from_bytes_per_second(500_000_000);
     let expected = 4.0 * 500e6 * 128.0 / 140.0;
     assert_close(through(SwitchCore::Crossbar { port_rate: half }), expected, 0.01, "slow crossbar");
+}
+
+/// Writes between four endpoints, devices 2 to 5, behind a switch with buses of 300 MB/s: payload of each flow, as a
+/// share of what a bus carries.
+fn over_buses(of_port: [u16; 5], flows: &[(u32, u32)]) -> Vec<f64> {
+    let mut config = behind_switch(GEN1, Width::X4, Width::X4, 4, 128);
+    let rate = Rate::from_bytes_per_second(300_000_000);
+    switch_mut(&mut config, 1).core = SwitchCore::Buses { rate, of_port: of_port.into() };
+    let stream = |(from, to)| Stream::new(from, Direction::Write, 4096, 4).to(Target::Endpoint(DeviceId(to)));
+    let simulation = measure(&config, flows.iter().copied().map(stream).collect(), 300);
+    // 4 DW headers: peers' memory lies above 4 GiB.
+    (0..flows.len()).map(|flow| goodput(&simulation, flow, 300) / (300e6 * 128.0 / 144.0)).collect()
+}
+
+/// Egresses that wait for one bus have it in turn.
+#[test]
+fn a_shared_bus_keeps_no_egress_out() {
+    for share in over_buses([0; 5], &[(2, 4), (3, 2), (4, 5)]) {
+        assert_close(share, 1.0 / 3.0, 0.005, "of three");
+    }
+}
+
+/// The upstream port on a bus of its own, devices 2 and 3 on another, 4 and 5 on a third.
+const HYBRID: [u16; 5] = [2, 0, 0, 1, 1];
+
+/// A hybrid: each group of ports has a bus to itself, which the ports of the group share in both directions.
+#[test]
+fn each_group_of_a_hybrid_has_a_bus_of_its_own() {
+    for share in over_buses(HYBRID, &[(2, 3), (4, 5)]) {
+        assert_close(share, 1.0, 0.005, "in different groups");
+    }
+    for share in over_buses(HYBRID, &[(2, 3), (3, 2)]) {
+        assert_close(share, 0.5, 0.005, "in one group");
+    }
+}
+
+/// A transfer from group to group takes the buses of both at the same time, and is not kept out by those within.
+#[test]
+fn a_transfer_across_groups_of_a_hybrid_takes_both_buses() {
+    let (across, near, far) = ((2, 4), (3, 2), (4, 5));
+    assert_close(over_buses(HYBRID, &[across])[0], 1.0, 0.005, "alone");
+    for flows in [&[across, near][..], &[across, far], &[across, near, far]] {
+        for share in over_buses(HYBRID, flows) {
+            assert_close(share, 0.5, 0.005, "beside others");
+        }
+    }
 }
 
 /// Payload of each flow over 300 us, with four endpoints that each could fill the upstream link twice.
@@ -306,7 +352,7 @@ fn a_damaged_tlp_does_not_enter_a_flit_link() {
 fn waiting_for_the_core_is_attributed_to_it() {
     let mut config = behind_switch(GEN1, Width::X16, Width::X4, 4, 128);
     let rate = Rate::from_bytes_per_second(1_000_000_000);
-    switch_mut(&mut config, 1).core = SwitchCore::SharedBus { rate };
+    switch_mut(&mut config, 1).core = SwitchCore::shared_bus(rate);
     let simulation = measure(&config, streams(4, 4096), 300);
     let upstream = simulation.fabric.observers().direction(simulation.fabric.port_index(DeviceId(1), 0));
     let core = upstream.share(Use::BlockedCore);

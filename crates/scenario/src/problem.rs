@@ -96,6 +96,8 @@ problems! {
     "bad-network-end" BadNetworkEnd { path, target, reason } = "`{path}` ends at `{target}`, which {reason}";
     /// A partition of something that is no switch, or that does not fit the switch it is a partition of.
     "bad-partition" BadPartition { path, found, reason } = "`{path}` cannot be a partition of `{found}`: {reason}";
+    /// Ports of a hybrid switch that are not in one group each.
+    "bad-groups" BadGroups { path, reason } = "`{path}` has to put each port in one group, but {reason}";
     /// A drive that cannot change hosts as it is asked to.
     "bad-move" BadMove { path, reason } = "`{path}` cannot change hosts: {reason}";
     /// Ports in use that need more lanes than the switch has.

@@ -112,6 +112,8 @@ partition_of = \"nic0\"",
         ("too-few-credits", "credits = { posted_data = 4 }\n".into()),
         ("too-many-credits", "flow_control_scale = \"off\"\ncredits = { posted_data = 4000 }\n".into()),
         ("retry-buffer-too-small", "retry_buffer = \"100 B\"\n".into()),
+        ("bad-groups", format!("{SWITCH}core = \"hybrid\"\ngroups = [[0, 1], [1]]\n")),
+        ("bad-groups", format!("{SWITCH}core = \"hybrid\"\ngroups = [[0]]\n")),
         ("wrong-length", format!("{SWITCH}arbitration = \"weighted-round-robin\"\nweights = [1, 2]\n")),
         ("unknown-device", dma("").replace("nic0", "nic7")),
         (

@@ -14,6 +14,8 @@ choices! {
         SharedBus = "shared-bus",
         /// Every packet is written to and read from one memory.
         SharedMemory = "shared-memory",
+        /// Groups of ports, each on a bus of its own, and a crossbar between the buses.
+        Hybrid = "hybrid",
     }
 }
 
@@ -45,9 +47,12 @@ parameters! {
         /// How the ports are joined.
         core: CoreChoice = "crossbar",
         Assumed "the core of most switches";
-        /// Rate of one crossbar port, of the bus, or of the memory's reads and writes together.
+        /// Ports of each bus of a hybrid core, a list for each; port 0 faces upstream.
+        groups: Vec<Vec<u8>> = "[]",
+        Assumed "no groups unless they are asked for";
+        /// Rate of one crossbar port, of each bus, or of the memory's reads and writes together.
         core_rate: Auto<Rate> = "auto" in "1 MB/s" to "100 TB/s",
-        Assumed "so high that the links are the limit: for a crossbar the fastest port, for a bus or memory all ports together, times `speedup`";
+        Assumed "so high that the links are the limit: for a crossbar the fastest port, for a bus or memory all its ports together, times `speedup`";
         /// How much faster than the links an automatic `core_rate` is.
         speedup: Fraction = "2" in "1" to "16",
         Assumed "input-queued crossbars are built with a speedup of 1 to 2";

@@ -148,8 +148,11 @@ fn switch(
     SwitchConfig {
         core: match parameters.core {
             CoreChoice::Crossbar => SwitchCore::Crossbar { port_rate: rate },
-            CoreChoice::SharedBus => SwitchCore::SharedBus { rate },
+            CoreChoice::SharedBus => SwitchCore::shared_bus(rate),
             CoreChoice::SharedMemory => SwitchCore::SharedMemory { rate },
+            CoreChoice::Hybrid => {
+                SwitchCore::Buses { rate, of_port: buses(rig, instance, parameters, output) }
+            }
         },
         forwarding: match parameters.forwarding {
             ForwardingChoice::CutThrough => Forwarding::CutThrough,
@@ -184,6 +187,31 @@ fn weights(
     Arbitration::WeightedRoundRobin { weights: parameters.weights.clone() }
 }
 
+/// Which bus of a hybrid core each port is on.
+fn buses(rig: &Rig<'_>, instance: usize, parameters: &SwitchParameters, output: &mut Output) -> Box<[u16]> {
+    let component = rig.topology.instances[instance].component;
+    let ports = rig.topology.slots[component].len();
+    let mut of_port: Vec<Option<u16>> = vec![None; ports];
+    let mut reason = None;
+    for (bus, group) in parameters.groups.iter().enumerate() {
+        for port in group {
+            match of_port.get_mut(usize::from(*port)) {
+                None => reason = Some(format!("there is no port{port}")),
+                Some(Some(_)) => reason = Some(format!("port{port} is in them twice")),
+                Some(free) => *free = Some(bus as u16),
+            }
+        }
+    }
+    let missing =
+        of_port.iter().position(Option::is_none).map(|port| format!("port{port} is in none of them"));
+    if let Some(reason) = reason.or(missing) {
+        let path = format!("{}.groups", rig.file.components[component].name);
+        let hint = "[[0], [1, 2]] puts port0 on one bus, port1 and port2 on another".to_owned();
+        output.report(rig.place_of(component, &["groups"]), Problem::BadGroups { path, reason }, Some(hint));
+    }
+    of_port.into_iter().map(Option::unwrap_or_default).collect()
+}
+
 /// The given rate, or one that leaves the links as the limit.
 fn core_rate(rig: &Rig<'_>, instance: usize, parameters: &SwitchParameters, computed: &mut Computed) -> Rate {
     let component = rig.topology.instances[instance].component;
@@ -198,6 +226,8 @@ fn core_rate(rig: &Rig<'_>, instance: usize, parameters: &SwitchParameters, comp
         CoreChoice::SharedBus => port_rates.sum(),
         // Every byte is written and read.
         CoreChoice::SharedMemory => 2 * port_rates.sum::<u64>(),
+        // All that comes in and all that leaves may be on one bus, from and to the others.
+        CoreChoice::Hybrid => 2 * port_rates.sum::<u64>(),
     };
     match parameters.core_rate {
         Auto::Given(rate) => rate,

@@ -35,7 +35,8 @@ use crate::diagnostic::{Diagnostic, listing};
 use crate::file::{Component, ScenarioFile, two_layers};
 use crate::parameter::{LayerTable, Origin, Output, ParameterTable, ResolvedParameter, check_table};
 use crate::parameters::{
-    EthernetRateChoice, FirmwareParameters, LinkParameters, PortParameters, RunParameters, WireChoice,
+    CoreChoice, EthernetRateChoice, FirmwareParameters, LinkParameters, PortParameters, RunParameters,
+    WireChoice,
 };
 use crate::problem::Problem;
 use crate::reader::Reader;
@@ -130,6 +131,7 @@ fn drop_idle(rig: &Rig<'_>, maps: &[ChannelMap], parameters: &mut Vec<ResolvedPa
                 drop(!tools.contains("transactions"), "kernel_tcp");
                 drop(!tools.contains("transactions"), "user_tcp");
             }
+            Some(Settings::Switch(switch)) => drop(switch.core != CoreChoice::Hybrid, "groups"),
             _ => {}
         }
     }

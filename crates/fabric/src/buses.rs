@@ -1,0 +1,81 @@
+//! The buses of a switch: one that all its ports share, or one for each group of ports and a crossbar between them.
+//!
+//! A transfer takes the bus of its ingress and the bus of its egress for the same time, as there is no buffer in between;
+//! where both are one, that. Egresses that wait for a bus have it in turn. One that needs two and has its turn on both
+//! keeps the bus that is free first until the other is, or transfers within the groups could keep it out for ever.
+//!
+//! Assumed: the round robin; how the buses of real parts are given out is not published.
+
+use lanewise_units::{Span, Time};
+
+/// The least time there is.
+const TICK: Span = Span::from_ticks(1);
+
+/// One bus.
+#[derive(Clone, Default)]
+struct Bus {
+    free_at: Time,
+    /// Egress ports that were refused since they last had it, a bit each.
+    waiting: u128,
+    /// Whose turn it is when it is free. Who does not come at that instant has missed it.
+    next: Option<u16>,
+}
+
+impl Bus {
+    /// Whether `egress` may have it at `at`, when it is free.
+    fn is_open_to(&self, egress: u16, at: Time) -> bool {
+        self.next.is_none_or(|next| next == egress) || at > self.free_at
+    }
+
+    fn refuse(&mut self, egress: u16) {
+        self.waiting |= 1 << egress;
+        self.next.get_or_insert(egress);
+    }
+
+    fn give(&mut self, egress: u16, until: Time) {
+        self.free_at = until;
+        self.waiting &= !(1 << egress);
+        let above = self.waiting & (u128::MAX << egress);
+        let first = if above != 0 { above } else { self.waiting };
+        self.next = (first != 0).then(|| first.trailing_zeros() as u16);
+    }
+}
+
+/// All buses of a switch.
+pub(crate) struct Buses {
+    of_port: Box<[u16]>,
+    buses: Vec<Bus>,
+}
+
+impl Buses {
+    /// Free buses; ports beyond the end of `of_port` are on the first.
+    pub(crate) fn new(of_port: &[u16]) -> Self {
+        let count = of_port.iter().max().map_or(1, |last| usize::from(*last) + 1);
+        Self { of_port: of_port.into(), buses: vec![Bus::default(); count] }
+    }
+
+    /// Takes the buses between two ports for so long, or says when to ask again.
+    pub(crate) fn take(&mut self, ingress: u16, egress: u16, span: Span, now: Time) -> Result<(), Time> {
+        let pair = [ingress, egress]
+            .map(|port| usize::from(self.of_port.get(usize::from(port)).copied().unwrap_or_default()));
+        let at = pair.into_iter().map(|bus| self.buses[bus].free_at).fold(now, Time::max);
+        if !pair.into_iter().all(|bus| self.buses[bus].is_open_to(egress, at)) {
+            pair.into_iter().for_each(|bus| self.buses[bus].refuse(egress));
+            return Err(at + TICK); // After the one whose turn it is.
+        }
+        for bus in pair {
+            let bus = &mut self.buses[bus];
+            if at == now {
+                bus.give(egress, now + span);
+            } else {
+                bus.refuse(egress);
+                bus.free_at = at;
+            }
+        }
+        if at == now { Ok(()) } else { Err(at) }
+    }
+
+    pub(crate) fn heap_bytes(&self) -> usize {
+        size_of_val(&*self.of_port) + size_of_val(&*self.buses)
+    }
+}

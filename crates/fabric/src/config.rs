@@ -208,7 +208,7 @@ pub struct ErrorConfig {
     pub late_by: Span,
     /// Ordinals of packets with data that it sends poisoned: completions, and an endpoint's writes.
     pub poisoned: Vec<u64>,
-    /// From a read request being ready until it is given up; none when the timeout is disabled. Endpoints only.
+    /// From when a read request has left until it is given up; none when the timeout is disabled. Endpoints only.
     pub completion_timeout: Option<Span>,
     /// How often an endpoint asks again for data that did not come, or came poisoned.
     pub retries: u32,

@@ -140,15 +140,22 @@ impl DeviceErrors {
         self.again.pop_front().map(|again| (again.request, again.first_issued, again.attempts))
     }
 
-    /// Watches over a read that has a slot.
+    /// Watches over a read that has a slot. Its time runs from when it has left the device.
     pub(crate) fn watch(&mut self, request: &Packet, first_issued: Time, attempts: u32) {
         let slot = usize::from(request.read);
         if self.watched.len() <= slot {
             self.watched.resize(slot + 1, None);
         }
-        let deadline = self.timeout.map_or(Time::NEVER, |timeout| request.eligible_at + timeout);
+        let deadline = Time::NEVER;
         self.watched[slot] =
             Some(Watched { request: *request, first_issued, deadline, attempts, is_broken: false });
+    }
+
+    /// A read that is watched has left the device.
+    fn left(&mut self, request: &Packet, at: Time) {
+        if let (Some(timeout), Some(watched)) = (self.timeout, &mut self.watched[usize::from(request.read)]) {
+            watched.deadline = at + timeout;
+        }
     }
 
     /// The read that a completion answers; none when it was given up.
@@ -180,6 +187,15 @@ impl Fabric {
     pub(crate) fn report(&mut self, port: PortId, error: TransactionError) {
         let now = self.engine.now();
         self.observers.observe(now, Fact::Error { port: port.0, error });
+    }
+
+    /// A request has left an endpoint that watches its reads.
+    #[cold]
+    pub(crate) fn watched_request_left(&mut self, index: u32, request: &Packet) {
+        let now = self.engine.now();
+        if let (Kind::MemoryRead, Some(errors)) = (request.kind, &mut self.endpoints[index as usize].errors) {
+            errors.left(request, now);
+        }
     }
 
     /// Has somebody look at the deadlines of an endpoint in time.

@@ -445,6 +445,9 @@ impl Fabric {
                     self.notify(active.workload, event, Span::ZERO);
                 }
             }
+            if self.endpoints[index as usize].errors.is_some() {
+                self.watched_request_left(index, packet);
+            }
             self.refill(index);
         }
     }

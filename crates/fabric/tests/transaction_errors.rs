@@ -145,3 +145,17 @@ fn without_a_timeout_an_unanswered_read_stalls_its_device() {
     simulation.add_workload(Box::new(reads().times(4)));
     assert!(matches!(simulation.run_until(us(50_000), u64::MAX), lanewise_fabric::Progress::Stalled { .. }));
 }
+
+/// Its time runs from when it has left (PCIe Base 6.3 §2.8). One is served for 50 us, one waits behind it in the only buffer that
+/// there is, and a third has waited for that since long before.
+#[test]
+fn a_read_that_waits_for_credits_does_not_time_out() {
+    let mut config = direct(Generation::Gen3, Width::X8, 256);
+    let root = root_mut(&mut config);
+    (root.read_engines, root.memory_latency) = (1, Span::from_us(50));
+    config.devices[0].ports[0].credits[1].header = Some(1);
+    endpoint_mut(&mut config, 1).errors = watching(120, 0);
+    let simulation = run(&config, Stream::new(1, Direction::Read, SIZE, 4));
+    assert_eq!(errors(&simulation), []);
+    assert_eq!(delivered(&simulation), TRANSFERS * SIZE);
+}

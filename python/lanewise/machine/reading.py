@@ -168,10 +168,15 @@ def _read_one(source: str | Path | None) -> Machine:
 
 
 def _sysfs(files: Files, reading: Reading, name: str) -> Machine:
-    from lanewise.machine.sources import sysfs
+    """Read a sysfs, and the slots of the board where its firmware's tables can be read."""
+    from lanewise.machine.sources import dmidecode, smbios, sysfs
 
     sysfs.read(files, reading)
-    return reading.machine(name)
+    slots = smbios.slots(files)
+    if not slots:
+        return reading.machine(name)
+    reading.kinds.append("SMBIOS")
+    return dmidecode.put_on(reading.machine(name), slots)
 
 
 def _bytes(source: str | Path) -> bytes:

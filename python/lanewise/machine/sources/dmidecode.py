@@ -37,7 +37,7 @@ _TYPE = re.compile(r"(?:x(\d+) )?((?:PCI Express|M\.2|OCP|EDSFF|CXL|MXM).*)$")
 _CONNECTOR = re.compile(r" x(\d+)$")
 _GENERATION = re.compile(r"PCI Express (\d)\b")
 _USED = {"In Use": True, "Available": False}
-_NO_BUS = 0xFF
+NO_BUS = 0xFF
 """Of empty slots, where the firmware has no bus for them."""
 
 
@@ -69,19 +69,25 @@ def _slot(structure: dict[str, str] | None) -> list[PhysicalSlot]:
     kind = _TYPE.match(structure.get("Type", ""))
     if kind is None:
         return []
-    connector, generation = _CONNECTOR.search(kind[2]), _GENERATION.match(kind[2])
+    connector, generation = connector_and_generation(kind[2])
     width, newest = structure.get("Slot Physical Width", ""), structure.get("PCI Express Generation")
     return [
         PhysicalSlot(
             name=structure.get("Designation", "").strip() or "a slot without a name",
             kind=kind[2],
             lanes=natural(kind[1]),
-            connector_lanes=natural(width.removeprefix("x")) or natural(connector[1] if connector else None),
-            generation=natural(newest) or natural(generation[1] if generation else None),
+            connector_lanes=natural(width.removeprefix("x")) or connector,
+            generation=natural(newest) or generation,
             used=_USED.get(structure.get("Current Usage", "")),
             address=_address(structure.get("Bus Address", "")),
         )
     ]
+
+
+def connector_and_generation(kind: str) -> tuple[int | None, int | None]:
+    """Return the lanes that a connector has room for and the generation, as far as its kind names them."""
+    connector, generation = _CONNECTOR.search(kind), _GENERATION.match(kind)
+    return natural(connector[1] if connector else None), natural(generation[1] if generation else None)
 
 
 def _address(text: str) -> Address | None:
@@ -89,11 +95,14 @@ def _address(text: str) -> Address | None:
         address = Address.parse(text)
     except ValueError:
         return None
-    return None if address.bus == _NO_BUS else address
+    return None if address.bus == NO_BUS else address
 
 
 def put_on(machine: Machine, slots: Iterable[PhysicalSlot]) -> Machine:
-    """Say of each slot what is in it, and of each device which slot that is, where addresses tell."""
+    """Say of each slot what is in it, and of each device which slot that is, where addresses tell.
+
+    Slots that the machine knows already, by name and address, are taken from here.
+    """
     devices: dict[tuple[int, int, int], list[Function]] = {}
     for function in machine:
         devices.setdefault(function.address.slot, []).append(function)
@@ -109,7 +118,9 @@ def put_on(machine: Machine, slots: Iterable[PhysicalSlot]) -> Machine:
         for function in devices[device.address.slot]:
             name = function.physical_slot or slot.name
             functions[function.address] = replace(function, physical_slot=name)
-    return replace(machine, functions=functions, slots=(*machine.slots, *known))
+    told = {(slot.name, slot.address) for slot in known}
+    earlier = [slot for slot in machine.slots if (slot.name, slot.address) not in told]
+    return replace(machine, functions=functions, slots=(*earlier, *known))
 
 
 def _inside(

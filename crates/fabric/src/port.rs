@@ -367,17 +367,22 @@ impl Port {
     }
 
     /// Moves the start of the next packet to a symbol or flit boundary if the wire has been silent.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn align(&mut self, id: PortId, now: Time, observers: &mut Observers) {
         if self.silent {
-            self.silent = false;
-            let start = self.settings.wire.next_boundary(self.boundary, self.busy_until);
-            self.boundary = start;
-            let span = start - self.busy_until;
-            if !span.is_zero() {
-                observers.observe(now, Fact::Spent { port: id.0, on: self.gap, span });
-                self.busy_until = start;
-            }
+            self.align_after_silence(id, now, observers);
+        }
+    }
+
+    #[inline(never)]
+    fn align_after_silence(&mut self, id: PortId, now: Time, observers: &mut Observers) {
+        self.silent = false;
+        let start = self.settings.wire.next_boundary(self.boundary, self.busy_until);
+        self.boundary = start;
+        let span = start - self.busy_until;
+        if !span.is_zero() {
+            observers.observe(now, Fact::Spent { port: id.0, on: self.gap, span });
+            self.busy_until = start;
         }
     }
 

@@ -33,7 +33,8 @@ _CLASSES = {
     "osu": "is_nic",
     "smartflow": "is_nic",
 }
-_GPU_TOOLS = ("nvbandwidth", "bandwidthTest", "p2pBandwidthLatencyTest", "rocm_bandwidth_test")
+GPU_TOOLS = ("nvbandwidth", "bandwidthTest", "p2pBandwidthLatencyTest", "rocm_bandwidth_test")
+"""Tools that copy between host and GPUs."""
 
 
 _INSIDE = "a copy inside one GPU: nothing crosses PCI Express"
@@ -53,7 +54,7 @@ class Match:
 
 def match(case: Case, measurement: Measurement, machine: Machine, chosen: Function | None = None) -> Match:
     """Match one case. `chosen` is the device a person named, where the output names none."""
-    if measurement.tool in _GPU_TOOLS:
+    if measurement.tool in GPU_TOOLS:
         return _gpu_copy(case, measurement, machine, chosen)
     wanted = _CLASSES.get(measurement.tool, "is_storage")
     candidates = _candidates(case, measurement, machine, wanted)

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 from lanewise.doctor import Severity, diagnose
 from lanewise.doctor.examination import rules
 from lanewise.doctor.registry import Bearing
-from lanewise.judging.matching import match
+from lanewise.judging.latency import FixedTimes
+from lanewise.judging.matching import GPU_TOOLS, match
 from lanewise.machine.missing_ports import with_missing_ports
 from lanewise.predicting.simulator import Simulator
 
@@ -38,6 +39,8 @@ _CLOSE = 0.90
 
 Assumed: GPUs that move 128 B per packet, and drivers' control traffic, take up to a tenth."""
 
+_LAUNCH = "what launching a copy takes"
+
 _TOO_GOOD = 1.05
 """A result further above the possible was served from a cache, compressed, or taken on another device."""
 
@@ -47,6 +50,7 @@ class Verdict(StrEnum):
 
     GOOD = "as good as it gets"
     HOST = "host-limited"
+    LATENCY = "latency-bound"
     WRONG = "misconfigured"
     TOO_GOOD = "more than possible"
     NONE = "not judged"
@@ -126,9 +130,11 @@ def judge(measurement: Measurement, machine: Machine, *, device: Address | None 
     machine, notes = with_missing_ports(machine)
     simulator = Simulator(machine, {})
     chosen = None if device is None else machine.find(device)
+    summed = _summed(measurement.cases)
+    fixed = FixedTimes(summed if measurement.tool in GPU_TOOLS else ())
     cases = tuple(
-        _judged(case, match(case, measurement, machine, chosen), simulator, findings)
-        for case in _summed(measurement.cases)
+        _judged(case, match(case, measurement, machine, chosen), simulator, findings, fixed)
+        for case in summed
     )
     return Judgement(
         measurement, machine.source, cases, (*machine.notes, *notes, *measurement.not_understood)
@@ -156,7 +162,9 @@ def _sum(alike: list[Case]) -> Case:
     )
 
 
-def _judged(case: Case, found: Match, simulator: Simulator, findings: Sequence[Finding]) -> JudgedCase:
+def _judged(
+    case: Case, found: Match, simulator: Simulator, findings: Sequence[Finding], fixed: FixedTimes
+) -> JudgedCase:
     measured = None if case.bandwidth_bytes_per_s is None else case.bandwidth_bytes_per_s / 1e9
     bdf = found.function.address.short if found.function else None
     row = simulator.row(found.benchmark) if found.benchmark else None
@@ -165,6 +173,9 @@ def _judged(case: Case, found: Match, simulator: Simulator, findings: Sequence[F
         return JudgedCase(case.name, bdf, measured, None, None, Verdict.NONE, reason)
     predicted = row.alone_gb_per_s * found.share
     ratio = measured / predicted
+    small = _latency_bound(case, predicted, ratio, fixed)
+    if small is not None:
+        return JudgedCase(case.name, bdf, measured, predicted, ratio, Verdict.LATENCY, _LAUNCH, (small,))
     bearings = {rule.id: rule.bearing for rule in rules()}
     on_the_way = _on_the_way(simulator.machine, found.benchmark, findings)
     faults = [f for f in on_the_way if _is_fault(f, bearings[f.rule], found.benchmark, ratio)]
@@ -175,6 +186,21 @@ def _judged(case: Case, found: Match, simulator: Simulator, findings: Sequence[F
         evidence += _beyond_the_link(case, predicted)
     evidence += [f"{finding.title} [{finding.rule}]" for finding in explanations]
     return JudgedCase(case.name, bdf, measured, predicted, ratio, verdict, row.binding, tuple(evidence))
+
+
+def _latency_bound(case: Case, predicted: float, ratio: float, fixed: FixedTimes) -> str | None:
+    """Say what a copy takes besides its bytes, where that is why it falls short."""
+    beside = fixed.of(case, predicted * 1e9)
+    rate, size = case.bandwidth_bytes_per_s, case.block_bytes
+    if beside is None or not rate or not size or ratio >= _CLOSE:
+        return None
+    share = beside * rate / size
+    if share <= 1 - _CLOSE and ratio < _CLOSE * (1 - share):
+        return None
+    return (
+        f"small copies take {1e6 * beside:.1f} us besides their bytes (driver, launch, the way there and "
+        "back), which no register tells: judge the largest sizes"
+    )
 
 
 def _verdict(ratio: float, faults: list[Finding]) -> Verdict:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _STYLES = {
     Verdict.GOOD: "green",
     Verdict.HOST: "yellow",
+    Verdict.LATENCY: "cyan",
     Verdict.WRONG: "bold red",
     Verdict.TOO_GOOD: "magenta",
     Verdict.NONE: "dim",

@@ -4,8 +4,8 @@ Decodes System Slots (type 9) into what `dmidecode` prints of them, so that a li
 tool: name, type, lanes wired, usage, address, and from version 3.4 on generation and the lanes of the
 connector. Left out: every other structure, slots of conventional PCI, MXM and mini cards, peer groups. A
 table that is not there, not readable or damaged is no table, without a word: ordinary users have none.
-Source: System Management BIOS Reference Specification 3.7 (DSP0134), 6.1.2 (structure header), 6.1.3 (strings) and
-7.10 (System Slots).
+Source: System Management BIOS Reference Specification 3.7 (DSP0134), 6.1.2 (structure header), 6.1.3
+(strings) and 7.10 (System Slots).
 """
 
 from __future__ import annotations

@@ -77,9 +77,12 @@ def _say_what_was_not_read(machine: "Machine", *, verbose: bool) -> None:
         typer.echo(f"note: {note}", err=True)
     unknown = machine.not_understood
     if unknown.count:
-        hint = "" if verbose else "; 'lanewise scan -v' shows the first"
+        hint = "" if verbose else "; 'lanewise scan -v' shows some"
         lines = "line" if unknown.count == 1 else "lines"
         typer.echo(f"note: {unknown.count} {lines} not understood{hint}", err=True)
     if verbose:
         for number, text in unknown.samples:
             typer.echo(f"  line {number}: {text}", err=True)
+        rest = unknown.count - len(unknown.samples)
+        if unknown.samples and rest:
+            typer.echo(f"  and {rest} more, most of them like these", err=True)

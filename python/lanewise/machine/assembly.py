@@ -7,6 +7,7 @@ bridge that is not in the source leaves its functions without a parent: no link 
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 _SAMPLES = 20
 _SAMPLE_LENGTH = 120
+_SHAPE_LENGTH = 40
+_WORDS = re.compile(r"\w*\d\w*")
 _MOST_BUSES = 256
 """Buses of a domain: a bridge has one below it, so no way to the root has more bridges. 7.5.1.3.3."""
 _MOST_FUNCTIONS = 1 << 15
@@ -46,6 +49,8 @@ class Reading:
         self.shows_tree = False
         self.unknown_lines = 0
         self.samples: list[tuple[int, str]] = []
+        self._shapes: set[str] = set()
+        """Of the samples: what is left of a line without what differs from one to the next."""
 
     def add(self, draft: Draft) -> None:
         """Keep a draft; a second one for an address is merged, and counts more unless it says less."""
@@ -68,10 +73,20 @@ class Reading:
         return self.drafts[address]
 
     def not_understood(self, number: int, line: str) -> None:
-        """Count a line that means nothing to the reader, and keep the first few."""
+        """Count a line that means nothing to the reader, and keep the first few of different shapes.
+
+        Bug reports hold thousands of lines of other tools; twenty of one tool would tell nothing of the next.
+        """
         self.unknown_lines += 1
-        if len(self.samples) < _SAMPLES:
-            self.samples.append((number, line.strip()[:_SAMPLE_LENGTH]))
+        if len(self.samples) >= _SAMPLES:
+            return
+        text = "".join(
+            character if character.isprintable() else " " for character in line.strip()[:_SAMPLE_LENGTH]
+        )
+        shape = _WORDS.sub("", text)[:_SHAPE_LENGTH]
+        if shape not in self._shapes:
+            self._shapes.add(shape)
+            self.samples.append((number, text))
 
     def note(self, text: str) -> None:
         """Remember something a person should know about this reading; once."""

@@ -149,7 +149,7 @@ class NotUnderstood:
 
     count: int = 0
     samples: tuple[tuple[int, str], ...] = ()
-    """The first few: line number from 1, and the line, cut to 120 characters."""
+    """The first few of different shapes: line number from 1, and the line, cut to 120 characters."""
 
 
 _ALL_UNDERSTOOD = NotUnderstood()

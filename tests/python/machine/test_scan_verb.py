@@ -87,6 +87,19 @@ class TestScan:
         assert "line 2: Frobnication: high" in loud.stderr
         assert "Frobnication" not in quiet.stdout + loud.stdout
 
+    def test_lines_of_other_tools_are_counted_and_one_of_a_shape_is_shown(
+        self, lanewise: Callable[..., Result], tmp_path: Path
+    ) -> None:
+        links = "".join(f"{n}: eth{n}: <BROADCAST,UP> mtu 1500\n" for n in range(3000))
+        report = tmp_path / "report.txt"
+        report.write_text((DUMPS / "qemu.vvv").read_text() + f"\n$ ip a\n{links}Frob\a\x9bnication: high\n")
+        loud = lanewise("scan", "-v", report)
+        assert "3001 lines not understood" in loud.stderr
+        assert loud.stderr.count("<BROADCAST,UP>") == 1
+        assert "Frob  nication: high" in loud.stderr
+        assert "and 2999 more" in loud.stderr
+        assert len(loud.stderr.splitlines()) < 25
+
     def test_wrong_input_is_status_2(self, lanewise: Callable[..., Result], tmp_path: Path) -> None:
         letter = tmp_path / "letter.txt"
         letter.write_text("Dear all,\n")

@@ -2,7 +2,7 @@
 
 use lanewise_scenario::{Source, WorkloadConfig, load};
 use lanewise_units::Span;
-use lanewise_workload::ethernet::{EthernetConfig, Load};
+use lanewise_workload::ethernet::{EthernetConfig, Load, Service};
 
 const RIG: &str = r#"
 [host.server]
@@ -102,4 +102,17 @@ fn a_host_without_a_system_cannot_bridge() {
     let text = RIG.replace("[system.os]\npart = \"linux-2.6.9\"\nattach = \"server\"\n", "");
     let text = load(&Source::from_text("bridge.toml", text), &[]).expect_err("no system").to_string();
     assert!(text.contains("an operating system that bridges"), "{text}");
+}
+
+#[test]
+fn classes_of_service_reach_the_host_and_both_ways_of_a_flow() {
+    let flows = r#"[{ from = "nic0.0", to = "nic1.1", priority = 5 }, { from = "nic0.1", to = "nic1.0" }]"#;
+    let overrides = [("workload.bridge.flows", flows), ("os.service", "strict-priority")];
+    let classes = config(&overrides).expect("a sound scenario");
+    assert_eq!(classes.stack.service, Service::StrictPriority);
+    let priorities: Vec<u8> = classes.smartflow.flows.iter().map(|flow| flow.priority).collect();
+    assert_eq!(priorities, [5, 5, 0, 0]);
+    let too_high =
+        config(&[("workload.bridge.flows", &flows.replace("= 5", "= 8"))]).expect_err("802.1p has eight");
+    assert!(too_high.contains("priority") && too_high.contains('7'), "{too_high}");
 }

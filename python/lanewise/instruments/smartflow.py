@@ -29,7 +29,7 @@ _FIRST_LINE = "SmartFlow"
 
 _WHICH = "(?P<which>minimum|average|maximum|standard deviation)"
 _TRIAL = r"(?P<size>\d+) B at (?P<load>[\d.]+) %"
-_GROUP = "(?: (?P<flow>group .+?))?"
+_GROUP = r"(?: (?P<flow>group .+?|priority \d))?"
 _PLACES = (
     ("Throughput", re.compile(r"throughput (?P<size>\d+) B \((?P<unit>.+)\)")),
     ("Frame Loss", re.compile(rf"frame loss {_TRIAL}{_GROUP} \(%\)")),
@@ -137,7 +137,7 @@ def _write_table(rows: Writer, test: str, table: Table) -> None:
         "Smart Tracker": (_SIZE, _LOAD, "Flow"),
     }.get(test, (_SIZE, _LOAD))
     if len(keys) == 2 and any(len(identity) > len(keys) for identity in table):
-        # Groups have rows of their own beside those of all flows.
+        # Groups and priorities have rows of their own beside those of all flows.
         keys = (*keys, "Flow")
     columns = list(dict.fromkeys(column for row in table.values() for column in row))
     rows.writerow([])

@@ -72,6 +72,16 @@ parameters! {
     }
 }
 
+choices! {
+    /// Which of the frames that wait in a host goes first.
+    ServiceChoice, "which frame goes first" {
+        /// Whichever came first; ports have turns.
+        Fifo = "fifo",
+        /// The one of the highest priority.
+        StrictPriority = "strict-priority",
+    }
+}
+
 parameters! {
     /// The operating system of a host, as far as it bridges frames between Ethernet ports.
     SystemParameters, Claim "system" {
@@ -105,6 +115,9 @@ parameters! {
         /// Receive descriptors that are given back to the adapter together.
         replenish: u32 = "16" in "1" to "65536",
         Assumed "E1000_RX_BUFFER_WRITE of the Linux e1000 driver";
+        /// Which frame goes first where several wait: for a core, and for a line.
+        service: ServiceChoice = "fifo",
+        Assumed "a bridge that nobody told of classes";
     }
 }
 
@@ -138,6 +151,9 @@ parameters! {
         /// Group that the flow is summed in, such as a class of service; none without a name.
         group: String = "",
         Assumed "a choice";
+        /// Class of service of its frames, as in IEEE 802.1p; the highest number goes first where the host knows classes.
+        priority: u8 = "0" in "0" to "7",
+        Assumed "frames without a tag";
     }
 }
 

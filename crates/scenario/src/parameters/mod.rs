@@ -24,7 +24,7 @@ pub use channels::{ChannelArbitrationChoice, ChannelParameters};
 pub use endpoint::{EndpointParameters, TagChoice};
 pub use errors::{DeviceErrorParameters, HostErrorParameters, SwitchErrorParameters};
 pub use ethernet::{
-    EthernetAdapterParameters, EthernetRateChoice, SmartFlowParameters, SmartFlowTestChoice,
+    EthernetAdapterParameters, EthernetRateChoice, ServiceChoice, SmartFlowParameters, SmartFlowTestChoice,
     SystemParameters, TrafficFlowParameters,
 };
 pub use frames::FramesParameters;

@@ -7,7 +7,7 @@ use crate::document::shortened;
 use crate::file::WrittenWorkload;
 use crate::parameter::Output;
 use crate::parameters::{
-    EthernetAdapterParameters, EthernetRateChoice, SmartFlowParameters, SmartFlowTestChoice,
+    EthernetAdapterParameters, EthernetRateChoice, ServiceChoice, SmartFlowParameters, SmartFlowTestChoice,
     SystemParameters, TrafficFlowParameters,
 };
 use crate::problem::Problem;
@@ -17,7 +17,8 @@ use crate::value::Fraction;
 use lanewise_fabric::workload::DeviceId;
 use lanewise_network::ethernet::{EthernetRate, LARGEST_JUMBO_FRAME, SMALLEST_FRAME};
 use lanewise_workload::ethernet::{
-    EthernetConfig, Load, NicConfig, Resolution, SmartFlowConfig, SmartFlowTest, StackConfig, TrafficFlow,
+    EthernetConfig, Load, NicConfig, Resolution, Service, SmartFlowConfig, SmartFlowTest, StackConfig,
+    TrafficFlow,
 };
 use std::collections::{BTreeMap, HashSet};
 
@@ -78,7 +79,13 @@ pub(crate) fn smartflow(
 }
 
 fn traffic(flow: &TrafficFlowParameters, from: PortPlace, to: PortPlace) -> TrafficFlow {
-    TrafficFlow { name: format!("{} > {}", flow.from, flow.to), group: flow.group.clone(), from, to }
+    TrafficFlow {
+        name: format!("{} > {}", flow.from, flow.to),
+        group: flow.group.clone(),
+        priority: flow.priority,
+        from,
+        to,
+    }
 }
 
 fn millionths(fraction: Fraction) -> u32 {
@@ -311,5 +318,9 @@ fn stack_config(system: &SystemParameters) -> StackConfig {
         packet_writes: system.packet_writes,
         budget: system.budget,
         replenish: system.replenish,
+        service: match system.service {
+            ServiceChoice::Fifo => Service::Fifo,
+            ServiceChoice::StrictPriority => Service::StrictPriority,
+        },
     }
 }

@@ -178,7 +178,8 @@ impl EthernetWorkload {
             return self.end_if_over(platform);
         }
         count.sent(flow);
-        let frame = Frame { flow: flow as u32, size: trial.size.get() as u32, arrived: now };
+        let priority = self.config.smartflow.flows[flow].priority;
+        let frame = Frame { flow: flow as u32, size: trial.size.get() as u32, priority, arrived: now };
         let interval = self.smartflow.interval(trial);
         platform.set_timer(now + interval, token::with(Kind::FrameIn, flow, self.trial));
         let (nic, port) = self.config.smartflow.flows[flow].from;

@@ -62,6 +62,17 @@ pub struct StackConfig {
     pub budget: u32,
     /// Receive descriptors that are given back to the adapter together.
     pub replenish: u32,
+    /// Who goes first where frames wait.
+    pub service: Service,
+}
+
+/// Which of the frames that wait in a host goes first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Service {
+    /// Whichever came first; ports have turns.
+    Fifo,
+    /// The one of the highest priority.
+    StrictPriority,
 }
 
 /// Parts per million of the line rate.
@@ -89,6 +100,8 @@ pub struct TrafficFlow {
     pub name: String,
     /// Group that it is summed in; flows without a name of their own share one.
     pub group: String,
+    /// Class of service of its frames, 0 to 7 (IEEE 802.1p).
+    pub priority: u8,
     /// Adapter and port at which its frames enter the host.
     pub from: (usize, usize),
     /// Adapter and port at which they leave it.

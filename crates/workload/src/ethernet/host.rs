@@ -1,6 +1,7 @@
 //! The host between two ports: interrupts, what its cores do, and the registers they write.
 
 use super::bridge::EthernetWorkload;
+use super::config::Service;
 use super::nic::Frame;
 use super::software::{Step, Work};
 use super::token::{self, Kind};
@@ -19,6 +20,9 @@ impl EthernetWorkload {
     pub(super) fn run_core<P: Platform>(&mut self, core: usize, platform: &mut P) {
         loop {
             let ports = &mut self.ports;
+            if self.software.config.service == Service::StrictPriority {
+                self.software.cores[core].favour(&self.software.config, |port| ports[port].next_priority());
+            }
             let step = self.software.cores[core].step(&self.software.config, |port| ports[port].receive());
             match step {
                 Step::Compute(span) => {
@@ -59,10 +63,15 @@ impl EthernetWorkload {
         }
         let to = self.bridged_to[port].expect("frames come in at ports of flows only");
         let nic = &self.config.nics[self.nic_of[to]];
+        let strict = self.software.config.service == Service::StrictPriority;
         if self.ports[to].post(nic, frame) {
+            if strict {
+                self.ports[to].sort_newest();
+            }
             self.write_register(to, token::with(Kind::Doorbell, to, 1), platform);
         } else {
-            self.lost(frame, platform);
+            let lost = if strict { self.ports[to].push_out(frame) } else { frame };
+            self.lost(lost, platform);
         }
     }
 

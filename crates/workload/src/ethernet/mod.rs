@@ -12,7 +12,7 @@
 //! - SmartFlow generates frames, counts what comes back, and searches for the highest load without loss.
 //!
 //! Leaves out: interrupts for frames that were sent (their work is part of a frame's cost), several receive queues of
-//! a port, checksum and segmentation offloads, VLANs, flooding and address learning of the bridge.
+//! a port (one class enters at each), checksum and segmentation offloads, VLANs, flooding and address learning of the bridge.
 
 mod bridge;
 mod config;
@@ -32,5 +32,6 @@ mod trial;
 
 pub use bridge::EthernetWorkload;
 pub use config::{
-    EthernetConfig, Load, NicConfig, Resolution, SmartFlowConfig, SmartFlowTest, StackConfig, TrafficFlow,
+    EthernetConfig, Load, NicConfig, Resolution, Service, SmartFlowConfig, SmartFlowTest, StackConfig,
+    TrafficFlow,
 };

@@ -17,6 +17,8 @@ pub(super) struct Frame {
     pub flow: u32,
     /// Bytes, frame check sequence included.
     pub size: u32,
+    /// Its class of service.
+    pub priority: u8,
     /// When its last bit came in.
     pub arrived: Time,
 }
@@ -171,6 +173,11 @@ impl Port {
         self.in_memory.pop_front()
     }
 
+    /// Class of service of that frame.
+    pub(super) fn next_priority(&self) -> Option<u8> {
+        self.in_memory.front().filter(|_| self.visible > 0).map(|frame| frame.priority)
+    }
+
     /// Whether there is anything to interrupt for: frames in memory that the driver has not taken.
     pub(super) fn wants_interrupt(&self) -> bool {
         self.in_memory.len() > self.unreported as usize
@@ -184,6 +191,24 @@ impl Port {
         self.transmit_used += 1;
         self.posted.push_back(frame);
         true
+    }
+
+    /// Puts frames of a higher priority ahead of those that the adapter has not fetched: the newest frame moves up.
+    pub(super) fn sort_newest(&mut self) {
+        let Some(newest) = self.posted.pop_back() else { return };
+        let place = self.posted.partition_point(|other| other.priority >= newest.priority);
+        self.posted.insert(place, newest);
+    }
+
+    /// Gives a frame that found the ring full the place of one of a lower priority that the adapter has not fetched, if
+    /// there is one. Returns the frame that is lost.
+    pub(super) fn push_out(&mut self, frame: Frame) -> Frame {
+        let Some(last) = self.posted.back_mut().filter(|last| last.priority < frame.priority) else {
+            return frame;
+        };
+        let lost = std::mem::replace(last, frame);
+        self.sort_newest();
+        lost
     }
 
     /// A doorbell tells of frames in the ring.
@@ -262,7 +287,7 @@ mod tests {
     use super::*;
 
     fn frame(size: u32) -> Frame {
-        Frame { flow: 0, size, arrived: Time::ZERO }
+        Frame { flow: 0, size, priority: 0, arrived: Time::ZERO }
     }
 
     #[test]
@@ -314,5 +339,23 @@ mod tests {
         assert_eq!(port.write_back_transmit(&config), Some(1));
         port.reported_transmit(1);
         assert!(port.post(&config, frame(64)));
+    }
+
+    #[test]
+    fn a_higher_priority_goes_first_and_pushes_out_a_lower_one() {
+        let config = NicConfig { transmit_ring: 2, ..nic(0) };
+        let of = |priority| Frame { priority, ..frame(64) };
+        let mut port = Port::new(&config);
+        for priority in [0, 3] {
+            assert!(port.post(&config, of(priority)));
+            port.sort_newest();
+        }
+        assert!(!port.post(&config, of(7)));
+        assert_eq!(port.push_out(of(7)), of(0));
+        assert_eq!(port.push_out(of(3)), of(3), "an equal one is not pushed out");
+        port.announce(2);
+        port.fetch_transmit(&config);
+        port.fetched_transmit(2);
+        assert_eq!([port.next_read(&config), port.next_read(&config)], [Some(of(7)), Some(of(3))]);
     }
 }

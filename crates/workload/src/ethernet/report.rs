@@ -4,11 +4,12 @@
 //! rate of the line at every size. Latency is that of a device that stores and forwards (RFC 1242 §3.8): from the
 //! last bit in to the first bit out.
 
-use super::config::{Load, SmartFlowConfig};
+use super::config::{Load, SmartFlowConfig, TrafficFlow};
 use super::trial::{Count, FlowCount};
 use crate::latency::LatencyTally;
 use lanewise_fabric::workload::Metric;
 use lanewise_units::{Bytes, Span};
+use std::collections::BTreeSet;
 
 /// Unit of its latencies.
 const MICROSECOND: Span = Span::from_us(1);
@@ -37,11 +38,11 @@ pub(super) fn throughput(size: Bytes, load: Load, flows: usize, mbit_per_s: f64,
     ]
 }
 
-/// Loss of a trial: over all flows, then in each group.
+/// Loss of a trial: over all flows, then in each group and of each priority.
 pub(super) fn frame_loss(count: &Count, config: &SmartFlowConfig) -> Vec<Metric> {
     let label = trial_label(count);
-    let of_group = |(name, sum): (&str, FlowCount)| {
-        metric(format!("frame loss {label} group {name} (%)"), loss_percent(&sum))
+    let of_group = |(name, sum): (String, FlowCount)| {
+        metric(format!("frame loss {label} {name} (%)"), loss_percent(&sum))
     };
     let all = metric(format!("frame loss {label} (%)"), count.loss_percent());
     [all].into_iter().chain(groups(count, config).into_iter().map(of_group)).collect()
@@ -51,13 +52,13 @@ fn loss_percent(count: &FlowCount) -> f64 {
     100.0 * count.lost as f64 / count.sent.max(1) as f64
 }
 
-/// Latency in a trial: over all flows, then in each group.
+/// Latency in a trial: over all flows, then in each group and of each priority.
 pub(super) fn latency(count: &Count, config: &SmartFlowConfig) -> Vec<Metric> {
     let label = trial_label(count);
     let all = count.flows.iter().fold(LatencyTally::default(), |sum, flow| sum.plus(flow.latency));
     let mut metrics = latency_metrics(&all, &format!("latency {label}")).to_vec();
     for (name, sum) in groups(count, config) {
-        metrics.extend(latency_metrics(&sum.latency, &format!("latency {label} group {name}")));
+        metrics.extend(latency_metrics(&sum.latency, &format!("latency {label} {name}")));
     }
     metrics
 }
@@ -77,7 +78,7 @@ pub(super) fn distribution(count: &Count, config: &SmartFlowConfig, buckets: &[u
 /// Latency of single frames, flow by flow.
 pub(super) fn snapshot(count: &Count, config: &SmartFlowConfig) -> Vec<Metric> {
     let label = trial_label(count);
-    let of_flow = |(flow, count): (&super::config::TrafficFlow, &FlowCount)| {
+    let of_flow = |(flow, count): (&TrafficFlow, &FlowCount)| {
         let name = flow.name.clone();
         let label = label.clone();
         let frames = count.snapshot.clone().into_iter().enumerate();
@@ -88,7 +89,7 @@ pub(super) fn snapshot(count: &Count, config: &SmartFlowConfig) -> Vec<Metric> {
     config.flows.iter().zip(&count.flows).flat_map(of_flow).collect()
 }
 
-/// Each flow on its own, then each group that has more than one.
+/// Each flow on its own, then each group and each priority.
 pub(super) fn tracker(count: &Count, config: &SmartFlowConfig) -> Vec<Metric> {
     let label = trial_label(count);
     let mut metrics: Vec<Metric> = config
@@ -98,28 +99,36 @@ pub(super) fn tracker(count: &Count, config: &SmartFlowConfig) -> Vec<Metric> {
         .flat_map(|(flow, count)| tracked(&format!("{label} {}", flow.name), count))
         .collect();
     for (name, sum) in groups(count, config) {
-        metrics.extend(tracked(&format!("{label} group {name}"), &sum));
+        metrics.extend(tracked(&format!("{label} {name}"), &sum));
     }
     metrics
 }
 
-/// The groups of flows, such as classes of service or kinds of traffic, each summed up.
-fn groups<'a>(count: &Count, config: &'a SmartFlowConfig) -> Vec<(&'a str, FlowCount)> {
-    let mut names: Vec<&str> = config.flows.iter().map(|flow| flow.group.as_str()).collect();
-    names.sort_unstable();
-    names.dedup();
-    let sum_of = |name| {
-        let members = config.flows.iter().zip(&count.flows).filter(|(flow, _)| flow.group == name);
-        let sum = members.fold(FlowCount::default(), |sum, (_, flow)| FlowCount {
-            sent: sum.sent + flow.sent,
-            received: sum.received + flow.received,
-            lost: sum.lost + flow.lost,
-            latency: sum.latency.plus(flow.latency),
-            snapshot: Vec::new(),
-        });
-        (name, sum)
-    };
-    names.into_iter().filter(|name| !name.is_empty()).map(sum_of).collect()
+/// The groups of flows, such as kinds of traffic, each summed up; then their priorities, where there are several.
+fn groups(count: &Count, config: &SmartFlowConfig) -> Vec<(String, FlowCount)> {
+    let names: BTreeSet<&str> = config.flows.iter().map(|flow| flow.group.as_str()).collect();
+    let priorities: BTreeSet<u8> = config.flows.iter().map(|flow| flow.priority).collect();
+    let several = priorities.len() > 1;
+    let by_name = names.into_iter().filter(|name| !name.is_empty());
+    let by_name =
+        by_name.map(|name| (format!("group {name}"), sum(count, config, |flow| flow.group == name)));
+    let by_priority = priorities.into_iter().rev().filter(|_| several);
+    let by_priority = by_priority.map(|priority| {
+        (format!("priority {priority}"), sum(count, config, |flow| flow.priority == priority))
+    });
+    by_name.chain(by_priority).collect()
+}
+
+/// The sum over the flows of one kind.
+fn sum(count: &Count, config: &SmartFlowConfig, is_member: impl Fn(&TrafficFlow) -> bool) -> FlowCount {
+    let members = config.flows.iter().zip(&count.flows).filter(|(flow, _)| is_member(flow));
+    members.fold(FlowCount::default(), |sum, (_, flow)| FlowCount {
+        sent: sum.sent + flow.sent,
+        received: sum.received + flow.received,
+        lost: sum.lost + flow.lost,
+        latency: sum.latency.plus(flow.latency),
+        snapshot: Vec::new(),
+    })
 }
 
 fn tracked(prefix: &str, count: &FlowCount) -> Vec<Metric> {

@@ -3,7 +3,8 @@
 //! An interrupt puts its port on the list of its core. A core works on the first port of the list until it finds
 //! nothing there, or the budget is used up: then another port has its turn. Interrupts of a port stay off while it
 //! is on the list, so a busy host polls and an idle one is interrupted. A core that reads a register stands still
-//! until the data is back.
+//! until the data is back. Under strict priority it looks for the port whose next frame has the highest class before each
+//! frame, and the turns are among ports of one class.
 
 use super::config::StackConfig;
 use super::nic::Frame;
@@ -83,6 +84,23 @@ impl Core {
             self.list.push_back(port);
         }
         Step::Finish(work)
+    }
+
+    /// Puts the port of the highest priority first on the list; among equals, the one whose turn it is.
+    pub(super) fn favour(&mut self, stack: &StackConfig, priority_of: impl Fn(usize) -> Option<u8>) {
+        if self.turn >= stack.budget {
+            self.turn = 0;
+            self.list.rotate_left(1);
+        }
+        let highest = self.list.iter().map(|port| priority_of(*port)).max();
+        let Some(place) = self.list.iter().position(|port| Some(priority_of(*port)) == highest) else {
+            return;
+        };
+        if place > 0 {
+            self.turn = 0;
+            let port = self.list.remove(place).expect("just found");
+            self.list.push_front(port);
+        }
     }
 
     fn choose(&mut self, stack: &StackConfig, mut receive: impl FnMut(usize) -> Option<Frame>) -> Step {
@@ -172,7 +190,7 @@ mod tests {
     use super::*;
 
     fn frame(size: u32) -> Frame {
-        Frame { flow: 0, size, arrived: Time::ZERO }
+        Frame { flow: 0, size, priority: 0, arrived: Time::ZERO }
     }
 
     #[test]

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from lanewise.api import parts as parts
     from lanewise.api import reproduce as reproduce
     from lanewise.api import run as run
+    from lanewise.api import run_fio as run_fio
     from lanewise.api import run_sizes as run_sizes
     from lanewise.api import sensitivity as sensitivity
     from lanewise.errors import InputError as InputError
@@ -51,6 +52,7 @@ _NAMES = {
         "parts",
         "reproduce",
         "run",
+        "run_fio",
         "run_sizes",
         "sensitivity",
     ),
@@ -74,6 +76,7 @@ __all__ = [
     "predict",
     "reproduce",
     "run",
+    "run_fio",
     "run_sizes",
     "scan",
     "sensitivity",

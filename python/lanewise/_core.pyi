@@ -14,13 +14,22 @@ class ScenarioError(InputError):
     diagnostics: list[dict[str, Any]]
     """One dictionary per mistake: code, message, path, line, column, hint."""
 
+FioJobs = tuple[str, str, Sequence[tuple[str, int, Sequence[tuple[str, str, int]]]]]
+"""Path and text of a job file; of each job its name, its line, and its options: key, value, line."""
+
 def run(
     path: str,
     overrides: Sequence[tuple[str, str]] = ...,
     progress: Callable[[dict[str, Any]], bool | None] | None = ...,
     source: str | None = ...,
+    fio: FioJobs | None = ...,
 ) -> str: ...
-def explain(path: str, overrides: Sequence[tuple[str, str]] = ..., source: str | None = ...) -> str: ...
+def explain(
+    path: str,
+    overrides: Sequence[tuple[str, str]] = ...,
+    source: str | None = ...,
+    fio: FioJobs | None = ...,
+) -> str: ...
 def parts() -> str: ...
 def bench(name: str) -> str: ...
 def benchmark_names() -> list[str]: ...

@@ -19,7 +19,7 @@ from lanewise.results import BenchResult, ExplainResult, PartsResult, RunResult
 from lanewise.simulator import resolve, simulate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
     from lanewise.comparison import Comparison
     from lanewise.experiment.cache import RunCache
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from lanewise.experiment.reproduction import Reproduction
     from lanewise.experiment.runner import RunsDone
     from lanewise.experiment.sensitivity import Sensitivity
+    from lanewise.job_file.plan import JobRuns
 
 
 def run(
@@ -54,7 +55,7 @@ def run(
     >>> result.links.filter(link="card0", direction="downstream")["utilisation"].round(2).item()
     1.0
     """
-    pairs = _run_pairs(overrides, seed, time_limit)
+    pairs = run_pairs(overrides, seed, time_limit)
     if out is not None:
         from lanewise.run_folder import check_free
 
@@ -95,8 +96,42 @@ def run_sizes(
     from lanewise.instruments.sizes import sizes_of
 
     text = sizes if isinstance(sizes, str) else ",".join(str(size) for size in sizes)
-    pairs = _run_pairs(overrides, seed, time_limit)
+    pairs = run_pairs(overrides, seed, time_limit)
     return run_each(scenario, tool, sizes_of(tool, text), overrides=pairs, on_progress=on_progress)
+
+
+def run_fio(
+    scenario: str | Path,
+    job_file: str | Path,
+    *,
+    drives: Mapping[str, str] | None = None,
+    sections: Collection[str] = (),
+    overrides: Mapping[str, str] | Iterable[tuple[str, str]] = (),
+    seed: int | None = None,
+    time_limit: str | None = None,
+    progress: Callable[[dict[str, Any]], bool | None] | None = None,
+) -> JobRuns:
+    """Simulate the jobs of a fio job file on a scenario, in place of its own fio workloads.
+
+    `drives` says which drive of the scenario a ``filename`` of the file is; devices that it does not name get
+    the others in order. `sections` are the jobs to run, all without. There is one run for each group of jobs
+    that ``stonewall`` separates. `to_fio_json()` of the result is fio's own output. Raises
+    `lanewise.InputError` with every mistake of the job file, and `lanewise.ScenarioError`.
+
+    >>> import lanewise
+    >>> runs = lanewise.run_fio("scenarios/nvme_fio.toml", "scenarios/nvme_fio.fio", sections=["seq-read"])
+    >>> runs.plan.drives["/dev/nvme0n1"].name
+    'ssd[0]'
+    >>> [round(result.flows["goodput_gb_per_s"].max()) for result in runs.results]
+    [28]
+    """
+    from lanewise.job_file.plan import plan_jobs
+    from lanewise.job_file.plan import run_jobs as run_each
+
+    pairs = run_pairs(overrides, seed, time_limit)
+    return run_each(
+        plan_jobs(scenario, job_file, drives=drives, sections=sections, overrides=pairs), progress
+    )
 
 
 def explain(
@@ -266,9 +301,10 @@ def _experiments() -> dict[str, Path]:
     return find_experiments(experiments_root())
 
 
-def _run_pairs(
+def run_pairs(
     overrides: Mapping[str, str] | Iterable[tuple[str, str]], seed: int | None, time_limit: str | None
 ) -> list[tuple[str, str]]:
+    """Return overrides as pairs, with those that have an option of their own."""
     pairs = _pairs(overrides)
     if seed is not None:
         pairs.append(("run.seed", str(seed)))

@@ -24,19 +24,26 @@ def simulate(
     scenario: str | Path,
     overrides: Sequence[tuple[str, str]] = (),
     progress: Callable[[dict[str, Any]], bool | None] | None = None,
+    *,
+    fio: _core.FioJobs | None = None,
 ) -> RunResult:
-    """Run a scenario file with overrides of its parameters.
+    """Run a scenario file with overrides of its parameters, and with other fio jobs than its own.
 
     `progress` hears of the run now and then (simulated_s, time_limit_s, events); returning False ends it.
     """
     path = str(scenario)
-    return RunResult(json.loads(_core.run(path, list(overrides), progress, _text_behind(path))))
+    return RunResult(json.loads(_core.run(path, list(overrides), progress, _text_behind(path), fio)))
 
 
-def resolve(scenario: str | Path, overrides: Sequence[tuple[str, str]] = ()) -> ExplainResult:
-    """Resolve a scenario file with overrides: every parameter, and where it came from."""
+def resolve(
+    scenario: str | Path,
+    overrides: Sequence[tuple[str, str]] = (),
+    *,
+    fio: _core.FioJobs | None = None,
+) -> ExplainResult:
+    """Resolve a scenario file with overrides and other fio jobs: every parameter, and where it came from."""
     path = str(scenario)
-    return ExplainResult(json.loads(_core.explain(path, list(overrides), _text_behind(path))))
+    return ExplainResult(json.loads(_core.explain(path, list(overrides), _text_behind(path), fio)))
 
 
 def _text_behind(path: str) -> str | None:

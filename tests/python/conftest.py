@@ -25,7 +25,14 @@ class FakeCore:
     answer: Callable[[str, dict[str, str]], documents.Document]
     asked: list[tuple[str, dict[str, str]]] = field(default_factory=list)
 
-    def run(self, path: str, overrides: Any = (), progress: Any = None, source: str | None = None) -> str:
+    def run(
+        self,
+        path: str,
+        overrides: Any = (),
+        progress: Any = None,
+        source: str | None = None,
+        fio: _core.FioJobs | None = None,
+    ) -> str:
         self.asked.append((source or path, dict(overrides)))
         if progress is not None:
             progress({"simulated_s": 0.01, "time_limit_s": 0.05, "events": 1000})

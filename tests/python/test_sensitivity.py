@@ -83,7 +83,7 @@ def rig(tmp_path: Path, core: FakeCore, monkeypatch: pytest.MonkeyPatch) -> Fake
             flow["goodput_mib_per_s"] = total / len(document["flows"])
         return document
 
-    def explain(path: str, overrides: Any, source: str | None = None) -> str:
+    def explain(path: str, overrides: Any, *_: object) -> str:
         return json.dumps({"title": "", "parameters": parameters(dict(overrides)), "links": []})
 
     core.answer = answer

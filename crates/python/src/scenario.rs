@@ -2,37 +2,49 @@
 
 use crate::errors::{bug, scenario_error};
 use crate::watch::Watch;
-use lanewise_scenario::{NativeFiles, ResolvedParameter, Scenario, Source};
+use lanewise_scenario::{JobFile, JobOption, NativeFiles, ResolvedParameter, Scenario, Source, WrittenJob};
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 
 type Overrides = Vec<(String, String)>;
+/// Key, value and line of an option.
+type Options = Vec<(String, String, usize)>;
+/// Path and text of a file of fio's jobs, and of each job the name, the line of its heading and its options.
+type FioJobs = (String, String, Vec<(String, usize, Options)>);
 
 /// Resolves the scenario in a file and returns every parameter with its provenance, as JSON.
 ///
-/// `source` is its text, where it is not in a file; `path` is then what messages call it.
+/// `source` is its text, where it is not in a file; `path` is then what messages call it. `fio` has jobs that take the
+/// place of the scenario's own.
 #[pyfunction]
-#[pyo3(signature = (path, overrides = Vec::new(), source = None))]
-pub fn explain(py: Python<'_>, path: &str, overrides: Overrides, source: Option<String>) -> PyResult<String> {
-    let scenario = resolved(py, path, source, &overrides)?;
+#[pyo3(signature = (path, overrides = Vec::new(), source = None, fio = None))]
+pub fn explain(
+    py: Python<'_>,
+    path: &str,
+    overrides: Overrides,
+    source: Option<String>,
+    fio: Option<FioJobs>,
+) -> PyResult<String> {
+    let scenario = resolved(py, path, source, fio, &overrides)?;
     text(&scenario.explain())
 }
 
 /// Simulates the scenario in a file and returns its results as JSON.
 ///
 /// The interpreter lock is released. `progress` is called with a dictionary a few times a second; when it returns
-/// `False`, and on Ctrl-C in the main thread, the run ends as `Interrupted` and keeps what it measured. `source` as
-/// with [`explain`].
+/// `False`, and on Ctrl-C in the main thread, the run ends as `Interrupted` and keeps what it measured. `source` and
+/// `fio` as with [`explain`].
 #[pyfunction]
-#[pyo3(signature = (path, overrides = Vec::new(), progress = None, source = None))]
+#[pyo3(signature = (path, overrides = Vec::new(), progress = None, source = None, fio = None))]
 pub fn run(
     py: Python<'_>,
     path: &str,
     overrides: Overrides,
     progress: Option<Py<PyAny>>,
     source: Option<String>,
+    fio: Option<FioJobs>,
 ) -> PyResult<String> {
-    let scenario = resolved(py, path, source, &overrides)?;
+    let scenario = resolved(py, path, source, fio, &overrides)?;
     let mut watch = Watch::new(progress);
     let results = py.detach(|| lanewise_sim::run(&scenario, &mut |progress| watch.look(progress)));
     watch.into_result()?;
@@ -64,6 +76,7 @@ fn resolved(
     py: Python<'_>,
     path: &str,
     source: Option<String>,
+    fio: Option<FioJobs>,
     overrides: &[(String, String)],
 ) -> PyResult<Scenario> {
     let load = || {
@@ -71,9 +84,19 @@ fn resolved(
             Some(text) => Source::from_text(path, text),
             None => Source::read(path, &NativeFiles)?,
         };
-        lanewise_sim::load(&source, overrides)
+        lanewise_sim::load(&source.with_jobs(fio.map(job_file)), overrides)
     };
     py.detach(load).map_err(|problems| scenario_error(py, &problems))
+}
+
+fn job_file((path, text, jobs): FioJobs) -> JobFile {
+    let option = |(key, value, line)| JobOption { key, value, line };
+    let jobs = jobs.into_iter().map(|(name, line, options)| WrittenJob {
+        name,
+        line,
+        options: options.into_iter().map(option).collect(),
+    });
+    JobFile { kind: "fio".to_owned(), path, text, jobs: jobs.collect() }
 }
 
 fn parameter(parameter: &ResolvedParameter) -> Value {

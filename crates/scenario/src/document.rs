@@ -102,6 +102,14 @@ impl Table {
         Self { entries: vec![Entry { key: key.to_owned(), key_place: node.place, node }] }
     }
 
+    /// Sets the value of a key.
+    pub(crate) fn set(&mut self, key: &str, node: Node) {
+        match self.get_mut(key) {
+            Some(known) => *known = node,
+            None => self.entries.push(Entry { key: key.to_owned(), key_place: node.place, node }),
+        }
+    }
+
     /// Sets the value at a path of keys, making tables on the way. Gives the path's conflicting part back when a
     /// value that is not a table is in the way.
     pub(crate) fn insert_path<'k>(

@@ -27,6 +27,7 @@ mod catalog;
 mod diagnostic;
 mod document;
 mod file;
+mod job_file;
 mod overrides;
 mod parameter;
 mod parameters;
@@ -46,6 +47,7 @@ mod value;
 
 pub use catalog::{Catalog, PartListing, catalog};
 pub use diagnostic::{Diagnostic, DiagnosticRecord, Diagnostics};
+pub use job_file::{JobFile, JobOption, WrittenJob};
 pub use parameter::{Layer, Origin, Provenance, ResolvedParameter, Role};
 pub use parameters::{FirmwareParameters, MpsPolicy, RunParameters};
 pub use problem::{Problem, all_codes};

@@ -4,6 +4,7 @@ use crate::catalog::{Catalog, catalog};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::document;
 use crate::file;
+use crate::job_file::JobFile;
 use crate::overrides::Overrides;
 use crate::parameter::{Origin, Output, ResolvedParameter};
 use crate::parameters::{FirmwareParameters, RunParameters};
@@ -14,17 +15,18 @@ use crate::value::ParameterType;
 use lanewise_fabric::config::FabricConfig;
 use serde::Serialize;
 
-/// Where a scenario is read from: its text, and the catalog that its parts are in.
+/// Where a scenario is read from: its text, the catalog that its parts are in, and jobs that are in a file of their own.
 #[derive(Clone, Debug)]
 pub struct Source {
     file: SourceFile,
     catalog: Catalog,
+    jobs: Option<JobFile>,
 }
 
 impl Source {
     /// A scenario given as text, with the built-in catalog.
     pub fn from_text(path: impl Into<String>, text: impl Into<String>) -> Self {
-        Self { file: SourceFile::new(path, text), catalog: catalog() }
+        Self { file: SourceFile::new(path, text), catalog: catalog(), jobs: None }
     }
 
     /// A scenario in a file, with the built-in catalog.
@@ -33,7 +35,7 @@ impl Source {
     /// When the file cannot be read, is too large or is not UTF-8.
     pub fn read(path: &str, files: &dyn FileSystem) -> Result<Self, Diagnostics> {
         let file = SourceFile::read(path, files).map_err(alone)?;
-        Ok(Self { file, catalog: catalog() })
+        Ok(Self { file, catalog: catalog(), jobs: None })
     }
 
     /// The same with the parts of a folder added to the catalog.
@@ -49,6 +51,13 @@ impl Source {
     #[must_use]
     pub fn with_catalog(mut self, catalog: Catalog) -> Self {
         self.catalog = catalog;
+        self
+    }
+
+    /// The same with the jobs of another file in place of its own.
+    #[must_use]
+    pub fn with_jobs(mut self, jobs: Option<JobFile>) -> Self {
+        self.jobs = jobs;
         self
     }
 }
@@ -120,7 +129,10 @@ pub fn load(source: &Source, overrides: &[(String, String)]) -> Result<Scenario,
         return Err(alone(too_large(format!("{} B", source.file.text.len()))));
     }
     let file_id = sources.add(source.file.clone());
-    let root = document::parse(file_id, &source.file, &mut output.diagnostics);
+    let mut root = document::parse(file_id, &source.file, &mut output.diagnostics);
+    if let Some(jobs) = &source.jobs {
+        jobs.merge_into(&mut root, &mut sources, &mut output.diagnostics);
+    }
     let mut overrides = Overrides::new(overrides, &mut sources, &mut output.diagnostics);
     let file = file::read(root, &mut overrides, &source.catalog, &mut sources, &mut output.diagnostics);
     // A file that declares more than is read is refused without working out the part that was read.

@@ -80,6 +80,29 @@ def run(
             show_default=False,
         ),
     ] = None,
+    fio: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="JOBFILE",
+            help="Run the jobs of a fio job file in place of the scenario's own.",
+            show_default=False,
+        ),
+    ] = None,
+    drive: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--map",
+            metavar="DEVICE=DRIVE",
+            help="With --fio: which drive a filename is, like '/dev/nvme0n1=ssd[0]'; in order without.",
+            show_default=False,
+        ),
+    ] = None,
+    section: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME", help="With --fio: run this section only; may be repeated.", show_default=False
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Simulate a scenario and say where the time went."""
@@ -87,6 +110,15 @@ def run(
     from lanewise.cli.progress import RunProgress, runs_progress
 
     refuse_together(("--as", as_tool is not None), ("--json", as_json))
+    if fio is not None:
+        from lanewise.cli.job_file import run_job_file
+
+        refuse_together(("--fio", True), ("--sizes", sizes is not None))
+        pairs = api.run_pairs(_pairs(settings), seed, time_limit)
+        run_job_file(scenario, fio, drive or [], section or [], pairs, out=out, tool=as_tool, as_json=as_json)
+        return
+    if drive or section:
+        raise typer.BadParameter("--map and --section need --fio, whose job file they are about")
     if sizes is not None:
         refuse_together(("--sizes", True), ("--out", out is not None))
         if as_tool is None:

@@ -13,16 +13,16 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lanewise.instruments.json_text import documents
 from lanewise.instruments.measurement import Case, ImportProblemError, Latency, Measurement
-from lanewise.instruments.simulated import size_in_bytes
+from lanewise.instruments.simulated import SimulatedRun, size_in_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from lanewise.instruments.simulated import Instrument, SimulatedRun
 
 DIRECTIONS = ("read", "write", "trim")
 _REPORTED = (*DIRECTIONS, "mixed")
@@ -54,7 +54,7 @@ def parse(text: str, *, source: str | None = None) -> Measurement:
     found, around = documents(text)
     runs = {_jobs_of(document): document for document in found if recognizes(document)}
     if not runs:
-        raise ImportProblemError(_no_document(text))
+        raise ImportProblemError(_nodocument_of(text))
     outputs = list(runs.values())
     cases = [case for document in outputs for case in _cases_of(document)]
     if not cases:
@@ -75,7 +75,7 @@ def parse(text: str, *, source: str | None = None) -> Measurement:
     )
 
 
-def _no_document(text: str) -> str:
+def _nodocument_of(text: str) -> str:
     """Say why there is no output of fio in a text."""
     before, brace, _ = text.partition("{")
     if not brace:
@@ -192,36 +192,54 @@ def _whole(value: Any) -> int | None:
 
 def write(run: SimulatedRun) -> str:
     """Return the fio jobs of a run as ``fio --output-format=json`` would."""
-    jobs = [job for instrument in run.instruments("fio") for job in _jobs(instrument, run)]
+
+    def heading(name: str, number: int) -> Heading:
+        return Heading(name, number, _job_options(run.options_of(name)))
+
+    return document_of(run.version, {}, entries_of(run, heading))
+
+
+@dataclass(frozen=True)
+class Heading:
+    """What an entry of `jobs` says before its results."""
+
+    name: str
+    group: int
+    options: Mapping[str, str]
+
+
+def document_of(version: str, options: Mapping[str, str], jobs: Iterable[Mapping[str, Any]]) -> str:
+    """Return fio's whole output, with the options that all jobs have."""
     document = {
-        "fio version": f"fio-3.33-lanewise-{run.version}",
+        "fio version": f"fio-3.33-lanewise-{version}",
         "timestamp": 0,
         "timestamp_ms": 0,
         "time": "Thu Jan  1 00:00:00 1970",
-        "global options": {},
-        "jobs": jobs,
+        "global options": dict(options),
+        "jobs": list(jobs),
         "disk_util": [],
     }
     return json.dumps(document, indent=2) + "\n"
 
 
-def _jobs(instrument: Instrument, run: SimulatedRun) -> Iterator[dict[str, Any]]:
+def entries_of(run: SimulatedRun, heading: Callable[[str, int], Heading]) -> Iterator[dict[str, Any]]:
+    """Return the entries of `jobs`; `heading` is asked with the name of a workload and the entry's number."""
     of_jobs: dict[str, dict[str, float]] = {}
-    for name, value in instrument.metrics.items():
-        match = _OF_JOB.fullmatch(name)
-        if match:
-            of_jobs.setdefault(match["job"], {})[match["place"]] = value
+    for instrument in run.instruments("fio"):
+        for name, value in instrument.metrics.items():
+            match = _OF_JOB.fullmatch(name)
+            if match:
+                of_jobs.setdefault(match["job"], {})[match["place"]] = value
     for number, (job, numbers) in enumerate(of_jobs.items()):
         # Clones that are reported one by one have their number in brackets.
-        name = job.partition("[")[0]
-        options = _job_options(run.options_of(name))
+        head = heading(job.partition("[")[0], number)
         yield {
-            "jobname": name,
-            "groupid": number,
+            "jobname": head.name,
+            "groupid": head.group,
             "error": 0,
             "eta": 0,
             "elapsed": max(1, round(run.measured_s)),
-            "job options": options,
+            "job options": dict(head.options),
             **{direction: _direction(numbers, direction) for direction in DIRECTIONS},
             "sync": {"total_ios": 0, "lat_ns": _no_latency()},
             "job_runtime": round(1e3 * run.measured_s),
@@ -236,7 +254,7 @@ def _jobs(instrument: Instrument, run: SimulatedRun) -> Iterator[dict[str, Any]]
             "latency_ns": {},
             "latency_us": {},
             "latency_ms": {},
-            "latency_depth": _whole(options.get("iodepth", "1")) or 1,
+            "latency_depth": _whole(head.options.get("iodepth", "1")) or 1,
             "latency_target": 0,
             "latency_percentile": 100.0,
             "latency_window": 0,

@@ -193,6 +193,15 @@ parameters! {
         /// I/Os per second that each clone is held to.
         rate_iops: Option<u32> = "none" in "1" to "100000000",
         Assumed "fio's default";
+        /// Bytes per second that each clone is held to; not with `rate_iops`.
+        rate: Option<Rate> = "none" in "1 B/s" to "1 TB/s",
+        Assumed "fio's default";
+        /// Pause after each `thinktime_blocks` completed I/Os, in which nothing is in flight; "0 ns" for none.
+        thinktime: Span = "0 ns" in "0 ns" to "3600 s",
+        Assumed "fio's default";
+        /// I/Os that complete between two pauses.
+        thinktime_blocks: u32 = "1" in "1" to "1000000000",
+        Assumed "fio's default";
         /// Whether completions are polled for instead of announced by interrupts.
         hipri: bool = "false",
         Assumed "fio's default";

@@ -12,8 +12,8 @@ use crate::problem::Problem;
 use crate::structure::ComponentKind;
 use crate::value::Auto;
 use lanewise_fabric::workload::DeviceId;
-use lanewise_units::Bytes;
-use lanewise_workload::fio::{FioConfig, IoEngine, Pattern};
+use lanewise_units::{Bytes, Span, TICKS_PER_SECOND};
+use lanewise_workload::fio::{FioConfig, IoEngine, Pattern, Thinking};
 use lanewise_workload::nvme::{
     FabricsConfig, GroupConfig, MoveConfig, NvmeConfig, NvmeHostConfig, PathConfig, SsdConfig,
 };
@@ -92,6 +92,7 @@ fn group(
             (rig.component_of(host).name.clone(), "the host that the drives are on at the start");
         computed.parameter(format!("{path}.assigned_to"), value, Provenance::Assumed, source);
     }
+    let interval = interval(workload, parameters, &path, output)?;
     let memory = memory(rig, workload, parameters, &path, &drives, output)?;
     let reached = fabrics::reach(rig, (workload, parameters), carrier, (host, &drives), output)?;
     let host = system.host(rig, host)?;
@@ -103,7 +104,7 @@ fn group(
         files.push(system.config.paths.len());
         system.config.paths.push(PathConfig { ssd, host });
     }
-    let fio = fio(workload, parameters, files, size);
+    let fio = fio(workload, parameters, files, size, interval);
     Some(match reached {
         None => GroupConfig { fio, host, memory, fabrics: None },
         Some(reach) => {
@@ -203,6 +204,26 @@ fn size(
     let hint = "it holds at least one block of `bs` and fits on every drive".to_owned();
     output.report(place(workload, "size"), problem, Some(hint));
     None
+}
+
+/// Time between two I/Os of a clone, when a rate holds it back.
+fn interval(
+    workload: &WrittenWorkload,
+    parameters: &FioParameters,
+    path: &str,
+    output: &mut Output,
+) -> Option<Option<Span>> {
+    match (parameters.rate, parameters.rate_iops) {
+        (Some(rate), Some(_)) => {
+            let (found, allowed) = (rate.to_string(), "\"none\" beside `rate_iops`".to_owned());
+            let problem = Problem::UnknownChoice { path: format!("{path}.rate"), found, allowed };
+            output.report(place(workload, "rate"), problem, Some("one of the two limits a job".to_owned()));
+            None
+        }
+        (Some(rate), None) => Some(Some(rate.span_ceil(parameters.bs))),
+        (None, Some(ios)) => Some(Some(Span::from_ticks(TICKS_PER_SECOND / u64::from(ios)))),
+        (None, None) => Some(None),
+    }
 }
 
 /// The endpoint whose memory is used, if it is not the host's.
@@ -312,7 +333,14 @@ fn software(name: &str, software: &NvmeSoftwareParameters) -> NvmeHostConfig {
     }
 }
 
-fn fio(workload: &WrittenWorkload, parameters: &FioParameters, files: Vec<usize>, size: Bytes) -> FioConfig {
+fn fio(
+    workload: &WrittenWorkload,
+    parameters: &FioParameters,
+    files: Vec<usize>,
+    size: Bytes,
+    interval: Option<Span>,
+) -> FioConfig {
+    let pause = Thinking { time: parameters.thinktime, blocks: parameters.thinktime_blocks };
     let (random, read_percent) = match parameters.rw {
         RwChoice::Read => (false, 100),
         RwChoice::Write => (false, 0),
@@ -336,7 +364,8 @@ fn fio(workload: &WrittenWorkload, parameters: &FioParameters, files: Vec<usize>
         size,
         time_based: parameters.time_based,
         runtime: parameters.runtime,
-        rate_iops: parameters.rate_iops,
+        interval,
+        thinking: (!pause.time.is_zero()).then_some(pause),
         group_reporting: parameters.group_reporting,
     }
 }

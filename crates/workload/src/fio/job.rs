@@ -2,7 +2,7 @@
 
 use super::FioConfig;
 use lanewise_engine::random::RandomStream;
-use lanewise_units::{Span, TICKS_PER_SECOND, Time};
+use lanewise_units::Time;
 
 /// What a job asks for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -19,7 +19,7 @@ pub(crate) struct Request {
 pub(crate) enum Next {
     /// All its I/Os are in flight, or it has done its work.
     Wait,
-    /// Its rate lets it go on then.
+    /// Its rate lets it go on then, or it has thought for long enough.
     Sleep(Time),
     /// This, with the slot for it.
     Issue(u32, Request),
@@ -44,6 +44,8 @@ pub(crate) struct Job {
     left: Option<u64>,
     ends_at: Option<Time>,
     next_at: Time,
+    /// I/Os that may still complete before it thinks.
+    until_thought: u32,
     directions: RandomStream,
     offsets: RandomStream,
     asleep: bool,
@@ -59,6 +61,7 @@ impl Job {
     ) -> Self {
         let files = config.files.len();
         let blocks = config.size.div_floor(config.block) * files as u64;
+        let until_thought = config.thinking.map_or(0, |pause| pause.blocks);
         Self {
             group,
             host,
@@ -69,6 +72,7 @@ impl Job {
             left: (!config.time_based).then_some(blocks),
             ends_at: config.runtime.map(|runtime| now + runtime),
             next_at: now,
+            until_thought,
             directions,
             offsets,
             asleep: false,
@@ -82,6 +86,12 @@ impl Job {
         if over || self.free.is_empty() || self.asleep {
             return Next::Wait;
         }
+        if self.is_about_to_think() {
+            if self.is_busy() {
+                return Next::Wait;
+            }
+            self.think(now);
+        }
         if self.next_at > now {
             self.asleep = true;
             return Next::Sleep(self.next_at);
@@ -91,11 +101,26 @@ impl Job {
         if let Some(left) = &mut self.left {
             *left -= 1;
         }
-        if let Some(rate) = self.config.rate_iops {
+        if let Some(interval) = self.config.interval {
             // fio holds the average, so an I/O that was late does not delay those after it.
-            self.next_at += Span::from_ticks(TICKS_PER_SECOND / u64::from(rate));
+            self.next_at += interval;
         }
         Next::Issue(slot, self.request(file))
+    }
+
+    fn is_about_to_think(&self) -> bool {
+        self.config.thinking.is_some() && self.until_thought == 0
+    }
+
+    fn is_busy(&self) -> bool {
+        self.free.len() < self.config.effective_depth() as usize
+    }
+
+    fn think(&mut self, now: Time) {
+        if let Some(pause) = self.config.thinking {
+            self.until_thought = pause.blocks;
+            self.next_at = self.next_at.max(now + pause.time);
+        }
     }
 
     /// The files take turns; one that cannot be used is passed over.
@@ -134,15 +159,16 @@ impl Job {
 
     /// An I/O is over.
     pub(crate) fn completed(&mut self, slot: u32) {
+        self.until_thought = self.until_thought.saturating_sub(1);
         self.free.push(slot);
     }
 }
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use super::super::{IoEngine, Pattern};
+    use super::super::{IoEngine, Pattern, Thinking};
     use super::*;
-    use lanewise_units::Bytes;
+    use lanewise_units::{Bytes, Span};
 
     pub(crate) fn config() -> FioConfig {
         FioConfig {
@@ -157,7 +183,8 @@ pub(crate) mod tests {
             size: Bytes::from_kib(16),
             time_based: true,
             runtime: None,
-            rate_iops: None,
+            interval: None,
+            thinking: None,
             group_reporting: true,
         }
     }
@@ -210,13 +237,32 @@ pub(crate) mod tests {
 
     #[test]
     fn a_rate_spaces_the_ios() {
-        let mut job = job(FioConfig { rate_iops: Some(1_000_000), ..config() });
+        let mut job = job(FioConfig { interval: Some(Span::from_us(1)), ..config() });
         issue(&mut job, Time::ZERO);
         let due = Time::ZERO + Span::from_us(1);
         assert_eq!(job.next(Time::ZERO, |_| true), Next::Sleep(due));
         assert_eq!(job.next(due, |_| true), Next::Wait, "asleep until it is woken");
         job.awake();
         issue(&mut job, due);
+    }
+
+    #[test]
+    fn a_job_thinks_when_everything_in_flight_is_back() {
+        let pause = Thinking { time: Span::from_us(5), blocks: 1 };
+        let mut job = job(FioConfig { thinking: Some(pause), depth: 2, ..config() });
+        let [Next::Issue(first, _), Next::Issue(second, _)] = [0; 2].map(|_| job.next(Time::ZERO, |_| true))
+        else {
+            panic!("two are allowed in flight")
+        };
+        let (one, two) = (Time::ZERO + Span::from_us(1), Time::ZERO + Span::from_us(2));
+        job.completed(first);
+        assert_eq!(job.next(one, |_| true), Next::Wait, "one is still on its way");
+        job.completed(second);
+        let over = two + pause.time;
+        assert_eq!(job.next(two, |_| true), Next::Sleep(over), "from the last completion on");
+        job.awake();
+        assert!(matches!(job.next(over, |_| true), Next::Issue(..)));
+        assert!(matches!(job.next(over, |_| true), Next::Issue(..)));
     }
 
     #[test]

@@ -5,8 +5,11 @@
 //! each file and wrap at `size`. Synchronous engines keep one I/O in flight. Latencies are `slat` (from the start of
 //! the I/O until the kernel has it), `clat` (from there to its completion) and `lat`, their sum.
 //!
-//! Leaves out: the page cache (`direct=0`), verification, trims, `thinktime`, zoned modes, several block sizes in a
-//! job, and the map with which fio visits each random block once before it visits any twice.
+//! A job that thinks lets everything that is in flight come back first, as fio does (`io_u_quiesce`), whatever its depth.
+//!
+//! Leaves out: the page cache (`direct=0`), verification, trims, `thinktime_spin`, zoned modes, several block sizes in a
+//! job, a rate of its own for each direction of a mix, and the map with which fio visits each random block once before
+//! it visits any twice.
 
 mod job;
 mod report;
@@ -34,6 +37,15 @@ pub enum IoEngine {
     Synchronous,
 }
 
+/// Pauses of a job: what an application computes between its I/Os.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Thinking {
+    /// How long each takes.
+    pub time: Span,
+    /// I/Os that have completed between two of them, at least one.
+    pub blocks: u32,
+}
+
 /// One job section of a job file, with its clones.
 #[derive(Clone, Debug)]
 pub struct FioConfig {
@@ -59,8 +71,10 @@ pub struct FioConfig {
     pub time_based: bool,
     /// Time after which no more I/Os are issued.
     pub runtime: Option<Span>,
-    /// I/Os per second that each clone is held to.
-    pub rate_iops: Option<u32>,
+    /// Time between two I/Os of a clone, on average, that it is held to.
+    pub interval: Option<Span>,
+    /// What a clone does besides.
+    pub thinking: Option<Thinking>,
     /// Whether clones are reported together.
     pub group_reporting: bool,
 }
@@ -84,6 +98,7 @@ impl FioConfig {
         );
         assert!(self.block > Bytes::ZERO && self.size >= self.block, "{}: no block in the file", self.name);
         assert!(self.pattern.read_percent <= 100, "{}: more than all are reads", self.name);
-        assert!(self.rate_iops != Some(0), "{}: a rate of zero", self.name);
+        assert!(self.interval != Some(Span::ZERO), "{}: a rate without end", self.name);
+        assert!(self.thinking.is_none_or(|pause| pause.blocks > 0), "{}: nothing but pauses", self.name);
     }
 }

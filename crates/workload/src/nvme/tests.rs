@@ -3,7 +3,7 @@
 use super::ssd::tests::config as ssd;
 use super::{GroupConfig, NvmeConfig, NvmeHostConfig, NvmeWorkload, PathConfig, SsdConfig};
 use crate::bench::Bench;
-use crate::fio::{FioConfig, IoEngine, Pattern};
+use crate::fio::{FioConfig, IoEngine, Pattern, Thinking};
 use crate::rdma::RdmaNetworkConfig;
 use lanewise_fabric::workload::Workload;
 use lanewise_units::Time;
@@ -34,7 +34,8 @@ pub(super) fn job(block: Bytes, depth: u32, read_percent: u32) -> FioConfig {
         size: Bytes::new(1 << 30),
         time_based: true,
         runtime: None,
-        rate_iops: None,
+        interval: None,
+        thinking: None,
         group_reporting: true,
     }
 }
@@ -132,6 +133,21 @@ fn the_cores_limit_small_ios() {
     let (bench, _) = run(drive, fio, FAST, time);
     let each = time.as_ns() / bench.operations("job", "read").0 as f64;
     assert!((2_300.0..=2_500.0).contains(&each), "500 + 1,000 + 800 on one core: {each} ns");
+}
+
+#[test]
+fn thinking_comes_on_top_of_each_io() {
+    let time = Span::from_ms(4);
+    for blocks in [1, 4] {
+        let thinking = Some(Thinking { time: Span::from_us(20), blocks });
+        let fio = FioConfig { thinking, ..job(Bytes::from_kib(4), 1, 0) };
+        let (bench, _) = run(ssd(), fio, FAST, time);
+        let (done, latency) = bench.operations("job", "write");
+        // The thread's own 500 ns come before the time that is the latency.
+        let round = f64::from(blocks) * (500.0 + latency) + 20_000.0;
+        let expected = time.as_ns() / round * f64::from(blocks);
+        assert!((done as f64 - expected).abs() <= f64::from(blocks), "{done} I/Os, {expected} expected");
+    }
 }
 
 #[test]

@@ -1,0 +1,94 @@
+"""`run --fio`: the jobs of a fio job file on a rig."""
+
+from __future__ import annotations
+
+import sys
+from textwrap import fill
+from typing import TYPE_CHECKING
+
+import typer
+
+from lanewise.cli.guard import ExitStatus
+from lanewise.cli.progress import RunProgress
+from lanewise.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from lanewise.job_file.plan import JobPlan, JobRuns
+
+
+def run_job_file(
+    rig: Path,
+    job_file: Path,
+    devices: Sequence[str],
+    sections: Sequence[str],
+    overrides: Sequence[tuple[str, str]],
+    *,
+    out: Path | None,
+    tool: str | None,
+    as_json: bool,
+) -> None:
+    """Simulate a job file and print its results; notes about it go to stderr, before it is simulated."""
+    from lanewise.job_file.plan import plan_jobs, run_jobs
+
+    if tool not in (None, "fio"):
+        raise InputError(f"the jobs of a job file are written as fio does, with --as fio, not as {tool}")
+    if out is not None:
+        from lanewise.run_folder import check_free
+
+        check_free(out)
+    plan = plan_jobs(rig, job_file, drives=_drives(devices), sections=sections, overrides=overrides)
+    if len(plan.phases) > 1 and (as_json or out is not None):
+        option = "--json" if as_json else "--out"
+        first = plan.phases[0][0].section.name
+        raise InputError(
+            f"{option} is about one run, and stonewall makes {len(plan.phases)} of '{job_file}'; name the "
+            f"jobs of one, like --section '{first}'"
+        )
+    for note in plan.notes:
+        typer.echo(fill(f"{job_file}: {note}", width=100, subsequent_indent="  "), err=True)
+    with RunProgress(f"{job_file} on {rig}") as progress:
+        runs = run_jobs(plan, progress)
+    _print(runs, tool=tool, as_json=as_json)
+    if out is not None:
+        _save(plan, runs, out)
+    reasons = {result.end_reason for result in runs.results}
+    if "Interrupted" in reasons:
+        raise typer.Exit(ExitStatus.INTERRUPTED)
+    if "Stalled" in reasons:
+        raise typer.Exit(ExitStatus.FINDINGS)
+
+
+def _print(runs: JobRuns, *, tool: str | None, as_json: bool) -> None:
+    if tool is not None:
+        sys.stdout.write(runs.to_fio_json())
+    elif as_json:
+        sys.stdout.write(runs.results[0].to_json() + "\n")
+    else:
+        from lanewise.cli.tables.run import print_run
+
+        for number, result in enumerate(runs.results):
+            if len(runs.results) > 1:
+                names = ", ".join(job.title for job in runs.plan.phases[number])
+                typer.echo(
+                    f"{chr(10) if number else ''}Run {number + 1} of {len(runs.plan.phases)}: {names}\n"
+                )
+            print_run(result)
+
+
+def _save(plan: JobPlan, runs: JobRuns, out: Path) -> None:
+    from lanewise.run_folder import save_run
+
+    resolved = plan.explain(0).document
+    save_run(runs.results[0], out, resolved=resolved, overrides=plan.overrides_of(0))
+    typer.echo(f"run folder: {out}", err=True)
+
+
+def _drives(devices: Sequence[str]) -> dict[str, str]:
+    pairs = [device.rpartition("=") for device in devices]
+    wrong = [drive for device, _, drive in pairs if not (device and drive)]
+    if wrong:
+        raise InputError(f"--map needs DEVICE=DRIVE, like --map '/dev/nvme0n1=ssd[0]'; found '{wrong[0]}'")
+    return {device.strip(): drive.strip() for device, _, drive in pairs}

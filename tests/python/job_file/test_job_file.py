@@ -1,0 +1,284 @@
+"""fio's job files: read as fio reads them, translated into workloads, refused with the line, run on a rig."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import lanewise
+from lanewise.cli.commands import app
+from lanewise.instruments import fio
+from lanewise.job_file import numbers
+from lanewise.job_file.drives import Drive, assign, paths_in
+from lanewise.job_file.options import ALIASES
+from lanewise.job_file.plan import JobPlan, plan_jobs
+from lanewise.job_file.text import JobFileError, parse_job_file
+
+ROOT = Path(__file__).parents[3]
+RIG = ROOT / "scenarios" / "nvme_fio.toml"
+JOBS = ROOT / "scenarios" / "nvme_fio.fio"
+
+
+def plan(folder: Path, text: str, **arguments: object) -> JobPlan:
+    """Plan a job file on the rig with four drives."""
+    path = folder / "jobs.fio"
+    path.write_text(text)
+    return plan_jobs(RIG, path, **arguments)  # type: ignore[arg-type]
+
+
+def options(folder: Path, text: str) -> dict[str, str]:
+    """Return what the core gets of the only job of a text."""
+    ((job,),) = plan(folder, f"[a]\nfilename=/dev/nvme0n1\ndirect=1\n{text}\n").phases
+    return {key: value for key, value, _ in job.options}
+
+
+@pytest.mark.parametrize(
+    ("text", "base", "value"),
+    [
+        # As fio 3.33 reads them: bytes of an I/O with bs=TEXT.
+        ("4096", 1024, 4096),
+        ("4k", 1024, 4096),
+        ("4K", 1024, 4096),
+        ("4kb", 1024, 4096),
+        ("4ki", 1024, 4096),
+        ("4kib", 1024, 4000),
+        ("4096b", 1024, 4096),
+        ("0x1000", 1024, 4096),
+        ("4k", 1000, 4000),
+        ("4kb", 1000, 4000),
+        ("4ki", 1000, 4000),
+        ("4kib", 1000, 4096),
+        ("1m", 1024, 2**20),
+        ("1g", 1024, 2**30),
+        ("4.5k", 1024, None),
+        ("4 k", 1024, None),
+        ("(2*2)k", 1024, None),
+        ("", 1024, None),
+        ("9" * 40, 1024, None),
+    ],
+)
+def test_sizes_are_what_fio_makes_of_them(text: str, base: int, value: int | None) -> None:
+    """Units are powers of 1024 unless they end in ib, and the other way round with kb_base=1000."""
+    assert numbers.number(text, base) == value
+
+
+def test_times_have_the_unit_of_their_option() -> None:
+    """`runtime` counts seconds and `thinktime` microseconds when nothing else is said."""
+    assert [numbers.microseconds("10", unit) for unit in ("s", "us")] == [10_000_000, 10]
+    assert [numbers.microseconds(text, "s") for text in ("5ms", "2M", "1h", "1.5s")] == [
+        5_000,
+        120_000_000,
+        3_600_000_000,
+        None,
+    ]
+
+
+def test_sections_comments_and_globals() -> None:
+    """[global] holds for what comes after it; a comment may follow a value; names may repeat."""
+    file = parse_job_file(
+        "x",
+        "; top\n[global]\nbs = 4k ; small\ndirect=1\n[a b]\ntime_based\n[global]\nbs=8k\n# c\n[a b]\nbs=1k\n",
+    )
+    assert [(section.name, section.line) for section in file.sections] == [("a b", 5), ("a b", 10)]
+    first, second = (section.effective(ALIASES) for section in file.sections)
+    assert (first["bs"].value, first["bs"].line, first["time_based"].value) == ("4k", 3, None)
+    assert (second["bs"].value, second["direct"].value) == ("1k", "1")
+
+
+def test_variables_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`${NAME}` is what the environment says; one that is not set is an error with its line."""
+    monkeypatch.setenv("LANEWISE_TEST_BS", "8k")
+    file = parse_job_file("x", "[a]\nbs=${LANEWISE_TEST_BS}\n")
+    assert file.sections[0].own[0].value == "8k"
+    with pytest.raises(JobFileError, match="LANEWISE_TEST_NONE"):
+        parse_job_file("x", "[a]\nbs=${LANEWISE_TEST_NONE}\n")
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[global]\nbs=4k\n", "bs=4k\n[a]\n", "[a\nbs=4k\n", "[a]\ninclude other.fio\n"]
+)
+def test_what_is_no_job_file_is_refused(text: str) -> None:
+    """With a line and what to do about it."""
+    with pytest.raises(JobFileError, match=r"--> x:1|--> x:2"):
+        parse_job_file("x", text)
+
+
+def test_devices_get_drives_as_told_by_name_and_in_order() -> None:
+    """Numbers in names count as numbers; a drive that is taken is not given twice."""
+    drives = {name: Drive(name, None) for name in ("ssd[0]", "ssd[1]", "ssd[2]")}
+    paths = paths_in("/dev/nvme10n1:/dev/nvme2n1:ssd[0]")
+    found = assign(paths, drives, {})
+    assert {path: drive.name for path, drive in found.items()} == {
+        "ssd[0]": "ssd[0]",
+        "/dev/nvme2n1": "ssd[1]",
+        "/dev/nvme10n1": "ssd[2]",
+    }
+    assert assign(["/dev/sda", "data"], drives, {"data": "ssd[0]"})["/dev/sda"].name == "ssd[1]"
+    assert "data" not in assign(["data"], drives, {})
+    assert paths_in(r"/dev/a\:b:c") == ["/dev/a:b", "c"]
+    with pytest.raises(lanewise.InputError, match=r"did you mean 'ssd\[2\]'"):
+        assign(["x"], drives, {"x": "sd[2]"})
+
+
+def test_options_become_those_of_the_workload(tmp_path: Path) -> None:
+    """Sizes in bytes, times in microseconds, keys alone as true, second names under the first."""
+    got = options(
+        tmp_path,
+        "readwrite=randwrite\nblocksize=4k,16k\nthinktime=5ms\nruntime=2\nramp_time=1\ntime_based\nrate=,1m\nsize=50%",
+    )
+    assert got == {
+        "rw": '"randwrite"',
+        "bs": "16384 B",
+        "thinktime": "5000 us",
+        "runtime": "3000000 us",
+        "time_based": "true",
+        "direct": "true",
+        "rate": "1048576 B/s",
+        "size": "1920000000000 B",
+        "filename": '["ssd[0]"]',
+    }
+
+
+def test_size_is_divided_between_the_files(tmp_path: Path) -> None:
+    """`size` is what a clone moves on all its files together."""
+    text = "[a]\ndirect=1\nfilename=/dev/nvme0n1:/dev/nvme1n1\nsize=1g\n"
+    ((job,),) = plan(tmp_path, text).phases
+    assert ("size", f"{2**29} B", 4) in job.options
+
+
+@pytest.mark.parametrize(
+    ("line", "word"),
+    [
+        ("bssplit=4k/60:8k/40", "one block size"),
+        ("bsrange=1k-4k", "one block size"),
+        ("directory=/mnt", "no file system"),
+        ("cpus_allowed=0-3", "a core of its own"),
+        ("iodeph=4", "did you mean `iodepth`"),
+        ("bs=4.5k", "no number"),
+        ("thinktime=5x", "no time"),
+        ("thinktime_spin=5", "value 0 only"),
+        ("time_based=yes", "it is 0 or 1"),
+        ("rw=randrw\nrate_iops=100", "each direction of a mix"),
+        ("rw=randrw\nbs=4k,8k", "differs between the directions"),
+        ("filename=data.bin", "is no device"),
+        ("filename=/dev/a:/dev/b:/dev/c:/dev/d:/dev/e", "`/dev/e` is given no drive"),
+    ],
+)
+def test_what_would_change_the_result_is_refused(tmp_path: Path, line: str, word: str) -> None:
+    """With its line and what to do."""
+    with pytest.raises(JobFileError) as caught:
+        options(tmp_path, line)
+    assert word in str(caught.value)
+    assert f"jobs.fio:{3 + len(line.splitlines())}" in str(caught.value)
+    assert "hint: " in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "text", ["rw=randread:8", "ioengine=posixaio", "iodepth=0", "bs=1", "rate=1m\nrate_iops=5"]
+)
+def test_values_are_the_core_s_to_refuse(tmp_path: Path, text: str) -> None:
+    """It shows the line of the job file as well."""
+    with pytest.raises(lanewise.ScenarioError) as caught:
+        options(tmp_path, text)
+    assert "jobs.fio:4" in str(caught.value)
+
+
+def test_the_page_cache_is_not_modelled(tmp_path: Path) -> None:
+    """Buffered I/O is fio's default, so it is an error to say nothing."""
+    with pytest.raises(lanewise.ScenarioError, match="page cache"):
+        plan(tmp_path, "[a]\nfilename=/dev/nvme0n1\n")
+
+
+def test_every_mistake_is_reported_once(tmp_path: Path) -> None:
+    """Also those of [global], which every job has."""
+    with pytest.raises(JobFileError) as caught:
+        plan(tmp_path, "[global]\nbssplit=4k/100\n[a]\nverify=md5\n[b]\n")
+    assert "4 problems" in str(caught.value)
+
+
+def test_stonewall_separates_runs_and_names_become_plain(tmp_path: Path) -> None:
+    """Jobs beside each other are one run; names have what paths of parameters can have."""
+    text = (
+        "[global]\nfilename=/dev/nvme0n1\ndirect=1\n[seq read]\n[seq read]\n[mix]\nname=the mix!\nstonewall\n"
+    )
+    phases = plan(tmp_path, text).phases
+    assert [[(job.title, job.workload) for job in phase] for phase in phases] == [
+        [("seq read", "seq-read"), ("seq read", "seq-read-2")],
+        [("the mix!", "the-mix")],
+    ]
+
+
+def test_a_ramp_is_the_warm_up_when_it_fits(tmp_path: Path) -> None:
+    """One of seconds is left to the run, which finds when it has settled; a note says so."""
+    text = "[a]\nfilename=/dev/nvme0n1\ndirect=1\nramp_time="
+    assert plan(tmp_path, f"{text}2ms").overrides_of(0) == [("run.warm_up", "2000 us")]
+    long = plan(tmp_path, f"{text}5")
+    assert long.overrides_of(0) == []
+    assert any(note.startswith("ramp_time") for note in long.notes)
+
+
+def test_overrides_reach_the_phase_of_their_job() -> None:
+    """One about a job is not unknown in the runs of the others."""
+    pairs = [("workload.seq-read.numjobs", "2"), ("ssd.nvme.dies", "64")]
+    planned = plan_jobs(RIG, JOBS, overrides=pairs)
+    assert [planned.overrides_of(phase) for phase in (0, 1)] == [pairs, pairs[1:]]
+    with pytest.raises(lanewise.ScenarioError, match="nothing in the scenario has this name"):
+        plan_jobs(RIG, JOBS, overrides=[("workload.seq-raed.numjobs", "2")])
+
+
+def test_think_time_and_rate_in_closed_form(tmp_path: Path) -> None:
+    """One job of eight I/Os in a round: their latencies and the pause; another held to its rate."""
+    path = tmp_path / "jobs.fio"
+    head = "[a]\nfilename=/dev/nvme0n1\ndirect=1\nrw=write\nbs=4k\nramp_time=1ms\n"
+    path.write_text(f"{head}thinktime=200\nthinktime_blocks=8\n")
+    job = json.loads(lanewise.run_fio(RIG, path, time_limit="21 ms").to_fio_json())["jobs"][0]["write"]
+    # The thread's own time is not in the latency of an I/O of a synchronous engine.
+    own = 500
+    assert job["iops"] == pytest.approx(8e9 / (8 * (job["lat_ns"]["mean"] + own) + 200_000), rel=0.02)
+    path.write_text(f"{head}rate=10m\nioengine=libaio\niodepth=4\n")
+    job = json.loads(lanewise.run_fio(RIG, path, time_limit="21 ms").to_fio_json())["jobs"][0]["write"]
+    assert job["bw_bytes"] == pytest.approx(10 * 2**20, rel=0.01)
+
+
+def test_the_output_has_names_and_options_as_written() -> None:
+    """And reads back as fio's own does."""
+    text = lanewise.run_fio(RIG, JOBS, time_limit="1 ms").to_fio_json()
+    document = json.loads(text)
+    assert document["global options"]["filename"].startswith("/dev/nvme0n1:")
+    assert document["global options"]["time_based"] == "1"
+    jobs = document["jobs"]
+    assert [(job["jobname"], job["groupid"]) for job in jobs] == [("seq-read", 0), ("rand-mix", 1)]
+    assert jobs[0]["job options"] == {"rw": "read", "bs": "128k", "iodepth": "64", "numjobs": "8"}
+    cases = fio.parse(text).cases
+    assert [(case.name, case.queue_depth) for case in cases] == [
+        ("seq-read read", 512),
+        ("rand-mix read", 512),
+        ("rand-mix write", 512),
+    ]
+
+
+def test_a_job_file_gives_what_the_scenario_gives() -> None:
+    """The same options, written in TOML or in a job file, are the same run."""
+    own = lanewise.run(RIG)
+    (result,) = lanewise.run_fio(RIG, JOBS, sections=["seq-read"]).results
+    assert result.document["fingerprint"] == own.document["fingerprint"]
+
+
+def test_command_line(tmp_path: Path) -> None:
+    """Notes on stderr, results on stdout; --json is about one run."""
+    runner = CliRunner()
+    base = ["run", str(RIG), "--fio", str(JOBS), "--time-limit", "1 ms"]
+    done = runner.invoke(app, [*base, "--map", "/dev/nvme0n1=ssd[3]"])
+    assert done.exit_code == 0
+    assert "Run 2 of 2: rand-mix" in done.stdout
+    assert "/dev/nvme0n1 is ssd[3]" in done.stderr
+    one = runner.invoke(app, [*base, "--json", "--section", "rand-mix", "--out", str(tmp_path / "run")])
+    assert one.exit_code == 0
+    assert json.loads(one.stdout)["flows"]
+    assert (tmp_path / "run" / "manifest.json").is_file()
+    for wrong in (["--json"], ["--map", "x"], ["--section", "none"], ["--as", "osu"], ["--sizes", "all"]):
+        assert runner.invoke(app, [*base, *wrong]).exit_code == 2, wrong
+    assert runner.invoke(app, ["run", str(RIG), "--map", "a=b"]).exit_code == 2

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from lanewise.machine.model import Function, Machine
 
 
-BLIND = "the source says nothing about links, payloads or errors; 'sudo lspci -vvv' does"
+BLIND = "the source says nothing about links, payloads or errors; 'sudo lspci -vvv' does, where there are any"
 _HOST_BRIDGE = 0x0600
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import io
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -67,7 +68,7 @@ def _put_on(machine: Machine, overlay: str | Path) -> Machine:
 
 def read_bytes(data: bytes, *, name: str = "-") -> Machine:
     """Read a machine from the content of a file."""
-    return _unless_empty(_read_content(data, name))
+    return _or_said_empty(_read_content(data, name))
 
 
 def _read_content(data: bytes, name: str) -> Machine:
@@ -94,25 +95,11 @@ def _read_content(data: bytes, name: str) -> Machine:
         ) from None
 
 
-def _unless_empty(machine: Machine) -> Machine:
-    """Refuse what was read without a word against it and has no device in it: no check may pass on that."""
+def _or_said_empty(machine: Machine) -> Machine:
+    """Say of a machine that it has no PCI device: a mainframe, a container, hwloc without devices."""
     if machine.functions or machine.relations:
         return machine
-    if machine.source == str(LIVE):
-        raise InputError(
-            f"this machine shows no PCI device, as containers and some virtual machines do; "
-            f"give a file: {_ACCEPTED}"
-        )
-    kinds = f", read as {' and '.join(machine.kinds)}," if machine.kinds else ""
-    raise InputError(
-        "; ".join(
-            [
-                f"'{machine.source}'{kinds} has no PCI device in it",
-                *machine.notes,
-                f"accepted are {_ACCEPTED}",
-            ]
-        )
-    )
+    return replace(machine, notes=(*machine.notes, "there is no PCI device in it"))
 
 
 def _archive(archive: Archive, name: str) -> Machine:
@@ -163,7 +150,7 @@ def _read_one(source: str | Path | None) -> Machine:
         folder = LIVE if source is None else Path(source)
         if source is None and not (LIVE / "bus/pci/devices").is_dir():
             raise InputError(f"this machine has no /sys/bus/pci; give a file: {_ACCEPTED}")
-        return _unless_empty(_sysfs(Folder(folder), Reading(), str(folder)))
+        return _or_said_empty(_sysfs(Folder(folder), Reading(), str(folder)))
     return read_bytes(_bytes(source), name=str(source))
 
 

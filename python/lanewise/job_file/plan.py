@@ -80,8 +80,8 @@ class JobPlan:
 
     def _about(self, phase: int) -> list[tuple[str, str]]:
         """Leave out the overrides that are about jobs of other phases."""
-        others = {job.workload for jobs in self.phases for job in jobs if jobs != self.phases[phase]}
-        starts = tuple(f"workload.{name}." for name in others)
+        others = (jobs for number, jobs in enumerate(self.phases) if number != phase)
+        starts = tuple(f"workload.{job.workload}." for jobs in others for job in jobs)
         return [(path, value) for path, value in self.overrides if not path.startswith(starts)]
 
     def core_jobs(self, phase: int) -> _core.FioJobs:

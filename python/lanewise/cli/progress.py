@@ -5,11 +5,22 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self
 
-from lanewise.cli.console import count_bar, share_bar, spinner
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+)
+
+from lanewise.cli.console import stderr
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import TracebackType
+
+    from rich.progress import ProgressColumn
 
 
 class RunProgress:
@@ -17,7 +28,7 @@ class RunProgress:
 
     def __init__(self, description: str) -> None:
         """Name what is running."""
-        self._bar = share_bar()
+        self._bar = _share_bar()
         self._task = self._bar.add_task(description, total=1.0, note="")
 
     def __enter__(self) -> Self:
@@ -41,7 +52,7 @@ class RunProgress:
 @contextmanager
 def runs_progress(description: str) -> Iterator[Callable[[int, int], None]]:
     """Count runs done of runs to do."""
-    bar = count_bar()
+    bar = _count_bar()
     task = bar.add_task(description, total=None)
     with bar:
         yield lambda done, total: bar.update(task, completed=done, total=total)
@@ -50,7 +61,7 @@ def runs_progress(description: str) -> Iterator[Callable[[int, int], None]]:
 @contextmanager
 def fits_progress(doing: str) -> Iterator[Callable[[str, int], None]]:
     """Name the work in progress, like the fit being done, and count its runs."""
-    line = spinner()
+    line = _spinner()
     task = line.add_task(doing)
     with line:
         yield lambda name, runs: line.update(task, description=f"{doing} {name}: {runs} runs")
@@ -59,7 +70,30 @@ def fits_progress(doing: str) -> Iterator[Callable[[str, int], None]]:
 @contextmanager
 def names_progress(verb: str) -> Iterator[Callable[[str], None]]:
     """Name the item in progress."""
-    line = spinner()
+    line = _spinner()
     task = line.add_task(verb)
     with line:
         yield lambda name: line.update(task, description=f"{verb} {name}")
+
+
+def _share_bar() -> Progress:
+    """Return a bar for one task whose share done is known."""
+    return _progress(TextColumn("{task.percentage:>3.0f} %"), TextColumn("{task.fields[note]}"))
+
+
+def _count_bar() -> Progress:
+    """Return a bar that counts runs."""
+    return _progress(MofNCompleteColumn(), TextColumn("runs"))
+
+
+def _spinner() -> Progress:
+    """Return a line for work whose length is unknown."""
+    console = stderr()
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+
+
+def _progress(*after_the_bar: ProgressColumn) -> Progress:
+    console = stderr()
+    columns = (TextColumn("{task.description}"), BarColumn(bar_width=30), *after_the_bar, TimeElapsedColumn())
+    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)

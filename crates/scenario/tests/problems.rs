@@ -395,6 +395,17 @@ fn a_drive_named_twice_is_a_mistake() {
 }
 
 #[test]
+fn a_game_names_its_scenes_differently_and_takes_what_they_do_not_say_from_the_workload() {
+    let game = |scenes: &str| {
+        rig_with(&format!("[[workload]]\nkind = \"frames\"\ngpus = [\"nic0\"]\nscenes = [{scenes}]\n"))
+    };
+    assert_eq!(game("{ name = \"forest\", batches = 900 }, { name = \"canyon\", scored = false }"), [""; 0]);
+    assert_eq!(game("{ name = \"forest\" }, { name = \"forest\" }"), ["duplicate-name"]);
+    assert_eq!(game("{ batches = 900 }"), ["missing-key"]);
+    assert_eq!(game("{ name = \"forest\", batches = 0 }"), ["out-of-range"]);
+}
+
+#[test]
 fn every_system_runs_on_a_host_that_runs_no_other() {
     let system = |name: &str, host: &str| format!("[system.{name}]\nattach = \"{host}\"\n");
     assert_eq!(rig_with(&system("os", "server")), [""; 0]);

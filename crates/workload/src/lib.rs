@@ -3,7 +3,7 @@
 //!
 //! - [`dma`]: operations of one size, a number of them in flight.
 //! - [`ethernet`]: adapters, an operating system that bridges between their ports, and SmartFlow outside.
-//! - [`frames`]: a game loop over GPUs.
+//! - [`frames`]: a game loop over GPUs, scene by scene.
 //! - [`mmio`]: loads and stores of the CPU.
 //! - [`rings`]: an adapter that moves frames through descriptor rings.
 //! - [`rdma`]: RDMA adapters with a network between them, and the instruments over it.

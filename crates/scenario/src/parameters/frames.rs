@@ -1,7 +1,78 @@
 //! A game loop over GPUs.
 
-use crate::parameter::parameters;
+use crate::document::Node;
+use crate::parameter::{ParameterTable, parameters};
+use crate::reader::read_entry;
+use crate::value::{Auto, ParameterType, Reading};
 use lanewise_units::{Bytes, Span};
+use serde_json::Value as Json;
+
+parameters! {
+    /// A scene of a game. What it does not say is as in the workload.
+    SceneParameters, Choice "scene of workload kind \"frames\"" {
+        /// Name in the report.
+        name: String = required,
+        Assumed "a choice";
+        /// Whether it is a game test, one of those that the score is made of; tests of a processor or of batch sizes are not.
+        scored: bool = "true",
+        Assumed "a game test";
+        /// Frames to render.
+        frames: Auto<u32> = "auto" in "1" to "1000000",
+        Assumed "as in the workload";
+        /// Work of the processor for a frame.
+        cpu_time: Auto<Span> = "auto" in "0 ns" to "10 s",
+        Assumed "as in the workload";
+        /// Batches of a frame, each with a register read that the processor waits for.
+        batches: Auto<u32> = "auto" in "1" to "1000000",
+        Assumed "as in the workload";
+        /// Work of each GPU for a frame.
+        gpu_time: Auto<Span> = "auto" in "0 ns" to "10 s",
+        Assumed "as in the workload";
+        /// Commands and data of a frame that each GPU reads from host memory.
+        commands: Auto<Bytes> = "auto" in "1 B" to "1 GiB",
+        Assumed "as in the workload";
+        /// Image data of each further GPU that goes to the first through host memory.
+        image: Auto<Bytes> = "auto" in "0 B" to "1 GiB",
+        Assumed "as in the workload";
+    }
+}
+
+impl ParameterType for SceneParameters {
+    fn expected() -> String {
+        "a scene such as { name = \"Canyon Flight\", batches = 1500, cpu_time = \"45 ms\" }".to_owned()
+    }
+    fn read(node: &Node, reading: &mut Reading<'_>) -> Option<Self> {
+        read_entry(node, reading)
+    }
+    fn show(&self) -> String {
+        let differences = [
+            given("frames", self.frames),
+            given("cpu_time", self.cpu_time),
+            given("batches", self.batches),
+            given("gpu_time", self.gpu_time),
+            given("commands", self.commands),
+            given("image", self.image),
+            (!self.scored).then(|| "not scored".to_owned()),
+        ];
+        let differences: Vec<String> = differences.into_iter().flatten().collect();
+        if differences.is_empty() {
+            self.name.clone()
+        } else {
+            format!("{} ({})", self.name, differences.join(", "))
+        }
+    }
+    fn schema() -> Json {
+        crate::schema::table_schema(&Self::SCHEMA, &[])
+    }
+}
+
+/// A key that the scene has a value of its own for.
+fn given<T: ParameterType>(key: &str, value: Auto<T>) -> Option<String> {
+    match value {
+        Auto::Auto => None,
+        Auto::Given(value) => Some(format!("{key} {}", value.show())),
+    }
+}
 
 parameters! {
     /// Frames of a game: the processor's work, the GPUs', and what crosses the links between them.
@@ -9,7 +80,11 @@ parameters! {
         /// The GPUs; the first shows the image.
         gpus: Vec<String> = required,
         Assumed "a choice";
-        /// Frames to render.
+        /// Scenes, one after another, each with a rate of its own and all scored ones with one score; none for one of alike
+        /// frames.
+        scenes: Vec<SceneParameters> = "[]",
+        Assumed "one scene";
+        /// Frames to render, of each scene.
         frames: u32 = "5" in "1" to "1000000",
         Assumed "every frame is alike";
         /// Work of the processor for a frame.

@@ -27,7 +27,7 @@ pub use ethernet::{
     EthernetAdapterParameters, EthernetRateChoice, ServiceChoice, SmartFlowParameters, SmartFlowTestChoice,
     SystemParameters, TrafficFlowParameters,
 };
-pub use frames::FramesParameters;
+pub use frames::{FramesParameters, SceneParameters};
 pub use host::{HostParameters, RcbChoice, SoftwareParameters};
 pub use link::{AspmChoice, LinkParameters};
 pub use memory_path::{InterconnectParameters, IommuParameters};
@@ -79,7 +79,7 @@ pub(crate) const WORKLOAD_KINDS: [WorkloadKind; 12] = [
     kind("osu", &OsuParameters::SCHEMA, &[]),
     kind("transactions", &TransactionsParameters::SCHEMA, &[]),
     kind("smartflow", &SmartFlowParameters::SCHEMA, &[("A flow of `flows`", &TrafficFlowParameters::SCHEMA)]),
-    kind("frames", &FramesParameters::SCHEMA, &[]),
+    kind("frames", &FramesParameters::SCHEMA, &[("A scene of `scenes`", &SceneParameters::SCHEMA)]),
     kind("turnaround", &TurnaroundParameters::SCHEMA, &[]),
 ];
 

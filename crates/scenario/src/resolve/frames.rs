@@ -1,12 +1,14 @@
-//! A game loop: which GPUs render it.
+//! A game loop: which GPUs render it, and what.
 
 use super::Rig;
-use super::workload::{endpoints, parameters, unknown};
+use super::workload::{endpoints, parameters, place, unknown};
 use crate::file::WrittenWorkload;
 use crate::parameter::Output;
-use crate::parameters::FramesParameters;
+use crate::parameters::{FramesParameters, SceneParameters};
+use crate::problem::Problem;
 use lanewise_fabric::workload::DeviceId;
-use lanewise_workload::frames::FramesConfig;
+use lanewise_workload::frames::{FramesConfig, Scene};
+use std::collections::BTreeSet;
 
 /// The instrument that a workload asks for; nothing when it names no GPU.
 pub(crate) fn config(
@@ -21,6 +23,7 @@ pub(crate) fn config(
     if parameters.gpus.is_empty() {
         unknown(rig, workload, "gpus", "[]", "at least one GPU is needed".to_owned(), output);
     }
+    check_names(workload, &parameters.scenes, output);
     if instances.is_empty() {
         return None;
     }
@@ -29,11 +32,43 @@ pub(crate) fn config(
     Some(FramesConfig {
         name: workload.name.clone(),
         gpus: instances.iter().map(named).collect(),
+        scenes: scenes(&parameters),
+    })
+}
+
+/// A report tells scenes by their names.
+fn check_names(workload: &WrittenWorkload, scenes: &[SceneParameters], output: &mut Output) {
+    let mut names = BTreeSet::new();
+    for scene in scenes.iter().filter(|scene| !names.insert(&scene.name)) {
+        let problem = Problem::DuplicateName { name: scene.name.clone() };
+        output.report(place(workload, "scenes"), problem, None);
+    }
+}
+
+/// The scenes as they are listed; without a list one, which is all that the workload says.
+fn scenes(parameters: &FramesParameters) -> Vec<Scene> {
+    let alone = Scene {
+        name: None,
+        scored: true,
         frames: parameters.frames,
         cpu_time: parameters.cpu_time,
         batches: parameters.batches,
         gpu_time: parameters.gpu_time,
         commands: parameters.commands,
         image: parameters.image,
-    })
+    };
+    if parameters.scenes.is_empty() {
+        return vec![alone];
+    }
+    let listed = parameters.scenes.iter().map(|scene| Scene {
+        name: Some(scene.name.clone()),
+        scored: scene.scored,
+        frames: scene.frames.given().unwrap_or(alone.frames),
+        cpu_time: scene.cpu_time.given().unwrap_or(alone.cpu_time),
+        batches: scene.batches.given().unwrap_or(alone.batches),
+        gpu_time: scene.gpu_time.given().unwrap_or(alone.gpu_time),
+        commands: scene.commands.given().unwrap_or(alone.commands),
+        image: scene.image.given().unwrap_or(alone.image),
+    });
+    listed.collect()
 }

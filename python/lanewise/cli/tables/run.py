@@ -22,7 +22,7 @@ _MOST_FLOWS = 40
 _MOST_LINKS = 20
 _MOST_METRICS = 10
 _MOST_DEVICES = 2
-_IN_FULL = ("smartflow",)
+_IN_FULL = ("smartflow", "frames")
 """Tools whose report is the result, however long it is."""
 
 _ENDINGS = {

@@ -5,9 +5,14 @@
 //! and data from host memory and then works on it, one batch after another. When all have finished, what the others
 //! rendered goes to the first by way of host memory, unless a connector of their own carries it, and the next frame
 //! begins. So a frame grows by the round trips that the processor waits for, and by what the links hold up.
+//! Scenes follow each other, as 3DMark's tests do: `scene.rs`.
 //!
-//! Leaves out: a processor that is ahead of the GPUs by a frame, textures that are loaded while a scene runs, and
-//! differences between scenes: every frame is alike.
+//! Leaves out: a processor that is ahead of the GPUs by a frame, textures that are loaded before or while a scene runs,
+//! and differences within a scene: its frames are alike.
+
+mod scene;
+#[cfg(test)]
+mod tests;
 
 use crate::platform::{Instrument, Platform};
 use crate::server::Server;
@@ -18,10 +23,9 @@ use lanewise_fabric::workload::{
 };
 use lanewise_observe::{FlowId, FlowSpec, LatencyOf};
 use lanewise_units::{Bytes, Span, Time};
+pub use scene::Scene;
+use scene::{Rendered, metrics};
 
-/// Points for a frame per second: the score is 250 times the geometric mean of the game tests' frames per second.
-/// Source: Futuremark, 3DMark05 white paper, 2004.
-const SCORE_PER_FRAME: f64 = 250.0;
 /// Bytes of a register.
 const REGISTER: Bytes = Bytes::new(4);
 /// Host memory set aside for each GPU.
@@ -34,18 +38,8 @@ pub struct FramesConfig {
     pub name: String,
     /// The GPUs and their names; the first shows the image.
     pub gpus: Vec<(DeviceId, String)>,
-    /// Frames to render.
-    pub frames: u32,
-    /// Work of the processor for a frame.
-    pub cpu_time: Span,
-    /// Batches of a frame, each with a register read that the processor waits for.
-    pub batches: u32,
-    /// Work of each GPU for a frame.
-    pub gpu_time: Span,
-    /// Commands and data of a frame that each GPU reads.
-    pub commands: Bytes,
-    /// Image data of each further GPU that goes to the first through host memory; zero with a connector for it.
-    pub image: Bytes,
+    /// What they render, in this order.
+    pub scenes: Vec<Scene>,
 }
 
 kinds! {
@@ -89,6 +83,9 @@ pub struct FramesWorkload {
     config: FramesConfig,
     gpus: Vec<Gpu>,
     flow: Option<FlowId>,
+    /// Scene that is being rendered, and what came of each; past the last one when all are done.
+    scene: usize,
+    rendered: Vec<Rendered>,
     /// Batches of the frame that the processor has done.
     batch: u32,
     frame_start: Time,
@@ -96,8 +93,6 @@ pub struct FramesWorkload {
     /// GPUs that have not finished the frame, and images that are not with the first.
     rendering: usize,
     exchanging: usize,
-    frames: u32,
-    end: Time,
     reads: u64,
     read_time: Span,
 }
@@ -106,11 +101,16 @@ impl FramesWorkload {
     /// A loop before its first frame.
     ///
     /// # Panics
-    /// When there is no GPU, no frame or no batch.
+    /// When there is no GPU, no scene, or one without a frame or a batch.
     pub fn new(config: FramesConfig) -> Self {
         assert!(!config.gpus.is_empty(), "{}: a GPU renders", config.name);
-        assert!(config.frames > 0 && config.batches > 0, "{}: frames consist of something", config.name);
+        assert!(!config.scenes.is_empty(), "{}: something is rendered", config.name);
+        for scene in &config.scenes {
+            assert!(scene.frames > 0 && scene.batches > 0, "{}: frames consist of something", config.name);
+        }
         Self {
+            rendered: vec![Rendered::default(); config.scenes.len()],
+            scene: 0,
             config,
             gpus: Vec::new(),
             flow: None,
@@ -119,8 +119,6 @@ impl FramesWorkload {
             read_start: Time::ZERO,
             rendering: 0,
             exchanging: 0,
-            frames: 0,
-            end: Time::ZERO,
             reads: 0,
             read_time: Span::ZERO,
         }
@@ -149,15 +147,16 @@ impl FramesWorkload {
         self.frame_start = platform.now();
         self.batch = 0;
         self.rendering = self.gpus.len();
-        self.exchanging = if self.config.image == Bytes::ZERO { 0 } else { self.gpus.len() - 1 };
+        self.exchanging = if self.now_on().image == Bytes::ZERO { 0 } else { self.gpus.len() - 1 };
         self.gpus.iter_mut().for_each(|gpu| gpu.fetched = 0);
         self.compute(platform);
     }
 
     /// The processor works on the next batch, if there is one.
     fn compute<P: Platform>(&mut self, platform: &mut P) {
-        if self.batch < self.config.batches {
-            let end = platform.now() + part(self.config.cpu_time, self.config.batches, self.batch);
+        let scene = self.now_on();
+        if self.batch < scene.batches {
+            let end = platform.now() + part(scene.cpu_time, scene.batches, self.batch);
             platform.set_timer(end, Token::of(Kind::Computed, 0));
         }
     }
@@ -180,42 +179,39 @@ impl FramesWorkload {
     }
 
     fn fetch<P: Platform>(&self, gpu: usize, platform: &mut P) {
-        let length = Bytes::new(self.config.commands.get().div_ceil(self.config.batches.into()).max(1));
+        let scene = self.now_on();
+        let length = Bytes::new(scene.commands.get().div_ceil(scene.batches.into()).max(1));
         let offset = gpu as u64 * GPU_AREA;
         self.transfer(gpu, Direction::Read, offset, length, Token::of(Kind::Fetched, gpu as u32), platform);
     }
 
     /// A GPU has a batch and works on it behind those before it.
     fn fetched<P: Platform>(&mut self, index: usize, platform: &mut P) {
+        let Scene { gpu_time, batches, .. } = *self.now_on();
         let gpu = &mut self.gpus[index];
-        let work = part(self.config.gpu_time, self.config.batches, gpu.fetched);
+        let work = part(gpu_time, batches, gpu.fetched);
         let rendered = gpu.engine.occupy(platform.now(), work);
         gpu.fetched += 1;
-        if gpu.fetched == self.config.batches {
+        if gpu.fetched == batches {
             platform.set_timer(rendered, Token::of(Kind::Rendered, index as u32));
         }
     }
 
     fn rendered<P: Platform>(&mut self, gpu: usize, platform: &mut P) {
         self.rendering -= 1;
-        if gpu > 0 && self.config.image > Bytes::ZERO {
+        let image = self.now_on().image;
+        if gpu > 0 && image > Bytes::ZERO {
             let offset = gpu as u64 * GPU_AREA + GPU_AREA / 2;
             let token = Token::of(Kind::ImageWritten, gpu as u32);
-            self.transfer(gpu, Direction::Write, offset, self.config.image, token, platform);
+            self.transfer(gpu, Direction::Write, offset, image, token, platform);
         }
         self.finish_if_over(platform);
     }
 
     fn image_written<P: Platform>(&self, gpu: usize, platform: &mut P) {
         let offset = gpu as u64 * GPU_AREA + GPU_AREA / 2;
-        self.transfer(
-            0,
-            Direction::Read,
-            offset,
-            self.config.image,
-            Token::of(Kind::ImageRead, gpu as u32),
-            platform,
-        );
+        let token = Token::of(Kind::ImageRead, gpu as u32);
+        self.transfer(0, Direction::Read, offset, self.now_on().image, token, platform);
     }
 
     fn transfer<P: Platform>(
@@ -235,17 +231,30 @@ impl FramesWorkload {
     }
 
     fn finish_if_over<P: Platform>(&mut self, platform: &mut P) {
-        if self.rendering > 0 || self.exchanging > 0 || self.batch < self.config.batches {
+        if self.rendering > 0 || self.exchanging > 0 || self.batch < self.now_on().batches {
             return;
         }
-        self.end = platform.now();
-        self.frames += 1;
+        let end = platform.now();
         if let Some(flow) = self.flow {
-            platform.operation_done(flow, self.end - self.frame_start);
+            platform.operation_done(flow, end - self.frame_start);
         }
-        if self.frames < self.config.frames {
+        let rendered = &mut self.rendered[self.scene];
+        rendered.add(self.frame_start, end);
+        if rendered.frames == self.config.scenes[self.scene].frames {
+            self.scene += 1;
+        }
+        if !self.is_over() {
             self.start_frame(platform);
         }
+    }
+
+    fn is_over(&self) -> bool {
+        self.scene == self.config.scenes.len()
+    }
+
+    /// The scene that is being rendered.
+    fn now_on(&self) -> &Scene {
+        &self.config.scenes[self.scene]
     }
 }
 
@@ -292,83 +301,13 @@ impl Workload for FramesWorkload {
     }
 
     fn report(&self, _window: (Time, Time)) -> Vec<Metric> {
-        let seconds = self.end.as_seconds();
-        let rate = if self.frames > 0 { f64::from(self.frames) / seconds } else { 0.0 };
-        let metric = |name: &str, value| Metric { name: name.to_owned(), value };
-        vec![
-            metric("frames per second", rate),
-            metric("frame time (ms)", seconds * 1e3 / f64::from(self.frames.max(1))),
-            metric("3DMark05 score", SCORE_PER_FRAME * rate),
-            metric("register read round trip (ns)", self.read_time.as_ns() / self.reads.max(1) as f64),
-        ]
+        let mut metrics = metrics(&self.config.scenes, &self.rendered);
+        let name = "register read round trip (ns)".to_owned();
+        metrics.push(Metric { name, value: self.read_time.as_ns() / self.reads.max(1) as f64 });
+        metrics
     }
 
     fn has_ended(&self) -> Option<bool> {
-        Some(self.frames >= self.config.frames)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::bench::Bench;
-    use lanewise_units::Rate;
-
-    fn config(gpus: u32) -> FramesConfig {
-        FramesConfig {
-            name: "game".into(),
-            gpus: (0..gpus).map(|gpu| (DeviceId(gpu), format!("gpu{gpu}"))).collect(),
-            frames: 4,
-            cpu_time: Span::from_ms(1),
-            batches: 100,
-            gpu_time: Span::from_us(500),
-            commands: Bytes::new(100_000),
-            image: Bytes::ZERO,
-        }
-    }
-
-    /// Frame time in us on links of 1 GB/s with so much latency.
-    fn frame_us(config: FramesConfig, latency_ns: u64) -> f64 {
-        let mut bench = Bench::new(Rate::from_bytes_per_second(1_000_000_000), Span::from_ns(latency_ns));
-        let mut instrument = FramesWorkload::new(config);
-        bench.run(&mut instrument, Span::from_ms(100));
-        assert_eq!(instrument.has_ended(), Some(true));
-        let metrics = instrument.report((Time::ZERO, bench.now));
-        metrics.iter().find(|metric| metric.name == "frame time (ms)").expect("it is reported").value * 1e3
-    }
-
-    #[test]
-    fn a_frame_is_work_and_round_trips() {
-        // 1 ms of work, 99 round trips of 1 us between its batches, and the last batch: a doorbell of 0.5 us, commands
-        // after 0.5 us and 1 us, 5 us of rendering.
-        let time = frame_us(config(1), 500);
-        assert!((time - (1000.0 + 99.0 + 2.0 + 5.0)).abs() < 0.01, "{time}");
-    }
-
-    #[test]
-    fn latency_costs_as_many_round_trips_as_there_are_batches() {
-        let more = frame_us(config(2), 700) - frame_us(config(2), 500);
-        assert!((more - 100.0 * 0.4).abs() < 0.5, "{more}");
-    }
-
-    #[test]
-    fn slow_gpus_are_waited_for() {
-        let time = frame_us(FramesConfig { gpu_time: Span::from_ms(3), ..config(2) }, 500);
-        assert!((3000.0..3030.0).contains(&time), "{time}");
-    }
-
-    #[test]
-    fn images_of_further_gpus_go_through_memory() {
-        let exchange = FramesConfig { image: Bytes::new(1_000_000), ..config(2) };
-        let more = frame_us(exchange, 500) - frame_us(config(2), 500);
-        // Written at 1 GB/s, then read at 1 GB/s, with two crossings of 0.5 us.
-        assert!((more - 2001.0).abs() < 0.01, "{more}");
-    }
-
-    #[test]
-    fn parts_make_the_whole() {
-        let work = Span::from_ticks(1_000_003);
-        let sum: Span = (0..7).map(|number| part(work, 7, number)).sum();
-        assert_eq!(sum, work);
+        Some(self.is_over())
     }
 }

@@ -23,6 +23,7 @@ def run(
     progress: Callable[[dict[str, Any]], bool | None] | None = ...,
     source: str | None = ...,
     fio: FioJobs | None = ...,
+    flows_every_s: float | None = ...,
 ) -> str: ...
 def explain(
     path: str,

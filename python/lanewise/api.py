@@ -39,14 +39,16 @@ def run(
     time_limit: str | None = None,
     out: str | Path | None = None,
     progress: Callable[[dict[str, Any]], bool | None] | None = None,
+    flows_every_s: float | None = None,
 ) -> RunResult:
     """Simulate a scenario file.
 
     `overrides` are dotted paths and values with their unit, as `explain` prints them. `time_limit` is
     simulated time with its unit. `out` names a folder that does not exist yet; it gets the run's tables and
-    manifest. `progress` hears a dictionary now and then (simulated_s, time_limit_s, events); returning
-    False ends the run, which keeps what was measured so far. Raises `lanewise.ScenarioError`, and
-    `lanewise.InputError` when `out` exists or cannot be written.
+    manifest. `progress` hears a dictionary now and then (simulated_s, time_limit_s, events,
+    measuring_since_s); returning False ends the run, which keeps what was measured so far. Every
+    `flows_every_s` seconds it has `flows`, too: rates of each since the last time, and of the whole test.
+    Raises `lanewise.ScenarioError`, and `lanewise.InputError` when `out` exists or cannot be written.
 
     >>> import lanewise
     >>> result = lanewise.run("scenarios/switch.toml", overrides={"switch.sw0.latency": "300 ns"}, seed=2)
@@ -60,7 +62,7 @@ def run(
         from lanewise.run_folder import check_free
 
         check_free(Path(out))
-    result = simulate(scenario, pairs, progress)
+    result = simulate(scenario, pairs, progress, flows_every_s=flows_every_s)
     if out is not None:
         from lanewise.run_folder import save_run
 

@@ -26,13 +26,16 @@ def simulate(
     progress: Callable[[dict[str, Any]], bool | None] | None = None,
     *,
     fio: _core.FioJobs | None = None,
+    flows_every_s: float | None = None,
 ) -> RunResult:
     """Run a scenario file with overrides of its parameters, and with other fio jobs than its own.
 
-    `progress` hears of the run now and then (simulated_s, time_limit_s, events); returning False ends it.
+    `progress` hears of the run now and then (simulated_s, time_limit_s, events, measuring_since_s), and of
+    its flows every so many seconds; returning False ends it.
     """
     path = str(scenario)
-    return RunResult(json.loads(_core.run(path, list(overrides), progress, _text_behind(path), fio)))
+    text = _core.run(path, list(overrides), progress, _text_behind(path), fio, flows_every_s)
+    return RunResult(json.loads(text))
 
 
 def resolve(

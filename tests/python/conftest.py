@@ -32,10 +32,12 @@ class FakeCore:
         progress: Any = None,
         source: str | None = None,
         fio: _core.FioJobs | None = None,
+        flows_every_s: float | None = None,
     ) -> str:
         self.asked.append((source or path, dict(overrides)))
         if progress is not None:
-            progress({"simulated_s": 0.01, "time_limit_s": 0.05, "events": 1000})
+            report = {"simulated_s": 0.01, "time_limit_s": 0.05, "events": 1000, "measuring_since_s": 0.004}
+            progress(report if flows_every_s is None else {**report, "flows": documents.live_flows()})
         return json.dumps(self.answer(path, dict(overrides)))
 
 

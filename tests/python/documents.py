@@ -67,6 +67,19 @@ def flow(name: str, device: str, goodput_gb_per_s: float) -> Document:
     }
 
 
+def live_flows() -> list[Document]:
+    """Return what a run tells of its flows while it goes on: one reads, one has done nothing."""
+    last = {"goodput_gb_per_s": 3.25, "operations_per_s": 9_000.0, "latency_ns_mean": 1_500_000.0}
+    whole = {"goodput_gb_per_s": 2.5, "operations_per_s": 8_000.0, "latency_ns_mean": 1_750_000.0}
+    nothing = {"goodput_gb_per_s": 0.0, "operations_per_s": 0.0, "latency_ns_mean": None}
+    return [
+        {"flow": "busy", "device": "hba0", "direction": "read", "last": last, "whole": whole}
+        | {"latency_ns_max": 9_000_000.0},
+        {"flow": "silent", "device": "hba1", "direction": "write", "last": nothing, "whole": nothing}
+        | {"latency_ns_max": None},
+    ]
+
+
 def run_document(*, with_switch: bool = True, end_reason: str = "Converged") -> Document:
     """Make the results of two HBAs, behind a switch or in slots of their own."""
     each = 0.8367 if with_switch else 1.2514

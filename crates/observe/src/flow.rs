@@ -122,6 +122,11 @@ impl FlowTally {
         self.sum_ticks as f64 / lanewise_units::TICKS_PER_SECOND as f64
     }
 
+    /// Largest latency, ns; zero when there was none.
+    pub fn latency_max_ns(&self) -> f64 {
+        self.max_ticks as f64 / TICKS_PER_NS as f64
+    }
+
     /// Summary of the latencies; all zero when there were none.
     pub fn latency(&self) -> LatencySummary {
         if self.operations == 0 {
@@ -130,7 +135,7 @@ impl FlowTally {
         let count = self.operations as f64;
         let mean_ns = self.sum_ticks as f64 / TICKS_PER_NS as f64 / count;
         let variance = (self.sum_squared_ns / count - mean_ns * mean_ns).max(0.0);
-        let max_ns = self.max_ticks as f64 / TICKS_PER_NS as f64;
+        let max_ns = self.latency_max_ns();
         // The histogram answers with the upper edge of a bucket, which may lie above the largest entry.
         let percentile = |p: f64| (self.histogram.value_at_percentile(p) as f64).min(max_ns);
         LatencySummary {

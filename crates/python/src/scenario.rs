@@ -1,10 +1,11 @@
 //! Scenarios: resolved, run, and what they may contain.
 
-use crate::errors::{bug, scenario_error};
+use crate::errors::{bug, scenario_error, wrong_argument};
 use crate::watch::Watch;
 use lanewise_scenario::{JobFile, JobOption, NativeFiles, ResolvedParameter, Scenario, Source, WrittenJob};
 use pyo3::prelude::*;
 use serde_json::{Value, json};
+use std::time::Duration;
 
 type Overrides = Vec<(String, String)>;
 /// Key, value and line of an option.
@@ -33,9 +34,9 @@ pub fn explain(
 ///
 /// The interpreter lock is released. `progress` is called with a dictionary a few times a second; when it returns
 /// `False`, and on Ctrl-C in the main thread, the run ends as `Interrupted` and keeps what it measured. `source` and
-/// `fio` as with [`explain`].
+/// `fio` as with [`explain`]. With `flows_every_s` the dictionary has the flows so far, that often.
 #[pyfunction]
-#[pyo3(signature = (path, overrides = Vec::new(), progress = None, source = None, fio = None))]
+#[pyo3(signature = (path, overrides = Vec::new(), progress = None, source = None, fio = None, flows_every_s = None))]
 pub fn run(
     py: Python<'_>,
     path: &str,
@@ -43,12 +44,19 @@ pub fn run(
     progress: Option<Py<PyAny>>,
     source: Option<String>,
     fio: Option<FioJobs>,
+    flows_every_s: Option<f64>,
 ) -> PyResult<String> {
+    let flows_every = flows_every_s.map(interval).transpose()?;
     let scenario = resolved(py, path, source, fio, &overrides)?;
-    let mut watch = Watch::new(progress);
+    let mut watch = Watch::new(progress, flows_every);
     let results = py.detach(|| lanewise_sim::run(&scenario, &mut |progress| watch.look(progress)));
     watch.into_result()?;
     text(&results.map_err(|error| bug(&error))?)
+}
+
+fn interval(seconds: f64) -> PyResult<Duration> {
+    let wrong = |_| wrong_argument("flows_every_s", &seconds, "a number of seconds, 0 or more");
+    Duration::try_from_secs_f64(seconds).map_err(wrong)
 }
 
 /// Lists the catalog as JSON, every value with its provenance and source.

@@ -25,6 +25,7 @@
 pub mod bench;
 mod measured;
 mod phases;
+mod progress;
 mod results;
 mod runner;
 mod stop_rule;
@@ -32,10 +33,11 @@ mod stop_rule;
 pub use lanewise_fabric::AssemblyError;
 pub use lanewise_scenario::{Diagnostics, Scenario, Source, catalog, load};
 pub use phases::{Phase, PhaseFlow};
+pub use progress::{FlowUpdate, Rates, RunProgress, Updates};
 pub use results::{
     Assumption, Buffer, Direction, Flow, Instrument, Ladder, Latency, Link, NamedValue, Requester, Results,
 };
-pub use runner::{EndReason, RunProgress};
+pub use runner::EndReason;
 
 use lanewise_fabric::Simulation;
 use lanewise_scenario::{Auto, WorkloadConfig};
@@ -49,7 +51,7 @@ use std::ops::ControlFlow;
 /// When the scenario's devices do not form trees; resolving a scenario has excluded that.
 pub fn run(
     scenario: &Scenario,
-    progress: &mut dyn FnMut(&RunProgress) -> ControlFlow<()>,
+    progress: &mut dyn FnMut(&RunProgress<'_>) -> ControlFlow<()>,
 ) -> Result<Results, AssemblyError> {
     let mut simulation = build(scenario)?;
     let limits = RunLimits {

@@ -1,5 +1,6 @@
 //! Runs a simulation until its results have settled and are narrow enough, or a limit is reached.
 
+use crate::progress::RunProgress;
 use crate::stop_rule::{Batches, Counts, has_settled};
 use lanewise_fabric::{Progress, Simulation};
 use lanewise_observe::{CONTROL, FlowTally};
@@ -23,19 +24,6 @@ pub struct RunLimits {
     /// When the machine first changes, for instance because a drive changes hosts. Warm-up ends well before, and the
     /// run goes on until results after the last change are narrow enough.
     pub first_change: Option<Span>,
-}
-
-/// How a run is getting on.
-#[derive(Clone, Copy, Debug)]
-pub struct RunProgress {
-    /// Simulated so far.
-    pub simulated: Span,
-    /// The most that will be simulated.
-    pub time_limit: Span,
-    /// Events handled so far.
-    pub events: u64,
-    /// Whether the warm-up is over.
-    pub measuring: bool,
 }
 
 /// Why a run ended.
@@ -82,7 +70,7 @@ pub(crate) struct Outcome {
     pub(crate) changes_ahead: usize,
 }
 
-/// Events between two looks at the clock of whoever watches.
+/// Events, or a little more, between two looks at the clock of whoever watches.
 const SLICE: u64 = 1 << 17;
 
 /// First window of warm-up. Assumed: shorter than anything worth measuring.
@@ -97,17 +85,20 @@ const BATCHES_PER_WINDOW: u64 = 8;
 struct Run<'a> {
     simulation: &'a mut Simulation,
     limits: RunLimits,
-    progress: &'a mut dyn FnMut(&RunProgress) -> ControlFlow<()>,
-    measuring: bool,
+    progress: &'a mut dyn FnMut(&RunProgress<'_>) -> ControlFlow<()>,
+    /// When measuring began; nothing during the warm-up.
+    measuring_since: Option<Time>,
+    /// Events when whoever watches was last told.
+    told_at: u64,
 }
 
 /// Runs `simulation` to its end.
 pub(crate) fn run(
     simulation: &mut Simulation,
     limits: RunLimits,
-    progress: &mut dyn FnMut(&RunProgress) -> ControlFlow<()>,
+    progress: &mut dyn FnMut(&RunProgress<'_>) -> ControlFlow<()>,
 ) -> Outcome {
-    let mut run = Run { simulation, limits, progress, measuring: false };
+    let mut run = Run { simulation, limits, progress, measuring_since: None, told_at: 0 };
     let mut outcome = Outcome {
         reason: EndReason::TimeLimit,
         settled: true,
@@ -125,7 +116,7 @@ pub(crate) fn run(
         }
         Ok(window) => {
             run.simulation.start_measuring(outcome.warm_up_end);
-            run.measuring = true;
+            run.measuring_since = Some(outcome.warm_up_end);
             outcome.reason = run.measure(&mut outcome, window);
         }
     }
@@ -242,21 +233,22 @@ impl Run<'_> {
     fn advance(&mut self, until: Time) -> Result<(), EndReason> {
         loop {
             let reached = self.simulation.run_until(until, SLICE);
-            let events = self.simulation.events_handled();
-            let report = RunProgress {
-                simulated: self.simulation.fabric.now() - Time::ZERO,
-                time_limit: self.limits.time_limit,
-                events,
-                measuring: self.measuring,
-            };
             match reached {
-                Progress::Reached => return Ok(()),
                 Progress::Finished => return Err(EndReason::Finished),
                 Progress::Stalled { waiting } => return Err(EndReason::Stalled(waiting)),
-                Progress::EventLimit => {}
+                Progress::Reached | Progress::EventLimit => {}
             }
-            if (self.progress)(&report).is_break() {
-                return Err(EndReason::Interrupted);
+            let events = self.simulation.events_handled();
+            // Many stretches may be shorter than a slice, and whoever watches waits for none of them.
+            if events - self.told_at >= SLICE {
+                self.told_at = events;
+                let report = RunProgress::new(self.simulation, self.limits.time_limit, self.measuring_since);
+                if (self.progress)(&report).is_break() {
+                    return Err(EndReason::Interrupted);
+                }
+            }
+            if reached == Progress::Reached {
+                return Ok(());
             }
             if events >= self.limits.event_limit {
                 return Err(EndReason::EventLimit);

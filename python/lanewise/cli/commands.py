@@ -103,11 +103,22 @@ def run(
             metavar="NAME", help="With --fio: run this section only; may be repeated.", show_default=False
         ),
     ] = None,
+    live: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SECONDS",
+            min=0.1,
+            max=60.0,
+            help="Show the flows on stderr every so many seconds while the run goes on, since the last "
+            "update and of the whole test.",
+            show_default=False,
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Simulate a scenario and say where the time went."""
     from lanewise import api
-    from lanewise.cli.progress import RunProgress, runs_progress
+    from lanewise.cli.progress import run_progress, runs_progress
 
     refuse_together(("--as", as_tool is not None), ("--json", as_json))
     if fio is not None:
@@ -115,12 +126,22 @@ def run(
 
         refuse_together(("--fio", True), ("--sizes", sizes is not None))
         pairs = api.run_pairs(_pairs(settings), seed, time_limit)
-        run_job_file(scenario, fio, drive or [], section or [], pairs, out=out, tool=as_tool, as_json=as_json)
+        run_job_file(
+            scenario,
+            fio,
+            drive or [],
+            section or [],
+            pairs,
+            out=out,
+            tool=as_tool,
+            as_json=as_json,
+            live=live,
+        )
         return
     if drive or section:
         raise typer.BadParameter("--map and --section need --fio, whose job file they are about")
     if sizes is not None:
-        refuse_together(("--sizes", True), ("--out", out is not None))
+        refuse_together(("--sizes", True), ("--out", out is not None), ("--live", live is not None))
         if as_tool is None:
             raise typer.BadParameter("--sizes needs --as osu or --as perftest, whose table it fills")
         with runs_progress(str(scenario)) as count:
@@ -140,9 +161,15 @@ def run(
         from lanewise.instruments.native import check_known
 
         check_known(as_tool)
-    with RunProgress(str(scenario)) as progress:
+    with run_progress(str(scenario), live) as progress:
         result = api.run(
-            scenario, overrides=_pairs(settings), seed=seed, time_limit=time_limit, out=out, progress=progress
+            scenario,
+            overrides=_pairs(settings),
+            seed=seed,
+            time_limit=time_limit,
+            out=out,
+            progress=progress,
+            flows_every_s=progress.flows_every_s,
         )
     if as_json:
         _print_json(result)

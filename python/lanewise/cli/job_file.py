@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from lanewise.cli.guard import ExitStatus
-from lanewise.cli.progress import RunProgress
+from lanewise.cli.progress import run_progress
 from lanewise.errors import InputError
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ def run_job_file(
     out: Path | None,
     tool: str | None,
     as_json: bool,
+    live: float | None,
 ) -> None:
     """Simulate a job file and print its results; notes about it go to stderr, before it is simulated."""
     from lanewise.job_file.plan import plan_jobs, run_jobs
@@ -49,8 +50,8 @@ def run_job_file(
         )
     for note in plan.notes:
         typer.echo(fill(f"{job_file}: {note}", width=100, subsequent_indent="  "), err=True)
-    with RunProgress(f"{job_file} on {rig}") as progress:
-        runs = run_jobs(plan, progress)
+    with run_progress(f"{job_file} on {rig}", live) as progress:
+        runs = run_jobs(plan, progress, flows_every_s=progress.flows_every_s)
     _print(runs, tool=tool, as_json=as_json)
     if out is not None:
         _save(plan, runs, out)

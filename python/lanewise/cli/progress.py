@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 class RunProgress:
     """Shows how far a run is; called by the core now and then."""
 
+    flows_every_s: float | None = None
+    """How often it wants to hear of the flows, too."""
+
     def __init__(self, description: str) -> None:
         """Name what is running."""
         self._bar = _share_bar()
@@ -33,12 +36,20 @@ class RunProgress:
 
     def __enter__(self) -> Self:
         """Start drawing."""
-        self._bar.start()
+        self.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        """Remove what was drawn."""
+        self.stop()
+
+    def start(self) -> None:
+        """Draw the bar."""
+        self._bar.start()
+
+    def stop(self) -> None:
         """Remove the bar."""
         self._bar.stop()
 
@@ -47,6 +58,15 @@ class RunProgress:
         done = report["simulated_s"] / report["time_limit_s"] if report["time_limit_s"] else 0.0
         note = f"{1e3 * report['simulated_s']:.2f} ms simulated, {report['events']:,} events"
         self._bar.update(self._task, completed=done, note=note)
+
+
+def run_progress(description: str, live_s: float | None) -> RunProgress:
+    """Return the bar of a run, with a table of its flows when they are asked for every so many seconds."""
+    if live_s is None:
+        return RunProgress(description)
+    from lanewise.cli.live import LiveProgress
+
+    return LiveProgress(description, live_s)
 
 
 @contextmanager

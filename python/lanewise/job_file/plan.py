@@ -62,10 +62,14 @@ class JobPlan:
     overrides: tuple[tuple[str, str], ...]
 
     def simulate(
-        self, phase: int, progress: Callable[[dict[str, Any]], bool | None] | None = None
+        self,
+        phase: int,
+        progress: Callable[[dict[str, Any]], bool | None] | None = None,
+        flows_every_s: float | None = None,
     ) -> RunResult:
         """Run one phase."""
-        return simulate(self.rig, self.overrides_of(phase), progress, fio=self.core_jobs(phase))
+        overrides, jobs = self.overrides_of(phase), self.core_jobs(phase)
+        return simulate(self.rig, overrides, progress, fio=jobs, flows_every_s=flows_every_s)
 
     def overrides_of(self, phase: int) -> list[tuple[str, str]]:
         """Return the overrides of one phase; its ramp is the warm-up of its run unless one says otherwise."""
@@ -120,11 +124,16 @@ def plan_jobs(
     return plan
 
 
-def run_jobs(plan: JobPlan, progress: Callable[[dict[str, Any]], bool | None] | None = None) -> JobRuns:
+def run_jobs(
+    plan: JobPlan,
+    progress: Callable[[dict[str, Any]], bool | None] | None = None,
+    *,
+    flows_every_s: float | None = None,
+) -> JobRuns:
     """Simulate every phase; one that is interrupted is the last."""
     results: list[RunResult] = []
     for phase in range(len(plan.phases)):
-        results.append(plan.simulate(phase, progress))
+        results.append(plan.simulate(phase, progress, flows_every_s))
         if results[-1].end_reason == "Interrupted":
             break
     return JobRuns(plan, tuple(results))

@@ -6,6 +6,7 @@ mod drives;
 mod fabrics;
 mod host_path;
 mod pcie_bench;
+mod progress;
 mod rdma;
 mod reassign;
 mod replay;

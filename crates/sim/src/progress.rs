@@ -1,0 +1,121 @@
+//! How a run is getting on, for whoever watches it: how far it is, and what its flows have come to so far.
+//!
+//! As in IOmeter's display of results, a flow has rates since the last update and of the whole test, which begins when the
+//! warm-up is over. Leaves out: the largest latency since the last update, because only that of the whole test is kept.
+
+use lanewise_fabric::Simulation;
+use lanewise_observe::FlowTally;
+use lanewise_units::{Span, Time};
+
+/// How a run is getting on.
+#[derive(Clone, Copy)]
+pub struct RunProgress<'a> {
+    /// Simulated so far.
+    pub simulated: Span,
+    /// The most that will be simulated.
+    pub time_limit: Span,
+    /// Events handled so far.
+    pub events: u64,
+    /// When the warm-up was over and measuring began; nothing before.
+    pub measuring_since: Option<Time>,
+    simulation: &'a Simulation,
+}
+
+impl<'a> RunProgress<'a> {
+    pub(crate) fn new(simulation: &'a Simulation, time_limit: Span, measuring_since: Option<Time>) -> Self {
+        let simulated = simulation.fabric.now() - Time::ZERO;
+        Self { simulated, time_limit, events: simulation.events_handled(), measuring_since, simulation }
+    }
+}
+
+/// What a flow has come to.
+#[derive(Clone, PartialEq, Debug)]
+pub struct FlowUpdate {
+    /// Name.
+    pub flow: String,
+    /// Device it belongs to.
+    pub device: String,
+    /// `read`, `write`, or the instrument's word.
+    pub direction: &'static str,
+    /// Since the last update.
+    pub last: Rates,
+    /// Since measuring began; during the warm-up, since the run began.
+    pub whole: Rates,
+    /// Largest latency in `whole`, ns; none when nothing was completed.
+    pub latency_ns_max: Option<f64>,
+}
+
+/// Rates over some time.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Rates {
+    /// Payload, 10⁹ B/s.
+    pub goodput_gb_per_s: f64,
+    /// Requests, or operations as the instrument counts them, per second.
+    pub operations_per_s: f64,
+    /// Mean latency of these, ns; none when there were none.
+    pub latency_ns_mean: Option<f64>,
+}
+
+/// Remembers what was there at the last update.
+#[derive(Clone, Debug, Default)]
+pub struct Updates {
+    measuring_since: Option<Time>,
+    at: Time,
+    flows: Vec<Counts>,
+}
+
+impl Updates {
+    /// Every flow since the last call, which may come before anything of it, and since measuring began.
+    pub fn next(&mut self, progress: &RunProgress<'_>) -> Vec<FlowUpdate> {
+        let now = progress.simulation.fabric.now();
+        let began = progress.measuring_since.unwrap_or(Time::ZERO);
+        if progress.measuring_since != self.measuring_since {
+            // Counts begin anew with the measuring.
+            *self = Self { measuring_since: progress.measuring_since, at: began, flows: Vec::new() };
+        }
+        let tallies = progress.simulation.fabric.observers().flows();
+        self.flows.resize(tallies.len(), Counts::default());
+        let updates = tallies.iter().zip(&mut self.flows).map(|(tally, before)| {
+            let counts = Counts::of(tally);
+            let last = counts.since(before, now.saturating_since(self.at));
+            *before = counts;
+            FlowUpdate {
+                flow: tally.spec.name.clone(),
+                device: tally.spec.device.clone(),
+                direction: tally.spec.direction,
+                last,
+                whole: counts.since(&Counts::default(), now.saturating_since(began)),
+                latency_ns_max: (counts.operations > 0).then(|| tally.latency_max_ns()),
+            }
+        });
+        let updates = updates.collect();
+        self.at = now;
+        updates
+    }
+}
+
+/// What a flow has counted.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    payload: u64,
+    operations: u64,
+    latency_sum_s: f64,
+}
+
+impl Counts {
+    fn of(tally: &FlowTally) -> Self {
+        let (payload, operations) = (tally.payload().get(), tally.operations());
+        Self { payload, operations, latency_sum_s: tally.latency_sum_seconds() }
+    }
+
+    fn since(&self, before: &Self, time: Span) -> Rates {
+        let per_second = |count: u64| count as f64 / time.as_seconds().max(f64::MIN_POSITIVE);
+        let operations = self.operations - before.operations;
+        let latency_s = (self.latency_sum_s - before.latency_sum_s) / operations as f64;
+        Rates {
+            goodput_gb_per_s: per_second(self.payload - before.payload) / 1e9,
+            operations_per_s: per_second(operations),
+            latency_ns_mean: (operations > 0).then_some(latency_s * 1e9),
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! What a run tells while it goes on.
+
+use lanewise_scenario::NativeFiles;
+use lanewise_sim::{FlowUpdate, Source, Updates, load, run};
+use lanewise_units::{Span, Time};
+use std::ops::ControlFlow;
+
+/// When, since when measuring, and what of the first flow.
+type Told = (Span, Option<Time>, FlowUpdate);
+
+/// A run of some milliseconds in which somebody looks at the flows at every occasion, and the goodput it came to.
+fn told() -> (Vec<Told>, f64) {
+    let path = format!("{}/../../scenarios/switch.toml", env!("CARGO_MANIFEST_DIR"));
+    let source = Source::read(&path, &NativeFiles).expect("a file of the repository");
+    let settings =
+        [("run.warm_up", "2 ms"), ("run.time_limit", "6 ms"), ("run.relative_half_width", "0.00001")];
+    let settings: Vec<(String, String)> =
+        settings.iter().map(|(path, value)| ((*path).to_owned(), (*value).to_owned())).collect();
+    let scenario = load(&source, &settings).expect("a sound scenario");
+    let (mut told, mut updates) = (Vec::new(), Updates::default());
+    let results = run(&scenario, &mut |progress| {
+        let flow = updates.next(progress).swap_remove(0);
+        told.push((progress.simulated, progress.measuring_since, flow));
+        ControlFlow::Continue(())
+    });
+    (told, results.expect("trees of devices").flows[0].goodput_gb_per_s)
+}
+
+#[test]
+fn updates_add_up_to_the_whole_test_which_begins_after_the_warm_up() {
+    let (told, _) = told();
+    let warm_up = told.iter().filter(|(_, since, _)| since.is_none()).count();
+    assert!(warm_up > 0 && told.len() > warm_up + 2, "{warm_up} of {}", told.len());
+    let (mut bytes, mut before) = (0.0, 0.0);
+    let mut began = None;
+    for (at, since, flow) in &told {
+        let at = at.as_seconds();
+        let start = since.map_or(0.0, |since| (since - Time::ZERO).as_seconds());
+        if began != Some(*since) {
+            (began, bytes, before) = (Some(*since), 0.0, start);
+        }
+        bytes += flow.last.goodput_gb_per_s * (at - before);
+        before = at;
+        let whole = flow.whole.goodput_gb_per_s * (at - start);
+        assert!((bytes - whole).abs() < 1e-9 * whole, "{bytes} and {whole}");
+    }
+}
+
+#[test]
+fn the_whole_test_comes_to_the_result() {
+    let (told, result) = told();
+    let (_, _, last) = told.last().expect("there were some");
+    assert!((last.whole.goodput_gb_per_s / result - 1.0).abs() < 0.01, "{last:?}, {result}");
+    let mean = last.whole.latency_ns_mean.expect("requests were completed");
+    assert!(last.latency_ns_max.expect("one was the slowest") >= mean);
+}

@@ -24,7 +24,8 @@ ON_THE_MACHINE = (
 )
 _MOST_BYTES = 16 << 20
 
-_NEXT_VENDOR = re.compile(r"\n(?:[0-9a-f]|C )")
+_VENDOR = re.compile(rb"\n([0-9a-f]{4})  (.*)")
+_NOBODY = ("", b"")
 _FORMER_VENDORS = {
     "nVidia Corporation": 0x10DE,
     "Advanced Micro Devices [AMD]": 0x1022,
@@ -45,33 +46,41 @@ _FORMER_VENDORS = {
 
 
 class PciIds:
-    """One `pci.ids` file; entries are looked up in its text, and nothing else is parsed."""
+    """One `pci.ids` file; entries are looked up in its bytes, and nothing else is parsed."""
 
-    def __init__(self, text: str) -> None:
-        """Take the text of the file."""
-        self._text = "\n" + text
-        self._devices_end = self._text.find("\nC ")
-        self._blocks: dict[int, str] = {}
-        self._vendors: dict[str, list[int]] | None = None
+    def __init__(self, content: bytes) -> None:
+        """Take the content of the file."""
+        content = b"\n" + content
+        end = content.find(b"\nC ")
+        self._classes = _text(content[end:]) if end >= 0 else ""
+        self._vendors = _vendors(content[:end] if end >= 0 else content)
+        self._vendors_by_name: dict[str, list[int]] | None = None
+        self._devices: dict[tuple[int, int], str | None] = {}
         self._class_names: dict[int, str | None] = {}
-        self._classes: dict[str, int] | None = None
+        self._classes_by_name: dict[str, int] | None = None
         self._split: dict[str, tuple[list[int], str | None, str]] = {}
 
     def vendor(self, vendor_id: int) -> str | None:
         """Return a vendor's name."""
-        return self._block(vendor_id).partition("\n")[0][6:] or None
+        name, _ = self._vendors.get(vendor_id, _NOBODY)
+        return name or None
 
     def device(self, vendor_id: int, device_id: int) -> str | None:
         """Return a device's name."""
-        return _after(self._block(vendor_id), f"\n\t{device_id:04x}  ")
+        numbers = vendor_id, device_id
+        if numbers not in self._devices:
+            _, devices = self._vendors.get(vendor_id, _NOBODY)
+            _, _, rest = devices.partition(b"\n\t%04x  " % device_id)
+            self._devices[numbers] = _text(rest.partition(b"\n")[0]) or None
+        return self._devices[numbers]
 
     def device_by_name(self, vendor_id: int, name: str) -> int | None:
         """Return the number of a device of that name."""
-        block = self._block(vendor_id)
-        end = block.find(f"  {name}\n")
-        if end < 5 or block[end - 5 : end - 4] != "\t":
+        _, devices = self._vendors.get(vendor_id, _NOBODY)
+        end = devices.find(b"  %b\n" % name.encode())
+        if end < 5 or devices[end - 5 : end - 4] != b"\t":
             return None
-        return int(block[end - 4 : end], 16)
+        return int(devices[end - 4 : end], 16)
 
     def class_name(self, subclass: int) -> str | None:
         """Return the name of a class and subclass, like 0x0108, or of the class alone."""
@@ -80,22 +89,19 @@ class PciIds:
         return self._class_names[subclass]
 
     def _find_class(self, subclass: int) -> str | None:
-        start = self._text.find(f"\nC {subclass >> 8:02x}  ", self._devices_end)
-        if start < 0:
-            return None
-        end = self._text.find("\nC ", start + 3)
-        block = self._text[start : None if end < 0 else end]
-        return _after(block, f"\n\t{subclass & 0xFF:02x}  ") or block[1:].partition("\n")[0][6:]
+        _, _, rest = self._classes.partition(f"\nC {subclass >> 8:02x}  ")
+        block, _, _ = rest.partition("\nC ")
+        _, _, name = block.partition(f"\n\t{subclass & 0xFF:02x}  ")
+        return (name or block).partition("\n")[0] or None
 
     def class_by_name(self, name: str) -> int | None:
         """Return class and subclass by name."""
-        if self._classes is None:
-            self._classes = {}
-            classes = self._text[self._devices_end :]
-            for base, body in re.findall(r"\nC ([0-9a-f]{2})  .*((?:\n(?:\t|#).*)*)", classes):
+        if self._classes_by_name is None:
+            self._classes_by_name = {}
+            for base, body in re.findall(r"\nC ([0-9a-f]{2})  .*((?:\n(?:\t|#).*)*)", self._classes):
                 for subclass, words in re.findall(r"\n\t([0-9a-f]{2})  (.+)", body):
-                    self._classes.setdefault(words, int(base + subclass, 16))
-        return self._classes.get(name)
+                    self._classes_by_name.setdefault(words, int(base + subclass, 16))
+        return self._classes_by_name.get(name)
 
     def split(self, name: str) -> tuple[list[int], str | None, str]:
         """Split ``Vendor Device`` into the vendor's numbers (some have several), its name, the rest."""
@@ -104,38 +110,31 @@ class PciIds:
         return self._split[name]
 
     def _find_vendor(self, name: str) -> tuple[list[int], str | None, str]:
-        if self._vendors is None:
-            self._vendors = {words: [number] for words, number in _FORMER_VENDORS.items()}
-            for number, words in re.findall(r"\n([0-9a-f]{4})  (.+)", self._text[: self._devices_end]):
-                known = self._vendors.setdefault(words, [])
+        if self._vendors_by_name is None:
+            self._vendors_by_name = {words: [number] for words, number in _FORMER_VENDORS.items()}
+            for number, (words, _) in self._vendors.items():
                 if words not in _FORMER_VENDORS:
-                    known.append(int(number, 16))
+                    self._vendors_by_name.setdefault(words, []).append(number)
         end = len(name)
         while end > 0:
-            numbers = self._vendors.get(name[:end])
+            numbers = self._vendors_by_name.get(name[:end])
             if numbers is not None:
                 return numbers, name[:end], name[end:].strip()
             end = name.rfind(" ", 0, end)
         return [], None, name
 
-    def _block(self, vendor_id: int) -> str:
-        """Return the lines of one vendor."""
-        if vendor_id not in self._blocks:
-            start = self._text.find(f"\n{vendor_id:04x}  ", 0, self._devices_end)
-            block = ""
-            if start >= 0:
-                end = _NEXT_VENDOR.search(self._text, start + 2)
-                block = self._text[start + 1 : end.start() + 1 if end else None]
-            self._blocks[vendor_id] = block
-        return self._blocks[vendor_id]
+
+def _vendors(content: bytes) -> dict[int, tuple[str, bytes]]:
+    """Cut the file at each line that begins with a number: vendors' names, and the lines of their devices."""
+    _, *pieces = _VENDOR.split(content)
+    return {
+        int(number, 16): (_text(name), devices + b"\n")
+        for number, name, devices in zip(pieces[::3], pieces[1::3], pieces[2::3], strict=True)
+    }
 
 
-def _after(text: str, mark: str) -> str | None:
-    start = text.find(mark)
-    if start < 0:
-        return None
-    end = text.find("\n", start + len(mark))
-    return text[start + len(mark) : None if end < 0 else end]
+def _text(content: bytes) -> str:
+    return content.decode("utf-8", "replace")
 
 
 @cache
@@ -143,12 +142,12 @@ def load() -> PciIds:
     """Load the machine's file if there is one, else the packaged copy."""
     for path in ON_THE_MACHINE:
         try:
-            with path.open(encoding="utf-8", errors="replace") as file:
-                text = file.read(_MOST_BYTES)
+            with path.open("rb") as file:
+                content = file.read(_MOST_BYTES)
         except OSError:
             continue
-        if "\nC " in text:
-            return PciIds(text)
+        if b"\nC " in content:
+            return PciIds(content)
     return packaged()
 
 
@@ -157,7 +156,7 @@ def packaged() -> PciIds:
     """Load the copy that comes with the package."""
     import gzip
 
-    return PciIds(gzip.decompress(PACKAGED.read_bytes()).decode("utf-8"))
+    return PciIds(gzip.decompress(PACKAGED.read_bytes()))
 
 
 def _pack(source: Path) -> None:

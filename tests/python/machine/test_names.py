@@ -30,19 +30,19 @@ C 02  Network controller
 
 class TestLookUp:
     def test_devices_behind_a_comment(self) -> None:
-        ids = PciIds(LIST)
+        ids = PciIds(LIST.encode())
         assert ids.vendor(0x1234) == "Example Corporation"
         assert ids.device(0x1234, 2) == "Other Card"
         assert ids.device(0x1234, 3) is None
         assert ids.device(0x9999, 1) is None
 
     def test_a_subsystem_is_no_device(self) -> None:
-        ids = PciIds(LIST)
+        ids = PciIds(LIST.encode())
         assert ids.device_by_name(0x1234, "A subsystem") is None
         assert ids.device_by_name(0x1234, "Other Card") == 2
 
     def test_classes(self) -> None:
-        ids = PciIds(LIST)
+        ids = PciIds(LIST.encode())
         assert ids.class_name(0x0108) == "Non-Volatile memory controller"
         assert ids.class_name(0x0180) == "Mass storage controller"
         assert ids.class_name(0x7700) is None
@@ -50,7 +50,7 @@ class TestLookUp:
         assert ids.class_by_name("NVM Express") is None
 
     def test_a_vendor_with_two_numbers(self) -> None:
-        ids = PciIds(LIST)
+        ids = PciIds(LIST.encode())
         assert ids.split("Red Hat, Inc. QEMU PCIe Host bridge") == (
             [0x1B36, 0x6900],
             "Red Hat, Inc.",
@@ -59,7 +59,7 @@ class TestLookUp:
         assert ids.split("Nobody Knows Card") == ([], None, "Nobody Knows Card")
 
     def test_former_names(self) -> None:
-        assert PciIds(LIST).split("PLX Technology, Inc. PEX 8747")[0] == [0x10B5]
+        assert PciIds(LIST.encode()).split("PLX Technology, Inc. PEX 8747")[0] == [0x10B5]
 
 
 class TestPackagedList:

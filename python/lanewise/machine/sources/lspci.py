@@ -49,6 +49,9 @@ def read(lines: Sequence[str], into: Reading) -> None:
     block: _Block | None = None
     seen_text = seen_hex = after_blank = outside = False
     for number, line in enumerate(lines, start=1):
+        if block is not None and not outside and block.words.take_key(line):
+            seen_text, after_blank = True, False
+            continue
         header = HEADER.match(line) if _may_be_header(line) else None
         way = _WAY.match(line) if header is None and "/" in line[:24] else None
         if header is not None or way is not None:
@@ -59,7 +62,7 @@ def read(lines: Sequence[str], into: Reading) -> None:
         elif not line:
             after_blank = blank_ends
             continue
-        elif block is None or outside or (after_blank and not block.words.goes_on(line)):
+        elif block is None or outside or (after_blank and line[0] not in " \t"):
             outside = True
             if not _is_wrapping(line):
                 into.not_understood(number, line)

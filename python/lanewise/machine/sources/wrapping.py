@@ -82,7 +82,9 @@ def tidy(text: str) -> list[str]:
     if head.lstrip()[:1] in ("{", "[") and len(text) <= _MOST_WRAPPED and not HEADER.search(text):
         text = _out_of_json(text)
     text = text.replace("\r\r\n", "\n").replace("\r\n", "\n").replace("\r", "\n")
-    lines = [line[:_LONGEST_LINE] for line in text.split("\n")]
+    lines = text.split("\n")
+    if max(map(len, lines)) > _LONGEST_LINE:
+        lines = [line[:_LONGEST_LINE] for line in lines]
     if head.startswith(">") or "\n>" in head:
         lines = _without_quotes(lines)
     if not HEADER.search(text):

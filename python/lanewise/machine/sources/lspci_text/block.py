@@ -25,10 +25,15 @@ _CAPABILITY = re.compile(r"\[([0-9a-f]{2,3})(?: v\d+)?\] (.*)")
 _DVSEC = re.compile(r"Vendor=1e98 ID=([0-9a-f]{4})")
 _MOST_CAPABILITIES = 1024
 """That fit into the 4096 bytes of a configuration space, at 4 bytes each."""
+_MARGIN = " \t>|"
+"""What stands before a line: its indentation, and marks of quotes and tables."""
 _REGIONS = ("Expansion ROM at", "Memory at", "I/O ports at", "[virtual]")
 
 RECORDS: dict[str, Callable[[Draft, str], None]] = {**header.RECORDS, **express.RECORDS, **extended.RECORDS}
 """What reads a record, by its key; ``Control`` and such inside a capability go by its first word too."""
+
+_OF_MANY = ("Control", "Status", "Flags")
+"""Keys of the header that capabilities have, too."""
 
 FAMILIES = {"Region": header.region, "BAR": extended.resizable_bar}
 """Keys with a number behind."""
@@ -68,7 +73,7 @@ _READ_CAPABILITIES = (
 class BlockReader:
     """Reads the words about one function, line by line."""
 
-    __slots__ = ("capability", "denied", "draft", "key", "passing_over", "pieces", "seen_body")
+    __slots__ = ("capability", "denied", "draft", "passing_over", "pieces", "record", "seen_body")
 
     def __init__(self, draft: Draft) -> None:
         """Start before the first line."""
@@ -77,27 +82,39 @@ class BlockReader:
         """The capability whose lines come."""
         self.passing_over = False
         """Whether that one is left out of the model."""
-        self.key = ""
+        self.record: Callable[[Draft, str], None] | None = None
+        """What reads the record that has begun."""
         self.pieces: list[str] = []
-        """What the record with that key says, line by line."""
+        """What that record says, line by line."""
         self.denied = False
         self.seen_body = False
 
-    def take(self, line: str, number: int, reading: Reading) -> bool:
-        """Take a line; whether it was understood."""
-        stripped = line.lstrip(" \t>|").rstrip()
+    def take_key(self, line: str) -> bool:
+        """Take a line if it begins with a key that is known, as most do."""
+        stripped = line.lstrip(_MARGIN).rstrip()
         key, colon, rest = stripped.partition(":")
-        if colon and rest.startswith((" [", " <access denied>")):
+        if not colon:
+            return False
+        if key in RECORDS:
+            self._start_record(self._reader(key), stripped)
+        elif rest.startswith((" [", " <access denied>")):
             self._start_capability(rest.strip())
-        elif colon and (key in RECORDS or key.split(" ", 1)[0] in FAMILIES):
-            self._start_record(key if key in RECORDS else key.split(" ", 1)[0], stripped)
-        elif not self.capability and stripped.startswith(_REGIONS):
-            self._start_record("Region", stripped)
+        elif (family := key.split(" ", 1)[0]) in FAMILIES:
+            self._start_record(self._reader(family), stripped)
+        elif key.split(" [", 1)[0] in IGNORED:
+            self._start_record(_ignore, "")
+        else:
+            return False
+        return True
+
+    def take(self, line: str, number: int, reading: Reading) -> bool:
+        """Take a line without one; whether it was understood."""
+        stripped = line.lstrip(_MARGIN).rstrip()
+        if not self.capability and stripped.startswith(_REGIONS):
+            self._start_record(header.region, stripped)
         elif self.passing_over:
             pass
-        elif colon and key.split(" [", 1)[0] in IGNORED:
-            self._start_record("ignored", "")
-        elif self.key and (line[:1] in " \t" or has_flags(stripped)) and not _looks_like_key(stripped):
+        elif self.record and (line[:1] in " \t" or has_flags(stripped)) and not _looks_like_key(stripped):
             self.pieces.append(stripped)
         elif stripped.startswith("<"):
             # What `lspci` says about registers that it finds wrong or cannot read.
@@ -107,16 +124,19 @@ class BlockReader:
             return False
         return True
 
-    def goes_on(self, line: str) -> bool:
-        """Whether a line behind an empty one can still be about this function."""
-        if line[:1] in " \t":
-            return True
-        key, colon, rest = line.lstrip(" \t>|").partition(":")
-        return bool(colon) and (rest.startswith(" [") or key in RECORDS or key.split(" [", 1)[0] in IGNORED)
+    def _reader(self, key: str) -> Callable[[Draft, str], None]:
+        """Return what reads a record, of the header or of the capability that it stands in."""
+        if key in _OF_MANY:
+            self.seen_body = True
+            if self.capability:
+                return RECORDS.get(f"{self.capability.split(' ', 1)[0]} {key}", _ignore)
+        elif key == "Region" and self.capability:
+            return _ignore
+        return RECORDS.get(key) or FAMILIES[key]
 
-    def _start_record(self, key: str, text: str) -> None:
+    def _start_record(self, reader: Callable[[Draft, str], None], text: str) -> None:
         self.finish_record()
-        self.key, self.pieces = key, [text]
+        self.record, self.pieces = reader, [text]
 
     def _start_capability(self, rest: str) -> None:
         self.finish_record()
@@ -131,18 +151,9 @@ class BlockReader:
 
     def finish_record(self) -> None:
         """Hand a complete record to whoever reads it."""
-        key, text = self.key, " ".join(self.pieces)
-        self.key, self.pieces = "", []
-        if not key:
-            return
-        if key in ("Control", "Status", "Flags"):
-            self.seen_body = True
-            key = f"{self.capability.split(' ', 1)[0]} {key}".strip()
-        if key == "Region" and self.capability:
-            return
-        handler = RECORDS.get(key) or FAMILIES.get(key)
-        if handler is not None:
-            handler(self.draft, text)
+        if self.record is not None:
+            self.record(self.draft, " ".join(self.pieces))
+            self.record = None
 
     def finish(self) -> None:
         """End the block: settle what only the whole of it tells."""
@@ -160,6 +171,10 @@ class BlockReader:
             draft.kind = _kind_without_express(draft)
         if "driver" not in draft.function:
             draft.function["driver_known"] = True
+
+
+def _ignore(draft: Draft, text: str) -> None:
+    """Read nothing of a record that the model has no room for."""
 
 
 def _looks_like_key(text: str) -> bool:

@@ -9,7 +9,7 @@ import re
 from typing import TYPE_CHECKING
 
 from lanewise.machine.registers import SPEEDS_GT_S, Equalization, LinkMode
-from lanewise.machine.sources.lspci_text.flags import copy_flags, flags_in, link_mode, seconds, set_bits
+from lanewise.machine.sources.lspci_text.flags import copy_flags, link_mode, seconds, set_bits
 from lanewise.machine.sources.numbers import DECIMAL, line_rate
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def _device_capabilities(draft: Draft, text: str) -> None:
         transfers["mps_supported"] = int(payload[1])
     if power:
         transfers["slot_power_limit_w"] = float(power[1])
-    copy_flags(flags_in(text), transfers, extended_tags_supported="ExtTag")
+    copy_flags(text, transfers, extended_tags_supported="ExtTag")
     acceptable = _ACCEPTABLE.search(text)
     if acceptable:
         transfers["latency_l0s_acceptable_s"] = _acceptable(acceptable[1])
@@ -55,9 +55,7 @@ def _device_control(draft: Draft, text: str) -> None:
         transfers["mps"] = int(payload[1])
     if request:
         transfers["mrrs"] = int(request[1])
-    copy_flags(
-        flags_in(text), transfers, relaxed_ordering="RlxdOrd", extended_tags="ExtTag", no_snoop="NoSnoop"
-    )
+    copy_flags(text, transfers, relaxed_ordering="RlxdOrd", extended_tags="ExtTag", no_snoop="NoSnoop")
 
 
 def _device_status(draft: Draft, text: str) -> None:
@@ -76,7 +74,7 @@ def _link_capabilities(draft: Draft, text: str) -> None:
     port = re.search(r"Port #(\d+)", text)
     if port:
         link["port_number"] = int(port[1])
-    copy_flags(flags_in(text), link, data_link_active_reporting="LLActRep")
+    copy_flags(text, link, data_link_active_reporting="LLActRep")
 
 
 def _exit_latency(state: str, text: str) -> float | None:
@@ -95,7 +93,7 @@ def _link_control(draft: Draft, text: str) -> None:
     if boundary:
         link["rcb_bytes"] = int(boundary[1])
     copy_flags(
-        flags_in(text),
+        text,
         link,
         disabled="LnkDisable" if "LnkDisable" in text else "Disabled",
         common_clock="CommClk",
@@ -111,7 +109,7 @@ def _link_status(draft: Draft, text: str) -> None:
         return
     link["status"] = mode
     copy_flags(
-        flags_in(text),
+        text,
         link,
         training="Train",
         slot_clock="SlotClk",
@@ -127,22 +125,22 @@ def _slot_capabilities(draft: Draft, text: str) -> None:
         slot["number"] = int(number[1])
     if power:
         slot["power_limit_w"] = float(power[1])
-    copy_flags(flags_in(text), slot, hot_plug="HotPlug", surprise="Surprise", power_controller="PwrCtrl")
+    copy_flags(text, slot, hot_plug="HotPlug", surprise="Surprise", power_controller="PwrCtrl")
 
 
 def _slot_control(draft: Draft, text: str) -> None:
-    copy_flags(flags_in(text), draft.slot, power_off="Power")
+    copy_flags(text, draft.slot, power_off="Power")
 
 
 def _slot_status(draft: Draft, text: str) -> None:
-    copy_flags(flags_in(text), draft.slot, presence="PresDet")
+    copy_flags(text, draft.slot, presence="PresDet")
 
 
 def _device_capabilities_2(draft: Draft, text: str) -> None:
-    transfers, flags, ranges = draft.transfers, flags_in(text), _RANGES.search(text)
+    transfers, ranges = draft.transfers, _RANGES.search(text)
     transfers["completion_timeout_ranges"] = ranges[1] if ranges else ""
     copy_flags(
-        flags,
+        text,
         transfers,
         completion_timeout_disable_supported="TimeoutDis",
         ten_bit_tags_completer="10BitTagComp",
@@ -151,31 +149,29 @@ def _device_capabilities_2(draft: Draft, text: str) -> None:
 
 
 def _atomics(draft: Draft, text: str) -> None:
-    flags = flags_in(text)
-    copy_flags(flags, draft.transfers, atomics_routing="Routing", atomics_enabled="ReqEn")
+    copy_flags(text, draft.transfers, atomics_routing="Routing", atomics_enabled="ReqEn")
 
 
 def _device_control_2(draft: Draft, text: str) -> None:
-    transfers, flags, timeout = draft.transfers, flags_in(text), _TIMEOUT.search(text)
+    transfers, timeout = draft.transfers, _TIMEOUT.search(text)
     if timeout:
         transfers["completion_timeout_s"] = (seconds(*timeout.group(1, 2)), seconds(*timeout.group(3, 4)))
     copy_flags(
-        flags, transfers, completion_timeout_disabled="TimeoutDis", ltr="LTR", ten_bit_tags="10BitTagReq"
+        text, transfers, completion_timeout_disabled="TimeoutDis", ltr="LTR", ten_bit_tags="10BitTagReq"
     )
-    copy_flags(flags, draft.registers, ari_forwarding="ARIFwd")
+    copy_flags(text, draft.registers, ari_forwarding="ARIFwd")
 
 
 def _device_3(draft: Draft, text: str) -> None:
-    flags = flags_in(text)
     if text.startswith("DevCap3"):
         copy_flags(
-            flags,
+            text,
             draft.transfers,
             fourteen_bit_tags_completer="14BitTagComp",
             fourteen_bit_tags_requester="14BitTagReq",
         )
     else:
-        copy_flags(flags, draft.transfers, fourteen_bit_tags="14BitTagReq")
+        copy_flags(text, draft.transfers, fourteen_bit_tags="14BitTagReq")
 
 
 def _link_capabilities_2(draft: Draft, text: str) -> None:
@@ -192,17 +188,16 @@ def _link_control_2(draft: Draft, text: str) -> None:
 
 
 def _link_status_2(draft: Draft, text: str) -> None:
-    flags = flags_in(text)
-    _equalized(draft, 8.0, flags, "EqualizationComplete", "EqualizationPhase", "LinkEqualizationRequest")
-    copy_flags(flags, draft.link, retimer="Retimer", two_retimers="2Retimers", flit_mode="FltMode")
+    _equalized(draft, 8.0, text, "EqualizationComplete", "EqualizationPhase", "LinkEqualizationRequest")
+    copy_flags(text, draft.link, retimer="Retimer", two_retimers="2Retimers", flit_mode="FltMode")
 
 
-def _equalized(
-    draft: Draft, gt_s: float, flags: dict[str, bool], complete: str, phase: str, request: str
-) -> None:
-    if complete in flags:
-        phases = (flags.get(f"{phase}1"), flags.get(f"{phase}2"), flags.get(f"{phase}3"))
-        outcome = Equalization(gt_s, flags[complete], *phases, flags.get(request))
+def _equalized(draft: Draft, gt_s: float, text: str, complete: str, phase: str, request: str) -> None:
+    phases = {f"phase{number}": f"{phase}{number}" for number in (1, 2, 3)}
+    said: dict[str, bool] = {}
+    copy_flags(text, said, complete=complete, requested=request, **phases)
+    if "complete" in said:
+        outcome = Equalization(gt_s, **said)
         others = (known for known in draft.link.get("equalization", ()) if known.gt_s != gt_s)
         draft.link["equalization"] = (*others, outcome)
 
@@ -211,7 +206,7 @@ def _physical_layer(draft: Draft, text: str) -> None:
     """Read ``Phy16Sta``, ``Phy32Sta`` and ``Phy64Sta``."""
     number = _NUMBER.search(text)
     if number:
-        _equalized(draft, float(number[0]), flags_in(text), "EquComplete", "EquPhase", "LinkEquRequest")
+        _equalized(draft, float(number[0]), text, "EquComplete", "EquPhase", "LinkEquRequest")
 
 
 def _lane_errors(draft: Draft, text: str) -> None:

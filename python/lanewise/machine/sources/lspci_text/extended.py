@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from lanewise.machine.extended_capabilities import ACS_BITS, DPC_TRIGGERS, ROOT_ERROR_BITS
 from lanewise.machine.registers import ResizableBar
-from lanewise.machine.sources.lspci_text.flags import POWERS, copy_flags, flags_in, set_bits
+from lanewise.machine.sources.lspci_text.flags import POWERS, copy_flags, set_bits
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -60,11 +60,11 @@ def _dpc_control(draft: Draft, text: str) -> None:
 
 
 def _dpc_status(draft: Draft, text: str) -> None:
-    copy_flags(flags_in(text), draft.dpc, triggered="Trigger")
+    copy_flags(text, draft.dpc, triggered="Trigger")
 
 
 def _sriov_control(draft: Draft, text: str) -> None:
-    copy_flags(flags_in(text), draft.sriov, enabled="Enable", ari_hierarchy="ARIHierarchy")
+    copy_flags(text, draft.sriov, enabled="Enable", ari_hierarchy="ARIHierarchy")
 
 
 def _sriov_counts(draft: Draft, text: str) -> None:
@@ -96,13 +96,12 @@ def resizable_bar(draft: Draft, text: str) -> None:
 
 
 def _cxl(draft: Draft, text: str) -> None:
-    flags = flags_in(text)
     if text.startswith("CXLCap"):
-        copy_flags(flags, draft.cxl, cache_capable="Cache", io_capable="IO", memory_capable="Mem")
+        copy_flags(text, draft.cxl, cache_capable="Cache", io_capable="IO", memory_capable="Mem")
     elif text.startswith("CXLCtl"):
-        copy_flags(flags, draft.cxl, cache_enabled="Cache", memory_enabled="Mem")
+        copy_flags(text, draft.cxl, cache_enabled="Cache", memory_enabled="Mem")
     elif text.startswith("FBSta"):
-        copy_flags(flags, draft.cxl, link_cache="Cache", link_io="IO", link_memory="Mem")
+        copy_flags(text, draft.cxl, link_cache="Cache", link_io="IO", link_memory="Mem")
 
 
 RECORDS: dict[str, Callable[[Draft, str], None]] = {

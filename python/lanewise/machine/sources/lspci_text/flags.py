@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from lanewise.machine.registers import LinkMode
 from lanewise.machine.sources.numbers import line_rate
@@ -15,33 +16,32 @@ POWERS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40, "P": 50, "E": 60}
 """Powers of two of the units that sizes are printed in."""
 
 
-def flags_in(text: str) -> dict[str, bool]:
-    """Read ``This+ That-``; no regular expression, because most of the time of reading went there."""
-    found = {}
-    for token in text.replace(",", " ").replace(";", " ").split():
-        word = token if token[-1] in "+-" else token.rstrip(")")
-        if word[-1:] in ("+", "-"):
-            name = word[:-1].rpartition(":")[2]
-            if name:
-                found[name] = word[-1] == "+"
-    return found
-
-
 def has_flags(text: str) -> bool:
     """Whether there is a flag in a text."""
-    return bool(flags_in(text))
+    return any(word[-1] in "+-" and len(word) > 1 for word in _words(text).split())
 
 
 def set_bits(text: str) -> frozenset[str]:
-    """Return the names of the flags that are set."""
-    return frozenset(name for name, is_set in flags_in(text).items() if is_set)
+    """Return the names of the flags that are set: of registers of errors, mostly none."""
+    if "+" not in text:
+        return frozenset()
+    return frozenset(word[:-1] for word in _words(text).split() if word[-1] == "+" and len(word) > 1)
 
 
-def copy_flags(flags: dict[str, bool], into: dict[str, object], **names: str) -> None:
-    """Copy flags to fields, where the line has them."""
+def copy_flags(text: str, into: dict[str, Any], **names: str) -> None:
+    """Copy flags (``This+ That-``) to fields, where the text has them."""
+    words = _words(text)
     for field, flag in names.items():
-        if flag in flags:
-            into[field] = flags[flag]
+        if f" {flag}+ " in words:
+            into[field] = True
+        elif f" {flag}- " in words:
+            into[field] = False
+
+
+def _words(text: str) -> str:
+    """Return the words of a text with one blank at least around each."""
+    plain = text.replace(",", " ").replace(";", " ").replace(":", " ").replace(")", " ").replace("\t", " ")
+    return f" {plain} "
 
 
 def link_mode(text: str) -> LinkMode:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from lanewise.machine.model import Buses
 from lanewise.machine.registers import Bar
-from lanewise.machine.sources.lspci_text.flags import POWERS, copy_flags, flags_in, set_bits
+from lanewise.machine.sources.lspci_text.flags import POWERS, copy_flags, set_bits
 from lanewise.machine.sources.numbers import natural
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ _STATUS_ERRORS = frozenset({"ParErr", ">TAbort", "<TAbort", "<MAbort", ">SERR", 
 
 
 def _command(draft: Draft, text: str) -> None:
-    copy_flags(flags_in(text), draft.registers, bus_master="BusMaster", memory_enabled="Mem")
+    copy_flags(text, draft.registers, bus_master="BusMaster", memory_enabled="Mem")
 
 
 def _status(draft: Draft, text: str) -> None:

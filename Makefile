@@ -13,12 +13,17 @@ RUST_SOURCES := Cargo.toml Cargo.lock $(wildcard crates/*/Cargo.toml crates/*/bu
 	$(shell find crates/*/src -name '*.rs' 2>/dev/null)
 # pyo3 looks for an interpreter when it is built; a changed answer would rebuild it.
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
+# How often each branch of the core is taken in its benchmarks, where that was counted for this very compiler.
+COMPILER := $(shell rustc -vV | sed -n 's/^release: //p; s/^LLVM version: //p' | paste -s -d -)
+PROFILE := $(wildcard profiles/rustc-$(COMPILER).profdata)
+LLVM_PROFDATA = "$$(rustc --print sysroot)"/lib/rustlib/*/bin/llvm-profdata
+BUILD_EXTENSION = VIRTUAL_ENV=$(CURDIR)/.venv PIP_CONSTRAINT=$(CURDIR)/constraints.txt PIP_DISABLE_PIP_VERSION_CHECK=1
 COMMAND_LINE_PAGE := docs/reference/command-line.md
 SECONDS_OF_FUZZING ?= 60
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test check setup fast rust-format rust-lint rust-test wasm python-lint python-types python-test \
+.PHONY: help demo test check setup profile rust-format rust-lint rust-test wasm python-lint python-types python-test \
 	command-line-page golden generate bench fuzz docs clean
 
 help: ## list the targets
@@ -45,8 +50,8 @@ $(STAMPS)/venv: constraints.txt
 	@mkdir -p $(STAMPS) && touch $@
 
 # maturin installs what pyproject.toml depends on, and the package itself in place.
-$(STAMPS)/extension: $(STAMPS)/venv pyproject.toml $(RUST_SOURCES)
-	@VIRTUAL_ENV=$(CURDIR)/.venv PIP_CONSTRAINT=$(CURDIR)/constraints.txt PIP_DISABLE_PIP_VERSION_CHECK=1 \
+$(STAMPS)/extension: $(STAMPS)/venv pyproject.toml $(RUST_SOURCES) $(PROFILE)
+	@RUSTFLAGS="$$RUSTFLAGS $(if $(PROFILE),-Cprofile-use=$(CURDIR)/$(PROFILE))" $(BUILD_EXTENSION) \
 		$(QUIET) "build the core, install lanewise" $(BIN)/maturin develop --release
 	@touch $@
 
@@ -95,13 +100,17 @@ golden: $(STAMPS)/extension ## rewrite stored fingerprints and the outputs that 
 	@LANEWISE_UPDATE=1 $(QUIET) "fingerprints" cargo test --quiet -p lanewise-fabric --test fingerprints
 	@$(QUIET) "outputs in pages" $(BIN)/python docs/examples.py
 
-# Built three times over: a core that counts, its run, and the core that is laid out for what was counted.
-fast: setup ## build the core again, guided by a profile of its own benchmarks: a tenth faster or more on busy links
-	@ls "$$(rustc --print sysroot)"/lib/rustlib/*/bin/llvm-profdata >/dev/null 2>&1 \
-		|| $(QUIET) "install llvm-tools" rustup component add llvm-tools
-	@VIRTUAL_ENV=$(CURDIR)/.venv PIP_CONSTRAINT=$(CURDIR)/constraints.txt PIP_DISABLE_PIP_VERSION_CHECK=1 \
-		$(QUIET) "build the core by its profile" $(BIN)/maturin develop --release --pgo
-	@touch $(STAMPS)/extension
+# A core that counts is built beside the other, and runs; what build scripts counted while it was built is dropped.
+profile: setup ## count anew how often branches are taken in the benchmarks: builds with this compiler are laid out for that
+	@ls $(LLVM_PROFDATA) >/dev/null 2>&1 || $(QUIET) "install llvm-tools" rustup component add llvm-tools
+	@RUSTFLAGS="-Cprofile-generate=$(CURDIR)/target/counts" $(BUILD_EXTENSION) \
+		$(QUIET) "build a core that counts" $(BIN)/maturin develop --release
+	@rm -f target/counts/* && mkdir -p profiles
+	@$(QUIET) "count" $(BIN)/lanewise bench --repeat 1
+	@$(QUIET) "write the profile" $(LLVM_PROFDATA) merge --sparse \
+		--output=profiles/rustc-$(COMPILER).profdata target/counts
+	@rm -rf target/counts
+	@$(MAKE) --silent setup
 
 bench: $(STAMPS)/extension ## measure TLP hops and events per second, memory per idle port
 	@$(BIN)/lanewise bench

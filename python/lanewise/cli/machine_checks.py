@@ -137,6 +137,13 @@ def import_(
     described = scan(machine, overlays=overlays or ())
     judgements = [judge(path, described, device=device) for path in outputs]
     _print_judgements(judgements, as_json=as_json)
+    # As with `doctor`, silence about what was not looked at must not pass for a clean bill of health.
+    reasons = [judgement.reason_for_nothing for judgement in judgements]
+    for path, reason in zip(outputs, reasons, strict=True):
+        if reason is not None:
+            typer.echo(f"error: nothing in '{path}' was judged: {reason}", err=True)
+    if any(reason is not None for reason in reasons):
+        raise typer.Exit(ExitStatus.WRONG_INPUT)
 
 
 def measure(

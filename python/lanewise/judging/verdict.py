@@ -91,6 +91,13 @@ class Judgement:
         """Whether any case is held back by the configuration."""
         return any(case.verdict is Verdict.WRONG for case in self.cases)
 
+    @property
+    def reason_for_nothing(self) -> str | None:
+        """Why no case at all could be judged; None when one was: then no complaint is good news."""
+        if any(case.verdict is not Verdict.NONE for case in self.cases):
+            return None
+        return self.cases[0].binding if self.cases else "it has no results"
+
     @cached_property
     def table(self) -> pl.DataFrame:
         """One row per case: measured and predicted in GB/s, their ratio, the verdict and what binds."""

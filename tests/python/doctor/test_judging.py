@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pytest
+from machine_dumps import DUMPS
 from machines import GPU, NIC, function, machine, pair, switched
 
 from lanewise.doctor import diagnose
@@ -14,6 +16,12 @@ from lanewise.judging import Judgement, Verdict, judge
 from lanewise.judging.detect import decoded, parse_measurement
 from lanewise.judging.matching import match
 from lanewise.machine.model import Address, Errors, Kind, Machine
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from click.testing import Result
 
 
 def fio(gb_per_s: float, *, filename: str = "/dev/nvme0n1", clones: int = 1, depth: int = 32) -> str:
@@ -280,3 +288,26 @@ def test_json_has_the_documented_keys() -> None:
         "evidence",
     }
     assert set(document["cases"][0]) == wanted
+
+
+class TestVerb:
+    @pytest.mark.parametrize(("device", "status"), [("01:00.0", 0), (None, 2)])
+    def test_what_could_not_be_judged_is_no_success(
+        self, device: str | None, status: int, lanewise: Callable[..., Result], tmp_path: Path
+    ) -> None:
+        output = tmp_path / "fio.json"
+        output.write_text(fio(0.01, filename="/data/file"))
+        which = [] if device is None else ["--device", device]
+        result = lanewise("import", str(output), "--machine", str(DUMPS / "qemu.vvv"), *which)
+        assert result.exit_code == status
+        assert ("was judged" in result.stderr) == (status == 2)
+        assert "0.01 GB/s" in result.stdout or status == 0
+
+    def test_one_of_two_files_is_not_enough(self, lanewise: Callable[..., Result], tmp_path: Path) -> None:
+        for name, drive in (("known", "/dev/nvme0n1"), ("unknown", "/data/file")):
+            (tmp_path / name).write_text(fio(0.01, filename=drive))
+        files = [str(tmp_path / name) for name in ("known", "unknown")]
+        result = lanewise("import", *files, "--machine", str(DUMPS / "qemu.sysfs.tar.gz"))
+        assert result.exit_code == 2
+        assert f"nothing in '{files[1]}'" in result.stderr
+        assert files[0] not in result.stderr

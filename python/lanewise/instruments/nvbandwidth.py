@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 _RUNNING = re.compile(r"^Running (?P<name>\w+)\.$")
+_SUM = re.compile(r"^SUM (?P<name>\w+) ")
+"""Below the matrices of a test, with its name again."""
+_QUOTE = "> \t"
 _FAILED = re.compile(r"CUDA_ERROR_|cudaError|NVML_ERROR|^(?:ERROR|Error)\b")
 _TITLE = re.compile(r"\((?P<unit>GB/s|ns)\)\s*$")
 _DEVICE = re.compile(
@@ -28,7 +31,7 @@ _DEVICE = re.compile(
 def recognizes(text: str) -> bool:
     """Whether an output looks like that of nvbandwidth, as text or JSON."""
     return "nvbandwidth" in text[:4096] or bool(
-        re.search(r"^Running \w*memcpy_(ce|sm)\.$", text, re.MULTILINE)
+        re.search(r"^[> \t]*Running \w*memcpy_(ce|sm)\.$", text, re.MULTILINE)
     )
 
 
@@ -76,7 +79,7 @@ def _parse_json(text: str, source: str | None) -> Measurement:
 
 
 def _parse_text(text: str, source: str | None) -> Measurement:
-    lines = text.splitlines()
+    lines = [line.lstrip(_QUOTE) for line in text.splitlines()]
     version = next(
         (line.split(":", 1)[1].strip() for line in lines if line.startswith("nvbandwidth Version:")), None
     )
@@ -87,9 +90,9 @@ def _parse_text(text: str, source: str | None) -> Measurement:
     for number, line in enumerate(lines):
         if running := _RUNNING.match(line.strip()):
             name = running["name"]
-        elif name and _TITLE.search(line):
+        elif _TITLE.search(line) and (test := name or _named_below(lines[number + 1 :])):
             matrix = list(_rows(lines[number + 1 :]))
-            cases += _matrix_cases(name, line.strip(), matrix, devices)
+            cases += _matrix_cases(test, line.strip(), matrix, devices)
         elif line.startswith(("ERROR", "Waived", "WAIVED", "Error")):
             unread.append(f"line {number + 1}: {line.strip()[:120]}")
     if not cases:
@@ -107,6 +110,13 @@ def _parse_text(text: str, source: str | None) -> Measurement:
         not_understood=tuple(unread),
         raw={"devices": devices},
     )
+
+
+def _named_below(lines: list[str]) -> str | None:
+    """Return the name of a test whose first line is not there, when its last one is."""
+    below = next((line for line in lines if line.startswith(("SUM ", "Running "))), "")
+    found = _SUM.match(below)
+    return found["name"] if found else None
 
 
 def _rows(lines: list[str]) -> Iterator[list[float | None]]:

@@ -27,6 +27,8 @@ _LINE = "-" * 87
 _TITLE = re.compile(r"^\s*(?P<title>\S.* (?:BW|Latency)(?: [\w ]+)? Test)\s*$")
 _HEADER = re.compile(r"^\s*#bytes\s+#iterations\s")
 _SETTING = re.compile(r"([A-Za-z#*._ ]+?)\s*:\s(\S+)")
+_WAITING = re.compile(r"\s*\* Waiting for client to connect")
+
 _TITLES = {
     "ib_write": "RDMA_Write",
     "ib_read": "RDMA_Read",
@@ -68,7 +70,7 @@ def parse(text: str, *, source: str | None = None) -> Measurement:
             cases.append(_case(title, settings, columns, line, number))
         elif ":" in line and not columns:
             settings |= {name.strip(): value for name, value in _SETTING.findall(line)}
-        elif line.strip() and not set(line.strip()) <= {"-", "*"}:
+        elif line.strip(" \t-*") and not _WAITING.match(line):
             left.append(f"line {number}: {line.strip()}")
     if not cases:
         raise ImportProblemError(

@@ -112,6 +112,12 @@ class TestPerftest:
         assert case.bandwidth_bytes_per_s == average * unit
         assert (case.target, case.direction) == ("mlx5_3", "write")
 
+    def test_a_servers_banner_is_nothing_to_remark_on(self) -> None:
+        stars = "*" * 36
+        banner = f"{stars}\n* Waiting for client to connect... *\n{stars}\n"
+        text = PERFTEST.format(unit="MB")
+        assert not any("Waiting" in line for line in parse_measurement(banner + text).not_understood)
+
 
 BANDWIDTH_CSV = """\
 [CUDA Bandwidth Test] - Starting...
@@ -146,6 +152,36 @@ class TestCopies:
         text = "mpirun: {rank 0}\n" + json.dumps({"nvbandwidth": {"version": "v0.8", "testcases": [test]}})
         (case,) = parse_measurement(text.replace("{rank 0}", "rank 0")).cases
         assert case.bandwidth_bytes_per_s == 55.1e9
+
+    def test_nvbandwidth_quoted_in_a_message(self) -> None:
+        text = """Is this in order?
+
+> Running host_to_device_memcpy_sm.
+memcpy SM CPU(row) -> GPU(column) bandwidth (GB/s)
+0         1
+0     35.19     35.25
+"""
+        cases = parse_measurement(text).cases
+        assert [case.bandwidth_bytes_per_s for case in cases] == [35.19e9, 35.25e9]
+        assert cases[0].direction == "write"
+
+    def test_nvbandwidth_whose_test_is_named_below_only(self) -> None:
+        text = """nvbandwidth Version: v0.8
+
+...
+
+memcpy CE GPU(row) -> GPU(column) bandwidth (GB/s)
+           0         1
+ 0       N/A     26.34
+ 1     21.82       N/A
+
+SUM device_to_device_memcpy_read_ce 48.16
+"""
+        first, second = parse_measurement(text).cases
+        assert first.name == "device_to_device_memcpy_read_ce GPU0 GPU1"
+        assert (second.target, second.direction) == ("GPU 1 -> GPU 0", "read")
+        with pytest.raises(ImportProblemError, match="no matrix"):
+            parse_measurement(text.partition("SUM")[0])
 
     def test_nvbandwidth_without_a_gpu_says_so(self) -> None:
         text = "nvbandwidth Version: v0.8\n\n[CUDA_ERROR_NO_DEVICE] no CUDA-capable device is detected\n"

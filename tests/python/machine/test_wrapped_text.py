@@ -231,3 +231,34 @@ def test_virtual_functions_in_a_guest_are_known_without_their_owner() -> None:
         "\tCapabilities: [60] Express (v2) Endpoint, MSI 00\n\t\tLnkSta:\tSpeed unknown, Width x0\n"
     )
     assert [f.virtual for f in read_bytes(text.encode())] == [True, True]
+
+
+GRAPH = """<system version="1">
+  <cpu numaid="0" affinity="00ffffff" arch="x86_64" vendor="GenuineIntel" familyid="6" modelid="207">
+    <pci busid="0000:16:00.0" class="0x060400" link_speed="32.0 GT/s PCIe" link_width="16">
+      <pci busid="0000:18:00.0" class="0x030200" link_speed="32.0 GT/s PCIe" link_width="16"/>
+    </pci>
+  </cpu>
+</system>
+"""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"root@box:/opt# cat topo.xml\n{GRAPH}root@box:/opt# ",
+        f"Dear all,\nis this right?\n\n```xml\n{GRAPH}```\nThanks\n",
+        f"<?xml version='1.0'?>\n{GRAPH}",
+    ],
+)
+def test_a_graph_pasted_below_a_prompt_or_into_a_message(text: str) -> None:
+    machine = read_bytes(text.encode())
+    assert "NCCL XML" in machine.kinds
+    assert {str(f.address) for f in machine if not f.implied} == {"0000:16:00.0", "0000:18:00.0"}
+    assert not any("breaks off" in note for note in machine.notes)
+
+
+def test_a_graph_that_breaks_off_in_a_message_is_read_so_far() -> None:
+    machine = read_bytes(f"Is this right?\n\n{GRAPH.partition('</pci>')[0]}".encode())
+    assert any("breaks off" in note for note in machine.notes)
+    assert "0000:18:00.0" in {str(f.address) for f in machine}

@@ -17,10 +17,10 @@ _WIDTH_WITHOUT_TERMINAL = 100
 def stdout() -> Console:
     """Return the console that data is printed on."""
     width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else _WIDTH_WITHOUT_TERMINAL
-    # Names and sources come from files; brackets in them are no markup.
-    return Console(file=sys.stdout, width=width, highlight=False, soft_wrap=False, markup=False)
+    # Names and sources come from files; brackets and colons in them are no markup.
+    return Console(file=sys.stdout, width=width, highlight=False, soft_wrap=False, markup=False, emoji=False)
 
 
 def stderr() -> Console:
     """Return the console that talk and progress are printed on."""
-    return Console(file=sys.stderr, highlight=False, markup=False)
+    return Console(file=sys.stderr, highlight=False, markup=False, emoji=False)

@@ -21,15 +21,14 @@
 //! posted behind it waits with it: with many large writes in flight, responses come in bursts.
 //!
 //! The initiator registers the memory of data that does not travel in a capsule, which costs its core and its adapter
-//! time. Its adapter interrupts as a drive would. At the target a completion wakes a core that has nothing to do; a
+//! time; an adapter registers one buffer after another. Its adapter interrupts as a drive would. At the target a completion wakes a core that has nothing to do; a
 //! busy core finds it when it has done the rest. Writes of these interrupts are left out.
 //!
 //! Sources: NVMe over Fabrics 1.1 §2.1 (capsules), §7.3 (RDMA transport: data by RDMA WRITE and READ); InfiniBand
 //! Architecture Specification, volume 1, §9.4.4 and §9.5 (order of work requests, outstanding reads); Linux nvme-rdma
 //! (`register_always`) and nvmet-rdma.
 //!
-//! Leaves out: discovery and connecting, keys, the adapter's pipeline while it registers, queues that fill up, TCP,
-//! and errors.
+//! Leaves out: discovery and connecting, keys, queues that fill up, TCP, and errors.
 
 use super::ssd::{COMMAND, COMPLETION};
 use super::staging::Staging;
@@ -148,12 +147,10 @@ impl NvmeWorkload {
     pub(super) fn submitted<P: Platform>(&mut self, slot: u32, platform: &mut P) {
         let Some(connection) = self.connection(slot) else { return self.ring_doorbell(slot, platform) };
         let request = self.slots[slot as usize].request;
-        let fabrics = self.fabrics(slot);
-        let (length, registers) = match fabrics.in_capsule(&request) {
-            true => (COMMAND + Bytes::new(request.size), Span::ZERO),
-            false => (COMMAND, self.network.config().nics[fabrics.ports[0].nic].registration_time),
+        let (at, length) = match self.fabrics(slot).in_capsule(&request) {
+            true => (platform.now(), COMMAND + Bytes::new(request.size)),
+            false => (self.network.register(connection.initiator, platform.now()), COMMAND),
         };
-        let at = platform.now() + registers;
         self.post(at, slot, 0, connection.initiator, (Opcode::Send, length, CAPSULES), platform);
     }
 

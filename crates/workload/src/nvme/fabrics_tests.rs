@@ -189,6 +189,18 @@ fn the_cores_of_the_target_limit_small_ios() {
 }
 
 #[test]
+fn an_adapter_registers_one_buffer_after_another() {
+    let jobs = FioConfig { jobs: 2, ..job(Bytes::from_kib(4), 32, 100) };
+    let mut bench = Bench::new(Rate::from_bytes_per_second(FAST), Span::from_ns(LINK as u64));
+    let mut config = over_network(jobs, target());
+    config.network.nics[0].registration_time = Span::from_us(20);
+    bench.run(&mut NvmeWorkload::new(config), Span::from_ms(4));
+    // Every 20 us one of either connection, where the two cores of the target could serve one every 4 us.
+    let done = bench.operations("job", "read").0;
+    assert!((190..=200).contains(&done), "{done} reads");
+}
+
+#[test]
 fn large_reads_run_at_the_rate_of_the_drive() {
     let (time, block) = (Span::from_ms(4), Bytes::from_kib(128));
     let done = run(job(block, 32, 100), Some(target()), time).0;

@@ -43,7 +43,7 @@ pub struct RdmaNicConfig {
     pub shared_bandwidth: Option<Rate>,
     /// RDMA reads that a queue pair may have outstanding; at least one.
     pub outstanding_reads: u32,
-    /// Time for registering memory with a work request, before the next request of the queue may go.
+    /// Time for registering memory with a work request, one after another, before the next request of the queue may go.
     pub registration_time: Span,
 }
 

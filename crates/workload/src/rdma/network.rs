@@ -67,6 +67,7 @@ pub(super) struct Nic {
     pub payload: ChannelId,
     pub control: ChannelId,
     pub pipeline: Server,
+    registrar: Server,
     pub shared: RateServer,
     /// Its ports with a wire.
     ports: Vec<u32>,
@@ -118,6 +119,7 @@ impl RdmaNetwork {
                 payload: platform.open_channel(config.device),
                 control: platform.open_channel(config.device),
                 pipeline: Server::default(),
+                registrar: Server::default(),
                 shared: RateServer::new(config.shared_bandwidth),
                 ports: Vec::new(),
                 waiting: Waiting::default(),
@@ -200,6 +202,14 @@ impl RdmaNetwork {
         } else {
             self.ring_doorbell(message, platform);
         }
+    }
+
+    /// The adapter of an end registers memory, one registration after another; returns when it is done and the request
+    /// that needs it may be posted.
+    pub fn register(&mut self, end: EndId, now: Time) -> Time {
+        let nic = self.ports[self.ends[end.0 as usize].port as usize].nic;
+        let nic = &mut self.nics[nic];
+        nic.registrar.occupy(now, nic.config.registration_time)
     }
 
     /// What software sees now: call after [`Self::react`] until there is nothing.

@@ -20,7 +20,7 @@ impl Fabric {
     }
 
     /// Whether nothing of an endpoint is under way: no access of the CPU to it, no request of its own that is not answered,
-    /// no packet for it at the port above, nothing unacknowledged on its link.
+    /// no packet for it at the port above, nothing unacknowledged on its link, nothing in the buffers at either end.
     pub fn is_at_rest(&mut self, device: DeviceId) -> bool {
         let now = self.now();
         let ends = self.ends(device);
@@ -43,7 +43,10 @@ impl Fabric {
             && endpoint.outstanding_reads() == 0
             && !asks
             && !waits_above
-            && ends.iter().all(|id| self.ports[id.index()].is_quiet())
+            && ends.iter().all(|id| {
+                let port = &self.ports[id.index()];
+                port.is_quiet() && port.all_buffers().all(|buffer| buffer.is_empty_by(now))
+            })
     }
 
     /// Takes the link above an endpoint down.

@@ -48,6 +48,20 @@ impl IngressBuffer {
         self.credits.reset();
     }
 
+    /// Whether nothing is in it at `now`, nor still to be drained then.
+    pub(crate) fn is_empty_by(&self, now: Time) -> bool {
+        let mut held = self.credits.held();
+        for (at, credits) in self.draining.iter() {
+            if *at > now {
+                return false;
+            }
+            // Of an infinite kind none is ever held.
+            held.header = held.header.saturating_sub(credits.header);
+            held.data = held.data.saturating_sub(credits.data);
+        }
+        held == Credits::NONE
+    }
+
     /// Notes that space will be free at `free_at`. Packets of one ingress leave a switch through several ports, so
     /// times come almost in order.
     #[inline(always)]

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{behind_switch, us};
+use common::{behind_switch, direct, root_mut, us};
 use lanewise_fabric::config::FabricConfig;
 use lanewise_fabric::workload::{
     ChannelId, DeviceId, Direction, Notify, Target, Transfer, Workload, WorkloadEvent,
@@ -118,4 +118,50 @@ fn traffic_goes_on_after_the_link_was_down_and_nothing_is_missing() {
     assert_eq!(simulation.fabric.observers().flows()[0].payload().get(), 4 * 8 * 20_000);
     simulation.fabric.check_conservation();
     assert!(simulation.fabric.credits_are_home(), "credits were lost");
+}
+
+/// Takes a device away as soon as it says that it is at rest after a write.
+struct Hurry {
+    left: Rc<Cell<Option<Span>>>,
+}
+
+impl Workload for Hurry {
+    fn start(&mut self, fabric: &mut Fabric) {
+        let name = "write".to_owned();
+        let spec = FlowSpec { name, device: "card".into(), direction: "write", latency: LatencyOf::Request };
+        let transfer = Transfer {
+            direction: Direction::Write,
+            target: Target::HostMemory,
+            offset: 0,
+            length: Bytes::new(256),
+            flow: fabric.add_flow(spec),
+            token: 0,
+            notify: Notify::Done,
+        };
+        let channel = fabric.open_channel(DeviceId(1));
+        fabric.submit(channel, transfer);
+    }
+
+    fn handle(&mut self, event: WorkloadEvent, fabric: &mut Fabric) {
+        match (event, self.left.get()) {
+            (WorkloadEvent::TransferDone { .. }, _) => self.left.set(Some(Span::ZERO)),
+            (WorkloadEvent::Timer { .. }, Some(_)) if fabric.is_at_rest(DeviceId(1)) => {
+                return fabric.disconnect(DeviceId(1));
+            }
+            (_, Some(waited)) => self.left.set(Some(waited + Span::from_us(1))),
+            other => panic!("{other:?}"),
+        }
+        fabric.set_timer(fabric.now() + Span::from_us(1), 0);
+    }
+}
+
+#[test]
+fn a_device_is_not_at_rest_while_memory_takes_what_it_wrote() {
+    let mut config = direct(Generation::Gen3, Width::X4, 256);
+    root_mut(&mut config).write_latency = Span::from_us(40);
+    let mut simulation = Simulation::build(&config).expect("a tree");
+    let left = Rc::new(Cell::new(None));
+    simulation.add_workload(Box::new(Hurry { left: Rc::clone(&left) }));
+    while simulation.run_until(us(1_000), u64::MAX) == Progress::Reached {}
+    assert_eq!(left.get(), Some(Span::from_us(40)), "its buffer space at the root port is free then");
 }

@@ -51,6 +51,8 @@ pub struct Fabric {
     pub(crate) current: WorkloadId,
     pub(crate) hops_seen: u64,
     pub(crate) progress_at: Time,
+    /// It is stalled when nothing has moved for longer.
+    pub(crate) stall_after: Span,
 }
 
 impl Fabric {
@@ -59,6 +61,7 @@ impl Fabric {
         let observers = Observers::new(parts.ports.len(), parts.endpoints.len());
         Self {
             engine: Engine::new(),
+            stall_after: crate::simulation::stall_after(&parts.ports),
             ports: parts.ports,
             switches: parts.switches,
             root_complexes: parts.root_complexes,

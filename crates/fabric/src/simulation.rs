@@ -3,7 +3,7 @@
 use crate::config::FabricConfig;
 use crate::event::Event;
 use crate::fabric::Fabric;
-use crate::port::PortId;
+use crate::port::{Port, PortId};
 use crate::workload::{Metric, Workload, WorkloadId};
 use lanewise_units::{Span, Time};
 
@@ -194,13 +194,17 @@ impl Fabric {
             self.hops_seen = hops;
             self.progress_at = now;
         }
-        now.saturating_since(self.progress_at) < STALL_AFTER
+        now.saturating_since(self.progress_at) < self.stall_after
     }
 }
 
-/// A fabric on which nothing has moved for so long, with requests open, is stalled: longer than any replay timer,
-/// flow control period or Recovery.
-const STALL_AFTER: Span = Span::from_ms(2);
+/// A fabric on which nothing new has moved for so long, with requests open, is stalled: longer than any flow control period,
+/// and on top of it the replays that two visits to Recovery take, where the slowest link is damaged again and again. A narrow
+/// link in Flit Mode waits for more than a millisecond before each.
+pub(crate) fn stall_after(ports: &[Port]) -> Span {
+    let replays = |port: &Port| port.settings.replay_timer * 8 + port.settings.wire.recovery * 2;
+    Span::from_ms(2) + ports.iter().map(replays).max().unwrap_or(Span::ZERO)
+}
 
 /// Events between two looks at whether the run goes anywhere.
 const LOOK_EVERY: u64 = 4096;

@@ -4,12 +4,14 @@ mod common;
 
 use common::*;
 use lanewise_fabric::config::{DeviceKind, FabricConfig};
-use lanewise_fabric::workload::{DeviceId, Direction};
+use lanewise_fabric::workload::{DeviceId, Direction, Target};
+use lanewise_fabric::{Progress, Simulation};
 use lanewise_observe::Use;
 use lanewise_pcie::ack_nak::FLIT_REPLAY_TIMEOUT_FLITS;
 use lanewise_pcie::encoding::LinkMode;
 use lanewise_pcie::flit::FLIT_BYTES;
-use lanewise_units::{Bytes, Generation, Width};
+use lanewise_pcie::flow_control::CreditPool;
+use lanewise_units::{Bytes, Generation, Span, Width};
 
 /// A fabric whose limits are far beyond the link's.
 fn unlimited(width: Width, mps: u64) -> FabricConfig {
@@ -71,4 +73,25 @@ fn a_damaged_flit_is_replayed() {
         3
     );
     assert!(simulation.fabric.is_quiet());
+}
+
+/// A Gen1 x1 link waits for 1.5 ms before it sends a flit again. Nothing else moves meanwhile, and yet nobody is stuck.
+#[test]
+fn replays_of_a_slow_link_are_no_stall() {
+    let mut config = behind_switch(Generation::Gen3, Width::X4, Width::X1, 2, 128);
+    config.links[2].mode = LinkMode::new(Generation::Gen1, Width::X1).with_flit(true);
+    config.links[2].faults_downstream.corrupt_tlps = vec![5, 6, 7, 8];
+    // One TLP at a time, so that nothing follows it whose arrival would tell of the loss.
+    config.devices[3].ports[0].credits[0] = CreditPool::finite(1, 8);
+    for end in [config.links[2].upper, config.links[2].lower] {
+        let port = &mut config.devices[end.0].ports[end.1];
+        port.replay_timer = config.links[2].mode.wire_span(Bytes::new(FLIT_REPLAY_TIMEOUT_FLITS * 256));
+    }
+    // Whoever waits for credits looks at each of these: enough events for a look at whether anything moves.
+    config.devices[1].ports[1].update_flow_control.period = Span::from_ns(200);
+    let mut simulation = Simulation::build(&config).expect("a tree");
+    let stream = Stream::new(2, Direction::Write, 4096, 16).to(Target::Endpoint(DeviceId(3))).times(32);
+    simulation.add_workload(Box::new(stream));
+    assert_eq!(simulation.run_until(us(20_000), u64::MAX), Progress::Finished);
+    assert_eq!(simulation.fabric.observers().flows()[0].payload(), Bytes::new(32 * 4096));
 }

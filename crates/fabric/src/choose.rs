@@ -30,6 +30,17 @@ pub(crate) fn pick(
     }
 }
 
+/// Whether any of those that wait in `queues` may go, or would but for credits or the retry buffer.
+pub(crate) fn wants_the_wire(
+    queues: &ClassQueues,
+    packets: &PacketPool,
+    port: &Port,
+    channel: u8,
+    now: Time,
+) -> bool {
+    pick(queues, packets, port, channel, now).map_or_else(|wait| !wait.answers.is_none(), |_| true)
+}
+
 /// [`pick`] where several classes wait, or none.
 #[inline(never)]
 fn pick_among(

@@ -3,14 +3,16 @@
 //! In L0s one direction sleeps, after its transmitter has had nothing to send for a while; the other may be busy. In L1
 //! both sleep, after both were silent; whoever has something to send wakes both. Nothing is sent by a sleeping or waking
 //! transmitter, ordered sets included, and UpdateFCs that only repeat what is known are not due in L1 (PCIe Base 6.3
-//! §5.4.1, §2.6.1.2). A switch that wakes a link below it wakes the one above within a microsecond (§5.4.1.3).
+//! §5.4.1, §2.6.1.2). When a link below a switch wakes for a TLP, the switch wakes the one above within a microsecond
+//! (§5.4.1.3).
 //!
 //! None of it is an event. When a wire is wanted after silence, or when the books are settled, it is worked out since when
 //! it slept: it is accounted as asleep from then on, and as waking for the exit latency from when it is wanted.
 //!
 //! Leaves out: the DLLPs by which both ends agree on L1 (some 100 ns of an idle link), an upstream port that wakes links
-//! below its switch ahead of need, the substates of L1 other than by their exit latency, L0p, Flit Mode, and power itself.
+//! below its switch ahead of need, one that wakes because a DLLP wakes a link below it, the substates of L1 other than by their exit latency, L0p, Flit Mode, and power itself.
 
+use crate::choose::wants_the_wire;
 use crate::config::{LinkPower, SleepConfig};
 use crate::fabric::Fabric;
 use crate::port::{LinkState, Owner, Port, PortId};
@@ -32,6 +34,8 @@ pub(crate) struct Standby {
     awake_at: Time,
     /// A link further down wakes, and this one is to follow from then on.
     called_at: Time,
+    /// DLLPs were last sent.
+    dllps_sent_at: Time,
 }
 
 impl Standby {
@@ -43,6 +47,7 @@ impl Standby {
             accounted: Time::NEVER,
             awake_at: Time::ZERO,
             called_at: Time::NEVER,
+            dllps_sent_at: Time::NEVER,
         };
         (power != LinkPower::default()).then(|| Box::new(standby))
     }
@@ -60,6 +65,11 @@ impl Port {
         self.standby.as_mut().expect("this link may sleep")
     }
 
+    /// Whether DLLPs have been sent at this instant, before others looked at the wire: both ends of a link often wake at once.
+    pub(crate) fn has_sent_dllps_at(&self, now: Time) -> bool {
+        self.standby.as_ref().is_some_and(|standby| standby.dllps_sent_at == now)
+    }
+
     /// When it last sent something, or was woken.
     fn idle_since(&self) -> Time {
         match &self.standby {
@@ -68,20 +78,9 @@ impl Port {
         }
     }
 
-    /// Since when the peer is to hear of something that arrived here: that keeps awake who is not asleep yet.
-    fn owes_since(&self) -> Time {
-        if self.state != LinkState::Active || self.gap != Use::Idle {
-            return Time::ZERO; // Coming up, or something waits for credits.
-        }
-        let before = |due: Time, by: Span| match due {
-            Time::NEVER => due,
-            due => Time::ZERO + due.saturating_since(Time::ZERO + by),
-        };
-        let freed = self.all_buffers().filter(|buffer| buffer.freed_tlps > 0);
-        let update_at = freed.map(|buffer| buffer.update_at).min().unwrap_or(Time::NEVER);
-        before(self.ack_at, self.settings.ack.latency)
-            .min(before(update_at, self.settings.update.latency))
-            .min(self.nak_due_at())
+    /// Whether it comes up, or something waits for credits: then it does not fall asleep.
+    fn stays_awake(&self) -> bool {
+        self.state != LinkState::Active || !self.awaits.is_none()
     }
 
     /// Since when nothing that it sent waits for an Ack: the link stays out of L1 while something does.
@@ -130,23 +129,15 @@ impl Fabric {
         let port = &self.ports[id.index()];
         let peer = &self.ports[port.peer.index()];
         let power = port.standby.as_ref().map_or(LinkPower::default(), |standby| standby.power);
-        // Whoever owes something before going to sleep stays awake until it is said.
-        let after = |state: Option<SleepConfig>, silent_since: Time, owes_since: Time| match state {
-            Some(state) if silent_since != Time::NEVER && silent_since + state.idle <= owes_since => {
-                silent_since + state.idle
-            }
+        let after = |state: Option<SleepConfig>, silent_since: Time| match state {
+            Some(state) if silent_since != Time::NEVER => silent_since + state.idle,
             _ => Time::NEVER,
         };
-        let (idle_since, owes_since) = (port.idle_since(), port.owes_since());
-        let both_idle_since = idle_since.max(peer.idle_since());
-        let both_acknowledged_since = port.acknowledged_since().max(peer.acknowledged_since());
+        let silent_since = |port: &Port| if port.stays_awake() { Time::NEVER } else { port.idle_since() };
+        let acknowledged_since = port.acknowledged_since().max(peer.acknowledged_since());
         Bedtime {
-            l0s: after(power.l0s, idle_since, owes_since),
-            l1: after(
-                power.l1,
-                both_idle_since.max(both_acknowledged_since),
-                owes_since.min(peer.owes_since()),
-            ),
+            l0s: after(power.l0s, silent_since(port)),
+            l1: after(power.l1, silent_since(port).max(silent_since(peer)).max(acknowledged_since)),
         }
     }
 
@@ -164,11 +155,22 @@ impl Fabric {
         if called {
             standby.called_at = Time::NEVER;
         }
-        if (called || self.next_start(id) <= now) && !self.stir(id, now) {
+        if (called || self.wants_the_wire(id, now)) && !self.stir(id, now, true) {
             return false;
         }
         self.settle(id, now);
         true
+    }
+
+    /// Whether there is a TLP to be sent now. Nothing short of that wakes a link: the port may have been looked at for any reason.
+    fn wants_the_wire(&self, id: PortId, now: Time) -> bool {
+        let (port, packets) = (&self.ports[id.index()], &self.packets);
+        let waits = |channel: u8| wants_the_wire(port.queues_of(channel), packets, port, channel, now);
+        port.retry.replaying()
+            || match port.owner {
+                Owner::Switch(index) => self.switches[index as usize].wants_the_wire(packets, port, now),
+                Owner::RootComplex(_) | Owner::Endpoint(_) => port.channel_numbers().any(waits),
+            }
     }
 
     /// DLLPs of a port whose link may sleep are due at `at`: whether they go out then, with all time before accounted for.
@@ -179,21 +181,26 @@ impl Fabric {
         self.catch_up_before(peer, at);
         self.take_in_dllps(id, at);
         self.take_in_dllps(peer, at);
+        if self.ports[id.index()].next_dllp_at() > at {
+            return false; // The peer woke the link, and it is still waking; or nothing is due any more.
+        }
         let in_l1 = self.bedtime(id).l1 < at;
         let port = &mut self.ports[id.index()];
         if in_l1 && port.only_repeats(at) {
             port.stop_updates(at);
             return false;
         }
-        if !self.stir(id, at) {
+        if !self.stir(id, at, false) {
             return false;
         }
         self.settle(id, at);
+        self.ports[id.index()].standby().dllps_sent_at = at;
         true
     }
 
-    /// Something is to be sent at `at`: whether the wire can carry it. If it slept, it begins to wake.
-    fn stir(&mut self, id: PortId, at: Time) -> bool {
+    /// Something is to be sent at `at`: whether the wire can carry it. If it slept, it begins to wake, and where a TLP `follows`
+    /// the link above does so too.
+    fn stir(&mut self, id: PortId, at: Time, follows: bool) -> bool {
         let bedtime = self.bedtime(id);
         let port = &self.ports[id.index()];
         let (peer, power) = (port.peer, port.standby.as_ref().map_or(LinkPower::default(), |s| s.power));
@@ -204,7 +211,9 @@ impl Fabric {
                 self.settle(peer, at);
                 self.begin_to_wake(id, at, state.exit);
                 self.begin_to_wake(peer, at, state.exit);
-                self.call_the_link_above([id, peer], at + NEXT_LINK_WAKES_AFTER);
+                if follows {
+                    self.call_the_link_above([id, peer], at + NEXT_LINK_WAKES_AFTER);
+                }
                 false
             }
             LinkPower { l0s: Some(state), .. } if bedtime.l0s < at => {
@@ -225,6 +234,8 @@ impl Fabric {
         port.rest_until(awake_at);
         port.resume_updates(awake_at);
         port.standby().awake_at = awake_at;
+        // Both ends wake in the order in which they were woken, whenever each would have looked at its wire without that.
+        port.wake_at = Time::NEVER;
         self.wake(id, at);
     }
 

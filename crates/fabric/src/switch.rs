@@ -9,7 +9,7 @@
 
 use crate::buses::Buses;
 use crate::channels::VC0;
-use crate::choose::pick;
+use crate::choose::{pick, wants_the_wire};
 use crate::config::{Arbitration, Forwarding, SwitchConfig, SwitchCore};
 use crate::corruption::Corruption;
 use crate::packet::{Address, ClassQueues, Flags, Packet, PacketId, PacketPool};
@@ -413,11 +413,13 @@ impl Switch {
         self.rows[row].turn.served(ingress as u8, self.ports.len(), self.config.arbitration.weights());
     }
 
-    /// What an egress waits for whose packets may not leave yet: a shared memory that writes them, or just for time to
-    /// pass.
-    pub(crate) fn silence(&self, now: Time) -> Use {
+    /// What an egress waits for whose packets may leave from `until` on, if it has any: a shared memory that writes them, or
+    /// just for time to pass.
+    pub(crate) fn silence(&self, now: Time, until: Time) -> Use {
         match self.config.core {
-            SwitchCore::SharedMemory { .. } if self.memory_free_at > now => Use::BlockedCore,
+            SwitchCore::SharedMemory { .. } if self.memory_free_at > now && until != Time::NEVER => {
+                Use::BlockedCore
+            }
             _ => Use::Idle,
         }
     }
@@ -435,6 +437,17 @@ impl Switch {
         }
         let slot = row * self.ports.len() + waiting.trailing_zeros() as usize;
         self.queues[slot].next_start(packets)
+    }
+
+    /// Whether anything that waits for `port` may leave now, or would but for credits, the retry buffer or the core.
+    pub(crate) fn wants_the_wire(&self, packets: &PacketPool, port: &Port, now: Time) -> bool {
+        port.channel_numbers().any(|channel| {
+            let row = self.row_of(port.index, channel);
+            let waiting = self.rows[row].waiting.of_any_class();
+            let queues = (0..self.ports.len()).filter(|ingress| waiting >> ingress & 1 == 1);
+            let mut queues = queues.map(|ingress| &self.queues[row * self.ports.len() + ingress]);
+            queues.any(|queues| wants_the_wire(queues, packets, port, channel, now))
+        })
     }
 
     /// Takes out a nullified copy that has not started to leave when its damaged original ends.

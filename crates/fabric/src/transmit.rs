@@ -86,7 +86,8 @@ impl Fabric {
     #[inline(never)]
     fn free_the_wire(&mut self, id: PortId, now: Time) -> bool {
         self.catch_up_before(id, now);
-        if now < self.ports[id.index()].busy_until {
+        let port = &self.ports[id.index()];
+        if now < port.busy_until && !port.has_sent_dllps_at(now) {
             self.wake(id, now);
             return false;
         }
@@ -297,7 +298,9 @@ impl Fabric {
         port.stuck_until = wait.until;
         port.awaits = wait.answers;
         port.gap = match port.owner {
-            Owner::Switch(index) if wait.on == Use::Idle => self.switches[index as usize].silence(now),
+            Owner::Switch(index) if wait.on == Use::Idle => {
+                self.switches[index as usize].silence(now, wait.until)
+            }
             _ => wait.on,
         };
         let mut next = wait.until;

@@ -4,11 +4,12 @@ mod common;
 
 use common::*;
 use lanewise_fabric::Simulation;
-use lanewise_fabric::config::{FabricConfig, LinkPower, PortConfig, SleepConfig};
+use lanewise_fabric::config::{FabricConfig, LinkPower, PortConfig, SleepConfig, SwitchCore};
 use lanewise_fabric::workload::Direction;
 use lanewise_observe::Use;
-use lanewise_units::{Generation, Span, Time, Width};
+use lanewise_units::{Generation, Rate, Span, Time, Width};
 
+const SLOW: Rate = Rate::from_bytes_per_second(300_000_000);
 const IDLE: Span = Span::from_us(8);
 const L0S_EXIT: Span = Span::from_us(2);
 const L1_EXIT: Span = Span::from_us(16);
@@ -157,22 +158,63 @@ fn a_run_in_slices_is_as_one_run() {
         .map(|step| (us(5) + Span::from_ns(17_390 * step), dma(2, Direction::Read, 0, 256)))
         .chain((0..40).map(|step| (us(6) + Span::from_ns(23_110 * step), dma(3, Direction::Write, 0, 64))))
         .collect();
-    let count = steps.len();
-    let run = |slice: Span| {
-        let mut simulation = Simulation::build(&config).expect("a tree");
-        let (script, log) = Script::new(steps.clone());
-        simulation.add_workload(Box::new(script));
-        let mut at = Time::ZERO;
-        while at < us(2_000) {
-            at += slice;
-            simulation.run_until(at, u64::MAX);
-        }
-        (0..count).map(|step| log.done_at(step)).collect::<Vec<_>>()
-    };
-    let whole = run(Span::from_us(2_000));
+    let run = |slice| done_in_slices(&config, &steps, slice);
+    let whole = run(Span::from_us(4_000));
     assert!(whole.iter().all(Option::is_some), "{whole:?}");
     assert_eq!(run(Span::from_us(2)), whole);
     assert_eq!(run(Span::from_ns(700)), whole);
+}
+
+/// What is worked out late must not depend on when: DLLPs that fall due while the other end wakes the link, both ends that
+/// wake at one instant, looks at a port that has nothing to send yet.
+#[test]
+fn slices_do_not_matter_to_links_that_sleep_at_once() {
+    let state = |idle, exit| Some(SleepConfig { idle: Span::from_us(idle), exit: Span::from_us(exit) });
+    for (l0s, l1) in [(state(0, 1), None), (None, state(0, 8)), (state(0, 1), state(2, 8))] {
+        for core in [SwitchCore::Crossbar { port_rate: FAST }, SwitchCore::SharedMemory { rate: SLOW }] {
+            let mut config = behind_switch(Generation::Gen1, Width::X2, Width::X2, 3, 128);
+            config.links.iter_mut().for_each(|link| link.power = LinkPower { l0s, l1 });
+            switch_mut(&mut config, 1).core = core;
+            for port in config.devices.iter_mut().flat_map(|device| &mut device.ports) {
+                port.update_flow_control.latency = Span::from_us(7);
+                port.replay_timer += Span::from_us(8);
+            }
+            let peers = [(2, 3), (3, 4), (4, 2), (3, 2)];
+            let steps: Vec<(Time, Ask)> = (0..120)
+                .map(|step| {
+                    let (from, to) = peers[step as usize % 4];
+                    let direction = if step % 3 == 0 { Direction::Read } else { Direction::Write };
+                    let at = us(5) + Span::from_ns(3_611 * step + 977 * (step % 7));
+                    (
+                        at,
+                        if step % 5 == 0 {
+                            dma(from, direction, 0, 300)
+                        } else {
+                            peer(from, direction, to, 300)
+                        },
+                    )
+                })
+                .collect();
+            let whole = done_in_slices(&config, &steps, Span::from_us(4_000));
+            assert!(whole.iter().all(Option::is_some), "{whole:?}");
+            for slice in [Span::from_ns(313), Span::from_ns(1_777)] {
+                assert_eq!(done_in_slices(&config, &steps, slice), whole, "{l0s:?} {l1:?} {slice:?}");
+            }
+        }
+    }
+}
+
+/// When each step is done, in a run of 4 ms in slices of this length.
+fn done_in_slices(config: &FabricConfig, steps: &[(Time, Ask)], slice: Span) -> Vec<Option<Time>> {
+    let mut simulation = Simulation::build(config).expect("a tree");
+    let (script, log) = Script::new(steps.to_vec());
+    simulation.add_workload(Box::new(script));
+    let mut at = Time::ZERO;
+    while at < us(4_000) {
+        at += slice;
+        simulation.run_until(at, u64::MAX);
+    }
+    (0..steps.len()).map(|step| log.done_at(step)).collect()
 }
 
 #[test]

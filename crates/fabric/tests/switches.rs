@@ -115,6 +115,18 @@ fn a_shared_memory_caps_the_total_at_half_its_bandwidth() {
     assert_close(through(SwitchCore::SharedMemory { rate }), 1e9 * 128.0 / 140.0, 0.005, "memory");
 }
 
+/// The memory holds up who has something in it, and nobody else.
+#[test]
+fn an_egress_with_nothing_to_send_is_idle_while_the_memory_is_busy() {
+    let mut config = behind_switch(GEN1, Width::X4, Width::X4, 2, 128);
+    let rate = Rate::from_bytes_per_second(300_000_000);
+    switch_mut(&mut config, 1).core = SwitchCore::SharedMemory { rate };
+    let simulation = measure(&config, vec![Stream::new(2, Direction::Write, 4096, 4)], 100);
+    let port = |number| simulation.fabric.port_index(DeviceId(1), number);
+    let on_core = |number| simulation.fabric.observers().direction(port(number)).share(Use::BlockedCore);
+    assert_eq!([on_core(1), on_core(2)], [0.0; 2]);
+}
+
 /// A crossbar moves what the ports can, as long as each of its inputs keeps up with its port.
 #[test]
 fn a_crossbar_does_not_cap_the_total() {

@@ -87,7 +87,7 @@ impl Fabric {
     fn free_the_wire(&mut self, id: PortId, now: Time) -> bool {
         self.catch_up_before(id, now);
         let port = &self.ports[id.index()];
-        if now < port.busy_until && !port.has_sent_dllps_at(now) {
+        if now < port.busy_until && !(port.sleeps && port.has_sent_dllps_at(now)) {
             self.wake(id, now);
             return false;
         }

@@ -233,6 +233,14 @@ class TestDrives:
         machine = beside(plain("Samsung SSD 990 PRO"))
         assert {f.model for f in machine if f.is_nvme} == {"Samsung SSD 990 PRO"}
 
+    def test_a_table_that_lost_its_rule(self) -> None:
+        heading, _, *rows = plain("Samsung SSD 990 PRO").splitlines()
+        for between in ("", "\n"):
+            machine = beside("\n".join(["$ nvme list", heading + between, *rows]))
+            assert {(f.model, f.firmware) for f in machine if f.is_nvme} == {
+                ("Samsung SSD 990 PRO", "4B2QJXD7")
+            }
+
     def test_others_cannot_be_told_apart_and_that_is_said(self) -> None:
         machine = beside(plain("KIOXIA KCD6XLUL3T84"))
         assert {f.model for f in machine if f.is_nvme} == {None}

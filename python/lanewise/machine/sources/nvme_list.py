@@ -26,6 +26,10 @@ _COLUMNS = {"Node": "name", "Device": "name", "Model": "model", "MN": "model"}
 _COLUMNS |= {"FW Rev": "firmware", "FR": "firmware", "Address": "address", "TxPort": "transport"}
 _KEYS = {"DevicePath": "name", "Controller": "name", "ModelNumber": "model"}
 _KEYS |= {"Firmware": "firmware", "Address": "address", "Transport": "transport"}
+_HEADING = re.compile(r"Node +(?:Generic +)?SN +Model +Namespace +Usage +Format +FW Rev *$")
+_NAMES = re.compile(r"\S+(?: \S+)*")
+"""Headings of one word or two, with more than a blank between them."""
+_WIDEST = 1000
 _HEADINGS = ("Node ", "Device ", "Subsystem ")
 
 
@@ -79,14 +83,32 @@ def _tables(lines: Sequence[str]) -> tuple[list[dict[str, str]], set[int]]:
             spans = [match.span() for match in _RULE.finditer(line)]
             columns = [(heading[start:end].strip(), start, end) for start, end in spans]
             taken |= {number - 1, number}
+        elif _HEADING.match(line):
+            columns = _columns_of(line)
+            taken.add(number)
         elif not line.strip():
-            columns = []
+            # Forums turn the rule into a line of their own, and leave nothing of it.
+            columns = columns if _HEADING.match(heading) else []
         elif columns:
             taken.add(number)
             found.append(
-                {_COLUMNS[name]: line[start:end].strip() for name, start, end in columns if name in _COLUMNS}
+                {_COLUMNS[name]: _cell(line, start, end) for name, start, end in columns if name in _COLUMNS}
             )
     return found, taken
+
+
+def _columns_of(heading: str) -> list[tuple[str, int, int]]:
+    """Return the columns below a heading without a rule: each as far as the next begins."""
+    names = list(_NAMES.finditer(heading))
+    ends = [following.start() for following in names[1:]] + [_WIDEST]
+    return [(name[0], name.start(), end) for name, end in zip(names, ends, strict=True)]
+
+
+def _cell(line: str, start: int, end: int) -> str:
+    """Return what stands below a heading; a word that begins a little before it is not cut."""
+    if 0 < start < len(line) and not line[start].isspace():
+        start = line.rfind(" ", 0, start) + 1
+    return line[start:end].strip()
 
 
 def _documents(text: str) -> tuple[list[dict[str, str]], set[int]]:

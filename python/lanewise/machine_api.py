@@ -37,8 +37,8 @@ def scan(source: str | Path | None = None, *, overlays: Iterable[str | Path] = (
 
     `source` is a file or folder: output of `lspci`, a copy of sysfs, hwloc or NCCL XML, an archive of those;
     ``-`` for standard input, None for this machine. `overlays` tell more of it:
-    outputs of `nvidia-smi topo -m`, `dmidecode`, `nvme list` or `ethtool -i`. Raises `lanewise.InputError`
-    when nothing in them can be read, OSError when one cannot be opened.
+    outputs of `nvidia-smi topo -m`, `xpu-smi topology -m`, `dmidecode`, `nvme list` or `ethtool -i`. Raises
+    `lanewise.InputError` when nothing in them can be read, OSError when one cannot be opened.
 
     >>> import lanewise
     >>> machine = lanewise.scan("tests/python/machine/dumps/qemu.vvv")

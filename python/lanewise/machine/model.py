@@ -100,9 +100,10 @@ class Relation:
     """Name in that tool, like ``GPU0``, ``NIC1``, ``mlx5_0``."""
     second: str
     path: str
-    """``NV``, ``XGMI``, ``PIX`` (one switch), ``PXB`` (several), ``PHB`` (host bridge), ``NODE``, ``SYS``."""
+    """Links of their own: ``NV``, ``XGMI``, ``XL`` (Xe Link). Paths: ``PIX`` (one switch), ``PXB`` (several),
+    ``PHB`` (host bridge), ``NODE``, ``SYS``."""
     links: int | None = None
-    """Number of NVLinks or XGMI links."""
+    """Number of NVLinks or XGMI links; lanes of Xe Link."""
     first_address: Address | None = None
     second_address: Address | None = None
 
@@ -156,7 +157,8 @@ _ALL_UNDERSTOOD = NotUnderstood()
 
 _MOST_CONTRADICTIONS = 4
 
-_OWN_LINKS = {"NV": "NVLink", "XGMI": "XGMI"}
+OWN_LINKS = {"NV": "NVLink", "XGMI": "XGMI", "XL": "Xe Link"}
+"""Paths of relations that are links between GPUs."""
 
 IDLE_GPU_GT_S = 5.0
 """The most that links of idle GPUs have been seen to run at, in dumps of Turing, Ada and Blackwell."""
@@ -388,7 +390,7 @@ class Machine:
         while waiting:
             for address, path in self._by_own_links.get(waiting.pop(), {}).items():
                 if address == second.address:
-                    return _OWN_LINKS[path]
+                    return OWN_LINKS[path]
                 function = self.functions.get(address)
                 if address not in seen and not (function and function.is_gpu):
                     waiting.append(address)
@@ -401,7 +403,7 @@ class Machine:
         near: dict[Address, dict[Address, str]] = {}
         for relation in self.relations:
             first, second = relation.first_address, relation.second_address
-            if relation.path in _OWN_LINKS and first is not None and second is not None:
+            if relation.path in OWN_LINKS and first is not None and second is not None:
                 near.setdefault(first, {})[second] = relation.path
                 near.setdefault(second, {})[first] = relation.path
         return near

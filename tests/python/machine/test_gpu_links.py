@@ -54,6 +54,16 @@ def test_a_matrix_joins_those_with_any_bandwidth() -> None:
     assert machine.own_links(first, third) is None
 
 
+def test_tiles_of_cards_joined_by_xe_link_are_their_cards() -> None:
+    second = '</object><object type="OSDev" gp_index="4{}" name="ze{}.1" osdev_type="1"/></object>'
+    tiles = [gpu(n).replace("</object></object>", second.format(n, n), 1) for n in range(2)]
+    values = "0 8 5 0 8 0 0 5 5 0 0 8 0 5 8 0"
+    links = matrix(values, "XeLinkBandwidth", count=4).replace("30 31 32", "30 40 31 41")
+    machine = read_bytes(topology(links, *tiles))
+    assert [relation.path for relation in machine.relations] == ["XL"]
+    assert machine.own_links(machine[GPUS[0]], machine[GPUS[1]]) == "Xe Link"
+
+
 def test_xgmi_as_a_matrix_and_as_a_list_of_peers_is_one() -> None:
     peers = gpu(0, peers="gpu1 "), gpu(1, peers="gpu0 nobody "), gpu(2)
     for text in (

@@ -11,6 +11,7 @@ from lanewise.doctor.registry import Bearing, Rule, rule
 from lanewise.doctor.rig import Leaf, Rig, Trial
 from lanewise.doctor.words import listed
 from lanewise.machine.lanes import lanes_of
+from lanewise.machine.model import OWN_LINKS
 from lanewise.machine.sockets import across_sockets, interconnect_of
 
 if TYPE_CHECKING:
@@ -72,9 +73,9 @@ GPUS = Rule(
     "their own (NVLink, Infinity Fabric) if they have the connector; keep each process on the socket of its "
     "GPU.",
     references=("PCIe Base 5.0 §1.3.1 (peer-to-peer through a root complex is optional)",),
-    not_said="GPUs that `nvidia-smi topo -m`, NCCL or hwloc show joined by NVLink or XGMI, modules that "
-    "always are (SXM, OAM, NVL), GPUs of different kinds, and machines whose GPUs share a switch or root "
-    "port.",
+    not_said="GPUs that `nvidia-smi topo -m`, `xpu-smi topology -m`, NCCL or hwloc show joined by NVLink, "
+    "XGMI or Xe Link, modules that always are (SXM, OAM, NVL), GPUs of different kinds, and machines whose "
+    "GPUs share a switch or root port.",
 )
 
 
@@ -190,7 +191,7 @@ def _own_links(view: View, gpus: list[Function]) -> bool:
     """Whether some source shows links between GPUs, like NVLink, or the switches that such links need."""
     addresses = {gpu.address for gpu in gpus}
     shown = any(
-        relation.path in ("NV", "XGMI") and {relation.first_address, relation.second_address} & addresses
+        relation.path in OWN_LINKS and {relation.first_address, relation.second_address} & addresses
         for relation in view.machine.relations
     )
     return shown or any(

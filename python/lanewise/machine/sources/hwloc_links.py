@@ -1,10 +1,10 @@
-"""Links between GPUs in hwloc XML: matrices of NVLink and XGMI bandwidth, and the peers that a GPU names.
+"""Links between GPUs in hwloc XML: matrices of NVLink, XGMI and Xe Link bandwidth, and lists of peers.
 
 A matrix (``<distances2>``, or ``<distances2hetero>`` where switches are among its objects) has the bandwidth
 in MB/s from each object to each; 0 where nothing joins them. Objects are named by the ``gp_index`` that hwloc
 gave them. hwloc 1 and early 2 write ``XGMIPeers`` instead, a list of names. Left out: how many links a
-bandwidth is, which hwloc does not say; matrices of latencies and hops; Xe Link. Source: hwloc 2.14,
-"Topology Attributes: Distances", and files of real machines.
+bandwidth is, which hwloc does not say; matrices of latencies and hops; links inside a card. Source: hwloc
+2.14, "Topology Attributes: Distances", and files of real machines; for Xe Link its Level Zero plugin.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from lanewise.machine.address import Address
     from lanewise.machine.assembly import Reading
 
-_MATRICES = {"NVLinkBandwidth": "NV", "XGMIBandwidth": "XGMI"}
+_MATRICES = {"NVLinkBandwidth": "NV", "XGMIBandwidth": "XGMI", "XeLinkBandwidth": "XL"}
 _MOST_OBJECTS = 256
 """Objects of a matrix. Assumed: several times those of the largest hosts, 16 GPUs and 12 switches."""
 

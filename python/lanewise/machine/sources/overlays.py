@@ -1,7 +1,8 @@
 """Texts that list no functions and tell more of those that another text lists: they go on top of a machine.
 
 They stand beside `lspci` in one file, or in a file of their own (`lanewise scan --with`). The lines that they
-are made of are taken out before anybody else reads the text. A matrix of `nvidia-smi` also stands alone.
+are made of are taken out before anybody else reads the text. A matrix of `nvidia-smi` or `xpu-smi` also
+stands alone.
 """
 
 from __future__ import annotations
@@ -13,11 +14,12 @@ from typing import TYPE_CHECKING
 from lanewise.machine.sources.wrapping import FENCE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable
 
     from lanewise.machine.model import Machine
+    from lanewise.machine.sources.topo import Matrix
 
-WANTED = "'nvidia-smi topo -m', 'dmidecode -t slot', 'nvme list' and 'ethtool -i'"
+WANTED = "'nvidia-smi topo -m', 'xpu-smi topology -m', 'dmidecode -t slot', 'nvme list' and 'ethtool -i'"
 """What they are printed by."""
 
 
@@ -50,7 +52,14 @@ class Overlays:
             adapters, taken = ethtool.take(lines)
             self._add("ethtool", partial(ethtool.put_on, adapters=adapters), taken, wanted=bool(adapters))
         if "GPU0" in text:
-            self._look_for_matrix(lines, text)
+            from lanewise.machine.sources import topo
+
+            if topo.LOOKS_LIKE_MATRIX.search(text):
+                self._add_matrix("nvidia-smi topo", topo.read(lines))
+        if "GPU 0/0 " in text:
+            from lanewise.machine.sources import xpu_smi
+
+            self._add_matrix("xpu-smi topology", xpu_smi.read(lines))
         self.text = text if self.rest == lines else "\n".join(self.rest)
         """The same in one piece."""
 
@@ -74,13 +83,9 @@ class Overlays:
         if wanted:
             self._layers.append((kind, layer))
 
-    def _look_for_matrix(self, lines: Sequence[str], text: str) -> None:
+    def _add_matrix(self, kind: str, matrix: Matrix) -> None:
         from lanewise.machine.sources import topo
 
-        matrix = topo.read(lines) if topo.LOOKS_LIKE_MATRIX.search(text) else None
-        if matrix is not None:
-            self.notes += matrix.notes
-            self.stand_alone = bool(matrix.rows)
-            self._add(
-                "nvidia-smi topo", partial(topo.put_on, matrix=matrix), matrix.taken, wanted=bool(matrix.rows)
-            )
+        self.notes += matrix.notes
+        self.stand_alone |= bool(matrix.rows)
+        self._add(kind, partial(topo.put_on, matrix=matrix), matrix.taken, wanted=bool(matrix.rows))

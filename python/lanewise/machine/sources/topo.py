@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from lanewise.machine.model import Relation
+from lanewise.machine.model import Kind, Relation
 from lanewise.machine.sources.numbers import natural
 
 if TYPE_CHECKING:
@@ -46,6 +46,9 @@ class Row:
 class Matrix:
     """What a matrix says; without rows it is none."""
 
+    vendor: int = _NVIDIA
+    """Whose GPUs it numbers."""
+    tool: str = "nvidia-smi"
     rows: list[Row] = field(default_factory=list)
     relations: list[Relation] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -121,11 +124,12 @@ def _row(words: list[str], columns: list[str], index: int, relations: list[Relat
 
 def put_on(machine: Machine, matrix: Matrix) -> Machine:
     """Put relations and affinities on top of a machine; names that fit no function stay names."""
-    gpus = [f for f in machine if f.is_gpu and f.identity.vendor_id == _NVIDIA and not f.virtual]
+    gpus = [f for f in machine if f.is_gpu and f.identity.vendor_id == matrix.vendor and not f.virtual]
+    gpus = [f for f in gpus if f.kind is not Kind.INTEGRATED_ENDPOINT]
     named = [row.name for row in matrix.rows if row.name.startswith("GPU")]
     notes = list(matrix.notes)
     if gpus and len(gpus) != len(named):
-        notes.append(f"'nvidia-smi' lists {len(named)} GPUs of {len(gpus)}: which is which is a guess")
+        notes.append(f"'{matrix.tool}' lists {len(named)} GPUs of {len(gpus)}: which is which is a guess")
     functions_by_name = {name: f for f in machine for name in f.interfaces}
     functions_by_name |= zip(named, gpus, strict=False)
     of = {row.name: functions_by_name[row.name] for row in matrix.rows if row.name in functions_by_name}

@@ -56,8 +56,8 @@ def check(verb: str, document: Any) -> None:
         ["scan", DUMP],
         ["doctor", DUMP, "--fail-on", "never"],
         ["predict", DUMP, "--device", "01:00.0"],
-        ["import", f"{CAPTURED}/iperf3-3.12-tcp.json", "--machine", DUMP],
-        ["import", f"{CAPTURED}/perftest-6.06-ib_write_bw.txt", "--machine", DUMP],
+        ["import", f"{CAPTURED}/iperf3-3.12-tcp.json", "--machine", DUMP, "--device", "04:00.0"],
+        ["import", f"{CAPTURED}/perftest-6.06-ib_write_bw.txt", "--machine", DUMP, "--device", "04:00.0"],
     ],
     ids=" ".join,
 )

@@ -5,15 +5,17 @@ Readers fill one `Draft` per function with whatever their source says; `assembly
 
 from __future__ import annotations
 
-from dataclasses import fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from lanewise.machine.function import Function, Identity
 from lanewise.machine.registers import (
+    BOUNDARIES,
+    PACKET_SIZES,
     Acs,
     Cxl,
     Dpc,
     Errors,
+    LinkMode,
     LinkRegisters,
     Registers,
     Slot,
@@ -100,6 +102,7 @@ class Draft:
 
     def freeze(self) -> Function:
         """Return the function, still without parent and children."""
+        self._forget_what_cannot_be()
         groups = {
             name: group(**getattr(self, name)) for name, group in _GROUPS.items() if getattr(self, name)
         }
@@ -117,6 +120,14 @@ class Draft:
             stated_path=self.path,
             **self.function,
         )
+
+    def _forget_what_cannot_be(self) -> None:
+        """Take sizes that no packet has, and boundaries that there are not, for what nobody says."""
+        for name in ("mps_supported", "mps", "mrrs"):
+            if self.transfers.get(name) not in PACKET_SIZES:
+                self.transfers.pop(name, None)
+        if self.link.get("rcb_bytes") not in BOUNDARIES:
+            self.link.pop("rcb_bytes", None)
 
     def fill_from(self, other: Draft) -> None:
         """Take from `other` what this draft does not say; the rest stays."""
@@ -137,7 +148,6 @@ def _filled(mine: Any, theirs: Any) -> Any:
     """Return `mine`, with gaps filled from `theirs`; groups of registers are filled field by field."""
     if mine is None or mine == ():
         return theirs
-    if is_dataclass(mine) and type(mine) is type(theirs):
-        names = [field.name for field in fields(mine)]
-        return replace(mine, **{n: _filled(getattr(mine, n), getattr(theirs, n)) for n in names})  # type: ignore[type-var]
+    if isinstance(mine, LinkMode) and isinstance(theirs, LinkMode):
+        return LinkMode(*map(_filled, mine, theirs))
     return mine

@@ -137,21 +137,21 @@ def _link(link: Link) -> dict[str, Any]:
 
 @cache
 def _names(kind: Any) -> tuple[str, ...]:
-    return tuple(field.name for field in fields(kind))
+    return kind._fields if hasattr(kind, "_fields") else tuple(field.name for field in fields(kind))
 
 
 def _plain(value: Any) -> Any:
-    """Turn dataclasses, addresses and sets into what JSON has; leave out what is None."""
+    """Turn records, addresses and sets into what JSON has; leave out what is None."""
     if isinstance(value, Address):
         return str(value)
-    if is_dataclass(value):
+    if is_dataclass(value) or hasattr(value, "_fields"):
         kind: Any = type(value)
         pairs = ((name, _plain(getattr(value, name))) for name in _names(kind))
         return {key: plain for key, plain in pairs if plain is not None and plain != {}}
     if isinstance(value, frozenset):
         return sorted(value)
     if isinstance(value, tuple):
-        if value and isinstance(value[0], tuple):
+        if value and type(value[0]) is tuple:
             return dict(value)
         return [_plain(item) for item in value]
     return value

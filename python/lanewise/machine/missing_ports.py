@@ -67,8 +67,7 @@ def _free_places(machine: Machine, domain: int) -> Iterator[Address]:
 
 def _assumed_port(below: Sequence[Function], address: Address) -> Function:
     """Make the port of a device from its first function."""
-    registers = replace(
-        below[0].registers,
+    registers = below[0].registers._replace(
         slot=Slot(),
         acs=None,
         errors=None,

@@ -8,18 +8,22 @@ search for them.
 Left out: capabilities that say nothing about performance or health (VPD, MSI tables, subsystem IDs of
 bridges). Source of all fields unless another is named: PCI Express Base Specification 5.0, 7.5 to 7.9;
 chapter and register are given per class. Flit Mode, Device 3 and 14-bit tags: 6.0, 7.7.9 and 7.9.29.
+
+The large ones are named tuples, because a health check starts at every boot, and Python writes and compiles
+six functions for a data class whenever it starts; those with a `count` or an `index`, which tuples have, are
+data classes.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 SPEEDS_GT_S = (2.5, 5.0, 8.0, 16.0, 32.0, 64.0, 128.0)
 """Line rate per lane of generation 1 to 7, in GT/s."""
 
 
-@dataclass(frozen=True, slots=True)
-class LinkMode:
+class LinkMode(NamedTuple):
     """A speed and a width: what a link can do, or what it does."""
 
     gt_s: float | None = None
@@ -43,8 +47,7 @@ class LinkMode:
         return f"{speed} x{'?' if self.width is None else self.width}"
 
 
-@dataclass(frozen=True, slots=True)
-class Equalization:
+class Equalization(NamedTuple):
     """Outcome of link equalization at one speed. 7.5.3.20 (8 GT/s), 7.7.5, 7.7.6; 64 GT/s: 6.0, 7.7.7."""
 
     gt_s: float
@@ -56,8 +59,7 @@ class Equalization:
     """The port asks for equalization to be done again."""
 
 
-@dataclass(frozen=True, slots=True)
-class LinkRegisters:
+class LinkRegisters(NamedTuple):
     """Link Capabilities, Control and Status, 1 and 2 (7.5.3.6 to .8, .18 to .20), and lane errors."""
 
     capability: LinkMode = LinkMode()
@@ -110,11 +112,6 @@ class LinkRegisters:
     flit_mode: bool | None = None
     """Whether the link runs in Flit Mode (Link Status 2)."""
 
-    def __post_init__(self) -> None:
-        """Take a boundary that there is not for one that the source does not say."""
-        if self.rcb_bytes not in (64, 128):
-            object.__setattr__(self, "rcb_bytes", None)
-
     def equalized(self, gt_s: float) -> Equalization | None:
         """Return what is known of equalization at one speed."""
         return next((outcome for outcome in self.equalization if outcome.gt_s == gt_s), None)
@@ -123,9 +120,11 @@ class LinkRegisters:
 PACKET_SIZES = (128, 256, 512, 1024, 2048, 4096)
 """Bytes that Max_Payload_Size and Max_Read_Request_Size can say. 7.5.3.3 and .4."""
 
+BOUNDARIES = (64, 128)
+"""Bytes that Read Completion Boundary can say. 7.5.3.7."""
 
-@dataclass(frozen=True, slots=True)
-class Transfers:
+
+class Transfers(NamedTuple):
     """How a function cuts and marks packets. Device registers 1 and 2: 7.5.3.3 to .5, .15, .16."""
 
     mps_supported: int | None = None
@@ -170,15 +169,8 @@ class Transfers:
     status: frozenset[str] | None = None
     """Bits set in Device Status, of ``CorrErr NonFatalErr FatalErr UnsupReq AuxPwr TransPend``."""
 
-    def __post_init__(self) -> None:
-        """Take a size that no packet has (6 and 7 are reserved) for one that the source does not say."""
-        for name in ("mps_supported", "mps", "mrrs"):
-            if getattr(self, name) not in PACKET_SIZES:
-                object.__setattr__(self, name, None)
 
-
-@dataclass(frozen=True, slots=True)
-class Errors:
+class Errors(NamedTuple):
     """Advanced Error Reporting (7.8.4); each set holds the names of the bits that are set."""
 
     uncorrectable_status: frozenset[str] | None = None
@@ -202,8 +194,7 @@ class Errors:
         return None if self.counters is None else dict(self.counters).get(name)
 
 
-@dataclass(frozen=True, slots=True)
-class Slot:
+class Slot(NamedTuple):
     """What a port says about the slot below it. Slot Capabilities, Control, Status: 7.5.3.9 to .11."""
 
     number: int | None = None
@@ -219,16 +210,14 @@ class Slot:
     """A card is there."""
 
 
-@dataclass(frozen=True, slots=True)
-class Acs:
+class Acs(NamedTuple):
     """Access Control Services (7.7.8): names of bits supported and set, like ``ReqRedir``."""
 
     supported: frozenset[str] | None = None
     enabled: frozenset[str] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Dpc:
+class Dpc(NamedTuple):
     """Downstream Port Containment (7.9.14)."""
 
     trigger: str | None = None
@@ -287,8 +276,7 @@ class ResizableBar:
     virtual: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Cxl:
+class Cxl(NamedTuple):
     """CXL DVSEC structures (vendor 1e98). CXL 2.0, 8.1.3 to 8.1.9; None where a structure is absent."""
 
     dvsec_ids: tuple[int, ...] = ()
@@ -304,8 +292,7 @@ class Cxl:
     link_memory: bool | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Registers:
+class Registers(NamedTuple):
     """Everything read from the registers of one function."""
 
     express: bool | None = None

@@ -207,7 +207,7 @@ def test_a_gpu_whose_link_nobody_knows_is_left_out_and_the_other_predicted() -> 
     gpu = {"class_code": GPU, "vendor": 0x10DE}
     two = switched(gpu, gpu)
     blind = {
-        f.address: replace(f, registers=replace(f.registers, link=None))
+        f.address: replace(f, registers=f.registers._replace(link=None))
         for f in two
         if f.address.short in ("02:00.0", "03:00.0")
     }

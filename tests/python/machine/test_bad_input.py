@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 import random
+import re
 import tarfile
 from typing import TYPE_CHECKING
 
@@ -325,3 +326,17 @@ def look_at(data: bytes) -> None:
         scan_to_scenario(machine)
     except InputError:
         return
+
+
+@pytest.mark.parametrize("size", [0, 64, 8192, 16384])
+def test_sizes_that_no_packet_has_say_nothing(size: int) -> None:
+    """A register that reads as ones has the reserved encoding 7; a garbled text any number."""
+    text = (DUMPS / "qemu.vvv").read_text()
+    odd = re.sub(r"(MaxPayload|MaxReadReq) \d+ bytes", rf"\1 {size} bytes", text)
+    machine = read_bytes(odd.replace("RCB 64 bytes", "RCB 32 bytes").encode())
+    assert odd != text
+    for function in machine:
+        transfers = function.transfers
+        assert (transfers.mps, transfers.mps_supported, transfers.mrrs) == (None, None, None)
+        assert function.link.rcb_bytes is None
+    assert any(function.transfers.extended_tags is False for function in machine)

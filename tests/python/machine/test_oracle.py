@@ -127,29 +127,34 @@ def compare(ours: Function, theirs: Function) -> list[str]:
 def differences(at: str, ours: Any, theirs: Any) -> list[str]:
     """Compare two groups of registers field by field."""
     found: list[str] = []
-    for field in fields(ours):
-        mine, other = getattr(ours, field.name), getattr(theirs, field.name)
-        place = f"{at} {field.name}"
-        if field.name == "capabilities":
+    for name in names(ours):
+        mine, other = getattr(ours, name), getattr(theirs, name)
+        place = f"{at} {name}"
+        if name == "capabilities":
             continue
-        if field.name == "bars":
+        if name == "bars":
             found += bars(place, mine, other)
-        elif is_dataclass(mine) and is_dataclass(other):
+        elif names(mine) and names(other):
             found += differences(place, mine, other)
-        elif mine == other or (field.name in ONLY_WE_KNOW and not other):
+        elif mine == other or (name in ONLY_WE_KNOW and not other):
             continue
-        elif (
-            field.name.startswith(("uncorrectable", "correctable")) and mine is not None and other is not None
-        ):
+        elif name.startswith(("uncorrectable", "correctable")) and mine is not None and other is not None:
             # Newer bits than the installed version knows.
             if other - mine or (mine - other) & KNOWN_ERRORS:
                 found.append(f"{place}: {sorted(mine)} against {sorted(other)}")
-        elif field.name == "equalization":
+        elif name == "equalization":
             if mine[:1] != other[:1]:
                 found.append(f"{place}: {mine} against {other}")
         else:
             found.append(f"{place}: {mine} against {other}")
     return found
+
+
+def names(record: object) -> tuple[str, ...]:
+    """Name the fields of a data class or a named tuple; none of anything else."""
+    if is_dataclass(record):
+        return tuple(field.name for field in fields(record))
+    return getattr(record, "_fields", ())
 
 
 def bars(place: str, mine: Any, other: Any) -> list[str]:

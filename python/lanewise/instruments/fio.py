@@ -150,7 +150,9 @@ def _bandwidth(numbers: Mapping[str, Any]) -> float | None:
 
 
 def _block_bytes(options: Mapping[str, Any], direction: str) -> int | None:
-    """Read bs, which may be one size or one for reads, writes and trims each."""
+    """Read bs, which may be one size or one for reads, writes and trims each; None for a mix of sizes."""
+    if {"bsrange", "bssplit"} & options.keys():
+        return None
     sizes = str(options.get("bs", options.get("blocksize", "4k"))).lower().split(",")
     text = sizes[min(_REPORTED.index(direction) % len(DIRECTIONS), len(sizes) - 1)] or sizes[0]
     match = re.fullmatch(r"(\d+)([kmgt]?)(?:i?b)?", text)
@@ -263,12 +265,15 @@ def entries_of(run: SimulatedRun, heading: Callable[[str, int], Heading]) -> Ite
 
 def _job_options(written: Mapping[str, str]) -> dict[str, str]:
     """Return the job's options as a job file has them: sizes in bytes, truth as 0 and 1."""
-    options = {}
+    options: dict[str, str] = {}
     for name in _JOB_OPTIONS:
         text = written.get(name, "")
         if not text or text in ("none", "auto"):
             continue
-        size = size_in_bytes(text) if name in ("bs", "size") else None
+        if name == "bs":
+            options |= _block_options(text, written.get("bs_write", "auto"))
+            continue
+        size = size_in_bytes(text) if name == "size" else None
         options[name] = str(size) if size is not None else {"true": "1", "false": "0"}.get(text, text)
     if written.get("group_reporting") == "true":
         options["group_reporting"] = "1"
@@ -276,6 +281,28 @@ def _job_options(written: Mapping[str, str]) -> dict[str, str]:
         names = targets.removeprefix("[").removesuffix("]").split(",")
         options["filename"] = ":".join(name.strip() for name in names)
     return options
+
+
+def _block_options(reads: str, writes: str) -> dict[str, str]:
+    """Return `bs`, `bsrange` or `bssplit` for sizes as a scenario has them."""
+    texts = [reads] if writes == "auto" else [reads, writes]
+    if any("%" in text for text in texts):
+        return {"bssplit": ",".join(_split(text) for text in texts)}
+    if any(" to " in text for text in texts):
+        ranges = [text if " to " in text else f"{text} to {text}" for text in texts]
+        return {"bsrange": ",".join("-".join(map(_bytes, each.split(" to "))) for each in ranges)}
+    return {"bs": ",".join(map(_bytes, texts))}
+
+
+def _split(text: str) -> str:
+    if "%" not in text:
+        return f"{_bytes(text)}/100"
+    parts = [part.split() for part in text.split(",")]
+    return ":".join(f"{_bytes(' '.join(size))}/{share}" for *size, share, _ in parts)
+
+
+def _bytes(text: str) -> str:
+    return str(size_in_bytes(text) or text)
 
 
 def _direction(numbers: Mapping[str, float], direction: str) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from lanewise.job_file import numbers
+from lanewise.job_file import block_sizes, numbers
 from lanewise.job_file.drives import paths_in
 from lanewise.job_file.text import Option
 
@@ -38,8 +38,8 @@ _WITHOUT_EFFECT = frozenset(
         "create_serialize", "description", "disable_bw_measurement", "disable_clat", "disable_lat",
         "disable_slat", "disk_util", "exec_postrun", "exec_prerun", "fallocate", "file_append",
         "gtod_reduce", "invalidate", "iopsavgtime", "ioscheduler", "lat_percentiles", "log_avg_msec",
-        "log_hist_msec", "log_max_value", "log_offset", "log_unix_epoch", "name", "new_group",
-        "norandommap", "overwrite", "per_job_logs", "percentile_list", "pre_read", "random_generator",
+        "log_hist_msec", "log_max_value", "log_offset", "log_unix_epoch", "name", "norandommap",
+        "overwrite", "per_job_logs", "percentile_list", "pre_read", "random_generator",
         "randrepeat", "randseed", "refill_buffers", "scramble_buffers", "significant_figures",
         "slat_percentiles", "softrandommap", "thread", "unit_base", "unlink", "verify_state_save",
         "write_bw_log", "write_hist_log", "write_iops_log", "write_lat_log", "zero_buffers",
@@ -72,8 +72,6 @@ _NEEDED_VALUES = {
 
 _REASONS = {
     "blockalign": "random blocks start at multiples of bs",
-    "bsrange": "a job has one block size; write a section for each size",
-    "bssplit": "a job has one block size; write a section for each size",
     "cpus_allowed": "each clone has a core of its own; `nvme.cores` of the host says how many there are",
     "directory": "there is no file system; name the device: filename=/dev/nvme0n1",
     "filesize": "there is no file system; size says how much of a device is used",
@@ -83,7 +81,10 @@ _REASONS = {
 }
 """Why some are refused; the others are just not modelled."""
 
-_READ = ("rw", "bs", "ioengine", "size", "filename", "kb_base", "stonewall", "ramp_time", "rwmixwrite")
+_READ = (
+    *("rw", "bs", "bsrange", "bssplit", "ioengine", "size", "filename", "kb_base", "stonewall", "new_group"),
+    *("ramp_time", "rwmixwrite"),
+)
 _COUNTS = ("iodepth", "numjobs", "rwmixread", "thinktime_blocks")
 _FLAGS = ("direct", "time_based", "group_reporting", "hipri")
 _TIMES = {"runtime": "s", "thinktime": "us"}
@@ -105,6 +106,11 @@ class Job:
     options: list[tuple[str, str, int]] = field(default_factory=list)
     """Key, value and line, as the core takes them."""
     after_others: bool = False
+    new_group: bool = False
+    """Whether a group of its own begins with it, in the same run."""
+    together: bool = False
+    """Whether it is reported with its group."""
+    clones: int = 1
     ramp_us: int = 0
     runtime: Option | None = None
     without_effect: dict[str, int] = field(default_factory=dict)
@@ -205,13 +211,18 @@ class _Translation:
         if writes is not None and (share := self._number(writes)) is not None:
             self._add("rwmixread", str(100 - share), writes.line)
 
+    @staticmethod
+    def _by_direction(option: Option) -> tuple[str, str]:
+        """Return what a value says of reads, and of writes."""
+        parts = [part.strip() for part in (option.value or "").split(",")]
+        return parts[0], parts[1] if len(parts) > 1 else parts[0]
+
     def _of_direction(self, option: Option) -> str | None:
         """Of values for reads, writes and trims return the one that counts; a mix has one for both.
 
         One that does not end with a comma holds for the directions after it.
         """
-        parts = [part.strip() for part in (option.value or "").split(",")]
-        read, write = parts[0], parts[1] if len(parts) > 1 else parts[0]
+        read, write = self._by_direction(option)
         if self._pattern_word in ("read", "randread"):
             return read or None
         if self._pattern_word in ("write", "randwrite") or read == write:
@@ -226,10 +237,14 @@ class _Translation:
             option = self._written.get(key)
             if option is not None and (value := self._number(option)) is not None:
                 self._add(key, str(value), option.line)
+                if key == "numjobs":
+                    self._job.clones = value
         for key in _FLAGS:
             option = self._written.get(key)
             if option is not None:
                 self._add(key, "true" if self._flag(option) else "false", option.line)
+        together = self._written.get("group_reporting")
+        self._job.together = together is not None and self._flag(together)
         if not {"direct", "buffered"} & self._written.keys():
             # fio's default, of which the core says that it is not modelled.
             self._add("direct", "false", self._section.line)
@@ -237,7 +252,7 @@ class _Translation:
         if engine is not None:
             self._add("ioengine", json.dumps(engine.value or ""), engine.line)
         self._add_times()
-        self._add_block()
+        self._add_blocks()
         self._add_rates()
 
     def _add_times(self) -> None:
@@ -250,14 +265,39 @@ class _Translation:
         for key, value in times.items():
             if value:
                 self._add(key, f"{value} us", self._written[key].line)
-        stonewall = self._written.get("stonewall")
-        self._job.after_others = stonewall is not None and self._flag(stonewall)
+        self._job.after_others, self._job.new_group = (
+            key in self._written and self._flag(self._written[key]) for key in ("stonewall", "new_group")
+        )
 
-    def _add_block(self) -> None:
-        option = self._written.get("bs")
-        text = self._of_direction(option) if option else None
-        if option and text and (value := self._number(option, text)) is not None:
-            self._add("bs", f"{value} B", option.line)
+    def _add_blocks(self) -> None:
+        """Add the sizes; fio takes `bssplit` or `bsrange` before `bs`, wherever that stands."""
+        key = next((key for key in ("bssplit", "bsrange", "bs") if key in self._written), None)
+        if key is None:
+            return
+        if key == "bssplit" and "bsrange" in self._written:
+            self._refuse(self._written["bsrange"], "`bsrange` beside `bssplit`", "leave one of the two out")
+            return
+        option = self._written[key]
+        read, write = self._by_direction(option)
+        of_write_jobs = self._pattern_word in ("write", "randwrite")
+        sizes = {"bs": write if of_write_jobs else read}
+        if self._pattern_word in _MIXES and read != write:
+            sizes["bs_write"] = write
+        for name, text in sizes.items():
+            if text and (value := self._block_sizes(key, option, text)) is not None:
+                self._add(name, value, option.line)
+
+    def _block_sizes(self, key: str, option: Option, text: str) -> str | None:
+        """Return sizes of one direction as the core has them."""
+        if key == "bs":
+            value = self._number(option, text)
+            return None if value is None else f"{value} B"
+        read = block_sizes.bssplit if key == "bssplit" else block_sizes.bsrange
+        try:
+            return json.dumps(read(text, self._kb_base))
+        except block_sizes.NoSizesError as error:
+            self._refuse(option, f"`{option.key}` is `{text}`: {error}", error.hint)
+            return None
 
     def _add_rates(self) -> None:
         for key, unit in _RATES.items():

@@ -90,7 +90,10 @@ class JobPlan:
 
     def core_jobs(self, phase: int) -> _core.FioJobs:
         """Return one phase as the core takes it."""
-        jobs = [(job.workload, job.section.line, job.options) for job in self.phases[phase]]
+        jobs = [
+            (job.workload, job.section.line, [*job.options, *_group(job, position)])
+            for position, job in enumerate(self.phases[phase])
+        ]
         return (self.file.path, self.file.text, jobs)
 
 
@@ -137,6 +140,11 @@ def run_jobs(
         if results[-1].end_reason == "Interrupted":
             break
     return JobRuns(plan, tuple(results))
+
+
+def _group(job: Job, position: int) -> list[tuple[str, str, int]]:
+    """Return the option that says that a job is in the group of the one before it in its run."""
+    return [] if position == 0 or job.new_group else [("same_group", "true", job.section.line)]
 
 
 def _about_the_rig(overrides: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
@@ -194,9 +202,6 @@ def _notes(
         )
     if any(job.ramp_us >= limit_us for job in jobs if job.ramp_us):
         yield "ramp_time: longer than a run; each run finds its own warm-up"
-    together = [job for job in jobs if any(key == "group_reporting" for key, _, _ in job.options)]
-    if len(together) > phases:
-        yield "group_reporting: the clones of a section are added up; each section has its own report"
     if phases > 1:
         yield f"stonewall: {phases} runs, one after another"
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lanewise.instruments.fio import Heading, document_of, entries_of
 from lanewise.instruments.simulated import SimulatedRun
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Sequence
 
     from lanewise.job_file.options import Job
     from lanewise.job_file.plan import JobRuns
@@ -17,21 +18,42 @@ if TYPE_CHECKING:
 
 
 def write(runs: JobRuns) -> str:
-    """Return all jobs as ``fio --output-format=json`` would; those of a run are a group."""
+    """Return all jobs as ``fio --output-format=json`` would."""
     shared = runs.plan.file.sections[0].shared
     simulated = [SimulatedRun(result, {}) for result in runs.results]
-    entries = [
-        entry
-        for group, run in enumerate(simulated)
-        for entry in entries_of(run, partial(_heading, runs.plan.phases[group], group, len(shared)))
-    ]
+    group = 0
+    entries: list[dict[str, Any]] = []
+    for jobs, run in zip(runs.plan.phases, simulated, strict=False):
+        headings = list(_headings(jobs, group, len(shared)))
+        entries += entries_of(run, partial(_numbered, headings))
+        group += 1 + sum(job.new_group for job in jobs[1:])
     return document_of(simulated[0].version, _as_written(shared), entries)
 
 
-def _heading(jobs: Iterable[Job], group: int, shared: int, workload: str, _: int) -> Heading:
-    job = next(job for job in jobs if job.workload == workload)
-    # What later [global] sections say is not among the global options.
-    return Heading(job.title, group, _as_written((*job.section.shared[shared:], *job.section.own)))
+def _numbered(headings: Sequence[Heading], _: str, number: int) -> Heading:
+    return headings[number]
+
+
+def _headings(jobs: Iterable[Job], group: int, shared: int) -> Iterator[Heading]:
+    """Return the heading of each entry of one run, whose first group has this number.
+
+    As fio does, an entry of several jobs has the name of the first and the options of the last.
+    """
+    heading: Heading | None = None
+    for position, job in enumerate(jobs):
+        begins = position == 0 or job.new_group
+        group += int(begins and position > 0)
+        # What later [global] sections say is not among the global options.
+        options = _as_written((*job.section.shared[shared:], *job.section.own))
+        for clone in range(job.clones):
+            if heading and job.together and not (begins and clone == 0):
+                heading = replace(heading, options=options)
+                continue
+            if heading:
+                yield heading
+            heading = Heading(job.title, group, options)
+    if heading:
+        yield heading
 
 
 def _as_written(options: Iterable[Option]) -> dict[str, str]:

@@ -142,6 +142,43 @@ def test_options_become_those_of_the_workload(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("text", "sizes"),
+    [
+        ("rw=randread\nbssplit=4k/60:16k/40", {"bs": '"16384 B 40 %, 4096 B 60 %"'}),
+        ("rw=randread\nbssplit=4k/60:16k/20", {"bs": '"16384 B 20 %, 4096 B 80 %"'}),
+        ("rw=randread\nbssplit=4k/60:16k/50", {"bs": '"16384 B 50 %, 4096 B 50 %"'}),
+        ("rw=randread\nbssplit=4k/30:8k/30:16k/30", {"bs": '"4096 B 30 %, 8192 B 30 %, 16384 B 40 %"'}),
+        ("rw=randread\nbssplit=4k:16k/", {"bs": '"4096 B 50 %, 16384 B 50 %"'}),
+        ("rw=randread\nbssplit=4k/60:16k/40\nbs=8k", {"bs": '"16384 B 40 %, 4096 B 60 %"'}),
+        ("rw=randread\nbsrange=16k-4k", {"bs": '"4096 B to 16384 B"'}),
+        ("rw=write\nbsrange=4k-16k,8k:32k", {"bs": '"8192 B to 32768 B"'}),
+        ("rw=randrw\nbs=4k,64k", {"bs": "4096 B", "bs_write": "65536 B"}),
+        ("rw=randrw\nbsrange=4k-16k", {"bs": '"4096 B to 16384 B"'}),
+    ],
+)
+def test_several_sizes_are_those_that_fio_draws(tmp_path: Path, text: str, sizes: dict[str, str]) -> None:
+    """Shares as counted in logs of fio 3.33: the largest takes what is missing to a hundred."""
+    got = options(tmp_path, text)
+    assert {key: value for key, value in got.items() if key.startswith("bs")} == sizes
+
+
+def test_sections_of_a_group_are_one_entry_with_the_options_of_the_last(tmp_path: Path) -> None:
+    """As fio 3.33 prints them; `new_group` begins another one."""
+    text = (
+        "[global]\nfilename=/dev/nvme0n1\ndirect=1\ngroup_reporting\nsize=1m\n"
+        "[a]\nrw=randread\nnumjobs=2\n[b]\nrw=randwrite\n[c]\nnew_group\nrw=read\nbssplit=4k/60:16k/40\n"
+    )
+    path = tmp_path / "jobs.fio"
+    path.write_text(text)
+    runs = lanewise.run_fio(RIG, path, overrides={"run.warm_up": "0 ns"})
+    first, second = json.loads(runs.to_fio_json())["jobs"]
+    assert (first["jobname"], first["groupid"], first["job options"]) == ("a", 0, {"rw": "randwrite"})
+    assert (first["read"]["io_bytes"], first["write"]["io_bytes"]) == (2 << 20, 1 << 20)
+    assert (second["jobname"], second["groupid"], second["write"]["io_bytes"]) == ("c", 1, 0)
+    assert 4096 < second["read"]["io_bytes"] / second["read"]["total_ios"] < 16384
+
+
 def test_size_is_divided_between_the_files(tmp_path: Path) -> None:
     """`size` is what a clone moves on all its files together."""
     text = "[a]\ndirect=1\nfilename=/dev/nvme0n1:/dev/nvme1n1\nsize=1g\n"
@@ -152,8 +189,11 @@ def test_size_is_divided_between_the_files(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "word"),
     [
-        ("bssplit=4k/60:8k/40", "one block size"),
-        ("bsrange=1k-4k", "one block size"),
+        ("bssplit=4k/60:8k/40\nbsrange=4k-8k", "leave one of the two out"),
+        ("bssplit=4k/0:16k/100", "leave out sizes that never come"),
+        ("bssplit=4k/100:16k/", "nothing is left"),
+        ("bssplit=4k/half", "is no size with a share"),
+        ("bsrange=4k", "two sizes are needed"),
         ("directory=/mnt", "no file system"),
         ("cpus_allowed=0-3", "a core of its own"),
         ("iodeph=4", "did you mean `iodepth`"),
@@ -162,7 +202,6 @@ def test_size_is_divided_between_the_files(tmp_path: Path) -> None:
         ("thinktime_spin=5", "value 0 only"),
         ("time_based=yes", "it is 0 or 1"),
         ("rw=randrw\nrate_iops=100", "each direction of a mix"),
-        ("rw=randrw\nbs=4k,8k", "differs between the directions"),
         ("filename=data.bin", "is no device"),
         ("filename=/dev/a:/dev/b:/dev/c:/dev/d:/dev/e", "`/dev/e` is given no drive"),
     ],
@@ -195,7 +234,7 @@ def test_the_page_cache_is_not_modelled(tmp_path: Path) -> None:
 def test_every_mistake_is_reported_once(tmp_path: Path) -> None:
     """Also those of [global], which every job has."""
     with pytest.raises(JobFileError) as caught:
-        plan(tmp_path, "[global]\nbssplit=4k/100\n[a]\nverify=md5\n[b]\n")
+        plan(tmp_path, "[global]\nbssplit=4k/0\n[a]\nverify=md5\n[b]\n")
     assert "4 problems" in str(caught.value)
 
 

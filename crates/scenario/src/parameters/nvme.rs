@@ -3,6 +3,7 @@
 use crate::parameter::parameters;
 use crate::value::{Auto, choices};
 use lanewise_units::{Bytes, Rate, Span};
+use lanewise_workload::fio::BlockSizes;
 
 parameters! {
     /// An endpoint that is an NVMe drive: its controller and media.
@@ -163,9 +164,12 @@ parameters! {
         /// Percentage of reads in a mix.
         rwmixread: u32 = "50" in "0" to "100",
         Assumed "fio's default";
-        /// Bytes of an I/O.
-        bs: Bytes = "4 KiB" in "512 B" to "8 MiB",
+        /// Bytes of an I/O: a size, a range such as "4 KiB to 64 KiB", or a mix such as "4 KiB 60 %, 64 KiB 40 %".
+        bs: BlockSizes = "4 KiB" in "512 B" to "8 MiB",
         Assumed "fio's default";
+        /// Bytes of a write, where they are not as those of a read.
+        bs_write: Auto<BlockSizes> = "auto" in "512 B" to "8 MiB",
+        Assumed "as `bs`";
         /// I/Os in flight for each clone; synchronous engines have one.
         iodepth: u32 = "1" in "1" to "65535",
         Assumed "fio's default";
@@ -190,6 +194,9 @@ parameters! {
         /// Whether clones are reported together.
         group_reporting: bool = "false",
         Assumed "fio's default";
+        /// Whether the job is in the group of the one before it: then `group_reporting` adds it to that one's report.
+        same_group: bool = "false",
+        Assumed "a report of its own; jobs of a job file are in one group until a new one begins";
         /// I/Os per second that each clone is held to.
         rate_iops: Option<u32> = "none" in "1" to "100000000",
         Assumed "fio's default";

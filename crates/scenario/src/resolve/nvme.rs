@@ -13,12 +13,13 @@ use crate::structure::ComponentKind;
 use crate::value::Auto;
 use lanewise_fabric::workload::DeviceId;
 use lanewise_units::{Bytes, Span, TICKS_PER_SECOND};
-use lanewise_workload::fio::{FioConfig, IoEngine, Pattern, Thinking};
+use lanewise_workload::fio::{Blocks, FioConfig, IoEngine, Pattern, Thinking};
 use lanewise_workload::nvme::{
     FabricsConfig, GroupConfig, MoveConfig, NvmeConfig, NvmeHostConfig, PathConfig, SsdConfig,
 };
 use lanewise_workload::rdma::RdmaNetworkConfig;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 
 /// The drives and hosts that are in use, by instance.
 struct System {
@@ -82,7 +83,8 @@ fn group(
     }
     let host = one_host(rig, (workload, parameters), &drives, output)?;
     let capacity = drives.iter().filter_map(|(_, nvme)| nvme.capacity).min()?;
-    let size = size(workload, parameters, &path, capacity, output)?;
+    let (pattern, blocks) = (pattern(parameters), blocks(parameters));
+    let size = size(workload, parameters, &path, blocks.largest()..=capacity, output)?;
     if parameters.size == Auto::Auto {
         let source = "the whole of the smallest drive";
         computed.parameter(format!("{path}.size"), size.to_string(), Provenance::Assumed, source);
@@ -92,7 +94,7 @@ fn group(
             (rig.component_of(host).name.clone(), "the host that the drives are on at the start");
         computed.parameter(format!("{path}.assigned_to"), value, Provenance::Assumed, source);
     }
-    let interval = interval(workload, parameters, &path, output)?;
+    let interval = interval(workload, parameters, &path, blocks.smallest(), output)?;
     let memory = memory(rig, workload, parameters, &path, &drives, output)?;
     let reached = fabrics::reach(rig, (workload, parameters), carrier, (host, &drives), output)?;
     let host = system.host(rig, host)?;
@@ -104,7 +106,7 @@ fn group(
         files.push(system.config.paths.len());
         system.config.paths.push(PathConfig { ssd, host });
     }
-    let fio = fio(workload, parameters, files, size, interval);
+    let fio = fio(workload, parameters, (pattern, blocks), files, size, interval);
     Some(match reached {
         None => GroupConfig { fio, host, memory, fabrics: None },
         Some(reach) => {
@@ -192,25 +194,26 @@ fn size(
     workload: &WrittenWorkload,
     parameters: &FioParameters,
     path: &str,
-    capacity: Bytes,
+    allowed: RangeInclusive<Bytes>,
     output: &mut Output,
 ) -> Option<Bytes> {
-    let size = parameters.size.given().unwrap_or(capacity);
-    if (parameters.bs..=capacity).contains(&size) {
+    let size = parameters.size.given().unwrap_or(*allowed.end());
+    if allowed.contains(&size) {
         return Some(size);
     }
-    let (found, low, high) = (size.to_string(), parameters.bs.to_string(), capacity.to_string());
+    let (found, low, high) = (size.to_string(), allowed.start().to_string(), allowed.end().to_string());
     let problem = Problem::OutOfRange { path: format!("{path}.size"), found, low, high };
     let hint = "it holds at least one block of `bs` and fits on every drive".to_owned();
     output.report(place(workload, "size"), problem, Some(hint));
     None
 }
 
-/// Time between two I/Os of a clone, when a rate holds it back.
+/// Time between two I/Os of the smallest size, of a clone that a rate holds back.
 fn interval(
     workload: &WrittenWorkload,
     parameters: &FioParameters,
     path: &str,
+    smallest: Bytes,
     output: &mut Output,
 ) -> Option<Option<Span>> {
     match (parameters.rate, parameters.rate_iops) {
@@ -220,7 +223,7 @@ fn interval(
             output.report(place(workload, "rate"), problem, Some("one of the two limits a job".to_owned()));
             None
         }
-        (Some(rate), None) => Some(Some(rate.span_ceil(parameters.bs))),
+        (Some(rate), None) => Some(Some(rate.span_ceil(smallest))),
         (None, Some(ios)) => Some(Some(Span::from_ticks(TICKS_PER_SECOND / u64::from(ios)))),
         (None, None) => Some(None),
     }
@@ -333,14 +336,7 @@ fn software(name: &str, software: &NvmeSoftwareParameters) -> NvmeHostConfig {
     }
 }
 
-fn fio(
-    workload: &WrittenWorkload,
-    parameters: &FioParameters,
-    files: Vec<usize>,
-    size: Bytes,
-    interval: Option<Span>,
-) -> FioConfig {
-    let pause = Thinking { time: parameters.thinktime, blocks: parameters.thinktime_blocks };
+fn pattern(parameters: &FioParameters) -> Pattern {
     let (random, read_percent) = match parameters.rw {
         RwChoice::Read => (false, 100),
         RwChoice::Write => (false, 0),
@@ -349,10 +345,35 @@ fn fio(
         RwChoice::Rw | RwChoice::ReadWrite => (false, parameters.rwmixread),
         RwChoice::RandRw => (true, parameters.rwmixread),
     };
+    Pattern { read_percent, random }
+}
+
+/// Sizes for the directions that a job has.
+pub(crate) fn blocks(parameters: &FioParameters) -> Blocks {
+    let read_percent = pattern(parameters).read_percent;
+    let writes = match &parameters.bs_write {
+        Auto::Auto => &parameters.bs,
+        Auto::Given(sizes) => sizes,
+    };
+    Blocks {
+        reads: (read_percent > 0).then(|| parameters.bs.clone()),
+        writes: (read_percent < 100).then(|| writes.clone()),
+    }
+}
+
+fn fio(
+    workload: &WrittenWorkload,
+    parameters: &FioParameters,
+    (pattern, blocks): (Pattern, Blocks),
+    files: Vec<usize>,
+    size: Bytes,
+    interval: Option<Span>,
+) -> FioConfig {
+    let pause = Thinking { time: parameters.thinktime, blocks: parameters.thinktime_blocks };
     FioConfig {
         name: workload.name.clone(),
-        pattern: Pattern { read_percent, random },
-        block: parameters.bs,
+        pattern,
+        blocks,
         depth: parameters.iodepth,
         jobs: parameters.numjobs,
         engine: match parameters.ioengine {
@@ -367,5 +388,6 @@ fn fio(
         interval,
         thinking: (!pause.time.is_zero()).then_some(pause),
         group_reporting: parameters.group_reporting,
+        same_group: parameters.same_group,
     }
 }

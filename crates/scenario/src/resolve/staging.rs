@@ -1,6 +1,7 @@
 //! Where an NVMe over Fabrics target stages data: in host memory, in the drives, or in another device's memory.
 
 use super::Rig;
+use super::nvme::blocks;
 use super::workload::{check_peer_to_peer, endpoints, place, unknown};
 use crate::file::WrittenWorkload;
 use crate::parameter::Output;
@@ -66,7 +67,10 @@ fn holds(
         return false;
     };
     // I/Os take turns over the drives, but nothing keeps all of them from being on one.
-    let needed = Staging::room(parameters.bs, u64::from(parameters.iodepth) * u64::from(parameters.numjobs));
+    let needed = Staging::room(
+        blocks(parameters).largest(),
+        u64::from(parameters.iodepth) * u64::from(parameters.numjobs),
+    );
     if needed > buffer {
         let path = format!("workload.{}.staging", workload.name);
         let problem = Problem::OutOfRange {

@@ -1,5 +1,6 @@
 //! Types a parameter can have: how each is read, checked, shown, and described to a person and to an editor.
 
+mod block_sizes;
 mod choice;
 mod link_shape;
 mod meant;

@@ -2,7 +2,7 @@
 
 use super::FioConfig;
 use lanewise_engine::random::RandomStream;
-use lanewise_units::Time;
+use lanewise_units::{Bytes, Span, Time};
 
 /// What a job asks for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -38,9 +38,9 @@ pub(crate) struct Job {
     /// Slots without an I/O.
     free: Vec<u32>,
     next_file: usize,
-    /// Next sequential block of each file: reads, writes.
-    next_block: Vec<[u64; 2]>,
-    /// I/Os that it may still issue; none for no limit.
+    /// Where the next sequential block of each file starts: reads, writes.
+    next_offset: Vec<[u64; 2]>,
+    /// Bytes that it may still ask for; none for no limit.
     left: Option<u64>,
     ends_at: Option<Time>,
     next_at: Time,
@@ -48,6 +48,7 @@ pub(crate) struct Job {
     until_thought: u32,
     directions: RandomStream,
     offsets: RandomStream,
+    sizes: RandomStream,
     asleep: bool,
 }
 
@@ -56,11 +57,12 @@ impl Job {
         (group, host, core): (u32, u32, u32),
         config: FioConfig,
         slots: Vec<u32>,
-        [directions, offsets]: [RandomStream; 2],
+        [directions, offsets, sizes]: [RandomStream; 3],
         now: Time,
     ) -> Self {
         let files = config.files.len();
-        let blocks = config.size.div_floor(config.block) * files as u64;
+        let smallest = config.blocks.smallest();
+        let bytes = smallest * (config.size.div_floor(smallest) * files as u64);
         let until_thought = config.thinking.map_or(0, |pause| pause.blocks);
         Self {
             group,
@@ -68,13 +70,14 @@ impl Job {
             core,
             free: slots.into_iter().rev().collect(),
             next_file: 0,
-            next_block: vec![[0, 0]; files],
-            left: (!config.time_based).then_some(blocks),
+            next_offset: vec![[0, 0]; files],
+            left: (!config.time_based).then_some(bytes.get()),
             ends_at: config.runtime.map(|runtime| now + runtime),
             next_at: now,
             until_thought,
             directions,
             offsets,
+            sizes,
             asleep: false,
             config,
         }
@@ -98,14 +101,16 @@ impl Job {
         }
         let Some(file) = self.pick_file(usable) else { return Next::Wait };
         let Some(slot) = self.free.pop() else { return Next::Wait };
+        let request = self.request(file);
         if let Some(left) = &mut self.left {
-            *left -= 1;
+            // fio asks whether the last I/O was beyond the end, not whether the next one is.
+            *left = left.saturating_sub(request.size);
         }
         if let Some(interval) = self.config.interval {
             // fio holds the average, so an I/O that was late does not delay those after it.
-            self.next_at += interval;
+            self.next_at += times(interval, request.size, self.config.blocks.smallest());
         }
-        Next::Issue(slot, self.request(file))
+        Next::Issue(slot, request)
     }
 
     fn is_about_to_think(&self) -> bool {
@@ -139,17 +144,18 @@ impl Job {
             0 => true,
             percent => self.directions.below(100) >= u64::from(percent),
         };
-        let size = self.config.block.get();
-        let blocks = self.config.size.div_floor(self.config.block);
-        let block = if self.config.pattern.random {
-            self.offsets.below(blocks)
+        let sizes = self.config.blocks.of(write);
+        let (smallest, end) = (sizes.smallest(), self.config.size);
+        let next = &mut self.next_offset[file][usize::from(write)];
+        let offset = if self.config.pattern.random {
+            smallest * self.offsets.below(end.div_floor(smallest))
         } else {
-            let next = &mut self.next_block[file][usize::from(write)];
-            let block = *next;
-            *next = if block + 1 == blocks { 0 } else { block + 1 };
-            block
+            Bytes::new(*next)
         };
-        Request { file: file as u32, write, offset: block * size, size }
+        let size = sizes.draw(end - offset, &mut self.sizes);
+        let after = offset + size;
+        *next = if after + smallest > end { 0 } else { after.get() };
+        Request { file: file as u32, write, offset: offset.get(), size: size.get() }
     }
 
     /// Its rate lets it go on.
@@ -164,17 +170,27 @@ impl Job {
     }
 }
 
+/// The time for `size` bytes when so many take `interval`.
+fn times(interval: Span, size: u64, bytes: Bytes) -> Span {
+    Span::from_ticks((u128::from(interval.ticks()) * u128::from(size) / u128::from(bytes.get())) as u64)
+}
+
 #[cfg(test)]
 pub(crate) mod tests {
-    use super::super::{IoEngine, Pattern, Thinking};
+    use super::super::{BlockSizes, Blocks, IoEngine, Pattern, Thinking};
     use super::*;
-    use lanewise_units::{Bytes, Span};
+
+    const KIB_4: BlockSizes = BlockSizes::One(Bytes::from_kib(4));
+
+    fn reads(sizes: BlockSizes) -> Blocks {
+        Blocks { reads: Some(sizes), writes: None }
+    }
 
     pub(crate) fn config() -> FioConfig {
         FioConfig {
             name: "job".into(),
             pattern: Pattern { read_percent: 100, random: false },
-            block: Bytes::from_kib(4),
+            blocks: reads(KIB_4),
             depth: 4,
             jobs: 1,
             engine: IoEngine::Asynchronous,
@@ -186,13 +202,14 @@ pub(crate) mod tests {
             interval: None,
             thinking: None,
             group_reporting: true,
+            same_group: false,
         }
     }
 
     fn job(config: FioConfig) -> Job {
         let stream = |purpose| RandomStream::new(1, "job", purpose);
         let slots = (0..config.depth).collect();
-        Job::new((0, 0, 0), config, slots, [stream("directions"), stream("offsets")], Time::ZERO)
+        Job::new((0, 0, 0), config, slots, ["directions", "offsets", "sizes"].map(stream), Time::ZERO)
     }
 
     fn issue(job: &mut Job, now: Time) -> Request {
@@ -268,9 +285,46 @@ pub(crate) mod tests {
     #[test]
     fn a_mix_has_its_share_of_reads() {
         let mix = Pattern { read_percent: 70, random: true };
-        let mut job = job(FioConfig { pattern: mix, size: Bytes::new(1 << 30), ..config() });
+        let blocks = Blocks { writes: Some(KIB_4), ..reads(KIB_4) };
+        let mut job = job(FioConfig { pattern: mix, blocks, size: Bytes::new(1 << 30), ..config() });
         let writes = (0..10_000).filter(|_| issue(&mut job, Time::ZERO).write).count();
         assert!((2_800..3_200).contains(&writes), "{writes}");
+    }
+
+    #[test]
+    fn blocks_of_several_sizes_follow_each_other_without_a_gap_and_end_where_the_file_does() {
+        let split = BlockSizes::Split(vec![(Bytes::from_kib(4), 50), (Bytes::from_kib(12), 50)]);
+        let size = Bytes::from_kib(400);
+        let mut job = job(FioConfig { blocks: reads(split), size, files: vec![0], ..config() });
+        let mut at = 0;
+        for _ in 0..200 {
+            let request = issue(&mut job, Time::ZERO);
+            assert!(request.offset == at || request.offset == 0 && at == size.get(), "{request:?} at {at}");
+            at = request.offset + request.size;
+            assert!(at <= size.get(), "{request:?}");
+        }
+    }
+
+    #[test]
+    fn directions_have_sizes_of_their_own() {
+        let mix = Pattern { read_percent: 50, random: true };
+        let blocks = Blocks { reads: Some(KIB_4), writes: Some(BlockSizes::One(Bytes::from_kib(16))) };
+        let mut job = job(FioConfig { pattern: mix, blocks, size: Bytes::from_kib(1024), ..config() });
+        for _ in 0..100 {
+            let Request { write, offset, size, .. } = issue(&mut job, Time::ZERO);
+            assert_eq!(size, if write { 16_384 } else { 4_096 });
+            assert_eq!(offset % size, 0);
+        }
+    }
+
+    #[test]
+    fn a_rate_gives_longer_blocks_more_time() {
+        let blocks = BlockSizes::Split(vec![(Bytes::from_kib(4), 1), (Bytes::from_kib(16), 99)]);
+        let interval = Some(Span::from_us(1));
+        let mut job = job(FioConfig { blocks: reads(blocks), interval, ..config() });
+        let first = issue(&mut job, Time::ZERO);
+        let due = Time::ZERO + Span::from_us(first.size / 4_096);
+        assert_eq!(job.next(Time::ZERO, |_| true), Next::Sleep(due));
     }
 
     #[test]

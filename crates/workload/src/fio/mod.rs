@@ -1,21 +1,24 @@
 //! fio: jobs that keep I/Os in flight on NVMe drives, and its report.
 //!
 //! Options mean what they mean in fio 3 (HOWTO): `numjobs` clones of a job run side by side, each keeps `iodepth`
-//! I/Os of `bs` bytes in flight and spreads them over its files in turn; sequential jobs start at the beginning of
-//! each file and wrap at `size`. Synchronous engines keep one I/O in flight. Latencies are `slat` (from the start of
+//! I/Os in flight and spreads them over its files in turn; sequential jobs start at the beginning of
+//! each file and wrap at `size`. I/Os have one size, or several: `blocks.rs`. Synchronous engines keep one I/O in flight. Latencies are `slat` (from the start of
 //! the I/O until the kernel has it), `clat` (from there to its completion) and `lat`, their sum.
 //!
 //! A job that thinks lets everything that is in flight come back first, as fio does (`io_u_quiesce`), whatever its depth.
 //!
-//! Leaves out: the page cache (`direct=0`), verification, trims, `thinktime_spin`, zoned modes, several block sizes in a
-//! job, a rate of its own for each direction of a mix, and the map with which fio visits each random block once before
-//! it visits any twice.
+//! Leaves out: the page cache (`direct=0`), verification, trims, `thinktime_spin`, zoned modes, a rate of its own for each
+//! direction of a mix, and the map with which fio visits each random block once before it visits any twice.
 
+mod blocks;
 mod job;
 mod report;
+mod reports;
 
+pub use blocks::{BlockSizes, Blocks};
 pub(crate) use job::{Job, Next, Request};
 pub(crate) use report::GroupTally;
+pub(crate) use reports::Reports;
 
 use lanewise_units::{Bytes, Span};
 
@@ -54,7 +57,7 @@ pub struct FioConfig {
     /// What it does.
     pub pattern: Pattern,
     /// Bytes of an I/O.
-    pub block: Bytes,
+    pub blocks: Blocks,
     /// I/Os in flight for each clone, at least one.
     pub depth: u32,
     /// Clones, at least one.
@@ -71,12 +74,14 @@ pub struct FioConfig {
     pub time_based: bool,
     /// Time after which no more I/Os are issued.
     pub runtime: Option<Span>,
-    /// Time between two I/Os of a clone, on average, that it is held to.
+    /// Time between two I/Os of the smallest size of a clone, on average, that it is held to; longer ones take more.
     pub interval: Option<Span>,
     /// What a clone does besides.
     pub thinking: Option<Thinking>,
     /// Whether clones are reported together.
     pub group_reporting: bool,
+    /// Whether the job is in the group of the one before it, which has the report of both when they are reported together.
+    pub same_group: bool,
 }
 
 impl FioConfig {
@@ -96,7 +101,8 @@ impl FioConfig {
             "{}: nothing in flight",
             self.name
         );
-        assert!(self.block > Bytes::ZERO && self.size >= self.block, "{}: no block in the file", self.name);
+        self.blocks.check(&self.name, self.pattern.read_percent);
+        assert!(self.size >= self.blocks.largest(), "{}: no block in the file", self.name);
         assert!(self.pattern.read_percent <= 100, "{}: more than all are reads", self.name);
         assert!(self.interval != Some(Span::ZERO), "{}: a rate without end", self.name);
         assert!(self.thinking.is_none_or(|pause| pause.blocks > 0), "{}: nothing but pauses", self.name);

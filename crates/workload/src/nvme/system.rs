@@ -8,7 +8,7 @@ use super::moving::MoveConfig;
 use super::ssd::{DOORBELL, Ssd, SsdConfig};
 use super::token::{Kind, Token};
 use crate::cpu::{Cores, CpuWork};
-use crate::fio::{FioConfig, GroupTally, IoEngine, Job, Next, Request};
+use crate::fio::{FioConfig, GroupTally, IoEngine, Job, Next, Reports, Request};
 use crate::flows::Flows;
 use crate::memory::PAGE;
 use crate::platform::{Instrument, Platform};
@@ -89,10 +89,7 @@ pub struct NvmeWorkload {
     flows: Vec<Flows>,
     pub(super) jobs: Vec<Job>,
     pub(super) cores: Vec<Cores>,
-    /// Of each group; of each of its clones when they are reported one by one.
-    tallies: Vec<Vec<GroupTally>>,
-    /// Index of each job among the clones of its group.
-    clone_of: Vec<usize>,
+    reports: Reports,
 }
 
 /// Where data lies in memory, behind queues and lists of pages.
@@ -123,8 +120,7 @@ impl NvmeWorkload {
             flows: Vec::new(),
             jobs: Vec::new(),
             cores: config.hosts.iter().map(|host| Cores::new(host.cores)).collect(),
-            tallies: config.groups.iter().map(|group| empty_tallies(&group.fio)).collect(),
-            clone_of: Vec::new(),
+            reports: Reports::new(config.groups.iter().map(|group| &group.fio)),
             config,
         }
     }
@@ -162,14 +158,13 @@ impl NvmeWorkload {
             let connection = self.connect(index, end_flows);
             self.connections.push(connection);
             let slots = (0..group.fio.effective_depth())
-                .map(|_| self.open_slot(job, index as u32, group.fio.block))
+                .map(|_| self.open_slot(job, index as u32, group.fio.blocks.largest()))
                 .collect();
             let random =
                 |purpose: &str| platform.random_stream(&group.fio.name, &format!("job {clone} {purpose}"));
-            let streams = ["directions", "offsets"].map(random);
+            let streams = ["directions", "offsets", "sizes"].map(random);
             let place = (index as u32, group.host as u32, core);
             self.jobs.push(Job::new(place, group.fio.clone(), slots, streams, platform.now()));
-            self.clone_of.push(if group.fio.group_reporting { 0 } else { clone as usize });
         }
     }
 
@@ -267,8 +262,7 @@ impl NvmeWorkload {
     }
 
     pub(super) fn tally_of(&mut self, slot: u32) -> &mut GroupTally {
-        let slot = &self.slots[slot as usize];
-        &mut self.tallies[slot.group as usize][self.clone_of[slot.job as usize]]
+        self.reports.of(self.slots[slot as usize].job)
     }
 
     /// An interrupt arrived: its handler runs when the core gets to it.
@@ -335,10 +329,6 @@ impl NvmeWorkload {
         self.drain_before_move(ssd, platform);
         self.run_job(job, platform);
     }
-}
-
-fn empty_tallies(fio: &FioConfig) -> Vec<GroupTally> {
-    vec![GroupTally::default(); if fio.group_reporting { 1 } else { fio.jobs as usize }]
 }
 
 impl Instrument for NvmeWorkload {
@@ -412,22 +402,10 @@ impl Workload for NvmeWorkload {
     }
 
     fn report(&self, (start, end): (Time, Time)) -> Vec<Metric> {
-        let window = end.saturating_since(start);
-        let mut metrics = Vec::new();
-        for (group, tallies) in self.config.groups.iter().zip(&self.tallies) {
-            let clones = if group.fio.group_reporting { group.fio.jobs } else { 1 };
-            for (clone, tally) in tallies.iter().enumerate() {
-                let name = match tallies.len() {
-                    1 => group.fio.name.clone(),
-                    _ => format!("{}[{clone}]", group.fio.name),
-                };
-                metrics.extend(tally.metrics(&name, clones, window));
-            }
-        }
-        metrics
+        self.reports.metrics(end.saturating_since(start))
     }
 
     fn start_measuring(&mut self, _now: Time) {
-        self.tallies = self.config.groups.iter().map(|group| empty_tallies(&group.fio)).collect();
+        self.reports.restart();
     }
 }

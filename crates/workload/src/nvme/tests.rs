@@ -3,7 +3,7 @@
 use super::ssd::tests::config as ssd;
 use super::{GroupConfig, NvmeConfig, NvmeHostConfig, NvmeWorkload, PathConfig, SsdConfig};
 use crate::bench::Bench;
-use crate::fio::{FioConfig, IoEngine, Pattern, Thinking};
+use crate::fio::{BlockSizes, Blocks, FioConfig, IoEngine, Pattern, Thinking};
 use crate::rdma::RdmaNetworkConfig;
 use lanewise_fabric::workload::Workload;
 use lanewise_units::Time;
@@ -21,11 +21,17 @@ pub(super) fn host() -> NvmeHostConfig {
     }
 }
 
+/// Sizes of the directions that a job with so many reads has.
+fn blocks(block: Bytes, read_percent: u32) -> Blocks {
+    let sizes = |used: bool| used.then_some(BlockSizes::One(block));
+    Blocks { reads: sizes(read_percent > 0), writes: sizes(read_percent < 100) }
+}
+
 pub(super) fn job(block: Bytes, depth: u32, read_percent: u32) -> FioConfig {
     FioConfig {
         name: "job".into(),
         pattern: Pattern { read_percent, random: false },
-        block,
+        blocks: blocks(block, read_percent),
         depth,
         jobs: 1,
         engine: IoEngine::Asynchronous,
@@ -37,6 +43,7 @@ pub(super) fn job(block: Bytes, depth: u32, read_percent: u32) -> FioConfig {
         interval: None,
         thinking: None,
         group_reporting: true,
+        same_group: false,
     }
 }
 

@@ -38,7 +38,12 @@ _TITLES = {
 _BANDWIDTH_ROW = (
     " {size:<7}    {iterations:<10}       {peak:<7.2f}            {average:<7.2f}\t\t   {rate:<7.6f}"
 )
-_BANDWIDTH_HEADER = " #bytes     #iterations    BW peak[MB/sec]    BW average[MB/sec]   MsgRate[Mpps]"
+_SLOW_ROW = (
+    " {size:<7}    {iterations}           {peak:<7.6f}            {average:<7.6f}            {rate:<7.6f}"
+)
+"""With ``--report_gbits``, of averages below `_SLOW_BELOW`."""
+_SLOW_BELOW = 0.1
+_BANDWIDTH_HEADER = " #bytes     #iterations    BW peak[{unit}/sec]    BW average[{unit}/sec]   MsgRate[Mpps]"
 _LATENCY_ROW = (
     " {size:<7} {iterations}          {t_min:<7.2f}        {t_max:<7.2f}      {t_typical:<7.2f}  \t       "
     "{t_avg:<7.2f}     \t{t_stdev:<7.2f}\t\t{p99:<7.2f} \t\t{p999:<7.2f}"
@@ -216,9 +221,10 @@ def _output(instruments: list[Instrument], run: SimulatedRun) -> Iterator[str]:
     moderated = len(instruments) == 1 and not is_latency
     moderation = instruments[0].option("completion_moderation") if moderated else ""
     yield from _head(instruments[0], run, moderation)
-    yield _LATENCY_HEADER if is_latency else _BANDWIDTH_HEADER
+    unit = "Gb" if instruments[0].option("report_gbits") == "true" else "MB"
+    yield _LATENCY_HEADER if is_latency else _BANDWIDTH_HEADER.format(unit=unit)
     for instrument in instruments:
-        yield _latency_row(instrument.metrics) if is_latency else _bandwidth_row(instrument.metrics)
+        yield _latency_row(instrument.metrics) if is_latency else _bandwidth_row(instrument.metrics, unit)
     yield _LINE
 
 
@@ -253,11 +259,14 @@ def _latency_row(metrics: Mapping[str, float]) -> str:
     )
 
 
-def _bandwidth_row(metrics: Mapping[str, float]) -> str:
-    return _BANDWIDTH_ROW.format(
+def _bandwidth_row(metrics: Mapping[str, float], unit: str) -> str:
+    scale = MEBIBYTE / _UNITS[unit]
+    average = metrics["BW average (MiB/s)"] * scale
+    row = _SLOW_ROW if unit == "Gb" and average < _SLOW_BELOW else _BANDWIDTH_ROW
+    return row.format(
         size=round(metrics["bytes (B)"]),
         iterations=round(metrics["iterations"]),
-        peak=metrics.get("BW peak (MiB/s)", 0.0),
-        average=metrics["BW average (MiB/s)"],
+        peak=metrics.get("BW peak (MiB/s)", 0.0) * scale,
+        average=average,
         rate=metrics.get("MsgRate (Mpps)", 0.0),
     )

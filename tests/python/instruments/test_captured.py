@@ -134,6 +134,26 @@ def test_our_perftest_tables_are_those_of_the_program_to_the_letter(tool: str) -
     assert set(settings) - {rule} <= {line.replace("copy0", "wire") for line in real}
 
 
+@pytest.mark.parametrize("size", [2, 16, 32, 8388608])
+def test_our_rows_in_gigabits_are_those_of_the_program_to_the_letter(size: int) -> None:
+    """Also those of low rates, which have more digits."""
+    real = captured("perftest-6.06-ib_write_bw-all.txt").splitlines()
+    header = next(line for line in real if "#iterations" in line)
+    row = next(line for line in real if line.split()[:1] == [str(size)])
+    _, iterations, peak, average, rate = map(float, row.split())
+    mib = 1e9 / 8 / 2**20
+    metrics = {"bytes (B)": size, "iterations": iterations, "MsgRate (Mpps)": rate}
+    metrics |= {"BW peak (MiB/s)": peak * mib, "BW average (MiB/s)": average * mib}
+    document = documents.run_document()
+    rows = [{"name": name, "value": value} for name, value in metrics.items()]
+    document["instruments"] = [{"workload": "wire", "kind": "perftest", "metrics": rows}]
+    options = {"tool": "ib_write_bw", "report_gbits": "true"}
+    parameters = [{"path": f"workload.wire.{name}", "value": value} for name, value in options.items()]
+    explained = ExplainResult({"title": "", "parameters": parameters, "links": []})
+    ours = write_as("perftest", RunResult(document), explained).splitlines()
+    assert ours[-3:-1] == [header, row]
+
+
 def test_each_direction_of_a_bidirectional_test_has_its_own_round_trips() -> None:
     sent, received = iperf3.parse(captured("iperf3-3.12-bidir.json")).cases
     assert (sent.direction, received.direction) == ("send", "receive")

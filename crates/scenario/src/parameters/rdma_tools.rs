@@ -52,6 +52,9 @@ parameters! {
         /// Both sides send (-b).
         bidirectional: bool = "false",
         Assumed "perftest's default";
+        /// Whether the tool's own table is in Gb/s instead of MB/s (--report_gbits).
+        report_gbits: bool = "false",
+        Assumed "perftest's default";
     }
 }
 

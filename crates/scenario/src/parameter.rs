@@ -3,6 +3,7 @@
 
 use crate::diagnostic::{Diagnostic, did_you_mean, hint_unless_crowded};
 use crate::document::{Node, Table, Value};
+use crate::idle::Idle;
 use crate::problem::Problem;
 use crate::reader::Reader;
 use crate::source::Place;
@@ -276,6 +277,8 @@ pub struct Output {
     pub parameters: Vec<ResolvedParameter>,
     /// Every problem.
     pub diagnostics: Vec<Diagnostic>,
+    /// What nothing reads.
+    pub(crate) idle: Idle,
 }
 
 /// So many unknown keys of one table are reported; the rest would only repeat the lesson.

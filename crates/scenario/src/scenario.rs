@@ -4,6 +4,7 @@ use crate::catalog::{Catalog, catalog};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::document;
 use crate::file;
+use crate::idle::IdleValue;
 use crate::job_file::JobFile;
 use crate::overrides::Overrides;
 use crate::parameter::{Origin, Output, ResolvedParameter};
@@ -85,7 +86,22 @@ pub struct Scenario {
     pub parameters: Vec<ResolvedParameter>,
     /// How every link came up.
     pub links: Vec<NegotiatedLink>,
+    /// What the scenario states and nothing reads.
+    pub remarks: Vec<Remark>,
     sources: SourceMap,
+}
+
+/// A value that the scenario or the command line states, and that changes nothing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Remark {
+    /// Dotted path.
+    pub path: String,
+    /// As a person would write it.
+    pub value: String,
+    /// `rig.toml:12` or `command line:1`.
+    pub place: String,
+    /// Why it changes nothing, in a sentence.
+    pub reason: &'static str,
 }
 
 /// What `explain` prints, in the words of the machine-readable contract.
@@ -97,6 +113,8 @@ pub struct Explanation {
     pub parameters: Vec<ExplainedParameter>,
     /// How every link came up.
     pub links: Vec<NegotiatedLink>,
+    /// What the scenario states and nothing reads.
+    pub remarks: Vec<Remark>,
 }
 
 /// One value in force.
@@ -149,9 +167,17 @@ pub fn load(source: &Source, overrides: &[(String, String)]) -> Result<Scenario,
             workloads: resolution.workloads,
             parameters: output.parameters,
             links: resolution.links,
+            remarks: resolution.idle.into_iter().map(|idle| Remark::new(idle, &sources)).collect(),
             sources,
         }),
         _ => Err(Diagnostics::new(output.diagnostics, sources)),
+    }
+}
+
+impl Remark {
+    fn new(idle: IdleValue, sources: &SourceMap) -> Self {
+        let IdleValue { path, value, place, reason } = idle;
+        Self { path, value, place: sources.describe(place), reason }
     }
 }
 
@@ -167,7 +193,12 @@ impl Scenario {
             fitted_on: parameter.fitted_on.clone(),
             role: parameter.role.word(),
         });
-        Explanation { title: self.title.clone(), parameters: parameters.collect(), links: self.links.clone() }
+        Explanation {
+            title: self.title.clone(),
+            parameters: parameters.collect(),
+            links: self.links.clone(),
+            remarks: self.remarks.clone(),
+        }
     }
 
     /// Claims about hardware in force that no specification makes: what the results may be sensitive to.

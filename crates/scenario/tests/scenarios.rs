@@ -24,6 +24,7 @@ fn every_scenario_loads_and_explains_every_value_once() {
     for entry in std::fs::read_dir(folder).unwrap() {
         let name = entry.unwrap().path().file_stem().unwrap().to_string_lossy().into_owned();
         let explanation = scenario(&name).explain();
+        assert_eq!(explanation.remarks, [], "{name}: a value that changes nothing");
         let mut paths: Vec<&str> = explanation.parameters.iter().map(|p| p.path.as_str()).collect();
         let total = paths.len();
         paths.sort();
@@ -36,6 +37,30 @@ fn every_scenario_loads_and_explains_every_value_once() {
         count += 1;
     }
     assert!(count >= 8);
+}
+
+#[test]
+fn what_is_stated_and_changes_nothing_is_told_of_with_the_reason() {
+    let text = "[host.server]\nslots = { slot1 = \"gen4 x4\" }\n[endpoint.ssd]\nattach = \"server.slot1\"\n\
+                part = \"samsung-pm9a3\"\nadapter.command_time = \"1 us\"\nlink.aspm = \"off\"\nlink.l1_exit = \"4 us\"\n\
+                [[workload]]\nkind = \"fio\"\nfilename = [\"ssd\"]\nrw = \"randread\"\niodepth = 32\n";
+    let remarks = |overrides: &[(&str, &str)]| {
+        let pair = |(path, value): &(&str, &str)| ((*path).to_owned(), (*value).to_owned());
+        let overrides: Vec<_> = overrides.iter().map(pair).collect();
+        let scenario = load(&Source::from_text("rig.toml", text), &overrides).unwrap();
+        let shown =
+            scenario.remarks.iter().map(|each| format!("{} {} = {}", each.place, each.path, each.value));
+        shown.collect::<Vec<_>>()
+    };
+    let stated = [
+        "rig.toml:6 ssd.adapter.command_time = 1 us",
+        "rig.toml:8 ssd.link.l1_exit = 4 us",
+        "rig.toml:13 workload.fio0.iodepth = 32",
+    ];
+    assert_eq!(remarks(&[]), stated);
+    assert_eq!(remarks(&[("workload.fio0.ioengine", "libaio"), ("ssd.link.aspm", "l1")]), stated[..1]);
+    let more = remarks(&[("workload.fio0.rwmixread", "70")]);
+    assert_eq!(more[2], "command line:1 workload.fio0.rwmixread = 70");
 }
 
 #[test]

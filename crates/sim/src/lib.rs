@@ -120,6 +120,7 @@ fn read(scenario: &Scenario, simulation: &Simulation, outcome: &Outcome, limits:
         errors: measured::errors(simulation, &scenario.fabric),
         instruments: instruments(scenario, simulation, outcome.end),
         assumptions: assumptions(scenario),
+        remarks: scenario.remarks.clone(),
     }
 }
 

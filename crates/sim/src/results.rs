@@ -51,6 +51,8 @@ pub struct Results {
     pub instruments: Vec<Instrument>,
     /// Parameters in force that no specification or datasheet gives.
     pub assumptions: Vec<Assumption>,
+    /// Values that the scenario states and that change nothing.
+    pub remarks: Vec<lanewise_scenario::Remark>,
 }
 
 /// Throughput and latency of a flow.

@@ -3,6 +3,7 @@
 use super::link::TrainedLink;
 use super::port::place_of_port;
 use super::{PortView, Rig};
+use crate::idle::Idle;
 use crate::parameter::Output;
 use crate::parameters::ChannelArbitrationChoice;
 use crate::problem::Problem;
@@ -72,7 +73,7 @@ pub(super) fn arbitration(
 }
 
 /// Settings of channels that no link has.
-pub(crate) fn idle(rig: &Rig<'_>, maps: &[ChannelMap], idle: &mut HashSet<String>) {
+pub(crate) fn idle(rig: &Rig<'_>, maps: &[ChannelMap], idle: &mut Idle) {
     let mut used = HashSet::new();
     for (instance, map) in rig.topology.instances.iter().zip(maps) {
         if map.channels() > 1 {
@@ -82,10 +83,10 @@ pub(crate) fn idle(rig: &Rig<'_>, maps: &[ChannelMap], idle: &mut HashSet<String
     }
     for (index, component) in rig.file.components.iter().enumerate() {
         if !used.contains(&index) {
-            idle.insert(format!("{}.channels", component.name));
+            idle.because(format!("{}.channels", component.name), "its link has no channel beside VC0");
         }
         if rig.links[index].as_ref().is_some_and(|link| link.virtual_channels.is_empty()) {
-            idle.insert(format!("{}.link.virtual_channels", component.name));
+            idle.quietly(format!("{}.link.virtual_channels", component.name));
         }
     }
 }

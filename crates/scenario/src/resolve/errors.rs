@@ -1,9 +1,9 @@
 //! Errors of the transaction layer: from parameters to settings.
 
 use super::{Rig, Settings};
+use crate::idle::Idle;
 use crate::parameters::{DeviceErrorParameters, HostErrorParameters, SwitchErrorParameters};
 use lanewise_fabric::config::{CorruptionConfig, ErrorConfig};
-use std::collections::HashSet;
 
 pub(crate) fn of_host(errors: &HostErrorParameters) -> ErrorConfig {
     ErrorConfig {
@@ -30,7 +30,7 @@ pub(crate) fn of_switch(errors: &SwitchErrorParameters) -> CorruptionConfig {
 }
 
 /// Tables of errors that are all as usual.
-pub(crate) fn idle(rig: &Rig<'_>, idle: &mut HashSet<String>) {
+pub(crate) fn idle(rig: &Rig<'_>, idle: &mut Idle) {
     for (component, settings) in rig.file.components.iter().zip(&rig.settings) {
         let any = match settings {
             Some(Settings::Host(host)) => {
@@ -48,7 +48,7 @@ pub(crate) fn idle(rig: &Rig<'_>, idle: &mut HashSet<String>) {
             _ => true,
         };
         if !any {
-            idle.insert(format!("{}.errors", component.name));
+            idle.quietly(format!("{}.errors", component.name));
         }
     }
 }

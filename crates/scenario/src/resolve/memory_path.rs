@@ -2,6 +2,7 @@
 
 use super::computed::Computed;
 use super::{Rig, Settings};
+use crate::idle::Idle;
 use crate::parameter::{Output, Provenance};
 use crate::parameters::{EndpointParameters, HostParameters};
 use crate::problem::Problem;
@@ -101,19 +102,21 @@ fn own_socket(rig: &Rig<'_>, instance: usize) -> Option<u32> {
 }
 
 /// Paths of parameters that nothing reads, because no host has several sockets, or none translates.
-pub(crate) fn idle(rig: &Rig<'_>, idle: &mut HashSet<String>) {
+pub(crate) fn idle(rig: &Rig<'_>, idle: &mut Idle) {
     let crossed = crossed_hosts(rig);
     for instance in 0..rig.topology.instances.len() {
         let Some(Settings::Host(host)) = rig.settings_of(instance) else { continue };
         let name = &rig.component_of(instance).name;
         if !crossed.contains(&instance) {
-            idle.insert(format!("{name}.interconnect"));
+            idle.because(format!("{name}.interconnect"), "nothing crosses from one socket to another");
         }
         if !host.iommu.enabled {
-            idle.insert(format!("{name}.iommu"));
+            idle.because_of(format!("{name}.iommu"), ".enabled", "`iommu.enabled` is off");
         }
     }
     if crossed.is_empty() {
-        idle.extend(rig.file.components.iter().map(|component| format!("{}.memory_socket", component.name)));
+        for component in &rig.file.components {
+            idle.quietly(format!("{}.memory_socket", component.name));
+        }
     }
 }

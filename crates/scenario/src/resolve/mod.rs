@@ -11,6 +11,7 @@ mod ethernet;
 mod fabric;
 mod fabrics;
 mod frames;
+mod idle;
 mod link;
 mod memory_path;
 mod networks;
@@ -33,11 +34,9 @@ pub use workload::WorkloadConfig;
 
 use crate::diagnostic::{Diagnostic, listing};
 use crate::file::{Component, ScenarioFile, two_layers};
-use crate::parameter::{LayerTable, Origin, Output, ParameterTable, ResolvedParameter, check_table};
-use crate::parameters::{
-    CoreChoice, EthernetRateChoice, FirmwareParameters, LinkParameters, PortParameters, RunParameters,
-    WireChoice,
-};
+use crate::idle::IdleValue;
+use crate::parameter::{LayerTable, Output, ParameterTable, check_table};
+use crate::parameters::{FirmwareParameters, LinkParameters, PortParameters, RunParameters};
 use crate::problem::Problem;
 use crate::reader::Reader;
 use crate::settings::Settings;
@@ -47,8 +46,6 @@ use crate::topology::{self, InstanceName, Topology};
 use crate::value::LinkShape;
 use computed::Computed;
 use lanewise_fabric::config::FabricConfig;
-use lanewise_pcie::virtual_channel::ChannelMap;
-use std::collections::HashSet;
 
 /// Everything that was read, before it is put together.
 pub(crate) struct Rig<'f> {
@@ -70,6 +67,8 @@ pub(crate) struct Resolution {
     pub fabric: FabricConfig,
     pub workloads: Vec<WorkloadConfig>,
     pub links: Vec<NegotiatedLink>,
+    /// Values of the scenario that nothing reads.
+    pub idle: Vec<IdleValue>,
 }
 
 /// Resolves a scenario. Nothing when something that everything else hangs on is missing; then there are problems.
@@ -96,56 +95,9 @@ pub(crate) fn resolve(file: &ScenarioFile, output: &mut Output) -> Option<Resolu
     let workloads = workload::read(&rig, &mut computed, output);
     let links = computed::links(&rig, &trained, &payload);
     computed.replace_automatic(&mut output.parameters);
-    drop_idle(&rig, &maps, &mut output.parameters);
-    Some(Resolution { run: run?, firmware: rig.firmware, fabric, workloads, links })
-}
-
-/// Drops defaults that nothing reads: an adapter's where there is no wire, software without what it drives.
-fn drop_idle(rig: &Rig<'_>, maps: &[ChannelMap], parameters: &mut Vec<ResolvedParameter>) {
-    let mut idle: HashSet<String> = HashSet::new();
-    let tools: HashSet<&str> = rig.file.workloads.iter().map(|workload| workload.kind.as_str()).collect();
-    let any = |kind| rig.file.components.iter().any(|component| component.kind == kind);
-    let (storage, network) = (any(ComponentKind::Storage), any(ComponentKind::Network));
-    let is_drive = |settings: &Settings| matches!(settings, Settings::Endpoint(endpoint) if endpoint.nvme.capacity.is_some());
-    let drives = rig.settings.iter().flatten().any(is_drive);
-    for (component, settings) in rig.file.components.iter().zip(&rig.settings) {
-        let mut drop = |unused, key| {
-            if unused {
-                idle.insert(format!("{}.{key}", component.name));
-            }
-        };
-        match settings {
-            Some(Settings::Endpoint(endpoint)) => {
-                drop(endpoint.adapter.wire == WireChoice::None, "adapter");
-                drop(endpoint.nvme.capacity.is_none(), "nvme");
-                drop(endpoint.rdma.ports == 0, "rdma");
-                drop(endpoint.ethernet.rate == EthernetRateChoice::None, "ethernet");
-            }
-            Some(Settings::Host(_)) => {
-                drop(!storage, "software");
-                drop(!drives, "nvme");
-                drop(!tools.contains("turnaround"), "cache");
-                drop(!drives || !network, "nvme_target");
-                drop(!network, "verbs");
-                drop(!tools.contains("osu"), "mpi");
-                drop(!tools.contains("transactions"), "kernel_tcp");
-                drop(!tools.contains("transactions"), "user_tcp");
-            }
-            Some(Settings::Switch(switch)) => drop(switch.core != CoreChoice::Hybrid, "groups"),
-            _ => {}
-        }
-    }
-    memory_path::idle(rig, &mut idle);
-    errors::idle(rig, &mut idle);
-    standby::idle(rig, &mut idle);
-    channels::idle(rig, maps, &mut idle);
-    parameters.retain(|parameter| {
-        let path = parameter.path.as_str();
-        let table = path.rsplit_once('.').map_or("", |(table, _)| table);
-        parameter.origin != Origin::Default
-            || path.ends_with(".wire")
-            || !(idle.contains(table) || idle.contains(path))
-    });
+    idle::find(&rig, &maps, &mut output.idle);
+    let idle = std::mem::take(&mut output.idle).settle(&mut output.parameters);
+    Some(Resolution { run: run?, firmware: rig.firmware, fabric, workloads, links, idle })
 }
 
 fn check_sections(file: &ScenarioFile, output: &mut Output) {

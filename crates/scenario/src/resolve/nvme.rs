@@ -6,6 +6,7 @@ use super::reassign::Move;
 use super::workload::{TARGET_LIMIT, check_peer_to_peer, endpoints, place, unknown};
 use super::{Rig, Settings};
 use crate::file::WrittenWorkload;
+use crate::idle::Idle;
 use crate::parameter::{Output, Provenance};
 use crate::parameters::{FioParameters, IoEngineChoice, NvmeParameters, NvmeSoftwareParameters, RwChoice};
 use crate::problem::Problem;
@@ -95,6 +96,7 @@ fn group(
         computed.parameter(format!("{path}.assigned_to"), value, Provenance::Assumed, source);
     }
     let interval = interval(workload, parameters, &path, blocks.smallest(), output)?;
+    say_what_is_idle(parameters, &path, &mut output.idle);
     let memory = memory(rig, workload, parameters, &path, &drives, output)?;
     let reached = fabrics::reach(rig, (workload, parameters), carrier, (host, &drives), output)?;
     let host = system.host(rig, host)?;
@@ -115,6 +117,22 @@ fn group(
             GroupConfig { fio, host: initiator, memory, fabrics }
         }
     })
+}
+
+/// Options of a job that fio accepts and does nothing with, beside others of the job.
+fn say_what_is_idle(parameters: &FioParameters, path: &str, idle: &mut Idle) {
+    let synchronous = matches!(parameters.ioengine, IoEngineChoice::Psync | IoEngineChoice::Sync);
+    if synchronous && parameters.iodepth > 1 {
+        let reason =
+            "a synchronous `ioengine` has one I/O in flight; `libaio` and `io_uring` have as many as asked";
+        idle.because(format!("{path}.iodepth"), reason);
+    }
+    if !matches!(parameters.rw, RwChoice::Rw | RwChoice::ReadWrite | RwChoice::RandRw) {
+        idle.because(format!("{path}.rwmixread"), "`rw` says which of the two all I/Os are");
+    }
+    if parameters.thinktime.is_zero() {
+        idle.because(format!("{path}.thinktime_blocks"), "there is no `thinktime`");
+    }
 }
 
 /// The drives that a job names; each is an endpoint with a namespace.

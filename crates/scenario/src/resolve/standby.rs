@@ -1,13 +1,13 @@
 //! Links that sleep: from what is written to the power states of a link.
 
 use super::Rig;
+use crate::idle::Idle;
 use crate::parameter::Output;
 use crate::parameters::{AspmChoice, LinkParameters};
 use crate::problem::Problem;
 use lanewise_fabric::config::{LinkPower, SleepConfig};
 use lanewise_pcie::encoding::LinkMode;
 use lanewise_units::Span;
-use std::collections::HashSet;
 
 /// The power states that the link enters by itself.
 pub(crate) fn power(link: &LinkParameters) -> LinkPower {
@@ -48,12 +48,15 @@ pub(crate) fn check(
 }
 
 /// Times of power states that no link enters.
-pub(crate) fn idle(rig: &Rig<'_>, idle: &mut HashSet<String>) {
+pub(crate) fn idle(rig: &Rig<'_>, idle: &mut Idle) {
     for (component, link) in rig.file.components.iter().zip(&rig.links) {
         let Some(link) = link else { continue };
-        let unused = [(!uses_l0s(link), ["l0s_idle", "l0s_exit"]), (!uses_l1(link), ["l1_idle", "l1_exit"])];
-        for key in unused.into_iter().filter(|(unused, _)| *unused).flat_map(|(_, keys)| keys) {
-            idle.insert(format!("{}.link.{key}", component.name));
+        let states = [
+            (uses_l0s(link), ["l0s_idle", "l0s_exit"], "`link.aspm` does not let the link enter L0s"),
+            (uses_l1(link), ["l1_idle", "l1_exit"], "`link.aspm` does not let the link enter L1"),
+        ];
+        for (_, keys, reason) in states.into_iter().filter(|(used, ..)| !used) {
+            keys.into_iter().for_each(|key| idle.because(format!("{}.link.{key}", component.name), reason));
         }
     }
 }

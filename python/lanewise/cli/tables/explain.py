@@ -8,6 +8,7 @@ import polars as pl
 from rich.text import Text
 
 from lanewise.cli.tables import style
+from lanewise.cli.tables.remarks import remarks
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -20,7 +21,7 @@ _STYLES = {"assumed": "yellow", "calibrated": "cyan", "published": "green", "dat
 def print_explain(result: ExplainResult) -> None:
     """Print what the links negotiated, what the user chose, and what is claimed about hardware."""
     title = Text(f"{result.title}\n" if result.title else "", style="bold")
-    style.emit(title, _links(result), _choices(result), _claims(result))
+    style.emit(title, *remarks(result.document), _links(result), _choices(result), _claims(result))
 
 
 def _links(result: ExplainResult) -> Group:

@@ -8,6 +8,7 @@ from rich.text import Text
 
 from lanewise.cli.tables import style
 from lanewise.cli.tables.phases import phases_table
+from lanewise.cli.tables.remarks import remarks
 from lanewise.instruments.native import WRITTEN
 
 if TYPE_CHECKING:
@@ -90,6 +91,7 @@ def _heading(result: RunResult) -> Iterator[RenderableType]:
     for waiting in document.get("stalled_waiting", []):
         yield Text(f"  {waiting}")
     yield f"Seed {result.seed}, fingerprint {result.fingerprint}.\n"
+    yield from remarks(document)
 
 
 def _moving(flows: pl.DataFrame) -> Iterator[dict[str, Any]]:

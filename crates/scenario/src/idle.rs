@@ -1,0 +1,121 @@
+//! Values that nothing reads, as a scenario is.
+//!
+//! A default that is idle is left out of what is in force. A value that the scenario or the command line states is told of:
+//! whoever wrote it expects something of it.
+
+use crate::parameter::{Layer, Origin, ResolvedParameter};
+use crate::source::Place;
+use std::collections::HashMap;
+
+/// Stands for a key where something else decides: no key has this name.
+const NOTHING_OF_ITS_OWN: &str = ".";
+
+/// Why a table or a value is idle.
+#[derive(Clone, Copy, Debug)]
+struct Reason {
+    /// The key in it that makes it so, with a dot before it; that one is read.
+    decided_by: &'static str,
+    /// In a sentence; nothing where what is idle is at its default anyway.
+    text: Option<&'static str>,
+}
+
+/// What is idle, by dotted path of a table or of a value.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Idle(HashMap<String, Reason>);
+
+/// A value that is stated and that nothing reads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct IdleValue {
+    /// Dotted path.
+    pub path: String,
+    /// As a person would write it.
+    pub value: String,
+    /// Where it is stated.
+    pub place: Place,
+    /// Why nothing reads it, in a sentence.
+    pub reason: &'static str,
+}
+
+impl Idle {
+    /// A table or a value at its default is idle.
+    pub(crate) fn quietly(&mut self, path: String) {
+        self.0.insert(path, Reason { decided_by: NOTHING_OF_ITS_OWN, text: None });
+    }
+
+    /// A table or a value is idle, because of `reason`.
+    pub(crate) fn because(&mut self, path: String, reason: &'static str) {
+        self.0.insert(path, Reason { decided_by: NOTHING_OF_ITS_OWN, text: Some(reason) });
+    }
+
+    /// A table is idle because of one of its own keys.
+    pub(crate) fn because_of(&mut self, path: String, decided_by: &'static str, reason: &'static str) {
+        self.0.insert(path, Reason { decided_by, text: Some(reason) });
+    }
+
+    fn of(&self, path: &str) -> Option<Reason> {
+        let (table, _) = path.rsplit_once('.')?;
+        self.0.get(path).or_else(|| self.0.get(table)).copied()
+    }
+
+    /// Drops idle defaults from `parameters`, and returns what is stated and idle.
+    pub(crate) fn settle(&self, parameters: &mut Vec<ResolvedParameter>) -> Vec<IdleValue> {
+        let mut stated = Vec::new();
+        parameters.retain(|parameter| {
+            let Some(reason) = self.of(&parameter.path) else { return true };
+            let decides = parameter.path.ends_with(reason.decided_by);
+            if let Origin::Written(Layer::Override | Layer::Scenario, place) = parameter.origin
+                && let Some(reason) = reason.text
+                && !decides
+            {
+                let (path, value) = (parameter.path.clone(), parameter.value.clone());
+                stated.push(IdleValue { path, value, place, reason });
+            }
+            // That an adapter could have a wire, and has none, is worth saying: much hangs on it.
+            parameter.origin != Origin::Default || parameter.path.ends_with(".wire")
+        });
+        stated
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parameter::{Provenance, Role};
+    use crate::source::FileId;
+
+    fn parameter(path: &str, origin: Origin) -> ResolvedParameter {
+        ResolvedParameter {
+            path: path.into(),
+            value: "7".into(),
+            provenance: Provenance::Assumed,
+            source: String::new(),
+            fitted_on: Vec::new(),
+            role: Role::Choice,
+            origin,
+        }
+    }
+
+    #[test]
+    fn idle_defaults_are_dropped_and_idle_values_that_are_stated_are_told_of() {
+        let mut idle = Idle::default();
+        idle.because_of("ssd.nvme".into(), ".capacity", "it is no drive");
+        idle.quietly("ssd.errors".into());
+        let place = Place::new(FileId(0), 3..4);
+        let written = |layer| Origin::Written(layer, place);
+        let mut parameters = vec![
+            parameter("ssd.nvme.dies", Origin::Default),
+            parameter("ssd.nvme.piece", written(Layer::Scenario)),
+            parameter("ssd.nvme.buffer", written(Layer::Catalog)),
+            parameter("ssd.nvme.capacity", written(Layer::Override)),
+            parameter("ssd.errors.poisoned", written(Layer::Scenario)),
+            parameter("ssd.tags", Origin::Default),
+        ];
+        let stated = idle.settle(&mut parameters);
+        let paths: Vec<&str> = parameters.iter().map(|each| each.path.as_str()).collect();
+        let kept =
+            ["ssd.nvme.piece", "ssd.nvme.buffer", "ssd.nvme.capacity", "ssd.errors.poisoned", "ssd.tags"];
+        assert_eq!(paths, kept);
+        let (path, value) = ("ssd.nvme.piece".to_owned(), "7".to_owned());
+        assert_eq!(stated, [IdleValue { path, value, place, reason: "it is no drive" }]);
+    }
+}

@@ -136,11 +136,16 @@ impl Fabric {
         );
     }
 
-    /// Whether nothing is under way any more: no packet, transfer, tag or unacknowledged TLP.
+    /// Whether nothing is under way any more: no packet, transfer, access of the CPU, tag or unacknowledged TLP, and no read
+    /// engine or queue in use.
     pub fn is_quiet(&self) -> bool {
         self.packets.live() == 0
             && self.transfers.open() == 0
+            && self.mmio.taken() == 0
             && self.ports.iter().all(|port| port.is_quiet())
+            && self.switches.iter().all(|switch| switch.is_quiet())
+            && self.root_complexes.iter().all(|root_complex| root_complex.is_quiet())
+            && self.endpoints.iter().all(|endpoint| endpoint.mmio_open == 0)
     }
 
     /// Whether every credit is where it started: nothing is held, and every transmitter has been told so.

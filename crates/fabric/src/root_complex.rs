@@ -111,6 +111,14 @@ impl RootComplex {
         self.engines_free > 0 && room && !self.waiting_reads.is_empty()
     }
 
+    /// Whether every engine is free, and nothing waits for one or in the queue that root ports share.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.engines_free == self.config.read_engines
+            && self.waiting_reads.is_empty()
+            && self.outbound.is_empty()
+            && self.staged.iter().all(|staged| *staged == 0)
+    }
+
     /// ECRC bytes of every TLP it sends.
     pub(crate) fn digest_bytes(&self) -> u8 {
         if self.config.ecrc { ECRC.get() as u8 } else { 0 }

@@ -235,6 +235,11 @@ impl Switch {
         })
     }
 
+    /// Whether no egress has anything to send.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.rows.iter().all(|row| row.waiting.of_any_class() == 0)
+    }
+
     /// Memory of the switch itself, its ports not counted, in bytes.
     pub(crate) fn heap_bytes(&self) -> usize {
         let ports = self.ports.len();

@@ -118,8 +118,13 @@ impl Builder {
 }
 
 impl Case {
+    /// Bytes of payload at most, of every port.
+    pub fn mps(&self) -> u64 {
+        128 << self.mps_shift
+    }
+
     pub fn config(&self) -> FabricConfig {
-        let mps = 128 << self.mps_shift;
+        let mps = self.mps();
         let roots = 1 + usize::from(self.two_roots);
         let root = |index: usize| {
             // A load that an endpoint drops for its ECRC is never answered: timeouts of the processor's own are left out.
@@ -190,13 +195,19 @@ impl Case {
 }
 
 impl RootCase {
-    fn settings(&self, mps: u64) -> RootComplexConfig {
+    /// The RCB, and bytes that a completion carries at most.
+    pub fn completions(&self, mps: u64) -> (u64, u64) {
         let rcb = if self.rcb_128 { 128 } else { 64 };
+        (rcb, if self.combine { mps } else { rcb })
+    }
+
+    fn settings(&self, mps: u64) -> RootComplexConfig {
+        let (rcb, most) = self.completions(mps);
         let made = RootComplexConfig {
             read_engines: self.engines,
             memory_latency_jitter: if self.jitter { Span::from_ns(200) } else { Span::ZERO },
             rcb: Bytes::new(rcb),
-            completion_combine_max: Bytes::new(if self.combine { mps } else { rcb }),
+            completion_combine_max: Bytes::new(most),
             shared_outbound_queue: self.shared_outbound.then_some(4),
             root_port_queue: 2,
             memory_base: if self.high_memory { 1 << 32 } else { 0 },

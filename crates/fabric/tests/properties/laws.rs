@@ -57,17 +57,79 @@ pub fn check_end(case: &Case, config: &FabricConfig, simulation: &Simulation, st
     }
 }
 
-/// Requests that a transfer is cut into: at its limit, which is a power of two up to a page.
+/// Requests that a transfer is cut into.
 fn requests(case: &Case, config: &FabricConfig, step: &Step, direction: Direction) -> u64 {
+    pieces(step.offset, step.length, limit(case, config, step, direction)).count() as u64
+}
+
+/// Bytes that a request moves at most.
+fn limit(case: &Case, config: &FabricConfig, step: &Step, direction: Direction) -> u64 {
     let DeviceKind::Endpoint(endpoint) = &config.devices[step.device.0 as usize].kind else {
         panic!("{step:?} is asked of no endpoint");
     };
-    let limit = match direction {
+    match direction {
         Direction::Read => endpoint.mrrs.get(),
-        Direction::Write => 128 << case.mps_shift,
+        Direction::Write => case.mps(),
+    }
+}
+
+/// What lies between multiples of `limit`, which is a power of two up to a page: offset and length of each piece. Every memory
+/// begins at such a multiple.
+fn pieces(offset: u64, length: u64, limit: u64) -> impl Iterator<Item = (u64, u64)> {
+    let end = offset + length;
+    let starts = (offset / limit..end.div_ceil(limit)).map(move |piece| (piece * limit).max(offset));
+    starts.map(move |start| (start, (start / limit * limit + limit).min(end) - start))
+}
+
+/// TLPs between an endpoint and whatever is above it: down to it, and up from it.
+fn tlps(case: &Case, config: &FabricConfig, steps: &[Step], endpoint: DeviceId) -> (u64, u64) {
+    let (mut down, mut up) = (0, 0);
+    for step in steps {
+        let own = step.device == endpoint;
+        match step.what {
+            What::MmioRead if own => (down, up) = (down + 1, up + 1),
+            What::MmioWrite if own => down += 1,
+            What::Dma { direction, target, .. } if own || target == Target::Endpoint(endpoint) => {
+                let limit = limit(case, config, step, direction);
+                let requests = pieces(step.offset, step.length, limit).count() as u64;
+                let completed = |(start, length)| completions(case, target, start, length);
+                let completions: u64 = match direction {
+                    Direction::Read => pieces(step.offset, step.length, limit).map(completed).sum(),
+                    Direction::Write => 0,
+                };
+                let (towards, away) = if own { (completions, requests) } else { (requests, completions) };
+                (down, up) = (down + towards, up + away);
+            }
+            What::MmioRead | What::MmioWrite | What::Dma { .. } => {}
+        }
+    }
+    (down, up)
+}
+
+/// Completions of one read request: each but the first begins at a multiple of the RCB, and joins lines up to a limit.
+fn completions(case: &Case, target: Target, start: u64, length: u64) -> u64 {
+    let (rcb, most) = match target {
+        Target::HostMemory => case.root.completions(case.mps()),
+        Target::Endpoint(_) => (128, case.mps()),
+        Target::Nobody => return 1,
     };
-    // Every memory begins at a multiple of any limit.
-    (step.offset % limit + step.length).div_ceil(limit)
+    (start % rcb + length).div_ceil(most)
+}
+
+/// As many TLPs on the link of each endpoint as its transfers, and others' of its memory, are cut into.
+pub fn check_tlps(case: &Case, config: &FabricConfig, simulation: &Simulation, steps: &[Step]) {
+    if case.mishaps.is_some() {
+        return;
+    }
+    for link in &config.links {
+        let device = DeviceId(link.lower.0 as u32);
+        if simulation.fabric.requester_index(device).is_some() {
+            let upper = simulation.fabric.port_index(DeviceId(link.upper.0 as u32), link.upper.1);
+            let lower = simulation.fabric.port_index(device, 0);
+            let sent = |port| simulation.fabric.observers().counters(port).tlps_sent;
+            assert_eq!((sent(upper), sent(lower)), tlps(case, config, steps, device), "device {}", device.0);
+        }
+    }
 }
 
 /// Per link direction: sequence numbers without gaps, as many TLPs accepted as were sent, and no more in a buffer than it holds.

@@ -116,6 +116,7 @@ impl<'c> Running<'c> {
         let steps = self.case.steps(&self.config);
         laws::check_time(&self.config, &self.simulation, at);
         laws::check_end(self.case, &self.config, &self.simulation, &steps);
+        laws::check_tlps(self.case, &self.config, &self.simulation, &steps);
         laws::check_links(&self.config, &self.simulation, &self.links.borrow());
         laws::check_order(self.case, &steps, &self.log.borrow());
         self.trajectory()

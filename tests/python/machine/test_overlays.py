@@ -150,6 +150,10 @@ class TestSlots:
         assert [(slot.name, slot.device) for slot in machine.slots] == [("SLOT9", None)]
         assert not any(f.physical_slot == "SLOT9" for f in machine)
 
+    def test_old_firmware_counts_bits_where_lanes_are_meant(self) -> None:
+        (slot,) = beside(slots(("PEG Slot", "32-bit PCI Express", "In Use", "0000:01:00.0"))).slots
+        assert (slot.kind, slot.lanes, slot.device is not None) == ("PCI Express", None, True)
+
     def test_two_slots_with_one_address_are_not_told_apart(self) -> None:
         one = ("x8 PCI Express 3 x8", "In Use", "0000:01:00.0")
         assert [slot.device for slot in beside(slots(("A", *one), ("B", *one))).slots] == [None, None]

@@ -33,7 +33,7 @@ _PREAMBLE = re.compile(
 )
 _SYSTEM_SLOT = 9
 _BRIDGE = 0x06
-_TYPE = re.compile(r"(?:x(\d+) )?((?:PCI Express|M\.2|OCP|EDSFF|CXL|MXM).*)$")
+_TYPE = re.compile(r"(?:x(\d+) |32-bit )?((?:PCI Express|M\.2|OCP|EDSFF|CXL|MXM).*)$")
 _CONNECTOR = re.compile(r" x(\d+)$")
 _GENERATION = re.compile(r"PCI Express (\d)\b")
 _USED = {"In Use": True, "Available": False}

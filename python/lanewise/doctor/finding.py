@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
@@ -163,4 +162,6 @@ class Diagnosis:
 
     def to_json(self) -> str:
         """Return the diagnosis as JSON text."""
+        import json
+
         return json.dumps(self.document, indent=2, ensure_ascii=False)

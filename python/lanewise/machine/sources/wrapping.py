@@ -37,29 +37,7 @@ _SHORTEST_BROKEN = 40
 _BLANKS = "\u00a0\u2007\u202f"
 _DASHES = "\u2010\u2011\u2012\u2013\u2212"
 _NOTHING = "\u200b\ufeff\u00ad"
-_MARKUP = re.compile(
-    r"</(?:pre|code|span|div|p|td|body|html|font|b)>|<(?:br|pre|p|div)\b[^<>]*>", re.IGNORECASE
-)
-_BREAKS = re.compile(r"<br[ /]*>\n?|</(?:p|div|tr|li|pre|h[1-6]|title|option)>", re.IGNORECASE)
-_TAGS = re.compile(
-    r"</?(?:html|head|body|div|span|pre|code|p|br|b|i|u|s|em|strong|font|a|td|tr|th|table|tbody|thead|ul|ol|li|h[1-6]"
-    r"|blockquote|img|hr|title|meta|link|script|style|tt|article|section|button|svg|path|small|sup|sub|main|nav)\b"
-    r"[^<>]{0,2000}>|<!--[^<>]{0,2000}-->|<!doctype[^<>]{0,200}>",
-    re.IGNORECASE,
-)
-_ENTITIES = (
-    ("&nbsp;", " "),
-    ("&#160;", " "),
-    ("&gt;", ">"),
-    ("&lt;", "<"),
-    ("&quot;", '"'),
-    ("&#34;", '"'),
-    ("&#39;", "'"),
-    ("&#x27;", "'"),
-    ("&apos;", "'"),
-    ("&amp;", "&"),
-)
-_FORUM = re.compile(r"\[/?(?:code|quote|spoiler|pre|font|size|color)\b[^\]\n]{0,100}\]", re.IGNORECASE)
+_SIGNS_OF_MARKUP = ("</", "<br", "<BR", "<pre", "<PRE", "&", "[/")
 _BEHIND_SOMETHING = re.compile(
     rf"^(.{{1,120}}?){FUNCTION}[ \t]+"
     r"(?:(?:Class )?[0-9a-f]{4}: [0-9a-f]{4}:[0-9a-f]{4}|[A-Z][^:\n]{2,80}: \S)",
@@ -75,8 +53,10 @@ _NO_CONTINUATION = (FENCE, "~~~", "---", "===", "***", "$", "#", "[ ")
 def tidy(text: str) -> list[str]:
     """Return the lines of a text without what it was wrapped in."""
     head = text[:_MOST_SEARCHED]
-    if len(text) <= _MOST_WRAPPED:
-        text = _without_markup(text, head)
+    if len(text) <= _MOST_WRAPPED and any(sign in head for sign in _SIGNS_OF_MARKUP):
+        from lanewise.machine.sources import markup
+
+        text = markup.taken_off(text, head)
     if not text.isascii():
         text = _with_plain_characters(text)
     if head.lstrip()[:1] in ("{", "[") and len(text) <= _MOST_WRAPPED and not HEADER.search(text):
@@ -98,17 +78,6 @@ def _without_quotes(lines: list[str]) -> list[str]:
     if quoted <= len(lines) // 2:
         return lines
     return [_QUOTE.sub("", line) for line in lines]
-
-
-def _without_markup(text: str, head: str) -> str:
-    if any(sign in head for sign in ("</", "<br", "<BR", "<pre", "<PRE")) and _MARKUP.search(head):
-        text = _TAGS.sub("", _BREAKS.sub("\n", text))
-    if "&" in head:
-        for entity, character in _ENTITIES:
-            text = text.replace(entity, character)
-    if "[/" in head and _FORUM.search(head):
-        text = _FORUM.sub("\n", text)
-    return text
 
 
 def _with_plain_characters(text: str) -> str:

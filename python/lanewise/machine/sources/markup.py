@@ -1,0 +1,45 @@
+"""Markup of web pages and forums, taken off a dump that stands in it.
+
+A table of tags, not any text between angle brackets: `lspci` prints such text itself (``<access denied>``).
+"""
+
+from __future__ import annotations
+
+import re
+
+_MARKUP = re.compile(
+    r"</(?:pre|code|span|div|p|td|body|html|font|b)>|<(?:br|pre|p|div)\b[^<>]*>", re.IGNORECASE
+)
+_BREAKS = re.compile(r"<br[ /]*>\n?|</(?:p|div|tr|li|pre|h[1-6]|title|option)>", re.IGNORECASE)
+_TAGS = re.compile(
+    r"</?(?:html|head|body|div|span|pre|code|p|br|b|i|u|s|em|strong|font|a|td|tr|th|table|tbody|thead|ul|ol|li|h[1-6]"
+    r"|blockquote|img|hr|title|meta|link|script|style|tt|article|section|button|svg|path|small|sup|sub|main|nav)\b"
+    r"[^<>]{0,2000}>|<!--[^<>]{0,2000}-->|<!doctype[^<>]{0,200}>",
+    re.IGNORECASE,
+)
+_ENTITIES = (
+    ("&nbsp;", " "),
+    ("&#160;", " "),
+    ("&gt;", ">"),
+    ("&lt;", "<"),
+    ("&quot;", '"'),
+    ("&#34;", '"'),
+    ("&#39;", "'"),
+    ("&#x27;", "'"),
+    ("&apos;", "'"),
+    ("&amp;", "&"),
+)
+_FORUM = re.compile(r"\[/?(?:code|quote|spoiler|pre|font|size|color)\b[^\]\n]{0,100}\]", re.IGNORECASE)
+
+
+def taken_off(text: str, head: str) -> str:
+    """Return a text without the markup that its beginning shows signs of."""
+    if _MARKUP.search(head):
+        text = _TAGS.sub("", _BREAKS.sub("\n", text))
+    if "&" in head:
+        for entity, character in _ENTITIES:
+            text = text.replace(entity, character)
+    # `lspci` prints ``[size=8K]`` too: it is markup only where something closes.
+    if "[/" in head and _FORUM.search(head):
+        text = _FORUM.sub("\n", text)
+    return text

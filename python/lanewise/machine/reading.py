@@ -41,6 +41,8 @@ _LINK_LINES = re.compile(r"^\W*Lnk(?:Cap|Sta):", re.MULTILINE)
 _XML_PROLOGUE = re.compile(rb"<!--.*?(?:-->|$)|<\?.*?(?:\?>|$)|<!DOCTYPE[^>\[]*(?:\[.*?\])?[^>]*>", re.S)
 _XML_INSIDE = re.compile(rb"^[ \t]*(<(topology|system|graphs)(?:[ \t][^<>]{0,1000})?>)", re.MULTILINE)
 """A file of hwloc or NCCL that somebody pasted below a prompt, or into a message."""
+_MOST_SEARCHED = 1 << 20
+"""Bytes in which its beginning is looked for."""
 _XML_ROOTS = ("topology", "system", "graphs")
 _XML_ROOT = re.compile(rb"<([A-Za-z_][\w.-]*)[\s>/]")
 
@@ -90,7 +92,7 @@ def _read_content(data: bytes, name: str) -> Machine:
     try:
         return _read_text(_text(content, name), reading, name)
     except InputError:
-        inside = _XML_INSIDE.search(content)
+        inside = _XML_INSIDE.search(content, 0, _MOST_SEARCHED)
         if inside is not None:
             end = content.find(b"</%b>" % inside[2], inside.end())
             whole = content[inside.start(1) : None if end < 0 else end + len(inside[2]) + 3]

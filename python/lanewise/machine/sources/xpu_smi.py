@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _TILE = r"GPU \d{1,3}/\d{1,2}"
 _HEADING = re.compile(rf"\s*(?:{_TILE}\s+)+CPU Affinity\s*$")
 _ROW = re.compile(r"\s*GPU (\d{1,3})/\d{1,2}\s+(\S.*)")
-_XE_LINK = re.compile(r"XL(\d+|\*)$")
+_XE_LINK = re.compile(r"XL(\d{1,4}|\*)$")
 _PATHS = {"SYS", "NODE", "PHB", "PXB", "PIX"}
 _INTEL = 0x8086
 

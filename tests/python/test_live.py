@@ -11,6 +11,7 @@ from rich.console import Console
 
 import lanewise as lab
 from lanewise.cli import live, progress
+from lanewise.cli.run_progress import run_progress
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -75,7 +76,7 @@ def test_a_terminal_shows_flows_and_is_left_as_it_was(monkeypatch: pytest.Monkey
     terminal = Console(file=io.StringIO(), force_terminal=True, width=100, height=30)
     monkeypatch.setattr(live, "stderr", lambda: terminal)
     monkeypatch.setattr(progress, "stderr", lambda: terminal)
-    with progress.run_progress("rig.toml", 0.5) as shows:
+    with run_progress("rig.toml", 0.5) as shows:
         assert shows.flows_every_s == 0.5
         report = {"simulated_s": 0.01, "time_limit_s": 0.05, "events": 1000, "measuring_since_s": 0.004}
         shows({**report, "flows": documents.live_flows()})

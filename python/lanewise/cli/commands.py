@@ -118,7 +118,8 @@ def run(
 ) -> None:
     """Simulate a scenario and say where the time went."""
     from lanewise import api
-    from lanewise.cli.progress import run_progress, runs_progress
+    from lanewise.cli.progress import runs_progress
+    from lanewise.cli.run_progress import run_progress
 
     refuse_together(("--as", as_tool is not None), ("--json", as_json))
     if fio is not None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from lanewise.cli.guard import ExitStatus
-from lanewise.cli.progress import run_progress
+from lanewise.cli.run_progress import run_progress
 from lanewise.errors import InputError
 
 if TYPE_CHECKING:

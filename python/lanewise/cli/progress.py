@@ -60,15 +60,6 @@ class RunProgress:
         self._bar.update(self._task, completed=done, note=note)
 
 
-def run_progress(description: str, live_s: float | None) -> RunProgress:
-    """Return the bar of a run, with a table of its flows when they are asked for every so many seconds."""
-    if live_s is None:
-        return RunProgress(description)
-    from lanewise.cli.live import LiveProgress
-
-    return LiveProgress(description, live_s)
-
-
 @contextmanager
 def runs_progress(description: str) -> Iterator[Callable[[int, int], None]]:
     """Count runs done of runs to do."""

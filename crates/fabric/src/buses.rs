@@ -54,10 +54,21 @@ impl Buses {
         Self { of_port: of_port.into(), buses: vec![Bus::default(); count] }
     }
 
+    /// The buses of two ports.
+    fn between(&self, ingress: u16, egress: u16) -> [usize; 2] {
+        [ingress, egress]
+            .map(|port| usize::from(self.of_port.get(usize::from(port)).copied().unwrap_or_default()))
+    }
+
+    /// Whether `egress` may take the buses between two ports now.
+    pub(crate) fn are_free(&self, ingress: u16, egress: u16, now: Time) -> bool {
+        let mut pair = self.between(ingress, egress).into_iter().map(|bus| &self.buses[bus]);
+        pair.all(|bus| bus.free_at <= now && bus.is_open_to(egress, now))
+    }
+
     /// Takes the buses between two ports for so long, or says when to ask again.
     pub(crate) fn take(&mut self, ingress: u16, egress: u16, span: Span, now: Time) -> Result<(), Time> {
-        let pair = [ingress, egress]
-            .map(|port| usize::from(self.of_port.get(usize::from(port)).copied().unwrap_or_default()));
+        let pair = self.between(ingress, egress);
         let at = pair.into_iter().map(|bus| self.buses[bus].free_at).fold(now, Time::max);
         if !pair.into_iter().all(|bus| self.buses[bus].is_open_to(egress, at)) {
             pair.into_iter().for_each(|bus| self.buses[bus].refuse(egress));

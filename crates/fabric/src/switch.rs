@@ -444,15 +444,25 @@ impl Switch {
         self.queues[slot].next_start(packets)
     }
 
-    /// Whether anything that waits for `port` may leave now, or would but for credits, the retry buffer or the core.
+    /// Whether anything that waits for `port` may leave now, or would but for credits or the retry buffer.
     pub(crate) fn wants_the_wire(&self, packets: &PacketPool, port: &Port, now: Time) -> bool {
         port.channel_numbers().any(|channel| {
             let row = self.row_of(port.index, channel);
             let waiting = self.rows[row].waiting.of_any_class();
-            let queues = (0..self.ports.len()).filter(|ingress| waiting >> ingress & 1 == 1);
-            let mut queues = queues.map(|ingress| &self.queues[row * self.ports.len() + ingress]);
-            queues.any(|queues| wants_the_wire(queues, packets, port, channel, now))
+            let mut ingresses = (0..self.ports.len()).filter(|ingress| waiting >> ingress & 1 == 1);
+            ingresses.any(|ingress| {
+                let queues = &self.queues[row * self.ports.len() + ingress];
+                self.core_is_free(ingress, port.index, now)
+                    && wants_the_wire(queues, packets, port, channel, now)
+            })
         })
+    }
+
+    fn core_is_free(&self, ingress: usize, egress: u16, now: Time) -> bool {
+        match &self.buses {
+            Some(buses) => buses.are_free(ingress as u16, egress, now),
+            None => self.ingress_free_at[ingress] <= now,
+        }
     }
 
     /// Takes out a nullified copy that has not started to leave when its damaged original ends.

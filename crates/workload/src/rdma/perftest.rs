@@ -3,7 +3,8 @@
 //! Bandwidth: a thread posts to its queue pairs in turn, up to a depth, and polls for completions of every so many
 //! requests. Latency: `write` and `send` go back and forth, half a round trip is reported; `read` is one trip.
 //! The peak of a bandwidth test is that of [`super::peak`].
-//! Leaves out: start-up handshakes, huge page and NUMA choices, events instead of polling, lists of requests.
+//! Leaves out: start-up handshakes, huge page and NUMA choices, events instead of polling, lists of requests (`-l`), fewer
+//! reads outstanding than the adapter allows (`-o`), limits of the rate, and `-O`, which is a test on each of two networks.
 //! Source: perftest (github.com/linux-rdma/perftest), its manual page and README; MB there are 2²⁰ bytes.
 
 use super::config::NicPort;

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from machine_dumps import DUMPS
 from machines import GPU, NIC, function, machine, pair, switched
 
 from lanewise.doctor import diagnose
@@ -19,9 +19,10 @@ from lanewise.machine.model import Address, Errors, Kind, Machine
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from click.testing import Result
+
+DUMPS = Path(__file__).parents[1] / "machine" / "dumps"
 
 
 def fio(gb_per_s: float, *, filename: str = "/dev/nvme0n1", clones: int = 1, depth: int = 32) -> str:

@@ -9,12 +9,13 @@ one with the largest takes what is missing to a hundred, and loses what is above
 
 from __future__ import annotations
 
+from lanewise.errors import InputError
 from lanewise.job_file.numbers import number
 
 _MOST_SIZES = 64
 
 
-class NoSizesError(ValueError):
+class NoSizesError(InputError):
     """A value says no sizes."""
 
     def __init__(self, message: str, hint: str) -> None:

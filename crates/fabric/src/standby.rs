@@ -10,7 +10,8 @@
 //! it slept: it is accounted as asleep from then on, and as waking for the exit latency from when it is wanted.
 //!
 //! Leaves out: the DLLPs by which both ends agree on L1 (some 100 ns of an idle link), an upstream port that wakes links
-//! below its switch ahead of need, one that wakes because a DLLP wakes a link below it, the substates of L1 other than by their exit latency, L0p, Flit Mode, and power itself.
+//! below its switch ahead of need, one that wakes because a DLLP wakes a link below it, the substates of L1 other than by
+//! their exit latency, L0p, Flit Mode, and power itself.
 
 use crate::choose::wants_the_wire;
 use crate::config::{LinkPower, SleepConfig};

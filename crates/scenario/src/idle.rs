@@ -7,14 +7,11 @@ use crate::parameter::{Layer, Origin, ResolvedParameter};
 use crate::source::Place;
 use std::collections::HashMap;
 
-/// Stands for a key where something else decides: no key has this name.
-const NOTHING_OF_ITS_OWN: &str = ".";
-
 /// Why a table or a value is idle.
 #[derive(Clone, Copy, Debug)]
 struct Reason {
-    /// The key in it that makes it so, with a dot before it; that one is read.
-    decided_by: &'static str,
+    /// The key in it that makes it so, with a dot before it, if it is one of its own; that one is read.
+    decided_by: Option<&'static str>,
     /// In a sentence; nothing where what is idle is at its default anyway.
     text: Option<&'static str>,
 }
@@ -39,17 +36,17 @@ pub(crate) struct IdleValue {
 impl Idle {
     /// A table or a value at its default is idle.
     pub(crate) fn quietly(&mut self, path: String) {
-        self.0.insert(path, Reason { decided_by: NOTHING_OF_ITS_OWN, text: None });
+        self.0.insert(path, Reason { decided_by: None, text: None });
     }
 
     /// A table or a value is idle, because of `reason`.
     pub(crate) fn because(&mut self, path: String, reason: &'static str) {
-        self.0.insert(path, Reason { decided_by: NOTHING_OF_ITS_OWN, text: Some(reason) });
+        self.0.insert(path, Reason { decided_by: None, text: Some(reason) });
     }
 
     /// A table is idle because of one of its own keys.
     pub(crate) fn because_of(&mut self, path: String, decided_by: &'static str, reason: &'static str) {
-        self.0.insert(path, Reason { decided_by, text: Some(reason) });
+        self.0.insert(path, Reason { decided_by: Some(decided_by), text: Some(reason) });
     }
 
     fn of(&self, path: &str) -> Option<Reason> {
@@ -62,7 +59,7 @@ impl Idle {
         let mut stated = Vec::new();
         parameters.retain(|parameter| {
             let Some(reason) = self.of(&parameter.path) else { return true };
-            let decides = parameter.path.ends_with(reason.decided_by);
+            let decides = reason.decided_by.is_some_and(|key| parameter.path.ends_with(key));
             if let Origin::Written(Layer::Override | Layer::Scenario, place) = parameter.origin
                 && let Some(reason) = reason.text
                 && !decides

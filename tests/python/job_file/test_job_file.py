@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -22,11 +23,11 @@ RIG = ROOT / "scenarios" / "nvme_fio.toml"
 JOBS = ROOT / "scenarios" / "nvme_fio.fio"
 
 
-def plan(folder: Path, text: str, **arguments: object) -> JobPlan:
+def plan(folder: Path, text: str, **arguments: Any) -> JobPlan:
     """Plan a job file on the rig with four drives."""
     path = folder / "jobs.fio"
     path.write_text(text)
-    return plan_jobs(RIG, path, **arguments)  # type: ignore[arg-type]
+    return plan_jobs(RIG, path, **arguments)
 
 
 def options(folder: Path, text: str) -> dict[str, str]:

@@ -192,7 +192,10 @@ def reproduce(
     that is no experiment.
 
     >>> import lanewise
-    >>> (experiment,) = lanewise.reproduce("OPP-3").experiments
+    >>> reproduction = lanewise.reproduce("OPP-3")
+    >>> reproduction.table.columns[:5]
+    ['experiment', 'cell', 'unit', 'published', 'simulated']
+    >>> (experiment,) = reproduction.experiments
     >>> experiment.table.columns[:5]
     ['cell', 'unit', 'published', 'simulated', 'error_percent']
     """

@@ -121,11 +121,15 @@ def text_of(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Result:
     """Something the core said, as it said it."""
 
     document: Document
+
+    def __repr__(self) -> str:
+        """Name the class and what it holds; the document may have megabytes."""
+        return f"<{type(self).__name__}: {', '.join(self.document)}>"
 
     def to_json(self, *, indent: int | None = 2) -> str:
         """Return the document as JSON text."""
@@ -134,6 +138,12 @@ class Result:
 
 class RunResult(Result):
     """What one run of a scenario measured."""
+
+    def __repr__(self) -> str:
+        """Say which run it was and how it ended."""
+        return (
+            f"<RunResult: {self.title}; {self.end_reason}, seed {self.seed}, fingerprint {self.fingerprint}>"
+        )
 
     @property
     def title(self) -> str:

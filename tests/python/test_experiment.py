@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from textwrap import dedent
 
@@ -72,10 +73,12 @@ EXPECTED = """
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    (tmp_path / "expected.toml").write_text(dedent(EXPECTED))
+    folder = tmp_path / "tiny"
+    folder.mkdir()
+    (folder / "expected.toml").write_text(dedent(EXPECTED))
     for name in ("direct.toml", "switch.toml"):
-        (tmp_path / name).write_text("")
-    return tmp_path
+        (folder / name).write_text("")
+    return folder
 
 
 @pytest.fixture
@@ -182,6 +185,31 @@ def test_reproduction_keeps_predicted_and_calibrated_apart(folder: Path, drives:
     assert cells["noise"]["simulated"] is None
     assert document["predicted_worst_abs_error_percent"] == pytest.approx(0.37, abs=0.01)
     assert experiment.passed
+
+
+def test_calibration_and_reproduction_are_tables(folder: Path, drives: FakeCore) -> None:
+    fitted = lanewise.calibrate(folder).table
+    assert fitted.select("fit", "value", "cell").rows() == [("drive rate", "100 MB/s", "without")]
+    assert abs(fitted["error_percent"].item()) < 0.02
+
+    table = lanewise.reproduce(folder).table
+    assert table["experiment"].unique().to_list() == ["TINY"]
+    assert table["cell"].to_list() == ["without", "with", "narrow", "noise"]
+    assert table.filter(role="predicted", fitted_on=["TINY without"])["within_band"].to_list() == [True]
+
+
+def test_cells_of_other_experiments_come_after_our_own(folder: Path) -> None:
+    """So that a list like "OTHER with, without" cannot be read as two cells of OTHER."""
+    other = folder.parent / "other"
+    shutil.copytree(folder, other)
+    theirs = dedent(EXPECTED).replace('"TINY"', '"OTHER"').replace("drive rate", "adapter rate")
+    (other / "expected.toml").write_text(theirs)
+    borrowed = '[[fit]]\nname = "adapter rate"\nfrom = "other"\nparameters = ["hba0.tags"]\n\n[[fit]]'
+    ours = dedent(EXPECTED).replace("[[fit]]", borrowed, 1)
+    ours = ours.replace('fits = ["drive rate"]', 'fits = ["adapter rate", "drive rate"]')
+    (folder / "expected.toml").write_text(ours)
+    experiment = load_experiment(folder)
+    assert experiment.fitted_on(experiment.cell("with")) == ("TINY without", "OTHER without")
 
 
 def test_equal_runs_are_done_once(folder: Path, core: FakeCore) -> None:

@@ -32,6 +32,13 @@ def test_every_table_has_its_columns_and_rows() -> None:
     assert tables["flows"]["latency_ns_p99"].to_list() == [14_200_000.0, 14_200_000.0]
 
 
+def test_a_result_introduces_itself_in_a_line() -> None:
+    said = repr(result())
+    assert said.startswith("<RunResult: ")
+    assert "fingerprint" in said
+    assert repr(PartsResult({"parts": [{"name": "x" * 1000}]})) == "<PartsResult: parts>"
+
+
 def test_empty_documents_give_empty_tables_with_the_same_columns() -> None:
     document = documents.run_document()
     for name in ("flows", "links", "requesters", "buffers", "errors", "instruments", "assumptions"):

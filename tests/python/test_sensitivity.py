@@ -120,6 +120,8 @@ def test_what_moves_a_prediction_is_found_and_stored(tmp_path: Path, rig: FakeCo
     assert (bandwidth.lower_percent, bandwidth.higher_percent) == (-20.0, 20.0)
     assert (tags.lower_percent, tags.higher_percent) == (-10.0, 0.0)
     assert [effect.parameter for effect in cell.rests_on] == ["hba#.tags"]
+    changes = sensitivity.table.select("cell", "parameter", "lower_change", "higher_change").rows()
+    assert changes == [("with", "server.write_bandwidth", -20.0, 20.0), ("with", "hba#.tags", -10.0, 0.0)]
 
     read_back = stored(load_experiment(tmp_path))
     assert read_back == sensitivity

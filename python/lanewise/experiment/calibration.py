@@ -11,8 +11,11 @@ for a part of what it does. No step draws a random number, and a run is determin
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
+
+import polars as pl
 
 from lanewise.errors import InputError
 from lanewise.experiment.definition import Experiment, Fit, FittedValue
@@ -20,6 +23,7 @@ from lanewise.experiment.runner import run_all
 from lanewise.experiment.toml import inline
 from lanewise.experiment.values import jobs_behind, value_of
 from lanewise.files import write_whole
+from lanewise.results import frame
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -70,6 +74,32 @@ class Calibration:
     experiment: Experiment
     """With the fitted values in it."""
     fits: tuple[CalibratedFit, ...]
+
+    @cached_property
+    def table(self) -> pl.DataFrame:
+        """One row per cell that was fitted on, with the fitted value, which has its unit in it."""
+        columns = {
+            "fit": pl.String,
+            "value": pl.String,
+            "cell": pl.String,
+            "unit": pl.String,
+            "published": pl.Float64,
+            "simulated": pl.Float64,
+            "error_percent": pl.Float64,
+            "runs": pl.UInt32,
+        }
+        rows = (
+            {
+                "fit": fit.value.name,
+                "value": str(fit.value.value),
+                "error_percent": cell.error_percent,
+                "runs": fit.runs,
+                **asdict(cell),
+            }
+            for fit in self.fits
+            for cell in fit.cells
+        )
+        return frame(rows, columns)
 
     def to_json(self, *, indent: int | None = 2) -> str:
         """Return the fits as JSON text."""

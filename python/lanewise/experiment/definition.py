@@ -188,6 +188,7 @@ class Experiment:
         return tuple(dict.fromkeys(name for leaf in self.simulated(quantity) for name in leaf.fits))
 
     def fitted_on(self, quantity: Quantity) -> tuple[str, ...]:
-        """Return the cells that the parameters in force in `quantity` were fitted on."""
+        """Return the cells that the parameters in force in `quantity` were fitted on, our own first."""
         in_force = self.fits_of(quantity)
-        return tuple(dict.fromkeys(on for fit in self.fits if fit.name in in_force for on in fit.fitted_on))
+        cells = dict.fromkeys(on for fit in self.fits if fit.name in in_force for on in fit.fitted_on)
+        return tuple(sorted(cells, key=lambda on: not on.startswith(f"{self.id} ")))

@@ -28,6 +28,26 @@ if TYPE_CHECKING:
     from lanewise.results import RunResult
 
 
+_CELL_COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
+    "cell": pl.String,
+    "unit": pl.String,
+    "published": pl.Float64,
+    "simulated": pl.Float64,
+    "error_percent": pl.Float64,
+    "verdict": pl.String,
+    "role": pl.String,
+    "fitted_on": pl.List(pl.String),
+    "band_percent": pl.Float64,
+    "within_band": pl.Boolean,
+    "error_points": pl.Float64,
+    "band_points": pl.Float64,
+    "between": pl.List(pl.Float64),
+    "claim": pl.String,
+    "computed_as": pl.String,
+    "note": pl.String,
+}
+
+
 @dataclass(frozen=True)
 class ReproducedCell:
     """One published number beside the simulated one."""
@@ -139,25 +159,7 @@ class ReproducedExperiment:
     @cached_property
     def table(self) -> pl.DataFrame:
         """One row per cell."""
-        columns: dict[str, pl.DataType | type[pl.DataType]] = {
-            "cell": pl.String,
-            "unit": pl.String,
-            "published": pl.Float64,
-            "simulated": pl.Float64,
-            "error_percent": pl.Float64,
-            "verdict": pl.String,
-            "role": pl.String,
-            "fitted_on": pl.List(pl.String),
-            "band_percent": pl.Float64,
-            "within_band": pl.Boolean,
-            "error_points": pl.Float64,
-            "band_points": pl.Float64,
-            "between": pl.List(pl.Float64),
-            "claim": pl.String,
-            "computed_as": pl.String,
-            "note": pl.String,
-        }
-        return pl.DataFrame([cell.document() for cell in self.cells], schema=columns)
+        return pl.DataFrame([cell.document() for cell in self.cells], schema=_CELL_COLUMNS)
 
     @cached_property
     def sensitivity(self) -> Sensitivity | None:
@@ -245,6 +247,16 @@ class Reproduction:
     """Experiments, reproduced."""
 
     experiments: tuple[ReproducedExperiment, ...]
+
+    @cached_property
+    def table(self) -> pl.DataFrame:
+        """One row per cell of each experiment, which is named in the first column."""
+        rows = (
+            {"experiment": experiment.id, **cell.document()}
+            for experiment in self.experiments
+            for cell in experiment.cells
+        )
+        return pl.DataFrame(rows, schema={"experiment": pl.String, **_CELL_COLUMNS})
 
     @property
     def passed(self) -> bool:

@@ -12,13 +12,17 @@ import hashlib
 import json
 import tomllib
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
+
+import polars as pl
 
 from lanewise.experiment.candidates import QUANTITY, candidates_of
 from lanewise.experiment.definition import ExperimentError
 from lanewise.experiment.toml import inline
 from lanewise.experiment.values import jobs_behind
 from lanewise.files import write_whole
+from lanewise.results import frame
 from lanewise.simulator import resolve
 
 if TYPE_CHECKING:
@@ -123,6 +127,33 @@ class Sensitivity:
     def of(self, cell: str) -> CellSensitivity | None:
         """Return what a cell rests on, if it was looked at."""
         return next((each for each in self.cells if each.cell == cell), None)
+
+    @cached_property
+    def table(self) -> pl.DataFrame:
+        """One row per cell and parameter that moves it, largest effect first."""
+        columns = {
+            "cell": pl.String,
+            "parameter": pl.String,
+            "value": pl.String,
+            "provenance": pl.String,
+            "lower": pl.String,
+            "lower_change": pl.Float64,
+            "higher": pl.String,
+            "higher_change": pl.Float64,
+            "unit_of_changes": pl.String,
+        }
+        rows = (
+            {
+                **effect.document(),
+                "cell": each.cell,
+                "lower_change": effect.lower_percent,
+                "higher_change": effect.higher_percent,
+                "unit_of_changes": each.unit,
+            }
+            for each in self.cells
+            for effect in each.effects
+        )
+        return frame(rows, columns)
 
     def document(self) -> dict[str, Any]:
         """Return it for JSON."""

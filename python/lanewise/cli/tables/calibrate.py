@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lanewise.cli.tables import style
+from lanewise.experiment.wording import digits_for
 
 if TYPE_CHECKING:
     from lanewise.experiment.calibration import Calibration
@@ -24,12 +25,13 @@ def print_calibration(calibration: Calibration) -> None:
     for fit in calibration.fits:
         for number, cell in enumerate(fit.cells):
             first = number == 0
+            digits = digits_for(cell.published)
             table.add_row(
                 fit.value.name if first else "",
                 str(fit.value.value) if first else "",
                 cell.cell,
-                style.fixed(cell.published, 1),
-                style.fixed(cell.simulated, 1),
+                style.fixed(cell.published, digits),
+                style.fixed(cell.simulated, digits),
                 f"{cell.error_percent:+.2f} %",
                 str(fit.runs) if first else "",
             )

@@ -60,13 +60,13 @@ def _experiment(experiment: ReproducedExperiment, sensitivity: bool) -> Iterator
 
 
 def _cells(experiment: ReproducedExperiment, role: str, title: str, note: str) -> Group:
+    remarks = style.Remarks()
     table = style.table()
     style.words(table, "cell")
     style.numbers(table, "published", "simulated")
     style.labels(table, "unit")
     style.numbers(table, "error", "band")
-    style.labels(table, "verdict")
-    style.words(table, "rests on" if role == "predicted" else "note")
+    style.labels(table, "verdict", "rests on" if role == "predicted" else "note")
     for cell in (cell for cell in experiment.cells if cell.role == role):
         digits = digits_for(cell.published or cell.simulated or 0.0)
         table.add_row(
@@ -77,18 +77,19 @@ def _cells(experiment: ReproducedExperiment, role: str, title: str, note: str) -
             _error(cell),
             band_text(cell),
             cell.verdict,
-            Text(_rests_on(experiment, cell) if role == "predicted" else cell.note),
+            remarks.mark(_rests_on(experiment, cell) if role == "predicted" else cell.note),
         )
-    return style.titled(title, table, note=note)
+    return style.titled(title, table, note=note, remarks=remarks)
 
 
 def _rests_on(experiment: ReproducedExperiment, cell: ReproducedCell) -> str:
     """Name the cells that were fitted on, and the assumptions that move the cell."""
-    fitted = ", ".join(name.removeprefix(f"{experiment.id} ") for name in cell.fitted_on) or "nothing fitted"
+    fitted = ", ".join(name.removeprefix(f"{experiment.id} ") for name in cell.fitted_on)
+    text = f"fitted on {fitted}" if fitted else "nothing fitted"
     moved = experiment.sensitivity.of(cell.cell) if experiment.sensitivity else None
     if moved is None or not moved.rests_on:
-        return fitted
-    return f"{fitted}; assumes {', '.join(moved.assumptions)}"
+        return text
+    return f"{text}; assumes {', '.join(moved.assumptions)}"
 
 
 def _error(cell: ReproducedCell) -> Text:
@@ -111,9 +112,10 @@ def _values(experiment: ReproducedExperiment) -> Group:
 
 def _fitted(experiment: ReproducedExperiment) -> Group:
     table = style.table()
-    style.words(table, "what", "parameter")
+    style.words(table, "what")
+    style.labels(table, "parameter")
     style.numbers(table, "value")
-    style.labels(table, "fitted on")
+    style.words(table, "fitted on")
     for value in experiment.fitted:
         own = f"{experiment.id} "
         cells = "\n".join(name.removeprefix(own) for name in value.fitted_on)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from string import ascii_lowercase
 from typing import TYPE_CHECKING
 
 from rich import box
@@ -29,13 +30,46 @@ def table() -> Table:
     return Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0), pad_edge=False)
 
 
-def titled(title: str, table: Table, *, note: str = "") -> Group:
-    """Put a title above a table, a note behind the title, and an empty line below."""
+class Remarks:
+    """Sentences that rows refer to by a letter, each written once, below the table."""
+
+    def __init__(self) -> None:
+        """Begin without any."""
+        self._marks: dict[str, str] = {}
+
+    def mark(self, remark: str) -> str:
+        """Return the letter of a remark: a to z, then aa, ab and so on; nothing for an empty one."""
+        if not remark:
+            return ""
+        if remark not in self._marks:
+            letters = ascii_lowercase
+            before, last = divmod(len(self._marks), len(letters))
+            self._marks[remark] = (letters[before - 1] if before else "") + letters[last]
+        return self._marks[remark]
+
+    @property
+    def are_any(self) -> bool:
+        """Whether a row has referred to one."""
+        return bool(self._marks)
+
+    def below(self) -> Table:
+        """Return them as lines to stand below their table."""
+        lines = Table.grid(padding=(0, 2, 0, 0))
+        lines.add_column(no_wrap=True)
+        lines.add_column()
+        for remark, mark in self._marks.items():
+            lines.add_row(mark, Text(remark))
+        return lines
+
+
+def titled(title: str, table: Table, *, note: str = "", remarks: Remarks | None = None) -> Group:
+    """Put a title above a table, a note behind the title; remarks and an empty line below."""
     heading = Text(title, style="bold")
     if note:
         heading.append(f"   {note}", style="dim not bold")
     _keep_whole(table)
-    return Group(heading, table, "")
+    below: list[RenderableType] = ["", remarks.below()] if remarks is not None and remarks.are_any else []
+    return Group(heading, table, *below, "")
 
 
 def _keep_whole(table: Table) -> None:

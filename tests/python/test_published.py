@@ -145,16 +145,11 @@ def test_what_is_claimed_in_prose_is_a_cell(name: str) -> None:
         assert any(words in claim for claim in claims), words
 
 
-# Predictions that miss, which no fit may hide; the experiment's page says what the model lacks.
-KNOWN_MISSES: dict[str, set[str]] = {"H3-3": {"write/initiator_2"}}
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FOLDERS)
-def test_every_cell_but_the_known_misses_is_within_its_band(name: str) -> None:
+def test_every_cell_is_within_its_band(name: str) -> None:
     (experiment,) = lanewise.reproduce(name).experiments
-    outside = {cell.cell for cell in experiment.cells if cell.within_band is False}
-    assert outside == KNOWN_MISSES.get(name, set())
+    assert [cell.cell for cell in experiment.cells if cell.within_band is False] == []
 
 
 def test_calibration_on_the_real_core_can_be_repeated(tmp_path: Path) -> None:

@@ -85,6 +85,16 @@ def test_a_table_says_whether_requests_or_operations_are_counted(
     assert "per second  of" in lanewise("run", "switch").stdout
 
 
+def test_rates_that_rest_on_few_operations_are_told_so(core: FakeCore, lanewise: CommandLine) -> None:
+    document = documents.run_document()
+    core.answer = lambda *_: document
+    said = f"{document['flows'][0]['name']} had only 29, so rates\nof operations are rougher."
+    assert said in lanewise("run", "switch").stdout
+    for flow in document["flows"]:
+        flow["operations"] = 200
+    assert "rougher" not in lanewise("run", "switch").stdout
+
+
 def test_the_unit_of_latencies_suits_those_that_are_shown(core: FakeCore, lanewise: CommandLine) -> None:
     document = documents.run_document()
     core.answer = lambda *_: document
@@ -241,6 +251,21 @@ def test_a_report_that_cannot_be_written_is_refused_before_anything_runs(
     assert outcome.exit_code == 2
     assert "it is a folder" in outcome.stderr
     assert core.asked == []
+
+
+def test_who_interrupts_reproduce_hears_what_is_kept(
+    lanewise: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: str, cache: object, on_progress: Callable[[int, int], None]) -> None:
+        on_progress(1, 3)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("lanewise.api.reproduce", interrupted)
+    outcome = lanewise("reproduce", "OPP-4")
+    assert outcome.exit_code == 130
+    assert outcome.stderr == (
+        "interrupted: 1 of 3 runs are finished and kept; the next 'lanewise reproduce' starts from there\n"
+    )
 
 
 def test_our_own_mistake_is_status_3(

@@ -10,6 +10,7 @@ from typing import Any
 import documents
 import pytest
 
+import lanewise
 from lanewise.instruments import fio, iometer, osu, perftest, smartflow
 from lanewise.instruments.measurement import ImportProblemError, Measurement, case_called
 from lanewise.instruments.native import WRITTEN, write_as
@@ -17,6 +18,7 @@ from lanewise.instruments.simulated import NoSuchInstrumentError
 from lanewise.results import ExplainResult, RunResult
 
 CAPTURED = Path(__file__).parent / "captured"
+ROOT = Path(__file__).parents[2]
 
 # The formats of perftest 6.06, as its binaries hold them.
 BANDWIDTH_FORMAT = " %-7lu    %-10lu       %-7.2lf            %-7.2lf\t\t   %-7.6lf"
@@ -101,6 +103,9 @@ ALL_READ = {
     "Average I/O Response Time (ms)": 2.9,
     "Maximum I/O Response Time (ms)": 3.1,
     "% CPU Utilization (total)": 3.8,
+    "Total Error Count": 0.0,
+    "Read Error Count": 0.0,
+    "Write Error Count": 0.0,
 }
 
 
@@ -153,6 +158,23 @@ def test_our_fio_json_reads_back_and_has_the_shape_of_real_ones() -> None:
     assert (case.block_bytes, case.queue_depth, case.target) == (131_072, 512, "ssd0:ssd1")
     assert case.latency
     assert case.latency.percentiles_ns == {50.0: 5_000.0, 99.9: 8_900.0}
+
+
+def test_ranges_of_latency_and_depth_are_those_of_real_outputs() -> None:
+    """What an I/O took and how deep it was queued, as a script for real outputs looks it up."""
+    result = lanewise.run(ROOT / "scenarios/nvme_fio.toml")
+    ours = json.loads(write_as("fio", result, lanewise.explain(ROOT / "scenarios/nvme_fio.toml")))["jobs"][0]
+    real = json.loads((CAPTURED / "fio-3.33-two-jobs.json").read_text())["jobs"][0]
+    tables = [
+        name for name in real if name.startswith(("latency_", "iodepth_")) and isinstance(real[name], dict)
+    ]
+    assert len(tables) == 6
+    for name in tables:
+        assert list(ours[name]) == list(real[name]), name
+    assert sum(sum(ours[f"latency_{unit}"].values()) for unit in ("ns", "us", "ms")) == pytest.approx(100)
+    assert ours["latency_us"]["250"] > 90
+    assert ours["iodepth_level"][">=64"] == 100.0
+    assert ours["iodepth_submit"]["4"] == 100.0
 
 
 def test_clones_that_are_not_reported_together_are_jobs_of_one_name() -> None:
@@ -282,6 +304,9 @@ def test_our_iometer_file_reads_back() -> None:
     options = {"access": "[310 KiB 100 % (100 % read, 0 % random)]", "workers": "4", "outstanding": "1"}
     text = simulated("iometer", "drives", "iometer", ALL_READ, options)
     assert "317440,100,100,0,0,1,0,0" in text.splitlines()
+    *_, row = (line.split(",") for line in text.splitlines() if line.startswith("ALL,"))
+    columns = dict(zip(iometer.COLUMNS, row, strict=True))
+    assert [columns[name] for name in ("Errors", "Read Errors", "Write Errors")] == ["0", "0", "0"]
     measurement = iometer.parse(text)
     (case,) = measurement.cases
     assert measurement.version == "2004.07.30 simulated by Lanewise 0.1.0"

@@ -132,6 +132,17 @@ def test_figures_are_drawn_in_colours_of_the_page(reproduction: Any) -> None:
         assert "published 2,400, simulated" in drawing
 
 
+def test_large_sizes_are_labelled_in_binary_units(tmp_path: Path, core: FakeCore) -> None:
+    text = dedent(EXPECTED).replace("with/512", "with/131072")
+    (tmp_path / "expected.toml").write_text(text)
+    for name in ("direct.toml", "switch.toml"):
+        (tmp_path / name).write_text("")
+    page = render(package.reproduce(tmp_path))
+    assert ">128 KiB<" in page
+    assert ">64 B<" in page
+    assert ">size<" in page
+
+
 def test_a_report_is_whole_or_not_there(
     reproduction: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -298,7 +298,7 @@ def reproduce(
     if sensitivity:
         with fits_progress("sensitivity of") as on_runs:
             api.sensitivity(*names, cache=cache, on_progress=on_runs)
-    with runs_progress("reproduce") as on_progress:
+    with runs_progress("reproduce", are_kept=True) as on_progress:
         reproduction = api.reproduce(*names, cache=cache, on_progress=on_progress)
     if as_json:
         _print_json(reproduction)

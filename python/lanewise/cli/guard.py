@@ -31,8 +31,9 @@ class GuardedGroup(TyperGroup):
         """Run the verb that was asked for."""
         try:
             return super().invoke(ctx)
-        except KeyboardInterrupt:
-            raise SystemExit(_report("interrupted", ExitStatus.INTERRUPTED)) from None
+        except KeyboardInterrupt as error:
+            said = ": ".join(map(str, ("interrupted", *error.args)))
+            raise SystemExit(_report(said, ExitStatus.INTERRUPTED)) from None
         except OSError as error:
             if error.errno == errno.EPIPE:
                 raise SystemExit(_nobody_reads()) from error

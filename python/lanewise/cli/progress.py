@@ -61,12 +61,27 @@ class RunProgress:
 
 
 @contextmanager
-def runs_progress(description: str) -> Iterator[Callable[[int, int], None]]:
-    """Count runs done of runs to do."""
+def runs_progress(description: str, *, are_kept: bool = False) -> Iterator[Callable[[int, int], None]]:
+    """Count runs done of runs to do; who interrupts those that are kept is told so."""
     bar = _count_bar()
     task = bar.add_task(description, total=None)
+    counted = (0, 0)
+
+    def count(done: int, total: int) -> None:
+        nonlocal counted
+        counted = (done, total)
+        bar.update(task, completed=done, total=total)
+
     with bar:
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+        try:
+            yield count
+        except KeyboardInterrupt:
+            if not are_kept:
+                raise
+            done, total = counted
+            raise KeyboardInterrupt(
+                f"{done} of {total} runs are finished and kept; the next 'lanewise {description}' starts from there"
+            ) from None
 
 
 @contextmanager

@@ -31,8 +31,11 @@ _ALL = "All clients"
 """What fio calls the sum over all servers."""
 _RATES = ("io_bytes", "io_kbytes", "bw_bytes", "bw", "iops", "runtime", "total_ios")
 _LATENCIES = ("slat_ns", "clat_ns", "lat_ns")
+_BATCHES = ("0", "4", "8", "16", "32", "64", ">=64")
 _FIO_SIZES = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
-_OF_JOB = re.compile(r"(?P<job>.+?)\.(?P<place>(?:read|write)\..+|usr_cpu|sys_cpu)")
+_OF_JOB = re.compile(
+    r"(?P<job>.+?)\.(?P<place>(?:read|write|latency_[num]s|iodepth_level)\..+|usr_cpu|sys_cpu)"
+)
 _JOB_OPTIONS = ("rw", "bs", "iodepth", "numjobs", "ioengine", "direct", "rwmixread", "size", "runtime")
 
 
@@ -250,12 +253,12 @@ def entries_of(run: SimulatedRun, heading: Callable[[str, int], Heading]) -> Ite
             "ctx": 0,
             "majf": 0,
             "minf": 0,
-            "iodepth_level": {},
-            "iodepth_submit": {},
-            "iodepth_complete": {},
-            "latency_ns": {},
-            "latency_us": {},
-            "latency_ms": {},
+            "iodepth_level": _shares(numbers, "iodepth_level"),
+            "iodepth_submit": _one_by_one(numbers),
+            "iodepth_complete": _one_by_one(numbers),
+            "latency_ns": _shares(numbers, "latency_ns"),
+            "latency_us": _shares(numbers, "latency_us"),
+            "latency_ms": _shares(numbers, "latency_ms"),
             "latency_depth": _whole(head.options.get("iodepth", "1")) or 1,
             "latency_target": 0,
             "latency_percentile": 100.0,
@@ -328,6 +331,18 @@ def _direction(numbers: Mapping[str, float], direction: str) -> dict[str, Any]:
         "iops_stddev": 0.0,
         "iops_samples": samples,
     }
+
+
+def _shares(numbers: Mapping[str, float], table: str) -> dict[str, float]:
+    """Return the percentage of I/Os in each range of latency or depth."""
+    start = f"{table}."
+    return {name.removeprefix(start): value for name, value in numbers.items() if name.startswith(start)}
+
+
+def _one_by_one(numbers: Mapping[str, float]) -> dict[str, float]:
+    """Return how many I/Os a call submits or takes back: one, which fio counts as up to four."""
+    some = any(numbers.get(f"{direction}.total_ios") for direction in DIRECTIONS)
+    return {size: 100.0 if some and size == "4" else 0.0 for size in _BATCHES}
 
 
 def _latency_table(own: Mapping[str, float], name: str) -> dict[str, Any]:

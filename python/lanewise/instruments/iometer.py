@@ -71,6 +71,8 @@ _METRIC_OF = {
 }
 """What each column is called on IOmeter's results display, which is what the instrument calls it."""
 
+_COUNTS = ("Errors", "Read Errors", "Write Errors")
+
 _ACCESS_LINE = re.compile(
     r"(?P<size>[\d.]+ \w+) (?P<percent>\d+) % \((?P<read>\d+) % read, (?P<random>\d+) % random"
     r"(?:, bursts of (?P<burst>\d+) after (?P<delay>[\d.]+ \w+))?(?:, aligned to (?P<align>[\d.]+ \w+))?"
@@ -241,7 +243,7 @@ def _row(
     for column, metric in _METRIC_OF.items():
         value = metrics.get(f"{prefix}{metric}")
         if value is not None:
-            known[column] = f"{value:.6f}"
+            known[column] = f"{value:.0f}" if column in _COUNTS else f"{value:.6f}"
     for column, metric, scale in (
         ("Bytes Read", "Read MBs per Second", MEBIBYTE * window),
         ("Bytes Written", "Write MBs per Second", MEBIBYTE * window),

@@ -21,6 +21,12 @@ if TYPE_CHECKING:
 SERIES_COLOURS = tuple(f"var(--series-{number})" for number in range(1, 7))
 _WIDTH = 620
 _LINES_HEIGHT = 300
+_IN_BYTES = " (B)"
+_BINARY_LABEL = (
+    "datum.value >= 1048576 ? format(datum.value / 1048576, '~g') + ' MiB' : "
+    "datum.value >= 1024 ? format(datum.value / 1024, '~g') + ' KiB' : datum.value + ' B'"
+)
+"""A label of Vega for a size."""
 _LOGARITHMIC_FROM = 8
 """An axis whose largest value is this many times the smallest is logarithmic."""
 
@@ -180,15 +186,18 @@ def _lines(rows: list[dict[str, Any]], x_title: str, unit: str) -> str:
     numbers = [row["y"] for row in rows if row["y"] > 0]
     steep = bool(numbers) and min(numbers) > 0 and max(numbers) / min(numbers) >= 50
     series = list(dict.fromkeys(row["series"] for row in rows))
+    # Long numbers of bytes would be read as decimal thousands; their labels have units.
+    long_sizes = x_title.endswith(_IN_BYTES) and sizes[-1] >= 1e5
     base = alt.Chart(alt.InlineData(values=rows)).encode(
         x=alt.X(
             "x:Q",
-            title=x_title,
+            title=x_title.removesuffix(_IN_BYTES) if long_sizes else x_title,
             scale=alt.Scale(type="log" if logarithmic else "linear", nice=False),
             axis=alt.Axis(
                 values=_readable(sizes),
                 labelFlush=False,
                 labelOverlap=False,
+                labelExpr=_BINARY_LABEL if long_sizes else alt.Undefined,
                 format="~s" if sizes[-1] >= 1e5 else "d",
                 grid=False,
             ),

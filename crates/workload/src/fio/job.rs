@@ -90,7 +90,7 @@ impl Job {
             return Next::Wait;
         }
         if self.is_about_to_think() {
-            if self.is_busy() {
+            if self.in_flight() > 0 {
                 return Next::Wait;
             }
             self.think(now);
@@ -117,8 +117,9 @@ impl Job {
         self.config.thinking.is_some() && self.until_thought == 0
     }
 
-    fn is_busy(&self) -> bool {
-        self.free.len() < self.config.effective_depth() as usize
+    /// I/Os in flight.
+    pub(crate) fn in_flight(&self) -> u32 {
+        self.config.effective_depth() - self.free.len() as u32
     }
 
     fn think(&mut self, now: Time) {

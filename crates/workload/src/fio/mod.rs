@@ -11,6 +11,7 @@
 //! direction of a mix, and the map with which fio visits each random block once before it visits any twice.
 
 mod blocks;
+mod distribution;
 mod job;
 mod report;
 mod reports;

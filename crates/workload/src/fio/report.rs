@@ -4,6 +4,7 @@
 //! that fio prints when nothing else is asked for, within 0.1 %. CPU is that of the modelled costs, in percent of one
 //! core for each clone.
 
+use super::distribution::Distribution;
 use crate::latency::LatencyTally;
 use hdrhistogram::Histogram;
 use lanewise_fabric::workload::Metric;
@@ -96,6 +97,7 @@ pub(crate) struct CpuUse {
 #[derive(Clone, Default, Debug)]
 pub(crate) struct GroupTally {
     directions: [DirectionTally; 2],
+    distribution: Distribution,
     pub(crate) cpu: CpuUse,
 }
 
@@ -108,6 +110,12 @@ impl GroupTally {
         tally.submission.add(submission);
         tally.completion.add(completion);
         tally.total.add(submission + completion);
+        self.distribution.took(submission + completion);
+    }
+
+    /// An I/O was issued, and so many of its clone are in flight now.
+    pub(crate) fn issued_at(&mut self, depth: u32) {
+        self.distribution.issued_at(depth);
     }
 
     /// Everything, for a job of this name with so many clones.
@@ -124,6 +132,7 @@ impl GroupTally {
         };
         metrics.push(Metric { name: format!("{name}.usr_cpu"), value: percent(self.cpu.user) });
         metrics.push(Metric { name: format!("{name}.sys_cpu"), value: percent(self.cpu.system) });
+        metrics.extend(self.distribution.metrics(name));
         metrics
     }
 }

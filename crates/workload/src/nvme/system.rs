@@ -230,9 +230,11 @@ impl NvmeWorkload {
         (slot.ssd, slot.queue) = (path.ssd as u32, queue);
         (slot.moved, slot.arrived) = (0, 0);
         (slot.started, slot.submitted) = (started, submitted);
-        let cpu = &mut self.tally_of(index).cpu;
-        cpu.user += worker_cost;
-        cpu.system += submit_cost;
+        let depth = self.jobs[slot.job as usize].in_flight();
+        let tally = self.tally_of(index);
+        tally.issued_at(depth);
+        tally.cpu.user += worker_cost;
+        tally.cpu.system += submit_cost;
         let drive = &mut self.ssds[path.ssd];
         drive.in_flight += 1;
         drive.in_software += u32::from(connection.is_none());

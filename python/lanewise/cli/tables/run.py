@@ -23,6 +23,8 @@ _MOST_FLOWS = 40
 _MOST_LINKS = 20
 _MOST_METRICS = 10
 _MOST_DEVICES = 2
+_FEW_OPERATIONS = 200
+"""A rate that counts fewer is off by a percent when it counts two too many."""
 _IN_FULL = ("smartflow", "frames")
 """Tools whose report is the result, however long it is."""
 
@@ -49,6 +51,7 @@ def _pieces(result: RunResult) -> Iterator[RenderableType]:
         yield "The scenario has no [[workload]], so nothing moves.\n"
     else:
         yield _flows(result)
+        yield from _few_operations(result)
     if result.flows["latency_ns_mean"].is_not_null().any():
         yield _latencies(result.flows)
     yield from _reports(result)
@@ -133,6 +136,19 @@ def _flows(result: RunResult) -> Group:
         )
     note = "GB/s is 10⁹ bytes/s, MiB/s 2²⁰; \N{PLUS-MINUS SIGN} half the confidence interval"
     return style.titled("Flows", table, note=note)
+
+
+def _few_operations(result: RunResult) -> Iterator[RenderableType]:
+    """Say so when rates of operations, which count whole ones, rest on few of them."""
+    rows = result.data_flows.filter(counted="operations").iter_rows(named=True)
+    few = [row for row in rows if row["payload_bytes"] and 0 < row["operations"] < _FEW_OPERATIONS]
+    if few and result.end_reason == "Converged":
+        least = min(few, key=lambda row: int(row["operations"]))
+        yield (
+            f"Bytes are counted as they arrive, operations when they are over: {least['flow']} had only "
+            f"{least['operations']}, so rates\nof operations are rougher. A smaller run.relative_half_width "
+            "measures for longer.\n"
+        )
 
 
 def _counted(flows: pl.DataFrame) -> str | None:

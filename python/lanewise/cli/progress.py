@@ -79,9 +79,8 @@ def runs_progress(description: str, *, are_kept: bool = False) -> Iterator[Calla
             if not are_kept:
                 raise
             done, total = counted
-            raise KeyboardInterrupt(
-                f"{done} of {total} runs are finished and kept; the next 'lanewise {description}' starts from there"
-            ) from None
+            kept = f"{done} of {total} runs are finished and kept"
+            raise KeyboardInterrupt(f"{kept}; the next 'lanewise {description}' starts from there") from None
 
 
 @contextmanager

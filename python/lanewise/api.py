@@ -243,15 +243,15 @@ def calibrate(
 ) -> Calibration:
     """Fit the parameters that an experiment names, and write its ``fitted.toml`` unless told not to.
 
-    `on_progress` hears the name of the fit and how many runs it took so far. Raises `lanewise.InputError` for
-    an experiment without fits, and when a cell cannot be met within the bounds of its parameter.
+    An experiment that names none gets no file. `on_progress` hears the name of the fit and how many runs it
+    took so far. Raises `lanewise.InputError` when a cell cannot be met within the bounds of its parameter.
     """
     from lanewise.experiment.calibration import calibrate_experiment
     from lanewise.experiment.folders import load_experiment
 
     definition: Experiment = load_experiment(experiment_folder(experiment))
     calibration = calibrate_experiment(definition, on_progress=on_progress)
-    if write:
+    if write and calibration.fits:
         calibration.save()
     return calibration
 

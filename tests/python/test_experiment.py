@@ -164,6 +164,15 @@ def test_a_dry_run_writes_nothing(folder: Path, drives: FakeCore) -> None:
     assert not (folder / "fitted.toml").exists()
 
 
+def test_without_a_fit_there_is_nothing_to_write(folder: Path, core: FakeCore) -> None:
+    text = dedent(EXPECTED)
+    fit = text[text.index("[[fit]]") : text.index("[[cell]]")]
+    text = text.replace(fit, "").replace('fits = ["drive rate"]', "").replace("calibrated", "predicted")
+    (folder / "expected.toml").write_text(text)
+    assert lanewise.calibrate(folder).fits == ()
+    assert not (folder / "fitted.toml").exists()
+
+
 def test_bounds_that_do_not_hold_the_answer_are_reported(folder: Path, drives: FakeCore) -> None:
     text = (folder / "expected.toml").read_text()
     (folder / "expected.toml").write_text(text.replace("[10, 200]", "[10, 20]"))

@@ -331,6 +331,26 @@ def test_our_iometer_file_has_the_whole_access_specification() -> None:
     assert lines[lines.index("'Results") + 2].startswith("ALL,All,drives,2,8,2,")
 
 
+def iometer_row(document: documents.Document) -> dict[str, str]:
+    parameters = [{"path": "workload.drives.access", "value": "[310 KiB 100 % (100 % read, 0 % random)]"}]
+    explained = ExplainResult({"title": "", "parameters": parameters, "links": []})
+    text = write_as("iometer", RunResult(document), explained)
+    (row,) = (line.split(",") for line in text.splitlines() if line.startswith("ALL,"))
+    return dict(zip(iometer.COLUMNS, row, strict=True))
+
+
+def test_the_network_group_counts_frames_of_the_host_both_ways() -> None:
+    document = documents.run_document()
+    document["instruments"] = [{"workload": "drives", "kind": "iometer", "metrics": []}]
+    row = iometer_row(document)
+    assert (row["Packets/Second"], row["Packet Errors"]) == ("0.000000", "0")
+    frames = {**documents.flow("nic0.0 > nic0.1", "nic0", 0.1), "direction": "frames"}
+    document["flows"].append({**frames, "operations_per_s": 21_000.0})
+    assert iometer_row(document)["Packets/Second"] == "42000.000000"
+    document["instruments"].append({"workload": "database", "kind": "transactions", "metrics": []})
+    assert iometer_row(document)["Packets/Second"] == ""
+
+
 def test_iometer_1_1_names_its_megabytes() -> None:
     columns = list(iometer.COLUMNS)
     binary = ["MiBps (Binary)", "Read MiBps (Binary)", "Write MiBps (Binary)"]

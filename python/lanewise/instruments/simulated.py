@@ -59,6 +59,10 @@ class SimulatedRun:
         """Simulated time that results are about."""
         return float(self.result.document["measured_s"])
 
+    def has_any_of(self, *kinds: str) -> bool:
+        """Whether a workload is of one of these kinds."""
+        return any(entry["kind"] in kinds for entry in self.result.document["instruments"])
+
     def instruments(self, kind: str) -> list[Instrument]:
         """Return the instruments of a kind; NoSuchInstrumentError when there is none."""
         found = [

@@ -143,6 +143,19 @@ def test_large_sizes_are_labelled_in_binary_units(tmp_path: Path, core: FakeCore
     assert ">size<" in page
 
 
+def test_a_figure_without_anything_published_does_not_explain_its_marks(
+    reproduction: Any, tmp_path: Path
+) -> None:
+    said = "Dashed with rings: published."
+    assert said in render(reproduction)
+    text = dedent(EXPECTED).replace('pattern = "{series}/{x}"', 'pattern = "value/{x}"')
+    values = [f'[[value]]\nid = "value/{size}"\nscenario = "switch.toml"\n' for size in (64, 512)]
+    (tmp_path / "expected.toml").write_text("\n".join([text, *values]))
+    page = render(package.reproduce(tmp_path))
+    assert "Throughput over size" in page
+    assert said not in page
+
+
 def test_a_report_is_whole_or_not_there(
     reproduction: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

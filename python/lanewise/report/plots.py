@@ -111,13 +111,17 @@ def _described(plot: Plot, experiment: ReproducedExperiment) -> Figure | None:
         dict.fromkeys([*(cell.unit for _, cell in matched), *(value.unit for _, value in values)])
     )
     if plot.kind == "lines":
-        return Figure(
-            plot.title, "Dashed with rings: published. Solid: simulated.", _lines(rows, plot.x, unit)
-        )
-    return Figure(plot.title, _BARS_CAPTION, _bars(rows, unit))
+        return Figure(plot.title, _caption(rows, _LINES_CAPTION), _lines(rows, plot.x, unit))
+    return Figure(plot.title, _caption(rows, _BARS_CAPTION), _bars(rows, unit))
 
 
+_LINES_CAPTION = "Dashed with rings: published. Solid: simulated."
 _BARS_CAPTION = "Bar: simulated. Mark: published. Thin line: the band around the published number."
+
+
+def _caption(rows: list[dict[str, Any]], caption: str) -> str:
+    """Explain what is published, where anything in a figure is."""
+    return caption if any(row["kind"] == "published" for row in rows) else ""
 
 
 def _bars_by_unit(experiment: ReproducedExperiment) -> list[Figure]:
@@ -131,9 +135,9 @@ def _bars_by_unit(experiment: ReproducedExperiment) -> list[Figure]:
             if cell.unit == unit:
                 series, _, x = cell.cell.rpartition("/")
                 rows += _rows(cell, x=x, series=series)
-        published = any(row["kind"] == "published" for row in rows)
-        title = "Published and simulated" if published else "Simulated; not published"
-        drawn.append(Figure(f"{title}, {unit}", _BARS_CAPTION if published else "", _bars(rows, unit)))
+        caption = _caption(rows, _BARS_CAPTION)
+        title = "Published and simulated" if caption else "Simulated; not published"
+        drawn.append(Figure(f"{title}, {unit}", caption, _bars(rows, unit)))
     return drawn
 
 

@@ -88,6 +88,7 @@ pub(crate) fn reach(
                 polls: software.completions == TargetCompletionsChoice::Polling,
                 core_speed: software.core_speed,
                 command_cost: software.command_cost,
+                page_cost: software.page_cost,
                 response_cost: software.response_cost,
                 in_capsule: software.in_capsule_bytes,
             },

@@ -21,14 +21,17 @@
 //! posted behind it waits with it: with many large writes in flight, responses come in bursts.
 //!
 //! The initiator registers the memory of data that does not travel in a capsule, which costs its core and its adapter
-//! time; an adapter registers one buffer after another. Its adapter interrupts as a drive would. At the target a completion wakes a core that has nothing to do; a
-//! busy core finds it when it has done the rest. Writes of these interrupts are left out.
+//! time; an adapter registers one buffer after another. The target takes pages for such data, which it pays for before
+//! the command, although giving them back is part of it. The initiator's adapter interrupts as a drive would. At the
+//! target a completion wakes a core that has nothing to do; a busy core finds it when it has done the rest. Writes of
+//! these interrupts are left out.
 //!
 //! Sources: NVMe over Fabrics 1.1 §2.1 (capsules), §7.3 (RDMA transport: data by RDMA WRITE and READ); InfiniBand
 //! Architecture Specification, volume 1, §9.4.4 and §9.5 (order of work requests, outstanding reads); Linux nvme-rdma
 //! (`register_always`) and nvmet-rdma.
 //!
-//! Leaves out: discovery and connecting, keys, queues that fill up, TCP, and errors.
+//! Leaves out: discovery and connecting, keys, mapping the target's pages where an IOMMU translates, queues that fill up,
+//! TCP, and errors.
 
 use super::ssd::{COMMAND, COMPLETION};
 use super::staging::Staging;
@@ -75,10 +78,12 @@ pub struct NvmeTargetConfig {
     pub cores: u32,
     /// Whether its cores look for completions all the time; otherwise interrupts wake those that have nothing to do.
     pub polls: bool,
-    /// Speed of a core, above zero, in percent of the core that the two costs are quoted for.
+    /// Speed of a core, above zero, in percent of the core that the three costs are quoted for.
     pub core_speed: u32,
     /// Core time from a command capsule to the submission of its command, for each I/O.
     pub command_cost: Span,
+    /// Core time to take a page of memory for data that does not travel in a capsule, and to give it back.
+    pub page_cost: Span,
     /// Core time from the drive's completion to the response, for each I/O.
     pub response_cost: Span,
     /// Largest data of a write that travels in its command capsule.
@@ -86,6 +91,11 @@ pub struct NvmeTargetConfig {
 }
 
 impl NvmeTargetConfig {
+    /// What a core spends on a command before the drive gets it, with the memory for `data` that is not in the capsule.
+    fn command(&self, data: Bytes) -> Span {
+        self.on_its_core(self.command_cost + self.page_cost * data.get().div_ceil(PAGE.get()))
+    }
+
     /// Time that a cost takes on one of its cores.
     fn on_its_core(&self, cost: Span) -> Span {
         Span::from_ticks((cost.ticks() * 100).div_ceil(u64::from(self.core_speed)))
@@ -196,10 +206,11 @@ impl NvmeWorkload {
             self.drive_of(slot).in_software += 1;
             self.say_what_holds_back(self.slots[slot as usize].ssd, platform);
         }
-        let software = &self.fabrics(slot).software;
         match (at_target, completion.kind) {
             (true, CompletionKind::Received) => {
-                let cost = software.on_its_core(software.command_cost);
+                let (fabrics, request) = (self.fabrics(slot), &self.slots[slot as usize].request);
+                let data = if fabrics.in_capsule(request) { 0 } else { request.size };
+                let cost = fabrics.software.command(Bytes::new(data));
                 self.run_target(slot, true, cost, Kind::CommandTaken, platform);
             }
             (true, _) => self.run_target(slot, true, Span::ZERO, Kind::WriteDataHere, platform),

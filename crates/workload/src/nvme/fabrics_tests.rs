@@ -79,6 +79,7 @@ fn target() -> NvmeTargetConfig {
         polls: false,
         core_speed: 100,
         command_cost: Span::from_us(4),
+        page_cost: Span::from_ns(50),
         response_cost: Span::from_us(2),
         in_capsule: Bytes::from_kib(8),
     }
@@ -114,6 +115,9 @@ const SOFTWARE: f64 = 60.0 + 30.0 + 700.0 + 4_000.0 + 2_000.0 + 60.0 + 30.0 + 1_
 /// What data outside its capsule costs the initiator: its core and its adapter register the memory.
 const REGISTRATION: f64 = 300.0 + 600.0;
 
+/// What 4 KiB of it cost the target: a page.
+const A_PAGE: f64 = 50.0;
+
 #[test]
 fn a_write_in_its_capsule_adds_two_messages_and_the_software() {
     let latency = added(Bytes::from_kib(4), 0, target());
@@ -128,7 +132,7 @@ fn a_read_adds_its_data_on_the_way_back() {
     let latency = added(Bytes::from_kib(4), 100, target());
     // The data's own fetch runs beside the response's, which follows it on the wire; one more request is posted.
     let data = 4096.0 / 16.0 + 4096.0 / 12.5 + 4096.0 / 16.0;
-    let expected = 2.0 * CAPSULE + SOFTWARE + REGISTRATION + 60.0 + data;
+    let expected = 2.0 * CAPSULE + SOFTWARE + REGISTRATION + A_PAGE + 60.0 + data;
     assert!((latency - expected).abs() < 300.0, "{latency} ns, {expected} expected");
 }
 
@@ -140,7 +144,7 @@ fn a_write_that_does_not_fit_its_capsule_is_read_by_the_target() {
     // Post and poll at the target, which wakes once more; request and answer over the wire, and the fetch of the data
     // between them.
     let wire = LINK + 100.0 + WIRE + 200.0 + LINK + WIRE + 200.0 + LINK;
-    let round = REGISTRATION + 60.0 + 40.0 + wire + 80.0 + 700.0 + 30.0;
+    let round = REGISTRATION + A_PAGE + 60.0 + 40.0 + wire + 80.0 + 700.0 + 30.0;
     // Headers and entries, and the capsule's own fetch and placement, which were the data's.
     assert!((fetched - fits - round).abs() < 150.0, "{} ns, about {round} expected", fetched - fits);
 }
@@ -158,8 +162,18 @@ fn a_polling_target_is_not_interrupted() {
 fn slower_cores_of_the_target_take_longer_for_its_own_software() {
     let reference = added(Bytes::from_kib(4), 100, target());
     let slow = added(Bytes::from_kib(4), 100, NvmeTargetConfig { core_speed: 80, ..target() });
-    let expected = (4_000.0 + 2_000.0) * (1.0 / 0.8 - 1.0);
+    let expected = (4_000.0 + A_PAGE + 2_000.0) * (1.0 / 0.8 - 1.0);
     assert!((slow - reference - expected).abs() < 10.0, "{} ns more", slow - reference);
+}
+
+#[test]
+fn the_target_takes_pages_for_data_that_no_capsule_brings() {
+    let dear = |page_cost| NvmeTargetConfig { page_cost: Span::from_ns(page_cost), ..target() };
+    let more = |block, reads| added(block, reads, dear(200)) - added(block, reads, dear(0));
+    for (kib, reads, pages) in [(4, 100, 1.0), (128, 100, 32.0), (128, 0, 32.0), (8, 0, 0.0)] {
+        let (paid, expected) = (more(Bytes::from_kib(kib), reads), pages * 200.0);
+        assert!((paid - expected).abs() < 10.0 + 0.01 * expected, "{kib} KiB, {reads} % reads: {paid} ns");
+    }
 }
 
 #[test]
@@ -183,9 +197,9 @@ fn the_cores_of_the_target_limit_small_ios() {
     let jobs = FioConfig { jobs: 4, ..job(Bytes::from_kib(4), 32, 100) };
     let drive_time = Span::from_ms(4);
     let done = run(jobs, Some(target()), drive_time).0 as f64;
-    // Two cores; 30 + 4,000 + 1,000 + 800 + 2,000 + 120 ns each, and interrupts that tell of several.
+    // Two cores; 30 + 4,000 + 50 + 1,000 + 800 + 2,000 + 120 ns each, and interrupts that tell of several.
     let each = 2.0 * drive_time.as_ns() / done;
-    assert!((7_950.0..=8_700.0).contains(&each), "{each} ns");
+    assert!((8_000.0..=8_800.0).contains(&each), "{each} ns");
 }
 
 #[test]

@@ -164,13 +164,15 @@ pub(crate) struct Port {
     /// What silence since `busy_until` is put down to.
     pub(crate) gap: Use,
     /// The last thing accounted for was silence: the next packet starts on a symbol boundary.
-    silent: bool,
+    pub(crate) silent: bool,
     /// DLLPs of the peer that may unblock the transmitter.
     pub(crate) awaits: Answers,
-    /// DLLPs of this port that the peer's transmitter waits for: only these are worth an event.
+    /// DLLPs of this port that the peer's transmitter waits for: only for these does it wake.
     pub(crate) awaited: Answers,
     /// Nothing can go wrong on this link, and it carries no flits: what arrives can be foreseen.
     pub(crate) reliable: bool,
+    /// Another TLP like the last one that was sent would be held up.
+    pub(crate) exhausted: bool,
     /// TLPs wait in the queues of this port's switch from the moment they are sent; their arrival is no event.
     pub(crate) foreseen: bool,
     pub(crate) replay_timer_set: bool,
@@ -189,7 +191,7 @@ pub(crate) struct Port {
     pub(crate) replay_deadline: Time,
 
     /// The last symbol or flit boundary at which a packet started after silence.
-    boundary: Time,
+    pub(crate) boundary: Time,
     pub(crate) credits: [TransmitCredits; 3],
     /// Flit Mode: in place of `retry` and `sequence`.
     pub(crate) flit: Option<Box<FlitPort>>,
@@ -269,6 +271,7 @@ impl Port {
             awaits: Answers::ALL,
             awaited: Answers::ALL,
             reliable: false,
+            exhausted: false,
             foreseen: false,
             replay_timer_set: false,
             sleeps: false,

@@ -77,15 +77,29 @@ impl Fabric {
         self.wake(id, due);
     }
 
-    /// Makes sure that the port wakes for what its peer waits for, after something that may have brought it forward.
+    /// Makes sure that what the peer waits for is not overlooked, after something that may have brought it forward.
     #[inline(always)]
     pub(crate) fn answer_in_time(&mut self, id: PortId) {
+        if !self.ports[id.index()].awaited.is_none() {
+            self.plan_answer(id);
+        }
+    }
+
+    /// The peer wakes when it may have what it waits for, and has this port catch up then: nothing else needs an event. Where DLLPs
+    /// may be lost, or the link may sleep, this port wakes to send it.
+    fn plan_answer(&mut self, id: PortId) {
         let port = &self.ports[id.index()];
-        if !port.awaited.is_none() {
-            let at = port.answers_at();
-            if at != Time::NEVER {
-                self.wake(id, at);
-            }
+        let at = port.answers_at();
+        if at == Time::NEVER {
+            return;
+        }
+        if !port.reliable || port.sleeps {
+            return self.wake(id, at);
+        }
+        if port.wake_at > at {
+            let (peer, at_pins) = (port.peer, port.answer_at_pins(at));
+            let arrival = at_pins + self.ports[peer.index()].settings.receive_latency;
+            self.wake(peer, arrival);
         }
     }
 

@@ -111,23 +111,41 @@ impl Port {
             return Time::NEVER; // It owes, but may not send yet.
         }
         let mut at = self.nak_due_at();
-        let mut arrivals_matter = false;
+        // A TLP that arrives after that may bring an answer forward.
+        let mut hastened_after = Time::NEVER;
         if self.awaited.include(Answers::ACK) {
             at = at.min(self.ack_at);
-            arrivals_matter = true;
+            hastened_after = Time::ZERO;
         }
         for class in FlowClass::ALL {
-            if self.awaited.include(Answers::update_of(VC0, class)) {
-                let buffer = &self.buffers[class.index()];
+            let buffer = &self.buffers[class.index()];
+            // An UpdateFC that only repeats what the peer knows lets nothing go, unless the last one was lost.
+            let has_news = buffer.freed_tlps > 0 || !self.reliable;
+            if self.awaited.include(Answers::update_of(VC0, class)) && has_news {
                 at = at.min(buffer.update_at);
                 // A TLP that takes the last credits makes haste with an UpdateFC that was not urgent.
-                arrivals_matter |= buffer.freed_tlps > 0;
+                let free_at = buffer.draining.front().map_or(Time::ZERO, |(free_at, _)| *free_at);
+                hastened_after = hastened_after.min(free_at);
             }
         }
         if self.more_channels() && self.awaited.include(Answers::OTHER_CHANNELS) {
-            return self.answers_beyond_vc0_at(at, arrivals_matter);
+            return self.answers_beyond_vc0_at(at, hastened_after != Time::NEVER);
         }
-        if arrivals_matter { at.min(self.next_arrival) } else { at }
+        at.min(self.next_arrival.max(hastened_after))
+    }
+
+    /// When an answer that is due at `at` reaches the pins of the peer; not later than that.
+    #[inline]
+    pub(crate) fn answer_at_pins(&self, at: Time) -> Time {
+        let wire = &self.settings.wire;
+        let mut start = at.max(self.busy_until);
+        if self.silent || start > self.busy_until {
+            start = wire.next_boundary(self.boundary, start);
+        }
+        if self.ack_at <= at && !self.awaited.include(Answers::ACK) {
+            start = start.max(self.ack_at.max(self.busy_until) + wire.dllp); // An Ack goes first.
+        }
+        start + wire.dllp + wire.propagation
     }
 
     /// [`Self::answers_at`], given what it is for VC0, with UpdateFCs of the other channels.

@@ -145,7 +145,9 @@ impl Fabric {
     /// A port whose link may sleep wakes: whether it can go on at once. If not, it wakes again when its wire can be used.
     #[inline(never)]
     pub(crate) fn is_awake(&mut self, id: PortId, now: Time) -> bool {
-        let peer = self.ports[id.index()].peer;
+        let port = &mut self.ports[id.index()];
+        port.wake_at = Time::NEVER;
+        let peer = port.peer;
         self.take_in_dllps(peer, now);
         let standby = self.ports[id.index()].standby();
         if standby.awake_at > now {

@@ -66,11 +66,25 @@ struct Lane<const SEVERAL: bool> {
     channel: u8,
 }
 
+impl Lane<false> {
+    /// That of a port with VC0 alone.
+    #[inline(always)]
+    fn only(port: &Port) -> Self {
+        Self { row: usize::from(port.index), channel: VC0 }
+    }
+}
+
 impl<const SEVERAL: bool> Lane<SEVERAL> {
     #[inline(always)]
     fn channel(self) -> u8 {
         if SEVERAL { self.channel } else { VC0 }
     }
+}
+
+/// Who sends what next.
+struct Found {
+    ingress: usize,
+    class: FlowClass,
 }
 
 /// What few switches have.
@@ -254,7 +268,16 @@ impl Switch {
     /// The next packet for the wire of `port`, which has VC0 alone, taken out of its queue; or why there is none.
     #[inline(always)]
     pub(crate) fn choose(&mut self, packets: &PacketPool, port: &Port, now: Time) -> Result<PacketId, Wait> {
-        self.choose_in(Lane::<false> { row: usize::from(port.index), channel: VC0 }, packets, port, now)
+        self.choose_in(Lane::only(port), packets, port, now)
+    }
+
+    /// Why nothing that waits now may leave at `at` through `port`, which has VC0 alone; none if something may.
+    #[inline(never)]
+    pub(crate) fn foresee_wait(&mut self, packets: &PacketPool, port: &Port, at: Time) -> Option<Wait> {
+        match self.buses {
+            Some(_) => None, // Who asks for a bus has it, or stands in line for it.
+            None => self.find(Lane::only(port), packets, port, at).err(),
+        }
     }
 
     /// The next packet of the first channel, in the order of arbitration, that may send one.
@@ -294,6 +317,22 @@ impl Switch {
         port: &Port,
         now: Time,
     ) -> Result<PacketId, Wait> {
+        let found = self.find(lane, packets, port, now)?;
+        let slot = lane.row * self.ports.len() + found.ingress;
+        let id = self.queues[slot].pop(packets, found.class).expect("the head was there");
+        self.granted(packets, id, found.ingress, slot, lane.row, now);
+        Ok(id)
+    }
+
+    /// Whose turn it is to send what, of those that may at `at`; or why nobody may.
+    #[inline(always)]
+    fn find<const SEVERAL: bool>(
+        &mut self,
+        lane: Lane<SEVERAL>,
+        packets: &PacketPool,
+        port: &Port,
+        at: Time,
+    ) -> Result<Found, Wait> {
         let Row { waiting, turn, .. } = &self.rows[lane.row];
         let (waiting, turn) = (waiting.of_any_class(), turn.whose());
         if waiting == 0 {
@@ -304,15 +343,15 @@ impl Switch {
         let from_first = waiting & (u128::MAX << first);
         let below_first = waiting ^ from_first;
         let candidate = if from_first != 0 { from_first } else { below_first }.trailing_zeros();
-        let wait = match self.grant(candidate as usize, lane, packets, port, now) {
-            Ok(id) => return Ok(id),
+        let wait = match self.try_ingress(candidate as usize, lane, packets, port, at) {
+            Ok(found) => return Ok(found),
             Err(wait) => wait,
         };
         if waiting & (waiting - 1) == 0 {
             return Err(wait);
         }
         let others = self.others(lane, port, wait) & !(1 << candidate);
-        self.choose_among([from_first & others, below_first & others], lane, wait, packets, port, now)
+        self.find_among([from_first & others, below_first & others], lane, wait, packets, port, at)
     }
 
     /// Ingress ports to look at after one that has to `wait`. Who has nothing but packets of a class without credits
@@ -322,23 +361,23 @@ impl Switch {
         self.rows[lane.row].waiting.beside(exhausted)
     }
 
-    /// [`Self::choose_in`] when the first ingress of the turn has nothing that may go: looks at the others.
+    /// [`Self::find`] when the first ingress of the turn has nothing that may go: looks at the others.
     #[inline(never)]
-    fn choose_among<const SEVERAL: bool>(
+    fn find_among<const SEVERAL: bool>(
         &mut self,
         halves: [u128; 2],
         lane: Lane<SEVERAL>,
         mut wait: Wait,
         packets: &PacketPool,
         port: &Port,
-        now: Time,
-    ) -> Result<PacketId, Wait> {
+        at: Time,
+    ) -> Result<Found, Wait> {
         for mut rest in halves {
             while rest != 0 {
                 let ingress = rest.trailing_zeros() as usize;
                 rest &= rest - 1;
-                match self.grant(ingress, lane, packets, port, now) {
-                    Ok(id) => return Ok(id),
+                match self.try_ingress(ingress, lane, packets, port, at) {
+                    Ok(found) => return Ok(found),
                     Err(found) => wait = wait.or(found),
                 }
             }
@@ -346,31 +385,29 @@ impl Switch {
         Err(wait)
     }
 
-    /// Takes the next packet from `ingress` for the wire of `port`, if one may go and the core is free for it.
+    /// What `ingress` may send next on the wire of `port`, if it may and the core is free for it.
     #[inline(always)]
-    fn grant<const SEVERAL: bool>(
+    fn try_ingress<const SEVERAL: bool>(
         &mut self,
         ingress: usize,
         lane: Lane<SEVERAL>,
         packets: &PacketPool,
         port: &Port,
-        now: Time,
-    ) -> Result<PacketId, Wait> {
+        at: Time,
+    ) -> Result<Found, Wait> {
         let slot = lane.row * self.ports.len() + ingress;
-        let class = pick(&self.queues[slot], packets, port, lane.channel(), now)?;
+        let class = pick(&self.queues[slot], packets, port, lane.channel(), at)?;
         let busy_until = match self.config.core {
             SwitchCore::Crossbar { .. } => self.ingress_free_at[ingress],
-            SwitchCore::SharedMemory { .. } => now, // Paid for when written and, below, when read.
+            SwitchCore::SharedMemory { .. } => at, // Paid for when written and when read.
             SwitchCore::Buses { rate, .. } => {
-                self.take_buses(rate, [ingress as u16, port.index], (slot, class), packets, now)
+                self.take_buses(rate, [ingress as u16, port.index], (slot, class), packets, at)
             }
         };
-        if busy_until > now {
+        if busy_until > at {
             return Err(Wait { on: Use::BlockedCore, answers: Answers::NONE, until: busy_until });
         }
-        let id = self.queues[slot].pop(packets, class).expect("the head was there");
-        self.granted(packets, id, ingress, slot, lane.row, now);
-        Ok(id)
+        Ok(Found { ingress, class })
     }
 
     /// Takes the buses for the head of a queue, or says until when they are taken: then it is later than `now`.

@@ -49,7 +49,7 @@ impl Fabric {
         if port.wake_at != now {
             return; // An earlier wake-up has taken its place.
         }
-        port.wake_at = Time::NEVER;
+        // Until it plans its next look, it is up: nobody needs to wake it for this instant or later.
         let (peer, idle) = (port.peer, port.busy_until <= now && port.acts_at() > now);
         if !idle && !self.free_the_wire(id, now) {
             return;
@@ -64,6 +64,7 @@ impl Fabric {
         let port = &mut self.ports[id.index()];
         port.settle(id, now, &mut self.observers);
         if port.state != LinkState::Active {
+            port.wake_at = Time::NEVER;
             return self.initialise_flow_control(id, now);
         }
         let sent = if !port.is_plain() {
@@ -75,6 +76,7 @@ impl Fabric {
         } else {
             self.send_next::<false>(id, now)
         };
+        self.ports[id.index()].wake_at = Time::NEVER; // It plans anew.
         match sent {
             Ok(()) => self.plan_after_sending(id),
             Err(wait) => self.plan_after_waiting(id, wait),
@@ -88,6 +90,7 @@ impl Fabric {
         self.catch_up_before(id, now);
         let port = &self.ports[id.index()];
         if now < port.busy_until && !(port.sleeps && port.has_sent_dllps_at(now)) {
+            self.ports[id.index()].wake_at = Time::NEVER;
             self.wake(id, now);
             return false;
         }
@@ -168,8 +171,10 @@ impl Fabric {
             } else {
                 port.credits[packet.class().index()].consume(packet.credits());
             }
-            let sequence =
-                port.retry.push(Sent { packet: reference }, port.settings.wire.retry_bytes(&packet));
+            let retry_bytes = port.settings.wire.retry_bytes(&packet);
+            let sequence = port.retry.push(Sent { packet: reference }, retry_bytes);
+            let credits = &port.credits[packet.class().index()];
+            port.exhausted = credits.gate(packet.credits()).is_err() || !port.retry.fits(retry_bytes);
             let fact = Fact::TlpSent { port: id.0, sequence: sequence.get(), payload, header, framing };
             self.observers.observe(now, fact);
             sequence
@@ -274,21 +279,41 @@ impl Fabric {
     /// Something went out: the port wakes when the wire is free again and something else may leave.
     #[inline(always)]
     fn plan_after_sending(&mut self, id: PortId) {
-        let mut next = self.next_start(id);
+        let port = &self.ports[id.index()];
+        if (port.exhausted || !port.awaits.is_none())
+            && let Some(wait) = self.foresee_wait(id)
+        {
+            return self.plan_after_waiting(id, wait);
+        }
+        let next = self.next_start(id);
         let port = &mut self.ports[id.index()];
         port.stuck_until = Time::ZERO;
         port.gap = Use::Idle; // Unless a look at what waits says otherwise.
-        if !port.awaited.is_none() {
-            next = next.min(port.answers_at());
-        }
         let awaited = std::mem::replace(&mut port.awaits, Answers::NONE);
         let (peer, reliable) = (port.peer, port.reliable);
         if next != Time::NEVER {
             self.wake(id, next);
         }
+        self.answer_in_time(id);
         if reliable && !awaited.is_none() {
             self.ports[peer.index()].awaited = Answers::NONE;
         }
+    }
+
+    /// What will hold up all that waits when the wire is free again, unless a DLLP or a packet comes meanwhile: then there is no
+    /// need to look before one does. None if something may leave, or that cannot be told.
+    #[inline(never)]
+    fn foresee_wait(&mut self, id: PortId) -> Option<Wait> {
+        let port = &self.ports[id.index()];
+        if !port.reliable || !port.is_plain() || port.sleeps || port.retry.replaying() {
+            return None;
+        }
+        let (packets, at) = (&self.packets, port.busy_until);
+        let wait = match port.owner {
+            Owner::Switch(index) => self.switches[index as usize].foresee_wait(packets, port, at)?,
+            Owner::RootComplex(_) | Owner::Endpoint(_) => pick(&port.queues, packets, port, VC0, at).err()?,
+        };
+        (!wait.answers.is_none()).then_some(wait)
     }
 
     /// Nothing may leave: the port wakes when what it waits for may have come.
@@ -309,13 +334,11 @@ impl Fabric {
         {
             next = next.min(*at);
         }
-        if !port.awaited.is_none() {
-            next = next.min(port.answers_at());
-        }
         let (peer, reliable) = (port.peer, port.reliable);
         if next != Time::NEVER {
             self.wake(id, next);
         }
+        self.answer_in_time(id);
         if reliable {
             // The peer wakes for these of its DLLPs and no others.
             self.ports[peer.index()].awaited = wait.answers;

@@ -11,6 +11,7 @@ import pytest
 import lanewise
 from lanewise.experiment.definition import Cell, Experiment
 from lanewise.experiment.folders import find_experiments, load_experiment
+from lanewise.experiment.sensitivity import predicted, stored
 from lanewise.experiment.values import job_for
 from lanewise.experiment.wording import counted
 
@@ -143,6 +144,15 @@ def test_what_is_claimed_in_prose_is_a_cell(name: str) -> None:
     claims = [cell.claim for cell in experiment.cells if cell.claim]
     for words in CLAIMS[name]:
         assert any(words in claim for claim in claims), words
+
+
+@pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda experiment: str(experiment.id))
+def test_what_predictions_rest_on_is_known_and_current(experiment: Experiment) -> None:
+    """`lanewise reproduce ID --sensitivity` makes it again when a scenario or a parameter has changed."""
+    looked_at = {cell.id for cell in predicted(experiment)}
+    found = stored(experiment)
+    assert {cell.cell for cell in found.cells} == looked_at if found else not looked_at
+    assert found is None or not found.stale
 
 
 @pytest.mark.slow

@@ -331,6 +331,36 @@ def test_our_iometer_file_has_the_whole_access_specification() -> None:
     assert lines[lines.index("'Results") + 2].startswith("ALL,All,drives,2,8,2,")
 
 
+def test_our_iometer_file_has_managers_workers_and_disks() -> None:
+    rig = ROOT / "scenarios/storage.toml"
+    two = {"workload.read.managers": "2", "workload.read.workers": "2"}
+    explained = lanewise.explain(rig, overrides=two)
+    text = write_as("iometer", lanewise.run(rig, overrides=two), explained)
+    lines = text[text.index("ALL,") :].splitlines()[:15]
+    assert [line.split(",")[0] for line in lines] == [
+        "ALL",
+        *(["MANAGER", *["WORKER", "DISK", "DISK"] * 2] * 2),
+    ]
+    assert [line.split(",")[1] for line in lines[1:6]] == [
+        *("Manager 1", "Worker 1", "disks0[0]", "disks0[4]", "Worker 2")
+    ]
+    rows = [dict(zip(iometer.COLUMNS, line.split(","), strict=True)) for line in lines]
+    assert [(row["# Managers"], row["# Workers"], row["# Disks"]) for row in rows[:3]] == [
+        ("2", "4", "8"),
+        ("", "2", "4"),
+        ("", "", "2"),
+    ]
+    for kind in ("MANAGER", "WORKER", "DISK"):
+        rates = [float(row["IOps"]) for row in rows if row["'Target Type"] == kind]
+        assert sum(rates) == pytest.approx(float(rows[0]["IOps"])), kind
+    cases = iometer.parse(text).cases
+    assert [case.name for case in cases[:3]] == [
+        "ALL All read",
+        "MANAGER Manager 1 read",
+        "WORKER Worker 1 read",
+    ]
+
+
 def iometer_row(document: documents.Document) -> dict[str, str]:
     parameters = [{"path": "workload.drives.access", "value": "[310 KiB 100 % (100 % read, 0 % random)]"}]
     explained = ExplainResult({"title": "", "parameters": parameters, "links": []})

@@ -4,7 +4,8 @@
 are in milliseconds. A row is the whole test (``ALL``), a manager, a worker or a disk; each row is a case.
 Source: the columns that IOmeter's SaveResults writes, by version.
 
-A written file has the row of the whole test and one for each workload in the place of a worker.
+A written file has the row of the whole test, and below each manager its workers with their disks; where these
+are too many to be told apart, a row for each workload in the place of a worker.
 """
 
 from __future__ import annotations
@@ -190,9 +191,11 @@ def write(run: SimulatedRun) -> str:
     several = len(workloads) > 1
     whole = _row("ALL", "All", "" if several else workloads[0], run, workloads, metrics, "")
     _write_row(rows, whole | _network(run))
-    if several:
-        for workload in workloads:
-            _write_row(rows, _row("WORKER", workload, workload, run, [workload], metrics, f"{workload}: "))
+    below = list(_below(run, workloads, metrics))
+    if several and not below:
+        below = [_row("WORKER", name, name, run, [name], metrics, f"{name}: ") for name in workloads]
+    for known in below:
+        _write_row(rows, known)
     rows.writerow(["'Time Stamp"])
     rows.writerow(["1970-01-01 00:00:00:000"])
     return out.getvalue()
@@ -254,6 +257,45 @@ def _row(
     ):
         known[column] = f"{metrics.get(prefix + metric, 0.0) * scale:.0f}"
     return known
+
+
+def _below(run: SimulatedRun, workloads: list[str], metrics: Mapping[str, float]) -> Iterator[dict[str, str]]:
+    """Yield the rows of each manager, its workers and their disks, as IOmeter orders them."""
+    disks = _disks_of_workers(workloads, metrics)
+    for manager in range(1, len(disks) + 1):
+        start = f"manager {manager}: "
+        if f"{start}Total I/Os per Second" not in metrics:
+            return
+        specification = workloads[0] if len(workloads) == 1 else ""
+        known = _row("MANAGER", f"Manager {manager}", specification, run, workloads, metrics, start)
+        workers = {of for of in disks if _manager_of(run, *of) == manager}
+        counts = {"# Workers": str(len(workers)), "# Disks": str(sum(len(disks[of]) for of in workers))}
+        yield {**known, "# Managers": "", **counts}
+        for number, (workload, worker) in enumerate(sorted(workers, key=list(disks).index), start=1):
+            name = f"{workload} worker {worker}"
+            known = _row("WORKER", f"Worker {number}", workload, run, [workload], metrics, f"{name}: ")
+            yield {**known, "# Workers": "", "# Disks": str(len(disks[workload, worker]))}
+            for disk in disks[workload, worker]:
+                known = _row("DISK", disk, workload, run, [workload], metrics, f"{name} {disk}: ")
+                yield {**known, "# Workers": "", "# Disks": ""}
+
+
+def _disks_of_workers(workloads: list[str], metrics: Mapping[str, float]) -> dict[tuple[str, int], list[str]]:
+    """Return the disks of each worker, who is named by workload and number."""
+    names = "|".join(map(re.escape, workloads))
+    of_worker = re.compile(
+        rf"(?P<workload>{names}) worker (?P<number>\d+)(?: (?P<disk>.+))?: Total I/Os per Second"
+    )
+    found: dict[tuple[str, int], list[str]] = {}
+    for match in filter(None, map(of_worker.fullmatch, metrics)):
+        disks = found.setdefault((match["workload"], int(match["number"])), [])
+        if match["disk"]:
+            disks.append(match["disk"])
+    return found
+
+
+def _manager_of(run: SimulatedRun, workload: str, worker: int) -> int:
+    return 1 + (worker - 1) // int(run.options_of(workload).get("workers", "1"))
 
 
 def _network(run: SimulatedRun) -> dict[str, str]:

@@ -322,6 +322,7 @@ fn add_group(
     let Some(system) = host.and_then(|host| systems.by_host.get_mut(&host)) else { return };
     system.groups.push(IometerConfig {
         name: workload.name.clone(),
+        managers: parameters.managers,
         workers,
         targets,
         assignment: match parameters.assignment {

@@ -73,7 +73,9 @@ pub enum TargetAssignment {
 pub struct IometerConfig {
     /// Name in the results.
     pub name: String,
-    /// Number of worker threads; at least one.
+    /// Machines that its workers run on, each with as many of them; at least one. All share the simulated host.
+    pub managers: u32,
+    /// Number of worker threads of all managers together; at least one each.
     pub workers: u32,
     /// Indexes of the drives.
     pub targets: Vec<usize>,
@@ -92,6 +94,11 @@ impl IometerConfig {
         sizes.max().unwrap_or(Bytes::ZERO)
     }
 
+    /// Which manager a worker belongs to.
+    pub(crate) fn manager_of(&self, worker: u32) -> u32 {
+        worker / self.workers.div_ceil(self.managers)
+    }
+
     /// The targets of one of its workers.
     pub(crate) fn targets_of(&self, worker: u32) -> Vec<usize> {
         let turn = |index: usize| index % self.workers as usize == worker as usize;
@@ -106,6 +113,11 @@ impl IometerConfig {
     /// When the specification is not one.
     pub(crate) fn check(&self) {
         assert!(self.workers > 0 && self.outstanding > 0, "{}: no I/O in flight", self.name);
+        assert!(
+            self.managers > 0 && self.managers <= self.workers,
+            "{}: a manager without workers",
+            self.name
+        );
         let shares: u32 = self.access.iter().map(|line| line.percent).sum();
         assert!(shares == 100, "{}: shares of the access lines add up to {shares} %", self.name);
         for line in &self.access {
@@ -300,6 +312,7 @@ mod tests {
     fn config(access: Vec<AccessLine>) -> IometerConfig {
         IometerConfig {
             name: "mix".into(),
+            managers: 1,
             workers: 4,
             targets: (0..16).collect(),
             assignment: TargetAssignment::Split,

@@ -19,6 +19,7 @@ mod hba;
 mod iometer;
 mod path;
 mod report;
+mod seats;
 mod subsystem;
 #[cfg(test)]
 mod tests;

@@ -6,6 +6,7 @@ use super::drive::{Drive, DriveConfig};
 use super::hba::{Hba, HbaConfig};
 use super::iometer::{Io, IometerConfig, Next, Worker};
 use super::report::{GroupTally, cpu_metrics, io_metrics};
+use super::seats::{self, Seat, sum_of};
 use super::token::{Kind, Token};
 use crate::cpu::{Cores, CpuTally, CpuWork};
 use crate::flows::Flows;
@@ -64,6 +65,8 @@ pub struct StorageConfig {
 pub(super) struct Slot {
     pub worker: u32,
     pub group: u32,
+    /// Where its I/Os are counted.
+    pub seat: u32,
     pub drive: u32,
     pub hba: u32,
     pub port: u32,
@@ -88,7 +91,7 @@ pub struct StorageWorkload {
     pub(super) flows: Vec<Flows>,
     workers: Vec<Worker>,
     cores: Cores,
-    tallies: Vec<GroupTally>,
+    seats: Vec<Seat>,
     interrupts: u64,
 }
 
@@ -116,7 +119,7 @@ impl StorageWorkload {
             flows: Vec::new(),
             workers: Vec::new(),
             cores: Cores::new(config.host.cores),
-            tallies: vec![GroupTally::default(); config.groups.len()],
+            seats: Vec::new(),
             interrupts: 0,
             config,
         }
@@ -174,19 +177,22 @@ impl StorageWorkload {
             let first_slot = self.slots.len() as u32;
             let worker =
                 Worker::new(&group, first_slot, seen.collect(), ["lines", "reads", "randoms"].map(stream));
-            self.open_slots(index as u32, &targets, group.outstanding);
+            self.open_slots((index as u32, number), &targets, group.outstanding);
             self.workers.push(worker);
         }
     }
 
     /// Opens the slots of the next worker, target by target.
-    fn open_slots(&mut self, group: u32, targets: &[usize], outstanding: u32) {
+    fn open_slots(&mut self, (group, worker): (u32, u32), targets: &[usize], outstanding: u32) {
         for &drive in targets {
             let placement = &self.config.drives[drive];
+            let seat = self.seats.len() as u32;
+            self.seats.push(Seat { group: group as usize, worker, drive, tally: GroupTally::default() });
             for _ in 0..outstanding {
                 self.slots.push(Slot {
                     worker: self.workers.len() as u32,
                     group,
+                    seat,
                     drive: drive as u32,
                     hba: placement.hba as u32,
                     port: placement.port as u32,
@@ -266,10 +272,10 @@ impl StorageWorkload {
     fn complete<P: Platform>(&mut self, index: u32, platform: &mut P) {
         let now = platform.now();
         let slot = &self.slots[index as usize];
-        let (worker, group, io) = (slot.worker, slot.group as usize, slot.io);
+        let (worker, group, seat, io) = (slot.worker, slot.group as usize, slot.seat as usize, slot.io);
         self.hbas[slot.hba as usize].in_software -= 1;
         let latency = now - slot.started;
-        let tally = &mut self.tallies[group];
+        let tally = &mut self.seats[seat].tally;
         let flow = if io.read { self.flows[group].read } else { self.flows[group].write };
         if io.read {
             tally.read.add(io.size, latency)
@@ -278,21 +284,23 @@ impl StorageWorkload {
         }
         platform.operation_done(flow, latency);
         if let Some(transaction) = self.workers[worker as usize].completed(index, now) {
-            self.tallies[group].transaction.add(0, transaction);
+            self.seats[seat].tally.transaction.add(0, transaction);
         }
         self.run_worker(worker, platform);
     }
 
     fn measured(&self, window: Span) -> Vec<Metric> {
-        let all = self.tallies.iter().copied().fold(GroupTally::default(), GroupTally::plus);
+        let all = sum_of(&self.seats, |_| true);
         let mut metrics = io_metrics("", &all, window);
         let shares = self.cores.tally.shares(self.cores.count(), window);
         metrics.extend(cpu_metrics(&shares, self.interrupts, &all, window));
-        if self.tallies.len() > 1 {
-            for (group, tally) in self.config.groups.iter().zip(&self.tallies) {
-                metrics.extend(io_metrics(&format!("{}: ", group.name), tally, window));
+        if self.config.groups.len() > 1 {
+            for (index, group) in self.config.groups.iter().enumerate() {
+                let tally = sum_of(&self.seats, |seat| seat.group == index);
+                metrics.extend(io_metrics(&format!("{}: ", group.name), &tally, window));
             }
         }
+        metrics.extend(seats::metrics(&self.seats, &self.config, window));
         metrics
     }
 }
@@ -350,7 +358,7 @@ impl Workload for StorageWorkload {
 
     fn start_measuring(&mut self, now: Time) {
         let _ = now;
-        self.tallies.fill(GroupTally::default());
+        self.seats.iter_mut().for_each(|seat| seat.tally = GroupTally::default());
         self.cores.tally = CpuTally::default();
         self.interrupts = 0;
     }

@@ -57,6 +57,7 @@ fn hba(index: u32) -> HbaConfig {
 fn group(name: &str, targets: std::ops::Range<usize>, access: Vec<AccessLine>) -> IometerConfig {
     IometerConfig {
         name: name.into(),
+        managers: 1,
         workers: 4.min(targets.len() as u32),
         targets: targets.collect(),
         assignment: TargetAssignment::Split,
@@ -120,6 +121,29 @@ fn decimal(mib: f64) -> f64 {
 fn assert_near(found: f64, expected: f64, percent: f64) {
     let off = (found / expected - 1.0) * 100.0;
     assert!(off.abs() <= percent, "{found} is {off:.2} % off {expected}");
+}
+
+#[test]
+fn managers_workers_and_their_disks_add_up() {
+    let on_two = IometerConfig { managers: 2, workers: 4, ..group("load", 0..8, reads(Bytes::from_kib(64))) };
+    let (_, storage) = run(rig(8, vec![on_two]), mb_per_s(2000));
+    let sum = |names: &[String]| {
+        names.iter().map(|name| metric(&storage, &format!("{name}: Total I/Os per Second"))).sum::<f64>()
+    };
+    let all = metric(&storage, "Total I/Os per Second");
+    let managers = ["manager 1", "manager 2"].map(str::to_owned);
+    assert_near(sum(&managers), all, 1e-9);
+    let workers: Vec<String> = (1..=4).map(|number| format!("load worker {number}")).collect();
+    assert_near(sum(&workers), all, 1e-9);
+    assert_near(sum(&workers[..2]), sum(&managers[..1]), 1e-9);
+    // Targets are dealt to workers in turn: the second has the second and the sixth.
+    let drives: Vec<String> = report(&storage)
+        .into_iter()
+        .filter_map(|metric| Some(metric.name.strip_suffix(": Total I/Os per Second")?.to_owned()))
+        .filter(|name| name.starts_with("load worker 2 "))
+        .collect();
+    assert_eq!(drives.len(), 2);
+    assert_near(sum(&drives), sum(&workers[1..2]), 1e-9);
 }
 
 #[test]

@@ -237,6 +237,7 @@ pub fn subsystem(drives: usize, groups: Vec<IometerConfig>) -> StorageConfig {
 pub fn group(name: &str, targets: std::ops::Range<usize>, access: Vec<AccessLine>) -> IometerConfig {
     IometerConfig {
         name: name.into(),
+        managers: 1,
         workers: (targets.len() as u32).div_ceil(4),
         targets: targets.collect(),
         assignment: TargetAssignment::Split,

@@ -171,8 +171,8 @@ pub(crate) struct Port {
     pub(crate) awaited: Answers,
     /// Nothing can go wrong on this link, and it carries no flits: what arrives can be foreseen.
     pub(crate) reliable: bool,
-    /// Another TLP like the last one that was sent would be held up.
-    pub(crate) exhausted: bool,
+    /// After so many of the TLPs to come it looks ahead whether anything may follow.
+    pub(crate) looks_ahead: u8,
     /// TLPs wait in the queues of this port's switch from the moment they are sent; their arrival is no event.
     pub(crate) foreseen: bool,
     pub(crate) replay_timer_set: bool,
@@ -271,7 +271,7 @@ impl Port {
             awaits: Answers::ALL,
             awaited: Answers::ALL,
             reliable: false,
-            exhausted: false,
+            looks_ahead: 0,
             foreseen: false,
             replay_timer_set: false,
             sleeps: false,

@@ -92,6 +92,24 @@ fn a_small_write_lands_in_memory_with_its_capsule() {
 }
 
 #[test]
+fn pages_are_taken_only_for_data_that_goes_through_memory() {
+    let dearer = |job: &str| {
+        let latency = |page_cost| {
+            let settings = [("workload.job.iodepth", "1"), ("target.nvme_target.page_cost", page_cost)];
+            let found = results(job, &settings);
+            let flow = found.flows.iter().find(|flow| flow.name == "job" && flow.direction == "read");
+            flow.expect("a flow of reads").latency_ns.mean
+        };
+        latency("200 ns") - latency("0 ns")
+    };
+    let through_memory = dearer("rw = \"read\"");
+    assert!((through_memory - 32.0 * 200.0).abs() < 100.0, "{through_memory} ns for 32 pages");
+    for job in ["rw = \"read\"\nstaging = \"drive\"", "rw = \"read\"\nstaging = \"card\""] {
+        assert_eq!(dearer(job), 0.0, "{job}");
+    }
+}
+
+#[test]
 fn a_slow_buffer_is_the_limit() {
     let found = results("rw = \"read\"\nstaging = \"drive\"", &[("ssd.memory_read_rate", "1 GB/s")]);
     let rate = job_rate(&found);

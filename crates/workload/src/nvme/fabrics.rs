@@ -21,7 +21,7 @@
 //! posted behind it waits with it: with many large writes in flight, responses come in bursts.
 //!
 //! The initiator registers the memory of data that does not travel in a capsule, which costs its core and its adapter
-//! time; an adapter registers one buffer after another. The target takes pages for such data, which it pays for before
+//! time; an adapter registers one buffer after another. The target takes pages for such data in memory, paid for before
 //! the command, although giving them back is part of it. The initiator's adapter interrupts as a drive would. At the
 //! target a completion wakes a core that has nothing to do; a busy core finds it when it has done the rest. Writes of
 //! these interrupts are left out.
@@ -82,7 +82,7 @@ pub struct NvmeTargetConfig {
     pub core_speed: u32,
     /// Core time from a command capsule to the submission of its command, for each I/O.
     pub command_cost: Span,
-    /// Core time to take a page of memory for data that does not travel in a capsule, and to give it back.
+    /// Core time to take a page of its host's memory for data that does not travel in a capsule, and to give it back.
     pub page_cost: Span,
     /// Core time from the drive's completion to the response, for each I/O.
     pub response_cost: Span,
@@ -91,7 +91,7 @@ pub struct NvmeTargetConfig {
 }
 
 impl NvmeTargetConfig {
-    /// What a core spends on a command before the drive gets it, with the memory for `data` that is not in the capsule.
+    /// What a core spends on a command before the drive gets it, with pages of memory for so much `data`.
     fn command(&self, data: Bytes) -> Span {
         self.on_its_core(self.command_cost + self.page_cost * data.get().div_ceil(PAGE.get()))
     }
@@ -208,9 +208,10 @@ impl NvmeWorkload {
         }
         match (at_target, completion.kind) {
             (true, CompletionKind::Received) => {
-                let (fabrics, request) = (self.fabrics(slot), &self.slots[slot as usize].request);
-                let data = if fabrics.in_capsule(request) { 0 } else { request.size };
-                let cost = fabrics.software.command(Bytes::new(data));
+                // Memory of a device comes from a pool of its own and in one piece (`nvmet_req_alloc_p2pmem_sgls`).
+                let takes_pages = self.staging(slot) == Some(Staging::HostMemory);
+                let data = if takes_pages { self.slots[slot as usize].request.size } else { 0 };
+                let cost = self.fabrics(slot).software.command(Bytes::new(data));
                 self.run_target(slot, true, cost, Kind::CommandTaken, platform);
             }
             (true, _) => self.run_target(slot, true, Span::ZERO, Kind::WriteDataHere, platform),

@@ -39,7 +39,7 @@ impl Staging {
 
 impl NvmeWorkload {
     /// How the data of a slot is staged at the target; none for data that needs no staging.
-    fn staging(&self, slot: u32) -> Option<Staging> {
+    pub(super) fn staging(&self, slot: u32) -> Option<Staging> {
         let slot = &self.slots[slot as usize];
         let fabrics = self.config.groups[slot.group as usize].fabrics.as_ref()?;
         (!fabrics.in_capsule(&slot.request)).then_some(fabrics.staging)

@@ -1,8 +1,8 @@
-//! Reading a fabric from outside: settling the books, conservation, who waits for whom.
+//! Reading a fabric from outside: settling the books, conservation.
 
 use crate::config::FabricConfig;
 use crate::fabric::Fabric;
-use crate::port::{LinkState, Owner, Port, PortId};
+use crate::port::{Owner, Port, PortId};
 use crate::workload::DeviceId;
 use lanewise_observe::Observer;
 use lanewise_observe::Observers;
@@ -51,34 +51,6 @@ impl Fabric {
         let switches: usize = self.switches.iter().map(|switch| switch.heap_bytes()).sum();
         let per_port = Observers::BYTES_PER_PORT * self.ports.len();
         (self.port_memory() + switches + per_port) as f64 / self.ports.len().max(1) as f64
-    }
-
-    /// One sentence per port that has something to send and cannot.
-    pub(crate) fn who_waits(&self) -> Vec<String> {
-        let waiting = |(index, port): (usize, &Port)| {
-            let (device, number) = self.name_of(PortId(index as u32));
-            if port.state != LinkState::Active {
-                // A link that is down on purpose keeps nobody waiting, unless something is sent there all the same.
-                let waits = !port.is_down() || !port.nothing_queued();
-                return waits.then(|| format!("device {device} port {number}: link not up"));
-            }
-            (!port.awaits.is_none()).then(|| format!("device {device} port {number}: {}", port.gap.name()))
-        };
-        let mut sentences: Vec<String> = self.ports.iter().enumerate().filter_map(waiting).collect();
-        for (index, root_complex) in self.root_complexes.iter().enumerate() {
-            let reads = root_complex.waiting_reads.len();
-            if reads > 0 {
-                sentences.push(format!("root complex {index}: {reads} reads wait for an engine"));
-            }
-        }
-        sentences
-    }
-
-    fn name_of(&self, id: PortId) -> (usize, usize) {
-        let found = self.device_ports.iter().enumerate().find_map(|(device, ports)| {
-            ports.iter().position(|port| *port == id).map(|number| (device, number))
-        });
-        found.expect("every port belongs to a device")
     }
 
     /// Checks what must hold between events, whatever the faults; panics when it does not.

@@ -64,6 +64,7 @@ mod sockets;
 mod standby;
 mod switch;
 mod transmit;
+mod waiters;
 mod wire;
 pub mod workload;
 
@@ -71,3 +72,4 @@ pub use assembly::AssemblyError;
 pub use fabric::Fabric;
 pub use simulation::{Progress, Simulation};
 pub use switch::MAX_SWITCH_PORTS;
+pub use waiters::{Place, Waiter};

@@ -4,6 +4,7 @@ use crate::config::FabricConfig;
 use crate::event::Event;
 use crate::fabric::Fabric;
 use crate::port::{Port, PortId};
+use crate::waiters::Waiter;
 use crate::workload::{Metric, Workload, WorkloadId};
 use lanewise_units::{Span, Time};
 
@@ -16,8 +17,8 @@ pub enum Progress {
     Finished,
     /// Requests are open and nothing moves: who waits for whom.
     Stalled {
-        /// One sentence per port that waits.
-        waiting: Vec<String>,
+        /// Everybody who waits.
+        waiting: Vec<Waiter>,
     },
     /// The number of events asked for was reached first.
     EventLimit,

@@ -3,9 +3,9 @@
 mod common;
 
 use common::*;
-use lanewise_fabric::Simulation;
 use lanewise_fabric::config::*;
 use lanewise_fabric::workload::{Direction, Target};
+use lanewise_fabric::{Progress, Simulation, Waiter};
 use lanewise_observe::TransactionError;
 use lanewise_units::{Generation, Span, Width};
 
@@ -143,7 +143,8 @@ fn without_a_timeout_an_unanswered_read_stalls_its_device() {
     root_mut(&mut config).errors.unanswered_reads = vec![0];
     let mut simulation = Simulation::build(&config).expect("a tree");
     simulation.add_workload(Box::new(reads().times(4)));
-    assert!(matches!(simulation.run_until(us(50_000), u64::MAX), lanewise_fabric::Progress::Stalled { .. }));
+    let waiting = vec![Waiter::Reader { device: 2, reads: 1 }];
+    assert_eq!(simulation.run_until(us(50_000), u64::MAX), Progress::Stalled { waiting });
 }
 
 /// Its time runs from when it has left (PCIe Base 6.3 §2.8). One is served for 50 us, one waits behind it in the only buffer that

@@ -2,7 +2,7 @@
 
 use crate::progress::RunProgress;
 use crate::stop_rule::{Batches, Counts, has_settled};
-use lanewise_fabric::{Progress, Simulation};
+use lanewise_fabric::{Progress, Simulation, Waiter};
 use lanewise_observe::{CONTROL, FlowTally};
 use lanewise_units::{Bytes, Span, Time};
 use std::collections::HashMap;
@@ -38,7 +38,7 @@ pub enum EndReason {
     /// The event limit was reached first.
     EventLimit,
     /// Requests are open and nothing moves.
-    Stalled(Vec<String>),
+    Stalled(Vec<Waiter>),
     /// The caller asked for an end.
     Interrupted,
 }

@@ -63,4 +63,5 @@ fn without_a_timeout_the_run_stalls() {
         ("run.time_limit", "20 ms"),
     ]);
     assert_eq!(results.end_reason, "Stalled");
+    assert_eq!(results.stalled_waiting, ["card waits for data of 1 read"]);
 }

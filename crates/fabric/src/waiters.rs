@@ -1,0 +1,171 @@
+//! Who waits for whom when requests are open and nothing moves.
+
+use crate::config::FabricConfig;
+use crate::fabric::Fabric;
+use crate::port::{LinkState, Owner, PortId};
+use lanewise_observe::Use;
+
+/// A port: index of its device in the configuration, and its own in the device.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Place {
+    /// Which device.
+    pub device: usize,
+    /// Which of its ports.
+    pub port: usize,
+}
+
+impl Place {
+    fn name(self, config: &FabricConfig) -> String {
+        let device = &config.devices[self.device];
+        format!("{}.{}", device.name, device.port_name(self.port))
+    }
+}
+
+/// Somebody who waits.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Waiter {
+    /// A port has something to send, and its link is not up.
+    Link {
+        /// Which port.
+        port: Place,
+        /// The other end.
+        peer: Place,
+    },
+    /// A port has something to send that is held back.
+    Port {
+        /// Which port.
+        port: Place,
+        /// The other end.
+        peer: Place,
+        /// By what.
+        on: Use,
+    },
+    /// A device has read, and not all has come back.
+    Reader {
+        /// Which device.
+        device: usize,
+        /// Read requests that are open.
+        reads: u32,
+    },
+    /// The CPU has accessed a device that does not answer.
+    Cpu {
+        /// Which device.
+        device: usize,
+        /// Accesses that are open.
+        accesses: u32,
+    },
+    /// Reads wait at a root complex for one of its engines, or for room in its outbound queue.
+    Engines {
+        /// Which root complex.
+        device: usize,
+        /// How many reads.
+        reads: usize,
+    },
+}
+
+impl Waiter {
+    /// Who waits for what of whom, by the names that `config` has for them: that of the fabric.
+    pub fn sentence(&self, config: &FabricConfig) -> String {
+        let name = |device: usize| &config.devices[device].name;
+        match self {
+            Self::Link { port, peer } => {
+                format!("{} waits for its link to {}", port.name(config), peer.name(config))
+            }
+            Self::Port { port, peer, on } => {
+                format!("{} waits for {}", port.name(config), wanted(*on, &peer.name(config)))
+            }
+            Self::Reader { device, reads } => {
+                format!("{} waits for data of {}", name(*device), counted(*reads as usize, "read"))
+            }
+            Self::Cpu { device, accesses } => {
+                let accesses = counted(*accesses as usize, "access");
+                format!("the CPU waits for the end of {accesses} to {}", name(*device))
+            }
+            Self::Engines { device, reads } => {
+                format!("{} at {} for a read engine", waits(*reads, "read"), name(*device))
+            }
+        }
+    }
+}
+
+fn counted(count: usize, what: &str) -> String {
+    match (count, what) {
+        (1, _) => format!("1 {what}"),
+        (_, "access") => format!("{count} accesses"),
+        _ => format!("{count} {what}s"),
+    }
+}
+
+fn waits(count: usize, who: &str) -> String {
+    format!("{} {}", counted(count, who), if count == 1 { "waits" } else { "wait" })
+}
+
+/// What lets something go that is held back like this.
+fn wanted(on: Use, peer: &str) -> String {
+    let credits = match on {
+        Use::BlockedPostedHeader => "posted header",
+        Use::BlockedPostedData => "posted data",
+        Use::BlockedNonPostedHeader => "non-posted header",
+        Use::BlockedNonPostedData => "non-posted data",
+        Use::BlockedCompletionHeader => "completion header",
+        Use::BlockedCompletionData => "completion data",
+        Use::BlockedRetryBuffer => return format!("an Ack of {peer}: its retry buffer is full"),
+        Use::BlockedCore => return "the core of its switch".to_owned(),
+        _ => return format!("a DLLP of {peer}"),
+    };
+    format!("{credits} credits of {peer}")
+}
+
+impl Fabric {
+    /// Everybody who waits.
+    pub(crate) fn who_waits(&self) -> Vec<Waiter> {
+        let ports = (0..self.ports.len()).filter_map(|index| self.port_that_waits(PortId(index as u32)));
+        let devices = self.devices.iter().enumerate();
+        ports
+            .chain(devices.flat_map(|(index, device)| self.requests_that_wait(index, device.owner)))
+            .collect()
+    }
+
+    fn port_that_waits(&self, id: PortId) -> Option<Waiter> {
+        let port = &self.ports[id.index()];
+        // A link that is down on purpose keeps nobody waiting, unless something is sent there all the same.
+        let waits = match port.state {
+            LinkState::Active => !port.awaits.is_none(),
+            _ => !port.is_down() || !port.nothing_queued(),
+        };
+        waits.then(|| {
+            let (here, peer) = (self.place_of(id), self.place_of(port.peer));
+            match port.state {
+                LinkState::Active => Waiter::Port { port: here, peer, on: port.gap },
+                _ => Waiter::Link { port: here, peer },
+            }
+        })
+    }
+
+    /// What a device, or the CPU of it, has asked for and not got.
+    fn requests_that_wait(&self, device: usize, owner: Owner) -> Vec<Waiter> {
+        let mut found = Vec::new();
+        match owner {
+            Owner::Switch(_) => {}
+            Owner::Endpoint(index) => {
+                let endpoint = &self.endpoints[index as usize];
+                let (reads, accesses) = (endpoint.outstanding_reads(), endpoint.mmio_open);
+                found.extend((reads > 0).then_some(Waiter::Reader { device, reads }));
+                found.extend((accesses > 0).then_some(Waiter::Cpu { device, accesses }));
+            }
+            Owner::RootComplex(index) => {
+                let reads = self.root_complexes[index as usize].waiting_reads.len();
+                found.extend((reads > 0).then_some(Waiter::Engines { device, reads }));
+            }
+        }
+        found
+    }
+
+    fn place_of(&self, id: PortId) -> Place {
+        let mut devices = self.device_ports.iter().enumerate();
+        let found = devices.find_map(|(device, ports)| {
+            ports.iter().position(|port| *port == id).map(|port| Place { device, port })
+        });
+        found.expect("every port belongs to a device")
+    }
+}

@@ -1,0 +1,31 @@
+//! What is said of those who wait when nothing moves.
+
+mod common;
+
+use common::behind_switch;
+use lanewise_fabric::{Place, Waiter};
+use lanewise_observe::Use;
+use lanewise_units::{Generation, Width};
+
+#[test]
+fn a_waiter_is_named_with_whom_it_waits_for() {
+    let config = behind_switch(Generation::Gen3, Width::X8, Width::X4, 1, 256);
+    let names: Vec<&str> = config.devices.iter().map(|device| device.name.as_str()).collect();
+    let [root, switch, end] = names[..] else { panic!("three devices, not {names:?}") };
+    let (upper, lower) = (Place { device: 1, port: 1 }, Place { device: 2, port: 0 });
+    let held = |on| Waiter::Port { port: lower, peer: upper, on }.sentence(&config);
+    assert_eq!(
+        held(Use::BlockedPostedData),
+        format!("{end}.port0 waits for posted data credits of {switch}.port1")
+    );
+    assert_eq!(
+        held(Use::BlockedRetryBuffer),
+        format!("{end}.port0 waits for an Ack of {switch}.port1: its retry buffer is full")
+    );
+    let link = Waiter::Link { port: Place { device: 0, port: 0 }, peer: Place { device: 1, port: 0 } };
+    assert_eq!(link.sentence(&config), format!("{root}.slot1 waits for its link to {switch}.port0"));
+    let cpu = Waiter::Cpu { device: 2, accesses: 2 };
+    assert_eq!(cpu.sentence(&config), format!("the CPU waits for the end of 2 accesses to {end}"));
+    let engines = Waiter::Engines { device: 0, reads: 1 };
+    assert_eq!(engines.sentence(&config), format!("1 read waits at {root} for a read engine"));
+}

@@ -346,7 +346,7 @@ impl Fabric {
         }
         self.answer_in_time(id);
         if reliable {
-            // The peer wakes for these of its DLLPs and no others.
+            // Of the peer's DLLPs these are worth an event, and no others.
             self.ports[peer.index()].awaited = wait.answers;
             self.answer_in_time(peer);
         }

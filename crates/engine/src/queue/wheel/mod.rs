@@ -90,11 +90,15 @@ impl<E: Copy> WheelQueue<E> {
 
     /// Puts an event into its place in `soon`, behind those of the same time.
     ///
-    /// Most are soonest of the soon: they are put in from the front, where the last pop has left room.
+    /// The nearer end makes room: in front the last pop has left some.
     #[inline(always)]
     fn insert_soon(&mut self, time: Time, event: E) {
         if self.soon.last().is_none_or(|&(last, _)| last <= time) {
             return self.soon.push((time, event));
+        }
+        let middle = (self.soon_first + self.soon.len()) / 2;
+        if self.soon[middle].0 <= time {
+            return self.insert_from_the_back(time, event);
         }
         if self.soon_first == 0 {
             let place = self.soon.partition_point(|&(earlier, _)| earlier <= time);
@@ -111,6 +115,17 @@ impl<E: Copy> WheelQueue<E> {
             place = next;
         }
         room_first[place] = (time, event);
+    }
+
+    #[inline(always)]
+    fn insert_from_the_back(&mut self, time: Time, event: E) {
+        let mut place = self.soon.len();
+        self.soon.push((time, event));
+        while place > 0 && self.soon[place - 1].0 > time {
+            self.soon[place] = self.soon[place - 1];
+            place -= 1;
+        }
+        self.soon[place] = (time, event);
     }
 
     /// Drops what was popped from `soon`; when much is left, moves the later half back to the wheel.

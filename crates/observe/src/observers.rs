@@ -41,11 +41,12 @@ pub struct LinkCounters {
     pub nullified: u32,
 }
 
-/// Time per state of one requester.
+/// Time per state of one requester; those of the fabric's own are in the first cache line.
 #[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
 struct RequesterTally {
-    state: RequesterState,
     since: Time,
+    state: RequesterState,
     ticks: [u64; RequesterState::COUNT],
 }
 

@@ -11,9 +11,11 @@ use crate::root_complex::RootComplex;
 use crate::routing::Routes;
 use crate::standby::Standby;
 use crate::switch::{MAX_SWITCH_PORTS, Switch};
+use crate::transmit::FRAMING;
 use crate::wire::{Faults, WireTiming};
 use lanewise_engine::random::RandomStream;
 use lanewise_pcie::virtual_channel::{ChannelArbitration, ChannelMap};
+use lanewise_units::Bytes;
 use std::sync::Arc;
 
 /// Why a configuration is not a fabric. The scenario layer finds these first, with lines and hints.
@@ -113,6 +115,7 @@ pub(crate) fn assemble(config: &FabricConfig) -> Result<Parts, AssemblyError> {
         device_ports: number_ports(config, &links),
     };
     let root_index = root_indices(config);
+    let mut kinds: Vec<Arc<EndpointConfig>> = Vec::new();
     for (index, device) in config.devices.iter().enumerate() {
         let ports: Vec<PortId> = parts.device_ports[index].clone();
         let routes = routes(config, &links, &places, index);
@@ -132,7 +135,8 @@ pub(crate) fn assemble(config: &FabricConfig) -> Result<Parts, AssemblyError> {
             DeviceKind::Endpoint(settings) => {
                 let ordinal = Address(places[index].first);
                 let mps = device.ports[0].mps;
-                parts.endpoints.push(Endpoint::new(settings.clone(), ports[0], ordinal, mps));
+                let shared = share(&mut kinds, settings.clone());
+                parts.endpoints.push(Endpoint::new(shared, ports[0], ordinal, mps));
                 Owner::Endpoint(parts.endpoints.len() as u32 - 1)
             }
         };
@@ -335,13 +339,26 @@ fn give_channels(port: &mut Port, map: ChannelMap, settings: &PortConfig, parts:
 }
 
 /// Settings equal to these, shared if there are any yet.
-fn share(kinds: &mut Vec<Arc<PortSettings>>, settings: PortSettings) -> Arc<PortSettings> {
+fn share<T: PartialEq>(kinds: &mut Vec<Arc<T>>, settings: T) -> Arc<T> {
     // Neighbours are most likely to be alike.
     if let Some(known) = kinds.iter().rev().find(|known| ***known == settings) {
         return Arc::clone(known);
     }
     kinds.push(Arc::new(settings));
     Arc::clone(&kinds[kinds.len() - 1])
+}
+
+/// Whether on a reliable link every Ack is there before the replay timer runs out: with timers as PCIe Base 6.3 §3.6.2.1 has them.
+fn acks_come_in_time(port: &Port, peer: &Port) -> bool {
+    let wire = &port.settings.wire;
+    let to_peer = wire.propagation + peer.settings.receive_latency;
+    let back = wire.propagation + port.settings.receive_latency;
+    // What may go before an Ack that is due: a TLP that is being sent, an ordered set, an UpdateFC of each kind. Headers,
+    // prefixes and digest take less than this.
+    let longest = wire.span(peer.settings.mps + FRAMING + Bytes::new(128));
+    let dllps = wire.dllp * (u64::from(peer.channel_numbers().end) * 3 + 1);
+    let ahead = longest + wire.skip + dllps + wire.symbol;
+    !port.sleeps && to_peer + peer.settings.ack.latency + ahead + back < port.settings.replay_timer
 }
 
 /// On a link without faults and flits, what arrives when can be foreseen. At a switch with a shared memory it is an event
@@ -359,8 +376,10 @@ fn find_reliable_links(parts: &mut Parts) {
             }
             Owner::RootComplex(_) | Owner::Endpoint(_) => false,
         };
+        let watched = reliable && acks_come_in_time(port, peer);
         let port = &mut parts.ports[index];
         port.reliable = reliable;
+        port.replay_timer_watched = watched;
         port.foreseen = reliable && into_queues;
     }
 }

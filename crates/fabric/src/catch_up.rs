@@ -7,7 +7,7 @@
 //! before TLPs that arrive.
 
 use crate::fabric::Fabric;
-use crate::port::PortId;
+use crate::port::{LinkState, PortId};
 use lanewise_units::Time;
 
 impl Fabric {
@@ -47,10 +47,16 @@ impl Fabric {
         self.answer_in_time(id);
     }
 
-    /// Brings every port up to date.
+    /// Brings every port up to date. Its transmitter reads what came where it matters to nobody when: credits and Acks of a
+    /// link that is up and where nothing can go wrong.
     pub(crate) fn catch_up_all(&mut self, now: Time) {
-        for index in 0..self.ports.len() {
-            self.catch_up(PortId(index as u32), now);
+        let ports = (0..self.ports.len() as u32).map(PortId);
+        ports.clone().for_each(|id| self.catch_up(id, now));
+        for id in ports {
+            let port = &self.ports[id.index()];
+            if port.reliable && port.state == LinkState::Active {
+                self.take_in_dllps(id, now);
+            }
         }
     }
 }

@@ -30,6 +30,8 @@ pub(crate) struct PortChannels {
 pub(crate) struct Channel {
     pub(crate) credits: [TransmitCredits; 3],
     pub(crate) buffers: [IngressBuffer; 3],
+    /// By class, when the next UpdateFC is due.
+    update_at: [Time; 3],
     /// TLPs of an endpoint or root port that wait here.
     pub(crate) queues: ClassQueues,
     /// Classes for which the peer's InitFC1 has arrived, a bit each.
@@ -42,6 +44,7 @@ impl PortChannels {
         let channel = |pools| Channel {
             credits: [TransmitCredits::new(config.scale); 3],
             buffers: FlowClass::ALL.map(|class| IngressBuffer::new(class, pools, config)),
+            update_at: [Time::NEVER; 3],
             queues: ClassQueues::default(),
             initialised: 0,
         };
@@ -54,8 +57,7 @@ impl PortChannels {
 
     /// When the next UpdateFC is due.
     pub(crate) fn update_due_at(&self) -> Time {
-        let buffers = self.beyond.iter().flat_map(|channel| &channel.buffers);
-        buffers.map(|buffer| buffer.update_at).min().unwrap_or(Time::NEVER)
+        self.beyond.iter().flat_map(|channel| channel.update_at).min().unwrap_or(Time::NEVER)
     }
 }
 
@@ -115,9 +117,28 @@ impl Port {
         }
     }
 
-    /// Ingress buffers of every class on every channel.
-    pub(crate) fn all_buffers(&self) -> impl Iterator<Item = &IngressBuffer> {
-        self.channel_numbers().flat_map(|channel| self.buffers_of(channel))
+    /// By class, when the next UpdateFC of a channel is due.
+    #[inline(always)]
+    pub(crate) fn updates_of(&self, channel: u8) -> &[Time; 3] {
+        match beyond_vc0(&self.channels, channel) {
+            Some(channel) => &channel.update_at,
+            None => &self.update_at,
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn updates_of_mut(&mut self, channel: u8) -> &mut [Time; 3] {
+        match beyond_vc0_mut(&mut self.channels, channel) {
+            Some(channel) => &mut channel.update_at,
+            None => &mut self.update_at,
+        }
+    }
+
+    /// Ingress buffers of every class on every channel, each with when its next UpdateFC is due.
+    pub(crate) fn all_buffers(&self) -> impl Iterator<Item = (&IngressBuffer, Time)> {
+        let of_channel =
+            |channel| self.buffers_of(channel).iter().zip(self.updates_of(channel).iter().copied());
+        self.channel_numbers().flat_map(of_channel)
     }
 
     /// What waits at an endpoint or root port for a channel.
@@ -211,30 +232,31 @@ impl Port {
 /// A channel that is not kept within the port itself.
 #[inline(always)]
 fn beyond_vc0(channels: &Option<Box<PortChannels>>, channel: u8) -> Option<&Channel> {
-    match channels {
-        Some(channels) if channel != VC0 => Some(&channels.beyond[usize::from(channel) - 1]),
-        _ => None,
+    match channel {
+        VC0 => None, // Without a look at `channels`, which lie apart from what VC0 needs.
+        _ => channels.as_ref().map(|channels| &channels.beyond[usize::from(channel) - 1]),
     }
 }
 
 #[inline(always)]
 fn beyond_vc0_mut(channels: &mut Option<Box<PortChannels>>, channel: u8) -> Option<&mut Channel> {
-    match channels {
-        Some(channels) if channel != VC0 => Some(&mut channels.beyond[usize::from(channel) - 1]),
-        _ => None,
+    match channel {
+        VC0 => None,
+        _ => channels.as_mut().map(|channels| &mut channels.beyond[usize::from(channel) - 1]),
     }
 }
 
-/// The ingress buffer of a class on a channel, given those of VC0 and the others.
-#[cold]
+/// The ingress buffer of a class on a channel and when its next UpdateFC is due, given those of VC0 and the others.
+#[inline(always)]
 pub(crate) fn buffer_of<'b>(
-    vc0: &'b mut [IngressBuffer; 3],
+    vc0: (&'b mut [IngressBuffer; 3], &'b mut [Time; 3]),
     channels: &'b mut Option<Box<PortChannels>>,
     channel: u8,
     class: FlowClass,
-) -> &'b mut IngressBuffer {
-    match beyond_vc0_mut(channels, channel) {
-        Some(channel) => &mut channel.buffers[class as usize],
-        None => &mut vc0[class as usize],
-    }
+) -> (&'b mut IngressBuffer, &'b mut Time) {
+    let (buffers, update_at) = match beyond_vc0_mut(channels, channel) {
+        Some(channel) => (&mut channel.buffers, &mut channel.update_at),
+        None => vc0,
+    };
+    (&mut buffers[class as usize], &mut update_at[class as usize])
 }

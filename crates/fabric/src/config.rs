@@ -198,7 +198,7 @@ pub struct RootComplexConfig {
 }
 
 /// What goes wrong at a device, and what it does when something goes wrong elsewhere.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ErrorConfig {
     /// Ordinals (0 is the first) of read requests that it gets and never answers.
     pub unanswered_reads: Vec<u64>,
@@ -318,7 +318,7 @@ pub enum Forwarding {
 }
 
 /// Endpoint: a requester with DMA engines, and a completer of MMIO.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct EndpointConfig {
     /// Maximum Read Request Size programmed into the device.
     pub mrrs: Bytes,

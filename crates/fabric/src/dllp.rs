@@ -32,7 +32,7 @@ impl Fabric {
         }
         if self.ports[id.index()].update_due_at <= now {
             for class in FlowClass::ALL {
-                if self.ports[id.index()].buffers[class.index()].update_at <= now {
+                if self.ports[id.index()].update_at[class.index()] <= now {
                     self.send_update(id, VC0, class, now);
                 }
             }
@@ -46,7 +46,7 @@ impl Fabric {
     fn send_updates_beyond_vc0(&mut self, id: PortId, now: Time) {
         for channel in self.ports[id.index()].channel_numbers().skip(1) {
             for class in FlowClass::ALL {
-                if self.ports[id.index()].buffers_of(channel)[class.index()].update_at <= now {
+                if self.ports[id.index()].updates_of(channel)[class.index()] <= now {
                     self.send_update(id, channel, class, now);
                 }
             }

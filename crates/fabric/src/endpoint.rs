@@ -19,6 +19,7 @@ use lanewise_pcie::tlp::{ECRC, HeaderFormat, PREFIX};
 use lanewise_pcie::virtual_channel::ChannelMap;
 use lanewise_units::{Bytes, Time};
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 impl EndpointConfig {
     /// Ordering attributes of every packet it makes, but Relaxed Ordering of completions, which is the requester's.
@@ -69,37 +70,37 @@ struct Channel {
     waiting: VecDeque<u32>,
 }
 
-/// Channels that take turns. There is seldom more than one: the first needs no memory elsewhere.
+/// Channels whose current transfer is a read, and a write; each takes one request in its turn. There is seldom more than one
+/// of either: the others are kept elsewhere.
 #[derive(Debug, Default)]
 struct Turns {
-    first: Option<u32>,
-    others: VecDeque<u32>,
+    first: [Option<u32>; 2],
+    others: Option<Box<[VecDeque<u32>; 2]>>,
 }
 
 impl Turns {
     #[inline]
-    fn push(&mut self, channel: u32) {
-        match self.first {
-            None => self.first = Some(channel),
-            Some(_) => self.others.push_back(channel),
+    fn push(&mut self, direction: Direction, channel: u32) {
+        let direction = direction as usize;
+        match self.first[direction] {
+            None => self.first[direction] = Some(channel),
+            Some(_) => self.others.get_or_insert_default()[direction].push_back(channel),
         }
     }
 
     #[inline]
-    fn pop(&mut self) -> Option<u32> {
-        let first = self.first.take()?;
-        self.first = self.others.pop_front();
+    fn pop(&mut self, direction: Direction) -> Option<u32> {
+        let direction = direction as usize;
+        let first = self.first[direction].take()?;
+        self.first[direction] = self.others.as_mut().and_then(|others| others[direction].pop_front());
         Some(first)
     }
 
     #[inline]
-    fn is_empty(&self) -> bool {
-        self.first.is_none()
+    fn is_empty(&self, direction: Direction) -> bool {
+        self.first[direction as usize].is_none()
     }
 }
-
-/// Channels whose current transfer is a read, and a write; each takes one request in its turn.
-type TurnsByDirection = [Turns; 2];
 
 /// Every transfer of the fabric that is not complete.
 #[derive(Default)]
@@ -144,35 +145,69 @@ struct OutstandingRead {
     tag: Option<Tag>,
 }
 
+/// Tags, and the read that each is out with.
+#[repr(align(64))]
+struct Reads {
+    tags: TagPool,
+    out: Vec<OutstandingRead>,
+}
+
+impl Reads {
+    /// Enters a read of so many bytes. Returns its slot.
+    #[inline(always)]
+    fn enter(&mut self, tag: Tag, bytes: u16) -> u16 {
+        let slot = tag.index(self.tags.width());
+        if self.out.len() <= slot {
+            self.out.resize(slot + 1, OutstandingRead::default());
+        }
+        self.out[slot] = OutstandingRead { left: bytes, tag: Some(tag) };
+        slot as u16
+    }
+
+    /// The read of a slot is over: its tag is free again. Returns the bytes that did not come.
+    #[inline]
+    fn end(&mut self, slot: u16) -> u16 {
+        let read = &mut self.out[usize::from(slot)];
+        self.tags.give(read.tag.take().expect("an outstanding read has a tag"));
+        std::mem::take(&mut read.left)
+    }
+}
+
 /// One endpoint.
+///
+/// Fields lie in cache lines by who uses them: what every request is made from; whose turn it is; what is kept of reads; what
+/// others find at it.
+#[repr(C, align(64))]
 pub(crate) struct Endpoint {
-    pub(crate) config: EndpointConfig,
+    /// The same for all that are alike.
+    pub(crate) config: Arc<EndpointConfig>,
+    channels: Vec<Channel>,
+    next_request_at: Time,
+    mps: Bytes,
     pub(crate) port: PortId,
     pub(crate) ordinal: Address,
-    mps: Bytes,
-    channels: Vec<Channel>,
-    /// Who takes turns on VC0.
-    turns: TurnsByDirection,
-    pub(crate) tags: TagPool,
-    outstanding: Vec<OutstandingRead>,
-    outstanding_reads: u32,
-    /// Accesses of the CPU to it that have not ended.
-    pub(crate) mmio_open: u32,
-    next_request_at: Time,
-    /// What the device waits for when it has nothing to ask for.
-    pub(crate) waits_for: RequesterState,
-    /// Internal path of posted writes that arrive.
-    pub(crate) drain: Server,
     /// Attributes of every request.
     attributes: Flags,
     /// Prefixes and digest of every request.
     extra_bytes: u8,
-    /// Its memory, as peers read it; none where that is never the limit.
-    memory: Option<Server>,
+    /// What the device waits for when it has nothing to ask for.
+    pub(crate) waits_for: RequesterState,
+    /// Accesses of the CPU to it that have not ended.
+    pub(crate) mmio_open: u32,
+
+    /// Who takes turns on VC0.
+    turns: Turns,
     /// Faults of its own, and its completion timeout, where it has any.
     pub(crate) errors: Option<Box<DeviceErrors>>,
     /// Traffic classes other than TC0, and virtual channels other than VC0, where there are any.
     classes: Option<Box<TrafficClasses>>,
+
+    reads: Reads,
+
+    /// Internal path of posted writes that arrive.
+    pub(crate) drain: Server,
+    /// Its memory, as peers read it; none where that is never the limit.
+    memory: Option<Server>,
 }
 
 /// Traffic classes of an endpoint's channels, and who takes turns on which virtual channel.
@@ -181,7 +216,7 @@ struct TrafficClasses {
     /// By channel of the endpoint.
     of_channel: Vec<u8>,
     /// Who takes turns on VC1, VC2 and so on.
-    beyond_vc0: Vec<TurnsByDirection>,
+    beyond_vc0: Vec<Turns>,
 }
 
 impl TrafficClasses {
@@ -200,15 +235,15 @@ impl TrafficClasses {
     }
 
     fn want(&self, direction: Direction) -> bool {
-        self.beyond_vc0.iter().any(|turns| !turns[direction as usize].is_empty())
+        self.beyond_vc0.iter().any(|turns| !turns.is_empty(direction))
     }
 }
 
 impl Endpoint {
-    pub(crate) fn new(config: EndpointConfig, port: PortId, ordinal: Address, mps: Bytes) -> Self {
+    pub(crate) fn new(config: Arc<EndpointConfig>, port: PortId, ordinal: Address, mps: Bytes) -> Self {
         let limit = config.tags.min(u32::from(u16::MAX)) as u16;
         Self {
-            tags: TagPool::new(config.tag_width, limit),
+            reads: Reads { tags: TagPool::new(config.tag_width, limit), out: Vec::new() },
             drain: Server::new(config.write_drain),
             attributes: config.attributes(),
             extra_bytes: config.extra_bytes(Kind::MemoryRead),
@@ -221,8 +256,6 @@ impl Endpoint {
             mps,
             channels: Vec::new(),
             turns: Default::default(),
-            outstanding: Vec::new(),
-            outstanding_reads: 0,
             mmio_open: 0,
             next_request_at: Time::ZERO,
             waits_for: RequesterState::NothingAsked,
@@ -280,35 +313,39 @@ impl Endpoint {
     #[inline(always)]
     fn takes_turns(&mut self, channel: u32, direction: Direction) {
         let vc = self.classes.as_ref().map_or(VC0, |classes| classes.virtual_channel(channel));
-        self.turns_on(vc, direction).push(channel);
+        self.turns_on(vc).push(direction, channel);
     }
 
     #[inline(always)]
-    fn turns_on(&mut self, vc: u8, direction: Direction) -> &mut Turns {
-        let turns = match &mut self.classes {
+    fn turns_on(&mut self, vc: u8) -> &mut Turns {
+        match &mut self.classes {
             Some(classes) if vc != VC0 => &mut classes.beyond_vc0[usize::from(vc) - 1],
             _ => &mut self.turns,
-        };
-        &mut turns[direction as usize]
+        }
     }
 
     /// Whether any channel has a request of this direction to make.
     #[inline]
     pub(crate) fn wants(&self, direction: Direction) -> bool {
-        let on_vc0 = !self.turns[direction as usize].is_empty();
+        let on_vc0 = !self.turns.is_empty(direction);
         on_vc0 || self.classes.as_ref().is_some_and(|classes| classes.want(direction))
     }
 
     /// Read requests in flight.
     pub(crate) fn outstanding_reads(&self) -> u32 {
-        self.outstanding_reads
+        u32::from(self.reads.tags.in_flight())
+    }
+
+    /// Entries in the table of reads that are out: as many as there are [`Self::outstanding_reads`].
+    pub(crate) fn reads_entered(&self) -> usize {
+        self.reads.out.iter().filter(|read| read.tag.is_some()).count()
     }
 
     /// What holds the endpoint back while no request of its own waits at the port.
     pub(crate) fn idle_state(&self) -> RequesterState {
         if self.wants(Direction::Read) {
             RequesterState::Tags
-        } else if self.outstanding_reads > 0 {
+        } else if self.outstanding_reads() > 0 {
             RequesterState::Window
         } else {
             self.waits_for
@@ -318,13 +355,13 @@ impl Endpoint {
     /// The next posted write, from the channel whose turn it is.
     #[inline(always)]
     pub(crate) fn next_write(&mut self, now: Time, transfers: &Transfers) -> Option<Packet> {
-        let channel = self.turns_on(VC0, Direction::Write).pop()?;
+        let channel = self.turns_on(VC0).pop(Direction::Write)?;
         Some(self.next_request(Kind::MemoryWrite, channel, now, transfers))
     }
 
     /// [`Self::next_write`] of an endpoint that is not plain: for a virtual channel, and perhaps poisoned.
     pub(crate) fn next_write_on(&mut self, vc: u8, now: Time, transfers: &Transfers) -> Option<Packet> {
-        let channel = self.turns_on(vc, Direction::Write).pop()?;
+        let channel = self.turns_on(vc).pop(Direction::Write)?;
         let mut packet = self.next_request(Kind::MemoryWrite, channel, now, transfers);
         packet.traffic_class = self.class_of(channel);
         if let Some(errors) = &mut self.errors {
@@ -340,13 +377,13 @@ impl Endpoint {
         let again = self.errors.as_ref().and_then(|errors| errors.class_of_next_again());
         let asks_again = again.is_some_and(|class| map.channel_of(class) == vc);
         let (packet, first_issued, attempts) = if asks_again {
-            let tag = self.tags.take()?;
+            let tag = self.reads.tags.take()?;
             let (mut packet, first_issued, attempts) = self.errors.as_mut()?.take_again()?;
             packet.issued_at = now;
             packet.eligible_at = self.next_request_at.max(now);
             packet.flags = packet.flags.without(Flags::LAST);
             self.next_request_at = packet.eligible_at + self.config.request_interval;
-            self.enter(tag, &mut packet);
+            packet.read = self.reads.enter(tag, packet.length);
             (packet, first_issued, attempts)
         } else {
             let packet = self.new_read(vc, now, transfers)?;
@@ -367,14 +404,14 @@ impl Endpoint {
     /// The next read of data that was not asked for before.
     #[inline(always)]
     fn new_read(&mut self, vc: u8, now: Time, transfers: &Transfers) -> Option<Packet> {
-        if self.turns_on(vc, Direction::Read).is_empty() {
+        if self.turns_on(vc).is_empty(Direction::Read) {
             return None;
         }
-        let tag = self.tags.take()?;
-        let channel = self.turns_on(vc, Direction::Read).pop().expect("checked above");
+        let tag = self.reads.tags.take()?;
+        let channel = self.turns_on(vc).pop(Direction::Read).expect("checked above");
         let mut packet = self.next_request(Kind::MemoryRead, channel, now, transfers);
         packet.traffic_class = self.class_of(channel);
-        self.enter(tag, &mut packet);
+        packet.read = self.reads.enter(tag, packet.length);
         Some(packet)
     }
 
@@ -382,29 +419,14 @@ impl Endpoint {
         self.classes.as_ref().map_or(0, |classes| classes.of_channel[channel as usize])
     }
 
-    /// Enters a read into the table of those outstanding.
-    #[inline(always)]
-    fn enter(&mut self, tag: Tag, packet: &mut Packet) {
-        let index = tag.index(self.config.tag_width);
-        packet.read = index as u16;
-        if self.outstanding.len() <= index {
-            self.outstanding.resize(index + 1, OutstandingRead::default());
-        }
-        self.outstanding[index] = OutstandingRead { left: packet.length, tag: Some(tag) };
-        self.outstanding_reads += 1;
-    }
-
     /// Bytes of a read that have not come.
     pub(crate) fn left_of(&self, slot: u16) -> u16 {
-        self.outstanding[usize::from(slot)].left
+        self.reads.out[usize::from(slot)].left
     }
 
     /// Gives a read up: its tag is free again. Returns the bytes that did not come.
     pub(crate) fn abandon(&mut self, slot: u16) -> u16 {
-        let read = &mut self.outstanding[usize::from(slot)];
-        self.tags.give(read.tag.take().expect("an outstanding read has a tag"));
-        self.outstanding_reads -= 1;
-        std::mem::take(&mut read.left)
+        self.reads.end(slot)
     }
 
     /// Cuts the next request off the current transfer of `channel`, which then waits for its next turn.
@@ -452,7 +474,7 @@ impl Endpoint {
     /// Takes in part of a read's data. True when the request is complete and its tag free again.
     pub(crate) fn completion(&mut self, packet: &Packet) -> bool {
         let slot = packet.read;
-        let read = &mut self.outstanding[usize::from(slot)];
+        let read = &mut self.reads.out[usize::from(slot)];
         assert!(
             read.left >= packet.length,
             "read {}: {} B arrive, {} B were outstanding",
@@ -464,8 +486,7 @@ impl Endpoint {
         let done = read.left == 0;
         assert_eq!(done, packet.flags.has(Flags::LAST), "read {slot}: last completion out of order");
         if done {
-            self.tags.give(read.tag.take().expect("an outstanding read has a tag"));
-            self.outstanding_reads -= 1;
+            self.reads.end(slot);
         }
         done
     }
@@ -496,20 +517,23 @@ pub(crate) fn wants_notice(transfer: &Transfer, notify: Notify) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::mem::offset_of;
 
     #[test]
     fn what_a_request_is_cut_from_fits_cache_lines() {
         assert_eq!(size_of::<ActiveTransfer>(), 64);
         assert_eq!(size_of::<Channel>(), 64);
+        assert_eq!([offset_of!(Endpoint, turns), offset_of!(Endpoint, reads)], [64, 128]);
     }
 
     #[test]
     fn turns_are_taken_in_order() {
         let mut turns = Turns::default();
-        [3, 1, 2].into_iter().for_each(|channel| turns.push(channel));
-        let first = turns.pop().expect("there are three");
-        turns.push(first);
-        assert_eq!(std::iter::from_fn(|| turns.pop()).collect::<Vec<_>>(), [1, 2, 3]);
-        assert!(turns.is_empty());
+        [3, 1, 2].into_iter().for_each(|channel| turns.push(Direction::Read, channel));
+        turns.push(Direction::Write, 4);
+        let first = turns.pop(Direction::Read).expect("there are three");
+        turns.push(Direction::Read, first);
+        assert_eq!(std::iter::from_fn(|| turns.pop(Direction::Read)).collect::<Vec<_>>(), [1, 2, 3]);
+        assert!(turns.is_empty(Direction::Read) && !turns.is_empty(Direction::Write));
     }
 }

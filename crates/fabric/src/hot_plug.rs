@@ -45,7 +45,7 @@ impl Fabric {
             && !waits_above
             && ends.iter().all(|id| {
                 let port = &self.ports[id.index()];
-                port.is_quiet() && port.all_buffers().all(|buffer| buffer.is_empty_by(now))
+                port.is_quiet() && port.all_buffers().all(|(buffer, _)| buffer.is_empty_by(now))
             })
     }
 

@@ -15,8 +15,6 @@ use lanewise_units::Time;
 pub(crate) struct IngressBuffer {
     /// Space that will be free by then, in order of time.
     pub(crate) draining: Ring<(Time, Credits)>,
-    /// When the next UpdateFC is due.
-    pub(crate) update_at: Time,
     pub(crate) credits: ReceiveCredits,
     /// What the peer must have left to be able to send any TLP: a step of the scale, and data for the largest payload.
     starved_below: Credits,
@@ -33,7 +31,6 @@ impl IngressBuffer {
         };
         Self {
             draining: Ring::default(),
-            update_at: Time::NEVER,
             credits: ReceiveCredits::new(config.scale, pools[class.index()]),
             starved_below: Credits::new(step, if payload == 0 { 0 } else { payload.max(step) }),
             freed_tlps: 0,
@@ -43,7 +40,6 @@ impl IngressBuffer {
     /// As at the start: the link went down with nothing in the buffer.
     pub(crate) fn reset(&mut self) {
         assert!(self.draining.is_empty(), "a buffer is empty when its link goes down");
-        self.update_at = Time::NEVER;
         self.freed_tlps = 0;
         self.credits.reset();
     }
@@ -97,18 +93,18 @@ impl IngressBuffer {
         }
     }
 
-    /// Decides when the next UpdateFC goes out, given that credits are free from `free_at` on.
+    /// When the next UpdateFC, which is due at `update_at`, goes out given that credits are free from `free_at` on.
     ///
     /// PCIe Base 6.3 §2.6.1.2: at once when the peer may be starved, else coalesced by count and by time.
     #[inline(always)]
-    pub(crate) fn plan_update(&mut self, policy: &UpdatePolicy, free_at: Time) {
-        if self.update_at <= free_at {
-            return; // It is due before these credits are free, whatever the reason.
+    pub(crate) fn hasten_update(&self, update_at: Time, policy: &UpdatePolicy, free_at: Time) -> Time {
+        if update_at <= free_at {
+            return update_at; // It is due before these credits are free, whatever the reason.
         }
         let by_count = self.freed_tlps >= policy.every_tlps;
         let at_once = by_count || self.credits.peer_has_less_than(self.starved_below);
         let due = if at_once { free_at } else { free_at + policy.latency };
-        self.update_at = self.update_at.min(due);
+        update_at.min(due)
     }
 }
 

@@ -58,6 +58,7 @@ mod requests;
 mod ring;
 mod root_complex;
 mod routing;
+mod shared_memory;
 mod simulation;
 mod slots;
 mod sockets;

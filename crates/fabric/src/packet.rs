@@ -16,6 +16,12 @@ pub(crate) struct PacketId(u32);
 impl PacketId {
     /// No packet.
     pub(crate) const NONE: Self = Self(u32::MAX);
+
+    /// Its slot.
+    #[inline(always)]
+    pub(crate) const fn index(self) -> usize {
+        self.0 as usize
+    }
 }
 
 /// A slot and the generation it had: stale when the packet is gone.
@@ -217,7 +223,7 @@ impl PacketPool {
     pub(crate) fn insert(&mut self, mut packet: Packet) -> PacketId {
         match self.free.pop() {
             Some(id) => {
-                let slot = &mut self.slots[id.0 as usize];
+                let slot = &mut self.slots[id.index()];
                 packet.generation = slot.generation;
                 *slot = packet;
                 id
@@ -232,7 +238,7 @@ impl PacketPool {
     /// Lets a packet go; every [`PacketRef`] to it becomes stale.
     #[inline(always)]
     pub(crate) fn remove(&mut self, id: PacketId) -> Packet {
-        let slot = &mut self.slots[id.0 as usize];
+        let slot = &mut self.slots[id.index()];
         let packet = *slot;
         slot.generation = slot.generation.wrapping_add(1);
         self.free.push(id);
@@ -241,13 +247,13 @@ impl PacketPool {
 
     #[inline]
     pub(crate) fn reference(&self, id: PacketId) -> PacketRef {
-        PacketRef { id, generation: self.slots[id.0 as usize].generation }
+        PacketRef { id, generation: self.slots[id.index()].generation }
     }
 
     /// The packet, if it is still the one that was referred to.
     #[inline]
     pub(crate) fn resolve(&self, reference: PacketRef) -> Option<PacketId> {
-        let alive = self.slots[reference.id.0 as usize].generation == reference.generation;
+        let alive = self.slots[reference.id.index()].generation == reference.generation;
         alive.then_some(reference.id)
     }
 
@@ -267,14 +273,14 @@ impl std::ops::Index<PacketId> for PacketPool {
     type Output = Packet;
     #[inline]
     fn index(&self, id: PacketId) -> &Packet {
-        &self.slots[id.0 as usize]
+        &self.slots[id.index()]
     }
 }
 
 impl std::ops::IndexMut<PacketId> for PacketPool {
     #[inline]
     fn index_mut(&mut self, id: PacketId) -> &mut Packet {
-        &mut self.slots[id.0 as usize]
+        &mut self.slots[id.index()]
     }
 }
 

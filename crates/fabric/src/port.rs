@@ -106,6 +106,17 @@ impl Answers {
         if channel == 0 { Self(1 << class as u8) } else { Self::OTHER_CHANNELS }
     }
 
+    /// Indices of the classes of VC0 whose UpdateFC is among them.
+    #[inline(always)]
+    pub(crate) fn classes(self) -> impl Iterator<Item = usize> {
+        let mut rest = self.0 & ALL_CLASSES;
+        std::iter::from_fn(move || {
+            let class = (rest != 0).then(|| rest.trailing_zeros() as usize)?;
+            rest &= rest - 1;
+            Some(class)
+        })
+    }
+
     #[inline]
     pub(crate) const fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)
@@ -144,8 +155,8 @@ pub(crate) struct Port {
     pub(crate) wake_at: Time,
     /// The wire's time is spoken for, and accounted for, up to here.
     pub(crate) busy_until: Time,
-    /// Nothing that waits here may leave before, unless a DLLP or a packet comes that changes this.
-    pub(crate) stuck_until: Time,
+    /// The last symbol or flit boundary at which a packet started after silence.
+    pub(crate) boundary: Time,
     next_skip: Time,
     /// A wake-up that is in the event queue too, later than `wake_at`, which took its place; or one that has passed.
     pub(crate) displaced_wake_at: Time,
@@ -175,7 +186,8 @@ pub(crate) struct Port {
     pub(crate) looks_ahead: u8,
     /// TLPs wait in the queues of this port's switch from the moment they are sent; their arrival is no event.
     pub(crate) foreseen: bool,
-    pub(crate) replay_timer_set: bool,
+    /// An event looks at the replay timer, or it can never run out.
+    pub(crate) replay_timer_watched: bool,
     /// There is a `standby`.
     pub(crate) sleeps: bool,
     /// Classes of VC0 for which the peer's InitFC1 has arrived, a bit each.
@@ -190,22 +202,18 @@ pub(crate) struct Port {
     pub(crate) retry: RetryBuffer<Sent>,
     pub(crate) replay_deadline: Time,
 
-    /// The last symbol or flit boundary at which a packet started after silence.
-    pub(crate) boundary: Time,
+    /// Nothing that waits here may leave before, unless a DLLP or a packet comes that changes this.
+    pub(crate) stuck_until: Time,
     pub(crate) credits: [TransmitCredits; 3],
     /// Flit Mode: in place of `retry` and `sequence`.
     pub(crate) flit: Option<Box<FlitPort>>,
 
     pub(crate) in_flight: Ring<InFlight>,
-    /// When the youngest TLP on its way here is taken into account.
-    pub(crate) last_arrival: Time,
     /// When the last accepted TLP's LCRC is checked: a cut-through switch accepts on credit, as it were.
     pub(crate) last_checked: Time,
+    /// By class of VC0, when the next UpdateFC is due: together, for the earliest of them is asked for each time.
+    pub(crate) update_at: [Time; 3],
     pub(crate) sequence: ReceiveSequence,
-    /// None on a reliable link.
-    pub(crate) faults: Option<Box<Faults>>,
-    /// When a Nak is owed; never on a reliable link.
-    pub(crate) nak_at: Time,
 
     pub(crate) buffers: [IngressBuffer; 3],
 
@@ -217,6 +225,10 @@ pub(crate) struct Port {
     pub(crate) standby: Option<Box<Standby>>,
     /// Virtual channels beyond VC0.
     pub(crate) channels: Option<Box<PortChannels>>,
+    /// None on a reliable link.
+    pub(crate) faults: Option<Box<Faults>>,
+    /// When a Nak is owed; never on a reliable link.
+    pub(crate) nak_at: Time,
 }
 
 /// What does not change, kept once for all ports that are alike: of thousands of ports few differ.
@@ -273,7 +285,7 @@ impl Port {
             reliable: false,
             looks_ahead: 0,
             foreseen: false,
-            replay_timer_set: false,
+            replay_timer_watched: false,
             sleeps: false,
             initialised: 0,
             carries: if wire.flit.is_some() { Carries::Flits } else { Carries::Packets },
@@ -288,7 +300,7 @@ impl Port {
             sequence: ReceiveSequence::default(),
             queues: ClassQueues::default(),
             in_flight: Ring::default(),
-            last_arrival: Time::ZERO,
+            update_at: [Time::NEVER; 3],
             last_checked: Time::ZERO,
             buffers: FlowClass::ALL.map(|class| IngressBuffer::new(class, &config.credits, config)),
             faults: None,
@@ -461,6 +473,7 @@ impl Port {
             let credits = self.credits_of_mut(channel);
             *credits = credits.map(|credits| TransmitCredits::new(credits.scale()));
             self.buffers_of_mut(channel).iter_mut().for_each(IngressBuffer::reset);
+            *self.updates_of_mut(channel) = [Time::NEVER; 3];
         }
         for channel in self.channels.iter_mut().flat_map(|channels| &mut channels.beyond) {
             channel.initialised = 0;
@@ -550,7 +563,7 @@ mod tests {
         let starts = [
             offset_of!(Port, owner),
             offset_of!(Port, retry),
-            offset_of!(Port, boundary),
+            offset_of!(Port, stuck_until),
             offset_of!(Port, in_flight),
             offset_of!(Port, buffers),
             offset_of!(Port, queues),

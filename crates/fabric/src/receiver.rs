@@ -3,7 +3,7 @@
 //! State lies in [`Port`]; what devices do with a TLP is in `receive.rs`. Acks and UpdateFCs are coalesced by count and
 //! by time (PCIe Base 6.3 §2.6.1.2, §3.6.3.1).
 
-use crate::channels::{VC0, buffer_of};
+use crate::channels::buffer_of;
 use crate::ingress::buffer_bytes;
 use crate::packet::Packet;
 use crate::port::{Answers, InFlight, LinkState, Port, PortId};
@@ -36,11 +36,12 @@ impl Port {
         observers: &mut Observers,
     ) {
         let class = arrived.class;
-        let buffer = match self.more_channels() {
-            false => &mut self.buffers[class as usize],
+        let (buffer, update_at) = match self.more_channels() {
+            false => (&mut self.buffers[class as usize], &mut self.update_at[class as usize]),
             true => {
                 self.release_drained(id, class, at, observers);
-                buffer_of(&mut self.buffers, &mut self.channels, arrived.channel, class)
+                let vc0 = (&mut self.buffers, &mut self.update_at);
+                buffer_of(vc0, &mut self.channels, arrived.channel, class)
             }
         };
         buffer.release_drained(id, class, at, observers);
@@ -51,8 +52,8 @@ impl Port {
             // What was freed but not yet said may now be all that the peer is waiting for.
             if buffer.freed_tlps > 0 {
                 let free_at = buffer.draining.front().map_or(at, |(free_at, _)| *free_at);
-                buffer.plan_update(&self.settings.update, free_at.max(at));
-                self.update_due_at = self.update_due_at.min(buffer.update_at);
+                *update_at = buffer.hasten_update(*update_at, &self.settings.update, free_at.max(at));
+                self.update_due_at = self.update_due_at.min(*update_at);
             }
         }
         let bytes = buffer_bytes(arrived.credits());
@@ -70,11 +71,11 @@ impl Port {
         observers: &mut Observers,
     ) {
         let (class, credits) = (packet.class(), packet.credits());
-        let buffer = match self.more_channels() {
-            false => &mut self.buffers[class as usize],
+        let (buffer, update_at) = match self.more_channels() {
+            false => (&mut self.buffers[class as usize], &mut self.update_at[class as usize]),
             true => {
                 let channel = self.channel_of(packet.traffic_class);
-                buffer_of(&mut self.buffers, &mut self.channels, channel, class)
+                buffer_of((&mut self.buffers, &mut self.update_at), &mut self.channels, channel, class)
             }
         };
         if buffer.credits.is_infinite() {
@@ -85,8 +86,8 @@ impl Port {
             observers.observe(now, Fact::BufferFreed { port: id.0, class, bytes });
         } else {
             buffer.will_drain(credits, free_at);
-            buffer.plan_update(&self.settings.update, free_at);
-            self.update_due_at = self.update_due_at.min(buffer.update_at);
+            *update_at = buffer.hasten_update(*update_at, &self.settings.update, free_at);
+            self.update_due_at = self.update_due_at.min(*update_at);
         }
     }
 
@@ -117,12 +118,11 @@ impl Port {
             at = at.min(self.ack_at);
             hastened_after = Time::ZERO;
         }
-        for class in FlowClass::ALL {
-            let buffer = &self.buffers[class.index()];
+        for class in self.awaited.classes() {
+            let buffer = &self.buffers[class];
             // An UpdateFC that only repeats what the peer knows lets nothing go, unless the last one was lost.
-            let has_news = buffer.freed_tlps > 0 || !self.reliable;
-            if self.awaited.include(Answers::update_of(VC0, class)) && has_news {
-                at = at.min(buffer.update_at);
+            if buffer.freed_tlps > 0 || !self.reliable {
+                at = at.min(self.update_at[class]);
                 // A TLP that takes the last credits makes haste with an UpdateFC that was not urgent.
                 let free_at = buffer.draining.front().map_or(Time::ZERO, |(free_at, _)| *free_at);
                 hastened_after = hastened_after.min(free_at);
@@ -161,11 +161,16 @@ impl Port {
     /// A TLP is on its way that is taken into account at `in_flight.eligible_at`, without an event.
     #[inline]
     pub(crate) fn foresee(&mut self, in_flight: InFlight) {
-        self.last_arrival = in_flight.eligible_at;
         if self.in_flight.is_empty() {
             self.next_arrival = in_flight.eligible_at;
         }
         self.in_flight.push_back(in_flight);
+    }
+
+    /// When the youngest TLP on its way here is taken into account, if any is.
+    #[inline(always)]
+    pub(crate) fn last_arrival(&self) -> Time {
+        self.in_flight.back().map_or(Time::ZERO, |last| last.eligible_at)
     }
 
     /// The oldest foreseen TLP is there.
@@ -207,12 +212,13 @@ impl Port {
     #[inline(always)]
     pub(crate) fn update_sent(&mut self, channel: u8, class: FlowClass, now: Time) {
         let policy = &self.settings.update;
-        let buffer = buffer_of(&mut self.buffers, &mut self.channels, channel, class);
+        let vc0 = (&mut self.buffers, &mut self.update_at);
+        let (buffer, update_at) = buffer_of(vc0, &mut self.channels, channel, class);
         buffer.credits.mark_reported();
         buffer.freed_tlps = buffer.draining.len() as u32;
-        buffer.update_at = now + policy.period;
-        if let Some((free_at, _)) = buffer.draining.front().copied() {
-            buffer.plan_update(policy, free_at);
+        *update_at = now + policy.period;
+        if let Some((free_at, _)) = buffer.draining.front() {
+            *update_at = buffer.hasten_update(*update_at, policy, *free_at);
         }
         self.find_update_due();
     }
@@ -221,9 +227,9 @@ impl Port {
     pub(crate) fn start_updates(&mut self, now: Time) {
         let period = self.settings.update.period;
         for channel in self.channel_numbers() {
-            for buffer in self.buffers_of_mut(channel) {
-                if !buffer.credits.is_infinite() {
-                    buffer.update_at = now + period;
+            for class in FlowClass::ALL {
+                if !self.buffers_of(channel)[class.index()].credits.is_infinite() {
+                    self.updates_of_mut(channel)[class.index()] = now + period;
                 }
             }
         }
@@ -232,8 +238,8 @@ impl Port {
 
     #[inline]
     pub(crate) fn find_update_due(&mut self) {
-        let [posted, non_posted, completion] = &self.buffers;
-        self.update_due_at = posted.update_at.min(non_posted.update_at).min(completion.update_at);
+        let [posted, non_posted, completion] = self.update_at;
+        self.update_due_at = posted.min(non_posted).min(completion);
         if self.more_channels()
             && let Some(channels) = &self.channels
         {

@@ -44,7 +44,7 @@ impl Fabric {
         };
         let peer = &mut self.ports[peer_id.index()];
         let checked = in_flight.checked + peer.settings.receive_latency;
-        let duplicate = InFlight { checked, eligible_at: checked.max(peer.last_arrival), ..in_flight };
+        let duplicate = InFlight { checked, eligible_at: checked.max(peer.last_arrival()), ..in_flight };
         match self.packets.resolve(sent.packet) {
             // It had nothing but a late Ack: a duplicate, of which the peer only checks the sequence number.
             _ if peer.foreseen => peer.foresee(duplicate),
@@ -75,8 +75,8 @@ impl Fabric {
         if unacknowledged == 1 {
             port.replay_deadline = port.busy_until + port.settings.replay_timer;
         }
-        if !port.replay_timer_set {
-            port.replay_timer_set = true;
+        if !port.replay_timer_watched {
+            port.replay_timer_watched = true;
             self.engine.schedule(port.replay_deadline, Event::ReplayTimer(id).pack());
         }
     }
@@ -95,7 +95,7 @@ impl Fabric {
         self.take_in_dllps(id, now);
         let port = &mut self.ports[id.index()];
         if port.nothing_to_replay() {
-            port.replay_timer_set = false;
+            port.replay_timer_watched = false;
             return;
         }
         if port.replay_deadline > now {

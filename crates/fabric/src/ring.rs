@@ -41,6 +41,12 @@ impl<T: Copy> Ring<T> {
         if self.len == 0 { None } else { Some(&self.slots[self.slot(0)]) }
     }
 
+    /// The newest value.
+    #[inline]
+    pub(crate) fn back(&self) -> Option<&T> {
+        if self.len == 0 { None } else { Some(&self.slots[self.slot(self.len - 1)]) }
+    }
+
     #[inline(always)]
     pub(crate) fn push_back(&mut self, value: T) {
         if self.len() == self.slots.len() {

@@ -18,6 +18,7 @@ use crate::config::{LinkPower, SleepConfig};
 use crate::fabric::Fabric;
 use crate::port::{LinkState, Owner, Port, PortId};
 use lanewise_observe::{Fact, Use};
+use lanewise_pcie::tlp::FlowClass;
 use lanewise_units::{Span, Time};
 
 /// A switch begins to wake the link above it at the latest so long after one below: PCIe Base 6.3 §5.4.1.3.
@@ -100,7 +101,7 @@ impl Port {
     fn only_repeats(&self, at: Time) -> bool {
         self.ack_at > at
             && self.nak_due_at() > at
-            && self.all_buffers().all(|buffer| buffer.update_at > at || buffer.freed_tlps == 0)
+            && self.all_buffers().all(|(buffer, update_at)| update_at > at || buffer.freed_tlps == 0)
     }
 }
 
@@ -262,8 +263,8 @@ impl Port {
     /// UpdateFCs are not due in L1: those that would only repeat wait until the link wakes.
     fn stop_updates(&mut self, at: Time) {
         for channel in self.channel_numbers() {
-            for buffer in self.buffers_of_mut(channel).iter_mut().filter(|buffer| buffer.update_at <= at) {
-                buffer.update_at = Time::NEVER;
+            for due in self.updates_of_mut(channel).iter_mut().filter(|due| **due <= at) {
+                *due = Time::NEVER;
             }
         }
         self.find_update_due();
@@ -273,9 +274,11 @@ impl Port {
     fn resume_updates(&mut self, at: Time) {
         let period = self.settings.update.period;
         for channel in self.channel_numbers() {
-            for buffer in self.buffers_of_mut(channel) {
-                if buffer.update_at == Time::NEVER && !buffer.credits.is_infinite() {
-                    buffer.update_at = at + period;
+            for class in FlowClass::ALL {
+                let counts = !self.buffers_of(channel)[class.index()].credits.is_infinite();
+                let due = &mut self.updates_of_mut(channel)[class.index()];
+                if *due == Time::NEVER && counts {
+                    *due = at + period;
                 }
             }
         }

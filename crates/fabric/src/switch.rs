@@ -15,6 +15,7 @@ use crate::corruption::Corruption;
 use crate::packet::{Address, ClassQueues, Flags, Packet, PacketId, PacketPool};
 use crate::port::{Answers, Port, PortId, PortSettings, Wait};
 use crate::routing::Routes;
+use crate::shared_memory::SharedMemory;
 use lanewise_observe::Use;
 use lanewise_pcie::flow_control::Credits;
 use lanewise_pcie::tlp::FlowClass;
@@ -132,8 +133,7 @@ pub(crate) struct Switch {
     pub(crate) has_nullified: bool,
     /// Crossbar: each ingress feeds one egress at a time.
     ingress_free_at: Vec<Time>,
-    /// Shared memory: one transfer at a time.
-    memory_free_at: Time,
+    memory: Option<Box<SharedMemory>>,
     buses: Option<Box<Buses>>,
 }
 
@@ -141,9 +141,10 @@ impl Switch {
     pub(crate) fn new(config: SwitchConfig, ports: Vec<PortId>, routes: Routes) -> Self {
         let count = ports.len();
         assert!(count <= MAX_SWITCH_PORTS, "checked when the fabric was built");
-        let buses = match &config.core {
-            SwitchCore::Buses { of_port, .. } => Some(Box::new(Buses::new(of_port))),
-            SwitchCore::Crossbar { .. } | SwitchCore::SharedMemory { .. } => None,
+        let (memory, buses) = match &config.core {
+            SwitchCore::Crossbar { .. } => (None, None),
+            SwitchCore::SharedMemory { rate } => (Some(Box::new(SharedMemory::new(*rate))), None),
+            SwitchCore::Buses { of_port, .. } => (None, Some(Box::new(Buses::new(of_port)))),
         };
         Self {
             rows: ports.iter().map(|port| Row::new(*port, &config.arbitration)).collect(),
@@ -155,7 +156,7 @@ impl Switch {
             queues: vec![ClassQueues::default(); count * count],
             has_nullified: false,
             ingress_free_at: vec![Time::ZERO; count],
-            memory_free_at: Time::ZERO,
+            memory,
             buses,
         }
     }
@@ -215,7 +216,7 @@ impl Switch {
 
     /// Takes in a packet. A shared memory first writes it.
     ///
-    /// Returns when it may leave, unless it waits behind another of its class: then the egress knows of that one.
+    /// Returns when the egress is to look at it, unless it waits behind another of its class: then that one is known there.
     #[inline(always)]
     pub(crate) fn enqueue(
         &mut self,
@@ -224,12 +225,10 @@ impl Switch {
         ingress: u16,
         egress: u16,
     ) -> Option<Time> {
-        if let SwitchCore::SharedMemory { rate } = self.config.core {
-            let packet = &mut packets[id];
-            let bytes = packet.tlp_bytes();
-            self.memory_free_at = self.memory_free_at.max(packet.eligible_at) + rate.span_ceil(bytes);
-            packet.eligible_at = self.memory_free_at;
-        }
+        let ready_at = match &mut self.memory {
+            None => packets[id].eligible_at,
+            Some(memory) => memory.write(id, &mut packets[id]),
+        };
         let row = match &mut self.special {
             None => egress,
             Some(special) => special.row_for(&mut packets[id], egress),
@@ -237,7 +236,7 @@ impl Switch {
         let slot = usize::from(row) * self.ports.len() + usize::from(ingress);
         let first = self.queues[slot].push(packets, id);
         self.rows[usize::from(row)].waiting.0[packets[id].class() as usize] |= 1 << ingress;
-        first.then(|| packets[id].eligible_at)
+        first.then_some(ready_at)
     }
 
     /// Whether packets wait that came in at `port` or will leave through it.
@@ -261,6 +260,7 @@ impl Switch {
             + size_of_val(&*self.queues)
             + self.routes.heap_bytes()
             + self.buses.as_ref().map_or(0, |buses| buses.heap_bytes())
+            + self.memory.as_ref().map_or(0, |memory| memory.heap_bytes())
             + size_of_val(&*self.rows)
             + ports * (size_of::<Time>() + size_of::<usize>() + size_of::<PortId>())
     }
@@ -444,8 +444,8 @@ impl Switch {
                 self.ingress_free_at[ingress] = now + port_rate.span_ceil(bytes)
             }
             SwitchCore::Buses { .. } => {} // Taken when they were found free.
-            SwitchCore::SharedMemory { rate } => {
-                self.memory_free_at = self.memory_free_at.max(now) + rate.span_ceil(bytes);
+            SwitchCore::SharedMemory { .. } => {
+                self.memory.as_mut().expect("the core is a memory").read(bytes, now);
             }
         }
         let class = packet.class();
@@ -455,15 +455,46 @@ impl Switch {
         self.rows[row].turn.served(ingress as u8, self.ports.len(), self.config.arbitration.weights());
     }
 
-    /// What an egress waits for whose packets may leave from `until` on, if it has any: a shared memory that writes them, or
-    /// just for time to pass.
-    pub(crate) fn silence(&self, now: Time, until: Time) -> Use {
-        match self.config.core {
-            SwitchCore::SharedMemory { .. } if self.memory_free_at > now && until != Time::NEVER => {
-                Use::BlockedCore
-            }
-            _ => Use::Idle,
+    /// What `port` waits for whose packets may leave from `until` on, if it has any: a shared memory that writes one that
+    /// might have left already, or just for time to pass; and how long that is the answer.
+    #[inline(always)]
+    pub(crate) fn silence(&self, packets: &PacketPool, port: &Port, now: Time, until: Time) -> (Use, Time) {
+        match &self.memory {
+            None => (Use::Idle, until),
+            Some(memory) => self.silence_of_memory(memory, packets, port, now, until),
         }
+    }
+
+    #[inline(never)]
+    fn silence_of_memory(
+        &self,
+        memory: &SharedMemory,
+        packets: &PacketPool,
+        port: &Port,
+        now: Time,
+        mut until: Time,
+    ) -> (Use, Time) {
+        let mut on = Use::Idle;
+        for channel in port.channel_numbers() {
+            for id in self.heads(self.row_of(port.index, channel)) {
+                let ready_at = memory.ready_at(id);
+                if ready_at > now {
+                    until = until.min(ready_at);
+                } else if packets[id].eligible_at > now {
+                    on = Use::BlockedCore;
+                }
+            }
+        }
+        (on, until)
+    }
+
+    /// The oldest packet of each class of each ingress that waits in a row.
+    fn heads(&self, row: usize) -> impl Iterator<Item = PacketId> {
+        let ports = self.ports.len();
+        let waiting = self.rows[row].waiting.of_any_class();
+        let ingresses = (0..ports).filter(move |ingress| waiting >> ingress & 1 == 1);
+        let queues = ingresses.map(move |ingress| &self.queues[row * ports + ingress]);
+        queues.flat_map(|queues| FlowClass::ALL.into_iter().filter_map(|class| queues.head(class)))
     }
 
     /// When something that waits for a channel of `egress` may leave, if anything does; not later than that.
@@ -473,6 +504,9 @@ impl Switch {
         let waiting = self.rows[row].waiting.of_any_class();
         if waiting == 0 {
             return Time::NEVER;
+        }
+        if let Some(memory) = &self.memory {
+            return self.heads(row).map(|id| memory.ready_at(id)).min().unwrap_or(Time::NEVER);
         }
         if waiting & (waiting - 1) != 0 {
             return Time::ZERO; // Several ingress ports: arbitration will look.

@@ -248,9 +248,9 @@ impl Fabric {
     #[inline(always)]
     fn foresee(&mut self, id: PortId, mut in_flight: InFlight, packet_id: PacketId) {
         let port = &mut self.ports[id.index()];
-        in_flight.eligible_at = in_flight.eligible_at.max(port.last_arrival);
-        let eligible_at = in_flight.eligible_at;
-        in_flight.eligible_at = eligible_at.min(in_flight.checked.max(port.last_arrival));
+        let last_arrival = port.last_arrival();
+        let eligible_at = in_flight.eligible_at.max(last_arrival);
+        in_flight.eligible_at = eligible_at.min(in_flight.checked.max(last_arrival));
         port.foresee(in_flight);
         if in_flight.fate == Fate::Good
             && let Owner::Switch(index) = port.owner
@@ -328,13 +328,13 @@ impl Fabric {
         if !wait.answers.is_none() {
             port.looks_ahead = LOOKS_AHEAD;
         }
-        port.gap = match port.owner {
+        let (gap, mut next) = match port.owner {
             Owner::Switch(index) if wait.on == Use::Idle => {
-                self.switches[index as usize].silence(now, wait.until)
+                self.switches[index as usize].silence(&self.packets, port, now, wait.until)
             }
-            _ => wait.on,
+            _ => (wait.on, wait.until),
         };
-        let mut next = wait.until;
+        port.gap = gap;
         if !wait.answers.is_none()
             && let Some((at, _)) = port.mailbox.iter().find(|(_, dllp)| port.may_unblock(dllp))
         {

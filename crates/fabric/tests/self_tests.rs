@@ -5,7 +5,7 @@ mod common;
 
 use common::*;
 use lanewise_fabric::Simulation;
-use lanewise_fabric::config::FabricConfig;
+use lanewise_fabric::config::{AckPolicy, FabricConfig};
 use lanewise_fabric::workload::{DeviceId, Direction, Target};
 use lanewise_observe::{LinkCounters, Use};
 use lanewise_pcie::encoding::{Clocking, LinkMode, ceiling};
@@ -53,6 +53,7 @@ fn with_corrupt_upstream(corrupt: &[u64]) -> FabricConfig {
 
 fn assert_healed(simulation: &mut Simulation, at_us: u64) {
     advance(simulation, us(at_us));
+    simulation.stop_measuring(us(at_us)); // The last Acks are no events.
     assert!(simulation.fabric.is_quiet(), "something is still under way");
     assert!(simulation.fabric.credits_are_home(), "credits drifted");
     simulation.fabric.check_conservation();
@@ -120,6 +121,28 @@ fn ordered_sets_do_not_pile_up_in_recovery() {
     let up = 1000e-6 / schedule.interval.as_seconds();
     let sent = upstream.spent_on(Use::OrderedSet).as_seconds() / schedule.span.as_seconds();
     assert!(sent > 0.95 * up && sent < 1.15 * up, "{sent} ordered sets in 1 ms, {up} are due");
+}
+
+/// Where nothing is lost, a replay timer still runs out when the Ack takes longer; a duplicate is acknowledged at once.
+#[test]
+fn a_late_ack_is_replayed_on_a_healthy_link_too() {
+    for (timer_us, replays) in [(3, 1), (9, 0)] {
+        let mut config = direct(Generation::Gen3, Width::X4, 256);
+        config.devices[0].ports[0].ack = AckPolicy { every_tlps: 16, latency: Span::from_us(8) };
+        config.devices[1].ports[0].replay_timer = Span::from_us(timer_us);
+        let (mut simulation, log) = run_script(
+            &config,
+            vec![(us(5), dma(1, Direction::Write, 0, 256)), (us(40), dma(1, Direction::Write, 0, 256))],
+            100,
+        );
+        assert_eq!(log.done(), 2);
+        assert_healed(&mut simulation, 100);
+        let (root, end) = (counters(&simulation, ROOT), counters(&simulation, END));
+        assert_eq!(
+            (end.replays, end.replay_timeouts, root.duplicates),
+            (2 * replays, 2 * replays, 2 * replays)
+        );
+    }
 }
 
 /// A lost Nak is made good by the replay timer; a lost Ack costs duplicates, which are dropped and acknowledged.

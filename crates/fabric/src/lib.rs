@@ -17,13 +17,15 @@
 //! | `dllp.rs`, `flow_control.rs`, `replay.rs` | DLLPs sent and taken in; InitFC; the replay timer and replays |
 //! | `catch_up.rs` | what needs no event of its own |
 //! | `switch.rs`, `root_complex.rs`, `endpoint.rs` | the devices |
+//! | `buses.rs`, `shared_memory.rs` | cores of switches that packets queue for |
 //! | `hot_plug.rs`, `phases.rs` | links that go down and come up; before and after a change |
 //! | `standby.rs` | links that fall asleep and wake |
 //! | `corruption.rs` | what only an ECRC finds |
 //! | `errors.rs` | completion timeouts, poisoned data, requests for nobody |
 //! | `memory_path.rs`, `sockets.rs`, `iommu.rs` | between root ports and memory: other sockets, address translation |
 //! | `workload.rs`, `requests.rs`, `mmio.rs`, `notices.rs` | the seam to whoever asks: transfers, loads and stores, timers and answers |
-//! | `simulation.rs`, `event.rs`, `inspect.rs` | the run and its events; reading it from outside |
+//! | `simulation.rs`, `event.rs` | the run and its events |
+//! | `inspect.rs`, `waiters.rs` | reading it from outside; who waits for whom when it stalls |
 //!
 //! Left out: virtual channels in Flit Mode, configuration and message traffic, surprise removal.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from textwrap import dedent
@@ -111,6 +112,25 @@ def test_the_page_says_all_of_it(reproduction: Any) -> None:
         "assumed",
     ):
         assert said in text, said
+
+
+def test_every_wide_table_scrolls_by_itself(reproduction: Any) -> None:
+    """A table that is wider than the page does not make the whole page scroll sideways."""
+    tables = re.findall(r"(.*)<table>", render(reproduction))
+    assert any("scroll" in before for before in tables)
+    assert all(before.endswith('<div class="scroll">') for before in tables)
+
+
+def test_the_overview_has_errors_in_percent_and_in_points(reproduction: Any) -> None:
+    """An experiment whose cells are good does not hide in the overview that its changes are not."""
+    only = reproduction.experiments[0]
+    change = replace(
+        only.cells[0], cell="change", published=10.0, simulated=-2.34, band_percent=None, band_points=3.0
+    )
+    both = replace(only, cells=(*only.cells, change))
+    text = render(replace(reproduction, experiments=(both, only)))
+    overview = text[text.index("<h3>Experiments") : text.index("<section")]
+    assert re.search(r">[\d.]+ %<br>12\.34 points<", overview)
 
 
 def test_the_page_is_well_formed_and_needs_nothing_else(reproduction: Any) -> None:

@@ -139,12 +139,14 @@ def _readme(folder: Path, everything: Sequence[ReproducedExperiment]) -> Markup:
     html = MarkdownIt("commonmark", {"html": False}).enable("table").render(text)
     for other in everything:
         html = html.replace(f'href="../{other.definition.folder.name}"', f'href="#{other.id.lower()}"')
-    # Headings of the page stand below those of the report.
+    # Headings of the page stand below those of the report. A wide table scrolls, and not the page with it.
     return Markup(
         html.replace("<h3>", "<h5>")
         .replace("</h3>", "</h5>")
         .replace("<h2>", "<h4>")
         .replace("</h2>", "</h4>")
+        .replace("<table>", '<div class="scroll"><table>')
+        .replace("</table>", "</table></div>")
     )
 
 

@@ -129,8 +129,8 @@ fn end_detail(outcome: &Outcome, limits: RunLimits) -> String {
         true => String::new(),
         false => "; throughput had not settled when measuring began".to_owned(),
     };
-    let level = limits.confidence_level * 100.0;
-    let width = limits.relative_half_width * 100.0;
+    let level = percent(limits.confidence_level);
+    let width = percent(limits.relative_half_width);
     let limit = limits.time_limit;
     match &outcome.reason {
         EndReason::Converged => {
@@ -149,6 +149,11 @@ fn end_detail(outcome: &Outcome, limits: RunLimits) -> String {
         EndReason::Stalled(_) => "requests are open and nothing moves".to_owned(),
         EndReason::Interrupted => format!("interrupted; what was measured is kept{warm_up}"),
     }
+}
+
+/// A share of 1 in percent, as it was written: 0.007 times 100 is not 0.7 in binary.
+fn percent(share: f64) -> f64 {
+    (share * 1e10).round() / 1e8
 }
 
 fn instruments(scenario: &Scenario, simulation: &Simulation, until: Time) -> Vec<Instrument> {

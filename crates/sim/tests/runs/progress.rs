@@ -1,5 +1,6 @@
 //! What a run tells while it goes on.
 
+use crate::rig::results_of_file;
 use lanewise_scenario::NativeFiles;
 use lanewise_sim::{FlowUpdate, Source, Updates, load, run};
 use lanewise_units::{Span, Time};
@@ -53,4 +54,13 @@ fn the_whole_test_comes_to_the_result() {
     assert!((last.whole.goodput_gb_per_s / result - 1.0).abs() < 0.01, "{last:?}, {result}");
     let mean = last.whole.latency_ns_mean.expect("requests were completed");
     assert!(last.latency_ns_max.expect("one was the slowest") >= mean);
+}
+
+/// 0.57 and 0.007 times 100 are not 57 and 0.7 in binary.
+#[test]
+fn the_end_says_the_interval_as_it_was_asked_for() {
+    let asked = [("run.confidence_level", "57 %"), ("run.relative_half_width", "0.7 %")];
+    let results = results_of_file("first_rig", &asked);
+    let said = "the 57 % confidence interval of every major flow is within ±0.7 %";
+    assert_eq!(results.end_detail, said);
 }

@@ -52,6 +52,22 @@ def test_tables_have_no_colour_in_a_pipe_and_fit_the_width(
         assert not any(line.endswith(" ") for line in text.splitlines())
 
 
+def test_the_ladder_of_a_fast_link_fits_80_columns(
+    core: FakeCore, lanewise: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    document = documents.run_document()
+    core.answer = lambda *_: document
+    for link in document["links"]:
+        link |= {"name": "ssd[0]", "generation": "gen5", "width": "x16", "mps_bytes": 4096}
+        for direction in ("upstream", "downstream"):
+            link[direction]["ladder"] = dict.fromkeys(link[direction]["ladder"], 63.015)
+            link[direction]["utilisation"] = 1.0
+    text = lanewise("run", "switch").stdout
+    assert "100.0 %" in text
+    assert max(map(len, text.splitlines())) <= 80
+
+
 def test_a_narrow_terminal_cuts_no_name_and_no_number(
     core: FakeCore, lanewise: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -59,8 +75,8 @@ def test_a_narrow_terminal_cuts_no_name_and_no_number(
     text = lanewise("run", "switch").stdout
     ladder = text[text.index("Efficiency ladder") :].splitlines()
     assert "\N{HORIZONTAL ELLIPSIS}" not in text
-    assert ladder[4].split()[:4] == ["sw0", "gen1", "x8", "128"]
-    assert len(ladder[4].split()) == 11
+    assert ladder[5].split()[:4] == ["sw0", "gen1", "x8", "128"]
+    assert len(ladder[5].split()) == 11
 
 
 def test_brackets_in_names_are_no_markup(core: FakeCore, lanewise: CommandLine) -> None:

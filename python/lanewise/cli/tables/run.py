@@ -87,10 +87,10 @@ def _heading(result: RunResult) -> Iterator[RenderableType]:
     yield Text(result.title or document["scenario_path"], style="bold")
     yield (
         f"{_ENDINGS.get(result.end_reason, result.end_reason)} after {simulated:.3f} ms simulated "
-        f"(warm-up {warm_up:.3f}, measured {measured:.3f})."
+        f"(warm-up {warm_up:.3f}, measured {measured:.3f}){':' if result.end_detail else '.'}"
     )
     if result.end_detail:
-        yield Text(result.end_detail)
+        yield Text(f"{result.end_detail}.")
     for waiting in document.get("stalled_waiting", []):
         yield Text(f"  {waiting}")
     yield f"Seed {result.seed}, fingerprint {result.fingerprint}.\n"
@@ -226,11 +226,14 @@ def _busiest(links: pl.DataFrame) -> tuple[pl.DataFrame, int]:
 
 def _ladder(links: pl.DataFrame) -> Group:
     table = style.table()
-    style.words(table, "\nlink")
-    style.labels(table, "\nmode")
-    style.numbers(table, "MPS\nB")
-    style.labels(table, "\ndirection")
-    style.numbers(table, "line\nrate", "link\nbandwidth", "TLP\nbandwidth", "\ngoodput", "in\nuse")
+    style.words(table, "\n\nlink")
+    style.labels(table, "\n\nmode")
+    style.numbers(table, "\nMPS\nB")
+    style.labels(table, "\n\ndirection")
+    # Three lines, so that it fits a terminal of 80 columns.
+    style.numbers(
+        table, "\nline\nrate", "link\nband-\nwidth", "TLP\nband-\nwidth", "\n\ngoodput", "\nin\nuse"
+    )
     last = None
     for link in links.iter_rows(named=True):
         first = link["link"] != last

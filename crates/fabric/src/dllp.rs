@@ -31,6 +31,9 @@ impl Fabric {
             self.send_dllp(id, Dllp::Ack(sequence), now);
         }
         if self.ports[id.index()].update_due_at <= now {
+            if self.ports[id.index()].flit_mode() {
+                return self.send_longest_due_update(id, now);
+            }
             for class in FlowClass::ALL {
                 if self.ports[id.index()].update_at[class.index()] <= now {
                     self.send_update(id, VC0, class, now);
@@ -39,6 +42,15 @@ impl Fabric {
             if self.ports[id.index()].more_channels() {
                 self.send_updates_beyond_vc0(id, now);
             }
+        }
+    }
+
+    /// A flit carries one DLLP: the UpdateFC that has been due for longest goes, the others when their turn comes.
+    #[inline(never)]
+    fn send_longest_due_update(&mut self, id: PortId, now: Time) {
+        let update_at = self.ports[id.index()].update_at;
+        if let Some(class) = FlowClass::ALL.into_iter().min_by_key(|class| update_at[class.index()]) {
+            self.send_update(id, VC0, class, now);
         }
     }
 

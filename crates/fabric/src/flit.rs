@@ -10,7 +10,7 @@ use crate::channels::VC0;
 use crate::event::Event;
 use crate::fabric::Fabric;
 use crate::packet::{Packet, PacketRef};
-use crate::port::{Answers, Fate, InFlight, PortId, Wait};
+use crate::port::{Answers, Fate, InFlight, Port, PortId, Wait};
 use lanewise_observe::{Fact, Use};
 use lanewise_pcie::ack_nak::{ReceiveSequence, RetryBuffer, Sequence, Verdict, flit_ack_latency};
 use lanewise_pcie::dllp::Dllp;
@@ -126,6 +126,13 @@ impl FlitPort {
         assert!(payload <= self.payload_left, "a flit carries what was packed");
         self.payload_left -= payload;
         (Bytes::new(header), Bytes::new(payload), Bytes::new(padding))
+    }
+}
+
+impl Port {
+    #[inline(never)]
+    pub(crate) fn free_for_dllps_in_flits_at(&self) -> Time {
+        self.flit.as_ref().map_or(Time::ZERO, |flit| flit.dllp_slot_at).max(self.busy_until)
     }
 }
 

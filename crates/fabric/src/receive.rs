@@ -94,7 +94,7 @@ impl Fabric {
             return;
         }
         if !port.reliable || port.sleeps {
-            return self.wake(id, at);
+            return self.wake(id, at.max(port.free_for_dllps_at()));
         }
         if port.wake_at > at {
             let (peer, at_pins) = (port.peer, port.answer_at_pins(at));

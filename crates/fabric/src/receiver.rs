@@ -101,9 +101,15 @@ impl Port {
     #[inline]
     pub(crate) fn next_dllp_at(&self) -> Time {
         match self.state {
-            LinkState::Active => self.dllp_due_at().max(self.busy_until),
+            LinkState::Active => self.dllp_due_at().max(self.free_for_dllps_at()),
             LinkState::InitFlowControl1 | LinkState::InitFlowControl2 => Time::NEVER,
         }
+    }
+
+    /// From when on the wire has room for a DLLP: in Flit Mode, a flit that carries none yet.
+    #[inline(always)]
+    pub(crate) fn free_for_dllps_at(&self) -> Time {
+        if self.flit_mode() { self.free_for_dllps_in_flits_at() } else { self.busy_until }
     }
 
     /// Earliest time at which this port acts on something that its peer waits for.

@@ -11,7 +11,7 @@ use lanewise_pcie::ack_nak::FLIT_REPLAY_TIMEOUT_FLITS;
 use lanewise_pcie::encoding::LinkMode;
 use lanewise_pcie::flit::FLIT_BYTES;
 use lanewise_pcie::flow_control::CreditPool;
-use lanewise_units::{Bytes, Generation, Span, Width};
+use lanewise_units::{Bytes, Generation, Span, Time, Width};
 
 /// A fabric whose limits are far beyond the link's.
 fn unlimited(width: Width, mps: u64) -> FabricConfig {
@@ -94,4 +94,24 @@ fn replays_of_a_slow_link_are_no_stall() {
     simulation.add_workload(Box::new(stream));
     assert_eq!(simulation.run_until(us(20_000), u64::MAX), Progress::Finished);
     assert_eq!(simulation.fabric.observers().flows()[0].payload(), Bytes::new(32 * 4096));
+}
+
+/// A flit of a Gen1 x1 link takes a microsecond and carries one DLLP. Where more UpdateFCs fall due than there are flits, each
+/// goes out with the next flit that has room for it and says what is true by then: none queue up.
+#[test]
+fn updates_do_not_queue_for_flits() {
+    let mode = LinkMode::new(Generation::Gen1, Width::X1).with_flit(true);
+    let mut config = direct(Generation::Gen1, Width::X1, 128);
+    config.links[0].mode = mode;
+    for device in &mut config.devices {
+        let port = &mut device.ports[0];
+        port.replay_timer = mode.wire_span(FLIT_BYTES) * FLIT_REPLAY_TIMEOUT_FLITS;
+        port.credits = [CreditPool::finite(1, 8); 3];
+        port.update_flow_control.period = Span::from_us(2);
+    }
+    let mut simulation = Simulation::build(&config).expect("a tree");
+    simulation.add_workload(Box::new(Stream::new(1, Direction::Write, 4096, 1).times(64)));
+    // One TLP at a time: its flit, two with UpdateFCs that were due before its own, that one, and what it and the TLP just miss.
+    let slowest = mode.wire_span(FLIT_BYTES) * (64 * 32 * 6) + Span::from_us(100);
+    assert_eq!(simulation.run_until(Time::ZERO + slowest, u64::MAX), Progress::Finished);
 }

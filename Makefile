@@ -24,7 +24,7 @@ SECONDS_OF_FUZZING ?= 60
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help demo test check setup profile rust-format rust-lint rust-test wasm python-lint python-types python-test \
-	command-line-page golden generate bench fuzz docs clean
+	command-line-page golden generate bench peers fuzz docs clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile | expand -t 16
@@ -80,8 +80,8 @@ command-line-page: $(STAMPS)/extension
 	@$(QUIET) "command line page is current" $(BIN)/python -m lanewise.cli.reference $(COMMAND_LINE_PAGE) --check
 
 python-lint: $(STAMPS)/test-tools
-	@$(QUIET) "ruff" $(BIN)/ruff check --quiet python tests
-	@$(QUIET) "ruff format" $(BIN)/ruff format --quiet --check python tests
+	@$(QUIET) "ruff" $(BIN)/ruff check --quiet python tests benches
+	@$(QUIET) "ruff format" $(BIN)/ruff format --quiet --check python tests benches
 
 python-types: setup
 	@$(QUIET) "mypy" $(BIN)/mypy
@@ -114,6 +114,10 @@ profile: setup ## count anew how often branches are taken in the benchmarks: bui
 
 bench: $(STAMPS)/extension ## measure TLP hops and events per second, memory per idle port
 	@$(BIN)/lanewise bench
+
+peers: setup ## the same job in other simulators, beside ours; cocotbext-pcie needs Icarus Verilog (iverilog)
+	@$(QUIET) "install peers" $(PIP_INSTALL) --group peers
+	@$(BIN)/python benches/peers.py
 
 fuzz: ## feed mutated scenario files to the parser for SECONDS_OF_FUZZING (60); needs nightly and cargo-fuzz
 	@cargo +nightly fuzz --version >/dev/null 2>&1 || { echo "make fuzz needs a nightly toolchain and 'cargo install cargo-fuzz'." >&2; exit 1; }

@@ -97,8 +97,11 @@ def test_a_table_says_whether_requests_or_operations_are_counted(
     text = lanewise("run", "switch").stdout
     assert "requests/s" in text
     assert ", of one request\n" in text
+    assert "all data" in text
     document["flows"][0]["counted"] = "operations"
-    assert "per second  of" in lanewise("run", "switch").stdout
+    text = lanewise("run", "switch").stdout
+    assert "per second  of" in text
+    assert "all data" not in text, "an operation and the requests that move its data count the same bytes"
 
 
 def test_rates_that_rest_on_few_operations_are_told_so(core: FakeCore, lanewise: CommandLine) -> None:

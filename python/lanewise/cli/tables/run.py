@@ -123,7 +123,8 @@ def _flows(result: RunResult) -> Group:
             *([flow["counted"]] if counted is None else []),
         )
     data = result.data_flows
-    if data.height > 1:
+    # Operations and the requests that move their data count the same bytes: no sum says anything.
+    if data.height > 1 and counted:
         table.add_section()
         table.add_row(
             "all data",
@@ -132,7 +133,7 @@ def _flows(result: RunResult) -> Group:
             style.fixed(float(data["goodput_gb_per_s"].sum()), 3),
             style.fixed(float(data["goodput_mib_per_s"].sum()), 1),
             "",
-            style.fixed(float(data["operations_per_s"].sum()), 0) if counted else "",
+            style.fixed(float(data["operations_per_s"].sum()), 0),
         )
     note = "GB/s is 10⁹ bytes/s, MiB/s 2²⁰; \N{PLUS-MINUS SIGN} half the confidence interval"
     return style.titled("Flows", table, note=note)

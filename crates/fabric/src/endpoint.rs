@@ -436,7 +436,7 @@ impl Endpoint {
         let rest = queue.current.as_mut().expect("a channel takes turns only with a transfer");
         let (address, left) = (rest.address, Bytes::new(rest.bytes));
         let limit = if kind == Kind::MemoryWrite { self.mps } else { self.config.mrrs };
-        let requests = splitting::write_requests(address, left, limit).aligned_to(limit);
+        let requests = splitting::requests(address, left, limit).aligned_to(limit);
         let length = { requests }.next().expect("a transfer in the ring has bytes left").length;
         rest.address += length.get();
         rest.bytes -= length.get();

@@ -6,8 +6,8 @@ use crate::config::{PortConfig, UpdatePolicy};
 use crate::port::PortId;
 use crate::ring::Ring;
 use lanewise_observe::{Fact, Observers};
-use lanewise_pcie::flow_control::{CreditPool, Credits, ReceiveCredits};
-use lanewise_pcie::tlp::{DATA_CREDIT, FlowClass};
+use lanewise_pcie::flow_control::{CreditPool, Credits, ReceiveCredits, starved_below};
+use lanewise_pcie::tlp::FlowClass;
 use lanewise_units::Time;
 
 /// The buffer of one class.
@@ -24,15 +24,10 @@ pub(crate) struct IngressBuffer {
 
 impl IngressBuffer {
     pub(crate) fn new(class: FlowClass, pools: &[CreditPool; 3], config: &PortConfig) -> Self {
-        let step = config.scale.factor();
-        let payload = match class {
-            FlowClass::NonPosted => 0,
-            FlowClass::Posted | FlowClass::Completion => config.mps.div_ceil(DATA_CREDIT) as u16,
-        };
         Self {
             draining: Ring::default(),
             credits: ReceiveCredits::new(config.scale, pools[class.index()]),
-            starved_below: Credits::new(step, if payload == 0 { 0 } else { payload.max(step) }),
+            starved_below: starved_below(class, config.mps, config.scale),
             freed_tlps: 0,
         }
     }

@@ -1,6 +1,5 @@
 //! Reading a fabric from outside: settling the books, conservation.
 
-use crate::config::FabricConfig;
 use crate::fabric::Fabric;
 use crate::port::{Owner, Port, PortId};
 use crate::workload::DeviceId;
@@ -138,11 +137,6 @@ impl Fabric {
     /// Lets one more observer hear every fact from now on.
     pub fn add_observer(&mut self, observer: Box<dyn Observer>) {
         self.observers.more.push(observer);
-    }
-
-    /// Names of the devices, in order.
-    pub fn device_names(config: &FabricConfig) -> Vec<&str> {
-        config.devices.iter().map(|device| device.name.as_str()).collect()
     }
 }
 

@@ -10,8 +10,8 @@ mod receive;
 mod retry_buffer;
 
 pub use latency::{
-    FLIT_REPLAY_TIMEOUT_FLITS, ReplayRule, SIMPLIFIED_REPLAY_TIMER, SIMPLIFIED_REPLAY_TIMER_EXTENDED_SYNCH,
-    ack_latency_limit, flit_ack_latency, replay_timer_limit,
+    FLIT_REPLAY_TIMEOUT_FLITS, ReplayRule, SIMPLIFIED_REPLAY_TIMER, ack_latency_limit, flit_ack_latency,
+    replay_timer_limit,
 };
 pub use receive::{ReceiveSequence, Verdict};
 pub use retry_buffer::{ReplayOutcome, RetryBuffer};

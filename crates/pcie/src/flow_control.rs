@@ -13,8 +13,7 @@ mod receive;
 mod transmit;
 
 pub use advertisement::{
-    CreditPool, ReceiverKind, credits_to_cover, data_update_threshold, largest_advertisement,
-    minimum_advertisement,
+    CreditPool, ReceiverKind, largest_advertisement, minimum_advertisement, starved_below,
 };
 pub use receive::{Overflow, ReceiveCredits};
 pub use transmit::{Blocked, TransmitCredits};
@@ -28,12 +27,8 @@ use lanewise_units::{Bytes, Generation, Span, SymbolTimes, Width};
 ///
 /// Source: PCIe Base §2.6.1.2.
 pub const UPDATE_INTERVAL: Span = Span::from_us(30);
-/// The same with Extended Synch. Source: PCIe Base §2.6.1.2.
-pub const UPDATE_INTERVAL_EXTENDED_SYNCH: Span = Span::from_us(120);
 /// Longest time between two UpdateFC of a virtual channel in Flit Mode. Source: PCIe Base §4.2.3.4.2.
 pub const UPDATE_INTERVAL_FLIT: Span = Span::from_us(10);
-/// Silence after which a transmitter retrains the link, tolerance −0/+50 %. Source: PCIe Base §2.6.1.2.
-pub const UPDATE_WATCHDOG: Span = Span::from_us(200);
 
 /// Scaled flow control: how many credits one step of the DLLP's field stands for. PCIe Base §3.4.2, Table
 /// 2-51.

@@ -40,7 +40,7 @@ pub use flow_control::{
     largest_advertisement, minimum_advertisement, update_latency_limit,
 };
 pub use ordering::{OrderingAttributes, OrderingClass, Passing, may_pass};
-pub use splitting::{Chunk, completions, read_requests, write_requests};
+pub use splitting::{Chunk, completions, requests};
 pub use tag::{Tag, TagPool, TagWidth};
 pub use tlp::{Credits, FlowClass, HeaderFormat, TlpKind, TlpShape};
 pub use virtual_channel::{ChannelArbitration, ChannelMap};

@@ -33,23 +33,18 @@ impl Chunk {
     }
 }
 
-/// Memory writes that carry `length` bytes to `address` in TLPs of at most `mps`.
+/// Memory requests that write or read `length` bytes at `address`, each of at most `limit`: MPS for writes, MRRS for
+/// reads.
 ///
 /// # Panics
-/// When `mps` is not a power of two from 128 to 4096 bytes.
-pub const fn write_requests(address: u64, length: Bytes, mps: Bytes) -> Requests {
-    Requests::new(address, length, mps)
+/// When `limit` is not a power of two from 128 to 4096 bytes.
+pub const fn requests(address: u64, length: Bytes, limit: Bytes) -> Requests {
+    let limit = limit.get();
+    assert!(limit.is_power_of_two() && limit >= 128 && limit <= 4096, "MPS and MRRS are 128 to 4096 B");
+    Requests { rest: Chunk { address, length }, limit, alignment: 1 }
 }
 
-/// Memory reads that fetch `length` bytes from `address` in requests of at most `mrrs`.
-///
-/// # Panics
-/// When `mrrs` is not a power of two from 128 to 4096 bytes.
-pub const fn read_requests(address: u64, length: Bytes, mrrs: Bytes) -> Requests {
-    Requests::new(address, length, mrrs)
-}
-
-/// Iterator of [`write_requests`] and [`read_requests`].
+/// Iterator of [`requests`].
 #[derive(Clone, Debug)]
 pub struct Requests {
     rest: Chunk,
@@ -58,12 +53,6 @@ pub struct Requests {
 }
 
 impl Requests {
-    const fn new(address: u64, length: Bytes, limit: Bytes) -> Self {
-        let limit = limit.get();
-        assert!(limit.is_power_of_two() && limit >= 128 && limit <= 4096, "MPS and MRRS are 128 to 4096 B");
-        Self { rest: Chunk { address, length }, limit, alignment: 1 }
-    }
-
     /// Ends every request but the last at a multiple of `alignment`, so that only the first is short.
     ///
     /// DMA engines do this at the limit itself or at a cache line. Without it the first request is as long as
@@ -167,17 +156,17 @@ mod tests {
 
     #[test]
     fn a_257_byte_write_at_mps_256_is_two_tlps() {
-        assert_eq!(lengths(write_requests(0, Bytes::new(257), MPS)), [256, 1]);
+        assert_eq!(lengths(requests(0, Bytes::new(257), MPS)), [256, 1]);
     }
 
     #[test]
     fn requests_stop_at_4_kib() {
-        assert_eq!(lengths(read_requests(4096 - 64, Bytes::new(512), Bytes::new(512))), [64, 448]);
+        assert_eq!(lengths(requests(4096 - 64, Bytes::new(512), Bytes::new(512))), [64, 448]);
     }
 
     #[test]
     fn an_unaligned_write_may_not_exceed_mps_in_dwords() {
-        let chunks: Vec<Chunk> = write_requests(1, Bytes::new(256), MPS).collect();
+        let chunks: Vec<Chunk> = requests(1, Bytes::new(256), MPS).collect();
         assert_eq!(lengths(chunks.iter().copied()), [255, 1]);
         assert_eq!(chunks[0].dwords(), Bytes::new(256));
         assert_eq!(chunks[1].dwords(), Bytes::new(4));
@@ -185,7 +174,7 @@ mod tests {
 
     #[test]
     fn an_aligned_engine_sends_only_its_first_request_short() {
-        let transfer = || write_requests(96, Bytes::new(1024), MPS);
+        let transfer = || requests(96, Bytes::new(1024), MPS);
         assert_eq!(lengths(transfer()), [256, 256, 256, 256]);
         assert_eq!(lengths(transfer().aligned_to(MPS)), [160, 256, 256, 256, 96]);
         assert_eq!(lengths(transfer().aligned_to(Bytes::new(64))), [224, 256, 256, 256, 32]);
@@ -215,7 +204,7 @@ mod tests {
 
     #[test]
     fn nothing_to_send_is_no_request() {
-        assert_eq!(write_requests(64, Bytes::ZERO, MPS).count(), 0);
+        assert_eq!(requests(64, Bytes::ZERO, MPS).count(), 0);
         assert_eq!(completions(64, Bytes::ZERO, Bytes::new(64), MPS).count(), 0);
     }
 
@@ -244,7 +233,7 @@ mod tests {
             shift in 0u32..13,
         ) {
             let alignment = (1u64 << shift).min(limit);
-            let transfer = write_requests(address, Bytes::new(length), Bytes::new(limit));
+            let transfer = requests(address, Bytes::new(length), Bytes::new(limit));
             for aligned in [false, true] {
                 let requests = transfer.clone();
                 let requests = if aligned { requests.aligned_to(Bytes::new(alignment)) } else { requests };

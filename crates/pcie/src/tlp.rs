@@ -120,12 +120,6 @@ impl TlpKind {
         )
     }
 
-    /// Whether somebody must answer with a completion.
-    #[inline]
-    pub const fn expects_completion(self) -> bool {
-        matches!(self.flow_class(), FlowClass::NonPosted)
-    }
-
     /// The only header format this kind comes in, or `None` where the address decides.
     ///
     /// Source: PCIe Base Table 2-5.
@@ -293,12 +287,6 @@ impl TlpShape {
     #[inline]
     pub const fn payload_on_wire(&self) -> Bytes {
         self.payload.round_up_to(DWORD)
-    }
-
-    /// Bytes of framing, sequence number and LCRC in Non-Flit Mode: always 8.
-    #[inline]
-    pub const fn framing_bytes_non_flit(&self) -> Bytes {
-        FRAMING_NON_FLIT
     }
 
     /// Bytes on the link in Non-Flit Mode: framing, prefixes, header, payload and digest.

@@ -32,11 +32,6 @@ impl Rate {
         self.bytes_per_second
     }
 
-    /// GB/s (10⁹ bytes per second), for a reader.
-    pub fn as_gb_per_s(self) -> f64 {
-        self.bytes_per_second as f64 / 1e9
-    }
-
     /// Time that `bytes` take at this rate, rounded up to a tick.
     pub const fn span_ceil(self, bytes: Bytes) -> Span {
         let ticks_q16 = bytes.get() as u128 * self.ticks_per_byte_q16 as u128;

@@ -7,9 +7,6 @@ use lanewise_units::{Bytes, Generation, Span, SymbolTimes, Width};
 /// Legal range of the replay timer under the simplified rule, in symbol times. Source: PCIe Base §3.6.2.1.
 pub const SIMPLIFIED_REPLAY_TIMER: (SymbolTimes, SymbolTimes) =
     (SymbolTimes::new(24_000), SymbolTimes::new(31_000));
-/// The same with Extended Synch. Source: PCIe Base §3.6.2.1.
-pub const SIMPLIFIED_REPLAY_TIMER_EXTENDED_SYNCH: (SymbolTimes, SymbolTimes) =
-    (SymbolTimes::new(80_000), SymbolTimes::new(100_000));
 /// Flits sent without an Ack after which a Flit Mode transmitter replays. Source: PCIe Base §4.2.3.4.2.1.
 pub const FLIT_REPLAY_TIMEOUT_FLITS: u64 = 1500;
 

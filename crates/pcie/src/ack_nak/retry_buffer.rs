@@ -97,19 +97,6 @@ impl<T: Copy> RetryBuffer<T> {
         sequence
     }
 
-    /// Takes back the packet pushed last: it was nullified, and its number is used again. Outside Flit Mode.
-    ///
-    /// Source: PCIe Base §3.6.2.1.
-    pub fn nullify_last(&mut self) -> Option<T> {
-        let entry = self.entries.pop_back()?;
-        self.held -= entry.bytes;
-        self.next = self.space.previous(self.next);
-        if self.replay.is_some_and(|at| usize::from(at) >= self.entries.len()) {
-            self.replay = None;
-        }
-        Some(entry.item)
-    }
-
     /// Purges everything up to and including `sequence`; for an Ack and for a Nak alike.
     ///
     /// Returns how many were purged: none for a stale or repeated number. Any progress resets REPLAY_NUM.
@@ -320,13 +307,6 @@ mod tests {
         let mut buffer = RetryBuffer::<u8>::for_flits(ROOM, Generation::Gen6);
         let rollover = (1..=8).find(|_| buffer.on_replay_started() == ReplayOutcome::RolloverRetrain);
         assert_eq!(rollover, Some(8));
-    }
-
-    #[test]
-    fn a_nullified_tlp_gives_its_number_back() {
-        let mut buffer = filled(1);
-        assert_eq!(buffer.nullify_last(), Some(0));
-        assert_eq!(buffer.push(9, Bytes::new(20)), Sequence::ZERO);
     }
 
     #[test]

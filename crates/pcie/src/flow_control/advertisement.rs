@@ -1,9 +1,9 @@
-//! What a receiver advertises: pools, legal minimum and maximum, and how much a loop needs. PCIe Base §2.6.1.
+//! What a receiver advertises: pools, legal minimum and maximum, and when the peer must hear of more. PCIe Base §2.6.1.
 
 use super::Scale;
 use crate::tlp::{Credits, DATA_CREDIT, FlowClass};
 use core::fmt;
-use lanewise_units::{Bytes, Span};
+use lanewise_units::Bytes;
 
 /// A number of credits of one class; `None` is infinite.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -100,36 +100,20 @@ pub const fn largest_advertisement(scale: Scale) -> CreditPool {
     CreditPool::finite(127 * scale.factor(), 2047 * scale.factor())
 }
 
-/// Data below this many bytes available makes a freed data credit worth an UpdateFC at once: one MPS, but a
-/// single credit for non-posted requests. Source: PCIe Base §2.6.1.2.
-pub const fn data_update_threshold(class: FlowClass, mps: Bytes) -> Bytes {
-    match class {
+/// Credits of a class below which the peer may be starved, so that an UpdateFC of what is freed goes out at once: a step of
+/// the scale, and of data an MPS, but a single unit for non-posted requests. Source: PCIe Base §2.6.1.2.
+pub const fn starved_below(class: FlowClass, mps: Bytes, scale: Scale) -> Credits {
+    let payload = match class {
         FlowClass::Posted | FlowClass::Completion => mps,
         FlowClass::NonPosted => DATA_CREDIT,
-    }
-}
-
-/// Credits that keep a link busy when they come back only after `credit_loop`.
-///
-/// Whole TLPs: as many as can start while the first one's credits are on their way home. `tlp_span` is the
-/// time one TLP takes on the wire and `each` its cost. Derived: throughput of a class is at most credits over
-/// loop time.
-///
-/// # Panics
-/// When `tlp_span` is zero, or the answer does not fit the counters of any scale.
-pub fn credits_to_cover(credit_loop: Span, tlp_span: Span, each: Credits) -> Credits {
-    let tlps = credit_loop.div_ceil(tlp_span);
-    let times =
-        |credits: u16| u16::try_from(tlps * u64::from(credits)).expect("a loop the counters can cover");
-    Credits { header: times(each.header), data: times(each.data) }
+    };
+    let (step, units) = (scale.factor(), payload.div_ceil(DATA_CREDIT) as u16);
+    Credits { header: step, data: if units > step { units } else { step } }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::encoding::LinkMode;
-    use crate::tlp::TlpShape;
-    use lanewise_units::{Generation, Width};
 
     /// PCIe Base Table 2-50: posted and switch completion data for each MPS at scale 1, 4 and 16.
     #[test]
@@ -169,20 +153,10 @@ mod tests {
     }
 
     #[test]
-    fn non_posted_data_is_updated_by_the_unit() {
-        assert_eq!(data_update_threshold(FlowClass::Posted, Bytes::new(256)), Bytes::new(256));
-        assert_eq!(data_update_threshold(FlowClass::NonPosted, Bytes::new(256)), Bytes::new(16));
-    }
-
-    /// Gen1 x4, 128 B writes, a loop of 600 ns: 600/148 = 4.05, so 5 headers and 40 data credits; with the
-    /// legal minimum of 1 and 8 only 128 B go round each 600 ns. Derived.
-    #[test]
-    fn a_loop_of_600_ns_needs_five_tlps() {
-        let shape = TlpShape::memory_write(0, Bytes::new(128));
-        let mode = LinkMode::new(Generation::Gen1, Width::X4);
-        let tlp_span = mode.wire_span(shape.wire_bytes_non_flit());
-        assert_eq!(tlp_span, Span::from_ns(148));
-        let needed = credits_to_cover(Span::from_ns(600), tlp_span, shape.credits());
-        assert_eq!(needed, Credits::new(5, 40));
+    fn less_than_a_packet_of_credits_is_starving() {
+        let below = |class, scale| starved_below(class, Bytes::new(256), scale);
+        assert_eq!(below(FlowClass::Posted, Scale::One), Credits::new(1, 16));
+        assert_eq!(below(FlowClass::NonPosted, Scale::One), Credits::new(1, 1));
+        assert_eq!(below(FlowClass::NonPosted, Scale::Four), Credits::new(4, 4));
     }
 }

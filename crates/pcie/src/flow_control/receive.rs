@@ -1,8 +1,7 @@
 //! The receiver's side of one credit class, and when it owes the transmitter an UpdateFC. PCIe Base §2.6.1.2.
 
 use super::{CreditPool, Scale};
-use crate::tlp::{Credits, DATA_CREDIT};
-use lanewise_units::Bytes;
+use crate::tlp::Credits;
 
 /// A TLP arrived that nobody had credits for: a Receiver Overflow error.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -90,12 +89,6 @@ impl Counter {
     #[inline]
     const fn unreported(&self, scale: Scale) -> u16 {
         scale.whole_steps(self.allocated).wrapping_sub(self.reported) & self.mask
-    }
-
-    /// Whether credits were freed that a peer with less than `threshold` left may be waiting for.
-    #[inline]
-    const fn must_update(&self, threshold: u16, scale: Scale) -> bool {
-        self.peer_has_less_than(threshold) && self.unreported(scale) > 0
     }
 }
 
@@ -205,19 +198,6 @@ impl ReceiveCredits {
         Credits { header: self.header.held(), data: self.data.held() }
     }
 
-    /// Whether an UpdateFC must be scheduled now rather than at the next periodic one.
-    ///
-    /// When headers the peer may be waiting for were freed (it had none left, or less than one step of the
-    /// scale), or data was freed while the peer had less than `data_threshold` left: see
-    /// [`super::data_update_threshold`]. Source: PCIe Base §2.6.1.2.
-    #[inline]
-    pub const fn must_update_now(&self, data_threshold: Bytes) -> bool {
-        let step = self.scale.factor();
-        let units = data_threshold.div_ceil(DATA_CREDIT) as u16;
-        let data_units = if units > step { units } else { step };
-        self.header.must_update(step, self.scale) || self.data.must_update(data_units, self.scale)
-    }
-
     /// Whether neither headers nor data are counted.
     #[inline]
     pub const fn is_infinite(&self) -> bool {
@@ -234,7 +214,8 @@ impl ReceiveCredits {
 mod tests {
     use super::*;
 
-    const MPS: Bytes = Bytes::new(128);
+    /// Of posted requests at MPS 128 B.
+    const STARVED: Credits = Credits::new(1, 8);
 
     fn received(pool: CreditPool, tlps: u16) -> ReceiveCredits {
         let mut credits = ReceiveCredits::new(Scale::One, pool);
@@ -245,26 +226,25 @@ mod tests {
     }
 
     #[test]
-    fn the_last_header_freed_is_reported_at_once() {
+    fn a_peer_without_headers_starves_until_it_is_told() {
         let mut credits = received(CreditPool::finite(1, 64), 1);
-        assert!(!credits.must_update_now(MPS), "nothing was freed yet");
         credits.release(Credits::new(1, 8));
-        assert!(credits.must_update_now(MPS));
+        assert!(credits.peer_has_less_than(STARVED));
         credits.mark_reported();
-        assert!(!credits.must_update_now(MPS));
+        assert!(!credits.peer_has_less_than(STARVED));
         assert_eq!(credits.limit(), (2, 72));
     }
 
     #[test]
-    fn data_is_reported_at_once_only_when_less_than_an_mps_is_left() {
+    fn a_peer_with_data_for_less_than_an_mps_starves() {
         let mut plenty = received(CreditPool::finite(16, 64), 2);
         plenty.release(Credits::new(1, 8));
-        assert!(!plenty.must_update_now(MPS));
+        assert!(!plenty.peer_has_less_than(STARVED));
         assert_eq!(plenty.unreported(), Credits::new(1, 8));
         let mut short = received(CreditPool::finite(16, 15), 1);
         short.release(Credits::new(1, 8));
         assert_eq!(short.available_to_peer(), CreditPool::finite(15, 7));
-        assert!(short.must_update_now(MPS));
+        assert!(short.peer_has_less_than(STARVED));
     }
 
     #[test]
@@ -277,9 +257,9 @@ mod tests {
             credits.release(Credits::new(1, 0));
         }
         assert_eq!(credits.available_to_peer().header, Some(2));
-        assert!(!credits.must_update_now(Bytes::ZERO), "three freed headers are not a step");
+        assert_eq!(credits.unreported(), Credits::NONE, "three freed headers are not a step");
         credits.release(Credits::new(1, 0));
-        assert!(credits.must_update_now(Bytes::ZERO));
+        assert_eq!(credits.unreported(), Credits::new(4, 0));
         assert_eq!(credits.limit(), (12, 64));
     }
 
@@ -287,7 +267,7 @@ mod tests {
     fn infinite_credits_never_overflow_nor_update() {
         let mut credits = received(CreditPool::INFINITE, 5000);
         credits.release(Credits::new(1, 8));
-        assert!(credits.is_infinite() && !credits.must_update_now(MPS));
+        assert!(credits.is_infinite() && !credits.peer_has_less_than(STARVED));
         assert_eq!((credits.limit(), credits.held()), ((0, 0), Credits::NONE));
     }
 

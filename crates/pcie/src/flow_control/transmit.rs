@@ -112,13 +112,6 @@ impl TransmitCredits {
         self.data.consume(need.data);
     }
 
-    /// Takes the credits of a nullified TLP back, outside Flit Mode. Source: PCIe Base §3.6.2.1, §2.6.1.1.
-    #[inline]
-    pub const fn refund(&mut self, spent: Credits) {
-        self.header.consume(spent.header.wrapping_neg());
-        self.data.consume(spent.data.wrapping_neg());
-    }
-
     /// Takes the limits of an UpdateFC; infinite kinds ignore theirs.
     #[inline]
     pub const fn update(&mut self, header_limit: u16, data_limit: u16) {
@@ -191,14 +184,6 @@ mod tests {
             }
             assert_eq!(credits.available(), super::super::largest_advertisement(scale));
         }
-    }
-
-    #[test]
-    fn a_nullified_tlp_gets_its_credits_back() {
-        let mut credits = initialised(CreditPool::finite(1, 8));
-        credits.consume(Credits::new(1, 8));
-        credits.refund(Credits::new(1, 8));
-        assert_eq!(credits.available(), CreditPool::finite(1, 8));
     }
 
     #[test]

@@ -173,7 +173,7 @@ class Simulator:
         part = drive_part(benchmark.function)
         whose = "a typical drive" if part is None else part
         wakes = f"; waking links {waking / 1e3:.1f} us (ASPM)" if waking else ""
-        return f"media {media:.0f} us ({whose}){wakes}; software and PCI Express {rest / 1e3:.1f} us"
+        return f"media {media:.1f} us ({whose}){wakes}; software and PCI Express {rest / 1e3:.1f} us"
 
     def _never_asleep(self, benchmark: Benchmark, result: Mapping[str, Any]) -> float:
         """Return the latency that a benchmark has when no link sleeps."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 
 import pytest
@@ -270,6 +271,9 @@ def test_waking_links_are_told_from_media() -> None:
     assert "waking links 32.0 us (ASPM)" in words[1].binding
     assert "waking" not in words[0].binding
     assert words[0].binding.partition(" us")[0] == words[1].binding.partition(" us")[0]
+    for latency, whole in zip(words, (awake, asleep), strict=True):
+        shares = [float(share) for share in re.findall(r"([\d.]+) us", latency.binding)]
+        assert sum(shares) == pytest.approx(whole / 1e3, abs=0.15), "the shares that are shown add up"
 
 
 def adapter(name: str, *, ports: int = 1, class_code: int = NIC, can: str = "32 x16") -> Machine:

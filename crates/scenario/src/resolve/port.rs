@@ -168,9 +168,11 @@ fn replay_timer(end: &End<'_>) -> Span {
     }
 }
 
-/// Bytes on the way until the peer's Ack is in: its latency limit, a packet in each direction, both receivers.
+/// Bytes on the way until the peer's Ack is in: its latency limit, a packet in each direction, both receivers. In Flit Mode
+/// whole flits are kept, and a packet is as many as it reaches into.
 fn automatic_retry_buffer(end: &End<'_>) -> Bytes {
-    let packet = end.mps + PACKET_OVERHEAD;
+    let tlp = end.mps + PACKET_OVERHEAD;
+    let packet = if end.mode.flit { FLIT * tlp.div_ceil(FLIT) } else { tlp };
     let span = end.mode.wire_span(packet);
     let peer_ack = end.peer.ack_latency.given().unwrap_or_else(|| ack_latency(end));
     let receivers = end.view.parameters.receive_latency + end.peer.receive_latency;

@@ -1,5 +1,6 @@
 //! Scenarios, from their text to results.
 
+mod automatic;
 mod benchmarks;
 mod data_paths;
 mod drives;

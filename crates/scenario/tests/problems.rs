@@ -308,6 +308,17 @@ fn a_problem_is_drawn_as_a_compiler_would() {
 }
 
 #[test]
+fn credits_that_are_counted_hold_a_packet_of_full_size_wherever_they_are() {
+    // Completion credits of an endpoint and of a root port are infinite unless they are given.
+    for device in ["nic0", "server"] {
+        let given = |key: &str, credits| codes(RIG, &[(&format!("{device}.credits.{key}"), credits)]);
+        assert_eq!(given("completion_data", "1"), ["too-few-credits"], "{device}");
+        assert_eq!(given("completion_header", "4"), [""; 0], "{device}");
+        assert_eq!(given("completion_data", "infinite"), [""; 0], "{device}");
+    }
+}
+
+#[test]
 fn a_completion_is_not_smaller_than_the_boundary_it_ends_on() {
     let overrides = |combine| codes(RIG, &[("server.rcb", "128 B"), ("server.completion_combine", combine)]);
     assert_eq!(overrides("64 B"), ["out-of-range"]);

@@ -7,7 +7,9 @@ use crate::parameter::{Output, Provenance};
 use crate::parameters::ScaleChoice;
 use crate::problem::Problem;
 use crate::value::{Auto, Credit, ParameterType};
-use lanewise_pcie::flow_control::{CreditPool, Scale, largest_advertisement, minimum_advertisement};
+use lanewise_pcie::flow_control::{
+    CreditPool, ReceiverKind, Scale, largest_advertisement, minimum_advertisement,
+};
 use lanewise_pcie::tlp::FlowClass;
 use lanewise_units::{Bytes, Generation, Span};
 
@@ -127,14 +129,18 @@ pub(super) fn credits(
     ];
     classes.map(|(class, [header, data])| {
         let least = minimum_advertisement(class, end.mps, scale, end.receiver);
+        // Who counts where the specification says infinite still has to take a packet of full size.
+        let counted = minimum_advertisement(class, end.mps, scale, ReceiverKind::Switch);
         let most = largest_advertisement(scale);
-        let mut pool = |pool: &Pool, limits| match pool.given {
-            Auto::Auto => automatic_pool(rig, end, pool, limits, scale, computed),
+        let mut pool = |pool: &Pool, least, counted, most| match pool.given {
+            Auto::Auto => automatic_pool(rig, end, pool, (least, most), scale, computed),
             Auto::Given(Credit::Infinite) => None,
-            Auto::Given(Credit::Finite(credits)) => Some(given_pool(rig, end, pool, limits, credits, output)),
+            Auto::Given(Credit::Finite(credits)) => {
+                Some(given_pool(rig, end, pool, (counted, most), credits, output))
+            }
         };
-        let header = pool(&header, (least.header, most.header));
-        let data = pool(&data, (least.data, most.data));
+        let header = pool(&header, least.header, counted.header, most.header);
+        let data = pool(&data, least.data, counted.data, most.data);
         CreditPool { header, data }
     })
 }
@@ -179,6 +185,8 @@ fn automatic_pool(
     u16::try_from(credits).ok()
 }
 
+/// A given pool. What is not legal is reported, and the nearest legal value stands for it: of an idle port, whose
+/// problems nobody reads, the credits have to be legal all the same.
 fn given_pool(
     rig: &Rig<'_>,
     end: &End<'_>,
@@ -200,5 +208,6 @@ fn given_pool(
             "more needs scaled flow control: both ends support gen4 and `flow_control_scale` is not \"off\"";
         output.report(place(), problem, Some(hint.to_owned()));
     }
-    u16::try_from(credits).unwrap_or(u16::MAX)
+    let (least, most) = (least.unwrap_or(1), most.unwrap_or(u16::MAX));
+    u16::try_from(credits).unwrap_or(u16::MAX).clamp(least, most.max(least))
 }

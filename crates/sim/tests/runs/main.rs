@@ -2,6 +2,7 @@
 
 mod automatic;
 mod benchmarks;
+mod credits;
 mod data_paths;
 mod drives;
 mod fabrics;

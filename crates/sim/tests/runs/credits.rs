@@ -1,0 +1,15 @@
+//! Credits that are given, and ports that nothing is attached to.
+
+use crate::rig::results;
+
+#[test]
+fn more_credits_than_fit_unscaled_leave_a_free_slot_in_peace() {
+    let text = "[host.server]\nslots = { slot1 = \"gen4 x4\", slot2 = \"gen4 x4\" }\n\
+                credits = { posted_header = 2032, posted_data = 32752 }\n\
+                [endpoint.nic0]\nattach = \"server.slot1\"\ngeneration = \"gen4\"\nwidth = \"x4\"\n\
+                [[workload]]\nkind = \"dma\"\ndevice = \"nic0\"\ndirection = \"write\"\n";
+    let both_used = text.replace("attach = \"server.slot1\"", "attach = \"server.*\"\ncount = 2");
+    let both_used = both_used.replace("device = \"nic0\"", "device = \"nic0[0]\"");
+    let goodput = |text: &str| results(text, &[]).flows[0].goodput_gb_per_s;
+    assert_eq!(goodput(text), goodput(&both_used));
+}

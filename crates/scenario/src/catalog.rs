@@ -128,7 +128,7 @@ impl Catalog {
     ) -> Option<Part> {
         let source = &self.files[self.position(name).ok()?].1;
         let file = sources.add(source.clone());
-        let mut root = document::parse(file, source, diagnostics);
+        let (mut root, _) = document::parse(file, source, diagnostics);
         let place = Place::new(file, 0..0);
         check_keys(&root, name, &["title", "kind", "parameters"], diagnostics);
         let mut malformed = |reason: &str| {

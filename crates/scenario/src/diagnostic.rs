@@ -166,12 +166,18 @@ pub(crate) fn did_you_mean<'a>(found: &str, candidates: impl IntoIterator<Item =
     if found.len() > 64 {
         return None;
     }
+    let lower = found.to_lowercase();
+    let near = |candidate: &'a str| {
+        let other = candidate.to_lowercase();
+        let similarity = strsim::jaro_winkler(&lower, &other);
+        // Who mistypes changes few letters; among as many changes, an equal start tells.
+        (similarity > 0.8).then(|| (strsim::osa_distance(&lower, &other), -similarity, candidate))
+    };
     candidates
         .into_iter()
-        .map(|candidate| (strsim::jaro_winkler(found, candidate), candidate))
-        .filter(|(similarity, _)| *similarity > 0.8)
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, candidate)| format!("did you mean `{candidate}`?"))
+        .filter_map(near)
+        .min_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)))
+        .map(|(.., candidate)| format!("did you mean `{candidate}`?"))
 }
 
 /// The hint, unless there are more problems than are shown: to compare names takes time, and nobody would read it.
@@ -233,5 +239,11 @@ mod tests {
     fn near_names_are_suggested_and_far_ones_are_not() {
         assert_eq!(did_you_mean("latncy", ["latency", "core"]).as_deref(), Some("did you mean `latency`?"));
         assert_eq!(did_you_mean("zzz", ["latency", "core"]), None);
+        let parts = ["generic-gen4-x4", "generic-gen5-x4", "generic-gen5-x8"];
+        assert_eq!(
+            did_you_mean("generic-gen4-x5", parts).as_deref(),
+            Some("did you mean `generic-gen4-x4`?")
+        );
+        assert_eq!(did_you_mean("SIZE", ["size", "span"]).as_deref(), Some("did you mean `size`?"));
     }
 }

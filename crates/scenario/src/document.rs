@@ -5,11 +5,15 @@
 use crate::diagnostic::Diagnostic;
 use crate::problem::Problem;
 use crate::source::{FileId, Place, SourceFile};
+use crate::syntax::{self, Damage};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 /// Deepest nesting of tables and arrays. A real scenario needs five.
 pub const NESTING_LIMIT: usize = 16;
+
+/// What is wrong with a number that no parameter could hold.
+pub(crate) const BEYOND_128_BITS: &str = "a whole number beyond 128 bits";
 
 /// A value and its place.
 #[derive(Clone, Debug)]
@@ -192,22 +196,11 @@ pub(crate) fn shortened(text: &str) -> String {
 }
 
 /// Parses a text, as far as it can be read; every syntax error is reported.
-pub fn parse(file: FileId, source: &SourceFile, diagnostics: &mut Vec<Diagnostic>) -> Table {
+pub(crate) fn parse(file: FileId, source: &SourceFile, diagnostics: &mut Vec<Diagnostic>) -> (Table, Damage) {
     let (root, errors) = DeTable::parse_recoverable(&source.text);
-    diagnostics.extend(errors.iter().map(|error| syntax_error(file, source, error)));
-    convert_table(file, root.into_inner(), 0, diagnostics)
-}
-
-fn syntax_error(file: FileId, source: &SourceFile, error: &toml::de::Error) -> Diagnostic {
-    let span = error.span().unwrap_or(0..0);
-    let place = Place::new(file, span.clone());
-    if error.message() != "duplicate key" {
-        return Diagnostic::at(place, Problem::Syntax { reason: shortened(error.message()) });
-    }
-    let key = shortened(source.text.get(span).unwrap_or_default());
-    let reason = format!("`{key}` is written a second time; a table and a key have one place each");
-    let hint = "put what belongs together in one place, or choose another name";
-    Diagnostic::at(place, Problem::Syntax { reason }).hint(hint)
+    let table = convert_table(file, root.into_inner(), 0, diagnostics);
+    let damage = syntax::report(file, source, &errors, &table, diagnostics);
+    (table, damage)
 }
 
 fn convert_table(file: FileId, table: DeTable<'_>, depth: usize, diagnostics: &mut Vec<Diagnostic>) -> Table {
@@ -233,7 +226,7 @@ fn convert_node(
     }
     let value = convert(file, value.into_inner(), depth, diagnostics);
     if value.is_none() {
-        let reason = "a whole number beyond 128 bits".to_owned();
+        let reason = BEYOND_128_BITS.to_owned();
         diagnostics.push(Diagnostic::at(place, Problem::Syntax { reason }));
     }
     Some(Node { place, value: value? })
@@ -283,7 +276,7 @@ mod tests {
 
     fn parsed(text: &str) -> (Table, Vec<&'static str>) {
         let mut diagnostics = Vec::new();
-        let table = parse(FileId(0), &SourceFile::new("a.toml", text), &mut diagnostics);
+        let (table, _) = parse(FileId(0), &SourceFile::new("a.toml", text), &mut diagnostics);
         (table, diagnostics.iter().map(|d| d.problem.code()).collect())
     }
 

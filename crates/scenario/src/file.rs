@@ -9,7 +9,7 @@ use crate::problem::Problem;
 use crate::source::{Place, SourceMap};
 use crate::structure::ComponentKind;
 use crate::value::{ParameterType, Reading};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Keys of a scenario beside the kinds of components.
 const SECTIONS: [&str; 4] = ["title", "run", "firmware", "workload"];
@@ -35,12 +35,33 @@ pub struct ScenarioFile {
     pub workloads: Vec<WrittenWorkload>,
     /// Components by name; of several with one name, which is reported, the first.
     names: HashMap<String, usize>,
+    /// What could not be read.
+    lost: Lost,
+}
+
+/// Components that are written and could not be read, which is reported: who names one of them is not to blame.
+#[derive(Debug, Default)]
+struct Lost {
+    /// Names that are no names, that stand before something else than a table, or that two have.
+    names: HashSet<String>,
+    /// A whole section, with whatever names are in it.
+    section: bool,
 }
 
 impl ScenarioFile {
     /// Index of the component with this name.
     pub fn find(&self, name: &str) -> Option<usize> {
         self.names.get(name).copied()
+    }
+
+    /// Whether something of this name is written that could not be read, as is reported.
+    pub fn is_lost(&self, name: &str) -> bool {
+        self.lost.section || self.lost.names.contains(name)
+    }
+
+    /// Whether any component is written that could not be read.
+    pub fn has_lost(&self) -> bool {
+        self.lost.section || !self.lost.names.is_empty()
     }
 }
 
@@ -143,25 +164,34 @@ pub(crate) fn read(
             ("run", _) => file.run[1] = table_of(entry, "run", diagnostics),
             ("firmware", _) => file.firmware[1] = table_of(entry, "firmware", diagnostics),
             ("workload", _) => file.workloads = workloads(entry, overrides, diagnostics),
-            _ => diagnostics.push(unknown_table(&entry)),
+            _ => {
+                // `["endpoint.nic0"]` is meant as `[endpoint.nic0]`.
+                file.lost.names.extend(entry.key.split_once('.').map(|(_, name)| name.to_owned()));
+                diagnostics.push(unknown_table(&entry));
+            }
         }
     }
     file.run[0] = overrides.take("run", diagnostics);
     file.firmware[0] = overrides.take("firmware", diagnostics);
     for (kind, section) in sections {
         let Some(entry) = section else { continue };
+        file.lost.section |= entry.node.as_table().is_none();
         for entry in table_of(entry, kind.word(), diagnostics).into_entries() {
             if file.components.len() == COMPONENT_LIMIT {
                 diagnostics.push(too_many(entry.key_place));
                 break;
             }
-            file.components.extend(component(kind, entry, overrides, diagnostics));
+            let name = entry.key.clone();
+            match component(kind, entry, overrides, diagnostics) {
+                Some(component) => file.components.push(component),
+                None => drop(file.lost.names.insert(name)),
+            }
         }
     }
     for (index, component) in file.components.iter().enumerate() {
         file.names.entry(component.name.clone()).or_insert(index);
     }
-    report_duplicates(&file, diagnostics);
+    report_duplicates(&mut file, diagnostics);
     find_parts(&mut file, catalog, sources, diagnostics);
     let names: Vec<&str> = file.components.iter().map(|component| component.name.as_str()).collect();
     let workloads: Vec<&str> = file.workloads.iter().map(|workload| workload.name.as_str()).collect();
@@ -179,7 +209,12 @@ fn too_many(place: Place) -> Diagnostic {
 fn unknown_table(entry: &Entry) -> Diagnostic {
     let tables: Vec<&str> = SECTIONS.into_iter().chain(ComponentKind::words()).collect();
     let problem = Problem::UnknownTable { found: shortened(&entry.key), allowed: tables.join(", ") };
-    Diagnostic::at(entry.key_place, problem).maybe_hint(did_you_mean(&entry.key, tables))
+    let quoted = entry.key.split_once('.').filter(|(word, _)| ComponentKind::from_word(word).is_some());
+    let hint = match quoted {
+        Some(_) => Some(format!("write `[{}]`, without quotes", shortened(&entry.key))),
+        None => did_you_mean(&entry.key, tables),
+    };
+    Diagnostic::at(entry.key_place, problem).maybe_hint(hint)
 }
 
 /// The table of an entry; something else is reported and read as empty.
@@ -212,13 +247,13 @@ fn component(
         return None;
     }
     if !matches!(entry.node.value, Value::Table(_)) {
-        let expected = format!("a table with the settings of a {}", kind.word());
+        let expected = format!("a table with the settings of {}", kind.noun());
         let problem = Problem::WrongType { path: name, found: entry.node.describe(), expected };
         diagnostics.push(Diagnostic::at(entry.node.place, problem).hint(name_hint(kind)));
         return None;
     }
     if kind.structural().iter().any(|key| key.key == name) {
-        let reason = format!("it is a key of a {}", kind.word());
+        let reason = format!("it is a key of {}", kind.noun());
         diagnostics
             .push(Diagnostic::at(place, Problem::BadName { found: name, reason }).hint(name_hint(kind)));
         return None;
@@ -258,9 +293,9 @@ fn workloads(
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Vec<WrittenWorkload> {
     let Value::Array(items) = entry.node.value else {
-        let expected = "a list of tables, written `[[workload]]`".to_owned();
-        let problem =
-            Problem::WrongType { path: "workload".to_owned(), found: "a table".to_owned(), expected };
+        let expected = "a list of tables, written `[[workload]]`,".to_owned();
+        let (path, found) = ("workload".to_owned(), entry.node.describe());
+        let problem = Problem::WrongType { path, found, expected };
         diagnostics
             .push(Diagnostic::at(entry.node.place, problem).hint("write `[[workload]]`, in double brackets"));
         return Vec::new();
@@ -297,10 +332,12 @@ fn workload(
         return None;
     };
     let kind_place = kind_node.place;
-    let kind = String::read(kind_node, &mut Reading { path: &path, diagnostics })?;
+    let kind_path = format!("{path}.kind");
+    let kind = String::read(kind_node, &mut Reading { path: &kind_path, diagnostics })?;
     let name = match written.get("name") {
         Some(node) => {
-            let name = String::read(node, &mut Reading { path: &path, diagnostics })?;
+            let name_path = format!("{path}.name");
+            let name = String::read(node, &mut Reading { path: &name_path, diagnostics })?;
             if !check_name(&name, node.place, diagnostics) {
                 return None;
             }
@@ -312,13 +349,14 @@ fn workload(
     Some(WrittenWorkload { name, kind, place: kind_place, overrides, written })
 }
 
-fn report_duplicates(file: &ScenarioFile, diagnostics: &mut Vec<Diagnostic>) {
+fn report_duplicates(file: &mut ScenarioFile, diagnostics: &mut Vec<Diagnostic>) {
     let mut components: Vec<(&str, Place)> =
         file.components.iter().map(|component| (component.name.as_str(), component.place)).collect();
     let name_place = |workload: &WrittenWorkload| workload.written.get("name").map(|node| node.place);
     let of_workload = |workload| name_place(workload).unwrap_or(workload.place);
     let mut workloads: Vec<(&str, Place)> =
         file.workloads.iter().map(|workload| (workload.name.as_str(), of_workload(workload))).collect();
+    let mut twice = Vec::new();
     for names in [&mut components, &mut workloads] {
         names.sort();
         for pair in names.windows(2).filter(|pair| pair[0].0 == pair[1].0) {
@@ -326,6 +364,9 @@ fn report_duplicates(file: &ScenarioFile, diagnostics: &mut Vec<Diagnostic>) {
             diagnostics.push(Diagnostic::at(pair[1].1, problem).hint("give it another name"));
         }
     }
+    twice
+        .extend(components.windows(2).filter(|pair| pair[0].0 == pair[1].0).map(|pair| pair[0].0.to_owned()));
+    file.lost.names.extend(twice);
 }
 
 /// Looks up the catalog part of every component that names one.
@@ -338,8 +379,10 @@ fn find_parts(
     // Hundreds of devices may share a part; it is read once.
     let mut read: Vec<(String, Option<Part>)> = Vec::new();
     for component in &mut file.components {
-        let Some((name, place)) = component.structural::<String>("part", diagnostics) else { continue };
-        component.part_is_unreadable = true;
+        let known = diagnostics.len();
+        let named = component.structural::<String>("part", diagnostics);
+        component.part_is_unreadable = named.is_some() || diagnostics.len() > known;
+        let Some((name, place)) = named else { continue };
         let path = component.name.clone();
         if !read.iter().any(|(other, _)| *other == name) {
             if !catalog.contains(&name) {
@@ -354,10 +397,11 @@ fn find_parts(
         let part = read.iter().find(|(other, _)| *other == name).and_then(|(_, part)| part.clone());
         match part {
             Some(part) if part.kind != component.kind => {
-                let (found, expected) = (part.kind.word().to_owned(), component.kind.word().to_owned());
+                let (found, expected) = (part.kind.noun().to_owned(), component.kind.noun().to_owned());
+                let hint = format!("write it below `[{}.NAME]`, or choose another part", part.kind.word());
                 let problem =
                     Problem::WrongPartKind { path: component.name.clone(), part: name, found, expected };
-                diagnostics.push(Diagnostic::at(place, problem));
+                diagnostics.push(Diagnostic::at(place, problem).hint(hint));
             }
             part => {
                 component.part_is_unreadable = part.is_none();

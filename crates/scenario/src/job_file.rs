@@ -56,7 +56,7 @@ impl JobFile {
         diagnostics: &mut Vec<Diagnostic>,
     ) {
         if self.text.len() as u64 > FILE_SIZE_LIMIT.get() {
-            diagnostics.push(Diagnostic::global(too_large(format!("{} B", self.text.len()))));
+            diagnostics.push(Diagnostic::global(too_large(&self.path, format!("{} B", self.text.len()))));
             return;
         }
         let id = sources.add(SourceFile::new(&self.path, &self.text));

@@ -7,7 +7,7 @@
 //!
 //! | file | does |
 //! |---|---|
-//! | `source.rs`, `document.rs` | texts, places, the TOML tree |
+//! | `source.rs`, `document.rs`, `syntax.rs` | texts, places, the TOML tree, what could not be read of it |
 //! | `quantity.rs`, `value/` | numbers with units; the types a parameter can have |
 //! | `parameter.rs`, `parameters/` | parameters as data, one table per kind of component |
 //! | `reader.rs`, `catalog.rs`, `overrides.rs`, `file.rs` | the layers of a value: command line, scenario, part, default |
@@ -43,6 +43,7 @@ mod settings;
 mod slots;
 mod source;
 mod structure;
+mod syntax;
 mod topology;
 mod value;
 

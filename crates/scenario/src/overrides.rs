@@ -2,7 +2,7 @@
 //!
 //! They become a text of their own, one line each, so that a problem in one is shown like a problem in a file.
 
-use crate::diagnostic::{Diagnostic, did_you_mean};
+use crate::diagnostic::{Diagnostic, did_you_mean, listing};
 use crate::document::{Entry, Node, Table, Value, shortened};
 use crate::problem::Problem;
 use crate::source::{FileId, Place, SourceFile, SourceMap};
@@ -96,17 +96,26 @@ impl Overrides {
             let names = if outer.key == "workload" { workloads } else { components };
             let long = outer.key == "workload" || ComponentKind::words().any(|word| word == outer.key);
             match outer.node.as_table().filter(|_| long) {
-                Some(table) => table.iter().for_each(|entry| report_unused(entry, names, diagnostics)),
-                None => report_unused(outer, names, diagnostics),
+                Some(table) => table.iter().for_each(|entry| report_unused(entry, names, None, diagnostics)),
+                None => {
+                    let word = outer.key.split('[').next().unwrap_or_default();
+                    let hint = match word {
+                        "workload" => listing("workloads", workloads.iter().copied()),
+                        _ => workloads
+                            .contains(&word)
+                            .then(|| format!("a workload's path begins with `workload.{word}`")),
+                    };
+                    report_unused(outer, names, hint, diagnostics);
+                }
             }
         }
     }
 }
 
-fn report_unused(entry: &Entry, names: &[&str], diagnostics: &mut Vec<Diagnostic>) {
+fn report_unused(entry: &Entry, names: &[&str], hint: Option<String>, diagnostics: &mut Vec<Diagnostic>) {
     let reason = "nothing in the scenario has this name".to_owned();
-    let hint = did_you_mean(&entry.key, names.iter().copied())
-        .unwrap_or_else(|| "`lanewise explain` prints every path".to_owned());
+    let hint = hint.or_else(|| did_you_mean(&entry.key, names.iter().copied()));
+    let hint = hint.unwrap_or_else(|| "`lanewise explain` prints every path".to_owned());
     let problem = Problem::BadOverride { found: shortened(&entry.key), reason };
     diagnostics.push(Diagnostic::at(entry.key_place, problem).hint(hint));
 }

@@ -7,6 +7,7 @@ use crate::idle::Idle;
 use crate::problem::Problem;
 use crate::reader::Reader;
 use crate::source::Place;
+use crate::structure::ComponentKind;
 use crate::value::{ParameterType, choices, from_text};
 use serde_json::Value as Json;
 
@@ -284,17 +285,34 @@ pub struct Output {
 /// So many unknown keys of one table are reported; the rest would only repeat the lesson.
 const UNKNOWN_KEYS_LIMIT: usize = 50;
 
+/// Where a key belongs that stands below a table, but is one of the whole scenario.
+fn elsewhere(key: &str) -> Option<String> {
+    match key {
+        "title" => Some("`title` belongs before the first `[table]`".to_owned()),
+        "workload" => Some("workloads are tables of their own, `[[workload]]`".to_owned()),
+        "run" | "firmware" => Some(format!("it is a table of its own, `[{key}]`")),
+        _ => ComponentKind::from_word(key)
+            .map(|_| format!("a component is a table of its own, `[{key}.NAME]`")),
+    }
+}
+
 /// Reports keys that are not allowed.
 pub(crate) fn check_keys(table: &Table, path: &str, allowed: &[&str], diagnostics: &mut Vec<Diagnostic>) {
-    let unknown = table.iter().filter(|entry| !allowed.contains(&entry.key.as_str()));
-    for entry in unknown.take(UNKNOWN_KEYS_LIMIT) {
+    let mut unknown = table.iter().filter(|entry| !allowed.contains(&entry.key.as_str()));
+    for entry in unknown.by_ref().take(UNKNOWN_KEYS_LIMIT) {
         let found = crate::document::shortened(&entry.key);
         let problem = Problem::UnknownKey { path: path.to_owned(), found };
         let few = || (allowed.len() <= 12).then(|| format!("allowed: {}", allowed.join(", ")));
         let hint = hint_unless_crowded(diagnostics, || {
-            did_you_mean(&entry.key, allowed.iter().copied()).or_else(few)
+            elsewhere(&entry.key).or_else(|| did_you_mean(&entry.key, allowed.iter().copied())).or_else(few)
         });
         diagnostics.push(Diagnostic::at(entry.key_place, problem).maybe_hint(hint));
+    }
+    let more = unknown.count();
+    if more > 0
+        && let Some(last) = diagnostics.last_mut()
+    {
+        last.hint = Some(format!("{more} more keys of this table are unknown"));
     }
 }
 

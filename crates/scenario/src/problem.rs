@@ -33,7 +33,7 @@ problems! {
     /// The file could not be read at all.
     "unreadable-file" UnreadableFile { path, reason } = "cannot read `{path}`: {reason}";
     /// The file is larger than a scenario may be.
-    "file-too-large" FileTooLarge { found, allowed } = "the file has {found}, but a scenario has at most {allowed}";
+    "file-too-large" FileTooLarge { path, found, allowed } = "`{path}` has {found}, but a scenario has at most {allowed}";
     /// The text is not TOML.
     "syntax-error" Syntax { reason } = "{reason}";
     /// Tables or arrays are nested deeper than any scenario needs.
@@ -69,7 +69,7 @@ problems! {
     /// A part that the catalog does not have.
     "unknown-part" UnknownPart { path, part } = "`{path}` names the part `{part}`, which is not in the catalog";
     /// A part of another kind than the component.
-    "wrong-part-kind" WrongPartKind { path, part, found, expected } = "`{path}` is a {expected}, but the part `{part}` is a {found}";
+    "wrong-part-kind" WrongPartKind { path, part, found, expected } = "`{path}` is {expected}, but the part `{part}` is {found}";
     /// A value in the catalog that does not say where it comes from.
     "missing-provenance" MissingProvenance { path } = "`{path}` does not say its provenance and source";
     /// A catalog file that lacks its title, its kind or its parameters.
@@ -79,7 +79,7 @@ problems! {
     /// Attached to a component that does not exist.
     "unknown-attach-target" UnknownAttachTarget { path, target } = "`{path}` is attached to `{target}`, which does not exist";
     /// The component above has no such slot or port.
-    "unknown-slot" UnknownSlot { path, device, slot, available } = "`{path}` is attached to `{slot}` of `{device}`, which has {available}";
+    "unknown-slot" UnknownSlot { path, device, slot, available } = "`{path}` is attached to {slot} of `{device}`, which has {available}";
     /// Two devices in one slot.
     "slot-occupied" SlotOccupied { path, slot, other } = "`{path}` is attached to `{slot}`, where `{other}` already sits";
     /// More devices than free slots.

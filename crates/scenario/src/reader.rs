@@ -8,6 +8,7 @@ use crate::parameter::{
     Role, check_keys, check_table,
 };
 use crate::problem::Problem;
+use crate::schema::one_line;
 use crate::source::Place;
 use crate::value::{ParameterType, Reading, from_text};
 
@@ -95,7 +96,7 @@ impl<'t, 'o> Reader<'t, 'o> {
                 Some(value)
             }
             (FieldDefault::Required, None) if self.lacks_a_layer => None,
-            (FieldDefault::Required, None) => self.missing(field.key, (field.expected)()),
+            (FieldDefault::Required, None) => self.missing(field),
             (FieldDefault::Required, Some(_)) => None,
         }
     }
@@ -205,16 +206,19 @@ impl<'t, 'o> Reader<'t, 'o> {
         });
     }
 
-    fn missing<T>(&mut self, key: &str, expected: String) -> Option<T> {
-        let problem = Problem::MissingKey { path: self.path.clone(), key: key.to_owned(), expected };
+    fn missing<T>(&mut self, field: &Field) -> Option<T> {
+        let (path, key, expected) = (self.path.clone(), field.key.to_owned(), (field.expected)());
+        let problem = Problem::MissingKey { path, key, expected };
+        let meaning = format!("`{}`: {}", field.key, one_line(field.doc));
         // Any place inside the component beats none.
         let place =
             self.layers.iter().find_map(|layer| layer.table.iter().next().map(|entry| entry.key_place));
         let place = self.place.or(place);
-        self.output.diagnostics.push(match place {
+        let diagnostic = match place {
             Some(place) => Diagnostic::at(place, problem),
             None => Diagnostic::global(problem),
-        });
+        };
+        self.output.diagnostics.push(diagnostic.hint(meaning));
         None
     }
 }

@@ -144,10 +144,10 @@ pub fn load(source: &Source, overrides: &[(String, String)]) -> Result<Scenario,
     let mut sources = SourceMap::default();
     let mut output = Output::default();
     if source.file.text.len() as u64 > FILE_SIZE_LIMIT.get() {
-        return Err(alone(too_large(format!("{} B", source.file.text.len()))));
+        return Err(alone(too_large(&source.file.path, format!("{} B", source.file.text.len()))));
     }
     let file_id = sources.add(source.file.clone());
-    let mut root = document::parse(file_id, &source.file, &mut output.diagnostics);
+    let (mut root, damage) = document::parse(file_id, &source.file, &mut output.diagnostics);
     if let Some(jobs) = &source.jobs {
         jobs.merge_into(&mut root, &mut sources, &mut output.diagnostics);
     }
@@ -170,7 +170,10 @@ pub fn load(source: &Source, overrides: &[(String, String)]) -> Result<Scenario,
             remarks: resolution.idle.into_iter().map(|idle| Remark::new(idle, &sources)).collect(),
             sources,
         }),
-        _ => Err(Diagnostics::new(output.diagnostics, sources)),
+        _ => {
+            damage.remove_consequences(&source.file, &mut output.diagnostics);
+            Err(Diagnostics::new(output.diagnostics, sources))
+        }
     }
 }
 

@@ -78,11 +78,14 @@ impl SourceFile {
         let unreadable = |reason: String| Problem::UnreadableFile { path: path.to_owned(), reason };
         let bytes = files.read(path).map_err(unreadable)?;
         if bytes.len() as u64 > FILE_SIZE_LIMIT.get() {
-            return Err(too_large("more than 4 MiB".to_owned()));
+            return Err(too_large(path, "more than 4 MiB".to_owned()));
         }
         let text = String::from_utf8(bytes).map_err(|error| {
             let at = error.utf8_error().valid_up_to();
-            unreadable(format!("it is not text in UTF-8, from byte {at} on; a scenario is a TOML file"))
+            let line = error.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
+            unreadable(format!(
+                "it is not text in UTF-8, in line {line}, from byte {at} of the file on; a scenario is a TOML file"
+            ))
         })?;
         Ok(Self::new(path, text))
     }
@@ -93,6 +96,11 @@ impl SourceFile {
         let line = self.line_starts.partition_point(|start| *start <= offset);
         let column = self.text[self.line_starts[line - 1]..offset].chars().count() + 1;
         (line, column)
+    }
+
+    /// Number of lines.
+    pub fn lines(&self) -> usize {
+        self.line_starts.len()
     }
 
     /// Byte range of a line, counted from 1, without its line end.
@@ -113,8 +121,8 @@ impl SourceFile {
 }
 
 /// The problem of a file that is too large.
-pub(crate) fn too_large(found: String) -> Problem {
-    Problem::FileTooLarge { found, allowed: FILE_SIZE_LIMIT.to_string() }
+pub(crate) fn too_large(path: &str, found: String) -> Problem {
+    Problem::FileTooLarge { path: path.to_owned(), found, allowed: FILE_SIZE_LIMIT.to_string() }
 }
 
 /// Index of a text among those a scenario was read from.

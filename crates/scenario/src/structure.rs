@@ -139,6 +139,18 @@ impl ComponentKind {
         }
     }
 
+    /// The word with its article, for a sentence.
+    pub const fn noun(self) -> &'static str {
+        match self {
+            Self::Host => "a host",
+            Self::Switch => "a switch",
+            Self::Endpoint => "an endpoint",
+            Self::Storage => "a storage",
+            Self::Network => "a network",
+            Self::System => "a system",
+        }
+    }
+
     /// Every word.
     pub fn words() -> impl Iterator<Item = &'static str> {
         Self::ALL.into_iter().map(Self::word)

@@ -64,7 +64,10 @@ impl<'w> InstanceName<'w> {
 
     /// What could have been written instead, for a component of so many instances.
     pub fn choices(self, count: usize) -> String {
-        format!("there are {count}: `{0}[0]` and so on, or `{0}[*]`", self.component)
+        match count {
+            1 => format!("there is one, `{}`", self.component),
+            _ => format!("there are {count}: `{0}[0]` and so on, or `{0}[*]`", self.component),
+        }
     }
 }
 
@@ -98,7 +101,7 @@ impl Topology {
 
 /// Builds the tree and reports every mistake in it.
 pub(crate) fn build(file: &ScenarioFile, output: &mut Output) -> Topology {
-    let mut builder = Builder { file, output, topology: Topology::default() };
+    let mut builder = Builder { file, output, topology: Topology::default(), slots_are_lost: Vec::new() };
     builder.add_slots();
     builder.add_instances();
     builder.attach();
@@ -111,6 +114,8 @@ struct Builder<'f, 'o> {
     file: &'f ScenarioFile,
     output: &'o mut Output,
     topology: Topology,
+    /// By component: whether slots of it are written that could not be read.
+    slots_are_lost: Vec<bool>,
 }
 
 /// Who sits where so far.
@@ -162,18 +167,26 @@ impl<'f> Builder<'f, '_> {
         let components = &self.file.components;
         // Where the text could not be read to its end, the host may be in the rest.
         let unread = |diagnostic: &Diagnostic| matches!(diagnostic.problem, Problem::Syntax { .. });
-        let known = !self.output.diagnostics.iter().any(unread);
+        let known = !self.output.diagnostics.iter().any(unread) && !self.file.has_lost();
         if known && !components.iter().any(|component| component.kind == ComponentKind::Host) {
             let hint = "add `[host.server]` with `slots = { slot1 = \"gen4 x16\" }`, or with a catalog part";
             self.output.diagnostics.push(Diagnostic::global(Problem::NoHost {}).hint(hint));
         }
         let mut total = 0;
         for component in components {
+            let problems = self.output.diagnostics.len();
             let slots = match component.kind.slots_key() {
                 Some(_) if total > TOTAL_SLOT_LIMIT => Vec::new(),
                 Some(key) => read_slots(&component.name, key, &component.layers(), self.output),
                 None => Vec::new(),
             };
+            // A slot that could not be read is missed by nobody else.
+            let lost = self.output.diagnostics[problems..].iter().any(|diagnostic| {
+                let problem = &diagnostic.problem;
+                matches!(problem, Problem::BadName { .. } | Problem::TooManyPorts { .. })
+                    || matches!(problem, Problem::WrongType { path, .. } if component.kind.slots_key().is_some_and(|key| *path == format!("{}.{key}", component.name)))
+            });
+            self.slots_are_lost.push(lost);
             let limit = if component.kind == ComponentKind::Host { SLOT_LIMIT } else { MAX_SWITCH_PORTS };
             if slots.len() > limit {
                 let (found, allowed) = (slots.len().to_string(), limit.to_string());
@@ -187,6 +200,7 @@ impl<'f> Builder<'f, '_> {
                 self.report(component.place, problem, None);
             } else if component.kind == ComponentKind::Switch
                 && !component.part_is_unreadable
+                && !lost
                 && slots.first().is_none_or(|slot| slot.name != "port0")
             {
                 let expected = "the port that faces upstream, such as \"gen4 x16\"".to_owned();
@@ -215,18 +229,9 @@ impl<'f> Builder<'f, '_> {
             }
             let count = match component.kind {
                 ComponentKind::Host => None,
-                _ => component.structural::<u32>("count", &mut self.output.diagnostics),
+                _ => self.count(component),
             };
             let number = count.map_or(1, |(number, _)| number as usize);
-            if number == 0 {
-                let (path, place) = (format!("{}.count", component.name), count.map(|(_, place)| place));
-                let (found, low, high) = ("0".to_owned(), "1".to_owned(), DEVICE_LIMIT.to_string());
-                self.report(
-                    place.unwrap_or(component.place),
-                    Problem::OutOfRange { path, found, low, high },
-                    None,
-                );
-            }
             total += number;
             ports = ports.saturating_add(number.saturating_mul(self.topology.slots[index].len().max(1)));
             if ports > TOTAL_PORT_LIMIT && total <= DEVICE_LIMIT {
@@ -252,6 +257,23 @@ impl<'f> Builder<'f, '_> {
             let (found, allowed) = (total.to_string(), DEVICE_LIMIT.to_string());
             self.report(place, Problem::TooManyDevices { found, allowed }, None);
         }
+    }
+
+    /// The `count` of a component. A wrong one is reported and stands for a single device.
+    fn count(&mut self, component: &Component) -> Option<(u32, Place)> {
+        let known = self.output.diagnostics.len();
+        let count = component.structural::<u32>("count", &mut self.output.diagnostics);
+        if let Some((0, place)) = count {
+            let (path, found) = (format!("{}.count", component.name), "0".to_owned());
+            let problem = Problem::OutOfRange { path, found, low: String::new(), high: String::new() };
+            self.report(place, problem, None);
+        }
+        for diagnostic in &mut self.output.diagnostics[known..] {
+            if let Problem::OutOfRange { low, high, .. } = &mut diagnostic.problem {
+                (*low, *high) = ("1".to_owned(), DEVICE_LIMIT.to_string());
+            }
+        }
+        count.filter(|(number, _)| *number > 0)
     }
 
     fn attach(&mut self) {
@@ -282,6 +304,9 @@ impl<'f> Builder<'f, '_> {
     fn candidates(&mut self, component: &Component, text: &str, place: Place) -> Option<Candidates> {
         let target = Target::parse(text);
         let path = component.name.clone();
+        if self.file.is_lost(target.device.component) {
+            return None;
+        }
         let Some(above) = self.file.find(target.device.component) else {
             let problem = Problem::UnknownAttachTarget { path, target: shortened(text) };
             let names = self.file.components.iter().take(1_000).map(|component| component.name.as_str());
@@ -332,12 +357,17 @@ impl<'f> Builder<'f, '_> {
         if let Some(slot) = found.filter(|slot| *slot >= below) {
             return Some(vec![slot]);
         }
-        if found.is_none() && self.file.components[above].part_is_unreadable {
+        if found.is_none() && (self.file.components[above].part_is_unreadable || self.slots_are_lost[above]) {
             return None;
         }
         let names: Vec<&str> = slots.iter().skip(below).map(|slot| slot.name.as_str()).collect();
         let hint = match target.slot {
             Some(slot) if found.is_some() => Some(format!("`{slot}` faces upstream")),
+            Some(_) if names.is_empty() => {
+                let (kind, key) = (self.file.components[above].kind, target.device.component);
+                let slots = kind.slots_key().unwrap_or("slots");
+                Some(format!("`{key}` needs `{slots}`, or a catalog `part` that has them"))
+            }
             Some(slot) => did_you_mean(slot, names.iter().copied()),
             None => Some(format!("say which one, or `{}.*` for the next free one", target.device.component)),
         };
@@ -346,7 +376,7 @@ impl<'f> Builder<'f, '_> {
             1..=12 => names.join(", "),
             count => format!("{count}, from {} to {}", names[0], names[count - 1]),
         };
-        let slot = target.slot.map_or_else(|| "no slot".to_owned(), shortened);
+        let slot = target.slot.map_or_else(|| "no slot".to_owned(), |slot| format!("`{}`", shortened(slot)));
         let (path, device) = (component.name.clone(), target.device.component.to_owned());
         self.report(place, Problem::UnknownSlot { path, device, slot, available }, hint);
         None

@@ -297,6 +297,184 @@ fn a_text_that_cannot_be_read_to_its_end_is_not_blamed_for_what_it_may_have() {
     assert_eq!(codes("title = \"x", &[]), ["syntax-error"]);
 }
 
+/// Code, line and hint of each problem.
+fn told(text: &str) -> Vec<(&'static str, Option<usize>, String)> {
+    let problems = load(&Source::from_text("rig.toml", text), &[]).unwrap_err();
+    let told = |record: lanewise_scenario::DiagnosticRecord| {
+        (record.code, record.line, record.hint.unwrap_or_default())
+    };
+    problems.records().into_iter().map(told).collect()
+}
+
+/// The rig with a load on it.
+fn loaded() -> String {
+    format!("{RIG}[[workload]]\nkind = \"dma\"\ndevice = \"nic0\"\ndirection = \"write\"\n")
+}
+
+#[test]
+fn a_syntax_error_is_told_once_with_how_it_is_written_and_without_what_follows_from_it() {
+    let width = "width = \"x4\"";
+    for (right, wrong, line, hint) in [
+        (width, "width = x4", 6, "write \"x4\""),
+        (width, "width = \u{201c}x4\u{201d}", 6, "write \"x4\""),
+        (width, "width == \"x4\"", 6, ""),
+        (width, "width =", 6, "a value follows the `=`"),
+        (width, "width \"x4\"", 6, "write `key = value`"),
+        (width, "width: \"x4\"", 6, ""),
+        (width, "width\u{a0}= \"x4\"", 6, "the character here is U+00A0"),
+        (width, "width = \"x4", 6, "the text is not closed with the quote that it begins with"),
+        (width, "width = \"x4\" // lanes", 6, "a line ends after its value; a comment begins with `#`"),
+        (width, "width = \"x4\"\ntags = 007", 7, "write the number without its leading zeros"),
+        (width, "width = \"x4\"\nrelaxed_ordering = True", 7, "write true, or a text in quotes"),
+        ("attach = ", "attach ", 4, "write `key = value`"),
+        ("\"gen4 x4\", slot2", "\"gen4 x4\" slot2", 2, ""),
+        ("slot1 = ", "slot1: ", 2, ""),
+        ("x16\" }", "x16\"", 2, "what follows could not be read"),
+        ("[host.server]", "title = \"\"\"x\"\n[host.server]", 1, "what follows could not be read"),
+        ("[endpoint.nic0]", "[endpoint.nic0", 3, ""),
+        ("[endpoint.nic0]", "[endpoint nic0]", 3, ""),
+        ("[endpoint.nic0]", "[endpoint.]", 3, ""),
+        ("[[workload]]", "[[workload]", 7, ""),
+        ("[[workload]]", "[[workload]]\nsize = [1, 2", 8, "what follows could not be read"),
+    ] {
+        let text = loaded().replace(right, wrong);
+        assert_eq!(told(&text), [("syntax-error", Some(line), hint.to_owned())], "{wrong}");
+    }
+}
+
+#[test]
+fn a_syntax_error_hides_no_mistake_in_another_line() {
+    let text =
+        loaded().replace("\"write\"", "\"sideways\"").replace("width = \"x4\"", "width = x4\ntags = -1");
+    let found: Vec<_> = told(&text).into_iter().map(|(code, line, _)| (code, line)).collect();
+    assert_eq!(found, [("syntax-error", Some(6)), ("out-of-range", Some(7)), ("unknown-choice", Some(11))]);
+}
+
+#[test]
+fn what_is_nested_too_deeply_is_told_once_however_deep_it_is() {
+    for text in [
+        format!("x = {}{}\n", "[".repeat(5000), "]".repeat(5000)),
+        format!("x = {}1{}\n", "{a=".repeat(3000), "}".repeat(3000)),
+        format!("{}a = 1\n", "a.".repeat(5000)),
+    ] {
+        let found: Vec<_> = told(&text).into_iter().map(|(code, ..)| code).collect();
+        assert!(found.starts_with(&["nested-too-deeply"]) && found.len() == 1, "{found:?}");
+    }
+}
+
+#[test]
+fn who_names_what_could_not_be_read_is_not_blamed() {
+    for (right, wrong, code) in [
+        ("nic0", "\"a.b\"", "bad-name"),
+        ("nic0", "run", "bad-name"),
+        ("[endpoint.nic0]", "[[endpoint]]", "wrong-type"),
+        ("[endpoint.nic0]", "[\"endpoint.nic0\"]", "unknown-table"),
+        ("[endpoint.nic0]", "[host.nic0]\n[endpoint.nic0]", "duplicate-name"),
+        ("slots = {", "slots = [] # {", "wrong-type"),
+        ("slots = {", "slots = \"gen4 x4\" # {", "wrong-type"),
+        ("slot1 = ", "\"slot1..slot0\" = ", "bad-name"),
+        ("width = \"x4\"", "width = \"x4\"\ncount = 0", "out-of-range"),
+        ("generation = \"gen4\"\nwidth = \"x4\"", "part = 5", "wrong-type"),
+        ("[host.server]", "[host]\nserver = 3\n[run]", "wrong-type"),
+    ] {
+        let mut text = loaded().replacen(right, wrong, 1);
+        if right == "nic0" {
+            text = text.replace("device = \"nic0\"", &format!("device = {}", wrong.trim_matches('"')));
+            text =
+                text.replace("device = run", "device = \"run\"").replace("device = a.b", "device = \"a.b\"");
+        }
+        if wrong.starts_with("[host]") {
+            text = text.replace("slots = {", "# ");
+        }
+        let found: Vec<_> = told(&text).into_iter().map(|(code, ..)| code).collect();
+        assert_eq!(found, [code], "{text}");
+    }
+}
+
+#[test]
+fn what_was_found_and_what_is_allowed_are_those_of_the_place() {
+    let second =
+        |rest: &str| format!("{RIG}[endpoint.nic1]\ngeneration = \"gen4\"\nwidth = \"x4\"\n{rest}\n");
+    for (text, message, hint) in [
+        (second("attach = \"server.*\"\ncount = -1"), "between 1 and 65536", ""),
+        (second("attach = \"server.*\"\ncount = 99999999999"), "between 1 and 65536", ""),
+        (second("attach = \"server\""), "attached to no slot of `server`", "say which one"),
+        (format!("workload = \"dma\"\n{RIG}"), "`workload` is \"dma\"", "double brackets"),
+        (format!("{RIG}[[workload]]\nkind = 1\n"), "`workload[0].kind` is 1", ""),
+        (format!("{RIG}relaxed_ordering = \"true\"\n"), "true or false is needed", "write true"),
+        (format!("{RIG}memory_read_latency = \"1,5 us\"\n"), "is not a unit", "a number has no commas"),
+        (format!("{RIG}retry_buffer = 4096\n"), "without a unit", "write \"4096 B\""),
+        (format!("{RIG}title = \"x\"\n"), "unknown key `title`", "before the first `[table]`"),
+        (format!("{RIG}[storage.disks]\nattach = \"server.slot2\"\n"), "which is a slot", "an adapter is"),
+        (
+            RIG.replace("nic0]", "nic0]\npart = \"sandy-bridge-e5\""),
+            "is an endpoint, but the part",
+            "[host.NAME]",
+        ),
+        (
+            RIG.replace("[endpoint", "[host.bare]\n[endpoint").replace("server.slot1", "bare.slot1"),
+            "has none",
+            "needs `slots`",
+        ),
+        (
+            format!("{RIG}[[workload]]\nkind = \"dma\"\ndirection = \"write\"\n"),
+            "needs `device`",
+            "the endpoint that asks",
+        ),
+    ] {
+        let (found, told) = only_problem(&text);
+        assert!(found.contains(message), "{found}\n{text}");
+        assert!(told.to_lowercase().contains(&hint.to_lowercase()), "{told}\n{text}");
+    }
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_named_with_the_line() {
+    struct Bytes(Vec<u8>);
+    impl FileSystem for Bytes {
+        fn read(&self, _: &str) -> Result<Vec<u8>, String> {
+            Ok(self.0.clone())
+        }
+        fn list(&self, _: &str) -> Result<Vec<String>, String> {
+            Ok(Vec::new())
+        }
+    }
+    let message = |bytes: &[u8]| {
+        let problems = Source::read("rig.toml", &Bytes(bytes.to_vec())).unwrap_err();
+        problems.records()[0].message.clone()
+    };
+    assert!(message(b"title = \"x\"\n# \xff").contains("`rig.toml`: it is not text in UTF-8, in line 2"));
+    assert!(message(&vec![b' '; 5 << 20]).contains("`rig.toml` has more than 4 MiB"));
+}
+
+#[test]
+fn a_name_is_looked_up_also_beside_another_mistake() {
+    let text =
+        format!("{RIG}[[workload]]\nkind = \"perftest\"\ntool = \"ib_wriet_bw\"\nnetwork = \"wire\"\n");
+    let found: Vec<_> = told(&text).into_iter().map(|(code, ..)| code).collect();
+    assert_eq!(found, ["unknown-choice", "unknown-device"]);
+}
+
+#[test]
+fn more_unknown_keys_than_are_told_are_counted() {
+    let keys: String = (0..60).map(|number| format!("k{number} = 1\n")).collect();
+    let told = told(&format!("{RIG}{keys}"));
+    assert_eq!(told.len(), 50);
+    assert_eq!(told[49].2, "10 more keys of this table are unknown");
+}
+
+#[test]
+fn an_override_of_a_workload_hears_where_its_path_begins() {
+    let hint = |path: &str| {
+        let pairs = [(path.to_owned(), "1".to_owned())];
+        let text = loaded().replace("device", "name = \"write\"\ndevice");
+        let problems = load(&Source::from_text("rig.toml", text), &pairs).unwrap_err();
+        problems.records()[0].hint.clone().unwrap_or_default()
+    };
+    assert_eq!(hint("write.size"), "a workload's path begins with `workload.write`");
+    assert_eq!(hint("workload[0].size"), "workloads here: write");
+}
+
 #[test]
 fn a_problem_is_drawn_as_a_compiler_would() {
     let text = format!("{RIG}mps = \"512 B\"\n");

@@ -145,6 +145,9 @@ fn end(
 ) -> Option<NicPort> {
     let (device, port) = name.split_once('.').unwrap_or((name, "port1"));
     let meant = InstanceName::parse(device);
+    if rig.file.is_lost(meant.component) {
+        return None;
+    }
     if rig.find(meant.component).is_none() {
         let path = rig.file.components[component].name.clone();
         let problem =

@@ -143,6 +143,16 @@ fn find_adapter<'r>(
         let hint = "an adapter is an endpoint with a wire, such as `adapter.wire = \"sas-3g\"`";
         output.report(place, problem, Some(hint.to_owned()));
     };
+    if rig.file.is_lost(meant.component) {
+        return None;
+    }
+    if above.is_none()
+        && let Some((device, _)) = target.split_once('.')
+        && rig.find(InstanceName::parse(device).component).is_some()
+    {
+        refuse("is a slot, and drives are behind an adapter", output);
+        return None;
+    }
     let Some(above) = above else {
         let problem = Problem::UnknownAttachTarget { path: path.clone(), target: shortened(&target) };
         let hint =

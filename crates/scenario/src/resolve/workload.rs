@@ -2,7 +2,7 @@
 
 use super::computed::Computed;
 use super::fabrics::Carrier;
-use super::networks;
+use super::networks::{self, Networks};
 use super::rdma::{self, WrittenTool};
 use super::{Rig, Settings, ethernet, frames, nvme, place_in, plain, rings, storage, turnaround};
 use crate::diagnostic::{Diagnostic, did_you_mean, hint_unless_crowded};
@@ -101,9 +101,11 @@ pub(crate) fn read(rig: &Rig<'_>, computed: &mut Computed, output: &mut Output) 
     let mut groups = Vec::new();
     let mut jobs = Vec::new();
     let mut tools = Vec::new();
+    let mut unread = Vec::new();
     let systems = ethernet::systems(rig, output);
     for workload in &rig.file.workloads {
         let path = format!("workload.{}", workload.name);
+        let known = output.diagnostics.len();
         match workload.kind.as_str() {
             "dma" => configs.extend(
                 plain::dma(rig, workload, &path, computed, output).into_iter().map(WorkloadConfig::Dma),
@@ -158,6 +160,9 @@ pub(crate) fn read(rig: &Rig<'_>, computed: &mut Computed, output: &mut Output) 
                 output.diagnostics.push(Diagnostic::at(workload.place, problem).maybe_hint(hint));
             }
         }
+        if output.diagnostics.len() > known {
+            unread.push(workload);
+        }
         if configs.len() > INSTRUMENT_LIMIT {
             let (found, allowed) = (configs.len().to_string(), INSTRUMENT_LIMIT.to_string());
             output.report(workload.place, Problem::TooManyDevices { found, allowed }, None);
@@ -166,10 +171,29 @@ pub(crate) fn read(rig: &Rig<'_>, computed: &mut Computed, output: &mut Output) 
     }
     configs.extend(storage::build(rig, &groups, output).into_iter().map(WorkloadConfig::Storage));
     let networks = networks::all(rig, output);
+    check_networks(rig, &unread, &tools, &networks, output);
     let carrier = Carrier { networks: &networks, has_tools: !tools.is_empty() };
     configs.extend(nvme::build(rig, &jobs, &carrier, computed, output).map(WorkloadConfig::Nvme));
     configs.extend(rdma::build(rig, &tools, networks, computed, output).map(WorkloadConfig::Rdma));
     configs
+}
+
+/// Looks up the networks of workloads that are wrong elsewhere, so that a wrong name is reported with the rest.
+fn check_networks(
+    rig: &Rig<'_>,
+    unread: &[&WrittenWorkload],
+    tools: &[(&WrittenWorkload, WrittenTool)],
+    networks: &Networks,
+    output: &mut Output,
+) {
+    for workload in unread {
+        let is_looked_up = tools.iter().any(|(other, _)| std::ptr::eq(*other, *workload));
+        let written = workload.layers().into_iter().find_map(|layer| layer.table.get("network"));
+        let takes_one = matches!(workload.kind.as_str(), "perftest" | "osu" | "transactions");
+        if let Some(name) = written.and_then(|node| node.as_str()).filter(|_| takes_one && !is_looked_up) {
+            networks.find(rig, workload, name, output);
+        }
+    }
 }
 
 /// The parameters of a workload, of one of its kinds.
@@ -204,7 +228,7 @@ pub(crate) fn endpoints(
         (Some(component), Some(ComponentKind::Endpoint)) => rig.topology.instances_of(component),
         _ => {
             let expected = match kind {
-                Some(kind) => format!("that is a {}, and an endpoint is needed", kind.word()),
+                Some(kind) => format!("that is {}, and an endpoint is needed", kind.noun()),
                 None => "there is no endpoint of this name".to_owned(),
             };
             unknown(rig, workload, key, name, expected, output);
@@ -270,6 +294,9 @@ pub(crate) fn unknown(
     expected: String,
     output: &mut Output,
 ) {
+    if rig.file.is_lost(found) || rig.file.is_lost(InstanceName::parse(found).component) {
+        return;
+    }
     let path = format!("workload.{}.{key}", workload.name);
     let hint = hint_unless_crowded(&output.diagnostics, || {
         did_you_mean(found, rig.some_names().filter(|name| *name != found)).or_else(|| rig.names_hint(found))

@@ -1,6 +1,7 @@
 //! What somebody meant who wrote a unit, a width or a generation as another place would have it. Only for hints.
 
 use super::LinkShape;
+use crate::document::{Node, Value};
 use crate::quantity::{Dimension, unit};
 use lanewise_units::{Generation, Width};
 
@@ -42,6 +43,30 @@ pub(super) fn unit_meant(written: &str, dimension: Dimension) -> Option<String> 
         [] => None,
         [one] => Some(format!("did you mean {one}?")),
         [bytes, bits, ..] => Some(format!("did you mean {bytes}, in bytes, or {bits}, in bits?")),
+    }
+}
+
+/// How a number is written whose rest was taken for a unit: "4,096 B", "0x1000 B".
+pub(super) fn number_meant(rest: &str) -> Option<String> {
+    if rest.starts_with(',') {
+        return Some("a number has no commas: `.` begins the decimals, and `_` may group digits".to_owned());
+    }
+    let hexadecimal =
+        rest.strip_prefix(['x', 'X']).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_hexdigit()));
+    hexadecimal.then(|| "a number with a unit is written in decimal".to_owned())
+}
+
+/// The truth value in "true", "yes", "off" or 1.
+pub(super) fn truth_meant(node: &Node) -> Option<bool> {
+    let word = match &node.value {
+        Value::String(text) => text.trim().to_lowercase(),
+        Value::Integer(number) => number.to_string(),
+        _ => return None,
+    };
+    match word.as_str() {
+        "true" | "yes" | "on" | "1" => Some(true),
+        "false" | "no" | "off" | "0" => Some(false),
+        _ => None,
     }
 }
 

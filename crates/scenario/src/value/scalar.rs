@@ -1,6 +1,6 @@
 //! Single values: quantities, counts, widths, generations, words.
 
-use super::meant::{generation_meant, unit_meant, width_meant};
+use super::meant::{generation_meant, number_meant, truth_meant, unit_meant, width_meant};
 use super::{ParameterType, Reading, ordered_within};
 use crate::document::{Node, Value, shortened};
 use crate::problem::Problem;
@@ -42,7 +42,9 @@ fn read_quantity<T: ParameterType>(
             Err(QuantityError::NoUnit) => Problem::MissingUnit { path, found, expected },
             Err(QuantityError::UnknownUnit(unit)) => {
                 let problem = Problem::UnknownUnit { path, found, unit: shortened(&unit) };
-                let hint = unit_meant(&unit, dimension).unwrap_or_else(|| units_hint(dimension));
+                let hint = number_meant(&unit)
+                    .or_else(|| unit_meant(&unit, dimension))
+                    .unwrap_or_else(|| units_hint(dimension));
                 return reading.refuse_with_hint(node.place, problem, Some(hint));
             }
             Err(QuantityError::Negative | QuantityError::TooManyDigits) => {
@@ -50,6 +52,11 @@ fn read_quantity<T: ParameterType>(
             }
             Err(QuantityError::NotANumber) => Problem::NotANumber { path, found, expected },
         },
+        Value::Integer(number) if dimension == Dimension::Size => {
+            let problem = Problem::MissingUnit { path, found, expected };
+            let bytes = format!("write \"{number} B\" if bytes are meant");
+            return reading.refuse_with_hint(node.place, problem, Some(bytes));
+        }
         Value::Integer(_) | Value::Float(_) => Problem::MissingUnit { path, found, expected },
         _ => return reading.wrong_type::<T, _>(node),
     };
@@ -220,7 +227,10 @@ impl ParameterType for bool {
     fn read(node: &Node, reading: &mut Reading<'_>) -> Option<Self> {
         match node.value {
             Value::Boolean(truth) => Some(truth),
-            _ => reading.wrong_type::<Self, _>(node),
+            _ => {
+                let meant = truth_meant(node).map(|truth| truth.to_string());
+                reading.wrong_type_meant::<Self, _>(node, meant)
+            }
         }
     }
     fn show(&self) -> String {

@@ -1,0 +1,214 @@
+//! Syntax errors: how they are told, and what they are to blame for.
+//!
+//! The parser goes on after a mistake as well as it can. What it makes of the rest of the line, or of a list that is
+//! never closed, is no mistake of its own; nor is it one to name what stood where nothing could be read.
+
+use crate::diagnostic::Diagnostic;
+use crate::document::{BEYOND_128_BITS, NESTING_LIMIT, Node, Table, Value, shortened};
+use crate::problem::Problem;
+use crate::source::{FileId, Place, SourceFile};
+use std::collections::BTreeSet;
+
+/// Which part of a text could not be read.
+#[derive(Debug, Default)]
+pub(crate) struct Damage {
+    file: Option<FileId>,
+    /// Lines with a syntax error, from 1.
+    lines: BTreeSet<usize>,
+    /// Where a list, a table or a text begins that is never closed.
+    open_at: Option<u32>,
+    /// Whether keys or tables were lost, not only values.
+    loses_keys: bool,
+}
+
+/// Beginnings of the parser's messages after which it knows the key all the same. Of any other error it is assumed
+/// that something was lost.
+const KEY_IS_KNOWN: [&str; 13] = [
+    "carriage return",
+    "extra `=`",
+    "invalid basic string",
+    "invalid boolean",
+    "invalid float",
+    "invalid literal string",
+    "invalid mantissa",
+    "invalid multi-line",
+    "missing escaped value",
+    "missing opening quote",
+    "string values must be quoted",
+    "unexpected key or value",
+    "unexpected leading zero",
+];
+
+/// Reports syntax errors: one for each line, and one for what is never closed.
+pub(crate) fn report(
+    file: FileId,
+    source: &SourceFile,
+    errors: &[toml::de::Error],
+    root: &Table,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Damage {
+    let mut damage = Damage { file: Some(file), ..Damage::default() };
+    let mut errors: Vec<_> =
+        errors.iter().map(|error| (error.span().unwrap_or(0..0), error.message())).collect();
+    errors.sort_by_key(|(span, _)| span.start);
+    let unclosed = errors.iter().filter(|(_, message)| *message != "duplicate key");
+    let open = unclosed
+        .filter_map(|(span, _)| open_before(root, source, span.start))
+        .min_by_key(|place| place.start);
+    if let Some(place) = open {
+        damage.open_at = Some(place.start);
+        damage.loses_keys = true;
+        diagnostics.push(never_closed(source, place));
+    }
+    for (span, message) in errors {
+        let place = Place::new(file, span.clone());
+        if damage.open_at.is_some_and(|open| place.start > open) {
+            continue;
+        }
+        if message == "duplicate key" {
+            diagnostics.push(written_twice(source, place));
+            continue;
+        }
+        let (line, _) = source.line_column(span.start);
+        if !damage.lines.insert(line) {
+            continue;
+        }
+        if is_heading(source, line) {
+            // The keys below belong to a table that nobody knows.
+            damage.lines.extend((line + 1..=source.lines()).take_while(|below| !is_heading(source, *below)));
+        }
+        damage.loses_keys |= !KEY_IS_KNOWN.iter().any(|known| message.starts_with(known));
+        if !is_too_deep(message) {
+            diagnostics.push(syntax_error(source, place, message));
+        } else if !is_reported_in(source, line, diagnostics) {
+            let allowed = NESTING_LIMIT.to_string();
+            diagnostics.push(Diagnostic::at(place, Problem::NestedTooDeeply { allowed }));
+        }
+    }
+    damage
+}
+
+/// Whether the parser has its own limit, which is above ours.
+fn is_too_deep(message: &str) -> bool {
+    message.contains("recursion") || message.contains("recurse")
+}
+
+/// Whether a line is known to be nested too deeply.
+fn is_reported_in(source: &SourceFile, line: usize, diagnostics: &[Diagnostic]) -> bool {
+    let too_deep = diagnostics.iter().filter(|each| matches!(each.problem, Problem::NestedTooDeeply { .. }));
+    let mut places = too_deep.filter_map(|each| each.place);
+    places.any(|place| source.line_column(place.start as usize).0 == line)
+}
+
+fn is_heading(source: &SourceFile, line: usize) -> bool {
+    source.text[source.line_range(line)].trim_start().starts_with('[')
+}
+
+/// The outermost value that begins in a line above the error and has no end before it.
+fn open_before(root: &Table, source: &SourceFile, error: usize) -> Option<Place> {
+    let line = source.line_column(error).0;
+    let open = |node: &Node| {
+        let (start, end) = (node.place.start as usize, node.place.end as usize);
+        let spans = start < error && error <= end && source.line_column(start).0 < line;
+        spans.then_some(node.place)
+    };
+    root.iter().find_map(|entry| {
+        let inside = || match &entry.node.value {
+            Value::Table(table) => open_before(table, source, error),
+            Value::Array(items) => items.iter().find_map(|item| open_before(item.as_table()?, source, error)),
+            _ => None,
+        };
+        open(&entry.node).or_else(inside)
+    })
+}
+
+fn never_closed(source: &SourceFile, place: Place) -> Diagnostic {
+    let text = &source.text[place.start as usize..];
+    let (opening, closing) = match text.as_bytes() {
+        [b'[', ..] => ("[", "]"),
+        [b'{', ..] => ("{", "}"),
+        [b'\'', ..] => ("'''", "'''"),
+        _ => ("\"\"\"", "\"\"\""),
+    };
+    let end = place.start as usize + opening.len();
+    let place = Place::new(place.file, place.start as usize..end.min(source.text.len()));
+    let reason = format!("what `{opening}` opens is not closed with `{closing}`, or not where it should be");
+    Diagnostic::at(place, Problem::Syntax { reason }).hint("what follows could not be read")
+}
+
+fn written_twice(source: &SourceFile, place: Place) -> Diagnostic {
+    let key = shortened(source.text.get(place.start as usize..place.end as usize).unwrap_or_default());
+    let reason = format!("`{key}` is written a second time; a table and a key have one place each");
+    let hint = "put what belongs together in one place, or choose another name";
+    Diagnostic::at(place, Problem::Syntax { reason }).hint(hint)
+}
+
+fn syntax_error(source: &SourceFile, place: Place, message: &str) -> Diagnostic {
+    let found = source.text.get(place.start as usize..place.end as usize).unwrap_or_default();
+    let strange = source.text.get(place.start as usize..).and_then(|text| text.chars().next());
+    let strange = strange.filter(|c| !c.is_ascii_graphic() && !c.is_ascii_whitespace());
+    let hint = hint(message, found)
+        .or_else(|| strange.map(|c| format!("the character here is U+{:04X}", u32::from(c))));
+    let reason = message.split_whitespace().collect::<Vec<_>>().join(" ");
+    Diagnostic::at(place, Problem::Syntax { reason }).maybe_hint(hint)
+}
+
+/// How it is written, for what people write often.
+fn hint(message: &str, found: &str) -> Option<String> {
+    let says = |start: &str| message.starts_with(start);
+    let word = shortened(found.trim_matches(|c: char| c.is_whitespace() || "\"'“”‘’„".contains(c)));
+    Some(match word.as_str() {
+        "" if says("string values must be quoted") => "a value follows the `=`".to_owned(),
+        "yes" | "on" | "True" | "TRUE" => "write true, or a text in quotes".to_owned(),
+        "no" | "off" | "False" | "FALSE" => "write false, or a text in quotes".to_owned(),
+        _ if says("string values must be quoted") => format!("write \"{word}\""),
+        _ if says("missing opening quote") => "a text has a quote on either side".to_owned(),
+        _ if message.ends_with("string, expected `\"`") || message.ends_with("string, expected `'`") => {
+            "the text is not closed with the quote that it begins with".to_owned()
+        }
+        _ if says("invalid boolean") || says("invalid float") => "a text stands in quotes".to_owned(),
+        _ if says("key with no value") => "write `key = value`".to_owned(),
+        _ if says("unexpected key or value") => {
+            "a line ends after its value; a comment begins with `#`".to_owned()
+        }
+        _ if says("missing escaped value") => "in single quotes a backslash stands for itself".to_owned(),
+        _ if says("unexpected leading zero") => "write the number without its leading zeros".to_owned(),
+        _ if says("carriage return") => "save the file with the line ends of Unix or Windows".to_owned(),
+        _ => return None,
+    })
+}
+
+impl Damage {
+    /// Takes away what only follows from what could not be read.
+    pub(crate) fn remove_consequences(&self, source: &SourceFile, diagnostics: &mut Vec<Diagnostic>) {
+        if self.lines.is_empty() && self.open_at.is_none() {
+            return;
+        }
+        diagnostics.retain(|diagnostic| match (&diagnostic.problem, diagnostic.place) {
+            (Problem::NestedTooDeeply { .. }, _) => true,
+            (Problem::Syntax { reason }, _) if reason != BEYOND_128_BITS => true,
+            (problem, _) if self.loses_keys && may_be_in_the_rest(problem) => false,
+            (_, Some(place)) if Some(place.file) == self.file => !self.covers(source, place),
+            _ => true,
+        });
+    }
+
+    fn covers(&self, source: &SourceFile, place: Place) -> bool {
+        // What the parser puts in the place of a value that it could not read stands nowhere.
+        let nowhere = place.end == 0;
+        let unread = self.open_at.is_some_and(|open| place.start >= open);
+        nowhere || unread || self.lines.contains(&source.line_column(place.start as usize).0)
+    }
+}
+
+/// Whether a problem is that something is missing, which may be written where nothing could be read.
+fn may_be_in_the_rest(problem: &Problem) -> bool {
+    matches!(
+        problem,
+        Problem::MissingKey { .. }
+            | Problem::NoHost {}
+            | Problem::UnknownAttachTarget { .. }
+            | Problem::UnknownSlot { .. }
+            | Problem::UnknownDevice { .. }
+    )
+}

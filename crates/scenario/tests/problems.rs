@@ -402,6 +402,11 @@ fn what_was_found_and_what_is_allowed_are_those_of_the_place() {
         (format!("workload = \"dma\"\n{RIG}"), "`workload` is \"dma\"", "double brackets"),
         (format!("{RIG}[[workload]]\nkind = 1\n"), "`workload[0].kind` is 1", ""),
         (format!("{RIG}relaxed_ordering = \"true\"\n"), "true or false is needed", "write true"),
+        (
+            format!("[run]\ntime_limit = \"1 ms\"\nwarm_up = \"1 ms\"\n{RIG}"),
+            "`run.warm_up` is 1 ms, but it lies between 0 ns and 1 ms",
+            "nothing is measured",
+        ),
         (format!("{RIG}memory_read_latency = \"1,5 us\"\n"), "is not a unit", "a number has no commas"),
         (format!("{RIG}retry_buffer = 4096\n"), "without a unit", "write \"4096 B\""),
         (format!("{RIG}title = \"x\"\n"), "unknown key `title`", "before the first `[table]`"),

@@ -46,6 +46,7 @@ use crate::topology::{self, InstanceName, Topology};
 use crate::value::LinkShape;
 use computed::Computed;
 use lanewise_fabric::config::FabricConfig;
+use lanewise_units::Span;
 
 /// Everything that was read, before it is put together.
 pub(crate) struct Rig<'f> {
@@ -76,6 +77,7 @@ pub(crate) fn resolve(file: &ScenarioFile, output: &mut Output) -> Option<Resolu
     let run = RunParameters::read(&mut Reader::new("run", two_layers(&file.run), output));
     let firmware = FirmwareParameters::read(&mut Reader::new("firmware", two_layers(&file.firmware), output));
     check_sections(file, output);
+    check_warm_up(file, run.as_ref(), output);
     let read = |component: &Component| Settings::read(component.kind, &mut Reader::of(component, output));
     let settings = file.components.iter().map(read).collect();
     let topology = topology::build(file, output);
@@ -107,6 +109,19 @@ fn check_sections(file: &ScenarioFile, output: &mut Output) {
     for table in &file.firmware {
         check_table(table, "firmware", &FirmwareParameters::SCHEMA, &[], &mut output.diagnostics);
     }
+}
+
+/// Reports a warm-up that outlasts the run: nothing would be measured.
+fn check_warm_up(file: &ScenarioFile, run: Option<&RunParameters>, output: &mut Output) {
+    let Some((warm_up, run)) = run.and_then(|run| Some((run.warm_up.given()?, run))) else { return };
+    if warm_up < run.time_limit {
+        return;
+    }
+    let Some(place) = place_in(&two_layers(&file.run), &["warm_up"]) else { return };
+    let (path, found) = ("run.warm_up".to_owned(), warm_up.to_string());
+    let (low, high) = (Span::ZERO.to_string(), run.time_limit.to_string());
+    let hint = "nothing is measured in a run that ends with its warm-up; `run.time_limit` ends this one";
+    output.report(place, Problem::OutOfRange { path, found, low, high }, Some(hint.to_owned()));
 }
 
 fn link_parameters(component: &Component, output: &mut Output) -> Option<LinkParameters> {

@@ -9,6 +9,7 @@ raises `lanewise.ScenarioError`, with every mistake at once, anything else that 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from lanewise import _core
 from lanewise.errors import InputError
 from lanewise.results import BenchResult, ExplainResult, PartsResult, RunResult
-from lanewise.simulator import resolve, simulate
+from lanewise.simulator import is_unicode, resolve, simulate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
@@ -271,8 +272,10 @@ def bench(*names: str, repeat: int = 3, on_progress: Callable[[str], None] | Non
     """Measure the simulator on this machine, one core, everything on; all benchmarks when none is named.
 
     Each is done `repeat` times, and the one with the median speed is the result. `on_progress` hears the
-    name of each before it starts. Raises `lanewise.InputError` for an unknown name.
+    name of each before it starts. Raises `lanewise.InputError` for an unknown name and for `repeat` below 1.
     """
+    if repeat < 1:
+        raise InputError(f"a benchmark is repeated at least once, not {repeat} times")
     known = _core.benchmark_names()
     unknown = [name for name in names if name not in known]
     if unknown:
@@ -281,7 +284,7 @@ def bench(*names: str, repeat: int = 3, on_progress: Callable[[str], None] | Non
     for name in names or known:
         if on_progress:
             on_progress(name)
-        attempts = [json.loads(_core.bench(name)) for _ in range(max(1, repeat))]
+        attempts = [json.loads(_core.bench(name)) for _ in range(repeat)]
         attempts.sort(key=lambda attempt: float(attempt["tlp_hops_per_s"]))
         entries.append(attempts[len(attempts) // 2])
     return BenchResult({"benchmarks": entries})
@@ -314,13 +317,30 @@ def run_pairs(
     if seed is not None:
         pairs.append(("run.seed", str(seed)))
     if time_limit is not None:
-        pairs.append(("run.time_limit", time_limit))
+        pairs += _pairs({"run.time_limit": time_limit})
     return pairs
 
 
 def _pairs(overrides: Mapping[str, str] | Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    items = overrides.items() if hasattr(overrides, "items") else overrides
-    return [(path, value) for path, value in items]
+    items: Any = overrides.items() if hasattr(overrides, "items") else overrides
+    if isinstance(items, str) or not hasattr(items, "__iter__"):
+        raise InputError(f"overrides are a mapping, or pairs, of paths and values; found {overrides!r}")
+    return [_pair(item) for item in items]
+
+
+def _pair(item: Any) -> tuple[str, str]:
+    """Return an override when it is a path and a value; InputError says what it is instead."""
+    if isinstance(item, str) or not isinstance(item, Sequence) or len(item) != 2:
+        raise InputError(f"an override is a pair of a path and a value; found {item!r}")
+    path, value = item
+    if not isinstance(path, str) or not isinstance(value, str):
+        raise InputError(
+            f"the override of {path!r} is {value!r}, of type {type(value).__name__}; both are texts, and a "
+            "value is written as 'explain' prints it, such as '4' or '150 ns'"
+        )
+    if not is_unicode(path + value):
+        raise InputError(f"the override {f'{path}={value}'!a} is not in UTF-8")
+    return path, value
 
 
 def _result_of(

@@ -8,12 +8,9 @@ from __future__ import annotations
 
 import os
 import secrets
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from lanewise.errors import InputError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 class NotWrittenError(InputError):
@@ -23,18 +20,28 @@ class NotWrittenError(InputError):
 def write_whole(path: Path, content: str | bytes) -> Path:
     """Write a file, or replace it, in one step; NotWrittenError says why it could not be."""
     data = content.encode() if isinstance(content, str) else content
-    beside = path.with_name(half_name(path.name))
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        if _is_no_file(path):
+            path.write_bytes(data)
+            return path
+        # A link stays a link: what it leads to is replaced.
+        place = Path(os.path.realpath(path))
+        beside = place.with_name(half_name(place.name))
+        place.parent.mkdir(parents=True, exist_ok=True)
         try:
             beside.write_bytes(data)
-            os.replace(beside, path)
+            os.replace(beside, place)
         except BaseException:
             beside.unlink(missing_ok=True)
             raise
     except OSError as error:
         raise NotWrittenError(f"'{path}' cannot be written: {error.strerror}") from error
     return path
+
+
+def _is_no_file(path: Path) -> bool:
+    """Whether this is a device, a pipe or an open stream: something that is written to and never replaced."""
+    return (path.exists() and not path.is_file()) or path.absolute().is_relative_to("/dev")
 
 
 def refuse_folder(path: Path) -> None:

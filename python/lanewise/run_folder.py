@@ -74,13 +74,37 @@ def load_run(folder: Path) -> RunResult:
     try:
         manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
         document = json.loads((folder / "results.json").read_text(encoding="utf-8"))
-    except (OSError, json.JSONDecodeError) as error:
-        raise RunFolderError(f"'{folder}' is not a run folder: {error}") from error
+    except OSError as error:
+        raise RunFolderError(
+            f"'{folder}' is not a run folder: '{error.filename}': {error.strerror}"
+        ) from error
+    except ValueError as error:
+        # Neither text nor JSON.
+        raise RunFolderError(f"'{folder}' is not a run folder, or a damaged one: {error}") from error
+    if not isinstance(manifest, dict) or not isinstance(document, dict):
+        raise RunFolderError(
+            f"'{folder}' is not a run folder: its manifest or its results are no JSON objects"
+        )
     if manifest.get("format") != FORMAT:
         raise RunFolderError(
             f"'{folder}' has layout {manifest.get('format')!r}, and this version reads layout {FORMAT}"
         )
-    return RunResult(document)
+    result = RunResult(document)
+    _check_tables(result, folder)
+    return result
+
+
+def _check_tables(result: RunResult, folder: Path) -> None:
+    """Raise RunFolderError for results that lack what results have, or have it in another shape."""
+    import polars as pl
+
+    try:
+        result.tables  # noqa: B018  every table is made when it is asked for
+        result.title, result.seed, result.end_reason, result.end_detail, result.fingerprint  # noqa: B018
+    except (KeyError, TypeError, ValueError, AttributeError, pl.exceptions.PolarsError) as error:
+        raise RunFolderError(
+            f"'{folder}' is a damaged run folder: its results lack or mistake {error}"
+        ) from error
 
 
 def _manifest(result: RunResult, resolved: Document, overrides: Sequence[tuple[str, str]]) -> Document:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -33,7 +34,7 @@ def simulate(
     `progress` hears of the run now and then (simulated_s, time_limit_s, events, measuring_since_s), and of
     its flows every so many seconds; returning False ends it.
     """
-    path = str(scenario)
+    path = _name_of(scenario)
     text = _core.run(path, list(overrides), progress, _text_behind(path), fio, flows_every_s)
     return RunResult(json.loads(text))
 
@@ -45,8 +46,25 @@ def resolve(
     fio: _core.FioJobs | None = None,
 ) -> ExplainResult:
     """Resolve a scenario file with overrides and other fio jobs: every parameter, and where it came from."""
-    path = str(scenario)
+    path = _name_of(scenario)
     return ExplainResult(json.loads(_core.explain(path, list(overrides), _text_behind(path), fio)))
+
+
+def _name_of(scenario: str | Path) -> str:
+    """Return the path as text; InputError for a name that is none in UTF-8, which the core cannot take."""
+    path = os.fspath(scenario)
+    if not isinstance(path, str):
+        raise InputError(f"a scenario is named by a text or a Path, not by {path!r}")
+    if not is_unicode(path):
+        raise InputError(
+            f"the name {path!a} is not in UTF-8; rename the file, or give it on standard input, as '-'"
+        )
+    return path
+
+
+def is_unicode(text: str) -> bool:
+    """Whether a text can be written in UTF-8: bytes from outside that are none come in as lone surrogates."""
+    return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def _text_behind(path: str) -> str | None:
@@ -57,6 +75,8 @@ def _text_behind(path: str) -> str | None:
 @cache
 def standard_input() -> str:
     """Read standard input, which can be done once, for verbs that need a scenario twice."""
+    if sys.stdin is None:
+        raise InputError("there is no standard input to read a scenario from")
     data = sys.stdin.buffer.read(_MOST_BYTES + 1)
     try:
         return data.decode()

@@ -7,6 +7,7 @@ import importlib
 import inspect
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -53,6 +54,38 @@ def test_every_error_of_the_package_is_an_input_error() -> None:
     assert lanewise.ScenarioError in found
     assert len(found) > 5
     assert {each.__name__ for each in found if not issubclass(each, lanewise.InputError)} == set()
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"overrides": {"run.seed": 7}}, r"the override of 'run.seed' is 7, of type int; both are texts"),
+        ({"overrides": {3: "x"}}, r"the override of 3 is 'x'"),
+        ({"overrides": "run.seed=7"}, r"overrides are a mapping, or pairs"),
+        ({"overrides": None}, r"overrides are a mapping, or pairs"),
+        ({"overrides": ["ab"]}, r"an override is a pair .* found 'ab'"),
+        ({"overrides": [("a.b", "1", "2")]}, r"an override is a pair"),
+        ({"overrides": {"run.seed": "\udcff"}}, r"is not in UTF-8"),
+        ({"time_limit": 5}, r"the override of 'run.time_limit' is 5"),
+    ],
+)
+def test_overrides_of_the_wrong_type_are_told_which_they_are(options: dict[str, Any], says: str) -> None:
+    with pytest.raises(lanewise.InputError, match=says):
+        lanewise.run("nosuch.toml", **options)
+
+
+def test_a_scenario_is_named_by_a_text_or_a_path() -> None:
+    for wrong in (None, 3, {}):
+        with pytest.raises(TypeError):
+            lanewise.explain(wrong)  # type: ignore[arg-type]
+    for wrong in (b"rig.toml", "rig\udcff.toml"):
+        with pytest.raises(lanewise.InputError):
+            lanewise.explain(wrong)  # type: ignore[arg-type]
+
+
+def test_a_benchmark_is_done_at_least_once() -> None:
+    with pytest.raises(lanewise.InputError, match="at least once"):
+        lanewise.bench("chain", repeat=0)
 
 
 def test_a_machine_is_scanned_once_for_several_questions() -> None:

@@ -204,7 +204,10 @@ def test_compare_fails_outside_its_tolerance(core: FakeCore, lanewise: CommandLi
 
 def test_a_tolerance_is_a_number_from_zero(core: FakeCore, lanewise: CommandLine) -> None:
     assert lanewise("compare", "direct", "switch", "--within", "-1").exit_code == 2
-    assert lanewise("compare", "direct", "switch", "--within", "nan").exit_code != 0
+    for arguments in (["compare", "a", "b", "--within", "nan"], ["run", "a", "--live", "nan"]):
+        result = lanewise(*arguments)
+        assert (result.exit_code, core.asked) == (2, []), arguments
+        assert "nan is not a number" in result.stderr
 
 
 def test_what_is_wrong_with_the_second_is_said_before_the_first_is_run(

@@ -58,11 +58,38 @@ def test_json_means_the_same_in_every_encoding() -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
-def test_a_full_disk_is_said_and_is_status_2() -> None:
+@pytest.mark.parametrize("asked", ["parts", "--version", "--help"])
+def test_a_full_disk_is_said_and_is_status_2(asked: str) -> None:
     with Path("/dev/full").open("wb") as full:
-        done = lanewise("parts", stdout=full, stderr=subprocess.PIPE)
+        done = lanewise(asked, stdout=full, stderr=subprocess.PIPE)
     assert (done.returncode, done.stderr.count(b"\n")) == (2, 1)
     assert b"cannot be written" in done.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_the_status_holds_where_nothing_can_be_said() -> None:
+    with Path("/dev/full").open("wb") as full:
+        assert lanewise("run", "nosuch.toml", stderr=full).returncode == 2
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a shell")
+def test_no_standard_input_to_read_from_is_wrong_input() -> None:
+    command = ["/bin/sh", "-c", 'exec "$@" <&-', "sh", *COMMAND, "run", "-"]
+    done = subprocess.run(command, check=False, stderr=subprocess.PIPE)
+    assert (done.returncode, done.stderr) == (
+        2,
+        b"error: there is no standard input to read a scenario from\n",
+    )
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs names of any bytes")
+def test_a_name_that_is_no_text_is_wrong_input(tmp_path: Path) -> None:
+    name = bytes(tmp_path) + b"/rig\xff.toml"
+    Path(os.fsdecode(name)).write_text(SCENARIO.read_text())
+    for arguments in ([name], [bytes(SCENARIO), b"--set", b"run.seed=\xff"]):
+        done = subprocess.run([*COMMAND, "explain", *arguments], check=False, capture_output=True)
+        assert (done.returncode, done.stdout) == (2, b"")
+        assert b"not in UTF-8" in done.stderr
 
 
 def test_a_reader_that_has_gone_is_no_finding() -> None:
@@ -71,6 +98,21 @@ def test_a_reader_that_has_gone_is_no_finding() -> None:
     done = lanewise("parts", "--json", stdout=writing, stderr=subprocess.PIPE)
     os.close(writing)
     assert (done.returncode, done.stderr) == (141, b"")
+
+
+def test_who_interrupts_while_modules_are_loaded_sees_no_traceback() -> None:
+    script = (
+        "import builtins, sys\n"
+        "load = builtins.__import__\n"
+        "def interrupted(name, *others):\n"
+        "    if name.startswith('typer'): raise KeyboardInterrupt\n"
+        "    return load(name, *others)\n"
+        "from lanewise.cli import main\n"
+        "builtins.__import__ = interrupted\n"
+        "main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script, "parts"], check=False, capture_output=True)
+    assert (done.returncode, done.stderr) == (130, b"interrupted\n")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs a shell")

@@ -481,3 +481,11 @@ def test_an_unknown_format_is_refused_before_anything_runs(lanewise: Any, core: 
     assert result.exit_code == 2
     assert "there is no output format 'dd'; there are fio, perftest" in result.stderr
     assert core.asked == []
+
+
+def test_a_scenario_without_the_workload_is_refused_before_it_is_run(lanewise: Any, tmp_path: Path) -> None:
+    scenario = Path(__file__).parents[2] / "scenarios" / "first_rig.toml"
+    result = lanewise("run", scenario, "--as", "fio", "--out", tmp_path / "run")
+    assert result.exit_code == 2
+    assert "no workload of kind 'fio'" in result.stderr
+    assert list(tmp_path.iterdir()) == []

@@ -64,3 +64,30 @@ def test_a_strange_folder_is_refused_with_a_reason(tmp_path: Path) -> None:
     (tmp_path / "results.json").write_text("{}")
     with pytest.raises(RunFolderError, match="layout 99"):
         load_run(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("manifest.json", b""),
+        ("manifest.json", b"[]"),
+        ("results.json", b"null"),
+        ("results.json", b"\xff\xfe"),
+        ("results.json", b"{}"),
+        ("results.json", b'{"flows": 3}'),
+        ("results.json", None),
+    ],
+)
+def test_a_damaged_folder_is_wrong_input_and_no_mistake_of_ours(
+    name: str, content: bytes | None, tmp_path: Path
+) -> None:
+    save(tmp_path / "run")
+    damaged = tmp_path / "run" / name
+    if content is None:
+        damaged.write_text(
+            damaged.read_text().replace('"goodput_gb_per_s":', '"goodput_gb_per_s": "x", "_":')
+        )
+    else:
+        damaged.write_bytes(content)
+    with pytest.raises(RunFolderError, match=r"is not a run folder|damaged run folder"):
+        load_run(tmp_path / "run")

@@ -11,8 +11,18 @@ def main() -> None:
     """Run the command line and exit."""
     import sys
 
-    from lanewise.cli.commands import app
-    from lanewise.cli.streams import prepare
-
+    try:
+        from lanewise.cli.commands import app
+        from lanewise.cli.streams import prepare
+    except KeyboardInterrupt:
+        # Half of the modules are there, so nobody else can say it.
+        sys.exit(_interrupted())
     prepare(sys.argv[1:])
     app(prog_name="lanewise")
+
+
+def _interrupted() -> int:
+    import sys
+
+    print("interrupted", file=sys.stderr)
+    return 130

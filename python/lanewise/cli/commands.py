@@ -12,7 +12,7 @@ import typer
 from lanewise.cli import completion
 from lanewise.cli.guard import ExitStatus, GuardedGroup
 from lanewise.cli.machine_checks import add_to as add_machine_checks
-from lanewise.cli.options import AsJson, Scenario, Settings, refuse_together
+from lanewise.cli.options import AsJson, Scenario, Settings, refuse_nan, refuse_together
 from lanewise.cli.scan_verb import add_scan
 
 app = typer.Typer(
@@ -109,6 +109,7 @@ def run(
             metavar="SECONDS",
             min=0.1,
             max=60.0,
+            callback=refuse_nan,
             help="Show the flows on stderr every so many seconds while the run goes on, since the last "
             "update and of the whole test.",
             show_default=False,
@@ -159,9 +160,9 @@ def run(
         _print_sizes(as_tool, results, explained)
         return
     if as_tool is not None:
-        from lanewise.instruments.native import check_known
+        from lanewise.instruments.native import check_has
 
-        check_known(as_tool)
+        check_has(as_tool, scenario, api.run_pairs(_pairs(settings), seed, time_limit))
     with run_progress(str(scenario), live) as progress:
         result = api.run(
             scenario,
@@ -223,6 +224,7 @@ def compare(
         typer.Option(
             metavar="PERCENT",
             min=0.0,
+            callback=refuse_nan,
             help="Fail (exit status 1) when total goodput differs by more than this.",
             show_default=False,
         ),

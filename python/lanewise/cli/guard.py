@@ -6,11 +6,15 @@ import errno
 import os
 import sys
 import traceback
+from contextlib import contextmanager
 from enum import IntEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from typer.core import TyperGroup
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
 
 
 class ExitStatus(IntEnum):
@@ -27,24 +31,37 @@ class ExitStatus(IntEnum):
 class GuardedGroup(TyperGroup):
     """Runs a verb; tells a person what went wrong and a script by which exit status."""
 
+    def make_context(self, *arguments: Any, **options: Any) -> Any:
+        """Read the options before the verb, of which --help and --version print at once."""
+        with _guarded({}):
+            return super().make_context(*arguments, **options)
+
     def invoke(self, ctx: Any) -> Any:
         """Run the verb that was asked for."""
-        try:
+        with _guarded(ctx.params):
             return super().invoke(ctx)
-        except KeyboardInterrupt as error:
-            said = ": ".join(map(str, ("interrupted", *error.args)))
-            raise SystemExit(_report(said, ExitStatus.INTERRUPTED)) from None
-        except OSError as error:
-            if error.errno == errno.EPIPE:
-                raise SystemExit(_nobody_reads()) from error
-            raise SystemExit(_report(_about_a_file(error), ExitStatus.WRONG_INPUT)) from error
-        except Exception as error:
-            raise SystemExit(_status_of(error, verbose=bool(ctx.params.get("verbose")))) from error
-        except BaseException as error:
-            # A panic of the core arrives as an exception outside the ordinary hierarchy.
-            if type(error).__name__ != "PanicException":
-                raise
-            raise SystemExit(_status_of(error, verbose=bool(ctx.params.get("verbose")))) from error
+
+
+@contextmanager
+def _guarded(params: Mapping[str, Any]) -> Iterator[None]:
+    """End the process with a message and a status when something goes wrong."""
+    verbose = bool(params.get("verbose"))
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        said = ": ".join(map(str, ("interrupted", *error.args)))
+        raise SystemExit(report(said, ExitStatus.INTERRUPTED)) from None
+    except OSError as error:
+        if error.errno == errno.EPIPE:
+            raise SystemExit(_nobody_reads()) from error
+        raise SystemExit(report(_about_a_file(error), ExitStatus.WRONG_INPUT)) from error
+    except Exception as error:
+        raise SystemExit(_status_of(error, verbose=verbose)) from error
+    except BaseException as error:
+        # A panic of the core arrives as an exception outside the ordinary hierarchy.
+        if type(error).__name__ != "PanicException":
+            raise
+        raise SystemExit(_status_of(error, verbose=verbose)) from error
 
 
 def _nobody_reads() -> ExitStatus:
@@ -64,7 +81,7 @@ def _about_a_file(error: OSError) -> str:
 
 def _status_of(error: BaseException, *, verbose: bool) -> ExitStatus:
     if isinstance(error, ImportError) and "lanewise._core" in str(error):
-        return _report(
+        return report(
             f"error: the compiled core is of another version: {error}\n'make setup' builds it again.",
             ExitStatus.OUR_BUG,
         )
@@ -74,13 +91,13 @@ def _status_of(error: BaseException, *, verbose: bool) -> ExitStatus:
     if _belongs_to_typer(error):
         raise error
     if isinstance(error, ScenarioError):
-        return _report(str(error), ExitStatus.WRONG_INPUT)
+        return report(str(error), ExitStatus.WRONG_INPUT)
     if isinstance(error, InputError):
-        return _report(f"error: {error}", ExitStatus.WRONG_INPUT)
+        return report(f"error: {error}", ExitStatus.WRONG_INPUT)
     if verbose:
         traceback.print_exception(error, file=sys.stderr)
     hint = "" if verbose else " 'lanewise -v ...' shows where it happened;"
-    return _report(
+    return report(
         f"internal error: {type(error).__name__}: {error}\n"
         f"This is a mistake in Lanewise, not in what you gave it.{hint} please report it with the scenario.",
         ExitStatus.OUR_BUG,
@@ -92,6 +109,11 @@ def _belongs_to_typer(error: BaseException) -> bool:
     return isinstance(error, (typer.Exit, typer.Abort)) or hasattr(error, "exit_code")
 
 
-def _report(text: str, status: ExitStatus) -> ExitStatus:
-    print(text.rstrip("\n"), file=sys.stderr)
+def report(text: str, status: ExitStatus) -> ExitStatus:
+    """Say something on stderr and return the status, which holds also where stderr takes nothing."""
+    try:
+        print(text.rstrip("\n"), file=sys.stderr, flush=True)
+    except OSError:
+        # What is still buffered would raise the same error again at exit, and change the status.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
     return status

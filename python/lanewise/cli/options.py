@@ -1,5 +1,6 @@
 """Arguments and options that several verbs share."""
 
+import math
 from pathlib import Path
 from typing import Annotated
 
@@ -43,6 +44,13 @@ Overlays = Annotated[
         show_default=False,
     ),
 ]
+
+
+def refuse_nan(value: float | None) -> float | None:
+    """Raise a usage error for what is no number, which lies within every range."""
+    if value is not None and math.isnan(value):
+        raise typer.BadParameter("nan is not a number")
+    return value
 
 
 def refuse_together(*options: tuple[str, bool]) -> None:

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 from lanewise.errors import InputError
 from lanewise.instruments.simulated import SimulatedRun
+from lanewise.simulator import simulate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
     from types import ModuleType
 
     from lanewise.results import ExplainResult, RunResult
@@ -22,6 +24,13 @@ def check_known(tool: str) -> None:
     """Raise InputError unless this tool's output can be written; asked before simulating, too."""
     if tool not in WRITTEN:
         raise InputError(f"there is no output format '{tool}'; there are {', '.join(WRITTEN)}")
+
+
+def check_has(tool: str, scenario: str | Path, overrides: Sequence[tuple[str, str]]) -> None:
+    """Raise InputError unless the scenario has a workload of the tool; asked before simulating, too."""
+    check_known(tool)
+    begun = simulate(scenario, [*overrides, ("run.event_limit", "1")])
+    SimulatedRun(begun, {}).instruments(tool)
 
 
 def write_as(tool: str, result: RunResult, explained: ExplainResult) -> str:

@@ -119,15 +119,15 @@ def run(
 ) -> None:
     """Simulate a scenario and say where the time went."""
     from lanewise import api
-    from lanewise.cli.progress import runs_progress
     from lanewise.cli.run_progress import run_progress
 
     refuse_together(("--as", as_tool is not None), ("--json", as_json))
+    overrides = _pairs(settings)
     if fio is not None:
         from lanewise.cli.job_file import run_job_file
 
         refuse_together(("--fio", True), ("--sizes", sizes is not None))
-        pairs = api.run_pairs(_pairs(settings), seed, time_limit)
+        pairs = api.run_pairs(overrides, seed, time_limit)
         run_job_file(
             scenario,
             fio,
@@ -146,18 +146,7 @@ def run(
         refuse_together(("--sizes", True), ("--out", out is not None), ("--live", live is not None))
         if as_tool is None:
             raise typer.BadParameter("--sizes needs --as osu or --as perftest, whose table it fills")
-        with runs_progress(str(scenario)) as count:
-            results = api.run_sizes(
-                scenario,
-                as_tool,
-                sizes=sizes,
-                overrides=_pairs(settings),
-                seed=seed,
-                time_limit=time_limit,
-                on_progress=count,
-            )
-        explained = api.explain(scenario, overrides=_pairs(settings))
-        _print_sizes(as_tool, results, explained)
+        _run_sizes(scenario, as_tool, sizes, overrides, seed=seed, time_limit=time_limit)
         return
     if as_tool is not None:
         from lanewise.instruments.native import check_has
@@ -166,7 +155,7 @@ def run(
     with run_progress(str(scenario), live) as progress:
         result = api.run(
             scenario,
-            overrides=_pairs(settings),
+            overrides=overrides,
             seed=seed,
             time_limit=time_limit,
             out=out,
@@ -178,7 +167,7 @@ def run(
     elif as_tool is not None:
         from lanewise.instruments.native import write_as
 
-        sys.stdout.write(write_as(as_tool, result, api.explain(scenario, overrides=_pairs(settings))))
+        sys.stdout.write(write_as(as_tool, result, api.explain(scenario, overrides=overrides)))
     else:
         from lanewise.cli.tables.run import print_run
 
@@ -191,11 +180,31 @@ def run(
         raise typer.Exit(ExitStatus.FINDINGS)
 
 
-def _print_sizes(tool: str, results: dict[int, Any], explained: Any) -> None:
-    """Print what a tool prints that goes through sizes."""
+def _run_sizes(
+    scenario: Path,
+    tool: str,
+    sizes: str,
+    overrides: list[tuple[str, str]],
+    *,
+    seed: int | None,
+    time_limit: str | None,
+) -> None:
+    """Run a scenario once for each size, and print what a tool prints that goes through sizes."""
+    from lanewise import api
+    from lanewise.cli.progress import runs_progress
     from lanewise.instruments.native import write_sizes_as
 
-    sys.stdout.write(write_sizes_as(tool, results.values(), explained))
+    with runs_progress(str(scenario)) as count:
+        results = api.run_sizes(
+            scenario,
+            tool,
+            sizes=sizes,
+            overrides=overrides,
+            seed=seed,
+            time_limit=time_limit,
+            on_progress=count,
+        )
+    sys.stdout.write(write_sizes_as(tool, results.values(), api.explain(scenario, overrides=overrides)))
     if any(result.end_reason == "Stalled" for result in results.values()):
         raise typer.Exit(ExitStatus.FINDINGS)
 

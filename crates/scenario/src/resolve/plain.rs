@@ -35,34 +35,15 @@ pub(crate) fn dma(
             _ => return Vec::new(),
         },
     };
-    let page = Bytes::from_kib(4);
-    let stride = parameters.stride.given().unwrap_or(parameters.size.round_up_to(page));
-    let span = parameters.span.given().unwrap_or(Bytes::from_kib(64 * 1024).max(stride * 8));
-    if parameters.stride == Auto::Auto {
-        let source = "the size, rounded up to a page: a buffer for each operation";
-        computed.parameter(format!("{path}.stride"), stride.to_string(), Provenance::Assumed, source);
-    }
-    if parameters.span == Auto::Auto {
-        let source = "64 MiB or eight strides, whichever is more";
-        computed.parameter(format!("{path}.span"), span.to_string(), Provenance::Assumed, source);
-    }
+    let Some((stride, span)) = stride_and_span(workload, &parameters, path, computed, output) else {
+        return Vec::new();
+    };
     if parameters.traffic_class == Auto::Auto {
         for seat in &seats {
             let Some(Settings::Endpoint(endpoint)) = rig.settings_of(seat.instance) else { continue };
             let (value, source) = (endpoint.traffic_class.to_string(), "the device's `traffic_class`");
             computed.parameter(format!("{path}.traffic_class"), value, Provenance::Assumed, source);
         }
-    }
-    if span < stride {
-        let (low, high) = (stride.to_string(), "1 PiB".to_owned());
-        let problem =
-            Problem::OutOfRange { path: format!("{path}.span"), found: span.to_string(), low, high };
-        output.report(
-            place(workload, "span"),
-            problem,
-            Some("the span holds at least one stride".to_owned()),
-        );
-        return Vec::new();
     }
     let mut configs = Vec::new();
     for seat in seats {
@@ -98,6 +79,36 @@ pub(crate) fn dma(
         });
     }
     configs
+}
+
+/// How far apart transfers begin, and after how much they begin anew; `None` for a mistake.
+fn stride_and_span(
+    workload: &WrittenWorkload,
+    parameters: &DmaParameters,
+    path: &str,
+    computed: &mut Computed,
+    output: &mut Output,
+) -> Option<(Bytes, Bytes)> {
+    let page = Bytes::from_kib(4);
+    let stride = parameters.stride.given().unwrap_or(parameters.size.round_up_to(page));
+    let span = parameters.span.given().unwrap_or(Bytes::from_kib(64 * 1024).max(stride * 8));
+    if parameters.stride == Auto::Auto {
+        let source = "the size, rounded up to a page: a buffer for each operation";
+        computed.parameter(format!("{path}.stride"), stride.to_string(), Provenance::Assumed, source);
+    }
+    if parameters.span == Auto::Auto {
+        let source = "64 MiB or eight strides, whichever is more";
+        computed.parameter(format!("{path}.span"), span.to_string(), Provenance::Assumed, source);
+    }
+    if span < stride {
+        let (low, high) = (stride.to_string(), "1 PiB".to_owned());
+        let problem =
+            Problem::OutOfRange { path: format!("{path}.span"), found: span.to_string(), low, high };
+        let hint = "the span holds at least one stride".to_owned();
+        output.report(place(workload, "span"), problem, Some(hint));
+        return None;
+    }
+    Some((stride, span))
 }
 
 /// An instrument for each endpoint that the workload names.

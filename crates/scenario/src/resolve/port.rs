@@ -31,9 +31,6 @@ pub(super) const PACKET_OVERHEAD: Bytes = Bytes::new(24);
 /// Bytes of a flit. Source: PCIe Base 6.3 §4.2.3.3.
 const FLIT: Bytes = Bytes::new(256);
 
-/// Source of a replay timer of the older rule.
-const LEGACY_TIMER: &str = "three Ack latency limits and the exit from L0s, PCIe Base 3.1 §3.6.2.1";
-
 /// Settings of every port of every instance, by instance and port.
 pub(crate) type Ports = Vec<Vec<PortConfig>>;
 
@@ -150,12 +147,16 @@ fn automatic_latency(
     }
 }
 
-fn replay_timer(end: &End<'_>) -> Span {
-    let rule = match end.view.parameters.replay_rule {
+fn replay_rule(end: &End<'_>) -> ReplayRule {
+    match end.view.parameters.replay_rule {
         ReplayRuleChoice::Auto => ReplayRule::for_fastest(end.view.shape.generation),
         ReplayRuleChoice::Legacy => ReplayRule::Legacy,
         ReplayRuleChoice::Simplified => ReplayRule::Simplified,
-    };
+    }
+}
+
+fn replay_timer(end: &End<'_>) -> Span {
+    let rule = replay_rule(end);
     match (end.view.parameters.replay_timer, end.mode.flit) {
         (Auto::Given(span), _) => span,
         (Auto::Auto, true) => end.mode.wire_span(FLIT) * FLIT_REPLAY_TIMEOUT_FLITS,
@@ -248,13 +249,13 @@ fn tell(rig: &Rig<'_>, end: &End<'_>, config: &PortConfig, computed: &mut Comput
     };
     let update =
         if flit { "assumed as the Ack latency of Flit Mode" } else { "PCIe Base 6.3 Tables 2-52 to 2-54" };
-    let timer = match (flit, given.replay_rule) {
-        (true, _) => "1500 flits, PCIe Base 6.3 §4.2.3.4.2.1",
-        (_, ReplayRuleChoice::Legacy) => LEGACY_TIMER,
-        (_, ReplayRuleChoice::Simplified) => "24,000 symbol times, PCIe Base 6.3 §3.6.2.1",
-        _ if end.view.shape.generation >= Generation::Gen4 => "24,000 symbol times, PCIe Base 6.3 §3.6.2.1",
-        _ => LEGACY_TIMER,
+    let (rule, timer) = match replay_rule(end) {
+        ReplayRule::Legacy => {
+            ("legacy", "three Ack latency limits and the exit from L0s, PCIe Base 3.1 §3.6.2.1")
+        }
+        ReplayRule::Simplified => ("simplified", "24,000 symbol times, PCIe Base 6.3 §3.6.2.1"),
     };
+    let timer = if flit { "1500 flits, PCIe Base 6.3 §4.2.3.4.2.1" } else { timer };
     let buffer = "the bytes until an Ack is in, PCIe Base 6.3 §3.6.3.1";
     tell(
         given.mps == Auto::Auto,
@@ -282,7 +283,6 @@ fn tell(rig: &Rig<'_>, end: &End<'_>, config: &PortConfig, computed: &mut Comput
         period,
     );
     tell(given.replay_timer == Auto::Auto, "replay_timer", config.replay_timer.to_string(), spec, timer);
-    let rule = if timer.starts_with("three") { "legacy" } else { "simplified" };
     tell(
         given.replay_rule == ReplayRuleChoice::Auto && !flit,
         "replay_rule",

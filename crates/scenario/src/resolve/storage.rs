@@ -287,6 +287,40 @@ fn add_group(
         let problem = Problem::AccessPercentages { path: path.clone(), found: sum.to_string() };
         output.report(place(workload, "access"), problem, None);
     }
+    let Some((host, targets)) = find_targets(rig, workload, parameters, placed, systems, output) else {
+        return;
+    };
+    let workers = parameters.managers.saturating_mul(parameters.workers);
+    if workers > WORKER_LIMIT {
+        let path = format!("workload.{}.workers", workload.name);
+        let (low, high) = ("1".to_owned(), WORKER_LIMIT.to_string());
+        let problem = Problem::OutOfRange { path, found: workers.to_string(), low, high };
+        output.report(place(workload, "workers"), problem, Some("of all managers together".to_owned()));
+    }
+    let Some(system) = host.and_then(|host| systems.by_host.get_mut(&host)) else { return };
+    system.groups.push(IometerConfig {
+        name: workload.name.clone(),
+        managers: parameters.managers,
+        workers,
+        targets,
+        assignment: match parameters.assignment {
+            AssignmentChoice::Split => TargetAssignment::Split,
+            AssignmentChoice::Shared => TargetAssignment::Shared,
+        },
+        outstanding: parameters.outstanding,
+        access: parameters.access.iter().map(access_line).collect(),
+    });
+}
+
+/// The host of the storage that a group names, and its drives; `None` when there are too many of them.
+fn find_targets(
+    rig: &Rig<'_>,
+    workload: &WrittenWorkload,
+    parameters: &IometerParameters,
+    placed: &BTreeMap<usize, Placed>,
+    systems: &mut Systems,
+    output: &mut Output,
+) -> Option<(Option<usize>, Vec<usize>)> {
     let mut host = None;
     let mut named = BTreeSet::new();
     let mut targets = Vec::new();
@@ -314,7 +348,7 @@ fn add_group(
             let found = format!("{} targets of all workloads", systems.targets);
             let problem = Problem::TooManyDevices { found, allowed: TARGET_LIMIT.to_string() };
             output.report(place(workload, "targets"), problem, None);
-            return;
+            return None;
         }
         targets.extend(location.drives.clone());
         check_capacity(rig, workload, parameters, component, output);
@@ -322,26 +356,7 @@ fn add_group(
     if targets.is_empty() && parameters.targets.is_empty() {
         unknown(rig, workload, "targets", "[]", "at least one storage is needed".to_owned(), output);
     }
-    let workers = parameters.managers.saturating_mul(parameters.workers);
-    if workers > WORKER_LIMIT {
-        let path = format!("workload.{}.workers", workload.name);
-        let (low, high) = ("1".to_owned(), WORKER_LIMIT.to_string());
-        let problem = Problem::OutOfRange { path, found: workers.to_string(), low, high };
-        output.report(place(workload, "workers"), problem, Some("of all managers together".to_owned()));
-    }
-    let Some(system) = host.and_then(|host| systems.by_host.get_mut(&host)) else { return };
-    system.groups.push(IometerConfig {
-        name: workload.name.clone(),
-        managers: parameters.managers,
-        workers,
-        targets,
-        assignment: match parameters.assignment {
-            AssignmentChoice::Split => TargetAssignment::Split,
-            AssignmentChoice::Shared => TargetAssignment::Shared,
-        },
-        outstanding: parameters.outstanding,
-        access: parameters.access.iter().map(access_line).collect(),
-    });
+    Some((host, targets))
 }
 
 /// A request fits on a drive.

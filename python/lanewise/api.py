@@ -52,7 +52,7 @@ def run(
     Raises `lanewise.ScenarioError`, and `lanewise.InputError` when `out` exists or cannot be written.
 
     >>> import lanewise
-    >>> result = lanewise.run("scenarios/switch.toml", overrides={"switch.sw0.latency": "300 ns"}, seed=2)
+    >>> result = lanewise.run("scenarios/switch.toml", overrides={"sw0.latency": "300 ns"}, seed=2)
     >>> result.flows.select("flow", "direction", result.flows["goodput_gb_per_s"].round(1)).rows()
     [('read0', 'read', 3.6), ('write1', 'write', 3.6)]
     >>> result.links.filter(link="card0", direction="downstream")["utilisation"].round(2).item()

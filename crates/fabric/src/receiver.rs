@@ -149,7 +149,12 @@ impl Port {
             start = wire.next_boundary(self.boundary, start);
         }
         if self.ack_at <= at && !self.awaited.include(Answers::ACK) {
-            start = start.max(self.ack_at.max(self.busy_until) + wire.dllp); // An Ack goes first.
+            // An Ack goes first, which the next TLP may hasten.
+            let ack_at = match self.in_flight.front() {
+                Some(next) if self.next_arrival <= self.ack_at => next.checked.min(self.ack_at),
+                _ => self.ack_at,
+            };
+            start = start.max(ack_at.max(self.busy_until) + wire.dllp);
         }
         start + wire.dllp + wire.propagation
     }

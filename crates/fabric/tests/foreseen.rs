@@ -10,7 +10,7 @@ use lanewise_fabric::config::*;
 use lanewise_fabric::workload::Direction;
 use lanewise_fabric::{Progress, Simulation};
 use lanewise_pcie::flow_control::CreditPool;
-use lanewise_units::{Bytes, Generation, Span, Width};
+use lanewise_units::{Bytes, Generation, Span, Time, Width};
 
 const MEASURED_US: u64 = 60;
 
@@ -89,4 +89,31 @@ fn where_initialisation_takes_several_attempts() {
         simulation.add_workload(Box::new(Stream::new(1, Direction::Write, 64, 4).times(20)));
         assert_eq!(simulation.run_until(us(20_000), 1_000_000), Progress::Finished, "seed {seed}");
     }
+}
+
+/// Whoever waits for credits wakes when they are there, though a TLP on its way may hasten the Ack that goes before them. Somebody
+/// who looks often sees to that by looking.
+#[test]
+fn an_answer_is_foreseen_no_later_than_it_comes() {
+    let mut config = behind_switch(Generation::Gen3, Width::X2, Width::X1, 1, 128);
+    let DeviceKind::RootComplex(root) = &mut config.devices[0].kind else { unreachable!() };
+    root.completion_combine_max = Bytes::new(64);
+    let DeviceKind::Switch(switch) = &mut config.devices[1].kind else { unreachable!() };
+    switch.latency = Span::from_ns(100);
+    let upstream = &mut config.devices[1].ports[0];
+    upstream.credits[2] = CreditPool::finite(2, 16);
+    upstream.receive_latency = Span::from_ns(7);
+    upstream.ack = AckPolicy { every_tlps: 3, latency: Span::from_ns(233) };
+    upstream.update_flow_control.every_tlps = 1;
+    let fingerprint = |piece: Span| {
+        let mut simulation = Simulation::build(&config).expect("a tree");
+        simulation.add_workload(Box::new(Stream::new(2, Direction::Read, 512, 2)));
+        let mut at = Time::ZERO;
+        while at < us(20) {
+            at = (at + piece).min(us(20));
+            simulation.run_until(at, u64::MAX);
+        }
+        simulation.fabric.observers().fingerprint()
+    };
+    assert_eq!(fingerprint(Span::from_us(20)), fingerprint(Span::from_ns(7)));
 }

@@ -1,4 +1,5 @@
-//! ID-based ordering: what one device sends gets past what another has waiting in front of it, and never past its own.
+//! Ordering on a port: Relaxed Ordering lets completions past posted writes. ID-based ordering: what one device sends gets past
+//! what another has waiting in front of it, and never past its own.
 
 mod common;
 
@@ -7,7 +8,8 @@ use lanewise_fabric::Simulation;
 use lanewise_fabric::config::*;
 use lanewise_fabric::workload::Direction;
 use lanewise_pcie::encoding::LinkMode;
-use lanewise_units::{Generation, Rate, Width};
+use lanewise_pcie::flow_control::CreditPool;
+use lanewise_units::{Generation, Rate, Span, Width};
 
 /// Root, switch, switch, and two endpoints below the second: devices 0 to 4. Memory takes writes slowly, so that they
 /// wait in the upper switch, in one queue with the reads of the other endpoint.
@@ -65,4 +67,27 @@ fn nothing_gets_past_its_own_writes() {
         measure(&config, streams, 400).fabric.observers().fingerprint()
     };
     assert_eq!(run(false), run(true));
+}
+
+/// The processor's stores wait for the device's only posted credit, 10 us each, and behind them the data that the device reads:
+/// unless its requests, and so its completions, carry Relaxed Ordering. A store never gets past a store.
+#[test]
+fn completions_get_past_posted_writes_with_relaxed_ordering_only() {
+    for relaxed in [false, true] {
+        let mut config = direct(Generation::Gen3, Width::X4, 128);
+        config.devices[1].ports[0].credits[0] = CreditPool::finite(1, 8);
+        let end = endpoint_mut(&mut config, 1);
+        end.buffer_hold = Span::from_us(10);
+        end.relaxed_ordering = relaxed;
+        let store = Ask::MmioWrite { device: 1, bytes: 4 };
+        let read = dma(1, Direction::Read, 0, 64);
+        let (_, log) =
+            run_script(&config, vec![(us(5), store), (us(5), store), (us(5), store), (us(6), read)], 200);
+        assert!(log.latency(2) > Span::from_us(20), "{:?}", log.latency(2));
+        let (read, all_stores) = (log.done_at(3), log.done_at(2));
+        match relaxed {
+            false => assert!(read > all_stores, "{read:?} {all_stores:?}"),
+            true => assert!(log.latency(3) < Span::from_us(1), "{:?}", log.latency(3)),
+        }
+    }
 }

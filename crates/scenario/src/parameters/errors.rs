@@ -37,7 +37,7 @@ parameters! {
 parameters! {
     /// Errors that a device makes, and what it does when its reads are not answered well.
     DeviceErrorParameters, Claim "errors" {
-        /// From a read request being ready until it is given up (Device Control 2); "none" when the timeout is disabled.
+        /// From when a read request has left until it is given up (Device Control 2); "none" when the timeout is disabled.
         completion_timeout: Option<Span> = "none" in "50 us" to "64 s",
         Assumed "no read stays unanswered unless it is asked for, so that the timeout never runs out";
         /// How often it asks again for data that did not come in time, or came poisoned.

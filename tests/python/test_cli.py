@@ -52,6 +52,13 @@ def test_tables_have_no_colour_in_a_pipe_and_fit_the_width(
         assert not any(line.endswith(" ") for line in text.splitlines())
 
 
+def test_what_a_verb_does_is_not_cut_off(lanewise: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    listed = lanewise("--help").stdout.partition("Commands:")[2]
+    assert listed
+    assert "..." not in listed
+
+
 def test_the_ladder_of_a_fast_link_fits_80_columns(
     core: FakeCore, lanewise: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:

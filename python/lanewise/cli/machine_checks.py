@@ -48,7 +48,7 @@ def doctor(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say what is wrong with a machine's PCIe, what it costs, and what to do."""
+    """Say what is wrong with a machine, what it costs, what to do."""
     from lanewise.doctor import BLIND, Severity
     from lanewise.machine_api import diagnose, scan
 
@@ -97,7 +97,7 @@ def predict(
     together: Annotated[bool, typer.Option("--together/--alone", help="Also all devices at once.")] = True,
     as_json: AsJson = False,
 ) -> None:
-    """Simulate what each device of a machine should reach, alone and all at once."""
+    """Simulate what devices should reach, alone and all at once."""
     from lanewise import machine_api
     from lanewise.cli.progress import names_progress
 
@@ -131,7 +131,10 @@ def import_(
     overlays: Overlays = None,
     as_json: AsJson = False,
 ) -> None:
-    """Set results of fio, iperf3, perftest, OSU, nvbandwidth, CUDA or IOmeter beside what was possible."""
+    """Set results of benchmarks beside what was possible.
+
+    They are outputs of fio, iperf3, perftest, OSU, nvbandwidth, CUDA's samples, rocm_bandwidth_test, IOmeter.
+    """
     from lanewise.machine_api import judge, scan
 
     described = scan(machine, overlays=overlays or ())

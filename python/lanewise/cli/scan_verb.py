@@ -47,7 +47,7 @@ def _scan(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a tree.")] = False,
 ) -> None:
-    """Read the PCI Express topology of a machine, live or from a dump."""
+    """Read a machine's PCI Express topology, live or from a dump."""
     from lanewise.machine_api import scan
 
     refuse_together(("--json", as_json), ("--scenario", as_scenario))

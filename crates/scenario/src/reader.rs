@@ -1,7 +1,7 @@
 //! Reads parameters from layers: the strongest that has a value decides, and the value remembers which it was.
 
 use crate::diagnostic::Diagnostic;
-use crate::document::{Node, Table};
+use crate::document::{Node, Table, Value};
 use crate::file::Component;
 use crate::parameter::{
     Field, FieldDefault, Layer, LayerTable, Origin, Output, ParameterTable, Provenance, ResolvedParameter,
@@ -36,6 +36,16 @@ fn narrow(diagnostics: &mut [Diagnostic], field: &Field) {
             (*low, *high) = (lowest.to_owned(), highest.to_owned());
         }
     }
+}
+
+/// The first entry of a list that lies outside the range of its parameter.
+fn outlier<'n, T: ParameterType>(node: &'n Node, low: &str, high: &str) -> Option<&'n Node> {
+    let Value::Array(items) = &node.value else { return None };
+    items.iter().find(|item| {
+        let alone = Node { place: item.place, value: Value::Array(vec![(*item).clone()]) };
+        let mut reading = Reading { path: "", diagnostics: &mut Vec::new() };
+        T::read(&alone, &mut reading).is_some_and(|value| !value.within(low, high))
+    })
 }
 
 /// Reads a table that is an entry of a list; nothing when anything in it is wrong.
@@ -138,7 +148,7 @@ impl<'t, 'o> Reader<'t, 'o> {
         if let Some((low, high)) = field.range
             && !value.within(low, high)
         {
-            return reading.out_of_range(inner, low, high);
+            return reading.out_of_range(outlier::<T>(inner, low, high).unwrap_or(inner), low, high);
         }
         let origin = Origin::Written(layer, inner.place);
         self.push(path.to_owned(), &value, (provenance, source, fitted_on), role, origin);

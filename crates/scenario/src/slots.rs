@@ -118,16 +118,12 @@ fn read_slot(
     let places: Vec<Place> = own.iter().map(|(_, node)| node.place).collect();
     // What the slot shares with the component is listed once, with the component.
     read.parameters.retain(|parameter| match parameter.origin {
-        Origin::Written(_, place) => places.iter().any(|outer| contains(*outer, place)),
+        Origin::Written(_, place) => places.iter().any(|outer| outer.contains(place)),
         _ => false,
     });
     output.parameters.append(&mut read.parameters);
     output.diagnostics.append(&mut read.diagnostics);
     Some(Slot { name: slot.to_owned(), shape: shape.unwrap_or(UNREAD_SHAPE), port: port?, socket })
-}
-
-fn contains(outer: Place, inner: Place) -> bool {
-    outer.file == inner.file && outer.start <= inner.start && inner.end <= outer.end
 }
 
 /// A slot as a table: a plain `"gen4 x8"`, with or without provenance, is its `link`.

@@ -141,6 +141,11 @@ pub struct Place {
 }
 
 impl Place {
+    /// Whether another stretch of the same text lies inside this one.
+    pub fn contains(self, inner: Self) -> bool {
+        self.file == inner.file && self.start <= inner.start && inner.end <= self.end
+    }
+
     /// A range of bytes of a text.
     pub fn new(file: FileId, range: Range<usize>) -> Self {
         let clamp = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);

@@ -51,10 +51,10 @@ pub(crate) fn report(
     let mut errors: Vec<_> =
         errors.iter().map(|error| (error.span().unwrap_or(0..0), error.message())).collect();
     errors.sort_by_key(|(span, _)| span.start);
-    let unclosed = errors.iter().filter(|(_, message)| *message != "duplicate key");
-    let open = unclosed
-        .filter_map(|(span, _)| open_before(root, source, span.start))
-        .min_by_key(|place| place.start);
+    let values = if errors.is_empty() { Vec::new() } else { values_of_several_lines(root, source) };
+    let mut unclosed = errors.iter().filter(|(_, message)| *message != "duplicate key");
+    // The errors are in order, so the first is that of what begins first.
+    let open = unclosed.find_map(|(span, _)| open_before(&values, source, span.start));
     if let Some(place) = open {
         damage.open_at = Some(place.start);
         damage.loses_keys = true;
@@ -104,22 +104,31 @@ fn is_heading(source: &SourceFile, line: usize) -> bool {
     source.text[source.line_range(line)].trim_start().starts_with('[')
 }
 
-/// The outermost value that begins in a line above the error and has no end before it.
-fn open_before(root: &Table, source: &SourceFile, error: usize) -> Option<Place> {
-    let line = source.line_column(error).0;
-    let open = |node: &Node| {
-        let (start, end) = (node.place.start as usize, node.place.end as usize);
-        let spans = start < error && error <= end && source.line_column(start).0 < line;
-        spans.then_some(node.place)
-    };
-    root.iter().find_map(|entry| {
-        let inside = || match &entry.node.value {
-            Value::Table(table) => open_before(table, source, error),
-            Value::Array(items) => items.iter().find_map(|item| open_before(item.as_table()?, source, error)),
-            _ => None,
-        };
-        open(&entry.node).or_else(inside)
-    })
+/// Outermost values that take several lines, in the order of the text; none is inside another.
+fn values_of_several_lines(root: &Table, source: &SourceFile) -> Vec<Place> {
+    fn collect(node: &Node, source: &SourceFile, found: &mut Vec<Place>) {
+        let line = |at: u32| source.line_column(at as usize).0;
+        if line(node.place.start) < line(node.place.end) {
+            found.push(node.place);
+            return;
+        }
+        match &node.value {
+            Value::Table(table) => table.iter().for_each(|entry| collect(&entry.node, source, found)),
+            Value::Array(items) => items.iter().for_each(|item| collect(item, source, found)),
+            _ => {}
+        }
+    }
+    let mut found = Vec::new();
+    root.iter().for_each(|entry| collect(&entry.node, source, &mut found));
+    found.sort_by_key(|place| place.start);
+    found
+}
+
+/// The one of these values that begins in a line above the error and has no end before it.
+fn open_before(values: &[Place], source: &SourceFile, error: usize) -> Option<Place> {
+    let above = values.partition_point(|place| (place.start as usize) < error);
+    let place = values[..above].last().filter(|place| error <= place.end as usize)?;
+    (source.line_column(place.start as usize).0 < source.line_column(error).0).then_some(*place)
 }
 
 fn never_closed(source: &SourceFile, place: Place) -> Diagnostic {

@@ -336,6 +336,7 @@ fn a_syntax_error_is_told_once_with_how_it_is_written_and_without_what_follows_f
         ("[endpoint.nic0]", "[endpoint.]", 3, ""),
         ("[[workload]]", "[[workload]", 7, ""),
         ("[[workload]]", "[[workload]]\nsize = [1, 2", 8, "what follows could not be read"),
+        ("direction = \"write\"", "direction = \"write\"\n[[workload]]\nkind = dma", 12, "write \"dma\""),
     ] {
         let text = loaded().replace(right, wrong);
         assert_eq!(told(&text), [("syntax-error", Some(line), hint.to_owned())], "{wrong}");
@@ -389,6 +390,37 @@ fn who_names_what_could_not_be_read_is_not_blamed() {
         let found: Vec<_> = told(&text).into_iter().map(|(code, ..)| code).collect();
         assert_eq!(found, [code], "{text}");
     }
+}
+
+#[test]
+fn a_value_that_could_not_be_read_is_not_judged_further() {
+    let weights = format!("{SWITCH}arbitration = \"weighted-round-robin\"\nweights = [300, 1]\n");
+    let wire = STORAGE.replace("sas-3g", "sata");
+    let end = "rdma = { ports = \"two\" }\n[endpoint.nic1]\nattach = \"server.slot2\"\ngeneration = \"gen4\"\n\
+               width = \"x4\"\nrdma = { ports = 1 }\n[network.cable]\nkind = \"roce\"\nends = [\"nic0\", \"nic1\"]\n";
+    let drive = "nvme = { capacity = \"1 parsec\" }\n[[workload]]\nkind = \"fio\"\nfilename = [\"nic0\"]\nrw = \"read\"\n";
+    for (addition, code) in [
+        (weights.as_str(), "out-of-range"),
+        (wire.as_str(), "unknown-choice"),
+        (end, "wrong-type"),
+        (drive, "unknown-unit"),
+    ] {
+        assert_eq!(rig_with(addition), [code], "{addition}");
+    }
+    let (message, _) = only_problem(&format!("{RIG}{weights}"));
+    assert_eq!(message, "`sw0.weights` is 300, but it lies between 1 and 255");
+}
+
+#[test]
+fn a_gpu_that_is_named_twice_is_reported() {
+    let frames = "[[workload]]\nkind = \"frames\"\ngpus = [\"nic0\", \"nic0[0]\"]\n";
+    assert_eq!(rig_with(frames), ["duplicate-name"]);
+}
+
+#[test]
+fn many_mistakes_of_any_kind_are_told_without_comparing_each_with_all() {
+    let values: String = (0..100_000).map(|number| format!("k{number} = zz\n")).collect();
+    assert_eq!(codes(&values, &[]), vec!["syntax-error"; 200]);
 }
 
 #[test]
@@ -456,8 +488,9 @@ fn a_file_that_cannot_be_read_is_named_with_the_line() {
 fn a_name_is_looked_up_also_beside_another_mistake() {
     let text =
         format!("{RIG}[[workload]]\nkind = \"perftest\"\ntool = \"ib_wriet_bw\"\nnetwork = \"wire\"\n");
-    let found: Vec<_> = told(&text).into_iter().map(|(code, ..)| code).collect();
-    assert_eq!(found, ["unknown-choice", "unknown-device"]);
+    let found: Vec<_> = told(&text).into_iter().map(|(code, _, hint)| (code, hint)).collect();
+    let devices = ("unknown-device", String::new());
+    assert_eq!(found, [("unknown-choice", "did you mean `ib_write_bw`?".to_owned()), devices]);
 }
 
 #[test]

@@ -20,6 +20,11 @@ pub(crate) fn config(
     let parameters = parameters::<FramesParameters>(workload, path, output)?;
     let found = |name: &String, output: &mut Output| endpoints(rig, workload, "gpus", name, output);
     let instances: Vec<usize> = parameters.gpus.iter().flat_map(|name| found(name, output)).collect();
+    let mut named = BTreeSet::new();
+    for instance in instances.iter().filter(|instance| !named.insert(**instance)) {
+        let name = rig.topology.instances[*instance].name.clone();
+        output.report(place(workload, "gpus"), Problem::DuplicateName { name }, None);
+    }
     if parameters.gpus.is_empty() {
         unknown(rig, workload, "gpus", "[]", "at least one GPU is needed".to_owned(), output);
     }

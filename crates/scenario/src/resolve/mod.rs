@@ -236,8 +236,17 @@ pub(crate) fn place_in(layers: &[LayerTable<'_>], keys: &[&str]) -> Option<Place
 }
 
 impl Output {
-    /// Notes a problem with a hint.
+    /// Whether something is wrong at a place, or inside it.
+    pub(crate) fn has_problem_in(&self, place: Place) -> bool {
+        self.diagnostics.iter().any(|known| known.place.is_some_and(|known| place.contains(known)))
+    }
+
+    /// Notes a problem with a hint. A list that could not be read is not blamed for its length, too.
     pub(crate) fn report(&mut self, place: Place, problem: Problem, hint: Option<String>) {
+        let of_a_list = matches!(problem, Problem::WrongLength { .. } | Problem::BadGroups { .. });
+        if of_a_list && self.has_problem_in(place) {
+            return;
+        }
         self.diagnostics.push(Diagnostic::at(place, problem).maybe_hint(hint));
     }
 }

@@ -1,8 +1,8 @@
 //! Networks: both ends of each, the adapters there, and the wire between them.
 
-use super::workload::unknown;
+use super::workload::place;
 use super::{Rig, Settings};
-use crate::diagnostic::{did_you_mean, hint_unless_crowded};
+use crate::diagnostic::{did_you_mean, hint_unless_crowded, listing};
 use crate::document::shortened;
 use crate::file::WrittenWorkload;
 use crate::parameter::Output;
@@ -71,8 +71,7 @@ impl Networks {
         let component = rig.find(name);
         let kind = component.map(|component| rig.file.components[component].kind);
         if kind != Some(ComponentKind::Network) {
-            let expected = "there is no network of this name".to_owned();
-            unknown(rig, workload, "network", name, expected, output);
+            refuse_name(rig, workload, name, output);
             return None;
         }
         // Without a link, what is wrong with it has been reported.
@@ -98,6 +97,23 @@ impl Networks {
         let [first, second] = self.config.links[link].ends.map(|end| self.host(rig, end.nic));
         Some([verbs(&first?.verbs), verbs(&second?.verbs)])
     }
+}
+
+/// Reports a name that is none of a network, with those that are.
+fn refuse_name(rig: &Rig<'_>, workload: &WrittenWorkload, name: &str, output: &mut Output) {
+    if rig.file.is_lost(name) {
+        return;
+    }
+    let networks = || {
+        let components = rig.file.components.iter().take(1_000);
+        components.filter(|other| other.kind == ComponentKind::Network).map(|other| other.name.as_str())
+    };
+    let hint = hint_unless_crowded(&output.diagnostics, || {
+        did_you_mean(name, networks()).or_else(|| listing("networks", networks()))
+    });
+    let (path, found) = (format!("workload.{}.network", workload.name), shortened(name));
+    let expected = "there is no network of this name".to_owned();
+    output.report(place(workload, "network"), Problem::UnknownDevice { path, found, expected }, hint);
 }
 
 /// Both ends of a network.
@@ -163,6 +179,10 @@ fn end(
     let Some(Settings::Endpoint(endpoint)) = rig.settings_of(instance) else {
         return refuse(rig, component, name, "is no endpoint", place, output);
     };
+    let component_of_end = rig.topology.instances[instance].component;
+    if output.has_problem_in(rig.place_of(component_of_end, &["rdma", "ports"])) {
+        return None;
+    }
     if endpoint.rdma.ports == 0 {
         return refuse(rig, component, name, "is no RDMA adapter", place, output);
     }

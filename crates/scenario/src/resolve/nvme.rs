@@ -157,6 +157,10 @@ fn drives<'r>(
                     drives.push((instance, &endpoint.nvme));
                 }
                 Some(_) => {
+                    let component = rig.topology.instances[instance].component;
+                    if output.has_problem_in(rig.place_of(component, &["nvme", "capacity"])) {
+                        continue;
+                    }
                     let expected = "it is no drive: `nvme.capacity` is not set".to_owned();
                     unknown(rig, workload, "filename", name, expected, output);
                 }

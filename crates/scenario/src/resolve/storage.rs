@@ -169,6 +169,9 @@ fn find_adapter<'r>(
         return None;
     };
     let Some(Settings::Endpoint(endpoint)) = rig.settings_of(instance) else { return None };
+    if output.has_problem_in(rig.place_of(above, &["adapter", "wire"])) {
+        return None;
+    }
     if endpoint.adapter.wire == WireChoice::None {
         refuse("has no wire", output);
         return None;

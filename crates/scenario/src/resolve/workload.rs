@@ -298,8 +298,11 @@ pub(crate) fn unknown(
         return;
     }
     let path = format!("workload.{}.{key}", workload.name);
+    // The name that was found, with or without an index, is not offered again.
+    let component = InstanceName::parse(found).component;
     let hint = hint_unless_crowded(&output.diagnostics, || {
-        did_you_mean(found, rig.some_names().filter(|name| *name != found)).or_else(|| rig.names_hint(found))
+        let others = rig.some_names().filter(|name| *name != component);
+        did_you_mean(found, others).or_else(|| rig.names_hint(component))
     });
     let problem = Problem::UnknownDevice { path, found: shortened(found), expected };
     output.report(place(workload, key), problem, hint);

@@ -86,6 +86,13 @@ def test_a_narrow_terminal_cuts_no_name_and_no_number(
     assert len(ladder[5].split()) == 11
 
 
+def test_non_posted_is_one_word(core: FakeCore, lanewise: CommandLine) -> None:
+    document = documents.run_document()
+    document["links"][0]["upstream"]["time_attribution"]["blocked_non_posted_header"] = 0.2
+    core.answer = lambda *_: document
+    assert "blocked non-posted header 20.0 %" in lanewise("run", "switch").stdout
+
+
 def test_brackets_in_names_are_no_markup(core: FakeCore, lanewise: CommandLine) -> None:
     core.answer = lambda *_: {**documents.run_document(), "title": "[red]a[/red]", "end_detail": "x [bold]"}
     text = lanewise("run", "switch").stdout

@@ -147,8 +147,8 @@ def time_scale(nanoseconds: Iterable[float | None]) -> tuple[str, float]:
 
 
 def spelled(category: str) -> str:
-    """Write a category's name as words."""
-    return category.replace("_", " ")
+    """Write a category's name as words: `blocked_non_posted_data` is "blocked non-posted data"."""
+    return category.replace("non_posted", "non-posted").replace("_", " ")
 
 
 def shares_in_words(shares: Mapping[str, float], *, at_least: float = 0.0005, at_most: int = 6) -> str:

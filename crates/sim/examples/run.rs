@@ -10,16 +10,10 @@ use std::ops::ControlFlow;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let mut arguments = std::env::args().skip(1);
-    let Some(path) = arguments.next() else {
+    let Some((path, overrides)) = asked_for() else {
         eprintln!("usage: run SCENARIO [PATH=VALUE …]");
         return ExitCode::from(2);
     };
-    let pairs = arguments.filter_map(|pair| {
-        let (path, value) = pair.split_once('=')?;
-        Some((path.to_owned(), value.to_owned()))
-    });
-    let overrides: Vec<(String, String)> = pairs.collect();
     let source = Source::read(&path, &NativeFiles);
     let scenario = match source.and_then(|source| lanewise_sim::load(&source, &overrides)) {
         Ok(scenario) => scenario,
@@ -38,4 +32,15 @@ fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+/// The file and the overrides of its parameters; `None` for anything else.
+fn asked_for() -> Option<(String, Vec<(String, String)>)> {
+    let mut arguments = std::env::args().skip(1);
+    let path = arguments.next()?;
+    let pairs = arguments.map(|pair| {
+        let (path, value) = pair.split_once('=')?;
+        Some((path.to_owned(), value.to_owned()))
+    });
+    Some((path, pairs.collect::<Option<_>>()?))
 }

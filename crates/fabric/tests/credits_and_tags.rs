@@ -208,6 +208,17 @@ fn the_request_interval_paces_requests() {
     assert_close(goodput(&simulation, 0, 300), 2.56e9, 0.002, "256 B per 100 ns");
 }
 
+/// Data are of use a completion latency after the last of them came.
+#[test]
+fn the_completion_latency_is_added_to_reads() {
+    let read_takes = |latency_ns| {
+        let mut config = without_background(direct(Generation::Gen3, Width::X8, 256));
+        endpoint_mut(&mut config, 1).completion_latency = Span::from_ns(latency_ns);
+        alone(&config, dma(1, Direction::Read, 0, 512))
+    };
+    assert_eq!(read_takes(300), read_takes(0) + Span::from_ns(300));
+}
+
 /// A peer that drains slowly holds its credits: its writer gets its rate.
 #[test]
 fn write_drain_bounds_a_peer() {

@@ -69,6 +69,20 @@ fn nothing_gets_past_its_own_writes() {
     assert_eq!(run(false), run(true));
 }
 
+/// The data of the processor's load get past the writes of another device, too, if the device that answers says whose they are.
+#[test]
+fn completions_get_past_the_writes_of_another_device() {
+    for by_id in [false, true] {
+        let mut config = chain();
+        endpoint_mut(&mut config, 4).id_based_ordering = by_id;
+        let load = Ask::MmioRead { device: 4, bytes: 4 };
+        let steps = vec![(us(5), dma(3, Direction::Write, 0, 65536)), (us(40), load)];
+        let (_, log) = run_script(&config, steps, 1000);
+        let took = log.latency(1);
+        assert!(if by_id { took < Span::from_us(3) } else { took > Span::from_us(10) }, "{by_id} {took:?}");
+    }
+}
+
 /// The processor's stores wait for the device's only posted credit, 10 us each, and behind them the data that the device reads:
 /// unless its requests, and so its completions, carry Relaxed Ordering. A store never gets past a store.
 #[test]

@@ -148,6 +148,20 @@ fn completion_sizes_give_the_closed_form() {
     }
 }
 
+/// Completions are never above the payload size, however much the host would combine. The first ends at a multiple of it, too.
+#[test]
+fn the_payload_size_bounds_completions() {
+    for offset in [0, 32] {
+        let mut config = direct(GEN1, Width::X4, 128);
+        root_mut(&mut config).completion_combine_max = Bytes::new(512);
+        endpoint_mut(&mut config, 1).mrrs = Bytes::new(4096);
+        let read = dma(1, Direction::Read, offset, 4096 - offset);
+        let (simulation, _) = run_script(&config, vec![(us(5), read)], 1000);
+        let root = simulation.fabric.observers().counters(simulation.fabric.port_index(DeviceId(0), 0));
+        assert_eq!(root.tlps_sent, 4096 / 128, "from {offset}");
+    }
+}
+
 /// A write by the CPU on an idle fabric: 3 DW header, 4 B, framing; a wire, a receiver, nothing else.
 #[test]
 fn an_mmio_write_takes_the_sum_of_its_parts() {

@@ -36,10 +36,6 @@ class Instrument:
         """Return an option's text."""
         return self.options.get(name, default)
 
-    def bytes_option(self, name: str) -> int | None:
-        """Return an option that is a size, in bytes; None when it is not there or not a number."""
-        return size_in_bytes(self.options.get(name, ""))
-
 
 @dataclass(frozen=True)
 class SimulatedRun:

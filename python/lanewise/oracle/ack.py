@@ -33,7 +33,3 @@ def ack_latency_limit(*, mps: int, lanes: int, generation: int) -> int:
 def replay_timer_limit(*, mps: int, lanes: int, generation: int) -> int:
     """Return the legacy replay timer in symbol times: three Ack limits (PCIe Base 3.1 3.6.2.1)."""
     return 3 * ack_latency_limit(mps=mps, lanes=lanes, generation=generation)
-
-
-SIMPLIFIED_REPLAY_TIMER = (24_000, 31_000)
-"""Symbol times; required of ports that support 16 GT/s or more (PCIe Base 3.6.2.1)."""

@@ -157,7 +157,7 @@ pub(crate) struct Port {
     pub(crate) busy_until: Time,
     /// The last symbol or flit boundary at which a packet started after silence.
     pub(crate) boundary: Time,
-    next_skip: Time,
+    pub(crate) next_skip: Time,
     /// A wake-up that is in the event queue too, later than `wake_at`, which took its place; or one that has passed.
     pub(crate) displaced_wake_at: Time,
     pub(crate) ack_at: Time,

@@ -146,7 +146,9 @@ impl Port {
         let wire = &self.settings.wire;
         let mut start = at.max(self.busy_until);
         if self.silent || start > self.busy_until {
-            start = wire.next_boundary(self.boundary, start);
+            let aligned = wire.next_boundary(self.boundary, start);
+            // Behind an ordered set that is due by then, packets start on other boundaries.
+            start = if self.next_skip <= aligned { start } else { aligned };
         }
         if self.ack_at <= at && !self.awaited.include(Answers::ACK) {
             // An Ack goes first, which the next TLP may hasten.

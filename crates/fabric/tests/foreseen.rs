@@ -9,6 +9,7 @@ use common::*;
 use lanewise_fabric::config::*;
 use lanewise_fabric::workload::Direction;
 use lanewise_fabric::{Progress, Simulation};
+use lanewise_pcie::encoding::LinkMode;
 use lanewise_pcie::flow_control::CreditPool;
 use lanewise_units::{Bytes, Generation, Span, Time, Width};
 
@@ -91,22 +92,10 @@ fn where_initialisation_takes_several_attempts() {
     }
 }
 
-/// Whoever waits for credits wakes when they are there, though a TLP on its way may hasten the Ack that goes before them. Somebody
-/// who looks often sees to that by looking.
-#[test]
-fn an_answer_is_foreseen_no_later_than_it_comes() {
-    let mut config = behind_switch(Generation::Gen3, Width::X2, Width::X1, 1, 128);
-    let DeviceKind::RootComplex(root) = &mut config.devices[0].kind else { unreachable!() };
-    root.completion_combine_max = Bytes::new(64);
-    let DeviceKind::Switch(switch) = &mut config.devices[1].kind else { unreachable!() };
-    switch.latency = Span::from_ns(100);
-    let upstream = &mut config.devices[1].ports[0];
-    upstream.credits[2] = CreditPool::finite(2, 16);
-    upstream.receive_latency = Span::from_ns(7);
-    upstream.ack = AckPolicy { every_tlps: 3, latency: Span::from_ns(233) };
-    upstream.update_flow_control.every_tlps = 1;
-    let fingerprint = |piece: Span| {
-        let mut simulation = Simulation::build(&config).expect("a tree");
+/// Fingerprints of a run without a stop, and of one that stops every few nanoseconds: then somebody looks at every port.
+fn unseen_and_seen(config: &FabricConfig) -> [u64; 2] {
+    [Span::from_us(20), Span::from_ns(7)].map(|piece| {
+        let mut simulation = Simulation::build(config).expect("a tree");
         simulation.add_workload(Box::new(Stream::new(2, Direction::Read, 512, 2)));
         let mut at = Time::ZERO;
         while at < us(20) {
@@ -114,6 +103,46 @@ fn an_answer_is_foreseen_no_later_than_it_comes() {
             simulation.run_until(at, u64::MAX);
         }
         simulation.fabric.observers().fingerprint()
-    };
-    assert_eq!(fingerprint(Span::from_us(20)), fingerprint(Span::from_ns(7)));
+    })
+}
+
+/// Reads whose completions wait for credits of the switch.
+fn with_few_completion_credits(upper: LinkMode, lower: LinkMode, tlps: u16, ack: AckPolicy) -> FabricConfig {
+    let mut config = behind_switch(upper.generation, upper.width, lower.width, 1, 128);
+    config.links[1].mode = lower;
+    let upstream = &mut config.devices[1].ports[0];
+    upstream.credits[2] = CreditPool::finite(tlps, 8 * tlps);
+    upstream.update_flow_control.every_tlps = 1;
+    upstream.ack = ack;
+    config
+}
+
+/// Whoever waits for credits wakes when they are there, though a TLP on its way hastens the Ack that goes before them.
+#[test]
+fn an_answer_is_foreseen_though_a_tlp_hastens_it() {
+    let [upper, lower] = [Width::X2, Width::X1].map(|width| LinkMode::new(Generation::Gen3, width));
+    let ack = AckPolicy { every_tlps: 3, latency: Span::from_ns(233) };
+    let mut config = with_few_completion_credits(upper, lower, 2, ack);
+    let DeviceKind::RootComplex(root) = &mut config.devices[0].kind else { unreachable!() };
+    root.completion_combine_max = Bytes::new(64);
+    let DeviceKind::Switch(switch) = &mut config.devices[1].kind else { unreachable!() };
+    switch.latency = Span::from_ns(100);
+    config.devices[1].ports[0].receive_latency = Span::from_ns(7);
+    let [unseen, seen] = unseen_and_seen(&config);
+    assert_eq!(unseen, seen);
+}
+
+/// The same, though an ordered set shifts the boundaries on which packets start.
+#[test]
+fn an_answer_is_foreseen_though_an_ordered_set_shifts_it() {
+    let (upper, lower) =
+        (LinkMode::new(Generation::Gen1, Width::X1), LinkMode::new(Generation::Gen4, Width::X2));
+    let ack = AckPolicy { every_tlps: 2, latency: Span::from_ns(436) };
+    let mut config = with_few_completion_credits(upper, lower, 1, ack);
+    config.links[0].skip_interval = Some(Span::from_ns(1027));
+    let DeviceKind::Switch(switch) = &mut config.devices[1].kind else { unreachable!() };
+    switch.latency = Span::ZERO;
+    config.devices[1].ports[0].receive_latency = Span::from_ns(25);
+    let [unseen, seen] = unseen_and_seen(&config);
+    assert_eq!(unseen, seen);
 }

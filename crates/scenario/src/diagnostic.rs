@@ -133,7 +133,7 @@ fn underlined<'a>(group: Group<'a>, file: &'a SourceFile, place: Place) -> Group
     let range = file.line_range(line);
     let text = &file.text[range.clone()];
     if text.len() > DRAWN_LINE_LIMIT {
-        return group.element(Origin::path(file.path.as_str()).line(line).char_column(column));
+        return group.element(Origin::path(file.shown_path.as_str()).line(line).char_column(column));
     }
     // Only the line itself is handed over: cost stays independent of the size of the file.
     let start = (place.start as usize).clamp(range.start, range.end) - range.start;
@@ -141,7 +141,8 @@ fn underlined<'a>(group: Group<'a>, file: &'a SourceFile, place: Place) -> Group
     let start = (0..=start).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
     let end = (end..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len());
     let annotation = AnnotationKind::Primary.span(start..end.max(start));
-    group.element(Snippet::source(text).path(file.path.as_str()).line_start(line).annotation(annotation))
+    group
+        .element(Snippet::source(text).path(file.shown_path.as_str()).line_start(line).annotation(annotation))
 }
 
 impl fmt::Display for Diagnostics {
@@ -223,6 +224,16 @@ mod tests {
         }
         let long = format!("a = \"{}\"", "x".repeat(DRAWN_LINE_LIMIT));
         assert!(one(&long, 4..9).to_string().contains("rig.toml:1:5"));
+    }
+
+    #[test]
+    fn the_name_of_a_file_steers_no_terminal() {
+        let mut sources = SourceMap::default();
+        let file = sources.add(SourceFile::new("rig\u{1b}[31m.toml", "a = 1\n"));
+        let problem = Problem::UnknownKey { path: "sw0".into(), found: "a\u{1b}".into() };
+        let problems = Diagnostics::new(vec![Diagnostic::at(Place::new(file, 0..1), problem)], sources);
+        assert!(!problems.to_string().contains('\u{1b}'), "{problems:?}");
+        assert_eq!(problems.records()[0].path.as_deref(), Some("rig\u{1b}[31m.toml"));
     }
 
     #[test]

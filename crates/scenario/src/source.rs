@@ -57,6 +57,8 @@ impl FileSystem for NativeFiles {
 pub struct SourceFile {
     /// As a person would name it.
     pub path: String,
+    /// The same without characters that would steer a terminal.
+    pub(crate) shown_path: String,
     /// The whole text.
     pub text: String,
     line_starts: Vec<usize>,
@@ -67,7 +69,9 @@ impl SourceFile {
     pub fn new(path: impl Into<String>, text: impl Into<String>) -> Self {
         let text = text.into();
         let line_starts = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
-        Self { path: path.into(), text, line_starts }
+        let path = path.into();
+        let shown_path = path.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
+        Self { path, shown_path, text, line_starts }
     }
 
     /// Reads a file, at most [`FILE_SIZE_LIMIT`] of it.

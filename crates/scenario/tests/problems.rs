@@ -441,6 +441,14 @@ fn what_was_found_and_what_is_allowed_are_those_of_the_place() {
         ),
         (format!("{RIG}memory_read_latency = \"1,5 us\"\n"), "is not a unit", "a number has no commas"),
         (format!("{RIG}retry_buffer = 4096\n"), "without a unit", "write \"4096 B\""),
+        (
+            format!(
+                "{RIG}[[workload]]\nkind = \"iometer\"\ntargets = [\"nic0\"]\n\
+                 access = [{{ size = \"4 KiB\", percent = 100 }}]\n"
+            ),
+            "names `nic0`, but that is an endpoint, and storage is needed",
+            "",
+        ),
         (format!("{RIG}title = \"x\"\n"), "unknown key `title`", "before the first `[table]`"),
         (format!("{RIG}[storage.disks]\nattach = \"server.slot2\"\n"), "which is a slot", "an adapter is"),
         (

@@ -331,7 +331,10 @@ fn find_targets(
         let component = rig.find(name);
         let Some(component) = component.filter(|at| rig.file.components[*at].kind == ComponentKind::Storage)
         else {
-            let expected = "there is no storage of this name".to_owned();
+            let expected = match rig.find(name).map(|component| rig.file.components[component].kind) {
+                Some(kind) => format!("that is {}, and storage is needed", kind.noun()),
+                None => "there is no storage of this name".to_owned(),
+            };
             unknown(rig, workload, "targets", name, expected, output);
             continue;
         };

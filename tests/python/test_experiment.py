@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 from textwrap import dedent
@@ -300,6 +301,14 @@ def test_a_value_of_another_kind_is_named_beside_other_mistakes(
 def test_a_table_where_a_list_of_tables_belongs_is_named(folder: Path) -> None:
     (folder / "expected.toml").write_text('source = "a report"\n[cell]\nid = "x"\n')
     with pytest.raises(ExperimentError, match=r"write each under \[\[cell\]\]"):
+        load_experiment(folder)
+
+
+@pytest.mark.parametrize("number", ["nan", "inf", "true", '"3"'])
+def test_what_is_published_is_a_number(folder: Path, number: str) -> None:
+    expected = folder / "expected.toml"
+    expected.write_text(re.sub(r"published = [\d.]+", f"published = {number}", expected.read_text(), count=1))
+    with pytest.raises(ExperimentError, match=r"'published' is .*, but a number is needed"):
         load_experiment(folder)
 
 

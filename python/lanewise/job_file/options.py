@@ -315,7 +315,8 @@ class _Translation:
         paths = paths_in(option.value or "") if option else []
         if option is None or not paths:
             hint = "fio would make files of its own; name the device: filename=/dev/nvme0n1"
-            self._mistakes.add(self._section.line, f"the job `{self._section.name}` has no `filename`", hint)
+            line = self._section.line if option is None else option.line
+            self._mistakes.add(line, f"the job `{self._section.name}` has no `filename`", hint)
             return
         for path in paths:
             if path not in self._drives:

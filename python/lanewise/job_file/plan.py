@@ -107,16 +107,20 @@ def plan_jobs(
 ) -> JobPlan:
     """Read a job file for a rig: which drives, which runs; nothing is simulated yet.
 
-    Raises JobFileError with every mistake of the file, and InputError for an unknown drive or section.
+    Raises JobFileError with every mistake of the file, and InputError for an unknown drive or section and
+    for a rig without drives.
     """
     file = read_job_file(Path(job_file))
     explained = resolve(rig, _about_the_rig(overrides))
     known = drives_of(explained)
+    if not known:
+        raise InputError(
+            f"'{rig}' has no drive for the jobs of '{file.path}': no endpoint has 'nvme.capacity'"
+        )
     assigned = assign((path for each in file.sections for path in files_of(each)), known, drives or {})
     chosen = _chosen(file, sections)
-    mistakes = file.mistakes()
-    jobs = [translate(file, section, assigned, mistakes) for section in chosen]
-    mistakes.raise_if_any()
+    jobs = [translate(file, section, assigned, file.mistakes) for section in chosen]
+    file.mistakes.raise_if_any()
     _name(jobs)
     phases = tuple(tuple(phase) for phase in _phases(jobs))
     notes = tuple(_notes(file, jobs, assigned, _run_time_limit_us(explained), len(phases)))

@@ -61,9 +61,17 @@ class Mistakes:
         self._path = path
         self._lines = text.splitlines()
         self._reports: dict[tuple[int, str], str] = {}
+        self._unread: set[int] = set()
+
+    def add_unread(self, line: int, message: str, hint: str) -> None:
+        """Keep the mistake of a line that cannot be read; what follows from it is not kept."""
+        self.add(line, message, hint)
+        self._unread.add(line)
 
     def add(self, line: int, message: str, hint: str) -> None:
         """Keep one mistake; an option of ``[global]`` that is wrong for several jobs is one."""
+        if line in self._unread:
+            return
         written = self._lines[line - 1].strip() if 0 < line <= len(self._lines) else ""
         margin = " " * len(str(line))
         self._reports[line, message] = (
@@ -87,14 +95,15 @@ class JobFile:
     path: str
     text: str
     sections: tuple[Section, ...]
-
-    def mistakes(self) -> Mistakes:
-        """Return an empty list of mistakes in this file."""
-        return Mistakes(self.path, self.text)
+    mistakes: Mistakes
+    """What is wrong with the text; who finds more adds it, so that all of it is said at once."""
 
 
 def read_job_file(path: Path) -> JobFile:
-    """Read a job file; JobFileError shows what is no job file in it, OSError says why it cannot be opened."""
+    """Read a job file with at least one job, whose other mistakes are kept.
+
+    JobFileError shows why it is no job file, OSError says why it cannot be opened.
+    """
     with path.open("rb") as stream:
         data = stream.read(_MOST_BYTES + 1)
     if len(data) > _MOST_BYTES:
@@ -103,11 +112,17 @@ def read_job_file(path: Path) -> JobFile:
         text = data.decode()
     except UnicodeDecodeError as error:
         raise JobFileError(f"'{path}' is not text in UTF-8, from byte {error.start} on") from error
-    return parse_job_file(str(path), text)
+    return _parse(str(path), text)
 
 
 def parse_job_file(path: str, text: str) -> JobFile:
-    """Read the text of a job file."""
+    """Read the text of a job file; JobFileError shows every mistake."""
+    file = _parse(path, text)
+    file.mistakes.raise_if_any()
+    return file
+
+
+def _parse(path: str, text: str) -> JobFile:
     reader = _Reader(path, text)
     for number, line in enumerate(text.splitlines(), start=1):
         # A comment may follow a value, too.
@@ -149,7 +164,7 @@ class _Reader:
         for name in _VARIABLE.findall(value):
             if name not in os.environ:
                 message = f"the variable `{name}` of the environment is not set"
-                self._mistakes.add(number, message, f"run it as {name}=VALUE lanewise run ...")
+                self._mistakes.add_unread(number, message, f"run it as {name}=VALUE lanewise run ...")
         value = _VARIABLE.sub(lambda found: os.environ.get(found[1], ""), value)
         options.append(Option(key, value if equals else None, number))
 
@@ -168,5 +183,6 @@ class _Reader:
             self._mistakes.add(
                 self._sections[_MOST_SECTIONS].line, "too many jobs", f"{_MOST_SECTIONS} are read"
             )
-        self._mistakes.raise_if_any()
-        return JobFile(self._path, self._text, tuple(self._sections))
+        if not self._sections:
+            self._mistakes.raise_if_any()
+        return JobFile(self._path, self._text, tuple(self._sections), self._mistakes)

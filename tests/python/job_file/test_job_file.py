@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -237,6 +238,22 @@ def test_every_mistake_is_reported_once(tmp_path: Path) -> None:
     with pytest.raises(JobFileError) as caught:
         plan(tmp_path, "[global]\nbssplit=4k/0\n[a]\nverify=md5\n[b]\n")
     assert "4 problems" in str(caught.value)
+
+
+def test_a_line_that_cannot_be_read_hides_no_other(tmp_path: Path) -> None:
+    """And nobody is blamed for what an unset variable would have said."""
+    text = "[a]\nfilename=${LANEWISE_TEST_NONE}\ninclude b.fio\nbs=4x\nsize=${LANEWISE_TEST_NONE}\niodeph=1\n"
+    with pytest.raises(JobFileError) as caught:
+        plan(tmp_path, text)
+    lines = re.findall(r"--> \S+:(\d+)", str(caught.value))
+    assert lines == ["2", "3", "4", "5", "6"]
+
+
+def test_a_rig_without_drives_is_told_so(tmp_path: Path) -> None:
+    """Not that each device of the file is given none."""
+    (tmp_path / "jobs.fio").write_text("[a]\nfilename=/dev/nvme0n1\n")
+    with pytest.raises(lanewise.InputError, match="has no drive for the jobs"):
+        plan_jobs(ROOT / "scenarios" / "first_rig.toml", tmp_path / "jobs.fio")
 
 
 def test_stonewall_separates_runs_and_names_become_plain(tmp_path: Path) -> None:

@@ -100,17 +100,22 @@ def test_a_reader_that_has_gone_is_no_finding() -> None:
     assert (done.returncode, done.stderr) == (141, b"")
 
 
-def test_who_interrupts_while_modules_are_loaded_sees_no_traceback() -> None:
-    script = (
-        "import builtins, sys\n"
+@pytest.mark.parametrize(
+    "moment",
+    [
         "load = builtins.__import__\n"
         "def interrupted(name, *others):\n"
         "    if name.startswith('typer'): raise KeyboardInterrupt\n"
         "    return load(name, *others)\n"
-        "from lanewise.cli import main\n"
-        "builtins.__import__ = interrupted\n"
-        "main()\n"
-    )
+        "builtins.__import__ = interrupted\n",
+        "import typer.main\n"
+        "def interrupted(*_):\n"
+        "    raise KeyboardInterrupt\n"
+        "typer.main.get_command = interrupted\n",
+    ],
+)
+def test_who_interrupts_before_a_verb_is_called_sees_no_traceback(moment: str) -> None:
+    script = f"import builtins\nfrom lanewise.cli import main\n{moment}main()\n"
     done = subprocess.run([sys.executable, "-c", script, "parts"], check=False, capture_output=True)
     assert (done.returncode, done.stderr) == (130, b"interrupted\n")
 

@@ -14,11 +14,12 @@ def main() -> None:
     try:
         from lanewise.cli.commands import app
         from lanewise.cli.streams import prepare
+
+        prepare(sys.argv[1:])
+        app(prog_name="lanewise")
     except KeyboardInterrupt:
-        # Half of the modules are there, so nobody else can say it.
+        # Before a verb is called, when half of the modules are there, nobody else can say it.
         sys.exit(_interrupted())
-    prepare(sys.argv[1:])
-    app(prog_name="lanewise")
 
 
 def _interrupted() -> int:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lanewise import _core
-from lanewise.errors import InputError
+from lanewise.errors import InputError, ScenarioError
 from lanewise.results import BenchResult, ExplainResult, PartsResult, RunResult
 from lanewise.simulator import is_unicode, resolve, simulate
 
@@ -177,7 +177,12 @@ def compare(
     for side in (a, b):
         # What is wrong with the second is said before the first is simulated.
         if not isinstance(side, RunResult) and not Path(side).is_dir():
-            resolve(side, _pairs(overrides))
+            try:
+                resolve(side, _pairs(overrides))
+            except ScenarioError as error:
+                # An override that fits the other scenario does not say which one it does not fit.
+                error.add_note(f"in the scenario '{side}'")
+                raise
     sides = [_result_of(side, _pairs(overrides), progress) for side in (a, b)]
     names = [side.title if isinstance(side, RunResult) else str(side) for side in (a, b)]
     return compare_runs(sides[0], sides[1], names=(names[0], names[1]))

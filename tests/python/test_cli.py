@@ -237,6 +237,16 @@ def test_what_is_wrong_with_the_second_is_said_before_the_first_is_run(
     assert core.asked == []
 
 
+def test_an_override_that_fits_one_of_two_scenarios_says_which_it_does_not_fit(
+    lanewise: CommandLine,
+) -> None:
+    scenarios = Path(__file__).parents[2] / "scenarios"
+    one, other = (scenarios / f"{name}.toml" for name in ("first_rig", "switch"))
+    outcome = lanewise("compare", one, other, "--set", "nvme0.width=x2")
+    assert (outcome.exit_code, outcome.stdout) == (2, "")
+    assert outcome.stderr.endswith(f"1 problem in the scenario '{other}'\n")
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

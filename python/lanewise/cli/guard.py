@@ -91,7 +91,8 @@ def _status_of(error: BaseException, *, verbose: bool) -> ExitStatus:
     if _belongs_to_typer(error):
         raise error
     if isinstance(error, ScenarioError):
-        return report(str(error), ExitStatus.WRONG_INPUT)
+        said = [str(error), *getattr(error, "__notes__", [])]
+        return report(" ".join(said), ExitStatus.WRONG_INPUT)
     if isinstance(error, InputError):
         return report(f"error: {error}", ExitStatus.WRONG_INPUT)
     if verbose:

@@ -133,7 +133,11 @@ impl Table {
         };
         let entry = &mut self.entries[at];
         if rest.is_empty() {
-            entry.node = node;
+            let hides_keys = entry.node.as_table().is_some_and(|table| !table.entries.is_empty());
+            if hides_keys && node.as_table().is_none() {
+                return Err(key);
+            }
+            (entry.key_place, entry.node) = (place, node);
             return Ok(());
         }
         match &mut entry.node.value {
@@ -324,5 +328,6 @@ mod tests {
         table.insert_path(&["a", "c"], place, node("2")).unwrap();
         assert_eq!(table.get("a").unwrap().as_table().unwrap().iter().count(), 2);
         assert_eq!(table.insert_path(&["a", "b", "c"], place, node("3")), Err("b"));
+        assert_eq!(table.insert_path(&["a"], place, node("3")), Err("a"));
     }
 }

@@ -114,7 +114,9 @@ impl Overrides {
 
 fn report_unused(entry: &Entry, names: &[&str], hint: Option<String>, diagnostics: &mut Vec<Diagnostic>) {
     let reason = "nothing in the scenario has this name".to_owned();
-    let hint = hint.or_else(|| did_you_mean(&entry.key, names.iter().copied()));
+    let is_there = names.contains(&entry.key.as_str());
+    let other_kind = is_there.then(|| format!("`{}` is of another kind; leave the kind out", entry.key));
+    let hint = hint.or(other_kind).or_else(|| did_you_mean(&entry.key, names.iter().copied()));
     let hint = hint.unwrap_or_else(|| "`lanewise explain` prints every path".to_owned());
     let problem = Problem::BadOverride { found: shortened(&entry.key), reason };
     diagnostics.push(Diagnostic::at(entry.key_place, problem).hint(hint));
@@ -172,6 +174,7 @@ mod tests {
             assert_eq!(read(&[pair]).1, ["bad-override"], "{pair:?}");
         }
         assert_eq!(read(&[("a.b", "1"), ("a.b.c", "1")]).1, ["bad-override"]);
+        assert_eq!(read(&[("a.b.c", "1"), ("a.b", "1")]).1, ["bad-override"]);
     }
 
     #[test]
@@ -187,6 +190,7 @@ mod tests {
         for (path, hint) in [
             ("network.sw1.mtu", "did you mean `sw0`?"),
             ("workload.wriet.size", "did you mean `write`?"),
+            ("host.sw0.latency", "`sw0` is of another kind; leave the kind out"),
             ("workload.sw0.size", "`lanewise explain` prints every path"),
         ] {
             let mut diagnostics = Vec::new();

@@ -2,7 +2,7 @@
 
 use super::Rig;
 use super::computed::Computed;
-use super::port::{End, PACKET_OVERHEAD, place_of_port, update_latency};
+use super::port::{End, FLIT, PACKET_OVERHEAD, place_of_port, update_latency};
 use crate::parameter::{Output, Provenance};
 use crate::parameters::ScaleChoice;
 use crate::problem::Problem;
@@ -74,9 +74,20 @@ fn loop_credits(end: &End<'_>) -> (u64, u64) {
         + end.propagation * 2
         + packet * 2
         + end.drain
-        + LOOP_ALLOWANCE;
+        + LOOP_ALLOWANCE.max(flits_waited_for(end));
     let data = around.div_ceil(packet) * end.mps.div_ceil(Bytes::new(16));
     (around.div_ceil(small), data)
+}
+
+/// What a loop takes longer in Flit Mode: packets reach into whole flits, an UpdateFC waits for one and rides in it, and the
+/// next packet waits for one.
+fn flits_waited_for(end: &End<'_>) -> Span {
+    if !end.mode.flit {
+        return Span::ZERO;
+    }
+    let packet = end.mps + PACKET_OVERHEAD;
+    let padding = FLIT * packet.div_ceil(FLIT) - packet;
+    end.mode.wire_span(FLIT * 3 + padding * 2)
 }
 
 /// Which credits of a port.

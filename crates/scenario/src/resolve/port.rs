@@ -29,7 +29,7 @@ use std::collections::HashMap;
 /// Bytes of a packet around its payload: a header of 4 DW and 8 B of framing, sequence number and LCRC.
 pub(super) const PACKET_OVERHEAD: Bytes = Bytes::new(24);
 /// Bytes of a flit. Source: PCIe Base 6.3 §4.2.3.3.
-const FLIT: Bytes = Bytes::new(256);
+pub(super) const FLIT: Bytes = Bytes::new(256);
 
 /// Settings of every port of every instance, by instance and port.
 pub(crate) type Ports = Vec<Vec<PortConfig>>;

@@ -97,9 +97,29 @@ impl IngressBuffer {
             return update_at; // It is due before these credits are free, whatever the reason.
         }
         let by_count = self.freed_tlps >= policy.every_tlps;
-        let at_once = by_count || self.credits.peer_has_less_than(self.starved_below);
+        let at_once = by_count || self.peer_may_starve();
         let due = if at_once { free_at } else { free_at + policy.latency };
         update_at.min(due)
+    }
+
+    /// The same given that the peer has just used credits, and that some have been free from `free_at` on.
+    #[inline(always)]
+    pub(crate) fn hasten_if_starved(&self, update_at: Time, free_at: Time) -> Time {
+        if self.peer_may_starve() { update_at.min(free_at) } else { update_at }
+    }
+
+    /// The same after an UpdateFC, given what is still draining.
+    #[inline(always)]
+    pub(crate) fn update_after_update(&self, update_at: Time, policy: &UpdatePolicy) -> Time {
+        let Some((first, _)) = self.draining.front() else { return update_at };
+        let due = if self.peer_may_starve() { *first } else { *first + policy.latency };
+        let counted = self.draining.iter().nth((policy.every_tlps as usize).saturating_sub(1));
+        update_at.min(due).min(counted.map_or(Time::NEVER, |(at, _)| *at))
+    }
+
+    #[inline(always)]
+    fn peer_may_starve(&self) -> bool {
+        self.credits.peer_has_less_than(self.starved_below)
     }
 }
 

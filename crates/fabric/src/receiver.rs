@@ -52,7 +52,7 @@ impl Port {
             // What was freed but not yet said may now be all that the peer is waiting for.
             if buffer.freed_tlps > 0 {
                 let free_at = buffer.draining.front().map_or(at, |(free_at, _)| *free_at);
-                *update_at = buffer.hasten_update(*update_at, &self.settings.update, free_at.max(at));
+                *update_at = buffer.hasten_if_starved(*update_at, free_at.max(at));
                 self.update_due_at = self.update_due_at.min(*update_at);
             }
         }
@@ -229,10 +229,7 @@ impl Port {
         let (buffer, update_at) = buffer_of(vc0, &mut self.channels, channel, class);
         buffer.credits.mark_reported();
         buffer.freed_tlps = buffer.draining.len() as u32;
-        *update_at = now + policy.period;
-        if let Some((free_at, _)) = buffer.draining.front() {
-            *update_at = buffer.hasten_update(*update_at, policy, *free_at);
-        }
+        *update_at = buffer.update_after_update(now + policy.period, policy);
         self.find_update_due();
     }
 

@@ -42,6 +42,35 @@ fn scaled_flow_control_covers_a_long_credit_loop() {
     assert_close(over_a_long_link(Scale::Sixteen), 58.29e9, 0.002, "scale 16");
 }
 
+/// An UpdateFC goes out for every so many writes whose credits are free. Those that still drain do not count, however many
+/// arrive before the first of them is in memory.
+#[test]
+fn updates_count_what_is_free() {
+    for (every, drain_ns) in [(2, 0), (2, 50), (8, 0), (8, 20), (8, 50), (8, 500), (16, 500)] {
+        let mut config = without_background(direct(Generation::Gen5, Width::X16, 256));
+        for port in config.devices.iter_mut().flat_map(|device| &mut device.ports) {
+            port.scale = Scale::Sixteen;
+            port.credits[0] = CreditPool::finite(2032, 32752);
+            port.credits[1] = CreditPool::finite(16, 16);
+            port.retry_buffer = Bytes::from_kib(512);
+            port.replay_timer = Span::from_ms(1);
+            port.ack = AckPolicy { every_tlps: 64, latency: Span::from_us(100) };
+            port.update_flow_control =
+                UpdatePolicy { every_tlps: every, latency: Span::from_us(100), period: Span::from_ms(500) };
+        }
+        let root = root_mut(&mut config);
+        root.write_latency = Span::from_ns(drain_ns);
+        root.write_bandwidth = Rate::from_bytes_per_second(10_000_000_000_000);
+        let simulation = measure(&config, vec![Stream::new(1, Direction::Write, 65536, 16)], 100);
+        let counters = |device| {
+            simulation.fabric.observers().counters(simulation.fabric.port_index(DeviceId(device), 0))
+        };
+        let (writes, dllps) = (counters(1).tlps_sent as f64, counters(0).dllps_sent as f64);
+        let expected = writes / 64.0 + writes / f64::from(every);
+        assert_close(dllps, expected, 0.01, &format!("every {every}, {drain_ns} ns"));
+    }
+}
+
 /// Credits that are no whole number of steps lose the fraction, and nothing else.
 #[test]
 fn a_fraction_of_a_step_is_never_used() {

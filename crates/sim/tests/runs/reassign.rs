@@ -49,17 +49,22 @@ fn the_drive_is_one_hosts_before_and_the_others_after() {
         assert_eq!(names, ["as it was at the start", "moves leaves one", "moves on two"], "{rw}");
         let before = rate(&results, 0, "before");
         let after = rate(&results, 2, "after");
-        // What is written finds the buffer of the drive empty at first, and full when it has moved.
-        assert!(before > 1.0 && (after / before - 1.0).abs() < 0.15, "{rw}: {before}, then {after} GB/s");
         assert_eq!((rate(&results, 0, "after"), rate(&results, 2, "before")), (0.0, 0.0), "{rw}");
         let undisturbed = rate(&results, 0, "stays");
         for phase in 1..3 {
             let now = rate(&results, phase, "stays");
+            // Writes fill the buffer of the drive at first.
             assert!(
-                (now / undisturbed - 1.0).abs() < 0.15,
+                (now / undisturbed - 1.0).abs() < 0.1,
                 "{rw}: {now} of {undisturbed} GB/s in phase {phase}"
             );
         }
+        // They fill it as quickly in the drive that moves: but for that it is as quick as before.
+        let later = rate(&results, 2, "stays") / undisturbed;
+        assert!(
+            before > 1.0 && (after / before / later - 1.0).abs() < 0.05,
+            "{rw}: {before}, then {after} GB/s, while the other is at {later} of what it was"
+        );
     }
 }
 

@@ -9,7 +9,7 @@ use crate::config::EndpointConfig;
 use crate::errors::DeviceErrors;
 use crate::packet::{Address, Flags, Kind, Packet};
 use crate::port::PortId;
-use crate::root_complex::Server;
+use crate::server::Server;
 use crate::slots::Slots;
 use crate::workload::{Direction, Notify, Target, Transfer, WorkloadId};
 use lanewise_observe::RequesterState;

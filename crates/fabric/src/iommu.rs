@@ -10,7 +10,7 @@
 
 use crate::config::IommuConfig;
 use crate::packet::Packet;
-use crate::root_complex::Server;
+use crate::server::Server;
 use lanewise_units::{Bytes, Time};
 
 /// What a step of a walk reads: a line of the tables.

@@ -22,6 +22,7 @@
 //! | `standby.rs` | links that fall asleep and wake |
 //! | `corruption.rs` | what only an ECRC finds |
 //! | `errors.rs` | completion timeouts, poisoned data, requests for nobody |
+//! | `server.rs` | rates that are shared, and how busy they were |
 //! | `memory_path.rs`, `sockets.rs`, `iommu.rs` | between root ports and memory: other sockets, address translation |
 //! | `workload.rs`, `requests.rs`, `mmio.rs`, `notices.rs` | the seam to whoever asks: transfers, loads and stores, timers and answers |
 //! | `simulation.rs`, `event.rs` | the run and its events |
@@ -60,6 +61,7 @@ mod requests;
 mod ring;
 mod root_complex;
 mod routing;
+mod server;
 mod shared_memory;
 mod simulation;
 mod slots;
@@ -73,6 +75,7 @@ pub mod workload;
 
 pub use assembly::AssemblyError;
 pub use fabric::Fabric;
+pub use server::Book;
 pub use simulation::{Progress, Simulation};
 pub use switch::MAX_SWITCH_PORTS;
 pub use waiters::{Place, Waiter};

@@ -7,7 +7,7 @@
 use crate::config::RootComplexConfig;
 use crate::iommu::Iommu;
 use crate::packet::{Address, Kind, Packet};
-use crate::root_complex::Server;
+use crate::server::Server;
 use crate::sockets::Sockets;
 use lanewise_units::{Bytes, Span, Time};
 

@@ -11,31 +11,12 @@ use crate::memory_path::MemoryPath;
 use crate::packet::{Address, Flags, Kind, Packet, PacketId, PacketPool};
 use crate::port::PortId;
 use crate::routing::Routes;
+use crate::server::Server;
 use lanewise_engine::random::RandomStream;
 use lanewise_pcie::splitting;
 use lanewise_pcie::tlp::ECRC;
-use lanewise_units::{Bytes, Rate, Time};
+use lanewise_units::{Bytes, Time};
 use std::collections::VecDeque;
-
-/// Something that serves bytes one after the other.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Server {
-    rate: Rate,
-    free_at: Time,
-}
-
-impl Server {
-    pub(crate) fn new(rate: Rate) -> Self {
-        Self { rate, free_at: Time::ZERO }
-    }
-
-    /// When `bytes` that are ready at `at` have been served.
-    #[inline]
-    pub(crate) fn serve(&mut self, at: Time, bytes: Bytes) -> Time {
-        self.free_at = self.free_at.max(at) + self.rate.span_ceil(bytes);
-        self.free_at
-    }
-}
 
 /// One root complex.
 pub(crate) struct RootComplex {
@@ -86,8 +67,8 @@ impl RootComplex {
     /// When memory has taken a posted write that arrives now, and its buffer space is free.
     #[inline]
     pub(crate) fn write(&mut self, now: Time, payload: Bytes) -> Time {
-        let in_order = self.writes.serve(now, payload) + self.config.write_overhead;
-        self.writes.free_at = in_order;
+        let span = self.config.write_bandwidth.span_ceil(payload) + self.config.write_overhead;
+        let in_order = self.writes.serve_for(now, span);
         in_order.max(self.memory.serve(now, payload)) + self.config.write_latency
     }
 

@@ -3,7 +3,7 @@
 //! Left out: banks, a width that packets do not fill, and reads that go before writes.
 
 use crate::packet::{Packet, PacketId};
-use crate::root_complex::Server;
+use crate::server::Server;
 use lanewise_units::{Bytes, Rate, Time};
 
 /// What all ports of a switch share.

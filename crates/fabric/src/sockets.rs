@@ -12,7 +12,7 @@
 
 use crate::config::SocketsConfig;
 use crate::packet::Address;
-use crate::root_complex::Server;
+use crate::server::Server;
 use lanewise_units::{Bytes, Span, Time};
 
 /// The sockets of one root complex.

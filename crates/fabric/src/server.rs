@@ -1,0 +1,70 @@
+//! Something that serves bytes one after the other, and the book that it keeps: how long it was busy, how long others waited.
+//!
+//! A book holds plain sums and no mean: who reads it takes the difference of two readings.
+
+use lanewise_units::{Bytes, Rate, Span, Time};
+
+/// What a shared resource has done since the start of the run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Book {
+    /// Time that it served, added up over its places.
+    pub busy: Span,
+    /// Time that what it served had to wait for it, added up.
+    pub waited: Span,
+    /// How often it was asked.
+    pub served: u64,
+}
+
+impl Book {
+    /// Enters one request that came at `at`, was served from `start` on and took `busy`.
+    #[inline(always)]
+    pub(crate) fn enter(&mut self, at: Time, start: Time, busy: Span) {
+        self.waited += start - at;
+        self.busy += busy;
+        self.served += 1;
+    }
+}
+
+/// A rate that is shared.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Server {
+    rate: Rate,
+    free_at: Time,
+    pub(crate) book: Book,
+}
+
+impl Server {
+    pub(crate) fn new(rate: Rate) -> Self {
+        Self { rate, free_at: Time::ZERO, book: Book::default() }
+    }
+
+    /// When `bytes` that are ready at `at` have been served.
+    #[inline]
+    pub(crate) fn serve(&mut self, at: Time, bytes: Bytes) -> Time {
+        self.serve_for(at, self.rate.span_ceil(bytes))
+    }
+
+    /// When something that is ready at `at` and takes `span` has been served.
+    #[inline]
+    pub(crate) fn serve_for(&mut self, at: Time, span: Span) -> Time {
+        let start = self.free_at.max(at);
+        self.book.enter(at, start, span);
+        self.free_at = start + span;
+        self.free_at
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_book_says_who_waited_for_how_long() {
+        let mut server = Server::new(Rate::from_bytes_per_second(1_000_000_000));
+        let at = Time::ZERO + Span::from_ns(10);
+        assert_eq!(server.serve(at, Bytes::new(100)), at + Span::from_ns(100));
+        assert_eq!(server.serve(at, Bytes::new(50)), at + Span::from_ns(150));
+        let expected = Book { busy: Span::from_ns(150), waited: Span::from_ns(100), served: 2 };
+        assert_eq!(server.book, expected);
+    }
+}

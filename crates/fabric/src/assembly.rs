@@ -147,15 +147,17 @@ pub(crate) fn assemble(config: &FabricConfig) -> Result<Parts, AssemblyError> {
     Ok(parts)
 }
 
-/// Tells root complexes which endpoints have their buffers in the memory of another socket.
+/// Tells root complexes where the buffers of endpoints are: in the memory of another socket, or kept warm by the processor.
 fn place_memory(config: &FabricConfig, places: &[Place], parts: &mut Parts) {
     for (index, device) in config.devices.iter().enumerate() {
-        let DeviceKind::Endpoint(EndpointConfig { memory_socket: Some(socket), .. }) = &device.kind else {
-            continue;
-        };
-        let root_complex = parts.devices[index].root_complex as usize;
-        if let Some(path) = &mut parts.root_complexes[root_complex].path {
-            path.place_memory(Address(places[index].first), *socket);
+        let DeviceKind::Endpoint(endpoint) = &device.kind else { continue };
+        let root_complex = &mut parts.root_complexes[parts.devices[index].root_complex as usize];
+        let address = Address(places[index].first);
+        if let Some(socket) = endpoint.memory_socket {
+            root_complex.place_memory(address, socket);
+        }
+        if endpoint.warm_buffers {
+            root_complex.warm_buffers(address);
         }
     }
 }

@@ -165,6 +165,17 @@ impl Port {
         self.queues_of_mut(channel).push(packets, id)
     }
 
+    /// Puts a packet into the queues of its channel, in front of those of its class that may leave later. True when it is the first.
+    pub(crate) fn queue_when_ready(&mut self, packets: &mut PacketPool, id: PacketId) -> bool {
+        let (class, ready_at) = (packets[id].class(), packets[id].eligible_at);
+        let channel = self.channel_of(packets[id].traffic_class);
+        let queues = self.queues_of_mut(channel);
+        let before =
+            queues.ids_of_class(packets, class).take_while(|id| packets[*id].eligible_at <= ready_at);
+        let before = before.last();
+        queues.insert_behind(packets, before, id)
+    }
+
     /// Whether nothing waits in its own queues, whatever the channel.
     #[inline]
     pub(crate) fn nothing_queued(&self) -> bool {

@@ -44,6 +44,10 @@ impl DeviceConfig {
 
 /// What a device is.
 #[derive(Clone, Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a fabric has few root complexes, and a configuration is read once"
+)]
 pub enum DeviceKind {
     /// Root ports, host bridge and memory.
     RootComplex(RootComplexConfig),
@@ -156,8 +160,14 @@ pub struct UpdatePolicy {
 /// Root complex: what lies between the root ports and memory.
 #[derive(Clone, Debug)]
 pub struct RootComplexConfig {
-    /// Read requests in progress at a time, over all root ports.
-    pub read_engines: u32,
+    /// Stack of each root port, counted from 0: ports beyond the end of the list have one of their own each.
+    pub stack_of_port: Vec<u16>,
+    /// Settings of every stack.
+    pub stack: StackConfig,
+    /// Memory of every socket.
+    pub memory: MemoryConfig,
+    /// Last-level cache of every socket, as devices see it; none where every access goes to memory.
+    pub cache: Option<CacheConfig>,
     /// From the last byte of a read request to the first byte of data at the egress queue.
     pub memory_latency: Span,
     /// Additional exponentially distributed latency of a read, mean; zero for none.
@@ -166,8 +176,6 @@ pub struct RootComplexConfig {
     pub read_bandwidth: Rate,
     /// Rate at which posted data can be written, over all root ports.
     pub write_bandwidth: Rate,
-    /// Rate of reads and writes together.
-    pub memory_bandwidth: Rate,
     /// Fixed cost of each posted write on the way to memory, on top of its bytes at `write_bandwidth`.
     pub write_overhead: Span,
     /// Read Completion Boundary.
@@ -184,6 +192,9 @@ pub struct RootComplexConfig {
     pub peer_to_peer: bool,
     /// Time for a TLP from one root port to another.
     pub forward_latency: Span,
+    /// Largest payload that it forwards between root ports: it cuts what is larger (PCIe Base 6.3 §1.3.1). None to leave packets
+    /// as they are.
+    pub largest_forwarded: Option<Bytes>,
     /// Start of the host memory that devices address; below 4 GiB gives 3 DW headers.
     pub memory_base: u64,
     /// Which socket each root port belongs to, and the links between sockets; none where there is one socket, or where
@@ -195,6 +206,60 @@ pub struct RootComplexConfig {
     pub ecrc: bool,
     /// What goes wrong with the reads it answers.
     pub errors: ErrorConfig,
+}
+
+/// What root ports share within a stack: a quadrant, an IIO stack, a PHB.
+#[derive(Clone, Debug)]
+pub struct StackConfig {
+    /// Read requests in progress at a time: from when a read starts until the last of its data is queued at the root port.
+    pub read_trackers: u32,
+    /// Rate at which data for completions can be read; none for no limit of its own.
+    pub read_bandwidth: Option<Rate>,
+    /// Rate at which posted data can be written; none for no limit of its own.
+    pub write_bandwidth: Option<Rate>,
+    /// Rate at which packets between root ports enter or leave it; none for no limit of its own.
+    pub peer_rate: Option<Rate>,
+}
+
+/// The memory of a socket.
+#[derive(Clone, Debug)]
+pub struct MemoryConfig {
+    /// Rate of reads and writes together, over all channels.
+    pub rate: Rate,
+    /// Channels, each with its part of the rate.
+    pub channels: u32,
+    /// Bytes that lie on one channel before the next has its turn.
+    pub interleave: Bytes,
+    /// Banks of each channel; none where its rate is the only limit.
+    pub banks: Option<BankConfig>,
+}
+
+/// Banks of a memory channel.
+#[derive(Clone, Debug)]
+pub struct BankConfig {
+    /// Banks of one channel, all its ranks together.
+    pub per_channel: u32,
+    /// Time from one row to the next of the same bank: tRC.
+    pub cycle: Span,
+    /// Bytes that one row holds.
+    pub row: Bytes,
+}
+
+/// The last-level cache of a socket, as devices see it.
+#[derive(Clone, Debug)]
+pub struct CacheConfig {
+    /// Bytes that it holds.
+    pub size: Bytes,
+    /// Ways of a set.
+    pub ways: u32,
+    /// Ways that writes of devices may use; 0 where they go to memory.
+    pub device_ways: u32,
+    /// Bytes that are kept, and leave, together.
+    pub block: Bytes,
+    /// From the last byte of a read request to the first byte of data at the egress queue.
+    pub latency: Span,
+    /// Rate at which it answers reads of devices; none for no limit of its own.
+    pub read_bandwidth: Option<Rate>,
 }
 
 /// What goes wrong at a device, and what it does when something goes wrong elsewhere.
@@ -244,6 +309,8 @@ pub struct IommuConfig {
     pub walk_step_latency: Span,
     /// Walks in progress at a time.
     pub walkers: u32,
+    /// Smallest time between the starts of two walks, over all walkers.
+    pub walk_interval: Span,
 }
 
 /// Switch: how packets get from ingress to egress.
@@ -352,6 +419,8 @@ pub struct EndpointConfig {
     pub buffer_hold: Span,
     /// Socket whose memory its buffers are in; none for the socket of the root port above it.
     pub memory_socket: Option<u16>,
+    /// Whether the processor has used its buffers, so that they are in the last-level cache as far as they fit.
+    pub warm_buffers: bool,
     /// What goes wrong at it, and what it does about what goes wrong elsewhere.
     pub errors: ErrorConfig,
 }

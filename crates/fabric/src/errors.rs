@@ -345,7 +345,6 @@ impl Fabric {
         if answer == Answer::Now {
             return true;
         }
-        self.root_complexes[index as usize].engines_free += 1;
         self.drain(PortId(request.ingress), request, now);
         if let Answer::Late(by) = answer {
             let request = self.packets.insert(*request);
@@ -364,8 +363,8 @@ impl Fabric {
 
     fn answer_late(&mut self, index: u32, request: PacketId) {
         let request = self.packets.remove(request);
-        // Its engine has been free since it was put off.
-        self.complete_read(index, &request, Flags::default());
+        // Its entry has been free since it was put off.
+        self.complete_read(index, &request);
     }
 
     /// An endpoint with faults is to answer a read. False when it never does.
@@ -397,7 +396,7 @@ impl Fabric {
                 completion.eligible_at = now + self.root_complexes[index as usize].config.forward_latency;
                 let completion = self.packets.insert(completion);
                 let egress = self.ports[id.index()].index;
-                self.queue_at_root_port(index, egress, completion);
+                self.queue_at_root_port(index, egress, completion, now);
             }
         }
     }

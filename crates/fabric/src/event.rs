@@ -15,6 +15,8 @@ pub(crate) enum Event {
     Timer(u32),
     /// Something that may have gone wrong is looked at.
     Watch(u32),
+    /// An entry that keeps track of reads may be free: root complex and stack.
+    Entry(u32),
 }
 
 /// An event in four bytes: the event queue's entries decide how much fits a cache line.
@@ -32,6 +34,7 @@ impl Event {
             Self::ReplayTimer(port) => (2, port.0),
             Self::Timer(index) => (3, index),
             Self::Watch(index) => (4, index),
+            Self::Entry(index) => (5, index),
         };
         debug_assert!(index < 1 << INDEX_BITS);
         PackedEvent(kind << INDEX_BITS | index)
@@ -47,7 +50,8 @@ impl PackedEvent {
             1 => Event::Arrival(PortId(index)),
             2 => Event::ReplayTimer(PortId(index)),
             3 => Event::Timer(index),
-            _ => Event::Watch(index),
+            4 => Event::Watch(index),
+            _ => Event::Entry(index),
         }
     }
 }

@@ -7,6 +7,7 @@ use crate::event::PackedEvent;
 use crate::mmio::MmioOperation;
 use crate::notices::PendingNotice;
 use crate::packet::{PacketId, PacketPool};
+use crate::peers::CutPacket;
 use crate::phases::Changes;
 use crate::port::{Owner, Port, PortId};
 use crate::root_complex::RootComplex;
@@ -46,6 +47,7 @@ pub struct Fabric {
     pub(crate) pending: Slots<PendingNotice>,
     pub(crate) notices: VecDeque<(WorkloadId, WorkloadEvent)>,
     pub(crate) watches: Slots<Watch>,
+    pub(crate) cut_packets: Slots<CutPacket>,
     /// Ports that may do something at this very time, drained at the end of the event: no event of their own.
     pub(crate) ready: VecDeque<PortId>,
     pub(crate) current: WorkloadId,
@@ -78,6 +80,7 @@ impl Fabric {
             pending: Slots::default(),
             notices: VecDeque::new(),
             watches: Slots::default(),
+            cut_packets: Slots::default(),
             ready: VecDeque::new(),
             current: WorkloadId(0),
             hops_seen: 0,

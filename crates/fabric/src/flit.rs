@@ -187,9 +187,7 @@ impl Fabric {
             };
             let owner = port.owner;
             self.observers.observe(now, fact);
-            if packet.ingress != Packet::ORIGINATED {
-                self.drain(PortId(packet.ingress), &packet, gone_at);
-            }
+            self.gone(&packet, gone_at);
             self.left(owner, id, &packet);
         }
     }

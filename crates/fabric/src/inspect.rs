@@ -104,14 +104,14 @@ impl Fabric {
     }
 
     /// Whether nothing is under way any more: no packet, transfer, access of the CPU, tag or unacknowledged TLP, and no read
-    /// engine or queue in use.
+    /// or queue of a root complex in use.
     pub fn is_quiet(&self) -> bool {
         self.packets.live() == 0
             && self.transfers.open() == 0
             && self.mmio.taken() == 0
             && self.ports.iter().all(|port| port.is_quiet())
             && self.switches.iter().all(|switch| switch.is_quiet())
-            && self.root_complexes.iter().all(|root_complex| root_complex.is_quiet())
+            && self.root_complexes.iter().all(|root_complex| root_complex.is_quiet(self.now()))
             && self.endpoints.iter().all(|endpoint| endpoint.mmio_open == 0)
     }
 

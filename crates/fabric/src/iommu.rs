@@ -9,8 +9,9 @@
 //! the tables' upper levels, which show as fewer steps; invalidations; address translation services of devices; faults.
 
 use crate::config::IommuConfig;
-use crate::packet::Packet;
-use crate::server::Server;
+use crate::memory::{Memory, Place};
+use crate::packet::{Address, Packet};
+use crate::server::Book;
 use lanewise_units::{Bytes, Time};
 
 /// What a step of a walk reads: a line of the tables.
@@ -36,6 +37,9 @@ pub(crate) struct Iommu {
     uses: u64,
     /// When each walker is free.
     walkers: Vec<Time>,
+    /// When the next walk may start, whatever walkers are free.
+    next_walk_at: Time,
+    pub(crate) book: Book,
     /// For each root port, when the youngest of its posted writes is translated.
     posted: Vec<Time>,
 }
@@ -50,12 +54,14 @@ impl Iommu {
             sets,
             uses: 0,
             walkers: vec![Time::ZERO; config.walkers.max(1) as usize],
+            next_walk_at: Time::ZERO,
+            book: Book::default(),
             posted: vec![Time::ZERO; ports],
         }
     }
 
     /// When the address of a posted write of a root port is translated, and those of the writes before it.
-    pub(crate) fn posted(&mut self, now: Time, packet: &Packet, port: u16, memory: &mut Server) -> Time {
+    pub(crate) fn posted(&mut self, now: Time, packet: &Packet, port: u16, memory: &mut Memory) -> Time {
         let translated = self.translate(now, packet, memory);
         let youngest = &mut self.posted[usize::from(port)];
         *youngest = translated.max(*youngest);
@@ -63,7 +69,7 @@ impl Iommu {
     }
 
     /// When the address of a request is translated. Requests do not cross 4 KiB, so each has one page.
-    pub(crate) fn translate(&mut self, now: Time, packet: &Packet, memory: &mut Server) -> Time {
+    pub(crate) fn translate(&mut self, now: Time, packet: &Packet, memory: &mut Memory) -> Time {
         let page = packet.address / self.config.page.get();
         let requester = packet.requester.0;
         self.uses += 1;
@@ -75,28 +81,38 @@ impl Iommu {
             entry.used = uses;
             return entry.ready.max(now);
         }
-        let ready = self.walk(now, memory);
+        let ready = self.walk(now, page, memory);
         let oldest = set.min_by_key(|at| self.entries[*at].map_or(0, |entry| entry.used));
         self.entries[oldest.expect("a set has a way")] = Some(Entry { requester, page, ready, used: uses });
         ready
     }
 
     /// When a walk that is asked for now ends.
-    fn walk(&mut self, now: Time, memory: &mut Server) -> Time {
+    fn walk(&mut self, now: Time, page: u64, memory: &mut Memory) -> Time {
         let walker = self.walkers.iter_mut().min().expect("there is a walker");
-        let start = now.max(*walker);
-        let steps = self.config.walk_steps;
+        let start = now.max(*walker).max(self.next_walk_at);
+        self.next_walk_at = start + self.config.walk_interval;
         // Bandwidth is taken when the walk is asked for, as reads of devices do.
-        let served = (0..steps).fold(now, |_, _| memory.serve(now, LINE));
-        *walker = served.max(start) + self.config.walk_step_latency * u64::from(steps);
-        *walker
+        let line = |step: u32| Place { address: (page << 3 | u64::from(step)) << 6, owner: Address::HOST };
+        let served =
+            (0..self.config.walk_steps).fold(now, |last, step| last.max(memory.serve(now, line(step), LINE)));
+        let end = served.max(start) + self.config.walk_step_latency * u64::from(self.config.walk_steps);
+        self.book.enter(now, start, end - start);
+        *walker = end;
+        end
+    }
+
+    /// Walks that can be under way at a time.
+    pub(crate) fn places(&self) -> u32 {
+        self.config.walkers
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::{Address, Kind};
+    use crate::config::MemoryConfig;
+    use crate::packet::Kind;
     use lanewise_units::{Rate, Span};
 
     const WALK: u64 = 200;
@@ -109,6 +125,7 @@ mod tests {
             walk_steps: 2,
             walk_step_latency: Span::from_ns(WALK / 2),
             walkers,
+            walk_interval: Span::ZERO,
         };
         Iommu::new(&config, 1)
     }
@@ -119,7 +136,9 @@ mod tests {
 
     /// Nanoseconds that the translation of a page takes, asked for at `now`.
     fn wait(iommu: &mut Iommu, now: u64, requester: u32, page: u64) -> u64 {
-        let mut memory = Server::new(Rate::from_bytes_per_second(1 << 60));
+        let rate = Rate::from_bytes_per_second(1 << 60);
+        let interleave = Bytes::from_kib(4);
+        let mut memory = Memory::new(&MemoryConfig { rate, channels: 1, interleave, banks: None });
         let mut packet = Packet::new(Kind::MemoryRead, Address::HOST, Address(requester), at(now));
         packet.carry(page << 12, Bytes::new(64));
         (iommu.translate(at(now), &packet, &mut memory) - at(now)).ticks() / Span::from_ns(1).ticks()

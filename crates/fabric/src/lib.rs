@@ -23,6 +23,8 @@
 //! | `corruption.rs` | what only an ECRC finds |
 //! | `errors.rs` | completion timeouts, poisoned data, requests for nobody |
 //! | `server.rs` | rates that are shared, and how busy they were |
+//! | `root_ports.rs`, `stack.rs`, `peers.rs` | what root ports do with TLPs; what groups of them share; packets between them |
+//! | `memory.rs`, `cache.rs` | channels and banks; the last-level cache as devices see it |
 //! | `memory_path.rs`, `sockets.rs`, `iommu.rs` | between root ports and memory: other sockets, address translation |
 //! | `workload.rs`, `requests.rs`, `mmio.rs`, `notices.rs` | the seam to whoever asks: transfers, loads and stores, timers and answers |
 //! | `simulation.rs`, `event.rs` | the run and its events |
@@ -32,6 +34,7 @@
 
 mod assembly;
 mod buses;
+mod cache;
 mod catch_up;
 mod channels;
 mod choose;
@@ -48,10 +51,12 @@ mod hot_plug;
 mod ingress;
 mod inspect;
 mod iommu;
+mod memory;
 mod memory_path;
 mod mmio;
 mod notices;
 mod packet;
+mod peers;
 mod phases;
 mod port;
 mod receive;
@@ -60,12 +65,14 @@ mod replay;
 mod requests;
 mod ring;
 mod root_complex;
+mod root_ports;
 mod routing;
 mod server;
 mod shared_memory;
 mod simulation;
 mod slots;
 mod sockets;
+mod stack;
 mod standby;
 mod switch;
 mod transmit;

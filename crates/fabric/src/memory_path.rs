@@ -6,8 +6,8 @@
 
 use crate::config::RootComplexConfig;
 use crate::iommu::Iommu;
+use crate::memory::Memory;
 use crate::packet::{Address, Kind, Packet};
-use crate::server::Server;
 use crate::sockets::Sockets;
 use lanewise_units::{Bytes, Span, Time};
 
@@ -39,13 +39,29 @@ impl MemoryPath {
         }
     }
 
+    /// Sockets whose memory may be used.
+    pub(crate) fn sockets(&self) -> usize {
+        self.sockets.as_ref().map_or(1, |sockets| sockets.count())
+    }
+
+    /// The socket of a root port.
+    pub(crate) fn socket_of(&self, port: u16) -> u16 {
+        self.sockets.as_ref().map_or(0, |sockets| sockets.of(port))
+    }
+
+    /// The socket in whose memory the buffers of a requester are, for a request at root port `port`.
+    pub(crate) fn home(&self, requester: Address, port: u16) -> u16 {
+        let Some(sockets) = &self.sockets else { return 0 };
+        sockets.to_memory(requester, port).map_or_else(|| sockets.of(port), |way| way.to)
+    }
+
     /// When the buffer space of a posted write is free that would be so at `free_at` with memory next to the root port.
     pub(crate) fn write(
         &mut self,
         now: Time,
         packet: &Packet,
         port: u16,
-        memory: &mut Server,
+        memory: &mut Memory,
         free_at: Time,
     ) -> Time {
         let translated = match &mut self.iommu {
@@ -64,7 +80,7 @@ impl MemoryPath {
     }
 
     /// What a read takes longer than with memory next to the root port, apart from waiting for its data on the link.
-    pub(crate) fn read(&mut self, now: Time, request: &Packet, port: u16, memory: &mut Server) -> Span {
+    pub(crate) fn read(&mut self, now: Time, request: &Packet, port: u16, memory: &mut Memory) -> Span {
         let translated = match &mut self.iommu {
             Some(iommu) => iommu.translate(now, request, memory),
             None => now,
@@ -107,7 +123,7 @@ impl MemoryPath {
         packet: &Packet,
         ingress: u16,
         egress: u16,
-        memory: &mut Server,
+        memory: &mut Memory,
     ) -> Time {
         let translated = match (&mut self.iommu, packet.kind) {
             (None, _) | (_, Kind::Completion) => now,

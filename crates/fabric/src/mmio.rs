@@ -51,7 +51,7 @@ impl Fabric {
         let port = self.root_complexes[index as usize].ports[usize::from(egress)];
         let mps = self.ports[port.index()].settings.mps;
         assert!(bytes > Bytes::ZERO && bytes <= mps, "a load or store is one TLP of 1 to {mps}, not {bytes}");
-        self.queue_at_root_port(index, egress, packet_id);
+        self.queue_at_root_port(index, egress, packet_id, now);
     }
 
     pub(crate) fn mmio_write_arrived(&mut self, packet: &Packet) {

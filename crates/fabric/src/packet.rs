@@ -72,9 +72,8 @@ impl Flags {
     pub(crate) const NULLIFIED: Self = Self(4);
     /// Issued by the CPU, or the answer to it.
     pub(crate) const MMIO: Self = Self(8);
-    /// Holds a read engine of the root complex until it leaves.
-    pub(crate) const FREES_ENGINE: Self = Self(16);
-
+    /// A root complex cut it off a larger packet, of which more follows.
+    pub(crate) const PIECE: Self = Self(16);
     /// A completion without data whose status is Unsupported Request.
     pub(crate) const UNSUPPORTED: Self = Self(32);
     /// The EP bit: its data are known to be wrong.
@@ -118,7 +117,7 @@ pub(crate) struct Packet {
     pub(crate) requester: Address,
     /// The transfer or MMIO operation that it belongs to, in its requester's table.
     pub(crate) context: u32,
-    /// Port at which it entered this device, or [`Packet::ORIGINATED`].
+    /// Port at which it entered this device; [`Packet::ORIGINATED`]; or a cut packet's slot with [`Packet::CUT`].
     pub(crate) ingress: u32,
     /// Payload bytes; of a memory read, bytes asked for. See [`Self::carry`].
     pub(crate) length: u16,
@@ -140,6 +139,8 @@ pub(crate) struct Packet {
 impl Packet {
     /// `ingress` of a packet that this device made itself.
     pub(crate) const ORIGINATED: u32 = u32::MAX;
+    /// `ingress` of the last piece of a packet that was cut: this bit, and the slot of what is left of the whole.
+    pub(crate) const CUT: u32 = 1 << 31;
 
     /// A packet made now; its maker fills in what differs.
     pub(crate) fn new(kind: Kind, destination: Address, requester: Address, now: Time) -> Self {
@@ -316,6 +317,27 @@ impl ClassQueues {
         first
     }
 
+    /// Puts a packet behind one of its class that waits, or first of all. True when it is the first.
+    pub(crate) fn insert_behind(
+        &mut self,
+        packets: &mut PacketPool,
+        before: Option<PacketId>,
+        id: PacketId,
+    ) -> bool {
+        let order = packets.stamp();
+        let class = packets[id].class().index();
+        let next = before.map_or(self.head[class], |before| packets[before].next);
+        (packets[id].order, packets[id].next) = (order, next);
+        match before {
+            Some(before) => packets[before].next = id,
+            None => self.head[class] = id,
+        }
+        if next == PacketId::NONE {
+            self.tail[class] = id;
+        }
+        before.is_none()
+    }
+
     #[inline(always)]
     pub(crate) fn pop(&mut self, packets: &PacketPool, class: FlowClass) -> Option<PacketId> {
         let id = self.head(class)?;
@@ -329,8 +351,17 @@ impl ClassQueues {
         packets: &'p PacketPool,
         class: FlowClass,
     ) -> impl Iterator<Item = &'p Packet> {
-        let packet = |id: PacketId| (id != PacketId::NONE).then(|| &packets[id]);
-        std::iter::successors(packet(self.head[class.index()]), move |last| packet(last.next))
+        self.ids_of_class(packets, class).map(|id| &packets[id])
+    }
+
+    /// The same, by where they are.
+    pub(crate) fn ids_of_class<'p>(
+        &self,
+        packets: &'p PacketPool,
+        class: FlowClass,
+    ) -> impl Iterator<Item = PacketId> + use<'p> {
+        let some = |id: PacketId| (id != PacketId::NONE).then_some(id);
+        std::iter::successors(some(self.head[class.index()]), move |last| some(packets[*last].next))
     }
 
     #[inline]

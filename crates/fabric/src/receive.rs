@@ -171,168 +171,6 @@ impl Fabric {
         }
     }
 
-    #[inline]
-    fn root_complex_takes(&mut self, index: u32, id: PortId, packet_id: PacketId, now: Time) {
-        let packet = self.packets[packet_id];
-        if packet.destination != crate::packet::Address::HOST {
-            return self.forward_between_root_ports(index, id, packet_id, now);
-        }
-        if packet.damaged && self.ecrc_fails(id, packet_id, now) {
-            return;
-        }
-        let root_complex = &mut self.root_complexes[index as usize];
-        match packet.kind {
-            Kind::MemoryWrite => {
-                if root_complex.path.is_some() {
-                    return self.write_afar(index, id, packet_id, now);
-                }
-                let free_at = root_complex.write(now, packet.payload());
-                self.packets.remove(packet_id);
-                self.drain(id, &packet, free_at);
-                self.write_arrived(id, &packet, now);
-            }
-            Kind::MemoryRead => {
-                self.packets[packet_id].ingress = id.0;
-                root_complex.waiting_reads.push_back(packet_id);
-                self.start_reads(index);
-            }
-            Kind::Completion => {
-                self.packets.remove(packet_id);
-                self.drain(id, &packet, now);
-                if packet.flags.has(Flags::POISONED) {
-                    self.poisoned_load(id);
-                }
-                if packet.flags.has(Flags::LAST) {
-                    self.mmio_read_done(&packet);
-                }
-            }
-        }
-    }
-
-    /// A posted write for memory that is not next to the root port, or whose address is translated.
-    #[cold]
-    #[inline(never)]
-    fn write_afar(&mut self, index: u32, id: PortId, packet_id: PacketId, now: Time) {
-        let packet = self.packets.remove(packet_id);
-        let port = self.ports[id.index()].index;
-        let free_at = self.root_complexes[index as usize].write_afar(now, &packet, port);
-        self.drain(id, &packet, free_at);
-        self.write_arrived(id, &packet, now);
-    }
-
-    /// Peer to peer through the root complex.
-    ///
-    /// What ACS redirected goes back down the port it came up, which every root complex does; from one root port to
-    /// another only one that forwards between them (PCIe Base 6.3 §6.12.2; that no redirect is refused is Assumed).
-    fn forward_between_root_ports(&mut self, index: u32, id: PortId, packet_id: PacketId, now: Time) {
-        let root_complex = &self.root_complexes[index as usize];
-        let destination = self.packets[packet_id].destination;
-        let Some(egress) = root_complex.routes.port_to(destination) else {
-            return self.unsupported(index, id, packet_id, now);
-        };
-        let back_down = egress == self.ports[id.index()].index;
-        assert!(
-            back_down || root_complex.config.peer_to_peer,
-            "the scenario keeps peers below one root port"
-        );
-        let packet = &mut self.packets[packet_id];
-        packet.ingress = id.0;
-        packet.eligible_at = now + root_complex.config.forward_latency;
-        if root_complex.path.is_some() {
-            let ingress = self.ports[id.index()].index;
-            packet.eligible_at =
-                self.root_complexes[index as usize].forward_afar(now, packet, ingress, egress);
-        }
-        self.queue_at_root_port(index, egress, packet_id);
-    }
-
-    /// Starts as many waiting reads as there are engines and room.
-    pub(crate) fn start_reads(&mut self, index: u32) {
-        let now = self.engine.now();
-        while self.root_complexes[index as usize].can_start_read() {
-            let root_complex = &mut self.root_complexes[index as usize];
-            let request_id = root_complex.waiting_reads.pop_front().expect("checked by can_start_read");
-            root_complex.engines_free -= 1;
-            let request = self.packets.remove(request_id);
-            if root_complex.errors.is_some() && !self.answers_now(index, &request) {
-                continue;
-            }
-            self.drain(PortId(request.ingress), &request, now);
-            self.complete_read(index, &request, Flags::FREES_ENGINE);
-        }
-    }
-
-    /// Makes the completions of a read and queues them; the last one has this `flag`.
-    #[inline(always)]
-    pub(crate) fn complete_read(&mut self, index: u32, request: &Packet, flag: Flags) {
-        let now = self.engine.now();
-        let ingress = &self.ports[PortId(request.ingress).index()];
-        let (mps, egress) = (ingress.settings.mps, ingress.index);
-        let mut completions = std::mem::take(&mut self.scratch);
-        let root_complex = &mut self.root_complexes[index as usize];
-        root_complex.read(now, request, egress, mps, &mut self.packets, &mut completions);
-        if let Some(last) = completions.last() {
-            let last = &mut self.packets[*last];
-            last.flags = last.flags.with(flag);
-        }
-        if root_complex.errors.is_some() {
-            self.touch_completions(index, &completions);
-        }
-        for completion in completions.drain(..) {
-            self.queue_at_root_port(index, egress, completion);
-        }
-        self.scratch = completions;
-    }
-
-    /// Queues a packet for a root port: in its own queue, or in the one that all root ports share.
-    pub(crate) fn queue_at_root_port(&mut self, index: u32, egress: u16, packet_id: PacketId) {
-        let root_complex = &mut self.root_complexes[index as usize];
-        if root_complex.config.shared_outbound_queue.is_some() {
-            root_complex.outbound.push_back((egress, packet_id));
-            self.stage_outbound(index);
-        } else {
-            let id = root_complex.ports[usize::from(egress)];
-            let at = self.packets[packet_id].eligible_at;
-            if self.ports[id.index()].queue(&mut self.packets, packet_id) {
-                self.offer(id, at);
-            }
-        }
-    }
-
-    /// Moves packets from the head of the shared outbound queue to their root ports, until the head has to wait:
-    /// then everything behind it waits too, whichever root port it is for.
-    pub(crate) fn stage_outbound(&mut self, index: u32) {
-        while let Some((egress, packet_id)) = self.root_complexes[index as usize].outbound.front().copied() {
-            let root_complex = &mut self.root_complexes[index as usize];
-            let most = root_complex.config.root_port_queue;
-            let staged = &mut root_complex.staged[usize::from(egress)];
-            if *staged >= most {
-                break;
-            }
-            *staged += 1;
-            root_complex.outbound.pop_front();
-            let id = root_complex.ports[usize::from(egress)];
-            let at = self.packets[packet_id].eligible_at;
-            let port = &mut self.ports[id.index()];
-            port.queue(&mut self.packets, packet_id);
-            port.stuck_until = Time::ZERO;
-            self.wake(id, at);
-        }
-    }
-
-    /// A packet has left a root port: its engine and its place in the shared queue are free.
-    pub(crate) fn left_root_port(&mut self, index: u32, id: PortId, packet: &Packet) {
-        let root_complex = &mut self.root_complexes[index as usize];
-        if packet.flags.has(Flags::FREES_ENGINE) {
-            root_complex.engines_free += 1;
-        }
-        if root_complex.config.shared_outbound_queue.is_some() {
-            root_complex.staged[usize::from(self.ports[id.index()].index)] -= 1;
-            self.stage_outbound(index);
-        }
-        self.start_reads(index);
-    }
-
     fn endpoint_takes(&mut self, index: u32, id: PortId, packet_id: PacketId, now: Time) {
         let packet = self.packets[packet_id];
         let hold = self.endpoints[index as usize].config.buffer_hold;
@@ -410,7 +248,7 @@ impl Fabric {
 
     /// A posted write is at its target.
     #[inline(always)]
-    fn write_arrived(&mut self, id: PortId, packet: &Packet, now: Time) {
+    pub(crate) fn write_arrived(&mut self, id: PortId, packet: &Packet, now: Time) {
         if packet.flags.has(Flags::MMIO.with(Flags::POISONED)) {
             if packet.flags.has(Flags::POISONED) {
                 return self.poisoned_write_arrived(id, packet);
@@ -420,7 +258,9 @@ impl Fabric {
         }
         let flow = self.transfers.get(packet.context).transfer.flow;
         self.observers.observe(now, Fact::Delivered { flow, payload: packet.payload() });
-        self.observers.observe(now, Fact::RequestDone { flow, latency: now - packet.issued_at });
+        if !packet.flags.has(Flags::PIECE) {
+            self.observers.observe(now, Fact::RequestDone { flow, latency: now - packet.issued_at });
+        }
         self.transfer_progressed(packet, Span::ZERO);
     }
 

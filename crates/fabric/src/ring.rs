@@ -58,9 +58,9 @@ impl<T: Copy> Ring<T> {
         self.len += 1;
     }
 
-    /// Puts a value in front of those that are `later` than it; they are few, at the end.
+    /// Puts a value in front of those that are `later` than it; they are few, at the end. Returns the one before it.
     #[inline(always)]
-    pub(crate) fn push_before(&mut self, value: T, later: impl Fn(&T) -> bool) {
+    pub(crate) fn push_before(&mut self, value: T, later: impl Fn(&T) -> bool) -> Option<&T> {
         self.push_back(value);
         let mut position = self.len - 1;
         while position > 0 {
@@ -71,6 +71,7 @@ impl<T: Copy> Ring<T> {
             self.slots.swap(here, before);
             position -= 1;
         }
+        (position > 0).then(|| &self.slots[self.slot(position - 1)])
     }
 
     #[inline]

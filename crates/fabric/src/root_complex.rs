@@ -5,31 +5,46 @@
 //! apart from that, other sockets and address translation, is in `memory_path.rs`. Left out: caches apart from the latency
 //! they give, root complex event collectors.
 
+use crate::cache::{Landing, LastLevelCache};
 use crate::config::RootComplexConfig;
 use crate::errors::DeviceErrors;
+use crate::memory::{Memory, Place};
 use crate::memory_path::MemoryPath;
 use crate::packet::{Address, Flags, Kind, Packet, PacketId, PacketPool};
 use crate::port::PortId;
+use crate::ring::Ring;
 use crate::routing::Routes;
 use crate::server::Server;
+use crate::stack::{Stack, WaitingRead};
 use lanewise_engine::random::RandomStream;
 use lanewise_pcie::splitting;
 use lanewise_pcie::tlp::ECRC;
-use lanewise_units::{Bytes, Time};
+use lanewise_units::{Bytes, Span, Time};
 use std::collections::VecDeque;
+
+/// What belongs to one socket.
+pub(crate) struct Socket {
+    pub(crate) memory: Memory,
+    pub(crate) cache: Option<Box<LastLevelCache>>,
+}
 
 /// One root complex.
 pub(crate) struct RootComplex {
     pub(crate) config: RootComplexConfig,
     pub(crate) ports: Vec<PortId>,
     pub(crate) routes: Routes,
-    reads: Server,
-    writes: Server,
-    memory: Server,
+    pub(crate) reads: Server,
+    pub(crate) writes: Server,
+    pub(crate) sockets: Vec<Socket>,
+    pub(crate) stacks: Vec<Stack>,
+    stack_of_port: Vec<u16>,
+    /// By endpoint, whether the processor keeps its buffers warm; short where none of the rest is.
+    warm_buffers: Vec<bool>,
     jitter: RandomStream,
-    pub(crate) engines_free: u32,
-    /// Read requests that wait for an engine, in order of arrival over all root ports.
-    pub(crate) waiting_reads: VecDeque<PacketId>,
+    /// Reads that have come so far.
+    reads_seen: u64,
+    /// By root port, the completions in its queue and when their data are there, in that order.
+    pub(crate) ready: Vec<Ring<(Time, PacketId)>>,
     /// The outbound queue that root ports share, if they do: port index and packet.
     pub(crate) outbound: VecDeque<(u16, PacketId)>,
     /// Packets of the shared queue's head that each root port has taken over.
@@ -47,13 +62,18 @@ impl RootComplex {
         routes: Routes,
         jitter: RandomStream,
     ) -> Self {
-        Self {
+        let stack_of_port = stacks_of(&config, ports.len());
+        let stacks = stack_of_port.iter().max().map_or(0, |last| usize::from(*last) + 1);
+        let mut made = Self {
             reads: Server::new(config.read_bandwidth),
             writes: Server::new(config.write_bandwidth),
-            memory: Server::new(config.memory_bandwidth),
+            sockets: Vec::new(),
+            stacks: (0..stacks).map(|_| Stack::new(&config.stack)).collect(),
+            stack_of_port,
+            warm_buffers: Vec::new(),
             jitter,
-            engines_free: config.read_engines,
-            waiting_reads: VecDeque::new(),
+            reads_seen: 0,
+            ready: vec![Ring::default(); ports.len()],
             outbound: VecDeque::new(),
             staged: vec![0; ports.len()],
             path: MemoryPath::new(&config, ports.len()),
@@ -61,43 +81,144 @@ impl RootComplex {
             ports,
             routes,
             config,
+        };
+        made.make_sockets();
+        made
+    }
+
+    /// Makes memory and cache for each socket that there is.
+    fn make_sockets(&mut self) {
+        let count = self.path.as_ref().map_or(1, |path| path.sockets());
+        while self.sockets.len() < count {
+            let memory = Memory::new(&self.config.memory);
+            let cache = self.config.cache.as_ref().map(|cache| Box::new(LastLevelCache::new(cache)));
+            self.sockets.push(Socket { memory, cache });
         }
     }
 
-    /// When memory has taken a posted write that arrives now, and its buffer space is free.
+    /// The buffers of an endpoint are in the memory of `socket`. Before the run.
+    pub(crate) fn place_memory(&mut self, endpoint: Address, socket: u16) {
+        if let Some(path) = &mut self.path {
+            path.place_memory(endpoint, socket);
+        }
+        self.make_sockets();
+    }
+
+    /// The processor has used the buffers of an endpoint. Before the run.
+    pub(crate) fn warm_buffers(&mut self, endpoint: Address) {
+        let index = endpoint.0 as usize;
+        if self.warm_buffers.len() <= index {
+            self.warm_buffers.resize(index + 1, false);
+        }
+        self.warm_buffers[index] = true;
+    }
+
+    /// The stack of a root port.
+    #[inline(always)]
+    pub(crate) fn stack(&mut self, port: u16) -> &mut Stack {
+        &mut self.stacks[usize::from(self.stack_of_port[usize::from(port)])]
+    }
+
+    /// Index of the stack of a root port.
+    pub(crate) fn stack_of(&self, port: u16) -> usize {
+        usize::from(self.stack_of_port[usize::from(port)])
+    }
+
+    /// The socket whose memory a request at root port `port` is for.
+    #[inline(always)]
+    fn home(&mut self, packet: &Packet, port: u16) -> &mut Socket {
+        let socket = match &self.path {
+            None => 0,
+            Some(path) => usize::from(path.home(packet.requester, port)),
+        };
+        &mut self.sockets[socket]
+    }
+
+    /// When a posted write that arrives now at root port `port` has been taken in, and its buffer space is free.
     #[inline]
-    pub(crate) fn write(&mut self, now: Time, payload: Bytes) -> Time {
+    pub(crate) fn write(&mut self, now: Time, packet: &Packet, port: u16) -> Time {
+        let payload = packet.payload();
         let span = self.config.write_bandwidth.span_ceil(payload) + self.config.write_overhead;
-        let in_order = self.writes.serve_for(now, span);
-        in_order.max(self.memory.serve(now, payload)) + self.config.write_latency
+        let shared = self.writes.serve_for(now, span);
+        let in_order = shared.max(self.stack(port).write(now, payload));
+        let home = self.home(packet, port);
+        let landed = match &mut home.cache {
+            None => home.memory.serve(now, Place::of(packet), payload),
+            Some(cache) => match cache.write(Place::of(packet)) {
+                Landing::Memory => home.memory.serve(now, Place::of(packet), payload),
+                Landing::Cache { evicts: false } => now,
+                // The old block is as good as anywhere: it takes its turn like the new one would.
+                Landing::Cache { evicts: true } => {
+                    let block = cache.block();
+                    home.memory.serve(now, Place::of(packet), block)
+                }
+            },
+        };
+        in_order.max(landed) + self.config.write_latency
     }
 
-    /// As [`Self::write`], for a write that came in at root port `port` and has a way to go to memory.
+    /// As [`Self::write`], for a write that has a way to go to memory.
     pub(crate) fn write_afar(&mut self, now: Time, packet: &Packet, port: u16) -> Time {
-        let free_at = self.write(now, packet.payload());
+        let free_at = self.write(now, packet, port);
         let path = self.path.as_mut().expect("asked for only where there is a path");
-        path.write(now, packet, port, &mut self.memory, free_at)
+        let near = usize::from(path.socket_of(port));
+        path.write(now, packet, port, &mut self.sockets[near].memory, free_at)
     }
 
-    /// When a packet from root port `ingress` may leave root port `egress`, with a path between them.
-    #[cold]
-    pub(crate) fn forward_afar(&mut self, now: Time, packet: &Packet, ingress: u16, egress: u16) -> Time {
-        let path = self.path.as_mut().expect("asked for only where there is a path");
-        path.forward(now, packet, ingress, egress, &mut self.memory)
+    /// When a packet from root port `ingress` may leave root port `egress`.
+    pub(crate) fn forward(&mut self, now: Time, packet: &Packet, ingress: u16, egress: u16) -> Time {
+        let payload = packet.payload();
+        let mut taken = self.stack(ingress).forward(now, payload);
+        if self.stack_of(ingress) != self.stack_of(egress) {
+            taken = taken.max(self.stack(egress).forward(now, payload));
+        }
+        let forwarded = taken + self.config.forward_latency;
+        let Some(path) = &mut self.path else { return forwarded };
+        let near = usize::from(path.socket_of(ingress));
+        forwarded.max(path.forward(now, packet, ingress, egress, &mut self.sockets[near].memory))
     }
 
-    /// Whether a waiting read may start: an engine, and room in a shared outbound queue.
-    pub(crate) fn can_start_read(&self) -> bool {
-        let room = self.config.shared_outbound_queue.is_none_or(|limit| self.outbound.len() < limit as usize);
-        self.engines_free > 0 && room && !self.waiting_reads.is_empty()
+    /// A read request has come: it waits for its turn.
+    #[inline]
+    pub(crate) fn queue_read(&mut self, now: Time, request: PacketId, port: u16) {
+        self.reads_seen += 1;
+        let order = self.reads_seen;
+        self.stack(port).trackers.waiting.push_back(WaitingRead { request, order, since: now });
     }
 
-    /// Whether every engine is free, and nothing waits for one or in the queue that root ports share.
-    pub(crate) fn is_quiet(&self) -> bool {
-        self.engines_free == self.config.read_engines
-            && self.waiting_reads.is_empty()
+    /// Whether there is room for the data of a read in the queue that root ports share, if they do.
+    #[inline(always)]
+    pub(crate) fn has_room(&self) -> bool {
+        self.config.shared_outbound_queue.is_none_or(|limit| self.outbound.len() < limit as usize)
+    }
+
+    /// The stack whose read has waited longest, of those that have an entry for one.
+    pub(crate) fn next_stack(&mut self, now: Time) -> Option<usize> {
+        let mut next: Option<(u64, usize)> = None;
+        for (index, stack) in self.stacks.iter_mut().enumerate() {
+            if let Some(read) = stack.trackers.waiting.front()
+                && next.is_none_or(|(order, _)| read.order < order)
+            {
+                let order = read.order;
+                if stack.trackers.has_room(now) {
+                    next = Some((order, index));
+                }
+            }
+        }
+        next.map(|(_, index)| index)
+    }
+
+    /// Whether no read is under way at `now`, and nothing waits for one or in the queue that root ports share.
+    pub(crate) fn is_quiet(&self, now: Time) -> bool {
+        self.stacks.iter().all(|stack| stack.trackers.is_quiet(now))
             && self.outbound.is_empty()
             && self.staged.iter().all(|staged| *staged == 0)
+            && self.ready.iter().all(|ready| ready.is_empty())
+    }
+
+    /// Reads that wait for an entry, or for room in the queue that root ports share.
+    pub(crate) fn waiting_reads(&self) -> usize {
+        self.stacks.iter().map(|stack| stack.trackers.waiting.len()).sum()
     }
 
     /// ECRC bytes of every TLP it sends.
@@ -105,7 +226,7 @@ impl RootComplex {
         if self.config.ecrc { ECRC.get() as u8 } else { 0 }
     }
 
-    /// Starts a read: makes its completions, each with the time at which its data is there.
+    /// Starts a read: makes its completions, each with the time at which its data is there. Returns that of the last.
     pub(crate) fn read(
         &mut self,
         now: Time,
@@ -114,31 +235,59 @@ impl RootComplex {
         mps: Bytes,
         packets: &mut PacketPool,
         made: &mut Vec<PacketId>,
-    ) {
-        let mut latency = self.config.memory_latency;
+    ) -> Time {
+        let mut jitter = Span::ZERO;
         if !self.config.memory_latency_jitter.is_zero() {
-            latency += self.jitter.exponential(self.config.memory_latency_jitter);
+            jitter = self.jitter.exponential(self.config.memory_latency_jitter);
         }
         if let Some(path) = &mut self.path {
-            latency += path.read(now, request, port, &mut self.memory);
+            let near = usize::from(path.socket_of(port));
+            jitter += path.read(now, request, port, &mut self.sockets[near].memory);
         }
         let length = Bytes::new(u64::from(request.length));
         let combine = self.config.completion_combine_max.min(mps);
         let chunks = splitting::completions(request.address, length, self.config.rcb, combine);
         let digest = self.digest_bytes();
+        let is_warm = self.warm_buffers.get(request.requester.0 as usize).is_some_and(|warm| *warm);
+        let mut ready = now;
         for mut completion in completions(request, Address::HOST, now, chunks) {
             completion.header_bytes += digest;
             completion.has_ecrc = self.config.ecrc;
             // Bandwidth is taken when the read starts, not when its data comes: a read whose data is far away
             // does not keep others from memory.
-            let read = self.reads.serve(now, completion.payload());
-            completion.eligible_at = read.max(self.memory.serve(now, completion.payload())) + latency;
+            let payload = completion.payload();
+            let place = Place { address: completion.address, owner: request.requester };
+            let read = self.reads.serve(now, payload).max(self.stack(port).read(now, payload));
+            let in_memory = self.config.memory_latency;
+            let home = self.home(request, port);
+            let found = home.cache.as_mut().and_then(|cache| {
+                cache.read(now, place, payload, is_warm).map(|moved| (moved, cache.latency()))
+            });
+            let (moved, latency) =
+                found.unwrap_or_else(|| (home.memory.serve(now, place, payload), in_memory));
+            let latency = latency + jitter;
+            let mut at = read.max(moved) + latency;
             if let Some(path) = &mut self.path {
-                completion.eligible_at = path.bring(now, &completion, port, completion.eligible_at, latency);
+                at = path.bring(now, &completion, port, at, latency);
             }
+            // Data of one request come in the order of addresses (PCIe Base 6.3 §2.3.1.1).
+            ready = ready.max(at);
+            completion.eligible_at = ready;
             made.push(packets.insert(completion));
         }
+        ready
     }
+}
+
+/// Stack of each root port: as it is given, and one of its own for each of those that the list does not reach.
+fn stacks_of(config: &RootComplexConfig, ports: usize) -> Vec<u16> {
+    let mut stacks: Vec<u16> = config.stack_of_port.iter().copied().take(ports).collect();
+    let mut next = stacks.iter().max().map_or(0, |last| last + 1);
+    stacks.resize_with(ports, || {
+        next += 1;
+        next - 1
+    });
+    stacks
 }
 
 /// Completions with data that answer `request`, one per chunk.

@@ -15,6 +15,16 @@ pub struct Book {
     pub served: u64,
 }
 
+impl std::iter::Sum for Book {
+    fn sum<I: Iterator<Item = Self>>(books: I) -> Self {
+        books.fold(Self::default(), |a, b| Self {
+            busy: a.busy + b.busy,
+            waited: a.waited + b.waited,
+            served: a.served + b.served,
+        })
+    }
+}
+
 impl Book {
     /// Enters one request that came at `at`, was served from `start` on and took `busy`.
     #[inline(always)]

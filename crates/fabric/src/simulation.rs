@@ -176,6 +176,7 @@ impl Fabric {
             Event::Arrival(port) => self.on_arrival(port),
             Event::ReplayTimer(port) => self.on_replay_timer(port),
             Event::Timer(index) => self.on_timer(index),
+            Event::Entry(stack) => self.on_entry(stack),
             Event::Watch(index) => {
                 let watch = self.watches.take(index);
                 self.on_watch(watch);

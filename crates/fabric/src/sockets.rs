@@ -29,7 +29,7 @@ pub(crate) struct Sockets {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Crossing {
     from: u16,
-    to: u16,
+    pub(crate) to: u16,
 }
 
 impl Crossing {
@@ -75,6 +75,16 @@ impl Sockets {
         let of = |port: u16| self.config.of_port[usize::from(port)];
         let (from, to) = (of(ingress), of(egress));
         (from != to).then_some(Crossing { from, to })
+    }
+
+    /// How many sockets there are.
+    pub(crate) fn count(&self) -> usize {
+        self.count
+    }
+
+    /// The socket of a root port.
+    pub(crate) fn of(&self, port: u16) -> u16 {
+        self.config.of_port[usize::from(port)]
     }
 
     /// Time there and back.

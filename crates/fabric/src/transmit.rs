@@ -204,14 +204,24 @@ impl Fabric {
                 Fate::Good
             },
         };
-        if packet.ingress != Packet::ORIGINATED && !nullified {
-            self.drain(PortId(packet.ingress), &packet, gone_at);
+        if !nullified {
+            self.gone(&packet, gone_at);
         }
         if !nullified {
             self.arm_replay_timer(id);
         }
         self.fly(id, in_flight, packet_id);
         self.left(owner, id, &packet);
+    }
+
+    /// The last byte of a TLP will have left this device at `gone_at`: the buffer space that it took up is free then.
+    #[inline(always)]
+    pub(crate) fn gone(&mut self, packet: &Packet, gone_at: Time) {
+        if packet.ingress & Packet::CUT == 0 {
+            self.drain(PortId(packet.ingress), packet, gone_at);
+        } else if packet.ingress != Packet::ORIGINATED {
+            self.last_piece_gone(packet.ingress, gone_at);
+        }
     }
 
     /// A TLP has left the queue of this port: its device may have more.

@@ -54,8 +54,8 @@ pub enum Waiter {
         /// Accesses that are open.
         accesses: u32,
     },
-    /// Reads wait at a root complex for one of its engines, or for room in its outbound queue.
-    Engines {
+    /// Reads wait at a root complex for an entry that keeps track of them, or for room in its outbound queue.
+    Entries {
         /// Which root complex.
         device: usize,
         /// How many reads.
@@ -81,8 +81,8 @@ impl Waiter {
                 let accesses = counted(*accesses as usize, "access");
                 format!("the CPU waits for the end of {accesses} to {}", name(*device))
             }
-            Self::Engines { device, reads } => {
-                format!("{} at {} for a read engine", waits(*reads, "read"), name(*device))
+            Self::Entries { device, reads } => {
+                format!("{} at {} for an entry of its stack", waits(*reads, "read"), name(*device))
             }
         }
     }
@@ -154,8 +154,8 @@ impl Fabric {
                 found.extend((accesses > 0).then_some(Waiter::Cpu { device, accesses }));
             }
             Owner::RootComplex(index) => {
-                let reads = self.root_complexes[index as usize].waiting_reads.len();
-                found.extend((reads > 0).then_some(Waiter::Engines { device, reads }));
+                let reads = self.root_complexes[index as usize].waiting_reads();
+                found.extend((reads > 0).then_some(Waiter::Entries { device, reads }));
             }
         }
         found

@@ -80,7 +80,7 @@ fn a_fraction_of_a_step_is_never_used() {
             port.scale = Scale::Four;
             port.credits[1] = CreditPool::finite(headers, 4);
         }
-        root_mut(&mut config).read_engines = 1;
+        root_mut(&mut config).stack.read_trackers = 1;
         root_mut(&mut config).memory_latency = Span::from_us(50);
         let simulation = measure(&config, vec![Stream::new(1, Direction::Read, 65536, 1)], 20);
         // The first read has an engine: one header more may be allocated, in whole steps, and one is used up.
@@ -99,7 +99,7 @@ fn tag_width_bounds_outstanding_reads() {
         end.tags = u32::MAX;
         end.tag_width = width;
         let root = root_mut(&mut config);
-        root.read_engines = 1024;
+        root.stack.read_trackers = 1024;
         root.memory_latency = Span::from_us(100);
         root.completion_combine_max = Bytes::new(256);
         let simulation = measure(&config, vec![Stream::new(1, Direction::Read, 65536, 16)], 400);

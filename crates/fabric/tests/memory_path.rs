@@ -58,19 +58,22 @@ fn a_read_of_far_memory_pays_the_round_trip() {
     assert_close(far - near, 140.0, 0.02, "round trip");
 }
 
-/// Devices that use their own memory do not notice that there are others.
+/// Devices that use their own memory do not notice the link to others, and each socket's memory has a rate of its own.
 #[test]
-fn near_memory_costs_what_it_did() {
-    let run = |sockets| {
-        let streams =
-            vec![Stream::new(1, Direction::Read, 4096, 8), Stream::new(2, Direction::Write, 4096, 8)];
-        measure(&dual(sockets), streams, 50).fabric.observers().fingerprint()
-    };
-    assert_eq!(run(None), run(Some(two_sockets(500, 1))));
+fn near_memory_is_that_of_the_own_socket() {
+    let streams =
+        || vec![Stream::new(1, Direction::Read, 4096, 8), Stream::new(2, Direction::Write, 4096, 8)];
+    let trajectory = |config| measure(&config, streams(), 50).fabric.observers().fingerprint();
     let mut named = dual(Some(two_sockets(500, 1)));
     far_memory(&mut named, 1, 0);
-    let streams = vec![Stream::new(1, Direction::Read, 4096, 8), Stream::new(2, Direction::Write, 4096, 8)];
-    assert_eq!(run(None), measure(&named, streams, 50).fabric.observers().fingerprint());
+    assert_eq!(trajectory(dual(Some(two_sockets(500, 1)))), trajectory(named));
+    let with_slow_memory = |sockets| {
+        let mut config = dual(sockets);
+        root_mut(&mut config).memory.rate = Rate::from_bytes_per_second(4_000_000_000);
+        throughput(&config, streams())
+    };
+    assert_close(with_slow_memory(None), 4e9, 0.005, "one memory");
+    assert_close(with_slow_memory(Some(two_sockets(500, 1))), 8e9, 0.005, "one for each socket");
 }
 
 /// The link carries 64 of 80 bytes of data each way, whoever uses it and for what.
@@ -120,6 +123,7 @@ fn iommu(entries: u32, walkers: u32) -> IommuConfig {
         walk_steps: 2,
         walk_step_latency: Span::from_ns(150),
         walkers,
+        walk_interval: Span::ZERO,
     }
 }
 

@@ -18,7 +18,7 @@ fn read_engines_bound_throughput() {
     let through = |engines| {
         let mut config = direct(Generation::Gen3, Width::X16, 256);
         let root = root_mut(&mut config);
-        root.read_engines = engines;
+        root.stack.read_trackers = engines;
         root.memory_latency = Span::from_us(1);
         root.completion_combine_max = Bytes::new(256);
         let simulation = measure(&config, vec![Stream::new(1, Direction::Read, 65536, 4)], 400);
@@ -109,7 +109,7 @@ fn memory_bandwidth_caps() {
     assert!(reads[1] > 5e9, "writes have their own: {reads:?}");
     let writes = through(|root, rate| root.write_bandwidth = rate, &[write, read]);
     assert_close(writes[0], 1e9, 0.005, "write bandwidth");
-    let both = through(|root, rate| root.memory_bandwidth = rate, &[read, write]);
+    let both = through(|root, rate| root.memory.rate = rate, &[read, write]);
     assert_close(both[0] + both[1], 1e9, 0.005, "memory bandwidth");
     assert!(both[0] > 0.2e9 && both[1] > 0.2e9, "neither starves: {both:?}");
 }
@@ -225,7 +225,7 @@ fn jitter_has_the_configured_mean() {
 #[test]
 fn waiting_reads_hold_their_credits() {
     let mut config = direct(Generation::Gen3, Width::X8, 256);
-    root_mut(&mut config).read_engines = 1;
+    root_mut(&mut config).stack.read_trackers = 1;
     root_mut(&mut config).memory_latency = Span::from_us(5);
     config.devices[0].ports[0].credits[1] = CreditPool::finite(4, 4);
     let simulation = measure(&config, vec![Stream::new(1, Direction::Read, 65536, 1)], 100);

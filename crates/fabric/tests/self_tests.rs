@@ -180,7 +180,7 @@ fn sparse_traffic_on_a_good_link_is_never_replayed() {
 #[test]
 fn posted_and_completions_drain_past_blocked_reads() {
     let mut config = behind_switch(Generation::Gen3, Width::X8, Width::X4, 2, 256);
-    root_mut(&mut config).read_engines = 1;
+    root_mut(&mut config).stack.read_trackers = 1;
     root_mut(&mut config).memory_latency = Span::from_us(20);
     config.devices[0].ports[0].credits[1] = CreditPool::finite(1, 1);
     config.devices[1].ports[1].credits[1] = CreditPool::finite(1, 1);

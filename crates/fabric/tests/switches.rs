@@ -313,7 +313,7 @@ fn waiting_for_credits_does_not_delay_what_is_ready_later() {
         (first..first + 200).map(|step| log.latency(step)).max().expect("writes")
     };
     let undisturbed = latest(&config, writes.clone().collect());
-    root_mut(&mut config).read_engines = 1;
+    root_mut(&mut config).stack.read_trackers = 1;
     root_mut(&mut config).memory_latency = Span::from_us(20);
     config.devices[0].ports[0].credits[1] = CreditPool::finite(1, 1);
     let disturbed = latest(&config, std::iter::once(read_hog).chain(writes).collect());

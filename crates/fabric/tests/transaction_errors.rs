@@ -153,7 +153,7 @@ fn without_a_timeout_an_unanswered_read_stalls_its_device() {
 fn a_read_that_waits_for_credits_does_not_time_out() {
     let mut config = direct(Generation::Gen3, Width::X8, 256);
     let root = root_mut(&mut config);
-    (root.read_engines, root.memory_latency) = (1, Span::from_us(50));
+    (root.stack.read_trackers, root.memory_latency) = (1, Span::from_us(50));
     config.devices[0].ports[0].credits[1].header = Some(1);
     endpoint_mut(&mut config, 1).errors = watching(120, 0);
     let simulation = run(&config, Stream::new(1, Direction::Read, SIZE, 4));

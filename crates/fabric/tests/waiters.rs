@@ -26,6 +26,6 @@ fn a_waiter_is_named_with_whom_it_waits_for() {
     assert_eq!(link.sentence(&config), format!("{root}.slot1 waits for its link to {switch}.port0"));
     let cpu = Waiter::Cpu { device: 2, accesses: 2 };
     assert_eq!(cpu.sentence(&config), format!("the CPU waits for the end of 2 accesses to {end}"));
-    let engines = Waiter::Engines { device: 0, reads: 1 };
-    assert_eq!(engines.sentence(&config), format!("1 read waits at {root} for a read engine"));
+    let engines = Waiter::Entries { device: 0, reads: 1 };
+    assert_eq!(engines.sentence(&config), format!("1 read waits at {root} for an entry of its stack"));
 }

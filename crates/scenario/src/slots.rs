@@ -12,7 +12,7 @@ use crate::problem::Problem;
 use crate::reader::Reader;
 use crate::source::Place;
 use crate::structure::{HostSlotParameters, SlotParameters};
-use crate::value::LinkShape;
+use crate::value::{Auto, LinkShape};
 use lanewise_units::{Generation, Width};
 use std::collections::HashMap;
 
@@ -33,6 +33,8 @@ pub struct Slot {
     pub port: PortParameters,
     /// Socket that it belongs to; 0 for ports of switches.
     pub socket: u32,
+    /// Stack that it shares with other slots; none for one of its own.
+    pub stack: Option<u32>,
 }
 
 /// Reads the slots of a component from its layers, strongest first. Values that hold for one slot alone are added
@@ -114,6 +116,7 @@ fn read_slot(
     let shape = own_reader.field::<LinkShape>(&schema.fields[0], schema.role);
     let socket =
         if of_host { own_reader.field::<u32>(&schema.fields[1], schema.role).unwrap_or(0) } else { 0 };
+    let stack = of_host.then(|| own_reader.field::<Auto<u32>>(&schema.fields[2], schema.role)).flatten();
     let port = PortParameters::read(&mut Reader::new(path, merged, &mut read));
     let places: Vec<Place> = own.iter().map(|(_, node)| node.place).collect();
     // What the slot shares with the component is listed once, with the component.
@@ -123,7 +126,8 @@ fn read_slot(
     });
     output.parameters.append(&mut read.parameters);
     output.diagnostics.append(&mut read.diagnostics);
-    Some(Slot { name: slot.to_owned(), shape: shape.unwrap_or(UNREAD_SHAPE), port: port?, socket })
+    let stack = stack.and_then(Auto::given);
+    Some(Slot { name: slot.to_owned(), shape: shape.unwrap_or(UNREAD_SHAPE), port: port?, socket, stack })
 }
 
 /// A slot as a table: a plain `"gen4 x8"`, with or without provenance, is its `link`.

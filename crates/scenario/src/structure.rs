@@ -5,7 +5,7 @@ use crate::parameters::{
     EndpointParameters, HostParameters, LinkParameters, NetworkParameters, PortParameters, StorageParameters,
     SwitchParameters, SystemParameters,
 };
-use crate::value::{LinkShape, ParameterType};
+use crate::value::{Auto, LinkShape, ParameterType};
 use serde_json::{Value as Json, json};
 
 /// Kind of a component.
@@ -55,6 +55,9 @@ parameters! {
         /// Socket (NUMA node) whose root port this is, counted from 0.
         socket: u32 = "0" in "0" to "63",
         Assumed "one socket";
+        /// Stack that this root port shares with others of the same number, counted from 0; "auto" for one of its own.
+        stack: Auto<u32> = "auto" in "0" to "1023",
+        Assumed "a slot of sixteen lanes is a stack of most hosts";
         flatten port: PortParameters;
     }
 }

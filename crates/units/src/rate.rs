@@ -32,6 +32,15 @@ impl Rate {
         self.bytes_per_second
     }
 
+    /// One of `parts` equal parts of it, rounded down, but at least a byte a second.
+    ///
+    /// # Panics
+    /// When `parts` is zero.
+    pub const fn div_floor(self, parts: u64) -> Self {
+        let part = self.bytes_per_second / parts;
+        Self::from_bytes_per_second(if part == 0 { 1 } else { part })
+    }
+
     /// Time that `bytes` take at this rate, rounded up to a tick.
     pub const fn span_ceil(self, bytes: Bytes) -> Span {
         let ticks_q16 = bytes.get() as u128 * self.ticks_per_byte_q16 as u128;

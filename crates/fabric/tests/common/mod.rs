@@ -51,12 +51,14 @@ pub fn switch_port(mode: LinkMode, mps: u64) -> PortConfig {
 
 pub fn root_complex() -> RootComplexConfig {
     RootComplexConfig {
-        read_engines: 64,
+        stack_of_port: Vec::new(),
+        stack: stack(64),
+        memory: memory(FAST),
+        cache: None,
         memory_latency: Span::from_ns(150),
         memory_latency_jitter: Span::ZERO,
         read_bandwidth: FAST,
         write_bandwidth: FAST,
-        memory_bandwidth: FAST,
         write_overhead: Span::ZERO,
         rcb: Bytes::new(64),
         completion_combine_max: Bytes::new(64),
@@ -65,12 +67,23 @@ pub fn root_complex() -> RootComplexConfig {
         root_port_queue: 2,
         peer_to_peer: true,
         forward_latency: Span::from_ns(100),
+        largest_forwarded: None,
         memory_base: 0,
         sockets: None,
         iommu: None,
         ecrc: false,
         errors: ErrorConfig::default(),
     }
+}
+
+/// Stacks that limit nothing but the reads that they keep track of.
+pub fn stack(read_trackers: u32) -> StackConfig {
+    StackConfig { read_trackers, read_bandwidth: None, write_bandwidth: None, peer_rate: None }
+}
+
+/// Memory of one channel, which is a rate and nothing else.
+pub fn memory(rate: Rate) -> MemoryConfig {
+    MemoryConfig { rate, channels: 1, interleave: Bytes::new(256), banks: None }
 }
 
 pub fn endpoint() -> EndpointConfig {
@@ -91,6 +104,7 @@ pub fn endpoint() -> EndpointConfig {
         write_drain: FAST,
         buffer_hold: Span::ZERO,
         memory_socket: None,
+        warm_buffers: false,
         errors: ErrorConfig::default(),
     }
 }

@@ -204,7 +204,23 @@ impl RootCase {
     fn settings(&self, mps: u64) -> RootComplexConfig {
         let (rcb, most) = self.completions(mps);
         let made = RootComplexConfig {
-            read_engines: self.engines,
+            stack_of_port: if self.pairs { vec![0, 0, 1, 1] } else { Vec::new() },
+            stack: StackConfig {
+                read_trackers: self.engines,
+                read_bandwidth: self.pairs.then_some(SLOW),
+                write_bandwidth: None,
+                peer_rate: self.pairs.then_some(SLOW),
+            },
+            memory: self.memory(),
+            cache: self.cache.map(|device_ways| CacheConfig {
+                size: Bytes::from_kib(16),
+                ways: 4,
+                device_ways,
+                block: Bytes::new(128),
+                latency: Span::from_ns(60),
+                read_bandwidth: self.pairs.then_some(FAST),
+            }),
+            largest_forwarded: self.cuts_at.map(Bytes::new),
             memory_latency_jitter: if self.jitter { Span::from_ns(200) } else { Span::ZERO },
             rcb: Bytes::new(rcb),
             completion_combine_max: Bytes::new(most),
@@ -218,13 +234,24 @@ impl RootCase {
                 walk_steps: 2,
                 walk_step_latency: Span::from_ns(100),
                 walkers: 1 + self.iommu / 2,
+                walk_interval: Span::from_ns(u64::from(self.iommu) * 10),
             }),
             ..root_complex()
         };
         if !self.slow_memory {
             return made;
         }
-        RootComplexConfig { memory_bandwidth: SLOW, write_overhead: Span::from_ns(70), ..made }
+        RootComplexConfig { write_overhead: Span::from_ns(70), ..made }
+    }
+
+    fn memory(&self) -> MemoryConfig {
+        let cycle = Span::from_ns(46);
+        let banks = BankConfig { per_channel: 4, cycle, row: Bytes::from_kib(1) };
+        MemoryConfig {
+            channels: if self.banks { 3 } else { 1 },
+            banks: self.banks.then_some(banks),
+            ..memory(if self.slow_memory { SLOW } else { FAST })
+        }
     }
 }
 

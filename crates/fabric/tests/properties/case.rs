@@ -154,6 +154,14 @@ pub struct RootCase {
     pub iommu: u32,
     pub slow_memory: bool,
     pub ecrc: bool,
+    /// Memory of several channels with banks.
+    pub banks: bool,
+    /// A small last-level cache, with or without ways for devices.
+    pub cache: Option<u32>,
+    /// Root ports in pairs, which share rates of their own.
+    pub pairs: bool,
+    /// Peers' packets are cut to so many bytes.
+    pub cuts_at: Option<u64>,
 }
 
 fn wire_case() -> impl Strategy<Value = WireCase> {
@@ -296,8 +304,10 @@ fn root_case() -> impl Strategy<Value = RootCase> {
         (any::<bool>(), any::<bool>(), prop::sample::select(vec![1u32, 2, 64]), any::<bool>()),
         (any::<bool>(), any::<bool>(), any::<bool>(), prop::sample::select(vec![0u32, 0, 1, 4])),
         (prop::bool::weighted(0.2), prop::bool::weighted(0.3)),
+        (any::<bool>(), prop::sample::select(vec![None, Some(0), Some(2)]), any::<bool>()),
+        prop::sample::select(vec![None, Some(64u64), Some(128)]),
     )
-        .prop_map(|(reads, path, rare)| RootCase {
+        .prop_map(|(reads, path, rare, memory, cuts_at)| RootCase {
             combine: reads.0,
             rcb_128: reads.1,
             engines: reads.2,
@@ -308,6 +318,10 @@ fn root_case() -> impl Strategy<Value = RootCase> {
             iommu: path.3,
             slow_memory: rare.0,
             ecrc: rare.1,
+            banks: memory.0,
+            cache: memory.1,
+            pairs: memory.2,
+            cuts_at,
         })
 }
 

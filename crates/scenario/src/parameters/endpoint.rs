@@ -24,6 +24,16 @@ choices! {
     }
 }
 
+choices! {
+    /// Where the buffers of a device are when it first uses them.
+    BuffersChoice, "where its buffers are" {
+        /// In memory.
+        Cold = "cold",
+        /// In the last-level cache, as far as they fit: the processor has used them.
+        Warm = "warm",
+    }
+}
+
 parameters! {
     /// A device at a leaf: network adapter, host bus adapter, drive, accelerator.
     EndpointParameters, Claim "endpoint" {
@@ -81,6 +91,9 @@ parameters! {
         /// Socket in whose memory its buffers are, counted from 0; "auto" for that of its own root port.
         memory_socket: Auto<u32> = "auto" in "0" to "63",
         Assumed "operating systems place buffers next to the device";
+        /// Whether its buffers are in the last-level cache of the host when it first uses them.
+        buffers: BuffersChoice = "cold",
+        Assumed "large buffers, which no cache holds";
         flatten port: PortParameters;
         group errors: DeviceErrorParameters;
         group adapter: AdapterParameters;

@@ -2,8 +2,8 @@
 
 use super::{
     CacheParameters, HostErrorParameters, InterconnectParameters, IommuParameters, KernelTcpParameters,
-    MpiParameters, NvmeSoftwareParameters, NvmeTargetParameters, PortParameters, UserTcpParameters,
-    VerbsParameters,
+    LastLevelCacheParameters, MemoryParameters, MpiParameters, NvmeSoftwareParameters, NvmeTargetParameters,
+    PeerParameters, PortParameters, StackParameters, UserTcpParameters, VerbsParameters,
 };
 use crate::parameter::parameters;
 use crate::value::{PayloadSize, choices};
@@ -43,9 +43,6 @@ parameters! {
 parameters! {
     /// Root ports, host bridge and memory.
     HostParameters, Claim "host" {
-        /// Read requests in progress at a time, over all root ports.
-        read_engines: u32 = "64" in "1" to "65536",
-        Assumed "enough that reads are limited by links and tags";
         /// From the last byte of a read request to the first byte of data at the root port.
         memory_latency: Span = "200 ns" in "0 ns" to "1 ms",
         Assumed "host bridge and DRAM of a server";
@@ -58,7 +55,7 @@ parameters! {
         /// Rate at which posted data can be written, over all root ports.
         write_bandwidth: Rate = "200 GB/s" in "1 MB/s" to "10 TB/s",
         Assumed "so high that links are the limit";
-        /// Rate of reads and writes together.
+        /// Rate of reads and writes together, of the memory of one socket.
         memory_bandwidth: Rate = "400 GB/s" in "1 MB/s" to "10 TB/s",
         Assumed "so high that links are the limit";
         /// Fixed cost of each posted write on its way to memory, on top of its bytes.
@@ -82,9 +79,6 @@ parameters! {
         /// Whether requests between root ports are forwarded.
         peer_to_peer: bool = "false",
         Spec "optional for root complexes, PCIe Base 6.3 §1.3.1";
-        /// Time for a packet from one root port to another.
-        forward_latency: Span = "150 ns" in "0 ns" to "100 us",
-        Assumed "like a switch of the same age";
         /// Start of the memory that devices address; below 4 GiB requests have the short header.
         memory_base: Bytes = "4 GiB" in "0 B" to "1048576 GiB",
         Assumed "buffers of a host with much memory lie above 4 GiB";
@@ -92,6 +86,10 @@ parameters! {
         ecrc: bool = "false",
         Spec "off after reset, PCIe Base 6.3 §7.8.4";
         flatten port: PortParameters;
+        group stack: StackParameters;
+        group memory: MemoryParameters;
+        group llc: LastLevelCacheParameters;
+        group peer: PeerParameters;
         group interconnect: InterconnectParameters;
         group iommu: IommuParameters;
         group errors: HostErrorParameters;

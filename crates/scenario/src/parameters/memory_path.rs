@@ -1,8 +1,86 @@
-//! What lies between root ports and memory besides the host bridge: links between sockets, address translation.
+//! What lies between root ports and memory besides the host bridge: stacks, caches, memory itself, other root ports, links
+//! between sockets, address translation.
 
+use super::host::PayloadSizeOrRcb;
 use crate::parameter::parameters;
 use crate::value::Auto;
 use lanewise_units::{Bytes, Rate, Span};
+
+parameters! {
+    /// What root ports of one stack share: an IIO stack of a Xeon, a quadrant of an AMD I/O die, a PHB of POWER. Slots say which
+    /// stack they belong to.
+    StackParameters, Claim "stack" {
+        /// Read requests in progress at a time, from when a read starts until the last of its data is queued at the root port.
+        read_trackers: Auto<u32> = "auto" in "1" to "1048576",
+        Assumed "twice what its links can ask for in reads of 64 B during `memory_latency` and 1 us of queues: never the limit";
+        /// Rate at which data for completions can be read; "none" for no limit but that of the host.
+        read_bandwidth: Option<Rate> = "none" in "1 MB/s" to "10 TB/s",
+        Assumed "a stack keeps up with its links";
+        /// Rate at which posted data can be written; "none" for no limit but that of the host.
+        write_bandwidth: Option<Rate> = "none" in "1 MB/s" to "10 TB/s",
+        Assumed "a stack keeps up with its links";
+    }
+}
+
+parameters! {
+    /// Memory of one socket, beside its `memory_bandwidth` and `memory_latency`.
+    MemoryParameters, Claim "memory" {
+        /// Channels, each with its part of `memory_bandwidth`.
+        channels: u32 = "1" in "1" to "64",
+        Assumed "one rate for all of it, unless the host is known";
+        /// Bytes that lie on one channel before the next has its turn.
+        interleave: Bytes = "256 B" in "64 B" to "64 KiB",
+        Assumed "a few lines: finer than pages, so that every buffer is on all channels";
+        /// Banks of each channel, all ranks together; "none" where the rate is the only limit.
+        banks: Option<u32> = "none" in "1" to "1024",
+        Assumed "no bank is the limit, unless the host is known";
+        /// Time from one row to the next of the same bank.
+        row_cycle: Span = "46 ns" in "1 ns" to "1 us",
+        Spec "tRC of DDR4-2666 to DDR4-3200, JESD79-4, speed bins; that of DDR5 is 48 ns, JESD79-5";
+        /// Bytes of a row, over all devices of a rank.
+        row: Bytes = "8 KiB" in "512 B" to "64 KiB",
+        Spec "1 KiB in each of eight devices of 8 bits, JESD79-4";
+    }
+}
+
+parameters! {
+    /// Last-level cache of one socket, as devices see it.
+    LastLevelCacheParameters, Claim "llc" {
+        /// Bytes that it holds; "none" where every access of a device goes to memory.
+        size: Option<Bytes> = "none" in "64 KiB" to "8 GiB",
+        Assumed "accesses of devices go to memory, unless the host is known";
+        /// Ways of a set.
+        ways: u32 = "11" in "1" to "64",
+        Published "Xeon Scalable has 11 ways; Farshin et al., Reexamining Direct Cache Access, USENIX ATC 2020, §2";
+        /// Ways that writes of devices may use (DDIO); 0 where such writes go to memory.
+        device_ways: u32 = "2" in "0" to "64",
+        Published "two ways unless software changes it; Farshin et al., Reexamining Direct Cache Access, USENIX ATC 2020, §2";
+        /// Bytes that are kept, and leave, together.
+        block: Bytes = "256 B" in "64 B" to "4 KiB",
+        Assumed "as much as a packet moves: a simplification, caches keep lines of 64 B or 128 B";
+        /// From the last byte of a read request to the first byte of data at the root port, when the cache has it.
+        latency: Auto<Span> = "auto" in "0 ns" to "1 ms",
+        Published "`memory_latency` less 56 ns: reads of 64 B take 558 ns from a warm cache and 614 ns from memory; pcie-bench, E5-2630";
+        /// Rate at which it answers reads of devices; "none" for no limit but that of the host.
+        read_bandwidth: Option<Rate> = "none" in "1 MB/s" to "10 TB/s",
+        Assumed "a cache keeps up with the links";
+    }
+}
+
+parameters! {
+    /// The way of a packet from one root port to another, or back down the port it came up, where ACS redirects it.
+    PeerParameters, Claim "peer" {
+        /// Largest payload that is forwarded whole; what is larger is cut. "none" to leave packets as they are.
+        largest_packet: Option<PayloadSizeOrRcb> = "none",
+        Assumed "packets pass as they are, unless the host is known; PCIe Base 6.3 §1.3.1 allows a root complex to cut them";
+        /// Rate at which packets enter or leave one stack on their way to other root ports; "none" for no limit.
+        rate: Option<Rate> = "none" in "1 MB/s" to "10 TB/s",
+        Assumed "as fast as the links, unless the host is known";
+        /// Time for a packet from one root port to another.
+        latency: Span = "150 ns" in "0 ns" to "100 us",
+        Assumed "like a switch of the same age";
+    }
+}
 
 parameters! {
     /// Links between the sockets of a host: UPI, QPI, Infinity Fabric. Slots say which socket they belong to.
@@ -46,5 +124,8 @@ parameters! {
         /// Translations that are looked for in memory at a time.
         walkers: u32 = "5" in "1" to "4096",
         Calibrated "pcie-bench, E5-2620 v2: 18 million reads of 64 B a second when no translation is cached";
+        /// Smallest time between the starts of two walks, over all walkers.
+        walk_interval: Span = "0 ns" in "0 ns" to "100 us",
+        Assumed "walkers and their latency are the only limit";
     }
 }

@@ -21,7 +21,7 @@ mod turnaround;
 mod workload;
 
 pub use channels::{ChannelArbitrationChoice, ChannelParameters};
-pub use endpoint::{EndpointParameters, TagChoice};
+pub use endpoint::{BuffersChoice, EndpointParameters, TagChoice};
 pub use errors::{DeviceErrorParameters, HostErrorParameters, SwitchErrorParameters};
 pub use ethernet::{
     EthernetAdapterParameters, EthernetRateChoice, ServiceChoice, SmartFlowParameters, SmartFlowTestChoice,
@@ -30,7 +30,10 @@ pub use ethernet::{
 pub use frames::{FramesParameters, SceneParameters};
 pub use host::{HostParameters, RcbChoice, SoftwareParameters};
 pub use link::{AspmChoice, LinkParameters};
-pub use memory_path::{InterconnectParameters, IommuParameters};
+pub use memory_path::{
+    InterconnectParameters, IommuParameters, LastLevelCacheParameters, MemoryParameters, PeerParameters,
+    StackParameters,
+};
 pub use nvme::{
     FioParameters, IoEngineChoice, NvmeParameters, NvmeSoftwareParameters, NvmeTargetParameters, RwChoice,
     TargetCompletionsChoice,

@@ -10,8 +10,8 @@ use super::standby;
 use super::{Rig, Settings};
 use crate::parameter::{Output, Provenance};
 use crate::parameters::{
-    ArbitrationChoice, CoreChoice, EndpointParameters, ForwardingChoice, HostParameters, LinkParameters,
-    RcbChoice, SwitchParameters, TagChoice,
+    ArbitrationChoice, BuffersChoice, CoreChoice, EndpointParameters, ForwardingChoice, HostParameters,
+    LinkParameters, RcbChoice, SwitchParameters, TagChoice,
 };
 use crate::problem::Problem;
 use crate::value::Auto;
@@ -115,12 +115,14 @@ fn root_complex(
         output.report(rig.place_of(component, &["completion_combine"]), problem, Some(hint));
     }
     RootComplexConfig {
-        read_engines: host.read_engines,
+        stack_of_port: memory_path::stacks(rig, instance),
+        stack: memory_path::stack(rig, instance, host, computed),
+        memory: memory_path::memory(host),
+        cache: memory_path::cache(rig, instance, host, computed, output),
         memory_latency: host.memory_latency,
         memory_latency_jitter: host.memory_latency_jitter,
         read_bandwidth: host.read_bandwidth,
         write_bandwidth: host.write_bandwidth,
-        memory_bandwidth: host.memory_bandwidth,
         write_overhead: host.write_overhead,
         rcb,
         completion_combine_max: host.completion_combine.0.min(largest),
@@ -128,7 +130,8 @@ fn root_complex(
         shared_outbound_queue: host.shared_outbound_queue,
         root_port_queue: host.root_port_queue,
         peer_to_peer: host.peer_to_peer,
-        forward_latency: host.forward_latency,
+        forward_latency: host.peer.latency,
+        largest_forwarded: host.peer.largest_packet.map(|largest| largest.0),
         memory_base: host.memory_base.get(),
         sockets,
         iommu: memory_path::iommu(rig, instance, host, computed, output),
@@ -293,6 +296,7 @@ fn endpoint(
         write_drain: parameters.write_drain,
         buffer_hold: parameters.buffer_hold,
         memory_socket: memory_path::memory_socket(rig, instance, parameters, computed),
+        warm_buffers: parameters.buffers == BuffersChoice::Warm,
         errors: errors::of_device(&parameters.errors),
     }
 }

@@ -1,4 +1,4 @@
-//! Sockets and address translation of a host, where a scenario has them.
+//! Stacks, memory and caches of a host; sockets and address translation, where a scenario has them.
 
 use super::computed::Computed;
 use super::{Rig, Settings};
@@ -7,8 +7,115 @@ use crate::parameter::{Output, Provenance};
 use crate::parameters::{EndpointParameters, HostParameters};
 use crate::problem::Problem;
 use crate::value::Auto;
-use lanewise_fabric::config::{IommuConfig, SocketsConfig};
-use std::collections::HashSet;
+use lanewise_fabric::config::{
+    BankConfig, CacheConfig, IommuConfig, MemoryConfig, SocketsConfig, StackConfig,
+};
+use lanewise_pcie::encoding::LinkMode;
+use lanewise_units::{Bytes, Rate, Span};
+use std::collections::{BTreeMap, HashSet};
+
+/// What automatic tracking entries allow for on top of `memory_latency`: queues at memory, walks, another socket. Assumed.
+const QUEUES: Span = Span::from_us(1);
+/// What a read from a warm cache takes less than one from memory. pcie-bench public data set, E5-2630: 558 and 614 ns.
+const CACHE_SAVES: Span = Span::from_ns(56);
+/// The least that a read asks for, as far as the number of automatic tracking entries goes: a line.
+const LINE: Bytes = Bytes::new(64);
+
+/// The stack of each slot: numbers that are given are kept, those of slots without one follow.
+pub(crate) fn stacks(rig: &Rig<'_>, instance: usize) -> Vec<u16> {
+    let slots = &rig.topology.slots[rig.topology.instances[instance].component];
+    // Numbers without gaps, so that no stack is without a slot.
+    let mut numbers = BTreeMap::new();
+    for (index, slot) in slots.iter().enumerate() {
+        let next = numbers.len() as u16;
+        numbers.entry(slot.stack.ok_or(index)).or_insert(next);
+    }
+    slots.iter().enumerate().map(|(index, slot)| numbers[&slot.stack.ok_or(index)]).collect()
+}
+
+/// Settings of every stack.
+pub(crate) fn stack(
+    rig: &Rig<'_>,
+    instance: usize,
+    host: &HostParameters,
+    computed: &mut Computed,
+) -> StackConfig {
+    let given = &host.stack;
+    let read_trackers = given.read_trackers.given().unwrap_or_else(|| {
+        let entries = automatic_trackers(rig, instance, host);
+        let path = format!("{}.stack.read_trackers", rig.component_of(instance).name);
+        let source = "twice what the links of a stack can ask for in lines: never the limit";
+        computed.parameter(path, entries.to_string(), Provenance::Assumed, source);
+        entries
+    });
+    StackConfig {
+        read_trackers,
+        read_bandwidth: given.read_bandwidth,
+        write_bandwidth: given.write_bandwidth,
+        peer_rate: host.peer.rate,
+    }
+}
+
+/// Bandwidth times latency of the widest stack, twice, in lines.
+fn automatic_trackers(rig: &Rig<'_>, instance: usize, host: &HostParameters) -> u32 {
+    let slots = &rig.topology.slots[rig.topology.instances[instance].component];
+    let mut rates: BTreeMap<u16, u64> = BTreeMap::new();
+    for (slot, stack) in slots.iter().zip(stacks(rig, instance)) {
+        let (bytes, seconds) =
+            LinkMode::new(slot.shape.generation, slot.shape.width).coded_bytes_per_second();
+        *rates.entry(stack).or_default() += bytes.div_ceil(seconds);
+    }
+    let widest = Rate::from_bytes_per_second(rates.into_values().max().unwrap_or(0).max(1));
+    let line = widest.span_ceil(LINE);
+    let latency = host.memory_latency + host.memory_latency_jitter * 8 + QUEUES;
+    (2 * latency.div_ceil(line)).min(1 << 20) as u32
+}
+
+/// The memory of a socket.
+pub(crate) fn memory(host: &HostParameters) -> MemoryConfig {
+    let given = &host.memory;
+    let (cycle, row) = (given.row_cycle, given.row);
+    MemoryConfig {
+        rate: host.memory_bandwidth,
+        channels: given.channels,
+        interleave: given.interleave,
+        banks: given.banks.map(|per_channel| BankConfig { per_channel, cycle, row }),
+    }
+}
+
+/// The last-level cache of a socket, if devices use it.
+pub(crate) fn cache(
+    rig: &Rig<'_>,
+    instance: usize,
+    host: &HostParameters,
+    computed: &mut Computed,
+    output: &mut Output,
+) -> Option<CacheConfig> {
+    let given = &host.llc;
+    let size = given.size?;
+    let name = &rig.component_of(instance).name;
+    let latency = given.latency.given().unwrap_or_else(|| {
+        let latency = host.memory_latency.saturating_sub(CACHE_SAVES);
+        let source = "`memory_latency` less 56 ns: pcie-bench, E5-2630, warm and cold";
+        computed.parameter(format!("{name}.llc.latency"), latency.to_string(), Provenance::Published, source);
+        latency
+    });
+    if given.device_ways > given.ways {
+        let component = rig.topology.instances[instance].component;
+        let (path, found) = (format!("{name}.llc.device_ways"), given.device_ways.to_string());
+        let problem = Problem::OutOfRange { path, found, low: "0".to_owned(), high: given.ways.to_string() };
+        let hint = "a cache has no more than its `ways`".to_owned();
+        output.report(rig.place_of(component, &["llc", "device_ways"]), problem, Some(hint));
+    }
+    Some(CacheConfig {
+        size,
+        ways: given.ways,
+        device_ways: given.device_ways,
+        block: given.block,
+        latency,
+        read_bandwidth: given.read_bandwidth,
+    })
+}
 
 /// Hosts, by instance, where something can cross from one socket to another: slots of several, or a device that names the
 /// socket whose memory it uses.
@@ -72,6 +179,7 @@ pub(crate) fn iommu(
         walk_steps: iommu.walk_steps,
         walk_step_latency: iommu.walk_step_latency,
         walkers: iommu.walkers,
+        walk_interval: iommu.walk_interval,
     })
 }
 

@@ -53,12 +53,19 @@ fn end_port(mode: LinkMode) -> PortConfig {
 /// A north bridge with 64 B completions.
 pub fn root_complex() -> RootComplexConfig {
     RootComplexConfig {
-        read_engines: 32,
+        stack_of_port: Vec::new(),
+        stack: StackConfig {
+            read_trackers: 32,
+            read_bandwidth: None,
+            write_bandwidth: None,
+            peer_rate: None,
+        },
+        memory: MemoryConfig { rate: mb_per_s(6400), channels: 1, interleave: Bytes::new(256), banks: None },
+        cache: None,
         memory_latency: Span::from_ns(250),
         memory_latency_jitter: Span::ZERO,
         read_bandwidth: mb_per_s(6400),
         write_bandwidth: mb_per_s(6400),
-        memory_bandwidth: mb_per_s(6400),
         write_overhead: Span::ZERO,
         rcb: Bytes::new(64),
         completion_combine_max: Bytes::new(64),
@@ -67,6 +74,7 @@ pub fn root_complex() -> RootComplexConfig {
         root_port_queue: 2,
         peer_to_peer: true,
         forward_latency: Span::from_ns(100),
+        largest_forwarded: None,
         memory_base: 0,
         sockets: None,
         iommu: None,
@@ -93,6 +101,7 @@ fn endpoint() -> EndpointConfig {
         write_drain: mb_per_s(4000),
         buffer_hold: Span::ZERO,
         memory_socket: None,
+        warm_buffers: false,
         errors: ErrorConfig::default(),
     }
 }

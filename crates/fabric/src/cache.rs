@@ -1,0 +1,190 @@
+//! The last-level cache of a host, as devices see it: writes that land in it, reads that it answers.
+//!
+//! Writes of devices take up only some of its ways (DDIO, cache injection); a block that no longer fits is written to memory
+//! then. Buffers that the processor keeps warm fill the rest, for as long as there is room; those that do not fit are in
+//! memory. Reads of devices do not allocate. Kept in blocks, not in lines. Sources: Intel Data Direct I/O Technology, technology
+//! brief, 2012 (ways, allocation); Farshin et al., Reexamining Direct Cache Access, USENIX ATC 2020 (what leaves when). Left
+//! out: what processors evict, snoops, partial lines.
+
+use crate::config::CacheConfig;
+use crate::memory::{Place, mixed};
+use crate::server::Server;
+use lanewise_units::{Bytes, Span, Time};
+
+/// A block: where it may be kept, and what it is known by there, which is never zero.
+#[derive(Clone, Copy)]
+struct Key {
+    line: u64,
+    tag: u64,
+}
+
+/// Some ways of every set, the block used longest ago last.
+struct Ways {
+    /// `count` keys for each set, one set after another; zero is an empty way.
+    keys: Box<[u64]>,
+    count: usize,
+}
+
+impl Ways {
+    fn new(sets: usize, count: usize) -> Self {
+        Self { keys: vec![0; sets * count].into(), count }
+    }
+
+    fn set(&mut self, key: Key) -> &mut [u64] {
+        let sets = (self.keys.len() / self.count.max(1)).max(1) as u64;
+        let first = (key.line % sets) as usize * self.count;
+        &mut self.keys[first..first + self.count]
+    }
+
+    /// Whether it has a block, which is then the one used last.
+    fn touch(&mut self, key: Key) -> bool {
+        let set = self.set(key);
+        let found = set.iter().position(|other| *other == key.tag);
+        found.inspect(|at| set[..=*at].rotate_right(1)).is_some()
+    }
+
+    /// Takes a block in. True when another one had to leave for it.
+    fn insert(&mut self, key: Key) -> bool {
+        let set = self.set(key);
+        set.rotate_right(1);
+        let full = set.first().is_some_and(|last| *last != 0);
+        if let Some(first) = set.first_mut() {
+            *first = key.tag;
+        }
+        full
+    }
+
+    /// Takes a block in if there is a way free.
+    fn insert_if_free(&mut self, key: Key) -> bool {
+        let set = self.set(key);
+        let free = set.iter_mut().find(|other| **other == 0);
+        free.map(|way| *way = key.tag).is_some()
+    }
+}
+
+/// What becomes of a block that a device writes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Landing {
+    /// It is in the cache, and another block went to memory for it, or none.
+    Cache {
+        /// One did.
+        evicts: bool,
+    },
+    /// It goes to memory.
+    Memory,
+}
+
+/// The last-level cache of one socket.
+pub(crate) struct LastLevelCache {
+    latency: Span,
+    block: u64,
+    reads: Option<Server>,
+    /// What writes of devices may use, and what the processor keeps.
+    of_devices: Option<Ways>,
+    warm: Ways,
+}
+
+impl LastLevelCache {
+    pub(crate) fn new(config: &CacheConfig) -> Self {
+        let ways = config.ways.max(1);
+        let sets = (config.size.get() / config.block.get().max(1) / u64::from(ways)).max(1) as usize;
+        let of_devices = config.device_ways.min(ways);
+        Self {
+            latency: config.latency,
+            block: config.block.get().max(1),
+            reads: config.read_bandwidth.map(Server::new),
+            of_devices: (of_devices > 0).then(|| Ways::new(sets, of_devices as usize)),
+            warm: Ways::new(sets, ways as usize),
+        }
+    }
+
+    /// A read of it takes so long, from the request to the first data at the root port.
+    pub(crate) fn latency(&self) -> Span {
+        self.latency
+    }
+
+    /// Key of the block that a place is in.
+    fn key(&self, place: Place) -> Key {
+        let block = place.address / self.block;
+        let owner = mixed(u64::from(place.owner.0));
+        Key { line: block.wrapping_add(owner), tag: mixed(block ^ u64::from(place.owner.0) << 44) | 1 }
+    }
+
+    /// When it has moved `bytes` of a read that starts at `now`; none when they are not in it. `is_warm` says that the processor
+    /// has used the buffers of this device.
+    pub(crate) fn read(&mut self, now: Time, place: Place, bytes: Bytes, is_warm: bool) -> Option<Time> {
+        let key = self.key(place);
+        let written = self.of_devices.as_mut().is_some_and(|ways| ways.touch(key));
+        let hit = written || is_warm && (self.warm.touch(key) || self.warm.insert_if_free(key));
+        hit.then(|| self.reads.as_mut().map_or(now, |server| server.serve(now, bytes)))
+    }
+
+    /// Where a write lands. One that is not the first of its block finds it where the first put it.
+    pub(crate) fn write(&mut self, place: Place) -> Landing {
+        let key = self.key(place);
+        let Some(ways) = &mut self.of_devices else { return Landing::Memory };
+        let found = ways.touch(key);
+        Landing::Cache { evicts: !found && ways.insert(key) }
+    }
+
+    /// Bytes that go to memory when a block has to leave.
+    pub(crate) fn block(&self) -> Bytes {
+        Bytes::new(self.block)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::Address;
+
+    fn cache(kib: u64, device_ways: u32) -> LastLevelCache {
+        LastLevelCache::new(&CacheConfig {
+            size: Bytes::from_kib(kib),
+            ways: 16,
+            device_ways,
+            block: Bytes::new(256),
+            latency: Span::from_ns(300),
+            read_bandwidth: None,
+        })
+    }
+
+    fn at(block: u64) -> Place {
+        Place { address: block * 256, owner: Address(1) }
+    }
+
+    fn hits(cache: &mut LastLevelCache, blocks: u64, is_warm: bool) -> u64 {
+        let read = |block: &u64| cache.read(Time::ZERO, at(*block), Bytes::new(64), is_warm).is_some();
+        (0..blocks).filter(read).count() as u64
+    }
+
+    /// A warm window that fits is always found, of a larger one as much as fits; a cold one never.
+    #[test]
+    fn warm_buffers_are_found_as_far_as_they_fit() {
+        assert_eq!(hits(&mut cache(256, 2), 512, false), 0);
+        let mut fits = cache(1024, 2);
+        assert_eq!(hits(&mut fits, 512, true), 512);
+        let mut larger = cache(256, 2);
+        hits(&mut larger, 4096, true);
+        let share = hits(&mut larger, 4096, true);
+        assert_eq!(share, 1024, "blocks that fit");
+    }
+
+    /// What a device writes is found until newer writes have driven it out of the ways that devices may use.
+    #[test]
+    fn writes_of_devices_stay_in_their_ways() {
+        let mut cache = cache(1024, 2);
+        let room = 4096 * 2 / 16;
+        let evicted =
+            (0..room).filter(|block| cache.write(at(*block)) == Landing::Cache { evicts: true }).count();
+        assert_eq!(evicted, 0);
+        assert_eq!(hits(&mut cache, room, false), room);
+        (room..4 * room).for_each(|block| drop(cache.write(at(block))));
+        assert_eq!(hits(&mut cache, room, false), 0);
+    }
+
+    #[test]
+    fn without_ways_for_devices_writes_go_to_memory() {
+        assert_eq!(cache(256, 0).write(at(1)), Landing::Memory);
+    }
+}

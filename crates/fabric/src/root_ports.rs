@@ -1,0 +1,239 @@
+//! What root ports do with TLPs: hand them to memory, start reads, queue what goes out to devices.
+
+use crate::event::Event;
+use crate::fabric::Fabric;
+use crate::packet::{Address, Flags, Kind, Packet, PacketId};
+use crate::port::PortId;
+use lanewise_pcie::tlp::FlowClass;
+use lanewise_units::{Span, Time};
+
+/// Bits of the index of a stack in an event; the root complex has the rest.
+const STACK_BITS: u32 = 12;
+
+impl Fabric {
+    #[inline]
+    pub(crate) fn root_complex_takes(&mut self, index: u32, id: PortId, packet_id: PacketId, now: Time) {
+        let packet = self.packets[packet_id];
+        if packet.destination != Address::HOST {
+            return self.forward_between_root_ports(index, id, packet_id, now);
+        }
+        if packet.damaged && self.ecrc_fails(id, packet_id, now) {
+            return;
+        }
+        let port = self.ports[id.index()].index;
+        let root_complex = &mut self.root_complexes[index as usize];
+        match packet.kind {
+            Kind::MemoryWrite => {
+                if root_complex.path.is_some() {
+                    return self.write_afar(index, id, packet_id, now);
+                }
+                let free_at = root_complex.write(now, &packet, port);
+                self.packets.remove(packet_id);
+                self.drain(id, &packet, free_at);
+                self.write_arrived(id, &packet, now);
+            }
+            Kind::MemoryRead => {
+                self.packets[packet_id].ingress = id.0;
+                root_complex.queue_read(now, packet_id, port);
+                let stack = root_complex.stack_of(port);
+                self.start_reads_of(index, stack);
+            }
+            Kind::Completion => {
+                self.packets.remove(packet_id);
+                self.drain(id, &packet, now);
+                if packet.flags.has(Flags::POISONED) {
+                    self.poisoned_load(id);
+                }
+                if packet.flags.has(Flags::LAST) {
+                    self.mmio_read_done(&packet);
+                }
+            }
+        }
+    }
+
+    /// A posted write for memory that is not next to the root port, or whose address is translated.
+    #[cold]
+    #[inline(never)]
+    fn write_afar(&mut self, index: u32, id: PortId, packet_id: PacketId, now: Time) {
+        let packet = self.packets.remove(packet_id);
+        let port = self.ports[id.index()].index;
+        let free_at = self.root_complexes[index as usize].write_afar(now, &packet, port);
+        self.drain(id, &packet, free_at);
+        self.write_arrived(id, &packet, now);
+    }
+
+    /// Starts the reads of one stack that wait, as far as there are entries and room.
+    #[inline]
+    pub(crate) fn start_reads_of(&mut self, index: u32, stack: usize) {
+        let now = self.engine.now();
+        loop {
+            let root_complex = &mut self.root_complexes[index as usize];
+            let trackers = &mut root_complex.stacks[stack].trackers;
+            if trackers.waiting.is_empty() {
+                return;
+            }
+            if !trackers.has_room(now) {
+                return self.look_for_an_entry(index, stack);
+            }
+            if !root_complex.has_room() {
+                return; // Whoever makes room starts the next.
+            }
+            self.start_read(index, stack, now);
+        }
+    }
+
+    /// Starts reads of all stacks, those first that have waited longest: there may be room in the queue that they share.
+    fn start_reads(&mut self, index: u32) {
+        let now = self.engine.now();
+        while self.root_complexes[index as usize].has_room() {
+            let Some(stack) = self.root_complexes[index as usize].next_stack(now) else { break };
+            self.start_read(index, stack, now);
+        }
+        for stack in 0..self.root_complexes[index as usize].stacks.len() {
+            let trackers = &mut self.root_complexes[index as usize].stacks[stack].trackers;
+            if !trackers.waiting.is_empty() && !trackers.has_room(now) {
+                self.look_for_an_entry(index, stack);
+            }
+        }
+    }
+
+    /// Starts the read of a stack that has waited longest, with an entry that is free.
+    #[inline(always)]
+    fn start_read(&mut self, index: u32, stack: usize, now: Time) {
+        let root_complex = &mut self.root_complexes[index as usize];
+        let waiting = &mut root_complex.stacks[stack].trackers.waiting;
+        let read = waiting.pop_front().expect("asked for only where a read waits");
+        let request = self.packets.remove(read.request);
+        if root_complex.errors.is_some() && !self.answers_now(index, &request) {
+            return;
+        }
+        self.drain(PortId(request.ingress), &request, now);
+        let queued_at = self.complete_read(index, &request);
+        self.root_complexes[index as usize].stacks[stack].trackers.take(read.since, now, queued_at);
+    }
+
+    /// Has the root complex look at the reads that wait when the next entry is free.
+    #[cold]
+    #[inline(never)]
+    fn look_for_an_entry(&mut self, index: u32, stack: usize) {
+        let trackers = &mut self.root_complexes[index as usize].stacks[stack].trackers;
+        if let Some(at) = trackers.next_free()
+            && at < trackers.looks_at
+        {
+            trackers.looks_at = at;
+            self.engine.schedule(at, Event::Entry(index << STACK_BITS | stack as u32).pack());
+        }
+    }
+
+    /// An entry of a stack may be free.
+    #[cold]
+    pub(crate) fn on_entry(&mut self, packed: u32) {
+        let (index, stack) = (packed >> STACK_BITS, packed & ((1 << STACK_BITS) - 1));
+        let now = self.engine.now();
+        let trackers = &mut self.root_complexes[index as usize].stacks[stack as usize].trackers;
+        if trackers.looks_at <= now {
+            trackers.looks_at = Time::NEVER;
+        }
+        self.start_reads_of(index, stack as usize);
+    }
+
+    /// Makes the completions of a read and queues them. Returns when the last of its data is there.
+    ///
+    /// A completion has its turn when its data are there, or as much earlier as the completions before it, of the same read,
+    /// take on the wire: then they stay together, and nobody waits for data that are not there yet.
+    #[inline(always)]
+    pub(crate) fn complete_read(&mut self, index: u32, request: &Packet) -> Time {
+        let now = self.engine.now();
+        let ingress = &self.ports[PortId(request.ingress).index()];
+        let (mps, egress) = (ingress.settings.mps, ingress.index);
+        let mut completions = std::mem::take(&mut self.scratch);
+        let root_complex = &mut self.root_complexes[index as usize];
+        let last = root_complex.read(now, request, egress, mps, &mut self.packets, &mut completions);
+        if root_complex.errors.is_some() {
+            self.touch_completions(index, &completions);
+        }
+        let (mut turn, mut sent) = (Time::ZERO, Span::ZERO);
+        for completion in completions.drain(..) {
+            let packet = &self.packets[completion];
+            let wire = &self.ports[PortId(request.ingress).index()].settings.wire;
+            turn = turn.max(Time::from_ticks(packet.eligible_at.ticks().saturating_sub(sent.ticks())));
+            sent += wire.span(packet.tlp_bytes()) + wire.framing;
+            self.queue_at_root_port(index, egress, completion, turn);
+        }
+        self.scratch = completions;
+        last
+    }
+
+    /// Queues a packet for a root port: in its own queue, or in the one that all root ports share. A completion has its `turn`
+    /// among others; of all other packets it means nothing.
+    #[inline]
+    pub(crate) fn queue_at_root_port(&mut self, index: u32, egress: u16, packet_id: PacketId, turn: Time) {
+        let root_complex = &mut self.root_complexes[index as usize];
+        if root_complex.config.shared_outbound_queue.is_some() {
+            root_complex.outbound.push_back((egress, packet_id));
+            self.stage_outbound(index);
+        } else if self.stand_in_line(index, egress, packet_id, turn) {
+            let id = self.root_complexes[index as usize].ports[usize::from(egress)];
+            let at = self.packets[packet_id].eligible_at;
+            self.offer(id, at);
+        }
+    }
+
+    /// Puts a packet into the queue of a root port: a completion in the order in which data are there, whatever request they
+    /// belong to (PCIe Base 6.3 §2.4.1, Table 2-42: completions of different requests may pass each other); all else in the order
+    /// in which it comes. True when it is the first of its class.
+    #[inline(always)]
+    fn stand_in_line(&mut self, index: u32, egress: u16, packet_id: PacketId, turn: Time) -> bool {
+        let root_complex = &mut self.root_complexes[index as usize];
+        let port = &mut self.ports[root_complex.ports[usize::from(egress)].index()];
+        if self.packets[packet_id].kind != Kind::Completion {
+            return port.queue(&mut self.packets, packet_id);
+        }
+        if port.more_channels() {
+            return port.queue_when_ready(&mut self.packets, packet_id);
+        }
+        let ready = &mut root_complex.ready[usize::from(egress)];
+        let in_order = ready.back().is_none_or(|(last, _)| *last <= turn);
+        let before = ready.push_before((turn, packet_id), |(other, _)| *other > turn);
+        match in_order {
+            true => port.queue(&mut self.packets, packet_id),
+            false => port.queues.insert_behind(&mut self.packets, before.map(|(_, id)| *id), packet_id),
+        }
+    }
+
+    /// Moves packets from the head of the shared outbound queue to their root ports, until the head has to wait:
+    /// then everything behind it waits too, whichever root port it is for.
+    pub(crate) fn stage_outbound(&mut self, index: u32) {
+        while let Some((egress, packet_id)) = self.root_complexes[index as usize].outbound.front().copied() {
+            let root_complex = &mut self.root_complexes[index as usize];
+            let most = root_complex.config.root_port_queue;
+            let staged = &mut root_complex.staged[usize::from(egress)];
+            if *staged >= most {
+                break;
+            }
+            *staged += 1;
+            root_complex.outbound.pop_front();
+            let id = root_complex.ports[usize::from(egress)];
+            let at = self.packets[packet_id].eligible_at;
+            self.stand_in_line(index, egress, packet_id, at);
+            self.ports[id.index()].stuck_until = Time::ZERO;
+            self.wake(id, at);
+        }
+    }
+
+    /// A packet has left a root port: its place in the shared queue is free.
+    #[inline]
+    pub(crate) fn left_root_port(&mut self, index: u32, id: PortId, packet: &Packet) {
+        let port = &self.ports[id.index()];
+        let (egress, in_line) = (usize::from(port.index), !port.more_channels());
+        let root_complex = &mut self.root_complexes[index as usize];
+        if packet.class() == FlowClass::Completion && in_line {
+            root_complex.ready[egress].pop_front();
+        }
+        if root_complex.config.shared_outbound_queue.is_some() {
+            root_complex.staged[egress] -= 1;
+            self.stage_outbound(index);
+            self.start_reads(index);
+        }
+    }
+}

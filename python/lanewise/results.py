@@ -76,6 +76,17 @@ _BUFFER_COLUMNS = {
     "max_bytes": pl.UInt64,
     "capacity_bytes": pl.UInt64,
 }
+_RESOURCE_COLUMNS = {
+    "resource": pl.String,
+    "kind": pl.String,
+    "places": pl.UInt32,
+    "limit": pl.String,
+    "utilisation": pl.Float64,
+    "served": pl.UInt64,
+    "waited_s": pl.Float64,
+    "waited_ns_mean": pl.Float64,
+    "waiting_mean": pl.Float64,
+}
 _ERROR_COLUMNS = {"port": pl.String, "error": pl.String, "status_bit": pl.UInt32, "count": pl.UInt64}
 _INSTRUMENT_COLUMNS = {"workload": pl.String, "kind": pl.String, "metric": pl.String, "value": pl.Float64}
 _PARAMETER_COLUMNS = {
@@ -226,6 +237,12 @@ class RunResult(Result):
         return frame(self.document["buffers"], _BUFFER_COLUMNS)
 
     @cached_property
+    def resources(self) -> pl.DataFrame:
+        """One row per shared resource that was asked for: its use (0 to 1), how long others waited for it."""
+        rows = ({**resource, "resource": resource["name"]} for resource in self.document.get("resources", []))
+        return frame(rows, _RESOURCE_COLUMNS)
+
+    @cached_property
     def errors(self) -> pl.DataFrame:
         """One row per port and kind of transaction error that it detected, over the whole run."""
         return frame(self.document.get("errors", []), _ERROR_COLUMNS)
@@ -260,6 +277,7 @@ class RunResult(Result):
             "phases": self.phases,
             "requesters": self.requesters,
             "buffers": self.buffers,
+            "resources": self.resources,
             "errors": self.errors,
             "instruments": self.instruments,
             "assumptions": self.assumptions,

@@ -346,6 +346,7 @@ impl Fabric {
             return true;
         }
         self.root_complexes[index as usize].engines_free += 1;
+        self.root_complexes[index as usize].engines.give(now);
         self.drain(PortId(request.ingress), request, now);
         if let Answer::Late(by) = answer {
             let request = self.packets.insert(*request);

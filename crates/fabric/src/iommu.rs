@@ -10,7 +10,7 @@
 
 use crate::config::IommuConfig;
 use crate::packet::Packet;
-use crate::server::Server;
+use crate::server::{Book, Server};
 use lanewise_units::{Bytes, Time};
 
 /// What a step of a walk reads: a line of the tables.
@@ -36,6 +36,7 @@ pub(crate) struct Iommu {
     uses: u64,
     /// When each walker is free.
     walkers: Vec<Time>,
+    book: Book,
     /// For each root port, when the youngest of its posted writes is translated.
     posted: Vec<Time>,
 }
@@ -50,6 +51,7 @@ impl Iommu {
             sets,
             uses: 0,
             walkers: vec![Time::ZERO; config.walkers.max(1) as usize],
+            book: Book::default(),
             posted: vec![Time::ZERO; ports],
         }
     }
@@ -89,7 +91,19 @@ impl Iommu {
         // Bandwidth is taken when the walk is asked for, as reads of devices do.
         let served = (0..steps).fold(now, |_, _| memory.serve(now, LINE));
         *walker = served.max(start) + self.config.walk_step_latency * u64::from(steps);
+        self.book.enter(now, start, *walker - start);
         *walker
+    }
+
+    /// Walks in progress at a time.
+    pub(crate) fn walkers(&self) -> u32 {
+        self.walkers.len() as u32
+    }
+
+    /// What the walkers have done up to `at`.
+    pub(crate) fn book_at(&self, at: Time) -> Book {
+        let ahead = self.walkers.iter().map(|free_at| free_at.saturating_since(at)).sum();
+        Book { busy: self.book.busy.saturating_sub(ahead), ..self.book }
     }
 }
 

@@ -22,7 +22,8 @@
 //! | `standby.rs` | links that fall asleep and wake |
 //! | `corruption.rs` | what only an ECRC finds |
 //! | `errors.rs` | completion timeouts, poisoned data, requests for nobody |
-//! | `server.rs` | rates that are shared, and how busy they were |
+//! | `server.rs`, `places.rs` | rates that are shared, places for so many at a time, and how busy they were |
+//! | `resources.rs` | every shared resource by name, with its book |
 //! | `memory_path.rs`, `sockets.rs`, `iommu.rs` | between root ports and memory: other sockets, address translation |
 //! | `workload.rs`, `requests.rs`, `mmio.rs`, `notices.rs` | the seam to whoever asks: transfers, loads and stores, timers and answers |
 //! | `simulation.rs`, `event.rs` | the run and its events |
@@ -53,11 +54,13 @@ mod mmio;
 mod notices;
 mod packet;
 mod phases;
+mod places;
 mod port;
 mod receive;
 mod receiver;
 mod replay;
 mod requests;
+mod resources;
 mod ring;
 mod root_complex;
 mod routing;
@@ -75,6 +78,7 @@ pub mod workload;
 
 pub use assembly::AssemblyError;
 pub use fabric::Fabric;
+pub use resources::{ResourceKind, ResourceReading};
 pub use server::Book;
 pub use simulation::{Progress, Simulation};
 pub use switch::MAX_SWITCH_PORTS;

@@ -194,6 +194,7 @@ impl Fabric {
             Kind::MemoryRead => {
                 self.packets[packet_id].ingress = id.0;
                 root_complex.waiting_reads.push_back(packet_id);
+                root_complex.engines.wait(now);
                 self.start_reads(index);
             }
             Kind::Completion => {
@@ -253,6 +254,7 @@ impl Fabric {
             let root_complex = &mut self.root_complexes[index as usize];
             let request_id = root_complex.waiting_reads.pop_front().expect("checked by can_start_read");
             root_complex.engines_free -= 1;
+            root_complex.engines.take(now);
             let request = self.packets.remove(request_id);
             if root_complex.errors.is_some() && !self.answers_now(index, &request) {
                 continue;
@@ -325,6 +327,7 @@ impl Fabric {
         let root_complex = &mut self.root_complexes[index as usize];
         if packet.flags.has(Flags::FREES_ENGINE) {
             root_complex.engines_free += 1;
+            root_complex.engines.give(self.engine.now());
         }
         if root_complex.config.shared_outbound_queue.is_some() {
             root_complex.staged[usize::from(self.ports[id.index()].index)] -= 1;

@@ -9,6 +9,7 @@ use crate::config::RootComplexConfig;
 use crate::errors::DeviceErrors;
 use crate::memory_path::MemoryPath;
 use crate::packet::{Address, Flags, Kind, Packet, PacketId, PacketPool};
+use crate::places::Places;
 use crate::port::PortId;
 use crate::routing::Routes;
 use crate::server::Server;
@@ -23,11 +24,13 @@ pub(crate) struct RootComplex {
     pub(crate) config: RootComplexConfig,
     pub(crate) ports: Vec<PortId>,
     pub(crate) routes: Routes,
-    reads: Server,
-    writes: Server,
-    memory: Server,
+    pub(crate) reads: Server,
+    pub(crate) writes: Server,
+    pub(crate) memory: Server,
     jitter: RandomStream,
     pub(crate) engines_free: u32,
+    /// How long engines were in use, and reads waited for one or for room in a shared outbound queue.
+    pub(crate) engines: Places,
     /// Read requests that wait for an engine, in order of arrival over all root ports.
     pub(crate) waiting_reads: VecDeque<PacketId>,
     /// The outbound queue that root ports share, if they do: port index and packet.
@@ -53,6 +56,7 @@ impl RootComplex {
             memory: Server::new(config.memory_bandwidth),
             jitter,
             engines_free: config.read_engines,
+            engines: Places::default(),
             waiting_reads: VecDeque::new(),
             outbound: VecDeque::new(),
             staged: vec![0; ports.len()],

@@ -35,7 +35,8 @@ pub use lanewise_scenario::{Diagnostics, Scenario, Source, catalog, load};
 pub use phases::{Phase, PhaseFlow};
 pub use progress::{FlowUpdate, Rates, RunProgress, Updates};
 pub use results::{
-    Assumption, Buffer, Direction, Flow, Instrument, Ladder, Latency, Link, NamedValue, Requester, Results,
+    Assumption, Buffer, Direction, Flow, Instrument, Ladder, Latency, Link, NamedValue, Requester, Resource,
+    Results,
 };
 pub use runner::EndReason;
 
@@ -117,6 +118,7 @@ fn read(scenario: &Scenario, simulation: &Simulation, outcome: &Outcome, limits:
         links: measured::links(simulation, &scenario.fabric),
         requesters: measured::requesters(simulation, &scenario.fabric, outcome.end),
         buffers: measured::buffers(simulation, &scenario.fabric, outcome.end),
+        resources: measured::resources(simulation, measured, outcome.end),
         errors: measured::errors(simulation, &scenario.fabric),
         instruments: instruments(scenario, simulation, outcome.end),
         assumptions: assumptions(scenario),

@@ -45,6 +45,8 @@ pub struct Results {
     pub requesters: Vec<Requester>,
     /// Per ingress buffer that was ever used.
     pub buffers: Vec<Buffer>,
+    /// Per shared resource that was ever asked for.
+    pub resources: Vec<Resource>,
     /// Errors of the transaction layer, by who detected them.
     pub errors: Vec<ErrorCount>,
     /// What each workload's instrument reports.
@@ -177,6 +179,30 @@ pub struct Buffer {
     pub max_bytes: u32,
     /// What the advertised credits stand for; none when infinite.
     pub capacity_bytes: Option<u32>,
+}
+
+/// Something that several share: how much of it was in use, and how long others waited for it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Resource {
+    /// Path of names: `server.memory`, `sw0.core.port3`.
+    pub name: String,
+    /// Kind: `memory`, `read_engines`, `walkers`, `core` and so on.
+    pub kind: &'static str,
+    /// How many it serves at a time.
+    pub places: u32,
+    /// How much there is of it, in words: `180 GB/s`, `64 engines`.
+    pub limit: String,
+    /// Part of the measured time, times places, that it was in use.
+    pub utilisation: f64,
+    /// How often it was asked in the measured time.
+    pub served: u64,
+    /// Time that others waited for it, added up, s; none for inputs of a crossbar: egresses that wait for one are held by the
+    /// core, in their link's attribution.
+    pub waited_s: Option<f64>,
+    /// The same per time that it was asked, ns.
+    pub waited_ns_mean: Option<f64>,
+    /// How many waited at a time, mean.
+    pub waiting_mean: Option<f64>,
 }
 
 /// Errors of the transaction layer that one port detected.

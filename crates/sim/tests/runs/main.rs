@@ -12,6 +12,7 @@ mod progress;
 mod rdma;
 mod reassign;
 mod replay;
+mod resources;
 mod rig;
 mod targets;
 mod transaction_errors;

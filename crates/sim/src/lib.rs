@@ -23,6 +23,7 @@
 //! ```
 
 pub mod bench;
+mod limits;
 mod measured;
 mod phases;
 mod progress;
@@ -32,6 +33,7 @@ mod stop_rule;
 
 pub use lanewise_fabric::AssemblyError;
 pub use lanewise_scenario::{Diagnostics, Scenario, Source, catalog, load};
+pub use limits::{Candidate, Larger, LimitedBy, Why, why};
 pub use phases::{Phase, PhaseFlow};
 pub use progress::{FlowUpdate, Rates, RunProgress, Updates};
 pub use results::{
@@ -99,7 +101,8 @@ fn read(scenario: &Scenario, simulation: &Simulation, outcome: &Outcome, limits:
     let steady = phases.is_empty();
     let half_width =
         |flow| outcome.batches.relative_half_width(flow, limits.confidence_level).filter(|_| steady);
-    Results {
+    let mut results = Results {
+        limited_by: None,
         title: scenario.title.clone(),
         lanewise_version: env!("CARGO_PKG_VERSION"),
         scenario_path: scenario.path.clone(),
@@ -123,7 +126,9 @@ fn read(scenario: &Scenario, simulation: &Simulation, outcome: &Outcome, limits:
         instruments: instruments(scenario, simulation, outcome.end),
         assumptions: assumptions(scenario),
         remarks: scenario.remarks.clone(),
-    }
+    };
+    results.limited_by = limits::limited_by(scenario, &results);
+    results
 }
 
 fn end_detail(outcome: &Outcome, limits: RunLimits) -> String {

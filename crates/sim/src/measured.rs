@@ -160,7 +160,7 @@ pub(crate) fn resources(simulation: &Simulation, measured: Span, until: Time) ->
         let waited = (kind != ResourceKind::SwitchCore).then_some(book.waited);
         Resource {
             name,
-            kind: kind.name(),
+            kind,
             places,
             limit,
             utilisation: book.busy.as_seconds() / seconds / f64::from(places.max(1)),

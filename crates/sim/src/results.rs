@@ -2,8 +2,10 @@
 //!
 //! GB/s is 10⁹ bytes per second, MiB/s is 2²⁰. Floats appear here and nowhere before.
 
+use crate::limits::LimitedBy;
+use lanewise_fabric::ResourceKind;
 use lanewise_fabric::workload::Metric;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
 /// Everything about one run.
@@ -35,6 +37,8 @@ pub struct Results {
     pub tlp_hops: u64,
     /// Hash of the trajectory, 16 hexadecimal digits.
     pub fingerprint: String,
+    /// What limits it, by the time that others waited; none when nothing moved.
+    pub limited_by: Option<LimitedBy>,
     /// Parts of the run between changes of the machine; empty when nothing changed.
     pub phases: Vec<crate::phases::Phase>,
     /// Per flow.
@@ -187,7 +191,8 @@ pub struct Resource {
     /// Path of names: `server.memory`, `sw0.core.port3`.
     pub name: String,
     /// Kind: `memory`, `read_engines`, `walkers`, `core` and so on.
-    pub kind: &'static str,
+    #[serde(serialize_with = "name_of_kind")]
+    pub kind: ResourceKind,
     /// How many it serves at a time.
     pub places: u32,
     /// How much there is of it, in words: `180 GB/s`, `64 engines`.
@@ -249,6 +254,10 @@ pub struct Assumption {
     pub provenance: String,
     /// Where it comes from.
     pub source: String,
+}
+
+fn name_of_kind<S: Serializer>(kind: &ResourceKind, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(kind.name())
 }
 
 impl From<Metric> for NamedValue {

@@ -90,10 +90,12 @@ impl Cores {
         !self.cores[core % self.cores.len()].is_busy(at)
     }
 
-    /// What they have done up to `at`, under this name.
-    pub(crate) fn reading(&self, name: String, at: Time) -> ResourceReading {
-        let limit = format!("{} cores", self.cores.len());
-        reading(name, ResourceKind::Core, limit, &self.cores, at)
+    /// What each has done up to `at`: one of many may be the limit.
+    pub(crate) fn resources(&self, host: &str, at: Time) -> impl Iterator<Item = ResourceReading> {
+        self.cores.iter().enumerate().map(move |(index, core)| {
+            let core = std::slice::from_ref(core);
+            reading(format!("{host}.core{index}"), ResourceKind::Core, "one core".to_owned(), core, at)
+        })
     }
 
     /// Runs a piece of work on a core (counted round, so any number names one); returns when it is done.

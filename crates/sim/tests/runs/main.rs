@@ -7,6 +7,7 @@ mod data_paths;
 mod drives;
 mod fabrics;
 mod host_path;
+mod limits;
 mod pcie_bench;
 mod progress;
 mod rdma;

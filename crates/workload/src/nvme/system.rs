@@ -411,7 +411,7 @@ impl Workload for NvmeWorkload {
 
     fn resources(&self, at: Time) -> Vec<ResourceReading> {
         let hosts = self.config.hosts.iter().zip(&self.cores);
-        let cores = hosts.map(|(host, cores)| cores.reading(format!("{}.cores", host.name), at));
+        let cores = hosts.flat_map(|(host, cores)| cores.resources(&host.name, at));
         let drives = self.ssds.iter().flat_map(|ssd| ssd.resources(at));
         cores.chain(drives).chain(self.network.resources(at)).filter(asked_for).collect()
     }

@@ -359,9 +359,9 @@ impl Workload for StorageWorkload {
     }
 
     fn resources(&self, at: Time) -> Vec<ResourceReading> {
-        let cores = self.cores.reading(format!("{}.cores", self.config.name), at);
+        let cores = self.cores.resources(&self.config.name, at);
         let adapters = self.hbas.iter().flat_map(|hba| hba.resources(at));
-        std::iter::once(cores).chain(adapters).filter(asked_for).collect()
+        cores.chain(adapters).filter(asked_for).collect()
     }
 
     fn start_measuring(&mut self, now: Time) {

@@ -87,6 +87,18 @@ _RESOURCE_COLUMNS = {
     "waited_ns_mean": pl.Float64,
     "waiting_mean": pl.Float64,
 }
+_LARGER_COLUMNS = {
+    "names": pl.List(pl.String),
+    "kind": pl.String,
+    "what": pl.String,
+    "share": pl.Float64,
+    "goodput_before_gb_per_s": pl.Float64,
+    "goodput_after_gb_per_s": pl.Float64,
+    "operations_before_per_s": pl.Float64,
+    "operations_after_per_s": pl.Float64,
+    "gain_percent": pl.Float64,
+    "end_reason": pl.String,
+}
 _ERROR_COLUMNS = {"port": pl.String, "error": pl.String, "status_bit": pl.UInt32, "count": pl.UInt64}
 _INSTRUMENT_COLUMNS = {"workload": pl.String, "kind": pl.String, "metric": pl.String, "value": pl.Float64}
 _PARAMETER_COLUMNS = {
@@ -180,6 +192,15 @@ class RunResult(Result):
     def fingerprint(self) -> str:
         """Hash of the trajectory, 16 hexadecimal digits: equal for the same scenario, seed and version."""
         return str(self.document["fingerprint"])
+
+    @property
+    def limited_by(self) -> str | None:
+        """What limits the run by the time that others waited, in a sentence; None when nothing moved.
+
+        ``document["limited_by"]`` has the parts: `name`, `kind`, `share` (0 to 1), `alike`. `why` proves it.
+        """
+        limit = self.document.get("limited_by")
+        return None if limit is None else str(limit["sentence"])
 
     @cached_property
     def flows(self) -> pl.DataFrame:
@@ -282,6 +303,25 @@ class RunResult(Result):
             "instruments": self.instruments,
             "assumptions": self.assumptions,
         }
+
+
+class WhyResult(RunResult):
+    """What one run measured, and what each candidate for its limit would bring ten times larger."""
+
+    @property
+    def verdict(self) -> str:
+        """What limits the run, proven, in a sentence without a full stop."""
+        return str(self.document["why"]["sentence"])
+
+    @cached_property
+    def larger(self) -> pl.DataFrame:
+        """One row per candidate, or several alike, what brings most first; gains in percent of goodput."""
+        return frame(self.document["why"]["larger"], _LARGER_COLUMNS)
+
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """Every table by name."""
+        return {**super().tables, "larger": self.larger}
 
 
 class ExplainResult(Result):

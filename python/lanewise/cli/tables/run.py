@@ -83,6 +83,8 @@ def _errors(errors: list[dict[str, Any]]) -> Iterator[RenderableType]:
 
 def _heading(result: RunResult) -> Iterator[RenderableType]:
     document = result.document
+    if result.limited_by is not None:
+        yield Text(f"{result.limited_by} (by waiting time; --why proves it).", style="bold")
     simulated, warm_up, measured = (
         1e3 * document[f"{name}_s"] for name in ("simulated", "warm_up", "measured")
     )

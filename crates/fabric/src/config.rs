@@ -82,6 +82,8 @@ pub struct LinkConfig {
     pub channels: ChannelMap,
     /// Power states that the link enters by itself.
     pub power: LinkPower,
+    /// How many times quicker than its mode its wires are; 1, unless somebody asks what quicker ones would bring.
+    pub quicker: u32,
 }
 
 /// One power state: how long nothing is sent before it is entered, and how long it takes to leave it.

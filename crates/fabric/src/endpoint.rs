@@ -207,7 +207,7 @@ pub(crate) struct Endpoint {
     /// Internal path of posted writes that arrive.
     pub(crate) drain: Server,
     /// Its memory, as peers read it; none where that is never the limit.
-    memory: Option<Server>,
+    pub(crate) memory: Option<Server>,
 }
 
 /// Traffic classes of an endpoint's channels, and who takes turns on which virtual channel.

@@ -59,7 +59,7 @@ struct ArrivingFlit {
 
 impl FlitPort {
     /// For a link in Flit Mode.
-    pub(crate) fn new(mode: LinkMode, retry_buffer: Bytes) -> Self {
+    pub(crate) fn new(mode: LinkMode, flit_span: Span, retry_buffer: Bytes) -> Self {
         Self {
             packer: FlitPacker::new(),
             filled: 0,
@@ -72,7 +72,7 @@ impl FlitPort {
             retained: VecDeque::new(),
             replayed: 0,
             dllp_slot_at: Time::ZERO,
-            flit_span: mode.wire_span(FLIT_BYTES),
+            flit_span,
             ack_latency: flit_ack_latency(mode.width),
             sequence: ReceiveSequence::for_flits(),
             arriving: VecDeque::new(),

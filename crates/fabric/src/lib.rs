@@ -25,6 +25,7 @@
 //! | `server.rs` | rates that are shared, and how busy they were |
 //! | `root_ports.rs`, `stack.rs`, `peers.rs` | what root ports do with TLPs; what groups of them share; packets between them |
 //! | `memory.rs`, `cache.rs` | channels and banks; the last-level cache as devices see it |
+//! | `resources.rs` | every shared resource by name, with its book |
 //! | `memory_path.rs`, `sockets.rs`, `iommu.rs` | between root ports and memory: other sockets, address translation |
 //! | `workload.rs`, `requests.rs`, `mmio.rs`, `notices.rs` | the seam to whoever asks: transfers, loads and stores, timers and answers |
 //! | `simulation.rs`, `event.rs` | the run and its events |
@@ -63,6 +64,7 @@ mod receive;
 mod receiver;
 mod replay;
 mod requests;
+mod resources;
 mod ring;
 mod root_complex;
 mod root_ports;
@@ -82,6 +84,7 @@ pub mod workload;
 
 pub use assembly::AssemblyError;
 pub use fabric::Fabric;
+pub use resources::{ResourceKind, ResourceReading};
 pub use server::Book;
 pub use simulation::{Progress, Simulation};
 pub use switch::MAX_SWITCH_PORTS;

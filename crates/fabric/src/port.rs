@@ -13,6 +13,7 @@ use crate::wire::{Faults, WireTiming};
 use lanewise_observe::{Fact, Observers, Use};
 use lanewise_pcie::ack_nak::{ReceiveSequence, RetryBuffer, Sequence};
 use lanewise_pcie::dllp::Dllp;
+use lanewise_pcie::flit::FLIT_BYTES;
 use lanewise_pcie::flow_control::{Blocked, Credits, TransmitCredits};
 use lanewise_pcie::tlp::FlowClass;
 use lanewise_units::{Bytes, Span, Time};
@@ -291,7 +292,9 @@ impl Port {
             carries: if wire.flit.is_some() { Carries::Flits } else { Carries::Packets },
             unacknowledged: 0,
             mailbox: Ring::default(),
-            flit: wire.flit.map(|mode| Box::new(FlitPort::new(mode, config.retry_buffer))),
+            flit: wire
+                .flit
+                .map(|mode| Box::new(FlitPort::new(mode, wire.span(FLIT_BYTES), config.retry_buffer))),
             retry: RetryBuffer::new(config.retry_buffer),
             replay_deadline: Time::NEVER,
             settings,

@@ -38,7 +38,8 @@ impl WireTiming {
     pub(crate) fn new(link: &LinkConfig) -> Self {
         let skips = link.mode.ordered_sets(link.clocking);
         let lanes = link.mode.width.lanes() as u32;
-        let symbol = link.mode.symbol_span();
+        let quicker = |span: Span| Span::from_ticks(span.ticks() / u64::from(link.quicker.max(1)));
+        let symbol = quicker(link.mode.symbol_span());
         let byte = Span::from_ticks(symbol.ticks() / u64::from(lanes));
         let mut timing = Self {
             symbol,
@@ -47,8 +48,8 @@ impl WireTiming {
             framing: Span::ZERO,
             dllp: Span::ZERO,
             propagation: link.propagation,
-            skip_interval: link.skip_interval.unwrap_or(skips.interval),
-            skip: skips.span,
+            skip_interval: quicker(link.skip_interval.unwrap_or(skips.interval)),
+            skip: quicker(skips.span),
             recovery: link.recovery_time,
             flit: link.mode.flit.then_some(link.mode),
             grid: symbol,

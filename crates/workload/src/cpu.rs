@@ -2,7 +2,8 @@
 //!
 //! Leaves out: preemption, caches, frequency, and everything that the instrument itself does not cause.
 
-use crate::server::Server;
+use crate::server::{Server, reading};
+use lanewise_fabric::{ResourceKind, ResourceReading};
 use lanewise_units::{Span, Time};
 
 /// What a core was busy with, in the words of the Windows performance counters that IOmeter reads.
@@ -87,6 +88,14 @@ impl Cores {
     /// Whether a core has nothing to do at a time that is not before now.
     pub(crate) fn is_idle(&self, core: usize, at: Time) -> bool {
         !self.cores[core % self.cores.len()].is_busy(at)
+    }
+
+    /// What each has done up to `at`: one of many may be the limit.
+    pub(crate) fn resources(&self, host: &str, at: Time) -> impl Iterator<Item = ResourceReading> {
+        self.cores.iter().enumerate().map(move |(index, core)| {
+            let core = std::slice::from_ref(core);
+            reading(format!("{host}.core{index}"), ResourceKind::Core, "one core".to_owned(), core, at)
+        })
     }
 
     /// Runs a piece of work on a core (counted round, so any number names one); returns when it is done.

@@ -1,19 +1,30 @@
-//! What serves one piece of work after another, first come, first served: arithmetic instead of events.
+//! What serves one piece of work after another, first come, first served: arithmetic instead of events. Each keeps a book of
+//! how busy it was and how long work waited for it.
 
+use lanewise_fabric::{Book, ResourceKind, ResourceReading};
 use lanewise_units::{Bytes, Rate, Span, Time};
 
 /// Busy for as long as each piece of work says: a core, a thread that polls, a processor of an adapter, a die.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Server {
     free_at: Time,
+    book: Book,
 }
 
 impl Server {
     /// Works for `span`, from `at` on or as soon as it is free; returns the end.
     #[inline]
     pub(crate) fn occupy(&mut self, at: Time, span: Span) -> Time {
-        self.free_at = self.free_at.max(at) + span;
+        let start = self.free_at.max(at);
+        self.book.enter(at, start, span);
+        self.free_at = start + span;
         self.free_at
+    }
+
+    /// What it has done up to `at`: what is booked, less what is still to be done then.
+    pub(crate) fn book_at(&self, at: Time) -> Book {
+        let ahead = self.free_at.saturating_since(at);
+        Book { busy: self.book.busy.saturating_sub(ahead), ..self.book }
     }
 
     /// Whether it has something to do at `at`, which is not before now.
@@ -45,10 +56,37 @@ impl RateServer {
         }
     }
 
+    /// What it has done up to `at`, under this name; none for a path without a limit.
+    pub(crate) fn reading(&self, name: String, at: Time) -> Option<ResourceReading> {
+        let book = self.server.book_at(at);
+        self.rate.map(|rate| ResourceReading::of_rate(name, ResourceKind::Pipeline, rate, book))
+    }
+
     /// Whether something is crossing, or waits to.
     pub(crate) fn is_busy(&self, now: Time) -> bool {
         self.server.is_busy(now)
     }
+}
+
+/// What several that serve side by side have done up to `at`, together: cores, dies. `limit` says how much there is of them.
+pub(crate) fn reading(
+    name: String,
+    kind: ResourceKind,
+    limit: String,
+    servers: &[Server],
+    at: Time,
+) -> ResourceReading {
+    let book = servers.iter().map(|server| server.book_at(at)).fold(Book::default(), |all, one| Book {
+        busy: all.busy + one.busy,
+        waited: all.waited + one.waited,
+        served: all.served + one.served,
+    });
+    ResourceReading { name, kind, places: servers.len() as u32, limit, book }
+}
+
+/// Whether anybody ever asked for it.
+pub(crate) fn asked_for(reading: &ResourceReading) -> bool {
+    reading.book.served > 0
 }
 
 #[cfg(test)]
@@ -66,6 +104,10 @@ mod tests {
         assert_eq!(server.occupy(at(12), Span::from_ns(5)), at(20));
         assert!(server.is_busy(at(19)) && !server.is_busy(at(20)));
         assert_eq!(server.occupy(at(50), Span::from_ns(5)), at(55));
+        let book =
+            |busy, waited, served| Book { busy: Span::from_ns(busy), waited: Span::from_ns(waited), served };
+        assert_eq!(server.book_at(at(55)), book(15, 3, 3));
+        assert_eq!(server.book_at(at(52)), book(12, 3, 3), "what is still to be done is not done");
     }
 
     #[test]

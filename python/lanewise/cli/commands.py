@@ -115,6 +115,13 @@ def run(
             show_default=False,
         ),
     ] = None,
+    why: Annotated[
+        bool,
+        typer.Option(
+            "--why",
+            help="Prove what limits it: run it again with each candidate ten times larger, and rank them.",
+        ),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Simulate a scenario and say where the time went."""
@@ -122,6 +129,10 @@ def run(
     from lanewise.cli.run_progress import run_progress
 
     refuse_together(("--as", as_tool is not None), ("--json", as_json))
+    refuse_together(("--why", why), ("--as", as_tool is not None))
+    refuse_together(("--why", why), ("--fio", fio is not None))
+    refuse_together(("--why", why), ("--out", out is not None))
+    refuse_together(("--why", why), ("--live", live is not None))
     overrides = _pairs(settings)
     if fio is not None:
         from lanewise.cli.job_file import run_job_file
@@ -152,6 +163,19 @@ def run(
         from lanewise.instruments.native import check_has
 
         check_has(as_tool, scenario, api.run_pairs(_pairs(settings), seed, time_limit))
+    if why:
+        from lanewise.cli.tables.why import print_why
+
+        with run_progress(str(scenario), live) as progress:
+            proof = api.why(
+                scenario, overrides=overrides, seed=seed, time_limit=time_limit, progress=progress
+            )
+        if as_json:
+            _print_json(proof)
+        else:
+            print_why(proof)
+        _exit_as(proof.end_reason)
+        return
     with run_progress(str(scenario), live) as progress:
         result = api.run(
             scenario,
@@ -174,9 +198,14 @@ def run(
         print_run(result)
     if out is not None:
         typer.echo(f"run folder: {out}", err=True)
-    if result.end_reason == "Interrupted":
+    _exit_as(result.end_reason)
+
+
+def _exit_as(end_reason: str) -> None:
+    """Leave with the status of a run that did not come to its end."""
+    if end_reason == "Interrupted":
         raise typer.Exit(ExitStatus.INTERRUPTED)
-    if result.end_reason == "Stalled":
+    if end_reason == "Stalled":
         raise typer.Exit(ExitStatus.FINDINGS)
 
 

@@ -133,6 +133,7 @@ pub fn link(upper: (usize, usize), lower: (usize, usize), mode: LinkMode) -> Lin
         recovery_time: Span::from_us(10),
         power: LinkPower::default(),
         channels: ChannelMap::ONLY_VC0,
+        quicker: 1,
     }
 }
 

@@ -87,6 +87,7 @@ fn link(
         },
         recovery_time: parameters.recovery_time,
         power: standby::power(parameters),
+        quicker: 1,
         channels,
     }
 }

@@ -8,10 +8,11 @@
 //! Leaves out: the translation layer, garbage collection, wear, power states, several namespaces, and errors.
 
 use crate::memory::PAGE;
-use crate::server::{RateServer, Server};
+use crate::server::{RateServer, Server, reading};
 use crate::streams::{Place, Streams};
 use crate::waiting::Waiting;
 use lanewise_fabric::workload::{ChannelId, DeviceId};
+use lanewise_fabric::{ResourceKind, ResourceReading};
 use lanewise_observe::RequesterState;
 use lanewise_units::{Bytes, Rate, Span, Time};
 use std::collections::VecDeque;
@@ -128,6 +129,24 @@ impl Ssd {
             leaving: None,
             config,
         }
+    }
+
+    /// Its media, its controller's processors and the data paths of the controller, with what they have done up to `at`.
+    pub(crate) fn resources(&self, at: Time) -> impl Iterator<Item = ResourceReading> {
+        let SsdConfig { name, dies, command_time, .. } = &self.config;
+        let media =
+            reading(format!("{name}.media"), ResourceKind::Media, format!("{dies} dies"), &self.dies, at);
+        let processor = reading(
+            format!("{name}.controller"),
+            ResourceKind::Pipeline,
+            format!("{command_time} a command"),
+            std::slice::from_ref(&self.processor),
+            at,
+        );
+        let paths = [("read_path", &self.inbound), ("write_path", &self.outbound)];
+        let paths =
+            paths.into_iter().filter_map(move |(part, path)| path.reading(format!("{name}.{part}"), at));
+        [media, processor].into_iter().chain(paths)
     }
 
     /// Whether it has nothing to do and no data in its buffers.

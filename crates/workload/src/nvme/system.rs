@@ -13,7 +13,9 @@ use crate::flows::Flows;
 use crate::memory::PAGE;
 use crate::platform::{Instrument, Platform};
 use crate::rdma::{RdmaNetwork, RdmaNetworkConfig};
+use crate::server::asked_for;
 use lanewise_fabric::Fabric;
+use lanewise_fabric::ResourceReading;
 use lanewise_fabric::workload::{DeviceId, Metric, Workload, WorkloadEvent};
 use lanewise_observe::LatencyOf;
 use lanewise_units::{Bytes, Span, Time};
@@ -405,6 +407,13 @@ impl Workload for NvmeWorkload {
 
     fn report(&self, (start, end): (Time, Time)) -> Vec<Metric> {
         self.reports.metrics(end.saturating_since(start))
+    }
+
+    fn resources(&self, at: Time) -> Vec<ResourceReading> {
+        let hosts = self.config.hosts.iter().zip(&self.cores);
+        let cores = hosts.flat_map(|(host, cores)| cores.resources(&host.name, at));
+        let drives = self.ssds.iter().flat_map(|ssd| ssd.resources(at));
+        cores.chain(drives).chain(self.network.resources(at)).filter(asked_for).collect()
     }
 
     fn start_measuring(&mut self, _now: Time) {

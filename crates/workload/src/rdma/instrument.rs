@@ -7,7 +7,9 @@ use super::osu::{Osu, OsuConfig};
 use super::perftest::{Perftest, PerftestConfig};
 use super::transactions::{Transactions, TransactionsConfig};
 use crate::platform::{Instrument, Platform};
+use crate::server::asked_for;
 use lanewise_fabric::Fabric;
+use lanewise_fabric::ResourceReading;
 use lanewise_fabric::workload::{Metric, Workload, WorkloadEvent};
 use lanewise_units::Time;
 
@@ -140,6 +142,10 @@ impl Workload for RdmaWorkload {
     fn has_ended(&self) -> Option<bool> {
         let measured = |tool: &Tool| each!(tool, driver => driver.has_measured());
         if self.tools.iter().all(measured) { None } else { Some(false) }
+    }
+
+    fn resources(&self, at: Time) -> Vec<ResourceReading> {
+        self.network.resources(at).filter(asked_for).collect()
     }
 
     fn start_measuring(&mut self, now: Time) {

@@ -6,10 +6,11 @@ use super::token::{self, Kind, Token};
 use super::verbs::{Completion, CompletionKind, EndId, Opcode, WorkRequest};
 use crate::flows::Flows;
 use crate::platform::Platform;
-use crate::server::{RateServer, Server};
+use crate::server::{RateServer, Server, reading};
 use crate::slots::Slots;
 use crate::waiting::Waiting;
 use lanewise_fabric::workload::{ChannelId, Direction, Notify, Target, Transfer, WorkloadEvent};
+use lanewise_fabric::{ResourceKind, ResourceReading};
 use lanewise_observe::{FlowId, RequesterState};
 use lanewise_units::{Bytes, Time};
 use std::collections::VecDeque;
@@ -104,6 +105,23 @@ impl RdmaNetwork {
             messages: Slots::default(),
             completions: VecDeque::new(),
         }
+    }
+
+    /// Pipelines and data paths of its adapters, with what they have done up to `at`.
+    pub(crate) fn resources(&self, at: Time) -> impl Iterator<Item = ResourceReading> {
+        let own = self.nics.iter().flat_map(move |nic| {
+            let name = &nic.config.name;
+            let pipeline = std::slice::from_ref(&nic.pipeline);
+            let limit = "one work request at a time".to_owned();
+            let pipeline = reading(format!("{name}.pipeline"), ResourceKind::Pipeline, limit, pipeline, at);
+            [Some(pipeline), nic.shared.reading(format!("{name}.shared_path"), at)].into_iter().flatten()
+        });
+        let ports = self.port_of.iter().zip(&self.ports).flat_map(move |((end, _), port)| {
+            let name = format!("{}.port{}", self.nics[end.nic].config.name, end.port);
+            let outbound = port.outbound_path.reading(format!("{name}.send_path"), at);
+            [outbound, port.inbound_path.reading(format!("{name}.receive_path"), at)].into_iter().flatten()
+        });
+        own.chain(ports)
     }
 
     /// What it is made of.

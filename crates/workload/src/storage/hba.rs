@@ -10,9 +10,10 @@
 use super::drive::{Drive, DriveFrame};
 use crate::completions::{Completions, Moderation};
 use crate::memory::PAGE;
-use crate::server::{RateServer, Server};
+use crate::server::{RateServer, Server, reading};
 use crate::waiting::Waiting;
 use lanewise_fabric::workload::{ChannelId, DeviceId};
+use lanewise_fabric::{ResourceKind, ResourceReading};
 use lanewise_network::{Port, WireKind};
 use lanewise_observe::RequesterState;
 use lanewise_units::{Bytes, Rate, Span, Time};
@@ -162,6 +163,26 @@ impl Hba {
             command_channel: None,
             config,
         }
+    }
+
+    /// Its processor and its data paths, with what they have done up to `at`.
+    pub(crate) fn resources(&self, at: Time) -> impl Iterator<Item = ResourceReading> {
+        let HbaConfig { name, command_time, .. } = &self.config;
+        let processor = reading(
+            format!("{name}.processor"),
+            ResourceKind::Pipeline,
+            format!("{command_time} a command"),
+            std::slice::from_ref(&self.processor),
+            at,
+        );
+        let paths = [
+            ("read_path", &self.read_path),
+            ("write_path", &self.write_path),
+            ("internal_path", &self.shared_path),
+        ];
+        let paths =
+            paths.into_iter().filter_map(move |(part, path)| path.reading(format!("{name}.{part}"), at));
+        std::iter::once(processor).chain(paths)
     }
 
     /// When the adapter's processor has dealt with a command that arrived now.

@@ -12,7 +12,9 @@ use crate::cpu::{Cores, CpuTally, CpuWork};
 use crate::flows::Flows;
 use crate::memory::PAGE;
 use crate::platform::{Instrument, Platform};
+use crate::server::asked_for;
 use lanewise_fabric::Fabric;
+use lanewise_fabric::ResourceReading;
 use lanewise_fabric::workload::{Metric, Workload, WorkloadEvent};
 use lanewise_observe::LatencyOf;
 use lanewise_units::{Bytes, Span, Time};
@@ -354,6 +356,12 @@ impl Workload for StorageWorkload {
 
     fn handle(&mut self, event: WorkloadEvent, fabric: &mut Fabric) {
         self.react(event, fabric);
+    }
+
+    fn resources(&self, at: Time) -> Vec<ResourceReading> {
+        let cores = self.cores.resources(&self.config.name, at);
+        let adapters = self.hbas.iter().flat_map(|hba| hba.resources(at));
+        cores.chain(adapters).filter(asked_for).collect()
     }
 
     fn start_measuring(&mut self, now: Time) {

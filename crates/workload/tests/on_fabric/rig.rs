@@ -130,6 +130,7 @@ fn link(upper: (usize, usize), lower: (usize, usize), mode: LinkMode) -> LinkCon
         recovery_time: Span::from_us(10),
         power: LinkPower::default(),
         channels: ChannelMap::ONLY_VC0,
+        quicker: 1,
     }
 }
 

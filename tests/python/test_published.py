@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 from textwrap import dedent
+from typing import Any
 
 import pytest
 
@@ -101,11 +102,38 @@ def test_fitted_values_are_in_force_with_their_provenance(experiment: Experiment
             assert calibrated[path]["fitted_on"] == list(fit.fitted_on)
 
 
-def test_nothing_is_fitted_on_a_cell_with_a_switch() -> None:
-    for experiment in EXPERIMENTS:
-        assert not [
-            on for fit in experiment.fits for on in fit.cells if "/with_" in on or on.endswith("/with")
-        ]
+# A processor's reads across the switch, an adapter's engine and a host's queue show in nothing but these.
+FITTED_WITH_A_SWITCH = {
+    "IDT-T1 with/1518 B",
+    "IDT-T2 with/512 B",
+    "IDT-T8 mean change of Ethernet, SAS writes",
+}
+
+
+def test_three_cells_with_idts_switch_are_fitted_on_and_no_other() -> None:
+    fitted = {
+        on
+        for experiment in EXPERIMENTS
+        if experiment.id.startswith("IDT-")
+        for fit in experiment.own_fits
+        for on, id_ in zip(fit.fitted_on, fit.cells, strict=True)
+        if any("switch" in leaf.scenario.name for leaf in runs_behind(experiment, experiment.cell(id_)))
+    }
+    assert fitted == FITTED_WITH_A_SWITCH
+
+
+def runs_behind(experiment: Experiment, cell: Cell) -> list[Any]:
+    return [leaf for leaf in experiment.simulated(cell) if leaf.scenario is not None]
+
+
+def test_every_prediction_of_a_number_has_a_null_model_beside_it() -> None:
+    bare = [
+        f"{experiment.id} {cell.id}"
+        for experiment in EXPERIMENTS
+        for cell in experiment.cells
+        if cell.role == "predicted" and cell.between is None and cell.null is None
+    ]
+    assert bare == []
 
 
 def test_the_reads_that_only_links_limit_rest_on_nothing_fitted() -> None:
@@ -157,9 +185,9 @@ def test_what_predictions_rest_on_is_known_and_current(experiment: Experiment) -
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FOLDERS)
-def test_every_cell_is_within_its_band(name: str) -> None:
+def test_every_cell_is_within_its_band_or_a_known_miss(name: str) -> None:
     (experiment,) = lanewise.reproduce(name).experiments
-    assert [cell.cell for cell in experiment.cells if cell.within_band is False] == []
+    assert experiment.surprises == ()
 
 
 def test_calibration_on_the_real_core_can_be_repeated(tmp_path: Path) -> None:

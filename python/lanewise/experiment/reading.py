@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from lanewise.experiment import shape
 from lanewise.experiment.definition import (
+    REASONED_ROLES,
     ROLES,
     VERDICTS,
     Cell,
@@ -15,6 +16,7 @@ from lanewise.experiment.definition import (
     ExperimentError,
     Fit,
     FittedValue,
+    KnownMiss,
     Ladder,
     Oddity,
     Plot,
@@ -22,6 +24,7 @@ from lanewise.experiment.definition import (
 )
 from lanewise.experiment.formula import FORMULAS, Formula
 from lanewise.experiment.metric import Metric
+from lanewise.experiment.nulls import NullModel
 from lanewise.experiment.toml import override
 
 if TYPE_CHECKING:
@@ -83,6 +86,7 @@ class _Reader:
             fitted={value.name: value for value in self._fitted(fits)},
             oddities=tuple(self._each("oddity", document.get("oddity", []), self._oddity)),
             plots=tuple(self._each("plot", document.get("plot", []), self._plot)),
+            known_misses={miss.cell: miss for miss in self._misses()},
         )
         if not self.misshapen:
             # What was left out would be missed everywhere.
@@ -124,9 +128,34 @@ class _Reader:
             band_points=_number(entry, "band_points"),
             between=_pair(between) if between else None,
             claim=entry.get("claim", ""),
+            null=self._null(entry["null"]) if "null" in entry else None,
+            exact=entry.get("exact", ""),
         )
         self.problems += [f"{label}: {problem}" for problem in _cell_problems(cell)]
         return cell
+
+    def _null(self, entry: dict[str, Any]) -> NullModel:
+        if "from" not in entry:
+            return NullModel.of_entry(entry)
+        lender = self.folder.parent / entry["from"]
+        document = self._load(lender, "expected.toml") or {}
+        lent = {
+            cell["id"]: float(cell["published"])
+            for cell in document.get("cell", [])
+            if cell.get("role") == "calibrated" and "published" in cell
+        }
+        if entry.get("copy") not in lent:
+            raise ValueError(f"'{entry['from']}' has no calibrated cell {entry.get('copy')!r}")
+        return NullModel.of_entry(entry, lender=document.get("id", lender.name.upper()), lent=lent)
+
+    def _misses(self) -> Iterator[KnownMiss]:
+        if not (self.folder / "misses.toml").exists():
+            return
+        for entry in (self._load(self.folder, "misses.toml") or {}).get("miss", []):
+            try:
+                yield KnownMiss(entry["cell"], float(entry["simulated"]), entry["why"])
+            except KeyError as error:
+                self.problems.append(f"misses.toml: {error.args[0]!r} is missing")
 
     def _value(self, label: str, entry: dict[str, Any]) -> Quantity:
         value = Quantity(**self._source(entry))
@@ -248,6 +277,13 @@ def _pair(values: list[float]) -> tuple[float, float]:
     return low, high
 
 
+_REASONS = {
+    "selected": "selected and not predicted",
+    "identity": "no measurement",
+    "excluded": "excluded: why it cannot be predicted",
+}
+
+
 def _cell_problems(cell: Cell) -> Iterator[str]:
     if cell.verdict not in VERDICTS:
         yield f"verdict is {cell.verdict!r}; allowed are {', '.join(VERDICTS)}"
@@ -255,9 +291,9 @@ def _cell_problems(cell: Cell) -> Iterator[str]:
         yield f"role is {cell.role!r}; allowed are {', '.join(ROLES)}"
     if cell.verdict == "N" and cell.role != "excluded":
         yield f"verdict is 'N', so its role is 'excluded', not {cell.role!r}"
+    if cell.role in REASONED_ROLES and not cell.note:
+        yield f"'note' is missing: say why it is {_REASONS[cell.role]}"
     if cell.role == "excluded":
-        if not cell.note:
-            yield "'note' is missing: say why it cannot be predicted"
         if cell.is_simulated:
             yield from _source_problems(cell)
         return
@@ -307,6 +343,21 @@ def _cross_check(experiment: Experiment) -> Iterator[str]:
         if used != (cell.role == "calibrated"):
             says = "is fitted on" if used else "is used by no fit"
             yield f"expected.toml: cell {cell.id!r} {says}, but its role is {cell.role!r}"
+    yield from _null_problems(experiment)
+    for id_ in experiment.known_misses:
+        if id_ not in {cell.id for cell in experiment.cells}:
+            yield f"misses.toml: there is no cell {id_!r}"
+
+
+def _null_problems(experiment: Experiment) -> Iterator[str]:
+    """Check that null models use what they may, and come to a number."""
+    for cell in experiment.cells:
+        if cell.null is None:
+            continue
+        try:
+            cell.null.value(cell.id, experiment.null_of)
+        except (ValueError, ZeroDivisionError, RecursionError) as error:
+            yield f"expected.toml: the null model of {cell.id!r}: {error}"
 
 
 def _operand_problems(experiment: Experiment, quantity: Quantity) -> Iterator[str]:

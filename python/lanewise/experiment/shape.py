@@ -1,4 +1,4 @@
-"""Which keys the tables of ``expected.toml`` and ``fitted.toml`` have, and what kind of value each takes.
+"""Which keys the tables of an experiment's files have, and what kind of value each takes.
 
 What a value says is the business of ``reading.py``, which may rely on this: a text is a text there.
 """
@@ -70,8 +70,9 @@ _LISTED: Mapping[str, Mapping[str, Kind]] = {
     "cell": {
         **_QUANTITY,
         **dict.fromkeys(("published", "band_percent", "band_points"), _NUMBER),
-        **dict.fromkeys(("verdict", "role", "claim"), _TEXT),
+        **dict.fromkeys(("verdict", "role", "claim", "exact"), _TEXT),
         "between": _TWO_NUMBERS,
+        "null": _TABLE,
     },
     "value": _QUANTITY,
     "fit": {
@@ -93,6 +94,10 @@ _EXPECTED: Mapping[str, Kind] = {
 _FITTED_LISTED: Mapping[str, Mapping[str, Kind]] = {
     "fitted": {"name": _TEXT, **dict.fromkeys(("parameters", "fitted_on"), _TEXTS), "value": _FITTED}
 }
+_MISSES_LISTED: Mapping[str, Mapping[str, Kind]] = {
+    "miss": {**dict.fromkeys(("cell", "why"), _TEXT), "simulated": _NUMBER}
+}
+_OTHERS = {"fitted.toml": _FITTED_LISTED, "misses.toml": _MISSES_LISTED}
 
 
 @dataclass
@@ -106,9 +111,9 @@ class Checked:
 
 
 def check(name: str, document: Mapping[str, Any]) -> Checked:
-    """Check the shape of ``expected.toml`` or ``fitted.toml``, which `name` says."""
-    listed = _FITTED_LISTED if name == "fitted.toml" else _LISTED
-    keys = dict.fromkeys(listed, _ANY) if name == "fitted.toml" else _EXPECTED
+    """Check the shape of ``expected.toml``, ``fitted.toml`` or ``misses.toml``, which `name` says."""
+    listed = _OTHERS.get(name, _LISTED)
+    keys = dict.fromkeys(listed, _ANY) if name in _OTHERS else _EXPECTED
     checked = Checked({})
     misfits = _misfits(name, document, keys, checked)
     checked.document = {key: value for key, value in document.items() if key not in misfits}
@@ -127,7 +132,7 @@ def check(name: str, document: Mapping[str, Any]) -> Checked:
 
 def label(table: str, entry: Mapping[str, Any], number: int) -> str:
     """Return what a table of a list is called in a message: by its id or name, else by its number."""
-    return f"{table} {entry.get('id', entry.get('name', number))!r}"
+    return f"{table} {entry.get('id', entry.get('name', entry.get('cell', number)))!r}"
 
 
 def _misfits(where: str, table: Mapping[str, Any], keys: Mapping[str, Kind], checked: Checked) -> list[str]:

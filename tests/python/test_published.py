@@ -12,6 +12,7 @@ import pytest
 import lanewise
 from lanewise.experiment.definition import Cell, Experiment
 from lanewise.experiment.folders import find_experiments, load_experiment
+from lanewise.experiment.runner import Job, run_all
 from lanewise.experiment.sensitivity import predicted, stored
 from lanewise.experiment.values import job_for
 from lanewise.experiment.wording import counted
@@ -188,6 +189,22 @@ def test_what_predictions_rest_on_is_known_and_current(experiment: Experiment) -
 def test_every_cell_is_within_its_band_or_a_known_miss(name: str) -> None:
     (experiment,) = lanewise.reproduce(name).experiments
     assert experiment.surprises == ()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda experiment: str(experiment.id))
+def test_runs_with_one_seed_give_the_same_with_another(experiment: Experiment) -> None:
+    """To a tenth of a percent; what scatters by more is run with several seeds."""
+    once = [
+        quantity for quantity in experiment.quantities.values() if quantity.scenario and quantity.seeds == 1
+    ]
+    jobs = {quantity.id: job_for(experiment, quantity) for quantity in once}
+    others = {id_: Job(job.scenario, (*job.overrides, ("run.seed", "2"))) for id_, job in jobs.items()}
+    results = run_all([*jobs.values(), *others.values()])
+    for quantity in once:
+        assert quantity.metric is not None
+        numbers = [quantity.metric.read(results[kind[quantity.id]]) for kind in (jobs, others)]
+        assert numbers[0] == pytest.approx(numbers[1], rel=1e-3), quantity.id
 
 
 def test_calibration_on_the_real_core_can_be_repeated(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from decimal import Decimal
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -62,6 +63,8 @@ class Quantity:
     rung: str | None = None
     formula: Formula | None = None
     note: str = ""
+    seeds: int = 1
+    """How many seeds its run is done with, 1 and up; what counts is their mean."""
 
     @property
     def is_simulated(self) -> bool:
@@ -93,6 +96,16 @@ class Cell(Quantity):
     """What would be said of it without a simulator."""
     exact: str = ""
     """Why it could not have come out otherwise, when it could not."""
+    printed_to: float | None = None
+    """What the published number is rounded to, where its digits do not say so."""
+
+    @property
+    def rounding(self) -> float:
+        """Half of what the last printed digit stands for, in the unit of the cell."""
+        if self.printed_to is not None:
+            return self.printed_to / 2
+        exponent = Decimal(repr(self.published or 0.0)).normalize().as_tuple().exponent
+        return 0.5 * 10.0 ** min(exponent if isinstance(exponent, int) else 0, 0)
 
 
 @dataclass(frozen=True)
@@ -121,6 +134,8 @@ class Fit:
     """Whether it counts something, so that only whole numbers without a unit make sense."""
     borrowed: bool = False
     """Whether another experiment fits it, and this one only uses the value."""
+    theirs: str = ""
+    """Its name in that experiment, where the name here is another."""
 
     @property
     def fitted_on(self) -> tuple[str, ...]:
@@ -137,6 +152,8 @@ class FittedValue:
     value: str | int
     """As a scenario would write it: with its unit, or a whole number."""
     fitted_on: tuple[str, ...]
+    plus_minus: str = ""
+    """Half of its confidence interval, with the same unit; empty for a whole number."""
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from lanewise.experiment import shape
@@ -57,6 +58,7 @@ class _Reader:
         self.unit = ""
         self.metric: str | None = None
         self.where: dict[str, Any] = {}
+        self.seeds = 1
         self.variations: dict[str, dict[str, Any]] = {}
         self.ladder: dict[str, Any] = {}
         self.lenders: dict[str, Path] = {}
@@ -70,6 +72,7 @@ class _Reader:
         self.unit = document.get("unit", "")
         self.metric = document.get("metric")
         self.where = document.get("where", {})
+        self.seeds = document.get("seeds", 1)
         self.variations = document.get("variation", {})
         self.ladder = document.get("ladder", {})
         cells = tuple(self._each("cell", document.get("cell", []), self._cell))
@@ -130,6 +133,7 @@ class _Reader:
             claim=entry.get("claim", ""),
             null=self._null(entry["null"]) if "null" in entry else None,
             exact=entry.get("exact", ""),
+            printed_to=_number(entry, "printed_to"),
         )
         self.problems += [f"{label}: {problem}" for problem in _cell_problems(cell)]
         return cell
@@ -178,6 +182,7 @@ class _Reader:
             "rung": entry.get("rung"),
             "formula": Formula.of_entry(entry),
             "note": entry.get("note", ""),
+            "seeds": entry.get("seeds", self.seeds if scenario else 1),
         }
 
     def _overrides(self, entry: dict[str, Any]) -> Iterator[Override]:
@@ -199,10 +204,16 @@ class _Reader:
         """Read a fit of another experiment, whose folder lies beside this one."""
         lender = self.folder.parent / entry["from"]
         document = self._load(lender, "expected.toml") or {}
-        theirs = [fit for fit in document.get("fit", []) if fit.get("name") == entry["name"]]
+        name = entry.get("of", entry["name"])
+        theirs = [fit for fit in document.get("fit", []) if fit.get("name") == name]
         if not theirs:
-            raise ValueError(f"'{entry['from']}' has no fit of that name")
-        own = {"parameters": entry.get("parameters", theirs[0]["parameters"]), "why": entry.get("why", "")}
+            raise ValueError(f"'{entry['from']}' has no fit {name!r}")
+        own = {
+            "name": entry["name"],
+            "theirs": name,
+            "parameters": entry.get("parameters", theirs[0]["parameters"]),
+            "why": entry.get("why", ""),
+        }
         home = document.get("id", lender.name.upper())
         self.lenders[entry["name"]] = lender
         return _fit({**theirs[0], **{key: value for key, value in own.items() if value}}, home, borrowed=True)
@@ -217,10 +228,8 @@ class _Reader:
         for fit in fits:
             if fit.borrowed:
                 lent = self._fitted_in(self.lenders[fit.name])
-                theirs = [value for value in lent if value.name == fit.name]
-                yield from (
-                    FittedValue(fit.name, fit.parameters, value.value, value.fitted_on) for value in theirs
-                )
+                theirs = [value for value in lent if value.name == (fit.theirs or fit.name)]
+                yield from (replace(value, name=fit.name, parameters=fit.parameters) for value in theirs)
 
     def _fitted_in(self, folder: Path) -> Iterator[FittedValue]:
         if not (folder / "fitted.toml").exists():
@@ -232,6 +241,7 @@ class _Reader:
                     parameters=tuple(entry["parameters"]),
                     value=entry["value"],
                     fitted_on=tuple(entry["fitted_on"]),
+                    plus_minus=entry.get("plus_minus", ""),
                 )
             except KeyError as error:
                 self.problems.append(f"fitted.toml: {error.args[0]!r} is missing")
@@ -256,6 +266,7 @@ def _fit(entry: dict[str, Any], home: str, *, borrowed: bool = False) -> Fit:
         between=_pair(entry["between"]),
         why=entry.get("why", ""),
         whole=bool(entry.get("whole", False)),
+        theirs=entry.get("theirs", ""),
         home=home,
         borrowed=borrowed,
     )

@@ -12,7 +12,7 @@ DIFFERS_FROM = 0.5
 """Percent, or points, by which simulation and null model are apart where they count as different."""
 
 KNOWN_WITHIN = 0.01
-"""A known miss has moved when it is further than this share from the figure at which it is known."""
+"""A known miss has moved when it is further from its known figure than this share, and than its interval."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,10 @@ class ReproducedCell:
     exact: str = ""
     """Why it could not have come out otherwise, when it could not."""
     known_miss: KnownMiss | None = None
+    half_width: float | None = None
+    """Half of the confidence interval of the mean over seeds, in the unit of the cell; None for one seed."""
+    seeds: int = 1
+    """Seeds that it is the mean of."""
 
     @property
     def error_percent(self) -> float | None:
@@ -98,7 +102,8 @@ class ReproducedCell:
             return "is outside its band" if self.is_miss else ""
         if not self.is_miss or self.simulated is None:
             return "is a known miss and inside its band now: take it out of misses.toml"
-        if abs(self.simulated - known.simulated) > KNOWN_WITHIN * abs(known.simulated):
+        tolerance = max(KNOWN_WITHIN * abs(known.simulated), self.half_width or 0.0)
+        if abs(self.simulated - known.simulated) > tolerance:
             return f"is a known miss at {known.simulated:g} and now {self.simulated:.6g} {self.unit}"
         return ""
 
@@ -139,6 +144,8 @@ class ReproducedCell:
             "unit": self.unit,
             "published": self.published,
             "simulated": self.simulated,
+            "half_width": self.half_width,
+            "seeds": self.seeds,
             "error_percent": self.error_percent,
             "null": self.null,
             "null_error": self.null_error,

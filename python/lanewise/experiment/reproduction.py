@@ -17,7 +17,8 @@ from lanewise.experiment.headline import Headline, headline
 from lanewise.experiment.reproduced_cell import ReproducedCell, SimulatedValue
 from lanewise.experiment.runner import run_all
 from lanewise.experiment.sensitivity import stored
-from lanewise.experiment.values import job_for, value_of
+from lanewise.experiment.spread import half_width, mean
+from lanewise.experiment.values import jobs_for, samples_of, value_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -34,6 +35,8 @@ _CELL_COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
     "unit": pl.String,
     "published": pl.Float64,
     "simulated": pl.Float64,
+    "half_width": pl.Float64,
+    "seeds": pl.Int64,
     "error_percent": pl.Float64,
     "null": pl.Float64,
     "null_error": pl.Float64,
@@ -120,6 +123,7 @@ class ReproducedExperiment:
                     "name": value.name,
                     "parameters": list(value.parameters),
                     "value": value.value,
+                    "plus_minus": value.plus_minus or None,
                     "fitted_on": list(value.fitted_on),
                 }
                 for value in self.fitted
@@ -175,10 +179,11 @@ def reproduce_all(
 ) -> Reproduction:
     """Simulate every cell of the experiments, equal runs once, and set it beside what was published."""
     jobs = [
-        job_for(experiment, quantity)
+        job
         for experiment in experiments
         for quantity in experiment.quantities.values()
         if quantity.scenario is not None
+        for job in jobs_for(experiment, quantity)
     ]
     results = run_all(jobs, cache=cache, on_progress=on_progress)
     return Reproduction(tuple(_experiment(experiment, results) for experiment in experiments))
@@ -191,7 +196,7 @@ def _differ(before: float, now: float | None) -> bool:
 
 def _experiment(experiment: Experiment, results: Mapping[Job, RunResult]) -> ReproducedExperiment:
     behind = [quantity for quantity in experiment.quantities.values() if quantity.scenario is not None]
-    jobs = dict.fromkeys(job_for(experiment, quantity) for quantity in behind)
+    jobs = dict.fromkeys(job for quantity in behind for job in jobs_for(experiment, quantity))
     return ReproducedExperiment(
         id=experiment.id,
         title=experiment.title,
@@ -209,11 +214,14 @@ def _experiment(experiment: Experiment, results: Mapping[Job, RunResult]) -> Rep
 
 
 def _reproduced(experiment: Experiment, cell: Cell, results: Mapping[Job, RunResult]) -> ReproducedCell:
+    samples = samples_of(experiment, cell, results)
     return ReproducedCell(
         cell=cell.id,
         unit=cell.unit,
         published=cell.published,
-        simulated=value_of(experiment, cell, results),
+        simulated=None if samples is None else mean(samples),
+        half_width=None if samples is None else half_width(samples),
+        seeds=0 if samples is None else len(samples),
         verdict=cell.verdict,
         role=cell.role,
         fitted_on=experiment.fitted_on(cell),

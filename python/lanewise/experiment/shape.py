@@ -62,6 +62,7 @@ _ANY: Kind = ("anything", lambda _: True)
 _QUANTITY: Mapping[str, Kind] = {
     **dict.fromkeys(("id", "unit", "note", "scenario", "metric", "rung"), _TEXT),
     **dict.fromkeys(("variations", "fits"), _TEXTS),
+    "seeds": ("a whole number above 0", lambda value: type(value) is int and value > 0),
     **dict.fromkeys(("set", "ladder"), _TABLE),
     "where": _ROWS,
     **dict.fromkeys(FORMULAS, _OPERANDS),
@@ -69,14 +70,14 @@ _QUANTITY: Mapping[str, Kind] = {
 _LISTED: Mapping[str, Mapping[str, Kind]] = {
     "cell": {
         **_QUANTITY,
-        **dict.fromkeys(("published", "band_percent", "band_points"), _NUMBER),
+        **dict.fromkeys(("published", "band_percent", "band_points", "printed_to"), _NUMBER),
         **dict.fromkeys(("verdict", "role", "claim", "exact"), _TEXT),
         "between": _TWO_NUMBERS,
         "null": _TABLE,
     },
     "value": _QUANTITY,
     "fit": {
-        **dict.fromkeys(("name", "unit", "why", "from"), _TEXT),
+        **dict.fromkeys(("name", "unit", "why", "from", "of"), _TEXT),
         **dict.fromkeys(("parameters", "cells"), _TEXTS),
         "between": _TWO_NUMBERS,
         "whole": _TRUTH,
@@ -89,10 +90,15 @@ _EXPECTED: Mapping[str, Kind] = {
     "where": _ROWS,
     "variation": _TABLES_BY_NAME,
     "ladder": _TABLE,
+    "seeds": _QUANTITY["seeds"],
     **dict.fromkeys(_LISTED, _ANY),
 }
 _FITTED_LISTED: Mapping[str, Mapping[str, Kind]] = {
-    "fitted": {"name": _TEXT, **dict.fromkeys(("parameters", "fitted_on"), _TEXTS), "value": _FITTED}
+    "fitted": {
+        **dict.fromkeys(("name", "plus_minus"), _TEXT),
+        **dict.fromkeys(("parameters", "fitted_on"), _TEXTS),
+        "value": _FITTED,
+    }
 }
 _MISSES_LISTED: Mapping[str, Mapping[str, Kind]] = {
     "miss": {**dict.fromkeys(("cell", "why"), _TEXT), "simulated": _NUMBER}

@@ -34,6 +34,14 @@ def error_text(cell: ReproducedCell) -> str:
     return DASH if cell.error_percent is None else f"{_signed(cell.error_percent)} %"
 
 
+def interval_text(cell: ReproducedCell, like: float | None = None) -> str:
+    """Write half of the interval of a mean over seeds; nothing for one seed, or seeds that agree."""
+    if not cell.half_width:
+        return ""
+    size = cell.simulated if like is None else like
+    return f"{_PLUS_MINUS}{cell.half_width:.{max(digits_for(size or 0.0), 1)}f}"
+
+
 def null_error_text(cell: ReproducedCell) -> str:
     """Write the error of a cell's null model, judged as the cell is."""
     if cell.between is not None and cell.null_holds is not None:

@@ -21,6 +21,7 @@ from lanewise.experiment.wording import (
     counted,
     digits_for,
     error_text,
+    interval_text,
     null_error_text,
 )
 from lanewise.files import write_whole
@@ -67,7 +68,12 @@ class ExperimentSection:
         """The fits with their values."""
         fitted = self.experiment.definition.fitted
         return [
-            (fit, str(fitted[fit.name].value))
+            (
+                fit,
+                " \N{PLUS-MINUS SIGN} ".join(
+                    filter(None, (str(fitted[fit.name].value), fitted[fit.name].plus_minus))
+                ),
+            )
             for fit in self.experiment.definition.fits
             if fit.name in fitted
         ]
@@ -103,6 +109,7 @@ def render(reproduction: Reproduction) -> str:
         "band": band_text,
         "error": error_text,
         "null_error": null_error_text,
+        "interval": interval_text,
         "short": lambda name, own: name.removeprefix(f"{own} "),
         "svg": Markup,
         "counted": counted,

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from lanewise.cli.tables import style
 from lanewise.experiment.headline import headline
-from lanewise.experiment.wording import band_text, digits_for, error_text, null_error_text
+from lanewise.experiment.wording import band_text, digits_for, error_text, interval_text, null_error_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -74,6 +74,8 @@ def _cells(experiment: ReproducedExperiment, role: str, title: str, note: str) -
     table = style.table()
     style.words(table, "cell")
     style.numbers(table, "published", "simulated")
+    spread = any(cell.half_width for cell in experiment.cells if cell.role == role)
+    style.numbers(table, *(("\N{PLUS-MINUS SIGN}",) if spread else ()))
     style.labels(table, "unit")
     judged = role in _JUDGED
     style.numbers(table, "error", *(("null error",) if judged else ()), "band")
@@ -84,6 +86,7 @@ def _cells(experiment: ReproducedExperiment, role: str, title: str, note: str) -
             cell.cell,
             style.fixed(cell.published, digits),
             style.fixed(cell.simulated, digits),
+            *((interval_text(cell).removeprefix("\N{PLUS-MINUS SIGN}"),) if spread else ()),
             cell.unit,
             _error(cell),
             *((null_error_text(cell),) if judged else ()),
@@ -139,7 +142,10 @@ def _fitted(experiment: ReproducedExperiment) -> Group:
     for value in experiment.fitted:
         own = f"{experiment.id} "
         cells = "\n".join(name.removeprefix(own) for name in value.fitted_on)
-        table.add_row(value.name, "\n".join(value.parameters), str(value.value), cells)
+        known = (
+            f"{value.value} \N{PLUS-MINUS SIGN} {value.plus_minus}" if value.plus_minus else str(value.value)
+        )
+        table.add_row(value.name, "\n".join(value.parameters), known, cells)
     return style.titled("Fitted values", table, note="made by 'lanewise calibrate'")
 
 

@@ -59,6 +59,9 @@ fn bytes_per_ns((rate, width): (Generation, Width)) -> f64 {
     coded * width.lanes() as f64
 }
 
+/// Links from the root port down, latencies, payload, and what a stopwatch would show, in ns.
+type Point = (&'static [(Generation, Width)], &'static [u64], u64, f64);
+
 /// First byte out of the endpoint to the check at the root port: wires and pipelines, and one serialisation, which is that of
 /// the slowest link: each switch holds a packet back by what it leaves faster than it came.
 fn closed_form(links: &[(Generation, Width)], latencies: &[u64], bytes: f64) -> f64 {
@@ -75,8 +78,7 @@ fn closed_form(links: &[(Generation, Width)], latencies: &[u64], bytes: f64) -> 
 
 #[test]
 fn every_byte_takes_the_pipeline_of_every_switch() {
-    // From the root port down, latencies, payload, and what a stopwatch would show, in ns.
-    let points: [(&[(Generation, Width)], &[u64], u64, f64); 7] = [
+    let points: [Point; 7] = [
         (&[(Gen3, X16), (Gen3, X4)], &[150], 256, 245.1),
         (&[(Gen4, X16), (Gen4, X4)], &[105], 256, 164.5),
         (&[(Gen5, X16), (Gen4, X8), (Gen3, X4)], &[115, 105], 512, 382.1),

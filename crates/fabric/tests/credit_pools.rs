@@ -3,7 +3,6 @@
 mod common;
 
 use common::*;
-use lanewise_fabric::config::*;
 use lanewise_fabric::workload::Direction;
 use lanewise_pcie::encoding::LinkMode;
 use lanewise_pcie::flow_control::CreditPool;

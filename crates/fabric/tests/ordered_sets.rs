@@ -3,7 +3,6 @@
 mod common;
 
 use common::*;
-use lanewise_fabric::config::*;
 use lanewise_fabric::workload::{DeviceId, Direction};
 use lanewise_observe::Use;
 use lanewise_pcie::encoding::LinkMode;

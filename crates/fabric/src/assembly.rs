@@ -359,7 +359,7 @@ fn acks_come_in_time(port: &Port, peer: &Port) -> bool {
     // prefixes and digest take less than this.
     let longest = wire.span(peer.settings.mps + FRAMING + Bytes::new(128));
     let dllps = wire.dllp * (u64::from(peer.channel_numbers().end) * 3 + 1);
-    let ahead = longest + wire.skip + dllps + wire.symbol;
+    let ahead = longest + wire.longest_skip() + dllps + wire.symbol;
     !port.sleeps && to_peer + peer.settings.ack.latency + ahead + back < port.settings.replay_timer
 }
 

@@ -263,7 +263,7 @@ impl Fabric {
             if let Some(packet_id) = self.packets.resolve(reference) {
                 let packet = &self.packets[packet_id];
                 (in_flight.class, in_flight.data_credits) = (packet.class(), packet.credits().data);
-                self.route(peer_id, &mut in_flight, packet_id);
+                self.route(peer_id, &mut in_flight, Span::ZERO, packet_id);
                 in_flight.eligible_at = in_flight.eligible_at.max(checked);
             }
             self.ports[peer_id.index()].in_flight.push_back(in_flight);

@@ -202,18 +202,25 @@ impl Switch {
         }
     }
 
-    /// When forwarding of a packet may start: `head` is its first byte in, `tail` its last byte checked.
+    /// When forwarding of a packet may start: `head` is its first byte in, `tail` its last byte checked, `span_in` the
+    /// time between its first byte and its last on the ingress link.
     ///
-    /// Cut-through waits for the header and the core's latency, and longer when a faster egress would run dry:
-    /// the last byte must be in before it is due out (wait = P × (1/R_in − 1/R_out)).
+    /// Cut-through: every byte takes the latency, so a packet that leaves faster than it came starts later by the
+    /// difference, P × (1/R_in − 1/R_out), and its last byte is out the latency after it was in.
     #[inline(always)]
-    pub(crate) fn eligible_at(&self, head: Time, tail: Time, egress: u16, bytes: Bytes) -> Time {
+    pub(crate) fn eligible_at(
+        &self,
+        head: Time,
+        tail: Time,
+        span_in: Span,
+        egress: u16,
+        bytes: Bytes,
+    ) -> Time {
         match self.config.forwarding {
             Forwarding::StoreAndForward => tail + self.config.latency,
             Forwarding::CutThrough => {
-                let span = self.settings[usize::from(egress)].wire.span(bytes);
-                let never_dry = Time::from_ticks(tail.ticks().saturating_sub(span.ticks()));
-                (head + self.config.latency).max(never_dry)
+                let span_out = self.settings[usize::from(egress)].wire.span(bytes);
+                head + self.config.latency + span_in.saturating_sub(span_out)
             }
         }
     }

@@ -9,7 +9,7 @@ use crate::packet::{Flags, Packet, PacketId, PacketPool};
 use crate::port::{Answers, Fate, InFlight, LinkState, Owner, Port, PortId, Sent, Wait};
 use crate::switch::Switch;
 use lanewise_observe::{Fact, Use};
-use lanewise_units::{Bytes, Time};
+use lanewise_units::{Bytes, Span, Time};
 
 /// Framing, sequence number and LCRC of a TLP outside Flit Mode; PCIe Base 6.3 §3.6.2.1, §4.2.2.3.
 pub(crate) const FRAMING: Bytes = Bytes::new(8);
@@ -241,8 +241,9 @@ impl Fabric {
     #[inline(always)]
     pub(crate) fn fly(&mut self, id: PortId, mut in_flight: InFlight, packet_id: PacketId) {
         let peer_id = self.ports[id.index()].peer;
+        let span = in_flight.checked - in_flight.eligible_at;
         in_flight.checked += self.ports[peer_id.index()].settings.receive_latency;
-        self.route(peer_id, &mut in_flight, packet_id);
+        self.route(peer_id, &mut in_flight, span, packet_id);
         let at = in_flight.eligible_at.min(in_flight.checked);
         let peer = &mut self.ports[peer_id.index()];
         if peer.foreseen {
@@ -269,11 +270,12 @@ impl Fabric {
         }
     }
 
-    /// Decides where a TLP will go from `peer_id` and from when on it may, given its first byte in `eligible_at`.
+    /// Decides where a TLP will go from `peer_id` and from when on it may, given its first byte in `eligible_at` and the
+    /// time from there to its last byte.
     ///
     /// Everybody but a switch acts on a TLP when it has been checked.
     #[inline(always)]
-    pub(crate) fn route(&self, peer_id: PortId, in_flight: &mut InFlight, packet_id: PacketId) {
+    pub(crate) fn route(&self, peer_id: PortId, in_flight: &mut InFlight, span: Span, packet_id: PacketId) {
         let peer = &self.ports[peer_id.index()];
         let Owner::Switch(index) = peer.owner else {
             in_flight.eligible_at = in_flight.checked;
@@ -285,7 +287,7 @@ impl Fabric {
         in_flight.egress = egress as u8; // There are no more than MAX_SWITCH_PORTS.
         let bytes = packet.tlp_bytes() + FRAMING;
         let (head, tail) = (in_flight.eligible_at, in_flight.checked);
-        in_flight.eligible_at = switch.eligible_at(head, tail, egress, bytes);
+        in_flight.eligible_at = switch.eligible_at(head, tail, span, egress, bytes);
     }
 
     /// Something went out: the port wakes when the wire is free again and something else may leave.

@@ -6,8 +6,8 @@ use super::link::TrainedLink;
 use super::memory_path;
 use super::payload::Payload;
 use super::port::Ports;
-use super::standby;
 use super::{Rig, Settings};
+use super::{standby, switch_latency};
 use crate::parameter::{Output, Provenance};
 use crate::parameters::{
     ArbitrationChoice, BuffersChoice, CoreChoice, EndpointParameters, ForwardingChoice, HostParameters,
@@ -149,6 +149,7 @@ fn switch(
     output: &mut Output,
 ) -> SwitchConfig {
     let rate = core_rate(rig, instance, parameters, computed);
+    switch_latency::tell(rig, instance, parameters, computed);
     SwitchConfig {
         core: match parameters.core {
             CoreChoice::Crossbar => SwitchCore::Crossbar { port_rate: rate },
@@ -162,7 +163,7 @@ fn switch(
             ForwardingChoice::CutThrough => Forwarding::CutThrough,
             ForwardingChoice::StoreAndForward => Forwarding::StoreAndForward,
         },
-        latency: parameters.latency,
+        latency: switch_latency::of(rig, instance, parameters),
         arbitration: match parameters.arbitration {
             ArbitrationChoice::RoundRobin => Arbitration::RoundRobin,
             ArbitrationChoice::Strict => Arbitration::Strict,

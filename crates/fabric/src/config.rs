@@ -386,6 +386,6 @@ pub struct EngineConfig {
     pub write_unit: Option<Bytes>,
     /// Largest read request, a power of two; none for the device's own. Never above the Maximum Read Request Size.
     pub read_unit: Option<Bytes>,
-    /// Read requests in flight; none for as many as there are tags.
-    pub outstanding: Option<u32>,
+    /// Bytes of reads in flight, of which one request is always let out; none for as many as there are tags.
+    pub outstanding: Option<Bytes>,
 }

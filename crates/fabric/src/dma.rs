@@ -1,6 +1,6 @@
 //! DMA engines with units, paces and a data path of their own: what an endpoint has beyond cutting at MPS and MRRS.
 //!
-//! An engine cuts what it moves at multiples of its unit, however much more MPS and MRRS would allow, and has so many reads in
+//! An engine cuts what it moves at multiples of its unit, however much more MPS and MRRS would allow, and has so much in
 //! flight. Between the engines and the port lies the device's own data path, store and forward: written data have passed it
 //! before their TLP may leave, read data pass it after they have arrived. It runs ahead of the port, from the moment that a
 //! transfer is asked for, so its latency is paid once and its rate always. Assumed: its buffers never fill up.
@@ -72,9 +72,9 @@ impl InternalPath {
 struct Engine {
     /// Largest write and read request; none for the endpoint's own.
     units: [Option<Bytes>; 2],
-    /// Reads that may be in flight.
-    most: Option<u32>,
-    in_flight: u32,
+    /// Bytes of reads that may be in flight, and those that are.
+    most: Option<Bytes>,
+    in_flight: Bytes,
     /// It has a read to ask for and may not: it takes no turns.
     is_parked: bool,
     /// When each of its transfers was asked for that still have requests to make, the current one first.
@@ -89,8 +89,8 @@ pub(crate) struct DmaEngines {
     tag_hold: Option<Span>,
     /// By channel of the endpoint.
     engines: Vec<Engine>,
-    /// By slot of an outstanding read: the channel that asked.
-    channel_of_slot: Vec<Option<u32>>,
+    /// By slot of an outstanding read: the channel that asked, and for how much.
+    of_slot: Vec<Option<(u32, Bytes)>>,
     /// Engines that are parked.
     parked: u32,
 }
@@ -108,7 +108,7 @@ impl DmaEngines {
             paths: [path(), path()],
             tag_hold: config.tag_hold,
             engines: std::iter::repeat_with(Engine::default).take(open).collect(),
-            channel_of_slot: Vec::new(),
+            of_slot: Vec::new(),
             parked: 0,
         }
     }
@@ -151,30 +151,32 @@ impl DmaEngines {
         self.paces[direction as usize].start(at.max(data_at))
     }
 
-    /// Whether a channel may have one more read in flight. One that may not takes no turns until [`Self::ended`] says so.
-    pub(crate) fn may_read(&mut self, channel: u32) -> bool {
+    /// Whether a channel, whose requests are of up to `unit`, may have one more read in flight. One that may not takes no turns
+    /// until [`Self::ended`] says so.
+    pub(crate) fn may_read(&mut self, channel: u32, unit: Bytes) -> bool {
         let engine = &mut self.engines[channel as usize];
-        let may = engine.most.is_none_or(|most| engine.in_flight < most);
+        let fits = |most| engine.in_flight == Bytes::ZERO || engine.in_flight + unit <= most;
+        let may = engine.most.is_none_or(fits);
         engine.is_parked = !may;
         self.parked += u32::from(!may);
         may
     }
 
-    /// A channel has asked for data, with the tag of this slot.
-    pub(crate) fn began(&mut self, channel: u32, slot: u16) {
+    /// A channel has asked for so many bytes, with the tag of this slot.
+    pub(crate) fn began(&mut self, channel: u32, slot: u16, bytes: Bytes) {
         let slot = usize::from(slot);
-        if self.channel_of_slot.len() <= slot {
-            self.channel_of_slot.resize(slot + 1, None);
+        if self.of_slot.len() <= slot {
+            self.of_slot.resize(slot + 1, None);
         }
-        self.channel_of_slot[slot] = Some(channel);
-        self.engines[channel as usize].in_flight += 1;
+        self.of_slot[slot] = Some((channel, bytes));
+        self.engines[channel as usize].in_flight += bytes;
     }
 
     /// The tag of this slot is free again. Returns the channel that takes turns again because of it.
     pub(crate) fn ended(&mut self, slot: u16) -> Option<u32> {
-        let channel = self.channel_of_slot.get_mut(usize::from(slot))?.take()?;
+        let (channel, bytes) = self.of_slot.get_mut(usize::from(slot))?.take()?;
         let engine = &mut self.engines[channel as usize];
-        engine.in_flight -= 1;
+        engine.in_flight = engine.in_flight.saturating_sub(bytes);
         let was_parked = std::mem::replace(&mut engine.is_parked, false);
         self.parked -= u32::from(was_parked);
         was_parked.then_some(channel)

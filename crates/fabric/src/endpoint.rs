@@ -450,7 +450,8 @@ impl Endpoint {
         }
         let channel = loop {
             let channel = self.turns_on(vc).pop(Direction::Read)?;
-            if self.dma.as_mut().is_none_or(|dma| dma.may_read(channel)) {
+            let unit = Bytes::new(u64::from(self.unit(channel, Direction::Read)));
+            if self.dma.as_mut().is_none_or(|dma| dma.may_read(channel, unit)) {
                 break channel;
             }
         };
@@ -461,7 +462,7 @@ impl Endpoint {
         packet.traffic_class = self.class_of(channel);
         packet.read = self.reads.enter(tag, packet.length);
         if let Some(dma) = &mut self.dma {
-            dma.began(channel, packet.read);
+            dma.began(channel, packet.read, Bytes::new(u64::from(packet.length)));
         }
         Some(packet)
     }

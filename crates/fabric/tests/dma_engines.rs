@@ -203,11 +203,12 @@ fn engines_have_units_and_reads_in_flight_of_their_own() {
     root_mut(&mut config).memory_latency = Span::from_us(40);
     let engine = |unit, outstanding| EngineConfig {
         read_unit: Some(Bytes::new(unit)),
-        outstanding: Some(outstanding),
+        outstanding: Some(Bytes::new(outstanding)),
         ..EngineConfig::default()
     };
     let reads = || Stream::new(1, Direction::Read, 65536, 2);
-    let simulation = measure(&config, vec![reads().on(engine(64, 2)), reads().on(engine(256, 6))], 20_000);
+    let simulation =
+        measure(&config, vec![reads().on(engine(64, 128)), reads().on(engine(256, 1536))], 20_000);
     for (flow, unit, outstanding) in [(0, 64, 2.0), (1, 256, 6.0)] {
         let expected = outstanding * unit as f64 / round_trip(&config, unit);
         assert_close(goodput(&simulation, flow, 20_000), expected, 0.005, &format!("{unit} B"));

@@ -1,8 +1,8 @@
 //! Endpoint: a requester with DMA engines and a completer of MMIO.
 
 use super::{
-    AdapterParameters, DeviceErrorParameters, EthernetAdapterParameters, NvmeParameters, PortParameters,
-    RdmaParameters,
+    AdapterParameters, CopyEngineParameters, DeviceErrorParameters, EthernetAdapterParameters,
+    KernelParameters, NvmeParameters, PortParameters, RdmaParameters,
 };
 use crate::parameter::parameters;
 use crate::value::{Auto, PayloadSize, choices};
@@ -107,6 +107,8 @@ parameters! {
         Assumed "operating systems place buffers next to the device";
         flatten port: PortParameters;
         group errors: DeviceErrorParameters;
+        group copy_engine: CopyEngineParameters;
+        group kernel: KernelParameters;
         group adapter: AdapterParameters;
         group ethernet: EthernetAdapterParameters;
         group nvme: NvmeParameters;

@@ -2,8 +2,8 @@
 
 use super::{
     CacheParameters, HostErrorParameters, InterconnectParameters, IommuParameters, KernelTcpParameters,
-    MpiParameters, NvmeSoftwareParameters, NvmeTargetParameters, PortParameters, UserTcpParameters,
-    VerbsParameters,
+    MpiParameters, NvmeSoftwareParameters, NvmeTargetParameters, PageableParameters, PortParameters,
+    UserTcpParameters, VerbsParameters,
 };
 use crate::parameter::parameters;
 use crate::value::{PayloadSize, choices};
@@ -95,6 +95,7 @@ parameters! {
         group interconnect: InterconnectParameters;
         group iommu: IommuParameters;
         group errors: HostErrorParameters;
+        group pageable: PageableParameters;
         group software: SoftwareParameters;
         group nvme: NvmeSoftwareParameters;
         group cache: CacheParameters;

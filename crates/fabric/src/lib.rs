@@ -17,6 +17,7 @@
 //! | `dllp.rs`, `flow_control.rs`, `replay.rs` | DLLPs sent and taken in; InitFC; the replay timer and replays |
 //! | `catch_up.rs` | what needs no event of its own |
 //! | `switch.rs`, `root_complex.rs`, `endpoint.rs` | the devices |
+//! | `dma.rs` | engines with units of their own, paces, the device's own data path |
 //! | `buses.rs`, `shared_memory.rs` | cores of switches that packets queue for |
 //! | `hot_plug.rs`, `phases.rs` | links that go down and come up; before and after a change |
 //! | `standby.rs` | links that fall asleep and wake |
@@ -42,6 +43,7 @@ mod choose;
 pub mod config;
 mod corruption;
 mod dllp;
+mod dma;
 mod endpoint;
 mod errors;
 mod event;

@@ -185,6 +185,9 @@ impl Fabric {
         let damaged = !port.reliable && port.faults.as_mut().is_some_and(|faults| faults.damages_tlp(bytes));
         let head = port.busy_until + port.settings.wire.propagation;
         port.busy_until += span;
+        if CHANNELS {
+            port.leave_gap();
+        }
         let owner = port.owner;
         let gone_at = port.busy_until;
         let in_flight = InFlight {
@@ -293,6 +296,7 @@ impl Fabric {
     /// Something went out: the port wakes when the wire is free again and something else may leave.
     #[inline(always)]
     fn plan_after_sending(&mut self, id: PortId) {
+        let now = self.engine.now();
         let port = &self.ports[id.index()];
         if port.looks_ahead > 0
             && let Some(wait) = self.foresee_wait(id)
@@ -303,6 +307,9 @@ impl Fabric {
         let port = &mut self.ports[id.index()];
         port.stuck_until = Time::ZERO;
         port.gap = Use::Idle; // Unless a look at what waits says otherwise.
+        if !port.is_plain() && next > now && next == port.silent_until() {
+            port.gap = Use::TlpGap;
+        }
         let awaited = std::mem::replace(&mut port.awaits, Answers::NONE);
         let (peer, reliable) = (port.peer, port.reliable);
         if next != Time::NEVER {
@@ -383,7 +390,8 @@ impl Fabric {
             return Time::ZERO;
         }
         let starts = port.channel_numbers().map(|channel| self.next_start_on(port, channel));
-        starts.min().unwrap_or(Time::NEVER)
+        let next = starts.min().unwrap_or(Time::NEVER);
+        next.max(port.silent_until())
     }
 
     #[inline(always)]
@@ -417,6 +425,13 @@ fn own_queues(port: &mut Port, channel: u8, packets: &PacketPool, now: Time) -> 
 
 /// The next packet of the first channel, in the order of arbitration, that may send one.
 fn own_queues_by_channel(port: &mut Port, packets: &PacketPool, now: Time) -> Result<PacketId, Wait> {
+    if now < port.silent_until() {
+        let starts = port.channel_numbers().map(|channel| port.queues_of(channel).next_start(packets));
+        return Err(match starts.min() {
+            Some(at) if at <= now => Wait { on: Use::TlpGap, ..Wait::until(port.silent_until()) },
+            at => Wait::until(at.unwrap_or(Time::NEVER)),
+        });
+    }
     let mut wait = Wait::NOTHING;
     for channel in port.channel_order() {
         match own_queues(port, channel, packets, now) {

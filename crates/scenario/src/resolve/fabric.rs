@@ -16,8 +16,8 @@ use crate::parameters::{
 use crate::problem::Problem;
 use crate::value::Auto;
 use lanewise_fabric::config::{
-    Arbitration, DeviceConfig, DeviceKind, EndpointConfig, FabricConfig, FaultConfig, Forwarding, LinkConfig,
-    PortConfig, RootComplexConfig, SocketsConfig, SwitchConfig, SwitchCore,
+    Arbitration, DeviceConfig, DeviceKind, DmaConfig, EndpointConfig, FabricConfig, FaultConfig, Forwarding,
+    LinkConfig, PortConfig, RootComplexConfig, SocketsConfig, SwitchConfig, SwitchCore,
 };
 use lanewise_pcie::encoding::LinkMode;
 use lanewise_pcie::tag::TagWidth;
@@ -266,6 +266,12 @@ fn endpoint(
         let problem = Problem::TooManyTags { path, found: tags.to_string(), allowed: room.to_string() };
         output.report(rig.place_of(component, &["tags"]), problem, Some("see `tag_width`".to_owned()));
     }
+    if flit && !parameters.tlp_gap.is_zero() {
+        let path = format!("{}.tlp_gap", rig.file.components[component].name);
+        let reason = "a gap after each TLP, and in Flit Mode TLPs follow each other in flits".to_owned();
+        let problem = Problem::FlitModeImpossible { path, reason };
+        output.report(rig.place_of(component, &["tlp_gap"]), problem, None);
+    }
     let memory_read_latency = parameters.memory_read_latency.given().unwrap_or(parameters.mmio_read_latency);
     let mrrs = parameters.mrrs.given().unwrap_or(rig.firmware.mrrs).0;
     if let Some(port) = rig.port(instance, 0) {
@@ -294,6 +300,16 @@ fn endpoint(
         memory_read_latency,
         memory_read_rate: parameters.memory_read_rate,
         request_interval: parameters.request_interval,
+        dma: DmaConfig {
+            write_unit: parameters.write_unit.given().map(|unit| unit.0),
+            read_unit: parameters.read_unit.given().map(|unit| unit.0),
+            write_interval: parameters.write_interval,
+            read_interval: parameters.read_interval,
+            tlp_gap: parameters.tlp_gap,
+            path_rate: parameters.path_rate,
+            path_latency: parameters.path_latency,
+            tag_hold: parameters.tag_hold.given(),
+        },
         completion_latency: parameters.completion_latency,
         write_drain: parameters.write_drain,
         buffer_hold: parameters.buffer_hold,

@@ -5,6 +5,7 @@
 
 mod channels;
 mod computed;
+mod copies;
 mod credits;
 mod errors;
 mod ethernet;

@@ -97,6 +97,7 @@ fn endpoint() -> EndpointConfig {
         memory_read_latency: Span::from_ns(200),
         memory_read_rate: None,
         request_interval: Span::ZERO,
+        dma: DmaConfig::default(),
         completion_latency: Span::from_ns(50),
         write_drain: mb_per_s(4000),
         buffer_hold: Span::ZERO,

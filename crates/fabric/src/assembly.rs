@@ -423,5 +423,5 @@ fn faults(config: &FabricConfig, link: &LinkConfig, upper: bool) -> Option<Box<F
         false => (&link.faults_upstream, "bit errors upstream"),
     };
     let below = &config.devices[link.lower.0].name;
-    Faults::new(settings, || RandomStream::new(config.seed, below, direction))
+    Faults::new(settings, link.mode, || RandomStream::new(config.seed, below, direction))
 }

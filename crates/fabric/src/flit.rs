@@ -12,7 +12,9 @@ use crate::fabric::Fabric;
 use crate::packet::{Packet, PacketRef};
 use crate::port::{Answers, Fate, InFlight, Port, PortId, Wait};
 use lanewise_observe::{Fact, Use};
-use lanewise_pcie::ack_nak::{ReceiveSequence, RetryBuffer, Sequence, Verdict, flit_ack_latency};
+use lanewise_pcie::ack_nak::{
+    FLIT_REPLAY_TIMEOUT_FLITS, ReceiveSequence, RetryBuffer, Sequence, Verdict, flit_ack_latency,
+};
 use lanewise_pcie::dllp::Dllp;
 use lanewise_pcie::encoding::LinkMode;
 use lanewise_pcie::flit::{CRC_BYTES, DLP_BYTES, FEC_BYTES, FLIT_BYTES, FlitPacker, TLP_BYTES};
@@ -240,7 +242,7 @@ impl Fabric {
     /// Hands a flit, and the TLPs that end in it, to the peer's pins.
     fn fly_flit(&mut self, id: PortId, sequence: Sequence, first: usize, ends: u8) {
         let port = &mut self.ports[id.index()];
-        let damaged = port.faults.as_mut().is_some_and(|faults| faults.damages_tlp(FLIT_BYTES));
+        let damage = port.faults.as_mut().and_then(|faults| faults.damage_to_tlp(FLIT_BYTES));
         let state = port.flit.as_mut().expect("a port in Flit Mode");
         port.busy_until += state.flit_span;
         let at_pins = port.busy_until + port.settings.wire.propagation;
@@ -254,7 +256,7 @@ impl Fabric {
                 eligible_at: checked,
                 checked,
                 sequence,
-                fate: if damaged { Fate::Damaged } else { Fate::Good },
+                fate: Fate::of(damage),
                 egress: 0,
                 channel: VC0,
                 class: FlowClass::Posted,
@@ -268,7 +270,11 @@ impl Fabric {
             }
             self.ports[peer_id.index()].in_flight.push_back(in_flight);
         }
-        self.flit_port(peer_id).arriving.push_back(ArrivingFlit { sequence, damaged, ends });
+        self.flit_port(peer_id).arriving.push_back(ArrivingFlit {
+            sequence,
+            damaged: damage.is_some(),
+            ends,
+        });
         self.engine.schedule(checked, Event::Arrival(peer_id).pack());
     }
 
@@ -328,6 +334,16 @@ impl Fabric {
         let port = &self.ports[id.index()];
         let at_pins = at + span + port.settings.wire.propagation;
         self.post(id, dllp, at_pins);
+    }
+
+    /// When the next flit that is not lost reaches the pins of the peer, after one that was lost at `at_pins`. None if so many are
+    /// lost that the peer replays before.
+    #[cold]
+    pub(crate) fn arrival_of_next_flit(&mut self, id: PortId, at_pins: Time) -> Option<Time> {
+        let span = self.flit_port(id).flit_span;
+        let faults = self.ports[id.index()].faults.as_mut()?;
+        let lost = (0..FLIT_REPLAY_TIMEOUT_FLITS).find(|_| !faults.damages_dllp())?;
+        Some(at_pins + span * (lost + 1))
     }
 
     fn flit_port(&mut self, id: PortId) -> &mut FlitPort {

@@ -9,7 +9,7 @@ use crate::ingress::IngressBuffer;
 use crate::packet::{ClassQueues, PacketRef};
 use crate::ring::Ring;
 use crate::standby::Standby;
-use crate::wire::{Faults, WireTiming};
+use crate::wire::{Damage, Faults, WireTiming};
 use lanewise_observe::{Fact, Observers, Use};
 use lanewise_pcie::ack_nak::{ReceiveSequence, RetryBuffer, Sequence};
 use lanewise_pcie::dllp::Dllp;
@@ -85,7 +85,20 @@ impl InFlight {
 pub(crate) enum Fate {
     Good,
     Damaged,
+    /// Damaged where it begins: the receiver takes the link through Recovery.
+    Misframed,
     Nullified,
+}
+
+impl Fate {
+    #[inline]
+    pub(crate) const fn of(damage: Option<Damage>) -> Self {
+        match damage {
+            None => Self::Good,
+            Some(Damage::Contents) => Self::Damaged,
+            Some(Damage::Token) => Self::Misframed,
+        }
+    }
 }
 
 /// A bit for each class.

@@ -65,7 +65,7 @@ fn a_link_that_is_too_long_for_its_ends_is_told_of() {
     let long = rig("gen3 x16", "300 ns", &[]);
     let said = reasons(&long).join("\n");
     for words in [
-        "server.slots.slot1.replay_timer of 767.8125 ns runs out before an Ack is back",
+        "server.slots.slot1.replay_timer of 767.8125 ns may run out before an Ack is back",
         "card.retry_buffer of",
         "server.slots.slot1.credits.posted_data of",
     ] {

@@ -48,7 +48,7 @@ fn too_hasty(rig: &Rig<'_>, end: &End<'_>, config: &PortConfig, peer: &PortConfi
     (config.replay_timer < around).then(|| {
         let (port, timer) = (end.view.path(rig), config.replay_timer);
         format!(
-            "{port}.replay_timer of {timer} runs out before an Ack is back, after {around}: all is sent twice"
+            "{port}.replay_timer of {timer} may run out before an Ack is back, which takes up to {around}: then all is sent twice"
         )
     })
 }

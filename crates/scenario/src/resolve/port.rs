@@ -137,6 +137,16 @@ fn receiver(rig: &Rig<'_>, instance: usize) -> (ReceiverKind, Span) {
     }
 }
 
+/// From the last byte of a packet at the pins until the data link layer has acted on it, correction of flits included.
+fn receive_latency(port: &PortParameters, flit: bool) -> Span {
+    port.receive_latency + if flit { port.fec_latency } else { Span::ZERO }
+}
+
+/// The same at both ends.
+pub(super) fn receivers(end: &End<'_>) -> Span {
+    [end.view.parameters, end.peer].map(|port| receive_latency(port, end.mode.flit)).into_iter().sum()
+}
+
 /// One way over the longest link that the automatic buffers of a port are built for.
 pub(super) fn reach(end: &End<'_>) -> Span {
     let automatic = match end.view.shape.generation >= Generation::Gen3 {
@@ -208,7 +218,7 @@ pub(super) fn retry_buffer_over(end: &End<'_>, length: Span) -> Bytes {
     let packet = if end.mode.flit { FLIT * tlp.div_ceil(FLIT) } else { tlp };
     let span = end.mode.wire_span(packet);
     let peer_ack = end.peer.ack_latency.given().unwrap_or_else(|| ack_latency(end));
-    let receivers = end.view.parameters.receive_latency + end.peer.receive_latency;
+    let receivers = receivers(end);
     let around = peer_ack + receivers + length * 2 + span * 2;
     packet * around.div_ceil(span).max(2)
 }
@@ -237,7 +247,7 @@ fn configure_end(
             latency: update_latency(end),
             period: given.update_period.given().unwrap_or(period),
         },
-        receive_latency: given.receive_latency + if flit { given.fec_latency } else { Span::ZERO },
+        receive_latency: receive_latency(given, flit),
         replay_timer: replay_timer(end),
     };
     let packet = end.mps + PACKET_OVERHEAD;

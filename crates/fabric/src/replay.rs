@@ -155,6 +155,9 @@ impl Fabric {
             self.observers.observe(now, Fact::Spent { port: id.0, on: Use::Down, span });
             port.busy_until = until;
             port.postpone_skips(until);
+            if port.flit_mode() {
+                port.boundary = until;
+            }
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::config::{FaultConfig, LinkConfig};
 use lanewise_engine::random::RandomStream;
 use lanewise_pcie::encoding::{LineCode, LinkMode};
 use lanewise_pcie::fec::flit_error_rate;
-use lanewise_pcie::flit::FLIT_BYTES;
+use lanewise_pcie::flit::{FLIT_BYTES, TLP_SHARE};
 use lanewise_units::{Bytes, Span, Time};
 
 /// Timing of one link, the same in both directions.
@@ -98,6 +98,18 @@ impl WireTiming {
         }
     }
 
+    /// Time that bytes of TLPs, framing included, take: in Flit Mode with their share of the flit.
+    #[inline(always)]
+    pub(crate) fn tlp_span(&self, bytes: Bytes) -> Span {
+        if self.flit.is_none() { self.span(bytes) } else { self.span_in_flits(bytes) }
+    }
+
+    #[cold]
+    fn span_in_flits(&self, bytes: Bytes) -> Span {
+        let (tlp, whole) = TLP_SHARE;
+        Span::from_ticks(self.span(bytes).ticks() * whole / tlp)
+    }
+
     #[cold]
     fn odd_span(&self, bytes: Bytes) -> Span {
         Span::from_ticks((bytes.get() * self.symbol.ticks()).div_ceil(u64::from(self.lanes)))
@@ -117,6 +129,11 @@ impl WireTiming {
     /// Whether ordered sets are blocks on all lanes, as with 128b/130b outside Flit Mode, and end the data stream.
     pub(crate) fn skips_are_blocks(&self) -> bool {
         self.eds.is_some()
+    }
+
+    /// Whether symbols or flits are counted from the end of an ordered set.
+    pub(crate) fn skips_set_the_grid(&self) -> bool {
+        self.eds.is_some() || self.flit.is_some()
     }
 
     /// Longest time from the end of a packet to the end of an SKP ordered set that is due.

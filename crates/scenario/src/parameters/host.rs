@@ -90,7 +90,7 @@ parameters! {
         Assumed "compare, branch and load: ten cycles";
         /// Write-combining buffers of a core, of 64 B each.
         combining_buffers: u32 = "10" in "1" to "256",
-        Published "10 line fill buffers of Intel cores from Nehalem to Broadwell, 12 since Skylake: Intel 64 and IA-32 Optimization Reference Manual";
+        Published "10 line fill buffers of Intel cores from Nehalem to Broadwell, 12 since Skylake: Intel 64 and IA-32 Optimization Reference Manual; the same buffers combine writes";
         /// Start of the memory that devices address; below 4 GiB requests have the short header.
         memory_base: Bytes = "4 GiB" in "0 B" to "1048576 GiB",
         Assumed "buffers of a host with much memory lie above 4 GiB";

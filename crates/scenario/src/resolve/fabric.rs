@@ -10,7 +10,7 @@ use super::{Rig, Settings};
 use super::{standby, switch_latency};
 use crate::parameter::{Output, Provenance};
 use crate::parameters::{
-    ArbitrationChoice, BarChoice, BuffersChoice, EthernetRateChoice, WireChoice, CoreChoice, EndpointParameters, ForwardingChoice, HostParameters,
+    ArbitrationChoice, BarChoice, BuffersChoice, CoreChoice, EndpointParameters, ForwardingChoice, HostParameters,
     LinkParameters, RcbChoice, SwitchParameters, TagChoice,
 };
 use crate::problem::Problem;
@@ -327,16 +327,12 @@ fn mmio_read_latency(
     let Auto::Auto = parameters.mmio_read_latency else {
         return parameters.mmio_read_latency.given().unwrap_or_default();
     };
-    let is_drive = parameters.nvme.capacity.is_some();
-    let is_adapter = parameters.rdma.ports > 0
-        || parameters.ethernet.rate != EthernetRateChoice::None
-        || parameters.adapter.wire != WireChoice::None;
-    let (latency, source) = if is_adapter || is_drive {
-        let source = "a load from an e1000 takes 0.71 us, of which about 0.2 are the way (README of herjulf/mmio_test); drives are taken to be alike";
-        (Span::from_ns(500), source)
+    let (latency, source) = if parameters.rdma.ports > 0 {
+        let source = "a load from an adapter for low latency takes 424 ns with its way there and back (andre-richter/pcie-lat issue 9)";
+        (Span::from_ns(150), source)
     } else {
-        let source = "a load of 16 B from a Tesla P100 takes 0.88 us, of which about 0.2 are the way (README of NVIDIA/gdrcopy)";
-        (Span::from_ns(650), source)
+        let source = "between adapters for low latency (150 ns) and GPUs (600 ns), whose published loads take 0.42 and 0.86 us";
+        (Span::from_ns(300), source)
     };
     if let Some(port) = rig.port(instance, 0) {
         computed.port(rig, port, "mmio_read_latency", latency.to_string(), Provenance::Assumed, source);

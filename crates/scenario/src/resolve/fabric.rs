@@ -10,8 +10,8 @@ use super::{Rig, Settings};
 use super::{standby, switch_latency};
 use crate::parameter::{Output, Provenance};
 use crate::parameters::{
-    ArbitrationChoice, BarChoice, BuffersChoice, CoreChoice, EndpointParameters, ForwardingChoice, HostParameters,
-    LinkParameters, RcbChoice, SwitchParameters, TagChoice,
+    ArbitrationChoice, BarChoice, BuffersChoice, CoreChoice, EndpointParameters, ForwardingChoice,
+    HostParameters, LinkParameters, RcbChoice, SwitchParameters, TagChoice,
 };
 use crate::problem::Problem;
 use crate::value::Auto;

@@ -162,6 +162,8 @@ pub struct UpdatePolicy {
 /// Root complex: what lies between the root ports and memory.
 #[derive(Clone, Debug)]
 pub struct RootComplexConfig {
+    /// From a core to a root port, and back: what loads and stores of the CPU take on their way, each way.
+    pub core_latency: Span,
     /// Stack of each root port, counted from 0: ports beyond the end of the list have one of their own each.
     pub stack_of_port: Vec<u16>,
     /// Settings of every stack.
@@ -405,6 +407,8 @@ pub struct EndpointConfig {
     pub ecrc: bool,
     /// End-to-end prefixes, such as a PASID, on every request it sends.
     pub tlp_prefixes: u8,
+    /// Its registers are in a 64-bit BAR, above 4 GiB.
+    pub bar_64: bool,
     /// From an MMIO read's arrival to its completion entering the egress queue.
     pub mmio_read_latency: Span,
     /// From the arrival of another device's read of its memory to the data entering the egress queue.

@@ -587,13 +587,13 @@ pub(crate) fn resolve_target(
 ) -> (u64, Address) {
     match target {
         Target::HostMemory => (host_memory + offset, Address::HOST),
-        Target::Endpoint(_) => (PEER_MEMORY + offset, peer.unwrap_or(Address::HOST)),
-        Target::Nobody => (PEER_MEMORY + offset, Address::NOBODY),
+        Target::Endpoint(_) => (BAR_ABOVE_4_GIB + offset, peer.unwrap_or(Address::HOST)),
+        Target::Nobody => (BAR_ABOVE_4_GIB + offset, Address::NOBODY),
     }
 }
 
-/// Where memory BARs of endpoints lie. Assumed: 64-bit and above 4 GiB, so that peers address them with 4 DW headers.
-const PEER_MEMORY: u64 = 1 << 40;
+/// Where 64-bit BARs lie: above 4 GiB, so that they are addressed with 4 DW headers. Peers' memory always does (Assumed).
+pub(crate) const BAR_ABOVE_4_GIB: u64 = 1 << 40;
 
 /// Whether a transfer asks to hear of this.
 pub(crate) fn wants_notice(transfer: &Transfer, notify: Notify) -> bool {

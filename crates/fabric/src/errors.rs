@@ -181,6 +181,13 @@ pub(crate) enum Watch {
         /// The request, which has left its buffer.
         request: PacketId,
     },
+    /// A load or store of the processor has come to the root port.
+    Mmio {
+        /// The root complex.
+        root_complex: u32,
+        /// Its packet.
+        packet: PacketId,
+    },
     /// Read data have passed the internal path of an endpoint.
     TakenIn(PacketId),
     /// A tag of an endpoint is free again.
@@ -222,6 +229,7 @@ impl Fabric {
         match watch {
             Watch::Deadlines(index) => self.look_at_deadlines(index),
             Watch::Late { root_complex, request } => self.answer_late(root_complex, request),
+            Watch::Mmio { root_complex, packet } => self.mmio_at_root_port(root_complex, packet),
             Watch::TakenIn(packet) => self.taken_in(packet),
             Watch::TagFree { endpoint, slot } => self.tag_free(endpoint, slot),
         }

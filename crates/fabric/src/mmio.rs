@@ -1,8 +1,14 @@
-//! Loads and stores of the CPU: one TLP each from the root complex to an endpoint, and the answer to a load.
+//! Loads and stores of the CPU: one TLP each from a core over the root complex to an endpoint, and the answer to a load.
+//!
+//! Between core and root port lies the processor's own interconnect, each way so long. Left out: what it does under load, and
+//! that it is nearer to some cores than to others.
 
+use crate::endpoint::BAR_ABOVE_4_GIB;
+use crate::errors::Watch;
 use crate::fabric::Fabric;
-use crate::packet::{Address, Flags, Kind, Packet};
+use crate::packet::{Address, Flags, Kind, Packet, PacketId};
 use crate::workload::{DeviceId, WorkloadEvent, WorkloadId};
+use lanewise_pcie::tlp::HeaderFormat;
 use lanewise_units::{Bytes, Span};
 
 /// An MMIO operation of the CPU that has not ended.
@@ -11,6 +17,10 @@ pub(crate) struct MmioOperation {
     workload: WorkloadId,
     token: u64,
     endpoint: u32,
+    /// From the root port to the core.
+    core_latency: Span,
+    /// It asked to hear when the store leaves.
+    is_followed: bool,
 }
 
 impl Fabric {
@@ -19,7 +29,16 @@ impl Fabric {
     /// # Panics
     /// When the write does not fit one TLP.
     pub fn mmio_write(&mut self, device: DeviceId, bytes: Bytes, token: u64) {
-        self.mmio(Kind::MemoryWrite, device, bytes, token);
+        self.mmio(Kind::MemoryWrite, device, bytes, token, false);
+    }
+
+    /// The same for a write-combining buffer of the core: when the root port has sent it, and the buffer is free again,
+    /// [`WorkloadEvent::MmioWriteLeft`] comes before.
+    ///
+    /// # Panics
+    /// When the write does not fit one TLP.
+    pub fn mmio_write_followed(&mut self, device: DeviceId, bytes: Bytes, token: u64) {
+        self.mmio(Kind::MemoryWrite, device, bytes, token, true);
     }
 
     /// The CPU above `device` reads from its BAR; [`WorkloadEvent::MmioReadDone`] follows.
@@ -27,31 +46,61 @@ impl Fabric {
     /// # Panics
     /// When the answer does not fit one TLP.
     pub fn mmio_read(&mut self, device: DeviceId, bytes: Bytes, token: u64) {
-        self.mmio(Kind::MemoryRead, device, bytes, token);
+        self.mmio(Kind::MemoryRead, device, bytes, token, false);
     }
 
-    fn mmio(&mut self, kind: Kind, device: DeviceId, bytes: Bytes, token: u64) {
+    fn mmio(&mut self, kind: Kind, device: DeviceId, bytes: Bytes, token: u64, is_followed: bool) {
         let now = self.now();
         let endpoint = self.endpoint_index(device);
-        let operation = MmioOperation { workload: self.current, token, endpoint };
-        let context = self.mmio.insert(operation);
+        let index = self.devices[device.0 as usize].root_complex;
+        let settings = &self.root_complexes[index as usize].config;
+        let core_latency = settings.core_latency;
+        let workload = self.current;
+        let context =
+            self.mmio.insert(MmioOperation { workload, token, endpoint, core_latency, is_followed });
         self.endpoints[endpoint as usize].mmio_open += 1;
         let destination = self.endpoints[endpoint as usize].ordinal;
         let mut packet = Packet::new(kind, destination, Address::HOST, now);
-        packet.carry(0, bytes);
+        let bar = if self.endpoints[endpoint as usize].config.bar_64 { BAR_ABOVE_4_GIB } else { 0 };
+        packet.carry(bar, bytes);
         packet.context = context;
-        // Registers sit in a 32-bit BAR (Assumed), hence 3 DW headers.
         packet.flags = Flags::MMIO.with(Flags::LAST);
-        let index = self.devices[device.0 as usize].root_complex;
-        packet.header_bytes += self.root_complexes[index as usize].digest_bytes();
+        let digest = self.root_complexes[index as usize].digest_bytes();
+        packet.header_bytes = HeaderFormat::for_address(bar).bytes().get() as u8 + digest;
         packet.has_ecrc = self.root_complexes[index as usize].config.ecrc;
-        let packet_id = self.packets.insert(packet);
-        let egress = self.root_complexes[index as usize].routes.port_to(destination);
-        let egress = egress.expect("every endpoint is below a root port");
-        let port = self.root_complexes[index as usize].ports[usize::from(egress)];
-        let mps = self.ports[port.index()].settings.mps;
+        let port = self.root_port_above(index, destination).1;
+        let mps = self.ports[port].settings.mps;
         assert!(bytes > Bytes::ZERO && bytes <= mps, "a load or store is one TLP of 1 to {mps}, not {bytes}");
-        self.queue_at_root_port(index, egress, packet_id, now);
+        let packet_id = self.packets.insert(packet);
+        if core_latency.is_zero() {
+            self.mmio_at_root_port(index, packet_id);
+        } else {
+            self.watch_at(now + core_latency, Watch::Mmio { root_complex: index, packet: packet_id });
+        }
+    }
+
+    /// Which port of a root complex an endpoint is below: as the root complex and as the fabric number it.
+    fn root_port_above(&self, index: u32, destination: Address) -> (u16, usize) {
+        let root_complex = &self.root_complexes[index as usize];
+        let egress = root_complex.routes.port_to(destination).expect("every endpoint is below a root port");
+        (egress, root_complex.ports[usize::from(egress)].index())
+    }
+
+    /// A load or store has come from its core to the root port.
+    pub(crate) fn mmio_at_root_port(&mut self, index: u32, packet: PacketId) {
+        let now = self.engine.now();
+        self.packets[packet].eligible_at = now;
+        let (egress, _) = self.root_port_above(index, self.packets[packet].destination);
+        self.queue_at_root_port(index, egress, packet, now);
+    }
+
+    /// A store has left its root port.
+    pub(crate) fn mmio_write_left(&mut self, packet: &Packet) {
+        let operation = *self.mmio.get(packet.context);
+        if operation.is_followed {
+            let event = WorkloadEvent::MmioWriteLeft { token: operation.token };
+            self.notify(operation.workload, event, Span::ZERO);
+        }
     }
 
     pub(crate) fn mmio_write_arrived(&mut self, packet: &Packet) {
@@ -65,7 +114,8 @@ impl Fabric {
 
     pub(crate) fn mmio_read_done(&mut self, packet: &Packet) {
         let operation = self.mmio_done(packet);
-        self.notify(operation.workload, WorkloadEvent::MmioReadDone { token: operation.token }, Span::ZERO);
+        let done = WorkloadEvent::MmioReadDone { token: operation.token };
+        self.notify(operation.workload, done, operation.core_latency);
     }
 
     fn mmio_done(&mut self, packet: &Packet) -> MmioOperation {

@@ -5,7 +5,7 @@ use crate::channels::VC0;
 use crate::choose::pick;
 use crate::event::Event;
 use crate::fabric::Fabric;
-use crate::packet::{Flags, Packet, PacketId, PacketPool};
+use crate::packet::{Flags, Kind, Packet, PacketId, PacketPool};
 use crate::port::{Answers, Fate, InFlight, LinkState, Owner, Port, PortId, Sent, Wait};
 use crate::switch::Switch;
 use lanewise_observe::{Fact, Use};
@@ -230,7 +230,12 @@ impl Fabric {
         match owner {
             Owner::Switch(_) => {}
             Owner::Endpoint(index) => self.left_endpoint(index, packet),
-            Owner::RootComplex(index) => self.left_root_port(index, id, packet),
+            Owner::RootComplex(index) => {
+                if packet.kind == Kind::MemoryWrite && packet.flags.has(Flags::MMIO) {
+                    self.mmio_write_left(packet);
+                }
+                self.left_root_port(index, id, packet);
+            }
         }
     }
 

@@ -104,6 +104,11 @@ pub enum WorkloadEvent {
         /// As given to [`Fabric::mmio_write`].
         token: u64,
     },
+    /// A write by the CPU has left the root port: what held it in the core is free.
+    MmioWriteLeft {
+        /// As given to [`Fabric::mmio_write_followed`].
+        token: u64,
+    },
     /// A read by the CPU came back.
     MmioReadDone {
         /// As given to [`Fabric::mmio_read`].
@@ -119,6 +124,7 @@ impl WorkloadEvent {
         | Self::TransferSent { token }
         | Self::TransferDone { token }
         | Self::MmioWriteArrived { token }
+        | Self::MmioWriteLeft { token }
         | Self::MmioReadDone { token }) = self;
         token
     }

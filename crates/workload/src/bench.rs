@@ -172,6 +172,12 @@ impl Platform for Bench {
         self.at(self.now + self.latency, WorkloadEvent::MmioWriteArrived { token });
     }
 
+    fn mmio_write_followed(&mut self, device: DeviceId, bytes: Bytes, token: u64) {
+        let sent = self.downstream[device.0 as usize].reserve(self.now, bytes);
+        self.at(sent, WorkloadEvent::MmioWriteLeft { token });
+        self.at(sent + self.latency, WorkloadEvent::MmioWriteArrived { token });
+    }
+
     fn mmio_read(&mut self, _device: DeviceId, _bytes: Bytes, token: u64) {
         self.at(self.now + self.latency * 2, WorkloadEvent::MmioReadDone { token });
     }

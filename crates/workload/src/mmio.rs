@@ -1,8 +1,10 @@
 //! CPU accesses to an endpoint: loads that wait for their data, and stores that are posted.
 //!
-//! Closed loop: a number of accesses in flight, each followed by the next when it is done; a load is done when its
-//! data is back, a store when it has arrived. Open loop: one access every interval, whatever becomes of the others.
-//! Leaves out: write combining, and the core's own cost of an uncached access.
+//! Closed loop: a number of accesses in flight, each followed by the next when it is done and the core has had its time for
+//! it; a load is done when its data is back, a store when it has arrived. Open loop: one access every interval, whatever
+//! becomes of the others. Combining: a core stores without a pause into write-combining buffers; each line of 64 B goes out as
+//! one TLP when it is full, and its buffer is free when the root port has sent it (Intel 64 and IA-32 SDM, volume 3, "Write
+//! Combining Memory"). Leaves out: buffers that are flushed half full, fences.
 
 use crate::platform::{Instrument, Platform};
 use crate::slots::Slots;
@@ -33,7 +35,15 @@ pub enum Pacing {
         /// Time between the starts of two accesses.
         interval: Span,
     },
+    /// Stores into so many buffers, one after another; at least one.
+    Combining {
+        /// Write-combining buffers of the core.
+        buffers: u32,
+    },
 }
+
+/// Bytes of a write-combining buffer: a cache line.
+pub const COMBINED: Bytes = Bytes::new(64);
 
 /// Settings of an MMIO instrument.
 #[derive(Clone, Debug)]
@@ -48,6 +58,8 @@ pub struct MmioConfig {
     pub direction: MmioDirection,
     /// Bytes of one access; not zero.
     pub size: Bytes,
+    /// Time of the core for each access: of a loop that polls, from one load's end to the next load; of a store.
+    pub cost: Span,
     /// When accesses start.
     pub pacing: Pacing,
 }
@@ -62,6 +74,10 @@ pub struct MmioWorkload {
     flow: Option<FlowId>,
     /// When each access in flight started.
     in_flight: Slots<Time>,
+    /// Combining: when the line that is being filled was begun.
+    filling_since: Option<Time>,
+    /// Combining: buffers that wait for the root port.
+    waiting: u32,
 }
 
 impl MmioWorkload {
@@ -74,8 +90,9 @@ impl MmioWorkload {
         match config.pacing {
             Pacing::Closed { outstanding } => assert!(outstanding > 0, "{}: nothing in flight", config.name),
             Pacing::Open { interval } => assert!(!interval.is_zero(), "{}: interval of zero", config.name),
+            Pacing::Combining { buffers } => assert!(buffers > 0, "{}: no buffers", config.name),
         }
-        Self { config, flow: None, in_flight: Slots::default() }
+        Self { config, flow: None, in_flight: Slots::default(), filling_since: None, waiting: 0 }
     }
 
     fn issue<P: Platform>(&mut self, platform: &mut P) {
@@ -88,12 +105,34 @@ impl MmioWorkload {
 
     fn finish<P: Platform>(&mut self, slot: u32, platform: &mut P) {
         let latency = platform.now() - self.in_flight.take(slot);
+        let combines = matches!(self.config.pacing, Pacing::Combining { .. });
         if let Some(flow) = self.flow {
-            platform.payload_delivered(flow, self.config.size);
+            platform.payload_delivered(flow, if combines { COMBINED } else { self.config.size });
             platform.operation_done(flow, latency);
         }
-        if let Pacing::Closed { .. } = self.config.pacing {
-            self.issue(platform);
+        match self.config.pacing {
+            Pacing::Closed { .. } if self.config.cost.is_zero() => self.issue(platform),
+            Pacing::Closed { .. } => platform.set_timer(platform.now() + self.config.cost, NEXT),
+            Pacing::Open { .. } | Pacing::Combining { .. } => {}
+        }
+    }
+
+    /// The core fills the next line, if there is a buffer for it.
+    fn fill<P: Platform>(&mut self, buffers: u32, platform: &mut P) {
+        if self.filling_since.is_none() && self.waiting < buffers {
+            let now = platform.now();
+            self.filling_since = Some(now);
+            let stores = COMBINED.div_ceil(self.config.size);
+            platform.set_timer(now + self.config.cost * stores, NEXT);
+        }
+    }
+
+    /// A line is full: it goes out.
+    fn flush<P: Platform>(&mut self, platform: &mut P) {
+        if let Some(since) = self.filling_since.take() {
+            self.waiting += 1;
+            let slot = self.in_flight.insert(since);
+            platform.mmio_write_followed(self.config.device, COMBINED, slot.into());
         }
     }
 
@@ -119,6 +158,7 @@ impl Instrument for MmioWorkload {
         match self.config.pacing {
             Pacing::Closed { outstanding } => (0..outstanding).for_each(|_| self.issue(platform)),
             Pacing::Open { interval } => self.issue_and_wait(interval, platform),
+            Pacing::Combining { buffers } => self.fill(buffers, platform),
         }
     }
 
@@ -126,6 +166,15 @@ impl Instrument for MmioWorkload {
         match (event, self.config.pacing) {
             (WorkloadEvent::Timer { token: NEXT }, Pacing::Open { interval }) => {
                 self.issue_and_wait(interval, platform);
+            }
+            (WorkloadEvent::Timer { token: NEXT }, Pacing::Closed { .. }) => self.issue(platform),
+            (WorkloadEvent::Timer { token: NEXT }, Pacing::Combining { buffers }) => {
+                self.flush(platform);
+                self.fill(buffers, platform);
+            }
+            (WorkloadEvent::MmioWriteLeft { .. }, Pacing::Combining { buffers }) => {
+                self.waiting -= 1;
+                self.fill(buffers, platform);
             }
             (WorkloadEvent::MmioReadDone { token } | WorkloadEvent::MmioWriteArrived { token }, _) => {
                 self.finish(token as u32, platform);
@@ -159,6 +208,7 @@ mod tests {
             device_name: "nic0".into(),
             direction,
             size: Bytes::new(4),
+            cost: Span::ZERO,
             pacing,
         });
         bench.run(&mut instrument, Span::from_us(100));
@@ -179,6 +229,44 @@ mod tests {
     fn more_in_flight_is_as_much_more() {
         let (done, _) = run(MmioDirection::Write, Pacing::Closed { outstanding: 4 });
         assert_eq!(done, 4 * 200);
+    }
+
+    #[test]
+    fn a_polling_loop_has_its_own_time() {
+        let mut bench = Bench::new(Rate::from_bytes_per_second(1_000_000_000), Span::from_ns(500));
+        let mut instrument = MmioWorkload::new(MmioConfig { cost: Span::from_ns(250), ..loads() });
+        bench.run(&mut instrument, Span::from_us(100));
+        assert_eq!(bench.operations("registers", "mmio read"), (80, 1000.0));
+    }
+
+    /// 64 B take 16 stores; the link takes 64 ns for them. The slower of both decides.
+    #[test]
+    fn combined_stores_go_as_fast_as_the_core_or_the_link() {
+        for (cost_ns, period_ns) in [(10, 160), (1, 64)] {
+            let mut bench = Bench::new(Rate::from_bytes_per_second(1_000_000_000), Span::from_ns(500));
+            let mut instrument = MmioWorkload::new(MmioConfig {
+                direction: MmioDirection::Write,
+                cost: Span::from_ns(cost_ns),
+                pacing: Pacing::Combining { buffers: 10 },
+                ..loads()
+            });
+            bench.run(&mut instrument, Span::from_us(100));
+            let expected = (100_000 - 500) / period_ns * 64;
+            let payload = bench.payload("registers", "mmio write");
+            assert!(payload.abs_diff(expected) <= 128, "{cost_ns} ns: {payload} B, {expected}");
+        }
+    }
+
+    fn loads() -> MmioConfig {
+        MmioConfig {
+            name: "registers".into(),
+            device: DeviceId(0),
+            device_name: "nic0".into(),
+            direction: MmioDirection::Read,
+            size: Bytes::new(4),
+            cost: Span::ZERO,
+            pacing: Pacing::Closed { outstanding: 1 },
+        }
     }
 
     #[test]

@@ -32,6 +32,8 @@ pub trait Platform {
     fn submit(&mut self, channel: ChannelId, transfer: Transfer);
     /// A CPU write that ends as [`WorkloadEvent::MmioWriteArrived`].
     fn mmio_write(&mut self, device: DeviceId, bytes: Bytes, token: u64);
+    /// The same, told before as [`WorkloadEvent::MmioWriteLeft`] when the root port has sent it.
+    fn mmio_write_followed(&mut self, device: DeviceId, bytes: Bytes, token: u64);
     /// A CPU read that ends as [`WorkloadEvent::MmioReadDone`].
     fn mmio_read(&mut self, device: DeviceId, bytes: Bytes, token: u64);
     /// Declares a flow in the results.
@@ -109,6 +111,10 @@ impl Platform for Fabric {
     #[inline]
     fn mmio_write(&mut self, device: DeviceId, bytes: Bytes, token: u64) {
         Fabric::mmio_write(self, device, bytes, token);
+    }
+
+    fn mmio_write_followed(&mut self, device: DeviceId, bytes: Bytes, token: u64) {
+        Fabric::mmio_write_followed(self, device, bytes, token);
     }
 
     #[inline]

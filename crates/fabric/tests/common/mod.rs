@@ -51,6 +51,7 @@ pub fn switch_port(mode: LinkMode, mps: u64) -> PortConfig {
 
 pub fn root_complex() -> RootComplexConfig {
     RootComplexConfig {
+        core_latency: Span::ZERO,
         stack_of_port: Vec::new(),
         stack: stack(64),
         memory: memory(FAST),
@@ -96,6 +97,7 @@ pub fn endpoint() -> EndpointConfig {
         traffic_class: 0,
         ecrc: false,
         tlp_prefixes: 0,
+        bar_64: false,
         mmio_read_latency: Span::from_ns(100),
         memory_read_latency: Span::from_ns(100),
         memory_read_rate: None,
@@ -421,7 +423,9 @@ impl Workload for Script {
                 assert!(done.is_none(), "step {token} ends twice");
                 *done = Some(fabric.now());
             }
-            WorkloadEvent::TransferSent { .. } => panic!("nobody asked"),
+            WorkloadEvent::TransferSent { .. } | WorkloadEvent::MmioWriteLeft { .. } => {
+                panic!("nobody asked")
+            }
         }
     }
 }

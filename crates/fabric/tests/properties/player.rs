@@ -349,6 +349,7 @@ impl Workload for Player {
             | WorkloadEvent::TransferSent { token }
             | WorkloadEvent::MmioReadDone { token }
             | WorkloadEvent::MmioWriteArrived { token } => self.end(token as usize, fabric.now()),
+            WorkloadEvent::MmioWriteLeft { .. } => panic!("nobody asked"),
         }
     }
 }

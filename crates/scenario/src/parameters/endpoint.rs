@@ -34,6 +34,18 @@ choices! {
     }
 }
 
+choices! {
+    /// Where the registers of a device are.
+    BarChoice, "the width of a base address register" {
+        /// 64 bits for devices of Gen3 and later, 32 bits before.
+        Auto = "auto",
+        /// Above 4 GiB.
+        Bits64 = "64-bit",
+        /// Below 4 GiB.
+        Bits32 = "32-bit",
+    }
+}
+
 parameters! {
     /// A device at a leaf: network adapter, host bus adapter, drive, accelerator.
     EndpointParameters, Claim "endpoint" {
@@ -67,12 +79,15 @@ parameters! {
         /// End-to-end prefixes of 4 B, such as a PASID, on every request it sends.
         tlp_prefixes: u8 = "0" in "0" to "4",
         Spec "off after reset: PASID Control and the like; at most four, PCIe Base 6.3 §2.2.10.4";
+        /// Where its registers are: above 4 GiB requests have headers of four DW, one more than below.
+        bar: BarChoice = "auto",
+        Assumed "64-bit since Gen3: memory BARs of NICs, drives and GPUs of that time are of 64 bits in public dumps";
         /// From an MMIO read's arrival to its completion entering the egress queue.
-        mmio_read_latency: Span = "100 ns" in "0 ns" to "1 ms",
-        Assumed "a register behind an internal bus";
+        mmio_read_latency: Auto<Span> = "auto" in "0 ns" to "1 ms",
+        Assumed "150 ns for RDMA adapters, 300 ns for others; GPUs of the catalog 600 ns: published loads less their way there and back";
         /// From the arrival of another device's read of its memory to the data entering the egress queue.
-        memory_read_latency: Auto<Span> = "auto" in "0 ns" to "1 ms",
-        Assumed "as long as a register takes: `mmio_read_latency`";
+        memory_read_latency: Span = "100 ns" in "0 ns" to "1 ms",
+        Assumed "memory behind an internal bus, which is built for it; a register takes longer";
         /// Rate at which its memory answers such reads; "none" for no limit but the link.
         memory_read_rate: Option<Rate> = "none" in "1 MB/s" to "10 TB/s",
         Assumed "so high that the link is the limit";

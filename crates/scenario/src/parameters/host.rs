@@ -79,6 +79,18 @@ parameters! {
         /// Whether requests between root ports are forwarded.
         peer_to_peer: bool = "false",
         Spec "optional for root complexes, PCIe Base 6.3 §1.3.1";
+        /// From a core to a root port, and back: what every load and store of a device's registers takes on its way, each way.
+        core_latency: Span = "60 ns" in "0 ns" to "100 us",
+        Assumed "mesh or ring of a processor with integrated root ports; a hop to an I/O hub (before Sandy Bridge) is about 100 ns more";
+        /// Time of a core for a store to a device's registers, in a row of them.
+        store_cost: Span = "1 ns" in "0 ns" to "10 us",
+        Assumed "a few cycles: stores are posted";
+        /// Time of a loop that polls a register, from one load's end to the next load.
+        poll_cost: Span = "3 ns" in "0 ns" to "10 us",
+        Assumed "compare, branch and load: ten cycles";
+        /// Write-combining buffers of a core, of 64 B each.
+        combining_buffers: u32 = "10" in "1" to "256",
+        Published "10 line fill buffers of Intel cores from Nehalem to Broadwell, 12 since Skylake: Intel 64 and IA-32 Optimization Reference Manual; the same buffers combine writes";
         /// Start of the memory that devices address; below 4 GiB requests have the short header.
         memory_base: Bytes = "4 GiB" in "0 B" to "1048576 GiB",
         Assumed "buffers of a host with much memory lie above 4 GiB";

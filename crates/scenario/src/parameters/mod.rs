@@ -26,7 +26,7 @@ pub use copies::{
     CopyDirectionChoice, CopyEngineParameters, CopyParameters, EngineChoice, KernelParameters,
     PageableParameters, PeerCopyChoice,
 };
-pub use endpoint::{BuffersChoice, EndpointParameters, TagChoice};
+pub use endpoint::{BarChoice, BuffersChoice, EndpointParameters, TagChoice};
 pub use errors::{DeviceErrorParameters, HostErrorParameters, SwitchErrorParameters};
 pub use ethernet::{
     EthernetAdapterParameters, EthernetRateChoice, ServiceChoice, SmartFlowParameters, SmartFlowTestChoice,

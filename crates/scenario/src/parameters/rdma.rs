@@ -63,14 +63,11 @@ parameters! {
 }
 
 parameters! {
-    /// What a core pays for RDMA, and how far it is from root port and memory.
+    /// What a core pays for RDMA, and how far it is from memory; how far from the root port says the host's `core_latency`.
     VerbsParameters, Claim "verbs" {
         /// Core time to make a work request and store its doorbell.
         post_cost: Span = "60 ns" in "0 ns" to "1 ms",
         Assumed "two hundred instructions and a store fence";
-        /// From the core's store to the root port.
-        mmio_latency: Span = "60 ns" in "0 ns" to "100 us",
-        Assumed "mesh or ring of a processor with an integrated root complex";
         /// From a write at the root port until a polling core has seen it.
         poll_latency: Span = "80 ns" in "0 ns" to "100 us",
         Assumed "into the last level cache, and the miss of the polling core";
@@ -149,9 +146,6 @@ parameters! {
         /// From a completion entry at the root port until a thread that waits goes on.
         wake_latency: Span = "4 us" in "0 ns" to "10 ms",
         Assumed "interrupt 1.5, scheduler and context switch 2.5 us";
-        /// From the core's store to the root port.
-        mmio_latency: Span = "60 ns" in "0 ns" to "100 us",
-        Assumed "integrated root ports";
     }
 }
 
@@ -167,8 +161,5 @@ parameters! {
         /// From a completion entry at the root port until a thread that polls goes on.
         wake_latency: Span = "0.1 us" in "0 ns" to "10 ms",
         Assumed "a cache miss and the loop of the poll";
-        /// From the core's store to the root port.
-        mmio_latency: Span = "60 ns" in "0 ns" to "100 us",
-        Assumed "integrated root ports";
     }
 }

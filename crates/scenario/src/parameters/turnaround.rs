@@ -25,9 +25,9 @@ parameters! {
         /// Time between two loads of a loop that polls and finds nothing.
         poll_interval: Span = "5 ns" in "0.1 ns" to "1 ms",
         Assumed "a first-level cache hit, a comparison and a branch";
-        /// From the load that found it until the answer's store is at the root port.
-        store_latency: Span = "100 ns" in "0 ns" to "1 ms",
-        Assumed "the chip's interconnect and host bridge, the other way";
+        /// From the load that found it until the answer's store leaves the core, for `core_latency` on its way.
+        store_latency: Span = "40 ns" in "0 ns" to "1 ms",
+        Assumed "store buffer and host bridge; with `core_latency` as long as the way of a write into the cache";
         /// Mean of an exponentially distributed time on top.
         noise: Span = "0 ns" in "0 ns" to "1 ms",
         Assumed "nothing else runs on the chip";

@@ -285,7 +285,6 @@ fn nic_config(name: String, instance: usize, rdma: &RdmaParameters) -> RdmaNicCo
 pub(crate) fn verbs(verbs: &VerbsParameters) -> VerbsHostConfig {
     VerbsHostConfig {
         post_cost: verbs.post_cost,
-        mmio_latency: verbs.mmio_latency,
         poll_latency: verbs.poll_latency,
         poll_cost: verbs.poll_cost,
     }

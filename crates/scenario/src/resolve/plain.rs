@@ -9,7 +9,7 @@ use crate::parameters::{DirectionChoice, DmaParameters, MmioDirectionChoice, Mmi
 use crate::problem::Problem;
 use crate::value::Auto;
 use lanewise_fabric::workload::{DeviceId, Target};
-use lanewise_units::Bytes;
+use lanewise_units::{Bytes, Span};
 use lanewise_workload::dma::{DmaConfig, DmaDirection, OffsetOrder};
 use lanewise_workload::mmio::{MmioConfig, MmioDirection, Pacing};
 
@@ -122,7 +122,37 @@ pub(crate) fn mmio(
     else {
         return Vec::new();
     };
+    if parameters.write_combining {
+        let store = parameters.size.get();
+        if parameters.direction == MmioDirectionChoice::Read || !store.is_power_of_two() {
+            let (path, found) = (format!("{path}.write_combining"), "true".to_owned());
+            let allowed = "`false`, but for stores of 1, 2, 4 … 64 B".to_owned();
+            output.report(
+                place(workload, "write_combining"),
+                Problem::UnknownChoice { path, found, allowed },
+                None,
+            );
+            return Vec::new();
+        }
+    }
+    let host_of = |instance: usize| {
+        rig.topology.path_up(instance).find_map(|above| match rig.settings_of(above) {
+            Some(Settings::Host(host)) => Some(host),
+            _ => None,
+        })
+    };
     let configs = seats.into_iter().map(|seat| MmioConfig {
+        cost: host_of(seat.instance).map_or(Span::ZERO, |host| match parameters.direction {
+            MmioDirectionChoice::Read => host.poll_cost,
+            MmioDirectionChoice::Write => host.store_cost,
+        }),
+        pacing: match (parameters.write_combining, parameters.interval) {
+            (true, _) => {
+                Pacing::Combining { buffers: host_of(seat.instance).map_or(1, |host| host.combining_buffers) }
+            }
+            (false, Some(interval)) => Pacing::Open { interval },
+            (false, None) => Pacing::Closed { outstanding: parameters.outstanding },
+        },
         device: seat.device(),
         name: seat.name,
         device_name: seat.device_name,
@@ -131,10 +161,6 @@ pub(crate) fn mmio(
             MmioDirectionChoice::Write => MmioDirection::Write,
         },
         size: parameters.size,
-        pacing: match parameters.interval {
-            Some(interval) => Pacing::Open { interval },
-            None => Pacing::Closed { outstanding: parameters.outstanding },
-        },
     });
     configs.collect()
 }

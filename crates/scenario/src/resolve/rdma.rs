@@ -207,15 +207,11 @@ fn transactions(
     let stack = |nic: usize, choice: TcpStackChoice| {
         let host = networks.host(rig, nic)?;
         let (kernel, user) = (&host.kernel_tcp, &host.user_tcp);
-        let (send_cost, receive_cost, wake_latency, mmio_latency) = match choice {
-            TcpStackChoice::Kernel => {
-                (kernel.send_cost, kernel.receive_cost, kernel.wake_latency, kernel.mmio_latency)
-            }
-            TcpStackChoice::UserSpace => {
-                (user.send_cost, user.receive_cost, user.wake_latency, user.mmio_latency)
-            }
+        let (send_cost, receive_cost, wake_latency) = match choice {
+            TcpStackChoice::Kernel => (kernel.send_cost, kernel.receive_cost, kernel.wake_latency),
+            TcpStackChoice::UserSpace => (user.send_cost, user.receive_cost, user.wake_latency),
         };
-        Some(TcpStackConfig { send_cost, receive_cost, wake_latency, mmio_latency })
+        Some(TcpStackConfig { send_cost, receive_cost, wake_latency })
     };
     Some(RdmaToolConfig::Transactions(TransactionsConfig {
         name: workload.name.clone(),

@@ -179,7 +179,6 @@ impl NvmeWorkload {
             Opcode::Send => area + u64::from(slot) * PAGE.get(),
             _ => self.slots[slot as usize].buffer,
         };
-        let at = at + self.fabrics(slot).drivers[side].mmio_latency;
         let memory = match opcode {
             // Data; the other side's is in the initiator's memory.
             Opcode::Read | Opcode::Write if side == 1 => [self.staged_in(slot), Target::HostMemory],

@@ -52,7 +52,6 @@ fn network() -> RdmaNetworkConfig {
 fn over_network(fio: FioConfig, software: NvmeTargetConfig) -> NvmeConfig {
     let driver = VerbsHostConfig {
         post_cost: Span::from_ns(60),
-        mmio_latency: Span::from_ns(40),
         poll_latency: Span::from_ns(80),
         poll_cost: Span::from_ns(30),
     };

@@ -7,8 +7,6 @@ use lanewise_units::{Rate, Span};
 pub struct VerbsHostConfig {
     /// Core time to make a work request and store its doorbell.
     pub post_cost: Span,
-    /// From the core's store to the root port.
-    pub mmio_latency: Span,
     /// From a write at the root port until a polling core has seen it.
     pub poll_latency: Span,
     /// Core time to take a completion, or a message from polled memory.

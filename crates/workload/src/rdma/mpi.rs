@@ -190,8 +190,7 @@ impl Mpi {
     }
 
     fn post<P: Platform>(&mut self, rank: usize, request: WorkRequest, done: Time, at: &mut At<'_, P>) {
-        let arrives = done + self.hosts[rank].0.mmio_latency;
-        at.post(arrives, self.end(rank), request);
+        at.post(done, self.end(rank), request);
     }
 
     fn later<P: Platform>(&mut self, when: Time, work: Work, at: &mut At<'_, P>) {

@@ -207,8 +207,7 @@ impl Perftest {
         let pair = &mut state.pairs[turn];
         let (end, id) = (pair.end, pair.posted);
         pair.posted += 1;
-        let arrives = done + state.host.mmio_latency;
-        at.post(arrives, end, self.request(turn, id));
+        at.post(done, end, self.request(turn, id));
         at.set_timer(done, POST + side as u32);
     }
 
@@ -216,8 +215,8 @@ impl Perftest {
     fn post_one<P: Platform>(&mut self, side: usize, at: &mut At<'_, P>) {
         let state = &mut self.sides[side];
         let done = state.thread.occupy(at.now(), state.host.post_cost);
-        let (end, arrives) = (state.pairs[0].end, done + state.host.mmio_latency);
-        at.post(arrives, end, self.request(0, self.cycles));
+        let end = state.pairs[0].end;
+        at.post(done, end, self.request(0, self.cycles));
     }
 
     /// The thread of a side has looked at what came.

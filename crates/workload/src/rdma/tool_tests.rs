@@ -12,7 +12,6 @@ const PORTS: [NicPort; 2] = [NicPort { nic: 0, port: 0 }, NicPort { nic: 1, port
 fn verbs() -> VerbsHostConfig {
     VerbsHostConfig {
         post_cost: Span::from_ns(60),
-        mmio_latency: Span::from_ns(50),
         poll_latency: Span::from_ns(80),
         poll_cost: Span::from_ns(30),
     }
@@ -82,8 +81,9 @@ fn run(tool: RdmaToolConfig, span: Span) -> Outcome {
 #[test]
 fn a_trip_of_ib_write_lat_is_the_sum_of_its_steps() {
     let outcome = run(RdmaToolConfig::Perftest(perftest(PerftestTool::WriteLatency)), Span::from_ms(1));
-    // Post 60, to the root port 50, adapters and wire 623.8 as in the network's own test, seen 80, taken 30.
-    assert!((outcome.of("t_typical (us)") - 0.8438).abs() < 1e-3, "{}", outcome.of("t_typical (us)"));
+    // Post 60, adapters and wire 623.8 as in the network's own test, seen 80, taken 30. The way to the root port is the
+    // platform's, and this one has none.
+    assert!((outcome.of("t_typical (us)") - 0.7938).abs() < 1e-3, "{}", outcome.of("t_typical (us)"));
     assert!(outcome.of("t_stdev (us)") < 1e-6 && outcome.of("iterations") > 500.0);
 }
 
@@ -163,8 +163,13 @@ fn small_messages_are_limited_by_the_core_that_posts_them() {
         ..perftest(PerftestTool::WriteBandwidth)
     };
     let outcome = run(RdmaToolConfig::Perftest(small), Span::from_us(500));
-    // 60 ns a post, and 30 ns for each hundred.
-    assert!((outcome.of("MsgRate (Mpps)") - 1e3 / 60.3).abs() < 0.1, "{}", outcome.of("MsgRate (Mpps)"));
+    // 60 ns a post, and 30 ns for each hundred; a look at the end of one may cost up to another 60 ns.
+    let (most, least) = (1e3 / 60.3, 1e3 / 60.9);
+    assert!(
+        (least..=most + 0.01).contains(&outcome.of("MsgRate (Mpps)")),
+        "{}",
+        outcome.of("MsgRate (Mpps)")
+    );
 }
 
 #[test]
@@ -176,7 +181,7 @@ fn eager_messages_pay_for_copies_and_large_ones_for_the_handshake() {
     // As ib_write_lat, with 100 ns to send and 90 ns to match, and 48 B of header inline: two more words of 64 B on
     // the link of the bench and 48 B more on the wire and to memory.
     let tiny = latency(1);
-    assert!((tiny - (0.844 + 0.190)).abs() < 0.03, "{tiny}");
+    assert!((tiny - (0.794 + 0.190)).abs() < 0.03, "{tiny}");
     // 8 KiB are copied twice at 10 GB/s.
     assert!(latency(8192) - tiny > 2.0 * 0.8192);
     let (below, above) = (latency(8192), latency(8193));
@@ -219,7 +224,6 @@ fn transactions(connections: u32) -> (RdmaNetworkConfig, RdmaToolConfig) {
         send_cost: Span::from_ns(send),
         receive_cost: Span::from_ns(receive),
         wake_latency: Span::from_ns(wake),
-        mmio_latency: Span::from_ns(50),
     };
     let config = TransactionsConfig {
         name: "database".into(),

@@ -27,8 +27,6 @@ pub struct TcpStackConfig {
     /// From a completion entry at the root port until the thread goes on, when it waits: polling, or interrupt and
     /// wake-up.
     pub wake_latency: Span,
-    /// From the core's store to the root port.
-    pub mmio_latency: Span,
 }
 
 /// Settings of the instrument.
@@ -106,7 +104,7 @@ impl Transactions {
             signaled: false,
             id: connection as u64,
         };
-        at.post(done + stack.mmio_latency, self.ends[connection][party], request);
+        at.post(done, self.ends[connection][party], request);
     }
 
     /// The client has a response.

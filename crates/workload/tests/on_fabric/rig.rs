@@ -53,6 +53,7 @@ fn end_port(mode: LinkMode) -> PortConfig {
 /// A north bridge with 64 B completions.
 pub fn root_complex() -> RootComplexConfig {
     RootComplexConfig {
+        core_latency: Span::ZERO,
         stack_of_port: Vec::new(),
         stack: StackConfig {
             read_trackers: 32,
@@ -93,6 +94,7 @@ fn endpoint() -> EndpointConfig {
         traffic_class: 0,
         ecrc: false,
         tlp_prefixes: 0,
+        bar_64: false,
         mmio_read_latency: Span::from_ns(200),
         memory_read_latency: Span::from_ns(200),
         memory_read_rate: None,

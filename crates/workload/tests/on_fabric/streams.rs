@@ -2,13 +2,23 @@
 
 use crate::rig::*;
 use lanewise_fabric::Simulation;
-use lanewise_fabric::workload::{Target, Workload};
+use lanewise_fabric::config::{EngineConfig, RootComplexConfig};
+use lanewise_fabric::workload::{Direction, Target, Workload};
 use lanewise_units::{Bytes, Span, Time, Width};
+use lanewise_workload::copy::{CopyConfig, CopyWay, CopyWorkload};
 use lanewise_workload::dma::{DmaConfig, DmaDirection, DmaWorkload, OffsetOrder};
 use lanewise_workload::mmio::{MmioConfig, MmioDirection, MmioWorkload, Pacing};
 
 fn measure(attachment: Attachment, workloads: Vec<Box<dyn Workload>>) -> Simulation {
-    let mut simulation = Simulation::build(&fabric(attachment, root_complex())).expect("a tree of devices");
+    measure_on(attachment, root_complex(), workloads)
+}
+
+fn measure_on(
+    attachment: Attachment,
+    root: RootComplexConfig,
+    workloads: Vec<Box<dyn Workload>>,
+) -> Simulation {
+    let mut simulation = Simulation::build(&fabric(attachment, root)).expect("a tree of devices");
     for workload in workloads {
         simulation.add_workload(workload);
     }
@@ -47,6 +57,7 @@ fn dma(index: usize, direction: DmaDirection, target: Target) -> Box<dyn Workloa
 
 fn mmio(pacing: Pacing, direction: MmioDirection) -> Box<dyn Workload> {
     Box::new(MmioWorkload::new(MmioConfig {
+        cost: Span::ZERO,
         name: "registers".into(),
         device: adapter(0),
         device_name: "hba0".into(),
@@ -109,4 +120,44 @@ fn stores_at_an_interval_all_arrive() {
     let run = measure(Attachment::Slots(Width::X8), vec![mmio(pacing, MmioDirection::Write)]);
     let flow = &run.fabric.observers().flows()[0];
     assert!((999..=1001).contains(&flow.operations()), "{} in 500 us", flow.operations());
+}
+
+/// Lines of 64 B with 20 B around each on a link of 2 GB/s; or ten buffers that are held for the way to the root port.
+#[test]
+fn combined_stores_fill_the_link_or_wait_for_their_buffers() {
+    let combined = |core_latency| {
+        let root = RootComplexConfig { core_latency, ..root_complex() };
+        let pacing = Pacing::Combining { buffers: 10 };
+        measure_on(Attachment::Slots(Width::X8), root, vec![mmio(pacing, MmioDirection::Write)])
+    };
+    let filled = goodput(&combined(Span::from_ns(60)), "mmio write");
+    let expected = 2000.0 * 64.0 / 84.0;
+    assert!((filled / expected - 1.0).abs() < 0.01, "{filled} MB/s, {expected} less ordered sets and DLLPs");
+    let held = goodput(&combined(Span::from_us(2)), "mmio write");
+    assert!((held / (10.0 * 64.0 / 2.0) - 1.0).abs() < 0.005, "{held} MB/s");
+}
+
+/// Overhead, data in units of 64 B on a link of 2 GB/s, and the end: a copy takes their sum.
+#[test]
+fn a_copy_is_cut_at_the_unit_of_its_engine() {
+    let way = CopyWay { word: "device-to-host", direction: Direction::Write, target: Target::HostMemory };
+    let copies = CopyWorkload::new(CopyConfig {
+        name: "copies".into(),
+        device: adapter(0),
+        device_name: "hba0".into(),
+        ways: vec![way],
+        engine: EngineConfig { write_unit: Some(Bytes::new(64)), ..EngineConfig::default() },
+        engines: 1,
+        overhead: Span::from_us(5),
+        completion: Span::from_us(1),
+        sizes: vec![Bytes::new(64_000)],
+        copies: None,
+        streams: 1,
+        staging: None,
+    });
+    let run = measure(Attachment::Slots(Width::X8), vec![Box::new(copies)]);
+    let mean_us = run.fabric.observers().flows()[0].latency().mean_ns / 1e3;
+    // 1,000 TLPs of 84 B; the last needs 0.1 us more to be checked at the root port.
+    let expected = 5.0 + 1000.0 * 84.0 / 2000.0 + 0.1 + 1.0;
+    assert!((mean_us / expected - 1.0).abs() < 0.005, "{mean_us} us, {expected}");
 }

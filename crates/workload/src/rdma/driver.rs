@@ -104,7 +104,7 @@ impl Throughput {
     }
 
     /// Time from the first to the last look.
-    fn span(&self) -> Span {
+    pub(super) fn span(&self) -> Span {
         self.first.map_or(Span::ZERO, |first| self.last.saturating_since(first))
     }
 

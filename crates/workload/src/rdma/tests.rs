@@ -10,7 +10,7 @@ use lanewise_network::infiniband::InfinibandRate;
 use lanewise_observe::{FlowSpec, LatencyOf};
 use lanewise_units::{Bytes, Rate, Span, Time};
 
-const EDR: NetworkWire = NetworkWire::Infiniband { rate: InfinibandRate::Edr, lanes: 4 };
+pub(super) const EDR: NetworkWire = NetworkWire::Infiniband { rate: InfinibandRate::Edr, lanes: 4 };
 
 fn nic(index: usize) -> RdmaNicConfig {
     RdmaNicConfig {

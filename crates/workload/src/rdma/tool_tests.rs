@@ -1,8 +1,9 @@
 //! The tools on a platform of plain arithmetic: their numbers are sums that can be written down.
 
-use super::tests::{bench, network};
+use super::tests::{EDR, bench, network};
 use super::*;
 use crate::bench::Bench;
+use lanewise_engine::random::RandomStream;
 use lanewise_fabric::workload::{Metric, Workload};
 use lanewise_network::NetworkWire;
 use lanewise_units::{Bytes, Rate, Span, Time};
@@ -133,6 +134,53 @@ fn the_peak_of_several_queue_pairs_is_what_the_wire_carries() {
     let outcome = run_with(1, 1, 5000);
     assert!(gigabits(&outcome) < 99.345 * 0.9, "{}", gigabits(&outcome));
     assert_eq!(gigabits(&run_with(1, 8, 20_001)), 0.0, "the tool looks for none");
+}
+
+/// Gb/s of payload that messages of a size take on the wire of the tests, one way.
+fn wire_gigabits(size: u64) -> f64 {
+    size as f64 * 8.0 / EDR.write_span(Bytes::new(size), Bytes::new(4096)).as_ns()
+}
+
+#[test]
+fn nothing_that_is_printed_is_above_the_wire() {
+    let mut stream = RandomStream::new(16, "perftest", "windows");
+    let mut worst = 0.0_f64;
+    for size in [64, 512, 4096, 65_536, 1 << 20, 8 << 20] {
+        for (queue_pairs, bidirectional) in
+            [1, 2, 8].into_iter().flat_map(|pairs| [(pairs, false), (pairs, true)])
+        {
+            let config = PerftestConfig {
+                size: Bytes::new(size),
+                queue_pairs,
+                bidirectional,
+                iterations: 20_000,
+                tx_depth: 2 + stream.below(8) as u32,
+                ..perftest(PerftestTool::WriteBandwidth)
+            };
+            let wire = wire_gigabits(size) * f64::from(1 + u32::from(bidirectional));
+            let round = EDR.write_span(Bytes::new(size), Bytes::new(4096)) * u64::from(queue_pairs);
+            let network = network(4096);
+            let tools = vec![RdmaToolConfig::Perftest(config)];
+            let mut workload = RdmaWorkload::new(RdmaConfig { network, tools });
+            let mut bench = bench();
+            bench.run(&mut workload, round + Span::from_ns(stream.below(round.as_ns() as u64)));
+            workload.start_measuring(bench.now);
+            // The shortest window that has a number, and longer ones.
+            while workload.has_ended() == Some(false) {
+                bench.go_on(&mut workload, Span::from_ns(100 + stream.below(round.as_ns() as u64 / 4)));
+            }
+            for _ in 0..3 {
+                let metrics = workload.reports((Time::ZERO, bench.now)).remove(0);
+                let of = |name: &str| metrics.iter().find(|metric| metric.name == name).unwrap().value;
+                let (peak, average) = (of("BW peak (MiB/s)") * 8.0 * 1.048_576e-3, of("BW average (Gb/s)"));
+                assert!(peak >= average * (1.0 - 1e-12), "{queue_pairs} x {size}: {peak} {average}");
+                worst = worst.max(peak / wire);
+                assert!(peak < wire * 1.000_2, "{queue_pairs} x {size}, {bidirectional}: {peak} of {wire}");
+                bench.go_on(&mut workload, round);
+            }
+        }
+    }
+    assert!(worst > 0.99, "some of them fill it: {worst}");
 }
 
 #[test]

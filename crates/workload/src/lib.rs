@@ -30,10 +30,11 @@ mod flows;
 mod latency;
 mod memory;
 mod platform;
-mod server;
 mod slots;
+mod station;
 mod streams;
 mod token;
 mod waiting;
 
 pub use platform::{Instrument, Platform};
+pub use station::{StationUsage, Usage};

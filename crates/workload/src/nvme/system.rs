@@ -13,6 +13,7 @@ use crate::flows::Flows;
 use crate::memory::PAGE;
 use crate::platform::{Instrument, Platform};
 use crate::rdma::{RdmaNetwork, RdmaNetworkConfig};
+use crate::station::StationUsage;
 use lanewise_fabric::Fabric;
 use lanewise_fabric::workload::{DeviceId, Metric, Workload, WorkloadEvent};
 use lanewise_observe::LatencyOf;
@@ -70,6 +71,8 @@ pub(super) struct Slot {
     /// Bytes handed to DMA so far, and bytes that have arrived in the drive.
     pub moved: u64,
     pub arrived: u64,
+    /// It is a write that goes on where one of the last ended.
+    pub sequential: bool,
     /// When the job turned to it, and when the kernel had it.
     pub started: Time,
     pub submitted: Time,
@@ -123,6 +126,14 @@ impl NvmeWorkload {
             reports: Reports::new(config.groups.iter().map(|group| &group.fio)),
             config,
         }
+    }
+
+    /// What drives, cores and adapters did since measuring began, until `now`.
+    pub fn stations(&self, now: Time) -> Vec<StationUsage> {
+        let cores = self.config.hosts.iter().zip(&self.cores);
+        let cores = cores.map(|(host, cores)| cores.stations(&host.name, now));
+        let drives = self.ssds.iter().flat_map(|drive| drive.stations(now));
+        drives.chain(cores).chain(self.network.stations(now)).collect()
     }
 
     /// Flows that a slot's data and commands are counted for.
@@ -181,6 +192,7 @@ impl NvmeWorkload {
             buffer,
             moved: 0,
             arrived: 0,
+            sequential: false,
             started: Time::ZERO,
             submitted: Time::ZERO,
         });
@@ -407,7 +419,10 @@ impl Workload for NvmeWorkload {
         self.reports.metrics(end.saturating_since(start))
     }
 
-    fn start_measuring(&mut self, _now: Time) {
+    fn start_measuring(&mut self, now: Time) {
         self.reports.restart();
+        self.network.start_measuring(now);
+        self.ssds.iter_mut().for_each(|drive| drive.start_measuring(now));
+        self.cores.iter_mut().for_each(|cores| cores.start_measuring(now));
     }
 }

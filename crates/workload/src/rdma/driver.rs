@@ -5,6 +5,7 @@ use super::network::RdmaNetwork;
 use super::verbs::{Completion, EndId, WorkRequest};
 use crate::flows::Flows;
 use crate::platform::Platform;
+use crate::station::{Station, StationUsage};
 use lanewise_fabric::workload::Metric;
 use lanewise_observe::{FlowId, FlowSpec, LatencyOf};
 use lanewise_units::{Span, Time};
@@ -19,6 +20,8 @@ pub(super) trait Driver {
     fn completion<P: Platform>(&mut self, completion: Completion, at: &mut At<'_, P>);
     /// A timer of its own.
     fn timer<P: Platform>(&mut self, detail: u32, at: &mut At<'_, P>);
+    /// What its threads did since measuring began, until `now`.
+    fn stations(&self, now: Time) -> Vec<StationUsage>;
     /// The warm-up is over.
     fn start_measuring(&mut self, now: Time);
     /// Whether it has measured enough for a report.
@@ -61,6 +64,19 @@ impl<P: Platform> At<'_, P> {
         let nics = &self.network.config().nics;
         ports.map(|port| Flows::add(name, &nics[port.nic].name, LatencyOf::Request, self.platform))
     }
+}
+
+/// What the threads of a tool at its two ends did until `now`.
+pub(super) fn threads<'t>(
+    name: &str,
+    threads: impl IntoIterator<Item = &'t Station>,
+    now: Time,
+) -> Vec<StationUsage> {
+    let of = |(side, thread): (usize, &Station)| {
+        let name = format!("{name} {} thread", ["first", "second"][side]);
+        StationUsage { name, servers: 1, usage: thread.usage(now) }
+    };
+    threads.into_iter().enumerate().map(of).collect()
 }
 
 /// Token of a tool's timer; bit 63 is the network's.

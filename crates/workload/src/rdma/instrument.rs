@@ -7,6 +7,7 @@ use super::osu::{Osu, OsuConfig};
 use super::perftest::{Perftest, PerftestConfig};
 use super::transactions::{Transactions, TransactionsConfig};
 use crate::platform::{Instrument, Platform};
+use crate::station::StationUsage;
 use lanewise_fabric::Fabric;
 use lanewise_fabric::workload::{Metric, Workload, WorkloadEvent};
 use lanewise_units::Time;
@@ -93,6 +94,14 @@ impl RdmaWorkload {
     }
 }
 
+impl RdmaWorkload {
+    /// What adapters and the threads of the tools did since measuring began, until `now`.
+    pub fn stations(&self, now: Time) -> Vec<StationUsage> {
+        let threads = self.tools.iter().flat_map(|tool| each!(tool, driver => driver.stations(now)));
+        threads.chain(self.network.stations(now)).collect()
+    }
+}
+
 impl Instrument for RdmaWorkload {
     fn begin<P: Platform>(&mut self, platform: &mut P) {
         self.network.begin(platform);
@@ -143,6 +152,7 @@ impl Workload for RdmaWorkload {
     }
 
     fn start_measuring(&mut self, now: Time) {
+        self.network.start_measuring(now);
         for tool in &mut self.tools {
             each!(tool, driver => driver.start_measuring(now));
         }

@@ -6,8 +6,8 @@ use super::token::{self, Kind, Token};
 use super::verbs::{Completion, CompletionKind, EndId, Opcode, WorkRequest};
 use crate::flows::Flows;
 use crate::platform::Platform;
-use crate::server::{RateServer, Server};
 use crate::slots::Slots;
+use crate::station::{Path, Station, StationUsage};
 use crate::waiting::Waiting;
 use lanewise_fabric::workload::{ChannelId, Direction, Notify, Target, Transfer, WorkloadEvent};
 use lanewise_observe::{FlowId, RequesterState};
@@ -66,9 +66,9 @@ pub(super) struct Nic {
     pub posted: ChannelId,
     pub payload: ChannelId,
     pub control: ChannelId,
-    pub pipeline: Server,
-    registrar: Server,
-    pub shared: RateServer,
+    pub pipeline: Station,
+    registrar: Station,
+    pub shared: Path,
     /// Its ports with a wire.
     ports: Vec<u32>,
     /// What it was last said to wait for.
@@ -118,9 +118,9 @@ impl RdmaNetwork {
                 posted: platform.open_channel(config.device),
                 payload: platform.open_channel(config.device),
                 control: platform.open_channel(config.device),
-                pipeline: Server::default(),
-                registrar: Server::default(),
-                shared: RateServer::new(config.shared_bandwidth),
+                pipeline: Station::default(),
+                registrar: Station::default(),
+                shared: Path::new(config.shared_bandwidth),
                 ports: Vec::new(),
                 waiting: Waiting::default(),
                 config: config.clone(),
@@ -143,8 +143,8 @@ impl RdmaNetwork {
                     packet_gap: nic.packet_gap,
                     send_buffer: nic.send_buffer,
                     credits: other.receive_buffer,
-                    outbound_path: RateServer::new(nic.send_bandwidth),
-                    inbound_path: RateServer::new(nic.receive_bandwidth),
+                    outbound_path: Path::new(nic.send_bandwidth),
+                    inbound_path: Path::new(nic.receive_bandwidth),
                 }));
             }
         }
@@ -220,6 +220,21 @@ impl RdmaNetwork {
     /// Ends of all connections so far.
     pub fn end_count(&self) -> usize {
         self.ends.len()
+    }
+
+    /// What adapters did since measuring began, until `now`.
+    pub fn stations(&self, now: Time) -> Vec<StationUsage> {
+        self.nics.iter().flat_map(|nic| nic.stations(&self.ports, now)).collect()
+    }
+
+    /// Measuring begins.
+    pub fn start_measuring(&mut self, now: Time) {
+        for nic in &mut self.nics {
+            nic.pipeline.start_measuring(now);
+            nic.registrar.start_measuring(now);
+            nic.shared.start_measuring(now);
+        }
+        self.ports.iter_mut().for_each(|port| port.start_measuring(now));
     }
 
     /// Messages that are not over.
@@ -355,6 +370,27 @@ impl RdmaNetwork {
         if state.open == 0 {
             self.messages.take(message);
         }
+    }
+}
+
+impl Nic {
+    fn stations(&self, ports: &[Port], now: Time) -> Vec<StationUsage> {
+        let of = |name: String, usage| StationUsage { name, servers: 1, usage };
+        let name = &self.config.name;
+        let mut stations = vec![
+            of(format!("{name} pipeline"), self.pipeline.usage(now)),
+            of(format!("{name} registration"), self.registrar.usage(now)),
+            of(format!("{name} shared path"), self.shared.usage(now)),
+        ];
+        for (number, port) in self.ports.iter().enumerate() {
+            let port = &ports[*port as usize];
+            stations.extend([
+                of(format!("{name} port {number} way out"), port.outbound_path.usage(now)),
+                of(format!("{name} port {number} way in"), port.inbound_path.usage(now)),
+                of(format!("{name} port {number} wire"), port.lane_usage(now)),
+            ]);
+        }
+        stations
     }
 }
 

@@ -7,11 +7,12 @@
 //! Source: OSU Micro-Benchmarks 5, `mpi/pt2pt`; that 3.1.1 is the same is Assumed.
 
 use super::config::NicPort;
-use super::driver::{At, Driver, FEWEST_TRIPS, Samples, Throughput, metric};
+use super::driver::{At, Driver, FEWEST_TRIPS, Samples, Throughput, metric, threads};
 use super::host::{MpiHostConfig, VerbsHostConfig};
 use super::mpi::{Mpi, MpiConfig, MpiEvent};
 use super::verbs::Completion;
 use crate::platform::Platform;
+use crate::station::StationUsage;
 use lanewise_fabric::workload::Metric;
 use lanewise_observe::FlowId;
 use lanewise_units::{Bytes, Span, Time};
@@ -188,7 +189,12 @@ impl Driver for Osu {
         }
     }
 
-    fn start_measuring(&mut self, _now: Time) {
+    fn stations(&self, now: Time) -> Vec<StationUsage> {
+        threads(&self.config.name, self.mpi.threads(), now)
+    }
+
+    fn start_measuring(&mut self, now: Time) {
+        self.mpi.start_measuring(now);
         self.samples.clear();
         self.throughput = Throughput::default();
     }

@@ -8,13 +8,13 @@
 //! Source: perftest (github.com/linux-rdma/perftest), its manual page and README; MB there are 2²⁰ bytes.
 
 use super::config::NicPort;
-use super::driver::{At, Driver, FEWEST_TRIPS, Samples, Throughput, metric, quantile_us};
+use super::driver::{At, Driver, FEWEST_TRIPS, Samples, Throughput, metric, quantile_us, threads};
 use super::host::VerbsHostConfig;
 use super::peak::{MOST_ITERATIONS, Peak};
 use super::verbs::{Completion, CompletionKind, EndId, HOST_MEMORY, Opcode, WorkRequest};
 use crate::memory::PAGE;
 use crate::platform::Platform;
-use crate::server::Server;
+use crate::station::{Station, StationUsage};
 use lanewise_fabric::workload::Metric;
 use lanewise_observe::FlowId;
 use lanewise_units::{Bytes, Span, Time};
@@ -103,7 +103,7 @@ struct Pair {
 #[derive(Clone, Debug)]
 struct Side {
     host: VerbsHostConfig,
-    thread: Server,
+    thread: Station,
     pairs: Vec<Pair>,
     /// Queue pair whose turn it is.
     turn: usize,
@@ -181,7 +181,7 @@ impl Perftest {
         assert!(config.completion_moderation <= config.tx_depth, "{}: never a completion", config.name);
         let sides = config.hosts.iter().map(|host| Side {
             host: host.clone(),
-            thread: Server::default(),
+            thread: Station::default(),
             pairs: Vec::new(),
             turn: 0,
             posting: false,
@@ -367,9 +367,14 @@ impl Driver for Perftest {
         }
     }
 
-    fn start_measuring(&mut self, _now: Time) {
+    fn stations(&self, now: Time) -> Vec<StationUsage> {
+        threads(&self.config.name, self.sides.iter().map(|side| &side.thread), now)
+    }
+
+    fn start_measuring(&mut self, now: Time) {
         self.samples.clear();
         for side in &mut self.sides {
+            side.thread.start_measuring(now);
             for pair in &mut side.pairs {
                 pair.throughput = Throughput::default();
             }

@@ -29,7 +29,7 @@ impl RdmaNetwork {
             // Acknowledged as soon as it is in the adapter; what software sees waits for memory.
             let message = packet.message;
             let packet = Packet { kind: PacketKind::Acknowledge, message, payload: 0, last: true };
-            self.ports[port as usize].push_urgent(packet);
+            self.ports[port as usize].push_urgent(packet, platform.now());
             self.transmit(port, platform);
         }
         let now = platform.now();

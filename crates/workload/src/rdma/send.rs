@@ -76,7 +76,7 @@ impl RdmaNetwork {
                 Some(message) if answers => self.make_data(port, end, message, true, platform),
                 Some(message) if !self.messages.get(message).known => Made::NothingYet,
                 Some(message) if self.messages.get(message).request.opcode == Opcode::Read => {
-                    self.make_read_request(port, end, message)
+                    self.make_read_request(port, end, message, platform.now())
                 }
                 Some(message) => self.make_data(port, end, message, false, platform),
                 None => Made::NothingYet,
@@ -98,7 +98,7 @@ impl RdmaNetwork {
         self.transmit(port, platform);
     }
 
-    fn make_read_request(&mut self, port: u32, end: u32, message: u32) -> Made {
+    fn make_read_request(&mut self, port: u32, end: u32, message: u32, now: Time) -> Made {
         let limit = self.nic_of(end).config.outstanding_reads;
         let state = &mut self.ends[end as usize];
         if state.reads_outstanding == limit {
@@ -106,7 +106,7 @@ impl RdmaNetwork {
         }
         state.reads_outstanding += 1;
         let packet = Packet { kind: PacketKind::ReadRequest, message, payload: 0, last: true };
-        self.ports[port as usize].push(packet, true);
+        self.ports[port as usize].push(packet, Some(now));
         Made::Last
     }
 
@@ -137,7 +137,7 @@ impl RdmaNetwork {
         };
         let packet = Packet { kind, message, payload: payload as u32, last };
         let at_hand = request.inline || payload == 0;
-        let number = self.ports[port as usize].push(packet, at_hand);
+        let number = self.ports[port as usize].push(packet, at_hand.then(|| platform.now()));
         if !at_hand {
             let (memory, start) = from(&request, answers);
             self.fetch_payload(port, end, number, (memory, start + offset), payload, platform);
@@ -171,7 +171,7 @@ impl RdmaNetwork {
             state.crossing_outbound.push_back(number);
             platform.set_timer(crossed, token::of(Kind::CrossedOutbound, port));
         } else {
-            state.ready(number);
+            state.ready(number, now);
             self.transmit(port, platform);
         }
     }
@@ -180,7 +180,7 @@ impl RdmaNetwork {
     pub(super) fn crossed_outbound<P: Platform>(&mut self, port: u32, platform: &mut P) {
         let state = &mut self.ports[port as usize];
         let number = state.crossing_outbound.pop_front().expect("a timer for each packet that crosses");
-        state.ready(number);
+        state.ready(number, platform.now());
         self.transmit(port, platform);
     }
 

@@ -7,11 +7,11 @@
 //! their own, delayed acknowledgements: with one request in flight they travel with responses.
 
 use super::config::NicPort;
-use super::driver::{At, Driver, FEWEST_TRIPS, Samples, Throughput, metric, quantile_us};
+use super::driver::{At, Driver, FEWEST_TRIPS, Samples, Throughput, metric, quantile_us, threads};
 use super::verbs::{Completion, CompletionKind, EndId, HOST_MEMORY, Opcode, WorkRequest};
 use crate::memory::PAGE;
 use crate::platform::Platform;
-use crate::server::Server;
+use crate::station::{Station, StationUsage};
 use lanewise_fabric::workload::Metric;
 use lanewise_observe::FlowId;
 use lanewise_units::{Bytes, Span, Time};
@@ -53,7 +53,7 @@ pub struct TransactionsConfig {
 /// Client or server: its thread, and connections whose messages it has not dealt with.
 #[derive(Clone, Debug)]
 struct Party {
-    thread: Server,
+    thread: Station,
     waiting: VecDeque<usize>,
 }
 
@@ -76,7 +76,7 @@ impl Transactions {
     pub(super) fn new(config: TransactionsConfig) -> Self {
         let least = config.request.min(config.response);
         assert!(least > Bytes::ZERO && config.connections > 0, "{}: somebody asks something", config.name);
-        let party = || Party { thread: Server::default(), waiting: VecDeque::new() };
+        let party = || Party { thread: Station::default(), waiting: VecDeque::new() };
         Self {
             parties: [party(), party()],
             ends: Vec::new(),
@@ -164,8 +164,13 @@ impl Driver for Transactions {
         }
     }
 
-    fn start_measuring(&mut self, _now: Time) {
+    fn stations(&self, now: Time) -> Vec<StationUsage> {
+        threads(&self.config.name, self.parties.iter().map(|party| &party.thread), now)
+    }
+
+    fn start_measuring(&mut self, now: Time) {
         self.samples.clear();
+        self.parties.iter_mut().for_each(|party| party.thread.start_measuring(now));
         self.throughput = Throughput::default();
     }
 

@@ -12,6 +12,7 @@ use crate::cpu::{Cores, CpuTally, CpuWork};
 use crate::flows::Flows;
 use crate::memory::PAGE;
 use crate::platform::{Instrument, Platform};
+use crate::station::StationUsage;
 use lanewise_fabric::Fabric;
 use lanewise_fabric::workload::{Metric, Workload, WorkloadEvent};
 use lanewise_observe::LatencyOf;
@@ -347,6 +348,14 @@ impl Instrument for StorageWorkload {
     }
 }
 
+impl StorageWorkload {
+    /// What adapters and cores did since measuring began, until `now`.
+    pub fn stations(&self, now: Time) -> Vec<StationUsage> {
+        let cores = self.cores.stations(&self.config.name, now);
+        self.hbas.iter().flat_map(|hba| hba.stations(now)).chain([cores]).collect()
+    }
+}
+
 impl Workload for StorageWorkload {
     fn start(&mut self, fabric: &mut Fabric) {
         self.begin(fabric);
@@ -357,7 +366,8 @@ impl Workload for StorageWorkload {
     }
 
     fn start_measuring(&mut self, now: Time) {
-        let _ = now;
+        self.cores.start_measuring(now);
+        self.hbas.iter_mut().for_each(|hba| hba.start_measuring(now));
         self.seats.iter_mut().for_each(|seat| seat.tally = GroupTally::default());
         self.cores.tally = CpuTally::default();
         self.interrupts = 0;

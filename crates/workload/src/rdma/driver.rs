@@ -52,6 +52,15 @@ impl<P: Platform> At<'_, P> {
         self.network.post(at, end, request, self.platform);
     }
 
+    pub(super) fn post_list(
+        &mut self,
+        at: Time,
+        end: EndId,
+        requests: impl IntoIterator<Item = WorkRequest>,
+    ) {
+        self.network.post_list(at, end, requests, self.platform);
+    }
+
     /// A flow of one adapter, for operations of the tool.
     pub(super) fn add_flow(&mut self, name: &str, nic: usize, direction: &'static str) -> FlowId {
         let device = self.network.config().nics[nic].name.clone();

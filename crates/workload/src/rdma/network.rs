@@ -27,6 +27,8 @@ pub(super) struct Message {
     pub end: u32,
     pub request: WorkRequest,
     pub posted: Time,
+    /// The next of the list that it was posted in.
+    pub next: Option<u32>,
     /// The adapter has the work request and has processed it.
     pub known: bool,
     /// Payload for which packets were made, and that was placed at the other end.
@@ -52,6 +54,8 @@ pub(super) struct End {
     /// Reads of the other side that this side answers.
     pub responses: SendQueue,
     pub reads_outstanding: u32,
+    /// What the adapter does for this queue pair alone.
+    pub context: Station,
     /// Payload that the adapter reads from memory and writes to it; work requests and completion entries.
     pub flows: Flows,
     /// Entries of its queues so far.
@@ -67,6 +71,8 @@ pub(super) struct Nic {
     pub payload: ChannelId,
     pub control: ChannelId,
     pub pipeline: Station,
+    /// The same for messages that come in.
+    pub receiver: Station,
     registrar: Station,
     pub shared: Path,
     /// Its ports with a wire.
@@ -119,6 +125,7 @@ impl RdmaNetwork {
                 payload: platform.open_channel(config.device),
                 control: platform.open_channel(config.device),
                 pipeline: Station::default(),
+                receiver: Station::default(),
                 registrar: Station::default(),
                 shared: Path::new(config.shared_bandwidth),
                 ports: Vec::new(),
@@ -168,6 +175,7 @@ impl RdmaNetwork {
                 requests: SendQueue::default(),
                 responses: SendQueue::default(),
                 reads_outstanding: 0,
+                context: Station::default(),
                 flows,
                 entries: 0,
             });
@@ -181,14 +189,48 @@ impl RdmaNetwork {
     /// # Panics
     /// When inline data does not fit the adapter.
     pub fn post<P: Platform>(&mut self, at: Time, end: EndId, request: WorkRequest, platform: &mut P) {
+        self.post_list(at, end, [request], platform);
+    }
+
+    /// The same for several work requests with one doorbell, which the adapter fetches together. A single one may be
+    /// pushed instead.
+    ///
+    /// # Panics
+    /// When there are none, more than a queue holds, or inline data does not fit the adapter.
+    pub fn post_list<P: Platform>(
+        &mut self,
+        at: Time,
+        end: EndId,
+        requests: impl IntoIterator<Item = WorkRequest>,
+        platform: &mut P,
+    ) {
+        let at = at.max(platform.now());
+        let (mut first, mut last) = (None, None);
+        for request in requests {
+            let message = self.open(at, end, request);
+            first = first.or(Some(message));
+            if let Some(last) = last.replace(message) {
+                self.messages.get(last).next = Some(message);
+            }
+        }
+        let first = first.expect("something is posted");
+        if at > platform.now() {
+            platform.set_timer(at, token::of(Kind::Posted, first));
+        } else {
+            self.ring_doorbell(first, platform);
+        }
+    }
+
+    /// A message that is posted at a time.
+    fn open(&mut self, at: Time, end: EndId, request: WorkRequest) -> u32 {
         let inline_max = self.nic_of(end.0).config.inline_max;
         let fits = request.length <= inline_max && request.opcode != Opcode::Read;
         assert!(!request.inline || fits, "{} inline, where {inline_max} fit", request.length);
-        let at = at.max(platform.now());
-        let message = self.messages.insert(Message {
+        self.messages.insert(Message {
             end: end.0,
             request,
             posted: at,
+            next: None,
             known: false,
             cut: 0,
             placed: 0,
@@ -196,12 +238,7 @@ impl RdmaNetwork {
                 Opcode::Read => 1,
                 Opcode::Write | Opcode::WritePolled | Opcode::Send | Opcode::Datagram => 2,
             },
-        });
-        if at > platform.now() {
-            platform.set_timer(at, token::of(Kind::Posted, message));
-        } else {
-            self.ring_doorbell(message, platform);
-        }
+        })
     }
 
     /// The adapter of an end registers memory, one registration after another; returns when it is done and the request
@@ -224,16 +261,26 @@ impl RdmaNetwork {
 
     /// What adapters did since measuring began, until `now`.
     pub fn stations(&self, now: Time) -> Vec<StationUsage> {
-        self.nics.iter().flat_map(|nic| nic.stations(&self.ports, now)).collect()
+        let each = self.nics.iter().enumerate().flat_map(|(index, nic)| {
+            let mine = |end: &&End| self.ports[end.port as usize].nic == index;
+            let contexts: Vec<_> = self.ends.iter().filter(mine).map(|end| end.context.usage(now)).collect();
+            let name = format!("{} queue pairs", nic.config.name);
+            let servers = contexts.len() as u32;
+            let contexts = StationUsage { name, servers, usage: contexts.into_iter().sum() };
+            [contexts].into_iter().chain(nic.stations(&self.ports, now))
+        });
+        each.collect()
     }
 
     /// Measuring begins.
     pub fn start_measuring(&mut self, now: Time) {
         for nic in &mut self.nics {
             nic.pipeline.start_measuring(now);
+            nic.receiver.start_measuring(now);
             nic.registrar.start_measuring(now);
             nic.shared.start_measuring(now);
         }
+        self.ends.iter_mut().for_each(|end| end.context.start_measuring(now));
         self.ports.iter_mut().for_each(|port| port.start_measuring(now));
     }
 
@@ -250,7 +297,8 @@ impl RdmaNetwork {
             Kind::Posted => self.ring_doorbell(subject, platform),
             Kind::PushedPart | Kind::ReceiveFetched => {}
             Kind::Doorbell => self.doorbell(subject, platform),
-            Kind::RequestFetched => self.process(subject, platform),
+            Kind::RequestFetched => self.requests_fetched(subject, platform),
+            Kind::Started => self.through_pipeline_of(subject, platform),
             Kind::Processed => self.processed(subject, platform),
             Kind::ReadAccepted => self.read_accepted(subject, platform),
             Kind::PayloadFetched => self.payload_fetched(subject, detail, platform),
@@ -273,7 +321,8 @@ impl RdmaNetwork {
         let now = platform.now();
         for nic in &mut self.nics {
             let mut ports = nic.ports.iter().map(|port| &self.ports[*port as usize]);
-            let state = if nic.pipeline.is_busy(now) || ports.clone().any(Port::crosses) {
+            let inside = [&nic.pipeline, &nic.receiver].iter().any(|station| station.is_busy(now));
+            let state = if inside || ports.clone().any(Port::crosses) {
                 RequesterState::Device
             } else if ports.any(|port| port.uses_wire(now)) {
                 RequesterState::Wire
@@ -325,12 +374,11 @@ impl RdmaNetwork {
     }
 
     fn ring_doorbell<P: Platform>(&mut self, message: u32, platform: &mut P) {
-        let request = self.messages.get(message).request;
-        let end = self.messages.get(message).end;
+        let &mut Message { request, end, next, .. } = self.messages.get(message);
         let nic = self.nic_of(end);
         let (device, token) = (nic.config.device, token::of(Kind::Doorbell, message));
         let size = nic.config.request_bytes(&request);
-        if size > nic.config.push_max {
+        if size > nic.config.push_max || next.is_some() {
             return platform.mmio_write(device, nic.config.doorbell, token);
         }
         let parts = size.div_ceil(PUSH);
@@ -378,7 +426,8 @@ impl Nic {
         let of = |name: String, usage| StationUsage { name, servers: 1, usage };
         let name = &self.config.name;
         let mut stations = vec![
-            of(format!("{name} pipeline"), self.pipeline.usage(now)),
+            of(format!("{name} messages out"), self.pipeline.usage(now)),
+            of(format!("{name} messages in"), self.receiver.usage(now)),
             of(format!("{name} registration"), self.registrar.usage(now)),
             of(format!("{name} shared path"), self.shared.usage(now)),
         ];

@@ -3,7 +3,7 @@
 //! Bandwidth: a thread posts to its queue pairs in turn, up to a depth, and polls for completions of every so many
 //! requests. Latency: `write` and `send` go back and forth, half a round trip is reported; `read` is one trip.
 //! The peak of a bandwidth test is that of [`super::peak`].
-//! Leaves out: start-up handshakes, huge page and NUMA choices, events instead of polling, lists of requests (`-l`), fewer
+//! Leaves out: start-up handshakes, huge page and NUMA choices, events instead of polling, fewer
 //! reads outstanding than the adapter allows (`-o`), limits of the rate, and `-O`, which is a test on each of two networks.
 //! Source: perftest (github.com/linux-rdma/perftest), its manual page and README; MB there are 2²⁰ bytes.
 
@@ -70,6 +70,8 @@ pub struct PerftestConfig {
     pub iterations: u32,
     /// `-q`: queue pairs; latency tests have one.
     pub queue_pairs: u32,
+    /// `-l`: requests posted with one doorbell.
+    pub post_list: u32,
     /// `-t`: requests posted and not completed, of each queue pair.
     pub tx_depth: u32,
     /// `-Q`: a completion entry for every so many requests.
@@ -82,7 +84,7 @@ pub struct PerftestConfig {
 
 /// Shortest time between two completions of a pair that makes a rate: the thread sees them a little sooner or later, by
 /// what it does besides and by what is before their entries on the link.
-const SHORTEST_WINDOW: Span = Span::from_us(100);
+const SHORTEST_WINDOW: Span = Span::from_us(200);
 
 /// Bytes of perftest's MB.
 const MEBIBYTE: f64 = 1_048_576.0;
@@ -178,7 +180,8 @@ impl Perftest {
         assert!(config.size > Bytes::ZERO, "{}: a message is something", config.name);
         let least = config.iterations.min(config.queue_pairs).min(config.tx_depth);
         assert!(least > 0 && config.completion_moderation > 0, "{}: nothing to do", config.name);
-        assert!(config.completion_moderation <= config.tx_depth, "{}: never a completion", config.name);
+        let held = config.completion_moderation - 1 + config.post_list;
+        assert!(config.post_list > 0 && held <= config.tx_depth, "{}: never a completion", config.name);
         let sides = config.hosts.iter().map(|host| Side {
             host: host.clone(),
             thread: Station::default(),
@@ -225,8 +228,11 @@ impl Perftest {
         let config = &self.config;
         let state = &mut self.sides[side];
         let count = state.pairs.len();
-        let open =
-            |pair: &Pair| pair.posted < config.iterations && pair.posted - pair.completed < config.tx_depth;
+        let list = |pair: &Pair| config.post_list.min(config.iterations - pair.posted);
+        let open = |pair: &Pair| {
+            let list = list(pair);
+            list > 0 && pair.posted - pair.completed + list <= config.tx_depth
+        };
         let turn = (0..count).map(|step| (state.turn + step) % count).find(|pair| open(&state.pairs[*pair]));
         let Some(turn) = turn else {
             state.posting = false;
@@ -234,18 +240,21 @@ impl Perftest {
         };
         state.posting = true;
         state.turn = (turn + 1) % count;
-        let done = state.thread.occupy(at.now(), state.host.post_cost);
+        let list = list(&state.pairs[turn]);
+        let each = state.host.post_cost;
+        let made = state.thread.occupy(at.now(), each * u64::from(list));
+        let done = state.thread.occupy(made, state.host.doorbell_cost);
         // When the thread begins with it, which may have other work to end first.
-        let begun = done - state.host.post_cost;
+        let begun = made - each * u64::from(list);
         state.first_post.get_or_insert(begun);
         if let Some(peak) = &mut state.peak {
-            peak.posted(begun);
+            (0..list).for_each(|number| peak.posted(begun + each * u64::from(number)));
         }
         let pair = &mut state.pairs[turn];
-        let (end, id) = (pair.end, pair.posted);
-        pair.posted += 1;
-        let arrives = done + state.host.mmio_latency;
-        at.post(arrives, end, self.request(turn, id));
+        let (end, first) = (pair.end, pair.posted);
+        pair.posted += list;
+        let arrives = made + state.host.mmio_latency;
+        at.post_list(arrives, end, (first..first + list).map(|id| self.request(turn, id)));
         at.set_timer(done, POST + side as u32);
     }
 
@@ -257,8 +266,9 @@ impl Perftest {
     /// Starts a trip of a latency test from one side.
     fn post_one<P: Platform>(&mut self, side: usize, at: &mut At<'_, P>) {
         let state = &mut self.sides[side];
-        let done = state.thread.occupy(at.now(), state.host.post_cost);
-        let (end, arrives) = (state.pairs[0].end, done + state.host.mmio_latency);
+        let made = state.thread.occupy(at.now(), state.host.post_cost);
+        state.thread.occupy(made, state.host.doorbell_cost);
+        let (end, arrives) = (state.pairs[0].end, made + state.host.mmio_latency);
         at.post(arrives, end, self.request(0, self.cycles));
     }
 

@@ -36,7 +36,11 @@ impl RdmaNetwork {
         let payload = Bytes::new(u64::from(packet.payload));
         let state = &mut self.ports[port as usize];
         let own = state.inbound_path.reserve(now, payload);
-        let crossed = self.nics[state.nic].shared.reserve(now, payload).max(own);
+        let nic = &mut self.nics[state.nic];
+        let mut crossed = nic.shared.reserve(now, payload).max(own);
+        if packet.last {
+            crossed = crossed.max(nic.receiver.enter(now, nic.config.message_interval));
+        }
         if crossed > now {
             state.crossing_inbound.push_back(packet);
             platform.set_timer(crossed, token::of(Kind::CrossedInbound, port));

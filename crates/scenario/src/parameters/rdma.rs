@@ -114,6 +114,12 @@ choices! {
         InfinibandFdr = "infiniband-fdr",
         /// InfiniBand at 25.78125 Gb/s a lane, 64b/66b.
         InfinibandEdr = "infiniband-edr",
+        /// InfiniBand at 53.125 Gb/s a lane, 256b/257b with forward error correction: 50 Gb/s of data.
+        InfinibandHdr = "infiniband-hdr",
+        /// InfiniBand at 106.25 Gb/s a lane, coded alike: 100 Gb/s of data.
+        InfinibandNdr = "infiniband-ndr",
+        /// InfiniBand at 212.5 Gb/s a lane, coded alike: 200 Gb/s of data.
+        InfinibandXdr = "infiniband-xdr",
         /// RoCE version 2 over Ethernet; see `rate`.
         Roce = "roce",
         /// Plain Ethernet for TCP in software; see `rate`.

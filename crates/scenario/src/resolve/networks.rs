@@ -253,6 +253,9 @@ fn wire(network: &NetworkParameters) -> NetworkWire {
         NetworkKindChoice::InfinibandFdr10 => InfinibandRate::Fdr10,
         NetworkKindChoice::InfinibandFdr => InfinibandRate::Fdr,
         NetworkKindChoice::InfinibandEdr => InfinibandRate::Edr,
+        NetworkKindChoice::InfinibandHdr => InfinibandRate::Hdr,
+        NetworkKindChoice::InfinibandNdr => InfinibandRate::Ndr,
+        NetworkKindChoice::InfinibandXdr => InfinibandRate::Xdr,
     };
     NetworkWire::Infiniband { rate, lanes: network.lanes }
 }

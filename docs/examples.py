@@ -24,7 +24,6 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -65,57 +64,93 @@ def refreshed(text: str, *, with_tables: bool) -> str:
 
 def results_table(what: str) -> str:
     """Return the cells of an experiment, published beside simulated, or a line for each with ``all``."""
-    experiments = json.loads(
+    document = json.loads(
         _run(f"lanewise reproduce {what if what != 'all' else ''} --no-report --json", ROOT)
-    )["experiments"]
-    return _summary(experiments) if what == "all" else _cells(experiments[0])
+    )
+    return _summary(document) if what == "all" else _cells(document["experiments"][0])
 
 
-def _summary(experiments: list[dict[str, Any]]) -> str:
+def _summary(document: dict[str, Any]) -> str:
     lines = [
-        "| experiment | predicted cells: median, worst error | predicted changes, in points | claims |",
-        "|---|---|---|---|",
+        "| experiment | predicted cells: median, worst error (null model) | "
+        "predicted changes, in points | claims | selected |",
+        "|---|---|---|---|---:|",
     ]
-    for document in experiments:
-        predicted = [cell for cell in document["cells"] if cell["role"] == "predicted"]
-        points = [cell["error_points"] for cell in predicted if cell["error_points"] is not None]
+    for each in document["experiments"]:
+        predicted = [cell for cell in each["cells"] if cell["role"] == "predicted"]
         claims = [cell["within_band"] for cell in predicted if cell["between"] is not None]
-        percent = [
-            cell["error_percent"]
-            for cell in predicted
-            if cell["error_points"] is None and cell["between"] is None and cell["error_percent"] is not None
-        ]
         held = f"{sum(claims)} of {len(claims)} hold" if claims else "\N{EN DASH}"
-        columns = [_errors(percent, " %"), _errors(points, ""), held]
-        lines.append(f"| {document['id']}: {document['title']} | {' | '.join(columns)} |")
-    return "\n".join(lines) + "\n"
+        selected = sum(cell["role"] == "selected" for cell in each["cells"]) or "\N{EN DASH}"
+        columns = [
+            _errors(each["headline"][unit]["all"], sign) for unit, sign in (("percent", " %"), ("points", ""))
+        ]
+        lines.append(f"| {each['id']}: {each['title']} | {' | '.join(columns)} | {held} | {selected} |")
+    headline = document["headline"]
+    said = []
+    for unit, name, sign in (("percent", "cells", " %"), ("points", "changes", " points")):
+        group = headline[unit]
+        for part, words in (
+            ("all", f"predicted {name}"),
+            (
+                "where_they_differ",
+                f"of them on which simulation and null model differ by more than 0.5{sign}",
+            ),
+            ("without_exact", "of them that are not exact by construction"),
+        ):
+            if group[part]["cells"] and (part == "all" or group[part]["cells"] < group["all"]["cells"]):
+                said.append(f"- {group[part]['cells']} {words}: {_beside_null(group[part], sign)}")
+    claims, misses = headline["claims"], headline["misses"]
+    said.append(f"- {claims['hold']} of {claims['cells']} predicted claims hold")
+    said.append(f"- outside their band, and counted: {', '.join(misses) or 'none'}")
+    beside = document["selected"]["percent"]["all"]
+    said.append(f"- beside the headline {beside['cells']} selected cells: {_beside_null(beside, ' %')}")
+    return "\n".join([*lines, "", *said]) + "\n"
 
 
-def _errors(errors: list[float], unit: str) -> str:
-    """Write how many there are, the median and the largest; only the error itself where there is one."""
-    sizes = [abs(error) for error in errors]
-    if len(sizes) < 2:
-        return f"1: {sizes[0]:.1f}{unit}" if sizes else "\N{EN DASH}"
-    return f"{len(sizes)}: {median(sizes):.1f}{unit}, {max(sizes):.1f}{unit}"
+def _errors(all_: dict[str, Any], sign: str) -> str:
+    """Write how many there are, the median and the largest, and behind it those of the null models."""
+    if not all_["cells"]:
+        return "\N{EN DASH}"
+    null = ""
+    if all_["null_cells"]:
+        null = f" ({all_['null_median']:.1f}{sign}, {all_['null_worst']:.1f}{sign})"
+    return f"{all_['cells']}: {all_['median']:.1f}{sign}, {all_['worst']:.1f}{sign}{null}"
+
+
+def _beside_null(all_: dict[str, Any], sign: str) -> str:
+    said = f"median {all_['median']:.2f}, worst {all_['worst']:.2f}{sign}"
+    if not all_["null_cells"]:
+        return said
+    of = "" if all_["null_cells"] == all_["cells"] else f" of {all_['null_cells']}"
+    return f"{said}; null model{of}: median {all_['null_median']:.2f}, worst {all_['null_worst']:.2f}{sign}"
 
 
 def _cells(document: dict[str, Any]) -> str:
     # A change between two cells is said by them already.
-    cells = [cell for cell in document["cells"] if cell["error_points"] is None]
+    cells = [cell for cell in document["cells"] if cell["error_points"] is None and cell["published"]]
     unit = cells[0]["unit"]
-    lines = [f"| cell | published, {unit} | simulated, {unit} | error | |", "|---|---:|---:|---:|---|"]
+    lines = [
+        f"| cell | published, {unit} | simulated, {unit} | error | null model | |",
+        "|---|---:|---:|---:|---:|---|",
+    ]
     for cell in cells:
+        rests = "host or drives fitted on other cells" if cell["fitted_on"] else "nothing fitted"
         role = {
-            "predicted": "predicted; host or drives fitted on other cells"
-            if cell["fitted_on"]
-            else "predicted; nothing fitted",
+            "predicted": f"predicted; {rests}",
+            "selected": f"selected; {rests}",
             "calibrated": "fitted on this cell",
+            "identity": "algebra of other cells",
         }[cell["role"]]
-        numbers = f"{cell['published']:,.6g} | {cell['simulated']:,.0f} | {cell['error_percent']:+z.1f} %"
+        null = "\N{EN DASH}" if cell["null_error"] is None else f"{cell['null_error']:+z.1f} %"
+        numbers = (
+            f"{cell['published']:,.6g} | {cell['simulated']:,.0f} | {cell['error_percent']:+z.1f} % | {null}"
+        )
         lines.append(f"| {cell['cell']} | {numbers} | {role} |")
-    median = document["predicted_median_abs_error_percent"]
-    worst = document["predicted_worst_abs_error_percent"]
-    lines += ["", f"Error of the predicted cells: median {median:.1f} %, worst {worst:.1f} %.", ""]
+    lines += [
+        "",
+        f"Error of the predicted cells: {_beside_null(document['headline']['percent']['all'], ' %')}.",
+        "",
+    ]
     return "\n".join(lines)
 
 

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from lanewise.api import run_fio as run_fio
     from lanewise.api import run_sizes as run_sizes
     from lanewise.api import sensitivity as sensitivity
+    from lanewise.api import why as why
     from lanewise.errors import InputError as InputError
     from lanewise.errors import ScenarioError as ScenarioError
     from lanewise.machine_api import diagnose as diagnose
@@ -55,6 +56,7 @@ _NAMES = {
         "run_fio",
         "run_sizes",
         "sensitivity",
+        "why",
     ),
     "lanewise.errors": ("InputError", "ScenarioError"),
     "lanewise.machine_api": ("diagnose", "judge", "measure", "predict", "scan"),
@@ -80,6 +82,7 @@ __all__ = [
     "run_sizes",
     "scan",
     "sensitivity",
+    "why",
 ]
 
 

@@ -25,6 +25,12 @@ def run(
     fio: FioJobs | None = ...,
     flows_every_s: float | None = ...,
 ) -> str: ...
+def why(
+    path: str,
+    overrides: Sequence[tuple[str, str]] = ...,
+    progress: Callable[[dict[str, Any]], bool | None] | None = ...,
+    source: str | None = ...,
+) -> str: ...
 def explain(
     path: str,
     overrides: Sequence[tuple[str, str]] = ...,

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from lanewise import _core
 from lanewise.errors import InputError, ScenarioError
-from lanewise.results import BenchResult, ExplainResult, PartsResult, RunResult
-from lanewise.simulator import is_unicode, resolve, simulate
+from lanewise.results import BenchResult, ExplainResult, PartsResult, RunResult, WhyResult
+from lanewise.simulator import is_unicode, prove, resolve, simulate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
@@ -69,6 +69,28 @@ def run(
 
         save_run(result, Path(out), resolved=explain(scenario, overrides=pairs).document, overrides=pairs)
     return result
+
+
+def why(
+    scenario: str | Path,
+    *,
+    overrides: Mapping[str, str] | Iterable[tuple[str, str]] = (),
+    seed: int | None = None,
+    time_limit: str | None = None,
+    progress: Callable[[dict[str, Any]], bool | None] | None = None,
+) -> WhyResult:
+    """Find what limits a scenario: run it, and again with each candidate for the limit ten times larger.
+
+    Candidates are the links, resources, tags, windows and credits that the first run speaks for, at most
+    eight, and the latency of the hosts' memory. Goodput is of all flows of data. `progress` hears of each run
+    in turn; returning False ends all, with what is known by then. Raises `lanewise.ScenarioError`.
+
+    >>> import lanewise
+    >>> found = lanewise.why("scenarios/switch.toml")
+    >>> found.larger.select("kind", found.larger["gain_percent"] > 10).row(0)
+    ('wire', True)
+    """
+    return prove(scenario, run_pairs(overrides, seed, time_limit), progress)
 
 
 def run_sizes(

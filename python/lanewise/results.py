@@ -76,6 +76,29 @@ _BUFFER_COLUMNS = {
     "max_bytes": pl.UInt64,
     "capacity_bytes": pl.UInt64,
 }
+_RESOURCE_COLUMNS = {
+    "resource": pl.String,
+    "kind": pl.String,
+    "places": pl.UInt32,
+    "limit": pl.String,
+    "utilisation": pl.Float64,
+    "served": pl.UInt64,
+    "waited_s": pl.Float64,
+    "waited_ns_mean": pl.Float64,
+    "waiting_mean": pl.Float64,
+}
+_LARGER_COLUMNS = {
+    "names": pl.List(pl.String),
+    "kind": pl.String,
+    "what": pl.String,
+    "share": pl.Float64,
+    "goodput_before_gb_per_s": pl.Float64,
+    "goodput_after_gb_per_s": pl.Float64,
+    "operations_before_per_s": pl.Float64,
+    "operations_after_per_s": pl.Float64,
+    "gain_percent": pl.Float64,
+    "end_reason": pl.String,
+}
 _ERROR_COLUMNS = {"port": pl.String, "error": pl.String, "status_bit": pl.UInt32, "count": pl.UInt64}
 _INSTRUMENT_COLUMNS = {"workload": pl.String, "kind": pl.String, "metric": pl.String, "value": pl.Float64}
 _PARAMETER_COLUMNS = {
@@ -170,6 +193,15 @@ class RunResult(Result):
         """Hash of the trajectory, 16 hexadecimal digits: equal for the same scenario, seed and version."""
         return str(self.document["fingerprint"])
 
+    @property
+    def limited_by(self) -> str | None:
+        """What limits the run by the time that others waited, in a sentence; None when nothing moved.
+
+        ``document["limited_by"]`` has the parts: `name`, `kind`, `share` (0 to 1), `alike`. `why` proves it.
+        """
+        limit = self.document.get("limited_by")
+        return None if limit is None else str(limit["sentence"])
+
     @cached_property
     def flows(self) -> pl.DataFrame:
         """One row per flow: goodput, operations and latency of the measured window."""
@@ -226,6 +258,12 @@ class RunResult(Result):
         return frame(self.document["buffers"], _BUFFER_COLUMNS)
 
     @cached_property
+    def resources(self) -> pl.DataFrame:
+        """One row per shared resource that was asked for: its use (0 to 1), how long others waited for it."""
+        rows = ({**resource, "resource": resource["name"]} for resource in self.document.get("resources", []))
+        return frame(rows, _RESOURCE_COLUMNS)
+
+    @cached_property
     def errors(self) -> pl.DataFrame:
         """One row per port and kind of transaction error that it detected, over the whole run."""
         return frame(self.document.get("errors", []), _ERROR_COLUMNS)
@@ -260,10 +298,30 @@ class RunResult(Result):
             "phases": self.phases,
             "requesters": self.requesters,
             "buffers": self.buffers,
+            "resources": self.resources,
             "errors": self.errors,
             "instruments": self.instruments,
             "assumptions": self.assumptions,
         }
+
+
+class WhyResult(RunResult):
+    """What one run measured, and what each candidate for its limit would bring ten times larger."""
+
+    @property
+    def verdict(self) -> str:
+        """What limits the run, proven, in a sentence without a full stop."""
+        return str(self.document["why"]["sentence"])
+
+    @cached_property
+    def larger(self) -> pl.DataFrame:
+        """One row per candidate, or several alike, what brings most first; gains in percent of goodput."""
+        return frame(self.document["why"]["larger"], _LARGER_COLUMNS)
+
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """Every table by name."""
+        return {**super().tables, "larger": self.larger}
 
 
 class ExplainResult(Result):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from lanewise import _core
 from lanewise.errors import InputError
-from lanewise.results import ExplainResult, RunResult
+from lanewise.results import ExplainResult, RunResult, WhyResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -37,6 +37,16 @@ def simulate(
     path = _name_of(scenario)
     text = _core.run(path, list(overrides), progress, _text_behind(path), fio, flows_every_s)
     return RunResult(json.loads(text))
+
+
+def prove(
+    scenario: str | Path,
+    overrides: Sequence[tuple[str, str]] = (),
+    progress: Callable[[dict[str, Any]], bool | None] | None = None,
+) -> WhyResult:
+    """Run a scenario file, and again with each candidate for its limit ten times larger."""
+    path = _name_of(scenario)
+    return WhyResult(json.loads(_core.why(path, list(overrides), progress, _text_behind(path))))
 
 
 def resolve(

@@ -93,7 +93,7 @@ def test_a_change_in_percent_is_judged_in_points(tmp_path: Path, core: FakeCore)
     assert gain.simulated == pytest.approx(85)
     assert gain.error_points == pytest.approx(-2)
     assert gain.within_band
-    assert experiment.predicted_abs_errors_percent == []
+    assert experiment.headline.percent.cells == ()
     assert experiment.document()["predicted_worst_abs_error_points"] == pytest.approx(2)
     assert gain.document()["band_percent"] == pytest.approx(100 * 4 / 87)
     assert [value["id"] for value in experiment.document()["values"]] == ["without", "with"]
@@ -108,7 +108,7 @@ def test_a_claim_holds_or_fails_and_has_no_error(tmp_path: Path, core: FakeCore)
     goodput(core, direct=1600, switch=1000)
     reproduction = lanewise.reproduce(folder)
     assert not reproduction.passed
-    assert headline(reproduction.experiments).sentences() == ["0 of 1 claim holds"]
+    assert headline(reproduction.experiments).sentences() == ["0 of 1 predicted claim holds"]
 
 
 def test_an_error_that_rounds_to_nothing_is_not_below_zero(tmp_path: Path, core: FakeCore) -> None:

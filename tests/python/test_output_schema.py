@@ -46,6 +46,7 @@ def check(verb: str, document: Any) -> None:
         ["run", "scenarios/first_rig.toml"],
         ["run", "scenarios/drives_change_hosts.toml"],
         ["run", "scenarios/replay.toml"],
+        ["run", "scenarios/switch.toml", "--why"],
         ["explain", "scenarios/storage.toml"],
         ["compare", "scenarios/first_rig.toml", "scenarios/peer_to_peer.toml"],
         ["reproduce", "IDT-S1"],

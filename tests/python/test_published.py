@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from pathlib import Path
 from textwrap import dedent
+from typing import Any
 
 import pytest
 
 import lanewise
 from lanewise.experiment.definition import Cell, Experiment
 from lanewise.experiment.folders import find_experiments, load_experiment
+from lanewise.experiment.runner import Job, run_all
 from lanewise.experiment.sensitivity import predicted, stored
 from lanewise.experiment.values import job_for
 from lanewise.experiment.wording import counted
@@ -101,11 +103,38 @@ def test_fitted_values_are_in_force_with_their_provenance(experiment: Experiment
             assert calibrated[path]["fitted_on"] == list(fit.fitted_on)
 
 
-def test_nothing_is_fitted_on_a_cell_with_a_switch() -> None:
-    for experiment in EXPERIMENTS:
-        assert not [
-            on for fit in experiment.fits for on in fit.cells if "/with_" in on or on.endswith("/with")
-        ]
+# A processor's reads across the switch, an adapter's engine and a host's queue show in nothing but these.
+FITTED_WITH_A_SWITCH = {
+    "IDT-T1 with/1518 B",
+    "IDT-T2 with/512 B",
+    "IDT-T8 mean change of Ethernet, SAS writes",
+}
+
+
+def test_three_cells_with_idts_switch_are_fitted_on_and_no_other() -> None:
+    fitted = {
+        on
+        for experiment in EXPERIMENTS
+        if experiment.id.startswith("IDT-")
+        for fit in experiment.own_fits
+        for on, id_ in zip(fit.fitted_on, fit.cells, strict=True)
+        if any("switch" in leaf.scenario.name for leaf in runs_behind(experiment, experiment.cell(id_)))
+    }
+    assert fitted == FITTED_WITH_A_SWITCH
+
+
+def runs_behind(experiment: Experiment, cell: Cell) -> list[Any]:
+    return [leaf for leaf in experiment.simulated(cell) if leaf.scenario is not None]
+
+
+def test_every_prediction_of_a_number_has_a_null_model_beside_it() -> None:
+    bare = [
+        f"{experiment.id} {cell.id}"
+        for experiment in EXPERIMENTS
+        for cell in experiment.cells
+        if cell.role == "predicted" and cell.between is None and cell.null is None
+    ]
+    assert bare == []
 
 
 def test_the_reads_that_only_links_limit_rest_on_nothing_fitted() -> None:
@@ -157,9 +186,25 @@ def test_what_predictions_rest_on_is_known_and_current(experiment: Experiment) -
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FOLDERS)
-def test_every_cell_is_within_its_band(name: str) -> None:
+def test_every_cell_is_within_its_band_or_a_known_miss(name: str) -> None:
     (experiment,) = lanewise.reproduce(name).experiments
-    assert [cell.cell for cell in experiment.cells if cell.within_band is False] == []
+    assert experiment.surprises == ()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda experiment: str(experiment.id))
+def test_runs_with_one_seed_give_the_same_with_another(experiment: Experiment) -> None:
+    """To a tenth of a percent; what scatters by more is run with several seeds."""
+    once = [
+        quantity for quantity in experiment.quantities.values() if quantity.scenario and quantity.seeds == 1
+    ]
+    jobs = {quantity.id: job_for(experiment, quantity) for quantity in once}
+    others = {id_: Job(job.scenario, (*job.overrides, ("run.seed", "2"))) for id_, job in jobs.items()}
+    results = run_all([*jobs.values(), *others.values()])
+    for quantity in once:
+        assert quantity.metric is not None
+        numbers = [quantity.metric.read(results[kind[quantity.id]]) for kind in (jobs, others)]
+        assert numbers[0] == pytest.approx(numbers[1], rel=1e-3), quantity.id
 
 
 def test_calibration_on_the_real_core_can_be_repeated(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ use crate::transmit::FRAMING;
 use crate::wire::{Faults, WireTiming};
 use lanewise_engine::random::RandomStream;
 use lanewise_pcie::virtual_channel::{ChannelArbitration, ChannelMap};
-use lanewise_units::Bytes;
+use lanewise_units::{Bytes, Span};
 use std::sync::Arc;
 
 /// Why a configuration is not a fabric. The scenario layer finds these first, with lines and hints.
@@ -69,6 +69,14 @@ pub enum AssemblyError {
         /// Name of the lower device.
         device: String,
     },
+    /// A device leaves silence after each TLP and its link runs in Flit Mode.
+    #[error(
+        "`{device}` leaves a gap after each TLP, and its link is in Flit Mode, where TLPs follow each other in flits"
+    )]
+    GapsInFlitMode {
+        /// Name of the device.
+        device: String,
+    },
     /// A switch has more ports than the model allows.
     #[error("`{device}` has {ports} ports; a switch has at most {MAX_SWITCH_PORTS}")]
     TooManyPorts {
@@ -106,6 +114,7 @@ pub(crate) fn assemble(config: &FabricConfig) -> Result<Parts, AssemblyError> {
     let links = port_links(config)?;
     let places = places(config, &links)?;
     check_channels(config, &links)?;
+    check_gaps(config)?;
     let mut parts = Parts {
         ports: Vec::new(),
         switches: Vec::new(),
@@ -202,6 +211,17 @@ fn check_channels(config: &FabricConfig, links: &PortLinks) -> Result<(), Assemb
                     return Err(AssemblyError::WrongChannels { device, port, found, channels });
                 }
             }
+        }
+    }
+    Ok(())
+}
+
+/// Gaps between TLPs are outside Flit Mode, where there are no gaps between TLPs but in flits.
+fn check_gaps(config: &FabricConfig) -> Result<(), AssemblyError> {
+    for link in config.links.iter().filter(|link| link.mode.flit) {
+        let device = &config.devices[link.lower.0];
+        if matches!(&device.kind, DeviceKind::Endpoint(endpoint) if !endpoint.dma.tlp_gap.is_zero()) {
+            return Err(AssemblyError::GapsInFlitMode { device: device.name.clone() });
         }
     }
     Ok(())
@@ -308,6 +328,9 @@ fn make_ports(config: &FabricConfig, links: &PortLinks, parts: &mut Parts) {
                     if link.channels.channels() > 1 {
                         give_channels(&mut made, link.channels, settings, parts);
                     }
+                    if let DeviceKind::Endpoint(endpoint) = &config.devices[index].kind {
+                        leave_gaps(&mut made, endpoint.dma.tlp_gap, link.channels, settings);
+                    }
                     made
                 }
                 // A port without a link is its own peer and never comes up.
@@ -340,6 +363,14 @@ fn give_channels(port: &mut Port, map: ChannelMap, settings: &PortConfig, parts:
     }
 }
 
+/// Lets a port leave a silence after each TLP.
+fn leave_gaps(port: &mut Port, gap: Span, map: ChannelMap, settings: &PortConfig) {
+    if !gap.is_zero() {
+        port.carries = Carries::Channels;
+        port.channels.get_or_insert_with(|| PortChannels::new(map, settings)).tlp_gap = gap;
+    }
+}
+
 /// Settings equal to these, shared if there are any yet.
 fn share<T: PartialEq>(kinds: &mut Vec<Arc<T>>, settings: T) -> Arc<T> {
     // Neighbours are most likely to be alike.
@@ -359,7 +390,7 @@ fn acks_come_in_time(port: &Port, peer: &Port) -> bool {
     // prefixes and digest take less than this.
     let longest = wire.span(peer.settings.mps + FRAMING + Bytes::new(128));
     let dllps = wire.dllp * (u64::from(peer.channel_numbers().end) * 3 + 1);
-    let ahead = longest + wire.skip + dllps + wire.symbol;
+    let ahead = longest + wire.longest_skip() + dllps + wire.symbol;
     !port.sleeps && to_peer + peer.settings.ack.latency + ahead + back < port.settings.replay_timer
 }
 

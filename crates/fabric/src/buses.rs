@@ -6,6 +6,7 @@
 //!
 //! Assumed: the round robin; how the buses of real parts are given out is not published.
 
+use crate::server::Book;
 use lanewise_units::{Span, Time};
 
 /// The least time there is.
@@ -19,6 +20,9 @@ struct Bus {
     waiting: u128,
     /// Whose turn it is when it is free. Who does not come at that instant has missed it.
     next: Option<u16>,
+    book: Book,
+    /// When the number of those that wait last changed.
+    counted_at: Time,
 }
 
 impl Bus {
@@ -27,17 +31,33 @@ impl Bus {
         self.next.is_none_or(|next| next == egress) || at > self.free_at
     }
 
-    fn refuse(&mut self, egress: u16) {
+    fn refuse(&mut self, egress: u16, now: Time) {
+        self.count(now);
         self.waiting |= 1 << egress;
         self.next.get_or_insert(egress);
     }
 
-    fn give(&mut self, egress: u16, until: Time) {
+    fn give(&mut self, egress: u16, now: Time, until: Time) {
+        self.count(now);
+        self.book.enter(now, now, until - now);
         self.free_at = until;
         self.waiting &= !(1 << egress);
         let above = self.waiting & (u128::MAX << egress);
         let first = if above != 0 { above } else { self.waiting };
         self.next = (first != 0).then(|| first.trailing_zeros() as u16);
+    }
+
+    /// Enters how long those that wait have waited up to `now`.
+    fn count(&mut self, now: Time) {
+        self.book.waited += (now - self.counted_at) * u64::from(self.waiting.count_ones());
+        self.counted_at = now;
+    }
+
+    fn book_at(&self, at: Time) -> Book {
+        let mut bus = self.clone();
+        bus.count(at.max(bus.counted_at));
+        bus.book.busy = bus.book.busy.saturating_sub(bus.free_at.saturating_since(at));
+        bus.book
     }
 }
 
@@ -71,19 +91,24 @@ impl Buses {
         let pair = self.between(ingress, egress);
         let at = pair.into_iter().map(|bus| self.buses[bus].free_at).fold(now, Time::max);
         if !pair.into_iter().all(|bus| self.buses[bus].is_open_to(egress, at)) {
-            pair.into_iter().for_each(|bus| self.buses[bus].refuse(egress));
+            pair.into_iter().for_each(|bus| self.buses[bus].refuse(egress, now));
             return Err(at + TICK); // After the one whose turn it is.
         }
         for bus in pair {
             let bus = &mut self.buses[bus];
             if at == now {
-                bus.give(egress, now + span);
+                bus.give(egress, now, now + span);
             } else {
-                bus.refuse(egress);
+                bus.refuse(egress, now);
                 bus.free_at = at;
             }
         }
         if at == now { Ok(()) } else { Err(at) }
+    }
+
+    /// What each bus has done up to `at`.
+    pub(crate) fn books_at(&self, at: Time) -> impl Iterator<Item = Book> {
+        self.buses.iter().map(move |bus| bus.book_at(at))
     }
 
     pub(crate) fn heap_bytes(&self) -> usize {

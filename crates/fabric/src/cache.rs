@@ -78,7 +78,7 @@ pub(crate) enum Landing {
 pub(crate) struct LastLevelCache {
     latency: Span,
     block: u64,
-    reads: Option<Server>,
+    pub(crate) reads: Option<Server>,
     /// What writes of devices may use, and what the processor keeps.
     of_devices: Option<Ways>,
     warm: Ways,
@@ -179,7 +179,9 @@ mod tests {
             (0..room).filter(|block| cache.write(at(*block)) == Landing::Cache { evicts: true }).count();
         assert_eq!(evicted, 0);
         assert_eq!(hits(&mut cache, room, false), room);
-        (room..4 * room).for_each(|block| drop(cache.write(at(block))));
+        for block in room..4 * room {
+            cache.write(at(block));
+        }
         assert_eq!(hits(&mut cache, room, false), 0);
     }
 

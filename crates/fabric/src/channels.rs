@@ -1,6 +1,7 @@
 //! Virtual channels beyond VC0 at one port: credits, ingress buffers and queues of their own, and whose turn it is.
 //!
-//! A port keeps VC0 within itself, so that a link without other channels costs nothing for them. Sequence numbers, the
+//! A port keeps VC0 within itself, so that a link without other channels costs nothing for them. A transmitter that leaves a
+//! silence after each TLP is one with channels too, be it only VC0. Sequence numbers, the
 //! retry buffer and Acks are the link's and common to all channels (PCIe Base 6.3 §2.5). Leaves out: enabling a channel by
 //! software after VC0 is up (all are initialised together, before the first TLP), and order between traffic classes on one
 //! channel, which is kept although nobody asks for it (§2.4.1).
@@ -13,7 +14,7 @@ use lanewise_observe::Observers;
 use lanewise_pcie::flow_control::TransmitCredits;
 use lanewise_pcie::tlp::FlowClass;
 use lanewise_pcie::virtual_channel::{ChannelArbiter, ChannelMap};
-use lanewise_units::Time;
+use lanewise_units::{Span, Time};
 
 /// VC0, which every link has.
 pub(crate) const VC0: u8 = 0;
@@ -24,6 +25,9 @@ pub(crate) struct PortChannels {
     pub(crate) arbiter: ChannelArbiter,
     /// VC1, VC2 and so on.
     pub(crate) beyond: Vec<Channel>,
+    /// Silence that the transmitter leaves after each TLP, and until when it leaves it now.
+    pub(crate) tlp_gap: Span,
+    silent_until: Time,
 }
 
 /// One channel other than VC0.
@@ -52,6 +56,8 @@ impl PortChannels {
             map,
             arbiter: ChannelArbiter::new(config.channel_arbitration.clone(), map.channels()),
             beyond: config.more_credits.iter().map(channel).collect(),
+            tlp_gap: Span::ZERO,
+            silent_until: Time::ZERO,
         })
     }
 
@@ -139,6 +145,18 @@ impl Port {
         let of_channel =
             |channel| self.buffers_of(channel).iter().zip(self.updates_of(channel).iter().copied());
         self.channel_numbers().flat_map(of_channel)
+    }
+
+    /// Until when it leaves a silence after its last TLP.
+    pub(crate) fn silent_until(&self) -> Time {
+        self.channels.as_ref().map_or(Time::ZERO, |channels| channels.silent_until)
+    }
+
+    /// A TLP has left: silence follows, where its transmitter leaves one.
+    pub(crate) fn leave_gap(&mut self) {
+        if let Some(channels) = self.channels.as_mut().filter(|channels| !channels.tlp_gap.is_zero()) {
+            channels.silent_until = self.busy_until + channels.tlp_gap;
+        }
     }
 
     /// What waits at an endpoint or root port for a channel.

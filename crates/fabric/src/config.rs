@@ -82,6 +82,8 @@ pub struct LinkConfig {
     pub channels: ChannelMap,
     /// Power states that the link enters by itself.
     pub power: LinkPower,
+    /// How many times quicker than its mode its wires are; 1, unless somebody asks what quicker ones would bring.
+    pub quicker: u32,
 }
 
 /// One power state: how long nothing is sent before it is entered, and how long it takes to leave it.
@@ -409,8 +411,10 @@ pub struct EndpointConfig {
     pub memory_read_latency: Span,
     /// Rate at which its memory answers such reads, one after another; none for no limit.
     pub memory_read_rate: Option<Rate>,
-    /// Smallest time between two requests leaving the DMA engines.
+    /// Smallest time between two requests leaving the DMA engines, whatever their directions.
     pub request_interval: Span,
+    /// Units, paces and the data path of its DMA.
+    pub dma: DmaConfig,
     /// From the arrival of the last completion to the requester's use of the data.
     pub completion_latency: Span,
     /// Rate at which the device's internal path drains posted writes that arrive (peer-to-peer, MMIO).
@@ -423,4 +427,36 @@ pub struct EndpointConfig {
     pub warm_buffers: bool,
     /// What goes wrong at it, and what it does about what goes wrong elsewhere.
     pub errors: ErrorConfig,
+}
+
+/// What a device's DMA does beyond cutting at MPS and MRRS; the default is a device that is never the limit.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DmaConfig {
+    /// Largest write request, a power of two; none for the Maximum Payload Size. Never above it.
+    pub write_unit: Option<Bytes>,
+    /// Largest read request, a power of two; none for the Maximum Read Request Size. Never above it.
+    pub read_unit: Option<Bytes>,
+    /// Smallest time between the starts of two write requests.
+    pub write_interval: Span,
+    /// Smallest time between the starts of two read requests.
+    pub read_interval: Span,
+    /// Time after each TLP that it sends in which no other starts.
+    pub tlp_gap: Span,
+    /// Rate of its own data path, of each direction; none for no limit.
+    pub path_rate: Option<Rate>,
+    /// Time that each piece of data takes on that path, beside its bytes.
+    pub path_latency: Span,
+    /// From the arrival of a read's last completion until its tag is free; none until the data can be used.
+    pub tag_hold: Option<Span>,
+}
+
+/// A DMA engine with settings of its own, for one channel; the default has none.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct EngineConfig {
+    /// Largest write request, a power of two; none for the device's own. Never above the Maximum Payload Size.
+    pub write_unit: Option<Bytes>,
+    /// Largest read request, a power of two; none for the device's own. Never above the Maximum Read Request Size.
+    pub read_unit: Option<Bytes>,
+    /// Bytes of reads in flight, of which one request is always let out; none for as many as there are tags.
+    pub outstanding: Option<Bytes>,
 }

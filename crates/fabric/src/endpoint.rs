@@ -5,7 +5,8 @@
 //! that MSI are, address translation.
 
 use crate::channels::VC0;
-use crate::config::EndpointConfig;
+use crate::config::{EndpointConfig, EngineConfig};
+use crate::dma::DmaEngines;
 use crate::errors::DeviceErrors;
 use crate::packet::{Address, Flags, Kind, Packet};
 use crate::port::PortId;
@@ -183,7 +184,8 @@ pub(crate) struct Endpoint {
     pub(crate) config: Arc<EndpointConfig>,
     channels: Vec<Channel>,
     next_request_at: Time,
-    mps: Bytes,
+    /// Largest write and read request.
+    units: [u16; 2],
     pub(crate) port: PortId,
     pub(crate) ordinal: Address,
     /// Attributes of every request.
@@ -201,13 +203,15 @@ pub(crate) struct Endpoint {
     pub(crate) errors: Option<Box<DeviceErrors>>,
     /// Traffic classes other than TC0, and virtual channels other than VC0, where there are any.
     classes: Option<Box<TrafficClasses>>,
+    /// Engines, paces and a data path of its own, where it has any.
+    pub(crate) dma: Option<Box<DmaEngines>>,
 
     reads: Reads,
 
     /// Internal path of posted writes that arrive.
     pub(crate) drain: Server,
     /// Its memory, as peers read it; none where that is never the limit.
-    memory: Option<Server>,
+    pub(crate) memory: Option<Server>,
 }
 
 /// Traffic classes of an endpoint's channels, and who takes turns on which virtual channel.
@@ -242,6 +246,8 @@ impl TrafficClasses {
 impl Endpoint {
     pub(crate) fn new(config: Arc<EndpointConfig>, port: PortId, ordinal: Address, mps: Bytes) -> Self {
         let limit = config.tags.min(u32::from(u16::MAX)) as u16;
+        let (read_unit, write_unit) = (config.dma.read_unit, config.dma.write_unit);
+        let units = [read_unit.unwrap_or(config.mrrs).min(config.mrrs), write_unit.unwrap_or(mps).min(mps)];
         Self {
             reads: Reads { tags: TagPool::new(config.tag_width, limit), out: Vec::new() },
             drain: Server::new(config.write_drain),
@@ -249,11 +255,12 @@ impl Endpoint {
             extra_bytes: config.extra_bytes(Kind::MemoryRead),
             memory: config.memory_read_rate.map(Server::new),
             errors: DeviceErrors::new(&config.errors),
+            dma: DmaEngines::new(&config.dma, config.completion_latency),
+            units: units.map(|unit| unit.get() as u16), // At most 4 KiB.
             classes: (config.traffic_class != 0).then(|| TrafficClasses::new(ChannelMap::ONLY_VC0, 0)),
             config,
             port,
             ordinal,
-            mps,
             channels: Vec::new(),
             turns: Default::default(),
             mmio_open: 0,
@@ -262,14 +269,17 @@ impl Endpoint {
         }
     }
 
-    /// It watches over nothing and has one traffic class.
+    /// It watches over nothing, has one traffic class, and its DMA does nothing but cut.
     #[inline(always)]
     pub(crate) fn is_plain(&self) -> bool {
-        self.errors.is_none() && self.classes.is_none()
+        self.errors.is_none() && self.classes.is_none() && self.dma.is_none()
     }
 
     pub(crate) fn open_channel(&mut self) -> u32 {
         self.channels.push(Channel::default());
+        if let Some(dma) = &mut self.dma {
+            dma.open_channel(&EngineConfig::default());
+        }
         if let Some(classes) = &mut self.classes {
             classes.add(self.config.traffic_class);
         }
@@ -283,8 +293,28 @@ impl Endpoint {
         }
         let open = self.channels.len();
         self.channels.push(Channel::default());
+        if let Some(dma) = &mut self.dma {
+            dma.open_channel(&EngineConfig::default());
+        }
         let classes = self.classes.get_or_insert_with(|| TrafficClasses::new(ChannelMap::ONLY_VC0, open));
         classes.add(traffic_class);
+        open as u32
+    }
+
+    /// Opens a channel with an engine of its own.
+    pub(crate) fn open_channel_with(&mut self, engine: &EngineConfig, mps: Bytes) -> u32 {
+        let open = self.channels.len();
+        let with_channels = || Box::new(DmaEngines::with_channels(&self.config.dma, open));
+        let engine = EngineConfig {
+            write_unit: engine.write_unit.map(|unit| unit.min(mps)),
+            read_unit: engine.read_unit.map(|unit| unit.min(self.config.mrrs)),
+            outstanding: engine.outstanding,
+        };
+        self.dma.get_or_insert_with(with_channels).open_channel(&engine);
+        self.channels.push(Channel::default());
+        if let Some(classes) = &mut self.classes {
+            classes.add(self.config.traffic_class);
+        }
         open as u32
     }
 
@@ -299,7 +329,10 @@ impl Endpoint {
     }
 
     /// Queues a transfer behind the others of its channel.
-    pub(crate) fn submit(&mut self, channel: u32, index: u32, transfers: &Transfers) {
+    pub(crate) fn submit(&mut self, channel: u32, index: u32, now: Time, transfers: &Transfers) {
+        if let Some(dma) = &mut self.dma {
+            dma.asked(channel, now);
+        }
         let queue = &mut self.channels[channel as usize];
         if queue.current.is_some() {
             return queue.waiting.push_back(index);
@@ -343,7 +376,7 @@ impl Endpoint {
 
     /// What holds the endpoint back while no request of its own waits at the port.
     pub(crate) fn idle_state(&self) -> RequesterState {
-        if self.wants(Direction::Read) {
+        if self.wants(Direction::Read) || self.dma.as_ref().is_some_and(|dma| dma.anybody_parked()) {
             RequesterState::Tags
         } else if self.outstanding_reads() > 0 {
             RequesterState::Window
@@ -356,13 +389,15 @@ impl Endpoint {
     #[inline(always)]
     pub(crate) fn next_write(&mut self, now: Time, transfers: &Transfers) -> Option<Packet> {
         let channel = self.turns_on(VC0).pop(Direction::Write)?;
-        Some(self.next_request(Kind::MemoryWrite, channel, now, transfers))
+        Some(self.next_request(Kind::MemoryWrite, channel, self.units[1], now, transfers))
     }
 
     /// [`Self::next_write`] of an endpoint that is not plain: for a virtual channel, and perhaps poisoned.
     pub(crate) fn next_write_on(&mut self, vc: u8, now: Time, transfers: &Transfers) -> Option<Packet> {
         let channel = self.turns_on(vc).pop(Direction::Write)?;
-        let mut packet = self.next_request(Kind::MemoryWrite, channel, now, transfers);
+        let unit = self.unit(channel, Direction::Write);
+        let mut packet = self.next_request(Kind::MemoryWrite, channel, unit, now, transfers);
+        self.start_on_engine(channel, Direction::Write, now, &mut packet);
         packet.traffic_class = self.class_of(channel);
         if let Some(errors) = &mut self.errors {
             errors.touch(&mut packet);
@@ -398,21 +433,53 @@ impl Endpoint {
     /// The next memory read request, if there is a tag for it.
     #[inline(always)]
     pub(crate) fn next_read(&mut self, now: Time, transfers: &Transfers) -> Option<Packet> {
-        self.new_read(VC0, now, transfers)
-    }
-
-    /// The next read of data that was not asked for before.
-    #[inline(always)]
-    fn new_read(&mut self, vc: u8, now: Time, transfers: &Transfers) -> Option<Packet> {
-        if self.turns_on(vc).is_empty(Direction::Read) {
+        if self.turns.is_empty(Direction::Read) {
             return None;
         }
         let tag = self.reads.tags.take()?;
-        let channel = self.turns_on(vc).pop(Direction::Read).expect("checked above");
-        let mut packet = self.next_request(Kind::MemoryRead, channel, now, transfers);
-        packet.traffic_class = self.class_of(channel);
+        let channel = self.turns_on(VC0).pop(Direction::Read).expect("checked above");
+        let mut packet = self.next_request(Kind::MemoryRead, channel, self.units[0], now, transfers);
         packet.read = self.reads.enter(tag, packet.length);
         Some(packet)
+    }
+
+    /// The next read of data that was not asked for before, of an endpoint that is not plain.
+    fn new_read(&mut self, vc: u8, now: Time, transfers: &Transfers) -> Option<Packet> {
+        if self.turns_on(vc).is_empty(Direction::Read) || !self.reads.tags.has_free() {
+            return None;
+        }
+        let channel = loop {
+            let channel = self.turns_on(vc).pop(Direction::Read)?;
+            let unit = Bytes::new(u64::from(self.unit(channel, Direction::Read)));
+            if self.dma.as_mut().is_none_or(|dma| dma.may_read(channel, unit)) {
+                break channel;
+            }
+        };
+        let tag = self.reads.tags.take().expect("there is one");
+        let unit = self.unit(channel, Direction::Read);
+        let mut packet = self.next_request(Kind::MemoryRead, channel, unit, now, transfers);
+        self.start_on_engine(channel, Direction::Read, now, &mut packet);
+        packet.traffic_class = self.class_of(channel);
+        packet.read = self.reads.enter(tag, packet.length);
+        if let Some(dma) = &mut self.dma {
+            dma.began(channel, packet.read, Bytes::new(u64::from(packet.length)));
+        }
+        Some(packet)
+    }
+
+    /// Largest request of a channel.
+    fn unit(&self, channel: u32, direction: Direction) -> u16 {
+        let own = self.dma.as_ref().and_then(|dma| dma.unit(channel, direction));
+        own.map_or(self.units[direction as usize], |unit| unit.get() as u16)
+    }
+
+    /// The channel's engine starts a request when its pace, and the data path, let it.
+    fn start_on_engine(&mut self, channel: u32, direction: Direction, now: Time, packet: &mut Packet) {
+        let Some(dma) = &mut self.dma else { return };
+        let at = packet.eligible_at.max(now);
+        let is_last = packet.flags.has(Flags::LAST);
+        packet.eligible_at =
+            dma.start((channel, direction), at, Bytes::new(u64::from(packet.length)), is_last);
     }
 
     fn class_of(&self, channel: u32) -> u8 {
@@ -426,16 +493,27 @@ impl Endpoint {
 
     /// Gives a read up: its tag is free again. Returns the bytes that did not come.
     pub(crate) fn abandon(&mut self, slot: u16) -> u16 {
-        self.reads.end(slot)
+        let missing = self.reads.end(slot);
+        if let Some(channel) = self.dma.as_mut().and_then(|dma| dma.ended(slot)) {
+            self.takes_turns(channel, Direction::Read);
+        }
+        missing
     }
 
     /// Cuts the next request off the current transfer of `channel`, which then waits for its next turn.
     #[inline(always)]
-    fn next_request(&mut self, kind: Kind, channel: u32, now: Time, transfers: &Transfers) -> Packet {
+    fn next_request(
+        &mut self,
+        kind: Kind,
+        channel: u32,
+        unit: u16,
+        now: Time,
+        transfers: &Transfers,
+    ) -> Packet {
         let queue = &mut self.channels[channel as usize];
         let rest = queue.current.as_mut().expect("a channel takes turns only with a transfer");
         let (address, left) = (rest.address, Bytes::new(rest.bytes));
-        let limit = if kind == Kind::MemoryWrite { self.mps } else { self.config.mrrs };
+        let limit = Bytes::new(u64::from(unit));
         let requests = splitting::requests(address, left, limit).aligned_to(limit);
         let length = { requests }.next().expect("a transfer in the ring has bytes left").length;
         rest.address += length.get();
@@ -472,7 +550,18 @@ impl Endpoint {
     }
 
     /// Takes in part of a read's data. True when the request is complete and its tag free again.
+    #[inline]
     pub(crate) fn completion(&mut self, packet: &Packet) -> bool {
+        let done = self.count_completion(packet);
+        if done {
+            self.reads.end(packet.read);
+        }
+        done
+    }
+
+    /// Takes in part of a read's data. True when the request is complete: its tag is still to be given back.
+    #[inline]
+    pub(crate) fn count_completion(&mut self, packet: &Packet) -> bool {
         let slot = packet.read;
         let read = &mut self.reads.out[usize::from(slot)];
         assert!(
@@ -485,9 +574,6 @@ impl Endpoint {
         read.left -= packet.length;
         let done = read.left == 0;
         assert_eq!(done, packet.flags.has(Flags::LAST), "read {slot}: last completion out of order");
-        if done {
-            self.reads.end(slot);
-        }
         done
     }
 }

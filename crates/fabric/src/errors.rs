@@ -181,6 +181,15 @@ pub(crate) enum Watch {
         /// The request, which has left its buffer.
         request: PacketId,
     },
+    /// Read data have passed the internal path of an endpoint.
+    TakenIn(PacketId),
+    /// A tag of an endpoint is free again.
+    TagFree {
+        /// The endpoint.
+        endpoint: u32,
+        /// Slot of the read that is over.
+        slot: u16,
+    },
 }
 
 impl Fabric {
@@ -213,6 +222,8 @@ impl Fabric {
         match watch {
             Watch::Deadlines(index) => self.look_at_deadlines(index),
             Watch::Late { root_complex, request } => self.answer_late(root_complex, request),
+            Watch::TakenIn(packet) => self.taken_in(packet),
+            Watch::TagFree { endpoint, slot } => self.tag_free(endpoint, slot),
         }
     }
 
@@ -287,25 +298,21 @@ impl Fabric {
             self.give_up(index, &watched, false);
             return self.refill(index);
         }
-        let request_done = endpoint.completion(packet);
-        let delay = endpoint.config.completion_latency;
+        let request_done = endpoint.count_completion(packet);
         if request_done && let Some(errors) = &mut endpoint.errors {
             errors.watched[usize::from(packet.read)] = None;
         }
+        let mut usable_at = now;
         if packet.flags.has(Flags::POISONED) {
             self.report(port, TransactionError::PoisonedTlp);
             self.lose(index, &watched, packet.address, packet.length, true);
         } else {
-            let flow = self.transfers.get(packet.context).transfer.flow;
-            self.observers.observe(now, Fact::Delivered { flow, payload: packet.payload() });
-            if request_done {
-                let latency = now - watched.first_issued + delay;
-                self.observers.observe(now, Fact::RequestDone { flow, latency });
-            }
-            self.transfer_progressed(packet, delay);
+            let mut first = *packet;
+            first.issued_at = watched.first_issued;
+            usable_at = self.take_in(index, &first, now);
         }
         if request_done {
-            self.refill(index);
+            self.end_read(index, packet.read, now, usable_at);
         }
     }
 

@@ -59,7 +59,7 @@ struct ArrivingFlit {
 
 impl FlitPort {
     /// For a link in Flit Mode.
-    pub(crate) fn new(mode: LinkMode, retry_buffer: Bytes) -> Self {
+    pub(crate) fn new(mode: LinkMode, flit_span: Span, retry_buffer: Bytes) -> Self {
         Self {
             packer: FlitPacker::new(),
             filled: 0,
@@ -72,7 +72,7 @@ impl FlitPort {
             retained: VecDeque::new(),
             replayed: 0,
             dllp_slot_at: Time::ZERO,
-            flit_span: mode.wire_span(FLIT_BYTES),
+            flit_span,
             ack_latency: flit_ack_latency(mode.width),
             sequence: ReceiveSequence::for_flits(),
             arriving: VecDeque::new(),
@@ -263,7 +263,7 @@ impl Fabric {
             if let Some(packet_id) = self.packets.resolve(reference) {
                 let packet = &self.packets[packet_id];
                 (in_flight.class, in_flight.data_credits) = (packet.class(), packet.credits().data);
-                self.route(peer_id, &mut in_flight, packet_id);
+                self.route(peer_id, &mut in_flight, Span::ZERO, packet_id);
                 in_flight.eligible_at = in_flight.eligible_at.max(checked);
             }
             self.ports[peer_id.index()].in_flight.push_back(in_flight);

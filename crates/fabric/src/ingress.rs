@@ -6,7 +6,7 @@ use crate::config::{PortConfig, UpdatePolicy};
 use crate::port::PortId;
 use crate::ring::Ring;
 use lanewise_observe::{Fact, Observers};
-use lanewise_pcie::flow_control::{CreditPool, Credits, ReceiveCredits, starved_below};
+use lanewise_pcie::flow_control::{CreditPool, Credits, ReceiveCredits, Scale, starved_below};
 use lanewise_pcie::tlp::FlowClass;
 use lanewise_units::Time;
 
@@ -20,6 +20,8 @@ pub(crate) struct IngressBuffer {
     starved_below: Credits,
     /// TLPs whose credits were freed since the last UpdateFC.
     pub(crate) freed_tlps: u32,
+    /// An UpdateFC goes out once so many are free.
+    update_every_tlps: u32,
 }
 
 impl IngressBuffer {
@@ -29,6 +31,7 @@ impl IngressBuffer {
             credits: ReceiveCredits::new(config.scale, pools[class.index()]),
             starved_below: starved_below(class, config.mps, config.scale),
             freed_tlps: 0,
+            update_every_tlps: update_every(class, &pools[class.index()], config),
         }
     }
 
@@ -96,7 +99,7 @@ impl IngressBuffer {
         if update_at <= free_at {
             return update_at; // It is due before these credits are free, whatever the reason.
         }
-        let by_count = self.freed_tlps >= policy.every_tlps;
+        let by_count = self.freed_tlps >= self.update_every_tlps;
         let at_once = by_count || self.peer_may_starve();
         let due = if at_once { free_at } else { free_at + policy.latency };
         update_at.min(due)
@@ -113,7 +116,7 @@ impl IngressBuffer {
     pub(crate) fn update_after_update(&self, update_at: Time, policy: &UpdatePolicy) -> Time {
         let Some((first, _)) = self.draining.front() else { return update_at };
         let due = if self.peer_may_starve() { *first } else { *first + policy.latency };
-        let counted = self.draining.iter().nth((policy.every_tlps as usize).saturating_sub(1));
+        let counted = self.draining.iter().nth((self.update_every_tlps as usize).saturating_sub(1));
         update_at.min(due).min(counted.map_or(Time::NEVER, |(at, _)| *at))
     }
 
@@ -121,6 +124,17 @@ impl IngressBuffer {
     fn peer_may_starve(&self) -> bool {
         self.credits.peer_has_less_than(self.starved_below)
     }
+}
+
+/// TLPs of a class whose credits one UpdateFC gives back: what the port asks for, but no more than a quarter of its pool
+/// in TLPs of full size, so that the peer never waits for most of a small one. A step of the scale can always be told.
+fn update_every(class: FlowClass, pool: &CreditPool, config: &PortConfig) -> u32 {
+    let data = starved_below(class, config.mps, Scale::One).data.max(1);
+    let quarter = |credits: Option<u16>, each: u16| match credits {
+        Some(credits) => u32::from(credits / each / 4).max(u32::from(config.scale.factor().div_ceil(each))),
+        None => u32::MAX,
+    };
+    config.update_flow_control.every_tlps.min(quarter(pool.header, 1)).min(quarter(pool.data, data)).max(1)
 }
 
 /// Ingress buffer bytes that credits stand for: 16 B per header unit and per data unit.

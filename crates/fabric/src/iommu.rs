@@ -39,7 +39,7 @@ pub(crate) struct Iommu {
     walkers: Vec<Time>,
     /// When the next walk may start, whatever walkers are free.
     next_walk_at: Time,
-    pub(crate) book: Book,
+    book: Book,
     /// For each root port, when the youngest of its posted writes is translated.
     posted: Vec<Time>,
 }
@@ -102,9 +102,15 @@ impl Iommu {
         end
     }
 
-    /// Walks that can be under way at a time.
-    pub(crate) fn places(&self) -> u32 {
-        self.config.walkers
+    /// Walks in progress at a time.
+    pub(crate) fn walkers(&self) -> u32 {
+        self.walkers.len() as u32
+    }
+
+    /// What the walkers have done up to `at`.
+    pub(crate) fn book_at(&self, at: Time) -> Book {
+        let ahead = self.walkers.iter().map(|free_at| free_at.saturating_since(at)).sum();
+        Book { busy: self.book.busy.saturating_sub(ahead), ..self.book }
     }
 }
 

@@ -17,6 +17,7 @@
 //! | `dllp.rs`, `flow_control.rs`, `replay.rs` | DLLPs sent and taken in; InitFC; the replay timer and replays |
 //! | `catch_up.rs` | what needs no event of its own |
 //! | `switch.rs`, `root_complex.rs`, `endpoint.rs` | the devices |
+//! | `dma.rs` | engines with units of their own, paces, the device's own data path |
 //! | `buses.rs`, `shared_memory.rs` | cores of switches that packets queue for |
 //! | `hot_plug.rs`, `phases.rs` | links that go down and come up; before and after a change |
 //! | `standby.rs` | links that fall asleep and wake |
@@ -25,6 +26,7 @@
 //! | `server.rs` | rates that are shared, and how busy they were |
 //! | `root_ports.rs`, `stack.rs`, `peers.rs` | what root ports do with TLPs; what groups of them share; packets between them |
 //! | `memory.rs`, `cache.rs` | channels and banks; the last-level cache as devices see it |
+//! | `resources.rs` | every shared resource by name, with its book |
 //! | `memory_path.rs`, `sockets.rs`, `iommu.rs` | between root ports and memory: other sockets, address translation |
 //! | `workload.rs`, `requests.rs`, `mmio.rs`, `notices.rs` | the seam to whoever asks: transfers, loads and stores, timers and answers |
 //! | `simulation.rs`, `event.rs` | the run and its events |
@@ -41,6 +43,7 @@ mod choose;
 pub mod config;
 mod corruption;
 mod dllp;
+mod dma;
 mod endpoint;
 mod errors;
 mod event;
@@ -63,6 +66,7 @@ mod receive;
 mod receiver;
 mod replay;
 mod requests;
+mod resources;
 mod ring;
 mod root_complex;
 mod root_ports;
@@ -82,6 +86,7 @@ pub mod workload;
 
 pub use assembly::AssemblyError;
 pub use fabric::Fabric;
+pub use resources::{ResourceKind, ResourceReading};
 pub use server::Book;
 pub use simulation::{Progress, Simulation};
 pub use switch::MAX_SWITCH_PORTS;

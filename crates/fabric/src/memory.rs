@@ -116,15 +116,17 @@ impl Memory {
         moved.max(start)
     }
 
-    /// Books of the channels' buses, added up, and their number.
-    pub(crate) fn buses(&self) -> (Book, usize) {
-        (self.channels.iter().map(|channel| channel.bus.book).sum(), self.channels.len())
+    /// What all channels have done up to `at`, and how many there are.
+    pub(crate) fn channels_at(&self, at: Time) -> (Book, u32) {
+        (self.channels.iter().map(|channel| channel.bus.book_at(at)).sum(), self.channels.len() as u32)
     }
 
-    /// Books of all banks, added up, and their number.
-    pub(crate) fn banks(&self) -> (Book, usize) {
-        let count = self.channels.iter().map(|channel| channel.banks.len()).sum();
-        (self.channels.iter().map(|channel| channel.book).sum(), count)
+    /// What all banks have done up to `at`, and how many there are.
+    pub(crate) fn banks_at(&self, at: Time) -> (Book, u32) {
+        let banks = || self.channels.iter().flat_map(|channel| &channel.banks);
+        let ahead = banks().map(|bank| bank.free_at.saturating_since(at)).sum();
+        let book: Book = self.channels.iter().map(|channel| channel.book).sum();
+        (Book { busy: book.busy.saturating_sub(ahead), ..book }, banks().count() as u32)
     }
 }
 

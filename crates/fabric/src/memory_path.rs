@@ -13,8 +13,8 @@ use lanewise_units::{Bytes, Span, Time};
 
 /// What lies between the root ports of one root complex and memory.
 pub(crate) struct MemoryPath {
-    sockets: Option<Sockets>,
-    iommu: Option<Iommu>,
+    pub(crate) sockets: Option<Sockets>,
+    pub(crate) iommu: Option<Iommu>,
     write_latency: Span,
     forward_latency: Span,
 }

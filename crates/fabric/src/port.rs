@@ -13,6 +13,7 @@ use crate::wire::{Faults, WireTiming};
 use lanewise_observe::{Fact, Observers, Use};
 use lanewise_pcie::ack_nak::{ReceiveSequence, RetryBuffer, Sequence};
 use lanewise_pcie::dllp::Dllp;
+use lanewise_pcie::flit::FLIT_BYTES;
 use lanewise_pcie::flow_control::{Blocked, Credits, TransmitCredits};
 use lanewise_pcie::tlp::FlowClass;
 use lanewise_units::{Bytes, Span, Time};
@@ -155,7 +156,7 @@ pub(crate) struct Port {
     pub(crate) wake_at: Time,
     /// The wire's time is spoken for, and accounted for, up to here.
     pub(crate) busy_until: Time,
-    /// The last symbol or flit boundary at which a packet started after silence.
+    /// The last symbol or flit boundary at which a packet started after silence, or the end of an ordered set that is a block.
     pub(crate) boundary: Time,
     pub(crate) next_skip: Time,
     /// A wake-up that is in the event queue too, later than `wake_at`, which took its place; or one that has passed.
@@ -291,7 +292,9 @@ impl Port {
             carries: if wire.flit.is_some() { Carries::Flits } else { Carries::Packets },
             unacknowledged: 0,
             mailbox: Ring::default(),
-            flit: wire.flit.map(|mode| Box::new(FlitPort::new(mode, config.retry_buffer))),
+            flit: wire
+                .flit
+                .map(|mode| Box::new(FlitPort::new(mode, wire.span(FLIT_BYTES), config.retry_buffer))),
             retry: RetryBuffer::new(config.retry_buffer),
             replay_deadline: Time::NEVER,
             settings,
@@ -340,10 +343,7 @@ impl Port {
         let mut ordered_sets = Span::ZERO;
         while self.next_skip <= now {
             self.skip_whole_periods(now, &mut ordered_sets);
-            self.busy_until = self.busy_until.max(self.next_skip) + self.settings.wire.skip;
-            ordered_sets += self.settings.wire.skip;
-            self.next_skip += self.settings.wire.skip_interval;
-            self.silent = false;
+            self.send_skip(&mut ordered_sets);
         }
         if self.busy_until < now {
             self.busy_until = now;
@@ -358,13 +358,41 @@ impl Port {
         }
     }
 
+    /// The SKP ordered set that is due goes out: at once if the wire is silent, else when the packet or ordered set on it ends.
+    fn send_skip(&mut self, ordered_sets: &mut Span) {
+        let (wire, due) = (&self.settings.wire, self.next_skip);
+        let behind_another = wire.skips_are_blocks() && self.busy_until == self.boundary;
+        let start = if self.is_silent_at(due) || behind_another {
+            self.busy_until.max(due)
+        } else {
+            wire.skip_behind(due, self.busy_until)
+        };
+        let end = start + wire.skip;
+        *ordered_sets += end - self.busy_until.max(due);
+        self.busy_until = end;
+        if wire.skips_are_blocks() {
+            self.boundary = end;
+        }
+        self.next_skip = due + wire.skip_interval;
+        self.silent = false;
+    }
+
+    /// Whether nothing is on the wire at `due` nor ends then: the data stream can end in time for an ordered set.
+    fn is_silent_at(&self, due: Time) -> bool {
+        self.silent || self.busy_until < due
+    }
+
     /// Long silence in one step: as many SKP periods as end before the last one due by `now`.
     fn skip_whole_periods(&mut self, now: Time, ordered_sets: &mut Span) {
         let periods = (now - self.next_skip).div_floor(self.settings.wire.skip_interval).saturating_sub(1);
-        if periods > 0 && self.busy_until <= self.next_skip {
+        if periods > 0 && self.busy_until <= self.next_skip && self.is_silent_at(self.next_skip) {
             *ordered_sets += self.settings.wire.skip * periods;
             self.busy_until =
                 self.next_skip + self.settings.wire.skip_interval * (periods - 1) + self.settings.wire.skip;
+            self.silent = false;
+            if self.settings.wire.skips_are_blocks() {
+                self.boundary = self.busy_until;
+            }
             self.next_skip += self.settings.wire.skip_interval * periods;
         }
     }

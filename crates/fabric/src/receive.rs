@@ -228,8 +228,12 @@ impl Fabric {
 
     fn completion_arrived(&mut self, index: u32, packet: &Packet, now: Time) {
         let bad = packet.flags.has(Flags::UNSUPPORTED.with(Flags::POISONED));
-        if bad || self.endpoints[index as usize].errors.is_some() {
+        let endpoint = &self.endpoints[index as usize];
+        if bad || endpoint.errors.is_some() {
             return self.completion_examined(index, packet, now);
+        }
+        if endpoint.dma.is_some() {
+            return self.completion_on_path(index, packet, now);
         }
         let flow = self.transfers.get(packet.context).transfer.flow;
         self.observers.observe(now, Fact::Delivered { flow, payload: packet.payload() });

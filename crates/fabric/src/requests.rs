@@ -1,5 +1,6 @@
 //! What endpoints are asked for: transfers queued on channels, and the next request staged at the port.
 
+use crate::config::EngineConfig;
 use crate::endpoint::{Endpoint, resolve_target};
 use crate::fabric::Fabric;
 use crate::workload::{ChannelId, DeviceId, Target, Transfer};
@@ -28,6 +29,16 @@ impl Fabric {
         ChannelId { device, index: self.endpoints[index as usize].open_channel_of(traffic_class) }
     }
 
+    /// Opens a DMA channel of an endpoint with an engine of its own.
+    ///
+    /// # Panics
+    /// When the device is not an endpoint, or a unit is no power of two from 32 to 4096 bytes.
+    pub fn open_channel_with(&mut self, device: DeviceId, engine: &EngineConfig) -> ChannelId {
+        let index = self.endpoint_index(device);
+        let mps = self.ports[self.endpoints[index as usize].port.index()].settings.mps;
+        ChannelId { device, index: self.endpoints[index as usize].open_channel_with(engine, mps) }
+    }
+
     /// Queues a transfer on a channel.
     ///
     /// # Panics
@@ -49,7 +60,8 @@ impl Fabric {
         let memory = self.root_complexes[device.root_complex as usize].config.memory_base;
         let (address, destination) = resolve_target(transfer.target, transfer.offset, memory, peer);
         let index = self.transfers.insert(transfer, self.current, address, destination);
-        self.endpoints[endpoint as usize].submit(channel.index, index, &self.transfers);
+        let now = self.engine.now();
+        self.endpoints[endpoint as usize].submit(channel.index, index, now, &self.transfers);
         self.refill(endpoint);
     }
 
@@ -89,7 +101,7 @@ impl Fabric {
         }
     }
 
-    /// The same for an endpoint with several virtual channels, traffic classes, or errors.
+    /// The same for an endpoint with several virtual channels, traffic classes, errors, or a pace, path or engines of its DMA.
     #[cold]
     fn refill_by_channel(&mut self, index: u32) {
         let now = self.engine.now();

@@ -28,10 +28,20 @@ impl std::iter::Sum for Book {
 impl Book {
     /// Enters one request that came at `at`, was served from `start` on and took `busy`.
     #[inline(always)]
-    pub(crate) fn enter(&mut self, at: Time, start: Time, busy: Span) {
+    pub fn enter(&mut self, at: Time, start: Time, busy: Span) {
         self.waited += start - at;
         self.busy += busy;
         self.served += 1;
+    }
+
+    /// What has happened since an earlier reading.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            busy: self.busy.saturating_sub(earlier.busy),
+            waited: self.waited.saturating_sub(earlier.waited),
+            served: self.served - earlier.served,
+        }
     }
 }
 
@@ -46,6 +56,17 @@ pub(crate) struct Server {
 impl Server {
     pub(crate) fn new(rate: Rate) -> Self {
         Self { rate, free_at: Time::ZERO, book: Book::default() }
+    }
+
+    /// What it serves at.
+    pub(crate) fn rate(&self) -> Rate {
+        self.rate
+    }
+
+    /// The book at `at`: what is booked, less what is still to be served then.
+    pub(crate) fn book_at(&self, at: Time) -> Book {
+        let ahead = self.free_at.saturating_since(at);
+        Book { busy: self.book.busy.saturating_sub(ahead), ..self.book }
     }
 
     /// When `bytes` that are ready at `at` have been served.

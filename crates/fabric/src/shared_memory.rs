@@ -3,7 +3,7 @@
 //! Left out: banks, a width that packets do not fill, and reads that go before writes.
 
 use crate::packet::{Packet, PacketId};
-use crate::server::Server;
+use crate::server::{Book, Server};
 use lanewise_units::{Bytes, Rate, Time};
 
 /// What all ports of a switch share.
@@ -32,6 +32,11 @@ impl SharedMemory {
     /// Reads a packet that leaves from `now` on.
     pub(crate) fn read(&mut self, bytes: Bytes, now: Time) {
         self.transfers.serve(now, bytes);
+    }
+
+    /// What it has done up to `at`.
+    pub(crate) fn book_at(&self, at: Time) -> Book {
+        self.transfers.book_at(at)
     }
 
     /// From when on a packet that was written might have left otherwise.

@@ -4,9 +4,12 @@ use crate::config::FabricConfig;
 use crate::event::Event;
 use crate::fabric::Fabric;
 use crate::port::{Port, PortId};
+use crate::resources::ResourceReading;
+use crate::server::Book;
 use crate::waiters::Waiter;
 use crate::workload::{Metric, Workload, WorkloadId};
 use lanewise_units::{Span, Time};
+use std::collections::HashMap;
 
 /// How a call of [`Simulation::run_until`] ended.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -31,6 +34,10 @@ pub struct Simulation {
     workloads: Vec<Box<dyn Workload>>,
     started: bool,
     window_start: Time,
+    /// Names of the devices.
+    names: Vec<String>,
+    /// Books of the resources when the window started.
+    first_reading: HashMap<String, Book>,
 }
 
 impl Simulation {
@@ -41,7 +48,14 @@ impl Simulation {
     pub fn build(config: &FabricConfig) -> Result<Self, crate::AssemblyError> {
         let parts = crate::assembly::assemble(config)?;
         let fabric = Fabric::new(parts, config.seed);
-        Ok(Self { fabric, workloads: Vec::new(), started: false, window_start: Time::ZERO })
+        Ok(Self {
+            fabric,
+            workloads: Vec::new(),
+            started: false,
+            window_start: Time::ZERO,
+            names: config.devices.iter().map(|device| device.name.clone()).collect(),
+            first_reading: HashMap::new(),
+        })
     }
 
     /// Adds a workload; it starts with the run.
@@ -144,6 +158,24 @@ impl Simulation {
         for workload in &mut self.workloads {
             workload.start_measuring(at);
         }
+        let readings = self.all_resources(at).into_iter();
+        self.first_reading = readings.map(|reading| (reading.name, reading.book)).collect();
+    }
+
+    /// Every resource that was ever asked for, with what it has done in the window up to `until`.
+    pub fn resources(&self, until: Time) -> Vec<ResourceReading> {
+        let mut readings = self.all_resources(until);
+        for reading in &mut readings {
+            let first = self.first_reading.get(&reading.name).copied().unwrap_or_default();
+            reading.book = reading.book.since(&first);
+        }
+        readings
+    }
+
+    fn all_resources(&self, at: Time) -> Vec<ResourceReading> {
+        let mut readings = self.fabric.resources(&self.names, at);
+        readings.extend(self.workloads.iter().flat_map(|workload| workload.resources(at)));
+        readings
     }
 
     /// Accounts for all time up to `at`, so that results can be read.

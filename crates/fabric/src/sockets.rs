@@ -126,6 +126,13 @@ impl Sockets {
         self.config.line_overhead * lines
     }
 
+    /// Every way from one socket to another.
+    pub(crate) fn links(&self) -> impl Iterator<Item = (usize, usize, &Server)> {
+        let numbered = self.links.iter().enumerate();
+        let ways = numbered.map(|(index, link)| (index / self.count, index % self.count, link));
+        ways.filter(|(from, to, _)| from != to)
+    }
+
     fn link(&mut self, way: Crossing) -> &mut Server {
         &mut self.links[usize::from(way.from) * self.count + usize::from(way.to)]
     }

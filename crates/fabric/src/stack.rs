@@ -29,7 +29,7 @@ pub(crate) struct Trackers {
     pub(crate) waiting: VecDeque<WaitingRead>,
     /// When the root complex looks next whether an entry is free.
     pub(crate) looks_at: Time,
-    pub(crate) book: Book,
+    book: Book,
 }
 
 impl Trackers {
@@ -67,6 +67,12 @@ impl Trackers {
     /// Entries.
     pub(crate) fn places(&self) -> u32 {
         self.places
+    }
+
+    /// What the entries have done up to `at`.
+    pub(crate) fn book_at(&self, at: Time) -> Book {
+        let ahead = self.in_use.iter().map(|free_at| free_at.saturating_since(at)).sum();
+        Book { busy: self.book.busy.saturating_sub(ahead), ..self.book }
     }
 
     /// Whether no read is under way at `now`, and none waits.

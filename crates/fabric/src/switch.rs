@@ -15,13 +15,14 @@ use crate::corruption::Corruption;
 use crate::packet::{Address, ClassQueues, Flags, Packet, PacketId, PacketPool};
 use crate::port::{Answers, Port, PortId, PortSettings, Wait};
 use crate::routing::Routes;
+use crate::server::Book;
 use crate::shared_memory::SharedMemory;
 use lanewise_observe::Use;
 use lanewise_pcie::flow_control::Credits;
 use lanewise_pcie::tlp::FlowClass;
 use lanewise_pcie::turn::Turn;
 use lanewise_pcie::virtual_channel::{ChannelMap, TRAFFIC_CLASSES};
-use lanewise_units::{Bytes, Rate, Time};
+use lanewise_units::{Bytes, Rate, Span, Time};
 use std::sync::Arc;
 
 /// Most ports a switch may have: one bit each in a word.
@@ -133,8 +134,10 @@ pub(crate) struct Switch {
     pub(crate) has_nullified: bool,
     /// Crossbar: each ingress feeds one egress at a time.
     ingress_free_at: Vec<Time>,
-    memory: Option<Box<SharedMemory>>,
-    buses: Option<Box<Buses>>,
+    /// How long each ingress fed the crossbar.
+    ingress_busy: Vec<(Span, u64)>,
+    pub(crate) memory: Option<Box<SharedMemory>>,
+    pub(crate) buses: Option<Box<Buses>>,
 }
 
 impl Switch {
@@ -156,6 +159,7 @@ impl Switch {
             queues: vec![ClassQueues::default(); count * count],
             has_nullified: false,
             ingress_free_at: vec![Time::ZERO; count],
+            ingress_busy: vec![(Span::ZERO, 0); count],
             memory,
             buses,
         }
@@ -198,18 +202,25 @@ impl Switch {
         }
     }
 
-    /// When forwarding of a packet may start: `head` is its first byte in, `tail` its last byte checked.
+    /// When forwarding of a packet may start: `head` is its first byte in, `tail` its last byte checked, `span_in` the
+    /// time between its first byte and its last on the ingress link.
     ///
-    /// Cut-through waits for the header and the core's latency, and longer when a faster egress would run dry:
-    /// the last byte must be in before it is due out (wait = P × (1/R_in − 1/R_out)).
+    /// Cut-through: every byte takes the latency, so a packet that leaves faster than it came starts later by the
+    /// difference, P × (1/R_in − 1/R_out), and its last byte is out the latency after it was in.
     #[inline(always)]
-    pub(crate) fn eligible_at(&self, head: Time, tail: Time, egress: u16, bytes: Bytes) -> Time {
+    pub(crate) fn eligible_at(
+        &self,
+        head: Time,
+        tail: Time,
+        span_in: Span,
+        egress: u16,
+        bytes: Bytes,
+    ) -> Time {
         match self.config.forwarding {
             Forwarding::StoreAndForward => tail + self.config.latency,
             Forwarding::CutThrough => {
-                let span = self.settings[usize::from(egress)].wire.span(bytes);
-                let never_dry = Time::from_ticks(tail.ticks().saturating_sub(span.ticks()));
-                (head + self.config.latency).max(never_dry)
+                let span_out = self.settings[usize::from(egress)].wire.span(bytes);
+                head + self.config.latency + span_in.saturating_sub(span_out)
             }
         }
     }
@@ -251,6 +262,17 @@ impl Switch {
     /// Whether no egress has anything to send.
     pub(crate) fn is_quiet(&self) -> bool {
         self.rows.iter().all(|row| row.waiting.of_any_class() == 0)
+    }
+
+    /// What each ingress of a crossbar has done up to `at`. Who waits for one is seen at the egress: its direction of the
+    /// link is held by the core.
+    pub(crate) fn ingress_books(&self, at: Time) -> impl Iterator<Item = Book> {
+        let pairs = self.ingress_busy.iter().zip(&self.ingress_free_at);
+        pairs.map(move |((busy, served), free_at)| Book {
+            busy: busy.saturating_sub(free_at.saturating_since(at)),
+            waited: Span::ZERO,
+            served: *served,
+        })
     }
 
     /// Memory of the switch itself, its ports not counted, in bytes.
@@ -441,7 +463,10 @@ impl Switch {
         let bytes = packet.tlp_bytes();
         match self.config.core {
             SwitchCore::Crossbar { port_rate } => {
-                self.ingress_free_at[ingress] = now + port_rate.span_ceil(bytes)
+                let span = port_rate.span_ceil(bytes);
+                self.ingress_free_at[ingress] = now + span;
+                let busy = &mut self.ingress_busy[ingress];
+                *busy = (busy.0 + span, busy.1 + 1);
             }
             SwitchCore::Buses { .. } => {} // Taken when they were found free.
             SwitchCore::SharedMemory { .. } => {

@@ -9,7 +9,7 @@ use crate::packet::{Flags, Packet, PacketId, PacketPool};
 use crate::port::{Answers, Fate, InFlight, LinkState, Owner, Port, PortId, Sent, Wait};
 use crate::switch::Switch;
 use lanewise_observe::{Fact, Use};
-use lanewise_units::{Bytes, Time};
+use lanewise_units::{Bytes, Span, Time};
 
 /// Framing, sequence number and LCRC of a TLP outside Flit Mode; PCIe Base 6.3 §3.6.2.1, §4.2.2.3.
 pub(crate) const FRAMING: Bytes = Bytes::new(8);
@@ -185,6 +185,9 @@ impl Fabric {
         let damaged = !port.reliable && port.faults.as_mut().is_some_and(|faults| faults.damages_tlp(bytes));
         let head = port.busy_until + port.settings.wire.propagation;
         port.busy_until += span;
+        if CHANNELS {
+            port.leave_gap();
+        }
         let owner = port.owner;
         let gone_at = port.busy_until;
         let in_flight = InFlight {
@@ -241,8 +244,9 @@ impl Fabric {
     #[inline(always)]
     pub(crate) fn fly(&mut self, id: PortId, mut in_flight: InFlight, packet_id: PacketId) {
         let peer_id = self.ports[id.index()].peer;
+        let span = in_flight.checked - in_flight.eligible_at;
         in_flight.checked += self.ports[peer_id.index()].settings.receive_latency;
-        self.route(peer_id, &mut in_flight, packet_id);
+        self.route(peer_id, &mut in_flight, span, packet_id);
         let at = in_flight.eligible_at.min(in_flight.checked);
         let peer = &mut self.ports[peer_id.index()];
         if peer.foreseen {
@@ -269,11 +273,12 @@ impl Fabric {
         }
     }
 
-    /// Decides where a TLP will go from `peer_id` and from when on it may, given its first byte in `eligible_at`.
+    /// Decides where a TLP will go from `peer_id` and from when on it may, given its first byte in `eligible_at` and the
+    /// time from there to its last byte.
     ///
     /// Everybody but a switch acts on a TLP when it has been checked.
     #[inline(always)]
-    pub(crate) fn route(&self, peer_id: PortId, in_flight: &mut InFlight, packet_id: PacketId) {
+    pub(crate) fn route(&self, peer_id: PortId, in_flight: &mut InFlight, span: Span, packet_id: PacketId) {
         let peer = &self.ports[peer_id.index()];
         let Owner::Switch(index) = peer.owner else {
             in_flight.eligible_at = in_flight.checked;
@@ -285,12 +290,13 @@ impl Fabric {
         in_flight.egress = egress as u8; // There are no more than MAX_SWITCH_PORTS.
         let bytes = packet.tlp_bytes() + FRAMING;
         let (head, tail) = (in_flight.eligible_at, in_flight.checked);
-        in_flight.eligible_at = switch.eligible_at(head, tail, egress, bytes);
+        in_flight.eligible_at = switch.eligible_at(head, tail, span, egress, bytes);
     }
 
     /// Something went out: the port wakes when the wire is free again and something else may leave.
     #[inline(always)]
     fn plan_after_sending(&mut self, id: PortId) {
+        let now = self.engine.now();
         let port = &self.ports[id.index()];
         if port.looks_ahead > 0
             && let Some(wait) = self.foresee_wait(id)
@@ -301,6 +307,9 @@ impl Fabric {
         let port = &mut self.ports[id.index()];
         port.stuck_until = Time::ZERO;
         port.gap = Use::Idle; // Unless a look at what waits says otherwise.
+        if !port.is_plain() && next > now && next == port.silent_until() {
+            port.gap = Use::TlpGap;
+        }
         let awaited = std::mem::replace(&mut port.awaits, Answers::NONE);
         let (peer, reliable) = (port.peer, port.reliable);
         if next != Time::NEVER {
@@ -381,7 +390,8 @@ impl Fabric {
             return Time::ZERO;
         }
         let starts = port.channel_numbers().map(|channel| self.next_start_on(port, channel));
-        starts.min().unwrap_or(Time::NEVER)
+        let next = starts.min().unwrap_or(Time::NEVER);
+        next.max(port.silent_until())
     }
 
     #[inline(always)]
@@ -415,6 +425,13 @@ fn own_queues(port: &mut Port, channel: u8, packets: &PacketPool, now: Time) -> 
 
 /// The next packet of the first channel, in the order of arbitration, that may send one.
 fn own_queues_by_channel(port: &mut Port, packets: &PacketPool, now: Time) -> Result<PacketId, Wait> {
+    if now < port.silent_until() {
+        let starts = port.channel_numbers().map(|channel| port.queues_of(channel).next_start(packets));
+        return Err(match starts.min() {
+            Some(at) if at <= now => Wait { on: Use::TlpGap, ..Wait::until(port.silent_until()) },
+            at => Wait::until(at.unwrap_or(Time::NEVER)),
+        });
+    }
     let mut wait = Wait::NOTHING;
     for channel in port.channel_order() {
         match own_queues(port, channel, packets, now) {

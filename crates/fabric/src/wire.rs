@@ -23,9 +23,11 @@ pub(crate) struct WireTiming {
     pub(crate) dllp: Span,
     /// Transmitter pin to receiver pin.
     pub(crate) propagation: Span,
-    /// SKP ordered sets: how often, and how long with what precedes them.
+    /// SKP ordered sets: how often, and how long.
     pub(crate) skip_interval: Span,
     pub(crate) skip: Span,
+    /// What ends the data stream before an ordered set that is a block; none where ordered sets follow packets at once.
+    eds: Option<Span>,
     /// Retrain through Recovery.
     pub(crate) recovery: Span,
     /// Flit Mode: fixed flits instead of framed packets.
@@ -38,7 +40,8 @@ impl WireTiming {
     pub(crate) fn new(link: &LinkConfig) -> Self {
         let skips = link.mode.ordered_sets(link.clocking);
         let lanes = link.mode.width.lanes() as u32;
-        let symbol = link.mode.symbol_span();
+        let quicker = |span: Span| Span::from_ticks(span.ticks() / u64::from(link.quicker.max(1)));
+        let symbol = quicker(link.mode.symbol_span());
         let byte = Span::from_ticks(symbol.ticks() / u64::from(lanes));
         let mut timing = Self {
             symbol,
@@ -47,15 +50,20 @@ impl WireTiming {
             framing: Span::ZERO,
             dllp: Span::ZERO,
             propagation: link.propagation,
-            skip_interval: link.skip_interval.unwrap_or(skips.interval),
-            skip: skips.span,
+            skip_interval: quicker(link.skip_interval.unwrap_or(skips.interval)),
+            skip: quicker(skips.span),
+            eds: None,
             recovery: link.recovery_time,
             flit: link.mode.flit.then_some(link.mode),
             grid: symbol,
         };
         timing.framing = timing.span(crate::transmit::FRAMING);
         timing.dllp = timing.span(lanewise_pcie::dllp::DLLP_BYTES);
-        timing.skip += timing.span(skips.eds);
+        if skips.eds > Bytes::ZERO {
+            timing.eds = Some(timing.span(skips.eds));
+            // A transmitter counts blocks.
+            timing.skip_interval = timing.skip * timing.skip_interval.div_floor(timing.skip).max(2);
+        }
         if timing.flit.is_some() {
             timing.grid = timing.span(FLIT_BYTES);
         }
@@ -73,6 +81,7 @@ impl WireTiming {
             propagation: Span::ZERO,
             skip_interval: Span::from_ticks(u64::MAX / 4),
             skip: Span::ZERO,
+            eds: None,
             recovery: Span::ZERO,
             flit: None,
             grid: Span::from_ns(4),
@@ -91,6 +100,27 @@ impl WireTiming {
     #[cold]
     fn odd_span(&self, bytes: Bytes) -> Span {
         Span::from_ticks((bytes.get() * self.symbol.ticks()).div_ceil(u64::from(self.lanes)))
+    }
+
+    /// When an SKP ordered set starts that is due since `due`, behind a packet that ends at `at`, not before `due`.
+    ///
+    /// With 128b/130b it is a block: the block in which the packet ends is filled with logical idle, and an EDS token is its
+    /// last DW, or that of the next block where there is no room (PCIe Base 6.3 §4.2.2.3). Due times are block boundaries.
+    pub(crate) fn skip_behind(&self, due: Time, at: Time) -> Time {
+        match self.eds {
+            Some(eds) => due + self.skip * (at + eds - due).div_ceil(self.skip),
+            None => at,
+        }
+    }
+
+    /// Whether ordered sets are blocks on all lanes, as with 128b/130b outside Flit Mode, and end the data stream.
+    pub(crate) fn skips_are_blocks(&self) -> bool {
+        self.eds.is_some()
+    }
+
+    /// Longest time from the end of a packet to the end of an SKP ordered set that is due.
+    pub(crate) fn longest_skip(&self) -> Span {
+        self.skip + self.eds.map_or(Span::ZERO, |eds| self.skip + eds)
     }
 
     /// First boundary at or after `at` where a packet may start after logical idle, given an earlier boundary: the

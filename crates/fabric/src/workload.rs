@@ -4,6 +4,7 @@
 //! timers. It sees no ports, credits or packets; the fabric knows nothing of disks, files or benchmarks.
 
 use crate::Fabric;
+use crate::resources::ResourceReading;
 use lanewise_observe::FlowId;
 use lanewise_units::{Bytes, Time};
 
@@ -151,6 +152,13 @@ pub trait Workload {
     /// The reports of a workload that stands for several tools, in their order; of any other, its one report.
     fn reports(&self, window: (Time, Time)) -> Vec<Vec<Metric>> {
         vec![self.report(window)]
+    }
+
+    /// Every shared resource of the workload's own, with what it has done from the start of the run to `at`: cores, drives,
+    /// pipelines of adapters, wires beyond them.
+    fn resources(&self, at: Time) -> Vec<ResourceReading> {
+        let _ = at;
+        Vec::new()
     }
 
     /// Forget what was measured so far: the warm-up is over.

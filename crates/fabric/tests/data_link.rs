@@ -55,21 +55,6 @@ fn acks_and_updates_are_as_many_as_count_and_latency_say() {
     }
 }
 
-/// A SKP ordered set is 16 symbols on each lane and, with the EDS token before it, 4 bytes more; one is due every 373 blocks.
-#[test]
-fn ordered_sets_cost_a_block_and_a_token() {
-    for (width, token_ns) in [(Width::X1, 4.0625), (Width::X4, 1.015625), (Width::X16, 0.25390625)] {
-        let config = direct(Generation::Gen3, width, 128);
-        let simulation = measure(&config, vec![Stream::new(1, Direction::Write, 65536, 4)], 1000);
-        let upstream = simulation.fabric.observers().direction(simulation.fabric.port_index(DeviceId(1), 0));
-        let each = Span::from_ticks(((16.25 + token_ns) * Span::from_ns(1).ticks() as f64) as u64);
-        let spent = upstream.spent_on(Use::OrderedSet).ticks();
-        assert_eq!(spent % each.ticks(), 0, "{width}: whole ordered sets");
-        let (sets, due) = (spent / each.ticks(), upstream.total().as_ns() / (373.0 * 16.25));
-        assert!((sets as f64 - due).abs() <= 1.0, "{width}: {sets} of {due}");
-    }
-}
-
 /// A retry buffer keeps each TLP with 6 B of sequence number and LCRC. With room for one, a write leaves for each turn from the
 /// transmitter to the Ack and back, to the tick; a byte short of two is one.
 #[test]

@@ -221,10 +221,11 @@ fn gen3_x8_writes_reach_the_closed_form() {
     let simulation = measure(&config, vec![Stream::new(1, Direction::Write, 65536, 4)], 400);
     let mode = LinkMode::new(Generation::Gen3, Width::X8);
     let shape = TlpShape::memory_write(0, Bytes::new(256));
-    let expected = ceiling(mode, &shape, Clocking::Common).payload_gb_per_s_with_eds * 1e9;
+    let most = ceiling(mode, &shape, Clocking::Common).payload_gb_per_s_with_eds * 1e9;
     let actual = goodput(&simulation, 0, 400);
-    assert_close(actual, expected, 0.001, "writes");
-    assert!(actual <= expected * 1.0001, "above the ceiling");
+    // Of 373 blocks half a one, in the mean, is filled with idle before the ordered set: `ordered_sets.rs`.
+    assert_close(actual, most * (1.0 - 0.5 / 373.0), 0.0005, "writes");
+    assert!(actual <= most, "above the ceiling");
 }
 
 /// Gen3 x8, MPS 256: reads reach 512 B per two completions, one Ack and one UpdateFC, within 0.2 %.

@@ -43,11 +43,13 @@ pub enum Use {
     Asleep,
     /// Leaving L0s or L1: something is to be sent, here or towards this end.
     Waking,
+    /// Something to send, held by the silence that a device's transmitter leaves after each TLP.
+    TlpGap,
 }
 
 impl Use {
     /// Number of uses.
-    pub const COUNT: usize = 18;
+    pub const COUNT: usize = 19;
     /// Every use, in the order of the results.
     pub const ALL: [Self; Self::COUNT] = [
         Self::Payload,
@@ -68,6 +70,7 @@ impl Use {
         Self::Down,
         Self::Asleep,
         Self::Waking,
+        Self::TlpGap,
     ];
 
     /// Name in results.
@@ -91,6 +94,7 @@ impl Use {
             Self::Down => "down",
             Self::Asleep => "asleep",
             Self::Waking => "waking",
+            Self::TlpGap => "tlp_gap",
         }
     }
 
@@ -100,7 +104,7 @@ impl Use {
             Self::Payload | Self::Header | Self::Framing | Self::Dllp | Self::OrderedSet | Self::Replay => {
                 false
             }
-            Self::Idle | Self::Down | Self::Asleep | Self::Waking => true,
+            Self::Idle | Self::Down | Self::Asleep | Self::Waking | Self::TlpGap => true,
             Self::BlockedPostedHeader
             | Self::BlockedPostedData
             | Self::BlockedNonPostedHeader
@@ -112,7 +116,7 @@ impl Use {
         }
     }
 
-    /// Where the ticks are kept of a use that only links have which sleep; None for the others.
+    /// Where the ticks are kept of a use that few links have; None for the others.
     #[inline(always)]
     pub(crate) const fn place_of_rest(self) -> Option<usize> {
         (self as usize).checked_sub(COMMON)
@@ -131,7 +135,7 @@ impl Use {
     }
 }
 
-/// Uses of every link; those after them are of links that sleep.
+/// Uses of every link; those after them are of links that sleep, and of devices that leave gaps.
 const COMMON: usize = Use::Asleep as usize;
 
 /// Where the ticks of each use are kept: what a busy link spends its time on shares a cache line with its counters.
@@ -149,7 +153,7 @@ pub(crate) struct DirectionCount {
     window_start: Time,
 }
 
-/// Ticks of the uses that only links have which sleep.
+/// Ticks of the uses that few links have.
 pub(crate) type RestTicks = [u64; Use::COUNT - COMMON];
 
 impl DirectionCount {

@@ -66,7 +66,7 @@ pub struct Observers {
     ports: Vec<PortTally>,
     /// Of each port what is rare; TLPs and DLLPs are counted with what happens at the same time.
     mishaps: Vec<LinkCounters>,
-    /// Of each port, how long its direction slept and woke; empty while none has.
+    /// Of each port, the time of uses that few links have; empty while none has.
     rests: Vec<RestTicks>,
     flows: Vec<FlowTally>,
     requesters: Vec<RequesterTally>,

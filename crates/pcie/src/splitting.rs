@@ -34,13 +34,13 @@ impl Chunk {
 }
 
 /// Memory requests that write or read `length` bytes at `address`, each of at most `limit`: MPS for writes, MRRS for
-/// reads.
+/// reads, or the smaller unit of a DMA engine.
 ///
 /// # Panics
-/// When `limit` is not a power of two from 128 to 4096 bytes.
+/// When `limit` is not a power of two from 32 to 4096 bytes.
 pub const fn requests(address: u64, length: Bytes, limit: Bytes) -> Requests {
     let limit = limit.get();
-    assert!(limit.is_power_of_two() && limit >= 128 && limit <= 4096, "MPS and MRRS are 128 to 4096 B");
+    assert!(limit.is_power_of_two() && limit >= 32 && limit <= 4096, "units are 32 to 4096 B");
     Requests { rest: Chunk { address, length }, limit, alignment: 1 }
 }
 
@@ -212,6 +212,10 @@ mod tests {
         prop::sample::select(vec![128, 256, 512, 1024, 2048, 4096])
     }
 
+    fn unit() -> impl Strategy<Value = u64> {
+        prop::sample::select(vec![32, 64, 128, 256, 512, 1024, 2048, 4096])
+    }
+
     /// Whether chunks follow each other without gap and cover the transfer.
     fn covers(chunks: &[Chunk], address: u64, length: u64) -> bool {
         let mut next = address;
@@ -229,7 +233,7 @@ mod tests {
         fn requests_obey_every_limit(
             address in 0u64..1 << 40,
             length in 1u64..40_000,
-            limit in limit(),
+            limit in unit(),
             shift in 0u32..13,
         ) {
             let alignment = (1u64 << shift).min(limit);

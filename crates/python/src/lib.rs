@@ -21,7 +21,7 @@ mod _core {
     #[pymodule_export]
     use crate::ladder::ladder;
     #[pymodule_export]
-    use crate::scenario::{explain, parts, run, scenario_schema};
+    use crate::scenario::{explain, parts, run, scenario_schema, why};
 
     #[pymodule_export]
     const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -54,6 +54,29 @@ pub fn run(
     text(&results.map_err(|error| bug(&error))?)
 }
 
+/// Simulates the scenario in a file, and again with each candidate for its limit ten times larger; returns the results of the
+/// run as it is as JSON, with what each brings under the key `why`.
+///
+/// `progress` and `source` as with [`run`], and it hears of each run in turn.
+#[pyfunction]
+#[pyo3(signature = (path, overrides = Vec::new(), progress = None, source = None))]
+pub fn why(
+    py: Python<'_>,
+    path: &str,
+    overrides: Overrides,
+    progress: Option<Py<PyAny>>,
+    source: Option<String>,
+) -> PyResult<String> {
+    let scenario = resolved(py, path, source, None, &overrides)?;
+    let mut watch = Watch::new(progress, None);
+    let found = py.detach(|| lanewise_sim::why(&scenario, &mut |progress| watch.look(progress)));
+    watch.into_result()?;
+    let lanewise_sim::Why { run, times, larger, sentence } = found.map_err(|error| bug(&error))?;
+    let mut document = serde_json::to_value(run).map_err(|error| bug(&error))?;
+    document["why"] = json!({ "times": times, "sentence": sentence, "larger": larger });
+    text(&document)
+}
+
 fn interval(seconds: f64) -> PyResult<Duration> {
     let wrong = |_| wrong_argument("flows_every_s", &seconds, "a number of seconds, 0 or more");
     Duration::try_from_secs_f64(seconds).map_err(wrong)

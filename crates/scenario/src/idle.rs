@@ -33,6 +33,19 @@ pub(crate) struct IdleValue {
     pub reason: &'static str,
 }
 
+/// A value that is stated and that costs more than one might think.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Caution {
+    /// Dotted path.
+    pub path: String,
+    /// As a person would write it.
+    pub value: String,
+    /// Where it is stated.
+    pub place: Place,
+    /// What it does, in a sentence.
+    pub reason: String,
+}
+
 impl Idle {
     /// A table or a value at its default is idle.
     pub(crate) fn quietly(&mut self, path: String) {

@@ -55,7 +55,7 @@ pub use parameters::{FirmwareParameters, MpsPolicy, RunParameters};
 pub use problem::{Problem, all_codes};
 pub use reference::{problems_markdown, reference_markdown};
 pub use resolve::{NegotiatedLink, WorkloadConfig};
-pub use scenario::{ExplainedParameter, Explanation, Remark, Scenario, Source, load};
+pub use scenario::{Effect, ExplainedParameter, Explanation, Remark, Scenario, Source, load};
 pub use schema::schema;
 pub use source::{FILE_SIZE_LIMIT, FileSystem, NativeFiles, Place, SourceFile};
 pub use structure::ComponentKind;

@@ -3,7 +3,7 @@
 
 use crate::diagnostic::{Diagnostic, did_you_mean, hint_unless_crowded};
 use crate::document::{Node, Table, Value};
-use crate::idle::Idle;
+use crate::idle::{Caution, Idle};
 use crate::problem::Problem;
 use crate::reader::Reader;
 use crate::source::Place;
@@ -280,6 +280,8 @@ pub struct Output {
     pub diagnostics: Vec<Diagnostic>,
     /// What nothing reads.
     pub(crate) idle: Idle,
+    /// What costs more than one might think.
+    pub(crate) cautions: Vec<Caution>,
 }
 
 /// So many unknown keys of one table are reported; the rest would only repeat the lesson.

@@ -4,7 +4,7 @@ use crate::catalog::{Catalog, catalog};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::document;
 use crate::file;
-use crate::idle::IdleValue;
+use crate::idle::{Caution, IdleValue};
 use crate::job_file::JobFile;
 use crate::overrides::Overrides;
 use crate::parameter::{Origin, Output, ResolvedParameter};
@@ -86,12 +86,22 @@ pub struct Scenario {
     pub parameters: Vec<ResolvedParameter>,
     /// How every link came up.
     pub links: Vec<NegotiatedLink>,
-    /// What the scenario states and nothing reads.
+    /// What the scenario states and nothing reads, or costs more than one might think.
     pub remarks: Vec<Remark>,
     sources: SourceMap,
 }
 
-/// A value that the scenario or the command line states, and that changes nothing.
+/// What a remark says of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Effect {
+    /// It changes nothing.
+    None,
+    /// It makes a link slower than its ends.
+    Slower,
+}
+
+/// A value that the scenario or the command line states, and that changes nothing, or costs more than one might think.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Remark {
     /// Dotted path.
@@ -100,8 +110,10 @@ pub struct Remark {
     pub value: String,
     /// `rig.toml:12` or `command line:1`.
     pub place: String,
-    /// Why it changes nothing, in a sentence.
-    pub reason: &'static str,
+    /// What it does.
+    pub effect: Effect,
+    /// Why, in a sentence.
+    pub reason: String,
 }
 
 /// What `explain` prints, in the words of the machine-readable contract.
@@ -113,7 +125,7 @@ pub struct Explanation {
     pub parameters: Vec<ExplainedParameter>,
     /// How every link came up.
     pub links: Vec<NegotiatedLink>,
-    /// What the scenario states and nothing reads.
+    /// What the scenario states and nothing reads, or costs more than one might think.
     pub remarks: Vec<Remark>,
 }
 
@@ -167,7 +179,7 @@ pub fn load(source: &Source, overrides: &[(String, String)]) -> Result<Scenario,
             workloads: resolution.workloads,
             parameters: output.parameters,
             links: resolution.links,
-            remarks: resolution.idle.into_iter().map(|idle| Remark::new(idle, &sources)).collect(),
+            remarks: remarks(resolution.idle, resolution.cautions, &sources),
             sources,
         }),
         _ => {
@@ -177,11 +189,22 @@ pub fn load(source: &Source, overrides: &[(String, String)]) -> Result<Scenario,
     }
 }
 
-impl Remark {
-    fn new(idle: IdleValue, sources: &SourceMap) -> Self {
-        let IdleValue { path, value, place, reason } = idle;
-        Self { path, value, place: sources.describe(place), reason }
-    }
+fn remarks(idle: Vec<IdleValue>, cautions: Vec<Caution>, sources: &SourceMap) -> Vec<Remark> {
+    let idle = idle.into_iter().map(|IdleValue { path, value, place, reason }| Remark {
+        path,
+        value,
+        place: sources.describe(place),
+        effect: Effect::None,
+        reason: reason.to_owned(),
+    });
+    let cautions = cautions.into_iter().map(|Caution { path, value, place, reason }| Remark {
+        path,
+        value,
+        place: sources.describe(place),
+        effect: Effect::Slower,
+        reason,
+    });
+    idle.chain(cautions).collect()
 }
 
 impl Scenario {

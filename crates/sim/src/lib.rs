@@ -23,6 +23,7 @@
 //! ```
 
 pub mod bench;
+mod limits;
 mod measured;
 mod phases;
 mod progress;
@@ -32,10 +33,12 @@ mod stop_rule;
 
 pub use lanewise_fabric::AssemblyError;
 pub use lanewise_scenario::{Diagnostics, Scenario, Source, catalog, load};
+pub use limits::{Candidate, Larger, LimitedBy, Why, why};
 pub use phases::{Phase, PhaseFlow};
 pub use progress::{FlowUpdate, Rates, RunProgress, Updates};
 pub use results::{
-    Assumption, Buffer, Direction, Flow, Instrument, Ladder, Latency, Link, NamedValue, Requester, Results,
+    Assumption, Buffer, Direction, Flow, Instrument, Ladder, Latency, Link, NamedValue, Requester, Resource,
+    Results,
 };
 pub use runner::EndReason;
 
@@ -98,7 +101,8 @@ fn read(scenario: &Scenario, simulation: &Simulation, outcome: &Outcome, limits:
     let steady = phases.is_empty();
     let half_width =
         |flow| outcome.batches.relative_half_width(flow, limits.confidence_level).filter(|_| steady);
-    Results {
+    let mut results = Results {
+        limited_by: None,
         title: scenario.title.clone(),
         lanewise_version: env!("CARGO_PKG_VERSION"),
         scenario_path: scenario.path.clone(),
@@ -117,11 +121,14 @@ fn read(scenario: &Scenario, simulation: &Simulation, outcome: &Outcome, limits:
         links: measured::links(simulation, &scenario.fabric),
         requesters: measured::requesters(simulation, &scenario.fabric, outcome.end),
         buffers: measured::buffers(simulation, &scenario.fabric, outcome.end),
+        resources: measured::resources(simulation, measured, outcome.end),
         errors: measured::errors(simulation, &scenario.fabric),
         instruments: instruments(scenario, simulation, outcome.end),
         assumptions: assumptions(scenario),
         remarks: scenario.remarks.clone(),
-    }
+    };
+    results.limited_by = limits::limited_by(scenario, &results);
+    results
 }
 
 fn end_detail(outcome: &Outcome, limits: RunLimits) -> String {

@@ -2,10 +2,10 @@
 //!
 //! Shares are of the measured time; what a direction did in it adds up to it exactly.
 
-use crate::results::{Buffer, Direction, ErrorCount, Flow, Ladder, Latency, Link, Requester};
-use lanewise_fabric::Simulation;
+use crate::results::{Buffer, Direction, ErrorCount, Flow, Ladder, Latency, Link, Requester, Resource};
 use lanewise_fabric::config::{FabricConfig, LinkConfig};
 use lanewise_fabric::workload::DeviceId;
+use lanewise_fabric::{ResourceKind, ResourceReading, Simulation};
 use lanewise_observe::{DirectionTally, LatencyOf, RequesterState, Use};
 use lanewise_units::{Span, Time};
 use serde_json::{Map, Value};
@@ -150,6 +150,27 @@ pub(crate) fn buffers(simulation: &Simulation, config: &FabricConfig, until: Tim
         }
     }
     buffers
+}
+
+/// Shared resources of a run that were ever asked for.
+pub(crate) fn resources(simulation: &Simulation, measured: Span, until: Time) -> Vec<Resource> {
+    let resource = |reading: ResourceReading| {
+        let ResourceReading { name, kind, places, limit, book } = reading;
+        let seconds = measured.as_seconds().max(f64::MIN_POSITIVE);
+        let waited = (kind != ResourceKind::SwitchCore).then_some(book.waited);
+        Resource {
+            name,
+            kind,
+            places,
+            limit,
+            utilisation: book.busy.as_seconds() / seconds / f64::from(places.max(1)),
+            served: book.served,
+            waited_s: waited.map(Span::as_seconds),
+            waited_ns_mean: waited.map(|waited| waited.as_ns() / book.served.max(1) as f64),
+            waiting_mean: waited.map(|waited| waited.as_seconds() / seconds),
+        }
+    };
+    simulation.resources(until).into_iter().map(resource).collect()
 }
 
 /// Errors of the transaction layer, by port and kind.

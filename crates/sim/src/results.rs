@@ -2,8 +2,10 @@
 //!
 //! GB/s is 10⁹ bytes per second, MiB/s is 2²⁰. Floats appear here and nowhere before.
 
+use crate::limits::LimitedBy;
+use lanewise_fabric::ResourceKind;
 use lanewise_fabric::workload::Metric;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
 /// Everything about one run.
@@ -35,6 +37,8 @@ pub struct Results {
     pub tlp_hops: u64,
     /// Hash of the trajectory, 16 hexadecimal digits.
     pub fingerprint: String,
+    /// What limits it, by the time that others waited; none when nothing moved.
+    pub limited_by: Option<LimitedBy>,
     /// Parts of the run between changes of the machine; empty when nothing changed.
     pub phases: Vec<crate::phases::Phase>,
     /// Per flow.
@@ -45,6 +49,8 @@ pub struct Results {
     pub requesters: Vec<Requester>,
     /// Per ingress buffer that was ever used.
     pub buffers: Vec<Buffer>,
+    /// Per shared resource that was ever asked for.
+    pub resources: Vec<Resource>,
     /// Errors of the transaction layer, by who detected them.
     pub errors: Vec<ErrorCount>,
     /// What each workload's instrument reports.
@@ -179,6 +185,31 @@ pub struct Buffer {
     pub capacity_bytes: Option<u32>,
 }
 
+/// Something that several share: how much of it was in use, and how long others waited for it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Resource {
+    /// Path of names: `server.memory`, `sw0.core.port3`.
+    pub name: String,
+    /// Kind: `memory`, `read_engines`, `walkers`, `core` and so on.
+    #[serde(serialize_with = "name_of_kind")]
+    pub kind: ResourceKind,
+    /// How many it serves at a time.
+    pub places: u32,
+    /// How much there is of it, in words: `180 GB/s`, `64 engines`.
+    pub limit: String,
+    /// Part of the measured time, times places, that it was in use.
+    pub utilisation: f64,
+    /// How often it was asked in the measured time.
+    pub served: u64,
+    /// Time that others waited for it, added up, s; none for inputs of a crossbar: egresses that wait for one are held by the
+    /// core, in their link's attribution.
+    pub waited_s: Option<f64>,
+    /// The same per time that it was asked, ns.
+    pub waited_ns_mean: Option<f64>,
+    /// How many waited at a time, mean.
+    pub waiting_mean: Option<f64>,
+}
+
 /// Errors of the transaction layer that one port detected.
 #[derive(Clone, Debug, Serialize)]
 pub struct ErrorCount {
@@ -223,6 +254,10 @@ pub struct Assumption {
     pub provenance: String,
     /// Where it comes from.
     pub source: String,
+}
+
+fn name_of_kind<S: Serializer>(kind: &ResourceKind, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(kind.name())
 }
 
 impl From<Metric> for NamedValue {

@@ -1,8 +1,8 @@
 //! A platform of plain arithmetic for the tests of this crate: a link per device with a rate and a latency.
 
 use crate::platform::{Instrument, Platform};
+use crate::server::RateServer;
 use crate::slots::Slots;
-use crate::station::Path;
 use lanewise_engine::random::RandomStream;
 use lanewise_fabric::workload::{ChannelId, DeviceId, Direction, Notify, Transfer, WorkloadEvent};
 use lanewise_observe::{FlowId, FlowSpec};
@@ -23,8 +23,8 @@ pub(crate) struct Bench {
     put: u64,
     pending: BinaryHeap<Pending>,
     latency: Span,
-    upstream: Vec<Path>,
-    downstream: Vec<Path>,
+    upstream: Vec<RateServer>,
+    downstream: Vec<RateServer>,
     flows: Vec<FlowTally>,
     channels: u32,
     /// Offsets of the transfers of the first flow, in order of submission.
@@ -51,7 +51,7 @@ struct FlowTally {
 impl Bench {
     /// Links of this rate in each direction and with this latency one way.
     pub(crate) fn new(rate: Rate, latency: Span) -> Self {
-        let link = || vec![Path::new(Some(rate)); DEVICES];
+        let link = || vec![RateServer::new(Some(rate)); DEVICES];
         Self {
             now: Time::ZERO,
             occurrences: Slots::default(),

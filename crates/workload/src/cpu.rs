@@ -2,7 +2,8 @@
 //!
 //! Leaves out: preemption, caches, frequency, and everything that the instrument itself does not cause.
 
-use crate::station::{Bank, StationUsage};
+use crate::server::{Server, reading};
+use lanewise_fabric::{ResourceKind, ResourceReading};
 use lanewise_units::{Span, Time};
 
 /// What a core was busy with, in the words of the Windows performance counters that IOmeter reads.
@@ -68,7 +69,7 @@ pub(crate) struct CpuShares {
 /// All cores of a host.
 #[derive(Clone, Debug)]
 pub(crate) struct Cores {
-    cores: Bank,
+    cores: Vec<Server>,
     /// Busy time so far.
     pub(crate) tally: CpuTally,
 }
@@ -76,34 +77,32 @@ pub(crate) struct Cores {
 impl Cores {
     /// So many idle cores, at least one.
     pub(crate) fn new(count: u32) -> Self {
-        Self { cores: Bank::new(count), tally: CpuTally::default() }
+        Self { cores: vec![Server::default(); count.max(1) as usize], tally: CpuTally::default() }
     }
 
     /// How many there are.
     pub(crate) fn count(&self) -> usize {
-        self.cores.count()
+        self.cores.len()
     }
 
     /// Whether a core has nothing to do at a time that is not before now.
     pub(crate) fn is_idle(&self, core: usize, at: Time) -> bool {
-        !self.cores.is_busy(core, at)
+        !self.cores[core % self.cores.len()].is_busy(at)
+    }
+
+    /// What each has done up to `at`: one of many may be the limit.
+    pub(crate) fn resources(&self, host: &str, at: Time) -> impl Iterator<Item = ResourceReading> {
+        self.cores.iter().enumerate().map(move |(index, core)| {
+            let core = std::slice::from_ref(core);
+            reading(format!("{host}.core{index}"), ResourceKind::Core, "one core".to_owned(), core, at)
+        })
     }
 
     /// Runs a piece of work on a core (counted round, so any number names one); returns when it is done.
     pub(crate) fn run(&mut self, core: usize, now: Time, cost: Span, work: CpuWork) -> Time {
         self.tally.busy[work as usize] += cost;
-        self.cores.of(core).occupy(now, cost)
-    }
-
-    /// What they did together since measuring began, until `now`.
-    pub(crate) fn stations(&self, host: &str, now: Time) -> StationUsage {
-        let (name, servers) = (format!("{host} cores"), self.cores.count() as u32);
-        StationUsage { name, servers, usage: self.cores.usage(now) }
-    }
-
-    /// Measuring begins.
-    pub(crate) fn start_measuring(&mut self, now: Time) {
-        self.cores.start_measuring(now);
+        let core = core % self.cores.len();
+        self.cores[core].occupy(now, cost)
     }
 }
 

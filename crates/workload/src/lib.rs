@@ -1,6 +1,7 @@
 //! Who asks for what, when. An instrument is a state machine over a [`Platform`]: it is told what happened and asks
 //! for transfers, CPU accesses and timers.
 //!
+//! - [`copy`]: copies by a device's copy engines or kernels, with what each costs.
 //! - [`dma`]: operations of one size, a number of them in flight.
 //! - [`ethernet`]: adapters, an operating system that bridges between their ports, and SmartFlow outside.
 //! - [`frames`]: a game loop over GPUs, scene by scene.
@@ -11,6 +12,7 @@
 //! - [`turnaround`]: a device and an analyzer on its link.
 //! - [`nvme`]: NVMe drives and what reaches them, under [`fio`].
 
+pub mod copy;
 pub mod dma;
 pub mod ethernet;
 pub mod fio;
@@ -30,11 +32,10 @@ mod flows;
 mod latency;
 mod memory;
 mod platform;
+mod server;
 mod slots;
-mod station;
 mod streams;
 mod token;
 mod waiting;
 
 pub use platform::{Instrument, Platform};
-pub use station::{StationUsage, Usage};

@@ -5,6 +5,7 @@
 
 use lanewise_engine::random::RandomStream;
 use lanewise_fabric::Fabric;
+use lanewise_fabric::config::EngineConfig;
 use lanewise_fabric::workload::{ChannelId, DeviceId, Transfer, WorkloadEvent};
 use lanewise_observe::{FlowId, FlowSpec, RequesterState};
 use lanewise_units::{Bytes, Span, Time};
@@ -20,6 +21,11 @@ pub trait Platform {
     /// The same, of a traffic class other than the device's own. A platform without channels knows no classes.
     fn open_channel_of(&mut self, device: DeviceId, traffic_class: u8) -> ChannelId {
         let _ = traffic_class;
+        self.open_channel(device)
+    }
+    /// The same, with a DMA engine of its own. A platform without requests has no use for its units.
+    fn open_channel_with(&mut self, device: DeviceId, engine: &EngineConfig) -> ChannelId {
+        let _ = engine;
         self.open_channel(device)
     }
     /// Queues a transfer.
@@ -89,6 +95,10 @@ impl Platform for Fabric {
 
     fn open_channel_of(&mut self, device: DeviceId, traffic_class: u8) -> ChannelId {
         Fabric::open_channel_of(self, device, traffic_class)
+    }
+
+    fn open_channel_with(&mut self, device: DeviceId, engine: &EngineConfig) -> ChannelId {
+        Fabric::open_channel_with(self, device, engine)
     }
 
     #[inline]

@@ -6,6 +6,10 @@ their relative errors. A parameter that counts something takes whole numbers onl
 is taken, and for every one that is tried the fits after it in the file are done anew, because they make up
 for a part of what it does. No step draws a random number, and a run is deterministic, so that deleting
 ``fitted.toml`` and calibrating again gives the same file.
+
+Where a cell is a mean over seeds, it is that mean which is met. A value is known no better than its cell: its
+interval comes from that of the mean and from what the published number is rounded to, over how steeply the
+cell follows the parameter. Digits that the interval does not leave are not written.
 """
 
 from __future__ import annotations
@@ -20,8 +24,9 @@ import polars as pl
 from lanewise.errors import InputError
 from lanewise.experiment.definition import Experiment, Fit, FittedValue
 from lanewise.experiment.runner import run_all
+from lanewise.experiment.spread import half_width, mean
 from lanewise.experiment.toml import inline
-from lanewise.experiment.values import jobs_behind, value_of
+from lanewise.experiment.values import jobs_behind, samples_of
 from lanewise.files import write_whole
 from lanewise.results import frame
 
@@ -32,10 +37,23 @@ if TYPE_CHECKING:
     from lanewise.experiment.definition import Cell
 
 SIGNIFICANT_DIGITS = 5
-"""Digits that a fitted value is rounded to before it is simulated: what is written is what was tried."""
+"""Digits that a value is rounded to before it is simulated in a search, and the most that are written."""
 
 RELATIVE_TOLERANCE = 1e-4
 """Root finding stops when the value is known this well, relative to the upper bound."""
+
+
+NEIGHBOUR = 0.01
+"""Relative distance over which it is seen how steeply a cell follows a parameter."""
+
+
+def rounded(value: float, plus_minus: float) -> str:
+    """Write a value with the digits that its interval leaves it, and no more than `SIGNIFICANT_DIGITS`."""
+    from math import floor, log10
+
+    places = -floor(log10(plus_minus))
+    digits = min(places + floor(log10(abs(value))) + 1, SIGNIFICANT_DIGITS) if value else 1
+    return f"{value:.{max(digits, 1)}g}"
 
 
 class CalibrationError(InputError):
@@ -130,6 +148,7 @@ class Calibration:
                 "name": fit.value.name,
                 "parameters": list(fit.value.parameters),
                 "value": fit.value.value,
+                **({"plus_minus": fit.value.plus_minus} if fit.value.plus_minus else {}),
                 "fitted_on": list(fit.value.fitted_on),
                 "cells": [
                     {
@@ -199,13 +218,18 @@ class _Search:
             raise CalibrationError(f"{fit.name} cannot be fitted on '{unusable[0]}': no number to meet")
         self.published = [cell.published for cell in self.cells if cell.published]
         self.tried: dict[str, tuple[float, ...]] = {}
+        self.spreads: dict[str, tuple[float, ...]] = {}
+        """Half of the interval of each cell's mean over seeds."""
         self.runs = 0
 
     def result(self) -> CalibratedFit:
         best = self._root() if len(self.cells) == 1 else self._least_squares()
+        plus_minus = None if self.fit.whole else self._half_width(best)
+        if plus_minus:
+            best = float(rounded(best, plus_minus))
         simulated = self._simulate(best)
         return CalibratedFit(
-            value=self._fitted(best),
+            value=self._fitted(best, plus_minus),
             cells=tuple(
                 FittedCell(cell.id, published, value, cell.unit)
                 for cell, published, value in zip(self.cells, self.published, simulated, strict=True)
@@ -244,6 +268,27 @@ class _Search:
         )
         return float(found.x)
 
+    def _half_width(self, value: float) -> float | None:
+        """Return half of the interval of a fitted value; None when no cell follows it."""
+        from math import hypot, sqrt
+
+        here = float(self._text(value).split()[0])
+        others = [float(text.split()[0]) for text in self.tried]
+        # The nearest value that was tried far enough away for the cell to have moved by more than noise.
+        others = [other for other in others if abs(other - here) > NEIGHBOUR * abs(here)]
+        if not others:
+            others = [here * (1 + 2 * NEIGHBOUR)]
+        other = min(others, key=lambda tried: abs(tried - here))
+        pairs = zip(self._simulate(here), self._simulate(other), strict=True)
+        weight = 0.0
+        for cell, spread, (at_here, at_other) in zip(
+            self.cells, self.spreads[self._text(here)], pairs, strict=True
+        ):
+            slope = (at_other - at_here) / (other - here)
+            known = hypot(spread, cell.rounding)
+            weight += (slope / known) ** 2
+        return None if weight == 0 else 1 / sqrt(weight)
+
     def _errors(self, value: float) -> tuple[float, ...]:
         """Return the relative error of every cell when the parameters have this value."""
         simulated = self._simulate(value)
@@ -261,15 +306,17 @@ class _Search:
             jobs = [job for cell in self.cells for job in jobs_behind(trial, cell)]
             results = run_all(jobs)
             self.runs += len(results) + sum(fit.runs for fit in self.done_after[text])
-            values = [value_of(trial, cell, results) for cell in self.cells]
-            self.tried[text] = tuple(value for value in values if value is not None)
+            samples = [samples_of(trial, cell, results) or () for cell in self.cells]
+            self.tried[text] = tuple(mean(each) for each in samples)
+            self.spreads[text] = tuple(half_width(each) or 0.0 for each in samples)
             if self.on_progress:
                 self.on_progress(self.fit.name, self.runs)
         return self.tried[text]
 
-    def _fitted(self, value: float) -> FittedValue:
+    def _fitted(self, value: float, plus_minus: float | None = None) -> FittedValue:
         written = round(value) if self.fit.whole else self._text(value)
-        return FittedValue(self.fit.name, self.fit.parameters, written, self.fit.fitted_on)
+        known = "" if not plus_minus else f"{plus_minus:.1g} {self.fit.unit}".strip()
+        return FittedValue(self.fit.name, self.fit.parameters, written, self.fit.fitted_on, known)
 
     def _text(self, value: float) -> str:
         if self.fit.whole:

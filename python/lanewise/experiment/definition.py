@@ -6,7 +6,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from decimal import Decimal
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -18,11 +19,14 @@ if TYPE_CHECKING:
 
     from lanewise.experiment.formula import Formula
     from lanewise.experiment.metric import Metric
+    from lanewise.experiment.nulls import NullModel
 
 Override = tuple[str, str]
 
 VERDICTS = ("P", "C", "N")
-ROLES = ("predicted", "calibrated", "excluded")
+ROLES = ("predicted", "selected", "calibrated", "identity", "excluded")
+REASONED_ROLES = ("selected", "identity", "excluded")
+"""Roles that need a reason in words."""
 
 
 class ExperimentError(InputError):
@@ -59,6 +63,8 @@ class Quantity:
     rung: str | None = None
     formula: Formula | None = None
     note: str = ""
+    seeds: int = 1
+    """How many seeds its run is done with, 1 and up; what counts is their mean."""
 
     @property
     def is_simulated(self) -> bool:
@@ -75,7 +81,9 @@ class Cell(Quantity):
     verdict: str
     """P predictable from ceilings, C needs a calibrated parameter, N not predictable."""
     role: str
-    """predicted, calibrated (a fit uses it), or excluded."""
+    """predicted: no fit uses it, and no choice was made with its outcome in view. selected: such a choice
+    was made. calibrated: a fit uses it. identity: nothing was measured, or it is algebra of fitted values.
+    excluded: it cannot be said what the model should give."""
     band_percent: float | None = None
     """Largest error that counts as reproduced, in percent of the published number."""
     band_points: float | None = None
@@ -84,6 +92,29 @@ class Cell(Quantity):
     """Range in which a claim holds."""
     claim: str = ""
     """The publication's own words, for what it says in prose."""
+    null: NullModel | None = None
+    """What would be said of it without a simulator."""
+    exact: str = ""
+    """Why it could not have come out otherwise, when it could not."""
+    printed_to: float | None = None
+    """What the published number is rounded to, where its digits do not say so."""
+
+    @property
+    def rounding(self) -> float:
+        """Half of what the last printed digit stands for, in the unit of the cell."""
+        if self.printed_to is not None:
+            return self.printed_to / 2
+        exponent = Decimal(repr(self.published or 0.0)).normalize().as_tuple().exponent
+        return 0.5 * 10.0 ** min(exponent if isinstance(exponent, int) else 0, 0)
+
+
+@dataclass(frozen=True)
+class KnownMiss:
+    """A cell that is known to be outside its band, and what it was when that was written down."""
+
+    cell: str
+    simulated: float
+    why: str
 
 
 @dataclass(frozen=True)
@@ -103,6 +134,8 @@ class Fit:
     """Whether it counts something, so that only whole numbers without a unit make sense."""
     borrowed: bool = False
     """Whether another experiment fits it, and this one only uses the value."""
+    theirs: str = ""
+    """Its name in that experiment, where the name here is another."""
 
     @property
     def fitted_on(self) -> tuple[str, ...]:
@@ -119,6 +152,8 @@ class FittedValue:
     value: str | int
     """As a scenario would write it: with its unit, or a whole number."""
     fitted_on: tuple[str, ...]
+    plus_minus: str = ""
+    """Half of its confidence interval, with the same unit; empty for a whole number."""
 
 
 @dataclass(frozen=True)
@@ -160,6 +195,22 @@ class Experiment:
     """By the name of the fit; empty before the first calibration."""
     oddities: tuple[Oddity, ...] = ()
     plots: tuple[Plot, ...] = ()
+    known_misses: Mapping[str, KnownMiss] = field(default_factory=dict)
+    """By the id of the cell."""
+
+    def null_of(self, id_: str) -> float:
+        """Return what a null model may take a cell for: what was fitted or chosen on it, else its null model.
+
+        Raises ValueError for a cell that has neither.
+        """
+        cell = next((cell for cell in self.cells if cell.id == id_), None)
+        if cell is None:
+            raise ValueError(f"there is no cell {id_!r} for a null model")
+        if cell.role in ("calibrated", "selected") and cell.published is not None:
+            return cell.published
+        if cell.null is None:
+            raise ValueError(f"{id_!r} is neither calibrated nor selected, and has no null model of its own")
+        return cell.null.value(id_, self.null_of)
 
     def cell(self, id: str) -> Cell:  # noqa: A002  (the file says id)
         """Return the cell of that id."""

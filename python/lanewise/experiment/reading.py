@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import tomllib
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from lanewise.experiment import shape
 from lanewise.experiment.definition import (
+    REASONED_ROLES,
     ROLES,
     VERDICTS,
     Cell,
@@ -15,6 +17,7 @@ from lanewise.experiment.definition import (
     ExperimentError,
     Fit,
     FittedValue,
+    KnownMiss,
     Ladder,
     Oddity,
     Plot,
@@ -22,6 +25,7 @@ from lanewise.experiment.definition import (
 )
 from lanewise.experiment.formula import FORMULAS, Formula
 from lanewise.experiment.metric import Metric
+from lanewise.experiment.nulls import NullModel
 from lanewise.experiment.toml import override
 
 if TYPE_CHECKING:
@@ -54,6 +58,7 @@ class _Reader:
         self.unit = ""
         self.metric: str | None = None
         self.where: dict[str, Any] = {}
+        self.seeds = 1
         self.variations: dict[str, dict[str, Any]] = {}
         self.ladder: dict[str, Any] = {}
         self.lenders: dict[str, Path] = {}
@@ -67,6 +72,7 @@ class _Reader:
         self.unit = document.get("unit", "")
         self.metric = document.get("metric")
         self.where = document.get("where", {})
+        self.seeds = document.get("seeds", 1)
         self.variations = document.get("variation", {})
         self.ladder = document.get("ladder", {})
         cells = tuple(self._each("cell", document.get("cell", []), self._cell))
@@ -83,6 +89,7 @@ class _Reader:
             fitted={value.name: value for value in self._fitted(fits)},
             oddities=tuple(self._each("oddity", document.get("oddity", []), self._oddity)),
             plots=tuple(self._each("plot", document.get("plot", []), self._plot)),
+            known_misses={miss.cell: miss for miss in self._misses()},
         )
         if not self.misshapen:
             # What was left out would be missed everywhere.
@@ -124,9 +131,35 @@ class _Reader:
             band_points=_number(entry, "band_points"),
             between=_pair(between) if between else None,
             claim=entry.get("claim", ""),
+            null=self._null(entry["null"]) if "null" in entry else None,
+            exact=entry.get("exact", ""),
+            printed_to=_number(entry, "printed_to"),
         )
         self.problems += [f"{label}: {problem}" for problem in _cell_problems(cell)]
         return cell
+
+    def _null(self, entry: dict[str, Any]) -> NullModel:
+        if "from" not in entry:
+            return NullModel.of_entry(entry)
+        lender = self.folder.parent / entry["from"]
+        document = self._load(lender, "expected.toml") or {}
+        lent = {
+            cell["id"]: float(cell["published"])
+            for cell in document.get("cell", [])
+            if cell.get("role") == "calibrated" and "published" in cell
+        }
+        if entry.get("copy") not in lent:
+            raise ValueError(f"'{entry['from']}' has no calibrated cell {entry.get('copy')!r}")
+        return NullModel.of_entry(entry, lender=document.get("id", lender.name.upper()), lent=lent)
+
+    def _misses(self) -> Iterator[KnownMiss]:
+        if not (self.folder / "misses.toml").exists():
+            return
+        for entry in (self._load(self.folder, "misses.toml") or {}).get("miss", []):
+            try:
+                yield KnownMiss(entry["cell"], float(entry["simulated"]), entry["why"])
+            except KeyError as error:
+                self.problems.append(f"misses.toml: {error.args[0]!r} is missing")
 
     def _value(self, label: str, entry: dict[str, Any]) -> Quantity:
         value = Quantity(**self._source(entry))
@@ -149,6 +182,7 @@ class _Reader:
             "rung": entry.get("rung"),
             "formula": Formula.of_entry(entry),
             "note": entry.get("note", ""),
+            "seeds": entry.get("seeds", self.seeds if scenario else 1),
         }
 
     def _overrides(self, entry: dict[str, Any]) -> Iterator[Override]:
@@ -170,10 +204,16 @@ class _Reader:
         """Read a fit of another experiment, whose folder lies beside this one."""
         lender = self.folder.parent / entry["from"]
         document = self._load(lender, "expected.toml") or {}
-        theirs = [fit for fit in document.get("fit", []) if fit.get("name") == entry["name"]]
+        name = entry.get("of", entry["name"])
+        theirs = [fit for fit in document.get("fit", []) if fit.get("name") == name]
         if not theirs:
-            raise ValueError(f"'{entry['from']}' has no fit of that name")
-        own = {"parameters": entry.get("parameters", theirs[0]["parameters"]), "why": entry.get("why", "")}
+            raise ValueError(f"'{entry['from']}' has no fit {name!r}")
+        own = {
+            "name": entry["name"],
+            "theirs": name,
+            "parameters": entry.get("parameters", theirs[0]["parameters"]),
+            "why": entry.get("why", ""),
+        }
         home = document.get("id", lender.name.upper())
         self.lenders[entry["name"]] = lender
         return _fit({**theirs[0], **{key: value for key, value in own.items() if value}}, home, borrowed=True)
@@ -188,10 +228,8 @@ class _Reader:
         for fit in fits:
             if fit.borrowed:
                 lent = self._fitted_in(self.lenders[fit.name])
-                theirs = [value for value in lent if value.name == fit.name]
-                yield from (
-                    FittedValue(fit.name, fit.parameters, value.value, value.fitted_on) for value in theirs
-                )
+                theirs = [value for value in lent if value.name == (fit.theirs or fit.name)]
+                yield from (replace(value, name=fit.name, parameters=fit.parameters) for value in theirs)
 
     def _fitted_in(self, folder: Path) -> Iterator[FittedValue]:
         if not (folder / "fitted.toml").exists():
@@ -203,6 +241,7 @@ class _Reader:
                     parameters=tuple(entry["parameters"]),
                     value=entry["value"],
                     fitted_on=tuple(entry["fitted_on"]),
+                    plus_minus=entry.get("plus_minus", ""),
                 )
             except KeyError as error:
                 self.problems.append(f"fitted.toml: {error.args[0]!r} is missing")
@@ -227,6 +266,7 @@ def _fit(entry: dict[str, Any], home: str, *, borrowed: bool = False) -> Fit:
         between=_pair(entry["between"]),
         why=entry.get("why", ""),
         whole=bool(entry.get("whole", False)),
+        theirs=entry.get("theirs", ""),
         home=home,
         borrowed=borrowed,
     )
@@ -248,6 +288,13 @@ def _pair(values: list[float]) -> tuple[float, float]:
     return low, high
 
 
+_REASONS = {
+    "selected": "selected and not predicted",
+    "identity": "no measurement",
+    "excluded": "excluded: why it cannot be predicted",
+}
+
+
 def _cell_problems(cell: Cell) -> Iterator[str]:
     if cell.verdict not in VERDICTS:
         yield f"verdict is {cell.verdict!r}; allowed are {', '.join(VERDICTS)}"
@@ -255,9 +302,9 @@ def _cell_problems(cell: Cell) -> Iterator[str]:
         yield f"role is {cell.role!r}; allowed are {', '.join(ROLES)}"
     if cell.verdict == "N" and cell.role != "excluded":
         yield f"verdict is 'N', so its role is 'excluded', not {cell.role!r}"
+    if cell.role in REASONED_ROLES and not cell.note:
+        yield f"'note' is missing: say why it is {_REASONS[cell.role]}"
     if cell.role == "excluded":
-        if not cell.note:
-            yield "'note' is missing: say why it cannot be predicted"
         if cell.is_simulated:
             yield from _source_problems(cell)
         return
@@ -307,6 +354,21 @@ def _cross_check(experiment: Experiment) -> Iterator[str]:
         if used != (cell.role == "calibrated"):
             says = "is fitted on" if used else "is used by no fit"
             yield f"expected.toml: cell {cell.id!r} {says}, but its role is {cell.role!r}"
+    yield from _null_problems(experiment)
+    for id_ in experiment.known_misses:
+        if id_ not in {cell.id for cell in experiment.cells}:
+            yield f"misses.toml: there is no cell {id_!r}"
+
+
+def _null_problems(experiment: Experiment) -> Iterator[str]:
+    """Check that null models use what they may, and come to a number."""
+    for cell in experiment.cells:
+        if cell.null is None:
+            continue
+        try:
+            cell.null.value(cell.id, experiment.null_of)
+        except (ValueError, ZeroDivisionError, RecursionError) as error:
+            yield f"expected.toml: the null model of {cell.id!r}: {error}"
 
 
 def _operand_problems(experiment: Experiment, quantity: Quantity) -> Iterator[str]:

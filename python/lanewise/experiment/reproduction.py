@@ -1,7 +1,7 @@
 """Published beside simulated: every cell of an experiment, with its error, its band and its role.
 
-The error of the predicted cells is the headline. Cells that a parameter was fitted on are listed apart:
-agreeing with them proves nothing.
+The error of the predicted cells is the headline, beside that of their null models. Cells of other roles are
+listed apart: agreeing with them proves little or nothing.
 """
 
 from __future__ import annotations
@@ -9,14 +9,16 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, replace
 from functools import cached_property
-from statistics import median
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from lanewise.experiment.headline import Headline, headline
+from lanewise.experiment.reproduced_cell import ReproducedCell, SimulatedValue
 from lanewise.experiment.runner import run_all
 from lanewise.experiment.sensitivity import stored
-from lanewise.experiment.values import job_for, value_of
+from lanewise.experiment.spread import half_width, mean
+from lanewise.experiment.values import jobs_for, samples_of, value_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -33,7 +35,12 @@ _CELL_COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
     "unit": pl.String,
     "published": pl.Float64,
     "simulated": pl.Float64,
+    "half_width": pl.Float64,
+    "seeds": pl.Int64,
     "error_percent": pl.Float64,
+    "null": pl.Float64,
+    "null_error": pl.Float64,
+    "null_model": pl.String,
     "verdict": pl.String,
     "role": pl.String,
     "fitted_on": pl.List(pl.String),
@@ -42,104 +49,12 @@ _CELL_COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
     "error_points": pl.Float64,
     "band_points": pl.Float64,
     "between": pl.List(pl.Float64),
+    "exact": pl.String,
+    "known_miss": pl.Boolean,
     "claim": pl.String,
     "computed_as": pl.String,
     "note": pl.String,
 }
-
-
-@dataclass(frozen=True)
-class ReproducedCell:
-    """One published number beside the simulated one."""
-
-    cell: str
-    unit: str
-    published: float | None
-    """None for a claim without a number."""
-    simulated: float | None
-    """None for an excluded cell that nothing simulates."""
-    verdict: str
-    role: str
-    fitted_on: tuple[str, ...]
-    band_percent: float | None
-    band_points: float | None
-    between: tuple[float, float] | None
-    claim: str
-    computed_as: str
-    """What it is computed from, for a cell that no single run gives."""
-    note: str
-
-    @property
-    def error_percent(self) -> float | None:
-        """Simulated over published, less one, in percent; None without a number to compare with."""
-        if self.simulated is None or not self.published:
-            return None
-        return 100 * (self.simulated / self.published - 1)
-
-    @property
-    def error_points(self) -> float | None:
-        """Simulated less published, in the unit of the cell."""
-        if self.simulated is None or self.published is None:
-            return None
-        return self.simulated - self.published
-
-    @property
-    def within_band(self) -> bool | None:
-        """Whether the error is at most the band, or the claim holds; None without an error or a band."""
-        if self.between is not None and self.simulated is not None:
-            return self.between[0] <= self.simulated <= self.between[1]
-        if self.band_points is not None and self.error_points is not None:
-            return abs(self.error_points) <= self.band_points
-        if self.band_percent is not None and self.error_percent is not None:
-            return abs(self.error_percent) <= self.band_percent
-        return None
-
-    @property
-    def is_judged_in_points(self) -> bool:
-        """Whether its error is a difference: of a change in percent, a percentage would mislead."""
-        return self.band_points is not None
-
-    @property
-    def contract_band_percent(self) -> float | None:
-        """The band in percent of the published number, whatever it is written in."""
-        if self.band_points is not None and self.published:
-            return 100 * self.band_points / abs(self.published)
-        return self.band_percent
-
-    def document(self) -> dict[str, Any]:
-        """Return the cell as the JSON contract has it."""
-        return {
-            "cell": self.cell,
-            "unit": self.unit,
-            "published": self.published,
-            "simulated": self.simulated,
-            "error_percent": self.error_percent,
-            "verdict": self.verdict,
-            "role": self.role,
-            "fitted_on": list(self.fitted_on),
-            "band_percent": self.contract_band_percent,
-            "within_band": self.within_band,
-            "error_points": self.error_points if self.is_judged_in_points else None,
-            "band_points": self.band_points,
-            "between": None if self.between is None else list(self.between),
-            "claim": self.claim,
-            "computed_as": self.computed_as,
-            "note": self.note,
-        }
-
-
-@dataclass(frozen=True)
-class SimulatedValue:
-    """A number that cells are computed from, and that the publication does not give."""
-
-    id: str
-    unit: str
-    simulated: float
-    note: str
-
-    def document(self) -> dict[str, Any]:
-        """Return the value for JSON."""
-        return {"id": self.id, "unit": self.unit, "simulated": self.simulated, "note": self.note}
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,45 +94,24 @@ class ReproducedExperiment:
         """The cells that count: nothing was fitted on them."""
         return tuple(cell for cell in self.cells if cell.role == "predicted")
 
-    @property
-    def predicted_abs_errors_percent(self) -> list[float]:
-        """Absolute errors of the predicted cells that are judged in percent."""
-        return [
-            abs(cell.error_percent)
-            for cell in self.predicted
-            if cell.error_percent is not None and cell.band_percent is not None
-        ]
+    @cached_property
+    def headline(self) -> Headline:
+        """The predicted cells in a few numbers."""
+        return headline([self])
 
     @property
-    def predicted_abs_errors_points(self) -> list[float]:
-        """Absolute errors of the predicted cells that are judged in points."""
-        return [
-            abs(cell.error_points)
-            for cell in self.predicted
-            if cell.error_points is not None and cell.is_judged_in_points
-        ]
-
-    @property
-    def claims(self) -> list[bool]:
-        """Whether each predicted claim that is a range holds."""
-        return [
-            bool(cell.within_band)
-            for cell in self.predicted
-            if cell.between is not None and cell.within_band is not None
-        ]
+    def surprises(self) -> tuple[str, ...]:
+        """What is not as it is known, a sentence for each: misses that are new, have moved or are gone."""
+        return tuple(f"{self.id} {cell.cell} {cell.surprise}" for cell in self.cells if cell.surprise)
 
     @property
     def passed(self) -> bool:
-        """Whether no cell is outside its band."""
-        return all(cell.within_band is not False for cell in self.cells if cell.role != "excluded")
+        """Whether each cell is inside its band, or a known miss at its known figure."""
+        return not self.surprises
 
     def document(self) -> dict[str, Any]:
-        """Return the experiment as the JSON contract has it.
-
-        Where a publication gives only changes in percent, the error is the difference in points.
-        """
-        points = self.predicted_abs_errors_points
-        errors = self.predicted_abs_errors_percent or points
+        """Return the experiment as the JSON contract has it."""
+        percent, points = self.headline.percent.all, self.headline.points.all
         return {
             "id": self.id,
             "title": self.title,
@@ -229,15 +123,22 @@ class ReproducedExperiment:
                     "name": value.name,
                     "parameters": list(value.parameters),
                     "value": value.value,
+                    "plus_minus": value.plus_minus or None,
                     "fitted_on": list(value.fitted_on),
                 }
                 for value in self.fitted
             ],
-            "predicted_median_abs_error_percent": median(errors) if errors else None,
-            "predicted_worst_abs_error_percent": max(errors) if errors else None,
-            "predicted_median_abs_error_points": median(points) if points else None,
-            "predicted_worst_abs_error_points": max(points) if points else None,
+            "predicted_median_abs_error_percent": percent.median,
+            "predicted_worst_abs_error_percent": percent.worst,
+            "null_median_abs_error_percent": percent.null_median,
+            "null_worst_abs_error_percent": percent.null_worst,
+            "predicted_median_abs_error_points": points.median,
+            "predicted_worst_abs_error_points": points.worst,
+            "null_median_abs_error_points": points.null_median,
+            "null_worst_abs_error_points": points.null_worst,
+            "headline": self.headline.document(),
             "passed": self.passed,
+            "surprises": list(self.surprises),
             "sensitivity": self.sensitivity.document() if self.sensitivity else None,
         }
 
@@ -260,12 +161,16 @@ class Reproduction:
 
     @property
     def passed(self) -> bool:
-        """Whether no cell of any experiment is outside its band."""
+        """Whether nothing is other than it is known."""
         return all(experiment.passed for experiment in self.experiments)
 
     def to_json(self, *, indent: int | None = 2) -> str:
         """Return all of it as JSON text."""
-        document = {"experiments": [experiment.document() for experiment in self.experiments]}
+        document = {
+            "headline": headline(self.experiments).document(),
+            "selected": headline(self.experiments, "selected").document(),
+            "experiments": [experiment.document() for experiment in self.experiments],
+        }
         return json.dumps(document, indent=indent, ensure_ascii=False)
 
 
@@ -274,10 +179,11 @@ def reproduce_all(
 ) -> Reproduction:
     """Simulate every cell of the experiments, equal runs once, and set it beside what was published."""
     jobs = [
-        job_for(experiment, quantity)
+        job
         for experiment in experiments
         for quantity in experiment.quantities.values()
         if quantity.scenario is not None
+        for job in jobs_for(experiment, quantity)
     ]
     results = run_all(jobs, cache=cache, on_progress=on_progress)
     return Reproduction(tuple(_experiment(experiment, results) for experiment in experiments))
@@ -290,7 +196,7 @@ def _differ(before: float, now: float | None) -> bool:
 
 def _experiment(experiment: Experiment, results: Mapping[Job, RunResult]) -> ReproducedExperiment:
     behind = [quantity for quantity in experiment.quantities.values() if quantity.scenario is not None]
-    jobs = dict.fromkeys(job_for(experiment, quantity) for quantity in behind)
+    jobs = dict.fromkeys(job for quantity in behind for job in jobs_for(experiment, quantity))
     return ReproducedExperiment(
         id=experiment.id,
         title=experiment.title,
@@ -308,11 +214,14 @@ def _experiment(experiment: Experiment, results: Mapping[Job, RunResult]) -> Rep
 
 
 def _reproduced(experiment: Experiment, cell: Cell, results: Mapping[Job, RunResult]) -> ReproducedCell:
+    samples = samples_of(experiment, cell, results)
     return ReproducedCell(
         cell=cell.id,
         unit=cell.unit,
         published=cell.published,
-        simulated=value_of(experiment, cell, results),
+        simulated=None if samples is None else mean(samples),
+        half_width=None if samples is None else half_width(samples),
+        seeds=0 if samples is None else len(samples),
         verdict=cell.verdict,
         role=cell.role,
         fitted_on=experiment.fitted_on(cell),
@@ -322,4 +231,8 @@ def _reproduced(experiment: Experiment, cell: Cell, results: Mapping[Job, RunRes
         claim=cell.claim,
         computed_as="" if cell.formula is None else str(cell.formula),
         note=cell.note,
+        null=None if cell.null is None else cell.null.value(cell.id, experiment.null_of),
+        null_model="" if cell.null is None else str(cell.null),
+        exact=cell.exact,
+        known_miss=experiment.known_misses.get(cell.id),
     )

@@ -1,4 +1,4 @@
-"""Which keys the tables of ``expected.toml`` and ``fitted.toml`` have, and what kind of value each takes.
+"""Which keys the tables of an experiment's files have, and what kind of value each takes.
 
 What a value says is the business of ``reading.py``, which may rely on this: a text is a text there.
 """
@@ -62,6 +62,7 @@ _ANY: Kind = ("anything", lambda _: True)
 _QUANTITY: Mapping[str, Kind] = {
     **dict.fromkeys(("id", "unit", "note", "scenario", "metric", "rung"), _TEXT),
     **dict.fromkeys(("variations", "fits"), _TEXTS),
+    "seeds": ("a whole number above 0", lambda value: type(value) is int and value > 0),
     **dict.fromkeys(("set", "ladder"), _TABLE),
     "where": _ROWS,
     **dict.fromkeys(FORMULAS, _OPERANDS),
@@ -69,13 +70,14 @@ _QUANTITY: Mapping[str, Kind] = {
 _LISTED: Mapping[str, Mapping[str, Kind]] = {
     "cell": {
         **_QUANTITY,
-        **dict.fromkeys(("published", "band_percent", "band_points"), _NUMBER),
-        **dict.fromkeys(("verdict", "role", "claim"), _TEXT),
+        **dict.fromkeys(("published", "band_percent", "band_points", "printed_to"), _NUMBER),
+        **dict.fromkeys(("verdict", "role", "claim", "exact"), _TEXT),
         "between": _TWO_NUMBERS,
+        "null": _TABLE,
     },
     "value": _QUANTITY,
     "fit": {
-        **dict.fromkeys(("name", "unit", "why", "from"), _TEXT),
+        **dict.fromkeys(("name", "unit", "why", "from", "of"), _TEXT),
         **dict.fromkeys(("parameters", "cells"), _TEXTS),
         "between": _TWO_NUMBERS,
         "whole": _TRUTH,
@@ -88,11 +90,20 @@ _EXPECTED: Mapping[str, Kind] = {
     "where": _ROWS,
     "variation": _TABLES_BY_NAME,
     "ladder": _TABLE,
+    "seeds": _QUANTITY["seeds"],
     **dict.fromkeys(_LISTED, _ANY),
 }
 _FITTED_LISTED: Mapping[str, Mapping[str, Kind]] = {
-    "fitted": {"name": _TEXT, **dict.fromkeys(("parameters", "fitted_on"), _TEXTS), "value": _FITTED}
+    "fitted": {
+        **dict.fromkeys(("name", "plus_minus"), _TEXT),
+        **dict.fromkeys(("parameters", "fitted_on"), _TEXTS),
+        "value": _FITTED,
+    }
 }
+_MISSES_LISTED: Mapping[str, Mapping[str, Kind]] = {
+    "miss": {**dict.fromkeys(("cell", "why"), _TEXT), "simulated": _NUMBER}
+}
+_OTHERS = {"fitted.toml": _FITTED_LISTED, "misses.toml": _MISSES_LISTED}
 
 
 @dataclass
@@ -106,9 +117,9 @@ class Checked:
 
 
 def check(name: str, document: Mapping[str, Any]) -> Checked:
-    """Check the shape of ``expected.toml`` or ``fitted.toml``, which `name` says."""
-    listed = _FITTED_LISTED if name == "fitted.toml" else _LISTED
-    keys = dict.fromkeys(listed, _ANY) if name == "fitted.toml" else _EXPECTED
+    """Check the shape of ``expected.toml``, ``fitted.toml`` or ``misses.toml``, which `name` says."""
+    listed = _OTHERS.get(name, _LISTED)
+    keys = dict.fromkeys(listed, _ANY) if name in _OTHERS else _EXPECTED
     checked = Checked({})
     misfits = _misfits(name, document, keys, checked)
     checked.document = {key: value for key, value in document.items() if key not in misfits}
@@ -127,7 +138,7 @@ def check(name: str, document: Mapping[str, Any]) -> Checked:
 
 def label(table: str, entry: Mapping[str, Any], number: int) -> str:
     """Return what a table of a list is called in a message: by its id or name, else by its number."""
-    return f"{table} {entry.get('id', entry.get('name', number))!r}"
+    return f"{table} {entry.get('id', entry.get('name', entry.get('cell', number)))!r}"
 
 
 def _misfits(where: str, table: Mapping[str, Any], keys: Mapping[str, Kind], checked: Checked) -> list[str]:

@@ -8,6 +8,7 @@ from lanewise import ladder as ladder_rates
 from lanewise.errors import InputError
 from lanewise.experiment.metric import MetricError
 from lanewise.experiment.runner import Job
+from lanewise.experiment.spread import mean
 from lanewise.experiment.toml import inline
 
 if TYPE_CHECKING:
@@ -26,19 +27,41 @@ class UndefinedCellError(InputError):
 
 
 def jobs_behind(experiment: Experiment, quantity: Quantity) -> tuple[Job, ...]:
-    """Return the runs that a quantity is read or computed from, each once."""
-    leaves = experiment.simulated(quantity)
-    return tuple(dict.fromkeys(job_for(experiment, leaf) for leaf in leaves if leaf.scenario is not None))
+    """Return the runs that a quantity is read or computed from, with every seed, each once."""
+    leaves = [leaf for leaf in experiment.simulated(quantity) if leaf.scenario is not None]
+    return tuple(dict.fromkeys(job for leaf in leaves for job in jobs_for(experiment, leaf)))
+
+
+def jobs_for(experiment: Experiment, quantity: Quantity) -> tuple[Job, ...]:
+    """Return the runs of a quantity that is read from a scenario, one for each seed."""
+    return tuple(job_for(experiment, quantity, seed) for seed in range(1, quantity.seeds + 1))
 
 
 def value_of(experiment: Experiment, quantity: Quantity, results: Mapping[Job, RunResult]) -> float | None:
-    """Return what the model gives for a quantity, from the runs behind it; None when nothing simulates it."""
+    """Return what the model gives for a quantity, the mean over its seeds; None when nothing simulates it."""
+    samples = samples_of(experiment, quantity, results)
+    return None if samples is None else mean(samples)
+
+
+def samples_of(
+    experiment: Experiment, quantity: Quantity, results: Mapping[Job, RunResult]
+) -> tuple[float, ...] | None:
+    """Return what the model gives with each seed; None when nothing simulates it.
+
+    What is computed from several runs is computed seed by seed: a change between two rigs that see the same
+    requests is known better than either of them.
+    """
+    if not quantity.is_simulated or (quantity.scenario is not None and quantity.metric is None):
+        return None
+    seeds = max((leaf.seeds for leaf in experiment.simulated(quantity)), default=1)
+    return tuple(_value(experiment, quantity, results, seed) for seed in range(1, seeds + 1))
+
+
+def _value(experiment: Experiment, quantity: Quantity, results: Mapping[Job, RunResult], seed: int) -> float:
     if quantity.formula is not None:
 
         def operand(id_: str) -> float:
-            value = value_of(experiment, experiment.quantities[id_], results)
-            assert value is not None, f"{id_} is not simulated"
-            return value
+            return _value(experiment, experiment.quantities[id_], results, seed)
 
         try:
             return quantity.formula.value(operand)
@@ -48,16 +71,18 @@ def value_of(experiment: Experiment, quantity: Quantity, results: Mapping[Job, R
             ) from None
     if quantity.ladder is not None and quantity.rung is not None:
         return rungs(quantity.ladder)[quantity.rung]
-    if quantity.scenario is None or quantity.metric is None:
-        return None
+    assert quantity.metric is not None, f"{quantity.id} is not simulated"
     try:
-        return quantity.metric.read(results[job_for(experiment, quantity)])
+        return quantity.metric.read(results[job_for(experiment, quantity, min(seed, quantity.seeds))])
     except MetricError as error:
         raise UndefinedCellError(f"{experiment.id} {quantity.id}: {error}") from error
 
 
-def job_for(experiment: Experiment, cell: Quantity) -> Job:
-    """Return the run behind a cell, with the fitted values that are in force in it."""
+def job_for(experiment: Experiment, cell: Quantity, seed: int = 1) -> Job:
+    """Return the run behind a cell, with the fitted values that are in force in it.
+
+    The seed is set where the cell has several; elsewhere it is the scenario's own.
+    """
     assert cell.scenario is not None, f"cell {cell.id} is not simulated"
     overrides = list(cell.overrides)
     for fit in experiment.fits:
@@ -77,6 +102,8 @@ def job_for(experiment: Experiment, cell: Quantity) -> Job:
             }
         )
         overrides += [(path, calibrated) for path in fit.parameters]
+    if cell.seeds > 1:
+        overrides.append(("run.seed", str(seed)))
     return Job(cell.scenario, tuple(overrides))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from lanewise.experiment.reproduction import ReproducedCell
+    from lanewise.experiment.reproduced_cell import ReproducedCell
 
 DASH = "\N{EN DASH}"
 _PLUS_MINUS = "\N{PLUS-MINUS SIGN}"
@@ -32,6 +32,23 @@ def error_text(cell: ReproducedCell) -> str:
     if cell.between is not None and cell.within_band is not None:
         return "holds" if cell.within_band else "fails"
     return DASH if cell.error_percent is None else f"{_signed(cell.error_percent)} %"
+
+
+def interval_text(cell: ReproducedCell, like: float | None = None) -> str:
+    """Write half of the interval of a mean over seeds; nothing for one seed, or seeds that agree."""
+    if not cell.half_width:
+        return ""
+    size = cell.simulated if like is None else like
+    return f"{_PLUS_MINUS}{cell.half_width:.{max(digits_for(size or 0.0), 1)}f}"
+
+
+def null_error_text(cell: ReproducedCell) -> str:
+    """Write the error of a cell's null model, judged as the cell is."""
+    if cell.between is not None and cell.null_holds is not None:
+        return "holds" if cell.null_holds else "fails"
+    if cell.null_error is None:
+        return DASH
+    return f"{_signed(cell.null_error)} {_points(cell) if cell.is_judged_in_points else '%'}"
 
 
 def counted(number: int, name: str) -> str:

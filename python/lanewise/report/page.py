@@ -1,8 +1,9 @@
 """The report of a reproduction: one HTML file that needs nothing else, made from results and not from runs.
 
-The headline is the error of the predicted cells. Calibrated cells stand apart, with what was fitted on what;
-cells that cannot be predicted are listed with their reason. What the publication leaves odd, what a
-prediction rests on, and where every number comes from are on the same page.
+The headline is the error of the predicted cells, beside that of their null models. Cells of other roles
+stand apart: selected and calibrated ones, identities, and those that cannot be predicted, each with its
+reason. What the publication leaves odd, what a prediction rests on, and where every number comes from are on
+the same page.
 """
 
 from __future__ import annotations
@@ -10,11 +11,19 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass
-from statistics import median
 from typing import TYPE_CHECKING, Any
 
+from lanewise.experiment.definition import ROLES
 from lanewise.experiment.headline import headline
-from lanewise.experiment.wording import DASH, band_text, counted, digits_for, error_text
+from lanewise.experiment.wording import (
+    DASH,
+    band_text,
+    counted,
+    digits_for,
+    error_text,
+    interval_text,
+    null_error_text,
+)
 from lanewise.files import write_whole
 from lanewise.report import plots
 
@@ -26,7 +35,8 @@ if TYPE_CHECKING:
 
     from lanewise.experiment.definition import Fit
     from lanewise.experiment.headline import Headline
-    from lanewise.experiment.reproduction import ReproducedCell, ReproducedExperiment, Reproduction
+    from lanewise.experiment.reproduced_cell import ReproducedCell
+    from lanewise.experiment.reproduction import ReproducedExperiment, Reproduction
     from lanewise.experiment.sensitivity import Sensitivity
     from lanewise.report.plots import Figure
 
@@ -58,7 +68,12 @@ class ExperimentSection:
         """The fits with their values."""
         fitted = self.experiment.definition.fitted
         return [
-            (fit, str(fitted[fit.name].value))
+            (
+                fit,
+                " \N{PLUS-MINUS SIGN} ".join(
+                    filter(None, (str(fitted[fit.name].value), fitted[fit.name].plus_minus))
+                ),
+            )
             for fit in self.experiment.definition.fits
             if fit.name in fitted
         ]
@@ -93,10 +108,11 @@ def render(reproduction: Reproduction) -> str:
         "number": number,
         "band": band_text,
         "error": error_text,
+        "null_error": null_error_text,
+        "interval": interval_text,
         "short": lambda name, own: name.removeprefix(f"{own} "),
         "svg": Markup,
         "counted": counted,
-        "median": median,
         "change": lambda change, unit: DASH if change is None else f"{change:+.2f} {unit}",
         "breakable": _breakable,
         "capitalize_first": lambda text: text[:1].upper() + text[1:],
@@ -105,10 +121,12 @@ def render(reproduction: Reproduction) -> str:
     return environment.get_template("reproduction.html.j2").render(
         version=__version__,
         headline=headline(experiments),
+        selected=headline(experiments, "selected"),
         overview=plots.overview(experiments) if len(experiments) > 1 else None,
         sections=[_section(experiment, experiments) for experiment in experiments],
-        calibrated=sum(cell.role == "calibrated" for each in experiments for cell in each.cells),
-        excluded=sum(cell.role == "excluded" for each in experiments for cell in each.cells),
+        numbers={
+            role: sum(cell.role == role for each in experiments for cell in each.cells) for role in ROLES
+        },
     )
 
 

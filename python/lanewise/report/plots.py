@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     import altair as alt
 
     from lanewise.experiment.definition import Plot
-    from lanewise.experiment.reproduction import ReproducedCell, ReproducedExperiment, SimulatedValue
+    from lanewise.experiment.reproduced_cell import ReproducedCell, SimulatedValue
+    from lanewise.experiment.reproduction import ReproducedExperiment
 
 SERIES_COLOURS = tuple(f"var(--series-{number})" for number in range(1, 7))
 _WIDTH = 620
@@ -53,13 +54,13 @@ def overview(experiments: Sequence[ReproducedExperiment]) -> Figure | None:
     points = [
         {
             "experiment": experiment.id,
-            "error": cell.error_points if cell.is_judged_in_points else cell.error_percent,
+            "error": cell.error,
             "judged": "in points" if cell.is_judged_in_points else "in percent",
             "said": f"{experiment.id} {cell.cell}: {_error(cell)}",
         }
         for experiment in experiments
         for cell in experiment.predicted
-        if cell.error_percent is not None and (cell.band_percent is not None or cell.is_judged_in_points)
+        if cell.error is not None
     ]
     if not points:
         return None
@@ -81,7 +82,7 @@ def overview(experiments: Sequence[ReproducedExperiment]) -> Figure | None:
     zero = alt.Chart(alt.InlineData(values=[{"zero": 0}])).mark_rule(color="var(--ink)").encode(x="zero:Q")
     return Figure(
         title="Errors of all predicted cells",
-        caption="Each mark is a cell that nothing was fitted on.",
+        caption="Each mark is a cell that nothing was fitted on, and nothing chosen with it in view.",
         svg=_svg((zero + dots).properties(width=_WIDTH - 60, height=alt.Step(24))),
     )
 

@@ -100,6 +100,7 @@ pub fn endpoint() -> EndpointConfig {
         memory_read_latency: Span::from_ns(100),
         memory_read_rate: None,
         request_interval: Span::ZERO,
+        dma: DmaConfig::default(),
         completion_latency: Span::ZERO,
         write_drain: FAST,
         buffer_hold: Span::ZERO,
@@ -133,6 +134,7 @@ pub fn link(upper: (usize, usize), lower: (usize, usize), mode: LinkMode) -> Lin
         recovery_time: Span::from_us(10),
         power: LinkPower::default(),
         channels: ChannelMap::ONLY_VC0,
+        quicker: 1,
     }
 }
 
@@ -192,6 +194,8 @@ pub struct Stream {
     pub outstanding: u64,
     pub limit: u64,
     pub traffic_class: u8,
+    /// Its engine, where it is not one of the device's plain ones.
+    pub engine: Option<EngineConfig>,
     state: Option<(ChannelId, FlowId)>,
     next: u64,
 }
@@ -206,6 +210,7 @@ impl Stream {
             outstanding,
             limit: u64::MAX,
             traffic_class: 0,
+            engine: None,
             state: None,
             next: 0,
         }
@@ -223,6 +228,11 @@ impl Stream {
 
     pub fn of_class(mut self, traffic_class: u8) -> Self {
         self.traffic_class = traffic_class;
+        self
+    }
+
+    pub fn on(mut self, engine: EngineConfig) -> Self {
+        self.engine = Some(engine);
         self
     }
 
@@ -254,7 +264,11 @@ impl Workload for Stream {
             direction,
             latency: LatencyOf::Request,
         });
-        self.state = Some((fabric.open_channel_of(self.device, self.traffic_class), flow));
+        let channel = match &self.engine {
+            Some(engine) => fabric.open_channel_with(self.device, engine),
+            None => fabric.open_channel_of(self.device, self.traffic_class),
+        };
+        self.state = Some((channel, flow));
         (0..self.outstanding).for_each(|_| self.ask(fabric));
     }
 

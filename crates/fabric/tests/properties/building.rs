@@ -294,10 +294,27 @@ impl EndpointCase {
             tlp_prefixes: u8::from(self.relaxed),
             request_interval: Span::from_ns(self.interval_ns),
             completion_latency: Span::from_ns(self.completion_ns),
+            dma: self.dma_settings(),
             memory_read_rate: self.slow_memory.then_some(SLOW),
             write_drain: if self.slow_drain { SLOW } else { FAST },
             buffer_hold: if self.slow_drain { Span::from_ns(300) } else { Span::ZERO },
             ..endpoint()
+        }
+    }
+
+    fn dma_settings(&self) -> DmaConfig {
+        let has = |bit: u8| self.dma & (1 << bit) != 0;
+        let span = |bit, ns| Span::from_ns(if has(bit) { ns } else { 0 });
+        DmaConfig {
+            write_unit: has(0).then_some(Bytes::new(32)),
+            read_unit: has(1).then_some(Bytes::new(64)),
+            write_interval: span(2, 70),
+            read_interval: span(3, 90),
+            // In Flit Mode there are no gaps.
+            tlp_gap: if self.link.mode().flit { Span::ZERO } else { span(4, 25) },
+            path_rate: has(5).then_some(SLOW),
+            path_latency: span(6, 200),
+            tag_hold: has(7).then(|| Span::from_ns(150)),
         }
     }
 

@@ -83,6 +83,8 @@ pub struct EndpointCase {
     pub slow_drain: bool,
     pub slow_memory: bool,
     pub completion_ns: u64,
+    /// Units, paces, gaps, a path, tags that are held: a bit each.
+    pub dma: u8,
 }
 
 #[derive(Clone, Debug)]
@@ -247,9 +249,10 @@ fn switch_case() -> impl Strategy<Value = SwitchCase> {
 fn endpoint_case() -> impl Strategy<Value = EndpointCase> {
     let tags = prop::sample::select(vec![1u32, 3, 32, 700]);
     let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), prop::bool::weighted(0.2));
-    let times = (prop::sample::select(vec![0u64, 0, 130]), prop::sample::select(vec![0u64, 0, 90]));
+    let dma = prop_oneof![Just(0u8), any::<u8>()];
+    let times = (prop::sample::select(vec![0u64, 0, 130]), prop::sample::select(vec![0u64, 0, 90]), dma);
     (link_case(), 0u32..6, tags, flags, times).prop_map(
-        |(link, mrrs_shift, tags, flags, (interval_ns, completion_ns))| {
+        |(link, mrrs_shift, tags, flags, (interval_ns, completion_ns, dma))| {
             let (wide_tags, relaxed, ecrc, slow_drain, slow_memory) = flags;
             EndpointCase {
                 link,
@@ -262,6 +265,7 @@ fn endpoint_case() -> impl Strategy<Value = EndpointCase> {
                 slow_drain,
                 slow_memory,
                 completion_ns,
+                dma,
             }
         },
     )

@@ -67,10 +67,11 @@ fn limit(case: &Case, config: &FabricConfig, step: &Step, direction: Direction) 
     let DeviceKind::Endpoint(endpoint) = &config.devices[step.device.0 as usize].kind else {
         panic!("{step:?} is asked of no endpoint");
     };
-    match direction {
-        Direction::Read => endpoint.mrrs.get(),
-        Direction::Write => case.mps(),
-    }
+    let (unit, most) = match direction {
+        Direction::Read => (endpoint.dma.read_unit, endpoint.mrrs.get()),
+        Direction::Write => (endpoint.dma.write_unit, case.mps()),
+    };
+    unit.map_or(most, |unit| unit.get().min(most))
 }
 
 /// What lies between multiples of `limit`, which is a power of two up to a page: offset and length of each piece. Every memory

@@ -1,8 +1,8 @@
 //! Endpoint: a requester with DMA engines and a completer of MMIO.
 
 use super::{
-    AdapterParameters, DeviceErrorParameters, EthernetAdapterParameters, NvmeParameters, PortParameters,
-    RdmaParameters,
+    AdapterParameters, CopyEngineParameters, DeviceErrorParameters, EthernetAdapterParameters,
+    KernelParameters, NvmeParameters, PortParameters, RdmaParameters,
 };
 use crate::parameter::parameters;
 use crate::value::{Auto, PayloadSize, choices};
@@ -76,10 +76,34 @@ parameters! {
         /// Rate at which its memory answers such reads; "none" for no limit but the link.
         memory_read_rate: Option<Rate> = "none" in "1 MB/s" to "10 TB/s",
         Assumed "so high that the link is the limit";
-        /// Smallest time between two requests leaving the DMA engines.
+        /// Largest write request of its DMA: requests are cut at multiples of it, and never longer than the Maximum Payload Size.
+        write_unit: Auto<PayloadSize<32>> = "auto",
+        Assumed "as much as a TLP may carry: the Maximum Payload Size";
+        /// Largest read request of its DMA: requests are cut at multiples of it, and never longer than the Maximum Read Request Size.
+        read_unit: Auto<PayloadSize<32>> = "auto",
+        Assumed "as much as a request may ask for: the Maximum Read Request Size";
+        /// Smallest time between two requests leaving the DMA engines, whatever their directions: one engine for both.
         request_interval: Span = "0 ns" in "0 ns" to "1 ms",
         Assumed "the DMA engines are never the limit unless they are known to be";
-        /// From the arrival of the last completion to the use of the data.
+        /// Smallest time between the starts of two write requests.
+        write_interval: Span = "0 ns" in "0 ns" to "1 ms",
+        Assumed "the DMA engines are never the limit unless they are known to be";
+        /// Smallest time between the starts of two read requests.
+        read_interval: Span = "0 ns" in "0 ns" to "1 ms",
+        Assumed "the DMA engines are never the limit unless they are known to be";
+        /// Time after each TLP that it sends in which no other starts; DLLPs may use it. Not in Flit Mode.
+        tlp_gap: Span = "0 ns" in "0 ns" to "1 ms",
+        Assumed "TLPs follow each other without a gap unless a device is known for it";
+        /// Rate of its own data path between engines and port, of each direction; "none" for no limit.
+        path_rate: Option<Rate> = "none" in "1 MB/s" to "10 TB/s",
+        Assumed "so high that the link is the limit";
+        /// Time that data take on that path beside their bytes: before a write may leave, and after read data have arrived.
+        path_latency: Span = "0 ns" in "0 ns" to "1 ms",
+        Assumed "counted as part of the device, which the workload models";
+        /// From the arrival of a read's last completion until its tag is free again; "auto" until its data can be used.
+        tag_hold: Auto<Span> = "auto" in "0 ns" to "1 ms",
+        Assumed "a tag stands for space that the data have not left: until `path_rate`, `path_latency` and `completion_latency` have passed";
+        /// From the arrival of the last completion, and the data path behind it, to the use of the data.
         completion_latency: Span = "0 ns" in "0 ns" to "1 ms",
         Assumed "counted as part of the device, which the workload models";
         /// Rate at which posted writes that arrive are drained: peer-to-peer and MMIO.
@@ -96,6 +120,8 @@ parameters! {
         Assumed "large buffers, which no cache holds";
         flatten port: PortParameters;
         group errors: DeviceErrorParameters;
+        group copy_engine: CopyEngineParameters;
+        group kernel: KernelParameters;
         group adapter: AdapterParameters;
         group ethernet: EthernetAdapterParameters;
         group nvme: NvmeParameters;

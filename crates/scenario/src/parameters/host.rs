@@ -3,7 +3,7 @@
 use super::{
     CacheParameters, HostErrorParameters, InterconnectParameters, IommuParameters, KernelTcpParameters,
     LastLevelCacheParameters, MemoryParameters, MpiParameters, NvmeSoftwareParameters, NvmeTargetParameters,
-    PeerParameters, PortParameters, StackParameters, UserTcpParameters, VerbsParameters,
+    PageableParameters, PeerParameters, PortParameters, StackParameters, UserTcpParameters, VerbsParameters,
 };
 use crate::parameter::parameters;
 use crate::value::{PayloadSize, choices};
@@ -93,6 +93,7 @@ parameters! {
         group interconnect: InterconnectParameters;
         group iommu: IommuParameters;
         group errors: HostErrorParameters;
+        group pageable: PageableParameters;
         group software: SoftwareParameters;
         group nvme: NvmeSoftwareParameters;
         group cache: CacheParameters;

@@ -1,6 +1,7 @@
 //! The parameters of every kind of component. Each file is one table; see [`crate::parameter`].
 
 mod channels;
+mod copies;
 mod endpoint;
 mod errors;
 mod ethernet;
@@ -21,6 +22,10 @@ mod turnaround;
 mod workload;
 
 pub use channels::{ChannelArbitrationChoice, ChannelParameters};
+pub use copies::{
+    CopyDirectionChoice, CopyEngineParameters, CopyParameters, EngineChoice, KernelParameters,
+    PageableParameters, PeerCopyChoice,
+};
 pub use endpoint::{BuffersChoice, EndpointParameters, TagChoice};
 pub use errors::{DeviceErrorParameters, HostErrorParameters, SwitchErrorParameters};
 pub use ethernet::{
@@ -71,8 +76,9 @@ pub(crate) struct WorkloadKind {
 }
 
 /// Every kind of workload, in the order of the reference.
-pub(crate) const WORKLOAD_KINDS: [WorkloadKind; 12] = [
+pub(crate) const WORKLOAD_KINDS: [WorkloadKind; 13] = [
     kind("dma", &DmaParameters::SCHEMA, &[]),
+    kind("copy", &CopyParameters::SCHEMA, &[]),
     kind("mmio", &MmioParameters::SCHEMA, &[]),
     kind("rings", &RingsParameters::SCHEMA, &[]),
     kind("iometer", &IometerParameters::SCHEMA, &[("A line of `access`", &AccessLineParameters::SCHEMA)]),

@@ -4,7 +4,7 @@
 
 use super::ChannelParameters;
 use crate::parameter::parameters;
-use crate::value::{Auto, Credit, PayloadSize, choices};
+use crate::value::{Auto, Credit, Fraction, PayloadSize, choices};
 use lanewise_units::{Bytes, Span};
 
 choices! {
@@ -66,18 +66,23 @@ parameters! {
         /// Maximum Payload Size programmed into the device, instead of the firmware's choice.
         mps: Auto<PayloadSize> = "auto",
         Spec "one value along every path, PCIe Base 6.3 §7.5.3.4";
+        /// One way over the longest link that automatic credits and retry buffers are built for. What is longer than that is paid
+        /// for: buffers belong to the part, not to the cable.
+        reach: Span = "2 ns" in "0 ns" to "10 us",
+        Assumed "parts are built for boards: 30 cm at 15 cm/ns, as the default of a link's propagation";
         /// Capacity of the retry buffer, in bytes of TLPs with sequence number and LCRC.
         retry_buffer: Auto<Bytes> = "auto" in "64 B" to "16 MiB",
-        Spec "bandwidth times the Ack latency limit, a packet in each direction and both receivers, PCIe Base 6.3 §3.6.3.1";
+        Spec "bandwidth times the Ack latency limit, a packet in each direction, both receivers and `reach`, PCIe Base 6.3 §3.6.3.1";
         /// An Ack is sent at the latest after so many packets.
         ack_every_tlps: u32 = "8" in "1" to "2048",
         Assumed "the upper end of what devices do (1 to 8); the latency limit usually comes first";
         /// An Ack is sent at the latest this long after the packet arrived.
         ack_latency: Auto<Span> = "auto" in "0 ns" to "1 ms",
         Spec "Ack latency limit, PCIe Base 6.3 Tables 3-10 to 3-12";
-        /// An UpdateFC is sent at the latest after the credits of so many packets were freed.
+        /// An UpdateFC is sent at the latest after the credits of so many packets were freed, or of a quarter of the class's pool
+        /// where that is fewer, headers and data looked at apart.
         update_every_tlps: u32 = "8" in "1" to "2048",
-        Assumed "the upper end of what devices do (1 to 8); the latency limit usually comes first";
+        Assumed "the upper end of what devices do (1 to 8); no designer waits for most of a small pool, so a quarter is the limit";
         /// An UpdateFC is sent at the latest this long after a credit was freed.
         update_latency: Auto<Span> = "auto" in "0 ns" to "1 ms",
         Spec "UpdateFC latency limit, PCIe Base 6.3 Tables 2-52 to 2-54";
@@ -90,9 +95,12 @@ parameters! {
         /// Rule of the replay timer.
         replay_rule: ReplayRuleChoice = "auto",
         Spec "PCIe Base 6.3 §3.6.2.1";
+        /// Share of the tolerance of -0 to +100 % by which a timer of the legacy rule runs longer than the rule's least.
+        replay_tolerance: Fraction = "0.5" in "0" to "1",
+        Assumed "the middle of what PCIe Base 3.1 §3.6.2.1 allows; parts differ, and their data sheets do not say";
         /// Time without an Ack after which everything unacknowledged is sent again.
         replay_timer: Auto<Span> = "auto" in "100 ns" to "1 s",
-        Spec "the shortest time that the rule of the replay timer allows";
+        Spec "the time of the rule of the replay timer, with `replay_tolerance` where that is the legacy one";
         /// Scaled flow control, where both ends agree on it.
         flow_control_scale: ScaleChoice = "auto",
         Spec "ports that support 16 GT/s or more support it, PCIe Base 6.3 §3.4.2";

@@ -60,8 +60,8 @@ parameters! {
         forwarding: ForwardingChoice = "cut-through",
         Assumed "what most switches do";
         /// First bit in to first bit out of an unloaded switch; from the last bit in when it stores and forwards.
-        latency: Span = "150 ns" in "1 ns" to "100 us",
-        Published "105 to 200 ns for parts of Gen1 to Gen4, vendors' briefs";
+        latency: Auto<Span> = "auto" in "1 ns" to "100 us",
+        Published "what switches of the generation of its fastest port take: 105 to 200 ns, vendors' briefs";
         /// How ingress ports that compete for an egress port are served.
         arbitration: ArbitrationChoice = "round-robin",
         Assumed "the hardware default of PCIe Base 6.3 §6.3.3";

@@ -64,14 +64,19 @@ fn wanted_credits(end: &End<'_>) -> (u64, u64) {
     )
 }
 
-/// Header and data credits that keep the link busy for one credit loop.
+/// Header and data credits that keep the link busy for one credit loop, over a link of the length that the part is built for.
 fn loop_credits(end: &End<'_>) -> (u64, u64) {
+    loop_credits_over(end, end.view.parameters.reach)
+}
+
+/// The same over a link of some length, one way.
+pub(super) fn loop_credits_over(end: &End<'_>, length: Span) -> (u64, u64) {
     let packet = end.mode.wire_span(end.mps + PACKET_OVERHEAD);
     let small = end.mode.wire_span(SMALL_PAYLOAD + PACKET_OVERHEAD);
     let around = update_latency(end)
         + end.view.parameters.receive_latency
         + end.peer.receive_latency
-        + end.propagation * 2
+        + length * 2
         + packet * 2
         + end.drain
         + LOOP_ALLOWANCE.max(flits_waited_for(end));

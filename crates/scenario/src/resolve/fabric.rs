@@ -6,8 +6,8 @@ use super::link::TrainedLink;
 use super::memory_path;
 use super::payload::Payload;
 use super::port::Ports;
-use super::standby;
 use super::{Rig, Settings};
+use super::{standby, switch_latency};
 use crate::parameter::{Output, Provenance};
 use crate::parameters::{
     ArbitrationChoice, BuffersChoice, CoreChoice, EndpointParameters, ForwardingChoice, HostParameters,
@@ -16,8 +16,8 @@ use crate::parameters::{
 use crate::problem::Problem;
 use crate::value::Auto;
 use lanewise_fabric::config::{
-    Arbitration, DeviceConfig, DeviceKind, EndpointConfig, FabricConfig, FaultConfig, Forwarding, LinkConfig,
-    PortConfig, RootComplexConfig, SocketsConfig, SwitchConfig, SwitchCore,
+    Arbitration, DeviceConfig, DeviceKind, DmaConfig, EndpointConfig, FabricConfig, FaultConfig, Forwarding,
+    LinkConfig, PortConfig, RootComplexConfig, SocketsConfig, SwitchConfig, SwitchCore,
 };
 use lanewise_pcie::encoding::LinkMode;
 use lanewise_pcie::tag::TagWidth;
@@ -87,6 +87,7 @@ fn link(
         },
         recovery_time: parameters.recovery_time,
         power: standby::power(parameters),
+        quicker: 1,
         channels,
     }
 }
@@ -148,6 +149,7 @@ fn switch(
     output: &mut Output,
 ) -> SwitchConfig {
     let rate = core_rate(rig, instance, parameters, computed);
+    switch_latency::tell(rig, instance, parameters, computed);
     SwitchConfig {
         core: match parameters.core {
             CoreChoice::Crossbar => SwitchCore::Crossbar { port_rate: rate },
@@ -161,7 +163,7 @@ fn switch(
             ForwardingChoice::CutThrough => Forwarding::CutThrough,
             ForwardingChoice::StoreAndForward => Forwarding::StoreAndForward,
         },
-        latency: parameters.latency,
+        latency: switch_latency::of(rig, instance, parameters),
         arbitration: match parameters.arbitration {
             ArbitrationChoice::RoundRobin => Arbitration::RoundRobin,
             ArbitrationChoice::Strict => Arbitration::Strict,
@@ -264,6 +266,12 @@ fn endpoint(
         let problem = Problem::TooManyTags { path, found: tags.to_string(), allowed: room.to_string() };
         output.report(rig.place_of(component, &["tags"]), problem, Some("see `tag_width`".to_owned()));
     }
+    if flit && !parameters.tlp_gap.is_zero() {
+        let path = format!("{}.tlp_gap", rig.file.components[component].name);
+        let reason = "a gap after each TLP, and in Flit Mode TLPs follow each other in flits".to_owned();
+        let problem = Problem::FlitModeImpossible { path, reason };
+        output.report(rig.place_of(component, &["tlp_gap"]), problem, None);
+    }
     let memory_read_latency = parameters.memory_read_latency.given().unwrap_or(parameters.mmio_read_latency);
     let mrrs = parameters.mrrs.given().unwrap_or(rig.firmware.mrrs).0;
     if let Some(port) = rig.port(instance, 0) {
@@ -292,6 +300,16 @@ fn endpoint(
         memory_read_latency,
         memory_read_rate: parameters.memory_read_rate,
         request_interval: parameters.request_interval,
+        dma: DmaConfig {
+            write_unit: parameters.write_unit.given().map(|unit| unit.0),
+            read_unit: parameters.read_unit.given().map(|unit| unit.0),
+            write_interval: parameters.write_interval,
+            read_interval: parameters.read_interval,
+            tlp_gap: parameters.tlp_gap,
+            path_rate: parameters.path_rate,
+            path_latency: parameters.path_latency,
+            tag_hold: parameters.tag_hold.given(),
+        },
         completion_latency: parameters.completion_latency,
         write_drain: parameters.write_drain,
         buffer_hold: parameters.buffer_hold,

@@ -33,6 +33,7 @@ fn of_components(rig: &Rig<'_>, idle: &mut Idle) {
         };
         match settings {
             Some(Settings::Host(_)) => {
+                without(tools.contains("copy"), "pageable", "only the workload `copy` uses it");
                 without(storage, "software", "no `[storage]` is there for it");
                 without(drives, "nvme", "no NVMe drive is there for it");
                 without(tools.contains("turnaround"), "cache", "only the workload `turnaround` asks for it");
@@ -54,6 +55,8 @@ fn of_components(rig: &Rig<'_>, idle: &mut Idle) {
                 without(switch.core == CoreChoice::Hybrid, "groups", "only a `hybrid` core has groups");
             }
             Some(Settings::Endpoint(endpoint)) => {
+                without(tools.contains("copy"), "copy_engine", "only the workload `copy` uses it");
+                without(tools.contains("copy"), "kernel", "only the workload `copy` uses it");
                 let mut unless = |there: bool, key, decided_by, reason| {
                     if !there {
                         idle.because_of(path(key), decided_by, reason);

@@ -5,6 +5,7 @@
 
 mod channels;
 mod computed;
+mod copies;
 mod credits;
 mod errors;
 mod ethernet;
@@ -13,6 +14,7 @@ mod fabrics;
 mod frames;
 mod idle;
 mod link;
+mod loops;
 mod memory_path;
 mod networks;
 mod nvme;
@@ -26,6 +28,7 @@ mod rings;
 mod staging;
 mod standby;
 mod storage;
+mod switch_latency;
 mod turnaround;
 mod workload;
 
@@ -34,7 +37,7 @@ pub use workload::WorkloadConfig;
 
 use crate::diagnostic::{Diagnostic, listing};
 use crate::file::{Component, ScenarioFile, two_layers};
-use crate::idle::IdleValue;
+use crate::idle::{Caution, IdleValue};
 use crate::parameter::{LayerTable, Output, ParameterTable, check_table};
 use crate::parameters::{FirmwareParameters, LinkParameters, PortParameters, RunParameters};
 use crate::problem::Problem;
@@ -70,6 +73,8 @@ pub(crate) struct Resolution {
     pub links: Vec<NegotiatedLink>,
     /// Values of the scenario that nothing reads.
     pub idle: Vec<IdleValue>,
+    /// Values of the scenario that cost more than one might think.
+    pub cautions: Vec<Caution>,
 }
 
 /// Resolves a scenario. Nothing when something that everything else hangs on is missing; then there are problems.
@@ -99,7 +104,8 @@ pub(crate) fn resolve(file: &ScenarioFile, output: &mut Output) -> Option<Resolu
     computed.replace_automatic(&mut output.parameters);
     idle::find(&rig, &maps, &mut output.idle);
     let idle = std::mem::take(&mut output.idle).settle(&mut output.parameters);
-    Some(Resolution { run: run?, firmware: rig.firmware, fabric, workloads, links, idle })
+    let cautions = std::mem::take(&mut output.cautions);
+    Some(Resolution { run: run?, firmware: rig.firmware, fabric, workloads, links, idle, cautions })
 }
 
 fn check_sections(file: &ScenarioFile, output: &mut Output) {

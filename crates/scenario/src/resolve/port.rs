@@ -1,19 +1,20 @@
 //! Settings of every port: what is given is checked, what is "auto" is worked out.
 //!
 //! Automatic credits and retry buffers are what a designer who wants the link to stay busy would build: the bytes
-//! of one loop. They are therefore never the reason for a lost gigabyte unless a scenario or a part says so.
+//! of one loop over a link as long as the part is made for (`reach`). They are therefore the reason for a lost gigabyte only
+//! where a link is longer than that, or a scenario or a part says so; [`super::loops`] tells.
 
 use super::computed::Computed;
 use super::credits::{CreditTable, common_scale, credits};
 use super::link::TrainedLink;
 use super::payload::Payload;
-use super::standby;
 use super::{PortView, Rig, Settings, place_in};
+use super::{loops, standby, switch_latency};
 use crate::parameter::{Output, Provenance};
 use crate::parameters::{PortParameters, ReplayRuleChoice};
 use crate::problem::Problem;
 use crate::source::Place;
-use crate::value::{Auto, ParameterType};
+use crate::value::{Auto, Fraction, ParameterType};
 use lanewise_fabric::config::{AckPolicy, PortConfig, UpdatePolicy};
 use lanewise_pcie::ack_nak::{
     FLIT_REPLAY_TIMEOUT_FLITS, ReplayRule, ack_latency_limit, flit_ack_latency, replay_timer_limit,
@@ -87,7 +88,9 @@ pub(crate) fn configure(
         let ends =
             [make(above, upper_view, lower_view.parameters), make(lower, lower_view, upper_view.parameters)];
         let scale = common_scale(&ends);
-        let [upper, lower_config] = ends.map(|end| configure_end(rig, &end, scale, computed, output));
+        let [upper, lower_config] =
+            [&ends[0], &ends[1]].map(|end| configure_end(rig, end, scale, computed, output));
+        loops::check(rig, component, &ends, [&upper, &lower_config], output);
         if let Some(port) = ports[above].get_mut(slot) {
             *port = upper;
         }
@@ -124,7 +127,7 @@ fn receiver(rig: &Rig<'_>, instance: usize) -> (ReceiverKind, Span) {
             (ReceiverKind::PeerToPeerRootPort, host.write_latency)
         }
         Some(Settings::Host(host)) => (ReceiverKind::RootPort, host.write_latency),
-        Some(Settings::Switch(switch)) => (ReceiverKind::Switch, switch.latency),
+        Some(Settings::Switch(switch)) => (ReceiverKind::Switch, switch_latency::of(rig, instance, switch)),
         _ => (ReceiverKind::Endpoint, Span::ZERO),
     }
 }
@@ -155,6 +158,10 @@ fn replay_rule(end: &End<'_>) -> ReplayRule {
     }
 }
 
+fn share(fraction: Fraction, span: Span) -> Span {
+    Span::from_ticks((span.ticks() as f64 * fraction.0).round() as u64)
+}
+
 fn replay_timer(end: &End<'_>) -> Span {
     let rule = replay_rule(end);
     match (end.view.parameters.replay_timer, end.mode.flit) {
@@ -162,22 +169,33 @@ fn replay_timer(end: &End<'_>) -> Span {
         (Auto::Auto, true) => end.mode.wire_span(FLIT) * FLIT_REPLAY_TIMEOUT_FLITS,
         (Auto::Auto, false) => {
             let symbols = replay_timer_limit(end.mps, end.mode.width, end.mode.generation, rule);
-            // PCIe Base 3.1 §3.6.2.1; the simplified limit is long enough for any L0s.
-            let adjustment = if rule == ReplayRule::Legacy { end.l0s_exit } else { Span::ZERO };
-            end.mode.symbols_span(symbols) + adjustment
+            let least = end.mode.symbols_span(symbols);
+            match rule {
+                // PCIe Base 3.1 §3.6.2.1: -0 to +100 %, and the exit from L0s.
+                ReplayRule::Legacy => {
+                    least + share(end.view.parameters.replay_tolerance, least) + end.l0s_exit
+                }
+                // Long enough for any L0s.
+                ReplayRule::Simplified => least,
+            }
         }
     }
 }
 
-/// Bytes on the way until the peer's Ack is in: its latency limit, a packet in each direction, both receivers. In Flit Mode
-/// whole flits are kept, and a packet is as many as it reaches into.
+/// Bytes on the way until the peer's Ack is in: its latency limit, a packet in each direction, both receivers, and the way there
+/// and back as long as the part is built for. In Flit Mode whole flits are kept, and a packet is as many as it reaches into.
 fn automatic_retry_buffer(end: &End<'_>) -> Bytes {
+    retry_buffer_over(end, end.view.parameters.reach)
+}
+
+/// The same over a link of some length, one way.
+pub(super) fn retry_buffer_over(end: &End<'_>, length: Span) -> Bytes {
     let tlp = end.mps + PACKET_OVERHEAD;
     let packet = if end.mode.flit { FLIT * tlp.div_ceil(FLIT) } else { tlp };
     let span = end.mode.wire_span(packet);
     let peer_ack = end.peer.ack_latency.given().unwrap_or_else(|| ack_latency(end));
     let receivers = end.view.parameters.receive_latency + end.peer.receive_latency;
-    let around = peer_ack + receivers + end.propagation * 2 + span * 2;
+    let around = peer_ack + receivers + length * 2 + span * 2;
     packet * around.div_ceil(span).max(2)
 }
 
@@ -250,13 +268,14 @@ fn tell(rig: &Rig<'_>, end: &End<'_>, config: &PortConfig, computed: &mut Comput
     let update =
         if flit { "assumed as the Ack latency of Flit Mode" } else { "PCIe Base 6.3 Tables 2-52 to 2-54" };
     let (rule, timer) = match replay_rule(end) {
-        ReplayRule::Legacy => {
-            ("legacy", "three Ack latency limits and the exit from L0s, PCIe Base 3.1 §3.6.2.1")
-        }
+        ReplayRule::Legacy => (
+            "legacy",
+            "three Ack latency limits, `replay_tolerance` more, and the exit from L0s, PCIe Base 3.1 §3.6.2.1",
+        ),
         ReplayRule::Simplified => ("simplified", "24,000 symbol times, PCIe Base 6.3 §3.6.2.1"),
     };
     let timer = if flit { "1500 flits, PCIe Base 6.3 §4.2.3.4.2.1" } else { timer };
-    let buffer = "the bytes until an Ack is in, PCIe Base 6.3 §3.6.3.1";
+    let buffer = "the bytes until an Ack is in, over a link of `reach`, PCIe Base 6.3 §3.6.3.1";
     tell(
         given.mps == Auto::Auto,
         "mps",

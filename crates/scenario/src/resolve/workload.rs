@@ -4,7 +4,7 @@ use super::computed::Computed;
 use super::fabrics::Carrier;
 use super::networks::{self, Networks};
 use super::rdma::{self, WrittenTool};
-use super::{Rig, Settings, ethernet, frames, nvme, place_in, plain, rings, storage, turnaround};
+use super::{Rig, Settings, copies, ethernet, frames, nvme, place_in, plain, rings, storage, turnaround};
 use crate::diagnostic::{Diagnostic, did_you_mean, hint_unless_crowded};
 use crate::document::shortened;
 use crate::file::WrittenWorkload;
@@ -20,6 +20,7 @@ use crate::structure::ComponentKind;
 use crate::topology::InstanceName;
 use crate::value::quoted_words;
 use lanewise_fabric::workload::{DeviceId, Workload};
+use lanewise_workload::copy::{CopyConfig, CopyWorkload};
 use lanewise_workload::dma::{DmaConfig, DmaWorkload};
 use lanewise_workload::ethernet::{EthernetConfig, EthernetWorkload};
 use lanewise_workload::frames::{FramesConfig, FramesWorkload};
@@ -43,6 +44,8 @@ pub(crate) const TARGET_LIMIT: usize = 1 << 20;
 pub enum WorkloadConfig {
     /// Plain DMA of one endpoint.
     Dma(DmaConfig),
+    /// Copies of one device.
+    Copy(CopyConfig),
     /// CPU accesses to one endpoint.
     Mmio(MmioConfig),
     /// An adapter with descriptor rings.
@@ -66,6 +69,7 @@ impl WorkloadConfig {
     pub fn build(self) -> Box<dyn Workload> {
         match self {
             Self::Dma(config) => Box::new(DmaWorkload::new(config)),
+            Self::Copy(config) => Box::new(CopyWorkload::new(config)),
             Self::Mmio(config) => Box::new(MmioWorkload::new(config)),
             Self::Rings(config) => Box::new(RingsWorkload::new(config)),
             Self::Storage(config) => Box::new(StorageWorkload::new(config)),
@@ -81,6 +85,7 @@ impl WorkloadConfig {
     pub fn tools(&self) -> Vec<(String, &'static str)> {
         match self {
             Self::Dma(config) => vec![(config.name.clone(), "dma")],
+            Self::Copy(config) => vec![(config.name.clone(), "copy")],
             Self::Mmio(config) => vec![(config.name.clone(), "mmio")],
             Self::Rings(config) => vec![(config.name.clone(), "rings")],
             Self::Storage(_) => vec![("storage".to_owned(), "iometer")],
@@ -109,6 +114,9 @@ pub(crate) fn read(rig: &Rig<'_>, computed: &mut Computed, output: &mut Output) 
         match workload.kind.as_str() {
             "dma" => configs.extend(
                 plain::dma(rig, workload, &path, computed, output).into_iter().map(WorkloadConfig::Dma),
+            ),
+            "copy" => configs.extend(
+                copies::configs(rig, workload, &path, computed, output).into_iter().map(WorkloadConfig::Copy),
             ),
             "mmio" => configs
                 .extend(plain::mmio(rig, workload, &path, output).into_iter().map(WorkloadConfig::Mmio)),

@@ -33,7 +33,7 @@ outstanding = 512
 /// Memory that is in no cache, as reads of a window of 64 MiB find it: 493 ns where a warm cache gives 413 ns.
 const COLD: (&str, &str) = ("server.memory_latency", "478 ns");
 /// Engines for the 27.97 Gb/s of 64 B reads that such memory gives.
-const ENGINES: (&str, &str) = ("server.read_engines", "26");
+const ENGINES: (&str, &str) = ("server.stack.read_trackers", "26");
 const TRANSLATED: (&str, &str) = ("server.iommu.enabled", "true");
 const FAR: (&str, &str) = ("nfp.memory_socket", "1");
 

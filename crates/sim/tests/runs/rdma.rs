@@ -47,10 +47,10 @@ fn a_narrow_slot_is_the_limit_in_the_direction_that_carries_the_payload() {
         let text = rig("gen3 x4", "kind = \"infiniband-edr\"", &format!("tool = \"{tool}\""));
         average(&results(&text)) / 8.0
     };
-    // What a write's requester sees is acknowledged at the other adapter, whose buffer takes the difference for a millisecond.
+    // The client's adapter reads what it sends, and writes what it gets.
     for (tool, most) in [("ib_write_bw", 3.643), ("ib_read_bw", 3.591)] {
         let simulated = average_of(tool);
-        assert!(simulated < most && simulated > 0.97 * 3.591, "{tool}: {simulated} GB/s");
+        assert!(simulated < most && simulated > 0.97 * most, "{tool}: {simulated} GB/s");
     }
 }
 

@@ -18,6 +18,12 @@ fn simulate(source: &Source, settings: &Settings) -> Results {
     run(&scenario, &mut |_| ControlFlow::Continue(())).expect("trees of devices")
 }
 
+/// A scenario that is given as text, resolved.
+pub fn scenario(text: impl Into<String>, settings: &Settings) -> Scenario {
+    let source = Source::from_text("rig.toml", text);
+    resolve(&source, settings).unwrap_or_else(|found| panic!("{found}"))
+}
+
 /// Results of a scenario that is given as text.
 pub fn results(text: impl Into<String>, settings: &Settings) -> Results {
     simulate(&Source::from_text("rig.toml", text), settings)

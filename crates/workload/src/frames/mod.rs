@@ -15,7 +15,7 @@ mod scene;
 mod tests;
 
 use crate::platform::{Instrument, Platform};
-use crate::station::Station;
+use crate::server::Server;
 use crate::token::{self, kinds};
 use lanewise_fabric::Fabric;
 use lanewise_fabric::workload::{
@@ -74,7 +74,7 @@ struct Gpu {
     writes: FlowId,
     /// Batches of the frame that it has.
     fetched: u32,
-    engine: Station,
+    engine: Server,
 }
 
 /// The instrument.
@@ -132,7 +132,7 @@ impl FramesWorkload {
             };
             let (reads, writes) = (flow("read"), flow("write"));
             let channel = platform.open_channel(*device);
-            self.gpus.push(Gpu { channel, reads, writes, fetched: 0, engine: Station::default() });
+            self.gpus.push(Gpu { channel, reads, writes, fetched: 0, engine: Server::default() });
         }
         let names: Vec<&str> = self.config.gpus.iter().map(|(_, name)| name.as_str()).collect();
         self.flow = Some(platform.add_flow(FlowSpec {

@@ -20,10 +20,11 @@
 //! leaves to scattered writes.
 
 use crate::memory::PAGE;
-use crate::station::{Bank, Station, StationUsage};
+use crate::server::{Server, reading};
 use crate::streams::{Place, Streams};
 use crate::waiting::Waiting;
 use lanewise_fabric::workload::{ChannelId, DeviceId};
+use lanewise_fabric::{ResourceKind, ResourceReading};
 use lanewise_observe::RequesterState;
 use lanewise_units::{Bytes, Rate, Span, Time};
 use std::collections::VecDeque;
@@ -92,18 +93,18 @@ pub(crate) struct Ssd {
     announced: VecDeque<Pending>,
     /// Commands that are being fetched, in order.
     fetching: VecDeque<u32>,
-    processor: Station,
+    processor: Server,
     /// Commands that are with the processors.
     processing: u32,
-    dies: Bank,
+    dies: Vec<Server>,
     streams: Streams,
     written: Streams,
     /// Pieces out of the media: slot, bytes, and since when.
     ready: VecDeque<(u32, u64, Time)>,
     /// The unit that enters the data path next.
     crossing: Option<(u32, u64)>,
-    inbound: Station,
-    outbound: Station,
+    inbound: Server,
+    outbound: Server,
     read_room: u64,
     write_room: u64,
     /// Write commands and the bytes of each for which no room was found yet.
@@ -131,15 +132,15 @@ impl Ssd {
             data_channel,
             announced: VecDeque::new(),
             fetching: VecDeque::new(),
-            processor: Station::default(),
+            processor: Server::default(),
             processing: 0,
-            dies: Bank::new(config.dies),
+            dies: vec![Server::default(); config.dies.max(1) as usize],
             streams: Streams::new(config.streams, config.read_ahead),
             written: Streams::new(config.streams, Bytes::ZERO),
             ready: VecDeque::new(),
             crossing: None,
-            inbound: Station::default(),
-            outbound: Station::default(),
+            inbound: Server::default(),
+            outbound: Server::default(),
             read_room: config.buffer.get(),
             write_room: config.buffer.get(),
             wanting: VecDeque::new(),
@@ -225,8 +226,8 @@ impl Ssd {
                 now + self.config.hit_time
             } else {
                 // Neighbouring pieces lie on neighbouring dies, as controllers stripe.
-                let die = (offset + done) / unit;
-                self.dies.of(die as usize).occupy(now, self.config.read_time)
+                let die = ((offset + done) / unit) as usize % self.dies.len();
+                self.dies[die].occupy(now, self.config.read_time)
             };
             piece(bytes, at);
             self.in_media += 1;
@@ -323,26 +324,25 @@ impl Ssd {
         self.outbound.occupy(now, rate.span_ceil(Bytes::new(bytes)))
     }
 
-    /// What its stations did since measuring began, until `now`.
-    pub(crate) fn stations(&self, now: Time) -> [StationUsage; 4] {
-        let of = |station: &str, servers, usage| {
-            let name = format!("{} {station}", self.config.name);
-            StationUsage { name, servers, usage }
+    /// Its media, its controller's processors and data paths, with what they have done up to `at`.
+    pub(crate) fn resources(&self, at: Time) -> impl Iterator<Item = ResourceReading> {
+        let SsdConfig { name, dies, command_time, read_rate, write_rate, .. } = &self.config;
+        let of = |part: &str, kind, limit, servers: &[Server]| {
+            reading(format!("{name}.{part}"), kind, limit, servers, at)
         };
+        let one = std::slice::from_ref;
         [
-            of("processors", 1, self.processor.usage(now)),
-            of("dies", self.dies.count() as u32, self.dies.usage(now)),
-            of("read path", 1, self.inbound.usage(now)),
-            of("write path", 1, self.outbound.usage(now)),
+            of("media", ResourceKind::Media, format!("{dies} dies"), &self.dies),
+            of(
+                "controller",
+                ResourceKind::Pipeline,
+                format!("{command_time} a command"),
+                one(&self.processor),
+            ),
+            of("read_path", ResourceKind::Pipeline, read_rate.to_string(), one(&self.inbound)),
+            of("write_path", ResourceKind::Pipeline, write_rate.to_string(), one(&self.outbound)),
         ]
-    }
-
-    /// Measuring begins.
-    pub(crate) fn start_measuring(&mut self, now: Time) {
-        for station in [&mut self.processor, &mut self.inbound, &mut self.outbound] {
-            station.start_measuring(now);
-        }
-        self.dies.start_measuring(now);
+        .into_iter()
     }
 }
 
@@ -365,6 +365,7 @@ pub(crate) fn page_list(size: Bytes) -> Option<Bytes> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use lanewise_fabric::Book;
 
     pub(crate) fn config() -> SsdConfig {
         SsdConfig {
@@ -462,9 +463,10 @@ pub(crate) mod tests {
             assert_eq!(ssd.start_crossing(out), None, "one at a time");
             ssd.take_crossed();
         }
-        let [_, dies, path, _] = ssd.stations(Time::ZERO + Span::from_us(100));
-        assert_eq!((dies.usage.busy, dies.usage.served, dies.servers), (Span::from_us(60), 1, 4));
-        assert_eq!((path.usage.busy, path.usage.waited_ticks, path.usage.served), (unit * 4, 0, 4));
+        let read: Vec<ResourceReading> = ssd.resources(Time::ZERO + Span::from_us(100)).collect();
+        let book = |busy, served| Book { busy, waited: Span::ZERO, served };
+        assert_eq!((read[0].book, read[0].places), (book(Span::from_us(60), 1), 4), "dies");
+        assert_eq!(read[2].book, book(unit * 4, 4), "data path: a unit that follows has not waited");
     }
 
     #[test]

@@ -13,8 +13,9 @@ use crate::flows::Flows;
 use crate::memory::PAGE;
 use crate::platform::{Instrument, Platform};
 use crate::rdma::{RdmaNetwork, RdmaNetworkConfig};
-use crate::station::StationUsage;
+use crate::server::asked_for;
 use lanewise_fabric::Fabric;
+use lanewise_fabric::ResourceReading;
 use lanewise_fabric::workload::{DeviceId, Metric, Workload, WorkloadEvent};
 use lanewise_observe::LatencyOf;
 use lanewise_units::{Bytes, Span, Time};
@@ -126,14 +127,6 @@ impl NvmeWorkload {
             reports: Reports::new(config.groups.iter().map(|group| &group.fio)),
             config,
         }
-    }
-
-    /// What drives, cores and adapters did since measuring began, until `now`.
-    pub fn stations(&self, now: Time) -> Vec<StationUsage> {
-        let cores = self.config.hosts.iter().zip(&self.cores);
-        let cores = cores.map(|(host, cores)| cores.stations(&host.name, now));
-        let drives = self.ssds.iter().flat_map(|drive| drive.stations(now));
-        drives.chain(cores).chain(self.network.stations(now)).collect()
     }
 
     /// Flows that a slot's data and commands are counted for.
@@ -419,10 +412,14 @@ impl Workload for NvmeWorkload {
         self.reports.metrics(end.saturating_since(start))
     }
 
-    fn start_measuring(&mut self, now: Time) {
+    fn resources(&self, at: Time) -> Vec<ResourceReading> {
+        let hosts = self.config.hosts.iter().zip(&self.cores);
+        let cores = hosts.flat_map(|(host, cores)| cores.resources(&host.name, at));
+        let drives = self.ssds.iter().flat_map(|ssd| ssd.resources(at));
+        cores.chain(drives).chain(self.network.resources(at)).filter(asked_for).collect()
+    }
+
+    fn start_measuring(&mut self, _now: Time) {
         self.reports.restart();
-        self.network.start_measuring(now);
-        self.ssds.iter_mut().for_each(|drive| drive.start_measuring(now));
-        self.cores.iter_mut().for_each(|cores| cores.start_measuring(now));
     }
 }

@@ -119,8 +119,8 @@ fn small_reads(ssd: SsdConfig, rate: u64) -> f64 {
     let fio = FioConfig { jobs: 8, size: Bytes::from_kib(512), ..job(Bytes::from_kib(4), 32, 100) };
     let time = Span::from_ms(4);
     let (bench, workload) = run(ssd, fio, rate, time);
-    let used = workload.stations(Time::ZERO + time);
-    assert!(used.iter().all(|station| station.usage.busy <= time * u64::from(station.servers)), "{used:?}");
+    let used = workload.resources(Time::ZERO + time);
+    assert!(used.iter().all(|each| each.book.busy <= time * u64::from(each.places)), "{used:?}");
     bench.operations("job", "read").0 as f64 / time.as_seconds()
 }
 

@@ -5,8 +5,9 @@ use super::network::RdmaNetwork;
 use super::verbs::{Completion, EndId, WorkRequest};
 use crate::flows::Flows;
 use crate::platform::Platform;
-use crate::station::{Station, StationUsage};
+use crate::server::{Server, reading};
 use lanewise_fabric::workload::Metric;
+use lanewise_fabric::{ResourceKind, ResourceReading};
 use lanewise_observe::{FlowId, FlowSpec, LatencyOf};
 use lanewise_units::{Span, Time};
 
@@ -20,8 +21,8 @@ pub(super) trait Driver {
     fn completion<P: Platform>(&mut self, completion: Completion, at: &mut At<'_, P>);
     /// A timer of its own.
     fn timer<P: Platform>(&mut self, detail: u32, at: &mut At<'_, P>);
-    /// What its threads did since measuring began, until `now`.
-    fn stations(&self, now: Time) -> Vec<StationUsage>;
+    /// Its threads, with what they have done up to `at`.
+    fn threads(&self, at: Time) -> Vec<ResourceReading>;
     /// The warm-up is over.
     fn start_measuring(&mut self, now: Time);
     /// Whether it has measured enough for a report.
@@ -75,17 +76,17 @@ impl<P: Platform> At<'_, P> {
     }
 }
 
-/// What the threads of a tool at its two ends did until `now`.
+/// The threads of a tool at its two ends, with what they have done up to `at`.
 pub(super) fn threads<'t>(
     name: &str,
-    threads: impl IntoIterator<Item = &'t Station>,
-    now: Time,
-) -> Vec<StationUsage> {
-    let of = |(side, thread): (usize, &Station)| {
-        let name = format!("{name} {} thread", ["first", "second"][side]);
-        StationUsage { name, servers: 1, usage: thread.usage(now) }
+    threads: impl IntoIterator<Item = &'t Server>,
+    at: Time,
+) -> Vec<ResourceReading> {
+    let of = |(side, thread): (&str, &'t Server)| {
+        let (name, thread) = (format!("{name}.{side}"), std::slice::from_ref(thread));
+        reading(name, ResourceKind::Core, "one thread".to_owned(), thread, at)
     };
-    threads.into_iter().enumerate().map(of).collect()
+    ["first_thread", "second_thread"].into_iter().zip(threads).map(of).collect()
 }
 
 /// Token of a tool's timer; bit 63 is the network's.

@@ -7,8 +7,9 @@ use super::osu::{Osu, OsuConfig};
 use super::perftest::{Perftest, PerftestConfig};
 use super::transactions::{Transactions, TransactionsConfig};
 use crate::platform::{Instrument, Platform};
-use crate::station::StationUsage;
+use crate::server::asked_for;
 use lanewise_fabric::Fabric;
+use lanewise_fabric::ResourceReading;
 use lanewise_fabric::workload::{Metric, Workload, WorkloadEvent};
 use lanewise_units::Time;
 
@@ -94,14 +95,6 @@ impl RdmaWorkload {
     }
 }
 
-impl RdmaWorkload {
-    /// What adapters and the threads of the tools did since measuring began, until `now`.
-    pub fn stations(&self, now: Time) -> Vec<StationUsage> {
-        let threads = self.tools.iter().flat_map(|tool| each!(tool, driver => driver.stations(now)));
-        threads.chain(self.network.stations(now)).collect()
-    }
-}
-
 impl Instrument for RdmaWorkload {
     fn begin<P: Platform>(&mut self, platform: &mut P) {
         self.network.begin(platform);
@@ -151,8 +144,12 @@ impl Workload for RdmaWorkload {
         if self.tools.iter().all(measured) { None } else { Some(false) }
     }
 
+    fn resources(&self, at: Time) -> Vec<ResourceReading> {
+        let threads = self.tools.iter().flat_map(|tool| each!(tool, driver => driver.threads(at)));
+        threads.chain(self.network.resources(at)).filter(asked_for).collect()
+    }
+
     fn start_measuring(&mut self, now: Time) {
-        self.network.start_measuring(now);
         for tool in &mut self.tools {
             each!(tool, driver => driver.start_measuring(now));
         }

@@ -22,7 +22,7 @@
 //!    [`EndId`]s, each the [`EndId::peer`] of the other. The instrument adds the flows that traffic is counted for.
 //!    Buffers may lie anywhere from [`RdmaNetwork::first_buffer`] on, once all connections are made.
 //! 2. To send: [`RdmaNetwork::post`] with a [`WorkRequest`], at the time at which the CPU's store is at the root port.
-//!    CPU time is the instrument's own; a [`Station`](crate::station::Station) adds it up for a core.
+//!    CPU time is the instrument's own; a [`Server`](crate::server::Server) adds it up for a core.
 //! 3. In `react`: give every event to [`RdmaNetwork::react`]; when it says false, the event is the instrument's own
 //!    (its tokens leave bit 63 clear). Then take [`Completion`]s with [`RdmaNetwork::poll`] until there are none. A
 //!    completion is handed out when its entry, or polled payload, is at the root port; what a core needs to see it is

@@ -12,8 +12,8 @@ use super::host::{MpiHostConfig, VerbsHostConfig};
 use super::verbs::{Completion, CompletionKind, EndId, HOST_MEMORY, Opcode, WorkRequest};
 use crate::memory::PAGE;
 use crate::platform::Platform;
+use crate::server::Server;
 use crate::slots::Slots;
-use crate::station::Station;
 use crate::token::{Kind, kinds};
 use lanewise_units::{Bytes, Span, Time};
 
@@ -80,7 +80,7 @@ pub(super) struct Mpi {
     config: MpiConfig,
     hosts: [(VerbsHostConfig, MpiHostConfig); 2],
     ends: Option<[EndId; 2]>,
-    threads: [Station; 2],
+    threads: [Server; 2],
     works: Slots<Work>,
     ring: u64,
     buffers: u64,
@@ -93,7 +93,7 @@ impl Mpi {
             config,
             hosts,
             ends: None,
-            threads: [Station::default(); 2],
+            threads: [Server::default(); 2],
             works: Slots::default(),
             ring: 0,
             buffers: 0,
@@ -202,13 +202,8 @@ impl Mpi {
     }
 
     /// The threads of both ranks.
-    pub(super) fn threads(&self) -> &[Station; 2] {
+    pub(super) fn threads(&self) -> &[Server; 2] {
         &self.threads
-    }
-
-    /// Measuring begins.
-    pub(super) fn start_measuring(&mut self, now: Time) {
-        self.threads.iter_mut().for_each(|thread| thread.start_measuring(now));
     }
 
     /// Something arrived for a rank: its thread sees it and deals with it.

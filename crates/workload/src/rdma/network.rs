@@ -6,12 +6,13 @@ use super::token::{self, Kind, Token};
 use super::verbs::{Completion, CompletionKind, EndId, Opcode, WorkRequest};
 use crate::flows::Flows;
 use crate::platform::Platform;
+use crate::server::{RateServer, Server, reading};
 use crate::slots::Slots;
-use crate::station::{Path, Station, StationUsage};
 use crate::waiting::Waiting;
 use lanewise_fabric::workload::{ChannelId, Direction, Notify, Target, Transfer, WorkloadEvent};
+use lanewise_fabric::{ResourceKind, ResourceReading};
 use lanewise_observe::{FlowId, RequesterState};
-use lanewise_units::{Bytes, Time};
+use lanewise_units::{Bytes, Span, Time};
 use std::collections::VecDeque;
 
 /// Host memory set aside for the queues of each end: work requests and completion entries.
@@ -55,7 +56,7 @@ pub(super) struct End {
     pub responses: SendQueue,
     pub reads_outstanding: u32,
     /// What the adapter does for this queue pair alone.
-    pub context: Station,
+    pub context: Server,
     /// Payload that the adapter reads from memory and writes to it; work requests and completion entries.
     pub flows: Flows,
     /// Entries of its queues so far.
@@ -70,11 +71,11 @@ pub(super) struct Nic {
     pub posted: ChannelId,
     pub payload: ChannelId,
     pub control: ChannelId,
-    pub pipeline: Station,
+    pub pipeline: Server,
     /// The same for messages that come in.
-    pub receiver: Station,
-    registrar: Station,
-    pub shared: Path,
+    pub receiver: Server,
+    registrar: Server,
+    pub shared: RateServer,
     /// Its ports with a wire.
     ports: Vec<u32>,
     /// What it was last said to wait for.
@@ -124,10 +125,10 @@ impl RdmaNetwork {
                 posted: platform.open_channel(config.device),
                 payload: platform.open_channel(config.device),
                 control: platform.open_channel(config.device),
-                pipeline: Station::default(),
-                receiver: Station::default(),
-                registrar: Station::default(),
-                shared: Path::new(config.shared_bandwidth),
+                pipeline: Server::default(),
+                receiver: Server::default(),
+                registrar: Server::default(),
+                shared: RateServer::new(config.shared_bandwidth),
                 ports: Vec::new(),
                 waiting: Waiting::default(),
                 config: config.clone(),
@@ -150,8 +151,8 @@ impl RdmaNetwork {
                     packet_gap: nic.packet_gap,
                     send_buffer: nic.send_buffer,
                     credits: other.receive_buffer,
-                    outbound_path: Path::new(nic.send_bandwidth),
-                    inbound_path: Path::new(nic.receive_bandwidth),
+                    outbound_path: RateServer::new(nic.send_bandwidth),
+                    inbound_path: RateServer::new(nic.receive_bandwidth),
                 }));
             }
         }
@@ -175,7 +176,7 @@ impl RdmaNetwork {
                 requests: SendQueue::default(),
                 responses: SendQueue::default(),
                 reads_outstanding: 0,
-                context: Station::default(),
+                context: Server::default(),
                 flows,
                 entries: 0,
             });
@@ -259,29 +260,23 @@ impl RdmaNetwork {
         self.ends.len()
     }
 
-    /// What adapters did since measuring began, until `now`.
-    pub fn stations(&self, now: Time) -> Vec<StationUsage> {
-        let each = self.nics.iter().enumerate().flat_map(|(index, nic)| {
-            let mine = |end: &&End| self.ports[end.port as usize].nic == index;
-            let contexts: Vec<_> = self.ends.iter().filter(mine).map(|end| end.context.usage(now)).collect();
-            let name = format!("{} queue pairs", nic.config.name);
-            let servers = contexts.len() as u32;
-            let contexts = StationUsage { name, servers, usage: contexts.into_iter().sum() };
-            [contexts].into_iter().chain(nic.stations(&self.ports, now))
+    /// Pipelines, queue pairs, data paths and wires of its adapters, with what they have done up to `at`.
+    pub(crate) fn resources(&self, at: Time) -> impl Iterator<Item = ResourceReading> {
+        let own = self
+            .nics
+            .iter()
+            .enumerate()
+            .flat_map(move |(index, nic)| nic.resources(self.pairs_of(index), at));
+        let ports = self.port_of.iter().zip(&self.ports).flat_map(move |((end, _), port)| {
+            port.resources(&format!("{}.port{}", self.nics[end.nic].config.name, end.port), at)
         });
-        each.collect()
+        own.chain(ports)
     }
 
-    /// Measuring begins.
-    pub fn start_measuring(&mut self, now: Time) {
-        for nic in &mut self.nics {
-            nic.pipeline.start_measuring(now);
-            nic.receiver.start_measuring(now);
-            nic.registrar.start_measuring(now);
-            nic.shared.start_measuring(now);
-        }
-        self.ends.iter_mut().for_each(|end| end.context.start_measuring(now));
-        self.ports.iter_mut().for_each(|port| port.start_measuring(now));
+    /// What an adapter does for each of its queue pairs.
+    fn pairs_of(&self, nic: usize) -> Vec<Server> {
+        let mine = self.ends.iter().filter(|end| self.ports[end.port as usize].nic == nic);
+        mine.map(|end| end.context).collect()
     }
 
     /// Messages that are not over.
@@ -422,24 +417,18 @@ impl RdmaNetwork {
 }
 
 impl Nic {
-    fn stations(&self, ports: &[Port], now: Time) -> Vec<StationUsage> {
-        let of = |name: String, usage| StationUsage { name, servers: 1, usage };
-        let name = &self.config.name;
-        let mut stations = vec![
-            of(format!("{name} messages out"), self.pipeline.usage(now)),
-            of(format!("{name} messages in"), self.receiver.usage(now)),
-            of(format!("{name} registration"), self.registrar.usage(now)),
-            of(format!("{name} shared path"), self.shared.usage(now)),
+    fn resources(&self, pairs: Vec<Server>, at: Time) -> impl Iterator<Item = ResourceReading> + use<> {
+        let RdmaNicConfig { name, message_interval, queue_pair_interval, .. } = &self.config;
+        let of = |part: &str, limit: &Span, servers: &[Server]| {
+            let limit = format!("{limit} a message");
+            reading(format!("{name}.{part}"), ResourceKind::Pipeline, limit, servers, at)
+        };
+        let own = [
+            of("pipeline", message_interval, std::slice::from_ref(&self.pipeline)),
+            of("receive_pipeline", message_interval, std::slice::from_ref(&self.receiver)),
+            of("queue_pairs", queue_pair_interval, &pairs),
         ];
-        for (number, port) in self.ports.iter().enumerate() {
-            let port = &ports[*port as usize];
-            stations.extend([
-                of(format!("{name} port {number} way out"), port.outbound_path.usage(now)),
-                of(format!("{name} port {number} way in"), port.inbound_path.usage(now)),
-                of(format!("{name} port {number} wire"), port.lane_usage(now)),
-            ]);
-        }
-        stations
+        own.into_iter().chain(self.shared.reading(format!("{name}.shared_path"), at))
     }
 }
 

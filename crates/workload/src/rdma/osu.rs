@@ -12,7 +12,7 @@ use super::host::{MpiHostConfig, VerbsHostConfig};
 use super::mpi::{Mpi, MpiConfig, MpiEvent};
 use super::verbs::Completion;
 use crate::platform::Platform;
-use crate::station::StationUsage;
+use lanewise_fabric::ResourceReading;
 use lanewise_fabric::workload::Metric;
 use lanewise_observe::FlowId;
 use lanewise_units::{Bytes, Span, Time};
@@ -189,12 +189,11 @@ impl Driver for Osu {
         }
     }
 
-    fn stations(&self, now: Time) -> Vec<StationUsage> {
-        threads(&self.config.name, self.mpi.threads(), now)
+    fn threads(&self, at: Time) -> Vec<ResourceReading> {
+        threads(&self.config.name, self.mpi.threads(), at)
     }
 
-    fn start_measuring(&mut self, now: Time) {
-        self.mpi.start_measuring(now);
+    fn start_measuring(&mut self, _now: Time) {
         self.samples.clear();
         self.throughput = Throughput::default();
     }

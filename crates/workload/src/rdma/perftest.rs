@@ -14,7 +14,8 @@ use super::peak::{MOST_ITERATIONS, Peak};
 use super::verbs::{Completion, CompletionKind, EndId, HOST_MEMORY, Opcode, WorkRequest};
 use crate::memory::PAGE;
 use crate::platform::Platform;
-use crate::station::{Station, StationUsage};
+use crate::server::Server;
+use lanewise_fabric::ResourceReading;
 use lanewise_fabric::workload::Metric;
 use lanewise_observe::FlowId;
 use lanewise_units::{Bytes, Span, Time};
@@ -105,7 +106,7 @@ struct Pair {
 #[derive(Clone, Debug)]
 struct Side {
     host: VerbsHostConfig,
-    thread: Station,
+    thread: Server,
     pairs: Vec<Pair>,
     /// Queue pair whose turn it is.
     turn: usize,
@@ -184,7 +185,7 @@ impl Perftest {
         assert!(config.post_list > 0 && held <= config.tx_depth, "{}: never a completion", config.name);
         let sides = config.hosts.iter().map(|host| Side {
             host: host.clone(),
-            thread: Station::default(),
+            thread: Server::default(),
             pairs: Vec::new(),
             turn: 0,
             posting: false,
@@ -377,14 +378,13 @@ impl Driver for Perftest {
         }
     }
 
-    fn stations(&self, now: Time) -> Vec<StationUsage> {
-        threads(&self.config.name, self.sides.iter().map(|side| &side.thread), now)
+    fn threads(&self, at: Time) -> Vec<ResourceReading> {
+        threads(&self.config.name, self.sides.iter().map(|side| &side.thread), at)
     }
 
-    fn start_measuring(&mut self, now: Time) {
+    fn start_measuring(&mut self, _now: Time) {
         self.samples.clear();
         for side in &mut self.sides {
-            side.thread.start_measuring(now);
             for pair in &mut side.pairs {
                 pair.throughput = Throughput::default();
             }

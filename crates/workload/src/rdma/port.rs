@@ -3,7 +3,8 @@
 //! Times are arithmetic. The lane is busy with one packet at a time; packets leave in the order in which they were
 //! made, acknowledgements and flow control before them.
 
-use crate::station::{Path, Station, Usage};
+use crate::server::{RateServer, Server, reading};
+use lanewise_fabric::{ResourceKind, ResourceReading};
 use lanewise_network::NetworkWire;
 use lanewise_network::transport::PacketKind;
 use lanewise_units::{Bytes, Span, Time};
@@ -61,7 +62,7 @@ pub(super) struct Port {
     /// Payload in `outgoing`.
     buffered: u64,
     send_buffer: u64,
-    lane: Station,
+    lane: Server,
     /// A timer for the end of the packet on the lane is running.
     pub lane_timer: bool,
     /// Time that flow control packets have to take before the next packet.
@@ -75,8 +76,8 @@ pub(super) struct Port {
     pub blocked: bool,
     /// Packets on their way to this port, in order.
     pub arriving: VecDeque<Packet>,
-    pub outbound_path: Path,
-    pub inbound_path: Path,
+    pub outbound_path: RateServer,
+    pub inbound_path: RateServer,
     /// Packets that cross the adapter outwards, by number; and inwards.
     pub crossing_outbound: VecDeque<u32>,
     pub crossing_inbound: VecDeque<Packet>,
@@ -95,8 +96,8 @@ pub(super) struct PortSettings {
     pub send_buffer: Bytes,
     /// Receive buffer of the other side.
     pub credits: Bytes,
-    pub outbound_path: Path,
-    pub inbound_path: Path,
+    pub outbound_path: RateServer,
+    pub inbound_path: RateServer,
 }
 
 impl Port {
@@ -116,7 +117,7 @@ impl Port {
             urgent: VecDeque::new(),
             buffered: 0,
             send_buffer: settings.send_buffer.get(),
-            lane: Station::default(),
+            lane: Server::default(),
             lane_timer: false,
             owed: Span::ZERO,
             credits: settings.credits.get(),
@@ -186,17 +187,15 @@ impl Port {
         !self.crossing_outbound.is_empty() || !self.crossing_inbound.is_empty()
     }
 
-    /// What the wire out of it did since measuring began, until `now`. Packets wait for it behind others that are
-    /// not ready, and for credits.
-    pub(super) fn lane_usage(&self, now: Time) -> Usage {
-        self.lane.usage(now)
-    }
-
-    /// Measuring begins.
-    pub(super) fn start_measuring(&mut self, now: Time) {
-        self.lane.start_measuring(now);
-        self.outbound_path.start_measuring(now);
-        self.inbound_path.start_measuring(now);
+    /// Its data paths and the wire out of it, with what they have done up to `at`. Packets wait for the wire behind others
+    /// that are not ready, and for credits.
+    pub(super) fn resources(&self, name: &str, at: Time) -> impl Iterator<Item = ResourceReading> + use<> {
+        let lane = std::slice::from_ref(&self.lane);
+        let wire = format!("{:.4} GB/s", 1.0 / self.wire.byte_span(Bytes::new(1_000_000_000)).as_seconds());
+        let lane = reading(format!("{name}.wire"), ResourceKind::Wire, wire, lane, at);
+        let outbound = self.outbound_path.reading(format!("{name}.send_path"), at);
+        let inbound = self.inbound_path.reading(format!("{name}.receive_path"), at);
+        [Some(lane), outbound, inbound].into_iter().flatten()
     }
 
     /// When the next credits are here, if any are on their way.
@@ -261,8 +260,8 @@ mod tests {
             packet_gap: Span::from_ns(5),
             send_buffer: Bytes::from_kib(64),
             credits: Bytes::new(credits),
-            outbound_path: Path::new(None),
-            inbound_path: Path::new(None),
+            outbound_path: RateServer::new(None),
+            inbound_path: RateServer::new(None),
         })
     }
 

@@ -11,7 +11,8 @@ use super::driver::{At, Driver, FEWEST_TRIPS, Samples, Throughput, metric, quant
 use super::verbs::{Completion, CompletionKind, EndId, HOST_MEMORY, Opcode, WorkRequest};
 use crate::memory::PAGE;
 use crate::platform::Platform;
-use crate::station::{Station, StationUsage};
+use crate::server::Server;
+use lanewise_fabric::ResourceReading;
 use lanewise_fabric::workload::Metric;
 use lanewise_observe::FlowId;
 use lanewise_units::{Bytes, Span, Time};
@@ -53,7 +54,7 @@ pub struct TransactionsConfig {
 /// Client or server: its thread, and connections whose messages it has not dealt with.
 #[derive(Clone, Debug)]
 struct Party {
-    thread: Station,
+    thread: Server,
     waiting: VecDeque<usize>,
 }
 
@@ -76,7 +77,7 @@ impl Transactions {
     pub(super) fn new(config: TransactionsConfig) -> Self {
         let least = config.request.min(config.response);
         assert!(least > Bytes::ZERO && config.connections > 0, "{}: somebody asks something", config.name);
-        let party = || Party { thread: Station::default(), waiting: VecDeque::new() };
+        let party = || Party { thread: Server::default(), waiting: VecDeque::new() };
         Self {
             parties: [party(), party()],
             ends: Vec::new(),
@@ -164,13 +165,12 @@ impl Driver for Transactions {
         }
     }
 
-    fn stations(&self, now: Time) -> Vec<StationUsage> {
-        threads(&self.config.name, self.parties.iter().map(|party| &party.thread), now)
+    fn threads(&self, at: Time) -> Vec<ResourceReading> {
+        threads(&self.config.name, self.parties.iter().map(|party| &party.thread), at)
     }
 
-    fn start_measuring(&mut self, now: Time) {
+    fn start_measuring(&mut self, _now: Time) {
         self.samples.clear();
-        self.parties.iter_mut().for_each(|party| party.thread.start_measuring(now));
         self.throughput = Throughput::default();
     }
 

@@ -10,9 +10,10 @@
 use super::drive::{Drive, DriveFrame};
 use crate::completions::{Completions, Moderation};
 use crate::memory::PAGE;
-use crate::station::{Path, Station, StationUsage};
+use crate::server::{RateServer, Server, reading};
 use crate::waiting::Waiting;
 use lanewise_fabric::workload::{ChannelId, DeviceId};
+use lanewise_fabric::{ResourceKind, ResourceReading};
 use lanewise_network::{Port, WireKind};
 use lanewise_observe::RequesterState;
 use lanewise_units::{Bytes, Rate, Span, Time};
@@ -120,10 +121,10 @@ pub(crate) struct Hba {
     write_room: u64,
     /// Slots and bytes that drives asked for and that were not read from memory yet, in turn.
     grants: VecDeque<(u32, u64)>,
-    processor: Station,
-    read_path: Path,
-    write_path: Path,
-    shared_path: Path,
+    processor: Server,
+    read_path: RateServer,
+    write_path: RateServer,
+    shared_path: RateServer,
     pub completions: Completions,
     /// I/Os that the host's software has in hand: on their way down, or on their way up.
     pub in_software: u32,
@@ -150,10 +151,10 @@ impl Hba {
             read_room: config.read_buffer.get(),
             write_room: config.write_buffer.get(),
             grants: VecDeque::new(),
-            processor: Station::default(),
-            read_path: Path::new(config.internal_read_bandwidth),
-            write_path: Path::new(config.internal_write_bandwidth),
-            shared_path: Path::new(config.internal_bandwidth),
+            processor: Server::default(),
+            read_path: RateServer::new(config.internal_read_bandwidth),
+            write_path: RateServer::new(config.internal_write_bandwidth),
+            shared_path: RateServer::new(config.internal_bandwidth),
             completions: Completions::default(),
             in_software: 0,
             waiting: Waiting::default(),
@@ -162,6 +163,26 @@ impl Hba {
             command_channel: None,
             config,
         }
+    }
+
+    /// Its processor and its data paths, with what they have done up to `at`.
+    pub(crate) fn resources(&self, at: Time) -> impl Iterator<Item = ResourceReading> {
+        let HbaConfig { name, command_time, .. } = &self.config;
+        let processor = reading(
+            format!("{name}.processor"),
+            ResourceKind::Pipeline,
+            format!("{command_time} a command"),
+            std::slice::from_ref(&self.processor),
+            at,
+        );
+        let paths = [
+            ("read_path", &self.read_path),
+            ("write_path", &self.write_path),
+            ("internal_path", &self.shared_path),
+        ];
+        let paths =
+            paths.into_iter().filter_map(move |(part, path)| path.reading(format!("{name}.{part}"), at));
+        std::iter::once(processor).chain(paths)
     }
 
     /// When the adapter's processor has dealt with a command that arrived now.
@@ -205,28 +226,6 @@ impl Hba {
     pub(crate) fn cross_outbound(&mut self, now: Time, bytes: u64) -> Time {
         let bytes = Bytes::new(bytes);
         self.write_path.reserve(now, bytes).max(self.shared_path.reserve(now, bytes))
-    }
-
-    /// What its inside did since measuring began, until `now`.
-    pub(crate) fn stations(&self, now: Time) -> [StationUsage; 4] {
-        let of = |station: &str, usage| {
-            let name = format!("{} {station}", self.config.name);
-            StationUsage { name, servers: 1, usage }
-        };
-        [
-            of("processor", self.processor.usage(now)),
-            of("read path", self.read_path.usage(now)),
-            of("write path", self.write_path.usage(now)),
-            of("shared path", self.shared_path.usage(now)),
-        ]
-    }
-
-    /// Measuring begins.
-    pub(crate) fn start_measuring(&mut self, now: Time) {
-        self.processor.start_measuring(now);
-        for path in [&mut self.read_path, &mut self.write_path, &mut self.shared_path] {
-            path.start_measuring(now);
-        }
     }
 
     /// Starts the next frame from a drive of `port`, if there is one and room for it. Returns the drive, the time

@@ -12,8 +12,9 @@ use crate::cpu::{Cores, CpuTally, CpuWork};
 use crate::flows::Flows;
 use crate::memory::PAGE;
 use crate::platform::{Instrument, Platform};
-use crate::station::StationUsage;
+use crate::server::asked_for;
 use lanewise_fabric::Fabric;
+use lanewise_fabric::ResourceReading;
 use lanewise_fabric::workload::{Metric, Workload, WorkloadEvent};
 use lanewise_observe::LatencyOf;
 use lanewise_units::{Bytes, Span, Time};
@@ -348,14 +349,6 @@ impl Instrument for StorageWorkload {
     }
 }
 
-impl StorageWorkload {
-    /// What adapters and cores did since measuring began, until `now`.
-    pub fn stations(&self, now: Time) -> Vec<StationUsage> {
-        let cores = self.cores.stations(&self.config.name, now);
-        self.hbas.iter().flat_map(|hba| hba.stations(now)).chain([cores]).collect()
-    }
-}
-
 impl Workload for StorageWorkload {
     fn start(&mut self, fabric: &mut Fabric) {
         self.begin(fabric);
@@ -365,9 +358,14 @@ impl Workload for StorageWorkload {
         self.react(event, fabric);
     }
 
+    fn resources(&self, at: Time) -> Vec<ResourceReading> {
+        let cores = self.cores.resources(&self.config.name, at);
+        let adapters = self.hbas.iter().flat_map(|hba| hba.resources(at));
+        cores.chain(adapters).filter(asked_for).collect()
+    }
+
     fn start_measuring(&mut self, now: Time) {
-        self.cores.start_measuring(now);
-        self.hbas.iter_mut().for_each(|hba| hba.start_measuring(now));
+        let _ = now;
         self.seats.iter_mut().for_each(|seat| seat.tally = GroupTally::default());
         self.cores.tally = CpuTally::default();
         self.interrupts = 0;

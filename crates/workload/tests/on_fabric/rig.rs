@@ -97,6 +97,7 @@ fn endpoint() -> EndpointConfig {
         memory_read_latency: Span::from_ns(200),
         memory_read_rate: None,
         request_interval: Span::ZERO,
+        dma: DmaConfig::default(),
         completion_latency: Span::from_ns(50),
         write_drain: mb_per_s(4000),
         buffer_hold: Span::ZERO,
@@ -130,6 +131,7 @@ fn link(upper: (usize, usize), lower: (usize, usize), mode: LinkMode) -> LinkCon
         recovery_time: Span::from_us(10),
         power: LinkPower::default(),
         channels: ChannelMap::ONLY_VC0,
+        quicker: 1,
     }
 }
 

@@ -19,7 +19,7 @@ def print_calibration(calibration: Calibration) -> None:
         return
     table = style.table()
     style.words(table, "what")
-    style.numbers(table, "value")
+    style.numbers(table, "value", "\N{PLUS-MINUS SIGN}")
     style.words(table, "fitted on")
     style.numbers(table, "published", "simulated", "error", "runs")
     for fit in calibration.fits:
@@ -29,6 +29,7 @@ def print_calibration(calibration: Calibration) -> None:
             table.add_row(
                 fit.value.name if first else "",
                 str(fit.value.value) if first else "",
+                fit.value.plus_minus if first else "",
                 cell.cell,
                 style.fixed(cell.published, digits),
                 style.fixed(cell.simulated, digits),

@@ -1,4 +1,4 @@
-"""What a scenario states and what changes nothing."""
+"""What a scenario states and what changes nothing, or costs more than one might think."""
 
 from __future__ import annotations
 
@@ -9,9 +9,13 @@ from rich.text import Text
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+_SAYS = {
+    "none": "{place}: {path} = {value} changes nothing: {reason}\n",
+    "slower": "{place}: {path} = {value} makes the link slower: {reason}\n",
+}
+
 
 def remarks(document: Mapping[str, Any]) -> Iterator[Text]:
-    """Name each such value of a run or an explanation, where it is written and why nothing reads it."""
+    """Name each such value of a run or an explanation, where it is written and why it is worth a word."""
     for remark in document.get("remarks", []):
-        text = "{place}: {path} = {value} changes nothing: {reason}\n".format_map(remark)
-        yield Text(text, style="yellow")
+        yield Text(_SAYS[remark.get("effect", "none")].format_map(remark), style="yellow")

@@ -8,21 +8,30 @@ from rich.text import Text
 
 from lanewise.cli.tables import style
 from lanewise.experiment.headline import headline
-from lanewise.experiment.wording import band_text, digits_for, error_text
+from lanewise.experiment.wording import band_text, digits_for, error_text, interval_text, null_error_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rich.console import Group, RenderableType
 
-    from lanewise.experiment.reproduction import ReproducedCell, ReproducedExperiment, Reproduction
+    from lanewise.experiment.reproduced_cell import ReproducedCell
+    from lanewise.experiment.reproduction import ReproducedExperiment, Reproduction
     from lanewise.experiment.sensitivity import Sensitivity
 
 _ROLES = (
-    ("predicted", "Predicted", "nothing was fitted on these cells"),
+    ("predicted", "Predicted", "nothing was fitted on these cells, and nothing chosen with them in view"),
+    (
+        "selected",
+        "Selected",
+        "a choice or an assumption was made with the outcome known; beside the headline",
+    ),
     ("calibrated", "Calibrated", "a parameter was fitted on each; agreeing proves nothing"),
+    ("identity", "Identities", "nothing was measured, or algebra of fitted values; not in any headline"),
     ("excluded", "Excluded", "cannot be predicted; not in any headline"),
 )
+_JUDGED = ("predicted", "selected")
+"""Roles whose cells have a null model beside them, and rest on something."""
 
 
 def print_reproduction(reproduction: Reproduction, *, sensitivity: bool = False) -> None:
@@ -51,11 +60,12 @@ def _experiment(experiment: ReproducedExperiment, sensitivity: bool) -> Iterator
     if sensitivity and experiment.sensitivity is not None:
         yield _sensitivity(experiment.sensitivity)
     yield from _headline(experiment.id, [experiment])
-    outside = [
-        cell.cell for cell in experiment.cells if cell.role != "excluded" and cell.within_band is False
-    ]
-    if outside:
-        yield Text(f"Outside their band: {', '.join(outside)}.", style="bold red")
+    misses = [cell for cell in experiment.cells if cell.is_miss]
+    if misses:
+        names = ", ".join(f"{cell.cell}{' (known)' if not cell.surprise else ''}" for cell in misses)
+        yield Text(f"Outside their band: {names}.", style="bold red")
+    for surprise in experiment.surprises:
+        yield Text(f"Not as known: {surprise}.", style="bold red")
     yield ""
 
 
@@ -64,20 +74,25 @@ def _cells(experiment: ReproducedExperiment, role: str, title: str, note: str) -
     table = style.table()
     style.words(table, "cell")
     style.numbers(table, "published", "simulated")
+    spread = any(cell.half_width for cell in experiment.cells if cell.role == role)
+    style.numbers(table, *(("\N{PLUS-MINUS SIGN}",) if spread else ()))
     style.labels(table, "unit")
-    style.numbers(table, "error", "band")
-    style.labels(table, "verdict", "rests on" if role == "predicted" else "note")
+    judged = role in _JUDGED
+    style.numbers(table, "error", *(("null error",) if judged else ()), "band")
+    style.labels(table, "verdict", "rests on" if judged else "note")
     for cell in (cell for cell in experiment.cells if cell.role == role):
         digits = digits_for(cell.published or cell.simulated or 0.0)
         table.add_row(
             cell.cell,
             style.fixed(cell.published, digits),
             style.fixed(cell.simulated, digits),
+            *((interval_text(cell).removeprefix("\N{PLUS-MINUS SIGN}"),) if spread else ()),
             cell.unit,
             _error(cell),
+            *((null_error_text(cell),) if judged else ()),
             band_text(cell),
             cell.verdict,
-            remarks.mark(_rests_on(experiment, cell) if role == "predicted" else cell.note),
+            remarks.mark(_rests_on(experiment, cell) if judged else cell.note),
         )
     return style.titled(title, table, note=note, remarks=remarks)
 
@@ -85,11 +100,19 @@ def _cells(experiment: ReproducedExperiment, role: str, title: str, note: str) -
 def _rests_on(experiment: ReproducedExperiment, cell: ReproducedCell) -> str:
     """Name the cells that were fitted on, and the assumptions that move the cell."""
     fitted = ", ".join(name.removeprefix(f"{experiment.id} ") for name in cell.fitted_on)
-    text = f"fitted on {fitted}" if fitted else "nothing fitted"
+    said = [f"fitted on {fitted}" if fitted else "nothing fitted"]
     moved = experiment.sensitivity.of(cell.cell) if experiment.sensitivity else None
-    if moved is None or not moved.rests_on:
-        return text
-    return f"{text}; assumes {', '.join(moved.assumptions)}"
+    if moved is not None and moved.rests_on:
+        said.append(f"assumes {', '.join(moved.assumptions)}")
+    if cell.role == "selected":
+        said.append(f"selected: {cell.note}")
+    if cell.exact:
+        said.append(f"exact by construction: {cell.exact}")
+    if cell.null_model:
+        said.append(f"null model: {cell.null_model}")
+    if cell.known_miss is not None:
+        said.append(f"a known miss: {cell.known_miss.why}")
+    return "; ".join(said)
 
 
 def _error(cell: ReproducedCell) -> Text:
@@ -119,7 +142,10 @@ def _fitted(experiment: ReproducedExperiment) -> Group:
     for value in experiment.fitted:
         own = f"{experiment.id} "
         cells = "\n".join(name.removeprefix(own) for name in value.fitted_on)
-        table.add_row(value.name, "\n".join(value.parameters), str(value.value), cells)
+        known = (
+            f"{value.value} \N{PLUS-MINUS SIGN} {value.plus_minus}" if value.plus_minus else str(value.value)
+        )
+        table.add_row(value.name, "\n".join(value.parameters), known, cells)
     return style.titled("Fitted values", table, note="made by 'lanewise calibrate'")
 
 
@@ -156,5 +182,12 @@ def _change(change: float | None, unit: str) -> str:
 def _headline(
     label: str, experiments: list[ReproducedExperiment] | tuple[ReproducedExperiment, ...]
 ) -> list[Text]:
-    numbers = headline(experiments).sentences()
-    return [Text.assemble((f"{label}: ", "bold"), f"{'; '.join(numbers)}.")] if numbers else []
+    said = []
+    for role, name in (("predicted", label), ("selected", f"{label}, beside the headline")):
+        numbers = headline(experiments, role)
+        sentences = numbers.sentences()
+        if len(experiments) > 1 and numbers.misses:
+            sentences.append(f"outside their band: {', '.join(numbers.misses)}")
+        if sentences:
+            said.append(Text.assemble((f"{name}: ", "bold"), f"{'; '.join(sentences)}."))
+    return said

@@ -9,6 +9,7 @@ from rich.text import Text
 from lanewise.cli.tables import style
 from lanewise.cli.tables.phases import phases_table
 from lanewise.cli.tables.remarks import remarks
+from lanewise.cli.tables.resources import resources
 from lanewise.instruments.native import WRITTEN
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ def _pieces(result: RunResult) -> Iterator[RenderableType]:
         yield f"{left_out} less busy links are not shown; --json and --out have all of them.\n"
     if not result.requesters.is_empty():
         yield _requesters(result.requesters)
+    yield from resources(result.resources)
     yield from _errors(result.document.get("errors", []))
     yield from _assumptions(result.assumptions)
 
@@ -81,6 +83,8 @@ def _errors(errors: list[dict[str, Any]]) -> Iterator[RenderableType]:
 
 def _heading(result: RunResult) -> Iterator[RenderableType]:
     document = result.document
+    if result.limited_by is not None:
+        yield Text(f"{result.limited_by} (by waiting time; --why proves it).", style="bold")
     simulated, warm_up, measured = (
         1e3 * document[f"{name}_s"] for name in ("simulated", "warm_up", "measured")
     )

@@ -1,0 +1,261 @@
+//! DMA engines with units, paces and a data path of their own: what an endpoint has beyond cutting at MPS and MRRS.
+//!
+//! An engine cuts what it moves at multiples of its unit, however much more MPS and MRRS would allow, and has so much in
+//! flight. Between the engines and the port lies the device's own data path, store and forward: written data have passed it
+//! before their TLP may leave, read data pass it after they have arrived. It runs ahead of the port, from the moment that a
+//! transfer is asked for, so its latency is paid once and its rate always. Assumed: its buffers never fill up.
+//!
+//! All of it is cold: an endpoint with none of these settings has a null pointer instead.
+
+use crate::config::{DmaConfig, EngineConfig};
+use crate::errors::Watch;
+use crate::fabric::Fabric;
+use crate::packet::{Flags, Packet, PacketId};
+use crate::server::Server;
+use crate::workload::Direction;
+use lanewise_observe::Fact;
+use lanewise_units::{Bytes, Rate, Span, Time};
+use std::collections::VecDeque;
+
+impl DmaConfig {
+    /// Whether a device with these settings does nothing but cut at its units.
+    fn is_plain(&self, completion_latency: Span) -> bool {
+        // Units are fields of the endpoint, gaps its port's.
+        self.write_interval.is_zero()
+            && self.read_interval.is_zero()
+            && self.path_rate.is_none()
+            && self.path_latency.is_zero()
+            && self.tag_hold.unwrap_or(completion_latency).is_zero()
+    }
+}
+
+/// Smallest time between the starts of two requests of one direction.
+#[derive(Debug)]
+struct Pace {
+    interval: Span,
+    next_at: Time,
+}
+
+impl Pace {
+    fn new(interval: Span) -> Self {
+        Self { interval, next_at: Time::ZERO }
+    }
+
+    /// When a request that could start at `at` starts.
+    fn start(&mut self, at: Time) -> Time {
+        let start = at.max(self.next_at);
+        self.next_at = start + self.interval;
+        start
+    }
+}
+
+/// The device's own data path, one direction.
+#[derive(Debug)]
+struct InternalPath {
+    rate: Option<Server>,
+    latency: Span,
+}
+
+impl InternalPath {
+    fn new(rate: Option<Rate>, latency: Span) -> Self {
+        Self { rate: rate.map(Server::new), latency }
+    }
+
+    /// When data that are ready at `at` have passed it.
+    fn pass(&mut self, at: Time, bytes: Bytes) -> Time {
+        self.rate.as_mut().map_or(at, |rate| rate.serve(at, bytes)) + self.latency
+    }
+}
+
+/// A channel's engine, and what it has under way.
+#[derive(Debug, Default)]
+struct Engine {
+    /// Largest write and read request; none for the endpoint's own.
+    units: [Option<Bytes>; 2],
+    /// Bytes of reads that may be in flight, and those that are.
+    most: Option<Bytes>,
+    in_flight: Bytes,
+    /// It has a read to ask for and may not: it takes no turns.
+    is_parked: bool,
+    /// When each of its transfers was asked for that still have requests to make, the current one first.
+    asked_at: VecDeque<Time>,
+}
+
+/// What one endpoint has of this.
+#[derive(Debug)]
+pub(crate) struct DmaEngines {
+    paces: [Pace; 2],
+    paths: [InternalPath; 2],
+    tag_hold: Option<Span>,
+    /// By channel of the endpoint.
+    engines: Vec<Engine>,
+    /// By slot of an outstanding read: the channel that asked, and for how much.
+    of_slot: Vec<Option<(u32, Bytes)>>,
+    /// Engines that are parked.
+    parked: u32,
+}
+
+impl DmaEngines {
+    /// Those of a device with these settings and so many channels; none where nothing can come of them.
+    pub(crate) fn new(config: &DmaConfig, completion_latency: Span) -> Option<Box<Self>> {
+        (!config.is_plain(completion_latency)).then(|| Box::new(Self::with_channels(config, 0)))
+    }
+
+    pub(crate) fn with_channels(config: &DmaConfig, open: usize) -> Self {
+        let path = || InternalPath::new(config.path_rate, config.path_latency);
+        Self {
+            paces: [Pace::new(config.read_interval), Pace::new(config.write_interval)],
+            paths: [path(), path()],
+            tag_hold: config.tag_hold,
+            engines: std::iter::repeat_with(Engine::default).take(open).collect(),
+            of_slot: Vec::new(),
+            parked: 0,
+        }
+    }
+
+    pub(crate) fn open_channel(&mut self, engine: &EngineConfig) {
+        self.engines.push(Engine {
+            units: [engine.read_unit, engine.write_unit],
+            most: engine.outstanding,
+            ..Engine::default()
+        });
+    }
+
+    /// Largest request of a channel in this direction, where its engine has one of its own.
+    pub(crate) fn unit(&self, channel: u32, direction: Direction) -> Option<Bytes> {
+        self.engines[channel as usize].units[direction as usize]
+    }
+
+    /// A transfer was queued on a channel.
+    pub(crate) fn asked(&mut self, channel: u32, at: Time) {
+        self.engines[channel as usize].asked_at.push_back(at);
+    }
+
+    /// When a request of so many bytes, which could start at `at`, starts; `is_last` of its transfer.
+    pub(crate) fn start(
+        &mut self,
+        (channel, direction): (u32, Direction),
+        at: Time,
+        bytes: Bytes,
+        is_last: bool,
+    ) -> Time {
+        let engine = &mut self.engines[channel as usize];
+        let asked_at = engine.asked_at.front().copied().unwrap_or(at); // None of what came before the first engine.
+        if is_last {
+            engine.asked_at.pop_front();
+        }
+        let data_at = match direction {
+            Direction::Write => self.paths[direction as usize].pass(asked_at, bytes),
+            Direction::Read => at,
+        };
+        self.paces[direction as usize].start(at.max(data_at))
+    }
+
+    /// Whether a channel, whose requests are of up to `unit`, may have one more read in flight. One that may not takes no turns
+    /// until [`Self::ended`] says so.
+    pub(crate) fn may_read(&mut self, channel: u32, unit: Bytes) -> bool {
+        let engine = &mut self.engines[channel as usize];
+        let fits = |most| engine.in_flight == Bytes::ZERO || engine.in_flight + unit <= most;
+        let may = engine.most.is_none_or(fits);
+        engine.is_parked = !may;
+        self.parked += u32::from(!may);
+        may
+    }
+
+    /// A channel has asked for so many bytes, with the tag of this slot.
+    pub(crate) fn began(&mut self, channel: u32, slot: u16, bytes: Bytes) {
+        let slot = usize::from(slot);
+        if self.of_slot.len() <= slot {
+            self.of_slot.resize(slot + 1, None);
+        }
+        self.of_slot[slot] = Some((channel, bytes));
+        self.engines[channel as usize].in_flight += bytes;
+    }
+
+    /// The tag of this slot is free again. Returns the channel that takes turns again because of it.
+    pub(crate) fn ended(&mut self, slot: u16) -> Option<u32> {
+        let (channel, bytes) = self.of_slot.get_mut(usize::from(slot))?.take()?;
+        let engine = &mut self.engines[channel as usize];
+        engine.in_flight = engine.in_flight.saturating_sub(bytes);
+        let was_parked = std::mem::replace(&mut engine.is_parked, false);
+        self.parked -= u32::from(was_parked);
+        was_parked.then_some(channel)
+    }
+
+    /// Whether an engine waits for one of its reads to end before it asks for more.
+    pub(crate) fn anybody_parked(&self) -> bool {
+        self.parked > 0
+    }
+
+    /// When data that arrive `now` are in the device.
+    pub(crate) fn take_in(&mut self, now: Time, bytes: Bytes) -> Time {
+        self.paths[Direction::Read as usize].pass(now, bytes)
+    }
+
+    /// When a tag is free again whose last completion arrived `now`, given when the data can be used.
+    pub(crate) fn tag_free_at(&self, now: Time, usable_at: Time) -> Time {
+        self.tag_hold.map_or(usable_at, |hold| now + hold)
+    }
+}
+
+impl Fabric {
+    /// A completion arrived at an endpoint whose data take their time, or whose tags do.
+    #[cold]
+    pub(crate) fn completion_on_path(&mut self, index: u32, packet: &Packet, now: Time) {
+        let request_done = self.endpoints[index as usize].count_completion(packet);
+        let usable_at = self.take_in(index, packet, now);
+        if request_done {
+            self.end_read(index, packet.read, now, usable_at);
+        }
+    }
+
+    /// Data of a read pass the device's own path. Returns when they can be used.
+    pub(crate) fn take_in(&mut self, index: u32, packet: &Packet, now: Time) -> Time {
+        let endpoint = &mut self.endpoints[index as usize];
+        let delay = endpoint.config.completion_latency;
+        let in_device_at = endpoint.dma.as_mut().map_or(now, |dma| dma.take_in(now, packet.payload()));
+        if in_device_at > now {
+            let mut on_path = *packet;
+            on_path.ingress = index; // Whose path it is on.
+            let on_path = self.packets.insert(on_path);
+            self.watch_at(in_device_at, Watch::TakenIn(on_path));
+        } else {
+            self.data_in_device(packet, now, delay);
+        }
+        in_device_at + delay
+    }
+
+    /// Data of a read have passed the device's own path.
+    pub(crate) fn taken_in(&mut self, packet: PacketId) {
+        let packet = self.packets.remove(packet);
+        let delay = self.endpoints[packet.ingress as usize].config.completion_latency;
+        self.data_in_device(&packet, self.engine.now(), delay);
+    }
+
+    fn data_in_device(&mut self, packet: &Packet, now: Time, delay: Span) {
+        let flow = self.transfers.get(packet.context).transfer.flow;
+        self.observers.observe(now, Fact::Delivered { flow, payload: packet.payload() });
+        if packet.flags.has(Flags::LAST) {
+            let latency = now - packet.issued_at + delay;
+            self.observers.observe(now, Fact::RequestDone { flow, latency });
+        }
+        self.transfer_progressed(packet, delay);
+    }
+
+    /// The last completion of a read has arrived, whose data can be used at `usable_at`: its tag is given back in time.
+    pub(crate) fn end_read(&mut self, index: u32, slot: u16, now: Time, usable_at: Time) {
+        let dma = self.endpoints[index as usize].dma.as_ref();
+        let free_at = dma.map_or(now, |dma| dma.tag_free_at(now, usable_at));
+        if free_at > now {
+            self.watch_at(free_at, Watch::TagFree { endpoint: index, slot });
+        } else {
+            self.tag_free(index, slot);
+        }
+    }
+
+    /// The tag of a read that is over is free again.
+    pub(crate) fn tag_free(&mut self, index: u32, slot: u16) {
+        self.endpoints[index as usize].abandon(slot);
+        self.refill(index);
+    }
+}

@@ -1,0 +1,259 @@
+//! Every shared resource of a fabric, with its book: what it is called, how much there is of it, how busy it was, how long
+//! others waited for it.
+//!
+//! One function for each kind of device lists what that device has. To show a resource more, keep a [`Book`] where it
+//! serves, and name it here. What a workload has of its own (cores, drives, pipelines of adapters), it lists itself, in
+//! [`crate::workload::Workload::resources`].
+
+use crate::config::SwitchCore;
+use crate::endpoint::Endpoint;
+use crate::fabric::Fabric;
+use crate::port::Owner;
+use crate::root_complex::{RootComplex, Socket};
+use crate::server::{Book, Server};
+use crate::switch::Switch;
+use lanewise_units::{Rate, Time};
+
+/// What kind of thing a resource is.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum ResourceKind {
+    /// Memory of a host, reads and writes together, or one socket's.
+    Memory,
+    /// Banks of a host's memory.
+    Banks,
+    /// The way on which a host's memory is read.
+    MemoryReads,
+    /// The way on which a host's memory is written.
+    MemoryWrites,
+    /// A cache of a host.
+    Cache,
+    /// Read engines or tracking entries: reads in progress.
+    ReadEngines,
+    /// Walkers of page tables.
+    Walkers,
+    /// One way of a link between sockets.
+    SocketLink,
+    /// The path of peers' packets through a root complex.
+    PeerPath,
+    /// An ingress of a crossbar.
+    SwitchCore,
+    /// A bus of a switch.
+    SwitchBus,
+    /// Memory of a switch that writes every packet to it.
+    SwitchMemory,
+    /// What drains posted writes that arrive at an endpoint.
+    EndpointDrain,
+    /// Memory of an endpoint, as others read it.
+    EndpointMemory,
+    /// An adapter's or a device's own processor or data path.
+    Pipeline,
+    /// A wire beyond an adapter: Ethernet, InfiniBand, Fibre Channel, SAS.
+    Wire,
+    /// Media: flash dies, disks.
+    Media,
+    /// Cores, or a thread that has a core to itself.
+    Core,
+}
+
+impl ResourceKind {
+    /// Name in results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Memory => "memory",
+            Self::Banks => "banks",
+            Self::MemoryReads => "memory_reads",
+            Self::MemoryWrites => "memory_writes",
+            Self::Cache => "cache",
+            Self::ReadEngines => "read_engines",
+            Self::Walkers => "walkers",
+            Self::SocketLink => "socket_link",
+            Self::PeerPath => "peer_path",
+            Self::SwitchCore => "switch_core",
+            Self::SwitchBus => "switch_bus",
+            Self::SwitchMemory => "switch_memory",
+            Self::EndpointDrain => "endpoint_drain",
+            Self::EndpointMemory => "endpoint_memory",
+            Self::Pipeline => "pipeline",
+            Self::Wire => "wire",
+            Self::Media => "media",
+            Self::Core => "core",
+        }
+    }
+
+    /// What it is, in a sentence's words.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Memory => "memory",
+            Self::Banks => "banks of memory",
+            Self::MemoryReads => "the rate at which memory is read",
+            Self::MemoryWrites => "the rate at which memory is written",
+            Self::Cache => "a cache",
+            Self::ReadEngines => "read engines",
+            Self::Walkers => "walkers of page tables",
+            Self::SocketLink => "a link between sockets",
+            Self::PeerPath => "the path between root ports",
+            Self::SwitchCore => "an input of the switch core",
+            Self::SwitchBus => "a bus of the switch",
+            Self::SwitchMemory => "the memory of the switch",
+            Self::EndpointDrain => "the drain of writes into the device",
+            Self::EndpointMemory => "memory of the device",
+            Self::Pipeline => "the device's own pipeline",
+            Self::Wire => "the wire beyond the adapter",
+            Self::Media => "media",
+            Self::Core => "processor cores",
+        }
+    }
+}
+
+/// A resource and what it has done since the start of the run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ResourceReading {
+    /// Path of names, unique in the run: `server.memory`, `sw0.core.port3`.
+    pub name: String,
+    /// What it is.
+    pub kind: ResourceKind,
+    /// How many it serves at a time.
+    pub places: u32,
+    /// How much there is of it, in words: `180 GB/s`, `64 engines`.
+    pub limit: String,
+    /// What it has done.
+    pub book: Book,
+}
+
+impl ResourceReading {
+    /// A rate that one request has at a time.
+    pub fn of_rate(name: String, kind: ResourceKind, rate: Rate, book: Book) -> Self {
+        Self { name, kind, places: 1, limit: rate.to_string(), book }
+    }
+}
+
+impl Fabric {
+    /// Every resource of the fabric that was ever asked for. `names` are those of the devices.
+    pub(crate) fn resources(&self, names: &[String], at: Time) -> Vec<ResourceReading> {
+        let mut found = Vec::new();
+        for (device, name) in self.devices.iter().zip(names) {
+            match device.owner {
+                Owner::RootComplex(index) => {
+                    of_root_complex(&self.root_complexes[index as usize], name, at, &mut found);
+                }
+                Owner::Switch(index) => of_switch(&self.switches[index as usize], name, at, &mut found),
+                Owner::Endpoint(index) => of_endpoint(&self.endpoints[index as usize], name, at, &mut found),
+            }
+        }
+        found.retain(|reading| reading.book.served > 0);
+        found
+    }
+}
+
+fn of_root_complex(host: &RootComplex, name: &str, at: Time, found: &mut Vec<ResourceReading>) {
+    let mut rate = |part: &str, kind: ResourceKind, server: &Server| {
+        let name = format!("{name}.{part}");
+        found.push(ResourceReading::of_rate(name, kind, server.rate(), server.book_at(at)));
+    };
+    rate("read_bandwidth", ResourceKind::MemoryReads, &host.reads);
+    rate("write_bandwidth", ResourceKind::MemoryWrites, &host.writes);
+    for (index, stack) in host.stacks.iter().enumerate() {
+        let of_stack = [
+            ("read_bandwidth", ResourceKind::MemoryReads, &stack.reads),
+            ("write_bandwidth", ResourceKind::MemoryWrites, &stack.writes),
+            ("peers", ResourceKind::PeerPath, &stack.peers),
+        ];
+        for (part, kind, server) in of_stack {
+            let named = server.iter().map(|server| (format!("stack{index}.{part}"), server));
+            named.for_each(|(part, server)| rate(&part, kind, server));
+        }
+    }
+    for (index, stack) in host.stacks.iter().enumerate() {
+        let entries = stack.trackers.places();
+        found.push(ResourceReading {
+            name: format!("{name}.stack{index}.read_trackers"),
+            kind: ResourceKind::ReadEngines,
+            places: entries,
+            limit: format!("{entries} entries"),
+            book: stack.trackers.book_at(at),
+        });
+    }
+    for (index, socket) in host.sockets.iter().enumerate() {
+        let number = if host.sockets.len() > 1 { index.to_string() } else { String::new() };
+        of_memory(socket, &format!("{name}.memory{number}"), host.config.memory.rate, at, found);
+        if let Some(reads) = socket.cache.as_ref().and_then(|cache| cache.reads.as_ref()) {
+            let name = format!("{name}.llc{number}");
+            let book = reads.book_at(at);
+            found.push(ResourceReading::of_rate(name, ResourceKind::Cache, reads.rate(), book));
+        }
+    }
+    let Some(path) = &host.path else { return };
+    for (from, to, link) in path.sockets.iter().flat_map(|sockets| sockets.links()) {
+        let name = format!("{name}.socket{from}-{to}");
+        let book = link.book_at(at);
+        found.push(ResourceReading::of_rate(name, ResourceKind::SocketLink, link.rate(), book));
+    }
+    if let Some(iommu) = &path.iommu {
+        let walkers = iommu.walkers();
+        found.push(ResourceReading {
+            name: format!("{name}.iommu.walkers"),
+            kind: ResourceKind::Walkers,
+            places: walkers,
+            limit: format!("{walkers} walkers"),
+            book: iommu.book_at(at),
+        });
+    }
+}
+
+fn of_memory(socket: &Socket, name: &str, rate: Rate, at: Time, found: &mut Vec<ResourceReading>) {
+    let (book, channels) = socket.memory.channels_at(at);
+    found.push(ResourceReading {
+        name: name.to_owned(),
+        kind: ResourceKind::Memory,
+        places: channels,
+        limit: rate.to_string(),
+        book,
+    });
+    let (book, banks) = socket.memory.banks_at(at);
+    if banks > 0 {
+        let (name, kind) = (format!("{name}.banks"), ResourceKind::Banks);
+        found.push(ResourceReading { name, kind, places: banks, limit: format!("{banks} banks"), book });
+    }
+}
+
+fn of_switch(switch: &Switch, name: &str, at: Time, found: &mut Vec<ResourceReading>) {
+    match &switch.config.core {
+        SwitchCore::Crossbar { port_rate } => {
+            for (port, book) in switch.ingress_books(at).enumerate() {
+                let name = format!("{name}.core.port{port}");
+                found.push(ResourceReading::of_rate(name, ResourceKind::SwitchCore, *port_rate, book));
+            }
+        }
+        SwitchCore::Buses { rate, .. } => {
+            let books = switch.buses.iter().flat_map(|buses| buses.books_at(at));
+            let books: Vec<Book> = books.collect();
+            let several = books.len() > 1;
+            for (bus, book) in books.into_iter().enumerate() {
+                let name = if several { format!("{name}.bus{bus}") } else { format!("{name}.bus") };
+                found.push(ResourceReading::of_rate(name, ResourceKind::SwitchBus, *rate, book));
+            }
+        }
+        SwitchCore::SharedMemory { rate } => {
+            let book = switch.memory.as_ref().map_or(Book::default(), |memory| memory.book_at(at));
+            let name = format!("{name}.memory");
+            found.push(ResourceReading::of_rate(name, ResourceKind::SwitchMemory, *rate, book));
+        }
+    }
+}
+
+fn of_endpoint(endpoint: &Endpoint, name: &str, at: Time, found: &mut Vec<ResourceReading>) {
+    let (drain, memory) = (&endpoint.drain, &endpoint.memory);
+    let book = drain.book_at(at);
+    let drain = ResourceReading::of_rate(
+        format!("{name}.write_drain"),
+        ResourceKind::EndpointDrain,
+        drain.rate(),
+        book,
+    );
+    found.push(drain);
+    if let Some(memory) = memory {
+        let name = format!("{name}.memory");
+        let book = memory.book_at(at);
+        found.push(ResourceReading::of_rate(name, ResourceKind::EndpointMemory, memory.rate(), book));
+    }
+}

@@ -1,0 +1,164 @@
+//! Copies: from names, engines and sizes to instruments.
+
+use super::computed::Computed;
+use super::workload::{Seat, check_peer_to_peer, endpoints, place, seats, unknown};
+use super::{Rig, Settings};
+use crate::file::WrittenWorkload;
+use crate::parameter::{Output, Provenance};
+use crate::parameters::{
+    CopyDirectionChoice, CopyParameters, EndpointParameters, EngineChoice, HostParameters, PeerCopyChoice,
+};
+use crate::problem::Problem;
+use crate::value::Auto;
+use lanewise_fabric::config::EngineConfig;
+use lanewise_fabric::workload::{DeviceId, Direction, Target};
+use lanewise_units::{Bytes, Span};
+use lanewise_workload::copy::{CopyConfig, CopyWay, Staging};
+
+/// An instrument for each endpoint that the workload names.
+pub(crate) fn configs(
+    rig: &Rig<'_>,
+    workload: &WrittenWorkload,
+    path: &str,
+    computed: &mut Computed,
+    output: &mut Output,
+) -> Vec<CopyConfig> {
+    let Some((parameters, seats)) = seats(rig, workload, path, |read: &CopyParameters| &read.device, output)
+    else {
+        return Vec::new();
+    };
+    let peer = match (parameters.direction, parameters.target.as_str()) {
+        (CopyDirectionChoice::Peer, name) => match endpoints(rig, workload, "target", name, output)[..] {
+            [one] => Some(one),
+            _ => return Vec::new(),
+        },
+        (_, "none") => None,
+        (_, name) => {
+            let expected = "only copies in direction `peer` have a target".to_owned();
+            unknown(rig, workload, "target", name, expected, output);
+            return Vec::new();
+        }
+    };
+    if peer.is_some() && !parameters.pinned {
+        let (path, found) = (format!("{path}.pinned"), "false".to_owned());
+        let problem = Problem::UnknownChoice { path, found, allowed: "`true` for peers".to_owned() };
+        let hint = "memory of a device is never pageable".to_owned();
+        output.report(place(workload, "pinned"), problem, Some(hint));
+        return Vec::new();
+    }
+    if parameters.sizes.contains(&Bytes::ZERO) {
+        let (path, found) = (format!("{path}.sizes"), Bytes::ZERO.to_string());
+        let problem = Problem::OutOfRange { path, found, low: "1 B".to_owned(), high: "1024 GiB".to_owned() };
+        output.report(place(workload, "sizes"), problem, None);
+        return Vec::new();
+    }
+    let copies = copies(&parameters, path, computed);
+    let mut configs = Vec::new();
+    for seat in seats {
+        if let Some(peer) = peer
+            && !check_peer_to_peer(rig, workload, path, "target", (seat.instance, peer), output)
+        {
+            break;
+        }
+        let Some(Settings::Endpoint(endpoint)) = rig.settings_of(seat.instance) else { continue };
+        configs.push(config(rig, seat, &parameters, endpoint, peer, copies));
+    }
+    configs
+}
+
+fn config(
+    rig: &Rig<'_>,
+    seat: Seat,
+    parameters: &CopyParameters,
+    endpoint: &EndpointParameters,
+    peer: Option<usize>,
+    copies: Option<u32>,
+) -> CopyConfig {
+    let Mover { engine, engines, overhead, completion } = mover(parameters.engine, endpoint);
+    let staged = host_above(rig, seat.instance).filter(|_| !parameters.pinned);
+    CopyConfig {
+        device: seat.device(),
+        name: seat.name,
+        device_name: seat.device_name,
+        ways: ways(parameters, peer),
+        engine,
+        engines,
+        overhead,
+        completion,
+        sizes: if parameters.sizes.is_empty() { vec![parameters.size] } else { parameters.sizes.clone() },
+        copies,
+        streams: parameters.streams,
+        staging: staged.map(|host| Staging {
+            rate: host.pageable.copy_rate,
+            chunk: host.pageable.chunk,
+            buffers: host.pageable.buffers,
+            cost: host.pageable.chunk_cost,
+        }),
+    }
+}
+
+/// Copies of each size; none for as many as there is time for.
+fn copies(parameters: &CopyParameters, path: &str, computed: &mut Computed) -> Option<u32> {
+    match (parameters.copies, parameters.sizes.is_empty()) {
+        (Auto::Given(copies), _) => Some(copies),
+        (Auto::Auto, true) => None,
+        (Auto::Auto, false) => {
+            let source = "nvbandwidth takes 16 times in a row";
+            computed.parameter(format!("{path}.copies"), "16".to_owned(), Provenance::Assumed, source);
+            Some(16)
+        }
+    }
+}
+
+fn ways(parameters: &CopyParameters, peer: Option<usize>) -> Vec<CopyWay> {
+    let to_device =
+        CopyWay { word: "host-to-device", direction: Direction::Read, target: Target::HostMemory };
+    let to_host = CopyWay { word: "device-to-host", direction: Direction::Write, target: Target::HostMemory };
+    match (parameters.direction, peer) {
+        (CopyDirectionChoice::HostToDevice, _) => vec![to_device],
+        (CopyDirectionChoice::DeviceToHost, _) => vec![to_host],
+        (CopyDirectionChoice::Both, _) | (CopyDirectionChoice::Peer, None) => vec![to_device, to_host],
+        (CopyDirectionChoice::Peer, Some(peer)) => {
+            let target = Target::Endpoint(DeviceId(peer as u32));
+            vec![match parameters.by {
+                PeerCopyChoice::Write => CopyWay { word: "peer write", direction: Direction::Write, target },
+                PeerCopyChoice::Read => CopyWay { word: "peer read", direction: Direction::Read, target },
+            }]
+        }
+    }
+}
+
+/// Who moves the data, and what that costs.
+struct Mover {
+    engine: EngineConfig,
+    engines: u32,
+    overhead: Span,
+    completion: Span,
+}
+
+fn mover(choice: EngineChoice, endpoint: &EndpointParameters) -> Mover {
+    let (write_unit, read_unit, outstanding, engines, overhead, completion) = match choice {
+        EngineChoice::CopyEngine => {
+            let it = &endpoint.copy_engine;
+            (it.write_unit, it.read_unit, it.outstanding, it.engines, it.overhead, it.completion)
+        }
+        EngineChoice::Kernel => {
+            let it = &endpoint.kernel;
+            (it.write_unit, it.read_unit, it.outstanding, 1, it.overhead, it.completion)
+        }
+    };
+    let engine = EngineConfig {
+        write_unit: write_unit.given().map(|unit| unit.0),
+        read_unit: read_unit.given().map(|unit| unit.0),
+        outstanding: outstanding.given(),
+    };
+    Mover { engine, engines, overhead, completion }
+}
+
+/// The host above a device.
+fn host_above<'r>(rig: &'r Rig<'_>, instance: usize) -> Option<&'r HostParameters> {
+    rig.topology.path_up(instance).find_map(|above| match rig.settings_of(above) {
+        Some(Settings::Host(host)) => Some(&**host),
+        _ => None,
+    })
+}

@@ -1,0 +1,75 @@
+//! Links that are longer than what their ends are built for: what `explain` and `run` say of them.
+//!
+//! Credits and retry buffers belong to a part. On a long link they run out before an answer is back, and a replay timer of the
+//! legacy rule does not know how long a link is (PCIe Base 3.1 §3.6.2.1).
+
+use super::Rig;
+use super::credits::loop_credits_over;
+use super::port::{End, PACKET_OVERHEAD, retry_buffer_over};
+use crate::idle::Caution;
+use crate::parameter::Output;
+use crate::value::ParameterType;
+use lanewise_fabric::config::PortConfig;
+use lanewise_units::Span;
+
+/// Tells of each direction of the link above a component that is too long for its ends.
+pub(super) fn check(
+    rig: &Rig<'_>,
+    component: usize,
+    ends: &[End<'_>; 2],
+    configs: [&PortConfig; 2],
+    output: &mut Output,
+) {
+    let length = ends[0].propagation;
+    for (this, other) in [(0, 1), (1, 0)] {
+        let (transmitter, receiver) = (&ends[this], &ends[other]);
+        let found = [
+            too_hasty(rig, transmitter, configs[this], configs[other]),
+            too_little_to_replay(rig, transmitter, configs[this], length),
+            too_few_credits(rig, receiver, configs[other], length),
+        ];
+        for reason in found.into_iter().flatten() {
+            let path = format!("{}.link.propagation", rig.file.components[component].name);
+            let place = rig.place_of(component, &["link", "propagation"]);
+            let caution = Caution { path, value: length.show(), place, reason };
+            // A thousand devices of a component are told of once.
+            if !output.cautions.contains(&caution) {
+                output.cautions.push(caution);
+            }
+        }
+    }
+}
+
+/// A replay timer that runs out before an Ack can be there.
+fn too_hasty(rig: &Rig<'_>, end: &End<'_>, config: &PortConfig, peer: &PortConfig) -> Option<String> {
+    let packet = end.mode.wire_span(end.mps + PACKET_OVERHEAD);
+    let around =
+        end.propagation * 2 + config.receive_latency + peer.receive_latency + peer.ack.latency + packet;
+    (config.replay_timer < around).then(|| {
+        let (port, timer) = (end.view.path(rig), config.replay_timer);
+        format!(
+            "{port}.replay_timer of {timer} runs out before an Ack is back, after {around}: all is sent twice"
+        )
+    })
+}
+
+/// A retry buffer that is full before an Ack is back.
+fn too_little_to_replay(rig: &Rig<'_>, end: &End<'_>, config: &PortConfig, length: Span) -> Option<String> {
+    let needed = retry_buffer_over(end, length);
+    (length > end.view.parameters.reach && needed > config.retry_buffer).then(|| {
+        let (port, has) = (end.view.path(rig), config.retry_buffer);
+        format!("{port}.retry_buffer of {has} is full before an Ack is back, which takes {needed}")
+    })
+}
+
+/// Posted credits that run out before an UpdateFC is back.
+fn too_few_credits(rig: &Rig<'_>, end: &End<'_>, config: &PortConfig, length: Span) -> Option<String> {
+    let has = config.credits[0].data.map(u64::from)?;
+    let (_, needed) = loop_credits_over(end, length);
+    (length > end.view.parameters.reach && needed > has).then(|| {
+        let port = end.view.path(rig);
+        format!(
+            "{port}.credits.posted_data of {has} run out before an UpdateFC is back, which takes {needed}"
+        )
+    })
+}

@@ -1,0 +1,170 @@
+//! What can be the limit of a run, and what it is called.
+
+use lanewise_fabric::ResourceKind;
+use lanewise_fabric::config::{DeviceKind, FabricConfig};
+use lanewise_pcie::tlp::FlowClass;
+
+/// Something whose size decides what a run reaches. Links and devices by their index in the fabric's configuration.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Candidate {
+    /// One direction of a link.
+    Wire {
+        /// The link.
+        link: usize,
+        /// From its lower to its upper port.
+        upstream: bool,
+    },
+    /// Credits of one class that the receiver of a link direction gives.
+    Credits {
+        /// The link.
+        link: usize,
+        /// From its lower to its upper port.
+        upstream: bool,
+        /// Posted, non-posted or completion.
+        class: FlowClass,
+    },
+    /// The retry buffer of the transmitter of a link direction.
+    RetryBuffer {
+        /// The link.
+        link: usize,
+        /// From its lower to its upper port.
+        upstream: bool,
+    },
+    /// Tags of a requester.
+    Tags {
+        /// The endpoint.
+        device: usize,
+    },
+    /// How much a device is asked for at a time.
+    Window {
+        /// The endpoint.
+        device: usize,
+    },
+    /// The smallest time between two requests of a device.
+    RequestInterval {
+        /// The endpoint.
+        device: usize,
+    },
+    /// Latency of a host's memory.
+    MemoryLatency {
+        /// The root complex.
+        device: usize,
+    },
+    /// A shared resource, by its name in the results.
+    Resource {
+        /// `server.memory` and the like.
+        name: String,
+        /// What it is.
+        kind: ResourceKind,
+    },
+    /// What the workload asks for: it asks for nothing most of the time.
+    Demand {
+        /// The endpoint.
+        device: usize,
+    },
+}
+
+/// Name of a direction in results.
+pub(crate) const fn direction(upstream: bool) -> &'static str {
+    if upstream { "upstream" } else { "downstream" }
+}
+
+const fn class_words(class: FlowClass) -> &'static str {
+    match class {
+        FlowClass::Posted => "posted",
+        FlowClass::NonPosted => "non-posted",
+        FlowClass::Completion => "completion",
+    }
+}
+
+impl Candidate {
+    /// Kind in results: that of a resource, or `wire`, `credits`, `retry_buffer`, `tags`, `window`, `request_interval`,
+    /// `memory_latency`, `demand`.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Wire { .. } => "wire",
+            Self::Credits { .. } => "credits",
+            Self::RetryBuffer { .. } => "retry_buffer",
+            Self::Tags { .. } => "tags",
+            Self::Window { .. } => "window",
+            Self::RequestInterval { .. } => "request_interval",
+            Self::MemoryLatency { .. } => "memory_latency",
+            // A wire beyond an adapter is not a link.
+            Self::Resource { kind: ResourceKind::Wire, .. } => "wire_beyond",
+            Self::Resource { kind, .. } => kind.name(),
+            Self::Demand { .. } => "demand",
+        }
+    }
+
+    /// Unique name: `card.upstream` for a wire, `server.slot1.posted_credits`, `card.tags`, `server.memory`.
+    pub fn name(&self, fabric: &FabricConfig) -> String {
+        let device = |index: usize| &fabric.devices[index].name;
+        match self {
+            Self::Wire { link, upstream } => {
+                format!("{}.{}", device(fabric.links[*link].lower.0), direction(*upstream))
+            }
+            Self::Credits { link, upstream, class } => {
+                let receiver = ends(fabric, *link, *upstream).1;
+                format!("{}.{}_credits", port(fabric, receiver), class_words(*class).replace('-', "_"))
+            }
+            Self::RetryBuffer { link, upstream } => {
+                format!("{}.retry_buffer", port(fabric, ends(fabric, *link, *upstream).0))
+            }
+            Self::Tags { device: at } => format!("{}.tags", device(*at)),
+            Self::Window { device: at } => format!("{}.window", device(*at)),
+            Self::RequestInterval { device: at } => format!("{}.request_interval", device(*at)),
+            Self::MemoryLatency { device: at } => format!("{}.memory_latency", device(*at)),
+            Self::Resource { name, .. } => name.clone(),
+            Self::Demand { device: at } => format!("{}.demand", device(*at)),
+        }
+    }
+
+    /// What it is, as in *Limited by …*. `limit` is how much there is of a resource.
+    pub fn words(&self, fabric: &FabricConfig, limit: &str) -> String {
+        let name = self.name(fabric);
+        match self {
+            Self::Wire { link, upstream } => {
+                let mode = fabric.links[*link].mode;
+                let lower = &fabric.devices[fabric.links[*link].lower.0].name;
+                let way = direction(*upstream);
+                format!("the wire: link {lower}, {way} ({} {})", mode.generation, mode.width)
+            }
+            Self::Credits { link, upstream, class } => {
+                let receiver = port(fabric, ends(fabric, *link, *upstream).1);
+                format!("{} credits of {receiver}", class_words(*class))
+            }
+            Self::RetryBuffer { link, upstream } => {
+                format!("the retry buffer of {}", port(fabric, ends(fabric, *link, *upstream).0))
+            }
+            Self::Tags { device } => match &fabric.devices[*device].kind {
+                DeviceKind::Endpoint(endpoint) => {
+                    format!("the {} tags of {}", endpoint.tags, fabric.devices[*device].name)
+                }
+                DeviceKind::RootComplex(_) | DeviceKind::Switch(_) => name,
+            },
+            Self::Window { device } => {
+                format!("what is outstanding at {} (its window)", fabric.devices[*device].name)
+            }
+            Self::RequestInterval { device } => {
+                format!("the rate of requests of {}", fabric.devices[*device].name)
+            }
+            Self::MemoryLatency { device } => {
+                format!("the latency of {}'s memory", fabric.devices[*device].name)
+            }
+            Self::Resource { kind, .. } => format!("{}: {name} ({limit})", kind.words()),
+            Self::Demand { device } => {
+                format!("what is asked of {}", fabric.devices[*device].name)
+            }
+        }
+    }
+}
+
+/// Transmitting and receiving port of a link direction: device and port.
+pub(crate) fn ends(fabric: &FabricConfig, link: usize, upstream: bool) -> ((usize, usize), (usize, usize)) {
+    let link = &fabric.links[link];
+    if upstream { (link.lower, link.upper) } else { (link.upper, link.lower) }
+}
+
+fn port(fabric: &FabricConfig, (device, port): (usize, usize)) -> String {
+    format!("{}.{}", fabric.devices[device].name, fabric.devices[device].port_name(port))
+}

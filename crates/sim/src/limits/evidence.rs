@@ -1,0 +1,370 @@
+//! From the results of one run, who was in use or waited for, and so the likely limit.
+
+use super::Candidate;
+use super::candidate::direction;
+use crate::results::{Flow, Link, Requester, Resource, Results};
+use lanewise_fabric::config::{DeviceKind, FabricConfig};
+use lanewise_fabric::workload::Target;
+use lanewise_observe::CONTROL;
+use lanewise_pcie::tlp::FlowClass;
+use lanewise_scenario::{Scenario, WorkloadConfig};
+use serde::Serialize;
+use serde_json::{Map, Value};
+use std::collections::HashMap;
+
+/// What limits a run, by the time that others waited.
+#[derive(Clone, Debug, Serialize)]
+pub struct LimitedBy {
+    /// Unique name: `server.memory`, `card.upstream` (a wire), `card.tags`, `server.slot1.posted_credits`.
+    pub name: String,
+    /// `wire`, `credits`, `retry_buffer`, `tags`, `window`, `request_interval`, `demand`, or the kind of a resource.
+    pub kind: &'static str,
+    /// Part of the time: in use, of wires and resources; waited for, of all others.
+    pub share: f64,
+    /// Others of the same kind and size that are in the same case, by name.
+    pub alike: Vec<String>,
+    /// Part of the goodput of all flows of data that it limits.
+    pub of_goodput: f64,
+    /// What the requester or its link say they wait for, when that is something else: `tags`, `blocked_posted_header`.
+    pub seen_as: Option<String>,
+    /// The whole in a sentence, without the full stop.
+    pub sentence: String,
+}
+
+/// A candidate and the share of the time that speaks for it.
+#[derive(Clone, Debug)]
+pub(crate) struct Suspect {
+    pub(crate) candidate: Candidate,
+    pub(crate) share: f64,
+    /// The share is of time in use, rather than of time that somebody waited for it.
+    pub(crate) in_use: bool,
+    /// How much there is of a resource.
+    limit: String,
+}
+
+/// Candidates of the same kind and size with close shares: enlarged together.
+#[derive(Clone, Debug)]
+pub(crate) struct Group {
+    pub(crate) members: Vec<Suspect>,
+    /// Goodput of the flows that it is the first suspect of.
+    weight: f64,
+}
+
+/// In use for more of the time than this, nobody else can bring more than a ninth.
+pub(crate) const SATURATED: f64 = 0.9;
+/// Uses that differ by less are the same.
+const TIE: f64 = 0.005;
+/// Shares of alike candidates that differ by less.
+const ALIKE: f64 = 0.05;
+/// Flows that carry less than this part of what the largest does do not decide.
+const MINOR: f64 = 0.05;
+/// Asked for nothing for more of the time, a device is limited by that.
+const MOSTLY: f64 = 0.5;
+
+/// What the results of a run say about a scenario's limits.
+struct Evidence<'a> {
+    scenario: &'a Scenario,
+    results: &'a Results,
+    index: HashMap<&'a str, usize>,
+    /// By device, the link above it.
+    above: Vec<Option<usize>>,
+    /// By device, its resources.
+    resources: Vec<Vec<&'a Resource>>,
+    /// Resources of no device of the fabric.
+    common: Vec<&'a Resource>,
+    requesters: HashMap<&'a str, &'a Requester>,
+}
+
+/// The likely limit; none when nothing moved.
+pub(crate) fn limited_by(scenario: &Scenario, results: &Results) -> Option<LimitedBy> {
+    let evidence = Evidence::new(scenario, results);
+    let groups = evidence.first_suspects();
+    let total: f64 = groups.iter().map(|group| group.weight).sum();
+    let first =
+        groups.into_iter().reduce(|best, next| if next.weight > best.weight { next } else { best })?;
+    Some(evidence.describe(&first, first.weight / total.max(f64::MIN_POSITIVE)))
+}
+
+/// Who might be the limit, the likeliest first: those that one run speaks for, and what is always worth a try.
+pub(crate) fn ranking(scenario: &Scenario, results: &Results) -> Vec<Group> {
+    let evidence = Evidence::new(scenario, results);
+    let mut groups: Vec<Group> = Vec::new();
+    let mut first = evidence.first_suspects();
+    first.sort_by(|a, b| b.weight.total_cmp(&a.weight));
+    groups.extend(first);
+    let mut all: Vec<Suspect> = Vec::new();
+    for flow in evidence.decisive() {
+        for suspect in evidence.suspects(flow) {
+            if !all.iter().any(|known| known.candidate == suspect.candidate) {
+                all.push(suspect);
+            }
+        }
+    }
+    all.sort_by(|a, b| b.share.total_cmp(&a.share));
+    for suspect in all {
+        evidence.join(&mut groups, suspect, 0.0);
+    }
+    groups
+}
+
+impl<'a> Evidence<'a> {
+    fn new(scenario: &'a Scenario, results: &'a Results) -> Self {
+        let fabric = &scenario.fabric;
+        let mut above = vec![None; fabric.devices.len()];
+        for (index, link) in fabric.links.iter().enumerate() {
+            above[link.lower.0] = Some(index);
+        }
+        let names = fabric.devices.iter().enumerate();
+        let index: HashMap<&str, usize> =
+            names.map(|(index, device)| (device.name.as_str(), index)).collect();
+        let (mut resources, mut common) = (vec![Vec::new(); fabric.devices.len()], Vec::new());
+        for resource in &results.resources {
+            match resource.name.split('.').next().and_then(|name| index.get(name)) {
+                Some(owner) => resources[*owner].push(resource),
+                None => common.push(resource),
+            }
+        }
+        let requesters = results.requesters.iter().map(|each| (each.device.as_str(), each)).collect();
+        Self { scenario, results, index, above, resources, common, requesters }
+    }
+
+    fn fabric(&self) -> &FabricConfig {
+        &self.scenario.fabric
+    }
+
+    /// Flows of data that carry a fair share of it.
+    fn decisive(&self) -> impl Iterator<Item = &'a Flow> {
+        let about_data = |flow: &&Flow| flow.direction != CONTROL;
+        let largest = self.results.flows.iter().filter(about_data).map(weight).fold(0.0, f64::max);
+        let flows = self.results.flows.iter().filter(about_data);
+        flows.filter(move |flow| weight(flow) > 0.0 && weight(flow) >= MINOR * largest)
+    }
+
+    /// The first suspect of each flow that decides, alike ones together.
+    fn first_suspects(&self) -> Vec<Group> {
+        let mut groups: Vec<Group> = Vec::new();
+        for flow in self.decisive() {
+            if let Some(suspect) = choose(self.suspects(flow)) {
+                self.join(&mut groups, suspect, weight(flow));
+            }
+        }
+        groups
+    }
+
+    /// Adds a suspect to the group of those alike, if there is one.
+    fn join(&self, groups: &mut Vec<Group>, suspect: Suspect, weight: f64) {
+        let alike = |group: &Group| {
+            let first = &group.members[0];
+            self.words_without_names(first) == self.words_without_names(&suspect)
+                && (first.share - suspect.share).abs() <= ALIKE
+        };
+        let known = |group: &Group| group.members.iter().any(|member| member.candidate == suspect.candidate);
+        match groups.iter().position(&known).or_else(|| groups.iter().position(alike)) {
+            Some(at) => {
+                groups[at].weight += weight;
+                if !known(&groups[at]) {
+                    groups[at].members.push(suspect);
+                }
+            }
+            None => groups.push(Group { members: vec![suspect], weight }),
+        }
+    }
+
+    /// What two candidates of the same kind and size have in common.
+    fn words_without_names(&self, suspect: &Suspect) -> (&'static str, String) {
+        let fabric = self.fabric();
+        let size = match &suspect.candidate {
+            Candidate::Wire { link, upstream } => {
+                let mode = fabric.links[*link].mode;
+                format!("{} {} {}", mode.generation, mode.width, direction(*upstream))
+            }
+            Candidate::Credits { upstream, class, .. } => format!("{class} {}", direction(*upstream)),
+            Candidate::Tags { device } => match &fabric.devices[*device].kind {
+                DeviceKind::Endpoint(endpoint) => endpoint.tags.to_string(),
+                DeviceKind::RootComplex(_) | DeviceKind::Switch(_) => String::new(),
+            },
+            Candidate::Resource { .. } => suspect.limit.clone(),
+            Candidate::RetryBuffer { .. }
+            | Candidate::Window { .. }
+            | Candidate::RequestInterval { .. }
+            | Candidate::MemoryLatency { .. }
+            | Candidate::Demand { .. } => String::new(),
+        };
+        (suspect.candidate.kind(), size)
+    }
+
+    /// Devices of a flow, and those that it reads from or writes to, each with every device above it.
+    fn devices(&self, flow: &Flow) -> Vec<usize> {
+        let mut ends: Vec<usize> =
+            flow.device.split('+').filter_map(|name| self.index.get(name).copied()).collect();
+        ends.extend(self.scenario.workloads.iter().filter_map(|workload| match workload {
+            WorkloadConfig::Dma(dma) if dma.name == flow.name => match dma.target {
+                Target::Endpoint(device) => Some(device.0 as usize),
+                Target::HostMemory | Target::Nobody => None,
+            },
+            _ => None,
+        }));
+        let mut devices = Vec::new();
+        for end in ends {
+            let mut at = end;
+            while !devices.contains(&at) {
+                devices.push(at);
+                let Some(link) = self.above[at] else { break };
+                at = self.fabric().links[link].upper.0;
+            }
+        }
+        devices
+    }
+
+    /// Who may limit a flow: everything on its way, with the share of the time that speaks for it.
+    fn suspects(&self, flow: &Flow) -> Vec<Suspect> {
+        let devices = self.devices(flow);
+        let mut found = Vec::new();
+        for link in devices.iter().filter_map(|device| self.above[*device]) {
+            self.suspects_of_link(link, &mut found);
+        }
+        let owned = devices.iter().flat_map(|device| &self.resources[*device]);
+        for resource in owned.chain(&self.common) {
+            let candidate = Candidate::Resource { name: resource.name.clone(), kind: resource.kind };
+            let suspect = Suspect::in_use(candidate, resource.utilisation);
+            found.push(Suspect { limit: resource.limit.clone(), ..suspect });
+        }
+        for device in flow.device.split('+').filter_map(|name| self.index.get(name).copied()) {
+            self.suspects_of_requester(device, &mut found);
+        }
+        found
+    }
+
+    fn suspects_of_link(&self, link: usize, found: &mut Vec<Suspect>) {
+        let measured: &Link = &self.results.links[link];
+        for upstream in [true, false] {
+            let side = if upstream { &measured.upstream } else { &measured.downstream };
+            let share = |on: &str| share_of(&side.time_attribution, on);
+            // A wire that is down or wakes is no use to anybody either.
+            let busy = side.utilisation + share("down") + share("waking");
+            found.push(Suspect::in_use(Candidate::Wire { link, upstream }, busy));
+            let classes = [
+                (FlowClass::Posted, "posted"),
+                (FlowClass::NonPosted, "non_posted"),
+                (FlowClass::Completion, "completion"),
+            ];
+            for (class, name) in classes {
+                let blocked =
+                    share(&format!("blocked_{name}_header")) + share(&format!("blocked_{name}_data"));
+                found.push(Suspect::waited_for(Candidate::Credits { link, upstream, class }, blocked));
+            }
+            let blocked = share("blocked_retry_buffer");
+            found.push(Suspect::waited_for(Candidate::RetryBuffer { link, upstream }, blocked));
+        }
+    }
+
+    fn suspects_of_requester(&self, device: usize, found: &mut Vec<Suspect>) {
+        let name = &self.fabric().devices[device].name;
+        let Some(Requester { time_attribution, .. }) = self.requesters.get(name.as_str()) else { return };
+        let share = |state: &str| share_of(time_attribution, state);
+        found.push(Suspect::waited_for(Candidate::Tags { device }, share("tags")));
+        // What a device waits for inside while nothing there is at its limit is how much it is asked for at a time.
+        let inside = ["window", "device", "wire", "media", "cpu"].map(share).into_iter().sum();
+        found.push(Suspect::waited_for(Candidate::Window { device }, inside));
+        found.push(Suspect::waited_for(Candidate::RequestInterval { device }, share("request_interval")));
+        if share("nothing_asked") > MOSTLY {
+            found.push(Suspect::waited_for(Candidate::Demand { device }, share("nothing_asked")));
+        }
+    }
+
+    fn describe(&self, group: &Group, of_goodput: f64) -> LimitedBy {
+        let first = &group.members[0];
+        let fabric = self.fabric();
+        let alike: Vec<String> =
+            group.members[1..].iter().map(|member| member.candidate.name(fabric)).collect();
+        let mut what = first.words(fabric);
+        if !alike.is_empty() {
+            what += &format!(", and {} alike", alike.len());
+        }
+        let percent = first.share * 100.0;
+        let evidence = match &first.candidate {
+            Candidate::Demand { .. } => format!("nothing is asked {percent:.1} % of the time"),
+            Candidate::Tags { .. } => format!("all in use {percent:.1} % of the time"),
+            Candidate::Window { .. } => format!("nothing more to ask for {percent:.1} % of the time"),
+            _ if first.in_use => format!("in use {percent:.1} % of the time"),
+            _ => format!("waited for {percent:.1} % of the time"),
+        };
+        let seen_as = self.seen_as(first);
+        let seen =
+            seen_as.as_ref().map_or(String::new(), |seen| format!("; seen as {}", seen.replace('_', " ")));
+        LimitedBy {
+            name: first.candidate.name(fabric),
+            kind: first.candidate.kind(),
+            share: first.share,
+            alike,
+            of_goodput,
+            seen_as,
+            sentence: format!("Limited by {what}: {evidence}{seen}"),
+        }
+    }
+
+    /// What a requester or a link says it waits for most, when the limit is a resource.
+    fn seen_as(&self, suspect: &Suspect) -> Option<String> {
+        let Candidate::Resource { .. } = suspect.candidate else { return None };
+        let mut waits: Vec<(String, f64)> = Vec::new();
+        for flow in self.decisive() {
+            for other in self.suspects(flow).into_iter().filter(|other| !other.in_use) {
+                waits.push((other.candidate.name(self.fabric()), other.share));
+            }
+        }
+        let most = waits.into_iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
+        (most.1 >= 0.1).then(|| format!("{} {:.1} %", most.0, most.1 * 100.0))
+    }
+}
+
+impl Suspect {
+    fn in_use(candidate: Candidate, share: f64) -> Self {
+        Self { candidate, share, in_use: true, limit: String::new() }
+    }
+
+    fn waited_for(candidate: Candidate, share: f64) -> Self {
+        Self { candidate, share, in_use: false, limit: String::new() }
+    }
+
+    /// What it is, in words.
+    pub(crate) fn words(&self, fabric: &FabricConfig) -> String {
+        self.candidate.words(fabric, &self.limit)
+    }
+}
+
+impl Group {
+    /// Candidates that no share of time speaks for, as one group; none when there are none.
+    pub(crate) fn of(candidates: impl Iterator<Item = Candidate>) -> Option<Self> {
+        let members: Vec<Suspect> = candidates.map(|one| Suspect::waited_for(one, 0.0)).collect();
+        (!members.is_empty()).then_some(Self { members, weight: 0.0 })
+    }
+
+    /// Highest share of its members.
+    pub(crate) fn share(&self) -> f64 {
+        self.members.iter().map(|member| member.share).fold(0.0, f64::max)
+    }
+}
+
+/// Payload of a flow, or its operations when it moves none.
+fn weight(flow: &Flow) -> f64 {
+    if flow.bytes > 0 { flow.goodput_gb_per_s } else { flow.operations_per_s / 1e9 }
+}
+
+fn share_of(shares: &Map<String, Value>, name: &str) -> f64 {
+    shares.get(name).and_then(Value::as_f64).unwrap_or(0.0)
+}
+
+/// The first suspect: what is in use nearly all the time, a wire before others as much in use; else what is waited for most.
+fn choose(suspects: Vec<Suspect>) -> Option<Suspect> {
+    let most = |in_use: bool| {
+        let of_kind = suspects.iter().filter(|suspect| suspect.in_use == in_use);
+        of_kind.map(|suspect| suspect.share).fold(0.0, f64::max)
+    };
+    let used = most(true);
+    let in_use = used >= SATURATED;
+    let least = if in_use { used - TIE } else { most(false) };
+    let is_wire = |suspect: &Suspect| matches!(suspect.candidate, Candidate::Wire { .. });
+    let mut tied = suspects.iter().filter(|suspect| suspect.in_use == in_use && suspect.share >= least);
+    let first = tied.clone().find(|suspect| is_wire(suspect)).or_else(|| tied.next());
+    first.filter(|suspect| suspect.share > 0.0).cloned()
+}

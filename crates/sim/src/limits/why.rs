@@ -1,0 +1,169 @@
+//! The proof of a limit: the run again with each candidate ten times larger, side by side.
+
+use super::enlarge::{TIMES, enlarged};
+use super::evidence::{Group, ranking};
+use super::{Candidate, LimitedBy};
+use crate::results::Results;
+use crate::{AssemblyError, RunProgress, run};
+use lanewise_fabric::config::DeviceKind;
+use lanewise_observe::CONTROL;
+use lanewise_scenario::Scenario;
+use serde::Serialize;
+use std::ops::ControlFlow;
+
+/// Most candidates that are tried, and the share of the time that must speak for one.
+const MOST: usize = 8;
+const LEAST_SHARE: f64 = 0.1;
+/// What brings less is nothing: within what two runs differ by anyway.
+const NOTHING: f64 = 0.01;
+
+/// What limits a scenario, proven.
+#[derive(Clone, Debug, Serialize)]
+pub struct Why {
+    /// The run as it is.
+    pub run: Results,
+    /// How many times larger each candidate was made.
+    pub times: u32,
+    /// What each brings, the most first.
+    pub larger: Vec<Larger>,
+    /// The verdict in a sentence.
+    pub sentence: String,
+}
+
+/// A run with one candidate, or several alike, ten times larger.
+#[derive(Clone, Debug, Serialize)]
+pub struct Larger {
+    /// Names of what was made larger; several that are alike, or that limit together.
+    pub names: Vec<String>,
+    /// Kind, as in [`LimitedBy::kind`]; `together` for several kinds at once.
+    pub kind: &'static str,
+    /// What it is, in words.
+    pub what: String,
+    /// Part of the time that spoke for it; none for what was tried in any case.
+    pub share: f64,
+    /// Goodput of all data before, 10⁹ B/s.
+    pub goodput_before_gb_per_s: f64,
+    /// And with it larger.
+    pub goodput_after_gb_per_s: f64,
+    /// Operations a second of all data before.
+    pub operations_before_per_s: f64,
+    /// And with it larger.
+    pub operations_after_per_s: f64,
+    /// By how much goodput rises, percent; of operations where no bytes are counted.
+    pub gain_percent: f64,
+    /// Why that run ended.
+    pub end_reason: &'static str,
+}
+
+/// Runs a scenario, and again with each candidate ten times larger. `progress` hears of each run in turn; breaking one ends
+/// all, with what is known by then.
+///
+/// # Errors
+/// As [`run`].
+pub fn why(
+    scenario: &Scenario,
+    progress: &mut dyn FnMut(&RunProgress<'_>) -> ControlFlow<()>,
+) -> Result<Why, AssemblyError> {
+    let before = run(scenario, progress)?;
+    let mut larger: Vec<Larger> = Vec::new();
+    let mut saturated: Vec<Candidate> = Vec::new();
+    for group in candidates(scenario, &before) {
+        if before.end_reason == "Interrupted" {
+            break;
+        }
+        let members: Vec<&Candidate> = group.members.iter().map(|member| &member.candidate).collect();
+        let Some(rig) = enlarged(scenario, members.iter().copied()) else { continue };
+        let after = run(&rig, progress)?;
+        let first = &group.members[0];
+        let mut what = first.words(&scenario.fabric);
+        if members.len() > 1 {
+            what += &format!(", and {} alike", members.len() - 1);
+        }
+        if first.in_use && group.share() >= super::evidence::SATURATED {
+            saturated.extend(members.iter().copied().cloned());
+        }
+        let kind = first.candidate.kind();
+        let interrupted = after.end_reason == "Interrupted";
+        larger.push(Larger::new(scenario, &members, (kind, what, group.share()), &before, &after));
+        if interrupted {
+            break;
+        }
+    }
+    // Two that are at their limit one behind the other bring nothing alone.
+    if saturated.len() > 1 && larger.iter().all(|each| each.gain_percent < NOTHING * 100.0) {
+        let members: Vec<&Candidate> = saturated.iter().collect();
+        if let Some(rig) = enlarged(scenario, members.iter().copied()) {
+            let after = run(&rig, progress)?;
+            let what = "all that are in use nearly all the time, together".to_owned();
+            larger.push(Larger::new(scenario, &members, ("together", what, 1.0), &before, &after));
+        }
+    }
+    larger.sort_by(|a, b| b.gain_percent.total_cmp(&a.gain_percent));
+    let sentence = verdict(&larger, before.limited_by.as_ref());
+    Ok(Why { run: before, times: TIMES, larger, sentence })
+}
+
+/// Those that the run speaks for, and what is always worth a try: the latency of memory that is read.
+fn candidates(scenario: &Scenario, before: &Results) -> Vec<Group> {
+    let groups = ranking(scenario, before);
+    let mut tried: Vec<Group> = groups.into_iter().filter(|group| group.share() >= LEAST_SHARE).collect();
+    tried.truncate(MOST);
+    let reads = before.flows.iter().any(|flow| flow.direction == "read" && flow.bytes > 0);
+    let hosts = scenario.fabric.devices.iter().enumerate();
+    let host = |(device, config): (usize, &lanewise_fabric::config::DeviceConfig)| {
+        matches!(config.kind, DeviceKind::RootComplex(_)).then_some(Candidate::MemoryLatency { device })
+    };
+    tried.extend(Group::of(hosts.filter_map(host).filter(|_| reads)));
+    tried
+}
+
+impl Larger {
+    fn new(
+        scenario: &Scenario,
+        members: &[&Candidate],
+        (kind, what, share): (&'static str, String, f64),
+        before: &Results,
+        after: &Results,
+    ) -> Self {
+        let (goodput_before, operations_before) = totals(before);
+        let (goodput_after, operations_after) = totals(after);
+        let ratio = match goodput_before > 0.0 {
+            true => goodput_after / goodput_before,
+            false => operations_after / operations_before.max(f64::MIN_POSITIVE),
+        };
+        Self {
+            names: members.iter().map(|member| member.name(&scenario.fabric)).collect(),
+            kind,
+            what,
+            share,
+            goodput_before_gb_per_s: goodput_before,
+            goodput_after_gb_per_s: goodput_after,
+            operations_before_per_s: operations_before,
+            operations_after_per_s: operations_after,
+            gain_percent: (ratio - 1.0) * 100.0,
+            end_reason: after.end_reason,
+        }
+    }
+}
+
+/// Goodput and operations of all flows of data.
+fn totals(results: &Results) -> (f64, f64) {
+    let data = || results.flows.iter().filter(|flow| flow.direction != CONTROL);
+    (data().map(|flow| flow.goodput_gb_per_s).sum(), data().map(|flow| flow.operations_per_s).sum())
+}
+
+fn verdict(larger: &[Larger], guess: Option<&LimitedBy>) -> String {
+    let Some(best) = larger.first().filter(|best| best.gain_percent >= NOTHING * 100.0) else {
+        return "None of these brings anything ten times larger".to_owned();
+    };
+    let proven = format!(
+        "Limited by {}: ten times larger, it brings {:+.1} % of goodput",
+        best.what, best.gain_percent
+    );
+    match guess {
+        Some(guess) if !best.names.contains(&guess.name) => {
+            format!("{proven}; waiting time alone pointed at {}", guess.name)
+        }
+        _ => proven,
+    }
+}

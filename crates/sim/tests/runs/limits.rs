@@ -1,0 +1,201 @@
+//! What limits a run. Each scenario has one limit by construction, and it is named by the evidence of the one run, and proven
+//! by runs in which each candidate is ten times larger.
+
+use crate::rig::scenario;
+use lanewise_sim::{Why, why};
+use std::ops::ControlFlow;
+
+/// A device on a wide link, with all that it could need, and a host that could give it.
+const RIG: &str = r#"
+title = "One device"
+[host.server]
+slots = { slot1 = "gen4 x16" }
+stack = { read_trackers = 1024 }
+[endpoint.card]
+attach = "server.slot1"
+generation = "gen4"
+width = "x16"
+tags = 768
+[[workload]]
+kind = "dma"
+name = "stream"
+device = "card"
+direction = "write"
+size = "64 KiB"
+outstanding = 16
+"#;
+
+const READ: (&str, &str) = ("workload.stream.direction", "read");
+
+fn proof(text: &str, settings: &[(&str, &str)]) -> Why {
+    why(&scenario(text, settings), &mut |_| ControlFlow::Continue(())).expect("trees of devices")
+}
+
+/// The limit has this kind and one of these names, by evidence and by proof; the proof brings so many percent, at least.
+#[track_caller]
+fn limited(text: &str, settings: &[(&str, &str)], kind: &str, names: &[&str], gain: f64) -> Why {
+    let found = proof(text, settings);
+    let guess = found.run.limited_by.as_ref().expect("something moved");
+    assert_eq!(guess.kind, kind, "{}", guess.sentence);
+    assert!(names.contains(&guess.name.as_str()), "{}", guess.sentence);
+    let best = &found.larger[0];
+    assert_eq!(best.kind, kind, "{}: {:#?}", found.sentence, found.larger);
+    assert!(names.iter().any(|name| best.names.iter().any(|made| made == name)), "{}", found.sentence);
+    assert!(best.gain_percent >= gain, "{}: {:#?}", found.sentence, found.larger);
+    found
+}
+
+#[test]
+fn a_wire_is_the_limit() {
+    limited(RIG, &[], "wire", &["card.upstream"], 100.0);
+    limited(RIG, &[READ], "wire", &["card.downstream"], 30.0);
+}
+
+/// In 0.1.0 this was 'blocked posted header' and nothing else.
+#[test]
+fn memory_is_the_limit() {
+    let slow = ("server.memory_bandwidth", "10 GB/s");
+    let writes = limited(RIG, &[slow], "memory", &["server.memory"], 150.0);
+    let guess = writes.run.limited_by.expect("something moved");
+    assert!(guess.sentence.contains("memory") && guess.sentence.contains("10 GB/s"), "{}", guess.sentence);
+    assert!(guess.seen_as.is_some_and(|seen| seen.contains("credits")), "{}", guess.sentence);
+    limited(RIG, &[slow, READ], "memory", &["server.memory"], 150.0);
+}
+
+/// In 0.1.0 this was 'tags 98.6 %', and more tags changed nothing.
+#[test]
+fn read_engines_are_the_limit() {
+    let few = [READ, ("server.stack.read_trackers", "4"), ("card.tags", "64")];
+    let found = limited(RIG, &few, "read_engines", &["server.stack0.read_trackers"], 100.0);
+    let tags = found.larger.iter().find(|each| each.kind == "tags").expect("they were all in use");
+    assert!(tags.gain_percent.abs() < 1.0, "{tags:?}");
+}
+
+#[test]
+fn walkers_are_the_limit() {
+    let settings = [
+        READ,
+        ("workload.stream.size", "512 B"),
+        ("workload.stream.stride", "4 KiB"),
+        ("workload.stream.span", "1 GiB"),
+        ("workload.stream.order", "random"),
+        ("workload.stream.outstanding", "512"),
+        ("server.iommu.enabled", "true"),
+        ("server.iommu.walkers", "2"),
+    ];
+    limited(RIG, &settings, "walkers", &["server.iommu.walkers"], 100.0);
+}
+
+#[test]
+fn tags_are_the_limit() {
+    limited(RIG, &[READ, ("card.tags", "8")], "tags", &["card.tags"], 80.0);
+}
+
+#[test]
+fn the_window_is_the_limit() {
+    let one = [READ, ("workload.stream.outstanding", "1"), ("workload.stream.size", "256 B")];
+    limited(RIG, &one, "window", &["card.window"], 500.0);
+    // Ten times less latency brings less than ten times more outstanding: the path is longer than memory.
+    let found = proof(RIG, &one);
+    let latency = found.larger.iter().find(|each| each.kind == "memory_latency").expect("always tried");
+    assert!(latency.gain_percent > 20.0 && latency.gain_percent < 500.0, "{latency:?}");
+}
+
+#[test]
+fn credits_are_the_limit() {
+    let few = [("server.credits.posted_header", "4"), ("server.credits.posted_data", "64")];
+    limited(RIG, &few, "credits", &["server.slot1.posted_credits"], 50.0);
+}
+
+const SWITCHED: &str = r#"
+title = "Two pairs of devices behind a switch"
+[host.server]
+slots = { slot1 = "gen4 x16" }
+stack = { read_trackers = 1024 }
+[switch.sw0]
+attach = "server.slot1"
+core = "shared-bus"
+core_rate = "8 GB/s"
+ports = { port0 = "gen4 x16", port1 = "gen4 x8", port2 = "gen4 x8" }
+[endpoint.one]
+attach = "sw0.port1"
+generation = "gen4"
+width = "x8"
+[endpoint.two]
+attach = "sw0.port2"
+generation = "gen4"
+width = "x8"
+[[workload]]
+kind = "dma"
+name = "one"
+device = "one"
+direction = "write"
+size = "64 KiB"
+outstanding = 4
+[[workload]]
+kind = "dma"
+name = "two"
+device = "two"
+direction = "write"
+size = "64 KiB"
+outstanding = 4
+"#;
+
+#[test]
+fn the_bus_of_a_switch_is_the_limit() {
+    limited(SWITCHED, &[], "switch_bus", &["sw0.bus"], 100.0);
+}
+
+const SOCKETS: &str = r#"
+title = "Memory of the other socket"
+[host.server]
+slots = { slot1 = { link = "gen4 x16", socket = 0 } }
+interconnect = { rate = "10 GB/s" }
+[endpoint.card]
+attach = "server.slot1"
+generation = "gen4"
+width = "x16"
+memory_socket = 1
+[[workload]]
+kind = "dma"
+name = "stream"
+device = "card"
+direction = "write"
+size = "64 KiB"
+outstanding = 16
+"#;
+
+#[test]
+fn the_link_between_sockets_is_the_limit() {
+    limited(SOCKETS, &[], "socket_link", &["server.socket0-1"], 100.0);
+}
+
+const DRIVE: &str = r#"
+title = "One drive under fio"
+[host.server]
+part = "generic-gen4-server"
+[endpoint.ssd]
+part = "generic-nvme-gen4-x4"
+attach = "server.slot1"
+[[workload]]
+kind = "fio"
+name = "job"
+filename = ["ssd"]
+rw = "randread"
+bs = "4 KiB"
+ioengine = "libaio"
+iodepth = 256
+numjobs = 8
+group_reporting = true
+"#;
+
+#[test]
+fn the_media_of_a_drive_are_the_limit() {
+    limited(DRIVE, &[("ssd.nvme.dies", "4")], "media", &["ssd.media"], 200.0);
+}
+
+#[test]
+fn one_core_is_the_limit() {
+    // The host has 16, of which the one job uses one.
+    limited(DRIVE, &[("workload.job.numjobs", "1")], "core", &["server.core0"], 30.0);
+}

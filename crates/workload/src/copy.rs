@@ -1,0 +1,502 @@
+//! Copies between host memory and a device, or between two devices, by the device's copy engines or by its kernels.
+//!
+//! A stream has one copy under way at a time and starts the next as it ends, as bandwidthTest and nvbandwidth time them. A copy
+//! costs an overhead before its first request (driver, submission, engine or kernel start), its data, and what its end takes to
+//! be known. Streams share the engines of a direction in turn; copies of one engine follow each other. From or to pageable
+//! memory, a copy goes through buffers that a core of the host fills or empties chunk by chunk, while the engine moves others.
+//! Leaves out: copies that are queued behind each other within a stream, memory of the device as a limit of its own (that is
+//! `memory_read_rate` and the like of the endpoint), translation of addresses inside the device.
+
+use crate::latency::LatencyTally;
+use crate::platform::{Instrument, Platform};
+use lanewise_fabric::Fabric;
+use lanewise_fabric::config::EngineConfig;
+use lanewise_fabric::workload::{
+    ChannelId, DeviceId, Direction, Metric, Notify, Target, Transfer, Workload, WorkloadEvent,
+};
+use lanewise_observe::{FlowId, FlowSpec, LatencyOf};
+use lanewise_units::{Bytes, Rate, Span, Time};
+
+/// One way that copies go.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CopyWay {
+    /// Name of its flow: `host-to-device`, `device-to-host`, `peer write`, `peer read`.
+    pub word: &'static str,
+    /// What the device does for it.
+    pub direction: Direction,
+    /// With whose memory.
+    pub target: Target,
+}
+
+/// How copies of pageable memory are staged.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Staging {
+    /// Rate at which a core copies between pageable memory and a buffer.
+    pub rate: Rate,
+    /// Bytes of a buffer.
+    pub chunk: Bytes,
+    /// Buffers of a stream.
+    pub buffers: u32,
+    /// Time of a core for each chunk beside its bytes.
+    pub cost: Span,
+}
+
+/// Settings of a copy instrument.
+#[derive(Clone, Debug)]
+pub struct CopyConfig {
+    /// Name of its flows.
+    pub name: String,
+    /// The device that copies.
+    pub device: DeviceId,
+    /// Its name.
+    pub device_name: String,
+    /// Which ways, at the same time; at least one.
+    pub ways: Vec<CopyWay>,
+    /// Units and bytes in flight of an engine.
+    pub engine: EngineConfig,
+    /// Engines of each way; at least one.
+    pub engines: u32,
+    /// Time of each copy before its first request.
+    pub overhead: Span,
+    /// Time from the last byte until the copy is known to be over.
+    pub completion: Span,
+    /// Bytes of a copy; several are measured one after another.
+    pub sizes: Vec<Bytes>,
+    /// Copies of each size in each stream; none for as many as the run has time for, of one size.
+    pub copies: Option<u32>,
+    /// Streams of each way; at least one.
+    pub streams: u32,
+    /// Buffers between, for pageable memory.
+    pub staging: Option<Staging>,
+}
+
+/// What a timer or transfer was for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u64)]
+enum Step {
+    /// The overhead of a copy has passed.
+    Begun = 0,
+    /// Data have been moved by the engine.
+    Moved,
+    /// A core has copied a chunk.
+    Staged,
+    /// The end of a copy is known.
+    Ended,
+}
+
+impl Step {
+    fn token(self, stream: usize) -> u64 {
+        (self as u64) << 32 | stream as u64
+    }
+
+    fn of(token: u64) -> (Self, usize) {
+        let step = match token >> 32 {
+            0 => Self::Begun,
+            1 => Self::Moved,
+            2 => Self::Staged,
+            _ => Self::Ended,
+        };
+        (step, token as u32 as usize)
+    }
+}
+
+/// A copy as chunks: how many have gone how far.
+#[derive(Clone, Copy, Default, Debug)]
+struct Chunks {
+    all: u64,
+    submitted: u64,
+    moved: u64,
+    staging: bool,
+    staged: u64,
+}
+
+#[derive(Debug)]
+struct Stream {
+    way: usize,
+    channel: ChannelId,
+    started: Time,
+    /// Copies of this size that it has begun.
+    begun: u32,
+    /// First byte of its memory.
+    offset: u64,
+    chunks: Chunks,
+}
+
+/// What was measured of one size and way.
+#[derive(Clone, Copy, Default, Debug)]
+struct Measured {
+    bytes: u64,
+    since: Option<Time>,
+    until: Time,
+    latency: LatencyTally,
+}
+
+/// The copy instrument.
+#[derive(Debug)]
+pub struct CopyWorkload {
+    config: CopyConfig,
+    flows: Vec<FlowId>,
+    streams: Vec<Stream>,
+    /// Which size is being measured.
+    phase: usize,
+    /// Streams that have copies of this size to make.
+    busy: usize,
+    /// By size, then by way.
+    measured: Vec<Vec<Measured>>,
+}
+
+/// Memory of one stream.
+const STREAM_SPAN: u64 = 1 << 32;
+
+impl CopyWorkload {
+    /// An instrument with nothing under way yet.
+    ///
+    /// # Panics
+    /// When there is no way, engine, stream or size, a size or chunk is zero, or several sizes would never end.
+    pub fn new(config: CopyConfig) -> Self {
+        let CopyConfig { name, ways, engines, streams, sizes, copies, .. } = &config;
+        assert!(!ways.is_empty() && *engines > 0 && *streams > 0, "{name}: nobody copies");
+        assert!(sizes.iter().all(|size| *size > Bytes::ZERO) && !sizes.is_empty(), "{name}: nothing to copy");
+        assert!(copies.map_or(sizes.len() == 1, |copies| copies > 0), "{name}: a size without an end");
+        let chunks = config.staging.is_none_or(|staging| staging.chunk > Bytes::ZERO && staging.buffers > 0);
+        assert!(chunks, "{name}: no buffer to stage in");
+        let measured = vec![vec![Measured::default(); ways.len()]; sizes.len()];
+        Self { config, flows: Vec::new(), streams: Vec::new(), phase: 0, busy: 0, measured }
+    }
+
+    fn open<P: Platform>(&mut self, platform: &mut P) {
+        for (way, CopyWay { word, .. }) in self.config.ways.iter().enumerate() {
+            self.flows.push(platform.add_flow(FlowSpec {
+                name: self.config.name.clone(),
+                device: self.config.device_name.clone(),
+                direction: word,
+                latency: LatencyOf::Operation,
+            }));
+            let open = |_| platform.open_channel_with(self.config.device, &self.config.engine);
+            let channels: Vec<ChannelId> = (0..self.config.engines).map(open).collect();
+            for stream in 0..self.config.streams {
+                let channel = channels[(stream % self.config.engines) as usize];
+                let offset = self.streams.len() as u64 * STREAM_SPAN;
+                let (started, chunks) = (Time::ZERO, Chunks::default());
+                self.streams.push(Stream { way, channel, started, begun: 0, offset, chunks });
+            }
+        }
+    }
+
+    fn size(&self) -> Bytes {
+        self.config.sizes[self.phase]
+    }
+
+    /// Bytes that the engine moves at a time.
+    fn chunk(&self) -> Bytes {
+        self.config.staging.map_or(self.size(), |staging| staging.chunk.min(self.size()))
+    }
+
+    /// Every stream begins with copies of the present size.
+    fn start_phase<P: Platform>(&mut self, platform: &mut P) {
+        self.busy = self.streams.len();
+        for measured in &mut self.measured[self.phase] {
+            measured.since = self.config.copies.map(|_| platform.now());
+        }
+        for stream in 0..self.streams.len() {
+            self.streams[stream].begun = 0;
+            self.start_copy(stream, platform);
+        }
+    }
+
+    fn start_copy<P: Platform>(&mut self, stream: usize, platform: &mut P) {
+        let all = self.size().div_ceil(self.chunk());
+        let now = platform.now();
+        let it = &mut self.streams[stream];
+        it.started = now;
+        it.begun += 1;
+        it.chunks = Chunks { all, ..Chunks::default() };
+        self.after(self.config.overhead, Step::Begun, stream, platform);
+    }
+
+    /// Goes on with a step after some time, or at once.
+    fn after<P: Platform>(&mut self, delay: Span, step: Step, stream: usize, platform: &mut P) {
+        if delay.is_zero() {
+            self.step(step, stream, platform);
+        } else {
+            platform.set_timer(platform.now() + delay, step.token(stream));
+        }
+    }
+
+    fn step<P: Platform>(&mut self, step: Step, stream: usize, platform: &mut P) {
+        let chunks = &mut self.streams[stream].chunks;
+        match step {
+            Step::Begun => {}
+            Step::Moved => chunks.moved += 1,
+            Step::Staged => {
+                chunks.staged += 1;
+                chunks.staging = false;
+            }
+            Step::Ended => return self.copy_ended(stream, platform),
+        }
+        if self.is_moved(stream) {
+            return self.after(self.config.completion, Step::Ended, stream, platform);
+        }
+        self.go_on(stream, platform);
+    }
+
+    /// Whether all of a copy is where it was to go.
+    fn is_moved(&self, stream: usize) -> bool {
+        let chunks = self.streams[stream].chunks;
+        chunks.moved == chunks.all && (self.config.staging.is_none() || chunks.staged == chunks.all)
+    }
+
+    /// Starts whatever of a copy can be started: the core's next chunk, the engine's next.
+    fn go_on<P: Platform>(&mut self, stream: usize, platform: &mut P) {
+        let Chunks { all, submitted, moved, staging, staged } = self.streams[stream].chunks;
+        let Some(buffers) = self.config.staging else {
+            if submitted == 0 {
+                self.submit(stream, platform);
+            }
+            return;
+        };
+        let room = u64::from(buffers.buffers);
+        let to_device = self.config.ways[self.streams[stream].way].direction == Direction::Read;
+        // What a core may start, and how many chunks the engine may have been given.
+        let (may_stage, may_submit) = match to_device {
+            true => (staged < all && staged - moved < room, staged),
+            false => (staged < moved, (staged + room).min(all)),
+        };
+        if !staging && may_stage {
+            let took = buffers.cost + buffers.rate.span_ceil(self.bytes_of(staged));
+            self.streams[stream].chunks.staging = true;
+            platform.set_timer(platform.now() + took, Step::Staged.token(stream));
+        }
+        for _ in submitted..may_submit {
+            self.submit(stream, platform);
+        }
+    }
+
+    /// Bytes of a chunk.
+    fn bytes_of(&self, chunk: u64) -> Bytes {
+        self.size().saturating_sub(self.chunk() * chunk).min(self.chunk())
+    }
+
+    /// Gives the engine the next chunk of a copy.
+    fn submit<P: Platform>(&mut self, stream: usize, platform: &mut P) {
+        let number = self.streams[stream].chunks.submitted;
+        let length = self.bytes_of(number);
+        let it = &mut self.streams[stream];
+        it.chunks.submitted += 1;
+        let CopyWay { direction, target, .. } = self.config.ways[it.way];
+        let buffer = self.config.staging.map_or(0, |staging| number % u64::from(staging.buffers));
+        let transfer = Transfer {
+            direction,
+            target,
+            offset: it.offset + buffer * length.get(),
+            length,
+            flow: self.flows[it.way],
+            token: Step::Moved.token(stream),
+            notify: Notify::Done,
+        };
+        platform.submit(it.channel, transfer);
+    }
+
+    fn copy_ended<P: Platform>(&mut self, stream: usize, platform: &mut P) {
+        let (now, size) = (platform.now(), self.size());
+        let Stream { way, started, begun, .. } = self.streams[stream];
+        platform.operation_done(self.flows[way], now - started);
+        let measured = &mut self.measured[self.phase][way];
+        measured.latency.add(now - started);
+        match measured.since {
+            // Whole copies only: the first of an endless row ends when measuring begins.
+            None => measured.since = Some(now),
+            Some(_) => measured.bytes += size.get(),
+        }
+        measured.until = now;
+        if self.config.copies.is_none_or(|copies| begun < copies) {
+            return self.start_copy(stream, platform);
+        }
+        self.busy -= 1;
+        if self.busy == 0 && self.phase + 1 < self.config.sizes.len() {
+            self.phase += 1;
+            self.start_phase(platform);
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.busy == 0 && self.phase + 1 == self.config.sizes.len()
+    }
+}
+
+impl Instrument for CopyWorkload {
+    fn begin<P: Platform>(&mut self, platform: &mut P) {
+        self.open(platform);
+        self.start_phase(platform);
+    }
+
+    fn react<P: Platform>(&mut self, event: WorkloadEvent, platform: &mut P) {
+        let (step, stream) = Step::of(event.token());
+        self.step(step, stream, platform);
+    }
+}
+
+impl Workload for CopyWorkload {
+    fn start(&mut self, fabric: &mut Fabric) {
+        self.begin(fabric);
+    }
+
+    fn handle(&mut self, event: WorkloadEvent, fabric: &mut Fabric) {
+        self.react(event, fabric);
+    }
+
+    fn report(&self, _window: (Time, Time)) -> Vec<Metric> {
+        let mut metrics = Vec::new();
+        let several = self.config.sizes.len() > 1;
+        for (size, by_way) in self.config.sizes.iter().zip(&self.measured) {
+            for (way, measured) in self.config.ways.iter().zip(by_way) {
+                let what = if several { format!("{} {size}", way.word) } else { way.word.to_owned() };
+                metrics.extend(measured.metrics(&what));
+            }
+        }
+        metrics
+    }
+
+    fn has_ended(&self) -> Option<bool> {
+        self.config.copies.map(|_| self.is_over())
+    }
+
+    fn start_measuring(&mut self, _now: Time) {
+        if self.config.copies.is_none() {
+            self.measured.iter_mut().flatten().for_each(|measured| *measured = Measured::default());
+        }
+    }
+}
+
+impl Measured {
+    /// GB/s are 10^9 bytes a second, as bandwidthTest and nvbandwidth print them.
+    fn metrics(&self, what: &str) -> Vec<Metric> {
+        let span = self.since.map_or(Span::ZERO, |since| self.until.saturating_since(since));
+        let rate = if span.is_zero() { 0.0 } else { self.bytes as f64 / span.as_seconds() / 1e9 };
+        let us = Span::from_us(1);
+        let metric = |unit: &str, value| Metric { name: format!("{what} {unit}"), value };
+        vec![
+            metric("(GB/s)", rate),
+            metric("mean latency of a copy (us)", self.latency.mean(us)),
+            metric("least latency of a copy (us)", self.latency.least(us)),
+            metric("largest latency of a copy (us)", self.latency.largest(us)),
+            metric("copies", self.latency.count() as f64),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::Bench;
+
+    const GB_PER_S: Rate = Rate::from_bytes_per_second(1_000_000_000);
+
+    fn way(word: &'static str, direction: Direction) -> CopyWay {
+        CopyWay { word, direction, target: Target::HostMemory }
+    }
+
+    fn config(ways: Vec<CopyWay>) -> CopyConfig {
+        CopyConfig {
+            name: "copy".into(),
+            device: DeviceId(0),
+            device_name: "gpu0".into(),
+            ways,
+            engine: EngineConfig::default(),
+            engines: 1,
+            overhead: Span::from_us(5),
+            completion: Span::from_us(1),
+            sizes: vec![Bytes::new(100_000)],
+            copies: None,
+            streams: 1,
+            staging: None,
+        }
+    }
+
+    fn down() -> Vec<CopyWay> {
+        vec![way("host-to-device", Direction::Read)]
+    }
+
+    /// What the instrument reports after so long, on a link of 1 GB/s with 500 ns each way.
+    fn report(config: CopyConfig, span: Span) -> Vec<(String, f64)> {
+        let mut bench = Bench::new(GB_PER_S, Span::from_ns(500));
+        let mut instrument = CopyWorkload::new(config);
+        bench.run(&mut instrument, span);
+        let metrics = instrument.report((Time::ZERO, bench.now));
+        metrics.into_iter().map(|metric| (metric.name, metric.value)).collect()
+    }
+
+    fn value(report: &[(String, f64)], name: &str) -> f64 {
+        report.iter().find(|(known, _)| known == name).unwrap_or_else(|| panic!("{name}: {report:?}")).1
+    }
+
+    #[test]
+    fn a_copy_costs_its_overhead_its_data_and_its_end() {
+        let report = report(config(down()), Span::from_ms(10));
+        // 5 us, 500 ns there, 100 us of data, 1 us.
+        assert_eq!(value(&report, "host-to-device mean latency of a copy (us)"), 106.5);
+        let rate = value(&report, "host-to-device (GB/s)");
+        assert!((rate - 100.0 / 106.5).abs() < 1e-9, "{rate}");
+    }
+
+    #[test]
+    fn streams_hide_each_others_overhead() {
+        let report = report(CopyConfig { streams: 2, ..config(down()) }, Span::from_ms(10));
+        let rate = value(&report, "host-to-device (GB/s)");
+        assert!(rate > 0.99 && rate <= 1.0 + 1e-9, "{rate}");
+    }
+
+    #[test]
+    fn sizes_follow_each_other_and_end() {
+        let sizes = [1_000u64, 10_000, 100_000];
+        let list = CopyConfig {
+            sizes: sizes.map(Bytes::new).to_vec(),
+            copies: Some(10),
+            ..config(vec![way("device-to-host", Direction::Write)])
+        };
+        let report = report(list, Span::from_ms(10));
+        for size in sizes {
+            let what = format!("device-to-host {}", Bytes::new(size));
+            assert_eq!(value(&report, &format!("{what} copies")), 10.0);
+            let expected = size as f64 / (size as f64 + 6500.0);
+            let rate = value(&report, &format!("{what} (GB/s)"));
+            assert!((rate - expected).abs() < 1e-9, "{what}: {rate}, {expected}");
+        }
+    }
+
+    #[test]
+    fn an_instrument_with_a_list_ends() {
+        let mut bench = Bench::new(GB_PER_S, Span::ZERO);
+        let mut instrument = CopyWorkload::new(CopyConfig { copies: Some(3), ..config(down()) });
+        bench.run(&mut instrument, Span::from_us(200));
+        assert_eq!(instrument.has_ended(), Some(false));
+        bench.go_on(&mut instrument, Span::from_us(200));
+        assert_eq!(instrument.has_ended(), Some(true));
+    }
+
+    /// Chunks of 20 kB through two buffers: the slower of core and link sets the pace, the other is paid once.
+    #[test]
+    fn pageable_memory_is_staged() {
+        for (direction, word) in [(Direction::Read, "host-to-device"), (Direction::Write, "device-to-host")] {
+            for (cpu, per_chunk_us) in [(500_000_000, 40.0), (4_000_000_000, 20.0)] {
+                let staging = Staging {
+                    rate: Rate::from_bytes_per_second(cpu),
+                    chunk: Bytes::new(20_000),
+                    buffers: 2,
+                    cost: Span::ZERO,
+                };
+                let report = report(
+                    CopyConfig { staging: Some(staging), ..config(vec![way(word, direction)]) },
+                    Span::from_ms(20),
+                );
+                let cpu_us = 20_000.0 / cpu as f64 * 1e6;
+                // Five chunks at the pace of the slower, and one of the other: 20 us on the link, 500 ns each.
+                let other = if cpu_us > 20.0 { 20.0 } else { cpu_us };
+                let mut expected = 5.0 + 5.0 * per_chunk_us + other + 1.0;
+                expected += 0.5; // The chunk that is not hidden by another's.
+                let latency = value(&report, &format!("{word} mean latency of a copy (us)"));
+                assert!((latency - expected).abs() < 0.005 * expected, "{word} {cpu}: {latency}, {expected}");
+            }
+        }
+    }
+}

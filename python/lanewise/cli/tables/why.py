@@ -1,0 +1,41 @@
+"""What limits a scenario, proven: candidates by what each would bring ten times larger."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from lanewise.cli.tables import style
+
+if TYPE_CHECKING:
+    from rich.console import Group
+
+    from lanewise.results import WhyResult
+
+
+def print_why(result: WhyResult) -> None:
+    """Print the verdict and the ranking behind it."""
+    style.emit(Text(f"{result.verdict}."), "", *([_ranking(result)] if result.larger.height else []))
+
+
+def _ranking(result: WhyResult) -> Group:
+    moves_bytes = bool((result.larger["goodput_before_gb_per_s"] > 0).any())
+    counted, scale, decimals = (
+        ("goodput_{}_gb_per_s", 1.0, 3) if moves_bytes else ("operations_{}_per_s", 1.0, 0)
+    )
+    table = style.table()
+    style.words(table, "ten times larger")
+    style.numbers(table, "its share", "before", "after", "brings")
+    for row in result.larger.iter_rows(named=True):
+        before, after = (row[counted.format(word)] * scale for word in ("before", "after"))
+        table.add_row(
+            row["what"],
+            style.percent(row["share"]) if row["share"] else style.DASH,
+            style.fixed(before, decimals),
+            style.fixed(after, decimals),
+            f"{row['gain_percent']:+.1f} %",
+        )
+    unit = "GB/s of all data" if moves_bytes else "operations a second"
+    note = f"{unit}; share of the time that spoke for it in the run as it is"
+    return style.titled("What would bring more", table, note=note)

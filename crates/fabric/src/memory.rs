@@ -32,6 +32,9 @@ impl Place {
 #[derive(Clone, Copy)]
 struct Bank {
     row: u64,
+    /// Since when the row is open, or from when on it will be.
+    open_at: Time,
+    /// When the next row can be opened.
     free_at: Time,
 }
 
@@ -58,7 +61,7 @@ impl Memory {
         let count = config.channels.max(1);
         let rate = config.rate.div_floor(u64::from(count));
         let banks = config.banks.as_ref();
-        let closed = Bank { row: u64::MAX, free_at: Time::ZERO };
+        let closed = Bank { row: u64::MAX, open_at: Time::ZERO, free_at: Time::ZERO };
         let channel = || Channel {
             bus: Server::new(rate),
             banks: vec![closed; banks.map_or(0, |banks| banks.per_channel as usize)].into(),
@@ -107,11 +110,11 @@ impl Memory {
         let row = mixed(row ^ (u64::from(owner.0) << 40));
         let bank = &mut channel.banks[(row % channel.banks.len() as u64) as usize];
         if bank.row == row {
-            return moved.max(bank.free_at);
+            return moved.max(bank.open_at);
         }
         let start = bank.free_at.max(at);
         channel.book.enter(at, start, self.cycle);
-        (bank.row, bank.free_at) = (row, start + self.cycle);
+        *bank = Bank { row, open_at: start, free_at: start + self.cycle };
         // Latency of an idle memory has the time of one row in it.
         moved.max(start)
     }

@@ -452,7 +452,7 @@ fn what_was_found_and_what_is_allowed_are_those_of_the_place() {
         (format!("{RIG}title = \"x\"\n"), "unknown key `title`", "before the first `[table]`"),
         (format!("{RIG}[storage.disks]\nattach = \"server.slot2\"\n"), "which is a slot", "an adapter is"),
         (
-            RIG.replace("nic0]", "nic0]\npart = \"sandy-bridge-e5\""),
+            RIG.replace("nic0]", "nic0]\npart = \"intel-sandy-bridge-ep\""),
             "is an endpoint, but the part",
             "[host.NAME]",
         ),

@@ -92,8 +92,8 @@ parameters! {
         line: Bytes = "64 B" in "32 B" to "4 KiB",
         Assumed "a cache line of x86";
         /// Bytes that go with every line, and that a request for a line takes.
-        line_overhead: Bytes = "8 B" in "0 B" to "64 B",
-        Published "one header flit with eight of data; Intel, An Introduction to the Intel QuickPath Interconnect, 2009";
+        line_overhead: Bytes = "16 B" in "0 B" to "64 B",
+        Published "64 of every 80 B are data on four kinds of link: processors read 51.1 GB/s over three UPI links (62.4), 34.4 over two (41.6), 29.7 to 30.4 over two QPI links (38.4), Intel MLC outputs in public files; GPUs write 50.97 over one xGMI link (64), voipmonitor/rtx6kpro";
         /// Time from one socket to another, one way.
         latency: Span = "27 ns" in "0 ns" to "10 us",
         Published "pcie-bench, E5-2630 v4: reads of memory take 533 ns from the other socket, 480 ns from their own";

@@ -1,17 +1,18 @@
-//! A Gen3 x8 device on a Sandy Bridge host against the public pcie-bench data set (E5-2630, NFP-6000), with no
-//! efficiency factor anywhere. Latency of 64 B reads, throughput of 64 B reads and of large writes are calibrated
-//! (see the catalog entry of the host); large reads, and reads with writes, are predictions.
+//! A Gen3 x8 device on two hosts of the public pcie-bench data set (E5-2630 and E5-2620 v3, NFP-6000), with no efficiency
+//! factor anywhere. What is the device's own is fitted on cells of both hosts (see its catalog entry), the latency of the hosts
+//! on reads of 64 B. Random DMA in a warm window of 8 KiB, as `bw_dma_sz_sweep.csv` has it.
 
-use crate::rig::{Settings, results, within};
+use crate::rig::{results, within};
 use lanewise_sim::Results;
 
 const RIG: &str = r#"
 title = "pcie-bench on Sandy Bridge"
 [host.server]
-part = "sandy-bridge-e5"
+part = "intel-sandy-bridge-ep"
 [endpoint.nfp]
 part = "nfp6000"
 attach = "server.slot1"
+buffers = "warm"
 [[workload]]
 kind = "dma"
 name = "bench"
@@ -19,36 +20,46 @@ device = "nfp"
 direction = "write"
 size = "2 KiB"
 outstanding = 64
+span = "16 KiB"
 "#;
-
-fn bench(settings: &Settings) -> Results {
-    results(RIG, settings)
-}
 
 fn gbit_per_s(results: &Results, direction: &str) -> f64 {
     let flow = results.flows.iter().find(|flow| flow.direction == direction).expect("a flow each way");
     flow.goodput_gb_per_s * 8.0
 }
 
-/// Self-test 3 of the protocol facts: large reads and writes within 2 %.
+/// The same device on two hosts, whose large writes differ by the ECRC that one of them has switched on. Sizes that the device
+/// cuts in its own way (128 B, 256 B and 1 KiB) are in `docs/explanation/predictions-of-measured-machines.md`.
 #[test]
-fn large_transfers_are_within_two_percent() {
-    within(2.0, gbit_per_s(&bench(&[]), "write"), 54.45);
-    within(2.0, gbit_per_s(&bench(&[("workload.bench.direction", "read")]), "read"), 55.6);
+fn one_device_explains_two_hosts() {
+    let tables = [
+        ("intel-sandy-bridge-ep", "false", [("read", 32.09, 55.63), ("write", 24.27, 54.44)]),
+        ("intel-haswell-ep", "true", [("read", 32.02, 55.28), ("write", 24.27, 53.01)]),
+    ];
+    for (part, ecrc, rows) in tables {
+        for (direction, small, large) in rows {
+            for (size, published) in [("64 B", small), ("2 KiB", large)] {
+                let settings = [
+                    ("nfp.ecrc", ecrc),
+                    ("workload.bench.direction", direction),
+                    ("workload.bench.size", size),
+                    ("workload.bench.outstanding", "512"),
+                ];
+                let text = RIG.replace("intel-sandy-bridge-ep", part);
+                within(1.5, gbit_per_s(&results(&text, &settings), direction), published);
+            }
+        }
+    }
 }
 
-/// Reads and writes at once: the data set's 49.0 Gb/s is what is left for the writes.
+/// Latency of one read, from a cache that has its data and from memory.
 #[test]
-fn writes_beside_reads_are_predicted() {
-    within(2.0, gbit_per_s(&bench(&[("workload.bench.direction", "both")]), "write"), 49.0);
-}
-
-/// Small reads: latency of one, throughput of many.
-#[test]
-fn small_reads_are_as_calibrated() {
-    let small = [("workload.bench.direction", "read"), ("workload.bench.size", "64 B")];
-    let one = bench(&[small[0], small[1], ("workload.bench.outstanding", "1")]);
-    within(1.0, one.flows[0].latency_ns.mean, 558.0);
-    let many = bench(&[small[0], small[1], ("workload.bench.outstanding", "512")]);
-    within(2.0, gbit_per_s(&many, "read"), 32.1);
+fn a_read_takes_as_long_as_measured() {
+    let one = |buffers| {
+        let small = [("workload.bench.direction", "read"), ("workload.bench.size", "64 B")];
+        let alone = [("workload.bench.outstanding", "1"), ("nfp.buffers", buffers)];
+        results(RIG, &[small[0], small[1], alone[0], alone[1]]).flows[0].latency_ns.mean
+    };
+    within(1.5, one("warm"), 557.5);
+    within(1.5, one("cold"), 614.0);
 }

@@ -1,9 +1,10 @@
 //! InfiniBand links: line codes and rates, and what the link layer puts around a transport packet.
 //!
-//! A lane is 8b/10b coded up to QDR and 64b/66b coded from FDR10 on. A packet inside a subnet has a local route header
+//! A lane is 8b/10b coded up to QDR, 64b/66b coded from FDR10 on, and 256b/257b with a Reed-Solomon code of 544 symbols
+//! for 514 from HDR on. A packet inside a subnet has a local route header
 //! and a variant CRC around its transport part. A receiver returns credits in flow control packets on the other
-//! direction. Leaves out: start and end delimiters and skip ordered sets (together 0.2 % of full packets), forward
-//! error correction (which costs latency, not rate), several virtual lanes.
+//! direction. Leaves out: start and end delimiters and skip ordered sets (together 0.2 % of full packets), the
+//! latency of forward error correction, several virtual lanes.
 //! Source: InfiniBand Architecture Specification, volume 1, chapter 7; volume 2, chapter 5 (rates and codes).
 
 use lanewise_units::{Bytes, Span, TICKS_PER_SECOND};
@@ -30,11 +31,18 @@ pub enum InfinibandRate {
     Fdr,
     /// 25.78125 Gb/s, 64b/66b.
     Edr,
+    /// 53.125 Gb/s, 256b/257b and RS(544, 514).
+    Hdr,
+    /// 106.25 Gb/s, 256b/257b and RS(544, 514).
+    Ndr,
+    /// 212.5 Gb/s, 256b/257b and RS(544, 514).
+    Xdr,
 }
 
 impl InfinibandRate {
     /// Every grade.
-    pub const ALL: [Self; 6] = [Self::Sdr, Self::Ddr, Self::Qdr, Self::Fdr10, Self::Fdr, Self::Edr];
+    pub const ALL: [Self; 9] =
+        [Self::Sdr, Self::Ddr, Self::Qdr, Self::Fdr10, Self::Fdr, Self::Edr, Self::Hdr, Self::Ndr, Self::Xdr];
 
     /// Bits a second on one lane, before decoding.
     pub const fn signal_bits_per_second(self) -> u64 {
@@ -45,6 +53,9 @@ impl InfinibandRate {
             Self::Fdr10 => 10_312_500_000,
             Self::Fdr => 14_062_500_000,
             Self::Edr => 25_781_250_000,
+            Self::Hdr => 53_125_000_000,
+            Self::Ndr => 106_250_000_000,
+            Self::Xdr => 212_500_000_000,
         }
     }
 
@@ -53,6 +64,7 @@ impl InfinibandRate {
         match self {
             Self::Sdr | Self::Ddr | Self::Qdr => (8, 10),
             Self::Fdr10 | Self::Fdr | Self::Edr => (64, 66),
+            Self::Hdr | Self::Ndr | Self::Xdr => (256 * 514, 257 * 544),
         }
     }
 
@@ -72,7 +84,7 @@ mod tests {
     #[test]
     fn four_lanes_carry_the_published_data_rates() {
         // Data rate of 4x in Mb/s, as the speed grades are sold.
-        let published = [8_000, 16_000, 32_000, 40_000, 54_545, 100_000];
+        let published = [8_000, 16_000, 32_000, 40_000, 54_545, 100_000, 200_000, 400_000, 800_000];
         for (rate, expected) in InfinibandRate::ALL.into_iter().zip(published) {
             let bytes = Bytes::new(1_000_000_000);
             let mbit_per_s = 8_000.0 / rate.byte_span(bytes, 4).as_seconds();

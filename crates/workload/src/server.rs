@@ -1,5 +1,15 @@
 //! What serves one piece of work after another, first come, first served: arithmetic instead of events. Each keeps a book of
 //! how busy it was and how long work waited for it.
+//!
+//! ```text
+//!  work arrives ──► waits ──► starts ──► the server is free for the next ──► (latency) ──► leaves
+//!                             └─ busy: the reciprocal of its throughput ─┘
+//! ```
+//!
+//! Where one piece is dealt with at a time (a core, a thread, a die), it stays for as long as the server is busy with it:
+//! [`Server::occupy`]. Where several are under way at once (a pipeline), a piece starts when the one before has made room,
+//! and how long it stays is a latency of its own that nobody else waits for: [`Server::enter`]. A limit of throughput is
+//! then no latency for a piece alone.
 
 use lanewise_fabric::{Book, ResourceKind, ResourceReading};
 use lanewise_units::{Bytes, Rate, Span, Time};
@@ -15,9 +25,26 @@ impl Server {
     /// Works for `span`, from `at` on or as soon as it is free; returns the end.
     #[inline]
     pub(crate) fn occupy(&mut self, at: Time, span: Span) -> Time {
+        self.occupy_since(at, at, span)
+    }
+
+    /// The same for work that has waited since `asked`, somewhere else.
+    #[inline]
+    pub(crate) fn occupy_since(&mut self, asked: Time, at: Time, span: Span) -> Time {
         let start = self.free_at.max(at);
-        self.book.enter(at, start, span);
+        self.book.enter(asked, start, span);
         self.free_at = start + span;
+        self.free_at
+    }
+
+    /// Lets work in at `at` or as soon as it can; the next may follow `span` later. Returns when it is let in.
+    #[inline]
+    pub(crate) fn enter(&mut self, at: Time, span: Span) -> Time {
+        self.occupy(at, span) - span
+    }
+
+    /// When it has done all that it was given.
+    pub(crate) fn free_at(&self) -> Time {
         self.free_at
     }
 
@@ -108,6 +135,22 @@ mod tests {
             |busy, waited, served| Book { busy: Span::from_ns(busy), waited: Span::from_ns(waited), served };
         assert_eq!(server.book_at(at(55)), book(15, 3, 3));
         assert_eq!(server.book_at(at(52)), book(12, 3, 3), "what is still to be done is not done");
+    }
+
+    #[test]
+    fn a_pipeline_lets_work_in_at_its_rate_and_alone_at_once() {
+        let mut server = Server::default();
+        assert_eq!(server.enter(at(10), Span::from_ns(5)), at(10));
+        assert_eq!(server.enter(at(10), Span::from_ns(5)), at(15));
+        assert_eq!(server.enter(at(40), Span::from_ns(5)), at(40));
+        assert_eq!(server.free_at(), at(45));
+    }
+
+    #[test]
+    fn work_that_waited_elsewhere_says_since_when() {
+        let mut server = Server::default();
+        assert_eq!(server.occupy_since(at(3), at(10), Span::from_ns(5)), at(15));
+        assert_eq!(server.book_at(at(20)).waited, Span::from_ns(7));
     }
 
     #[test]

@@ -224,7 +224,10 @@ def _output(instruments: list[Instrument], run: SimulatedRun) -> Iterator[str]:
     unit = "Gb" if instruments[0].option("report_gbits") == "true" else "MB"
     yield _LATENCY_HEADER if is_latency else _BANDWIDTH_HEADER.format(unit=unit)
     for instrument in instruments:
-        yield _latency_row(instrument.metrics) if is_latency else _bandwidth_row(instrument.metrics, unit)
+        if is_latency:
+            yield _latency_row(instrument.metrics)
+        elif "BW average (MiB/s)" in instrument.metrics:  # without it, nothing was measured
+            yield _bandwidth_row(instrument.metrics, unit)
     yield _LINE
 
 

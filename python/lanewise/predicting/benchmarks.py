@@ -39,11 +39,13 @@ _FRAMES_UNDER_WAY = 256 << 10
 _FAST_MEDIA = {
     "read_rate": "900 GB/s",
     "write_rate": "900 GB/s",
+    "random_write_rate": "900 GB/s",
     "dies": "65536",
     "read_time": "1 us",
     "hit_time": "0 ns",
     "write_time": "0 ns",
     "command_time": "0 ns",
+    "command_latency": "0 ns",
     "buffer": "64 MiB",
 }
 """A drive that is never the limit."""

@@ -14,22 +14,33 @@ parameters! {
         /// Commands that one read of a submission queue fetches at most.
         fetch_batch: u32 = "8" in "1" to "1024",
         Assumed "half a page of commands; not published for any drive";
-        /// Time of the controller's processors for each command, one after another.
+        /// Time after which the controller's processors take the next command: what limits commands a second. A command
+        /// alone does not wait for it.
         command_time: Span = "1 us" in "0 ns" to "10 ms",
         Assumed "a million I/Os a second";
-        /// Rate of the controller from the media to its buffer.
+        /// Time that a command is with the processors: checked, and its address looked up.
+        command_latency: Span = "1 us" in "0 ns" to "10 ms",
+        Assumed "some hundred instructions and a few accesses to DRAM; not published for any drive";
+        /// Rate of the data path from the media to its buffer: what limits large reads. The first unit of a piece does not
+        /// wait for it.
         read_rate: Rate = "3.5 GB/s" in "1 MB/s" to "1 TB/s",
         Assumed "a fast Gen3 x4 drive";
-        /// Rate of the controller from its buffer to the media, in the long run.
+        /// Rate of the data path from its buffer to the media, in the long run.
         write_rate: Rate = "3 GB/s" in "1 MB/s" to "1 TB/s",
         Assumed "a fast Gen3 x4 drive";
-        /// Pieces that the media can read at a time.
+        /// The same for writes that do not go on where one of the last ended: what garbage collection leaves of it.
+        random_write_rate: Auto<Rate> = "auto" in "1 MB/s" to "1 TB/s",
+        Assumed "as `write_rate`: a drive that was empty, or media that can be overwritten";
+        /// Bytes that the data path hands to DMA at a time: the link takes the first while the rest of a piece crosses.
+        dma_unit: Bytes = "4 KiB" in "512 B" to "1 MiB",
+        Assumed "a page of host memory, to which PRP entries point";
+        /// Pieces that the media can read at a time: dies, or planes of dies that work apart.
         dies: u32 = "64" in "1" to "65536",
         Assumed "eight channels of eight";
         /// Bytes of a piece: a page of the media.
         piece: Bytes = "16 KiB" in "512 B" to "1 MiB",
         Assumed "the page of most NAND of the time";
-        /// Time in which a die reads a piece.
+        /// Time in which a die reads a piece, until the first unit of it is in the controller.
         read_time: Span = "60 us" in "0 ns" to "100 ms",
         Assumed "TLC NAND";
         /// Time for a read that finds its data read ahead.

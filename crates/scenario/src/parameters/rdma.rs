@@ -25,9 +25,13 @@ parameters! {
         /// Bytes of a completion entry.
         completion_entry: Bytes = "64 B" in "16 B" to "128 B",
         Datasheet "mlx5 in rdma-core: 64 B";
-        /// Time of the pipeline for each work request, one after another.
+        /// Time after which the pipeline takes the next message: the reciprocal of the adapter's messages a second, out and
+        /// in each. A message alone does not wait for it.
         message_interval: Span = "10 ns" in "0 ns" to "100 us",
-        Assumed "100 million messages a second, more than the tools ask for";
+        Assumed "100 million messages a second, more than one queue pair asks for";
+        /// Time after which the adapter takes the next work request of the same queue pair.
+        queue_pair_interval: Span = "57 ns" in "0 ns" to "100 us",
+        Published "rdma_bench a038ec5e2b (Kalia et al., USENIX ATC 2016), ws-sequencer: 17.6 million a second in batches over one queue pair, where several do 27.4 million on the same core; an adapter of 2015";
         /// From a work request in the adapter to its first packet or payload fetch, without waiting.
         send_latency: Span = "150 ns" in "0 ns" to "100 us",
         Assumed "of the 0.8 us that such adapters need from memory to memory";
@@ -65,15 +69,19 @@ parameters! {
 parameters! {
     /// What a core pays for RDMA, and how far it is from memory; how far from the root port says the host's `core_latency`.
     VerbsParameters, Claim "verbs" {
-        /// Core time to make a work request and store its doorbell.
-        post_cost: Span = "60 ns" in "0 ns" to "1 ms",
-        Assumed "two hundred instructions and a store fence";
+        /// Core time to make a work request.
+        post_cost: Span = "75 ns" in "0 ns" to "1 ms",
+        Published "UCX 9466d104a3, the overheads that it plans with: 75 ns to post by verbs, 40 ns by its own mlx5 driver";
+        /// Core time for a doorbell, or to push a work request, once it is made: until a store fence says that the
+        /// write-combining buffers have left the core. The adapter has the doorbell by then.
+        doorbell_cost: Span = "110 ns" in "0 ns" to "1 ms",
+        Published "rdma_bench a038ec5e2b (Kalia et al., USENIX ATC 2016), ws-sequencer: a core serves 6.80 million requests a second with a doorbell each and 27.4 million with batches over several queue pairs, 147 and 37 ns each";
         /// From a write at the root port until a polling core has seen it.
         poll_latency: Span = "80 ns" in "0 ns" to "100 us",
         Assumed "into the last level cache, and the miss of the polling core";
         /// Core time to take a completion, or a message from polled memory.
-        poll_cost: Span = "30 ns" in "0 ns" to "1 ms",
-        Assumed "a hundred instructions";
+        poll_cost: Span = "20 ns" in "0 ns" to "1 ms",
+        Published "UCX 9466d104a3, the overhead that it plans with for a completion entry";
     }
 }
 
@@ -103,6 +111,12 @@ choices! {
         InfinibandFdr = "infiniband-fdr",
         /// InfiniBand at 25.78125 Gb/s a lane, 64b/66b.
         InfinibandEdr = "infiniband-edr",
+        /// InfiniBand at 53.125 Gb/s a lane, 256b/257b with forward error correction: 50 Gb/s of data.
+        InfinibandHdr = "infiniband-hdr",
+        /// InfiniBand at 106.25 Gb/s a lane, coded alike: 100 Gb/s of data.
+        InfinibandNdr = "infiniband-ndr",
+        /// InfiniBand at 212.5 Gb/s a lane, coded alike: 200 Gb/s of data.
+        InfinibandXdr = "infiniband-xdr",
         /// RoCE version 2 over Ethernet; see `rate`.
         Roce = "roce",
         /// Plain Ethernet for TCP in software; see `rate`.

@@ -40,12 +40,15 @@ parameters! {
         /// Queue pairs (-q); latency tests have one.
         queue_pairs: u32 = "1" in "1" to "1024",
         Assumed "perftest's default";
+        /// Requests posted with one doorbell (-l).
+        post_list: u32 = "1" in "1" to "64",
+        Assumed "perftest's default";
         /// Requests posted and not completed, of each queue pair (-t).
         tx_depth: u32 = "128" in "1" to "65536",
         Assumed "perftest's default";
         /// A completion entry for every so many requests (-Q).
         completion_moderation: Auto<u32> = "auto" in "1" to "65536",
-        Assumed "perftest's default: 100, and 1 for messages above 8 KiB";
+        Assumed "perftest's default: 100, 1 for messages above 8 KiB, and a list with `post_list`";
         /// Largest message that is sent inside the work request (-I).
         inline_size: Auto<Bytes> = "auto" in "0 B" to "1 KiB",
         Assumed "perftest's defaults: nothing in bandwidth tests, what the adapter takes up to 220 B in latency tests";

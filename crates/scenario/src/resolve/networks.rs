@@ -253,6 +253,9 @@ fn wire(network: &NetworkParameters) -> NetworkWire {
         NetworkKindChoice::InfinibandFdr10 => InfinibandRate::Fdr10,
         NetworkKindChoice::InfinibandFdr => InfinibandRate::Fdr,
         NetworkKindChoice::InfinibandEdr => InfinibandRate::Edr,
+        NetworkKindChoice::InfinibandHdr => InfinibandRate::Hdr,
+        NetworkKindChoice::InfinibandNdr => InfinibandRate::Ndr,
+        NetworkKindChoice::InfinibandXdr => InfinibandRate::Xdr,
     };
     NetworkWire::Infiniband { rate, lanes: network.lanes }
 }
@@ -268,6 +271,7 @@ fn nic_config(name: String, instance: usize, rdma: &RdmaParameters) -> RdmaNicCo
         inline_max: rdma.inline_max,
         completion_entry: rdma.completion_entry,
         message_interval: rdma.message_interval,
+        queue_pair_interval: rdma.queue_pair_interval,
         send_latency: rdma.send_latency,
         receive_latency: rdma.receive_latency,
         packet_gap: rdma.packet_gap,
@@ -285,6 +289,7 @@ fn nic_config(name: String, instance: usize, rdma: &RdmaParameters) -> RdmaNicCo
 pub(crate) fn verbs(verbs: &VerbsParameters) -> VerbsHostConfig {
     VerbsHostConfig {
         post_cost: verbs.post_cost,
+        doorbell_cost: verbs.doorbell_cost,
         poll_latency: verbs.poll_latency,
         poll_cost: verbs.poll_cost,
     }

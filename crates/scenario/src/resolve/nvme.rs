@@ -272,7 +272,7 @@ fn memory(
 
 /// Whether a piece of the media fits the drive's buffer; otherwise nothing would ever move.
 fn check_buffer(rig: &Rig<'_>, instance: usize, nvme: &NvmeParameters, output: &mut Output) -> Option<()> {
-    if nvme.buffer >= nvme.piece {
+    if nvme.buffer >= nvme.piece.max(nvme.dma_unit) {
         return Some(());
     }
     let path = format!("{}.nvme.buffer", rig.component_of(instance).name);
@@ -328,8 +328,11 @@ impl System {
                 capacity,
                 fetch_batch: nvme.fetch_batch,
                 command_time: nvme.command_time,
+                command_latency: nvme.command_latency,
                 read_rate: nvme.read_rate,
                 write_rate: nvme.write_rate,
+                random_write_rate: nvme.random_write_rate.given().unwrap_or(nvme.write_rate),
+                dma_unit: nvme.dma_unit,
                 dies: nvme.dies,
                 piece: nvme.piece,
                 read_time: nvme.read_time,

@@ -78,7 +78,11 @@ fn perftest(
     let inline_max = ends.map(|end| networks.config.nics[end.nic].inline_max).into_iter().min()?;
     let usual_size = if tool.is_latency() { Bytes::new(2) } else { Bytes::from_kib(64) };
     let size = parameters.size.given().unwrap_or(usual_size);
-    let usual_moderation = if size > MODERATION_LIMIT { 1 } else { 100.min(parameters.tx_depth) };
+    let usual_moderation = match parameters.post_list {
+        1 if size > MODERATION_LIMIT => 1,
+        1 => 100.min(parameters.tx_depth),
+        list => list,
+    };
     let usual_inline = if tool.is_latency() { Bytes::new(220).min(inline_max) } else { Bytes::ZERO };
     let usual_iterations = if tool == PerftestTool::WriteBandwidth { 5_000 } else { 1_000 };
     let completion_moderation = parameters.completion_moderation.given().unwrap_or(usual_moderation);
@@ -87,6 +91,13 @@ fn perftest(
     let depth = parameters.tx_depth.into();
     let limits = [
         ("completion_moderation", completion_moderation.into(), depth, "it is at most `tx_depth`"),
+        // A list waits for room while the last completion entry leaves all but one of the others open.
+        (
+            "post_list",
+            u64::from(parameters.post_list) + u64::from(completion_moderation.max(1)) - 1,
+            depth,
+            "with `completion_moderation` less one it is at most `tx_depth`",
+        ),
         (
             "inline_size",
             inline_size.get(),
@@ -104,6 +115,7 @@ fn perftest(
         size,
         iterations: parameters.iterations.given().unwrap_or(usual_iterations),
         queue_pairs: parameters.queue_pairs,
+        post_list: parameters.post_list,
         tx_depth: parameters.tx_depth,
         completion_moderation,
         inline_size,
@@ -127,7 +139,7 @@ fn perftest_tool(choice: PerftestToolChoice) -> PerftestTool {
 /// Reports the first option that is above its limit: key, what was found, the limit, and a hint.
 fn check_limits(
     workload: &WrittenWorkload,
-    limits: [(&str, u64, u64, &str); 3],
+    limits: [(&str, u64, u64, &str); 4],
     output: &mut Output,
 ) -> Option<()> {
     let Some((key, found, high, hint)) = limits.into_iter().find(|(_, found, high, _)| found > high) else {

@@ -13,7 +13,7 @@ use lanewise_pcie::tlp::FlowClass;
 use lanewise_scenario::{Scenario, WorkloadConfig};
 use lanewise_units::{Rate, Span};
 use lanewise_workload::nvme::NvmeConfig;
-use lanewise_workload::rdma::RdmaNetworkConfig;
+use lanewise_workload::rdma::{RdmaConfig, RdmaNetworkConfig, RdmaToolConfig, VerbsHostConfig};
 use lanewise_workload::storage::StorageConfig;
 
 /// How many times larger.
@@ -143,7 +143,7 @@ fn resource(scenario: &mut Scenario, name: &str, kind: ResourceKind) -> Option<(
         scenario.workloads.iter_mut().find_map(|workload| match workload {
             WorkloadConfig::Nvme(nvme) => of_nvme(nvme, name, kind),
             WorkloadConfig::Storage(storage) => of_storage(storage, name, kind),
-            WorkloadConfig::Rdma(rdma) => of_network(&mut rdma.network, name),
+            WorkloadConfig::Rdma(rdma) => of_tools(rdma, name),
             _ => None,
         })
     })
@@ -216,7 +216,7 @@ fn of_nvme(nvme: &mut NvmeConfig, name: &str, kind: ResourceKind) -> Option<()> 
         "media" => [&mut ssd.read_time, &mut ssd.hit_time, &mut ssd.write_time].into_iter().for_each(shorten),
         "controller" => shorten(&mut ssd.command_time),
         "read_path" => quicken(&mut ssd.read_rate),
-        "write_path" => quicken(&mut ssd.write_rate),
+        "write_path" => [&mut ssd.write_rate, &mut ssd.random_write_rate].into_iter().for_each(quicken),
         _ => return None,
     }
     Some(())
@@ -246,11 +246,40 @@ fn of_storage(storage: &mut StorageConfig, name: &str, kind: ResourceKind) -> Op
     Some(())
 }
 
+fn of_tools(rdma: &mut RdmaConfig, name: &str) -> Option<()> {
+    let (owner, part) = name.rsplit_once('.')?;
+    let Some(tool) = rdma.tools.iter_mut().find(|tool| tool.name() == owner) else {
+        return of_network(&mut rdma.network, name);
+    };
+    let side = usize::from(part == "second_thread");
+    let quicken_driver = |host: &mut VerbsHostConfig| {
+        [&mut host.post_cost, &mut host.doorbell_cost, &mut host.poll_cost].into_iter().for_each(shorten);
+    };
+    match tool {
+        RdmaToolConfig::Perftest(perftest) => quicken_driver(&mut perftest.hosts[side]),
+        RdmaToolConfig::Osu(osu) => {
+            let (driver, mpi) = &mut osu.hosts[side];
+            quicken_driver(driver);
+            [&mut mpi.send_cost, &mut mpi.receive_cost].into_iter().for_each(shorten);
+            quicken(&mut mpi.copy_bandwidth);
+        }
+        RdmaToolConfig::Transactions(transactions) => {
+            let stack = &mut transactions.stacks[side];
+            [&mut stack.send_cost, &mut stack.receive_cost].into_iter().for_each(shorten);
+            if side == 1 {
+                shorten(&mut transactions.service_time);
+            }
+        }
+    }
+    Some(())
+}
+
 fn of_network(network: &mut RdmaNetworkConfig, name: &str) -> Option<()> {
     let owner = name.split('.').next()?;
     let nic = network.nics.iter_mut().find(|nic| nic.name == owner)?;
     match name.rsplit_once('.')?.1 {
-        "pipeline" => shorten(&mut nic.message_interval),
+        "pipeline" | "receive_pipeline" => shorten(&mut nic.message_interval),
+        "queue_pairs" => shorten(&mut nic.queue_pair_interval),
         "shared_path" => quicken(nic.shared_bandwidth.as_mut()?),
         "send_path" => quicken(nic.send_bandwidth.as_mut()?),
         "receive_path" => quicken(nic.receive_bandwidth.as_mut()?),

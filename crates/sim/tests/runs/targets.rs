@@ -48,6 +48,6 @@ fn which_of_them_a_target_is_can_be_said_from_outside() {
 #[test]
 fn a_target_that_polls_saves_its_interrupts() {
     let saved = latency_us(HOST, &[]) - latency_us(HOST, &[("target.nvme_target.completions", "polling")]);
-    // Two interrupts of 1 us, and the write of the drive's.
-    assert!((2.0..=2.2).contains(&saved), "{saved} us");
+    // Two interrupts of 1 us, and the write of the drive's, which its completion may hide.
+    assert!((1.99..=2.2).contains(&saved), "{saved} us");
 }

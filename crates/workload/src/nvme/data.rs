@@ -64,6 +64,7 @@ impl NvmeWorkload {
     /// The command is understood: where is its memory?
     pub(super) fn command_processed<P: Platform>(&mut self, slot: u32, platform: &mut P) {
         let state = &self.slots[slot as usize];
+        self.ssds[state.ssd as usize].processed();
         let Some(length) = page_list(Bytes::new(state.request.size)) else {
             return self.start_data(slot, platform);
         };
@@ -81,6 +82,8 @@ impl NvmeWorkload {
         let (ssd, request) = (state.ssd, state.request);
         let drive = &mut self.ssds[ssd as usize];
         if request.write {
+            let sequential = drive.is_sequential_write(request.offset, request.size);
+            self.slots[slot as usize].sequential = sequential;
             drive.want_data(slot, request.size);
             return self.fetch_data(ssd, platform);
         }
@@ -93,19 +96,28 @@ impl NvmeWorkload {
     /// A piece is out of the media.
     pub(super) fn media_ready<P: Platform>(&mut self, slot: u32, bytes: u32, platform: &mut P) {
         let ssd = self.slots[slot as usize].ssd;
-        self.ssds[ssd as usize].media_ready(slot, bytes.into());
+        self.ssds[ssd as usize].media_ready(slot, bytes.into(), platform.now());
         self.cross(ssd, platform);
     }
 
-    /// Sends the next piece across the controller.
+    /// Sends the next units through the data path: those that may enter it now, and a timer for the one after them.
     fn cross<P: Platform>(&mut self, ssd: u32, platform: &mut P) {
-        if let Some(at) = self.ssds[ssd as usize].start_crossing(platform.now()) {
-            platform.set_timer(at, Token::of(Kind::Crossed, ssd));
+        while let Some(at) = self.ssds[ssd as usize].start_crossing(platform.now()) {
+            if at > platform.now() {
+                return platform.set_timer(at, Token::of(Kind::Crossed, ssd));
+            }
+            self.move_unit(ssd, platform);
         }
     }
 
-    /// A piece has crossed: into memory with it, and the completion after the last one.
+    /// A unit enters the data path, which takes no time of its own, and the next one may follow.
     pub(super) fn crossed<P: Platform>(&mut self, ssd: u32, platform: &mut P) {
+        self.move_unit(ssd, platform);
+        self.cross(ssd, platform);
+    }
+
+    /// A unit is in the data buffer: into memory with it, and the completion after the last one.
+    fn move_unit<P: Platform>(&mut self, ssd: u32, platform: &mut P) {
         let (slot, bytes) = self.ssds[ssd as usize].take_crossed();
         let channel = self.ssds[ssd as usize].posted_channel;
         let token = Token::with(Kind::DataSent, ssd, bytes);
@@ -115,7 +127,6 @@ impl NvmeWorkload {
         if state.moved == state.request.size {
             self.post_completion(slot, platform);
         }
-        self.cross(ssd, platform);
     }
 
     /// Read data has left: its room goes to the next piece.
@@ -140,8 +151,9 @@ impl NvmeWorkload {
         let state = &mut self.slots[slot as usize];
         state.arrived += u64::from(bytes);
         let (ssd, complete) = (state.ssd, state.arrived == state.request.size);
+        let sequential = state.sequential;
         let drive = &mut self.ssds[ssd as usize];
-        let drained = drive.drain(now, bytes.into());
+        let drained = drive.drain(now, bytes.into(), sequential);
         platform.set_timer(drained, Token::with(Kind::Drained, ssd, bytes));
         if complete {
             platform.set_timer(drive.accept(now), Token::of(Kind::Accepted, slot));

@@ -24,6 +24,7 @@ fn nic(index: usize) -> RdmaNicConfig {
         push_max: Bytes::new(256),
         inline_max: Bytes::ZERO,
         completion_entry: Bytes::new(64),
+        queue_pair_interval: Span::ZERO,
         message_interval: Span::ZERO,
         send_latency: Span::from_ns(100),
         receive_latency: Span::from_ns(200),
@@ -52,6 +53,7 @@ fn network() -> RdmaNetworkConfig {
 fn over_network(fio: FioConfig, software: NvmeTargetConfig) -> NvmeConfig {
     let driver = VerbsHostConfig {
         post_cost: Span::from_ns(60),
+        doorbell_cost: Span::ZERO,
         poll_latency: Span::from_ns(80),
         poll_cost: Span::from_ns(30),
     };

@@ -1,14 +1,26 @@
 //! One NVMe drive: its media, its buffer and the path between them.
 //!
-//! A read is cut into pieces. A piece comes from its die, which serves one at a time, or from the read-ahead buffer
-//! when the read goes on where another one ended; then it crosses the controller at the read rate, piece by piece,
-//! and waits in the data buffer until DMA has taken it. A write's pieces take room in a buffer of their own, arrive by
-//! DMA and drain to the media at the write rate; the write is answered when all of it is in the buffer.
+//! ```text
+//!  command ─► processors ─► dies ─────────► data path ─► read buffer ─► DMA            each its own rate,
+//!             command_time  read_time each  read_rate,   buffer         in units of    and its own latency
+//!             + latency     of so many      by units                    dma_unit
+//!                        └► hit_time, for reads that go on where another ended
+//!  DMA ─► write buffer ─► write_time: answered          ─► data path: write_rate or random_write_rate
+//! ```
 //!
-//! Leaves out: the translation layer, garbage collection, wear, power states, several namespaces, and errors.
+//! Each is a station: at work on several commands at once, with a rate that limits how many pass and a latency that a
+//! command alone has. A read is cut into pieces. A piece comes from its die, which serves one at a time, or from the
+//! read-ahead buffer. When the first unit of it is out, the units enter the data path one after another at its rate,
+//! and each goes by DMA as soon as it has: the rest of the piece crosses while the first is on the link. What the dies,
+//! the channels and the error correction add to that alone is part of `read_time` and `hit_time`. A write's pieces take
+//! room in a buffer of their own, arrive by DMA and drain to the media; the write is answered when all of it is there.
+//!
+//! Leaves out: channels between dies and controller as stations of their own, reads that wait for a die that writes,
+//! the translation layer, wear, power states, several namespaces, and errors. Garbage collection is the rate that it
+//! leaves to scattered writes.
 
 use crate::memory::PAGE;
-use crate::server::{RateServer, Server, reading};
+use crate::server::{Server, reading};
 use crate::streams::{Place, Streams};
 use crate::waiting::Waiting;
 use lanewise_fabric::workload::{ChannelId, DeviceId};
@@ -30,17 +42,23 @@ pub struct SsdConfig {
     pub capacity: Bytes,
     /// Commands that one read of the submission queue fetches at most.
     pub fetch_batch: u32,
-    /// Time of the controller's processors for each command, one after another.
+    /// Time after which the controller's processors take the next command.
     pub command_time: Span,
-    /// Rate of the controller from the media to the buffer.
+    /// Time that a command is with them.
+    pub command_latency: Span,
+    /// Rate of the data path from the media to the buffer.
     pub read_rate: Rate,
-    /// Rate of the controller from the buffer to the media.
+    /// Rate of the data path from the buffer to the media.
     pub write_rate: Rate,
+    /// The same for writes that do not go on where one of the last ended.
+    pub random_write_rate: Rate,
+    /// Bytes that the data path hands to DMA at a time.
+    pub dma_unit: Bytes,
     /// Pieces that the media can read at a time.
     pub dies: u32,
     /// Bytes of a piece.
     pub piece: Bytes,
-    /// Time in which a die reads a piece.
+    /// Time in which a die reads a piece, until the first unit of it is in the controller.
     pub read_time: Span,
     /// Time for a read that finds its data read ahead.
     pub hit_time: Span,
@@ -76,14 +94,17 @@ pub(crate) struct Ssd {
     /// Commands that are being fetched, in order.
     fetching: VecDeque<u32>,
     processor: Server,
+    /// Commands that are with the processors.
+    processing: u32,
     dies: Vec<Server>,
     streams: Streams,
-    /// Pieces out of the media: slot and bytes.
-    ready: VecDeque<(u32, u64)>,
-    /// The piece that is crossing the controller.
+    written: Streams,
+    /// Pieces out of the media: slot, bytes, and since when.
+    ready: VecDeque<(u32, u64, Time)>,
+    /// The unit that enters the data path next.
     crossing: Option<(u32, u64)>,
-    inbound: RateServer,
-    outbound: RateServer,
+    inbound: Server,
+    outbound: Server,
     read_room: u64,
     write_room: u64,
     /// Write commands and the bytes of each for which no room was found yet.
@@ -112,12 +133,14 @@ impl Ssd {
             announced: VecDeque::new(),
             fetching: VecDeque::new(),
             processor: Server::default(),
+            processing: 0,
             dies: vec![Server::default(); config.dies.max(1) as usize],
             streams: Streams::new(config.streams, config.read_ahead),
+            written: Streams::new(config.streams, Bytes::ZERO),
             ready: VecDeque::new(),
             crossing: None,
-            inbound: RateServer::new(Some(config.read_rate)),
-            outbound: RateServer::new(Some(config.write_rate)),
+            inbound: Server::default(),
+            outbound: Server::default(),
             read_room: config.buffer.get(),
             write_room: config.buffer.get(),
             wanting: VecDeque::new(),
@@ -129,24 +152,6 @@ impl Ssd {
             leaving: None,
             config,
         }
-    }
-
-    /// Its media, its controller's processors and the data paths of the controller, with what they have done up to `at`.
-    pub(crate) fn resources(&self, at: Time) -> impl Iterator<Item = ResourceReading> {
-        let SsdConfig { name, dies, command_time, .. } = &self.config;
-        let media =
-            reading(format!("{name}.media"), ResourceKind::Media, format!("{dies} dies"), &self.dies, at);
-        let processor = reading(
-            format!("{name}.controller"),
-            ResourceKind::Pipeline,
-            format!("{command_time} a command"),
-            std::slice::from_ref(&self.processor),
-            at,
-        );
-        let paths = [("read_path", &self.inbound), ("write_path", &self.outbound)];
-        let paths =
-            paths.into_iter().filter_map(move |(part, path)| path.reading(format!("{name}.{part}"), at));
-        [media, processor].into_iter().chain(paths)
     }
 
     /// Whether it has nothing to do and no data in its buffers.
@@ -161,7 +166,7 @@ impl Ssd {
         let drains = self.outbound.is_busy(now);
         if drains && !self.wanting.is_empty() {
             RequesterState::Media
-        } else if self.processor.is_busy(now) || self.crossing.is_some() || self.accepting > 0 {
+        } else if self.processing > 0 || self.crossing.is_some() || self.accepting > 0 {
             RequesterState::Device
         } else if drains || self.in_media > 0 {
             RequesterState::Media
@@ -200,7 +205,13 @@ impl Ssd {
     /// The next of the commands that were fetched, and when the controller's processors have understood it.
     pub(crate) fn take_fetched(&mut self, now: Time) -> Option<(u32, Time)> {
         let slot = self.fetching.pop_front()?;
-        Some((slot, self.processor.occupy(now, self.config.command_time)))
+        self.processing += 1;
+        Some((slot, self.processor.enter(now, self.config.command_time) + self.config.command_latency))
+    }
+
+    /// The processors have understood a command.
+    pub(crate) fn processed(&mut self) {
+        self.processing -= 1;
     }
 
     /// Starts the media on a read; calls `piece` with the bytes of each piece and when they are out of the media.
@@ -224,27 +235,36 @@ impl Ssd {
         }
     }
 
-    /// A piece is out of the media.
-    pub(crate) fn media_ready(&mut self, slot: u32, bytes: u64) {
+    /// A piece is out of the media, or the first unit of it.
+    pub(crate) fn media_ready(&mut self, slot: u32, bytes: u64, now: Time) {
         self.in_media -= 1;
-        self.ready.push_back((slot, bytes));
+        self.ready.push_back((slot, bytes, now));
     }
 
-    /// Starts the next piece across the controller, if it is free and there is room; returns when it has crossed.
+    /// Takes the next unit for the data path, if none waits to enter it and there is room; returns when it enters.
     pub(crate) fn start_crossing(&mut self, now: Time) -> Option<Time> {
         if self.crossing.is_some() {
             return None;
         }
-        let (_, bytes) = *self.ready.front()?;
+        let (slot, left, since) = self.ready.front_mut()?;
+        let bytes = self.config.dma_unit.get().min(*left);
         if bytes > self.read_room {
             return None;
         }
         self.read_room -= bytes;
-        self.crossing = self.ready.pop_front();
-        Some(self.inbound.reserve(now, Bytes::new(bytes)))
+        self.crossing = Some((*slot, bytes));
+        let span = self.config.read_rate.span_ceil(Bytes::new(bytes));
+        let enters = self.inbound.occupy_since(*since, now, span) - span;
+        *left -= bytes;
+        // The next unit of a piece is there when this one has gone in.
+        *since = enters + span;
+        if *left == 0 {
+            self.ready.pop_front();
+        }
+        Some(enters)
     }
 
-    /// The piece that has crossed.
+    /// The unit that enters the data path now.
     pub(crate) fn take_crossed(&mut self) -> (u32, u64) {
         self.crossing.take().expect("a piece was crossing")
     }
@@ -293,9 +313,36 @@ impl Ssd {
         self.accepting -= 1;
     }
 
+    /// Whether a write goes on where one of the last ended.
+    pub(crate) fn is_sequential_write(&mut self, offset: u64, size: u64) -> bool {
+        self.written.place(offset, size, true) != Place::Elsewhere
+    }
+
     /// When a piece of write data that is in the buffer will be on the media.
-    pub(crate) fn drain(&mut self, now: Time, bytes: u64) -> Time {
-        self.outbound.reserve(now, Bytes::new(bytes))
+    pub(crate) fn drain(&mut self, now: Time, bytes: u64, sequential: bool) -> Time {
+        let rate = if sequential { self.config.write_rate } else { self.config.random_write_rate };
+        self.outbound.occupy(now, rate.span_ceil(Bytes::new(bytes)))
+    }
+
+    /// Its media, its controller's processors and data paths, with what they have done up to `at`.
+    pub(crate) fn resources(&self, at: Time) -> impl Iterator<Item = ResourceReading> {
+        let SsdConfig { name, dies, command_time, read_rate, write_rate, .. } = &self.config;
+        let of = |part: &str, kind, limit, servers: &[Server]| {
+            reading(format!("{name}.{part}"), kind, limit, servers, at)
+        };
+        let one = std::slice::from_ref;
+        [
+            of("media", ResourceKind::Media, format!("{dies} dies"), &self.dies),
+            of(
+                "controller",
+                ResourceKind::Pipeline,
+                format!("{command_time} a command"),
+                one(&self.processor),
+            ),
+            of("read_path", ResourceKind::Pipeline, read_rate.to_string(), one(&self.inbound)),
+            of("write_path", ResourceKind::Pipeline, write_rate.to_string(), one(&self.outbound)),
+        ]
+        .into_iter()
     }
 }
 
@@ -318,6 +365,7 @@ pub(crate) fn page_list(size: Bytes) -> Option<Bytes> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use lanewise_fabric::Book;
 
     pub(crate) fn config() -> SsdConfig {
         SsdConfig {
@@ -327,8 +375,11 @@ pub(crate) mod tests {
             capacity: Bytes::new(1 << 40),
             fetch_batch: 4,
             command_time: Span::from_ns(500),
+            command_latency: Span::from_ns(800),
             read_rate: Rate::from_bytes_per_second(5_000_000_000),
             write_rate: Rate::from_bytes_per_second(4_000_000_000),
+            random_write_rate: Rate::from_bytes_per_second(4_000_000_000),
+            dma_unit: Bytes::from_kib(4),
             dies: 4,
             piece: Bytes::from_kib(16),
             read_time: Span::from_us(60),
@@ -366,7 +417,8 @@ pub(crate) mod tests {
         let first = ssd.take_fetched(Time::ZERO).unwrap();
         let second = ssd.take_fetched(Time::ZERO).unwrap();
         assert_eq!((first.0, second.0), (1, 2));
-        assert_eq!(second.1 - first.1, Span::from_ns(500), "one processor");
+        assert_eq!(first.1, Time::ZERO + Span::from_ns(800), "alone it takes its latency");
+        assert_eq!(second.1 - first.1, Span::from_ns(500), "and the next comes at the rate");
         assert_eq!(ssd.next_fetch(), Some((1, 3, 4)), "a full batch of the second queue");
     }
 
@@ -388,14 +440,44 @@ pub(crate) mod tests {
         let mut ssd = ssd();
         ssd.read_media(0, 6 * 16 * 1024, Time::ZERO, |_, _| {});
         for slot in 0..6 {
-            ssd.media_ready(slot, 16 * 1024);
+            ssd.media_ready(slot, 16 * 1024, Time::ZERO);
         }
-        for _ in 0..4 {
+        for unit in 0..16 {
             assert!(ssd.start_crossing(Time::ZERO).is_some());
-            ssd.take_crossed();
+            assert_eq!(ssd.take_crossed(), (unit / 4, 4096));
         }
         assert_eq!(ssd.start_crossing(Time::ZERO), None, "64 KiB are full");
-        ssd.data_sent(16 * 1024);
+        ssd.data_sent(4096);
         assert!(ssd.start_crossing(Time::ZERO).is_some());
+    }
+
+    #[test]
+    fn the_first_unit_of_a_piece_goes_at_once_and_the_rest_at_the_rate() {
+        let mut ssd = ssd();
+        ssd.read_media(0, 16 * 1024, Time::ZERO, |_, _| {});
+        let out = Time::ZERO + Span::from_us(60);
+        ssd.media_ready(0, 16 * 1024, out);
+        let unit = Rate::from_bytes_per_second(5_000_000_000).span_ceil(Bytes::from_kib(4));
+        for number in 0..4 {
+            assert_eq!(ssd.start_crossing(out), Some(out + unit * number));
+            assert_eq!(ssd.start_crossing(out), None, "one at a time");
+            ssd.take_crossed();
+        }
+        let read: Vec<ResourceReading> = ssd.resources(Time::ZERO + Span::from_us(100)).collect();
+        let book = |busy, served| Book { busy, waited: Span::ZERO, served };
+        assert_eq!((read[0].book, read[0].places), (book(Span::from_us(60), 1), 4), "dies");
+        assert_eq!(read[2].book, book(unit * 4, 4), "data path: a unit that follows has not waited");
+    }
+
+    #[test]
+    fn scattered_writes_drain_at_their_own_rate() {
+        let config = SsdConfig { random_write_rate: Rate::from_bytes_per_second(500_000_000), ..config() };
+        let channel = |index| ChannelId { device: DeviceId(0), index };
+        let mut ssd = Ssd::new(config, [channel(0), channel(1), channel(2)]);
+        assert!(!ssd.is_sequential_write(1 << 20, 4096), "the first of a stream is not known to be one");
+        assert!(ssd.is_sequential_write((1 << 20) + 4096, 4096));
+        let first = ssd.drain(Time::ZERO, 4000, false);
+        assert_eq!(first, Time::ZERO + Span::from_us(8));
+        assert_eq!(ssd.drain(Time::ZERO, 4000, true), first + Span::from_us(1));
     }
 }

@@ -72,6 +72,8 @@ pub(super) struct Slot {
     /// Bytes handed to DMA so far, and bytes that have arrived in the drive.
     pub moved: u64,
     pub arrived: u64,
+    /// It is a write that goes on where one of the last ended.
+    pub sequential: bool,
     /// When the job turned to it, and when the kernel had it.
     pub started: Time,
     pub submitted: Time,
@@ -183,6 +185,7 @@ impl NvmeWorkload {
             buffer,
             moved: 0,
             arrived: 0,
+            sequential: false,
             started: Time::ZERO,
             submitted: Time::ZERO,
         });

@@ -91,9 +91,9 @@ fn a_narrow_link_limits_what_the_controller_can_do() {
 fn one_small_read_at_a_time_is_the_sum_of_its_steps() {
     let (bench, workload) = run(ssd(), job(Bytes::from_kib(4), 1, 100), FAST, Span::from_ms(4));
     let (done, mean) = bench.operations("job", "read");
-    // Submission 1,000; doorbell 500; command 500 + 4; processor 500; hit 5,000; controller 820; data 256, then
-    // completion, interrupt and 500 of wire; interrupt 700 and completion 800.
-    let expected = 1_000 + 500 + 504 + 500 + 5_000 + 820 + 256 + 2 + 500 + 700 + 800;
+    // Submission 1,000; doorbell 500; command 500 + 4; processors 800; hit 5,000; data 256, then completion, interrupt
+    // and 500 of wire; interrupt 700 and completion 800. The data path's rate costs one alone nothing.
+    let expected = 1_000 + 500 + 504 + 800 + 5_000 + 256 + 2 + 500 + 700 + 800;
     let first = 55_000.0 / done as f64;
     assert!((mean - f64::from(expected) - first).abs() < 30.0, "{mean} ns; the first read is from the media");
     assert!(done > 300);
@@ -112,6 +112,58 @@ fn scattered_reads_are_limited_by_the_dies() {
     let (bench, _) = run(ssd(), fio, FAST, time);
     let rate = bench.operations("job", "read").0 as f64 / time.as_seconds();
     assert!((60_000.0..=66_700.0).contains(&rate), "four dies of 60 us: {rate} IOPS");
+}
+
+/// Reads a second of 4 KiB in one place, at a depth that hides every latency, by eight threads.
+fn small_reads(ssd: SsdConfig, rate: u64) -> f64 {
+    let fio = FioConfig { jobs: 8, size: Bytes::from_kib(512), ..job(Bytes::from_kib(4), 32, 100) };
+    let time = Span::from_ms(4);
+    let (bench, workload) = run(ssd, fio, rate, time);
+    let used = workload.resources(Time::ZERO + time);
+    assert!(used.iter().all(|each| each.book.busy <= time * u64::from(each.places)), "{used:?}");
+    bench.operations("job", "read").0 as f64 / time.as_seconds()
+}
+
+#[test]
+fn the_slowest_station_is_the_rate_and_no_other_adds_to_it() {
+    // Processors 2.0 M/s, data path 1.22 M/s, link 3.9 M/s.
+    let path = small_reads(ssd(), FAST);
+    assert!((path / 1.2207e6 - 1.0).abs() < 0.02, "5 GB/s in units of 4 KiB: {path}");
+    let quick = SsdConfig { read_rate: Rate::from_bytes_per_second(14_000_000_000), ..ssd() };
+    let processors = small_reads(quick.clone(), FAST);
+    assert!((processors / 2e6 - 1.0).abs() < 0.02, "500 ns each: {processors}");
+    let link = small_reads(quick, 4_000_000_000);
+    assert!((link / 9.7e5 - 1.0).abs() < 0.02, "4 GB/s, with completions and interrupts: {link}");
+}
+
+#[test]
+fn a_long_command_latency_costs_one_alone_and_no_throughput() {
+    let slow = SsdConfig { command_latency: Span::from_us(20), ..ssd() };
+    assert!((small_reads(slow, FAST) / small_reads(ssd(), FAST) - 1.0).abs() < 0.02);
+}
+
+#[test]
+fn the_link_begins_before_the_whole_piece_has_crossed() {
+    // One read of a piece of 16 KiB at a time: three units of 4 KiB at 5 GB/s follow the first, 819 ns apart, and the
+    // link takes 256 ns for each in the meantime.
+    let fio = FioConfig { size: Bytes::from_kib(64), ..job(Bytes::from_kib(16), 1, 100) };
+    let (bench, _) = run(ssd(), fio.clone(), FAST, Span::from_ms(4));
+    let small = FioConfig { blocks: blocks(Bytes::from_kib(4), 100), ..fio };
+    let (other, _) = run(ssd(), small, FAST, Span::from_ms(4));
+    let more = bench.operations("job", "read").1 - other.operations("job", "read").1;
+    // The list of the other pages, 3 entries of 8 B, is a read of 501.5 ns more. The first read of all misses.
+    assert!((more - (3.0 * 819.2 + 501.5)).abs() < 60.0, "{more} ns");
+}
+
+#[test]
+fn scattered_writes_run_at_what_garbage_collection_leaves() {
+    let pattern = Pattern { read_percent: 0, random: true };
+    let fio = FioConfig { pattern, size: Bytes::new(1 << 38), jobs: 4, ..job(Bytes::from_kib(4), 16, 0) };
+    let drive = SsdConfig { random_write_rate: Rate::from_bytes_per_second(1_000_000_000), ..ssd() };
+    let time = Span::from_ms(20);
+    let (bench, _) = run(drive, fio, FAST, time);
+    let rate = bench.payload("job", "write") as f64 / time.as_seconds() / 1e9;
+    assert!((0.99..=1.01).contains(&rate), "{rate} GB/s");
 }
 
 #[test]

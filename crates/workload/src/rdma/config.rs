@@ -23,8 +23,10 @@ pub struct RdmaNicConfig {
     pub inline_max: Bytes,
     /// Bytes of a completion entry.
     pub completion_entry: Bytes,
-    /// Time of the adapter's pipeline for each work request, one after another.
+    /// Time after which the adapter's pipeline takes the next message, out and in each.
     pub message_interval: Span,
+    /// Time after which it takes the next work request of the same queue pair.
+    pub queue_pair_interval: Span,
     /// From a work request in the adapter to its first packet or payload fetch, without waiting.
     pub send_latency: Span,
     /// From the last byte of a packet at the port until its payload is handed to DMA, without waiting.

@@ -5,7 +5,9 @@ use super::network::RdmaNetwork;
 use super::verbs::{Completion, EndId, WorkRequest};
 use crate::flows::Flows;
 use crate::platform::Platform;
+use crate::server::{Server, reading};
 use lanewise_fabric::workload::Metric;
+use lanewise_fabric::{ResourceKind, ResourceReading};
 use lanewise_observe::{FlowId, FlowSpec, LatencyOf};
 use lanewise_units::{Span, Time};
 
@@ -19,6 +21,8 @@ pub(super) trait Driver {
     fn completion<P: Platform>(&mut self, completion: Completion, at: &mut At<'_, P>);
     /// A timer of its own.
     fn timer<P: Platform>(&mut self, detail: u32, at: &mut At<'_, P>);
+    /// Its threads, with what they have done up to `at`.
+    fn threads(&self, at: Time) -> Vec<ResourceReading>;
     /// The warm-up is over.
     fn start_measuring(&mut self, now: Time);
     /// Whether it has measured enough for a report.
@@ -49,6 +53,15 @@ impl<P: Platform> At<'_, P> {
         self.network.post(at, end, request, self.platform);
     }
 
+    pub(super) fn post_list(
+        &mut self,
+        at: Time,
+        end: EndId,
+        requests: impl IntoIterator<Item = WorkRequest>,
+    ) {
+        self.network.post_list(at, end, requests, self.platform);
+    }
+
     /// A flow of one adapter, for operations of the tool.
     pub(super) fn add_flow(&mut self, name: &str, nic: usize, direction: &'static str) -> FlowId {
         let device = self.network.config().nics[nic].name.clone();
@@ -61,6 +74,19 @@ impl<P: Platform> At<'_, P> {
         let nics = &self.network.config().nics;
         ports.map(|port| Flows::add(name, &nics[port.nic].name, LatencyOf::Request, self.platform))
     }
+}
+
+/// The threads of a tool at its two ends, with what they have done up to `at`.
+pub(super) fn threads<'t>(
+    name: &str,
+    threads: impl IntoIterator<Item = &'t Server>,
+    at: Time,
+) -> Vec<ResourceReading> {
+    let of = |(side, thread): (&str, &'t Server)| {
+        let (name, thread) = (format!("{name}.{side}"), std::slice::from_ref(thread));
+        reading(name, ResourceKind::Core, "one thread".to_owned(), thread, at)
+    };
+    ["first_thread", "second_thread"].into_iter().zip(threads).map(of).collect()
 }
 
 /// Token of a tool's timer; bit 63 is the network's.
@@ -104,7 +130,7 @@ impl Throughput {
     }
 
     /// Time from the first to the last look.
-    fn span(&self) -> Span {
+    pub(super) fn span(&self) -> Span {
         self.first.map_or(Span::ZERO, |first| self.last.saturating_since(first))
     }
 

@@ -5,8 +5,10 @@ use lanewise_units::{Rate, Span};
 /// The user space driver on one core, and the way between the core and the root port.
 #[derive(Clone, Debug)]
 pub struct VerbsHostConfig {
-    /// Core time to make a work request and store its doorbell.
+    /// Core time to make a work request.
     pub post_cost: Span,
+    /// Core time for a doorbell, or to push a work request, once it is made: until the stores have left the core.
+    pub doorbell_cost: Span,
     /// From a write at the root port until a polling core has seen it.
     pub poll_latency: Span,
     /// Core time to take a completion, or a message from polled memory.

@@ -145,7 +145,8 @@ impl Workload for RdmaWorkload {
     }
 
     fn resources(&self, at: Time) -> Vec<ResourceReading> {
-        self.network.resources(at).filter(asked_for).collect()
+        let threads = self.tools.iter().flat_map(|tool| each!(tool, driver => driver.threads(at)));
+        threads.chain(self.network.resources(at)).filter(asked_for).collect()
     }
 
     fn start_measuring(&mut self, now: Time) {

@@ -132,7 +132,9 @@ impl Mpi {
         if eager {
             cost += self.copy(rank, size.get());
         }
+        let doorbell = verbs.doorbell_cost;
         let done = self.threads[rank].occupy(at.now(), cost);
+        self.threads[rank].occupy(done, doorbell);
         if eager {
             self.write(rank, Wire::Eager, size.get(), self.config.header + size, done, at);
             self.later(done, Work::Done(rank, MpiEvent::Sent), at);
@@ -198,6 +200,11 @@ impl Mpi {
         at.set_timer(when, work);
     }
 
+    /// The threads of both ranks.
+    pub(super) fn threads(&self) -> &[Server; 2] {
+        &self.threads
+    }
+
     /// Something arrived for a rank: its thread sees it and deals with it.
     pub(super) fn completion<P: Platform>(&mut self, completion: Completion, at: &mut At<'_, P>) {
         let rank = self.rank(completion.end);
@@ -213,7 +220,11 @@ impl Mpi {
         if self.answers(what) {
             cost += verbs.post_cost;
         }
-        let done = self.threads[rank].occupy(at.now() + verbs.poll_latency, cost);
+        let (seen, doorbell) = (at.now() + verbs.poll_latency, verbs.doorbell_cost);
+        let done = self.threads[rank].occupy(seen, cost);
+        if self.answers(what) {
+            self.threads[rank].occupy(done, doorbell);
+        }
         self.later(done, Work::Handle(rank, what, size), at);
     }
 

@@ -12,7 +12,7 @@ use crate::waiting::Waiting;
 use lanewise_fabric::workload::{ChannelId, Direction, Notify, Target, Transfer, WorkloadEvent};
 use lanewise_fabric::{ResourceKind, ResourceReading};
 use lanewise_observe::{FlowId, RequesterState};
-use lanewise_units::{Bytes, Time};
+use lanewise_units::{Bytes, Span, Time};
 use std::collections::VecDeque;
 
 /// Host memory set aside for the queues of each end: work requests and completion entries.
@@ -28,6 +28,8 @@ pub(super) struct Message {
     pub end: u32,
     pub request: WorkRequest,
     pub posted: Time,
+    /// The next of the list that it was posted in.
+    pub next: Option<u32>,
     /// The adapter has the work request and has processed it.
     pub known: bool,
     /// Payload for which packets were made, and that was placed at the other end.
@@ -53,6 +55,8 @@ pub(super) struct End {
     /// Reads of the other side that this side answers.
     pub responses: SendQueue,
     pub reads_outstanding: u32,
+    /// What the adapter does for this queue pair alone.
+    pub context: Server,
     /// Payload that the adapter reads from memory and writes to it; work requests and completion entries.
     pub flows: Flows,
     /// Entries of its queues so far.
@@ -68,6 +72,8 @@ pub(super) struct Nic {
     pub payload: ChannelId,
     pub control: ChannelId,
     pub pipeline: Server,
+    /// The same for messages that come in.
+    pub receiver: Server,
     registrar: Server,
     pub shared: RateServer,
     /// Its ports with a wire.
@@ -107,23 +113,6 @@ impl RdmaNetwork {
         }
     }
 
-    /// Pipelines and data paths of its adapters, with what they have done up to `at`.
-    pub(crate) fn resources(&self, at: Time) -> impl Iterator<Item = ResourceReading> {
-        let own = self.nics.iter().flat_map(move |nic| {
-            let name = &nic.config.name;
-            let pipeline = std::slice::from_ref(&nic.pipeline);
-            let limit = "one work request at a time".to_owned();
-            let pipeline = reading(format!("{name}.pipeline"), ResourceKind::Pipeline, limit, pipeline, at);
-            [Some(pipeline), nic.shared.reading(format!("{name}.shared_path"), at)].into_iter().flatten()
-        });
-        let ports = self.port_of.iter().zip(&self.ports).flat_map(move |((end, _), port)| {
-            let name = format!("{}.port{}", self.nics[end.nic].config.name, end.port);
-            let outbound = port.outbound_path.reading(format!("{name}.send_path"), at);
-            [outbound, port.inbound_path.reading(format!("{name}.receive_path"), at)].into_iter().flatten()
-        });
-        own.chain(ports)
-    }
-
     /// What it is made of.
     pub fn config(&self) -> &RdmaNetworkConfig {
         &self.config
@@ -137,6 +126,7 @@ impl RdmaNetwork {
                 payload: platform.open_channel(config.device),
                 control: platform.open_channel(config.device),
                 pipeline: Server::default(),
+                receiver: Server::default(),
                 registrar: Server::default(),
                 shared: RateServer::new(config.shared_bandwidth),
                 ports: Vec::new(),
@@ -186,6 +176,7 @@ impl RdmaNetwork {
                 requests: SendQueue::default(),
                 responses: SendQueue::default(),
                 reads_outstanding: 0,
+                context: Server::default(),
                 flows,
                 entries: 0,
             });
@@ -199,14 +190,48 @@ impl RdmaNetwork {
     /// # Panics
     /// When inline data does not fit the adapter.
     pub fn post<P: Platform>(&mut self, at: Time, end: EndId, request: WorkRequest, platform: &mut P) {
+        self.post_list(at, end, [request], platform);
+    }
+
+    /// The same for several work requests with one doorbell, which the adapter fetches together. A single one may be
+    /// pushed instead.
+    ///
+    /// # Panics
+    /// When there are none, more than a queue holds, or inline data does not fit the adapter.
+    pub fn post_list<P: Platform>(
+        &mut self,
+        at: Time,
+        end: EndId,
+        requests: impl IntoIterator<Item = WorkRequest>,
+        platform: &mut P,
+    ) {
+        let at = at.max(platform.now());
+        let (mut first, mut last) = (None, None);
+        for request in requests {
+            let message = self.open(at, end, request);
+            first = first.or(Some(message));
+            if let Some(last) = last.replace(message) {
+                self.messages.get(last).next = Some(message);
+            }
+        }
+        let first = first.expect("something is posted");
+        if at > platform.now() {
+            platform.set_timer(at, token::of(Kind::Posted, first));
+        } else {
+            self.ring_doorbell(first, platform);
+        }
+    }
+
+    /// A message that is posted at a time.
+    fn open(&mut self, at: Time, end: EndId, request: WorkRequest) -> u32 {
         let inline_max = self.nic_of(end.0).config.inline_max;
         let fits = request.length <= inline_max && request.opcode != Opcode::Read;
         assert!(!request.inline || fits, "{} inline, where {inline_max} fit", request.length);
-        let at = at.max(platform.now());
-        let message = self.messages.insert(Message {
+        self.messages.insert(Message {
             end: end.0,
             request,
             posted: at,
+            next: None,
             known: false,
             cut: 0,
             placed: 0,
@@ -214,12 +239,7 @@ impl RdmaNetwork {
                 Opcode::Read => 1,
                 Opcode::Write | Opcode::WritePolled | Opcode::Send | Opcode::Datagram => 2,
             },
-        });
-        if at > platform.now() {
-            platform.set_timer(at, token::of(Kind::Posted, message));
-        } else {
-            self.ring_doorbell(message, platform);
-        }
+        })
     }
 
     /// The adapter of an end registers memory, one registration after another; returns when it is done and the request
@@ -240,6 +260,25 @@ impl RdmaNetwork {
         self.ends.len()
     }
 
+    /// Pipelines, queue pairs, data paths and wires of its adapters, with what they have done up to `at`.
+    pub(crate) fn resources(&self, at: Time) -> impl Iterator<Item = ResourceReading> {
+        let own = self
+            .nics
+            .iter()
+            .enumerate()
+            .flat_map(move |(index, nic)| nic.resources(self.pairs_of(index), at));
+        let ports = self.port_of.iter().zip(&self.ports).flat_map(move |((end, _), port)| {
+            port.resources(&format!("{}.port{}", self.nics[end.nic].config.name, end.port), at)
+        });
+        own.chain(ports)
+    }
+
+    /// What an adapter does for each of its queue pairs.
+    fn pairs_of(&self, nic: usize) -> Vec<Server> {
+        let mine = self.ends.iter().filter(|end| self.ports[end.port as usize].nic == nic);
+        mine.map(|end| end.context).collect()
+    }
+
     /// Messages that are not over.
     #[cfg(test)]
     pub fn under_way(&self) -> usize {
@@ -253,7 +292,8 @@ impl RdmaNetwork {
             Kind::Posted => self.ring_doorbell(subject, platform),
             Kind::PushedPart | Kind::ReceiveFetched => {}
             Kind::Doorbell => self.doorbell(subject, platform),
-            Kind::RequestFetched => self.process(subject, platform),
+            Kind::RequestFetched => self.requests_fetched(subject, platform),
+            Kind::Started => self.through_pipeline_of(subject, platform),
             Kind::Processed => self.processed(subject, platform),
             Kind::ReadAccepted => self.read_accepted(subject, platform),
             Kind::PayloadFetched => self.payload_fetched(subject, detail, platform),
@@ -276,7 +316,8 @@ impl RdmaNetwork {
         let now = platform.now();
         for nic in &mut self.nics {
             let mut ports = nic.ports.iter().map(|port| &self.ports[*port as usize]);
-            let state = if nic.pipeline.is_busy(now) || ports.clone().any(Port::crosses) {
+            let inside = [&nic.pipeline, &nic.receiver].iter().any(|station| station.is_busy(now));
+            let state = if inside || ports.clone().any(Port::crosses) {
                 RequesterState::Device
             } else if ports.any(|port| port.uses_wire(now)) {
                 RequesterState::Wire
@@ -328,12 +369,11 @@ impl RdmaNetwork {
     }
 
     fn ring_doorbell<P: Platform>(&mut self, message: u32, platform: &mut P) {
-        let request = self.messages.get(message).request;
-        let end = self.messages.get(message).end;
+        let &mut Message { request, end, next, .. } = self.messages.get(message);
         let nic = self.nic_of(end);
         let (device, token) = (nic.config.device, token::of(Kind::Doorbell, message));
         let size = nic.config.request_bytes(&request);
-        if size > nic.config.push_max {
+        if size > nic.config.push_max || next.is_some() {
             return platform.mmio_write(device, nic.config.doorbell, token);
         }
         let parts = size.div_ceil(PUSH);
@@ -373,6 +413,22 @@ impl RdmaNetwork {
         if state.open == 0 {
             self.messages.take(message);
         }
+    }
+}
+
+impl Nic {
+    fn resources(&self, pairs: Vec<Server>, at: Time) -> impl Iterator<Item = ResourceReading> + use<> {
+        let RdmaNicConfig { name, message_interval, queue_pair_interval, .. } = &self.config;
+        let of = |part: &str, limit: &Span, servers: &[Server]| {
+            let limit = format!("{limit} a message");
+            reading(format!("{name}.{part}"), ResourceKind::Pipeline, limit, servers, at)
+        };
+        let own = [
+            of("pipeline", message_interval, std::slice::from_ref(&self.pipeline)),
+            of("receive_pipeline", message_interval, std::slice::from_ref(&self.receiver)),
+            of("queue_pairs", queue_pair_interval, &pairs),
+        ];
+        own.into_iter().chain(self.shared.reading(format!("{name}.shared_path"), at))
     }
 }
 

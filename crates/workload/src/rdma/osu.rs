@@ -7,11 +7,12 @@
 //! Source: OSU Micro-Benchmarks 5, `mpi/pt2pt`; that 3.1.1 is the same is Assumed.
 
 use super::config::NicPort;
-use super::driver::{At, Driver, FEWEST_TRIPS, Samples, Throughput, metric};
+use super::driver::{At, Driver, FEWEST_TRIPS, Samples, Throughput, metric, threads};
 use super::host::{MpiHostConfig, VerbsHostConfig};
 use super::mpi::{Mpi, MpiConfig, MpiEvent};
 use super::verbs::Completion;
 use crate::platform::Platform;
+use lanewise_fabric::ResourceReading;
 use lanewise_fabric::workload::Metric;
 use lanewise_observe::FlowId;
 use lanewise_units::{Bytes, Span, Time};
@@ -186,6 +187,10 @@ impl Driver for Osu {
             OsuTool::Bandwidth => self.one_way(rank, event, at),
             OsuTool::BidirectionalBandwidth => self.both_ways(rank, event, at),
         }
+    }
+
+    fn threads(&self, at: Time) -> Vec<ResourceReading> {
+        threads(&self.config.name, self.mpi.threads(), at)
     }
 
     fn start_measuring(&mut self, _now: Time) {

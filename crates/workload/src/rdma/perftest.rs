@@ -3,18 +3,19 @@
 //! Bandwidth: a thread posts to its queue pairs in turn, up to a depth, and polls for completions of every so many
 //! requests. Latency: `write` and `send` go back and forth, half a round trip is reported; `read` is one trip.
 //! The peak of a bandwidth test is that of [`super::peak`].
-//! Leaves out: start-up handshakes, huge page and NUMA choices, events instead of polling, lists of requests (`-l`), fewer
+//! Leaves out: start-up handshakes, huge page and NUMA choices, events instead of polling, fewer
 //! reads outstanding than the adapter allows (`-o`), limits of the rate, and `-O`, which is a test on each of two networks.
 //! Source: perftest (github.com/linux-rdma/perftest), its manual page and README; MB there are 2²⁰ bytes.
 
 use super::config::NicPort;
-use super::driver::{At, Driver, FEWEST_TRIPS, Samples, Throughput, metric, quantile_us};
+use super::driver::{At, Driver, FEWEST_TRIPS, Samples, Throughput, metric, quantile_us, threads};
 use super::host::VerbsHostConfig;
 use super::peak::{MOST_ITERATIONS, Peak};
 use super::verbs::{Completion, CompletionKind, EndId, HOST_MEMORY, Opcode, WorkRequest};
 use crate::memory::PAGE;
 use crate::platform::Platform;
 use crate::server::Server;
+use lanewise_fabric::ResourceReading;
 use lanewise_fabric::workload::Metric;
 use lanewise_observe::FlowId;
 use lanewise_units::{Bytes, Span, Time};
@@ -70,6 +71,8 @@ pub struct PerftestConfig {
     pub iterations: u32,
     /// `-q`: queue pairs; latency tests have one.
     pub queue_pairs: u32,
+    /// `-l`: requests posted with one doorbell.
+    pub post_list: u32,
     /// `-t`: requests posted and not completed, of each queue pair.
     pub tx_depth: u32,
     /// `-Q`: a completion entry for every so many requests.
@@ -80,6 +83,10 @@ pub struct PerftestConfig {
     pub bidirectional: bool,
 }
 
+/// Shortest time between two completions of a pair that makes a rate: the thread sees them a little sooner or later, by
+/// what it does besides and by what is before their entries on the link.
+const SHORTEST_WINDOW: Span = Span::from_us(200);
+
 /// Bytes of perftest's MB.
 const MEBIBYTE: f64 = 1_048_576.0;
 
@@ -89,6 +96,10 @@ struct Pair {
     end: EndId,
     posted: u32,
     completed: u32,
+    /// Between its first and its last completion in the measured window. Requests of a pair end in order, so what ends
+    /// after the first completion has crossed the wire after what that one told of: the rates of the pairs, added up,
+    /// are what the wire carries, however many of them end together.
+    throughput: Throughput,
 }
 
 /// Client or server.
@@ -101,7 +112,9 @@ struct Side {
     turn: usize,
     /// A timer for the end of the present piece of work is running.
     posting: bool,
-    throughput: Throughput,
+    /// When its first request was posted, and when its last completion was seen.
+    first_post: Option<Time>,
+    last_look: Time,
     /// For the peak; none when the test is too long for the tool to look for one.
     peak: Option<Peak>,
     /// Received and not yet looked at: completions of each pair, in order.
@@ -109,14 +122,38 @@ struct Side {
 }
 
 impl Side {
-    /// Best rate from a post to a completion, bytes a second; zero where the tool looks for none. The tool's average is
-    /// from its first post to its last completion, so it is never above the peak; ours is over a window of a longer
+    /// Best rate from a post to a completion, messages a second; zero where the tool looks for none. The tool's average
+    /// is from its first post to its last completion, so it is never above the peak; ours is over a window of a longer
     /// test, which leaves out the wait of the first message, so that it is the limit of both. It is all there is when
     /// no message was both posted and completed in the window.
-    fn peak(&self, size: Bytes) -> f64 {
+    fn peak(&self, average: f64) -> f64 {
         let Some(peak) = &self.peak else { return 0.0 };
-        let rate = |(messages, span): (u64, Span)| messages as f64 * size.get() as f64 / span.as_seconds();
-        peak.best().map_or(0.0, rate).max(self.throughput.rates().0)
+        let rate = |(messages, span): (u64, Span)| messages as f64 / span.as_seconds();
+        peak.best().map_or(0.0, rate).max(average)
+    }
+
+    /// Messages that an average is of.
+    fn messages(&self, iterations: u32) -> u64 {
+        if self.is_over(iterations) {
+            return u64::from(iterations) * self.pairs.len() as u64;
+        }
+        self.pairs.iter().map(|pair| pair.throughput.messages()).sum()
+    }
+
+    fn is_over(&self, iterations: u32) -> bool {
+        self.pairs.iter().all(|pair| pair.completed == iterations)
+    }
+
+    /// Messages a second: of a test that is over what the tool prints, all of it from the first post to the last
+    /// completion; else what its pairs do in the measured window. None before each of them has done something.
+    fn average(&self, iterations: u32) -> Option<f64> {
+        if self.is_over(iterations) {
+            return Some(self.messages(iterations) as f64 / (self.last_look - self.first_post?).as_seconds());
+        }
+        // When some have ended, the others go faster: that is no rate of all of them.
+        let moving = |pair: &Pair| pair.throughput.span() >= SHORTEST_WINDOW && pair.completed < iterations;
+        let rates = || self.pairs.iter().map(|pair| pair.throughput.rates().1);
+        self.pairs.iter().all(moving).then(|| rates().sum())
     }
 }
 
@@ -144,14 +181,16 @@ impl Perftest {
         assert!(config.size > Bytes::ZERO, "{}: a message is something", config.name);
         let least = config.iterations.min(config.queue_pairs).min(config.tx_depth);
         assert!(least > 0 && config.completion_moderation > 0, "{}: nothing to do", config.name);
-        assert!(config.completion_moderation <= config.tx_depth, "{}: never a completion", config.name);
+        let held = config.completion_moderation - 1 + config.post_list;
+        assert!(config.post_list > 0 && held <= config.tx_depth, "{}: never a completion", config.name);
         let sides = config.hosts.iter().map(|host| Side {
             host: host.clone(),
             thread: Server::default(),
             pairs: Vec::new(),
             turn: 0,
             posting: false,
-            throughput: Throughput::default(),
+            first_post: None,
+            last_look: Time::ZERO,
             peak: (config.iterations <= MOST_ITERATIONS).then(Peak::default),
             polled: VecDeque::new(),
         });
@@ -190,8 +229,11 @@ impl Perftest {
         let config = &self.config;
         let state = &mut self.sides[side];
         let count = state.pairs.len();
-        let open =
-            |pair: &Pair| pair.posted < config.iterations && pair.posted - pair.completed < config.tx_depth;
+        let list = |pair: &Pair| config.post_list.min(config.iterations - pair.posted);
+        let open = |pair: &Pair| {
+            let list = list(pair);
+            list > 0 && pair.posted - pair.completed + list <= config.tx_depth
+        };
         let turn = (0..count).map(|step| (state.turn + step) % count).find(|pair| open(&state.pairs[*pair]));
         let Some(turn) = turn else {
             state.posting = false;
@@ -199,24 +241,35 @@ impl Perftest {
         };
         state.posting = true;
         state.turn = (turn + 1) % count;
-        let done = state.thread.occupy(at.now(), state.host.post_cost);
+        let list = list(&state.pairs[turn]);
+        let each = state.host.post_cost;
+        let made = state.thread.occupy(at.now(), each * u64::from(list));
+        let done = state.thread.occupy(made, state.host.doorbell_cost);
+        // When the thread begins with it, which may have other work to end first.
+        let begun = made - each * u64::from(list);
+        state.first_post.get_or_insert(begun);
         if let Some(peak) = &mut state.peak {
-            // When the thread begins with it, which may have other work to end first.
-            peak.posted(done - state.host.post_cost);
+            (0..list).for_each(|number| peak.posted(begun + each * u64::from(number)));
         }
         let pair = &mut state.pairs[turn];
-        let (end, id) = (pair.end, pair.posted);
-        pair.posted += 1;
-        at.post(done, end, self.request(turn, id));
+        let (end, first) = (pair.end, pair.posted);
+        pair.posted += list;
+        at.post_list(made, end, (first..first + list).map(|id| self.request(turn, id)));
         at.set_timer(done, POST + side as u32);
+    }
+
+    /// The sides that post in a bandwidth test.
+    fn posting_sides(&self) -> impl Iterator<Item = &Side> {
+        self.sides.iter().take(1 + usize::from(self.config.bidirectional))
     }
 
     /// Starts a trip of a latency test from one side.
     fn post_one<P: Platform>(&mut self, side: usize, at: &mut At<'_, P>) {
         let state = &mut self.sides[side];
-        let done = state.thread.occupy(at.now(), state.host.post_cost);
+        let made = state.thread.occupy(at.now(), state.host.post_cost);
+        state.thread.occupy(made, state.host.doorbell_cost);
         let end = state.pairs[0].end;
-        at.post(done, end, self.request(0, self.cycles));
+        at.post(made, end, self.request(0, self.cycles));
     }
 
     /// The thread of a side has looked at what came.
@@ -227,9 +280,11 @@ impl Perftest {
         let now = at.now();
         let state = &mut self.sides[side];
         let (pair, id) = state.polled.pop_front().expect("a timer for each completion");
-        let messages = u64::from(id + 1 - state.pairs[pair].completed);
-        state.pairs[pair].completed = id + 1;
-        state.throughput.add(now, messages, messages * self.config.size.get());
+        let pair = &mut state.pairs[pair];
+        let messages = u64::from(id + 1 - pair.completed);
+        pair.completed = id + 1;
+        pair.throughput.add(now, messages, messages * self.config.size.get());
+        state.last_look = now;
         if let Some(peak) = &mut state.peak {
             peak.completed(now, messages);
         }
@@ -276,7 +331,12 @@ impl Driver for Perftest {
         }
         for _ in 0..self.config.queue_pairs {
             for (side, end) in at.network.connect(ports, flows).into_iter().enumerate() {
-                self.sides[side].pairs.push(Pair { end, posted: 0, completed: 0 });
+                self.sides[side].pairs.push(Pair {
+                    end,
+                    posted: 0,
+                    completed: 0,
+                    throughput: Throughput::default(),
+                });
             }
         }
     }
@@ -317,10 +377,16 @@ impl Driver for Perftest {
         }
     }
 
+    fn threads(&self, at: Time) -> Vec<ResourceReading> {
+        threads(&self.config.name, self.sides.iter().map(|side| &side.thread), at)
+    }
+
     fn start_measuring(&mut self, _now: Time) {
         self.samples.clear();
         for side in &mut self.sides {
-            side.throughput = Throughput::default();
+            for pair in &mut side.pairs {
+                pair.throughput = Throughput::default();
+            }
             if let Some(peak) = &mut side.peak {
                 peak.start_measuring();
             }
@@ -331,7 +397,7 @@ impl Driver for Perftest {
         if self.config.tool.is_latency() {
             return self.samples.len() >= FEWEST_TRIPS || self.cycles >= self.config.iterations;
         }
-        self.sides.iter().any(|side| side.throughput.messages() > 0)
+        self.posting_sides().all(|side| side.average(self.config.iterations).is_some())
     }
 
     fn report(&self, _window: (Time, Time)) -> Vec<Metric> {
@@ -350,17 +416,22 @@ impl Driver for Perftest {
                 metric("99.9 % percentile (us)", quantile_us(&sorted, 0.999)),
             ];
         }
-        let sum =
-            |of: fn(&Throughput) -> f64| self.sides.iter().map(|side| of(&side.throughput)).sum::<f64>();
-        let peak: f64 = self.sides.iter().map(|side| side.peak(self.config.size)).sum();
-        let bandwidth = sum(|throughput| throughput.rates().0);
-        vec![
-            size,
-            metric("iterations", sum(|throughput| throughput.messages() as f64)),
+        let messages: u64 = self.posting_sides().map(|side| side.messages(self.config.iterations)).sum();
+        let mut metrics = vec![size, metric("iterations", messages as f64)];
+        let averages: Option<Vec<f64>> =
+            self.posting_sides().map(|side| side.average(self.config.iterations)).collect();
+        // Without a measurement there is no number, rather than a zero.
+        let Some(averages) = averages else { return metrics };
+        let peak: f64 = self.posting_sides().zip(&averages).map(|(side, average)| side.peak(*average)).sum();
+        let rate: f64 = averages.iter().sum();
+        let bandwidth = rate * self.config.size.get() as f64;
+        let peak = peak * self.config.size.get() as f64;
+        metrics.extend([
             metric("BW peak (MiB/s)", peak / MEBIBYTE),
             metric("BW average (MiB/s)", bandwidth / MEBIBYTE),
             metric("BW average (Gb/s)", bandwidth * 8e-9),
-            metric("MsgRate (Mpps)", sum(|throughput| throughput.rates().1) / 1e6),
-        ]
+            metric("MsgRate (Mpps)", rate / 1e6),
+        ]);
+        metrics
     }
 }

@@ -3,7 +3,8 @@
 //! Times are arithmetic. The lane is busy with one packet at a time; packets leave in the order in which they were
 //! made, acknowledgements and flow control before them.
 
-use crate::server::RateServer;
+use crate::server::{RateServer, Server, reading};
+use lanewise_fabric::{ResourceKind, ResourceReading};
 use lanewise_network::NetworkWire;
 use lanewise_network::transport::PacketKind;
 use lanewise_units::{Bytes, Span, Time};
@@ -23,8 +24,8 @@ pub(super) struct Packet {
 #[derive(Clone, Copy, Debug)]
 struct Outgoing {
     packet: Packet,
-    /// Its payload is in the adapter and has crossed it.
-    ready: bool,
+    /// Since when its payload is in the adapter and has crossed it.
+    ready: Option<Time>,
 }
 
 /// What a port does next.
@@ -57,11 +58,11 @@ pub(super) struct Port {
     outgoing: VecDeque<Outgoing>,
     /// Number of the packet at the front of `outgoing`.
     front: u32,
-    urgent: VecDeque<Packet>,
+    urgent: VecDeque<(Packet, Time)>,
     /// Payload in `outgoing`.
     buffered: u64,
     send_buffer: u64,
-    lane_free_at: Time,
+    lane: Server,
     /// A timer for the end of the packet on the lane is running.
     pub lane_timer: bool,
     /// Time that flow control packets have to take before the next packet.
@@ -116,7 +117,7 @@ impl Port {
             urgent: VecDeque::new(),
             buffered: 0,
             send_buffer: settings.send_buffer.get(),
-            lane_free_at: Time::ZERO,
+            lane: Server::default(),
             lane_timer: false,
             owed: Span::ZERO,
             credits: settings.credits.get(),
@@ -137,15 +138,15 @@ impl Port {
     }
 
     /// Makes a packet; it leaves behind all others. Its number.
-    pub(super) fn push(&mut self, packet: Packet, ready: bool) -> u32 {
+    pub(super) fn push(&mut self, packet: Packet, ready: Option<Time>) -> u32 {
         self.buffered += u64::from(packet.payload);
         self.outgoing.push_back(Outgoing { packet, ready });
         self.front.wrapping_add(self.outgoing.len() as u32 - 1)
     }
 
     /// Makes a packet that leaves before all that carry payload.
-    pub(super) fn push_urgent(&mut self, packet: Packet) {
-        self.urgent.push_back(packet);
+    pub(super) fn push_urgent(&mut self, packet: Packet, now: Time) {
+        self.urgent.push_back((packet, now));
     }
 
     /// The payload of the packet with this number (modulo what `mask` keeps) is there; its bytes.
@@ -156,14 +157,14 @@ impl Port {
     }
 
     /// The packet with this number may leave.
-    pub(super) fn ready(&mut self, number: u32) {
+    pub(super) fn ready(&mut self, number: u32, now: Time) {
         let index = number.wrapping_sub(self.front);
-        self.outgoing[index as usize].ready = true;
+        self.outgoing[index as usize].ready = Some(now);
     }
 
     /// A flow control packet is owed to the other side: it costs a busy lane time, an idle one none.
     pub(super) fn owe_flow_control(&mut self, now: Time) {
-        if self.lane_free_at > now {
+        if self.lane.is_busy(now) {
             self.owed += self.wire.flow_control_span();
         }
     }
@@ -177,13 +178,24 @@ impl Port {
 
     /// Whether packets are on the wire either way, or wait for it.
     pub(super) fn uses_wire(&self, now: Time) -> bool {
-        let leaving = self.lane_free_at > now || !self.outgoing.is_empty() || !self.urgent.is_empty();
+        let leaving = self.lane.is_busy(now) || !self.outgoing.is_empty() || !self.urgent.is_empty();
         leaving || !self.arriving.is_empty()
     }
 
     /// Whether payload crosses the adapter for this port.
     pub(super) fn crosses(&self) -> bool {
         !self.crossing_outbound.is_empty() || !self.crossing_inbound.is_empty()
+    }
+
+    /// Its data paths and the wire out of it, with what they have done up to `at`. Packets wait for the wire behind others
+    /// that are not ready, and for credits.
+    pub(super) fn resources(&self, name: &str, at: Time) -> impl Iterator<Item = ResourceReading> + use<> {
+        let lane = std::slice::from_ref(&self.lane);
+        let wire = format!("{:.4} GB/s", 1.0 / self.wire.byte_span(Bytes::new(1_000_000_000)).as_seconds());
+        let lane = reading(format!("{name}.wire"), ResourceKind::Wire, wire, lane, at);
+        let outbound = self.outbound_path.reading(format!("{name}.send_path"), at);
+        let inbound = self.inbound_path.reading(format!("{name}.receive_path"), at);
+        [Some(lane), outbound, inbound].into_iter().flatten()
     }
 
     /// When the next credits are here, if any are on their way.
@@ -204,10 +216,10 @@ impl Port {
     /// Sends the next packet if it can.
     pub(super) fn next(&mut self, now: Time) -> Next {
         self.blocked = false;
-        let front = self.outgoing.front().filter(|packet| packet.ready).map(|outgoing| outgoing.packet);
-        let Some(packet) = self.urgent.front().copied().or(front) else { return Next::Idle };
-        if self.lane_free_at > now {
-            return Next::Wait(self.lane_free_at);
+        let front = self.outgoing.front().and_then(|first| Some((first.packet, first.ready?)));
+        let Some((packet, since)) = self.urgent.front().copied().or(front) else { return Next::Idle };
+        if self.lane.is_busy(now) {
+            return Next::Wait(self.lane.free_at());
         }
         if self.urgent.is_empty() {
             self.take_credits(now);
@@ -224,9 +236,10 @@ impl Port {
             self.urgent.pop_front();
         }
         let payload = Bytes::new(u64::from(packet.payload));
-        let end = now + self.owed + self.wire.packet_span(packet.kind, payload);
+        let span = self.owed + self.wire.packet_span(packet.kind, payload);
         self.owed = Span::ZERO;
-        self.lane_free_at = end + self.packet_gap;
+        self.lane.occupy_since(since, now, span + self.packet_gap);
+        let end = now + span;
         Next::Sent(packet, end + self.latency + self.receive_latency)
     }
 }
@@ -259,11 +272,11 @@ mod tests {
     #[test]
     fn packets_leave_in_order_when_their_payload_is_there() {
         let mut port = port(1 << 20);
-        let first = port.push(data(4096), false);
-        let second = port.push(data(4096), false);
-        port.ready(second);
+        let first = port.push(data(4096), None);
+        let second = port.push(data(4096), None);
+        port.ready(second, Time::ZERO);
         assert!(matches!(port.next(Time::ZERO), Next::Idle), "the first has to go first");
-        port.ready(first);
+        port.ready(first, Time::ZERO);
         let Next::Sent(_, arrival) = port.next(Time::ZERO) else { panic!("nothing holds it") };
         let span = port.wire.packet_span(PacketKind::Data, Bytes::new(4096));
         assert_eq!(arrival, Time::ZERO + span + Span::from_ns(110));
@@ -274,9 +287,12 @@ mod tests {
     #[test]
     fn an_acknowledgement_overtakes_and_needs_no_credits() {
         let mut port = port(0);
-        let number = port.push(data(64), true);
+        let number = port.push(data(64), Some(Time::ZERO));
         assert_eq!(number, 0);
-        port.push_urgent(Packet { kind: PacketKind::Acknowledge, message: 7, payload: 0, last: true });
+        port.push_urgent(
+            Packet { kind: PacketKind::Acknowledge, message: 7, payload: 0, last: true },
+            Time::ZERO,
+        );
         assert!(matches!(port.next(Time::ZERO), Next::Sent(Packet { message: 7, .. }, _)));
         let later = Time::ZERO + Span::from_us(1);
         assert!(matches!(port.next(later), Next::Blocked(None)));

@@ -29,14 +29,18 @@ impl RdmaNetwork {
             // Acknowledged as soon as it is in the adapter; what software sees waits for memory.
             let message = packet.message;
             let packet = Packet { kind: PacketKind::Acknowledge, message, payload: 0, last: true };
-            self.ports[port as usize].push_urgent(packet);
+            self.ports[port as usize].push_urgent(packet, platform.now());
             self.transmit(port, platform);
         }
         let now = platform.now();
         let payload = Bytes::new(u64::from(packet.payload));
         let state = &mut self.ports[port as usize];
         let own = state.inbound_path.reserve(now, payload);
-        let crossed = self.nics[state.nic].shared.reserve(now, payload).max(own);
+        let nic = &mut self.nics[state.nic];
+        let mut crossed = nic.shared.reserve(now, payload).max(own);
+        if packet.last {
+            crossed = crossed.max(nic.receiver.enter(now, nic.config.message_interval));
+        }
         if crossed > now {
             state.crossing_inbound.push_back(packet);
             platform.set_timer(crossed, token::of(Kind::CrossedInbound, port));

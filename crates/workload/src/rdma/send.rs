@@ -1,6 +1,6 @@
 //! The way out: doorbell, work request, packets, payload, lane.
 
-use super::network::RdmaNetwork;
+use super::network::{Message, RdmaNetwork};
 use super::port::{Next, Packet};
 use super::token::{self, Kind};
 use super::verbs::{Opcode, WorkRequest};
@@ -8,25 +8,51 @@ use crate::platform::Platform;
 use crate::token::LARGEST_DETAIL;
 use lanewise_fabric::workload::{Direction, Notify, Target};
 use lanewise_network::transport::PacketKind;
-use lanewise_units::Time;
+use lanewise_units::{Bytes, Time};
 
 impl RdmaNetwork {
     /// The doorbell is at the adapter: the work request came with it, or has to be fetched.
     pub(super) fn doorbell<P: Platform>(&mut self, message: u32, platform: &mut P) {
         let state = *self.messages.get(message);
-        self.ends[state.end as usize].requests.messages.push_back(message);
+        let mut size = Bytes::ZERO;
+        let mut list = Some(message);
+        while let Some(each) = list {
+            let Message { request, next, .. } = *self.messages.get(each);
+            self.ends[state.end as usize].requests.messages.push_back(each);
+            size += self.nic_of(state.end).config.request_bytes(&request);
+            list = next;
+        }
         let nic = self.nic_of(state.end);
-        let (size, channel) = (nic.config.request_bytes(&state.request), nic.control);
-        if size <= nic.config.push_max {
+        if size <= nic.config.push_max && state.next.is_none() {
             return self.process(message, platform);
         }
-        let token = token::of(Kind::RequestFetched, message);
+        let (channel, token) = (nic.control, token::of(Kind::RequestFetched, message));
         let transfer = self.control(state.end, Direction::Read, size, token);
         platform.submit(channel, transfer);
     }
 
-    /// The adapter's pipeline takes the work request.
-    pub(super) fn process<P: Platform>(&mut self, message: u32, platform: &mut P) {
+    /// A work request, or a list of them, is in the adapter.
+    pub(super) fn requests_fetched<P: Platform>(&mut self, message: u32, platform: &mut P) {
+        let mut list = Some(message);
+        while let Some(each) = list {
+            list = self.messages.get(each).next;
+            self.process(each, platform);
+        }
+    }
+
+    /// The adapter takes the work request: what it does for its queue pair, then the pipeline that all share.
+    fn process<P: Platform>(&mut self, message: u32, platform: &mut P) {
+        let end = self.messages.get(message).end;
+        let interval = self.nic_of(end).config.queue_pair_interval;
+        let starts = self.ends[end as usize].context.enter(platform.now(), interval);
+        if starts > platform.now() {
+            return platform.set_timer(starts, token::of(Kind::Started, message));
+        }
+        self.through_pipeline_of(message, platform);
+    }
+
+    /// The queue pair of a work request has got to it.
+    pub(super) fn through_pipeline_of<P: Platform>(&mut self, message: u32, platform: &mut P) {
         let end = self.messages.get(message).end;
         self.through_pipeline(end, token::of(Kind::Processed, message), platform);
     }
@@ -35,8 +61,8 @@ impl RdmaNetwork {
     pub(super) fn through_pipeline<P: Platform>(&mut self, end: u32, token: u64, platform: &mut P) {
         let nic = self.ports[self.ends[end as usize].port as usize].nic;
         let nic = &mut self.nics[nic];
-        let done = nic.pipeline.occupy(platform.now(), nic.config.message_interval);
-        platform.set_timer(done + nic.config.send_latency, token);
+        let starts = nic.pipeline.enter(platform.now(), nic.config.message_interval);
+        platform.set_timer(starts + nic.config.send_latency, token);
     }
 
     /// Packets can be made of a message.
@@ -76,7 +102,7 @@ impl RdmaNetwork {
                 Some(message) if answers => self.make_data(port, end, message, true, platform),
                 Some(message) if !self.messages.get(message).known => Made::NothingYet,
                 Some(message) if self.messages.get(message).request.opcode == Opcode::Read => {
-                    self.make_read_request(port, end, message)
+                    self.make_read_request(port, end, message, platform.now())
                 }
                 Some(message) => self.make_data(port, end, message, false, platform),
                 None => Made::NothingYet,
@@ -98,7 +124,7 @@ impl RdmaNetwork {
         self.transmit(port, platform);
     }
 
-    fn make_read_request(&mut self, port: u32, end: u32, message: u32) -> Made {
+    fn make_read_request(&mut self, port: u32, end: u32, message: u32, now: Time) -> Made {
         let limit = self.nic_of(end).config.outstanding_reads;
         let state = &mut self.ends[end as usize];
         if state.reads_outstanding == limit {
@@ -106,7 +132,7 @@ impl RdmaNetwork {
         }
         state.reads_outstanding += 1;
         let packet = Packet { kind: PacketKind::ReadRequest, message, payload: 0, last: true };
-        self.ports[port as usize].push(packet, true);
+        self.ports[port as usize].push(packet, Some(now));
         Made::Last
     }
 
@@ -137,7 +163,7 @@ impl RdmaNetwork {
         };
         let packet = Packet { kind, message, payload: payload as u32, last };
         let at_hand = request.inline || payload == 0;
-        let number = self.ports[port as usize].push(packet, at_hand);
+        let number = self.ports[port as usize].push(packet, at_hand.then(|| platform.now()));
         if !at_hand {
             let (memory, start) = from(&request, answers);
             self.fetch_payload(port, end, number, (memory, start + offset), payload, platform);
@@ -171,7 +197,7 @@ impl RdmaNetwork {
             state.crossing_outbound.push_back(number);
             platform.set_timer(crossed, token::of(Kind::CrossedOutbound, port));
         } else {
-            state.ready(number);
+            state.ready(number, now);
             self.transmit(port, platform);
         }
     }
@@ -180,7 +206,7 @@ impl RdmaNetwork {
     pub(super) fn crossed_outbound<P: Platform>(&mut self, port: u32, platform: &mut P) {
         let state = &mut self.ports[port as usize];
         let number = state.crossing_outbound.pop_front().expect("a timer for each packet that crosses");
-        state.ready(number);
+        state.ready(number, platform.now());
         self.transmit(port, platform);
     }
 

@@ -12,8 +12,10 @@ kinds! {
         PushedPart,
         /// A doorbell, or the end of a pushed work request, is at the adapter. Message.
         Doorbell,
-        /// The work request is in the adapter. Message.
+        /// The work request, or the first of a list, is in the adapter. Message.
         RequestFetched,
+        /// The queue pair of a work request may have it processed. Message.
+        Started,
         /// The adapter has processed a work request: its packets can be made. Message.
         Processed,
         /// The adapter has processed a read request of the other side. Message.

@@ -7,11 +7,12 @@
 //! their own, delayed acknowledgements: with one request in flight they travel with responses.
 
 use super::config::NicPort;
-use super::driver::{At, Driver, FEWEST_TRIPS, Samples, Throughput, metric, quantile_us};
+use super::driver::{At, Driver, FEWEST_TRIPS, Samples, Throughput, metric, quantile_us, threads};
 use super::verbs::{Completion, CompletionKind, EndId, HOST_MEMORY, Opcode, WorkRequest};
 use crate::memory::PAGE;
 use crate::platform::Platform;
 use crate::server::Server;
+use lanewise_fabric::ResourceReading;
 use lanewise_fabric::workload::Metric;
 use lanewise_observe::FlowId;
 use lanewise_units::{Bytes, Span, Time};
@@ -160,6 +161,10 @@ impl Driver for Transactions {
             0 => self.answered(connection, at),
             _ => self.send(1, connection, self.config.service_time, at),
         }
+    }
+
+    fn threads(&self, at: Time) -> Vec<ResourceReading> {
+        threads(&self.config.name, self.parties.iter().map(|party| &party.thread), at)
     }
 
     fn start_measuring(&mut self, _now: Time) {

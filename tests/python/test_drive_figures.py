@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import lanewise
 import pytest
+
+import lanewise
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -410,7 +410,14 @@ fn find_reliable_links(parts: &mut Parts) {
             Owner::RootComplex(_) | Owner::Endpoint(_) => false,
         };
         let watched = reliable && acks_come_in_time(port, peer);
+        let peer_cuts_through = match peer.owner {
+            Owner::Switch(switch) => parts.switches[switch as usize].cuts_through(),
+            Owner::RootComplex(_) | Owner::Endpoint(_) => false,
+        };
         let port = &mut parts.ports[index];
+        if peer_cuts_through && let Some(flit) = &mut port.flit {
+            flit.hand_over_early();
+        }
         port.reliable = reliable;
         port.replay_timer_watched = watched;
         port.foreseen = reliable && into_queues;
@@ -423,5 +430,5 @@ fn faults(config: &FabricConfig, link: &LinkConfig, upper: bool) -> Option<Box<F
         false => (&link.faults_upstream, "bit errors upstream"),
     };
     let below = &config.devices[link.lower.0].name;
-    Faults::new(settings, || RandomStream::new(config.seed, below, direction))
+    Faults::new(settings, link.mode, || RandomStream::new(config.seed, below, direction))
 }

@@ -97,10 +97,22 @@ impl Fabric {
         let now = self.engine.now();
         let port = &mut self.ports[id.index()];
         let peer_id = port.peer;
+        // Every flit has an Ack or Nak: the next says what a lost one did.
+        let says_again = port.flit_mode() && matches!(dllp, Dllp::Ack(_) | Dllp::Nak(_));
         if !port.reliable && port.faults.as_mut().is_some_and(|faults| faults.damages_dllp()) {
+            if says_again && let Some(at_pins) = self.arrival_of_next_flit(id, at_pins) {
+                return self.arrives(peer_id, dllp, at_pins);
+            }
             self.observers.observe(now, Fact::BadDllp { port: peer_id.0 });
             return;
         }
+        self.arrives(peer_id, dllp, at_pins);
+    }
+
+    /// A good DLLP reaches the pins of a port at `at_pins`.
+    #[inline(always)]
+    fn arrives(&mut self, peer_id: PortId, dllp: Dllp, at_pins: Time) {
+        let now = self.engine.now();
         let peer = &mut self.ports[peer_id.index()];
         let arrival = at_pins + peer.settings.receive_latency;
         peer.mailbox.push_before((arrival, dllp), |(at, _)| *at > arrival);

@@ -1,18 +1,22 @@
 //! Flit Mode: TLPs packed into 256 B flits, with a sequence number, replay and CRC for each flit.
 //!
 //! A flit leaves when the wire is free and there is something to put into it; otherwise the link sends NOP flits,
-//! which are idle time here. The DLP bytes of every flit carry one DLLP, and an Ack, for nothing. A receiver acts on
-//! a TLP once the flit that ends it has been decoded and checked, switches included. Source: PCIe Base 6.3 §4.2.3.
+//! which are idle time here; what becomes ready meanwhile goes into the NOP flit on the wire, at the next 4 DW. The DLP bytes
+//! of every flit carry one DLLP, and an Ack, for nothing. A receiver acts on a TLP once the flit that ends it has been decoded
+//! and checked; a cut-through switch forwards a TLP flit by flit from the one with its header on. Source: PCIe Base 6.3 §4.2.3.
 //!
-//! Left out: shared and merged credits (the six pools stay apart), selective Nak, L0p, nullified TLPs.
+//! Left out: what becomes of a TLP that a switch has begun to forward when one of its later flits has to come again (it goes on
+//! as if that had been good), shared and merged credits (the six pools stay apart), selective Nak, L0p, nullified TLPs.
 
 use crate::channels::VC0;
 use crate::event::Event;
 use crate::fabric::Fabric;
-use crate::packet::{Packet, PacketRef};
-use crate::port::{Answers, Fate, InFlight, Port, PortId, Wait};
+use crate::packet::{Packet, PacketId, PacketRef};
+use crate::port::{Answers, Fate, InFlight, Owner, Port, PortId, Wait};
 use lanewise_observe::{Fact, Use};
-use lanewise_pcie::ack_nak::{ReceiveSequence, RetryBuffer, Sequence, Verdict, flit_ack_latency};
+use lanewise_pcie::ack_nak::{
+    FLIT_REPLAY_TIMEOUT_FLITS, ReceiveSequence, RetryBuffer, Sequence, Verdict, flit_ack_latency,
+};
 use lanewise_pcie::dllp::Dllp;
 use lanewise_pcie::encoding::LinkMode;
 use lanewise_pcie::flit::{CRC_BYTES, DLP_BYTES, FEC_BYTES, FLIT_BYTES, FlitPacker, TLP_BYTES};
@@ -26,17 +30,19 @@ pub(crate) struct FlitPort {
     /// Flits filled since the link came up, and flits sent: filled is ahead while a TLP spans several.
     filled: u64,
     sent: u64,
-    /// TLPs packed, with the flit in which each ends.
-    ends: VecDeque<(u64, PacketRef)>,
+    /// TLPs packed, with the flit that hands each over.
+    packed: VecDeque<(u64, Packed)>,
+    /// The peer acts on a TLP when the flit in which it begins is there, and not only the one in which it ends.
+    peer_cuts_through: bool,
     /// Header and payload bytes packed and not yet on the wire.
     header_left: u64,
     payload_left: u64,
     /// Padding of the flit being filled.
     padding: u64,
-    /// Flits not yet acknowledged: how many TLPs end in each.
+    /// Flits not yet acknowledged: how many TLPs each hands over.
     pub(crate) retry: RetryBuffer<u8>,
-    /// The TLPs that end in them, in order.
-    retained: VecDeque<PacketRef>,
+    /// These TLPs, in order.
+    retained: VecDeque<Packed>,
     /// How many of these have been replayed in the replay under way.
     replayed: usize,
     /// Next DLP bytes that no DLLP has taken.
@@ -48,13 +54,29 @@ pub(crate) struct FlitPort {
     arriving: VecDeque<ArrivingFlit>,
 }
 
+/// A TLP in flits.
+#[derive(Clone, Copy, Debug)]
+struct Packed {
+    reference: PacketRef,
+    parts: FlitParts,
+}
+
+/// How the bytes of a TLP lie in flits.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FlitParts {
+    /// Bytes in the flit in which it begins.
+    pub(crate) first: u16,
+    /// Flits after that.
+    pub(crate) more: u16,
+}
+
 /// A flit on its way to this port.
 #[derive(Clone, Copy, Debug)]
 struct ArrivingFlit {
     sequence: Sequence,
     damaged: bool,
-    /// TLPs that end in it.
-    ends: u8,
+    /// TLPs that it hands over.
+    tlps: u8,
 }
 
 impl FlitPort {
@@ -64,7 +86,8 @@ impl FlitPort {
             packer: FlitPacker::new(),
             filled: 0,
             sent: 0,
-            ends: VecDeque::new(),
+            packed: VecDeque::new(),
+            peer_cuts_through: false,
             header_left: 0,
             payload_left: 0,
             padding: 0,
@@ -81,7 +104,7 @@ impl FlitPort {
 
     /// Whether nothing is packed, unacknowledged or arriving.
     pub(crate) fn is_quiet(&self) -> bool {
-        self.ends.is_empty() && self.retry.is_empty() && self.arriving.is_empty()
+        self.packed.is_empty() && self.retry.is_empty() && self.arriving.is_empty()
     }
 
     /// Whether TLP bytes wait for a flit.
@@ -92,22 +115,34 @@ impl FlitPort {
     /// Heap memory, in bytes.
     pub(crate) fn heap_bytes(&self) -> usize {
         size_of::<Self>()
-            + self.ends.capacity() * size_of::<(u64, PacketRef)>()
-            + self.retained.capacity() * size_of::<PacketRef>()
+            + self.packed.capacity() * size_of::<(u64, Packed)>()
+            + self.retained.capacity() * size_of::<Packed>()
             + self.arriving.capacity() * size_of::<ArrivingFlit>()
     }
 
     /// Packs a TLP behind what is packed already.
     fn pack(&mut self, reference: PacketRef, packet: &Packet) {
         let tlp = packet.tlp_bytes();
+        let before = self.packer.remaining();
         let packed = self.packer.pack(tlp);
         self.padding += packed.padding.get();
         self.header_left += u64::from(packet.header_bytes);
         self.payload_left += packet.payload_on_wire().get();
+        // NOPs to the end of a flit push it into the next.
+        let pushed = packed.padding > Bytes::ZERO && packed.padding == before;
+        let begins_in = self.filled + u64::from(pushed);
+        let room = if pushed { TLP_BYTES } else { before - packed.padding };
         self.filled += u64::from(packed.flits_completed);
         // A TLP that ends exactly with a flit ends in the one before the flit that is filled next.
         let ends_in = if self.packer.is_empty() { self.filled - 1 } else { self.filled };
-        self.ends.push_back((ends_in, reference));
+        let parts = FlitParts { first: tlp.min(room).get() as u16, more: (ends_in - begins_in) as u16 };
+        let handed_over_by = if self.peer_cuts_through { begins_in } else { ends_in };
+        self.packed.push_back((handed_over_by, Packed { reference, parts }));
+    }
+
+    /// The peer is a switch that forwards TLPs flit by flit.
+    pub(crate) fn hand_over_early(&mut self) {
+        self.peer_cuts_through = true;
     }
 
     /// Ends the flit being filled with NOP TLPs.
@@ -147,16 +182,53 @@ impl Fabric {
         if !self.flit_port(id).retry.fits(FLIT_BYTES) {
             return Err(Wait::held(Use::BlockedRetryBuffer, Answers::ALL));
         }
+        let gone = self.join_flit(id);
         let wait = self.fill_flit(id, now);
         let state = self.flit_port(id);
         if state.filled == state.sent {
-            if state.packer.is_empty() {
+            if state.header_left + state.payload_left == 0 {
+                self.leave_flit(id, now, gone);
                 return Err(wait);
             }
             state.close();
         }
-        self.launch_flit(id, now);
+        self.launch_flit(id, now, gone);
         Ok(())
+    }
+
+    /// A silent link sends NOP flits; what is to be sent can go into the one on the wire, at the next 4 DW. Returns how much of
+    /// that flit is gone.
+    fn join_flit(&mut self, id: PortId) -> Span {
+        let port = &mut self.ports[id.index()];
+        let (wire, state) = (&port.settings.wire, port.flit.as_mut().expect("a port in Flit Mode"));
+        if !port.silent || !state.packer.is_empty() || state.filled > state.sent {
+            return Span::ZERO;
+        }
+        let next = wire.next_boundary(port.boundary, port.busy_until);
+        let (left, byte) = (next - port.busy_until, wire.span(Bytes::new(1)));
+        if left.is_zero() {
+            return Span::ZERO;
+        }
+        let gone = state.flit_span - left;
+        let Some(packer) = FlitPacker::after_nops(Bytes::new(gone.div_ceil(byte))) else {
+            return Span::ZERO;
+        };
+        state.padding = (TLP_BYTES - packer.remaining()).get();
+        state.packer = packer;
+        let start = next - state.flit_span;
+        (port.busy_until, port.boundary, port.silent) = (start, start, false);
+        gone
+    }
+
+    /// There is nothing to send after all.
+    fn leave_flit(&mut self, id: PortId, now: Time, gone: Span) {
+        if gone.is_zero() {
+            return;
+        }
+        let port = &mut self.ports[id.index()];
+        (port.busy_until, port.silent) = (now, true);
+        let state = self.flit_port(id);
+        (state.packer, state.padding) = (FlitPacker::new(), 0);
     }
 
     /// Packs TLPs until the flit being filled is full, or none may go. Returns why no more could.
@@ -192,21 +264,23 @@ impl Fabric {
         }
     }
 
-    /// Puts a full flit on the wire.
-    fn launch_flit(&mut self, id: PortId, now: Time) {
+    /// Puts a full flit on the wire; NOPs of it that are `gone` have been there and are accounted for.
+    fn launch_flit(&mut self, id: PortId, now: Time, gone: Span) {
         let port = &mut self.ports[id.index()];
         port.align(id, now, &mut self.observers);
         let state = port.flit.as_mut().expect("a port in Flit Mode");
         let (header, payload, padding) = state.take_contents();
         let number = state.sent;
         state.sent += 1;
-        let mut ends = 0;
-        while state.ends.front().is_some_and(|(flit, _)| *flit == number) {
-            let (_, reference) = state.ends.pop_front().expect("looked at above");
-            state.retained.push_back(reference);
-            ends += 1;
+        let mut tlps = 0;
+        while let Some((flit, packed)) = state.packed.front().copied()
+            && flit == number
+        {
+            state.packed.pop_front();
+            state.retained.push_back(packed);
+            tlps += 1;
         }
-        let sequence = state.retry.push(ends, FLIT_BYTES);
+        let sequence = state.retry.push(tlps, FLIT_BYTES);
         let uses = [
             (Use::Header, header),
             (Use::Payload, payload),
@@ -215,11 +289,14 @@ impl Fabric {
             (Use::Framing, CRC_BYTES + FEC_BYTES),
         ];
         for (on, bytes) in uses {
-            let span = self.ports[id.index()].settings.wire.span(bytes);
+            let mut span = self.ports[id.index()].settings.wire.span(bytes);
+            if on == Use::Idle {
+                span -= gone;
+            }
             self.observers.observe(now, Fact::Spent { port: id.0, on, span });
         }
-        let first = self.flit_port(id).retained.len() - usize::from(ends);
-        self.fly_flit(id, sequence, first, ends);
+        let first = self.flit_port(id).retained.len() - usize::from(tlps);
+        self.fly_flit(id, sequence, first, tlps);
         self.arm_replay_timer(id);
     }
 
@@ -228,33 +305,32 @@ impl Fabric {
         let port = &mut self.ports[id.index()];
         port.align(id, now, &mut self.observers);
         let state = port.flit.as_mut().expect("a port in Flit Mode");
-        let (sequence, ends, _) = state.retry.next_replay().expect("a replay is under way");
+        let (sequence, tlps, _) = state.retry.next_replay().expect("a replay is under way");
         let first = state.replayed;
-        state.replayed += usize::from(ends);
+        state.replayed += usize::from(tlps);
         let span = state.flit_span;
         self.observers.observe(now, Fact::Spent { port: id.0, on: Use::Replay, span });
-        self.fly_flit(id, sequence, first, ends);
+        self.fly_flit(id, sequence, first, tlps);
         self.restart_replay_timer(id, now);
     }
 
-    /// Hands a flit, and the TLPs that end in it, to the peer's pins.
-    fn fly_flit(&mut self, id: PortId, sequence: Sequence, first: usize, ends: u8) {
+    /// Hands a flit, and the TLPs that go with it, to the peer's pins.
+    fn fly_flit(&mut self, id: PortId, sequence: Sequence, first: usize, tlps: u8) {
         let port = &mut self.ports[id.index()];
-        let damaged = port.faults.as_mut().is_some_and(|faults| faults.damages_tlp(FLIT_BYTES));
+        let damage = port.faults.as_mut().and_then(|faults| faults.damage_to_tlp(FLIT_BYTES));
         let state = port.flit.as_mut().expect("a port in Flit Mode");
         port.busy_until += state.flit_span;
         let at_pins = port.busy_until + port.settings.wire.propagation;
         let peer_id = port.peer;
-        let packets: Vec<PacketRef> =
-            state.retained.range(first..first + usize::from(ends)).copied().collect();
+        let packed: Vec<Packed> = state.retained.range(first..first + usize::from(tlps)).copied().collect();
         let checked = at_pins + self.ports[peer_id.index()].settings.receive_latency;
-        for reference in packets {
+        for Packed { reference, parts } in packed {
             let mut in_flight = InFlight {
                 packet: reference,
                 eligible_at: checked,
                 checked,
                 sequence,
-                fate: if damaged { Fate::Damaged } else { Fate::Good },
+                fate: Fate::of(damage),
                 egress: 0,
                 channel: VC0,
                 class: FlowClass::Posted,
@@ -263,13 +339,33 @@ impl Fabric {
             if let Some(packet_id) = self.packets.resolve(reference) {
                 let packet = &self.packets[packet_id];
                 (in_flight.class, in_flight.data_credits) = (packet.class(), packet.credits().data);
-                self.route(peer_id, &mut in_flight, Span::ZERO, packet_id);
-                in_flight.eligible_at = in_flight.eligible_at.max(checked);
+                self.route_in_flits(peer_id, &mut in_flight, (at_pins, parts), packet_id);
             }
             self.ports[peer_id.index()].in_flight.push_back(in_flight);
         }
-        self.flit_port(peer_id).arriving.push_back(ArrivingFlit { sequence, damaged, ends });
+        let damaged = damage.is_some();
+        self.flit_port(peer_id).arriving.push_back(ArrivingFlit { sequence, damaged, tlps });
         self.engine.schedule(checked, Event::Arrival(peer_id).pack());
+    }
+
+    /// Where a TLP will go whose header is in a flit that is in by `at_pins`, and from when on it may.
+    fn route_in_flits(
+        &self,
+        peer_id: PortId,
+        in_flight: &mut InFlight,
+        (at_pins, parts): (Time, FlitParts),
+        packet_id: PacketId,
+    ) {
+        let peer = &self.ports[peer_id.index()];
+        let Owner::Switch(index) = peer.owner else { return };
+        let switch = &self.switches[index as usize];
+        if !switch.cuts_through() {
+            return self.route(peer_id, in_flight, Span::ZERO, packet_id);
+        }
+        let egress = switch.egress(self.packets[packet_id].destination, peer.index);
+        let flit = peer.settings.wire.span(FLIT_BYTES);
+        in_flight.egress = egress as u8; // There are no more than MAX_SWITCH_PORTS.
+        in_flight.eligible_at = switch.eligible_in_flits(at_pins, parts, flit, egress).max(in_flight.checked);
     }
 
     /// A flit has been decoded: its TLPs are accepted or discarded together, and it is acknowledged for nothing.
@@ -279,7 +375,7 @@ impl Fabric {
         let state = self.flit_port(id);
         let flit = state.arriving.pop_front().expect("an arrival was scheduled for each flit sent");
         let verdict = state.sequence.receive(flit.sequence, !flit.damaged);
-        for _ in 0..flit.ends {
+        for _ in 0..flit.tlps {
             let arrived = self.ports[id.index()].in_flight.pop_front().expect("as many as the flit says");
             if verdict == Verdict::Accept {
                 self.deliver(id, &arrived, now);
@@ -330,6 +426,16 @@ impl Fabric {
         self.post(id, dllp, at_pins);
     }
 
+    /// When the next flit that is not lost reaches the pins of the peer, after one that was lost at `at_pins`. None if so many are
+    /// lost that the peer replays before.
+    #[cold]
+    pub(crate) fn arrival_of_next_flit(&mut self, id: PortId, at_pins: Time) -> Option<Time> {
+        let span = self.flit_port(id).flit_span;
+        let faults = self.ports[id.index()].faults.as_mut()?;
+        let lost = (0..FLIT_REPLAY_TIMEOUT_FLITS).find(|_| !faults.damages_dllp())?;
+        Some(at_pins + span * (lost + 1))
+    }
+
     fn flit_port(&mut self, id: PortId) -> &mut FlitPort {
         self.ports[id.index()].flit.as_mut().expect("a port in Flit Mode")
     }
@@ -339,7 +445,7 @@ impl Fabric {
     pub(crate) fn acknowledge_flits(&mut self, id: PortId, sequence: Sequence) -> bool {
         let state = self.flit_port(id);
         let mut gone = 0;
-        let purged = state.retry.acknowledge_with(sequence, |ends| gone += usize::from(ends));
+        let purged = state.retry.acknowledge_with(sequence, |tlps| gone += usize::from(tlps));
         state.retained.drain(..gone);
         state.replayed = state.replayed.saturating_sub(gone);
         purged > 0

@@ -9,7 +9,7 @@ use crate::ingress::IngressBuffer;
 use crate::packet::{ClassQueues, PacketRef};
 use crate::ring::Ring;
 use crate::standby::Standby;
-use crate::wire::{Faults, WireTiming};
+use crate::wire::{Damage, Faults, WireTiming};
 use lanewise_observe::{Fact, Observers, Use};
 use lanewise_pcie::ack_nak::{ReceiveSequence, RetryBuffer, Sequence};
 use lanewise_pcie::dllp::Dllp;
@@ -85,7 +85,20 @@ impl InFlight {
 pub(crate) enum Fate {
     Good,
     Damaged,
+    /// Damaged where it begins: the receiver takes the link through Recovery.
+    Misframed,
     Nullified,
+}
+
+impl Fate {
+    #[inline]
+    pub(crate) const fn of(damage: Option<Damage>) -> Self {
+        match damage {
+            None => Self::Good,
+            Some(Damage::Contents) => Self::Damaged,
+            Some(Damage::Token) => Self::Misframed,
+        }
+    }
 }
 
 /// A bit for each class.
@@ -156,7 +169,7 @@ pub(crate) struct Port {
     pub(crate) wake_at: Time,
     /// The wire's time is spoken for, and accounted for, up to here.
     pub(crate) busy_until: Time,
-    /// The last symbol or flit boundary at which a packet started after silence, or the end of an ordered set that is a block.
+    /// The last symbol or flit boundary at which a packet started after silence, or the end of an ordered set that others count from.
     pub(crate) boundary: Time,
     pub(crate) next_skip: Time,
     /// A wake-up that is in the event queue too, later than `wake_at`, which took its place; or one that has passed.
@@ -370,7 +383,7 @@ impl Port {
         let end = start + wire.skip;
         *ordered_sets += end - self.busy_until.max(due);
         self.busy_until = end;
-        if wire.skips_are_blocks() {
+        if wire.skips_set_the_grid() {
             self.boundary = end;
         }
         self.next_skip = due + wire.skip_interval;
@@ -390,7 +403,7 @@ impl Port {
             self.busy_until =
                 self.next_skip + self.settings.wire.skip_interval * (periods - 1) + self.settings.wire.skip;
             self.silent = false;
-            if self.settings.wire.skips_are_blocks() {
+            if self.settings.wire.skips_set_the_grid() {
                 self.boundary = self.busy_until;
             }
             self.next_skip += self.settings.wire.skip_interval * periods;

@@ -26,7 +26,7 @@ impl Fabric {
         if arrived.fate == Fate::Nullified {
             return self.drop_nullified(id, &arrived, now);
         }
-        let damaged = arrived.fate == Fate::Damaged;
+        let damaged = arrived.fate != Fate::Good;
         match port.sequence.receive(arrived.sequence, !damaged) {
             Verdict::Accept => {
                 port.accept(&arrived);
@@ -46,6 +46,10 @@ impl Fabric {
                     self.observers.observe(now, Fact::BadTlp { port: id.0 });
                 }
             }
+        }
+        if arrived.fate == Fate::Misframed {
+            // A framing error of 128b/130b: PCIe Base 6.3 §4.2.2.3.4.
+            self.retrain(id, now);
         }
     }
 

@@ -27,7 +27,8 @@ impl Fabric {
         port.align(id, now, &mut self.observers);
         let span = port.settings.wire.span(bytes + (FRAMING - RETRY_OVERHEAD));
         self.observers.observe(now, Fact::Spent { port: id.0, on: Use::Replay, span });
-        let damaged = port.faults.as_mut().is_some_and(|faults| faults.damages_tlp(bytes));
+        let on_wire = bytes + (FRAMING - RETRY_OVERHEAD);
+        let damage = port.faults.as_mut().and_then(|faults| faults.damage_to_tlp(on_wire));
         let head = port.busy_until + port.settings.wire.propagation;
         port.busy_until += span;
         let peer_id = port.peer;
@@ -40,7 +41,7 @@ impl Fabric {
             channel: VC0,
             data_credits: 0,
             class: FlowClass::Posted,
-            fate: if damaged { Fate::Damaged } else { Fate::Good },
+            fate: Fate::of(damage),
         };
         let peer = &mut self.ports[peer_id.index()];
         let checked = in_flight.checked + peer.settings.receive_latency;
@@ -125,18 +126,23 @@ impl Fabric {
         };
         if outcome == ReplayOutcome::RolloverRetrain {
             self.observers.observe(now, Fact::ReplayNumRollover { port: id.0 });
-            let port = &self.ports[id.index()];
-            let peer = port.peer;
-            let until = now + port.settings.wire.recovery;
-            self.take_down(id, now, until);
-            self.take_down(peer, now, until);
-            // Held while the link retrains: PCIe Base 6.3 §3.6.2.1.
-            self.restart_replay_timer(peer, until);
-            self.restart_replay_timer(id, until);
+            self.retrain(id, now);
         } else {
             self.restart_replay_timer(id, now);
         }
         self.wake(id, now);
+    }
+
+    /// The link above or below a port goes through Recovery, in both directions.
+    pub(crate) fn retrain(&mut self, id: PortId, now: Time) {
+        let port = &self.ports[id.index()];
+        let peer = port.peer;
+        let until = now + port.settings.wire.recovery;
+        self.take_down(id, now, until);
+        self.take_down(peer, now, until);
+        // Held while the link retrains: PCIe Base 6.3 §3.6.2.1.
+        self.restart_replay_timer(peer, until);
+        self.restart_replay_timer(id, until);
     }
 
     /// The link retrains: nothing is sent until then. What was on the wire is lost to the peer's checks only.
@@ -149,6 +155,9 @@ impl Fabric {
             self.observers.observe(now, Fact::Spent { port: id.0, on: Use::Down, span });
             port.busy_until = until;
             port.postpone_skips(until);
+            if port.flit_mode() {
+                port.boundary = until;
+            }
         }
     }
 }

@@ -10,14 +10,17 @@
 use crate::buses::Buses;
 use crate::channels::VC0;
 use crate::choose::{pick, wants_the_wire};
+
 use crate::config::{Arbitration, Forwarding, SwitchConfig, SwitchCore};
 use crate::corruption::Corruption;
+use crate::flit::FlitParts;
 use crate::packet::{Address, ClassQueues, Flags, Packet, PacketId, PacketPool};
 use crate::port::{Answers, Port, PortId, PortSettings, Wait};
 use crate::routing::Routes;
 use crate::server::Book;
 use crate::shared_memory::SharedMemory;
 use lanewise_observe::Use;
+use lanewise_pcie::flit::TLP_BYTES;
 use lanewise_pcie::flow_control::Credits;
 use lanewise_pcie::tlp::FlowClass;
 use lanewise_pcie::turn::Turn;
@@ -219,10 +222,29 @@ impl Switch {
         match self.config.forwarding {
             Forwarding::StoreAndForward => tail + self.config.latency,
             Forwarding::CutThrough => {
-                let span_out = self.settings[usize::from(egress)].wire.span(bytes);
+                let span_out = self.settings[usize::from(egress)].wire.tlp_span(bytes);
                 head + self.config.latency + span_in.saturating_sub(span_out)
             }
         }
+    }
+
+    /// The same when the ingress is in Flit Mode: `first` is the end of the flit with the header, which has so many bytes of the
+    /// packet; as many flits as `more` follow it without a gap.
+    ///
+    /// Bytes can leave once their flit is in, so none may be due out before.
+    pub(crate) fn eligible_in_flits(&self, first: Time, parts: FlitParts, flit: Span, egress: u16) -> Time {
+        let wire = &self.settings[usize::from(egress)].wire;
+        let wait = |flits: u16| {
+            let before = u64::from(parts.first) + u64::from(flits - 1) * TLP_BYTES.get();
+            (flit * u64::from(flits)).saturating_sub(wire.tlp_span(Bytes::new(before)))
+        };
+        let wait = if parts.more == 0 { Span::ZERO } else { wait(1).max(wait(parts.more)) };
+        first + self.config.latency + wait
+    }
+
+    /// Whether packets may leave before they are in.
+    pub(crate) fn cuts_through(&self) -> bool {
+        self.config.forwarding == Forwarding::CutThrough
     }
 
     /// Takes in a packet. A shared memory first writes it.

@@ -182,7 +182,10 @@ impl Fabric {
             sequence
         };
         let bytes = packet.tlp_bytes() + FRAMING;
-        let damaged = !port.reliable && port.faults.as_mut().is_some_and(|faults| faults.damages_tlp(bytes));
+        let damage = match port.reliable {
+            true => None,
+            false => port.faults.as_mut().and_then(|faults| faults.damage_to_tlp(bytes)),
+        };
         let head = port.busy_until + port.settings.wire.propagation;
         port.busy_until += span;
         if CHANNELS {
@@ -199,13 +202,7 @@ impl Fabric {
             channel,
             data_credits: packet.credits().data,
             class: packet.class(),
-            fate: if nullified {
-                Fate::Nullified
-            } else if damaged {
-                Fate::Damaged
-            } else {
-                Fate::Good
-            },
+            fate: if nullified { Fate::Nullified } else { Fate::of(damage) },
         };
         if !nullified {
             self.gone(&packet, gone_at);
@@ -290,6 +287,10 @@ impl Fabric {
         in_flight.egress = egress as u8; // There are no more than MAX_SWITCH_PORTS.
         let bytes = packet.tlp_bytes() + FRAMING;
         let (head, tail) = (in_flight.eligible_at, in_flight.checked);
+        if in_flight.fate == Fate::Misframed {
+            in_flight.eligible_at = tail; // Nobody sees a header.
+            return;
+        }
         in_flight.eligible_at = switch.eligible_at(head, tail, span, egress, bytes);
     }
 

@@ -5,8 +5,9 @@
 
 use crate::config::{FaultConfig, LinkConfig};
 use lanewise_engine::random::RandomStream;
-use lanewise_pcie::encoding::LinkMode;
-use lanewise_pcie::flit::FLIT_BYTES;
+use lanewise_pcie::encoding::{LineCode, LinkMode};
+use lanewise_pcie::fec::flit_error_rate;
+use lanewise_pcie::flit::{FLIT_BYTES, TLP_SHARE};
 use lanewise_units::{Bytes, Span, Time};
 
 /// Timing of one link, the same in both directions.
@@ -97,6 +98,18 @@ impl WireTiming {
         }
     }
 
+    /// Time that bytes of TLPs, framing included, take: in Flit Mode with their share of the flit.
+    #[inline(always)]
+    pub(crate) fn tlp_span(&self, bytes: Bytes) -> Span {
+        if self.flit.is_none() { self.span(bytes) } else { self.span_in_flits(bytes) }
+    }
+
+    #[cold]
+    fn span_in_flits(&self, bytes: Bytes) -> Span {
+        let (tlp, whole) = TLP_SHARE;
+        Span::from_ticks(self.span(bytes).ticks() * whole / tlp)
+    }
+
     #[cold]
     fn odd_span(&self, bytes: Bytes) -> Span {
         Span::from_ticks((bytes.get() * self.symbol.ticks()).div_ceil(u64::from(self.lanes)))
@@ -118,6 +131,11 @@ impl WireTiming {
         self.eds.is_some()
     }
 
+    /// Whether symbols or flits are counted from the end of an ordered set.
+    pub(crate) fn skips_set_the_grid(&self) -> bool {
+        self.eds.is_some() || self.flit.is_some()
+    }
+
     /// Longest time from the end of a packet to the end of an SKP ordered set that is due.
     pub(crate) fn longest_skip(&self) -> Span {
         self.skip + self.eds.map_or(Span::ZERO, |eds| self.skip + eds)
@@ -131,74 +149,113 @@ impl WireTiming {
     }
 }
 
+/// What bit errors do to a packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Damage {
+    /// Its LCRC or CRC tells.
+    Contents,
+    /// The token that it starts with is not one: the receiver is lost, and the link retrains.
+    Token,
+}
+
 /// Which packets of one direction arrive damaged.
 pub(crate) struct Faults {
     corrupt_tlps: Vec<u64>,
     tlps_sent: u64,
     bit_errors: Option<BitErrors>,
+    unit: Unit,
 }
+
+/// What errors are drawn for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Unit {
+    /// Bits of packets whose framing symbols stand by themselves.
+    Bit,
+    /// Bits of packets that begin with a token.
+    TokenBit,
+    /// Flits, whose error correction has done what it can.
+    Flit,
+}
+
+/// Bits of the token that a TLP starts with outside Flit Mode, with 128b/130b: PCIe Base 6.3 §4.2.2.3.1.
+const TOKEN_BITS: u64 = 32;
 
 struct BitErrors {
     stream: RandomStream,
     rate: f64,
-    bits_to_next: u64,
+    good_to_next: u64,
 }
 
 impl Faults {
     /// None for a direction without faults, which then costs nothing.
-    pub(crate) fn new(config: &FaultConfig, stream: impl FnOnce() -> RandomStream) -> Option<Box<Self>> {
+    pub(crate) fn new(
+        config: &FaultConfig,
+        mode: LinkMode,
+        stream: impl FnOnce() -> RandomStream,
+    ) -> Option<Box<Self>> {
         if config.bit_error_rate <= 0.0 && config.corrupt_tlps.is_empty() {
             return None;
         }
         let mut corrupt_tlps = config.corrupt_tlps.clone();
         corrupt_tlps.sort_unstable();
-        let bit_errors =
-            (config.bit_error_rate > 0.0).then(|| BitErrors::new(stream(), config.bit_error_rate));
-        Some(Box::new(Self { corrupt_tlps, tlps_sent: 0, bit_errors }))
+        let (unit, rate) = match (mode.flit, mode.line_code()) {
+            (true, _) => (Unit::Flit, flit_error_rate(mode, config.bit_error_rate)),
+            (false, LineCode::Code128b130b) => (Unit::TokenBit, config.bit_error_rate),
+            (false, _) => (Unit::Bit, config.bit_error_rate),
+        };
+        let bit_errors = (config.bit_error_rate > 0.0).then(|| BitErrors::new(stream(), rate));
+        Some(Box::new(Self { corrupt_tlps, tlps_sent: 0, bit_errors, unit }))
     }
 
-    /// Whether the next TLP, of so many bytes on the wire, arrives damaged.
+    /// What becomes of the next TLP, of so many bytes on the wire, or of the next flit.
     #[cold]
-    pub(crate) fn damages_tlp(&mut self, bytes: Bytes) -> bool {
+    pub(crate) fn damage_to_tlp(&mut self, bytes: Bytes) -> Option<Damage> {
         let listed = self.corrupt_tlps.binary_search(&self.tlps_sent).is_ok();
         self.tlps_sent += 1;
-        self.damages(bytes) || listed
+        match self.first_wrong(bytes) {
+            Some(bit) if self.unit == Unit::TokenBit && bit < TOKEN_BITS => Some(Damage::Token),
+            Some(_) => Some(Damage::Contents),
+            None => listed.then_some(Damage::Contents),
+        }
     }
 
-    /// Whether the next DLLP arrives damaged.
+    /// Whether the next DLLP arrives damaged; in Flit Mode, the flit that it rides in.
     #[cold]
     pub(crate) fn damages_dllp(&mut self) -> bool {
-        self.damages(lanewise_pcie::dllp::DLLP_BYTES)
+        self.first_wrong(lanewise_pcie::dllp::DLLP_BYTES).is_some()
     }
 
-    fn damages(&mut self, bytes: Bytes) -> bool {
-        self.bit_errors.as_mut().is_some_and(|errors| errors.hit(bytes.get() * 8))
+    /// The first wrong bit of so many bytes, if any is wrong.
+    fn first_wrong(&mut self, bytes: Bytes) -> Option<u64> {
+        let trials = if self.unit == Unit::Flit { 1 } else { bytes.get() * 8 };
+        self.bit_errors.as_mut().and_then(|errors| errors.hit(trials))
     }
 }
 
 impl BitErrors {
     fn new(stream: RandomStream, rate: f64) -> Self {
-        let mut errors = Self { stream, rate, bits_to_next: 0 };
-        errors.bits_to_next = errors.draw();
+        let mut errors = Self { stream, rate, good_to_next: 0 };
+        errors.good_to_next = errors.draw();
         errors
     }
 
-    /// Good bits before the next wrong one: geometric, drawn with a portable logarithm.
+    /// Good ones before the next wrong one: geometric, drawn with a portable logarithm.
     fn draw(&mut self) -> u64 {
         self.stream.geometric(self.rate)
     }
 
-    fn hit(&mut self, bits: u64) -> bool {
-        if self.bits_to_next >= bits {
-            self.bits_to_next -= bits;
-            return false;
+    fn hit(&mut self, trials: u64) -> Option<u64> {
+        if self.good_to_next >= trials {
+            self.good_to_next -= trials;
+            return None;
         }
         // More than one wrong bit in a packet is no worse than one.
-        let mut position = self.bits_to_next;
-        while position < bits {
+        let first = self.good_to_next;
+        let mut position = first;
+        while position < trials {
             position = position.saturating_add(1).saturating_add(self.draw());
         }
-        self.bits_to_next = position - bits;
-        true
+        self.good_to_next = position - trials;
+        Some(first)
     }
 }

@@ -93,5 +93,7 @@ fn a_retry_buffer_of_one_flit_moves_one_flit_per_ack_loop() {
     let simulation = measure(&config, vec![Stream::new(1, Direction::Write, 65536, 4)], 120);
     let upstream = simulation.fabric.observers().direction(simulation.fabric.port_index(DeviceId(1), 0));
     let dlp = LinkMode::new(Generation::Gen6, Width::X4).wire_span(Bytes::new(6));
-    assert_eq!(upstream.spent_on(Use::Dllp), dlp * 1000);
+    let flits = upstream.spent_on(Use::Dllp).ticks() / dlp.ticks();
+    // What is left of a TLP goes on with a flit; one that begins one may join a NOP flit on the wire.
+    assert!((1000..=1001).contains(&flits), "{flits}");
 }

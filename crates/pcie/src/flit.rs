@@ -82,6 +82,15 @@ impl FlitPacker {
         self.filled == 0
     }
 
+    /// A flit whose first bytes went out as NOPs: the first TLP follows at the next multiple of 4 DW. None if that is not in it.
+    pub const fn after_nops(gone: Bytes) -> Option<Self> {
+        let filled = gone.get().div_ceil(IDLE_STEP as u64) * IDLE_STEP as u64;
+        if filled >= END as u64 {
+            return None;
+        }
+        Some(Self { filled: filled as u16, tlps_in_half: 0 })
+    }
+
     /// Packs a TLP of so many bytes (see [`crate::TlpShape::wire_bytes_flit`]), with NOPs before it where the
     /// limit of eight TLPs in a half demands them.
     ///

@@ -8,6 +8,7 @@
 //! |---|---|
 //! | [`encoding`] | rate × width × coding → time on the wire; SKP ordered sets; closed-form ceilings |
 //! | [`tlp`], [`dllp`], [`flit`] | what is sent and how big it is |
+//! | [`fec`] | what error correction leaves of bit errors in Flit Mode |
 //! | [`flow_control`] | credit counters, gates, advertisements |
 //! | [`ack_nak`] | sequence numbers, retry buffer, replay, latency limits |
 //! | [`ordering`] | the ordering table as data |
@@ -19,6 +20,7 @@
 pub mod ack_nak;
 pub mod dllp;
 pub mod encoding;
+pub mod fec;
 pub mod flit;
 pub mod flow_control;
 pub mod ordering;

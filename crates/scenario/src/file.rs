@@ -1,6 +1,7 @@
 //! The scenario as it was written: components with their tables, in layers, before anything is worked out.
 
 use crate::catalog::{Catalog, Part};
+use crate::defaults;
 use crate::diagnostic::{Diagnostic, did_you_mean};
 use crate::document::{Entry, Node, Table, Value, shortened};
 use crate::overrides::Overrides;
@@ -82,6 +83,8 @@ pub struct Component {
     pub part: Option<Part>,
     /// Whether it names a part that could not be read, which is reported.
     pub part_is_unreadable: bool,
+    /// Of a host, the set of defaults of its generation and maker.
+    pub defaults: Option<Part>,
 }
 
 /// One workload as written.
@@ -108,6 +111,9 @@ impl Component {
         ];
         layers
             .extend(self.part.as_ref().map(|part| LayerTable { layer: Layer::Catalog, table: &part.table }));
+        layers.extend(
+            self.defaults.as_ref().map(|set| LayerTable { layer: Layer::Defaults, table: &set.table }),
+        );
         layers
     }
 
@@ -193,6 +199,7 @@ pub(crate) fn read(
     }
     report_duplicates(&mut file, diagnostics);
     find_parts(&mut file, catalog, sources, diagnostics);
+    defaults::find(&mut file, catalog, sources, diagnostics);
     let names: Vec<&str> = file.components.iter().map(|component| component.name.as_str()).collect();
     let workloads: Vec<&str> = file.workloads.iter().map(|workload| workload.name.as_str()).collect();
     overrides.report_unused(&names, &workloads, diagnostics);
@@ -260,7 +267,16 @@ fn component(
     }
     let written = table_of(entry, &name, diagnostics);
     let overrides = overrides.take_component(kind, &name, diagnostics);
-    Some(Component { kind, name, place, overrides, written, part: None, part_is_unreadable: false })
+    Some(Component {
+        kind,
+        name,
+        place,
+        overrides,
+        written,
+        part: None,
+        part_is_unreadable: false,
+        defaults: None,
+    })
 }
 
 /// Whether a name can stand in a path.

@@ -24,6 +24,7 @@
 //! Leaves out: writing scenario files, and reading them from live machines.
 
 mod catalog;
+mod defaults;
 mod diagnostic;
 mod document;
 mod file;

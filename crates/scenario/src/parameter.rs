@@ -223,6 +223,8 @@ pub enum Layer {
     Scenario,
     /// In the catalog part.
     Catalog,
+    /// In the set of defaults for hosts of its generation and maker.
+    Defaults,
 }
 
 /// One layer's table.

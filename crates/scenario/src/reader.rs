@@ -164,7 +164,7 @@ impl<'t, 'o> Reader<'t, 'o> {
         node: &'n Node,
     ) -> Option<(&'n Node, Annotation)> {
         let Some(table) = node.as_table().filter(|table| table.get("value").is_some()) else {
-            if layer == Layer::Catalog && role == Role::Claim {
+            if matches!(layer, Layer::Catalog | Layer::Defaults) && role == Role::Claim {
                 let problem = Problem::MissingProvenance { path: path.to_owned() };
                 let hint = "write { value = …, provenance = \"datasheet\", source = \"…\" }";
                 self.output.diagnostics.push(Diagnostic::at(node.place, problem).hint(hint));
@@ -172,13 +172,13 @@ impl<'t, 'o> Reader<'t, 'o> {
             let source = match layer {
                 Layer::Override => "given on the command line",
                 Layer::Scenario => "written in the scenario without a source",
-                Layer::Catalog => "written in the catalog without a source",
+                Layer::Catalog | Layer::Defaults => "written in the catalog without a source",
             };
             return Some((node, (Provenance::Assumed, source.to_owned(), Vec::new())));
         };
         check_keys(table, path, &ANNOTATION_KEYS, &mut self.output.diagnostics);
         let provenance = self.note::<Provenance>(table, path, "provenance");
-        if table.get("provenance").is_none() && layer == Layer::Catalog {
+        if table.get("provenance").is_none() && matches!(layer, Layer::Catalog | Layer::Defaults) {
             let problem = Problem::MissingProvenance { path: path.to_owned() };
             self.output.diagnostics.push(Diagnostic::at(node.place, problem));
         }

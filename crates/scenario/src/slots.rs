@@ -98,7 +98,7 @@ fn read_slot(
 ) -> Option<Slot> {
     let mut merged = Vec::new();
     let schema = if of_host { &HostSlotParameters::SCHEMA } else { &SlotParameters::SCHEMA };
-    for layer in [Layer::Override, Layer::Scenario, Layer::Catalog] {
+    for layer in [Layer::Override, Layer::Scenario, Layer::Catalog, Layer::Defaults] {
         let tables = own.iter().filter(|(other, _)| *other == layer).filter_map(|(_, node)| node.as_table());
         for table in tables {
             check_table(table, path, schema, &[], &mut output.diagnostics);

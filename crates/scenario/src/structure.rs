@@ -96,6 +96,12 @@ const PARTITION: StructuralKey = StructuralKey {
     schema: String::schema,
 };
 const LINK: StructuralKey = StructuralKey { key: "link", doc: "The link above it.", schema: link_schema };
+const MAKER: StructuralKey = StructuralKey {
+    key: "maker",
+    doc: "Maker of the processor, \"intel\" or \"amd\": with the generation of its fastest slot it decides which set of defaults \
+          holds where neither scenario nor part says anything.",
+    schema: String::schema,
+};
 const SLOTS: StructuralKey = StructuralKey {
     key: "slots",
     doc: "Its slots by name. \"slot1..slot4\" stands for four slots alike.",
@@ -179,7 +185,7 @@ impl ComponentKind {
     /// Its keys that are structure.
     pub const fn structural(self) -> &'static [StructuralKey] {
         match self {
-            Self::Host => &[PART, SLOTS],
+            Self::Host => &[PART, MAKER, SLOTS],
             Self::Switch => &[PART, ATTACH, COUNT, PARTITION, LINK, PORTS],
             Self::Endpoint => &[PART, ATTACH, COUNT, LINK],
             Self::Storage => &[PART, ADAPTER],

@@ -37,7 +37,7 @@ fn buffers_do_not_grow_with_the_cable() {
 
 #[test]
 fn a_part_for_cables_says_how_far_it_reaches() {
-    let near = rig("gen4 x8", "1 us", &[]);
+    let near = rig("gen4 x8", "1 us", &[("server.reach", "2 ns"), ("card.reach", "2 ns")]);
     let far = rig("gen4 x8", "1 us", &[("server.reach", "1 us"), ("card.reach", "1 us")]);
     // There and back at 15.75 B/ns, in credits of 16 B of which a packet of 256 B in 280 is data.
     let more = 2.0 * 998.0 * 15.753846 * 256.0 / 280.0 / 16.0;
@@ -65,7 +65,7 @@ fn a_link_that_is_too_long_for_its_ends_is_told_of() {
     let long = rig("gen3 x16", "300 ns", &[]);
     let said = reasons(&long).join("\n");
     for words in [
-        "server.slots.slot1.replay_timer of 767.8125 ns runs out before an Ack is back",
+        "server.slots.slot1.replay_timer of 767.8125 ns may run out before an Ack is back",
         "card.retry_buffer of",
         "server.slots.slot1.credits.posted_data of",
     ] {
@@ -101,4 +101,13 @@ fn a_switch_takes_what_switches_of_its_generation_take() {
     assert_eq!(table, [200.0, 150.0, 125.0, 105.0, 115.0, 115.0]);
     assert_eq!((latency("gen1", "").1.as_str(), latency("gen4", "").1.as_str()), ("assumed", "published"));
     assert_eq!(latency("gen4", "latency = \"99 ns\"").0, 99.0);
+}
+
+/// Intel's L- and H-tile cores at Gen3 x16: 750 posted data credits (user guide 683111, receive buffer).
+#[test]
+fn an_endpoint_has_the_credits_of_one_that_is_published() {
+    let scenario = rig("gen3 x16", "2 ns", &[]);
+    let card = scenario.fabric.devices.last().expect("a card").ports[0].credits[0];
+    let data = f64::from(card.data.expect("finite"));
+    assert!((data / 750.0 - 1.0).abs() < 0.03, "{data}");
 }

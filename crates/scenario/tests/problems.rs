@@ -525,7 +525,7 @@ fn an_override_of_a_workload_hears_where_its_path_begins() {
 fn a_problem_is_drawn_as_a_compiler_would() {
     let text = format!("{RIG}mps = \"512 B\"\n");
     let drawn = load(&Source::from_text("two_nics.toml", text), &[]).unwrap_err().to_string();
-    let first = "error[mps-too-large]: `nic0.mps` is 512 B, but `server.slots.slot1` supports at most 256 B";
+    let first = "error[mps-too-large]: `nic0.mps` is 512 B, but `nic0` supports at most 256 B";
     assert!(drawn.starts_with(first), "{drawn}");
     assert!(drawn.contains("two_nics.toml:7:7") && drawn.contains("7 | mps = \"512 B\""), "{drawn}");
     assert!(drawn.contains("hint: lower it to 256 B"), "{drawn}");

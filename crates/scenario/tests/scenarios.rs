@@ -68,9 +68,9 @@ fn the_first_rig_is_a_gen4_x4_link_with_the_specifications_timers() {
     let scenario = scenario("first_rig");
     let link = &scenario.fabric.links[0];
     assert_eq!((link.mode.generation, link.mode.width, link.mode.flit), (Generation::Gen4, Width::X4, false));
-    // The host supports 256 B by default, the drive 512 B.
+    // The host supports 512 B, as hosts of its generation do; the drive 256 B.
     assert_eq!(scenario.fabric.devices[1].ports[0].mps, Bytes::new(256));
-    assert_eq!(scenario.links[0].mps_limited_by, "server.slots.slot1.mps_supported");
+    assert_eq!(scenario.links[0].mps_limited_by, "nvme0.mps_supported");
     // PCIe Base 6.3 Table 3-12: 214 symbol times of 0.5 ns and a sync header each 16.
     assert_eq!(value(&scenario, "nvme0.ack_latency"), "108.671875 ns");
     assert_eq!(value(&scenario, "nvme0.tag_width"), "10 bits");

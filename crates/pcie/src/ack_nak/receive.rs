@@ -48,6 +48,10 @@ impl ReceiveSequence {
     #[inline]
     pub const fn receive(&mut self, sequence: Sequence, good: bool) -> Verdict {
         if !good {
+            // Of flits the one that is waited for can only be bad again in a replay, and is refused again: PCIe Base §4.2.3.4.2.1.
+            if matches!(self.space, SequenceSpace::Flit) && sequence.get() == self.next_expected.get() {
+                self.nak_scheduled = false;
+            }
             return self.nak();
         }
         let behind = self.space.distance(sequence, self.next_expected);
@@ -131,6 +135,17 @@ mod tests {
         let receiver = ReceiveSequence::new();
         assert_eq!(receiver.nullified(), Verdict::DiscardSilently);
         assert_eq!(receiver, ReceiveSequence::new());
+    }
+
+    #[test]
+    fn a_flit_that_is_bad_again_in_its_replay_is_refused_again() {
+        let mut receiver = ReceiveSequence::for_flits();
+        let [first, second] = [1, 2].map(Sequence::new);
+        assert_eq!(receiver.receive(first, false), Verdict::DiscardNak(Sequence::new(1023)));
+        assert_eq!(receiver.receive(second, true), Verdict::DiscardSilently);
+        assert_eq!(receiver.receive(first, false), Verdict::DiscardNak(Sequence::new(1023)));
+        assert_eq!(receiver.receive(second, false), Verdict::DiscardSilently);
+        assert_eq!(receiver.receive(first, true), Verdict::Accept);
     }
 
     #[test]

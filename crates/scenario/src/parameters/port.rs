@@ -68,8 +68,8 @@ parameters! {
         Spec "one value along every path, PCIe Base 6.3 §7.5.3.4";
         /// One way over the longest link that automatic credits and retry buffers are built for. What is longer than that is paid
         /// for: buffers belong to the part, not to the cable.
-        reach: Span = "2 ns" in "0 ns" to "10 us",
-        Assumed "parts are built for boards: 30 cm at 15 cm/ns, as the default of a link's propagation";
+        reach: Auto<Span> = "auto" in "0 ns" to "10 us",
+        Published "180 ns for ports that support 8 GT/s or more, which makes the 750 posted data credits that Intel's L- and H-tile cores have at Gen3 x16 (user guide 683111, receive buffer); 2 ns, a board, for older ones";
         /// Capacity of the retry buffer, in bytes of TLPs with sequence number and LCRC.
         retry_buffer: Auto<Bytes> = "auto" in "64 B" to "16 MiB",
         Spec "bandwidth times the Ack latency limit, a packet in each direction, both receivers and `reach`, PCIe Base 6.3 §3.6.3.1";
@@ -92,6 +92,9 @@ parameters! {
         /// From the last byte of a packet at the pins until the data link layer has acted on it.
         receive_latency: Span = "20 ns" in "0 ns" to "10 us",
         Assumed "elastic buffer, deskew, decoding and the LCRC check of a pipelined receiver";
+        /// Error correction of a flit, in Flit Mode, on top of `receive_latency`.
+        fec_latency: Span = "2 ns" in "0 ns" to "10 us",
+        Published "PCI-SIG presents 1 to 2 ns for PCIe 6.0";
         /// Rule of the replay timer.
         replay_rule: ReplayRuleChoice = "auto",
         Spec "PCIe Base 6.3 §3.6.2.1";

@@ -2,7 +2,7 @@
 
 use super::Rig;
 use super::computed::Computed;
-use super::port::{End, FLIT, PACKET_OVERHEAD, place_of_port, update_latency};
+use super::port::{End, FLIT, PACKET_OVERHEAD, place_of_port, reach, receivers, update_latency};
 use crate::parameter::{Output, Provenance};
 use crate::parameters::ScaleChoice;
 use crate::problem::Problem;
@@ -66,7 +66,7 @@ fn wanted_credits(end: &End<'_>) -> (u64, u64) {
 
 /// Header and data credits that keep the link busy for one credit loop, over a link of the length that the part is built for.
 fn loop_credits(end: &End<'_>) -> (u64, u64) {
-    loop_credits_over(end, end.view.parameters.reach)
+    loop_credits_over(end, reach(end))
 }
 
 /// The same over a link of some length, one way.
@@ -74,8 +74,7 @@ pub(super) fn loop_credits_over(end: &End<'_>, length: Span) -> (u64, u64) {
     let packet = end.mode.wire_span(end.mps + PACKET_OVERHEAD);
     let small = end.mode.wire_span(SMALL_PAYLOAD + PACKET_OVERHEAD);
     let around = update_latency(end)
-        + end.view.parameters.receive_latency
-        + end.peer.receive_latency
+        + receivers(end)
         + length * 2
         + packet * 2
         + end.drain

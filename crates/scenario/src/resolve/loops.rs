@@ -5,7 +5,7 @@
 
 use super::Rig;
 use super::credits::loop_credits_over;
-use super::port::{End, PACKET_OVERHEAD, retry_buffer_over};
+use super::port::{End, PACKET_OVERHEAD, reach, retry_buffer_over};
 use crate::idle::Caution;
 use crate::parameter::Output;
 use crate::value::ParameterType;
@@ -48,7 +48,7 @@ fn too_hasty(rig: &Rig<'_>, end: &End<'_>, config: &PortConfig, peer: &PortConfi
     (config.replay_timer < around).then(|| {
         let (port, timer) = (end.view.path(rig), config.replay_timer);
         format!(
-            "{port}.replay_timer of {timer} runs out before an Ack is back, after {around}: all is sent twice"
+            "{port}.replay_timer of {timer} may run out before an Ack is back, which takes up to {around}: then all is sent twice"
         )
     })
 }
@@ -56,7 +56,7 @@ fn too_hasty(rig: &Rig<'_>, end: &End<'_>, config: &PortConfig, peer: &PortConfi
 /// A retry buffer that is full before an Ack is back.
 fn too_little_to_replay(rig: &Rig<'_>, end: &End<'_>, config: &PortConfig, length: Span) -> Option<String> {
     let needed = retry_buffer_over(end, length);
-    (length > end.view.parameters.reach && needed > config.retry_buffer).then(|| {
+    (length > reach(end) && needed > config.retry_buffer).then(|| {
         let (port, has) = (end.view.path(rig), config.retry_buffer);
         format!("{port}.retry_buffer of {has} is full before an Ack is back, which takes {needed}")
     })
@@ -66,7 +66,7 @@ fn too_little_to_replay(rig: &Rig<'_>, end: &End<'_>, config: &PortConfig, lengt
 fn too_few_credits(rig: &Rig<'_>, end: &End<'_>, config: &PortConfig, length: Span) -> Option<String> {
     let has = config.credits[0].data.map(u64::from)?;
     let (_, needed) = loop_credits_over(end, length);
-    (length > end.view.parameters.reach && needed > has).then(|| {
+    (length > reach(end) && needed > has).then(|| {
         let port = end.view.path(rig);
         format!(
             "{port}.credits.posted_data of {has} run out before an UpdateFC is back, which takes {needed}"

@@ -31,6 +31,11 @@ use std::collections::HashMap;
 pub(super) const PACKET_OVERHEAD: Bytes = Bytes::new(24);
 /// Bytes of a flit. Source: PCIe Base 6.3 §4.2.3.3.
 pub(super) const FLIT: Bytes = Bytes::new(256);
+/// One way over the link that the buffers of an older port are built for: 30 cm of board at 15 cm/ns. Assumed.
+const REACH_OF_A_BOARD: Span = Span::from_ns(2);
+/// The same for ports that support 8 GT/s or more. With it an endpoint at Gen3 x16 and 256 B comes to the 750 posted data
+/// credits of Intel's L- and H-tile cores (user guide 683111, receive buffer); those have 762 ns at the line's rate.
+const REACH_OF_A_CABLE: Span = Span::from_ns(180);
 
 /// Settings of every port of every instance, by instance and port.
 pub(crate) type Ports = Vec<Vec<PortConfig>>;
@@ -132,6 +137,25 @@ fn receiver(rig: &Rig<'_>, instance: usize) -> (ReceiverKind, Span) {
     }
 }
 
+/// From the last byte of a packet at the pins until the data link layer has acted on it, correction of flits included.
+fn receive_latency(port: &PortParameters, flit: bool) -> Span {
+    port.receive_latency + if flit { port.fec_latency } else { Span::ZERO }
+}
+
+/// The same at both ends.
+pub(super) fn receivers(end: &End<'_>) -> Span {
+    [end.view.parameters, end.peer].map(|port| receive_latency(port, end.mode.flit)).into_iter().sum()
+}
+
+/// One way over the longest link that the automatic buffers of a port are built for.
+pub(super) fn reach(end: &End<'_>) -> Span {
+    let automatic = match end.view.shape.generation >= Generation::Gen3 {
+        true => REACH_OF_A_CABLE,
+        false => REACH_OF_A_BOARD,
+    };
+    end.view.parameters.reach.given().unwrap_or(automatic)
+}
+
 fn ack_latency(end: &End<'_>) -> Span {
     end.view.parameters.ack_latency.given().unwrap_or_else(|| automatic_latency(end, ack_latency_limit))
 }
@@ -185,7 +209,7 @@ fn replay_timer(end: &End<'_>) -> Span {
 /// Bytes on the way until the peer's Ack is in: its latency limit, a packet in each direction, both receivers, and the way there
 /// and back as long as the part is built for. In Flit Mode whole flits are kept, and a packet is as many as it reaches into.
 fn automatic_retry_buffer(end: &End<'_>) -> Bytes {
-    retry_buffer_over(end, end.view.parameters.reach)
+    retry_buffer_over(end, reach(end))
 }
 
 /// The same over a link of some length, one way.
@@ -194,7 +218,7 @@ pub(super) fn retry_buffer_over(end: &End<'_>, length: Span) -> Bytes {
     let packet = if end.mode.flit { FLIT * tlp.div_ceil(FLIT) } else { tlp };
     let span = end.mode.wire_span(packet);
     let peer_ack = end.peer.ack_latency.given().unwrap_or_else(|| ack_latency(end));
-    let receivers = end.view.parameters.receive_latency + end.peer.receive_latency;
+    let receivers = receivers(end);
     let around = peer_ack + receivers + length * 2 + span * 2;
     packet * around.div_ceil(span).max(2)
 }
@@ -223,7 +247,7 @@ fn configure_end(
             latency: update_latency(end),
             period: given.update_period.given().unwrap_or(period),
         },
-        receive_latency: given.receive_latency,
+        receive_latency: receive_latency(given, flit),
         replay_timer: replay_timer(end),
     };
     let packet = end.mps + PACKET_OVERHEAD;
@@ -283,6 +307,14 @@ fn tell(rig: &Rig<'_>, end: &End<'_>, config: &PortConfig, computed: &mut Comput
         spec,
         "firmware's choice for the hierarchy; the links say what limited it",
     );
+    let (provenance, source) = match end.view.shape.generation >= Generation::Gen3 {
+        true => (
+            Provenance::Published,
+            "makes the 750 posted data credits of Intel's L- and H-tile cores at Gen3 x16, user guide 683111",
+        ),
+        false => (Provenance::Assumed, "30 cm of board at 15 cm/ns"),
+    };
+    tell(given.reach == Auto::Auto, "reach", reach(end).to_string(), provenance, source);
     tell(given.retry_buffer == Auto::Auto, "retry_buffer", config.retry_buffer.to_string(), spec, buffer);
     tell(given.ack_latency == Auto::Auto, "ack_latency", config.ack.latency.to_string(), spec, latency);
     let assumed = if flit { Provenance::Assumed } else { spec };

@@ -8,6 +8,7 @@ mod drives;
 mod fabrics;
 mod host_path;
 mod limits;
+mod long_links;
 mod pcie_bench;
 mod progress;
 mod rdma;

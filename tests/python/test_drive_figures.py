@@ -1,15 +1,16 @@
-"""A drive of each kind does what is published of it: one I/O at a time, many of them, and large ones, all at once.
+"""A drive of each kind does what is published of it: one I/O at a time, many, and large ones, all at once.
 
-No figure is fitted alone: latencies come from the stations' times, rates from their rates, and neither adds to the
-other. The host is one with every default.
+No figure is fitted alone: latencies come from the stations' times, rates from their rates, and neither adds
+to the other. The host is one with every default.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import lanewise
 import pytest
+
+import lanewise
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,8 +36,8 @@ numjobs = {jobs}
 warm_up = "{warm_up}"
 """
 
-# Latency in us of a read and a write of 4 KiB alone; thousands of such reads and writes a second; GB/s of reads and
-# writes of 128 KiB. None where nothing is published. Sources: those of the parts' values.
+# Latency in us of a read and a write of 4 KiB alone; thousands of such reads and writes a second; GB/s of
+# reads and writes of 128 KiB. None where nothing is published. Sources: those of the parts' values.
 FIGURES: dict[str, tuple[float | None, ...]] = {
     "intel-p3700": (77.9, 30.0, 460.0, 90.0, 2.8, 1.9),
     "intel-p4500": (115.0, 13.0, 645.0, 62.5, 3.2, 1.8),

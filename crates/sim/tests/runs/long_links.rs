@@ -6,7 +6,7 @@ use lanewise_sim::Results;
 /// Writes of 256 B with headers of 3 DW over a link x16, so long one way, with an Ack for each.
 fn writes(generation: u8, one_way_ns: u64, retry_buffer: &str) -> Results {
     let text = format!(
-        "[run]\ntime_limit = \"220 us\"\nwarm_up = \"20 us\"\nrelative_half_width = 0.00001\n\
+        "[run]\ntime_limit = \"4020 us\"\nwarm_up = \"20 us\"\nrelative_half_width = 0.00001\n\
          [host.h]\nmemory_base = \"0 B\"\nslots = {{ a = {{ link = \"gen{generation} x16\", ack_every_tlps = 1 }} }}\n\
          [endpoint]\ne = {{ attach = \"h.a\", generation = \"gen{generation}\", width = \"x16\", retry_buffer = \"{retry_buffer}\", link = {{ propagation = \"{one_way_ns} ns\" }} }}\n\
          [[workload]]\nkind = \"dma\"\nname = \"w\"\ndevice = \"e\"\ndirection = \"write\"\nsize = \"64 KiB\"\noutstanding = 16\n"

@@ -35,6 +35,19 @@ _FLOW_COLUMNS = {
     "latency_ns_p99": pl.Float64,
     "latency_ns_max": pl.Float64,
     "latency_ns_stddev": pl.Float64,
+    "latency_ns_min": pl.Float64,
+    "latency_ns_p95": pl.Float64,
+    "latency_ns_p99_9": pl.Float64,
+    "operation_latency_ns_count": pl.UInt64,
+    "operation_latency_ns_min": pl.Float64,
+    "operation_latency_ns_mean": pl.Float64,
+    "operation_latency_ns_stddev": pl.Float64,
+    "operation_latency_ns_p50": pl.Float64,
+    "operation_latency_ns_p90": pl.Float64,
+    "operation_latency_ns_p95": pl.Float64,
+    "operation_latency_ns_p99": pl.Float64,
+    "operation_latency_ns_p99_9": pl.Float64,
+    "operation_latency_ns_max": pl.Float64,
 }
 _LINK_COLUMNS = {
     "link": pl.String,
@@ -378,9 +391,13 @@ class BenchResult(Result):
 
 
 def _flow_row(flow: Document) -> Document:
-    measured = flow["latency_ns"]
-    # Of nothing there is no latency; the core says 0.
-    latency = {f"latency_ns_{name}": value if measured["count"] else None for name, value in measured.items()}
+    latency = {
+        f"{kind}_{name}": value
+        for kind in ("latency_ns", "operation_latency_ns")
+        for name, value in (flow.get(kind) or {}).items()
+        # Of nothing there is no latency; the core says 0.
+        if flow[kind]["count"]
+    }
     return {**flow, **latency, "flow": flow["name"], "payload_bytes": flow["bytes"]}
 
 

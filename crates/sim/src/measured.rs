@@ -21,7 +21,6 @@ pub(crate) fn flows(
     let seconds = measured.as_seconds().max(f64::MIN_POSITIVE);
     let flow = |(index, tally): (usize, &lanewise_observe::FlowTally)| {
         let bytes = tally.payload().get();
-        let latency = tally.latency();
         Flow {
             name: tally.spec.name.clone(),
             device: tally.spec.device.clone(),
@@ -31,20 +30,13 @@ pub(crate) fn flows(
             confidence_half_width_percent: half_width(index).map(|width| width * 100.0),
             bytes,
             counted: match tally.spec.latency {
-                LatencyOf::Request => "requests",
+                LatencyOf::Request | LatencyOf::Both => "requests",
                 LatencyOf::Operation => "operations",
             },
             operations: tally.operations(),
             operations_per_s: tally.operations() as f64 / seconds,
-            latency_ns: Latency {
-                mean: latency.mean_ns,
-                p50: latency.p50_ns,
-                p90: latency.p90_ns,
-                p99: latency.p99_ns,
-                max: latency.max_ns,
-                stddev: latency.stddev_ns,
-                count: latency.count,
-            },
+            latency_ns: tally.latency().into(),
+            operation_latency_ns: tally.operation_latency().map(Latency::from),
         }
     };
     simulation.fabric.observers().flows().iter().enumerate().map(flow).collect()

@@ -67,7 +67,7 @@ impl FlowTally {
     #[inline]
     pub(crate) fn request_done(&mut self, latency: Span) {
         if self.counts_requests {
-            self.latency.record(latency);
+            self.latency.enter(latency);
         }
     }
 
@@ -75,8 +75,8 @@ impl FlowTally {
     #[inline]
     pub(crate) fn operation_done(&mut self, latency: Span) {
         match &mut self.whole {
-            None => self.latency.record(latency),
-            Some(whole) => whole.record(latency),
+            None => self.latency.enter(latency),
+            Some(whole) => whole.enter(latency),
         }
     }
 

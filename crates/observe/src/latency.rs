@@ -74,8 +74,9 @@ impl Default for LatencyTally {
 }
 
 impl LatencyTally {
+    /// Takes in one more.
     #[inline]
-    pub(crate) fn record(&mut self, latency: Span) {
+    pub fn enter(&mut self, latency: Span) {
         let ticks = latency.ticks();
         if self.count == 0 {
             self.shift = ticks;
@@ -162,7 +163,7 @@ mod tests {
 
     fn tally(latencies: impl IntoIterator<Item = Span>) -> LatencyTally {
         let mut tally = LatencyTally::default();
-        latencies.into_iter().for_each(|latency| tally.record(latency));
+        latencies.into_iter().for_each(|latency| tally.enter(latency));
         tally
     }
 

@@ -2,7 +2,9 @@
 //!
 //! Shares are of the measured time; what a direction did in it adds up to it exactly.
 
-use crate::results::{Buffer, Direction, ErrorCount, Flow, Ladder, Latency, Link, Requester, Resource};
+use crate::results::{
+    Buffer, Direction, ErrorCount, Flow, Ladder, Latency, Link, PercentileInterval, Requester, Resource,
+};
 use lanewise_fabric::config::{FabricConfig, LinkConfig};
 use lanewise_fabric::workload::DeviceId;
 use lanewise_fabric::{ResourceKind, ResourceReading, Simulation};
@@ -17,6 +19,7 @@ pub(crate) fn flows(
     simulation: &Simulation,
     measured: Span,
     half_width: impl Fn(usize) -> Option<f64>,
+    percentile: impl Fn(usize) -> Option<PercentileInterval>,
 ) -> Vec<Flow> {
     let seconds = measured.as_seconds().max(f64::MIN_POSITIVE);
     let flow = |(index, tally): (usize, &lanewise_observe::FlowTally)| {
@@ -37,6 +40,7 @@ pub(crate) fn flows(
             operations_per_s: tally.operations() as f64 / seconds,
             latency_ns: tally.latency().into(),
             operation_latency_ns: tally.operation_latency().map(Latency::from),
+            percentile_interval: percentile(index),
         }
     };
     simulation.fabric.observers().flows().iter().enumerate().map(flow).collect()

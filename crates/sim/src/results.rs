@@ -90,6 +90,19 @@ pub struct Flow {
     pub latency_ns: Latency,
     /// Latency of operations, where they are apart from the requests that are counted.
     pub operation_latency_ns: Option<Latency>,
+    /// The confidence interval of a percentile, of operations where they are apart, when the run was to find it.
+    pub percentile_interval: Option<PercentileInterval>,
+}
+
+/// A percentile of latencies, ns, and between which latencies it lies with the confidence of the run.
+#[derive(Clone, Debug, Serialize)]
+pub struct PercentileInterval {
+    /// Which, in percent: 99 for p99.
+    pub percentile: f64,
+    /// Lower end.
+    pub low_ns: f64,
+    /// Upper end.
+    pub high_ns: f64,
 }
 
 /// Latency, ns. A percentile that there are too few latencies for is none.

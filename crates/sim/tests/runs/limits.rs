@@ -101,15 +101,6 @@ fn the_window_is_the_limit() {
     assert!(latency.gain_percent > 20.0 && latency.gain_percent < 500.0, "{latency:?}");
 }
 
-/// Large messages back to back, on a link that is wider than the network.
-#[test]
-fn the_wire_beyond_an_adapter_is_the_limit() {
-    let text =
-        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/rdma_write.toml"));
-    let text = text.expect("it is among the scenarios");
-    limited(&text, &[], "wire_beyond", &["nic0.wire_beyond"], 50.0);
-}
-
 #[test]
 fn credits_are_the_limit() {
     let few = [("server.credits.posted_header", "4"), ("server.credits.posted_data", "64")];

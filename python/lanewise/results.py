@@ -48,6 +48,9 @@ _FLOW_COLUMNS = {
     "operation_latency_ns_p99": pl.Float64,
     "operation_latency_ns_p99_9": pl.Float64,
     "operation_latency_ns_max": pl.Float64,
+    "percentile_interval_percentile": pl.Float64,
+    "percentile_interval_low_ns": pl.Float64,
+    "percentile_interval_high_ns": pl.Float64,
 }
 _LINK_COLUMNS = {
     "link": pl.String,
@@ -398,6 +401,8 @@ def _flow_row(flow: Document) -> Document:
         # Of nothing there is no latency; the core says 0.
         if flow[kind]["count"]
     }
+    interval = (flow.get("percentile_interval") or {}).items()
+    latency |= {f"percentile_interval_{name}": value for name, value in interval}
     return {**flow, **latency, "flow": flow["name"], "payload_bytes": flow["bytes"]}
 
 

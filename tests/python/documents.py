@@ -68,6 +68,7 @@ def flow(name: str, device: str, goodput_gb_per_s: float) -> Document:
             "count": 29,
         },
         "operation_latency_ns": None,
+        "percentile_interval": None,
     }
 
 

@@ -188,7 +188,7 @@ mod tests {
     #[test]
     fn a_small_deviation_of_large_latencies_is_kept() {
         let second = Span::from_ms(1000);
-        let around = |index: u64| if index % 2 == 0 { second } else { second + Span::from_ticks(2) };
+        let around = |index: u64| if index.is_multiple_of(2) { second } else { second + Span::from_ticks(2) };
         let latency = tally((0..100_000).map(around)).summary();
         let tick_ns = 1.0 / TICKS_PER_NS as f64;
         assert!((latency.stddev_ns / tick_ns - 1.0).abs() < 1e-9, "{latency:?}");

@@ -131,15 +131,15 @@ impl LatencyTally {
             (self.sum_ticks as i128 - i128::from(self.shift) * i128::from(self.count)) as f64 / count;
         let variance = (self.squares as f64 / count - offset * offset).max(0.0);
         let histogram = self.histogram();
-        // The histogram answers with the upper edge of a bucket, which may lie above the largest entry.
-        let max_ns = self.max_ns();
+        // The histogram answers with the upper edge of a bucket of whole nanoseconds, which may lie outside of what there was.
+        let (min_ns, max_ns) = (self.min_ticks as f64 / ticks_per_ns, self.max_ns());
         let percentile = |p: f64| {
             let given = count * (100.0 - p) / 100.0 >= 1.0 - 1e-9;
-            given.then(|| (histogram.value_at_percentile(p) as f64).min(max_ns))
+            given.then(|| (histogram.value_at_percentile(p) as f64).clamp(min_ns, max_ns))
         };
         LatencySummary {
             count: self.count,
-            min_ns: self.min_ticks as f64 / ticks_per_ns,
+            min_ns,
             mean_ns: self.sum_ticks as f64 / ticks_per_ns / count,
             stddev_ns: variance.sqrt() / ticks_per_ns,
             percentiles_ns: PERCENTILES.map(percentile),

@@ -60,6 +60,8 @@ const TIE: f64 = 0.005;
 const ALIKE: f64 = 0.05;
 /// Flows that carry less than this part of what the largest does do not decide.
 const MINOR: f64 = 0.05;
+/// Requests that wait for their port wait for its wire when that is in use for more of the time; else for what lies behind.
+const CONTENDED: f64 = 0.7;
 /// A state that a requester is in for more of the time.
 const MOSTLY: f64 = 0.5;
 
@@ -274,7 +276,7 @@ impl<'a> Evidence<'a> {
         if let Some(link) = self.above[device].filter(|_| share("port") > MOSTLY) {
             let candidate = Candidate::Wire { link, upstream: true };
             let wire = found.iter_mut().find(|suspect| suspect.candidate == candidate);
-            wire.into_iter().for_each(|wire| wire.contended = true);
+            wire.into_iter().for_each(|wire| wire.contended = wire.share >= CONTENDED);
         }
         found.push(Suspect::waited_for(Candidate::RequestInterval { device }, share("request_interval")));
         found.push(Suspect::waited_for(Candidate::Demand { device }, share("nothing_asked")));

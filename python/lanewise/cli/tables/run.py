@@ -208,7 +208,7 @@ def _latencies(flows: pl.DataFrame) -> Group:
     table = style.table()
     style.words(table, "flow")
     style.labels(table, "of one")
-    style.numbers(table, *names, "samples")
+    style.numbers(table, *names, "n")
     last = None
     for flow, counted, kind, samples in rows:
         values = (flow[f"{kind}_{name.replace('.', '_')}"] for name in names)
@@ -219,7 +219,7 @@ def _latencies(flows: pl.DataFrame) -> Group:
             style.fixed(samples, 0),
         )
         last = flow["flow"]
-    return style.titled("Latency", table, note=f"{unit}; {style.DASH} where samples are too few")
+    return style.titled("Latency", table, note=f"{unit}, of n samples; {style.DASH} where they are too few")
 
 
 def _busiest(links: pl.DataFrame) -> tuple[pl.DataFrame, int]:

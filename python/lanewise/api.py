@@ -38,6 +38,7 @@ def run(
     overrides: Mapping[str, str] | Iterable[tuple[str, str]] = (),
     seed: int | None = None,
     time_limit: str | None = None,
+    until: str | None = None,
     out: str | Path | None = None,
     progress: Callable[[dict[str, Any]], bool | None] | None = None,
     flows_every_s: float | None = None,
@@ -45,8 +46,9 @@ def run(
     """Simulate a scenario file.
 
     `overrides` are dotted paths and values with their unit, as `explain` prints them. `time_limit` is
-    simulated time with its unit. `out` names a folder that does not exist yet; it gets the run's tables and
-    manifest. `progress` hears a dictionary now and then (simulated_s, time_limit_s, events,
+    simulated time with its unit. `until` says what has to be known well enough: "throughput", or "latency",
+    which is that and a percentile of latencies. `out` names a folder that does not exist yet; it gets the
+    run's tables and manifest. `progress` hears a dictionary now and then (simulated_s, time_limit_s, events,
     measuring_since_s); returning False ends the run, which keeps what was measured so far. Every
     `flows_every_s` seconds it has `flows`, too: rates of each since the last time, and of the whole test.
     Raises `lanewise.ScenarioError`, and `lanewise.InputError` when `out` exists or cannot be written.
@@ -58,7 +60,7 @@ def run(
     >>> result.links.filter(link="card0", direction="downstream")["utilisation"].round(2).item()
     1.0
     """
-    pairs = run_pairs(overrides, seed, time_limit)
+    pairs = run_pairs(overrides, seed, time_limit, until)
     if out is not None:
         from lanewise.run_folder import check_free
 
@@ -337,7 +339,10 @@ def _experiments() -> dict[str, Path]:
 
 
 def run_pairs(
-    overrides: Mapping[str, str] | Iterable[tuple[str, str]], seed: int | None, time_limit: str | None
+    overrides: Mapping[str, str] | Iterable[tuple[str, str]],
+    seed: int | None,
+    time_limit: str | None,
+    until: str | None = None,
 ) -> list[tuple[str, str]]:
     """Return overrides as pairs, with those that have an option of their own."""
     pairs = _pairs(overrides)
@@ -345,6 +350,8 @@ def run_pairs(
         pairs.append(("run.seed", str(seed)))
     if time_limit is not None:
         pairs += _pairs({"run.time_limit": time_limit})
+    if until is not None:
+        pairs += _pairs({"run.until": until})
     return pairs
 
 

@@ -35,6 +35,22 @@ _FLOW_COLUMNS = {
     "latency_ns_p99": pl.Float64,
     "latency_ns_max": pl.Float64,
     "latency_ns_stddev": pl.Float64,
+    "latency_ns_min": pl.Float64,
+    "latency_ns_p95": pl.Float64,
+    "latency_ns_p99_9": pl.Float64,
+    "operation_latency_ns_count": pl.UInt64,
+    "operation_latency_ns_min": pl.Float64,
+    "operation_latency_ns_mean": pl.Float64,
+    "operation_latency_ns_stddev": pl.Float64,
+    "operation_latency_ns_p50": pl.Float64,
+    "operation_latency_ns_p90": pl.Float64,
+    "operation_latency_ns_p95": pl.Float64,
+    "operation_latency_ns_p99": pl.Float64,
+    "operation_latency_ns_p99_9": pl.Float64,
+    "operation_latency_ns_max": pl.Float64,
+    "percentile_interval_percentile": pl.Float64,
+    "percentile_interval_low_ns": pl.Float64,
+    "percentile_interval_high_ns": pl.Float64,
 }
 _LINK_COLUMNS = {
     "link": pl.String,
@@ -378,9 +394,15 @@ class BenchResult(Result):
 
 
 def _flow_row(flow: Document) -> Document:
-    measured = flow["latency_ns"]
-    # Of nothing there is no latency; the core says 0.
-    latency = {f"latency_ns_{name}": value if measured["count"] else None for name, value in measured.items()}
+    latency = {
+        f"{kind}_{name}": value
+        for kind in ("latency_ns", "operation_latency_ns")
+        for name, value in (flow.get(kind) or {}).items()
+        # Of nothing there is no latency; the core says 0.
+        if flow[kind]["count"]
+    }
+    interval = (flow.get("percentile_interval") or {}).items()
+    latency |= {f"percentile_interval_{name}": value for name, value in interval}
     return {**flow, **latency, "flow": flow["name"], "payload_bytes": flow["bytes"]}
 
 

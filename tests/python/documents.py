@@ -62,8 +62,13 @@ def flow(name: str, device: str, goodput_gb_per_s: float) -> Document:
             "p99": 14_200_000.0,
             "max": 14_900_000.0,
             "stddev": 812_000.0,
+            "min": 11_000_000.0,
+            "p95": 13_900_000.0,
+            "p99_9": None,
             "count": 29,
         },
+        "operation_latency_ns": None,
+        "percentile_interval": None,
     }
 
 

@@ -25,6 +25,7 @@ def test_every_table_has_its_columns_and_rows() -> None:
         "phases": 0,
         "requesters": 6,
         "buffers": 1,
+        "resources": 0,
         "errors": 1,
         "instruments": 1,
         "assumptions": 2,

@@ -8,13 +8,15 @@ mod attribution;
 mod fact;
 mod fingerprint;
 mod flow;
+mod latency;
 mod level;
 mod observers;
 
 pub use attribution::{DirectionTally, Use};
 pub use fact::{Fact, RequesterState, TransactionError};
 pub use fingerprint::Fingerprint;
-pub use flow::{CONTROL, FlowSpec, FlowTally, LatencyOf, LatencySummary};
+pub use flow::{CONTROL, FlowSpec, FlowTally, LatencyOf};
+pub use latency::{LatencySummary, LatencyTally, PERCENTILES};
 pub use level::Level;
 pub use observers::{LinkCounters, Observer, Observers};
 

@@ -139,7 +139,7 @@ impl Observers {
             Fact::Nullified { port } => self.mishaps[port as usize].nullified += 1,
             Fact::Delivered { flow, payload } => self.flows[flow.0 as usize].deliver(payload),
             Fact::RequestDone { flow, latency } => self.flows[flow.0 as usize].request_done(latency),
-            Fact::OperationDone { flow, latency } => self.flows[flow.0 as usize].record(latency),
+            Fact::OperationDone { flow, latency } => self.flows[flow.0 as usize].operation_done(latency),
             Fact::BufferFilled { port, class, bytes } => {
                 self.ports[port as usize].buffers[class as usize].change(now, bytes, 0);
             }

@@ -52,7 +52,7 @@ pub use catalog::{Catalog, PartListing, catalog};
 pub use diagnostic::{Diagnostic, DiagnosticRecord, Diagnostics};
 pub use job_file::{JobFile, JobOption, WrittenJob};
 pub use parameter::{Layer, Origin, Provenance, ResolvedParameter, Role};
-pub use parameters::{FirmwareParameters, MpsPolicy, RunParameters};
+pub use parameters::{FirmwareParameters, MpsPolicy, RunParameters, RunUntil};
 pub use problem::{Problem, all_codes};
 pub use reference::{problems_markdown, reference_markdown};
 pub use resolve::{NegotiatedLink, WorkloadConfig};

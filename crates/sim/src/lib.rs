@@ -37,16 +37,17 @@ pub use limits::{Candidate, Larger, LimitedBy, Why, why};
 pub use phases::{Phase, PhaseFlow};
 pub use progress::{FlowUpdate, Rates, RunProgress, Updates};
 pub use results::{
-    Assumption, Buffer, Direction, Flow, Instrument, Ladder, Latency, Link, NamedValue, Requester, Resource,
-    Results,
+    Assumption, Buffer, Direction, Flow, Instrument, Ladder, Latency, Link, NamedValue, PercentileInterval,
+    Requester, Resource, Results,
 };
 pub use runner::EndReason;
 
 use lanewise_fabric::Simulation;
-use lanewise_scenario::{Auto, WorkloadConfig};
+use lanewise_scenario::{Auto, RunUntil, WorkloadConfig};
 use lanewise_units::{Span, Time};
-use runner::{Outcome, RunLimits};
+use runner::{LatencyGoal, Outcome, RunLimits};
 use std::ops::ControlFlow;
+use stop_rule::Lacking;
 
 /// Runs a scenario to its end. `progress` is called many times a second and may ask for an early end.
 ///
@@ -66,6 +67,10 @@ pub fn run(
         },
         confidence_level: scenario.run.confidence_level.0,
         relative_half_width: scenario.run.relative_half_width.0,
+        latency: (scenario.run.until == RunUntil::Latency).then_some(LatencyGoal {
+            percentile: scenario.run.latency_percentile.0,
+            relative_half_width: scenario.run.latency_half_width.0,
+        }),
         first_change: first_change(scenario),
     };
     let outcome = runner::run(&mut simulation, limits, progress);
@@ -101,6 +106,12 @@ fn read(scenario: &Scenario, simulation: &Simulation, outcome: &Outcome, limits:
     let steady = phases.is_empty();
     let half_width =
         |flow| outcome.batches.relative_half_width(flow, limits.confidence_level).filter(|_| steady);
+    let percentile = |flow| {
+        let goal = limits.latency?;
+        let found = outcome.latencies.interval(flow, goal.percentile, limits.confidence_level)?;
+        let percentile = percent(goal.percentile);
+        Some(PercentileInterval { percentile, low_ns: found.low, high_ns: found.high })
+    };
     let mut results = Results {
         limited_by: None,
         title: scenario.title.clone(),
@@ -108,7 +119,7 @@ fn read(scenario: &Scenario, simulation: &Simulation, outcome: &Outcome, limits:
         scenario_path: scenario.path.clone(),
         seed: scenario.run.seed,
         end_reason: outcome.reason.name(),
-        end_detail: end_detail(outcome, limits),
+        end_detail: end_detail(outcome, limits, simulation),
         stalled_waiting,
         simulated_s: (outcome.end - Time::ZERO).as_seconds(),
         warm_up_s: (outcome.warm_up_end - Time::ZERO).as_seconds(),
@@ -117,7 +128,7 @@ fn read(scenario: &Scenario, simulation: &Simulation, outcome: &Outcome, limits:
         tlp_hops: simulation.fabric.observers().tlp_hops(),
         fingerprint: format!("{:016x}", simulation.fabric.observers().fingerprint()),
         phases,
-        flows: measured::flows(simulation, measured, half_width),
+        flows: measured::flows(simulation, measured, half_width, percentile),
         links: measured::links(simulation, &scenario.fabric),
         requesters: measured::requesters(simulation, &scenario.fabric, outcome.end),
         buffers: measured::buffers(simulation, &scenario.fabric, outcome.end),
@@ -131,7 +142,7 @@ fn read(scenario: &Scenario, simulation: &Simulation, outcome: &Outcome, limits:
     results
 }
 
-fn end_detail(outcome: &Outcome, limits: RunLimits) -> String {
+fn end_detail(outcome: &Outcome, limits: RunLimits, simulation: &Simulation) -> String {
     let warm_up = match outcome.settled {
         true => String::new(),
         false => "; throughput had not settled when measuring began".to_owned(),
@@ -141,20 +152,56 @@ fn end_detail(outcome: &Outcome, limits: RunLimits) -> String {
     let limit = limits.time_limit;
     match &outcome.reason {
         EndReason::Converged => {
-            format!("the {level} % confidence interval of every major flow is within ±{width} %{warm_up}")
+            let percentile = limits.latency.map_or(String::new(), |goal| {
+                let (p, width) = (percent(goal.percentile), percent(goal.relative_half_width));
+                format!(", and that of its p{p} latency within ±{width} %")
+            });
+            format!(
+                "the {level} % confidence interval of every major flow is within ±{width} %{percentile}{warm_up}"
+            )
         }
         EndReason::Finished => "every workload is done".to_owned(),
         EndReason::TimeLimit if outcome.changes_ahead > 0 => {
             format!("the time limit of {limit} came before every drive had moved{warm_up}")
         }
         EndReason::TimeLimit => {
-            format!("the time limit of {limit} came before ±{width} % was reached{warm_up}")
+            format!("the time limit of {limit} came before {}{warm_up}", lacking(outcome, limits, simulation))
         }
         EndReason::EventLimit => {
-            format!("the limit of {} events came before ±{width} % was reached{warm_up}", limits.event_limit)
+            let what = lacking(outcome, limits, simulation);
+            format!("the limit of {} events came before {what}{warm_up}", limits.event_limit)
         }
         EndReason::Stalled(_) => "requests are open and nothing moves".to_owned(),
         EndReason::Interrupted => format!("interrupted; what was measured is kept{warm_up}"),
+    }
+}
+
+/// What a run that came to a limit waited for: which flow, and how wide its interval was.
+fn lacking(outcome: &Outcome, limits: RunLimits, simulation: &Simulation) -> String {
+    let width = percent(limits.relative_half_width);
+    let named = |flow: usize| {
+        let spec = &simulation.fabric.observers().flows()[flow].spec;
+        format!("{} of {} ({})", spec.name, spec.device, spec.direction)
+    };
+    match outcome.lacking {
+        _ if outcome.awaits_end => "every workload had come to its end".to_owned(),
+        Some(Lacking::Goodput(flow, found)) if found.is_finite() => {
+            format!("±{width} % was reached: {} is at ±{:.2} %", named(flow), found * 100.0)
+        }
+        Some(Lacking::Goodput(flow, _)) => {
+            format!("±{width} % was reached: {} says nothing yet", named(flow))
+        }
+        Some(Lacking::Latency(flow, found)) => {
+            let goal = limits.latency.expect("only then it is looked at");
+            let (p, wanted) = (percent(goal.percentile), percent(goal.relative_half_width));
+            let found = found
+                .map_or("has too few samples".to_owned(), |width| format!("is at ±{:.1} %", width * 100.0));
+            format!("p{p} latencies were known to ±{wanted} %: that of {} {found}", named(flow))
+        }
+        Some(Lacking::Anything) => format!("±{width} % was reached: no flow moved anything"),
+        Some(Lacking::Batches) | None => {
+            format!("±{width} % was reached: too little was measured for an interval")
+        }
     }
 }
 

@@ -2,7 +2,9 @@
 //!
 //! Shares are of the measured time; what a direction did in it adds up to it exactly.
 
-use crate::results::{Buffer, Direction, ErrorCount, Flow, Ladder, Latency, Link, Requester, Resource};
+use crate::results::{
+    Buffer, Direction, ErrorCount, Flow, Ladder, Latency, Link, PercentileInterval, Requester, Resource,
+};
 use lanewise_fabric::config::{FabricConfig, LinkConfig};
 use lanewise_fabric::workload::DeviceId;
 use lanewise_fabric::{ResourceKind, ResourceReading, Simulation};
@@ -17,11 +19,11 @@ pub(crate) fn flows(
     simulation: &Simulation,
     measured: Span,
     half_width: impl Fn(usize) -> Option<f64>,
+    percentile: impl Fn(usize) -> Option<PercentileInterval>,
 ) -> Vec<Flow> {
     let seconds = measured.as_seconds().max(f64::MIN_POSITIVE);
     let flow = |(index, tally): (usize, &lanewise_observe::FlowTally)| {
         let bytes = tally.payload().get();
-        let latency = tally.latency();
         Flow {
             name: tally.spec.name.clone(),
             device: tally.spec.device.clone(),
@@ -31,20 +33,14 @@ pub(crate) fn flows(
             confidence_half_width_percent: half_width(index).map(|width| width * 100.0),
             bytes,
             counted: match tally.spec.latency {
-                LatencyOf::Request => "requests",
+                LatencyOf::Request | LatencyOf::Both => "requests",
                 LatencyOf::Operation => "operations",
             },
             operations: tally.operations(),
             operations_per_s: tally.operations() as f64 / seconds,
-            latency_ns: Latency {
-                mean: latency.mean_ns,
-                p50: latency.p50_ns,
-                p90: latency.p90_ns,
-                p99: latency.p99_ns,
-                max: latency.max_ns,
-                stddev: latency.stddev_ns,
-                count: latency.count,
-            },
+            latency_ns: tally.latency().into(),
+            operation_latency_ns: tally.operation_latency().map(Latency::from),
+            percentile_interval: percentile(index),
         }
     };
     simulation.fabric.observers().flows().iter().enumerate().map(flow).collect()

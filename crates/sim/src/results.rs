@@ -5,6 +5,7 @@
 use crate::limits::LimitedBy;
 use lanewise_fabric::ResourceKind;
 use lanewise_fabric::workload::Metric;
+use lanewise_observe::LatencySummary;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
@@ -85,21 +86,47 @@ pub struct Flow {
     pub operations: u64,
     /// Of these, per second.
     pub operations_per_s: f64,
-    /// Latency of requests or operations.
+    /// Latency of what is counted.
     pub latency_ns: Latency,
+    /// Latency of operations, where they are apart from the requests that are counted.
+    pub operation_latency_ns: Option<Latency>,
+    /// The confidence interval of a percentile, of operations where they are apart, when the run was to find it.
+    pub percentile_interval: Option<PercentileInterval>,
 }
 
-/// Latency, ns.
+/// A percentile of latencies, ns, and between which latencies it lies with the confidence of the run.
+#[derive(Clone, Debug, Serialize)]
+pub struct PercentileInterval {
+    /// Which, in percent: 99 for p99.
+    pub percentile: f64,
+    /// Lower end.
+    pub low_ns: f64,
+    /// Upper end.
+    pub high_ns: f64,
+}
+
+/// Latency, ns. A percentile that there are too few latencies for is none.
 #[derive(Clone, Debug, Serialize)]
 #[allow(missing_docs, reason = "the names say it all")]
 pub struct Latency {
+    pub min: f64,
     pub mean: f64,
-    pub p50: f64,
-    pub p90: f64,
-    pub p99: f64,
-    pub max: f64,
     pub stddev: f64,
+    pub p50: Option<f64>,
+    pub p90: Option<f64>,
+    pub p95: Option<f64>,
+    pub p99: Option<f64>,
+    pub p99_9: Option<f64>,
+    pub max: f64,
     pub count: u64,
+}
+
+impl From<LatencySummary> for Latency {
+    fn from(latency: LatencySummary) -> Self {
+        let [p50, p90, p95, p99, p99_9] = latency.percentiles_ns;
+        let LatencySummary { count, min_ns, mean_ns, stddev_ns, max_ns, .. } = latency;
+        Self { min: min_ns, mean: mean_ns, stddev: stddev_ns, p50, p90, p95, p99, p99_9, max: max_ns, count }
+    }
 }
 
 /// A link and its two directions.

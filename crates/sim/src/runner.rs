@@ -1,7 +1,7 @@
 //! Runs a simulation until its results have settled and are narrow enough, or a limit is reached.
 
 use crate::progress::RunProgress;
-use crate::stop_rule::{Batches, Counts, has_settled};
+use crate::stop_rule::{Batches, Counts, Lacking, LatencyBatches, has_settled};
 use lanewise_fabric::{Progress, Simulation, Waiter};
 use lanewise_observe::{CONTROL, FlowTally};
 use lanewise_units::{Bytes, Span, Time};
@@ -21,9 +21,20 @@ pub struct RunLimits {
     pub confidence_level: f64,
     /// Half of the interval, as a part of the mean, at which a run has converged.
     pub relative_half_width: f64,
+    /// What a percentile of latencies has to reach, too; none when throughput alone decides.
+    pub latency: Option<LatencyGoal>,
     /// When the machine first changes, for instance because a drive changes hosts. Warm-up ends well before, and the
     /// run goes on until results after the last change are narrow enough.
     pub first_change: Option<Span>,
+}
+
+/// How well a percentile of latencies is to be known before a run ends.
+#[derive(Clone, Copy, Debug)]
+pub struct LatencyGoal {
+    /// Between 0 and 1.
+    pub percentile: f64,
+    /// Half of the confidence interval, as a part of the percentile.
+    pub relative_half_width: f64,
 }
 
 /// Why a run ended.
@@ -66,6 +77,12 @@ pub(crate) struct Outcome {
     pub(crate) end: Time,
     /// Of the time since the last change of the machine.
     pub(crate) batches: Batches,
+    /// Latencies at the ends of these batches, when a percentile decides.
+    pub(crate) latencies: LatencyBatches,
+    /// What was still missing at the end; none when nothing was.
+    pub(crate) lacking: Option<Lacking>,
+    /// A workload with an end of its own had not come to it.
+    pub(crate) awaits_end: bool,
     /// Changes that the run did not come to.
     pub(crate) changes_ahead: usize,
 }
@@ -105,6 +122,9 @@ pub(crate) fn run(
         warm_up_end: Time::ZERO,
         end: Time::ZERO,
         batches: Batches::default(),
+        latencies: LatencyBatches::default(),
+        lacking: None,
+        awaits_end: false,
         changes_ahead: 0,
     };
     match run.warm_up(&mut outcome) {
@@ -179,25 +199,33 @@ impl Run<'_> {
             }
             outcome.end += batch;
             let total = self.counts();
-            if outcome.batches.push(difference(&total, &counted)) {
+            let merged = outcome.batches.push(difference(&total, &counted));
+            if merged {
                 batch = batch * 2;
             }
             counted = total;
+            if self.limits.latency.is_some() {
+                let flows = self.simulation.fabric.observers().flows();
+                outcome.latencies.push(flows.iter().map(|flow| flow.widest().clone()).collect(), merged);
+            }
             if ahead > 0 {
                 // Whatever was seen before the last change, or while it went on, is not what comes after it.
                 if self.simulation.fabric.changes_ahead() < ahead {
                     ahead = self.simulation.fabric.changes_ahead();
                     outcome.batches = Batches::default();
+                    outcome.latencies = LatencyBatches::default();
                 }
                 if ahead > 0 {
                     continue;
                 }
             }
             // A workload with an end of its own is let come to it.
-            if self.simulation.have_ended().is_none()
-                && outcome.batches.are_enough(self.limits.confidence_level, self.limits.relative_half_width)
-            {
-                return EndReason::Converged;
+            outcome.awaits_end = self.simulation.have_ended().is_some();
+            if !outcome.awaits_end && outcome.batches.is_time_to_look() {
+                outcome.lacking = self.lacking(outcome);
+                if outcome.lacking.is_none() {
+                    return EndReason::Converged;
+                }
             }
         }
         match self.advance(limit) {
@@ -207,7 +235,21 @@ impl Run<'_> {
                 return reason;
             }
         }
+        outcome.lacking = self.lacking(outcome);
+        if outcome.lacking.is_none() && !outcome.awaits_end && ahead == 0 {
+            return EndReason::Converged;
+        }
         EndReason::TimeLimit
+    }
+
+    /// What keeps the results from being narrow enough.
+    fn lacking(&self, outcome: &Outcome) -> Option<Lacking> {
+        let RunLimits { confidence_level, relative_half_width, latency, .. } = self.limits;
+        outcome.batches.lacking(confidence_level, relative_half_width).or_else(|| {
+            let LatencyGoal { percentile, relative_half_width } = latency?;
+            let flows = outcome.batches.decisive();
+            outcome.latencies.lacking(&flows, percentile, confidence_level, relative_half_width)
+        })
     }
 
     /// Whether every workload has moved something on each of its devices. What takes longer than the first windows, such as

@@ -1,7 +1,7 @@
 //! Plain DMA: an endpoint keeps a number of operations in flight, and starts one as one ends.
 //!
 //! One event an operation: large operations cost the instrument next to nothing. Latency is counted by the fabric
-//! for every request. Leaves out: descriptors, doorbells and completions; what costs those is an instrument of its own.
+//! for every request, and here for every operation: from when it is asked for until its last byte has arrived. Leaves out: descriptors, doorbells and completions; what costs those is an instrument of its own.
 
 use crate::platform::{Instrument, Platform};
 use lanewise_engine::random::RandomStream;
@@ -10,7 +10,7 @@ use lanewise_fabric::workload::{
     ChannelId, DeviceId, Direction, Notify, Target, Transfer, Workload, WorkloadEvent,
 };
 use lanewise_observe::{FlowId, FlowSpec, LatencyOf};
-use lanewise_units::Bytes;
+use lanewise_units::{Bytes, Time};
 
 /// Which way the data goes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -61,6 +61,9 @@ pub struct DmaConfig {
     pub order: OffsetOrder,
 }
 
+/// Most directions: a token says which one an operation is of, and which seat of those in flight it has.
+const STREAMS: usize = 2;
+
 /// One direction of the instrument.
 #[derive(Debug)]
 struct Stream {
@@ -69,6 +72,8 @@ struct Stream {
     flow: FlowId,
     next_stride: u64,
     random: Option<RandomStream>,
+    /// Of each operation in flight, when it was asked for.
+    started: Vec<Time>,
 }
 
 /// The plain DMA instrument.
@@ -102,7 +107,7 @@ impl DmaWorkload {
             name: self.config.name.clone(),
             device: self.config.device_name.clone(),
             direction: word,
-            latency: LatencyOf::Request,
+            latency: LatencyOf::Both,
         });
         let random = match self.config.order {
             OffsetOrder::Sequential => None,
@@ -112,13 +117,15 @@ impl DmaWorkload {
             None => platform.open_channel(self.config.device),
             Some(class) => platform.open_channel_of(self.config.device, class),
         };
-        self.streams.push(Stream { direction, channel, flow, next_stride: 0, random });
+        let started = vec![Time::ZERO; self.config.outstanding as usize];
+        self.streams.push(Stream { direction, channel, flow, next_stride: 0, random, started });
     }
 
     #[inline]
-    fn submit<P: Platform>(&mut self, stream: usize, platform: &mut P) {
-        let token = stream as u64;
+    fn submit<P: Platform>(&mut self, stream: usize, seat: usize, platform: &mut P) {
+        let token = (seat * STREAMS + stream) as u64;
         let stream = &mut self.streams[stream];
+        stream.started[seat] = platform.now();
         let transfer = Transfer {
             direction: stream.direction,
             target: self.config.target,
@@ -155,8 +162,8 @@ impl Instrument for DmaWorkload {
             self.open(Direction::Write, platform);
         }
         for stream in 0..self.streams.len() {
-            for _ in 0..self.config.outstanding {
-                self.submit(stream, platform);
+            for seat in 0..self.config.outstanding as usize {
+                self.submit(stream, seat, platform);
             }
         }
     }
@@ -164,7 +171,10 @@ impl Instrument for DmaWorkload {
     #[inline]
     fn react<P: Platform>(&mut self, event: WorkloadEvent, platform: &mut P) {
         if let WorkloadEvent::TransferDone { token } = event {
-            self.submit(token as usize, platform);
+            let (seat, number) = (token as usize / STREAMS, token as usize % STREAMS);
+            let stream = &self.streams[number];
+            platform.operation_done(stream.flow, platform.now() - stream.started[seat]);
+            self.submit(number, seat, platform);
         }
     }
 }

@@ -55,6 +55,14 @@ def run(
         str | None,
         typer.Option(metavar="TIME", help="Simulated time to stop at, like '20 ms'.", show_default=False),
     ] = None,
+    until: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WHAT",
+            help="What has to be known well enough: throughput, or latency (a percentile of it, too).",
+            show_default=False,
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -129,10 +137,11 @@ def run(
     from lanewise.cli.run_progress import run_progress
 
     refuse_together(("--as", as_tool is not None), ("--json", as_json))
-    refuse_together(("--why", why), ("--as", as_tool is not None))
-    refuse_together(("--why", why), ("--fio", fio is not None))
-    refuse_together(("--why", why), ("--out", out is not None))
-    refuse_together(("--why", why), ("--live", live is not None))
+    for option, given in (("--why", why), ("--until", until is not None)):
+        refuse_together((option, given), ("--fio", fio is not None))
+        refuse_together((option, given), ("--sizes", sizes is not None))
+    for other, value in (("--as", as_tool), ("--out", out), ("--live", live), ("--until", until)):
+        refuse_together(("--why", why), (other, value is not None))
     overrides = _pairs(settings)
     if fio is not None:
         from lanewise.cli.job_file import run_job_file
@@ -164,17 +173,7 @@ def run(
 
         check_has(as_tool, scenario, api.run_pairs(_pairs(settings), seed, time_limit))
     if why:
-        from lanewise.cli.tables.why import print_why
-
-        with run_progress(str(scenario), live) as progress:
-            proof = api.why(
-                scenario, overrides=overrides, seed=seed, time_limit=time_limit, progress=progress
-            )
-        if as_json:
-            _print_json(proof)
-        else:
-            print_why(proof)
-        _exit_as(proof.end_reason)
+        _run_why(scenario, overrides, seed=seed, time_limit=time_limit, as_json=as_json)
         return
     with run_progress(str(scenario), live) as progress:
         result = api.run(
@@ -182,6 +181,7 @@ def run(
             overrides=overrides,
             seed=seed,
             time_limit=time_limit,
+            until=until,
             out=out,
             progress=progress,
             flows_every_s=progress.flows_every_s,
@@ -199,6 +199,28 @@ def run(
     if out is not None:
         typer.echo(f"run folder: {out}", err=True)
     _exit_as(result.end_reason)
+
+
+def _run_why(
+    scenario: Path,
+    overrides: list[tuple[str, str]],
+    *,
+    seed: int | None,
+    time_limit: str | None,
+    as_json: bool,
+) -> None:
+    """Run a scenario with each candidate for its limit ten times larger, and print what each brings."""
+    from lanewise import api
+    from lanewise.cli.run_progress import run_progress
+    from lanewise.cli.tables.why import print_why
+
+    with run_progress(str(scenario), None) as progress:
+        proof = api.why(scenario, overrides=overrides, seed=seed, time_limit=time_limit, progress=progress)
+    if as_json:
+        _print_json(proof)
+    else:
+        print_why(proof)
+    _exit_as(proof.end_reason)
 
 
 def _exit_as(end_reason: str) -> None:

@@ -54,7 +54,7 @@ pub use rdma_tools::{
 };
 pub use reassign::ReassignParameters;
 pub use rings::{FrameDirectionChoice, RingsParameters};
-pub use run::{FirmwareParameters, MpsPolicy, RunParameters};
+pub use run::{FirmwareParameters, MpsPolicy, RunParameters, RunUntil};
 pub use storage::{AdapterParameters, StorageParameters, WireChoice};
 pub use switch::{ArbitrationChoice, CoreChoice, ForwardingChoice, SwitchParameters};
 pub use turnaround::{CacheParameters, ReadingChoice, TurnaroundParameters};

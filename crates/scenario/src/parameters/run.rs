@@ -26,6 +26,25 @@ parameters! {
         /// either side, as a part of the mean.
         relative_half_width: Fraction = "0.5 %" in "0.00001" to "1",
         Assumed "small beside the differences that scenarios are compared for";
+        /// What has to be known well enough before a run ends.
+        until: RunUntil = "throughput",
+        Assumed "most runs are about throughput, and percentiles take many times longer";
+        /// The percentile of latencies, of operations where there are such, that decides with "latency".
+        latency_percentile: Fraction = "0.99" in "0.5" to "0.99999",
+        Assumed "the customary tail";
+        /// With "latency", the interval of that percentile is at most this wide to either side, as a part of it.
+        latency_half_width: Fraction = "5 %" in "0.005" to "1",
+        Assumed "percentiles come from a histogram that is exact to 1 %";
+    }
+}
+
+choices! {
+    /// What decides when a run ends.
+    RunUntil, "what has to be known well enough" {
+        /// Goodput of every flow that matters.
+        Throughput = "throughput",
+        /// That, and a percentile of its latencies.
+        Latency = "latency",
     }
 }
 

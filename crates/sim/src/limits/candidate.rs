@@ -57,6 +57,11 @@ pub enum Candidate {
         /// What it is.
         kind: ResourceKind,
     },
+    /// The wire on the far side of an adapter.
+    Beyond {
+        /// The adapter's endpoint.
+        device: usize,
+    },
     /// What the workload asks for: it asks for nothing most of the time.
     Demand {
         /// The endpoint.
@@ -79,7 +84,7 @@ const fn class_words(class: FlowClass) -> &'static str {
 
 impl Candidate {
     /// Kind in results: that of a resource, or `wire`, `credits`, `retry_buffer`, `tags`, `window`, `request_interval`,
-    /// `memory_latency`, `demand`.
+    /// `memory_latency`, `wire_beyond`, `demand`.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Wire { .. } => "wire",
@@ -90,7 +95,7 @@ impl Candidate {
             Self::RequestInterval { .. } => "request_interval",
             Self::MemoryLatency { .. } => "memory_latency",
             // A wire beyond an adapter is not a link.
-            Self::Resource { kind: ResourceKind::Wire, .. } => "wire_beyond",
+            Self::Beyond { .. } | Self::Resource { kind: ResourceKind::Wire, .. } => "wire_beyond",
             Self::Resource { kind, .. } => kind.name(),
             Self::Demand { .. } => "demand",
         }
@@ -115,6 +120,7 @@ impl Candidate {
             Self::RequestInterval { device: at } => format!("{}.request_interval", device(*at)),
             Self::MemoryLatency { device: at } => format!("{}.memory_latency", device(*at)),
             Self::Resource { name, .. } => name.clone(),
+            Self::Beyond { device: at } => format!("{}.wire_beyond", device(*at)),
             Self::Demand { device: at } => format!("{}.demand", device(*at)),
         }
     }
@@ -127,7 +133,7 @@ impl Candidate {
                 let mode = fabric.links[*link].mode;
                 let lower = &fabric.devices[fabric.links[*link].lower.0].name;
                 let way = direction(*upstream);
-                format!("the wire: link {lower}, {way} ({} {})", mode.generation, mode.width)
+                format!("the wire above {lower}, {way} ({} {})", mode.generation, mode.width)
             }
             Self::Credits { link, upstream, class } => {
                 let receiver = port(fabric, ends(fabric, *link, *upstream).1);
@@ -143,7 +149,7 @@ impl Candidate {
                 DeviceKind::RootComplex(_) | DeviceKind::Switch(_) => name,
             },
             Self::Window { device } => {
-                format!("what is outstanding at {} (its window)", fabric.devices[*device].name)
+                format!("what is outstanding at {}", fabric.devices[*device].name)
             }
             Self::RequestInterval { device } => {
                 format!("the rate of requests of {}", fabric.devices[*device].name)
@@ -151,7 +157,10 @@ impl Candidate {
             Self::MemoryLatency { device } => {
                 format!("the latency of {}'s memory", fabric.devices[*device].name)
             }
-            Self::Resource { kind, .. } => format!("{}: {name} ({limit})", kind.words()),
+            Self::Resource { kind, .. } => format!("{} ({name}, {limit})", kind.words()),
+            Self::Beyond { device } => {
+                format!("the wire beyond {}", fabric.devices[*device].name)
+            }
             Self::Demand { device } => {
                 format!("what is asked of {}", fabric.devices[*device].name)
             }

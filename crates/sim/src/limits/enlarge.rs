@@ -7,13 +7,14 @@ use super::Candidate;
 use super::candidate::ends;
 use lanewise_fabric::ResourceKind;
 use lanewise_fabric::config::{DeviceKind, EndpointConfig, RootComplexConfig, SwitchConfig, SwitchCore};
+use lanewise_network::NetworkWire;
 use lanewise_pcie::flow_control::{CreditPool, Scale};
 use lanewise_pcie::tag::TagWidth;
 use lanewise_pcie::tlp::FlowClass;
 use lanewise_scenario::{Scenario, WorkloadConfig};
 use lanewise_units::{Rate, Span};
 use lanewise_workload::nvme::NvmeConfig;
-use lanewise_workload::rdma::{RdmaConfig, RdmaNetworkConfig, RdmaToolConfig, VerbsHostConfig};
+use lanewise_workload::rdma::{NicPort, RdmaConfig, RdmaNetworkConfig, RdmaToolConfig, VerbsHostConfig};
 use lanewise_workload::storage::StorageConfig;
 
 /// How many times larger.
@@ -55,6 +56,7 @@ fn enlarge(scenario: &mut Scenario, candidate: &Candidate) -> Option<()> {
             shorten(&mut host.memory_latency_jitter);
         }
         Candidate::Resource { name, kind } => resource(scenario, name, *kind)?,
+        Candidate::Beyond { device } => beyond(scenario, *device)?,
         Candidate::Demand { .. } => return None,
     }
     Some(())
@@ -127,6 +129,28 @@ fn window(scenario: &mut Scenario, device: usize) -> Option<()> {
             _ => false,
         };
         any |= deepened;
+    }
+    any.then_some(())
+}
+
+/// The wires of an adapter of RDMA: ten times the rate, or as many lanes.
+fn beyond(scenario: &mut Scenario, device: usize) -> Option<()> {
+    let networks = scenario.workloads.iter_mut().filter_map(|workload| match workload {
+        WorkloadConfig::Rdma(rdma) => Some(&mut rdma.network),
+        WorkloadConfig::Nvme(nvme) => Some(&mut nvme.network),
+        _ => None,
+    });
+    let mut any = false;
+    for network in networks {
+        let nics = &network.nics;
+        let of_device = |end: &NicPort| nics[end.nic].device.0 as usize == device;
+        for link in network.links.iter_mut().filter(|link| link.ends.iter().any(of_device)) {
+            match &mut link.wire {
+                NetworkWire::Infiniband { lanes, .. } => *lanes *= TIMES,
+                NetworkWire::Roce { rate } | NetworkWire::Ethernet { rate } => quicken(rate),
+            }
+            any = true;
+        }
     }
     any.then_some(())
 }

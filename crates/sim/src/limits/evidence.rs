@@ -38,6 +38,8 @@ pub(crate) struct Suspect {
     pub(crate) share: f64,
     /// The share is of time in use, rather than of time that somebody waited for it.
     pub(crate) in_use: bool,
+    /// Of a wire: requests wait for it most of the time, however much it is used.
+    contended: bool,
     /// How much there is of a resource.
     limit: String,
 }
@@ -58,7 +60,9 @@ const TIE: f64 = 0.005;
 const ALIKE: f64 = 0.05;
 /// Flows that carry less than this part of what the largest does do not decide.
 const MINOR: f64 = 0.05;
-/// Asked for nothing for more of the time, a device is limited by that.
+/// Requests that wait for their port wait for its wire when that is in use for more of the time; else for what lies behind.
+const CONTENDED: f64 = 0.7;
+/// A state that a requester is in for more of the time.
 const MOSTLY: f64 = 0.5;
 
 /// What the results of a run say about a scenario's limits.
@@ -188,6 +192,7 @@ impl<'a> Evidence<'a> {
             | Candidate::Window { .. }
             | Candidate::RequestInterval { .. }
             | Candidate::MemoryLatency { .. }
+            | Candidate::Beyond { .. }
             | Candidate::Demand { .. } => String::new(),
         };
         (suspect.candidate.kind(), size)
@@ -264,12 +269,17 @@ impl<'a> Evidence<'a> {
         let share = |state: &str| share_of(time_attribution, state);
         found.push(Suspect::waited_for(Candidate::Tags { device }, share("tags")));
         // What a device waits for inside while nothing there is at its limit is how much it is asked for at a time.
-        let inside = ["window", "device", "wire", "media", "cpu"].map(share).into_iter().sum();
+        let inside = ["window", "device", "media", "cpu"].map(share).into_iter().sum();
         found.push(Suspect::waited_for(Candidate::Window { device }, inside));
-        found.push(Suspect::waited_for(Candidate::RequestInterval { device }, share("request_interval")));
-        if share("nothing_asked") > MOSTLY {
-            found.push(Suspect::waited_for(Candidate::Demand { device }, share("nothing_asked")));
+        found.push(Suspect::waited_for(Candidate::Beyond { device }, share("wire")));
+        // Requests that wait for the port wait for what its wire is used for, or for credits.
+        if let Some(link) = self.above[device].filter(|_| share("port") > MOSTLY) {
+            let candidate = Candidate::Wire { link, upstream: true };
+            let wire = found.iter_mut().find(|suspect| suspect.candidate == candidate);
+            wire.into_iter().for_each(|wire| wire.contended = wire.share >= CONTENDED);
         }
+        found.push(Suspect::waited_for(Candidate::RequestInterval { device }, share("request_interval")));
+        found.push(Suspect::waited_for(Candidate::Demand { device }, share("nothing_asked")));
     }
 
     fn describe(&self, group: &Group, of_goodput: f64) -> LimitedBy {
@@ -283,15 +293,14 @@ impl<'a> Evidence<'a> {
         }
         let percent = first.share * 100.0;
         let evidence = match &first.candidate {
-            Candidate::Demand { .. } => format!("nothing is asked {percent:.1} % of the time"),
-            Candidate::Tags { .. } => format!("all in use {percent:.1} % of the time"),
-            Candidate::Window { .. } => format!("nothing more to ask for {percent:.1} % of the time"),
-            _ if first.in_use => format!("in use {percent:.1} % of the time"),
-            _ => format!("waited for {percent:.1} % of the time"),
+            Candidate::Demand { .. } => format!("nothing to do {percent:.1} % of the time"),
+            Candidate::Tags { .. } => format!("all in use {percent:.1} %"),
+            Candidate::Window { .. } => format!("all of it under way {percent:.1} %"),
+            _ if first.in_use => format!("in use {percent:.1} %"),
+            _ => format!("waited for {percent:.1} %"),
         };
         let seen_as = self.seen_as(first);
-        let seen =
-            seen_as.as_ref().map_or(String::new(), |seen| format!("; seen as {}", seen.replace('_', " ")));
+        let seen = seen_as.as_ref().map_or(String::new(), |seen| format!(", seen as {seen}"));
         LimitedBy {
             name: first.candidate.name(fabric),
             kind: first.candidate.kind(),
@@ -308,7 +317,10 @@ impl<'a> Evidence<'a> {
         let Candidate::Resource { .. } = suspect.candidate else { return None };
         let mut waits: Vec<(String, f64)> = Vec::new();
         for flow in self.decisive() {
-            for other in self.suspects(flow).into_iter().filter(|other| !other.in_use) {
+            for other in self.suspects(flow).into_iter() {
+                if other.in_use || matches!(other.candidate, Candidate::Demand { .. }) {
+                    continue;
+                }
                 waits.push((other.candidate.name(self.fabric()), other.share));
             }
         }
@@ -319,11 +331,11 @@ impl<'a> Evidence<'a> {
 
 impl Suspect {
     fn in_use(candidate: Candidate, share: f64) -> Self {
-        Self { candidate, share, in_use: true, limit: String::new() }
+        Self { candidate, share, in_use: true, contended: false, limit: String::new() }
     }
 
     fn waited_for(candidate: Candidate, share: f64) -> Self {
-        Self { candidate, share, in_use: false, limit: String::new() }
+        Self { candidate, share, in_use: false, contended: false, limit: String::new() }
     }
 
     /// What it is, in words.
@@ -356,15 +368,14 @@ fn share_of(shares: &Map<String, Value>, name: &str) -> f64 {
 
 /// The first suspect: what is in use nearly all the time, a wire before others as much in use; else what is waited for most.
 fn choose(suspects: Vec<Suspect>) -> Option<Suspect> {
-    let most = |in_use: bool| {
-        let of_kind = suspects.iter().filter(|suspect| suspect.in_use == in_use);
-        of_kind.map(|suspect| suspect.share).fold(0.0, f64::max)
-    };
-    let used = most(true);
-    let in_use = used >= SATURATED;
-    let least = if in_use { used - TIE } else { most(false) };
+    let in_use = suspects.iter().filter(|suspect| suspect.in_use);
+    let used = in_use.map(|suspect| suspect.share).fold(0.0, f64::max);
+    if used < SATURATED {
+        let waits = suspects.iter().filter(|suspect| !suspect.in_use || suspect.contended);
+        let first = waits.reduce(|best, next| if next.share > best.share { next } else { best });
+        return first.filter(|suspect| suspect.share > 0.0).cloned();
+    }
     let is_wire = |suspect: &Suspect| matches!(suspect.candidate, Candidate::Wire { .. });
-    let mut tied = suspects.iter().filter(|suspect| suspect.in_use == in_use && suspect.share >= least);
-    let first = tied.clone().find(|suspect| is_wire(suspect)).or_else(|| tied.next());
-    first.filter(|suspect| suspect.share > 0.0).cloned()
+    let mut tied = suspects.iter().filter(|suspect| suspect.in_use && suspect.share >= used - TIE);
+    tied.clone().find(|suspect| is_wire(suspect)).or_else(|| tied.next()).cloned()
 }

@@ -14,8 +14,12 @@ use std::ops::ControlFlow;
 /// Most candidates that are tried, and the share of the time that must speak for one.
 const MOST: usize = 8;
 const LEAST_SHARE: f64 = 0.1;
+/// The same for time in use: less leaves room enough.
+const LEAST_USE: f64 = 0.5;
 /// What brings less is nothing: within what two runs differ by anyway.
 const NOTHING: f64 = 0.01;
+/// What brings this part of what the best does is as good.
+const AS_MUCH: f64 = 0.9;
 
 /// What limits a scenario, proven.
 #[derive(Clone, Debug, Serialize)]
@@ -106,7 +110,26 @@ pub fn why(
 /// Those that the run speaks for, and what is always worth a try: the latency of memory that is read.
 fn candidates(scenario: &Scenario, before: &Results) -> Vec<Group> {
     let groups = ranking(scenario, before);
-    let mut tried: Vec<Group> = groups.into_iter().filter(|group| group.share() >= LEAST_SHARE).collect();
+    let speaks = |group: &Group| {
+        let in_use = group.members[0].in_use;
+        group.share() >= if in_use { LEAST_USE } else { LEAST_SHARE }
+    };
+    let mut tried: Vec<Group> = Vec::new();
+    let mut links: Vec<usize> = Vec::new();
+    for mut group in groups.into_iter().filter(speaks) {
+        // Both directions of a link become quicker together.
+        group.members.retain(|member| match member.candidate {
+            Candidate::Wire { link, .. } if links.contains(&link) => false,
+            Candidate::Wire { link, .. } => {
+                links.push(link);
+                true
+            }
+            _ => true,
+        });
+        if !group.members.is_empty() {
+            tried.push(group);
+        }
+    }
     tried.truncate(MOST);
     let reads = before.flows.iter().any(|flow| flow.direction == "read" && flow.bytes > 0);
     let hosts = scenario.fabric.devices.iter().enumerate();
@@ -156,14 +179,14 @@ fn verdict(larger: &[Larger], guess: Option<&LimitedBy>) -> String {
     let Some(best) = larger.first().filter(|best| best.gain_percent >= NOTHING * 100.0) else {
         return "None of these brings anything ten times larger".to_owned();
     };
-    let proven = format!(
-        "Limited by {}: ten times larger, it brings {:+.1} % of goodput",
-        best.what, best.gain_percent
-    );
+    // The one that waiting time points at, when nobody brings clearly more.
+    let pointed_at = larger.iter().find(|each| guess.is_some_and(|guess| each.names.contains(&guess.name)));
+    let close = pointed_at.filter(|each| each.gain_percent >= AS_MUCH * best.gain_percent);
+    let shown = close.unwrap_or(best);
+    let proven =
+        format!("Limited by {}: ten times larger, it brings {:+.1} %", shown.what, shown.gain_percent);
     match guess {
-        Some(guess) if !best.names.contains(&guess.name) => {
-            format!("{proven}; waiting time alone pointed at {}", guess.name)
-        }
+        Some(guess) if close.is_none() => format!("{proven}; waiting time alone pointed at {}", guess.name),
         _ => proven,
     }
 }

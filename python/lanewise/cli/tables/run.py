@@ -196,23 +196,30 @@ def _short_reports(short: list[dict[str, Any]]) -> Group:
 
 
 def _latencies(flows: pl.DataFrame) -> Group:
-    rows = list(_moving(flows.drop_nulls("latency_ns_mean")))
-    unit, scale = style.time_scale(flow["latency_ns_p99"] for flow in rows)
-    names = ("mean", "stddev", "p50", "p90", "p99", "max")
+    """List latencies of what a flow counts, and below it of its operations where they are apart."""
+    rows = []
+    for flow in _moving(flows.drop_nulls("latency_ns_mean")):
+        counted = (flow["counted"] or "operations").removesuffix("s")
+        rows.append((flow, counted, "latency_ns", flow["operations"]))
+        if flow["operation_latency_ns_count"]:
+            rows.append((flow, "operation", "operation_latency_ns", flow["operation_latency_ns_count"]))
+    unit, scale = style.time_scale(flow[f"{kind}_p99"] or flow[f"{kind}_max"] for flow, _, kind, _ in rows)
+    names = ("min", "mean", "p50", "p95", "p99", "p99.9", "max")
     table = style.table()
     style.words(table, "flow")
-    style.labels(table, "direction")
-    style.numbers(table, *names)
-    for flow in rows:
-        values = (flow[f"latency_ns_{name}"] for name in names)
+    style.labels(table, "of one")
+    style.numbers(table, *names, "n")
+    last = None
+    for flow, counted, kind, samples in rows:
+        values = (flow[f"{kind}_{name.replace('.', '_')}"] for name in names)
         table.add_row(
-            flow["flow"],
-            flow["direction"],
+            flow["flow"] if flow["flow"] != last else "",
+            f"{flow['direction']} {counted}",
             *(style.fixed(None if value is None else value / scale, 2) for value in values),
+            style.fixed(samples, 0),
         )
-    counted = _counted(flows.drop_nulls("latency_ns_mean"))
-    of = f"of one {counted.removesuffix('s')}" if counted else "of one request or operation, as counted above"
-    return style.titled("Latency", table, note=f"{unit}, {of}")
+        last = flow["flow"]
+    return style.titled("Latency", table, note=f"{unit}, of n samples; {style.DASH} where they are too few")
 
 
 def _busiest(links: pl.DataFrame) -> tuple[pl.DataFrame, int]:

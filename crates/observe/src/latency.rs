@@ -1,0 +1,222 @@
+//! Latencies of one kind: exact sums, and a histogram for percentiles.
+
+use hdrhistogram::Histogram;
+use lanewise_units::{Span, TICKS_PER_NS};
+
+/// Latencies since the window started; what every one changes lies before the histogram.
+#[derive(Clone, Debug)]
+#[repr(C)]
+pub struct LatencyTally {
+    sum_ticks: u128,
+    /// Squared differences from `shift`, ticks²: exact, and small numbers beside squares of the latencies themselves.
+    squares: u128,
+    /// The first latency.
+    shift: u64,
+    min_ticks: u64,
+    max_ticks: u64,
+    count: u64,
+    /// How many of `recent` there are.
+    recent_count: u32,
+    /// Latencies, ns, that are not in the histogram yet. It lies elsewhere, and is cold when flows are many: so several go there
+    /// at a time.
+    recent: [u32; 9],
+    /// Nanoseconds, two significant digits: percentiles are within 1 %. Mean and deviation do not come from it.
+    histogram: Histogram<u32>,
+}
+
+/// Latencies for a reader.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct LatencySummary {
+    /// Number of latencies.
+    pub count: u64,
+    /// Least, ns; exact.
+    pub min_ns: f64,
+    /// Mean, ns; exact.
+    pub mean_ns: f64,
+    /// Standard deviation, ns: of what was measured, from exact sums.
+    pub stddev_ns: f64,
+    /// Percentiles, ns, within 1 %; see [`PERCENTILES`].
+    pub percentiles_ns: [Option<f64>; PERCENTILES.len()],
+    /// Largest, ns; exact.
+    pub max_ns: f64,
+}
+
+/// Percentiles of a summary. One is given when at least one latency is expected above it: p99 from 100 latencies on, p99.9
+/// from 1,000 on. With fewer it would be the maximum under another name.
+pub const PERCENTILES: [f64; 5] = [50.0, 90.0, 95.0, 99.0, 99.9];
+
+impl LatencySummary {
+    /// Median, ns.
+    pub fn p50_ns(&self) -> Option<f64> {
+        self.percentiles_ns[0]
+    }
+
+    /// 99th percentile, ns.
+    pub fn p99_ns(&self) -> Option<f64> {
+        self.percentiles_ns[3]
+    }
+}
+
+impl Default for LatencyTally {
+    fn default() -> Self {
+        Self {
+            sum_ticks: 0,
+            squares: 0,
+            shift: 0,
+            min_ticks: u64::MAX,
+            max_ticks: 0,
+            count: 0,
+            recent_count: 0,
+            recent: [0; 9],
+            histogram: Histogram::new(2).expect("two significant digits are within the library's 0 to 5"),
+        }
+    }
+}
+
+impl LatencyTally {
+    /// Takes in one more.
+    #[inline]
+    pub fn enter(&mut self, latency: Span) {
+        let ticks = latency.ticks();
+        if self.count == 0 {
+            self.shift = ticks;
+        }
+        self.count += 1;
+        self.sum_ticks += u128::from(ticks);
+        let difference = u128::from(ticks.abs_diff(self.shift));
+        // Beyond 2¹²⁸ there are latencies of seconds by the billion.
+        self.squares = self.squares.saturating_add(difference * difference);
+        self.min_ticks = self.min_ticks.min(ticks);
+        self.max_ticks = self.max_ticks.max(ticks);
+        self.recent[self.recent_count as usize] =
+            u32::try_from(ticks / TICKS_PER_NS).unwrap_or(u32::MAX).max(1);
+        self.recent_count += 1;
+        if self.recent_count as usize == self.recent.len() {
+            self.recent_count = 0;
+            enter(&self.recent, &mut self.histogram);
+        }
+    }
+
+    /// How many.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Sum of all, for Little's law.
+    pub fn sum_seconds(&self) -> f64 {
+        self.sum_ticks as f64 / lanewise_units::TICKS_PER_SECOND as f64
+    }
+
+    /// Largest, ns; zero when there was none.
+    pub fn max_ns(&self) -> f64 {
+        self.max_ticks as f64 / TICKS_PER_NS as f64
+    }
+
+    /// All of them so far, ns, up to 4.29 s each.
+    pub fn histogram(&self) -> Histogram<u32> {
+        let mut histogram = self.histogram.clone();
+        enter(&self.recent[..self.recent_count as usize], &mut histogram);
+        histogram
+    }
+
+    /// Summary; all zero when there were none.
+    pub fn summary(&self) -> LatencySummary {
+        if self.count == 0 {
+            return LatencySummary::default();
+        }
+        let ticks_per_ns = TICKS_PER_NS as f64;
+        let count = self.count as f64;
+        // Around the first latency, so that no large numbers are subtracted from each other.
+        let offset =
+            (self.sum_ticks as i128 - i128::from(self.shift) * i128::from(self.count)) as f64 / count;
+        let variance = (self.squares as f64 / count - offset * offset).max(0.0);
+        let histogram = self.histogram();
+        // The histogram answers with the upper edge of a bucket of whole nanoseconds, which may lie outside of what there was.
+        let (min_ns, max_ns) = (self.min_ticks as f64 / ticks_per_ns, self.max_ns());
+        let percentile = |p: f64| {
+            let given = count * (100.0 - p) / 100.0 >= 1.0 - 1e-9;
+            given.then(|| (histogram.value_at_percentile(p) as f64).clamp(min_ns, max_ns))
+        };
+        LatencySummary {
+            count: self.count,
+            min_ns,
+            mean_ns: self.sum_ticks as f64 / ticks_per_ns / count,
+            stddev_ns: variance.sqrt() / ticks_per_ns,
+            percentiles_ns: PERCENTILES.map(percentile),
+            max_ns,
+        }
+    }
+}
+
+#[inline(never)]
+fn enter(latencies: &[u32], histogram: &mut Histogram<u32>) {
+    for ns in latencies {
+        // Auto-resizing is on: recording fails only beyond u64.
+        let _ = histogram.record(u64::from(*ns));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::mem::offset_of;
+
+    fn tally(latencies: impl IntoIterator<Item = Span>) -> LatencyTally {
+        let mut tally = LatencyTally::default();
+        latencies.into_iter().for_each(|latency| tally.enter(latency));
+        tally
+    }
+
+    #[test]
+    fn what_every_latency_changes_is_in_two_cache_lines() {
+        assert!(offset_of!(LatencyTally, histogram) <= 2 * 64 - 16);
+    }
+
+    #[test]
+    fn mean_extremes_and_deviation_are_exact_and_percentiles_close() {
+        let latency = tally((1..=1000).map(Span::from_ns)).summary();
+        assert_eq!((latency.mean_ns, latency.min_ns, latency.max_ns), (500.5, 1.0, 1000.0));
+        // Of 1 to n the variance is (n² − 1) / 12.
+        assert!((latency.stddev_ns - (999_999.0_f64 / 12.0).sqrt()).abs() < 1e-9, "{latency:?}");
+        for (found, expected) in latency.percentiles_ns.into_iter().zip([500.0, 900.0, 950.0, 990.0, 999.0]) {
+            let found = found.expect("a thousand are enough");
+            assert!((found - expected).abs() <= 0.01 * expected, "{found} for {expected}");
+        }
+    }
+
+    /// A second with one tick of deviation: in squares of the latencies themselves, as floating-point numbers, it is lost.
+    #[test]
+    fn a_small_deviation_of_large_latencies_is_kept() {
+        let second = Span::from_ms(1000);
+        let around = |index: u64| if index.is_multiple_of(2) { second } else { second + Span::from_ticks(2) };
+        let latency = tally((0..100_000).map(around)).summary();
+        let tick_ns = 1.0 / TICKS_PER_NS as f64;
+        assert!((latency.stddev_ns / tick_ns - 1.0).abs() < 1e-9, "{latency:?}");
+        let (mut sum, mut squares) = (0.0, 0.0);
+        for index in 0..100_000 {
+            let ns = around(index).as_ns();
+            sum += ns;
+            squares += ns * ns;
+        }
+        let naive = (squares / 1e5 - (sum / 1e5) * (sum / 1e5)).max(0.0).sqrt();
+        assert!((naive / tick_ns - 1.0).abs() > 0.1, "else this test shows nothing: {naive}");
+    }
+
+    #[test]
+    fn a_percentile_with_too_few_latencies_is_none() {
+        let given =
+            |count| tally((1..=count).map(Span::from_us)).summary().percentiles_ns.map(|p| p.is_some());
+        assert_eq!(given(1), [false; 5]);
+        assert_eq!(given(60), [true, true, true, false, false]);
+        assert_eq!(given(99), [true, true, true, false, false]);
+        assert_eq!(given(100), [true, true, true, true, false]);
+        assert_eq!(given(1000), [true; 5]);
+    }
+
+    #[test]
+    fn no_percentile_is_above_the_largest() {
+        let latency = tally([Span::from_ns(864); 1000]).summary();
+        assert_eq!((latency.p50_ns(), latency.p99_ns()), (Some(864.0), Some(864.0)));
+        assert_eq!(latency.stddev_ns, 0.0);
+    }
+}

@@ -54,6 +54,7 @@ TINY_TABLE = """\
     [[cell]]
     id = "reads"
     published = 0.4
+    printed_to = 0.001
     verdict = "C"
     role = "calibrated"
     band_percent = 0.5

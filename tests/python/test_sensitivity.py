@@ -202,7 +202,7 @@ FITTED = """
 
 @pytest.fixture
 def fitted(tmp_path: Path, core: FakeCore, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Goodput is 200 for each GB/s of the host; latency costs both cells alike, the switch only one of them."""
+    """Goodput is 200 for each GB/s of the host; latency costs both cells alike, the switch only one."""
     known = {
         "server.write_bandwidth": ("2.5 GB/s", "calibrated"),
         "server.memory_latency": ("100 ns", "assumed"),
@@ -279,3 +279,10 @@ def test_choices_of_a_machine_are_not_varied_but_those_of_a_run_are() -> None:
         for path, value in (("run.time_limit", "150 ms"), ("run.seed", "3"), ("server.slots", "4"))
     ]
     assert [one.name for one in candidates_of(rows)] == ["run.time_limit"]
+
+
+def test_what_tells_the_cells_of_a_table_apart_is_not_varied(fitted: Path) -> None:
+    text = (fitted / "expected.toml").read_text()
+    (fitted / "expected.toml").write_text(text + 'set = { "workload.drives.outstanding" = 1 }\n')
+    (sensitivity,) = package.sensitivity(fitted).values()
+    assert "workload.drives.outstanding" not in {effect.parameter for effect in sensitivity.cells[0].effects}

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
 STEP = 0.2
 """Relative change of a varied number."""
@@ -43,12 +43,14 @@ class Candidate:
     """Whichever of both slows things down."""
 
 
-def candidates_of(parameters: Iterable[Mapping[str, Any]]) -> Iterator[Candidate]:
-    """Yield what may be varied of the parameters that `explain` lists, equal parts together."""
+def candidates_of(
+    parameters: Iterable[Mapping[str, Any]], *, but: Container[str] = ()
+) -> Iterator[Candidate]:
+    """Yield what may be varied of the parameters that `explain` lists, equal parts together; not `but`."""
     grouped: dict[tuple[str, str, str], list[str]] = {}
     for row in parameters:
         leaf = row["path"].rpartition(".")[2]
-        if row["provenance"] not in _CANDIDATES or leaf in _NOT_VARIED:
+        if row["provenance"] not in _CANDIDATES or leaf in _NOT_VARIED or row["path"] in but:
             continue
         if row.get("role") == "choice" and row["path"].partition(".")[0] not in _CHOICES:
             continue

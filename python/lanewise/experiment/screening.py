@@ -26,6 +26,7 @@ from lanewise.experiment.sensitivity import (
     CellSensitivity,
     Effect,
     Sensitivity,
+    axes,
     inputs_hash,
     predicted,
     varied,
@@ -192,7 +193,8 @@ class _Study:
     def _candidates(self, cell: Cell) -> list[Candidate]:
         found: dict[tuple[str, str], Candidate] = {}
         for job in jobs_behind(self.experiment, cell):
-            for one in candidates_of(resolve(job.scenario, job.overrides).document["parameters"]):
+            parameters = resolve(job.scenario, job.overrides).document["parameters"]
+            for one in candidates_of(parameters, but=axes(self.experiment)):
                 known = found.get((one.name, one.value))
                 paths = one.paths if known is None else (*known.paths, *one.paths)
                 found[one.name, one.value] = replace(one, paths=tuple(dict.fromkeys(paths)))

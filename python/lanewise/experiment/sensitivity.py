@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from lanewise.experiment.definition import Cell, Experiment
 
 RESTS_FROM_PERCENT = 1.0
-"""A prediction rests on an assumption that moves it by this much, or by a fifth of its band if that is less."""
+"""A prediction rests on an assumption that moves it by this much, or by a fifth of its band if less."""
 
 
 @dataclass(frozen=True)
@@ -274,8 +274,14 @@ def varied(experiment: Experiment) -> tuple[str, ...]:
     found = set()
     for job in jobs:
         rows = resolve(job.scenario, job.overrides).document["parameters"]
-        found |= {f"{one.name} = {one.value}" for one in candidates_of(rows)}
+        found |= {f"{one.name} = {one.value}" for one in candidates_of(rows, but=axes(experiment))}
     return tuple(sorted(found))
+
+
+def axes(experiment: Experiment) -> frozenset[str]:
+    """Return what tells the cells of an experiment apart in their workloads, such as the sizes of a table."""
+    paths = (path for quantity in experiment.quantities.values() for path, _ in quantity.overrides)
+    return frozenset(path for path in paths if path.startswith("workload."))
 
 
 def _shortened(value: str) -> str:

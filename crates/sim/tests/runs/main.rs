@@ -15,6 +15,7 @@ mod reassign;
 mod replay;
 mod resources;
 mod rig;
+mod shared_queue;
 mod targets;
 mod transaction_errors;
 mod turnaround;

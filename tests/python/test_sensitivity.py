@@ -164,3 +164,125 @@ def test_a_damaged_table_says_how_to_get_another(tmp_path: Path, rig: FakeCore, 
     with pytest.raises(ExperimentError, match=said) as caught:
         stored(load_experiment(tmp_path))
     assert "lanewise reproduce TINY --sensitivity" in str(caught.value)
+
+
+FITTED = """
+    id = "TINY"
+    title = "A cell behind a fit"
+    source = "a report"
+    unit = "MiB/s"
+    metric = "sum flows.goodput_mib_per_s"
+
+    [[fit]]
+    name = "host"
+    parameters = ["server.write_bandwidth"]
+    unit = "GB/s"
+    between = [1, 10]
+    cells = ["direct"]
+
+    [[cell]]
+    id = "direct"
+    published = 500
+    verdict = "C"
+    role = "calibrated"
+    band_percent = 3
+    scenario = "direct.toml"
+    fits = ["host"]
+
+    [[cell]]
+    id = "with"
+    published = 450
+    verdict = "C"
+    role = "predicted"
+    band_percent = 5
+    scenario = "switch.toml"
+    fits = ["host"]
+"""
+
+
+@pytest.fixture
+def fitted(tmp_path: Path, core: FakeCore, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Goodput is 200 for each GB/s of the host; latency costs both cells alike, the switch only one."""
+    known = {
+        "server.write_bandwidth": ("2.5 GB/s", "calibrated"),
+        "server.memory_latency": ("100 ns", "assumed"),
+        "sw0.latency": ("100 ns", "assumed"),
+        "workload.drives.outstanding": ("1", "assumed"),
+    }
+
+    def written(text: str) -> str:
+        return text.split('"')[1] if text.startswith("{") else text
+
+    def value(overrides: dict[str, str], path: str) -> float:
+        return float(written(overrides.get(path, known[path][0])).split()[0])
+
+    def answer(path: str, overrides: dict[str, str]) -> documents.Document:
+        document = documents.run_document()
+        total = 200 * value(overrides, "server.write_bandwidth")
+        total *= 1 - value(overrides, "server.memory_latency") / 1000
+        if "switch" in path:
+            total *= 1 - value(overrides, "sw0.latency") / 1000
+            total *= 1 + value(overrides, "workload.drives.outstanding") / 100
+        for flow in document["flows"]:
+            flow["goodput_mib_per_s"] = total / len(document["flows"])
+        return document
+
+    def explain(path: str, overrides: Any, *_: object) -> str:
+        rows = [
+            {
+                "path": one,
+                "value": written(dict(overrides).get(one, text)),
+                "provenance": provenance,
+                "source": "",
+                "role": "choice" if one.startswith("workload") else "claim",
+            }
+            for one, (text, provenance) in known.items()
+        ]
+        return json.dumps({"title": "", "parameters": rows, "links": []})
+
+    core.answer = answer
+    monkeypatch.setattr(_core, "explain", explain)
+    (tmp_path / "expected.toml").write_text(dedent(FITTED))
+    for name in ("direct.toml", "switch.toml"):
+        (tmp_path / name).write_text("")
+    package.calibrate(tmp_path)
+    return tmp_path
+
+
+def test_what_a_calibration_would_have_made_up_for_moves_nothing(fitted: Path) -> None:
+    """Memory latency moves both cells alike, and the fit takes it up; that of the switch it cannot reach."""
+    (sensitivity,) = package.sensitivity(fitted).values()
+    (cell,) = sensitivity.cells
+    found = {effect.parameter: effect for effect in cell.effects}
+    assert "server.memory_latency" not in found
+    assert found["sw#.latency"].lower_percent == pytest.approx(100 * 0.02 / 0.9, rel=0.15)
+
+
+def test_a_fitted_value_itself_is_varied_as_it_is(fitted: Path) -> None:
+    (sensitivity,) = package.sensitivity(fitted).values()
+    found = {effect.parameter: effect for effect in sensitivity.cells[0].effects}
+    assert found["server.write_bandwidth"].higher_percent == pytest.approx(20, rel=0.01)
+
+
+def test_what_a_workload_does_is_varied_and_a_one_becomes_two(fitted: Path) -> None:
+    (sensitivity,) = package.sensitivity(fitted).values()
+    found = {effect.parameter: effect for effect in sensitivity.cells[0].effects}
+    outstanding = found["workload.drives.outstanding"]
+    assert (outstanding.lower, outstanding.higher) == ("1", "2")
+    assert outstanding.lower_percent == 0.0
+    assert outstanding.higher_percent == pytest.approx(0.99, abs=0.2)
+
+
+def test_choices_of_a_machine_are_not_varied_but_those_of_a_run_are() -> None:
+    rows = [
+        {"path": path, "value": value, "provenance": "assumed", "source": "", "role": "choice"}
+        for path, value in (("run.time_limit", "150 ms"), ("run.seed", "3"), ("server.slots", "4"))
+    ]
+    assert [one.name for one in candidates_of(rows)] == ["run.time_limit"]
+
+
+def test_what_tells_the_cells_of_a_table_apart_is_not_varied(fitted: Path) -> None:
+    text = (fitted / "expected.toml").read_text()
+    (fitted / "expected.toml").write_text(text + 'set = { "workload.drives.outstanding" = 1 }\n')
+    (sensitivity,) = package.sensitivity(fitted).values()
+    assert "workload.drives.outstanding" not in {effect.parameter for effect in sensitivity.cells[0].effects}

@@ -6,6 +6,7 @@
 use lanewise_pcie::encoding::{Clocking, LinkMode};
 use lanewise_pcie::flow_control::{CreditPool, Scale};
 use lanewise_pcie::tag::TagWidth;
+use lanewise_pcie::tlp::FlowClass;
 pub use lanewise_pcie::turn::Arbitration;
 use lanewise_pcie::virtual_channel::{ChannelArbitration, ChannelMap};
 use lanewise_units::{Bytes, Rate, Span};
@@ -192,6 +193,8 @@ pub struct RootComplexConfig {
     pub shared_outbound_queue: Option<u32>,
     /// Packets that a root port takes over from the shared queue ahead of the wire; at least one.
     pub root_port_queue: u32,
+    /// The same of the processor's requests, counted apart from completions; none to count both together. At least one.
+    pub root_port_request_queue: Option<u32>,
     /// Whether requests between root ports are forwarded.
     pub peer_to_peer: bool,
     /// Time for a TLP from one root port to another.
@@ -210,6 +213,16 @@ pub struct RootComplexConfig {
     pub ecrc: bool,
     /// What goes wrong with the reads it answers.
     pub errors: ErrorConfig,
+}
+
+impl RootComplexConfig {
+    /// Which of a root port's two queues a packet of this class stands in, and how many fit there.
+    pub(crate) fn staging(&self, class: FlowClass) -> (usize, u32) {
+        match self.root_port_request_queue {
+            Some(most) if class != FlowClass::Completion => (1, most),
+            _ => (0, self.root_port_queue),
+        }
+    }
 }
 
 /// What root ports share within a stack: a quadrant, an IIO stack, a PHB.

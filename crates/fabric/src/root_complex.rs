@@ -48,7 +48,7 @@ pub(crate) struct RootComplex {
     /// The outbound queue that root ports share, if they do: port index and packet.
     pub(crate) outbound: VecDeque<(u16, PacketId)>,
     /// Packets of the shared queue's head that each root port has taken over.
-    pub(crate) staged: Vec<u32>,
+    pub(crate) staged: Vec<[u32; 2]>,
     /// Other sockets and address translation, where there are any.
     pub(crate) path: Option<Box<MemoryPath>>,
     /// Reads that it does not answer, or not well, where there are any.
@@ -75,7 +75,7 @@ impl RootComplex {
             reads_seen: 0,
             ready: vec![Ring::default(); ports.len()],
             outbound: VecDeque::new(),
-            staged: vec![0; ports.len()],
+            staged: vec![[0; 2]; ports.len()],
             path: MemoryPath::new(&config, ports.len()),
             errors: DeviceErrors::new(&config.errors),
             ports,
@@ -212,7 +212,7 @@ impl RootComplex {
     pub(crate) fn is_quiet(&self, now: Time) -> bool {
         self.stacks.iter().all(|stack| stack.trackers.is_quiet(now))
             && self.outbound.is_empty()
-            && self.staged.iter().all(|staged| *staged == 0)
+            && self.staged.iter().all(|staged| *staged == [0; 2])
             && self.ready.iter().all(|ready| ready.is_empty())
     }
 

@@ -205,9 +205,10 @@ impl Fabric {
     /// then everything behind it waits too, whichever root port it is for.
     pub(crate) fn stage_outbound(&mut self, index: u32) {
         while let Some((egress, packet_id)) = self.root_complexes[index as usize].outbound.front().copied() {
+            let class = self.packets[packet_id].class();
             let root_complex = &mut self.root_complexes[index as usize];
-            let most = root_complex.config.root_port_queue;
-            let staged = &mut root_complex.staged[usize::from(egress)];
+            let (kind, most) = root_complex.config.staging(class);
+            let staged = &mut root_complex.staged[usize::from(egress)][kind];
             if *staged >= most {
                 break;
             }
@@ -231,7 +232,8 @@ impl Fabric {
             root_complex.ready[egress].pop_front();
         }
         if root_complex.config.shared_outbound_queue.is_some() {
-            root_complex.staged[egress] -= 1;
+            let (kind, _) = root_complex.config.staging(packet.class());
+            root_complex.staged[egress][kind] -= 1;
             self.stage_outbound(index);
             self.start_reads(index);
         }

@@ -21,11 +21,16 @@ _PAIRS: dict[str, Callable[[float, float], float]] = {
     "percent_change_of": lambda a, b: 100 * (a / b - 1),
     "difference_of": lambda a, b: a - b,
 }
-_LISTS: dict[str, Callable[[Sequence[float]], float]] = {"sum_of": sum, "mean_of": fmean, "max_of": max}
+_LISTS: dict[str, Callable[[Sequence[float]], float]] = {
+    "sum_of": sum,
+    "mean_of": fmean,
+    "max_of": max,
+    "min_of": min,
+}
 
 FORMULAS = (*_PAIRS, *_LISTS)
 """What a cell may be: of two operands the ratio, percentage, change in percent (from the second to the
-first) or difference; of any number of them the sum, mean or largest."""
+first) or difference; of any number of them the sum, mean, largest or smallest."""
 
 
 @dataclass(frozen=True)

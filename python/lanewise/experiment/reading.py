@@ -121,7 +121,8 @@ class _Reader:
     def _cell(self, label: str, entry: dict[str, Any]) -> Cell:
         between = entry.get("between")
         # Only a claim in prose may do without a number.
-        published = entry.get("published") if between else entry["published"]
+        in_prose = between or (entry["role"] == "excluded" and "claim" in entry)
+        published = entry.get("published") if in_prose else entry["published"]
         cell = Cell(
             **self._source(entry),
             published=None if published is None else float(published),

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from lanewise.experiment.definition import Cell, Experiment
 
 RESTS_FROM_PERCENT = 1.0
-"""A prediction rests on an assumption that moves it by this much."""
+"""A prediction rests on an assumption that moves it by this much, or by a fifth of its band if less."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +94,8 @@ class CellSensitivity:
     effects: tuple[Effect, ...]
     unit: str = "%"
     """What changes are in: percent of the cell, or points for a cell that is judged in points."""
+    rests_from: float = RESTS_FROM_PERCENT
+    """Change from which on it rests on a parameter, in that unit."""
 
     @property
     def rests_on(self) -> tuple[Effect, ...]:
@@ -101,7 +103,7 @@ class CellSensitivity:
         return tuple(
             effect
             for effect in self.effects
-            if effect.provenance == "assumed" and effect.size_percent >= RESTS_FROM_PERCENT
+            if effect.provenance == "assumed" and effect.size_percent >= self.rests_from
         )
 
     @property
@@ -188,7 +190,7 @@ class Sensitivity:
         ]
         for each in self.cells:
             lines += ["", "[[cell]]", f"cell = {inline(each.cell)}", f"simulated = {inline(each.simulated)}"]
-            lines += [f"unit = {inline(each.unit)}"]
+            lines += [f"unit = {inline(each.unit)}", f"rests_from = {each.rests_from:g}"]
             rows = [
                 {key: value for key, value in effect.document().items() if value is not None}
                 for effect in each.effects
@@ -225,6 +227,7 @@ def _read(experiment: Experiment, document: Mapping[str, Any]) -> Sensitivity:
                 cell["simulated"],
                 tuple(_effect(row) for row in cell["moved_by"]),
                 cell["unit"],
+                cell.get("rests_from", RESTS_FROM_PERCENT),
             )
             for cell in document["cell"]
         ),
@@ -245,14 +248,14 @@ def save(experiment: Experiment, sensitivity: Sensitivity) -> Path:
 
 
 def predicted(experiment: Experiment) -> list[Cell]:
-    """Return the cells that are looked at: predicted, and behind which something runs.
+    """Return the cells that are looked at: predicted or selected, and behind which something runs.
 
-    An experiment that predicts nothing has the others instead, so that it can be seen how fragile they are.
+    An experiment that has none has the others instead, so that it can be seen how fragile they are.
     """
     simulated = [
         cell for cell in experiment.cells if any(leaf.scenario for leaf in experiment.simulated(cell))
     ]
-    return [cell for cell in simulated if cell.role == "predicted"] or simulated
+    return [cell for cell in simulated if cell.role in ("predicted", "selected")] or simulated
 
 
 def inputs_hash(experiment: Experiment) -> str:
@@ -271,8 +274,14 @@ def varied(experiment: Experiment) -> tuple[str, ...]:
     found = set()
     for job in jobs:
         rows = resolve(job.scenario, job.overrides).document["parameters"]
-        found |= {f"{one.name} = {one.value}" for one in candidates_of(rows)}
+        found |= {f"{one.name} = {one.value}" for one in candidates_of(rows, but=axes(experiment))}
     return tuple(sorted(found))
+
+
+def axes(experiment: Experiment) -> frozenset[str]:
+    """Return what tells the cells of an experiment apart in their workloads, such as the sizes of a table."""
+    paths = (path for quantity in experiment.quantities.values() for path, _ in quantity.overrides)
+    return frozenset(path for path in paths if path.startswith("workload."))
 
 
 def _shortened(value: str) -> str:

@@ -66,6 +66,7 @@ pub fn root_complex() -> RootComplexConfig {
         write_latency: Span::from_ns(50),
         shared_outbound_queue: None,
         root_port_queue: 2,
+        root_port_request_queue: None,
         peer_to_peer: true,
         forward_latency: Span::from_ns(100),
         largest_forwarded: None,

@@ -226,6 +226,7 @@ impl RootCase {
             completion_combine_max: Bytes::new(most),
             shared_outbound_queue: self.shared_outbound.then_some(4),
             root_port_queue: 2,
+            root_port_request_queue: None,
             memory_base: if self.high_memory { 1 << 32 } else { 0 },
             iommu: (self.iommu > 0).then(|| IommuConfig {
                 entries: self.iommu,

@@ -76,6 +76,9 @@ parameters! {
         /// Packets that a root port takes over from the shared queue ahead of the wire.
         root_port_queue: u32 = "2" in "1" to "65536",
         Assumed "one that is being sent and one next";
+        /// The same of the processor's loads and stores, counted apart from completions; "none" counts both together.
+        root_port_request_queue: Option<u32> = "none" in "1" to "65536",
+        Assumed "one queue for all, unless a host is known for one of each kind";
         /// Whether requests between root ports are forwarded.
         peer_to_peer: bool = "false",
         Spec "optional for root complexes, PCIe Base 6.3 §1.3.1";

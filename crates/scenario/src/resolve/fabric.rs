@@ -130,6 +130,7 @@ fn root_complex(
         write_latency: host.write_latency,
         shared_outbound_queue: host.shared_outbound_queue,
         root_port_queue: host.root_port_queue,
+        root_port_request_queue: host.root_port_request_queue,
         peer_to_peer: host.peer_to_peer,
         forward_latency: host.peer.latency,
         largest_forwarded: host.peer.largest_packet.map(|largest| largest.0),

@@ -16,6 +16,7 @@ mod reassign;
 mod replay;
 mod resources;
 mod rig;
+mod shared_queue;
 mod targets;
 mod transaction_errors;
 mod turnaround;

@@ -168,7 +168,7 @@ def _sensitivity(sensitivity: Sensitivity) -> Group:
             )
         if not cell.effects:
             table.add_row(cell.cell, "nothing by 0.5 %")
-    note = "what moves each cell: 20 % lower and higher; powers of two halved and doubled"
+    note = "what moves each cell: 20 % lower and higher, powers of two halved and doubled, fits done again"
     if sensitivity.stale:
         note += "; stale: parameters have changed since"
     return style.titled("Sensitivity", table, note=note)

@@ -28,6 +28,35 @@ struct Entry {
     used: u64,
 }
 
+/// How full the cache was, and how long requests waited for translations.
+#[derive(Clone, Copy, Debug, Default)]
+struct Cached {
+    entries: u32,
+    changed_at: Time,
+    book: Book,
+}
+
+impl Cached {
+    /// A request that came at `now` has its translation at `ready`.
+    fn look_up(&mut self, now: Time, ready: Time) {
+        self.book.waited += ready - now;
+        self.book.served += 1;
+    }
+
+    /// An entry that was free is taken.
+    fn fill(&mut self, now: Time) {
+        self.book = self.book_at(now);
+        self.changed_at = now;
+        self.entries += 1;
+    }
+
+    /// The area under the entries in use, up to `at`.
+    fn book_at(&self, at: Time) -> Book {
+        let area = at.saturating_since(self.changed_at) * u64::from(self.entries);
+        Book { busy: self.book.busy + area, ..self.book }
+    }
+}
+
 /// The translation unit of one root complex.
 pub(crate) struct Iommu {
     config: IommuConfig,
@@ -40,6 +69,7 @@ pub(crate) struct Iommu {
     /// When the next walk may start, whatever walkers are free.
     next_walk_at: Time,
     book: Book,
+    cached: Cached,
     /// For each root port, when the youngest of its posted writes is translated.
     posted: Vec<Time>,
 }
@@ -56,6 +86,7 @@ impl Iommu {
             walkers: vec![Time::ZERO; config.walkers.max(1) as usize],
             next_walk_at: Time::ZERO,
             book: Book::default(),
+            cached: Cached::default(),
             posted: vec![Time::ZERO; ports],
         }
     }
@@ -79,11 +110,17 @@ impl Iommu {
         let hit = |entry: &&mut Entry| entry.page == page && entry.requester == requester;
         if let Some(entry) = self.entries[set.clone()].iter_mut().flatten().find(hit) {
             entry.used = uses;
-            return entry.ready.max(now);
+            let ready = entry.ready.max(now);
+            self.cached.look_up(now, ready);
+            return ready;
         }
         let ready = self.walk(now, page, memory);
         let oldest = set.min_by_key(|at| self.entries[*at].map_or(0, |entry| entry.used));
-        self.entries[oldest.expect("a set has a way")] = Some(Entry { requester, page, ready, used: uses });
+        let oldest = &mut self.entries[oldest.expect("a set has a way")];
+        if oldest.replace(Entry { requester, page, ready, used: uses }).is_none() {
+            self.cached.fill(now);
+        }
+        self.cached.look_up(now, ready);
         ready
     }
 
@@ -105,6 +142,16 @@ impl Iommu {
     /// Walks in progress at a time.
     pub(crate) fn walkers(&self) -> u32 {
         self.walkers.len() as u32
+    }
+
+    /// Translations that the cache holds at most.
+    pub(crate) fn entries(&self) -> u32 {
+        self.entries.len() as u32
+    }
+
+    /// How many entries were in use, and how long requests waited for translations, up to `at`.
+    pub(crate) fn cache_at(&self, at: Time) -> Book {
+        self.cached.book_at(at)
     }
 
     /// What the walkers have done up to `at`.

@@ -27,10 +27,12 @@ pub enum ResourceKind {
     MemoryWrites,
     /// A cache of a host.
     Cache,
-    /// Read engines or tracking entries: reads in progress.
-    ReadEngines,
+    /// Tracking entries: reads in progress.
+    ReadTrackers,
     /// Walkers of page tables.
     Walkers,
+    /// Cache of translations (IOTLB): entries in use, and what requests waited for translations.
+    TranslationCache,
     /// One way of a link between sockets.
     SocketLink,
     /// The path of peers' packets through a root complex.
@@ -64,8 +66,9 @@ impl ResourceKind {
             Self::MemoryReads => "memory_reads",
             Self::MemoryWrites => "memory_writes",
             Self::Cache => "cache",
-            Self::ReadEngines => "read_engines",
+            Self::ReadTrackers => "read_trackers",
             Self::Walkers => "walkers",
+            Self::TranslationCache => "iotlb",
             Self::SocketLink => "socket_link",
             Self::PeerPath => "peer_path",
             Self::SwitchCore => "switch_core",
@@ -88,8 +91,9 @@ impl ResourceKind {
             Self::MemoryReads => "the rate at which memory is read",
             Self::MemoryWrites => "the rate at which memory is written",
             Self::Cache => "a cache",
-            Self::ReadEngines => "read engines",
+            Self::ReadTrackers => "tracking entries of reads",
             Self::Walkers => "walkers of page tables",
+            Self::TranslationCache => "the cache of translations",
             Self::SocketLink => "a link between sockets",
             Self::PeerPath => "the path between root ports",
             Self::SwitchCore => "an input of the switch core",
@@ -167,7 +171,7 @@ fn of_root_complex(host: &RootComplex, name: &str, at: Time, found: &mut Vec<Res
         let entries = stack.trackers.places();
         found.push(ResourceReading {
             name: format!("{name}.stack{index}.read_trackers"),
-            kind: ResourceKind::ReadEngines,
+            kind: ResourceKind::ReadTrackers,
             places: entries,
             limit: format!("{entries} entries"),
             book: stack.trackers.book_at(at),
@@ -196,6 +200,14 @@ fn of_root_complex(host: &RootComplex, name: &str, at: Time, found: &mut Vec<Res
             places: walkers,
             limit: format!("{walkers} walkers"),
             book: iommu.book_at(at),
+        });
+        let entries = iommu.entries();
+        found.push(ResourceReading {
+            name: format!("{name}.iommu.iotlb"),
+            kind: ResourceKind::TranslationCache,
+            places: entries,
+            limit: format!("{entries} translations"),
+            book: iommu.cache_at(at),
         });
     }
 }

@@ -1,4 +1,4 @@
-//! Root complexes: read engines, memory, and what root ports share.
+//! Root complexes: tracking of reads, memory, and what root ports share.
 //!
 //! A read waits for an engine, then for memory; its completions are cut at RCB and combined up to a limit (PCIe
 //! Base 6.3 §2.3.1.1). A posted write gives its buffer space back when memory has taken it. What lies on the way to memory

@@ -1,4 +1,4 @@
-//! Root complexes: read engines, memory, completion sizes, the shared outbound queue, and the CPU's loads and stores.
+//! Root complexes: tracking of reads, memory, completion sizes, the shared outbound queue, and the CPU's loads and stores.
 
 mod common;
 
@@ -11,27 +11,6 @@ use lanewise_pcie::tlp::TlpShape;
 use lanewise_units::{Bytes, Generation, Rate, Span, Width};
 
 const GEN1: Generation = Generation::Gen1;
-
-/// Little's law at the read engines: throughput is engines × request / time that a request holds one.
-#[test]
-fn read_engines_bound_throughput() {
-    let through = |engines| {
-        let mut config = direct(Generation::Gen3, Width::X16, 256);
-        let root = root_mut(&mut config);
-        root.stack.read_trackers = engines;
-        root.memory_latency = Span::from_us(1);
-        root.completion_combine_max = Bytes::new(256);
-        let simulation = measure(&config, vec![Stream::new(1, Direction::Read, 65536, 4)], 400);
-        goodput(&simulation, 0, 400)
-    };
-    // A request waits 1 us for its data, and its last completion then waits for the one before it on the wire.
-    let mode = LinkMode::new(Generation::Gen3, Width::X16);
-    let held = Span::from_us(1) + FAST.span_ceil(Bytes::new(512)) + mode.wire_span(Bytes::new(256 + 20));
-    for engines in [1, 2, 8] {
-        let expected = f64::from(engines) * 512.0 / held.as_seconds();
-        assert_close(through(engines), expected, 0.02, "engines");
-    }
-}
 
 /// Two endpoints at two root ports, Gen1 x4; device 2 below port 1 gives few completion credits.
 fn beside_a_throttled_sibling(shared: Option<u32>, own: u32) -> (f64, f64) {

@@ -217,7 +217,7 @@ pub struct Buffer {
 pub struct Resource {
     /// Path of names: `server.memory`, `sw0.core.port3`.
     pub name: String,
-    /// Kind: `memory`, `read_engines`, `walkers`, `core` and so on.
+    /// Kind: `memory`, `read_trackers`, `walkers`, `core` and so on.
     #[serde(serialize_with = "name_of_kind")]
     pub kind: ResourceKind,
     /// How many it serves at a time.

@@ -187,12 +187,16 @@ fn of_host(host: &mut RootComplexConfig, name: &str, kind: ResourceKind) -> Opti
             quicken(&mut host.write_bandwidth);
             shorten(&mut host.write_overhead);
         }
-        ResourceKind::ReadEngines => host.stack.read_trackers *= TIMES,
+        ResourceKind::ReadTrackers => host.stack.read_trackers *= TIMES,
         ResourceKind::PeerPath => quicken(host.stack.peer_rate.as_mut()?),
         ResourceKind::Walkers => {
             let iommu = host.iommu.as_mut()?;
             iommu.walkers *= TIMES;
             shorten(&mut iommu.walk_interval);
+        }
+        ResourceKind::TranslationCache => {
+            let iommu = host.iommu.as_mut()?;
+            (iommu.entries, iommu.ways) = (iommu.entries * TIMES, iommu.ways * TIMES);
         }
         ResourceKind::SocketLink => quicken(&mut host.sockets.as_mut()?.rate),
         _ => return None,

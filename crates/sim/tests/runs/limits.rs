@@ -64,9 +64,9 @@ fn memory_is_the_limit() {
 
 /// In 0.1.0 this was 'tags 98.6 %', and more tags changed nothing.
 #[test]
-fn read_engines_are_the_limit() {
+fn tracking_entries_are_the_limit() {
     let few = [READ, ("server.stack.read_trackers", "4"), ("card.tags", "64")];
-    let found = limited(RIG, &few, "read_engines", &["server.stack0.read_trackers"], 100.0);
+    let found = limited(RIG, &few, "read_trackers", &["server.stack0.read_trackers"], 100.0);
     let tags = found.larger.iter().find(|each| each.kind == "tags").expect("they were all in use");
     assert!(tags.gain_percent.abs() < 1.0, "{tags:?}");
 }

@@ -52,6 +52,9 @@ parameters! {
         /// Room for read data between controller and DMA, and as much again for write data.
         buffer: Bytes = "1 MiB" in "4 KiB" to "64 GiB",
         Assumed "enough to cover a round trip to memory";
+        /// Whether writes have gone on for so long before the run that the buffer is full of them.
+        preconditioned: bool = "true",
+        Assumed "tools write for minutes, and a buffer is full within milliseconds";
         /// Bytes of memory in the controller that other devices read and write (controller memory buffer); "none" without.
         controller_memory_buffer: Option<Bytes> = "none" in "4 KiB" to "64 GiB",
         Assumed "optional, and most drives have none (NVMe Base 2.0 §8.5)";

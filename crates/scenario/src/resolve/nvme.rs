@@ -339,6 +339,7 @@ impl System {
                 hit_time: nvme.hit_time,
                 write_time: nvme.write_time,
                 buffer: nvme.buffer,
+                preconditioned: nvme.preconditioned,
                 read_ahead: nvme.read_ahead,
                 streams: nvme.streams,
                 interrupt_completions: nvme.interrupt_completions,

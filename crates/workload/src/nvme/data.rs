@@ -155,6 +155,10 @@ impl NvmeWorkload {
         let drive = &mut self.ssds[ssd as usize];
         let drained = drive.drain(now, bytes.into(), sequential);
         platform.set_timer(drained, Token::with(Kind::Drained, ssd, bytes));
+        while let Some(earlier) = drive.earlier_writes() {
+            let drained = drive.drain(now, earlier, sequential);
+            platform.set_timer(drained, Token::with(Kind::Drained, ssd, earlier as u32));
+        }
         if complete {
             platform.set_timer(drive.accept(now), Token::of(Kind::Accepted, slot));
         }

@@ -29,6 +29,11 @@ use lanewise_observe::RequesterState;
 use lanewise_units::{Bytes, Rate, Span, Time};
 use std::collections::VecDeque;
 
+/// Pieces of write data after which a drive knows whether writes are sequential. Assumed: as many as tools keep under way.
+const WRITES_TO_SEE: u32 = 64;
+/// Parts in which what was written before the run leaves the buffer.
+const EARLIER_PARTS: u64 = 64;
+
 /// Settings of a drive.
 #[derive(Clone, Debug)]
 pub struct SsdConfig {
@@ -66,6 +71,8 @@ pub struct SsdConfig {
     pub write_time: Span,
     /// Room for read data between the controller and DMA, and as much again for write data.
     pub buffer: Bytes,
+    /// Whether writes have gone on for so long before the run that the buffer is full of them.
+    pub preconditioned: bool,
     /// Data behind the end of a sequential stream that reads find in the buffer; zero for no read-ahead.
     pub read_ahead: Bytes,
     /// Such streams that it keeps apart; at least one.
@@ -107,6 +114,8 @@ pub(crate) struct Ssd {
     outbound: Server,
     read_room: u64,
     write_room: u64,
+    /// Pieces of write data until the drive knows what is written, and one while its buffer is filled with the like.
+    writes_to_see: u32,
     /// Write commands and the bytes of each for which no room was found yet.
     wanting: VecDeque<(u32, u64)>,
     /// Pieces that the media is asked for.
@@ -143,6 +152,7 @@ impl Ssd {
             outbound: Server::default(),
             read_room: config.buffer.get(),
             write_room: config.buffer.get(),
+            writes_to_see: if config.preconditioned { WRITES_TO_SEE } else { 0 },
             wanting: VecDeque::new(),
             in_media: 0,
             accepting: 0,
@@ -281,6 +291,26 @@ impl Ssd {
         assert!(self.write_room <= self.config.buffer.get(), "{}: drained too much", self.config.name);
     }
 
+    /// Data of writes before the run, which are taken to have been like those that have come so far: the next part of what fills
+    /// the buffer. Asked for with each piece that arrives; none until the drive has seen what is written, and none after.
+    pub(crate) fn earlier_writes(&mut self) -> Option<u64> {
+        match self.writes_to_see {
+            0 => return None,
+            1 => {}
+            _ => {
+                self.writes_to_see -= 1;
+                return None;
+            }
+        }
+        let part = (self.config.buffer.get() / EARLIER_PARTS).max(self.config.piece.get());
+        if part > self.write_room {
+            self.writes_to_see = 0;
+            return None;
+        }
+        self.write_room -= part;
+        Some(part)
+    }
+
     /// A write wants its data.
     pub(crate) fn want_data(&mut self, slot: u32, bytes: u64) {
         self.wanting.push_back((slot, bytes));
@@ -386,6 +416,7 @@ pub(crate) mod tests {
             hit_time: Span::from_us(5),
             write_time: Span::from_us(3),
             buffer: Bytes::from_kib(64),
+            preconditioned: false,
             read_ahead: Bytes::from_kib(1024),
             streams: 256,
             interrupt_completions: 1,

@@ -166,6 +166,22 @@ fn scattered_writes_run_at_what_garbage_collection_leaves() {
     assert!((0.99..=1.01).contains(&rate), "{rate} GB/s");
 }
 
+/// A drive that was written to before the run has no room for more than its media take, however large its buffer.
+#[test]
+fn a_buffer_that_is_full_of_earlier_writes_hides_nothing() {
+    let rate = |preconditioned| {
+        let pattern = Pattern { read_percent: 0, random: true };
+        let fio = FioConfig { pattern, size: Bytes::new(1 << 38), jobs: 4, ..job(Bytes::from_kib(4), 16, 0) };
+        let slow = Rate::from_bytes_per_second(500_000_000);
+        let buffer = Bytes::from_kib(16 << 10);
+        let drive = SsdConfig { random_write_rate: slow, buffer, preconditioned, ..ssd() };
+        let time = Span::from_ms(10);
+        run(drive, fio, FAST, time).0.payload("job", "write") as f64 / time.as_seconds() / 1e9
+    };
+    assert!(rate(false) > 1.5, "16 MiB last longer than 10 ms: {} GB/s", rate(false));
+    assert!((rate(true) / 0.5 - 1.0).abs() < 0.1, "{} GB/s", rate(true));
+}
+
 #[test]
 fn polling_saves_the_interrupt() {
     let interrupts = run(ssd(), job(Bytes::from_kib(4), 1, 0), FAST, Span::from_ms(2)).0;

@@ -23,7 +23,7 @@ from lanewise import _core
 
 ROOT = Path(__file__).parents[2]
 FIRST_RIG = ROOT / "scenarios" / "first_rig.toml"
-NO_SCENARIOS = ("expected.toml", "fitted.toml", "sensitivity.toml")
+NO_SCENARIOS = ("expected.toml", "fitted.toml", "misses.toml", "sensitivity.toml")
 SCENARIOS = sorted(
     path
     for path in (*ROOT.glob("scenarios/*.toml"), *ROOT.glob("experiments/*/*.toml"))

@@ -1,7 +1,9 @@
 """A drive of each kind does what is published of it: one I/O at a time, many, and large ones, all at once.
 
 No figure is fitted alone: latencies come from the stations' times, rates from their rates, and neither adds
-to the other. The host is one with every default.
+to the other. The host is the one beside which the times of the parts were worked out: 3.4 us of
+software for an operation, which is the default, and memory that answers in 200 ns. With the memory of a
+default host of Gen5, 480 ns, and its way to the core, a read alone takes 0.3 us longer and a write 0.65 us.
 """
 
 from __future__ import annotations
@@ -19,6 +21,8 @@ RIG = """
 title = "One drive"
 [host.server]
 slots = {{ slot1 = "gen5 x4" }}
+memory_latency = "200 ns"
+core_latency = "0 ns"
 [endpoint.ssd]
 part = "{part}"
 attach = "server.slot1"

@@ -40,7 +40,7 @@ def rig(tmp_path: Path) -> Path:
 def test_the_first_line_of_a_run_says_what_limits_it(rig: Path) -> None:
     result = CliRunner().invoke(app, ["run", str(rig)])
     assert result.exit_code == 0, result.stderr
-    assert result.stdout.startswith("Limited by the 8 tags of card: all in use 9")
+    assert result.stdout.startswith("Limited by the 8 tags of card: all in use 100.0 %")
     assert "--why proves it" in result.stdout.replace("\n", " ")
 
 

@@ -4,7 +4,7 @@ use super::computed::Computed;
 use super::{Rig, Settings};
 use crate::idle::Idle;
 use crate::parameter::{Output, Provenance};
-use crate::parameters::{EndpointParameters, HostParameters};
+use crate::parameters::{BuffersChoice, EndpointParameters, HostParameters};
 use crate::problem::Problem;
 use crate::value::Auto;
 use lanewise_fabric::config::{
@@ -209,17 +209,36 @@ fn own_socket(rig: &Rig<'_>, instance: usize) -> Option<u32> {
     rig.topology.slots[rig.topology.instances[host].component].get(slot).map(|slot| slot.socket)
 }
 
-/// Paths of parameters that nothing reads, because no host has several sockets, or none translates.
+/// Paths of parameters that nothing reads: what a host does not have, or nothing of the scenario uses.
 pub(crate) fn idle(rig: &Rig<'_>, idle: &mut Idle) {
     let crossed = crossed_hosts(rig);
+    let redirected = redirecting_hosts(rig);
     for instance in 0..rig.topology.instances.len() {
-        let Some(Settings::Host(host)) = rig.settings_of(instance) else { continue };
         let name = &rig.component_of(instance).name;
-        if !crossed.contains(&instance) {
-            idle.because(format!("{name}.interconnect"), "nothing crosses from one socket to another");
-        }
-        if !host.iommu.enabled {
-            idle.because_of(format!("{name}.iommu"), ".enabled", "`iommu.enabled` is off");
+        match rig.settings_of(instance) {
+            Some(Settings::Host(host)) => {
+                if !crossed.contains(&instance) {
+                    idle.because(
+                        format!("{name}.interconnect"),
+                        "nothing crosses from one socket to another",
+                    );
+                }
+                if !host.peer_to_peer && !redirected.contains(&instance) {
+                    let reason = "`peer_to_peer` is off, and no switch below redirects peers";
+                    idle.because(format!("{name}.peer"), reason);
+                }
+                idle_of_host(name, host, idle);
+            }
+            Some(Settings::Endpoint(endpoint)) if !has_cache_above(rig, instance) => {
+                let path = format!("{name}.buffers");
+                match endpoint.buffers {
+                    BuffersChoice::Warm => {
+                        idle.because(path, "the host has no cache for devices (`llc.size`)")
+                    }
+                    BuffersChoice::Cold => idle.quietly(path),
+                }
+            }
+            _ => {}
         }
     }
     if crossed.is_empty() {
@@ -227,4 +246,42 @@ pub(crate) fn idle(rig: &Rig<'_>, idle: &mut Idle) {
             idle.quietly(format!("{}.memory_socket", component.name));
         }
     }
+}
+
+/// What of a host is idle because of its own values.
+fn idle_of_host(name: &str, host: &HostParameters, idle: &mut Idle) {
+    if !host.iommu.enabled {
+        idle.because_of(format!("{name}.iommu"), ".enabled", "`iommu.enabled` is off");
+    }
+    if host.llc.size.is_none() {
+        idle.because_of(format!("{name}.llc"), ".size", "without `llc.size` devices meet no cache");
+    }
+    if host.memory.banks.is_none() {
+        for key in ["row_cycle", "row"] {
+            idle.because(format!("{name}.memory.{key}"), "without `memory.banks` there are no rows");
+        }
+        if host.memory.channels == 1 {
+            idle.because(format!("{name}.memory.interleave"), "memory has one channel, and no banks");
+        }
+    }
+    if host.shared_outbound_queue.is_none() {
+        for key in ["root_port_queue", "root_port_request_queue"] {
+            idle.because(format!("{name}.{key}"), "root ports share no queue (`shared_outbound_queue`)");
+        }
+    }
+}
+
+/// Hosts, by instance, to which a switch sends up what peers below it send each other.
+fn redirecting_hosts(rig: &Rig<'_>) -> HashSet<usize> {
+    let host_of = |instance: usize| match rig.settings_of(instance)? {
+        Settings::Switch(switch) if switch.acs_redirect => rig.topology.path_up(instance).last(),
+        _ => None,
+    };
+    (0..rig.topology.instances.len()).filter_map(host_of).collect()
+}
+
+/// Whether the host above a device has a cache that devices meet.
+fn has_cache_above(rig: &Rig<'_>, instance: usize) -> bool {
+    let host = rig.topology.path_up(instance).last().and_then(|host| rig.settings_of(host));
+    matches!(host, Some(Settings::Host(host)) if host.llc.size.is_some())
 }

@@ -1,0 +1,54 @@
+//! What a host's memory path is told and does not read is remarked upon, and no more than that.
+
+use lanewise_scenario::{Scenario, Source, load};
+
+/// Two cards below a switch, with what the test adds on the command line.
+fn rig(overrides: &[(&str, &str)]) -> Scenario {
+    let text = "[host.server]\nslots = { slot1 = \"gen4 x16\" }\n\
+                [switch.sw]\nattach = \"server.slot1\"\nports = { port0 = \"gen4 x16\", port1 = \"gen4 x8\" }\n\
+                [endpoint.card]\nattach = \"sw.port1\"\ngeneration = \"gen4\"\nwidth = \"x8\"\n\
+                [[workload]]\nkind = \"dma\"\nname = \"job\"\ndevice = \"card\"\ndirection = \"read\"\n";
+    let pair = |(path, value): &(&str, &str)| ((*path).to_owned(), (*value).to_owned());
+    let overrides: Vec<_> = overrides.iter().map(pair).collect();
+    load(&Source::from_text("rig.toml", text), &overrides).unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+fn told(scenario: &Scenario) -> Vec<&str> {
+    scenario.remarks.iter().map(|remark| remark.path.as_str()).collect()
+}
+
+/// A value that nothing reads, and what has to be there for it.
+const NEEDS: [(&str, &str, &str, &str); 11] = [
+    ("server.llc.device_ways", "4", "server.llc.size", "8 MiB"),
+    ("server.llc.latency", "100 ns", "server.llc.size", "8 MiB"),
+    ("card.buffers", "warm", "server.llc.size", "8 MiB"),
+    ("server.memory.row_cycle", "50 ns", "server.memory.banks", "16"),
+    ("server.memory.row", "4 KiB", "server.memory.banks", "16"),
+    ("server.memory.interleave", "1 KiB", "server.memory.channels", "4"),
+    ("server.memory.interleave", "1 KiB", "server.memory.banks", "16"),
+    ("server.peer.latency", "100 ns", "server.peer_to_peer", "true"),
+    ("server.peer.rate", "5 GB/s", "sw.acs_redirect", "true"),
+    ("server.root_port_queue", "4", "server.shared_outbound_queue", "8"),
+    ("server.iommu.walk_interval", "1 us", "server.iommu.enabled", "true"),
+];
+
+#[test]
+fn a_value_without_what_it_needs_is_told_of() {
+    for (path, value, needed, there) in NEEDS {
+        let alone = rig(&[(path, value)]);
+        assert_eq!(told(&alone), [path], "without {needed}");
+        let both = rig(&[(path, value), (needed, there)]);
+        assert_eq!(told(&both), [""; 0], "{path} with {needed}");
+    }
+}
+
+#[test]
+fn defaults_that_nothing_reads_are_not_in_force() {
+    let scenario = rig(&[]);
+    let in_force = |path: &str| scenario.parameters.iter().any(|parameter| parameter.path == path);
+    assert!(in_force("server.memory.channels") && in_force("server.peer_to_peer"));
+    for (path, ..) in NEEDS {
+        // Sets of defaults say how peers are forwarded: what a set says is shown.
+        assert!(!in_force(path) || path.starts_with("server.peer."), "{path}");
+    }
+}

@@ -408,10 +408,11 @@ impl Fabric {
                 let mut completion = made.expect("one byte is one completion");
                 completion.carry(packet.address, Bytes::ZERO);
                 completion.flags = completion.flags.with(Flags::LAST).with(Flags::UNSUPPORTED);
-                completion.eligible_at = now + self.root_complexes[index as usize].config.forward_latency;
+                let at = now + self.root_complexes[index as usize].config.forward_latency;
+                completion.eligible_at = at;
                 let completion = self.packets.insert(completion);
                 let egress = self.ports[id.index()].index;
-                self.queue_at_root_port(index, egress, completion, now);
+                self.queue_at_root_port(index, egress, completion, at);
             }
         }
     }

@@ -1,9 +1,9 @@
-//! Root complexes: tracking of reads, memory, and what root ports share.
+//! Root complexes: what becomes of a read and of a write between root port and memory, and what root ports share.
 //!
-//! A read waits for an engine, then for memory; its completions are cut at RCB and combined up to a limit (PCIe
-//! Base 6.3 §2.3.1.1). A posted write gives its buffer space back when memory has taken it. What lies on the way to memory
-//! apart from that, other sockets and address translation, is in `memory_path.rs`. Left out: caches apart from the latency
-//! they give, root complex event collectors.
+//! A read waits for a tracking entry of its stack (`stack.rs`), then for the cache or memory of its socket (`cache.rs`,
+//! `memory.rs`); its completions are cut at RCB and combined up to a limit (PCIe Base 6.3 §2.3.1.1). A posted write gives its
+//! buffer space back when cache or memory has taken it. What lies on the way apart from that, other sockets and address
+//! translation, is in `memory_path.rs`. Left out: root complex event collectors.
 
 use crate::cache::{Landing, LastLevelCache};
 use crate::config::RootComplexConfig;

@@ -44,7 +44,10 @@ RELATIVE_TOLERANCE = 1e-4
 
 
 NEIGHBOUR = 0.01
-"""Relative distance over which it is seen how steeply a cell follows a parameter."""
+"""Smallest relative distance over which it is seen how steeply a cell follows a parameter."""
+
+CLEAR = 3
+"""How many halves of its interval a cell has to move by for that to be seen."""
 
 
 def rounded(value: float, plus_minus: float) -> str:
@@ -274,19 +277,21 @@ class _Search:
 
         here = float(self._text(value).split()[0])
         others = [float(text.split()[0]) for text in self.tried]
-        # The nearest value that was tried far enough away for the cell to have moved by more than noise.
         others = [other for other in others if abs(other - here) > NEIGHBOUR * abs(here)]
-        if not others:
-            others = [here * (1 + 2 * NEIGHBOUR)]
-        other = min(others, key=lambda tried: abs(tried - here))
-        pairs = zip(self._simulate(here), self._simulate(other), strict=True)
-        weight = 0.0
-        for cell, spread, (at_here, at_other) in zip(
-            self.cells, self.spreads[self._text(here)], pairs, strict=True
-        ):
-            slope = (at_other - at_here) / (other - here)
-            known = hypot(spread, cell.rounding)
-            weight += (slope / known) ** 2
+        others = sorted(others, key=lambda tried: abs(tried - here)) or [here * (1 + 2 * NEIGHBOUR)]
+        known = [
+            hypot(spread, cell.rounding)
+            for cell, spread in zip(self.cells, self.spreads[self._text(here)], strict=True)
+        ]
+
+        def in_intervals(other: float) -> list[float]:
+            """How far each cell moves from here to there, in halves of its interval."""
+            pairs = zip(self._simulate(here), self._simulate(other), known, strict=True)
+            return [(there - own) / width for own, there, width in pairs]
+
+        # The nearest value that was tried at which a cell has moved by more than noise, or else the farthest.
+        other = next((one for one in others if max(map(abs, in_intervals(one))) > CLEAR), others[-1])
+        weight = sum((moved / (other - here)) ** 2 for moved in in_intervals(other))
         return None if weight == 0 else 1 / sqrt(weight)
 
     def _errors(self, value: float) -> tuple[float, ...]:

@@ -82,9 +82,17 @@ def _both_ways(leaf: str, number: str, unit: str | None) -> tuple[str, str]:
 
 
 def by_component(candidates: Sequence[Candidate]) -> list[list[Candidate]]:
-    """Group candidates by what they belong to, like a host or a drive; powers of two and ones stay alone."""
+    """Group candidates by what they belong to, like a host or a drive; powers of two and ones apart.
+
+    Ones all grow, and powers of two are all halved: among themselves effects add up.
+    """
     groups: dict[str, list[Candidate]] = {}
     for one in candidates:
-        alone = one.name.rpartition(".")[2] in _POWERS_OF_TWO or one.value == one.lower
-        groups.setdefault(one.name if alone else one.name.partition(".")[0], []).append(one)
+        if one.value == one.lower:
+            key = "ones"
+        elif one.name.rpartition(".")[2] in _POWERS_OF_TWO:
+            key = "powers of two"
+        else:
+            key = one.name.partition(".")[0] + "."
+        groups.setdefault(key, []).append(one)
     return list(groups.values())

@@ -2,27 +2,36 @@
 
 Most candidates move nothing, and finding that out one by one would cost thousands of runs. So candidates are
 first varied in groups, each in its harmful direction (times longer, everything else smaller), in which
-effects add up rather than cancel; a group that moves nothing is done with, another one is split in two. A
-group moves something when it moves the cell or one that a fit behind it is fitted on. Only what is left
-alone is varied both ways, and for each of those the fits are done again: what a calibration would have made
-up for is made up for. A fitted value itself is varied as it is. What this can miss: a parameter whose harm
-is made good by another of its group.
+effects add up rather than cancel; a group that moves nothing is done with, another one is split in two
+(sequential bifurcation). A group moves something when it moves the cell or one that a fit behind it is fitted
+on. Only what is left alone is varied both ways, and for each of those the fits are done again, to first
+order: what a calibration would have made up for is made up for. A fitted value itself is varied as it is.
+What this can miss: a parameter whose harm is made good by another of its group.
 
-Where a cell is a mean over seeds, its change is one, and counts when it is larger than its interval.
+Runs are compared seed by seed, with the same random numbers on both sides. A cell whose seeds agree well
+enough is looked at with one of them, another one with `NOISY_SEEDS`; its change counts when it is larger than
+its interval.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from math import exp, log
 from typing import TYPE_CHECKING
 
 from lanewise import __version__
 from lanewise.experiment.candidates import Candidate, by_component, candidates_of
-from lanewise.experiment.refitting import Slopes, refitted, refitted_fits, slopes_of
+from lanewise.experiment.refitting import (
+    STEP,
+    Slopes,
+    fits_behind,
+    moved,
+    refitted,
+    slopes_of,
+    within_bounds,
+)
 from lanewise.experiment.runner import Job, try_all
 from lanewise.experiment.sensitivity import (
-    RESTS_FROM_PERCENT,
     CellSensitivity,
     Effect,
     Sensitivity,
@@ -39,15 +48,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from lanewise.experiment.cache import RunCache
-    from lanewise.experiment.definition import Cell, Experiment, Override
-    from lanewise.experiment.refitting import Simulated
+    from lanewise.experiment.definition import Cell, Experiment, Fit, Override, Quantity
     from lanewise.results import RunResult
 
 SHOWN_FROM_PERCENT = 0.5
 """A parameter that moves a cell by less is not listed: runs stop when their results are as narrow as that.
 
-Of a cell with a narrow band already a tenth of the band is listed, and a fifth is what the cell rests on.
+Of a cell with a narrow band already a tenth of the band is listed, and a fifth is what the cell rests on; of
+one that is judged in points it is always a tenth and a fifth.
 """
+
+NOISY_SEEDS = 3
+"""Seeds with which a cell is looked at that scatters; nothing smaller than their interval is found."""
 
 
 Variation = tuple[tuple[Candidate, str], ...]
@@ -85,42 +97,52 @@ class _Study:
     def __init__(
         self, experiment: Experiment, cache: RunCache | None, on_progress: Callable[[int], None] | None
     ) -> None:
-        self.experiment = experiment
         self.cache = cache
         self.on_progress = on_progress
         self.results: dict[Job, RunResult | None] = {}
         self.parameters: dict[Job, dict[str, str]] = {}
-        self.refits: dict[Variation, Experiment | None] = {}
+        self.slopes: dict[tuple[str, ...], Slopes | None] = {}
+        self.whole = experiment
+        """With every seed."""
+        self.experiment = experiment
+        """With as many seeds as it takes to see a change."""
+        looked_at = {one.id: one for cell in predicted(experiment) for one in (cell, *self._fitted_on(cell))}
+        self.experiment = _with_seeds(
+            experiment, [cell for cell in looked_at.values() if self._scatters(cell)]
+        )
 
     @property
     def runs(self) -> int:
         return len(self.results)
 
-    @cached_property
-    def slopes(self) -> Slopes | None:
-        return slopes_of(self.experiment, self._simulator(()))
-
     def cell(self, cell: Cell) -> CellSensitivity:
-        base = self._samples(self.experiment, cell, ())
+        base = self._samples(self.whole, cell, ())
         assert base is not None, f"{cell.id} is not simulated"
-        influential = self._screen(cell, self._candidates(cell))
-        effects = [self._effect(cell, base, one) for one in influential]
+        here = self.experiment.cell(cell.id)
+        influential = self._screen(here, self._candidates(here))
+        effects = [self._effect(here, one) for one in influential]
         shown = [effect for effect in effects if effect.size_percent >= _shown_from(cell)]
         largest_first = tuple(sorted(shown, key=lambda one: -one.size_percent))
-        rests_from = min(RESTS_FROM_PERCENT, 2 * _shown_from(cell))
+        rests_from = 2 * _shown_from(cell)
         return CellSensitivity(cell.id, mean(base), largest_first, _unit_of(cell), rests_from)
 
-    def _effect(self, cell: Cell, base: Sequence[float], one: Candidate) -> Effect:
+    def _scatters(self, cell: Cell) -> bool:
+        """Whether the seeds of a cell differ by so much that one of them would not show what moves it."""
+        samples = self._samples(self.whole, cell, ())
+        assert samples is not None, f"{cell.id} is not simulated"
+        known = half_width(samples) or 0.0
+        return known / abs(_unit(cell, mean(samples)) or 1.0) > _shown_from(cell) / 4
+
+    def _effect(self, cell: Cell, one: Candidate) -> Effect:
+        self._simulate(
+            self.experiment, [cell, *self._fitted_on(cell)], [((one, one.lower),), ((one, one.higher),)]
+        )
+
         def change(value: str) -> float | None:
             if value == one.value:
                 return 0.0
-            variation = ((one, value),)
-            experiment = self._refitted(variation) if self._may_be_refitted(cell, one) else self.experiment
-            moved = None if experiment is None else self._samples(experiment, cell, variation)
-            if moved is None:
-                return None
-            found = _change(cell, base, moved)
-            return round(found.mean, 3) if found.size else 0.0
+            found = self._refitted(cell, one, value)
+            return None if found is None else round(found.mean, 3) if found.size else 0.0
 
         return Effect(
             one.name,
@@ -133,28 +155,64 @@ class _Study:
             change(one.higher),
         )
 
-    def _may_be_refitted(self, cell: Cell, one: Candidate) -> bool:
-        """Whether a fit in force in the cell is done again; a fitted value itself is varied as it is."""
-        in_force = self.experiment.fits_of(cell)
-        fits = [fit for fit in refitted_fits(self.experiment) if fit.name in in_force]
-        return bool(fits) and not any(path in fit.parameters for fit in fits for path in one.paths)
+    def _refitted(self, cell: Cell, one: Candidate, value: str) -> _Change | None:
+        """Return how far a cell moves when its fits are done again; a fitted value itself is as it is."""
+        variation = ((one, value),)
+        base = self._samples(self.experiment, cell, ())
+        there = self._samples(self.experiment, cell, variation)
+        if base is None or there is None:
+            return None
+        changes = [_apart(cell, here, other) for here, other in zip(base, there, strict=True)]
+        fits = fits_behind(self.experiment, cell)
+        if fits and not any(path in fit.parameters for fit in fits for path in one.paths):
+            made_up = self._made_up_for(cell, self._slopes(fits), variation, len(changes))
+            if made_up is None:
+                return None
+            changes = [change + back for change, back in zip(changes, made_up, strict=True)]
+        found = _Change(mean(changes), half_width(changes) or 0.0)
+        return found if _is_in_points(cell) else _Change(_percent(found.mean), 100 * found.half_width)
 
-    def _refitted(self, variation: Variation) -> Experiment | None:
-        if variation not in self.refits:
-            slopes = self.slopes
-            found: Experiment | None = self.experiment
-            if slopes is not None:
-                found = refitted(self.experiment, slopes, self._simulator(variation))
-            self.refits[variation] = found
-        return self.refits[variation]
+    def _made_up_for(
+        self, cell: Cell, slopes: Slopes | None, variation: Variation, seeds: int
+    ) -> list[float] | None:
+        """Return what fits done again move a cell by, seed by seed; None when no value in bounds does."""
+        if slopes is None:
+            return None
+        follows = [self._follows(cell, fit) for fit in slopes.fits]
+        ratios = []
+        for calibrated in slopes.cells:
+            here = self._samples(self.experiment, calibrated, ())
+            there = self._samples(self.experiment, calibrated, variation)
+            if here is None or there is None:
+                return None
+            ratios.append([other / own for own, other in zip(here, there, strict=True)])
+        steps = [
+            refitted(slopes, [each[min(seed, len(each) - 1)] for each in ratios]) for seed in range(seeds)
+        ]
+        known = [step for step in steps if step is not None]
+        if len(known) < seeds or not within_bounds(slopes, [mean(each) for each in zip(*known, strict=True)]):
+            return None
+        return [sum(slope * by for slope, by in zip(follows, step, strict=True)) for step in known]
 
-    def _simulator(self, variation: Variation) -> Simulated:
-        def simulated(experiment: Experiment, cells: Sequence[Cell]) -> list[float] | None:
-            self._simulate(experiment, cells, [variation])
-            found = [self._samples(experiment, cell, variation) for cell in cells]
-            return None if any(each is None for each in found) else [mean(each) for each in found if each]
+    def _follows(self, cell: Cell, fit: Fit) -> float:
+        """Return how steeply a cell follows a fitted value, over its logarithm; 0 within its interval."""
+        base = self._samples(self.experiment, cell, ())
+        there = self._samples(moved(self.experiment, fit), cell, ())
+        if base is None or there is None:
+            return 0.0
+        changes = [_apart(cell, here, other) for here, other in zip(base, there, strict=True)]
+        found = _Change(mean(changes), half_width(changes) or 0.0)
+        return found.mean / log(1 + STEP) if found.size else 0.0
 
-        return simulated
+    def _slopes(self, fits: tuple[Fit, ...]) -> Slopes | None:
+        names = tuple(fit.name for fit in fits)
+        if names not in self.slopes:
+
+            def simulated(experiment: Experiment, cell: Cell) -> tuple[float, ...] | None:
+                return self._samples(experiment, cell, ())
+
+            self.slopes[names] = slopes_of(self.experiment, fits, simulated)
+        return self.slopes[names]
 
     def _screen(self, cell: Cell, candidates: Sequence[Candidate]) -> list[Candidate]:
         """Split groups in two until each either moves nothing or is one candidate; a level at a time."""
@@ -184,9 +242,8 @@ class _Study:
         return alone
 
     def _fitted_on(self, cell: Cell) -> list[Cell]:
-        """Return our own cells that a fit in force in `cell` would be done again on."""
-        in_force = self.experiment.fits_of(cell)
-        fits = [fit for fit in refitted_fits(self.experiment) if fit.name in in_force]
+        """Return our own cells that a fit behind `cell` would be done again on."""
+        fits = fits_behind(self.experiment, cell)
         ids = dict.fromkeys(id_ for fit in fits for id_ in fit.cells if id_ != cell.id)
         return [self.experiment.cell(id_) for id_ in ids]
 
@@ -243,20 +300,57 @@ class _Study:
         return samples_of(experiment, cell, results)
 
 
+def _with_seeds(experiment: Experiment, scattering: Sequence[Cell]) -> Experiment:
+    """Return an experiment of which nothing is run with more seeds than it takes to see a change."""
+    noisy = {leaf.id for cell in scattering for leaf in experiment.simulated(cell)}
+
+    def seeds(quantity: Quantity) -> int:
+        return min(quantity.seeds, NOISY_SEEDS if quantity.id in noisy else 1)
+
+    return replace(
+        experiment,
+        cells=tuple(replace(cell, seeds=seeds(cell)) for cell in experiment.cells),
+        values=tuple(replace(value, seeds=seeds(value)) for value in experiment.values),
+    )
+
+
 def _shown_from(cell: Cell) -> float:
-    band = cell.band_percent if cell.band_points is None else cell.band_points
-    return SHOWN_FROM_PERCENT if band is None else min(SHOWN_FROM_PERCENT, band / 10)
+    if cell.band_points is not None:
+        return cell.band_points / 10
+    return (
+        SHOWN_FROM_PERCENT if cell.band_percent is None else min(SHOWN_FROM_PERCENT, cell.band_percent / 10)
+    )
+
+
+def _is_in_points(cell: Cell) -> bool:
+    differs = cell.formula is not None and cell.formula.name in ("percent_change_of", "difference_of")
+    return differs or cell.band_points is not None
 
 
 def _unit_of(cell: Cell) -> str:
-    differs = cell.formula is not None and cell.formula.name in ("percent_change_of", "difference_of")
-    return "points" if differs or cell.band_points is not None else "%"
+    return "points" if _is_in_points(cell) else "%"
 
 
-def _change(cell: Cell, base: Sequence[float], moved: Sequence[float]) -> _Change:
+def _unit(cell: Cell, value: float) -> float:
+    """Return what one of its unit is, of a value: a point, or a percent of it."""
+    return 1.0 if _is_in_points(cell) else value / 100
+
+
+def _apart(cell: Cell, here: float, there: float) -> float:
+    """Return how far two values are apart: in points, or in logarithms where that can be said."""
+    if _is_in_points(cell):
+        return there - here
+    return log(there / here) if here and there / here > 0 else 0.0
+
+
+def _percent(apart: float) -> float:
+    return 100 * (exp(apart) - 1)
+
+
+def _change(cell: Cell, base: Sequence[float], there: Sequence[float]) -> _Change:
     """Return how far a cell has moved, in its unit, seed by seed; of nothing no percentage can be said."""
-    unit = 1.0 if _unit_of(cell) == "points" else mean(base) / 100
+    unit = _unit(cell, mean(base))
     if not unit:
         return _Change(0.0, 0.0)
-    changes = [(there - here) / unit for here, there in zip(base, moved, strict=True)]
+    changes = [(other - here) / unit for here, other in zip(base, there, strict=True)]
     return _Change(mean(changes), half_width(changes) or 0.0)

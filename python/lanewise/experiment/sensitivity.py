@@ -248,14 +248,16 @@ def save(experiment: Experiment, sensitivity: Sensitivity) -> Path:
 
 
 def predicted(experiment: Experiment) -> list[Cell]:
-    """Return the cells that are looked at: predicted or selected, and behind which something runs.
+    """Return the cells that are looked at: predicted, and behind which something runs.
 
-    An experiment that has none has the others instead, so that it can be seen how fragile they are.
+    An experiment that has none has the selected ones instead, and without those all others, so that it can be
+    seen how fragile they are.
     """
     simulated = [
         cell for cell in experiment.cells if any(leaf.scenario for leaf in experiment.simulated(cell))
     ]
-    return [cell for cell in simulated if cell.role in ("predicted", "selected")] or simulated
+    by_role = ([cell for cell in simulated if cell.role == role] for role in ("predicted", "selected"))
+    return next((cells for cells in by_role if cells), simulated)
 
 
 def inputs_hash(experiment: Experiment) -> str:

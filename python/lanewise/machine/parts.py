@@ -61,6 +61,16 @@ _BY_NAME = (
 """Vendors, names in `pci.ids`, and parts."""
 
 
+_SWITCHES = {r"\bPEX890xx\b": "broadcom-pex89144", r"\bPEX880xx\b": "broadcom-pex88096"}
+"""Switches, by what `pci.ids` calls their bridges: the family, of which a part stands for all."""
+
+
+def switch_part(bridge: Function) -> str | None:
+    """Return the catalog part for the switch of a bridge; None when its family has none."""
+    name = bridge.identity.device_name or ""
+    return next((part for words, part in _SWITCHES.items() if re.search(words, name)), None)
+
+
 def part_of(function: Function) -> str | None:
     """Return the catalog part of a device; None when it is not known which device it is."""
     if function.virtual:

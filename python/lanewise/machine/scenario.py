@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from lanewise.errors import InputError
 from lanewise.machine.lanes import LAST_WITHOUT_FLITS
 from lanewise.machine.model import Kind
-from lanewise.machine.parts import part_of
+from lanewise.machine.parts import part_of, switch_part
 from lanewise.machine.registers import PACKET_SIZES
 from lanewise.machine.sleep import sleep_entries
 from lanewise.machine.sockets import interconnect_of, sockets_of
@@ -186,12 +186,15 @@ class _Writer:
         used = [mode.generation or 1 for _, mode in slots.values()]
         generation = max([*able, *used], default=4)
         part = _HOST_PARTS.get(generation)
-        makers = {_MAKERS.get(port.identity.vendor_id or 0) for port in ports} - {None}
+        of_host = [*ports, *(f for f in self.machine if f.is_class(0x0600))]
+        makers = {_MAKERS.get(function.identity.vendor_id or 0) for function in of_host} - {None}
         lines = []
         if part is not None:
             lines.append(f"part = {_quoted(part)}      # Assumed: memory and latencies of a server")
         if len(makers) == 1:
-            lines.append(f"maker = {_quoted(str(makers.pop()))}      # that of the root ports")
+            lines.append(
+                f"maker = {_quoted(str(makers.pop()))}      # that of the root ports and host bridges"
+            )
         sockets = len(set(sockets_of(self.machine).values()))
         if sockets > 1 and generation in _MEMORY:
             alone, together = (sockets * rate for rate in _MEMORY[generation])
@@ -223,8 +226,11 @@ class _Writer:
             child.registers.acs is not None and "ReqRedir" in (child.registers.acs.enabled or ())
             for child in self.machine.children(upstream)
         ]
+        part = switch_part(upstream)
+        known = [f"part = {_quoted(part)}      # known by its family", 'lanes = "none"'] if part else []
         lines = [
             f"[switch.{_switch_name(upstream)}]      # {_comment(f'{upstream.address} {upstream.name}')}",
+            *known,
             f"attach = {_quoted(self._place(uplink))}",
             f"ports = {{ {listing} }}",
             *self._payload_supported(upstream),

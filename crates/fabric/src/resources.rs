@@ -160,7 +160,8 @@ fn of_root_complex(host: &RootComplex, name: &str, at: Time, found: &mut Vec<Res
         let of_stack = [
             ("read_bandwidth", ResourceKind::MemoryReads, &stack.reads),
             ("write_bandwidth", ResourceKind::MemoryWrites, &stack.writes),
-            ("peers", ResourceKind::PeerPath, &stack.peers),
+            ("peers_in", ResourceKind::PeerPath, &stack.peers_in),
+            ("peers_out", ResourceKind::PeerPath, &stack.peers_out),
         ];
         for (part, kind, server) in of_stack {
             let named = server.iter().map(|server| (format!("stack{index}.{part}"), server));

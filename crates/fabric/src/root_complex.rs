@@ -168,10 +168,7 @@ impl RootComplex {
     /// When a packet from root port `ingress` may leave root port `egress`.
     pub(crate) fn forward(&mut self, now: Time, packet: &Packet, ingress: u16, egress: u16) -> Time {
         let payload = packet.payload();
-        let mut taken = self.stack(ingress).forward(now, payload);
-        if self.stack_of(ingress) != self.stack_of(egress) {
-            taken = taken.max(self.stack(egress).forward(now, payload));
-        }
+        let taken = self.stack(ingress).take_over(now, payload).max(self.stack(egress).hand_on(now, payload));
         let forwarded = taken + self.config.forward_latency;
         let Some(path) = &mut self.path else { return forwarded };
         let near = usize::from(path.socket_of(ingress));

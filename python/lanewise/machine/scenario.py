@@ -16,8 +16,9 @@ import re
 from typing import TYPE_CHECKING
 
 from lanewise.errors import InputError
-from lanewise.machine.drives import drive_part
 from lanewise.machine.lanes import LAST_WITHOUT_FLITS
+from lanewise.machine.model import Kind
+from lanewise.machine.parts import part_of, switch_part
 from lanewise.machine.registers import PACKET_SIZES
 from lanewise.machine.sleep import sleep_entries
 from lanewise.machine.sockets import interconnect_of, sockets_of
@@ -30,8 +31,16 @@ if TYPE_CHECKING:
     from lanewise.machine.model import Function, Link, LinkMode, Machine
     from lanewise.machine.ways import Change, Modes
 
-_HOST_PARTS = {6: "generic-gen6-server", 7: "generic-gen6-server"}
-_USUAL_HOST = "generic-gen4-server"
+_HOST_PARTS = {
+    4: "generic-gen4-server",
+    5: "generic-gen5-server",
+    6: "generic-gen6-server",
+    7: "generic-gen6-server",
+}
+"""Servers by the generation of their root ports; older ones have the defaults of theirs."""
+_MEMORY = {4: (150, 180), 5: (255, 307), 6: (400, 500), 7: (400, 500)}
+"""GB/s of a socket's memory: reads or writes alone, and both together, as those parts have them."""
+_MAKERS = {0x8086: "intel", 0x1022: "amd"}
 _DRIVE_PARTS = {3: "generic-nvme-gen3-x4", 4: "generic-nvme-gen4-x4", 5: "generic-nvme-gen5-x4"}
 
 
@@ -149,10 +158,8 @@ class _Writer:
         return [*lines, f"title = {_quoted(words)}", ""]
 
     def _host(self, slots: Mapping[Address, tuple[Link, LinkMode]]) -> list[str]:
-        generation = max((mode.generation or 1 for _, mode in slots.values()), default=4)
-        part = _HOST_PARTS.get(generation, _USUAL_HOST)
         boundaries = {link.upper.link.rcb_bytes for link, _ in slots.values()} - {None}
-        lines = ["[host.server]", f"part = {_quoted(part)}      # Assumed: memory and latencies of a server"]
+        lines = ["[host.server]", *self._processor(slots)]
         if boundaries:
             lines.append(f'rcb = "{min(b for b in boundaries if b)} B"')
         if self.peer_to_peer:
@@ -169,6 +176,32 @@ class _Writer:
                 *self._payload_supported(link.upper),
                 *self._payload_set(link.upper),
                 "",
+            ]
+        return lines
+
+    def _processor(self, slots: Mapping[Address, tuple[Link, LinkMode]]) -> list[str]:
+        """Say what the processor is like: by its root ports' generation and maker, and by its sockets."""
+        ports = [f for f in self.machine if self.machine.role(f) is Kind.ROOT_PORT]
+        able = [port.link.capability.generation or 1 for port in ports]
+        used = [mode.generation or 1 for _, mode in slots.values()]
+        generation = max([*able, *used], default=4)
+        part = _HOST_PARTS.get(generation)
+        of_host = [*ports, *(f for f in self.machine if f.is_class(0x0600))]
+        makers = {_MAKERS.get(function.identity.vendor_id or 0) for function in of_host} - {None}
+        lines = []
+        if part is not None:
+            lines.append(f"part = {_quoted(part)}      # Assumed: memory and latencies of a server")
+        if len(makers) == 1:
+            lines.append(
+                f"maker = {_quoted(str(makers.pop()))}      # that of the root ports and host bridges"
+            )
+        sockets = len(set(sockets_of(self.machine).values()))
+        if sockets > 1 and generation in _MEMORY:
+            alone, together = (sockets * rate for rate in _MEMORY[generation])
+            lines += [
+                f'read_bandwidth = "{alone} GB/s"      # Assumed: each socket has memory of its own',
+                f'write_bandwidth = "{alone} GB/s"',
+                f'memory_bandwidth = "{together} GB/s"',
             ]
         return lines
 
@@ -193,8 +226,11 @@ class _Writer:
             child.registers.acs is not None and "ReqRedir" in (child.registers.acs.enabled or ())
             for child in self.machine.children(upstream)
         ]
+        part = switch_part(upstream)
+        known = [f"part = {_quoted(part)}      # known by its family", 'lanes = "none"'] if part else []
         lines = [
             f"[switch.{_switch_name(upstream)}]      # {_comment(f'{upstream.address} {upstream.name}')}",
+            *known,
             f"attach = {_quoted(self._place(uplink))}",
             f"ports = {{ {listing} }}",
             *self._payload_supported(upstream),
@@ -216,12 +252,12 @@ class _Writer:
         lines = [
             f"[endpoint.{endpoint_name(function)}]      # {_comment(f'{function.address} {function.name}')}"
         ]
-        drive = drive_part(function)
-        if drive is not None:
-            lines.append(f"part = {_quoted(drive)}      # known by its name; rates as published")
+        part = part_of(function)
+        if part is not None:
+            lines.append(f"part = {_quoted(part)}      # known by its name; rates as published")
         elif function.is_nvme:
-            drive = _DRIVE_PARTS[max(3, min(5, modes.lower.generation or 3))]
-            lines.append(f"part = {_quoted(drive)}      # Assumed: a drive of this generation")
+            part = _DRIVE_PARTS[max(3, min(5, modes.lower.generation or 3))]
+            lines.append(f"part = {_quoted(part)}      # Assumed: a drive of this generation")
         lines += [
             f"attach = {_quoted(place)}",
             f"generation = {_quoted(generation)}",
@@ -237,7 +273,7 @@ class _Writer:
         bits = change.tag_bits or _tag_bits(function)
         if bits is not None:
             lines.append(f'tag_width = "{bits} bits"')
-            if drive is not None:
+            if part is not None:
                 lines.append('tags = "auto"')
         return [*lines, *([] if beside else self._link(link, modes)), ""]
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lanewise.machine.drives import drive_part
+from lanewise.machine.parts import gpu_part
 from lanewise.machine.scenario import endpoint_name
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 _FRAMES = (64, 1518, 9000)
 LARGE = 64 << 10
 """Bytes of a transfer that is large: the link decides, not how often one starts."""
+_LONG_COPY = "1 GiB"
 _BATCH = 32
 """Frames to a doorbell and a read of descriptors. Assumed: the burst of poll-mode drivers."""
 _SMALL_WRITE = 64
@@ -155,11 +157,13 @@ def _small_writes(function: Function) -> Iterator[Benchmark]:
 
 
 def _gpu(function: Function, peers: list[Function]) -> Iterator[Benchmark]:
+    """Copy by copy engine where a part says how it works, else by plain DMA."""
+    known = gpu_part(function) is not None
     for word, direction in (("host to device", "read"), ("device to host", "write"), ("both ways", "both")):
-        workload = dma(function, direction, LARGE)
+        workload = copy(function, direction) if known else dma(function, direction, LARGE)
         yield Benchmark(word, function, workload, direction, 30, 60, together=direction != "both")
     for peer in peers:
-        workload = dma(function, "write", LARGE, target=peer)
+        workload = copy(function, "write", peer) if known else dma(function, "write", LARGE, target=peer)
         yield Benchmark(f"write to peer {peer.address.short}", function, workload, "write", 30, 60, peer=peer)
 
 
@@ -183,6 +187,18 @@ def dma(
         f'[[workload]]\nkind = "dma"\nname = "{name}"\ndevice = "{name}"\ndirection = "{direction}"\n'
         f'size = "{size} B"\noutstanding = {outstanding}\ntarget = "{memory}"\n'
     )
+
+
+def copy(function: Function, direction: str, target: Function | None = None) -> str:
+    """Write one copy that is longer than any run: benchmarks queue copies, so that their start is hidden."""
+    name = endpoint_name(function)
+    word = {"read": "host-to-device", "write": "device-to-host", "both": "both"}[direction]
+    way = (
+        f'direction = "{word}"'
+        if target is None
+        else f'direction = "peer"\ntarget = "{endpoint_name(target)}"'
+    )
+    return f'[[workload]]\nkind = "copy"\nname = "{name}"\ndevice = "{name}"\n{way}\nsize = "{_LONG_COPY}"\n'
 
 
 def _rings(function: Function, word: str, size: int, shape: str = "") -> str:

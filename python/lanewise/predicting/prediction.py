@@ -10,8 +10,8 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from lanewise.errors import InputError
-from lanewise.machine.drives import drive_part
 from lanewise.machine.missing_ports import with_missing_ports
+from lanewise.machine.parts import part_of
 from lanewise.machine.scenario import endpoint_name
 from lanewise.machine.sockets import across_sockets
 from lanewise.machine.view import View
@@ -72,12 +72,12 @@ class Prediction:
 
 
 _ASSUMPTIONS = (
-    "host: latency of a generic server; its memory and its read engines are never the limit; buffers are at "
-    "the socket of their device, and peers at different sockets are joined by the links that processors of "
-    "this make and age have",
-    "devices are never slower than their link, except drives that are known by name, which have the rates of "
-    "their data sheets; other drives have infinitely fast media for bandwidth and those of a typical drive "
-    "for latency",
+    "host: latency and memory of a generic server of the root ports' generation and maker, as in what "
+    "'lanewise scan --scenario' writes; buffers are at the socket of their device, and peers at different "
+    "sockets are joined by the links that processors of this make and age have",
+    "devices are never slower than their link, except drives, GPUs and adapters that are known by name, "
+    "which are what their catalog parts say; other drives have infinitely fast media for bandwidth and those "
+    "of a typical drive for latency, and other GPUs use the largest packets that their registers allow",
     "network adapters: descriptors and completions of 16 B, 32 frames to a doorbell and a read of "
     "descriptors, 4 completions to a write; small RDMA writes: work requests of 64 B, 32 to a doorbell and a "
     "read, a completion of 64 B for each; processors, interrupts and the adapter's own pace are never the "
@@ -116,7 +116,7 @@ def predict(
     return Prediction(
         source=machine.source,
         rows=tuple(row for _, row in rows),
-        assumptions=(*_ASSUMPTIONS, *_known_drives(chosen)),
+        assumptions=(*_ASSUMPTIONS, *_known_parts(chosen)),
         notes=(
             *machine.notes,
             *machine.contradictions,
@@ -150,18 +150,18 @@ def _left_out(rows: list[tuple[Benchmark, Row]], *, together: bool) -> list[str]
     return [f"all at once are the first {_MOST_TOGETHER} of {most} devices; more are not simulated together"]
 
 
-def _known_drives(chosen: Sequence[Function]) -> list[str]:
-    """Say which drives have published rates, and in which catalog part."""
+def _known_parts(chosen: Sequence[Function]) -> list[str]:
+    """Say which devices are known, and as which catalog part."""
     parts: dict[str, list[str]] = {}
     for function in chosen:
-        part = drive_part(function)
+        part = part_of(function)
         if part is not None:
             parts.setdefault(part, []).append(function.address.short)
     said = []
     for part, addresses in parts.items():
         others = " and others" if len(addresses) > _MOST_ADDRESSES else ""
         where = ", ".join(addresses[:_MOST_ADDRESSES]) + others
-        said.append(f"{where}: rates as published, with their sources in 'lanewise parts {part}'")
+        said.append(f"{where}: as published, with sources in 'lanewise parts {part}'")
     return said
 
 

@@ -1,7 +1,7 @@
 """Runs benchmarks on parts of one machine, and says what each reaches and what binds it.
 
-Parts that differ in the names of their devices only are run once. Memory and read engines of the host are
-never the limit; peers at different sockets share what joins the sockets.
+Parts that differ in the names of their devices only are run once. The host is the one that `scan --scenario`
+writes, memory included; peers at different sockets share what joins the sockets.
 """
 
 from __future__ import annotations
@@ -28,9 +28,6 @@ if TYPE_CHECKING:
     from lanewise.machine.sockets import Interconnect
     from lanewise.machine.ways import Change
     from lanewise.predicting.benchmarks import Benchmark
-
-_READ_ENGINES = 1024
-"""Reads that a root port has in progress. Assumed: enough that links and tags are the limit."""
 
 _FULL_INTERCONNECT = 0.985
 """Share of what a link between sockets carries from which on it is the limit."""
@@ -139,7 +136,6 @@ class Simulator:
             )
         except InputError:
             return None
-        overrides = [*overrides, *_endless_host(text)]
         bare, names = _normalised(text)
         numbers = {name: f"n{number}" for number, name in enumerate(names)}
         pairs = [
@@ -229,13 +225,6 @@ def _window(benchmark: Benchmark) -> str:
     end = benchmark.settle_us + benchmark.measure_us
     times = f'warm_up = "{benchmark.settle_us} us"\ntime_limit = "{end} us"'
     return f'[run]\n{times}\nrelative_half_width = "0.001 %"\n\n'
-
-
-def _endless_host(text: str) -> list[tuple[str, str]]:
-    """Return overrides for a host whose memory and read engines are never the limit."""
-    ports = text.count("[host.server.slots.")
-    rates = [(f"server.{name}_bandwidth", "8000 GB/s") for name in ("read", "write", "memory")]
-    return [*rates, ("server.read_engines", str(_READ_ENGINES * max(1, ports)))]
 
 
 def _data_flows(result: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -84,7 +84,7 @@ parameters! {
         Assumed "64-bit since Gen3: memory BARs of NICs, drives and GPUs of that time are of 64 bits in public dumps";
         /// From an MMIO read's arrival to its completion entering the egress queue.
         mmio_read_latency: Auto<Span> = "auto" in "0 ns" to "1 ms",
-        Assumed "150 ns for RDMA adapters, 300 ns for others; GPUs of the catalog 600 ns: published loads less their way there and back";
+        Assumed "255 ns for RDMA adapters, 300 ns for others; GPUs of the catalog 690 ns: published loads less their way there and back";
         /// From the arrival of another device's read of its memory to the data entering the egress queue.
         memory_read_latency: Span = "100 ns" in "0 ns" to "1 ms",
         Assumed "memory behind an internal bus, which is built for it; a register takes longer";

@@ -73,7 +73,7 @@ parameters! {
         /// Largest payload that is forwarded whole; what is larger is cut. "none" to leave packets as they are.
         largest_packet: Option<PayloadSizeOrRcb> = "none",
         Assumed "packets pass as they are, unless the host is known; PCIe Base 6.3 §1.3.1 allows a root complex to cut them";
-        /// Rate at which packets enter or leave one stack on their way to other root ports; "none" for no limit.
+        /// Rate at which packets enter one stack on their way to other root ports, and rate at which they leave; "none" for no limit.
         rate: Option<Rate> = "none" in "1 MB/s" to "10 TB/s",
         Assumed "as fast as the links, unless the host is known";
         /// Time for a packet from one root port to another.

@@ -330,9 +330,9 @@ fn mmio_read_latency(
     };
     let (latency, source) = if parameters.rdma.ports > 0 {
         let source = "a load from an adapter for low latency takes 424 ns with its way there and back (andre-richter/pcie-lat issue 9)";
-        (Span::from_ns(150), source)
+        (Span::from_ns(255), source)
     } else {
-        let source = "between adapters for low latency (150 ns) and GPUs (600 ns), whose published loads take 0.42 and 0.86 us";
+        let source = "between adapters for low latency (255 ns) and GPUs (690 ns), whose published loads take 0.42 and 0.86 us";
         (Span::from_ns(300), source)
     };
     if let Some(port) = rig.port(instance, 0) {

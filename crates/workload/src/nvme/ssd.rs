@@ -27,7 +27,7 @@ use lanewise_fabric::workload::{ChannelId, DeviceId};
 use lanewise_fabric::{ResourceKind, ResourceReading};
 use lanewise_observe::RequesterState;
 use lanewise_units::{Bytes, Rate, Span, Time};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 /// Pieces of write data after which a drive knows whether writes are sequential. Assumed: as many as tools keep under way.
 const WRITES_TO_SEE: u32 = 64;
@@ -83,9 +83,6 @@ pub struct SsdConfig {
     pub interrupt_delay: Span,
 }
 
-/// A command that is about to be fetched, and its queue.
-pub(crate) type Pending = (u32, u32);
-
 /// A drive at work. Slots stand for commands.
 #[derive(Debug)]
 pub(crate) struct Ssd {
@@ -96,8 +93,10 @@ pub(crate) struct Ssd {
     pub(crate) command_channel: ChannelId,
     /// Data from memory.
     pub(crate) data_channel: ChannelId,
-    /// Commands whose doorbell has arrived, in order.
-    announced: VecDeque<Pending>,
+    /// Commands of each queue whose doorbell has arrived, in order.
+    announced: BTreeMap<u32, VecDeque<u32>>,
+    /// Queues with such commands: round robin, the arbitration that every controller has (NVMe Base 2.0 §3.4.4.1).
+    turns: VecDeque<u32>,
     /// Commands that are being fetched, in order.
     fetching: VecDeque<u32>,
     processor: Server,
@@ -139,7 +138,8 @@ impl Ssd {
             posted_channel,
             command_channel,
             data_channel,
-            announced: VecDeque::new(),
+            announced: BTreeMap::new(),
+            turns: VecDeque::new(),
             fetching: VecDeque::new(),
             processor: Server::default(),
             processing: 0,
@@ -196,20 +196,28 @@ impl Ssd {
 
     /// A doorbell told of a command.
     pub(crate) fn announce(&mut self, queue: u32, slot: u32) {
-        self.announced.push_back((queue, slot));
+        let commands = self.announced.entry(queue).or_default();
+        if commands.is_empty() {
+            self.turns.push_back(queue);
+        }
+        commands.push_back(slot);
     }
 
-    /// The commands of the next fetch: neighbours in one queue, as many as fit a batch. Their queue, the first, and
-    /// how many. None while a fetch is under way: Assumed, one fetch engine for all queues.
+    /// The commands of the next fetch: of one queue, where they are neighbours, as many as fit a batch. Their queue, the
+    /// first, and how many. None while a fetch is under way: Assumed, one fetch engine for all queues.
     pub(crate) fn next_fetch(&mut self) -> Option<(u32, u32, u32)> {
         if !self.fetching.is_empty() {
             return None;
         }
-        let (queue, first) = *self.announced.front()?;
+        let queue = self.turns.pop_front()?;
+        let commands = self.announced.get_mut(&queue).expect("queues that have a turn have commands");
         let batch = self.config.fetch_batch.max(1) as usize;
-        let count = self.announced.iter().take(batch).take_while(|(of, _)| *of == queue).count();
-        self.fetching.extend(self.announced.drain(..count).map(|(_, slot)| slot));
-        Some((queue, first, count as u32))
+        let count = batch.min(commands.len());
+        self.fetching.extend(commands.drain(..count));
+        if !commands.is_empty() {
+            self.turns.push_back(queue);
+        }
+        Some((queue, self.fetching[0], count as u32))
     }
 
     /// The next of the commands that were fetched, and when the controller's processors have understood it.
@@ -450,7 +458,11 @@ pub(crate) mod tests {
         assert_eq!((first.0, second.0), (1, 2));
         assert_eq!(first.1, Time::ZERO + Span::from_ns(800), "alone it takes its latency");
         assert_eq!(second.1 - first.1, Span::from_ns(500), "and the next comes at the rate");
+        ssd.announce(0, 8);
         assert_eq!(ssd.next_fetch(), Some((1, 3, 4)), "a full batch of the second queue");
+        assert_eq!(ssd.fetching.drain(..).collect::<Vec<_>>(), [3, 4, 5, 6]);
+        ssd.announce(0, 9);
+        assert_eq!(ssd.next_fetch(), Some((0, 8, 2)), "and the first has its turn, with both");
     }
 
     #[test]

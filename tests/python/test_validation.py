@@ -1,0 +1,51 @@
+"""What others measured: the data sets are complete, and what is simulated stays as near to them as it is."""
+
+import importlib.util
+import statistics
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2] / "validation"
+SETS = sorted((ROOT / "sets").glob("*.toml"))
+
+
+def load():
+    spec = importlib.util.spec_from_file_location("validate", ROOT / "validate.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["validate"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_every_data_set_says_where_it_is_from_and_what_was_known() -> None:
+    validate = load()
+    for path in SETS:
+        data = tomllib.loads(path.read_text())
+        assert data["id"] == path.stem
+        assert data["source"]
+        assert data["licence"]
+        assert data["role"] in validate.ROLES
+        for case in data["case"]:
+            assert (ROOT / "templates" / f"{case['template']}.toml").exists(), path.stem
+            assert all(cell["unit"] in validate.TO_UNIT and cell["measured"] > 0 for cell in case["cell"])
+
+
+@pytest.mark.parametrize(
+    ("name", "most_percent"),
+    [("a10-sapphire-rapids", 1.0), ("h100-sxm-8462y", 1.5), ("cm4-gen2-x1", 2.0)],
+)
+def test_data_sets_that_the_link_limits_agree(name: str, most_percent: float, tmp_path: Path) -> None:
+    validate = load()
+    cells = validate.cells_of(ROOT / "sets" / f"{name}.toml", validate.Simulations(tmp_path))
+    assert max(abs(cell.error_percent) for cell in cells) < most_percent
+
+
+def test_the_median_error_of_unseen_cells_has_not_grown(tmp_path: Path) -> None:
+    validate = load()
+    simulations = validate.Simulations(tmp_path)
+    cells = [cell for path in SETS for cell in validate.cells_of(path, simulations) if cell.role == "unseen"]
+    assert len({cell.set for cell in cells}) >= 15
+    assert statistics.median(abs(cell.error_percent) for cell in cells) < 4

@@ -1,0 +1,212 @@
+"""Simulates what others measured and published, and says how far off it is.
+
+Each file of ``sets/`` is one public data set: where it is, what was measured, and for each cell whether a
+default or a part of the catalog was chosen with its number in view (*used*) or not (*unseen*). A case is a
+template of ``templates/`` with parts filled in and parameters set to what the source says of the machine;
+nothing else is set. Nothing is fitted here.
+
+Run ``python validation/validate.py`` with the package installed; ``--json`` for a machine, names of sets for
+a few of them, ``--markdown`` for the tables of the documentation.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+import tempfile
+import tomllib
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from string import Template
+from typing import Any
+
+import lanewise
+
+HERE = Path(__file__).parent
+WITHIN = (3, 5, 10)
+"""Shares of cells whose error is at most so many percent are printed."""
+
+TO_UNIT = {
+    "GB/s": 1.0,
+    "Gb/s": 8.0,
+    "MB/s": 1e3,
+    "MiB/s": 1e9 / 2**20,
+    "GiB/s": 1e9 / 2**30,
+    "Mpps": 1e-6,
+    "kIOPS": 1e-3,
+    "us": 1e-3,
+    "ns": 1.0,
+}
+"""From GB/s, operations a second, and ns to what a source prints."""
+ROLES = ("used", "unseen")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    """One number of a data set, and what is simulated for it."""
+
+    set: str
+    case: str
+    group: str
+    """What kind of measurement: gpu copy, peers, dma, rdma, nvme, mmio."""
+    role: str
+    unit: str
+    measured: float
+    tolerance_percent: float
+    """How far the source's own numbers for the same thing are apart, or 3 %."""
+    simulated: float
+    limited_by: str
+    why: str
+    """What is known about a large error."""
+
+    @property
+    def error_percent(self) -> float:
+        """Simulated over measured, less one, in percent."""
+        return 100 * (self.simulated / self.measured - 1)
+
+
+class Simulations:
+    """Runs scenarios; equal ones once."""
+
+    def __init__(self, folder: Path) -> None:
+        """Write scenarios into `folder`."""
+        self.folder = folder
+        self.results: dict[str, lanewise.RunResult] = {}
+
+    def run(self, template: str, parts: dict[str, Any], settings: dict[str, Any]) -> lanewise.RunResult:
+        """Fill in a template's parts, set parameters, and run."""
+        text = Template((HERE / "templates" / f"{template}.toml").read_text()).substitute(parts)
+        overrides = {
+            path: str(value).lower() if isinstance(value, bool) else str(value)
+            for path, value in settings.items()
+        }
+        key = json.dumps([text, overrides], sort_keys=True)
+        if key not in self.results:
+            path = self.folder / f"{template}.toml"
+            path.write_text(text)
+            self.results[key] = lanewise.run(path, overrides=overrides)
+        return self.results[key]
+
+
+def read_out(result: lanewise.RunResult, what: str, unit: str) -> float:
+    """Return a result in a unit; `what` names a flow's direction, a metric, or one of the words below."""
+    flows = [flow for flow in result.document["flows"] if flow["direction"] != "control"]
+    scale = TO_UNIT[unit]
+    if what == "rate":
+        return scale * sum(flow["goodput_gb_per_s"] for flow in flows)
+    if what == "operations":
+        return scale * sum(flow["operations_per_s"] for flow in flows)
+    if what == "latency":
+        flow = max(flows, key=lambda flow: flow["operations"])
+        latency = flow["operation_latency_ns"] or flow["latency_ns"]
+        return scale * float(latency["mean"])
+    if what.startswith("metric "):
+        name = what.removeprefix("metric ")
+        metrics = {row["metric"]: row["value"] for row in result.instruments.iter_rows(named=True)}
+        return float(next(value for metric, value in metrics.items() if metric.startswith(name)))
+    return scale * sum(flow["goodput_gb_per_s"] for flow in flows if flow["direction"] == what)
+
+
+def cells_of(path: Path, simulations: Simulations) -> list[Cell]:
+    """Simulate one data set."""
+    data = tomllib.loads(path.read_text())
+    cells = []
+    for case in data["case"]:
+        for cell in case["cell"]:
+            role = cell.get("role", case.get("role", data["role"]))
+            if role not in ROLES:
+                raise ValueError(f"{path.name}: role {role!r} is neither of {ROLES}")
+            settings = data.get("set", {}) | case.get("set", {}) | cell.get("set", {})
+            parts = case.get("with", {}) | cell.get("with", {})
+            result = simulations.run(case["template"], parts, settings)
+            cells.append(
+                Cell(
+                    set=data["id"],
+                    case=f"{case['name']}, {cell['name']}".strip(", "),
+                    group=case.get("group", data["group"]),
+                    role=role,
+                    unit=cell["unit"],
+                    measured=cell["measured"],
+                    tolerance_percent=100 * cell.get("tolerance", case.get("tolerance", 0.03)),
+                    simulated=read_out(result, cell.get("of", case.get("of", "rate")), cell["unit"]),
+                    limited_by=result.document["limited_by"]["name"] if result.document["limited_by"] else "",
+                    why=cell.get("why", case.get("why", "")),
+                )
+            )
+    return cells
+
+
+def summary(cells: list[Cell], what: str) -> list[str]:
+    """Return a row: how many, the median and the worst of the absolute errors, shares within some percent."""
+    errors = [abs(cell.error_percent) for cell in cells]
+    shares = (f"{100 * sum(error <= limit for error in errors) / len(errors):.0f} %" for limit in WITHIN)
+    return [what, str(len(errors)), f"{statistics.median(errors):.1f} %", f"{max(errors):.1f} %", *shares]
+
+
+def summaries(cells: list[Cell]) -> list[list[str]]:
+    """Return rows by role, and by role and kind of measurement."""
+    rows = []
+    for role in ROLES:
+        own = [cell for cell in cells if cell.role == role]
+        rows += [summary(own, role)] if own else []
+        for group in dict.fromkeys(cell.group for cell in own):
+            rows.append(summary([cell for cell in own if cell.group == group], f"{role}: {group}"))
+    return rows
+
+
+def row_of(cell: Cell) -> list[str]:
+    """Return a cell as printed."""
+    numbers = (f"{cell.measured:.4g}", f"{cell.simulated:.4g}", f"{cell.error_percent:+.1f} %")
+    return [cell.set, cell.case, cell.unit, *numbers, cell.role, cell.limited_by]
+
+
+HEADS = ("data set", "case", "unit", "measured", "simulated", "error", "role", "limited by")
+SUMMARY_HEADS = ("cells", "number", "median", "worst", *(f"≤ {limit} %" for limit in WITHIN))
+
+
+def plain(heads: tuple[str, ...], rows: list[list[str]]) -> str:
+    """Return a table for a terminal."""
+    widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
+    lines = [heads, ["─" * width for width in widths], *rows]
+    return "\n".join(
+        "  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip()
+        for line in lines
+    )
+
+
+def markdown(heads: tuple[str, ...], rows: list[list[str]]) -> str:
+    """Return a table for the documentation."""
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def main() -> None:
+    """Simulate the data sets that are named, or all."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("sets", nargs="*", help="names of files in sets/, without .toml; all by default")
+    parser.add_argument("--json", action="store_true", help="print cells as JSON")
+    parser.add_argument("--markdown", action="store_true", help="print tables for the documentation")
+    arguments = parser.parse_args()
+    paths = [HERE / "sets" / f"{name}.toml" for name in arguments.sets] or sorted(
+        (HERE / "sets").glob("*.toml")
+    )
+    cells: list[Cell] = []
+    with tempfile.TemporaryDirectory() as folder:
+        simulations = Simulations(Path(folder))
+        for path in paths:
+            cells += cells_of(path, simulations)
+    if arguments.json:
+        json.dump(
+            [asdict(cell) | {"error_percent": cell.error_percent} for cell in cells], sys.stdout, indent=1
+        )
+        return
+    table = markdown if arguments.markdown else plain
+    print(table(HEADS, [row_of(cell) for cell in cells]))
+    print()
+    print(table(SUMMARY_HEADS, summaries(cells)))
+
+
+if __name__ == "__main__":
+    main()

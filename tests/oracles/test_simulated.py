@@ -29,7 +29,7 @@ warm_up = "60 us"
 relative_half_width = 0.00001
 [host.h]
 memory_base = "{link.address} B"
-read_engines = 4096
+stack.read_trackers = 4096
 write_latency = "0 ns"
 read_bandwidth = "10 TB/s"
 write_bandwidth = "10 TB/s"

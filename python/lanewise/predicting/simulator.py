@@ -235,7 +235,7 @@ def _endless_host(text: str) -> list[tuple[str, str]]:
     """Return overrides for a host whose memory and read engines are never the limit."""
     ports = text.count("[host.server.slots.")
     rates = [(f"server.{name}_bandwidth", "8000 GB/s") for name in ("read", "write", "memory")]
-    return [*rates, ("server.read_engines", str(_READ_ENGINES * max(1, ports)))]
+    return [*rates, ("server.stack.read_trackers", str(_READ_ENGINES * max(1, ports)))]
 
 
 def _data_flows(result: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -265,6 +265,20 @@ def sensitivity(
     return found
 
 
+def stale_sensitivities(*experiments: str | Path) -> dict[str, Sensitivity]:
+    """Return what predictions rest on where that was made for other parameters or another core, by id.
+
+    Nothing is simulated, so that a cell which comes out otherwise since is not seen. Raises
+    `lanewise.InputError` as `reproduce` does.
+    """
+    from lanewise.experiment.folders import load_experiment
+    from lanewise.experiment.sensitivity import stored
+
+    folders = [experiment_folder(name) for name in experiments] or list(_experiments().values())
+    found = {definition.id: stored(definition) for definition in map(load_experiment, folders)}
+    return {id_: each for id_, each in found.items() if each is not None and each.stale}
+
+
 def calibrate(
     experiment: str | Path,
     *,

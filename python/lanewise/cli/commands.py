@@ -337,6 +337,13 @@ def reproduce(
             "--sensitivity", help="First find out what predictions rest on, and store it; takes minutes."
         ),
     ] = False,
+    stale: Annotated[
+        bool,
+        typer.Option(
+            "--stale",
+            help="Only say whose sensitivity was made for other parameters or another core; runs nothing.",
+        ),
+    ] = False,
     note_misses: Annotated[
         bool,
         typer.Option(
@@ -357,7 +364,13 @@ def reproduce(
     from lanewise.files import refuse_folder
 
     refuse_together(("--report", report is not None), ("--no-report", no_report))
+    refuse_together(("--stale", stale), ("--sensitivity", sensitivity))
     names = experiments or []
+    if stale:
+        from lanewise.cli.tables.reproduce import print_stale
+
+        print_stale(api.stale_sensitivities(*names))
+        return
     page = None if no_report else report or (None if names else Path("lanewise-report.html"))
     if page is not None:
         refuse_folder(page)

@@ -4,6 +4,8 @@ Every parameter in force that is assumed, calibrated or published is a candidate
 finds out how far each moves each cell. Here is what came of it, and where it is kept: beside ``fitted.toml``
 as ``sensitivity.toml``, with what was varied and a hash of the scenarios and overrides, so that a report can
 say when it no longer fits. A parameter that is new since does not make it stale: what was found still holds.
+One that was not made again for a newer core says so itself, by hand: ``made_on`` names the core, and it is
+stale.
 """
 
 from __future__ import annotations
@@ -124,7 +126,16 @@ class Sensitivity:
     varied: tuple[str, ...] = ()
     """Every candidate as "name = value"."""
     stale: bool = False
-    """Whether a parameter has changed since."""
+    """Whether a parameter has changed since, or the core."""
+    made_on: str = ""
+    """The core it was made on, when that is known to be another; empty when it is not."""
+
+    @property
+    def why_stale(self) -> str:
+        """Why it no longer fits, in a few words; empty while it does."""
+        if self.made_on:
+            return f"made on another core: {self.made_on}"
+        return "parameters or results have changed since" if self.stale else ""
 
     def of(self, cell: str) -> CellSensitivity | None:
         """Return what a cell rests on, if it was looked at."""
@@ -163,6 +174,7 @@ class Sensitivity:
             "version": self.version,
             "inputs": self.inputs,
             "stale": self.stale,
+            "made_on": self.made_on,
             "runs": self.runs,
             "varied": list(self.varied),
             "cells": [
@@ -232,7 +244,9 @@ def _read(experiment: Experiment, document: Mapping[str, Any]) -> Sensitivity:
             for cell in document["cell"]
         ),
         varied=tuple(document.get("varied", ())),
-        stale=document["inputs"] != inputs_hash(experiment)
+        made_on=document.get("made_on", ""),
+        stale="made_on" in document
+        or document["inputs"] != inputs_hash(experiment)
         or not set(document.get("varied", ())) <= set(varied(experiment)),
     )
 

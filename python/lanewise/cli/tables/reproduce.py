@@ -11,7 +11,7 @@ from lanewise.experiment.headline import headline
 from lanewise.experiment.wording import band_text, digits_for, error_text, interval_text, null_error_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from rich.console import Group, RenderableType
 
@@ -45,6 +45,20 @@ def print_reproduction(reproduction: Reproduction, *, sensitivity: bool = False)
     if len(reproduction.experiments) > 1:
         pieces += _headline("All experiments", reproduction.experiments)
     style.emit(*pieces)
+
+
+def print_stale(stale: Mapping[str, Sensitivity]) -> None:
+    """Print which experiments have a sensitivity that no longer fits, and why."""
+    if not stale:
+        style.emit(Text("What predictions rest on is current in every experiment."))
+        return
+    table = style.table()
+    style.labels(table, "experiment", "stale")
+    for id_, sensitivity in stale.items():
+        table.add_row(id_, sensitivity.why_stale)
+    style.emit(
+        style.titled("Stale sensitivity", table, note="'lanewise reproduce ID --sensitivity' makes it again")
+    )
 
 
 def _experiment(experiment: ReproducedExperiment, sensitivity: bool) -> Iterator[RenderableType]:
@@ -168,9 +182,11 @@ def _sensitivity(sensitivity: Sensitivity) -> Group:
             )
         if not cell.effects:
             table.add_row(cell.cell, "nothing by 0.5 %")
-    note = "what moves each cell: 20 % lower and higher, powers of two halved and doubled, fits done again"
+    note = (
+        "what moves each cell: 20 % lower and higher, powers of two halved and doubled; fits to first order"
+    )
     if sensitivity.stale:
-        note += "; stale: parameters have changed since"
+        note += f"; stale: {sensitivity.why_stale}"
     return style.titled("Sensitivity", table, note=note)
 
 

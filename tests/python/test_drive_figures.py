@@ -68,7 +68,7 @@ def measured(folder: Path, part: str, job: tuple[str, str, int, int, str]) -> di
     rig = folder / "rig.toml"
     rig.write_text(RIG.format(part=part, rw=rw, block=block, depth=depth, jobs=jobs, warm_up=warm_up))
     # Latencies are published of drives with room in their buffers, rates of drives that are full.
-    alone = {"ssd.nvme.preconditioned": depth * jobs > 1}
+    alone = {"ssd.nvme.preconditioned": str(depth * jobs > 1).lower()}
     rows = lanewise.run(rig, overrides=alone).instruments.to_dicts()
     return {row["metric"].removeprefix("job."): row["value"] for row in rows}
 

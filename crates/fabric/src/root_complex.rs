@@ -13,6 +13,7 @@ use crate::memory_path::MemoryPath;
 use crate::packet::{Address, Flags, Kind, Packet, PacketId, PacketPool};
 use crate::port::PortId;
 use crate::ring::Ring;
+use crate::root_ports::STACK_BITS;
 use crate::routing::Routes;
 use crate::server::Server;
 use crate::stack::{Stack, WaitingRead};
@@ -64,6 +65,7 @@ impl RootComplex {
     ) -> Self {
         let stack_of_port = stacks_of(&config, ports.len());
         let stacks = stack_of_port.iter().max().map_or(0, |last| usize::from(*last) + 1);
+        assert!(stacks <= 1 << STACK_BITS, "{stacks} stacks: an event has no room for that many");
         let mut made = Self {
             reads: Server::new(config.read_bandwidth),
             writes: Server::new(config.write_bandwidth),

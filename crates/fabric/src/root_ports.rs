@@ -7,8 +7,9 @@ use crate::port::PortId;
 use lanewise_pcie::tlp::FlowClass;
 use lanewise_units::{Span, Time};
 
-/// Bits of the index of a stack in an event; the root complex has the rest.
-const STACK_BITS: u32 = 12;
+/// Bits of the index of a stack in an event; the root complex has the other seventeen. A scenario has at most 1,024 slots in a
+/// host, each with a stack of its own at most, and 32,768 in all.
+pub(crate) const STACK_BITS: u32 = 12;
 
 impl Fabric {
     #[inline]

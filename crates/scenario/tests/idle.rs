@@ -2,19 +2,35 @@
 
 use lanewise_scenario::{Scenario, Source, load};
 
-/// Two cards below a switch, with what the test adds on the command line.
-fn rig(overrides: &[(&str, &str)]) -> Scenario {
-    let text = "[host.server]\nslots = { slot1 = \"gen4 x16\" }\n\
+/// A card below a switch.
+const RIG: &str = "[host.server]\nslots = { slot1 = \"gen4 x16\" }\n\
                 [switch.sw]\nattach = \"server.slot1\"\nports = { port0 = \"gen4 x16\", port1 = \"gen4 x8\" }\n\
                 [endpoint.card]\nattach = \"sw.port1\"\ngeneration = \"gen4\"\nwidth = \"x8\"\n\
                 [[workload]]\nkind = \"dma\"\nname = \"job\"\ndevice = \"card\"\ndirection = \"read\"\n";
+
+/// The rig, with what the test adds on the command line.
+fn rig(overrides: &[(&str, &str)]) -> Scenario {
     let pair = |(path, value): &(&str, &str)| ((*path).to_owned(), (*value).to_owned());
     let overrides: Vec<_> = overrides.iter().map(pair).collect();
-    load(&Source::from_text("rig.toml", text), &overrides).unwrap_or_else(|problems| panic!("{problems}"))
+    load(&Source::from_text("rig.toml", RIG), &overrides).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
 fn told(scenario: &Scenario) -> Vec<&str> {
     scenario.remarks.iter().map(|remark| remark.path.as_str()).collect()
+}
+
+/// A cache that is smaller than a block in each way would be larger than it says.
+#[test]
+fn a_cache_has_room_for_a_block_in_each_way() {
+    let with = |ways: &str| {
+        let settings =
+            [("server.llc.size", "64 KiB"), ("server.llc.ways", ways), ("server.llc.block", "4 KiB")];
+        let pair = |(path, value): (&str, &str)| (path.to_owned(), value.to_owned());
+        load(&Source::from_text("rig.toml", RIG), &settings.map(pair))
+    };
+    assert!(with("16").is_ok());
+    let problems = with("17").expect_err("68 KiB are needed").to_string();
+    assert!(problems.contains("`server.llc.size` is 64 KiB") && problems.contains("68 KiB"), "{problems}");
 }
 
 /// A value that nothing reads, and what has to be there for it.

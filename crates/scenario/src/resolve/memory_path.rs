@@ -107,6 +107,14 @@ pub(crate) fn cache(
         let hint = "a cache has no more than its `ways`".to_owned();
         output.report(rig.place_of(component, &["llc", "device_ways"]), problem, Some(hint));
     }
+    let least = given.block * u64::from(given.ways);
+    if size < least {
+        let component = rig.topology.instances[instance].component;
+        let (path, found) = (format!("{name}.llc.size"), size.to_string());
+        let problem = Problem::OutOfRange { path, found, low: least.to_string(), high: "8 GiB".to_owned() };
+        let hint = "a cache has room for a block in each of its `ways`".to_owned();
+        output.report(rig.place_of(component, &["llc", "size"]), problem, Some(hint));
+    }
     Some(CacheConfig {
         size,
         ways: given.ways,

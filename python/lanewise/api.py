@@ -227,7 +227,7 @@ def reproduce(
     ['experiment', 'cell', 'unit', 'published', 'simulated']
     >>> (experiment,) = reproduction.experiments
     >>> experiment.table.columns[:5]
-    ['cell', 'unit', 'published', 'simulated', 'error_percent']
+    ['cell', 'unit', 'published', 'simulated', 'half_width']
     """
     from lanewise.experiment.folders import load_experiment
     from lanewise.experiment.reproduction import reproduce_all

@@ -56,12 +56,17 @@ def test_names_that_mean_one_drive_are_that_drive(names: dict[str, str], expecte
     assert part(drive(**names)) == expected
 
 
+_WITHOUT_A_BRIEF = ("intel-p4510", "intel-p5800x")
+"""Drives whose maker's figures could not be read again: their rates are assumed, and say so."""
+
+
 def test_every_part_is_in_the_catalog_with_rates_that_have_a_source() -> None:
     catalog = {entry["name"]: entry for entry in api.parts().document["parts"]}
     for name in _PARTS:
         rates = {p["path"]: p for p in catalog[name]["parameters"]}
         for key in ("nvme.read_rate", "nvme.write_rate"):
-            assert rates[key]["provenance"] in ("datasheet", "published"), (name, key)
+            known = ("assumed",) if name in _WITHOUT_A_BRIEF else ("datasheet", "published")
+            assert rates[key]["provenance"] in known, (name, key)
 
 
 def test_a_known_drive_is_predicted_with_its_rates_and_an_unknown_one_with_those_of_its_link() -> None:

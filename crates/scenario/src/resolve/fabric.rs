@@ -8,7 +8,7 @@ use super::payload::Payload;
 use super::port::Ports;
 use super::{Rig, Settings};
 use super::{standby, switch_latency};
-use crate::parameter::{Output, Provenance};
+use crate::parameter::{Layer, LayerTable, Output, Provenance};
 use crate::parameters::{
     ArbitrationChoice, BarChoice, BuffersChoice, CoreChoice, EndpointParameters, ForwardingChoice,
     HostParameters, LinkParameters, RcbChoice, SwitchParameters, TagChoice,
@@ -107,8 +107,11 @@ fn root_complex(
         RcbChoice::Bytes128 => Bytes::new(128),
     };
     // A completion that is not the last ends on a read completion boundary (PCIe Base 6.3 §2.3.1.1).
-    if host.completion_combine.0 < rcb {
-        let component = rig.topology.instances[instance].component;
+    let component = rig.topology.instances[instance].component;
+    let is_stated = |layer: &LayerTable<'_>| {
+        layer.layer != Layer::Defaults && layer.table.get("completion_combine").is_some()
+    };
+    if host.completion_combine.0 < rcb && rig.file.components[component].layers().iter().any(is_stated) {
         let path = format!("{}.completion_combine", rig.file.components[component].name);
         let (found, low) = (host.completion_combine.0.to_string(), rcb.to_string());
         let problem = Problem::OutOfRange { path, found, low, high: "4 KiB".to_owned() };
@@ -126,7 +129,8 @@ fn root_complex(
         write_bandwidth: host.write_bandwidth,
         write_overhead: host.write_overhead,
         rcb,
-        completion_combine_max: host.completion_combine.0.min(largest),
+        // What a default says of hosts with the smaller boundary means one boundary here.
+        completion_combine_max: host.completion_combine.0.max(rcb).min(largest),
         write_latency: host.write_latency,
         shared_outbound_queue: host.shared_outbound_queue,
         root_port_queue: host.root_port_queue,

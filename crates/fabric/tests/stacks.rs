@@ -139,16 +139,24 @@ fn a_walk_delays_its_own_read_alone() {
     assert_close(through(Some(walks)), through(None), 0.005, "once its own page is known");
 }
 
-/// Two peers below different root ports; what the first writes to the second.
-fn peer_writes(set: impl FnOnce(&mut RootComplexConfig)) -> f64 {
+/// Two peers below different root ports.
+fn two_peers(set: impl FnOnce(&mut RootComplexConfig)) -> FabricConfig {
     let mode = LinkMode::new(GEN4, Width::X16);
     let mut config = direct(GEN4, Width::X16, 256);
     config.devices[0].ports.push(port(mode, 256));
     config.devices.push(device("peer", DeviceKind::Endpoint(endpoint()), vec![port(mode, 256)]));
     config.links.push(link((0, 1), (2, 0), mode));
     set(root_mut(&mut config));
-    let stream = Stream::new(1, WRITE, 65536, 8).to(Target::Endpoint(DeviceId(2)));
-    rates(&config, vec![stream])[0]
+    config
+}
+
+fn writes_to(device: u32, peer: u32) -> Stream {
+    Stream::new(device, WRITE, 65536, 8).to(Target::Endpoint(DeviceId(peer)))
+}
+
+/// What the first of two peers writes to the second.
+fn peer_writes(set: impl FnOnce(&mut RootComplexConfig)) -> f64 {
+    rates(&two_peers(set), vec![writes_to(1, 2)])[0]
 }
 
 /// What a root complex cuts travels on with a header for each piece: the closed form of the smaller packet.
@@ -173,6 +181,15 @@ fn peers_have_the_rate_of_the_stack() {
             root.stack_of_port = stacks;
         });
         assert_close(found, 7e9, 0.005, "forwarding");
+    }
+}
+
+/// Peers that write to each other have that rate each way.
+#[test]
+fn peers_have_the_rate_of_the_stack_each_way() {
+    let config = two_peers(|root| root.stack.peer_rate = Some(Rate::from_bytes_per_second(7_000_000_000)));
+    for found in rates(&config, vec![writes_to(1, 2), writes_to(2, 1)]) {
+        assert_close(found, 7e9, 0.005, "each way");
     }
 }
 

@@ -217,6 +217,8 @@ def stale_on_the_list() -> set[str]:
 def test_every_cell_is_within_its_band_or_a_known_miss(name: str) -> None:
     (experiment,) = lanewise.reproduce(name).experiments
     assert experiment.surprises == ()
+    rests_on = experiment.sensitivity
+    assert rests_on is None or rests_on.made_on or not rests_on.stale
 
 
 @pytest.mark.slow

@@ -139,10 +139,40 @@ def test_a_changed_parameter_makes_it_stale(
     tmp_path: Path, rig: FakeCore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     package.sensitivity(tmp_path)
-    monkeypatch.setitem(PARAMETERS, "server.memory_latency", ("250 ns", "assumed"))
+    for name in ("hba0.tags", "hba1.tags"):
+        monkeypatch.setitem(PARAMETERS, name, ("64", "assumed"))
     read_back = stored(load_experiment(tmp_path))
     assert read_back is not None
     assert read_back.stale
+
+
+def test_a_parameter_that_moved_nothing_may_change(
+    tmp_path: Path, rig: FakeCore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package.sensitivity(tmp_path)
+    monkeypatch.setitem(PARAMETERS, "server.memory_latency", ("250 ns", "assumed"))
+    read_back = stored(load_experiment(tmp_path))
+    assert read_back is not None
+    assert not read_back.stale
+    (again,) = package.reproduce(tmp_path).experiments
+    assert again.sensitivity is not None
+    assert not again.sensitivity.stale
+
+
+def test_a_cell_that_comes_out_otherwise_makes_it_stale(tmp_path: Path, rig: FakeCore) -> None:
+    package.sensitivity(tmp_path)
+    before = rig.answer
+
+    def answer(path: str, overrides: dict[str, str]) -> documents.Document:
+        document = before(path, overrides)
+        for flow in document["flows"]:
+            flow["goodput_mib_per_s"] *= 1.05
+        return document
+
+    rig.answer = answer
+    (again,) = package.reproduce(tmp_path).experiments
+    assert again.sensitivity is not None
+    assert again.sensitivity.stale
 
 
 def test_the_json_and_the_terminal_say_it(tmp_path: Path, rig: FakeCore, lanewise: Any) -> None:

@@ -3,7 +3,9 @@
 Every parameter in force that is assumed, calibrated or published is a candidate (`candidates`); `screening`
 finds out how far each moves each cell. Here is what came of it, and where it is kept: beside ``fitted.toml``
 as ``sensitivity.toml``, with what was varied and a hash of the scenarios and overrides, so that a report can
-say when it no longer fits. A parameter that is new since does not make it stale: what was found still holds.
+say when it no longer fits: when a parameter that moves a cell has another value, or a cell comes out
+otherwise. A parameter that is new since, or that moved nothing and has another value or is gone, does not
+make it stale: what was found still holds, as long as no cell has moved.
 One that was not made again for a newer core says so itself, by hand: ``made_on`` names the core, and it is
 stale.
 """
@@ -247,8 +249,13 @@ def _read(experiment: Experiment, document: Mapping[str, Any]) -> Sensitivity:
         made_on=document.get("made_on", ""),
         stale="made_on" in document
         or document["inputs"] != inputs_hash(experiment)
-        or not set(document.get("varied", ())) <= set(varied(experiment)),
+        or not _moving(document) <= set(varied(experiment)),
     )
+
+
+def _moving(document: Mapping[str, Any]) -> set[str]:
+    """Return the candidates that move a cell, as they are listed in `varied`."""
+    return {f"{row['parameter']} = {row['value']}" for cell in document["cell"] for row in cell["moved_by"]}
 
 
 def _effect(row: Mapping[str, Any]) -> Effect:

@@ -463,6 +463,8 @@ pub struct DmaConfig {
     pub path_rate: Option<Rate>,
     /// Time that each piece of data takes on that path, beside its bytes.
     pub path_latency: Span,
+    /// Whether data of a read pass that path only when all of their transfer have arrived.
+    pub collects_reads: bool,
     /// From the arrival of a read's last completion until its tag is free; none until the data can be used.
     pub tag_hold: Option<Span>,
 }

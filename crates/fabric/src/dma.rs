@@ -3,7 +3,9 @@
 //! An engine cuts what it moves at multiples of its unit, however much more MPS and MRRS would allow, and has so much in
 //! flight. Between the engines and the port lies the device's own data path, store and forward: written data have passed it
 //! before their TLP may leave, read data pass it after they have arrived. It runs ahead of the port, from the moment that a
-//! transfer is asked for, so its latency is paid once and its rate always. Assumed: its buffers never fill up.
+//! transfer is asked for, so its latency is paid once and its rate always. A device may also collect what it reads before it
+//! moves it on: then the first byte of a transfer passes the path when the last one has arrived. Assumed: its buffers never
+//! fill up.
 //!
 //! All of it is cold: an endpoint with none of these settings has a null pointer instead.
 
@@ -15,7 +17,7 @@ use crate::server::Server;
 use crate::workload::Direction;
 use lanewise_observe::Fact;
 use lanewise_units::{Bytes, Rate, Span, Time};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 impl DmaConfig {
     /// Whether a device with these settings does nothing but cut at its units.
@@ -25,6 +27,7 @@ impl DmaConfig {
             && self.read_interval.is_zero()
             && self.path_rate.is_none()
             && self.path_latency.is_zero()
+            && !self.collects_reads
             && self.tag_hold.unwrap_or(completion_latency).is_zero()
     }
 }
@@ -67,6 +70,13 @@ impl InternalPath {
     }
 }
 
+/// What has come of a transfer that the device collects before it moves it on.
+#[derive(Debug, Default)]
+struct Collected {
+    bytes: u64,
+    completions: Vec<Packet>,
+}
+
 /// A channel's engine, and what it has under way.
 #[derive(Debug, Default)]
 struct Engine {
@@ -87,6 +97,8 @@ pub(crate) struct DmaEngines {
     paces: [Pace; 2],
     paths: [InternalPath; 2],
     tag_hold: Option<Span>,
+    /// By transfer, what has come of it, in a device that collects what it reads.
+    collected: Option<BTreeMap<u32, Collected>>,
     /// By channel of the endpoint.
     engines: Vec<Engine>,
     /// By slot of an outstanding read: the channel that asked, and for how much.
@@ -107,6 +119,7 @@ impl DmaEngines {
             paces: [Pace::new(config.read_interval), Pace::new(config.write_interval)],
             paths: [path(), path()],
             tag_hold: config.tag_hold,
+            collected: config.collects_reads.then(BTreeMap::new),
             engines: std::iter::repeat_with(Engine::default).take(open).collect(),
             of_slot: Vec::new(),
             parked: 0,
@@ -209,8 +222,37 @@ impl Fabric {
         }
     }
 
-    /// Data of a read pass the device's own path. Returns when they can be used.
+    /// Data of a read have come. Returns when their tag has no more use for them: when they can be used, or at once where the
+    /// device collects them.
     pub(crate) fn take_in(&mut self, index: u32, packet: &Packet, now: Time) -> Time {
+        let dma = self.endpoints[index as usize].dma.as_mut();
+        let Some(collected) = dma.and_then(|dma| dma.collected.as_mut()) else {
+            return self.pass_path(index, packet, now);
+        };
+        let transfer = collected.entry(packet.context).or_default();
+        transfer.bytes += u64::from(packet.length);
+        transfer.completions.push(*packet);
+        self.move_on_if_whole(index, packet.context, now);
+        now
+    }
+
+    /// Moves on what a device has collected of a transfer, if nothing of it is missing any more.
+    pub(crate) fn move_on_if_whole(&mut self, index: u32, transfer: u32, now: Time) {
+        let dma = self.endpoints[index as usize].dma.as_mut();
+        let Some(collected) = dma.and_then(|dma| dma.collected.as_mut()) else { return };
+        let Some(bytes) = collected.get(&transfer).map(|collected| collected.bytes) else { return };
+        let active = self.transfers.get(transfer);
+        if active.arrived + bytes < active.transfer.length.get() {
+            return;
+        }
+        let whole = collected.remove(&transfer).expect("it was there a moment ago");
+        for completion in whole.completions {
+            self.pass_path(index, &completion, now);
+        }
+    }
+
+    /// Data of a read pass the device's own path. Returns when they can be used.
+    fn pass_path(&mut self, index: u32, packet: &Packet, now: Time) -> Time {
         let endpoint = &mut self.endpoints[index as usize];
         let delay = endpoint.config.completion_latency;
         let in_device_at = endpoint.dma.as_mut().map_or(now, |dma| dma.take_in(now, packet.payload()));

@@ -274,7 +274,11 @@ impl Fabric {
                 let (first_issued, attempts) = (watched.first_issued, watched.attempts + 1);
                 errors.again.push_back(Again { request, first_issued, attempts });
             }
-            _ => self.transfer_progressed(&request, Span::ZERO),
+            _ => {
+                self.transfer_progressed(&request, Span::ZERO);
+                // What was lost may be all that the rest waited for.
+                self.move_on_if_whole(index, request.context, self.engine.now());
+            }
         }
     }
 

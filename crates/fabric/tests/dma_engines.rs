@@ -179,6 +179,29 @@ fn read_data_pass_the_devices_own_path() {
     assert_close(read_rate(&config), 0.3e9, 0.005, "the path's rate");
 }
 
+/// A device that collects what it reads: the path begins when the last data are there, whatever tags and cuts.
+#[test]
+fn collected_reads_pass_the_path_whole() {
+    let mut config = far_from_memory(4);
+    endpoint_mut(&mut config, 1).dma.read_unit = Some(Bytes::new(256));
+    let plain = round_trip(&config, 2048);
+    let dma = &mut endpoint_mut(&mut config, 1).dma;
+    dma.path_rate = Some(Rate::from_bytes_per_second(100_000_000));
+    dma.path_latency = Span::from_us(3);
+    dma.collects_reads = true;
+    assert_close(
+        round_trip(&config, 2048),
+        plain + 2048.0 / 1e8 + 3e-6,
+        0.001,
+        "one transfer of eight reads",
+    );
+
+    // With many transfers under way one is collected while another is moved on. They end in lumps.
+    endpoint_mut(&mut config, 1).dma.path_rate = None;
+    let round_trip = round_trip(&far_from_memory(4), 256);
+    assert_close(read_rate(&config), 4.0 * 256.0 / round_trip, 0.01, "tags free on arrival");
+}
+
 /// Rate of reads with few tags: tags times size in a round trip and the time that the tag is held after it.
 #[test]
 fn a_tag_is_held_after_its_data_came() {

@@ -304,7 +304,7 @@ impl EndpointCase {
     }
 
     fn dma_settings(&self) -> DmaConfig {
-        let has = |bit: u8| self.dma & (1 << bit) != 0;
+        let has = |bit: u16| self.dma & (1 << bit) != 0;
         let span = |bit, ns| Span::from_ns(if has(bit) { ns } else { 0 });
         DmaConfig {
             write_unit: has(0).then_some(Bytes::new(32)),
@@ -315,6 +315,7 @@ impl EndpointCase {
             tlp_gap: if self.link.mode().flit { Span::ZERO } else { span(4, 25) },
             path_rate: has(5).then_some(SLOW),
             path_latency: span(6, 200),
+            collects_reads: has(8),
             tag_hold: has(7).then(|| Span::from_ns(150)),
         }
     }

@@ -115,6 +115,10 @@ parameters! {
         /// Time that data take on that path beside their bytes: before a write may leave, and after read data have arrived.
         path_latency: Span = "0 ns" in "0 ns" to "1 ms",
         Assumed "counted as part of the device, which the workload models";
+        /// Whether data of a read wait on that path until all of their transfer have arrived, as in a device that has them in a
+        /// buffer first and moves them on whole. Their tags are then free on arrival, or after `tag_hold`.
+        collects_reads: bool = "false",
+        Assumed "the device moves data on as they come";
         /// From the arrival of a read's last completion until its tag is free again; "auto" until its data can be used.
         tag_hold: Auto<Span> = "auto" in "0 ns" to "1 ms",
         Assumed "a tag stands for space that the data have not left: until `path_rate`, `path_latency` and `completion_latency` have passed";

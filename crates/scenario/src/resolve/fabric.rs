@@ -311,6 +311,7 @@ fn endpoint(
             tlp_gap: parameters.tlp_gap,
             path_rate: parameters.path_rate,
             path_latency: parameters.path_latency,
+            collects_reads: parameters.collects_reads,
             tag_hold: parameters.tag_hold.given(),
         },
         completion_latency: parameters.completion_latency,

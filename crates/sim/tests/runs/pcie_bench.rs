@@ -63,3 +63,22 @@ fn a_read_takes_as_long_as_measured() {
     within(1.5, one("warm"), 557.5);
     within(1.5, one("cold"), 614.0);
 }
+
+/// Latency by size: the device collects what it reads, and moves it on whole. Published on both hosts, 512 and 2048 B.
+#[test]
+fn a_large_read_is_moved_on_when_all_of_it_has_come() {
+    for (part, published) in
+        [("intel-sandy-bridge-ep", [709.7, 1139.0]), ("intel-haswell-ep", [702.3, 1133.8])]
+    {
+        for (size, published) in ["512 B", "2 KiB"].into_iter().zip(published) {
+            let settings = [
+                ("workload.bench.direction", "read"),
+                ("workload.bench.size", size),
+                ("workload.bench.outstanding", "1"),
+            ];
+            let text = RIG.replace("intel-sandy-bridge-ep", part);
+            let operations = results(&text, &settings).flows[0].operation_latency_ns.clone();
+            within(5.0, operations.expect("a dma workload has them").mean, published);
+        }
+    }
+}

@@ -38,6 +38,9 @@ parameters! {
         /// From the last byte of a packet at the port until its payload is handed to DMA, without waiting.
         receive_latency: Span = "150 ns" in "0 ns" to "100 us",
         Assumed "of the 0.8 us that such adapters need from memory to memory";
+        /// What UDP and IP add to `send_latency` and to `receive_latency`, each, at a port that speaks RoCE.
+        roce_latency: Span = "100 ns" in "0 ns" to "100 us",
+        Published "UCX 9466d104a3, uct/ib: 200 ns more for both adapters and the wire of RoCE than for InfiniBand, halved";
         /// From the end of a packet on the wire to the earliest start of the next of the same port.
         packet_gap: Span = "0 ns" in "0 ns" to "10 us",
         Assumed "packets follow each other at once unless it is measured otherwise";

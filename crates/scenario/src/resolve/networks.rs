@@ -16,7 +16,7 @@ use crate::topology::InstanceName;
 use lanewise_fabric::workload::DeviceId;
 use lanewise_network::NetworkWire;
 use lanewise_network::infiniband::InfinibandRate;
-use lanewise_units::Bytes;
+use lanewise_units::{Bytes, Span};
 use lanewise_workload::rdma::{NicPort, RdmaLinkConfig, RdmaNetworkConfig, RdmaNicConfig, VerbsHostConfig};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,6 +30,8 @@ pub(crate) struct Networks {
     links: BTreeMap<usize, usize>,
     /// Index of each adapter, by instance.
     nics: BTreeMap<usize, usize>,
+    /// What RoCE adds to each of its latencies, by adapter.
+    roce_latencies: Vec<Span>,
     /// Ports that have a wire: index of the adapter, and port.
     wired: BTreeSet<(usize, u32)>,
 }
@@ -40,6 +42,7 @@ pub(crate) fn all(rig: &Rig<'_>, output: &mut Output) -> Networks {
         config: RdmaNetworkConfig::default(),
         links: BTreeMap::new(),
         nics: BTreeMap::new(),
+        roce_latencies: Vec::new(),
         wired: BTreeSet::new(),
     };
     for (component, settings) in rig.settings.iter().enumerate() {
@@ -53,7 +56,7 @@ pub(crate) fn all(rig: &Rig<'_>, output: &mut Output) -> Networks {
             ends,
             wire: wire(network),
             mtu: if network.kind == NetworkKindChoice::Ethernet { SEGMENT } else { network.mtu.0 },
-            latency: network.propagation + network.switch_latency,
+            latency: network.propagation + network.switch_latency + encapsulation(network, &ends, &networks),
         });
     }
     networks
@@ -194,6 +197,7 @@ fn end(
     let nics = &mut networks.config.nics;
     let nic = *networks.nics.entry(instance).or_insert_with(|| {
         nics.push(nic_config(rig.topology.instances[instance].name.clone(), instance, &endpoint.rdma));
+        networks.roce_latencies.push(endpoint.rdma.roce_latency);
         nics.len() - 1
     });
     Some(NicPort { nic, port: number - 1 })
@@ -231,6 +235,14 @@ fn check_mtu(
         let hint = "a packet fits the buffers of both adapters".to_owned();
         let place = rig.place_of(component, &["mtu"]);
         output.report(place, Problem::OutOfRange { path, found, low, high: least.to_string() }, Some(hint));
+    }
+}
+
+/// What UDP and IP take in the adapters at both ends. It is part of the way of each packet, and so of its latency.
+fn encapsulation(network: &NetworkParameters, ends: &[NicPort; 2], networks: &Networks) -> Span {
+    match network.kind {
+        NetworkKindChoice::Roce => ends.iter().map(|end| networks.roce_latencies[end.nic]).sum(),
+        _ => Span::ZERO,
     }
 }
 

@@ -33,6 +33,7 @@ from lanewise.machine.registers import (
     Slot,
     Sriov,
     Transfers,
+    Window,
 )
 from lanewise.machine.topology import find_links, infer
 
@@ -70,6 +71,7 @@ __all__ = [
     "Sriov",
     "Switch",
     "Transfers",
+    "Window",
 ]
 
 

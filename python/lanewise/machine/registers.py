@@ -194,6 +194,8 @@ class Errors(NamedTuple):
     """Root Error Status of a root port or event collector."""
     counters: tuple[tuple[str, int], ...] | None = None
     """Counted by Linux since boot: ``("correctable.BadTLP", 12)``, ``nonfatal.*``, ``*.TOTAL``."""
+    counted_in_log: bool = False
+    """Whether they were counted in a kernel log, which drops lines, rather than by the kernel."""
 
     def counter(self, name: str) -> int | None:
         """Return the count of one error, like ``correctable.BadTLP``; None without counters."""

@@ -39,8 +39,8 @@ Overlays = Annotated[
     typer.Option(
         "--with",
         metavar="FILE",
-        help="Put output of nvidia-smi topo -m, xpu-smi topology -m, dmidecode, nvme list or ethtool -i on "
-        "top; may be repeated.",
+        help="Put output of nvidia-smi topo -m, xpu-smi topology -m, dmidecode, nvme list, ethtool -i or "
+        "dmesg on top; may be repeated.",
         show_default=False,
     ),
 ]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from lanewise.machine import express_capability, extended_capabilities
 from lanewise.machine.model import Buses, Kind
-from lanewise.machine.registers import Bar
+from lanewise.machine.registers import Bar, Window
 
 if TYPE_CHECKING:
     from lanewise.machine.draft import Draft
@@ -23,6 +23,8 @@ EXTENDED_BYTES = 4096
 
 _CARDBUS = 2
 """Header layout of CardBus bridges, whose capabilities start elsewhere (PC Card Standard 8.0, 4.5)."""
+_CAPABILITY_LIST = 0x10
+"""In Status: there is a list of capabilities, so something above the header is no ones. 7.5.1.1.4."""
 _POWER_MANAGEMENT, _EXPRESS = 0x01, 0x10
 _CAPABILITY_NAMES = {
     0x01: "Power Management",
@@ -72,10 +74,20 @@ class Bytes:
 def decode(data: bytes, into: Draft) -> None:
     """Read all that `data` holds into a draft. All ones: a function that did not answer."""
     space = Bytes(data)
+    if len(data) >= HEADER_BYTES and not data[:HEADER_BYTES].strip(b"\xff"):
+        into.registers["no_answer"] = ("configuration space: all ones",)
+        return
     if len(data) < HEADER_BYTES or data[:4] == b"\xff\xff\xff\xff":
         return
     _header(space, into)
     if len(data) <= HEADER_BYTES:
+        return
+    if (
+        len(data) >= LEGACY_BYTES
+        and data[6] & _CAPABILITY_LIST
+        and not data[0x40:LEGACY_BYTES].strip(b"\xff")
+    ):
+        into.registers["no_answer"] = ("configuration space: all ones from 0x40 on",)
         return
     names = []
     into.registers["express"] = False
@@ -108,11 +120,26 @@ def _header(space: Bytes, into: Draft) -> None:
     layout = data[14] & 0x7F
     if layout in (1, _CARDBUS):
         into.buses = Buses(primary=data[0x18], secondary=data[0x19], subordinate=data[0x1A])
+        if layout == 1:
+            into.registers["windows"] = _windows(data)
     elif layout == 0:
         identity["subsystem_vendor_id"] = space.word(0x2C) or None
         identity["subsystem_id"] = space.word(0x2E) or None
     count = {0: 6, 1: 2, _CARDBUS: 1}.get(layout, 0)
     into.bars = _bars(space, count, memory=bool(command & 2), io=bool(command & 1))
+
+
+def _windows(data: bytes) -> tuple[Window, ...]:
+    """Read what memory a bridge passes on: bases and limits in steps of 1 MiB. 7.5.1.3.8 to .10."""
+    windows = []
+    for at, prefetchable in ((0x20, False), (0x24, True)):
+        base, limit = (int.from_bytes(data[place : place + 2], "little") for place in (at, at + 2))
+        first, last = (base & 0xFFF0) << 16, (limit & 0xFFF0) << 16 | 0xFFFFF
+        if prefetchable and base & 0xF == 1:
+            first |= int.from_bytes(data[0x28:0x2C], "little") << 32
+            last |= int.from_bytes(data[0x2C:0x30], "little") << 32
+        windows.append(Window(first, last, prefetchable))
+    return tuple(windows)
 
 
 def _bars(space: Bytes, count: int, *, memory: bool, io: bool) -> list[Bar]:

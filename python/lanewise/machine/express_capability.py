@@ -148,8 +148,12 @@ def _slot(space: Bytes, at: int, into: Draft) -> None:
         slot["number"] = capability >> 19
     if control is not None:
         slot["power_off"] = bool(control & 0x400)
+        slot["attention"] = (None, "on", "blink", "off")[control >> 6 & 3]
     if status is not None:
         slot["presence"] = bool(status & 0x40)
+        slot["presence_changed"] = bool(status & 0x8)
+        slot["link_changed"] = bool(status & 0x100)
+        slot["power_fault"] = bool(status & 0x2)
 
 
 def _device_2(space: Bytes, at: int, into: Draft) -> None:
@@ -188,6 +192,7 @@ def _link_2(space: Bytes, at: int, into: Draft) -> None:
         # Only function 0 of a device controls the link; in the others the field is reserved.
         # Hardwired to 0 where 2.5 GT/s is all there is (7.5.3.19).
         link["target_gt_s"] = _speed(control & 0xF or 1)
+        link["autonomous_speed_disabled"] = bool(control & 0x20)
     if status is not None:
         outcome = [bool(status >> bit & 1) for bit in range(1, 6)]
         link["equalization"] = (Equalization(8.0, *outcome),)

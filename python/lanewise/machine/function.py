@@ -119,6 +119,8 @@ class Function:
     local_cpus: str | None = None
     """CPUs near it, as a list like ``0-15,64-79``."""
     iommu_group: int | None = None
+    iommu_type: str | None = None
+    """How the IOMMU treats its group: ``identity`` (passthrough), ``DMA``, ``DMA-FQ``, ``blocked``."""
     physical_function: Address | None = None
     """Of a virtual function: whose it is."""
     implied: bool = False

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from lanewise.errors import InputError
 from lanewise.machine.address import Address
 from lanewise.machine.function import ENDPOINTS, PORTS_TO_LINKS, Buses, Function, Identity, Kind
+from lanewise.machine.kernel_event import EventKind, KernelEvent
 from lanewise.machine.link import Link
 from lanewise.machine.registers import (
     SPEEDS_GT_S,
@@ -33,6 +34,7 @@ from lanewise.machine.registers import (
     Slot,
     Sriov,
     Transfers,
+    Window,
 )
 from lanewise.machine.topology import find_links, infer
 
@@ -53,8 +55,10 @@ __all__ = [
     "Dpc",
     "Equalization",
     "Errors",
+    "EventKind",
     "Function",
     "Identity",
+    "KernelEvent",
     "Kind",
     "Link",
     "LinkMode",
@@ -70,6 +74,7 @@ __all__ = [
     "Sriov",
     "Switch",
     "Transfers",
+    "Window",
 ]
 
 
@@ -179,6 +184,8 @@ class Machine:
     slots: tuple[PhysicalSlot, ...] = ()
     """Slots of the board, empty ones among them, where a source lists them."""
     not_understood: NotUnderstood = _ALL_UNDERSTOOD
+    events: tuple[KernelEvent, ...] = ()
+    """What a kernel log beside the dump tells of the bus, in its order; empty also where there is no log."""
     notes: tuple[str, ...] = ()
     """What to know about this reading: two captures, access denied, declared speeds."""
     measured: bool = True

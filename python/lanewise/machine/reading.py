@@ -62,12 +62,20 @@ def read(source: str | Path | None = None, *, overlays: Iterable[str | Path] = (
 
 def _put_on(machine: Machine, overlay: str | Path) -> Machine:
     content = unpacked(_bytes(overlay))
-    on_top = Overlays(tidy(_text(content, str(overlay))) if isinstance(content, bytes) else [])
-    if not on_top:
+    lines = tidy(_text(content, str(overlay))) if isinstance(content, bytes) else []
+    on_top = Overlays(lines)
+    if not on_top and not _is_log(lines):
         raise InputError(
             "; ".join([f"'{overlay}' cannot be put on top: it is none of what {WANTED} print", *on_top.notes])
         )
     return on_top.put_on(machine)
+
+
+def _is_log(lines: list[str]) -> bool:
+    """Whether these are lines of a kernel log: one that says nothing of the bus is good news."""
+    from lanewise.machine.sources import kernel_events
+
+    return kernel_events.looks_like_log(lines)
 
 
 def read_bytes(data: bytes, *, name: str = "-") -> Machine:
@@ -253,11 +261,6 @@ def _read_text(text: str, reading: Reading, name: str) -> Machine:
         reader = text_kinds.reader_of(text)
         if reader is not None:
             reader(lines, reading)
-    if "PCIe Bus Error" in text and "kernel log" not in reading.kinds:
-        from lanewise.machine.sources import kernel_log
-
-        if kernel_log.HAS_ERRORS.search(text):
-            kernel_log.add_errors(lines, reading)
     if not reading.drafts and not on_top.stand_alone:
         raise InputError(_nothing_found(text, on_top, name))
     return on_top.put_on(reading.machine(name))

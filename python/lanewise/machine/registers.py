@@ -66,6 +66,9 @@ class LinkRegisters(NamedTuple):
     """The most this end can do (Max Link Speed, Maximum Link Width)."""
     status: LinkMode = LinkMode()
     """What runs now (Current Link Speed, Negotiated Link Width). An empty port reports anything."""
+    said_of_speed: str | None = None
+    """What `lspci` 3.6 and later says of the speed: ``ok``, ``downgraded``, ``overdriven`` or ``strange``."""
+    said_of_width: str | None = None
     bandwidth_gb_s: float | None = None
     """What one direction carries after line coding, GB/s: hwloc gives that in place of a mode."""
     target_gt_s: float | None = None
@@ -81,6 +84,9 @@ class LinkRegisters(NamedTuple):
     disabled: bool | None = None
     """Link Disable is set."""
     autonomous_width_disabled: bool | None = None
+    autonomous_speed_disabled: bool | None = None
+    """Hardware Autonomous Speed Disable: this end may not change the speed by itself, unless to keep the link
+    reliable. 7.5.3.19."""
     bandwidth_managed: bool | None = None
     """Link Bandwidth Management Status: speed or width changed for reliability, or software asked."""
     bandwidth_autonomous: bool | None = None
@@ -188,6 +194,8 @@ class Errors(NamedTuple):
     """Root Error Status of a root port or event collector."""
     counters: tuple[tuple[str, int], ...] | None = None
     """Counted by Linux since boot: ``("correctable.BadTLP", 12)``, ``nonfatal.*``, ``*.TOTAL``."""
+    counted_in_log: bool = False
+    """Whether they were counted in a kernel log, which drops lines, rather than by the kernel."""
 
     def counter(self, name: str) -> int | None:
         """Return the count of one error, like ``correctable.BadTLP``; None without counters."""
@@ -208,6 +216,14 @@ class Slot(NamedTuple):
     """The power controller has the slot switched off."""
     presence: bool | None = None
     """A card is there."""
+    presence_changed: bool | None = None
+    """Latched: a card came or went since software last cleared it."""
+    link_changed: bool | None = None
+    """Latched: Data Link Layer Link Active changed."""
+    power_fault: bool | None = None
+    """Latched: the power controller saw a fault."""
+    attention: str | None = None
+    """Attention indicator: ``on``, ``blink`` or ``off``."""
 
 
 class Acs(NamedTuple):
@@ -257,11 +273,27 @@ class Bar:
     """Decoding is off in Command."""
     ignored: bool = False
     """The kernel ignores what firmware set."""
+    unassigned: bool = False
+    """The source says that the register has no address, rather than none of it."""
 
     @property
     def assigned(self) -> bool:
         """Whether the register holds an address."""
         return bool(self.address) and not self.virtual
+
+
+class Window(NamedTuple):
+    """Memory that a bridge passes on to what is below it. 7.5.1.3.8 and .9."""
+
+    first: int
+    last: int
+    """Last address; below the first when the window is closed."""
+    prefetchable: bool = False
+
+    @property
+    def size(self) -> int:
+        """Bytes; 0 when it is closed, as one at address 0 is that nobody has set up."""
+        return max(0, self.last - self.first + 1) if self.first else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,6 +327,9 @@ class Cxl(NamedTuple):
 class Registers(NamedTuple):
     """Everything read from the registers of one function."""
 
+    no_answer: tuple[str, ...] = ()
+    """What was read as all ones, in the words of the source, as a device leaves it that does not answer;
+    empty when nothing was."""
     express: bool | None = None
     """Has a PCI Express capability; None when capabilities could not be read."""
     link: LinkRegisters | None = None
@@ -311,6 +346,8 @@ class Registers(NamedTuple):
     ari_forwarding: bool | None = None
     """A port above forwards it (Device Control 2)."""
     bars: tuple[Bar, ...] | None = None
+    windows: tuple[Window, ...] | None = None
+    """Of a bridge: those for memory that the source names, closed ones among them."""
     resizable_bars: tuple[ResizableBar, ...] = ()
     cxl: Cxl | None = None
     bus_master: bool | None = None

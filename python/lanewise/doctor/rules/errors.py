@@ -117,14 +117,14 @@ def _is_severe(view: View, link: Link | None, bits: set[str], counted: int) -> b
 
 
 def _lines(view: View, ends: tuple[Function, ...]) -> list[str]:
-    return [line for end in ends for line in _correctable_lines(view, end, latched(end))]
+    return [line for end in ends for line in _correctable_lines(end, latched(end))]
 
 
 def _counted(function: Function) -> int:
     return sum(function.errors.counter(f"correctable.{bit}") or 0 for bit in LINK_ERRORS)
 
 
-def _correctable_lines(view: View, function: Function, bits: list[str]) -> list[str]:
+def _correctable_lines(function: Function, bits: list[str]) -> list[str]:
     lines = []
     if bits:
         masked = function.errors.correctable_mask or frozenset()
@@ -134,13 +134,8 @@ def _correctable_lines(view: View, function: Function, bits: list[str]) -> list[
         )
     counts = [(bit, function.errors.counter(f"correctable.{bit}") or 0) for bit in LINK_ERRORS]
     text = " ".join(f"{bit} {count}" for bit, count in counts if count)
-    where = "in the kernel log" if _from_log(view) else "aer_dev_correctable"
+    where = "in the kernel log" if function.errors.counted_in_log else "aer_dev_correctable"
     return [*lines, f"{function.address.short} {where}: {text}"] if text else lines
-
-
-def _from_log(view: View) -> bool:
-    """Whether errors were counted in a log rather than read from the kernel's counters."""
-    return "kernel log" in view.machine.kinds
 
 
 def _counted_names(function: Function) -> list[str]:
@@ -172,7 +167,7 @@ def uncorrectable_errors(view: View, this: Rule) -> Iterable[Finding]:
         if fatal or nonfatal:
             evidence.append(
                 f"{function.address.short} aer_dev_fatal {fatal}, aer_dev_nonfatal {nonfatal}"
-                if not _from_log(view)
+                if not function.errors.counted_in_log
                 else f"{function.address.short} in the kernel log: {fatal} fatal, {nonfatal} non-fatal errors"
             )
         if function.errors.header_log and any(function.errors.header_log) and bits:

@@ -25,7 +25,13 @@ if TYPE_CHECKING:
 
 MOST_MEMBERS = 1_000_000
 MOST_KEPT_BYTES = 256 << 20
-_WANTED = ("/devices/pci", "/bus/pci/devices/", "/bus/pci/slots/", "/devices/system/node/node")
+_WANTED = (
+    "/kernel/iommu_groups/",
+    "/devices/pci",
+    "/bus/pci/devices/",
+    "/bus/pci/slots/",
+    "/devices/system/node/node",
+)
 _LARGE_FILES = frozenset({*(f"resource{number}" for number in range(6)), "rom"})
 _TOOLS = (
     *("lspci", "lshw", "pciconf", "dmesg", "hwloc", "lstopo", "topo"),

@@ -63,8 +63,6 @@ LOOKS_LIKE_LOG = re.compile(
 )
 """A line about a function that was found, about a link, or about an error."""
 _FUNCTION_FOUND = re.compile(rf"pci {_ADDRESS}: (?:found )?\[[0-9a-f]{{4}}:[0-9a-f]{{4}}\]")
-HAS_ERRORS = re.compile(rf"{_ADDRESS}: PCIe Bus Error: severity=")
-"""A line about an error."""
 
 
 def is_most_of(text: str, headers: re.Pattern[str]) -> bool:
@@ -88,23 +86,50 @@ def read(lines: Sequence[str], into: Reading) -> None:
     )
 
 
-def add_errors(lines: Sequence[str], into: Reading) -> None:
-    """Count errors of functions that another part of the text describes."""
-    reader = _Reader(into, only_errors=True)
-    for line in lines:
-        reader.take(line)
-    reader.finish()
-    into.kinds.append("kernel log")
+class Counting:
+    """Counts the errors that a log reports, line by line."""
+
+    def __init__(self) -> None:
+        """Start before the first line."""
+        self._severity: dict[Address, str] = {}
+        self._errors: dict[Address, Counter[str]] = {}
+
+    def take(self, line: str) -> None:
+        """Take a line; most are about something else."""
+        if "PCIe Bus Error" not in line and "error status/mask" not in line:
+            return
+        match = _LINE.search(line)
+        if match is None:
+            return
+        address, message = Address.parse(match[1]), match[2]
+        severity, status = _SEVERITY.search(message), _STATUS.search(message)
+        if severity:
+            self._severity[address] = severity[1]
+            self._count(address, f"{_prefix(severity[1])}.TOTAL")
+        elif status:
+            self._bits(address, int(status[1], 16) & ~int(status[2], 16))
+
+    def _bits(self, address: Address, status: int) -> None:
+        severity = self._severity.get(address, "Corrected")
+        names = CORRECTABLE_BITS if severity == "Corrected" else UNCORRECTABLE_BITS
+        for bit, name in names.items():
+            if status >> bit & 1:
+                self._count(address, f"{_prefix(severity)}.{name}")
+
+    def _count(self, address: Address, name: str) -> None:
+        self._errors.setdefault(address, Counter())[name] += 1
+
+    def counters(self) -> tuple[tuple[Address, tuple[tuple[str, int], ...]], ...]:
+        """Return the counts of every function, as `registers.Errors.counters`."""
+        return tuple((address, tuple(sorted(counts.items()))) for address, counts in self._errors.items())
 
 
 class _Reader:
     """Takes a log line by line."""
 
-    def __init__(self, into: Reading, *, only_errors: bool = False) -> None:
+    def __init__(self, into: Reading) -> None:
         self._into = into
-        self._only_errors = only_errors
-        self._severity: dict[Address, str] = {}
-        self._errors: dict[Address, Counter[str]] = {}
+        self._counting = Counting()
         self._takers: tuple[tuple[re.Pattern[str], Callable[[Address, re.Match[str]], None]], ...] = (
             (_FOUND, self._found),
             (_BUSES, self._buses),
@@ -119,18 +144,12 @@ class _Reader:
         if match is None:
             return
         address, message = Address.parse(match[1]), match[2]
-        severity, status = _SEVERITY.search(message), _STATUS.search(message)
-        if severity:
-            self._severity[address] = severity[1]
-            self._count(address, f"{_prefix(severity[1])}.TOTAL")
-        elif status:
-            self._bits(address, int(status[1], 16) & ~int(status[2], 16))
-        elif not self._only_errors:
-            for pattern, taker in self._takers:
-                found = pattern.search(message)
-                if found:
-                    taker(address, found)
-                    return
+        self._counting.take(line)
+        for pattern, taker in self._takers:
+            found = pattern.search(message)
+            if found:
+                taker(address, found)
+                return
 
     def _found(self, address: Address, match: re.Match[str]) -> None:
         draft = self._into.draft(address)
@@ -166,23 +185,10 @@ class _Reader:
         if match[2] or match[3]:
             transfers["mps_supported"] = int(match[2] or match[3])
 
-    def _bits(self, address: Address, status: int) -> None:
-        severity = self._severity.get(address, "Corrected")
-        names = CORRECTABLE_BITS if severity == "Corrected" else UNCORRECTABLE_BITS
-        for bit, name in names.items():
-            if status >> bit & 1:
-                self._count(address, f"{_prefix(severity)}.{name}")
-
-    def _count(self, address: Address, name: str) -> None:
-        self._errors.setdefault(address, Counter())[name] += 1
-
     def finish(self) -> None:
         """Give every function its counts."""
-        for address, counts in self._errors.items():
-            known = address in self._into.drafts
-            if self._only_errors and (not known or "counters" in self._into.drafts[address].errors):
-                continue
-            self._into.draft(address).errors["counters"] = tuple(sorted(counts.items()))
+        for address, counters in self._counting.counters():
+            self._into.draft(address).errors.update(counters=counters, counted_in_log=True)
 
 
 def _mode(speed: str, width: str) -> LinkMode:

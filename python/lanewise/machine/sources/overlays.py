@@ -19,8 +19,28 @@ if TYPE_CHECKING:
     from lanewise.machine.model import Machine
     from lanewise.machine.sources.topo import Matrix
 
-WANTED = "'nvidia-smi topo -m', 'xpu-smi topology -m', 'dmidecode -t slot', 'nvme list' and 'ethtool -i'"
+WANTED = (
+    "'nvidia-smi topo -m', 'xpu-smi topology -m', 'dmidecode -t slot', 'nvme list', 'ethtool -i' and 'dmesg'"
+)
 """What they are printed by."""
+
+_SIGNS_OF_LOG = (
+    *(
+        "Xid",
+        "off the bus",
+        "from bus",
+        "nvme nvme",
+        "nvme 0",
+        "mlx5_core 0",
+        "pciehp",
+        "DPC: ",
+        "PCIe Bus Error",
+    ),
+    *("available PCIe", "can't assign", "failed to assign", "no space for", "giving up", "inaccessible"),
+    *("Refused to change", "retraining", "offline", "link lost", "RmInitAdapter", "Link Active not set"),
+    *("Default domain type", "ommand line: ", "device recovery"),
+)
+"""One of these is in every log that says anything of the bus."""
 
 
 class Overlays:
@@ -51,6 +71,7 @@ class Overlays:
 
             adapters, taken = ethtool.take(lines)
             self._add("ethtool", partial(ethtool.put_on, adapters=adapters), taken, wanted=bool(adapters))
+        self._add_log(lines, text)
         if "GPU0" in text:
             from lanewise.machine.sources import topo
 
@@ -82,6 +103,16 @@ class Overlays:
             self.rest[number] = FENCE
         if wanted:
             self._layers.append((kind, layer))
+
+    def _add_log(self, lines: list[str], text: str) -> None:
+        """Add a kernel log; its lines stay, because others read those that list functions."""
+        if not any(sign in text for sign in _SIGNS_OF_LOG):
+            return
+        from lanewise.machine.sources import kernel_events
+
+        log = kernel_events.take(lines)
+        self.stand_alone |= bool(log)
+        self._add("kernel log", partial(kernel_events.put_on, log=log), (), wanted=bool(log))
 
     def _add_matrix(self, kind: str, matrix: Matrix) -> None:
         from lanewise.machine.sources import topo

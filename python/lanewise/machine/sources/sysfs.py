@@ -30,6 +30,10 @@ _COUNTERS = {
     "aer_dev_fatal": "fatal",
 }
 _IO, _PREFETCH, _MEMORY_64, _DISABLED, _UNSET = 0x100, 0x2000, 0x100000, 0x10000000, 0x20000000
+_NOBODY = 0xFFFF
+"""Vendor of a function that does not answer. 7.5.1.1.1. Virtual functions read so too: 9.3.4.1.1."""
+_NO_LANES = 63
+"""Negotiated Link Width, all ones."""
 _COUNTER_NAMES = {"NonFatalErr": "AdvNonFatalErr"}
 
 
@@ -109,6 +113,8 @@ def _function(files: Files, folder: str, draft: Draft) -> bool:
         number = whole(files.text(f"{folder}/{name}"), 0)
         if number is not None:
             identity[field] = number
+    if identity.get("vendor_id") == _NOBODY and not files.link(f"{folder}/physfn"):
+        _does_not_answer(draft, "vendor: 0xffff")
     _links_and_buses(files, folder, draft)
     _surroundings(files, folder, draft)
     _counters(files, folder, draft)
@@ -126,7 +132,9 @@ def _links_and_buses(files: Files, folder: str, draft: Draft) -> None:
     for field, name in (("status", "current"), ("capability", "max")):
         speed = _SPEED.match(files.text(f"{folder}/{name}_link_speed") or "")
         width = whole(files.text(f"{folder}/{name}_link_width"), 0)
-        mode = LinkMode(line_rate(speed[1] if speed else None), None if width in (63, 255) else width)
+        if width == _NO_LANES and speed is None and field == "status":
+            _does_not_answer(draft, f"current_link_width: {width}")
+        mode = LinkMode(line_rate(speed[1] if speed else None), None if width in (_NO_LANES, 255) else width)
         if mode != LinkMode() and draft.link.get(field) is None:
             draft.link[field] = mode
     if draft.link and draft.registers.get("express") is None:
@@ -137,6 +145,10 @@ def _links_and_buses(files: Files, folder: str, draft: Draft) -> None:
         draft.buses = Buses(draft.address.bus, secondary, secondary if subordinate is None else subordinate)
 
 
+def _does_not_answer(draft: Draft, sign: str) -> None:
+    draft.registers["no_answer"] = (*draft.registers.get("no_answer", ()), sign)
+
+
 def _surroundings(files: Files, folder: str, draft: Draft) -> None:
     function = draft.function
     function["numa_node"] = natural(files.text(f"{folder}/numa_node"))
@@ -145,6 +157,8 @@ def _surroundings(files: Files, folder: str, draft: Draft) -> None:
     function["driver"] = driver.rpartition("/")[2] if driver else None
     function["driver_known"] = files.keeps_links
     function["iommu_group"] = natural((files.link(f"{folder}/iommu_group") or "").rpartition("/")[2])
+    if function["iommu_group"] is not None:
+        function["iommu_type"] = files.text(f"kernel/iommu_groups/{function['iommu_group']}/type") or None
     physical = _address((files.link(f"{folder}/physfn") or "").rpartition("/")[2])
     if physical is not None:
         function["physical_function"], function["virtual"] = physical, True
@@ -193,6 +207,7 @@ def _bars(text: str, draft: Draft) -> None:
                 bits64=bool(flags & _MEMORY_64),
                 prefetchable=bool(flags & _PREFETCH),
                 disabled=bool(flags & _DISABLED),
+                unassigned=bool(flags & _UNSET) or not start,
             )
         )
     draft.bars = bars

@@ -27,6 +27,10 @@ _MOST_CAPABILITIES = 1024
 """That fit into the 4096 bytes of a configuration space, at 4 bytes each."""
 _MARGIN = " \t>|"
 """What stands before a line: its indentation, and marks of quotes and tables."""
+_DEAD_HEADER = "!!! Unknown header type 7f"
+"""Of a function whose configuration space reads as all ones."""
+_ALL_ONES = 0xFF
+"""A revision that no device has."""
 _REGIONS = ("Expansion ROM at", "Memory at", "I/O ports at", "[virtual]")
 
 RECORDS: dict[str, Callable[[Draft, str], None]] = {**header.RECORDS, **express.RECORDS, **extended.RECORDS}
@@ -112,6 +116,8 @@ class BlockReader:
         stripped = line.lstrip(_MARGIN).rstrip()
         if not self.capability and stripped.startswith(_REGIONS):
             self._start_record(header.region, stripped)
+        elif stripped == _DEAD_HEADER:
+            self.draft.registers["no_answer"] = (*self.draft.registers.get("no_answer", ()), stripped)
         elif self.passing_over:
             pass
         elif self.record and (line[:1] in " \t" or has_flags(stripped)) and not _looks_like_key(stripped):
@@ -165,6 +171,12 @@ class BlockReader:
         if draft.link:
             # What `grep` left of a function may have its link and not the capability around it.
             draft.registers.setdefault("express", True)
+        if draft.identity.get("revision") == _ALL_ONES and not draft.registers.keys() - {"no_answer"}:
+            draft.registers["no_answer"] = ("(rev ff)", *draft.registers.get("no_answer", ()))
+        if draft.registers.get("no_answer"):
+            # What else is printed comes from the kernel.
+            draft.function.setdefault("driver_known", self.seen_body)
+            return
         if self.denied or not self.seen_body:
             return
         if draft.registers.setdefault("express", False) is False and draft.kind is None:

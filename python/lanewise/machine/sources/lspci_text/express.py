@@ -28,6 +28,13 @@ _RANGES = re.compile(r"Completion Timeout: Range ([A-D]+)")
 _TARGET = re.compile(r"Target Link Speed: ([\d.]+)GT/s")
 _SPEEDS = re.compile(rf"Supported Link Speeds: {DECIMAL}(?:-{DECIMAL})?GT/s")
 _SLOT_NUMBER = re.compile(r"Slot #(\d+)")
+_SAID = {
+    "said_of_speed": re.compile(r"Speed [^,(]+\(([a-z]+)\)"),
+    "said_of_width": re.compile(r"Width x\d+ \(([a-z]+)\)"),
+}
+"""What `lspci` 3.6 and later says behind speed and width: it compares them with LnkCap."""
+_ATTENTION = re.compile(r"AttnInd (On|Blink|Off)")
+_ALL_ONES = re.compile(r"Speed unknown[^,]*, Width x63\b")
 _DEVICE_STATUS_RENAMED = {"UncorrErr": "NonFatalErr", "UnsuppReq": "UnsupReq"}
 
 
@@ -104,10 +111,16 @@ def _link_control(draft: Draft, text: str) -> None:
 
 def _link_status(draft: Draft, text: str) -> None:
     link = draft.link
+    if ones := _ALL_ONES.search(text):
+        draft.registers["no_answer"] = (*draft.registers.get("no_answer", ()), f"LnkSta: {ones[0]}")
+        return
     mode = link_mode(text)
     if mode == LinkMode():
         return
     link["status"] = mode
+    for field, pattern in _SAID.items():
+        if said := pattern.search(text):
+            link[field] = said[1]
     copy_flags(
         text,
         link,
@@ -130,10 +143,18 @@ def _slot_capabilities(draft: Draft, text: str) -> None:
 
 def _slot_control(draft: Draft, text: str) -> None:
     copy_flags(text, draft.slot, power_off="Power")
+    attention = _ATTENTION.search(text)
+    if attention:
+        draft.slot["attention"] = attention[1].lower()
 
 
 def _slot_status(draft: Draft, text: str) -> None:
-    copy_flags(text, draft.slot, presence="PresDet")
+    copy_flags(text, draft.slot, presence="PresDet", power_fault="PowerFlt")
+
+
+def _slot_changes(draft: Draft, text: str) -> None:
+    """Read the second line of Slot Status, which has names of the first again."""
+    copy_flags(text, draft.slot, presence_changed="PresDet", link_changed="LinkState")
 
 
 def _device_capabilities_2(draft: Draft, text: str) -> None:
@@ -185,6 +206,7 @@ def _link_control_2(draft: Draft, text: str) -> None:
     target = _TARGET.search(text)
     if target:
         draft.link["target_gt_s"] = line_rate(target[1])
+    copy_flags(text, draft.link, autonomous_speed_disabled="SpeedDis")
 
 
 def _link_status_2(draft: Draft, text: str) -> None:
@@ -229,6 +251,7 @@ RECORDS: dict[str, Callable[[Draft, str], None]] = {
     "SltCap": _slot_capabilities,
     "SltCtl": _slot_control,
     "SltSta": _slot_status,
+    "Changed": _slot_changes,
     "DevCap2": _device_capabilities_2,
     "DevCtl2": _device_control_2,
     "AtomicOpsCap": _atomics,

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from lanewise.machine.model import Buses
-from lanewise.machine.registers import Bar
+from lanewise.machine.registers import Bar, Window
 from lanewise.machine.sources.lspci_text.flags import POWERS, copy_flags, set_bits
 from lanewise.machine.sources.numbers import natural
 
@@ -20,6 +20,7 @@ _NUMBER = re.compile(r"\d+")
 _BUSES = re.compile(r"primary=([0-9a-f]+), secondary=([0-9a-f]+), subordinate=([0-9a-f]+)")
 _POWER_STATE = re.compile(r"\b(D0|D1|D2|D3(?:hot|cold)?)\b")
 _PLACE = re.compile(r"(?:Memory|I/O ports|ROM) at ([0-9a-f]{1,16}|<[a-z]+>)")
+_WINDOW = re.compile(r"([0-9a-f]{8,16})-([0-9a-f]{8,16})")
 _STATUS_ERRORS = frozenset({"ParErr", ">TAbort", "<TAbort", "<MAbort", ">SERR", "<PERR"})
 
 
@@ -49,6 +50,16 @@ def _bus_numbers(draft: Draft, text: str) -> None:
         draft.buses = Buses(primary, secondary, subordinate)
 
 
+def _window(draft: Draft, text: str) -> None:
+    """Read ``Memory behind bridge: fb000000-fb1fffff [size=2M]``; also ``[disabled]`` and ``None``."""
+    place = _WINDOW.search(text)
+    first, last = (int(place[1], 16), int(place[2], 16)) if place else (0, 0)
+    if "[disabled]" in text:
+        first, last = max(first, 1), 0
+    window = Window(first, last, text.startswith("Prefetchable"))
+    draft.registers["windows"] = (*draft.registers.get("windows", ()), window)
+
+
 def region(draft: Draft, text: str) -> None:
     """Read ``Region 0: Memory at ...``, without a number as `-v` does, or ``Expansion ROM at ...``."""
     if draft.bars is None:
@@ -68,6 +79,7 @@ def region(draft: Draft, text: str) -> None:
             virtual="[virtual]" in text,
             disabled="[disabled]" in text,
             ignored="<ignored>" in text,
+            unassigned="<unassigned>" in text,
         )
     )
 
@@ -120,6 +132,8 @@ RECORDS: dict[str, Callable[[Draft, str], None]] = {
     "Flags": _short_flags,
     "Power Status": _power_state,
     "Bus": _bus_numbers,
+    "Memory behind bridge": _window,
+    "Prefetchable memory behind bridge": _window,
     "NUMA node": _numa,
     "IOMMU group": _iommu,
     "Kernel driver in use": _kernel,

@@ -1,0 +1,74 @@
+"""What a kernel log says of devices, slots and links that fail, as typed events in the order of the log.
+
+Models the lines that tell of the bus or of a device lost on it. Errors of Advanced Error Reporting are
+counted and kept with their functions (`registers.Errors`). Left out: what drivers say of their own matters.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lanewise.machine.address import Address
+    from lanewise.machine.registers import LinkMode
+
+
+class EventKind(StrEnum):
+    """What happened."""
+
+    GPU_LOST = "a GPU fell off the bus"
+    CONTROLLER_DOWN = "a drive stopped answering"
+    DEVICE_FAILED = "a device could not be brought up, or was given up"
+    HEALTH_LOST = "the firmware of an adapter stopped answering"
+    NO_RETURN = "a device did not come back from a reset or from sleep"
+    RECOVERED = "a device works again"
+    LINK_DOWN = "the link of a slot went down"
+    LINK_UP = "the link of a slot came up"
+    CARD_GONE = "the card left a slot"
+    CARD_PRESENT = "a card came into a slot"
+    PLANNED = "somebody switched a slot off"
+    POWER_FAULT = "the power of a slot failed"
+    NO_LINK = "the link of an occupied slot did not come up"
+    CONTAINED = "a port contained an error"
+    RETRAINED = "the kernel retrained a link at 2.5 GT/s"
+    RETRAIN_FAILED = "a link did not train even at 2.5 GT/s"
+    LIMITED = "a device could do more than its way to the host carries"
+    NO_SPACE = "there was no address space for a BAR"
+    IOMMU = "how the IOMMU treats devices"
+
+
+@dataclass(frozen=True, slots=True)
+class KernelEvent:
+    """One line of a kernel log that tells of the bus."""
+
+    kind: EventKind
+    line: str
+    """As it was read, without what stands before the message."""
+    address: Address | None = None
+    """The function that it is about: a port, for events of links and slots."""
+    name: str | None = None
+    """By which the line calls the device where it gives no address, like ``nvme0``."""
+    number: int | None = None
+    """Of a BAR; code of an Xid."""
+    now: LinkMode | None = None
+    """The mode that limits a device."""
+    able: LinkMode | None = None
+    """What that device could do."""
+    port: Address | None = None
+    """The port above the link that limits it."""
+
+
+@dataclass(frozen=True, slots=True)
+class KernelLog:
+    """What one kernel log says."""
+
+    events: tuple[KernelEvent, ...] = ()
+    """Since the last boot in the log, in its order."""
+    counters: tuple[tuple[Address, tuple[tuple[str, int], ...]], ...] = ()
+    """Errors counted, by function, as `registers.Errors.counters`."""
+
+    def __bool__(self) -> bool:
+        """Whether it says anything of the bus."""
+        return bool(self.events or self.counters)

@@ -1,0 +1,181 @@
+"""Lines of a Linux kernel log that tell of the bus: devices lost, links down, slots without power or space.
+
+A line counts wherever it stands: in a log alone, beside `lspci`, or put on top (`lanewise scan --with`).
+Where a log holds several boots, those before the last are left out, because what they tell of is past. Drives
+are called by name (``nvme0``), and by their address only once. Xids about the bus are 79 and 167; the others
+of NVIDIA's catalog are about memory, engines and links between GPUs (62 is a micro-controller that halted).
+
+Source: Linux, drivers/pci/hotplug (pciehp_ctrl.c, pciehp_hpc.c), drivers/pci (pcie/dpc.c, pci.c, setup-res.c,
+quirks.c: `pcie_failed_link_retrain`), drivers/nvme/host (pci.c, core.c), drivers/iommu/iommu.c,
+drivers/net/ethernet/mellanox/mlx5/core/health.c, 3.10 to 6.17; NVIDIA, "XID Errors", catalog of R575; all
+read for the wording only.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from lanewise.machine.address import Address
+from lanewise.machine.kernel_event import EventKind, KernelEvent, KernelLog
+from lanewise.machine.registers import LinkMode
+from lanewise.machine.sources.numbers import line_rate, natural
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lanewise.machine.model import Machine
+
+_ADDRESS = re.compile(r"(?<![0-9a-f])([0-9a-f]{4,8}:[0-9a-f]{2}:[01][0-9a-f])(?:\.([0-7]))?(?![0-9a-f])")
+"""Of a function, or of a device: Xids have no function number."""
+_NAME = re.compile(r"\b(nvme\d{1,4})\b")
+_INTRODUCED = re.compile(r"\b(nvme\d{1,4}): pci function ([0-9a-f]{4,8}:[0-9a-f]{2}:[01][0-9a-f]\.[0-7])")
+_BOOT = re.compile(r"(?:^|[\]:] )Linux version \d")
+_STAMP = re.compile(r"^(?:\[ *\d+\.\d+\]|<\d+>\[ *\d+\.\d+\]|.{0,64} kernel: )")
+_FRONT = re.compile(r"^(?:.{0,64} kernel: )?(?:<\d+>)?(?:\[ *\d+\.\d+\] ?)?(?:\[ *[TC]\d+\] ?)?")
+"""What stands before a message: date and host, time since boot, task."""
+_LONGEST_LINE = 200
+_MOST_EVENTS = 10_000
+"""A link that goes up and down for days. Assumed to be enough to tell."""
+_MODE = r"([\d.]+) GT/s(?: PCIe)? x(\d+) link"
+_LIMITED = re.compile(rf"limited by {_MODE} at ({_ADDRESS.pattern}).*with {_MODE}")
+_BAR = re.compile(r"(?<!VF )BAR (\d)")
+_ASSIGNED = re.compile(r"(?<!VF )BAR [0-5](?: \[[^\]]*\])?: assigned")
+
+_KINDS: tuple[tuple[EventKind, str], ...] = (
+    (EventKind.GPU_LOST, r"Xid (?:\([^)]*\): )?(79|167)\b|fallen off the bus|device lost from bus"),
+    (EventKind.CONTROLLER_DOWN, r"nvme.*controller is down; will reset"),
+    (
+        EventKind.NO_RETURN,
+        r"not ready \d+ms after [\w ]+; giving up|power state from D3\w* to D0[ ,(]*(?:config space|device) "
+        r"inaccessible|Refused to change power state",
+    ),
+    (
+        EventKind.DEVICE_FAILED,
+        r"nvme.*(?:Device not ready; aborting|device inaccessible|Removing after probe failure|"
+        r"Disabling device after reset failure|Identify Controller failed)|AER: [Dd]evice recovery failed|"
+        r"PCIe link lost|NVRM: (?:GPU [0-9a-f:.]+: )?RmInitAdapter failed|BAR\d is 0M @ 0x0",
+    ),
+    (
+        EventKind.HEALTH_LOST,
+        r"mlx5_core.*(?:health compromised|PCI (?:slot )?is (?:offline|unavailable)|unable to respond to|"
+        r"sensors reported fatal|Fatal error \d+ detected)|PCI (?:channel|device) is offline",
+    ),
+    (
+        EventKind.RECOVERED,
+        r"AER: [Dd]evice recovery successful|DPC port successfully recovered|recovered by DPC|"
+        r"nvme\d+: \d+/\d+/\d+ default/read/poll queues|ready \d+ms after",
+    ),
+    (EventKind.POWER_FAULT, r"(?:Slot|slot)\(.*[Pp]ower fault|Power fault on [Ss]lot|power fault bit"),
+    (EventKind.PLANNED, r"(?:Slot|slot)\(.*(?:due to button press|will power off|[Pp]owering off)"),
+    (EventKind.CARD_GONE, r"(?:Slot|slot)\(.*[Cc]ard not present"),
+    (EventKind.CARD_PRESENT, r"(?:Slot|slot)\(.*[Cc]ard present"),
+    (EventKind.LINK_DOWN, r"(?:Slot|slot)\(.*Link Down(?!/)"),
+    (EventKind.LINK_UP, r"(?:Slot|slot)\(.*Link Up"),
+    (
+        EventKind.NO_LINK,
+        r"pciehp.*(?:[Ff]ailed to check link status|[Cc]annot train link|[Ll]ink [Tt]raining [Ee]rror)"
+        r"|Slot\(.*No link|Data Link Layer Link Active not set in \d+ msec",
+    ),
+    (EventKind.CONTAINED, r"DPC: (?:containment event|.*containment event)"),
+    (EventKind.RETRAINED, r"retraining non-functional downstream link"),
+    (EventKind.RETRAIN_FAILED, r"pci\w* [0-9a-f:.]+: retraining failed"),
+    (EventKind.LIMITED, r"available PCIe bandwidth, limited by"),
+    (
+        EventKind.NO_SPACE,
+        r"(?<!VF )BAR [0-5](?: \[mem[^\]]*\])?: "
+        r"(?:no space for \[mem|can't assign|failed to assign)(?! \[io)",
+    ),
+    (EventKind.IOMMU, r"iommu: Default domain type: |Kernel command line: "),
+)
+_ANY = re.compile("|".join(f"(?P<{kind.name}>{pattern})" for kind, pattern in _KINDS))
+"""One search tells the first kind of a line."""
+_HINT = re.compile(
+    r"Xid|off the bus|from bus|nvme\d|nvme 0|inaccessible|not ready|giving up|Refused to change|recover|"
+    r"mlx5_core|offline|link lost|RmInitAdapter|BAR ?\d|[Ss]lot|pciehp|Link Active not set|DPC:|retraining|"
+    r"available PCIe|Default domain type|Kernel command line"
+)
+"""What is in every such line: spares most lines the long search."""
+
+
+def looks_like_log(lines: Sequence[str]) -> bool:
+    """Whether most of the first lines have a time or ``kernel:`` before them."""
+    first = [line for line in lines[:400] if line.strip()]
+    return len(first) > 0 and 2 * sum(map(bool, map(_STAMP.match, first))) > len(first)
+
+
+def take(lines: Sequence[str]) -> KernelLog:
+    """Read a text in one pass; lines of other tools say nothing."""
+    from lanewise.machine.sources import kernel_log
+
+    events: list[KernelEvent] = []
+    names: dict[str, Address] = {}
+    counting = kernel_log.Counting()
+    for line in lines:
+        if _BOOT.search(line):
+            events.clear()
+            names.clear()
+        if "." in line:
+            counting.take(line)
+        if not _HINT.search(line):
+            continue
+        introduced = _INTRODUCED.search(line)
+        if introduced:
+            names[introduced[1]] = Address.parse(introduced[2])
+        found = _ANY.search(line)
+        if found is None and _ASSIGNED.search(line):
+            # The kernel tries again with other windows, and what failed first is no matter then.
+            given = _event(EventKind.NO_SPACE, line)
+            events[:] = [event for event in events if _what_lacks_space(event) != _what_lacks_space(given)]
+        if found is not None and len(events) < _MOST_EVENTS:
+            events.append(_event(EventKind[found.lastgroup or ""], line))
+    named = (replace(e, address=e.address or names.get(e.name or "")) for e in events)
+    return KernelLog(tuple(named), counting.counters())
+
+
+def _event(kind: EventKind, line: str) -> KernelEvent:
+    message = _FRONT.sub("", line.strip(), count=1)[:_LONGEST_LINE]
+    place, name = _ADDRESS.search(line), _NAME.search(line)
+    event = KernelEvent(
+        kind,
+        message,
+        address=Address.parse(f"{place[1]}.{place[2] or 0}") if place else None,
+        name=name[1] if name else None,
+    )
+    if kind is EventKind.LIMITED and (limit := _LIMITED.search(line)):
+        speed, width, device, function, could, lanes = limit.group(1, 2, 4, 5, 6, 7)
+        return replace(
+            event,
+            now=LinkMode(line_rate(speed), natural(width)),
+            able=LinkMode(line_rate(could), natural(lanes)),
+            port=Address.parse(f"{device}.{function or 0}"),
+        )
+    if kind is EventKind.NO_SPACE and (bar := _BAR.search(line)):
+        return replace(event, number=int(bar[1]))
+    if kind is EventKind.GPU_LOST and (code := re.search(r"Xid (?:\([^)]*\): )?(\d+)", line)):
+        return replace(event, number=natural(code[1]))
+    return event
+
+
+def _what_lacks_space(event: KernelEvent) -> tuple[Address, int | None] | None:
+    """Return the function and BAR that an event of that kind is about; None for others."""
+    if event.kind is not EventKind.NO_SPACE or event.address is None:
+        return None
+    return event.address, event.number
+
+
+def put_on(machine: Machine, log: KernelLog) -> Machine:
+    """Put a log on a machine: its events, and the errors of functions whose kernel counts none."""
+    names = {name: function.address for function in machine for name in function.interfaces}
+    events = tuple(
+        event if event.address else replace(event, address=names.get(event.name or ""))
+        for event in log.events
+    )
+    functions = dict(machine.functions)
+    for address, counters in log.counters:
+        function = functions.get(address)
+        if function is not None and function.errors.counters is None:
+            errors = function.errors._replace(counters=counters, counted_in_log=True)
+            functions[address] = replace(function, registers=function.registers._replace(errors=errors))
+    return replace(machine, functions=functions, events=(*machine.events, *events))

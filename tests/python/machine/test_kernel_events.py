@@ -1,0 +1,160 @@
+"""Lines of kernel logs about the bus, in the wordings of several years: beside a dump, alone, on top."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from lanewise.errors import InputError
+from lanewise.machine import read, read_bytes
+from lanewise.machine.kernel_event import EventKind
+from lanewise.machine.model import LinkMode
+
+DRIVE = """\
+01:00.0 Non-Volatile memory controller [0108]: Samsung Electronics Co Ltd PM9A1 [144d:a80a]
+\tControl: I/O- Mem+ BusMaster+ SpecCycle- MemWINV- VGASnoop- ParErr- Stepping- SERR- FastB2B- DisINTx+
+\tCapabilities: [70] Express (v2) Endpoint, MSI 00
+\t\tLnkCap:\tPort #0, Speed 16GT/s, Width x4, ASPM L1, Exit Latency L1 <64us
+\t\tLnkSta:\tSpeed 16GT/s (ok), Width x4 (ok)
+\tKernel driver in use: nvme
+"""
+
+LINES = [
+    (
+        "NVRM: Xid (PCI:0000:4b:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.",
+        "GPU_LOST 4b:00.0",
+    ),
+    ("NVRM: GPU 0000:4b:00.0: GPU has fallen off the bus.", "GPU_LOST 4b:00.0"),
+    ("NVRM: GPU at 0000:01:00.0 has fallen off the bus.", "GPU_LOST 01:00.0"),
+    ("NVRM: Xid (PCI:0000:4b:00): 31, pid=12, name=python, Ch 00000010, MMU Fault", None),
+    ("NVRM: Xid (PCI:0000:4b:00): 62, 00000000 00000000", None),
+    (
+        "nvme nvme0: controller is down; will reset: CSTS=0xffffffff, PCI_STATUS=0xffff",
+        "CONTROLLER_DOWN None",
+    ),
+    (
+        "nvme 0000:04:00.0: Unable to change power state from D3cold to D0, device inaccessible",
+        "DEVICE_FAILED 04:00.0",
+    ),
+    ("nvme nvme0: Device not ready; aborting initialisation, CSTS=0x0", "DEVICE_FAILED None"),
+    ("nvme nvme0: Removing after probe failure status: -19", "DEVICE_FAILED None"),
+    (
+        "pci 0000:02:00.0: can't change power state from D3cold to D0 (config space inaccessible)",
+        "NO_RETURN 02:00.0",
+    ),
+    ("vfio-pci 0000:01:00.0: not ready 65535ms after bus reset; giving up", "NO_RETURN 01:00.0"),
+    ("vfio-pci 0000:01:00.0: not ready 1023ms after bus reset; waiting", None),
+    (
+        "mlx5_core 0000:3b:00.0: poll_health:739:(pid 0): device's health compromised - reached miss count",
+        "HEALTH_LOST 3b:00.0",
+    ),
+    ("pcieport 0000:5d:04.0: pciehp: Slot(4): Link Down", "LINK_DOWN 5d:04.0"),
+    ("pciehp 0000:02:05.0:pcie24: slot(6): Link Down event", "LINK_DOWN 02:05.0"),
+    (
+        "pcieport 0000:a9:10.0: pciehp: Slot(272): Link Down/Up ignored (recovered by DPC)",
+        "RECOVERED a9:10.0",
+    ),
+    ("pcieport 0000:5d:04.0: pciehp: Slot(4): Card not present", "CARD_GONE 5d:04.0"),
+    ("pcieport 0000:5d:04.0: pciehp: Slot(0-3): Card present", "CARD_PRESENT 5d:04.0"),
+    ("pcieport 0000:5d:04.0: pciehp: Slot(4): Power fault", "POWER_FAULT 5d:04.0"),
+    ("pcieport 0000:5d:04.0: pciehp: Slot(31): Powering off due to button press", "PLANNED 5d:04.0"),
+    ("pcieport 0000:5d:04.0: pciehp: Failed to check link status", "NO_LINK 5d:04.0"),
+    ("pcieport 0000:00:01.1: Data Link Layer Link Active not set in 1000 msec", "NO_LINK 00:01.1"),
+    ("pcieport 0000:64:02.0: DPC: containment event, status:0x1f01 source:0x0000", "CONTAINED 64:02.0"),
+    (
+        "pcieport 0000:00:01.1: broken device, retraining non-functional downstream link at 2.5GT/s",
+        "RETRAINED 00:01.1",
+    ),
+    ("pci 0000:00:01.1: retraining failed", "RETRAIN_FAILED 00:01.1"),
+    ("pci 0000:3b:00.0: BAR 1: no space for [mem size 0x400000000 64bit pref]", "NO_SPACE 3b:00.0"),
+    ("pci 0000:3b:00.0: BAR 1 [mem size 0x400000000 64bit pref]: can't assign; no space", "NO_SPACE 3b:00.0"),
+    ("pci 0000:3b:00.0: VF BAR 0 [mem size 0x02000000 64bit pref]: can't assign; no space", None),
+    ("pci 0000:3b:00.0: BAR 14: no space for [mem size 0x00200000]", None),
+    ("pci 0000:3b:00.0: BAR 4 [io  size 0x0020]: can't assign; no space", None),
+    ("iommu: Default domain type: Translated", "IOMMU None"),
+    ("usb 1-1: new high-speed USB device number 2 using xhci_hcd 0000:00:14.0", None),
+]
+
+
+@pytest.mark.parametrize(("line", "event"), LINES, ids=[line[:48] for line, _ in LINES])
+@pytest.mark.parametrize(
+    "front", ["[  812.100000] ", "Oct 02 08:05:51 box kernel: ", "[  812.1] [ T140] ", ""]
+)
+def test_what_a_line_tells(line: str, event: str | None, front: str) -> None:
+    events = read_bytes(f"{DRIVE}\n{front}{line}\n".encode()).events
+    said = [f"{e.kind.name} {None if e.address is None else e.address.short}" for e in events]
+    assert said == ([] if event is None else [event])
+    assert [e.line for e in events] == ([] if event is None else [line])
+
+
+def test_a_device_whose_way_carries_less() -> None:
+    line = (
+        "[ 4.1] mlx5_core 0000:17:00.0: 63.008 Gb/s available PCIe bandwidth, limited by 8.0 GT/s PCIe x8 "
+        "link at 0000:16:00.0 (capable of 126.016 Gb/s with 8.0 GT/s PCIe x16 link)"
+    )
+    (event,) = read_bytes(f"{DRIVE}\n{line}\n".encode()).events
+    assert (event.now, event.able) == (LinkMode(8.0, 8), LinkMode(8.0, 16))
+    assert event.port is not None
+    assert event.port.short == "16:00.0"
+
+
+def test_drives_are_known_by_name_from_the_log_or_from_sysfs(tmp_path: Path) -> None:
+    down = "[ 39.4] nvme nvme0: controller is down; will reset: CSTS=0xffffffff, PCI_STATUS=0x10\n"
+    known = "[ 8.2] nvme nvme0: pci function 0000:01:00.0\n"
+    (event,) = read_bytes((DRIVE + known + down).encode()).events
+    assert event.address == read_bytes(DRIVE.encode())["01:00.0"].address
+    drive = tmp_path / "sys/bus/pci/devices/0000:02:00.0"
+    (drive / "nvme/nvme0").mkdir(parents=True)
+    (drive / "vendor").write_text("0x144d\n")
+    log = tmp_path / "dmesg.txt"
+    log.write_text(down)
+    (event,) = read(tmp_path / "sys", overlays=[log]).events
+    assert event.address is not None
+    assert event.address.short == "02:00.0"
+
+
+def test_what_was_before_the_last_boot_is_past() -> None:
+    lost = "[ 99.1] NVRM: Xid (PCI:0000:4b:00): 79, pid=1, GPU has fallen off the bus.\n"
+    boot = "[ 0.0] Linux version 6.8.0-31-generic (buildd@lcy02) #31-Ubuntu SMP\n"
+    assert read_bytes((DRIVE + "\n" + lost + boot).encode()).events == ()
+    assert len(read_bytes((DRIVE + "\n" + boot + lost).encode()).events) == 1
+
+
+def test_space_that_was_found_at_last_was_never_missing() -> None:
+    failed = "[ 0.7] pci 0000:3b:00.0: BAR 0 [mem size 0x02000000 64bit pref]: can't assign; no space\n"
+    given = "[ 0.8] pci 0000:3b:00.0: BAR 0 [mem 0x9000000000-0x9001ffffff 64bit pref]: assigned\n"
+    assert read_bytes((DRIVE + "\n" + failed + given).encode()).events == ()
+    assert len(read_bytes((DRIVE + "\n" + given + failed).encode()).events) == 1
+
+
+def test_a_log_on_top(tmp_path: Path) -> None:
+    machine, log = tmp_path / "lspci.txt", tmp_path / "dmesg.txt"
+    machine.write_text(DRIVE)
+    log.write_text(
+        "[  812.1] nvme 0000:01:00.0: PCIe Bus Error: severity=Corrected, "
+        "type=Data Link Layer, (Receiver ID)\n"
+        "[  812.1] nvme 0000:01:00.0:   device [144d:a80a] error status/mask=00000040/0000e000\n"
+        "[  813.1] nvme 0000:01:00.0: not ready 65535ms after FLR; giving up\n"
+    )
+    both = read(machine, overlays=[log])
+    assert [event.kind for event in both.events] == [EventKind.NO_RETURN]
+    assert both["01:00.0"].errors.counter("correctable.BadTLP") == 1
+    assert both["01:00.0"].errors.counted_in_log
+    assert "kernel log" in both.kinds
+
+
+def test_a_log_without_complaints_may_be_put_on_top_and_other_texts_may_not(tmp_path: Path) -> None:
+    machine, log = tmp_path / "lspci.txt", tmp_path / "dmesg.txt"
+    machine.write_text(DRIVE)
+    log.write_text("[    0.1] smpboot: CPU0: Intel Xeon\n[    0.2] usb 1-1: new device\n" * 3)
+    assert read(machine, overlays=[log]).events == ()
+    log.write_text("Dear all,\nthe box is slow.\n")
+    with pytest.raises(InputError, match="dmesg"):
+        read(machine, overlays=[log])
+
+
+def test_a_log_alone_that_lists_no_function() -> None:
+    alone = read_bytes(b"[ 99.1] NVRM: Xid (PCI:0000:4b:00): 79, pid=1, GPU has fallen off the bus.\n")
+    assert [event.kind for event in alone.events] == [EventKind.GPU_LOST]
+    assert alone.kinds == ("kernel log",)

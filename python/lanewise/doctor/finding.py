@@ -30,6 +30,16 @@ class Severity(StrEnum):
         return list(Severity).index(self)
 
 
+class Profile(StrEnum):
+    """What a check is for: it decides which rules speak, and how much must be readable."""
+
+    PROVISIONING = "provisioning"
+    """What must keep a node out of service: faults, degraded links, what is missing."""
+    PERFORMANCE = "performance"
+    """What costs throughput or latency on a machine that works."""
+    ALL = "all"
+
+
 @dataclass(frozen=True)
 class Compared:
     """Two simulations, in GB/s or ns: the machine as it is, and put right."""
@@ -106,7 +116,13 @@ class Diagnosis:
     simulations: int = 0
     notes: tuple[str, ...] = ()
     examined: bool = True
-    """Whether the source says anything that a rule could look at; without, silence is no good news."""
+    """Whether enough was readable to say that nothing is wrong (`lanewise.doctor.coverage`)."""
+    missing: str = ""
+    """What was not readable and would have to be, in a sentence; empty where `examined`."""
+    readable: tuple[tuple[str, int, int], ...] = ()
+    """Links, payloads, errors, drivers, BARs: how many the source tells of, and of how many."""
+    profile: Profile = Profile.ALL
+    """What was looked for."""
 
     def count(self, severity: Severity) -> int:
         """How many findings have this severity."""
@@ -151,6 +167,8 @@ class Diagnosis:
             "findings": [finding.document() for finding in self.findings],
             "summary": {
                 "examined": self.examined,
+                "profile": str(self.profile),
+                "readable": {what: {"known": known, "of": of} for what, known, of in self.readable},
                 **{str(severity): self.count(severity) for severity in reversed(Severity)},
                 "functions": self.functions,
                 "links": self.links,

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lanewise.doctor.finding import Finding, Severity
-from lanewise.doctor.registry import Bearing, Rule, rule
+from lanewise.doctor.registry import PERFORMANCE, PROVISIONING, Bearing, Rule, rule
 from lanewise.doctor.rig import Leaf, Rig, Trial
 from lanewise.machine.model import Kind
 
@@ -35,6 +35,7 @@ MISMATCH = Rule(
     not_said="Devices below their port whose MRRS is no larger than their MPS: Linux sets them so in "
     "performance mode, and no completion can be too large then.",
     bearing=Bearing.DISTURBS,
+    profiles=PROVISIONING,
 )
 
 SMALL = Rule(
@@ -49,6 +50,7 @@ SMALL = Rule(
     references=("PCIe Base 5.0 §7.5.3.3 and §7.5.3.4 (Device Capabilities, Device Control)",),
     not_said="Hierarchies in which one function supports no more: the smallest decides.",
     bearing=Bearing.LIMITS,
+    profiles=PERFORMANCE,
 )
 
 

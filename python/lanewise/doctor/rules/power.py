@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lanewise.doctor.finding import Finding, Severity
-from lanewise.doctor.registry import Bearing, Rule, rule
+from lanewise.doctor.registry import PERFORMANCE, Bearing, Rule, rule
 from lanewise.doctor.rig import Leaf, Rig, Trial
 from lanewise.machine.lanes import LAST_WITHOUT_FLITS
 from lanewise.machine.sleep import exit_latency_ns, sleep_entries, sleep_states
@@ -32,6 +32,7 @@ ASPM = Rule(
     ),
     not_said="Links on which only one end has it enabled for L1: both ends must agree.",
     bearing=Bearing.EXPLAINS,
+    profiles=PERFORMANCE,
 )
 
 _PAUSE_US = 100

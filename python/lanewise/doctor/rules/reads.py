@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lanewise.doctor.finding import Finding, Severity
-from lanewise.doctor.registry import Bearing, Rule, rule
+from lanewise.doctor.registry import PERFORMANCE, Bearing, Rule, rule
 from lanewise.doctor.rig import Leaf, Rig, Trial
 from lanewise.doctor.words import size
 from lanewise.machine.model import Kind
@@ -50,6 +50,7 @@ MRRS = Rule(
     not_said="Small sizes on slow links whose device has tags enough; 512 B and more where wider tags are to "
     "be had (see `tags-few`).",
     bearing=Bearing.LIMITS_READS,
+    profiles=PERFORMANCE,
 )
 
 TAGS = Rule(
@@ -68,6 +69,7 @@ TAGS = Rule(
     ),
     not_said="Devices whose tags suffice for their link; 10-bit tags that the root port cannot complete.",
     bearing=Bearing.LIMITS_READS,
+    profiles=PERFORMANCE,
 )
 
 RCB = Rule(
@@ -81,6 +83,7 @@ RCB = Rule(
     "completions",
     fix="Set Read Completion Boundary in Link Control of the device to what its root port reports.",
     references=("PCIe Base 5.0 §2.3.1.1 (Data Return for Read Requests)", "§7.5.3.7 (Link Control, RCB)"),
+    profiles=PERFORMANCE,
 )
 
 

@@ -40,7 +40,7 @@ def diagnose(machine: Machine, *, cost: bool = True, profile: Profile = Profile.
     readable = coverage.readable(view)
     missing = coverage.missing(view, profile, readable)
     lack = (f"not enough to say that nothing is wrong: {missing}",) if missing else ()
-    findings.sort(key=lambda finding: -finding.severity.rank)
+    findings.sort(key=Finding.order)
     return Diagnosis(
         source=machine.source,
         findings=tuple(findings),

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Severity(StrEnum):
-    """How bad it is.
+    """How bad it is; `lanewise.doctor.severity` has the thresholds.
 
     An error breaks transfers or will. A warning costs performance or robustness now. Information is worth
     knowing when something is slow, and is what a machine in order may show.
@@ -87,6 +87,11 @@ class Finding:
     """The experiment that tells what it costs."""
     also: tuple[str, ...] = ()
     """Other functions that the same finding is about."""
+
+    def order(self) -> tuple[float, ...]:
+        """Return what findings are ordered by: severity, GB/s lost, ns lost, then what is only stated."""
+        cost = self.cost or Cost("")
+        return (-self.severity.rank, -(cost.gb_per_s or 0.0), -(cost.ns or 0.0))
 
     def document(self) -> dict[str, Any]:
         """Return the finding as JSON has it."""

@@ -82,6 +82,7 @@ def _function(machine: Machine, function: Function) -> dict[str, Any]:
         "driver": function.driver,
         "iommu_group": function.iommu_group,
         "physical_slot": function.physical_slot,
+        "label": function.label,
         "interfaces": list(function.interfaces) or None,
         "model": function.model,
         "firmware": function.firmware,

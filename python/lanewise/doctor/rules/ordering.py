@@ -76,4 +76,4 @@ def _trial(view: View, function: Function) -> Trial | None:
     leaf = Leaf(lanes, "both", mrrs=view.reads(function), tag_bits=view.tag_bits(function))
     as_is = Rig((), (leaf,), mps=view.payload(function))
     fixed = replace(as_is, leaves=(replace(leaf, relaxed_ordering=True),))
-    return Trial(as_is, fixed, "reads and writes at once")
+    return Trial(as_is, fixed, "reads and writes at once", own=view.own_rate(function))

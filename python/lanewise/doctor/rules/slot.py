@@ -91,4 +91,6 @@ def _matters(view: View, link: Link) -> bool:
 
 def _trial(view: View, link: Link) -> Trial | None:
     mps, mrrs = view.payload(link.device), view.reads(link.device)
-    return both_ways(link.limit, link.device.link.capability, mps=mps, mrrs=mrrs)
+    return both_ways(
+        link.limit, link.device.link.capability, mps=mps, mrrs=mrrs, own=view.own_rate(link.device)
+    )

@@ -25,7 +25,6 @@ IGNORED = frozenset(
         "Changed",
         "DevSta3",
         "Device tree node",
-        "DeviceName",
         "DpcCap",
         "ErrorSrc",
         "FBCap",

@@ -1,4 +1,4 @@
-"""Machines in order that look as if they were not: soldered chipsets, links inside chips, default settings."""
+"""Machines in order that look as if they were not: soldered chipsets, links inside chips, default values."""
 
 from __future__ import annotations
 

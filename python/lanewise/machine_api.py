@@ -23,7 +23,7 @@ from lanewise.machine.reading import read
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from lanewise.doctor import Diagnosis
+    from lanewise.doctor import Diagnosis, Profile
     from lanewise.instruments.measurement import Measurement
     from lanewise.judging import Judgement
     from lanewise.predicting import Prediction
@@ -50,11 +50,13 @@ def scan(source: str | Path | None = None, *, overlays: Iterable[str | Path] = (
     return read(source, overlays=overlays)
 
 
-def diagnose(source: Source = None, *, cost: bool = True) -> Diagnosis:
+def diagnose(source: Source = None, *, cost: bool = True, profile: Profile | str = "all") -> Diagnosis:
     """Say what is wrong with the PCI Express of a machine, worst first.
 
     With `cost`, findings are priced in GB/s or ns by simulating the part of the machine that they are about,
-    as it is and put right. Raises `lanewise.InputError` as `scan` does.
+    as it is and put right. `profile` is what to look for: ``provisioning`` (faults that fail a node),
+    ``performance`` (what costs throughput or latency), or ``all``. Raises `lanewise.InputError` as `scan`
+    does, ValueError for another profile.
 
     >>> import lanewise
     >>> diagnosis = lanewise.diagnose("tests/python/machine/dumps/qemu.vvv")
@@ -63,9 +65,10 @@ def diagnose(source: Source = None, *, cost: bool = True) -> Diagnosis:
     >>> diagnosis.table.select("rule", "bdf", "cost_gb_per_s").height == len(diagnosis.findings)
     True
     """
+    from lanewise.doctor import Profile
     from lanewise.doctor import diagnose as examined
 
-    return examined(_machine(source), cost=cost)
+    return examined(_machine(source), cost=cost, profile=Profile(profile))
 
 
 def predict(

@@ -27,6 +27,14 @@ class FailOn(StrEnum):
     never = "never"
 
 
+class ProfileName(StrEnum):
+    """What a check is for."""
+
+    provisioning = "provisioning"
+    performance = "performance"
+    all = "all"
+
+
 class Format(StrEnum):
     """How findings are written."""
 
@@ -40,6 +48,15 @@ def doctor(
     source: Source = None,
     overlays: Overlays = None,
     fail_on: Annotated[FailOn, typer.Option(help="Exit status 1 from this severity on.")] = FailOn.warning,
+    profile: Annotated[
+        ProfileName, typer.Option(help="What to look for: faults that fail a node, lost throughput, or both.")
+    ] = ProfileName.all,
+    allow_unexamined: Annotated[
+        bool,
+        typer.Option(
+            "--allow-unexamined", help="Exit status 0, not 2, where too little is readable: for guests."
+        ),
+    ] = False,
     cost: Annotated[bool, typer.Option("--cost/--no-cost", help="Simulate what findings cost.")] = True,
     details: Annotated[bool, typer.Option("--details", help="Evidence and fix of everything.")] = False,
     format_: Annotated[
@@ -49,11 +66,11 @@ def doctor(
     as_json: AsJson = False,
 ) -> None:
     """Say what is wrong with a machine, what it costs, what to do."""
-    from lanewise.doctor import BLIND, Severity
+    from lanewise.doctor import Profile, Severity
     from lanewise.machine_api import diagnose, scan
 
     refuse_together(("--format", format_ is not None), ("--json", as_json))
-    diagnosis = diagnose(scan(source, overlays=overlays or ()), cost=cost)
+    diagnosis = diagnose(scan(source, overlays=overlays or ()), cost=cost, profile=Profile(profile.value))
     threshold = None if fail_on is FailOn.never else Severity(fail_on.value)
     if as_json or format_ is Format.json:
         sys.stdout.write(diagnosis.to_json() + "\n")
@@ -69,11 +86,12 @@ def doctor(
         from lanewise.cli.tables.doctor import print_diagnosis
 
         print_diagnosis(diagnosis, details=details)
-    if threshold is not None and not diagnosis.examined:
-        typer.echo(f"error: nothing was examined: {BLIND}", err=True)
-        raise typer.Exit(ExitStatus.WRONG_INPUT)
     if threshold is not None and diagnosis.fails(threshold):
         raise typer.Exit(ExitStatus.FINDINGS)
+    if threshold is not None and not diagnosis.examined and not allow_unexamined:
+        said = f"error: not enough to say that nothing is wrong: {diagnosis.missing}"
+        typer.echo(said, err=True)
+        raise typer.Exit(ExitStatus.WRONG_INPUT)
 
 
 def predict(

@@ -18,42 +18,39 @@ from typing import TYPE_CHECKING
 from lanewise.doctor.finding import Cost as Cost
 from lanewise.doctor.finding import Diagnosis as Diagnosis
 from lanewise.doctor.finding import Finding as Finding
+from lanewise.doctor.finding import Profile as Profile
 from lanewise.doctor.finding import Severity as Severity
 
 if TYPE_CHECKING:
-    from lanewise.machine.model import Function, Machine
+    from lanewise.machine.model import Machine
 
 
-BLIND = "the source says nothing about links, payloads or errors; 'sudo lspci -vvv' does, where there are any"
-_HOST_BRIDGE = 0x0600
-
-
-def diagnose(machine: Machine, *, cost: bool = True) -> Diagnosis:
-    """Apply every rule to a machine, and price what can be simulated unless told not to; worst first."""
+def diagnose(machine: Machine, *, cost: bool = True, profile: Profile = Profile.ALL) -> Diagnosis:
+    """Apply every rule of a profile to a machine, and price what can be simulated; worst first."""
+    from lanewise.doctor import coverage
     from lanewise.doctor.examination import examine, rules
     from lanewise.machine.view import View
 
-    findings, simulations = list(examine(View(machine))), 0
+    view = View(machine)
+    findings, simulations = list(examine(view, profile)), 0
     if cost:
         from lanewise.doctor.pricing import priced
 
         findings, simulations = priced(findings)
-    examined = any(map(_says_something, machine))
-    findings.sort(key=lambda finding: -finding.severity.rank)
+    readable = coverage.readable(view)
+    missing = coverage.missing(view, profile, readable)
+    lack = (f"not enough to say that nothing is wrong: {missing}",) if missing else ()
+    findings.sort(key=Finding.order)
     return Diagnosis(
         source=machine.source,
         findings=tuple(findings),
         functions=len(machine),
-        links=sum(not link.on_die for link in machine.links),
-        rules=len(rules()),
+        links=len(view.links),
+        rules=len(rules(profile)),
         simulations=simulations,
-        notes=(*machine.notes, *machine.contradictions, *([] if examined else [BLIND])),
-        examined=examined,
+        notes=(*machine.notes, *machine.contradictions, *lack),
+        examined=not missing,
+        missing=missing,
+        readable=tuple((one.what, one.known, one.of) for one in readable),
+        profile=profile,
     )
-
-
-def _says_something(function: Function) -> bool:
-    """Whether rules find anything to look at; host bridges claim links that go nowhere."""
-    link = function.link
-    known = function.registers.express or link.status.known or link.capability.known
-    return bool(known) and not function.is_class(_HOST_BRIDGE)

@@ -11,6 +11,7 @@ from pkgutil import iter_modules
 from typing import TYPE_CHECKING
 
 from lanewise.doctor import rules as package
+from lanewise.doctor.finding import Profile
 from lanewise.doctor.registry import Rule, checks
 
 if TYPE_CHECKING:
@@ -23,12 +24,13 @@ for _module in sorted(module.name for module in iter_modules(package.__path__)):
     import_module(f"{package.__name__}.{_module}")
 
 
-def rules() -> tuple[Rule, ...]:
-    """Return every rule, in the order of the reference."""
-    return tuple(checks())
+def rules(profile: Profile = Profile.ALL) -> tuple[Rule, ...]:
+    """Return every rule of a profile, in the order of the reference."""
+    return tuple(known for known in checks() if known.applies_to(profile))
 
 
-def examine(view: View) -> Iterator[Finding]:
-    """Apply every rule to a machine."""
+def examine(view: View, profile: Profile = Profile.ALL) -> Iterator[Finding]:
+    """Apply every rule of a profile to a machine."""
     for known, check in checks().items():
-        yield from check(view, known)
+        if known.applies_to(profile):
+            yield from check(view, known)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Severity(StrEnum):
-    """How bad it is.
+    """How bad it is; `lanewise.doctor.severity` has the thresholds.
 
     An error breaks transfers or will. A warning costs performance or robustness now. Information is worth
     knowing when something is slow, and is what a machine in order may show.
@@ -28,6 +28,16 @@ class Severity(StrEnum):
     def rank(self) -> int:
         """Position in the order info, warning, error."""
         return list(Severity).index(self)
+
+
+class Profile(StrEnum):
+    """What a check is for: it decides which rules speak, and how much must be readable."""
+
+    PROVISIONING = "provisioning"
+    """What must keep a node out of service: faults, degraded links, what is missing."""
+    PERFORMANCE = "performance"
+    """What costs throughput or latency on a machine that works."""
+    ALL = "all"
 
 
 @dataclass(frozen=True)
@@ -78,6 +88,11 @@ class Finding:
     also: tuple[str, ...] = ()
     """Other functions that the same finding is about."""
 
+    def order(self) -> tuple[float, ...]:
+        """Return what findings are ordered by: severity, GB/s lost, ns lost, then what is only stated."""
+        cost = self.cost or Cost("")
+        return (-self.severity.rank, -(cost.gb_per_s or 0.0), -(cost.ns or 0.0))
+
     def document(self) -> dict[str, Any]:
         """Return the finding as JSON has it."""
         document = {
@@ -106,7 +121,13 @@ class Diagnosis:
     simulations: int = 0
     notes: tuple[str, ...] = ()
     examined: bool = True
-    """Whether the source says anything that a rule could look at; without, silence is no good news."""
+    """Whether enough was readable to say that nothing is wrong (`lanewise.doctor.coverage`)."""
+    missing: str = ""
+    """What was not readable and would have to be, in a sentence; empty where `examined`."""
+    readable: tuple[tuple[str, int, int], ...] = ()
+    """Links, payloads, errors, drivers, BARs: how many the source tells of, and of how many."""
+    profile: Profile = Profile.ALL
+    """What was looked for."""
 
     def count(self, severity: Severity) -> int:
         """How many findings have this severity."""
@@ -151,6 +172,8 @@ class Diagnosis:
             "findings": [finding.document() for finding in self.findings],
             "summary": {
                 "examined": self.examined,
+                "profile": str(self.profile),
+                "readable": {what: {"known": known, "of": of} for what, known, of in self.readable},
                 **{str(severity): self.count(severity) for severity in reversed(Severity)},
                 "functions": self.functions,
                 "links": self.links,

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 from xml.sax.saxutils import escape, quoteattr
 
-from lanewise.doctor import BLIND
 from lanewise.doctor.finding import Severity
 
 if TYPE_CHECKING:
@@ -39,7 +38,7 @@ def sarif(diagnosis: Diagnosis) -> str:
                 "fullDescription": {"text": rule.why},
                 "help": {"text": rule.fix},
             }
-            for rule in rules()
+            for rule in rules(diagnosis.profile)
         ],
     }
     document = {
@@ -59,7 +58,10 @@ def sarif(diagnosis: Diagnosis) -> str:
 def _invocation(diagnosis: Diagnosis) -> dict[str, Any]:
     if diagnosis.examined:
         return {"executionSuccessful": True}
-    notification = {"level": "error", "message": {"text": f"nothing was examined: {BLIND}"}}
+    notification = {
+        "level": "error",
+        "message": {"text": f"not enough to say that nothing is wrong: {diagnosis.missing}"},
+    }
     return {"executionSuccessful": False, "toolExecutionNotifications": [notification]}
 
 
@@ -89,8 +91,8 @@ def junit(diagnosis: Diagnosis, fail_on: Severity) -> str:
     """
     from lanewise.doctor.examination import rules
 
-    known = rules()
-    blind = [] if diagnosis.examined else _blind()
+    known = rules(diagnosis.profile)
+    blind = [] if diagnosis.examined else _blind(diagnosis)
     bad: dict[str, list[Finding]] = {rule.id: [] for rule in known}
     quiet = []
     for finding in diagnosis.findings:
@@ -139,11 +141,11 @@ def _case(rule: str, bad: list[Finding]) -> list[str]:
     ]
 
 
-def _blind() -> list[str]:
+def _blind(diagnosis: Diagnosis) -> list[str]:
     """Write a test case that could not be run, where rules had nothing to look at."""
     return [
         '  <testcase classname="lanewise.doctor" name="source" time="0">',
-        f'    <error type="nothing-examined" message={_attribute(BLIND)}></error>',
+        f'    <error type="nothing-examined" message={_attribute(diagnosis.missing)}></error>',
         "  </testcase>",
     ]
 

@@ -30,11 +30,16 @@ def price(trial: Trial) -> Cost:
     """Run a trial."""
     before = _simulated(trial.as_is, trial.quantity)
     after = _simulated(trial.fixed, trial.quantity)
+    most = trial.most_gb_per_s
+    if before > most or after > most:
+        before, after = min(before, most), min(after, most)
     compared = Compared(trial.what, before, after)
     if trial.quantity == "latency":
         what = f"{trial.what}: {before:.0f} ns instead of {after:.0f} ns"
         return Cost(what, ns=before - after, compared=compared)
     what = f"{trial.what}: {before:.2f} GB/s instead of {after:.2f} GB/s"
+    if trial.own is not None and after == most:
+        what += f", the most of the {trial.own.whose}"
     return Cost(what, gb_per_s=after - before, compared=compared)
 
 

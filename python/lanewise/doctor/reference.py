@@ -9,6 +9,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from lanewise.doctor.examination import rules
+from lanewise.doctor.finding import Profile
 from lanewise.generated_page import write_or_check
 
 if TYPE_CHECKING:
@@ -24,13 +25,20 @@ robustness now; *info* is worth knowing when something is slow, and machines in 
 that is *simulated* comes from running the part of the machine that the finding is about twice, as it is and
 put right; one that is *stated* is said in words, because no bandwidth or latency can be computed from what
 a dump holds. A rule stays silent about what a source does not tell.
+
+`--profile provisioning` asks the rules that say whether a node may serve (faults, degraded links, what is
+missing), `--profile performance` those that say what costs throughput or latency on a machine that works; a
+rule may belong to both, and `--profile all` asks every one.
 """
 
 
 def page() -> str:
     """Return the page."""
-    listing = ["| rule | finds | severity |", "|---|---|---|"]
-    listing += [f"| [`{rule.id}`](#{rule.id}) | {rule.what} | {rule.severity} |" for rule in rules()]
+    listing = ["| rule | finds | severity | profiles |", "|---|---|---|---|"]
+    listing += [
+        f"| [`{rule.id}`](#{rule.id}) | {rule.what} | {rule.severity} | {_profiles(rule)} |"
+        for rule in rules()
+    ]
     return "\n".join([_HEAD, *listing, "", *map(_section, rules())])
 
 
@@ -42,6 +50,7 @@ def _section(rule: Rule) -> str:
         "",
         f"- **Why it matters.** {rule.why}",
         f"- **Severity.** {_sentence(rule.severity)}",
+        f"- **Profiles.** {_sentence(_profiles(rule))}",
         f"- **Cost.** {_sentence(rule.cost)}",
         f"- **Fix.** {rule.fix}",
     ]
@@ -49,6 +58,10 @@ def _section(rule: Rule) -> str:
         lines.append(f"- **Not reported.** {rule.not_said}")
     lines += [f"- **References.** {'; '.join(rule.references)}.", ""]
     return "\n".join(lines)
+
+
+def _profiles(rule: Rule) -> str:
+    return ", ".join(str(profile) for profile in Profile if profile in rule.profiles)
 
 
 def _sentence(text: str) -> str:

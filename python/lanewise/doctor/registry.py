@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TYPE_CHECKING, TypeAlias
 
-from lanewise.doctor.finding import Cost, Finding, Severity
+from lanewise.doctor.finding import Cost, Finding, Profile, Severity
 from lanewise.machine.address import Address
 
 if TYPE_CHECKING:
@@ -35,6 +35,10 @@ class Bearing(Enum):
     """It may cost bandwidth that no prediction from registers knows of: replays, failed transfers."""
 
 
+PROVISIONING = frozenset({Profile.PROVISIONING})
+PERFORMANCE = frozenset({Profile.PERFORMANCE})
+
+
 @dataclass(frozen=True)
 class Rule:
     """What a rule finds, why that matters, what it costs, what to do, and where it is specified."""
@@ -49,6 +53,12 @@ class Rule:
     not_said: str = ""
     """What looks like it and is in order."""
     bearing: Bearing = Bearing.NONE
+    profiles: frozenset[Profile] = PROVISIONING | PERFORMANCE
+    """Profiles it speaks in, besides `Profile.ALL`."""
+
+    def applies_to(self, profile: Profile) -> bool:
+        """Whether a check of this profile asks the rule."""
+        return profile is Profile.ALL or profile in self.profiles
 
     def finding(
         self,

@@ -8,6 +8,7 @@ runs of a trial share them, so they matter little to the difference. Left out: e
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import inf
 from typing import TYPE_CHECKING
 
 from lanewise.machine.lanes import lanes_of
@@ -15,6 +16,7 @@ from lanewise.machine.lanes import lanes_of
 if TYPE_CHECKING:
     from lanewise.machine.lanes import Lanes
     from lanewise.machine.model import LinkMode
+    from lanewise.machine.own_rate import Own
     from lanewise.machine.sockets import Interconnect
 
 _SETTLE_US = 12
@@ -192,12 +194,23 @@ class Trial:
     """What is compared, like "reads of host memory"."""
     quantity: str = "goodput"
     """goodput, of all flows together, or latency, the mean of one operation."""
+    own: Own | None = None
+    """What the only device of the trial can use at most, where that is known."""
+
+    @property
+    def most_gb_per_s(self) -> float:
+        """No link carries more than its device can use."""
+        leaves = self.as_is.leaves
+        known = self.own is not None and len(leaves) == 1 and self.quantity == "goodput"
+        return self.own.of(leaves[0].direction) if self.own is not None and known else inf
 
 
-def both_ways(as_is: LinkMode, fixed: LinkMode, *, mps: int, mrrs: int) -> Trial | None:
+def both_ways(
+    as_is: LinkMode, fixed: LinkMode, *, mps: int, mrrs: int, own: Own | None = None
+) -> Trial | None:
     """Try DMA in both directions over one link, in two of its modes; None where either is not known."""
     now, then = lanes_of(as_is), lanes_of(fixed)
     if now is None or then is None:
         return None
     rig = Rig((), (Leaf(now, "both", mrrs=mrrs),), mps=mps)
-    return Trial(rig, rig.with_leaves(link=then), "DMA in both directions")
+    return Trial(rig, rig.with_leaves(link=then), "DMA in both directions", own=own)

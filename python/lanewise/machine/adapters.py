@@ -2,7 +2,7 @@
 
 Registers of PCI Express say nothing of the wire. The name of an adapter says what its fastest cards have; a
 port that is slower, or whose cable is, is not told apart, so these are upper limits. Left out: adapters whose
-name stands for cards of very different rates, and those that are slow enough for any link.
+name stands for cards of very different rates.
 """
 
 from __future__ import annotations
@@ -46,11 +46,17 @@ _PORTS = (
     (r"\bBCM57414\b", 25, 25),
     (r"\bBCM57508\b", 200, 100),
     (r"\bBCM57608\b", 400, 200),
+    (r"\bI22[56]|\bRTL8125|\bKiller E3[01]\d\d", 2.5, 2.5),
+    (r"\bRTL8126|\bAQC111|\bAQC114", 5, 5),
+    (r"\bAQC10[07]|\bAQC113", 10, 10),
+    (r"\bI350|\bI21[0179]|\bI354|\b8257\d|\b8258[03]|\bBCM57(?:09|1\d|20|6\d|8\d)\b", 1, 1),
+    (r"^(?!.*(?:10[- ]?Gig|10G|2\.5|5G|FastLinQ)).*\bGigabit (?:Network|Ethernet)", 1, 1),
 )
 """Names in `pci.ids`; Gb/s of an only port, and of each of several.
 
 Sources: NVIDIA's data sheets of the ConnectX and BlueField families, Intel's product briefs of the 500, 700
-and 800 series, Broadcom's of NetXtreme-E and the Ethernet P series.
+and 800 series, of I210, I225 and I350, Broadcom's of NetXtreme, NetXtreme-E and the Ethernet P series,
+Realtek's and Marvell's of RTL81xx and AQtion. What is called gigabit and nothing faster has ports of 1 Gb/s.
 """
 
 

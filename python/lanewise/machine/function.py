@@ -129,6 +129,8 @@ class Function:
     """A virtual function: link, MPS and MRRS registers are reserved and read as zero."""
     physical_slot: str | None = None
     """As the kernel names the slot, or else the firmware."""
+    label: str | None = None
+    """What firmware calls it, like ``Onboard LAN``: SMBIOS type 41 or ACPI _DSM (`lspci`: DeviceName)."""
     interfaces: tuple[str, ...] = ()
     """Names by which software knows it: ``eth0``, ``nvme0``, ``mlx5_0``."""
     model: str | None = None

@@ -84,6 +84,7 @@ def _function(machine: Machine, function: Function) -> dict[str, Any]:
         "iommu_group": function.iommu_group,
         "iommu_type": function.iommu_type,
         "physical_slot": function.physical_slot,
+        "label": function.label,
         "interfaces": list(function.interfaces) or None,
         "model": function.model,
         "firmware": function.firmware,

@@ -18,11 +18,17 @@ if TYPE_CHECKING:
 
     from lanewise.machine.address import Address
 
-_INTEL, _AMD_CPU, _AMD_GPU = 0x8086, 0x1022, 0x1002
-_AMD_GPU_SWITCH = frozenset({0x1478, 0x1479})
-"""Upstream and downstream port of the switch inside Vega and Navi GPUs (pci.ids)."""
-_INTEL_GPU_SWITCH = frozenset({0x4FA0, 0x4FA1, 0x4FA4, 0xE2FF, 0xE2F0, 0xE2F1})
-"""Upstream and downstream ports of the switch inside Arc GPUs (pci.ids)."""
+_INTEL, _AMD_CPU, _AMD_GPU, _MELLANOX = 0x8086, 0x1022, 0x1002, 0x15B3
+_GPU_SWITCHES = frozenset(
+    {
+        *((_AMD_GPU, device) for device in (0x1478, 0x1479, 0x14A0, 0x14A1)),
+        *((_AMD_CPU, device) for device in (0x1470, 0x1471)),
+        *((_INTEL, device) for device in (0x4FA0, 0x4FA1, 0x4FA4, 0xE2FF, 0xE2F0, 0xE2F1)),
+    }
+)
+"""Ports of the switches inside Navi and MI100, Vega 10, Arc (pci.ids, public dumps)."""
+_ADAPTER_BRIDGES = range(0x1974, 0x1980)
+"""Ports of the switches inside ConnectX-5 to 8 and BlueField (pci.ids)."""
 _X722 = range(0x37C0, 0x37DA)
 """Ports and functions of the network controller inside the C620 chipset (pci.ids)."""
 
@@ -113,20 +119,32 @@ def _speaks_express(function: Function, kind: Kind | None) -> bool:
 def is_on_die(upper: Function, lower: Function) -> bool:
     """Whether both ends are in one chip, so that the registers of the link are no physical limit.
 
-    Known: AMD's internal bridges to functions of the same chip, the switch inside AMD and Intel GPUs, the
-    X722 network controller inside Intel chipsets.
+    Known: functions of AMD's processors and chipsets, FCH SATA among them; the switches inside GPUs and
+    network adapters; the X722 network controller inside Intel chipsets.
     """
     above, below = upper.identity, lower.identity
+    if above.device_id is not None and (above.vendor_id, above.device_id) in _GPU_SWITCHES:
+        return below.vendor_id in (_AMD_GPU, _AMD_CPU, _INTEL)
+    internal = above.vendor_id == _AMD_CPU and "Internal" in (above.device_name or "")
     if above.vendor_id is None or above.vendor_id != below.vendor_id:
-        return (
-            above.vendor_id == _AMD_CPU
-            and below.vendor_id == _AMD_GPU
-            and "Internal" in (above.device_name or "")
-        )
-    if above.vendor_id == _AMD_CPU:
-        return "Internal" in (above.device_name or "") or lower.is_class(0x13)
-    if above.vendor_id == _AMD_GPU:
-        return above.device_id in _AMD_GPU_SWITCH
+        return internal and below.vendor_id == _AMD_GPU
     if above.vendor_id == _INTEL:
-        return above.device_id in _INTEL_GPU_SWITCH or (below.device_id or 0) in _X722
-    return False
+        inside_gpu = upper.kind is Kind.DOWNSTREAM_PORT and lower.is_class(0x03, 0x0403, 0x12)
+        return inside_gpu or (below.device_id or 0) in _X722
+    inside_adapter = (above.vendor_id, lower.is_bridge) == (_MELLANOX, False)
+    return internal or is_inside_amd(lower) or (inside_adapter and above.device_id in _ADAPTER_BRIDGES)
+
+
+def is_inside_amd(function: Function) -> bool:
+    """Whether a function is in an AMD processor or chipset: AMD sells no cards under that number."""
+    return function.identity.vendor_id == _AMD_CPU and not function.is_bridge
+
+
+def is_chipset_uplink(upper: Function, lower: Function) -> bool:
+    """Whether a link joins an AMD chipset to its processor or to another chipset: the board has its lanes.
+
+    Both ends are AMD's, and the lower one is a switch that is in no GPU. Intel's is no PCI Express link.
+    """
+    ends = (upper.identity, lower.identity)
+    both = all(end.vendor_id == _AMD_CPU for end in ends)
+    return both and lower.is_bridge and (_AMD_CPU, lower.identity.device_id) not in _GPU_SWITCHES

@@ -6,28 +6,33 @@ about is never a finding: rules get None and stay silent.
 
 from __future__ import annotations
 
+import re
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from lanewise.machine.lanes import Lanes, lanes_of, rate_of
 from lanewise.machine.link_bandwidth import widest_mode
-from lanewise.machine.model import ENDPOINTS, Kind, LinkMode
+from lanewise.machine.model import Kind, LinkMode
+from lanewise.machine.own_rate import own_rate
+from lanewise.machine.topology import is_chipset_uplink, is_inside_amd
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lanewise.machine.model import Function, Link, Machine
+    from lanewise.machine.own_rate import Own
 
 _COMPUTE_CLASSES = (0x02, 0x0C06, 0x0C04, 0x01, 0x12, 0x0B)
 """Network, InfiniBand, Fibre Channel, mass storage, accelerators, co-processors."""
-
-_AMD = 0x1022
 
 _FAST_GB_PER_S = 1.9
 """Devices whose link could carry this much are worth tuning. Assumed: two lanes of Gen3."""
 
 _MODULE_GB_PER_S = 7.0
 """Links of this rate and more lead to cards and modules even where no slot is stated. Assumed: x8 of Gen3."""
+
+_ONBOARD = re.compile(r"\b(?:on-?\s?board|embedded|integrated|LOM|LAN ?\d*)\b", re.IGNORECASE)
+"""Words in the labels that firmware gives to soldered devices (SMBIOS type 41, ACPI _DSM)."""
 
 _DETACHED_DRIVERS = frozenset({"vfio-pci", "pci-stub", "xen-pciback", "uio_pci_generic"})
 """Drivers that hold a device for somebody else and switch it off meanwhile (Linux, drivers/vfio/pci)."""
@@ -52,12 +57,8 @@ class View:
         return tuple(link for link in self.machine.links if self.is_wire(link))
 
     def is_wire(self, link: Link) -> bool:
-        """Whether a link leaves the chip. AMD sells no cards as 1022: such an endpoint is on the die."""
-        if link.on_die:
-            return False
-        ends = (link.upper, link.device)
-        on_amd = all(end.identity.vendor_id == _AMD for end in ends)
-        return not (on_amd and self.machine.role(link.device) in ENDPOINTS)
+        """Whether a link leaves the chip."""
+        return not link.on_die
 
     @cached_property
     def live_links(self) -> tuple[Link, ...]:
@@ -85,6 +86,8 @@ class View:
     def moves_data(self, function: Function) -> bool:
         """Whether a function is a GPU, a network, storage or computing device on a fast link."""
         if function.virtual or is_management(function) or is_emulated(function):
+            return False
+        if is_inside_amd(function) and not function.is_nic:
             return False
         if not (self.is_compute_gpu(function) or function.is_class(*_COMPUTE_CLASSES)):
             return False
@@ -130,9 +133,20 @@ class View:
         mode = self.possible(function)
         return None if mode is None else rate_of(mode)
 
+    def own_rate(self, function: Function) -> Own | None:
+        """Return what the wires of an adapter or the media of a drive can use; None where nobody knows."""
+        return own_rate(self.machine, function)
+
     def is_wired_on_board(self, link: Link) -> bool:
-        """Whether the port states that it has no slot, and the device is of no kind that comes on modules."""
+        """Whether a device is soldered, so that the board decides how many lanes it has.
+
+        Evidence: it is the chipset; the firmware calls it onboard; or its port states that it has no slot,
+        and it is of no kind that comes on modules. That a port states a slot proves nothing: firmware often
+        does.
+        """
         upper, device = link.upper, link.device
+        if is_chipset_uplink(upper, device) or _ONBOARD.search(device.label or ""):
+            return True
         if upper.registers.slot is not None or upper.kind is None or upper.registers.express is not True:
             return False
         rate = rate_of(link.limit)
@@ -158,11 +172,6 @@ class View:
     def is_held_by_another(self, function: Function) -> bool:
         """Whether its driver only keeps it for a virtual machine."""
         return function.driver in _DETACHED_DRIVERS
-
-    def is_server(self) -> bool:
-        """Several NUMA nodes, or several fast network devices: nobody saves its batteries."""
-        nodes = {function.numa_node for function in self.machine} - {None}
-        return len(nodes) > 1 or sum(function.is_nic for function in self.devices) > 1
 
     def leaf_lanes(self, function: Function) -> Lanes | None:
         """How the link of a device can run, for a rig."""

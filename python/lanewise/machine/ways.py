@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from lanewise.machine.lanes import WIDTHS
 from lanewise.machine.link_bandwidth import widest_mode
 from lanewise.machine.model import ENDPOINTS, Kind, LinkMode
+from lanewise.machine.topology import is_inside_amd
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -107,7 +108,12 @@ class Ways:
         return [function for function in [*first, *beside] if self.machine.role(function) in ENDPOINTS]
 
     def _takes_part(self, link: Link) -> bool:
-        """Whether a link is physical, or inside a chip behind a physical one or behind the chipset's own."""
+        """Whether a link is physical, or inside a chip behind a physical one or behind the chipset's own.
+
+        What is inside an AMD chip has no wire that could say how fast it is: its SATA ports least of all.
+        """
+        if link.on_die and is_inside_amd(link.device) and not link.device.is_nic:
+            return False
         return not link.on_die or self._physical_above(link) is not None or link.device.is_nic
 
     def _complete(self, link: Link | None) -> bool:

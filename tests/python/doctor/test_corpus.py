@@ -42,8 +42,6 @@ DUMPS = sorted(
 
 IN_NEED = {
     "lspci-vvv/alinx-artix7-after-reload.vvv": {"configuration-lost"},
-    "lspci-vvv/supermicro-6049p-pp.vvv": {"mps-small"},
-    "lspci-vvv/nanopc-t4-two-captures.vvv": {"mps-small"},
     "lspci-xxxx/pciutils-cap-dvsec-cxl.xxxx": {"cxl-as-pcie"},
     "sysfs/procfs-fixture-pci.tar.gz": {"uncorrectable-errors"},
 }

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from machines import GPU, NIC, NVME, function, machine, pair, switched
+from machines import ACCELERATOR, GPU, NIC, NVME, function, machine, pair, switched
 
 from lanewise import _core
 from lanewise.doctor import Severity, diagnose
@@ -102,7 +102,11 @@ CASES: dict[str, tuple[Machine, Machine, Severity]] = {
     ),
     "mps-mismatch": (pair(transfers={"mps": 512, "mps_supported": 512}), pair(), Severity.ERROR),
     "mps-small": (
-        pair(port={"transfers": {"mps": 128}}, transfers={"mps": 128}),
+        pair(
+            port={"transfers": {"mps": 128, "mps_supported": 512}},
+            transfers={"mps": 128, "mps_supported": 512},
+            class_code=ACCELERATOR,
+        ),
         pair(port={"transfers": {"mps": 128}}, transfers={"mps": 128, "mps_supported": 128}),
         Severity.WARNING,
     ),

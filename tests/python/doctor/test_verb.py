@@ -101,9 +101,26 @@ def test_a_source_that_says_nothing_of_pci_express_is_no_machine_in_order() -> N
     done = lanewise("-", "--json", stdin=HOST_BRIDGE)
     assert done.returncode == 2
     assert json.loads(done.stdout)["summary"]["examined"] is False
-    assert "nothing was examined" in done.stderr
+    assert "no link is to be seen" in done.stderr
     assert "lspci -vvv" in done.stderr
     assert lanewise("-", "--fail-on", "never", stdin=HOST_BRIDGE).returncode == 0
+
+
+def test_guests_may_pass_unexamined() -> None:
+    assert lanewise("-", "--allow-unexamined", stdin=HOST_BRIDGE).returncode == 0
+    assert lanewise("-", "--no-cost", "--allow-unexamined", stdin=NARROW).returncode == 1
+
+
+def test_a_profile_asks_only_its_rules() -> None:
+    small = HEALTHY.replace("MaxReadReq 512", "MaxReadReq 128").replace(
+        "RlxdOrd+ ExtTag+", "RlxdOrd+ ExtTag-"
+    )
+    for profile, status in (("performance", 1), ("all", 1), ("provisioning", 0)):
+        assert lanewise("-", "--no-cost", "--profile", profile, stdin=small).returncode == status
+    (run,) = json.loads(lanewise("-", "--profile", "provisioning", "--format", "sarif", stdin=small).stdout)[
+        "runs"
+    ]
+    assert "mrrs-small" not in {rule["id"] for rule in run["tool"]["driver"]["rules"]}
 
 
 def test_pipelines_hear_that_nothing_was_examined() -> None:

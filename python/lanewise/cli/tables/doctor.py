@@ -133,9 +133,9 @@ def _lost(cost: Cost) -> str:
 
 def _summary(diagnosis: Diagnosis) -> Text:
     counts = {severity: diagnosis.count(severity) for severity in reversed(Severity)}
-    if not diagnosis.examined:
-        return Text("Nothing in it to examine.", style="bold yellow")
     if not any(counts.values()):
+        if not diagnosis.examined:
+            return Text("No finding, and too little to say that nothing is wrong.", style="bold yellow")
         if not diagnosis.links:
             return Text("Nothing to complain about, and no link to look at.", style="bold yellow")
         return Text("Nothing to complain about.", style="bold green")
@@ -143,5 +143,10 @@ def _summary(diagnosis: Diagnosis) -> Text:
     parts = [f"{n} {words[s]}{'' if n == 1 else 's'}" for s, n in counts.items() if n]
     text = Text(", ".join(parts) + ".", style="bold")
     if not counts[Severity.ERROR] and not counts[Severity.WARNING]:
-        text.append("  No warnings: the notes say what limits or may surprise.", style="not bold")
+        said = (
+            "No warnings: the notes say what limits or may surprise."
+            if diagnosis.examined
+            else "No warnings, and too little to say that nothing is wrong."
+        )
+        text.append(f"  {said}", style="not bold")
     return text

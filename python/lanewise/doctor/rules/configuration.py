@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lanewise.doctor.finding import Finding, Severity
-from lanewise.doctor.registry import Bearing, Rule, rule
+from lanewise.doctor.registry import PROVISIONING, Bearing, Rule, rule
 from lanewise.doctor.words import sign
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ LOST = Rule(
     not_said="Devices that sleep, or are kept for a virtual machine (vfio-pci): drivers switch those off "
     "on purpose.",
     bearing=Bearing.DISTURBS,
+    profiles=PROVISIONING,
 )
 
 _SLEEPING = frozenset({"D1", "D2", "D3hot", "D3cold", "D3"})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lanewise.doctor.finding import Finding, Severity
-from lanewise.doctor.registry import Rule, rule
+from lanewise.doctor.registry import PROVISIONING, Rule, rule
 from lanewise.doctor.words import listed
 from lanewise.machine.topology import is_thunderbolt
 
@@ -24,6 +24,7 @@ TRIGGERED = Rule(
     fix="Read the reason in the kernel log (`dmesg | grep -i dpc`), repair it, then clear DPC Trigger "
     "Status or rescan.",
     references=("PCIe Base 5.0 §6.2.10 (Downstream Port Containment)", "§7.9.15 (DPC capability)"),
+    profiles=PROVISIONING,
 )
 
 ABSENT = Rule(
@@ -38,6 +39,7 @@ ABSENT = Rule(
     references=("PCIe Base 5.0 §6.2.10 (Downstream Port Containment)", "§6.7 (Hot-Plug, async removal)"),
     not_said="Ports without hot plug, empty slots, and ports without the capability; Thunderbolt and USB4, "
     "where the cable's own protocol says that it is pulled.",
+    profiles=PROVISIONING,
 )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lanewise.doctor.finding import Finding, Severity
-from lanewise.doctor.registry import Rule, rule
+from lanewise.doctor.registry import PROVISIONING, Rule, rule
 from lanewise.doctor.words import sign
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ PLAIN = Rule(
         "§6.4 (mode negotiation)",
     ),
     not_said="Devices of which the source tells neither the status of the port nor what is enabled.",
+    profiles=PROVISIONING,
 )
 
 

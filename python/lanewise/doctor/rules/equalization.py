@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from lanewise.doctor.finding import Finding, Severity
 from lanewise.doctor.link_errors import latched
-from lanewise.doctor.registry import Bearing, Rule, rule
+from lanewise.doctor.registry import PROVISIONING, Bearing, Rule, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -35,6 +35,7 @@ EQUALIZATION = Rule(
     "on many ports. Speeds below 32 GT/s, where the register has been seen clear on links in order; "
     "links that do not run at their full speed.",
     bearing=Bearing.DISTURBS,
+    profiles=PROVISIONING,
 )
 
 

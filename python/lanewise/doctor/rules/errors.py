@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from lanewise.doctor.finding import Finding, Severity
 from lanewise.doctor.link_errors import LINK_ERRORS, latched
-from lanewise.doctor.registry import Bearing, Rule, rule
+from lanewise.doctor.registry import PROVISIONING, Bearing, Rule, rule
 from lanewise.doctor.words import listed
 from lanewise.machine.model import ENDPOINTS
 
@@ -56,6 +56,7 @@ UNCORRECTABLE = Rule(
     references=("PCIe Base 5.0 §6.2.7 (error listing)", "§7.8.4.2 (Uncorrectable Error Status)"),
     not_said="Unsupported Request, which bus scans leave behind.",
     bearing=Bearing.DISTURBS,
+    profiles=PROVISIONING,
 )
 
 LANES = Rule(
@@ -67,6 +68,7 @@ LANES = Rule(
     cost="stated: none by itself",
     fix="Clear it, run a load, look again; the same lane twice points at a contact or trace.",
     references=("PCIe Base 5.0 §7.7.3.3 (Lane Error Status)",),
+    profiles=PROVISIONING,
 )
 
 

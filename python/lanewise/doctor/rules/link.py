@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from lanewise.doctor.finding import Finding, Severity
 from lanewise.doctor.registry import Bearing, Rule, rule
 from lanewise.doctor.rig import both_ways
+from lanewise.doctor.severity import by_loss
 from lanewise.doctor.words import SOLDERED
 from lanewise.machine.lanes import rate_of
 from lanewise.machine.model import IDLE_GPU_GT_S, LinkMode
@@ -24,8 +25,8 @@ WIDTH = Rule(
     why="Bandwidth falls with the lanes. A card that is not seated, a dirty contact, a damaged trace, a "
     "riser or a BIOS setting that splits the slot are the usual reasons, and nothing else in the system "
     "says so.",
-    severity="warning; info for slow controllers on a port without a slot, because a soldered device has "
-    "the lanes that the board gives it",
+    severity="warning; info for soldered devices, which have the lanes that the board gives them, and for "
+    "devices whose own wires or media need no more",
     cost="simulated: DMA in both directions at the width of now and at the width of both ends, at the speed "
     "of now (of a GPU at its full speed)",
     fix="Reseat the card, clean its contacts, try it in another slot; check slot bifurcation in the "
@@ -47,8 +48,8 @@ SPEED = Rule(
     why="A step down in speed halves bandwidth. Links fall back when equalization or signal quality "
     "fails, and stay there until they are retrained; a port whose Target Link Speed is low, by a firmware "
     "setting or by a kernel that could not train it otherwise, does not try.",
-    severity="warning; info on links below 1.9 GB/s whose port is told to stay slow, and where the device "
-    "changed speed by itself",
+    severity="warning; info on links below 1.9 GB/s whose port is told to stay slow, where the device "
+    "changed speed by itself, and for devices whose own wires or media need no more",
     cost="simulated: DMA in both directions at the speed of now and at the speed of both ends, on the lanes "
     "of now",
     fix="Look for a speed limit of that slot in the firmware setup and update firmware; reseat the card; "
@@ -91,7 +92,7 @@ def narrow_links(view: View, this: Rule) -> Iterable[Finding]:
             ", most likely by the wiring of the board" if soldered else ""
         )
         yield this.finding(
-            Severity.INFO if soldered else Severity.WARNING,
+            Severity.INFO if soldered else _severity(view, link, link.limit),
             link.device.address.short,
             title,
             _evidence(link),
@@ -121,13 +122,21 @@ def slow_links(view: View, this: Rule) -> Iterable[Finding]:
                 f"{link.upper.address.short} LnkSta: ABWMgmt+ (the device changed speed or width)"
             )
         yield this.finding(
-            Severity.INFO if chosen or by_itself else Severity.WARNING,
+            Severity.INFO if chosen or by_itself else _severity(view, link, link.limit),
             link.device.address.short,
             f"{link.device.address.short} runs at {link.now.gt_s:g}GT/s of {link.limit.gt_s:g}GT/s{reason}",
             evidence,
             fix=_fix(this, link),
             trial=_trial(view, link, link.now, LinkMode(link.limit.gt_s, link.now.width)),
         )
+
+
+def _severity(view: View, link: Link, fixed: LinkMode) -> Severity:
+    """Return a warning, unless the device has no use for what it lost."""
+    now, then = rate_of(link.now), rate_of(fixed)
+    if now is None or then is None:
+        return Severity.WARNING
+    return by_loss(now, then, view.own_rate(link.device))
 
 
 def _low_target(link: Link) -> float | None:
@@ -190,4 +199,4 @@ def _wider(view: View, link: Link) -> Trial | None:
 
 def _trial(view: View, link: Link, as_is: LinkMode, fixed: LinkMode) -> Trial | None:
     mps = min(view.payload(link.device), view.payload(link.upper))
-    return both_ways(as_is, fixed, mps=mps, mrrs=view.reads(link.device))
+    return both_ways(as_is, fixed, mps=mps, mrrs=view.reads(link.device), own=view.own_rate(link.device))

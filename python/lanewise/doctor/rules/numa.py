@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lanewise.doctor.finding import Finding, Severity
-from lanewise.doctor.registry import Rule, rule
+from lanewise.doctor.registry import PERFORMANCE, Rule, rule
 from lanewise.doctor.rig import Leaf, Rig, Trial
 from lanewise.doctor.words import listed
 from lanewise.machine.sockets import interconnect_of
@@ -29,6 +29,7 @@ NUMA = Rule(
     "node (`numactl`, IRQ affinity).",
     references=("ACPI 6.5 §6.2.15 (_PXM)", "Linux, Documentation/ABI/testing/sysfs-bus-pci (numa_node)"),
     not_said="Machines with one node, and sources that do not tell nodes.",
+    profiles=PERFORMANCE,
 )
 
 

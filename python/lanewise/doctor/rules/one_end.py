@@ -99,4 +99,5 @@ def _trial(view: View, function: Function) -> Trial | None:
     if function.is_gpu:
         # An idle GPU's speed comes back under load; its lanes do not.
         now = LinkMode(could.gt_s, now.width)
-    return both_ways(now, could, mps=view.payload(function), mrrs=view.reads(function))
+    own = view.own_rate(function)
+    return both_ways(now, could, mps=view.payload(function), mrrs=view.reads(function), own=own)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lanewise.doctor.finding import Finding, Severity
-from lanewise.doctor.registry import Bearing, Rule, rule
+from lanewise.doctor.registry import PERFORMANCE, Bearing, Rule, rule
 from lanewise.doctor.rig import Leaf, Rig, Trial
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ RELAXED = Rule(
     not_said="Root ports of Haswell and Broadwell servers, where an erratum makes relaxed writes slow and "
     "Linux switches them off.",
     bearing=Bearing.EXPLAINS,
+    profiles=PERFORMANCE,
 )
 
 
@@ -75,4 +76,4 @@ def _trial(view: View, function: Function) -> Trial | None:
     leaf = Leaf(lanes, "both", mrrs=view.reads(function), tag_bits=view.tag_bits(function))
     as_is = Rig((), (leaf,), mps=view.payload(function))
     fixed = replace(as_is, leaves=(replace(leaf, relaxed_ordering=True),))
-    return Trial(as_is, fixed, "reads and writes at once")
+    return Trial(as_is, fixed, "reads and writes at once", own=view.own_rate(function))

@@ -6,14 +6,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lanewise.doctor.finding import Finding, Severity
-from lanewise.doctor.registry import Bearing, Rule, rule
+from lanewise.doctor.registry import PERFORMANCE, PROVISIONING, Bearing, Rule, rule
 from lanewise.doctor.rig import Leaf, Rig, Trial
+from lanewise.doctor.severity import DRIVE_SHARE, by_loss, payload_share
 from lanewise.machine.model import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from lanewise.machine.model import Function, Link
+    from lanewise.machine.own_rate import Own
     from lanewise.machine.view import View
 
 MISMATCH = Rule(
@@ -35,6 +37,7 @@ MISMATCH = Rule(
     not_said="Devices below their port whose MRRS is no larger than their MPS: Linux sets them so in "
     "performance mode, and no completion can be too large then.",
     bearing=Bearing.DISTURBS,
+    profiles=PROVISIONING,
 )
 
 SMALL = Rule(
@@ -42,13 +45,15 @@ SMALL = Rule(
     what="Every function below a root port supports a larger Maximum Payload Size than is set.",
     why="Each packet carries at most MPS of payload and always about 24 bytes of header and framing: 128 "
     "B wastes 16 % of the link, 256 B 9 %, 512 B 5 %.",
-    severity="warning for devices that move data on a link of 1.9 GB/s or more; info otherwise",
+    severity="warning where a device that moves data on a link of 1.9 GB/s or more loses a tenth of what its "
+    "wires, media or link can do; info otherwise, as for most drives",
     cost="simulated: DMA writes to host memory with the payload of now and with the one that all support",
     fix="Let the kernel set it: boot with `pci=pcie_bus_safe` (or `pci=pcie_bus_perf`), or look for "
     "Maximum Payload Size in the firmware setup.",
     references=("PCIe Base 5.0 §7.5.3.3 and §7.5.3.4 (Device Capabilities, Device Control)",),
     not_said="Hierarchies in which one function supports no more: the smallest decides.",
     bearing=Bearing.LIMITS,
+    profiles=PERFORMANCE,
 )
 
 
@@ -127,7 +132,7 @@ def small_payloads(view: View, this: Rule) -> Iterable[Finding]:
         if not leaves:
             continue
         yield this.finding(
-            Severity.WARNING if busy else Severity.INFO,
+            _severity(view, busy, used, possible),
             leaves[0].address.short,
             f"payloads of {used} B below {port.address.short}, where everything supports {possible} B",
             [
@@ -144,4 +149,17 @@ def _trial(view: View, device: Function, used: int, possible: int) -> Trial | No
     if lanes is None:
         return None
     as_is = Rig((), (Leaf(lanes, "write"),), mps=used)
-    return Trial(as_is, replace(as_is, mps=possible), "DMA writes to host memory")
+    fixed = replace(as_is, mps=possible)
+    return Trial(as_is, fixed, "DMA writes to host memory", own=view.own_rate(device))
+
+
+def _severity(view: View, busy: list[Function], used: int, possible: int) -> Severity:
+    """Return a warning where any device notices; a drive's media are slower than its link."""
+    for device in busy:
+        rate = view.possible_rate(device) or 0.0
+        own: Own | float | None = view.own_rate(device)
+        if own is None and device.is_nvme:
+            own = DRIVE_SHARE * rate
+        if by_loss(rate * payload_share(used), rate * payload_share(possible), own) is Severity.WARNING:
+            return Severity.WARNING
+    return Severity.INFO

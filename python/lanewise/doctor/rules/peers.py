@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lanewise.doctor.finding import Finding, Severity
-from lanewise.doctor.registry import Bearing, Rule, rule
+from lanewise.doctor.registry import PERFORMANCE, Bearing, Rule, rule
 from lanewise.doctor.rig import Leaf, Rig, Trial
 from lanewise.doctor.words import listed
 from lanewise.machine.lanes import lanes_of
@@ -40,6 +40,7 @@ ACS = Rule(
     not_said="Ports of a switch with fewer than two devices that talk to each other; network adapters "
     "alone, which do not; root ports, whose redirection costs nothing more.",
     bearing=Bearing.LIMITS_PEERS,
+    profiles=PERFORMANCE,
 )
 
 APART = Rule(
@@ -57,6 +58,7 @@ APART = Rule(
     references=("PCIe Base 5.0 §1.3.1 (peer-to-peer through a root complex is optional)",),
     not_said="Machines without GPUs or without fast network adapters; GPUs with an adapter below the same "
     "switch or root port.",
+    profiles=PERFORMANCE,
 )
 
 
@@ -76,6 +78,7 @@ GPUS = Rule(
     not_said="GPUs that `nvidia-smi topo -m`, `xpu-smi topology -m`, NCCL or hwloc show joined by NVLink, "
     "XGMI or Xe Link, modules that always are (SXM, OAM, NVL), GPUs of different kinds, and machines whose "
     "GPUs share a switch or root port.",
+    profiles=PERFORMANCE,
 )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lanewise.doctor.finding import Finding, Severity
-from lanewise.doctor.registry import Bearing, Rule, rule
+from lanewise.doctor.registry import PERFORMANCE, Bearing, Rule, rule
 from lanewise.doctor.rig import Leaf, Rig, Trial
 from lanewise.machine.lanes import LAST_WITHOUT_FLITS
 from lanewise.machine.sleep import exit_latency_ns, sleep_entries, sleep_states
@@ -21,7 +21,7 @@ ASPM = Rule(
     what="Active State Power Management is enabled on the link of a drive, network adapter or accelerator.",
     why="A link that went to sleep needs to wake before it moves anything: up to 4 us from L0s, 1 to 64 "
     "us and more from L1. Under steady load it never sleeps; with single small operations each one pays.",
-    severity="warning for network adapters of a server; info elsewhere, where saving power is the point",
+    severity="info: firmware enables it by default, and under load it costs nothing",
     cost="simulated: a register read after a pause, with a link that sleeps and wakes in the Exit Latency of "
     "its slower end, and with one that is awake; where no end states one, the specification's range",
     fix="On machines whose latency matters boot with `pcie_aspm.policy=performance` (or `pcie_aspm=off`), "
@@ -32,6 +32,7 @@ ASPM = Rule(
     ),
     not_said="Links on which only one end has it enabled for L1: both ends must agree.",
     bearing=Bearing.EXPLAINS,
+    profiles=PERFORMANCE,
 )
 
 _PAUSE_US = 100
@@ -48,10 +49,9 @@ def sleeping_links(view: View, this: Rule) -> Iterable[Finding]:
         states = sleep_states(link)
         if device is None or not states:
             continue
-        critical = device.is_nic and view.is_server()
         trial = _trial(link, states, view)
         yield this.finding(
-            Severity.WARNING if critical else Severity.INFO,
+            Severity.INFO,
             device.address.short,
             f"the link of {device.address.short} may sleep: ASPM {' and '.join(states)}",
             [

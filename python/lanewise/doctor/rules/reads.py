@@ -6,8 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lanewise.doctor.finding import Finding, Severity
-from lanewise.doctor.registry import Bearing, Rule, rule
+from lanewise.doctor.registry import PERFORMANCE, Bearing, Rule, rule
 from lanewise.doctor.rig import Leaf, Rig, Trial
+from lanewise.doctor.severity import by_loss
 from lanewise.doctor.words import size
 from lanewise.machine.model import Kind
 
@@ -22,6 +23,10 @@ _TAGS = {5: 32, 8: 256, 10: 768, 14: 15360}
 
 _BUSY_GB_PER_S = 12.0
 """Links from this rate on notice many small requests. Assumed: x16 of Gen3."""
+
+_AMPLE = 2.0
+"""Requests of less than the usual size are worth a note below twice what the link needs: latencies under load
+are longer. Assumed."""
 
 _READ_ROUND_TRIP_NS = 1000
 """Time from a read request to its data, used to ask how many reads must be in flight.
@@ -41,7 +46,8 @@ MRRS = Rule(
     why="A read takes about a microsecond to answer. A device has at most tags times MRRS bytes in flight "
     "meanwhile; when that is less than bandwidth times latency, reads of host memory are slow and writes "
     "are not.",
-    severity="warning; info on links of 12 GB/s and more where tags make up for it",
+    severity="warning where a tenth of what the device can use cannot be in flight; info where less, where "
+    "hardly more can be, and on links of 12 GB/s and more",
     cost="simulated: DMA reads of host memory with the MRRS of now, and with the one from 512 B on that "
     "fills the link",
     fix="Raise Max_Read_Request_Size to 512 B or more: a driver option, the firmware setup, or until the "
@@ -50,6 +56,7 @@ MRRS = Rule(
     not_said="Small sizes on slow links whose device has tags enough; 512 B and more where wider tags are to "
     "be had (see `tags-few`).",
     bearing=Bearing.LIMITS_READS,
+    profiles=PERFORMANCE,
 )
 
 TAGS = Rule(
@@ -58,7 +65,7 @@ TAGS = Rule(
     "link busy.",
     why="Each outstanding read needs a tag: 32 with 5 bits, 256 with 8, 768 with 10. Bandwidth times "
     "latency over MRRS says how many a link needs.",
-    severity="warning",
+    severity="warning where a tenth of what the device can use cannot be in flight; info where less",
     cost="simulated: DMA reads of host memory with the tags of now and with the next wider field",
     fix="Update the firmware of host and device; boot without options that keep the kernel from enabling "
     "tags. 10-bit tags need a root port that completes them; where it cannot, a larger MRRS does the same.",
@@ -68,6 +75,7 @@ TAGS = Rule(
     ),
     not_said="Devices whose tags suffice for their link; 10-bit tags that the root port cannot complete.",
     bearing=Bearing.LIMITS_READS,
+    profiles=PERFORMANCE,
 )
 
 RCB = Rule(
@@ -81,17 +89,24 @@ RCB = Rule(
     "completions",
     fix="Set Read Completion Boundary in Link Control of the device to what its root port reports.",
     references=("PCIe Base 5.0 §2.3.1.1 (Data Return for Read Requests)", "§7.5.3.7 (Link Control, RCB)"),
+    profiles=PERFORMANCE,
 )
 
 
 def in_flight_needed(view: View, function: Function) -> float | None:
     """Bytes that must be in flight to keep the link of a device busy; None when its link is unknown."""
-    rate = view.possible_rate(function)
+    rate = _usable_rate(view, function)
     return None if rate is None else rate * _READ_ROUND_TRIP_NS
 
 
+def _usable_rate(view: View, function: Function) -> float | None:
+    """Return what a device can read, in GB/s: by its link, and by its wires or media where known."""
+    rate, own = view.possible_rate(function), view.own_rate(function)
+    return rate if rate is None or own is None else min(rate, own.reads)
+
+
 def _bandwidth_latency(view: View, function: Function) -> str:
-    rate = view.possible_rate(function) or 0.0
+    rate = _usable_rate(view, function) or 0.0
     needed = in_flight_needed(view, function) or 0.0
     amount = size(round(needed / 1024) * 1024)
     return f"{rate:.1f} GB/s x {_READ_ROUND_TRIP_NS} ns (assumed) = {amount} in flight to fill the link"
@@ -106,13 +121,14 @@ def small_reads(view: View, this: Rule) -> Iterable[Finding]:
             continue
         bits = view.tag_bits(function)
         starved = _TAGS[bits] * mrrs < needed
+        barely = mrrs < _USUAL_MRRS and _TAGS[bits] * mrrs < _AMPLE * needed
         if mrrs >= _USUAL_MRRS and (not starved or mrrs >= _LARGEST_MRRS or _wider_field(view, function)):
             continue
-        if not starved and (view.possible_rate(function) or 0.0) < _BUSY_GB_PER_S:
+        if not starved and not barely and (view.possible_rate(function) or 0.0) < _BUSY_GB_PER_S:
             continue
         why = "too little to hide the latency of memory" if starved else "which costs requests and tags"
         yield this.finding(
-            Severity.WARNING if starved else Severity.INFO,
+            by_loss(_TAGS[bits] * mrrs, needed, None),
             function.address.short,
             f"{function.address.short} reads {mrrs} B at a time, {why}",
             [
@@ -143,7 +159,7 @@ def few_tags(view: View, this: Rule) -> Iterable[Finding]:
         if wider is None or _TAGS[bits] * transfers.mrrs >= needed:
             continue
         yield this.finding(
-            Severity.WARNING,
+            by_loss(_TAGS[bits] * transfers.mrrs, needed, None),
             function.address.short,
             f"{function.address.short} has {_TAGS[bits]} tags and needs {round(needed / transfers.mrrs)} "
             "to fill its link",
@@ -185,7 +201,7 @@ def _read_trial(
     leaf = Leaf(lanes, "read", outstanding=64, mrrs=mrrs, tag_bits=bits)
     as_is = Rig((), (leaf,), mps=view.payload(function), host_latency_ns=_HOST_LATENCY_NS)
     fixed = replace(as_is, leaves=(replace(leaf, mrrs=new_mrrs, tag_bits=new_bits),))
-    return Trial(as_is, fixed, "DMA reads of host memory")
+    return Trial(as_is, fixed, "DMA reads of host memory", own=view.own_rate(function))
 
 
 @rule(RCB)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lanewise.doctor.finding import Finding, Severity
-from lanewise.doctor.registry import Rule, rule
+from lanewise.doctor.registry import PERFORMANCE, PROVISIONING, Rule, rule
 from lanewise.doctor.words import size
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ REBAR = Rule(
     "driver.",
     references=("PCIe Base 5.0 §7.8.6 (Resizable BAR)",),
     not_said="Devices other than GPUs, and windows larger than 256 MiB.",
+    profiles=PERFORMANCE,
 )
 
 BELOW_4G = Rule(
@@ -47,6 +48,7 @@ BELOW_4G = Rule(
     fix="Enable Above 4G Decoding in the firmware setup.",
     references=("PCIe Base 5.0 §7.5.1.2.1 (Base Address Registers)",),
     not_said="BARs below 64 MiB, and 32-bit ones, which can lie nowhere else.",
+    profiles=PROVISIONING,
 )
 
 VIRTUAL = Rule(
@@ -61,6 +63,7 @@ VIRTUAL = Rule(
     "Control 2.",
     references=("PCIe Base 5.0 §6.13 (ARI)", "§9.3.3 (SR-IOV capability)"),
     not_said="Devices whose virtual functions are not enabled.",
+    profiles=PROVISIONING,
 )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lanewise.doctor.finding import Finding, Severity
-from lanewise.doctor.registry import Bearing, Rule, rule
+from lanewise.doctor.registry import PERFORMANCE, Bearing, Rule, rule
 from lanewise.doctor.rig import both_ways
 from lanewise.doctor.words import SOLDERED
 from lanewise.machine.lanes import rate_of
@@ -29,6 +29,7 @@ ABOVE_SLOT = Rule(
     references=("PCIe Base 5.0 §7.5.3.6 (Link Capabilities)", "§4.2.6.3 (Configuration)"),
     not_said="Devices slower than 1.9 GB/s, where it rarely matters; links inside a chip.",
     bearing=Bearing.EXPLAINS,
+    profiles=PERFORMANCE,
 )
 
 
@@ -90,4 +91,6 @@ def _matters(view: View, link: Link) -> bool:
 
 def _trial(view: View, link: Link) -> Trial | None:
     mps, mrrs = view.payload(link.device), view.reads(link.device)
-    return both_ways(link.limit, link.device.link.capability, mps=mps, mrrs=mrrs)
+    return both_ways(
+        link.limit, link.device.link.capability, mps=mps, mrrs=mrrs, own=view.own_rate(link.device)
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lanewise.doctor.finding import Finding, Severity
-from lanewise.doctor.registry import Bearing, Rule, rule
+from lanewise.doctor.registry import PERFORMANCE, Bearing, Rule, rule
 from lanewise.doctor.rig import Leaf, Rig, Trial
 from lanewise.doctor.words import listed
 from lanewise.machine.lanes import lanes_of, rate_of
@@ -34,6 +34,7 @@ OVERSUBSCRIBED = Rule(
     references=("PCIe Base 5.0 §1.3.3 (Switch)",),
     not_said="Empty ports, placeholders and management functions below the switch; the switch inside a GPU.",
     bearing=Bearing.EXPLAINS,
+    profiles=PERFORMANCE,
 )
 
 

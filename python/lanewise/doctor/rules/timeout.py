@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lanewise.doctor.finding import Finding, Severity
-from lanewise.doctor.registry import Bearing, Rule, rule
+from lanewise.doctor.registry import PROVISIONING, Bearing, Rule, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -29,6 +29,7 @@ TIMEOUT = Rule(
     references=("PCIe Base 5.0 §2.8 (Completion Timeout Mechanism)", "§7.5.3.16 (Device Control 2)"),
     not_said="The default range, although it starts at 50 us: devices choose 10 ms or more inside it.",
     bearing=Bearing.DISTURBS,
+    profiles=PROVISIONING,
 )
 
 

@@ -103,7 +103,9 @@ def _record(draft: Draft, line: str) -> bool:
         function["iommu_group"] = natural(value)
     elif key == "physlot":
         function["physical_slot"] = value
-    elif key not in ("module", "dtnode", "label"):
+    elif key == "label":
+        function["label"] = value
+    elif key not in ("module", "dtnode"):
         return False
     _finish_class(draft)
     return True

@@ -152,6 +152,7 @@ def _does_not_answer(draft: Draft, sign: str) -> None:
 def _surroundings(files: Files, folder: str, draft: Draft) -> None:
     function = draft.function
     function["numa_node"] = natural(files.text(f"{folder}/numa_node"))
+    function["label"] = files.text(f"{folder}/label") or None
     function["local_cpus"] = files.text(f"{folder}/local_cpulist") or None
     driver = files.link(f"{folder}/driver")
     function["driver"] = driver.rpartition("/")[2] if driver else None

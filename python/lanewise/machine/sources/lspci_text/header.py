@@ -107,6 +107,10 @@ def _physical_slot(draft: Draft, text: str) -> None:
     draft.function["physical_slot"] = text.partition(":")[2].strip()
 
 
+def _label(draft: Draft, text: str) -> None:
+    draft.function["label"] = text.partition(":")[2].strip() or None
+
+
 def _subsystem(draft: Draft, text: str) -> None:
     name = text.partition(":")[2].strip()
     ids = re.search(r"\[?([0-9a-f]{4}):([0-9a-f]{4})\]?$", name)
@@ -138,6 +142,7 @@ RECORDS: dict[str, Callable[[Draft, str], None]] = {
     "IOMMU group": _iommu,
     "Kernel driver in use": _kernel,
     "Kernel modules": _kernel,
+    "DeviceName": _label,
     "Physical Slot": _physical_slot,
     "Subsystem": _subsystem,
 }

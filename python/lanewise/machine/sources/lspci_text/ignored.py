@@ -24,7 +24,6 @@ IGNORED = frozenset(
         "CXLSta2",
         "DevSta3",
         "Device tree node",
-        "DeviceName",
         "DpcCap",
         "ErrorSrc",
         "FBCap",

@@ -1,0 +1,78 @@
+"""What a device can use of its link at most: the wires behind an adapter, the media of a drive.
+
+No link is worth more to a device than this: an adapter of four gigabit ports moves half a gigabyte a second
+on two lanes as on four. Known for adapters by their names (`adapters`) and for drives that are in the catalog
+(`drives`), whose published rates are taken; of all others nobody knows, and their link is the limit.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from lanewise.machine.adapters import port_of
+from lanewise.machine.drives import drive_part
+
+if TYPE_CHECKING:
+    from lanewise.machine.function import Function
+    from lanewise.machine.model import Machine
+
+
+class Own(NamedTuple):
+    """What a device can use, in 10⁹ bytes of payload a second at most."""
+
+    reads: float
+    """Of what it reads from memory: what an adapter sends, what is written to a drive."""
+    writes: float
+    """Of what it writes to memory."""
+    whose: str
+    """Whose rate it is, like ``4 ports of I350``."""
+
+    def of(self, direction: str) -> float:
+        """Return the rate in a direction: read, write, or both together."""
+        return {"read": self.reads, "write": self.writes}.get(direction, self.reads + self.writes)
+
+
+def own_rate(machine: Machine, function: Function) -> Own | None:
+    """Return what a device can use, all functions of an adapter together; None where nobody knows."""
+    if function.is_nic:
+        return _wires(machine, function)
+    part = drive_part(function)
+    rates = None if part is None else _media(part)
+    return None if rates is None else Own(rates[1], rates[0], f"media of {part}")
+
+
+def _wires(machine: Machine, function: Function) -> Own | None:
+    ports = [
+        port_of(machine, other)
+        for other in machine
+        if other.address.slot == function.address.slot and other.is_nic and not other.virtual
+    ]
+    known = [port for port in ports if port is not None]
+    if not known or len(known) < len(ports):
+        return None
+    total = sum(port.gb_per_s for port in known)
+    count = f"{len(known)} port{'' if len(known) == 1 else 's'}"
+    return Own(total, total, f"{count} of {known[0].adapter}")
+
+
+@cache
+def _media(part: str) -> tuple[float, float] | None:
+    """Return the published rates of a drive in GB/s: read from it, and written to it."""
+    import json
+
+    from lanewise import _core
+
+    catalog: list[dict[str, Any]] = json.loads(_core.parts())["parts"]
+    found: list[dict[str, Any]] = next((one["parameters"] for one in catalog if one["name"] == part), [])
+    values = {parameter["path"]: parameter["value"] for parameter in found}
+    rates = [_gb_per_s(values.get(f"nvme.{way}_rate")) for way in ("read", "write")]
+    return None if rates[0] is None or rates[1] is None else (rates[0], rates[1])
+
+
+def _gb_per_s(text: str | None) -> float | None:
+    if not text:
+        return None
+    number, _, unit = text.partition(" ")
+    factor = {"GB/s": 1.0, "MB/s": 1e-3}.get(unit)
+    return None if factor is None else float(number) * factor

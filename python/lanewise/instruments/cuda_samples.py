@@ -48,7 +48,7 @@ def recognizes(text: str) -> bool:
         or "bandwidthTest-H2D" in text
         or "bandwidthTest-D2H" in text
         or "P2P (Peer-to-Peer) GPU Bandwidth Latency Test" in text
-        or re.search(r"^\s*(Dst|D\\D)\S*\s+(GPU)?0\s+(GPU)?1", text, re.MULTILINE)
+        or re.search(r"^[ \t]*+(?:Dst|D\\D)\S*+[ \t]++(?:GPU)?0[ \t]++(?:GPU)?1", text, re.MULTILINE)
     )
 
 

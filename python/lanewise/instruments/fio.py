@@ -34,7 +34,8 @@ _LATENCIES = ("slat_ns", "clat_ns", "lat_ns")
 _BATCHES = ("0", "4", "8", "16", "32", "64", ">=64")
 _FIO_SIZES = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 _OF_JOB = re.compile(
-    r"(?P<job>.+?)\.(?P<place>(?:read|write|latency_[num]s|iodepth_level)\..+|usr_cpu|sys_cpu)"
+    r"(?P<job>.+?)\.(?P<place>(?:read|write|latency_[num]s|iodepth_level)\..+|usr_cpu|sys_cpu)",
+    re.DOTALL,
 )
 _JOB_OPTIONS = ("rw", "bs", "iodepth", "numjobs", "ioengine", "direct", "rwmixread", "size", "runtime")
 

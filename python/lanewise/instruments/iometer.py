@@ -76,9 +76,10 @@ _METRIC_OF = {
 _COUNTS = ("Errors", "Read Errors", "Write Errors")
 
 _ACCESS_LINE = re.compile(
-    r"(?P<size>[\d.]+ \w+) (?P<percent>\d+) % \((?P<read>\d+) % read, (?P<random>\d+) % random"
-    r"(?:, bursts of (?P<burst>\d+) after (?P<delay>[\d.]+ \w+))?(?:, aligned to (?P<align>[\d.]+ \w+))?"
-    r"(?:, reply (?P<reply>[\d.]+ \w+))?\)"
+    r"(?P<size>[\d.]{1,32} \w{1,8}) (?P<percent>\d{1,9}) % "
+    r"\((?P<read>\d{1,9}) % read, (?P<random>\d{1,9}) % random"
+    r"(?:, bursts of (?P<burst>\d{1,9}) after (?P<delay>[\d.]{1,32} \w{1,8}))?"
+    r"(?:, aligned to (?P<align>[\d.]{1,32} \w{1,8}))?(?:, reply (?P<reply>[\d.]{1,32} \w{1,8}))?\)"
 )
 """A line of an access specification as `explain` writes it."""
 
@@ -284,7 +285,7 @@ def _disks_of_workers(workloads: list[str], metrics: Mapping[str, float]) -> dic
     """Return the disks of each worker, who is named by workload and number."""
     names = "|".join(map(re.escape, workloads))
     of_worker = re.compile(
-        rf"(?P<workload>{names}) worker (?P<number>\d+)(?: (?P<disk>.+))?: Total I/Os per Second"
+        rf"(?P<workload>{names}) worker (?P<number>\d{1, 9})(?: (?P<disk>.{1, 80}))?: Total I/Os per Second"
     )
     found: dict[tuple[str, int], list[str]] = {}
     for match in filter(None, map(of_worker.fullmatch, metrics)):

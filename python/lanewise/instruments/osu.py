@@ -20,10 +20,13 @@ if TYPE_CHECKING:
     from lanewise.instruments.simulated import Instrument, SimulatedRun
 
 MEGABYTE = 10**6
-_TITLE = re.compile(r"^#\s*OSU (?:MPI )?(?P<test>.+?)(?: Test)?(?: v(?P<version>[\d.]+))?\s*$")
+_TITLE = re.compile(
+    r"^#[ \t]*+OSU (?:MPI(?:-\S{1,16})? )?(?P<test>.{1,100}?)(?: Test)?"
+    r"(?: v(?P<version>[\d.]{1,32}))?[ \t]*+$"
+)
 _DATATYPE = re.compile(r"^# Datatype: (?P<datatype>\w+)")
 _PAIRS = re.compile(r"^# \[ pairs: (?P<pairs>\d{1,9}) \] \[ window size: (?P<window>\d{1,9}) \]")
-_COLUMN = re.compile(r"[^\s(][^(]*?\((?:us|MB/s)\)|\S+")
+_COLUMN = re.compile(r"[^\s(][^(]{0,60}?\((?:us|MB/s)\)|\S+")
 _TAIL = re.compile(r"P(\d{1,2}(?:\.\d{1,9})?) Tail Lat\(us\)")
 _VALIDATION = "Validation"
 _TESTS = {

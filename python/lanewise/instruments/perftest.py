@@ -24,9 +24,9 @@ MEBIBYTE = 2**20
 _UNITS = {"MB": float(MEBIBYTE), "MiB": float(MEBIBYTE), "Gb": 1e9 / 8}
 """Bytes in the units of bandwidths; versions from 2023 on call 2^20 bytes MiB."""
 _LINE = "-" * 87
-_TITLE = re.compile(r"^\s*(?P<title>\S.* (?:BW|Latency)(?: [\w ]+)? Test)\s*$")
+_TITLE = re.compile(r"^[ \t]*+(?P<title>\S.{0,60}? (?:BW|Latency)(?: [\w ]{1,40})? Test)[ \t]*+$")
 _HEADER = re.compile(r"^\s*#bytes\s+#iterations\s")
-_SETTING = re.compile(r"([A-Za-z#*._ ]+?)\s*:\s(\S+)")
+_SETTING = re.compile(r"(?<![A-Za-z#*._ ])([A-Za-z#*._ ]++)\t*+:\s(\S++)")
 _WAITING = re.compile(r"\s*\* Waiting for client to connect")
 
 _TITLES = {

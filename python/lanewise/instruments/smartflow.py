@@ -28,19 +28,22 @@ _LOAD = "Load (%)"
 _FIRST_LINE = "SmartFlow"
 
 _WHICH = "(?P<which>minimum|average|maximum|standard deviation)"
-_TRIAL = r"(?P<size>\d+) B at (?P<load>[\d.]+) %"
-_GROUP = r"(?: (?P<flow>group .+?|priority \d))?"
+_TRIAL = r"(?P<size>\d{1,9}) B at (?P<load>[\d.]{1,20}) %"
+_GROUP = r"(?: (?P<flow>group .{1,80}?|priority \d))?"
 _PLACES = (
-    ("Throughput", re.compile(r"throughput (?P<size>\d+) B \((?P<unit>.+)\)")),
+    ("Throughput", re.compile(r"throughput (?P<size>\d{1,9}) B \((?P<unit>.{1,20})\)")),
     ("Frame Loss", re.compile(rf"frame loss {_TRIAL}{_GROUP} \(%\)")),
     ("Latency", re.compile(rf"latency {_TRIAL}{_GROUP} {_WHICH} \(us\)")),
     (
         "Latency Distribution",
-        re.compile(rf"latency {_TRIAL} (?P<bucket>(?:up to|above) [\d.]+ us) \(frames\)"),
+        re.compile(rf"latency {_TRIAL} (?P<bucket>(?:up to|above) [\d.]{1, 20} us) \(frames\)"),
     ),
-    ("Latency Snap Shot", re.compile(rf"latency {_TRIAL} (?P<flow>.+) frame (?P<frame>\d+) \(us\)")),
-    ("Smart Tracker", re.compile(rf"{_TRIAL} (?P<flow>.+) (?P<count>sent|received|lost) \(frames\)")),
-    ("Smart Tracker", re.compile(rf"{_TRIAL} (?P<flow>.+) latency {_WHICH} \(us\)")),
+    (
+        "Latency Snap Shot",
+        re.compile(rf"latency {_TRIAL} (?P<flow>.{1, 80}) frame (?P<frame>\d{1, 12}) \(us\)"),
+    ),
+    ("Smart Tracker", re.compile(rf"{_TRIAL} (?P<flow>.{1, 80}) (?P<count>sent|received|lost) \(frames\)")),
+    ("Smart Tracker", re.compile(rf"{_TRIAL} (?P<flow>.{1, 80}) latency {_WHICH} \(us\)")),
 )
 """Tests, and what the instrument calls their numbers."""
 _TIMES = ("Minimum", "Average", "Maximum", "Standard Deviation")

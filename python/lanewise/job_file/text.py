@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _MOST_BYTES = 1 << 20
 _MOST_SECTIONS = 4096
 _HEADING = re.compile(r"\[(.{1,255})\]")
-_VARIABLE = re.compile(r"\$\{([^}]*)\}")
+_VARIABLE = re.compile(r"\$\{([^{}]*)\}")
 
 
 class JobFileError(InputError):

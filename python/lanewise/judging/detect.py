@@ -16,8 +16,12 @@ if TYPE_CHECKING:
     from lanewise.instruments.measurement import Measurement
 
 _FOR_PEOPLE = (
-    (r"^(?:Connecting to host |Server listening on )", "iperf3", "-J"),
-    (r"^\S+: \(g=\d+\): rw=|^\s*(?:READ|WRITE): bw=|^\d;fio-\d", "fio", "--output-format=json"),
+    (re.compile(r"^(?:Connecting to host |Server listening on )", re.MULTILINE), "iperf3", "-J"),
+    (
+        re.compile(r"^\S{1,200}: \(g=\d{1,6}\): rw=|^[ \t]*+(?:READ|WRITE): bw=|^\d;fio-\d", re.MULTILINE),
+        "fio",
+        "--output-format=json",
+    ),
 )
 """Lines in outputs whose exact numbers another option of the tool gives."""
 MOST_BYTES = 16 << 20
@@ -102,7 +106,7 @@ def _parsed(text: str, source: str | None) -> Measurement:
         if recognizes(text):
             return _read_with(parse, text, source)
     for beginning, tool, option in _FOR_PEOPLE:
-        if re.search(beginning, text, re.MULTILINE):
+        if beginning.search(text):
             raise ImportProblemError(
                 f"'{source or '-'}' is what {tool} prints for people, rounded to a few digits; "
                 f"run {tool} with {option} and import that"

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _SAMPLES = 20
 _SAMPLE_LENGTH = 120
 _SHAPE_LENGTH = 40
-_WORDS = re.compile(r"\w*\d\w*")
+_WORDS = re.compile(r"\b[^\W\d]*+\d\w*")
 _MOST_BUSES = 256
 """Buses of a domain: a bridge has one below it, so no way to the root has more bridges. 7.5.1.3.3."""
 _MOST_FUNCTIONS = 1 << 15

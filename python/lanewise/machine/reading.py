@@ -37,14 +37,15 @@ _ACCEPTED = (
     "lspci -vvv or -xxxx output, lspci -tv, a copy of /sys/bus/pci, hwloc XML, NCCL topology XML, nvidia-smi "
     "topo -m, lshw -json, pciconf -lvbc, a kernel log, and tar or zip archives of those"
 )
-_LINK_LINES = re.compile(r"^\W*Lnk(?:Cap|Sta):", re.MULTILINE)
-_XML_PROLOGUE = re.compile(rb"<!--.*?(?:-->|$)|<\?.*?(?:\?>|$)|<!DOCTYPE[^>\[]*(?:\[.*?\])?[^>]*>", re.S)
+_LINK_LINES = re.compile(r"^[^\w\n]*+Lnk(?:Cap|Sta):", re.MULTILINE)
+_XML_PROLOGUE = ((b"<!--", b"-->"), (b"<?", b"?>"), (b"<!DOCTYPE", b">"))
+"""What may stand before the outermost element: how it begins, and how it ends."""
 _XML_INSIDE = re.compile(rb"^[ \t]*(<(topology|system|graphs)(?:[ \t][^<>]{0,1000})?>)", re.MULTILINE)
 """A file of hwloc or NCCL that somebody pasted below a prompt, or into a message."""
 _MOST_SEARCHED = 1 << 20
 """Bytes in which its beginning is looked for."""
 _XML_ROOTS = ("topology", "system", "graphs")
-_XML_ROOT = re.compile(rb"<([A-Za-z_][\w.-]*)[\s>/]")
+_XML_ROOT = re.compile(rb"<([A-Za-z_][\w.-]{0,100}+)[\s>/]")
 
 
 def read(source: str | Path | None = None, *, overlays: Iterable[str | Path] = ()) -> Machine:
@@ -202,9 +203,25 @@ def _xml_root(data: bytes) -> str | None:
     head = data[:65536].lstrip(b"\xef\xbb\xbf \t\r\n")
     if not head.startswith(b"<"):
         return None
-    head = _XML_PROLOGUE.sub(b"", head)
-    match = _XML_ROOT.search(head)
+    match = _XML_ROOT.match(_without_prologue(head))
     return match[1].decode("ascii", "replace") if match else ""
+
+
+def _without_prologue(head: bytes) -> bytes:
+    """Take off declarations, comments and a document type, whose own part stands in brackets."""
+    at = 0
+    while True:
+        while head[at : at + 1].isspace():
+            at += 1
+        end = next((end for start, end in _XML_PROLOGUE if head.startswith(start, at)), None)
+        if end is None:
+            return head[at:]
+        if end == b">" and 0 <= head.find(b"[", at) < head.find(b">", at):
+            at = max(at, head.find(b"]", at))
+        at = head.find(end, at + 1)
+        if at < 0:
+            return b""
+        at += len(end)
 
 
 def _xml(root: str | None, data: bytes, reading: Reading, name: str) -> Machine:

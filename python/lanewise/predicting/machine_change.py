@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from lanewise.machine.model import Function, Machine
 
 _ARROW = re.compile(r"->|=>|→")
-_SLOT = re.compile(r"slot[ #=]*(\S+)", re.IGNORECASE)
+_SLOT = re.compile(r"slot[ #=]*+(\S+)", re.IGNORECASE)
 _SETTING = re.compile(
     r"(?:pcie ?)?gen ?(?P<generation>[1-7])(?!\d)|pcie ?(?P<revision>[1-7])(?:\.0)?(?![\d.])"
-    r"|(?P<speed>[\d.]+) ?GT/s|x(?P<width>\d+)"
+    r"|(?P<speed>[\d.]{1,16}) ?GT/s|x(?P<width>\d+)"
     r"|mps[ =]*(?P<mps>\d+ ?(?:Ki?B?)?)(?: ?B)?\b|mrrs[ =]*(?P<mrrs>\d+ ?(?:Ki?B?)?)(?: ?B)?\b"
     r"|tags[ =]*(?P<tags>\d+)|relaxed-ordering[ =]*(?P<relaxed>on|off)|aspm[ =]*(?P<aspm>off)",
     re.IGNORECASE,

@@ -37,7 +37,7 @@ _AS_FAST_AS_THE_LINK = 0.97
 
 _NAME = re.compile(r"\b(?:port|switch|gpu|nvme|nic|storage|device)_[0-9a-f_]+\b")
 _NUMBER = re.compile(r"\bn(\d+)\b")
-_COMMENT = re.compile(r"(?m)\s+#.*$|^#.*$|^title = .*$")
+_COMMENT = re.compile(r"(?m)(?<!\s)\s++#.*$|^#.*$|^title = .*$")
 
 
 @dataclass(frozen=True, kw_only=True)

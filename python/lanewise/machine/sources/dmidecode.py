@@ -16,6 +16,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from lanewise.errors import InputError
 from lanewise.machine.address import Address
 from lanewise.machine.function import PORTS_TO_LINKS, Kind
 from lanewise.machine.model import PhysicalSlot
@@ -37,12 +38,17 @@ _TYPE = re.compile(r"(?:x(\d+) |32-bit )?((?:PCI Express|M\.2|OCP|EDSFF|CXL|MXM)
 _CONNECTOR = re.compile(r" x(\d+)$")
 _GENERATION = re.compile(r"PCI Express (\d)\b")
 _USED = {"In Use": True, "Available": False}
+_MOST_SLOTS = 1024
+"""Assumed: large servers have some tens."""
 NO_BUS = 0xFF
 """Of empty slots, where the firmware has no bus for them."""
 
 
 def take(lines: Sequence[str]) -> tuple[list[PhysicalSlot], set[int]]:
-    """Return the slots in a text, and which of its lines `dmidecode` printed."""
+    """Return the slots in a text, and which of its lines `dmidecode` printed.
+
+    Raises InputError for more slots than any board has.
+    """
     slots: list[PhysicalSlot] = []
     taken: set[int] = set()
     structure: dict[str, str] | None = None
@@ -51,6 +57,8 @@ def take(lines: Sequence[str]) -> tuple[list[PhysicalSlot], set[int]]:
         if handle is not None or (structure is not None and not line.strip(" \t>|")):
             slots += _slot(structure)
             structure = None
+            if len(slots) > _MOST_SLOTS:
+                raise InputError(f"there are more than {_MOST_SLOTS:,} slots, which no board has")
         if handle is not None:
             structure = {"structure": handle[1]}
         elif structure is not None:

@@ -27,7 +27,7 @@ _TYPE = re.compile(
     r"([0-9a-f]{4}) \[([0-9a-f]{4}):([0-9a-f]{4})\]"
     r"(?: \[([0-9a-f]{4}):([0-9a-f]{4})\] ([0-9a-f]{2})(?: ([0-9a-f]{2}))?)?"
 )
-_BUSES = re.compile(r"[0-9a-f]+:\[([0-9a-f]{1,2})-([0-9a-f]{1,2})\]")
+_BUSES = re.compile(r"[0-9a-f]{1,8}:\[([0-9a-f]{1,2})-([0-9a-f]{1,2})\]")
 _MOST_GB_S = 1000.0
 _NAMES = {"PCIVendor": "vendor_name", "PCIDevice": "device_name"}
 _NVME = 0x0108

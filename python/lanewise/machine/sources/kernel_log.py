@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from lanewise.machine.assembly import Reading
 
 _ADDRESS = r"[0-9a-f]{4,8}:[0-9a-f]{2}:[01][0-9a-f]\.[0-7]"
-_LINE = re.compile(rf"(?:^|[ \t\]])({_ADDRESS}): +(\S.*)$")
+_LINE = re.compile(rf"(?:^|[ \t\]])({_ADDRESS}): +(\S.*)")
 _FOUND = re.compile(
     r"(?:found )?\[([0-9a-f]{4}):([0-9a-f]{4})\](?: type \d+)? class (?:0x)?([0-9a-f]{6})(?: (.*))?"
 )
 _BUSES = re.compile(r"PCI bridge to \[bus ([0-9a-f]{2})(?:-([0-9a-f]{2}))?\]")
 _MODE = r"([\d.]+) GT/s(?: PCIe)? x(\d+) link"
-_LIMITED = re.compile(rf"available PCIe bandwidth, limited by {_MODE} at ({_ADDRESS}) .*with {_MODE}")
+_LIMITED = re.compile(rf"available PCIe bandwidth, limited by {_MODE} at ({_ADDRESS}) .{{0,80}}?with {_MODE}")
 _UNLIMITED = re.compile(rf"available PCIe bandwidth \({_MODE}\)")
 _PAYLOAD = re.compile(r"Max Payload Size set to +(\d+)(?:/ *(\d+))? \(was +\d+(?:, max (\d+))?\)")
 _SEVERITY = re.compile(r"PCIe Bus Error: severity=(Corrected|Uncorrect\w+ \((?:Non-)?Fatal\))")
@@ -58,7 +58,7 @@ _NOT_EXPRESS = frozenset({Kind.CONVENTIONAL, Kind.CONVENTIONAL_BRIDGE})
 
 LOOKS_LIKE_LOG = re.compile(
     rf"(?:pci|pcieport) {_ADDRESS}: "
-    r"(?:(?:found )?\[[0-9a-f]{4}:[0-9a-f]{4}\]|PCI bridge to \[bus|.*available PCIe)"
+    r"(?:(?:found )?\[[0-9a-f]{4}:[0-9a-f]{4}\]|PCI bridge to \[bus|[\d.]{1,16} Gb/s available PCIe)"
     rf"|{_ADDRESS}: PCIe Bus Error: severity="
 )
 """A line about a function that was found, about a link, or about an error."""

@@ -27,13 +27,14 @@ LOOKS_LIKE_LSHW_JSON = re.compile(r'"businfo"\s*:\s*"pci@[0-9a-fA-F]')
 LOOKS_LIKE_LSHW = re.compile(r"^[ \t>|]*bus info: pci@[0-9a-fA-F]", re.MULTILINE)
 """The bus info of a function in text."""
 
-_TOKEN = re.compile(r'"((?:[^"\\]|\\.){0,4096})"\s*(:)?|([{}])')
+_TOKEN = re.compile(r'"((?:[^"\\]++|\\[\s\S])*+)(?:"\s*+(:)?|\\?\Z)|([{}])')
 _ESCAPED = re.compile(r"\\(.)")
 _NODE = re.compile(r"^([ \t>|]*)\*-(\S+)(?: (?:UNCLAIMED|DISABLED))*\s*$")
 _PROPERTY = re.compile(r"^[ \t>|]+([a-z][a-z ]*): (.*)$")
-_NUMBERS = re.compile(r"\s*\[(?:[0-9a-fA-F]{4}:)?([0-9a-fA-F]{4})\]$")
+_NUMBERS = re.compile(r"(?<!\s)\s*+\[(?:[0-9a-fA-F]{4}:)?([0-9a-fA-F]{4})\]$")
 _BUS = re.compile(r"PCIBUS:[0-9a-fA-F]+:([0-9a-fA-F]{1,2})$")
 _MOST_DEEP = 200
+_LONGEST_VALUE = 4096
 _CLASSES = {
     "NVMe device": "Non-Volatile memory controller",
     "Ethernet interface": "Ethernet controller",
@@ -89,7 +90,7 @@ def _from_json(text: str) -> _Node:
             if prefix == "capabilities.":
                 node.take(prefix + key, "true")
         else:
-            node.take(prefix + key, _ESCAPED.sub(r"\1", match[1]))
+            node.take(prefix + key, _ESCAPED.sub(r"\1", match[1][:_LONGEST_VALUE]))
     return root
 
 

@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 HEX_ROW = re.compile(r"^[ \t>]{0,8}([0-9a-f]{2,3}): ?((?:[0-9a-f]{2}(?: |$)){1,16})(.*)$")
 _MORE_HEX = re.compile(r"^[ \t>]{0,8}((?:[0-9a-f]{2}(?: |$)){1,15})$")
-_WAY = re.compile(rf"^[ \t>|]{{0,16}}({FUNCTION})((?:/[01][0-9a-fA-F]\.[0-7]){{1,12}})[ \t]+(.*)$")
+_WAY = re.compile(rf"^[ \t>|]{{0,16}}({FUNCTION})((?:/[01][0-9a-fA-F]\.[0-7]){{1,12}})[ \t]++(.*)")
 """A function by the way to it, as ``-P`` prints it: only the first step has a bus number."""
 _NUMBERS = re.compile(r"\[([0-9a-fA-F]{4})\]$")
 _IDS = re.compile(r"\[([0-9a-fA-F]{4}):([0-9a-fA-F]{4})\]")
 _REVISION = re.compile(r" \(rev ([0-9a-fA-F]{2})\)")
 _INTERFACE = re.compile(r" \(prog-if ([0-9a-fA-F]{2})")
-_TAIL = re.compile(r" \((?:rev|prog-if) .*$")
+_TAIL = re.compile(r" \((?:rev|prog-if) .*")
 _KERNEL_LOG = re.compile(r"\[ *\d+\.\d+\] ")
 
 _DOUBLE_SPACED = 0.4

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _ADDRESS = r"((?:[0-9a-fA-F]{4,8}:)?[0-9a-fA-F]{2}:[01][0-9a-fA-F]\.[0-7])"
 _LINE = re.compile(rf'^[ \t>|]{{0,8}}{_ADDRESS} (".*)$')
 _SLOT = re.compile(rf"^[ \t>|]{{0,8}}(?:Slot|Device):[ \t]*{_ADDRESS}\s*$")
-_FIELD = re.compile(r'"((?:[^"\\]|\\.)*)"|-([rp])([0-9a-fA-F]{2})')
+_FIELD = re.compile(r'"((?:[^"\\]++|\\[\s\S])*+)(?:"|\\?\Z)|-([rp])([0-9a-fA-F]{2})')
 _ESCAPED = re.compile(r"\\(.)")
 _NUMBER = re.compile(r"(?:^|\[)([0-9a-fA-F]{4})\]?$")
 

@@ -23,7 +23,7 @@ from lanewise.machine.sources.numbers import line_rate, natural
 if TYPE_CHECKING:
     from lanewise.machine.assembly import Reading
 
-_SPEED = re.compile(r"([\d.]+) ?GT/s")
+_SPEED = re.compile(r"([\d.]{1,16}) ?GT/s")
 _DUMMY_DOMAIN = 0xFFFF
 _IMPLIED_DOMAIN = 0xFFFF0000
 """Beyond any domain that Linux hands out."""

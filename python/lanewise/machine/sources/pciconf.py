@@ -24,13 +24,15 @@ if TYPE_CHECKING:
 
     from lanewise.machine.assembly import Reading
 
-_HEAD = re.compile(r"[ \t>]*(\w+?)\d*@pci(\d{1,5}):(\d{1,3}):(\d{1,2}):(\d):\s+class=0x([0-9a-f]{6})\s(.*)$")
+_HEAD = re.compile(
+    r"[ \t>]*(\w*?[A-Za-z_])\d*@pci(\d{1,5}):(\d{1,3}):(\d{1,2}):(\d):\s+class=0x([0-9a-f]{6})\s(.*)$"
+)
 _IDS = re.compile(r"\b(vendor|device|subvendor|subdevice)=0x([0-9a-f]{4})\b")
 _OLD_IDS = re.compile(r"\b(card|chip)=0x([0-9a-f]{4})([0-9a-f]{4})\b")
 _RECORD = re.compile(
-    r"[ \t>]*(e?cap [0-9a-f]{2,4}\[[0-9a-f]+\]|vendor|device|class|subclass|bar +\[[0-9a-f]{2}\]) *= *(.*)$"
+    r"[ \t>]*(e?cap [0-9a-f]{2,4}\[[0-9a-f]+\]|vendor|device|class|subclass|bar +\[[0-9a-f]{2}\]) *+= *+(.*)"
 )
-_BAR = re.compile(r"type (.*?), range (\d+), base (0x[0-9a-f]{1,16}), size (\d+), (en|dis)abled")
+_BAR = re.compile(r"type (.{0,40}?), range (\d+), base (0x[0-9a-f]{1,16}), size (\d+), (en|dis)abled")
 _PAYLOAD = re.compile(r"max data (\d+)\((\d+)\)")
 _READ = re.compile(r"max read (\d+)")
 _LINK = re.compile(r"link x(\d+)\(x(\d+)\)\s+speed ([\d.]+|undef)\(([\d.]+|undef)\)")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from lanewise.machine.assembly import Reading
     from lanewise.machine.sources.files import Files
 
-_SPEED = re.compile(r"([\d.]+) ?GT/s")
+_SPEED = re.compile(r"([\d.]{1,16}) ?GT/s")
 _INTERFACE_FOLDERS = ("net", "nvme", "infiniband", "drm", "sound")
 _COUNTERS = {
     "aer_dev_correctable": "correctable",

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from lanewise.machine.model import Function, Machine
 
-_NAME = re.compile(r"(?:GPU\d+|NIC\d+|[a-z]\w*_\w+|ib\w+|hfi\w+)$")
+_NAME = re.compile(r"(?:GPU\d+|NIC\d+|[a-z][^\W_]*+_\w++|ib\w+|hfi\w+)$")
 _PATHS = {"X", "SYS", "SOC", "NODE", "PHB", "PXB", "PIX", "PSB"}
 _NVLINK = re.compile(r"NV(\d+)$")
 _LEGEND = re.compile(r"\s*(NIC\d+): (\S+)\s*$")

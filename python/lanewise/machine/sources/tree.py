@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from lanewise.machine.assembly import Reading
 
 _ROOT = re.compile(r"[-+|\\ ]*-\[(?:([0-9a-f]{4,8}):)?([0-9a-f]{2})(?:-[0-9a-f]{2})?\]")
-_FUNCTION = re.compile(r"[-\\]*(\+?)-*([0-9a-f]{2})\.([0-7])")
+_FUNCTION = re.compile(r"[-\\]*+(\+?)-*+([0-9a-f]{2})\.([0-7])")
 """A function behind a line; a plus is where more lines start."""
 _BUSES = re.compile(r"-\[([0-9a-f]{2})(?:-([0-9a-f]{2}))?\]")
 _IDS = re.compile(r"\[([0-9a-f]{4}):([0-9a-f]{4})\]$")

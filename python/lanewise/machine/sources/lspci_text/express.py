@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _NUMBER = re.compile(r"\d+")
 _PAYLOAD = re.compile(r"MaxPayload (\d+) bytes")
 _READ_REQUEST = re.compile(r"MaxReadReq (\d+) bytes")
-_ACCEPTABLE = re.compile(r"Latency L0s ([^,]+), L1 (.+)")
+_ACCEPTABLE = re.compile(r"Latency L0s ([^,]{1,40}), L1 (.+)")
 _TIME = re.compile(rf"[<>]?{DECIMAL} ?([num]s)")
 _POWER = re.compile(rf"PowerLimit >?{DECIMAL} ?W")
 _TIMEOUT = re.compile(rf"Completion Timeout: {DECIMAL}([num]?s) to {DECIMAL}([num]?s)")
@@ -87,7 +87,7 @@ def _link_capabilities(draft: Draft, text: str) -> None:
 def _exit_latency(state: str, text: str) -> float | None:
     """Read ``Exit Latency L0s <1us, L1 <16us``; versions before 3.2 print ``Latency L0 <1us, L1 <16us``."""
     name = "L0s?" if state == "L0s" else "L1"
-    latency = re.search(rf"Latency (?:L0s? [^,;]+, )?{name} ([^,;]+)", text)
+    latency = re.search(rf"Latency (?:L0s? [^,;]{{1,40}}, )?{name} ([^,;]+)", text)
     return _acceptable(latency[1]) if latency else None
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from lanewise.machine.draft import Draft
 
-_SIZES = re.compile(r"(\d+)([KMGTPE]?)B")
+_SIZES = re.compile(r"(?<!\d)(\d{1,20})([KMGTPE]?)B")
 _VIRTUAL = re.compile(r"Initial VFs: (\d+), Total VFs: (\d+), Number of VFs: (\d+)")
 _VF_PLACE = re.compile(r"VF offset: (\d+), stride: (\d+)")
 
@@ -81,7 +81,7 @@ def _sriov_place(draft: Draft, text: str) -> None:
 
 def resizable_bar(draft: Draft, text: str) -> None:
     """Read ``BAR 0: current size: 256MB, supported: 256MB 512MB``."""
-    match = re.match(r"BAR (\d): current size: (\d+)([KMGTPE]?)B(?:, supported: (.*))?", text)
+    match = re.match(r"BAR (\d): current size: (?<!\d)(\d{1,20})([KMGTPE]?)B(?:, supported: (.*))?", text)
     if match:
         sizes = _SIZES.findall(match[4] or "")
         virtual = "Virtual Resizable BAR" in draft.registers.get("capabilities", ())[-1:]

@@ -1,0 +1,73 @@
+"""No regular expression that reads what anybody may have written costs more than its text is long."""
+
+from __future__ import annotations
+
+import re
+import sys
+
+import pytest
+from expressions import Expression, Unknown, collect, slowest
+
+from lanewise.machine import adapters, drives, parts
+
+PACKAGES = ("machine", "instruments", "judging", "job_file", "measuring", "predicting")
+FOUND, UNKNOWN = collect(*PACKAGES)
+PUT_TOGETHER = {
+    ("adapters", "re.search(pattern, name)"): [pattern for pattern, *_ in adapters._PORTS],
+    ("drives", "re.search(words, name, re.IGNORECASE)"): list(drives._PARTS.values()),
+    ("parts", "re.search(words, name)"): [*parts._SWITCHES, *(words for _, words, *_ in parts._BY_NAME)],
+    ("express", "Latency"): [r"Latency (?:L0s? [^,;]{1,40}, )?L1 ([^,;]+)"],
+    ("wrapping", "shape"): [r"abc\[[ \t]+\d+\.\d+\][ \t]+ ?"],
+    ("matching", "re.escape"): [r"\bnvme0\b"],
+    ("iometer", "names"): [
+        r"(?P<workload>a|b) worker (?P<number>\d{1,9})(?: (?P<disk>.{1,80}))?: Total I/Os per Second"
+    ],
+}
+"""What is put together while the program runs, with examples of it."""
+QUADRATIC = 3.0
+"""How much more a character may cost in a text twelve times as long: 1 is linear, 12 quadratic."""
+
+
+def examples(unknown: Unknown) -> list[str]:
+    module = unknown.module.rpartition(".")[2]
+    return [
+        pattern
+        for (name, words), patterns in PUT_TOGETHER.items()
+        if name == module and words in unknown.source
+        for pattern in patterns
+    ]
+
+
+def test_all_are_found() -> None:
+    assert len(FOUND) > 150
+    assert {"machine", "instruments", "judging", "job_file"} <= {each.module.split(".")[1] for each in FOUND}
+    untold = [unknown for unknown in UNKNOWN if not examples(unknown)]
+    assert not untold, "say in PUT_TOGETHER what these come to"
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_each_costs_as_much_as_its_text_is_long(package: str) -> None:
+    checked = [each for each in FOUND if each.module.split(".")[1] == package]
+    assert checked
+    slow = []
+    for expression in checked:
+        growth, text = slowest(expression, 1000, 12)
+        if growth > QUADRATIC:
+            slow.append(f"{expression}: {growth:.1f} times as much per character for {text}")
+    assert not slow, "\n".join(slow)
+
+
+def test_those_put_together_too() -> None:
+    slow = []
+    for unknown in UNKNOWN:
+        for pattern in examples(unknown):
+            growth, text = slowest(Expression(unknown.module, 0, pattern, 0, "search"), 1000, 12)
+            if growth > QUADRATIC:
+                slow.append(f"{unknown.module}: {pattern!r}: {growth:.1f} for {text}")
+    assert not slow, "\n".join(slow)
+
+
+@pytest.mark.parametrize("pattern", [r"^\s*x", r"a*a*b", r"(\w+)\d*@", r"<!--.*?-->", r"a.*b.*c"])
+def test_the_measure_finds_bad_ones(pattern: str) -> None:
+    growth, _ = slowest(Expression("here", 0, pattern, re.MULTILINE, "search"), 1000, 12)
+    assert growth > QUADRATIC, f"growth {growth:.1f} on {sys.version}"

@@ -5,6 +5,7 @@
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::document::{self, Table, Value};
+use crate::nearest::nearest;
 use crate::parameter::{Layer, LayerTable, Origin, Output, ResolvedParameter, check_keys, check_table};
 use crate::problem::Problem;
 use crate::reader::Reader;
@@ -68,6 +69,14 @@ impl Catalog {
     /// Whether there is such a part.
     pub fn contains(&self, name: &str) -> bool {
         self.position(name).is_ok()
+    }
+
+    /// The part that was meant by a name that none has: one that ends or begins with it, or the nearest.
+    pub(crate) fn meant(&self, name: &str) -> Option<&str> {
+        let lower = name.to_lowercase();
+        let has = |part: &&str| lower.len() > 2 && (part.ends_with(&lower) || part.contains(&lower));
+        let shortest = self.names().filter(has).min_by_key(|part| part.len());
+        shortest.or_else(|| nearest(name, self.names()))
     }
 
     /// Adds or replaces a part given as text.

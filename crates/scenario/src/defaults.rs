@@ -6,9 +6,10 @@
 //! neither the scenario nor a part says anything; `explain` names the set as the place of such a value.
 
 use crate::catalog::{Catalog, Part};
-use crate::diagnostic::{Diagnostic, did_you_mean};
+use crate::diagnostic::Diagnostic;
 use crate::document::{Node, shortened};
 use crate::file::{Component, ScenarioFile};
+use crate::nearest::did_you_mean;
 use crate::problem::Problem;
 use crate::source::SourceMap;
 use crate::structure::ComponentKind;

@@ -1,5 +1,6 @@
 //! Problems with their places and hints, collected until everything was looked at, and shown as `rustc` would.
 
+use crate::nearest::asking;
 use crate::problem::Problem;
 use crate::source::{Place, SourceFile, SourceMap};
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
@@ -77,6 +78,7 @@ pub struct DiagnosticRecord {
 impl Diagnostics {
     /// Sorts by place, drops repetitions and keeps the first [`DIAGNOSTICS_LIMIT`].
     pub(crate) fn new(mut list: Vec<Diagnostic>, sources: SourceMap) -> Self {
+        drop_misnamed(&mut list);
         list.sort_by_key(|diagnostic| (diagnostic.place.is_none(), diagnostic.place));
         // One value may be read for each of many ports; it is wrong once. Several keys may be missing in one place.
         list.dedup_by(|later, earlier| {
@@ -161,24 +163,18 @@ impl fmt::Display for Diagnostics {
 
 impl std::error::Error for Diagnostics {}
 
-/// The candidate nearest to what was written, as a question, when one is near.
-pub(crate) fn did_you_mean<'a>(found: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
-    // Similarity is quadratic in the length; nobody mistypes a name this long.
-    if found.len() > 64 {
-        return None;
-    }
-    let lower = found.to_lowercase();
-    let near = |candidate: &'a str| {
-        let other = candidate.to_lowercase();
-        let similarity = strsim::jaro_winkler(&lower, &other);
-        // Who mistypes changes few letters; among as many changes, an equal start tells.
-        (similarity > 0.8).then(|| (strsim::osa_distance(&lower, &other), -similarity, candidate))
+/// Drops keys that are missing because they are written under another name, which is reported and says so.
+fn drop_misnamed(list: &mut Vec<Diagnostic>) {
+    let misnamed = |diagnostic: &Diagnostic| match (&diagnostic.problem, &diagnostic.hint) {
+        (Problem::UnknownKey { path, .. }, Some(hint)) => Some((path.clone(), hint.clone())),
+        _ => None,
     };
-    candidates
-        .into_iter()
-        .filter_map(near)
-        .min_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)))
-        .map(|(.., candidate)| format!("did you mean `{candidate}`?"))
+    let misnamed: Vec<(String, String)> = list.iter().filter_map(misnamed).collect();
+    list.retain(|diagnostic| {
+        let Problem::MissingKey { path, key, .. } = &diagnostic.problem else { return true };
+        let meant = asking(key.split('.').next().unwrap_or(key));
+        !misnamed.iter().any(|(other, hint)| other == path && *hint == meant)
+    });
 }
 
 /// The hint, unless there are more problems than are shown: to compare names takes time, and nobody would read it.
@@ -187,12 +183,6 @@ pub(crate) fn hint_unless_crowded(
     hint: impl FnOnce() -> Option<String>,
 ) -> Option<String> {
     if known.len() < DIAGNOSTICS_LIMIT { hint() } else { None }
-}
-
-/// What there is to choose from, as a sentence; nothing when there is nothing, or too much to read.
-pub(crate) fn listing<'a>(what: &str, names: impl Iterator<Item = &'a str>) -> Option<String> {
-    let names: Vec<&str> = names.take(13).collect();
-    (1..=12).contains(&names.len()).then(|| format!("{what} here: {}", names.join(", ")))
 }
 
 #[cfg(test)]
@@ -244,17 +234,5 @@ mod tests {
         let place = Place::new(FileId(0), 0..1);
         let twice = vec![Diagnostic::at(place, problem()), Diagnostic::at(place, problem())];
         assert_eq!(Diagnostics::new(twice, sources).list.len(), 1);
-    }
-
-    #[test]
-    fn near_names_are_suggested_and_far_ones_are_not() {
-        assert_eq!(did_you_mean("latncy", ["latency", "core"]).as_deref(), Some("did you mean `latency`?"));
-        assert_eq!(did_you_mean("zzz", ["latency", "core"]), None);
-        let parts = ["generic-gen4-x4", "generic-gen5-x4", "generic-gen5-x8"];
-        assert_eq!(
-            did_you_mean("generic-gen4-x5", parts).as_deref(),
-            Some("did you mean `generic-gen4-x4`?")
-        );
-        assert_eq!(did_you_mean("SIZE", ["size", "span"]).as_deref(), Some("did you mean `size`?"));
     }
 }

@@ -187,10 +187,25 @@ impl Node {
                 relocate(&mut value, place);
                 value
             }),
-            None => None,
+            // As `explain` shows a list: its texts without quotes.
+            None => items_of(text).map(|items| {
+                Value::Array(items.into_iter().map(|item| Self::from_plain_text(item, place)).collect())
+            }),
         };
         Self { place, value: value.unwrap_or_else(|| Value::String(text.to_owned())) }
     }
+}
+
+/// What stands between the commas of a list, nested ones whole; nothing when the text is no list.
+fn items_of(text: &str) -> Option<Vec<&str>> {
+    let inner = text.trim().strip_prefix('[')?.strip_suffix(']')?;
+    let mut depth = 0i32;
+    let mut comma = |c: char| {
+        depth += i32::from(c == '[') - i32::from(c == ']');
+        c == ',' && depth == 0
+    };
+    let items: Vec<&str> = inner.split(|c| comma(c)).map(str::trim).collect();
+    (text.len() <= 4_096 && items.iter().all(|item| !item.is_empty())).then_some(items)
 }
 
 /// At most 60 characters of a text, on one line.
@@ -317,6 +332,11 @@ mod tests {
         assert!(matches!(Node::from_plain_text("true", place).value, Value::Boolean(true)));
         assert_eq!(Node::from_plain_text("150 ns", place).as_str(), Some("150 ns"));
         assert_eq!(Node::from_plain_text("\"x4\"", place).as_str(), Some("x4"));
+        let Value::Array(items) = Node::from_plain_text("[10 us, 20 us]", place).value else {
+            panic!("no list")
+        };
+        assert_eq!(items.iter().map(Node::as_str).collect::<Vec<_>>(), [Some("10 us"), Some("20 us")]);
+        assert!(matches!(Node::from_plain_text("[a,, b]", place).value, Value::String(_)));
     }
 
     #[test]

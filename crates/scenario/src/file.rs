@@ -2,14 +2,16 @@
 
 use crate::catalog::{Catalog, Part};
 use crate::defaults;
-use crate::diagnostic::{Diagnostic, did_you_mean};
+use crate::diagnostic::Diagnostic;
 use crate::document::{Entry, Node, Table, Value, shortened};
+use crate::nearest::{asking, key_meant, table_meant};
 use crate::overrides::Overrides;
-use crate::parameter::{Layer, LayerTable, check_table};
+use crate::parameter::{Layer, LayerTable, check_table, is_component};
 use crate::problem::Problem;
 use crate::source::{Place, SourceMap};
 use crate::structure::ComponentKind;
 use crate::value::{ParameterType, Reading};
+use crate::variants::{self, OneOf};
 use std::collections::{HashMap, HashSet};
 
 /// Keys of a scenario beside the kinds of components.
@@ -75,6 +77,10 @@ pub struct Component {
     pub name: String,
     /// Where its name is written.
     pub place: Place,
+    /// Which device of which group it stands for, when the command line sets it apart.
+    pub one_of: Option<OneOf>,
+    /// What the command line says about this device alone.
+    pub own: Table,
     /// What the command line says about it.
     pub overrides: Table,
     /// What the scenario says about it.
@@ -106,6 +112,7 @@ impl Component {
     /// Its tables, strongest first.
     pub fn layers(&self) -> Vec<LayerTable<'_>> {
         let mut layers = vec![
+            LayerTable { layer: Layer::Override, table: &self.own },
             LayerTable { layer: Layer::Override, table: &self.overrides },
             LayerTable { layer: Layer::Scenario, table: &self.written },
         ];
@@ -158,6 +165,7 @@ pub(crate) fn read(
     diagnostics: &mut Vec<Diagnostic>,
 ) -> ScenarioFile {
     let mut file = ScenarioFile::default();
+    overrides.bind(&component_names(&root), &workload_names(&root), diagnostics);
     let mut sections = ComponentKind::ALL.map(|kind| (kind, None));
     for entry in root.into_entries() {
         let section = sections.iter_mut().find(|(kind, _)| kind.word() == entry.key);
@@ -171,8 +179,9 @@ pub(crate) fn read(
             ("firmware", _) => file.firmware[1] = table_of(entry, "firmware", diagnostics),
             ("workload", _) => file.workloads = workloads(entry, overrides, diagnostics),
             _ => {
-                // `["endpoint.nic0"]` is meant as `[endpoint.nic0]`.
+                // `["endpoint.nic0"]` is meant as `[endpoint.nic0]`, and `[hots.server]` as a component, too.
                 file.lost.names.extend(entry.key.split_once('.').map(|(_, name)| name.to_owned()));
+                file.lost.names.extend(tables_in(&entry));
                 diagnostics.push(unknown_table(&entry));
             }
         }
@@ -182,6 +191,11 @@ pub(crate) fn read(
     for (kind, section) in sections {
         let Some(entry) = section else { continue };
         file.lost.section |= entry.node.as_table().is_none();
+        if let Some(unnamed) = without_a_name(kind, &entry) {
+            diagnostics.push(unnamed);
+            file.lost.section = true;
+            continue;
+        }
         for entry in table_of(entry, kind.word(), diagnostics).into_entries() {
             if file.components.len() == COMPONENT_LIMIT {
                 diagnostics.push(too_many(entry.key_place));
@@ -200,11 +214,38 @@ pub(crate) fn read(
     report_duplicates(&mut file, diagnostics);
     find_parts(&mut file, catalog, sources, diagnostics);
     defaults::find(&mut file, catalog, sources, diagnostics);
+    variants::add(&mut file, overrides, diagnostics);
     let names: Vec<&str> = file.components.iter().map(|component| component.name.as_str()).collect();
     let workloads: Vec<&str> = file.workloads.iter().map(|workload| workload.name.as_str()).collect();
     overrides.report_unused(&names, &workloads, diagnostics);
     check_component_keys(&file, diagnostics);
+    variants::check_keys(&file, diagnostics);
+    let nested: Vec<String> = file.components.iter().flat_map(|each| nested_in(each)).collect();
+    file.lost.names.extend(nested);
     file
+}
+
+/// Kinds and names of the components that are written, for paths of the command line.
+fn component_names(root: &Table) -> Vec<(ComponentKind, String)> {
+    let sections =
+        root.iter().filter_map(|entry| Some((ComponentKind::from_word(&entry.key)?, entry.node.as_table()?)));
+    sections.flat_map(|(kind, table)| table.iter().map(move |entry| (kind, entry.key.clone()))).collect()
+}
+
+/// Names of the workloads that are written.
+fn workload_names(root: &Table) -> Vec<String> {
+    let Some(Value::Array(items)) = root.get("workload").map(|node| &node.value) else { return Vec::new() };
+    let text = |table: &Table, key| table.get(key).and_then(|node| node.as_str()).map(str::to_owned);
+    let name = |(index, item): (usize, &Node)| {
+        let table = item.as_table()?;
+        text(table, "name").or_else(|| Some(unnamed(&text(table, "kind")?, index)))
+    };
+    items.iter().enumerate().filter_map(name).collect()
+}
+
+/// The name of a workload that is given none.
+fn unnamed(kind: &str, index: usize) -> String {
+    format!("{}{index}", shortened(kind))
 }
 
 fn too_many(place: Place) -> Diagnostic {
@@ -213,13 +254,27 @@ fn too_many(place: Place) -> Diagnostic {
     Diagnostic::at(place, problem).hint("declare devices that are alike once, with `count`")
 }
 
+/// Names of the tables inside an entry that is none itself: components under a wrong heading.
+fn tables_in(entry: &Entry) -> impl Iterator<Item = String> {
+    let inside = entry.node.as_table().into_iter().flat_map(Table::iter);
+    inside.filter(|inner| inner.node.as_table().is_some()).map(|inner| inner.key.clone())
+}
+
+/// The problem of `[host]` and its like: its keys stand where names of components should.
+fn without_a_name(kind: ComponentKind, entry: &Entry) -> Option<Diagnostic> {
+    let is_key = |key: &str| kind.structural().iter().any(|known| known.key == key);
+    let key = entry.node.as_table()?.iter().find(|inner| is_key(&inner.key))?;
+    let (found, reason) = (shortened(&key.key), format!("it is a key of {}", kind.noun()));
+    Some(Diagnostic::at(key.key_place, Problem::BadName { found, reason }).hint(name_hint(kind)))
+}
+
 fn unknown_table(entry: &Entry) -> Diagnostic {
     let tables: Vec<&str> = SECTIONS.into_iter().chain(ComponentKind::words()).collect();
     let problem = Problem::UnknownTable { found: shortened(&entry.key), allowed: tables.join(", ") };
     let quoted = entry.key.split_once('.').filter(|(word, _)| ComponentKind::from_word(word).is_some());
     let hint = match quoted {
         Some(_) => Some(format!("write `[{}]`, without quotes", shortened(&entry.key))),
-        None => did_you_mean(&entry.key, tables),
+        None => table_meant(&entry.key, &tables).map(asking),
     };
     Diagnostic::at(entry.key_place, problem).maybe_hint(hint)
 }
@@ -255,14 +310,12 @@ fn component(
     }
     if !matches!(entry.node.value, Value::Table(_)) {
         let expected = format!("a table with the settings of {}", kind.noun());
+        let hint = match entry.node.value {
+            Value::Array(_) => format!("write `[{}.{name}]`, in single brackets", kind.word()),
+            _ => name_hint(kind),
+        };
         let problem = Problem::WrongType { path: name, found: entry.node.describe(), expected };
-        diagnostics.push(Diagnostic::at(entry.node.place, problem).hint(name_hint(kind)));
-        return None;
-    }
-    if kind.structural().iter().any(|key| key.key == name) {
-        let reason = format!("it is a key of {}", kind.noun());
-        diagnostics
-            .push(Diagnostic::at(place, Problem::BadName { found: name, reason }).hint(name_hint(kind)));
+        diagnostics.push(Diagnostic::at(entry.node.place, problem).hint(hint));
         return None;
     }
     let written = table_of(entry, &name, diagnostics);
@@ -271,6 +324,8 @@ fn component(
         kind,
         name,
         place,
+        one_of: None,
+        own: Table::default(),
         overrides,
         written,
         part: None,
@@ -344,7 +399,10 @@ fn workload(
     let Some(kind_node) = written.get("kind") else {
         let expected = crate::value::quoted_words(&crate::parameters::workload_words());
         let problem = Problem::MissingKey { path, key: "kind".to_owned(), expected };
-        diagnostics.push(Diagnostic::at(place, problem));
+        let other = written.iter().find(|entry| key_meant(&entry.key, &["kind"]).is_some());
+        let hint = other.map(|entry| format!("write `kind` for `{}`", shortened(&entry.key)));
+        diagnostics
+            .push(Diagnostic::at(other.map_or(place, |entry| entry.key_place), problem).maybe_hint(hint));
         return None;
     };
     let kind_place = kind_node.place;
@@ -359,7 +417,7 @@ fn workload(
             }
             name
         }
-        None => format!("{}{index}", shortened(&kind)),
+        None => unnamed(&kind, index),
     };
     let overrides = overrides.take_workload(&name, diagnostics);
     Some(WrittenWorkload { name, kind, place: kind_place, overrides, written })
@@ -403,8 +461,9 @@ fn find_parts(
         if !read.iter().any(|(other, _)| *other == name) {
             if !catalog.contains(&name) {
                 let problem = Problem::UnknownPart { path, part: shortened(&name) };
-                let hint = did_you_mean(&name, catalog.names())
-                    .unwrap_or_else(|| "`lanewise parts` lists the catalog".to_owned());
+                let hint = catalog
+                    .meant(&name)
+                    .map_or_else(|| "`lanewise parts` lists the catalog".to_owned(), asking);
                 diagnostics.push(Diagnostic::at(place, problem).hint(hint));
                 continue;
             }
@@ -427,9 +486,19 @@ fn find_parts(
     }
 }
 
+/// Names of components that are written inside another one, which is reported.
+fn nested_in(component: &Component) -> Vec<String> {
+    let inside = |entry: &Entry| match ComponentKind::from_word(&entry.key) {
+        Some(_) => tables_in(entry).collect(),
+        None if is_component(entry) => vec![entry.key.clone()],
+        None => Vec::new(),
+    };
+    component.written.iter().flat_map(inside).collect()
+}
+
 /// Reports keys that no component of the kind has.
 fn check_component_keys(file: &ScenarioFile, diagnostics: &mut Vec<Diagnostic>) {
-    for component in &file.components {
+    for component in file.components.iter().filter(|component| component.one_of.is_none()) {
         let structural: Vec<&str> = component.kind.structural().iter().map(|key| key.key).collect();
         for table in [&component.overrides, &component.written] {
             check_table(table, &component.name, component.kind.schema(), &structural, diagnostics);

@@ -7,14 +7,14 @@
 //!
 //! | file | does |
 //! |---|---|
-//! | `source.rs`, `document.rs`, `syntax.rs` | texts, places, the TOML tree, what could not be read of it |
+//! | `source.rs`, `foreign.rs`, `document.rs`, `syntax.rs` | texts, what is no scenario, places, the TOML tree, what could not be read of it |
 //! | `quantity.rs`, `value/` | numbers with units; the types a parameter can have |
 //! | `parameter.rs`, `parameters/` | parameters as data, one table per kind of component |
 //! | `reader.rs`, `catalog.rs`, `overrides.rs`, `file.rs` | the layers of a value: command line, scenario, part, default |
-//! | `structure.rs`, `settings.rs` | kinds of components; what was read of one |
+//! | `structure.rs`, `settings.rs`, `variants.rs` | kinds of components; what was read of one; one of a group set apart |
 //! | `slots.rs`, `topology.rs` | slots and ports; the tree of devices |
 //! | `resolve/` | link training, payload sizes, credits and timers, the fabric's configuration |
-//! | `problem.rs`, `diagnostic.rs` | what can be wrong, and how it is shown |
+//! | `problem.rs`, `diagnostic.rs`, `nearest.rs` | what can be wrong, how it is shown, what was meant |
 //! | `scenario.rs`, `schema.rs`, `reference.rs` | the result; `explain`; JSON Schema; reference pages |
 //!
 //! Every value is looked for in four layers, strongest first: the command line, the scenario file, the catalog
@@ -28,8 +28,10 @@ mod defaults;
 mod diagnostic;
 mod document;
 mod file;
+mod foreign;
 mod idle;
 mod job_file;
+mod nearest;
 mod overrides;
 mod parameter;
 mod parameters;
@@ -47,6 +49,7 @@ mod structure;
 mod syntax;
 mod topology;
 mod value;
+mod variants;
 
 pub use catalog::{Catalog, PartListing, catalog};
 pub use diagnostic::{Diagnostic, DiagnosticRecord, Diagnostics};

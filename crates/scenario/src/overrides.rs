@@ -2,8 +2,9 @@
 //!
 //! They become a text of their own, one line each, so that a problem in one is shown like a problem in a file.
 
-use crate::diagnostic::{Diagnostic, did_you_mean, listing};
+use crate::diagnostic::Diagnostic;
 use crate::document::{Entry, Node, Table, Value, shortened};
+use crate::nearest::{did_you_mean, listing};
 use crate::problem::Problem;
 use crate::source::{FileId, Place, SourceFile, SourceMap};
 use crate::structure::ComponentKind;
@@ -13,14 +14,30 @@ pub const COMMAND_LINE: &str = "command line";
 /// Most overrides that are read.
 const OVERRIDES_LIMIT: usize = 4_096;
 
-/// Overrides that nobody has claimed yet.
+/// What the command line sets, pair by pair, and then as a tree from which each component takes its part.
 #[derive(Debug, Default)]
 pub struct Overrides {
+    pairs: Vec<Pair>,
     root: Table,
 }
 
+/// One `path=value`.
+#[derive(Debug)]
+struct Pair {
+    keys: Vec<String>,
+    node: Node,
+}
+
+/// What is said about one device of a group.
+#[derive(Debug)]
+pub(crate) struct OneDevice {
+    pub number: usize,
+    pub table: Table,
+    pub place: Place,
+}
+
 impl Overrides {
-    /// Reads the pairs. Among several for one path the last holds.
+    /// Reads the pairs.
     pub fn new(
         pairs: &[(String, String)],
         sources: &mut SourceMap,
@@ -38,12 +55,15 @@ impl Overrides {
             text.push('\n');
         }
         let file: FileId = sources.add(SourceFile::new(COMMAND_LINE, text));
-        let mut root = Table::default();
+        let mut read = Self::default();
         for ((path, value), span) in pairs.iter().zip(spans) {
             let place = Place::new(file, span);
-            if let Err(reason) = insert(&mut root, path, value, place) {
-                let problem = Problem::BadOverride { found: shortened(path), reason };
-                diagnostics.push(Diagnostic::at(place, problem));
+            match keys_of(path) {
+                Ok(keys) => {
+                    let node = Node::from_plain_text(value.trim(), place);
+                    read.pairs.push(Pair { keys, node });
+                }
+                Err(reason) => refuse(path, reason, None, place, diagnostics),
             }
         }
         if let Some((path, _)) = pairs.get(OVERRIDES_LIMIT) {
@@ -51,7 +71,50 @@ impl Overrides {
             let problem = Problem::BadOverride { found: shortened(path), reason };
             diagnostics.push(Diagnostic::global(problem));
         }
-        Self { root }
+        read
+    }
+
+    /// Puts the pairs into the tree, each under every name of the scenario that it means. Among several for one path the last
+    /// holds. `nic[*]` is all of `nic`; in any other name `*` stands for some characters and `?` for one.
+    pub(crate) fn bind(
+        &mut self,
+        components: &[(ComponentKind, String)],
+        workloads: &[String],
+        diagnostics: &mut Vec<Diagnostic>,
+    ) {
+        for pair in std::mem::take(&mut self.pairs) {
+            let place = pair.node.place;
+            let meant = meant(&pair.keys, components, workloads);
+            if meant.is_empty() {
+                let reason = "no name in the scenario is like that".to_owned();
+                let hint =
+                    "`*` stands for any characters of one name, such as `nic*.tags` or `workload.*.size`";
+                refuse(&pair.keys.join("."), reason, Some(hint.to_owned()), place, diagnostics);
+            }
+            for keys in meant {
+                let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
+                if let Err(key) = self.root.insert_path(&keys, place, pair.node.clone()) {
+                    let reason = format!("`{key}` is given a value and keys below it");
+                    refuse(&keys.join("."), reason, None, place, diagnostics);
+                }
+            }
+        }
+    }
+
+    /// What is said about single devices of a group, by their numbers.
+    pub(crate) fn take_devices_of(
+        &mut self,
+        group: &str,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) -> Vec<OneDevice> {
+        let number = |key: &str| key.strip_prefix(group)?.strip_prefix('[')?.strip_suffix(']')?.parse().ok();
+        let keys: Vec<String> = self.root.iter().map(|entry| entry.key.clone()).collect();
+        let devices = keys.iter().filter_map(|key| Some((number(key)?, self.root.remove(key)?)));
+        let read = |(number, entry): (usize, Entry)| {
+            let place = entry.key_place;
+            OneDevice { number, table: as_table(entry, diagnostics), place }
+        };
+        devices.map(read).collect()
     }
 
     /// What is said about a table at the top, such as `run`.
@@ -116,22 +179,81 @@ fn report_unused(entry: &Entry, names: &[&str], hint: Option<String>, diagnostic
     let reason = "nothing in the scenario has this name".to_owned();
     let is_there = names.contains(&entry.key.as_str());
     let other_kind = is_there.then(|| format!("`{}` is of another kind; leave the kind out", entry.key));
-    let hint = hint.or(other_kind).or_else(|| did_you_mean(&entry.key, names.iter().copied()));
+    let name = entry.key.split('[').next().unwrap_or_default();
+    let hint = hint.or(other_kind).or_else(|| did_you_mean(name, names.iter().copied()));
     let hint = hint.unwrap_or_else(|| "`lanewise explain` prints every path".to_owned());
     let problem = Problem::BadOverride { found: shortened(&entry.key), reason };
     diagnostics.push(Diagnostic::at(entry.key_place, problem).hint(hint));
 }
 
-fn insert(root: &mut Table, path: &str, value: &str, place: Place) -> Result<(), String> {
-    let keys: Vec<&str> = path.trim().split('.').collect();
-    if keys.iter().any(|key| key.is_empty()) || keys.len() > crate::document::NESTING_LIMIT {
+fn refuse(path: &str, reason: String, hint: Option<String>, place: Place, diagnostics: &mut Vec<Diagnostic>) {
+    let problem = Problem::BadOverride { found: shortened(path), reason };
+    diagnostics.push(Diagnostic::at(place, problem).maybe_hint(hint));
+}
+
+/// The keys of a path.
+fn keys_of(path: &str) -> Result<Vec<String>, String> {
+    let keys: Vec<String> = path.trim().split('.').map(|key| key.trim().to_owned()).collect();
+    if keys.iter().any(String::is_empty) || keys.len() > crate::document::NESTING_LIMIT {
         return Err("a path is `component.key`".to_owned());
     }
     if keys.len() < 2 {
         return Err("a path has at least two parts, such as `sw0.latency`".to_owned());
     }
-    let node = Node::from_plain_text(value.trim(), place);
-    root.insert_path(&keys, place, node).map_err(|key| format!("`{key}` is given a value and keys below it"))
+    Ok(keys)
+}
+
+/// The paths that a path with wildcards means; itself without. None when no name is like it.
+fn meant(keys: &[String], components: &[(ComponentKind, String)], workloads: &[String]) -> Vec<Vec<String>> {
+    let kind = ComponentKind::from_word(&keys[0]).filter(|_| keys.len() > 2);
+    let of_workload = keys[0] == "workload" && keys.len() > 2;
+    let at = usize::from(kind.is_some() || of_workload);
+    let written = keys[at].strip_suffix("[*]").unwrap_or(&keys[at]);
+    let with = |name: &str| {
+        // One device of a group is known by its name alone.
+        let from = if kind.is_some() && name.ends_with(']') { 1 } else { 0 };
+        let mut path = keys[from..].to_vec();
+        path[at - from] = name.to_owned();
+        path
+    };
+    if !written.contains(['*', '?']) {
+        return vec![with(written)];
+    }
+    let names: Vec<&String> = match of_workload {
+        true => workloads.iter().collect(),
+        false => {
+            let of_kind = components.iter().filter(|(other, _)| kind.is_none_or(|kind| kind == *other));
+            of_kind.map(|(_, name)| name).collect()
+        }
+    };
+    names
+        .into_iter()
+        .filter(|name| is_like(written.as_bytes(), name.as_bytes()))
+        .map(|name| with(name))
+        .collect()
+}
+
+/// Whether a name is like a pattern, in which `*` stands for any characters and `?` for one.
+fn is_like(pattern: &[u8], name: &[u8]) -> bool {
+    // The last `*`, and what it stands for so far: a later one makes an earlier one's choice final.
+    let (mut at, mut from, mut star) = (0, 0, None);
+    while from < name.len() {
+        match pattern.get(at) {
+            Some(b'*') => {
+                star = Some((at, from));
+                at += 1;
+            }
+            Some(c) if *c == b'?' || *c == name[from] => (at, from) = (at + 1, from + 1),
+            _ => match star {
+                Some((pattern, taken)) => {
+                    star = Some((pattern, taken + 1));
+                    (at, from) = (pattern + 1, taken + 1);
+                }
+                None => return false,
+            },
+        }
+    }
+    pattern[at..].iter().all(|c| *c == b'*')
 }
 
 fn as_table(entry: Entry, diagnostics: &mut Vec<Diagnostic>) -> Table {
@@ -154,7 +276,9 @@ mod tests {
         let pairs: Vec<(String, String)> =
             pairs.iter().map(|(path, value)| ((*path).to_owned(), (*value).to_owned())).collect();
         let mut diagnostics = Vec::new();
-        let overrides = Overrides::new(&pairs, &mut SourceMap::default(), &mut diagnostics);
+        let mut overrides = Overrides::new(&pairs, &mut SourceMap::default(), &mut diagnostics);
+        let components = ["nic", "nic_b", "ssd"].map(|name| (ComponentKind::Endpoint, name.to_owned()));
+        overrides.bind(&components, &["read".to_owned(), "write".to_owned()], &mut diagnostics);
         (overrides, diagnostics.iter().map(|diagnostic| diagnostic.problem.code()).collect())
     }
 
@@ -175,6 +299,50 @@ mod tests {
         }
         assert_eq!(read(&[("a.b", "1"), ("a.b.c", "1")]).1, ["bad-override"]);
         assert_eq!(read(&[("a.b.c", "1"), ("a.b", "1")]).1, ["bad-override"]);
+    }
+
+    #[test]
+    fn wildcards_stand_for_every_name_that_is_like_them() {
+        let (mut overrides, codes) =
+            read(&[("nic*.tags", "8"), ("workload.*.size", "1 B"), ("ssd[*].tags", "16")]);
+        assert!(codes.is_empty());
+        for (name, tags) in [("nic", 8), ("nic_b", 8), ("ssd", 16)] {
+            let table = overrides.take_component(ComponentKind::Endpoint, name, &mut Vec::new());
+            assert!(
+                matches!(table.get("tags").unwrap().value, Value::Integer(found) if found == tags),
+                "{name}"
+            );
+        }
+        for name in ["read", "write"] {
+            assert_eq!(
+                overrides.take_workload(name, &mut Vec::new()).get("size").unwrap().as_str(),
+                Some("1 B")
+            );
+        }
+        assert_eq!(read(&[("gpu*.tags", "8")]).1, ["bad-override"]);
+        assert_eq!(read(&[("host.nic*.tags", "8")]).1, ["bad-override"]);
+    }
+
+    #[test]
+    fn one_device_of_a_group_is_told_by_its_number() {
+        let (mut overrides, _) =
+            read(&[("nic[3].tags", "8"), ("endpoint.nic[3].mps", "128 B"), ("nic.tags", "4")]);
+        let devices = overrides.take_devices_of("nic", &mut Vec::new());
+        assert_eq!(devices.iter().map(|device| device.number).collect::<Vec<_>>(), [3]);
+        assert!(devices[0].table.get("tags").is_some() && devices[0].table.get("mps").is_some());
+    }
+
+    #[test]
+    fn a_pattern_is_matched_as_a_shell_does() {
+        for (pattern, name, is) in [
+            ("*", "", true),
+            ("a*c", "abc", true),
+            ("a*c", "abd", false),
+            ("*b*", "abc", true),
+            ("a?", "a", false),
+        ] {
+            assert_eq!(is_like(pattern.as_bytes(), name.as_bytes()), is, "{pattern} {name}");
+        }
     }
 
     #[test]

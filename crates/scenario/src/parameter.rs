@@ -1,9 +1,11 @@
 //! Parameters as data: from one table per kind of component come the typed settings, the checks, `explain`, the
 //! JSON Schema and the reference page. A new parameter is one new line in one table.
 
-use crate::diagnostic::{Diagnostic, did_you_mean, hint_unless_crowded};
-use crate::document::{Node, Table, Value};
+use crate::diagnostic::{Diagnostic, hint_unless_crowded};
+use crate::document::{Entry, Node, Table, Value, shortened};
 use crate::idle::{Caution, Idle};
+use crate::nearest::{asking, key_meant};
+use crate::parameters::LinkParameters;
 use crate::problem::Problem;
 use crate::reader::Reader;
 use crate::source::Place;
@@ -290,8 +292,12 @@ pub struct Output {
 const UNKNOWN_KEYS_LIMIT: usize = 50;
 
 /// Where a key belongs that stands below a table, but is one of the whole scenario.
-fn elsewhere(key: &str) -> Option<String> {
+fn elsewhere(entry: &Entry) -> Option<String> {
+    let key = entry.key.as_str();
     match key {
+        _ if is_component(entry) => {
+            Some(format!("a component is a table of its own, such as `[endpoint.{}]`", shortened(key)))
+        }
         "title" => Some("`title` belongs before the first `[table]`".to_owned()),
         "workload" => Some("workloads are tables of their own, `[[workload]]`".to_owned()),
         "run" | "firmware" => Some(format!("it is a table of its own, `[{key}]`")),
@@ -302,13 +308,40 @@ fn elsewhere(key: &str) -> Option<String> {
 
 /// Reports keys that are not allowed.
 pub(crate) fn check_keys(table: &Table, path: &str, allowed: &[&str], diagnostics: &mut Vec<Diagnostic>) {
+    check_keys_among(table, path, allowed, &[], diagnostics);
+}
+
+/// A component that stands inside another one.
+pub(crate) fn is_component(entry: &Entry) -> bool {
+    entry.node.as_table().is_some_and(|table| table.get("attach").is_some())
+}
+
+/// Where a key belongs that another table of the same component has; `around` are such tables by their keys.
+fn in_a_group(key: &str, around: &[(&str, Vec<&str>)]) -> Option<String> {
+    let (group, _) = around.iter().find(|(_, keys)| keys.contains(&key))?;
+    Some(match *group {
+        "" => format!("`{}` belongs to the component itself, outside these braces", shortened(key)),
+        group => format!("write `{group} = {{ {} = … }}`", shortened(key)),
+    })
+}
+
+fn check_keys_among(
+    table: &Table,
+    path: &str,
+    allowed: &[&str],
+    around: &[(&str, Vec<&str>)],
+    diagnostics: &mut Vec<Diagnostic>,
+) {
     let mut unknown = table.iter().filter(|entry| !allowed.contains(&entry.key.as_str()));
     for entry in unknown.by_ref().take(UNKNOWN_KEYS_LIMIT) {
-        let found = crate::document::shortened(&entry.key);
+        let found = shortened(&entry.key);
         let problem = Problem::UnknownKey { path: path.to_owned(), found };
         let few = || (allowed.len() <= 12).then(|| format!("allowed: {}", allowed.join(", ")));
         let hint = hint_unless_crowded(diagnostics, || {
-            elsewhere(&entry.key).or_else(|| did_you_mean(&entry.key, allowed.iter().copied())).or_else(few)
+            elsewhere(entry)
+                .or_else(|| in_a_group(&entry.key, around))
+                .or_else(|| key_meant(&entry.key, allowed).map(asking))
+                .or_else(few)
         });
         diagnostics.push(Diagnostic::at(entry.key_place, problem).maybe_hint(hint));
     }
@@ -328,14 +361,44 @@ pub(crate) fn check_table(
     structural: &[&str],
     diagnostics: &mut Vec<Diagnostic>,
 ) {
+    check_table_of(table, path, schema, structural, &[], diagnostics);
+}
+
+/// Reports keys that a group of a component does not have, and says which of them the component has.
+pub(crate) fn check_group(
+    table: &Table,
+    path: &str,
+    schema: &'static TableSchema,
+    of: &'static TableSchema,
+    diagnostics: &mut Vec<Diagnostic>,
+) {
+    let outer: Vec<&str> = of.all_fields().iter().map(|field| field.key).collect();
+    check_table_of(table, path, schema, &[], &outer, diagnostics);
+}
+
+fn check_table_of(
+    table: &Table,
+    path: &str,
+    schema: &'static TableSchema,
+    structural: &[&str],
+    outer: &[&str],
+    diagnostics: &mut Vec<Diagnostic>,
+) {
     let groups = schema.all_groups();
     let mut allowed: Vec<&str> = schema.all_fields().iter().map(|field| field.key).collect();
     allowed.extend(groups.iter().map(|(key, _)| *key));
     allowed.extend(structural);
-    check_keys(table, path, &allowed, diagnostics);
+    let keys_of = |schema: &'static TableSchema| schema.all_fields().iter().map(|field| field.key).collect();
+    let mut around: Vec<(&str, Vec<&str>)> =
+        groups.iter().map(|(key, group)| (*key, keys_of(group))).collect();
+    if structural.contains(&"link") {
+        around.push(("link", keys_of(&LinkParameters::SCHEMA)));
+    }
+    around.push(("", outer.to_vec()));
+    check_keys_among(table, path, &allowed, &around, diagnostics);
     for (key, group) in groups {
         if let Some(Node { value: Value::Table(inner), .. }) = table.get(key) {
-            check_table(inner, &format!("{path}.{key}"), group, &[], diagnostics);
+            check_table_of(inner, &format!("{path}.{key}"), group, &[], &allowed, diagnostics);
         }
     }
 }

@@ -34,6 +34,8 @@ problems! {
     "unreadable-file" UnreadableFile { path, reason } = "cannot read `{path}`: {reason}";
     /// The file is larger than a scenario may be.
     "file-too-large" FileTooLarge { path, found, allowed } = "`{path}` has {found}, but a scenario has at most {allowed}";
+    /// The file is something else that Lanewise knows, such as a dump of a machine.
+    "not-a-scenario" NotAScenario { path, what } = "`{path}` is {what}, not a scenario";
     /// The text is not TOML.
     "syntax-error" Syntax { reason } = "{reason}";
     /// Tables or arrays are nested deeper than any scenario needs.
@@ -128,6 +130,8 @@ problems! {
     "wrong-length" WrongLength { path, found, expected } = "`{path}` has {found} entries, but {expected} are needed";
     /// A workload names a component that does not exist or is of another kind.
     "unknown-device" UnknownDevice { path, found, expected } = "`{path}` names `{found}`, but {expected}";
+    /// A workload names several devices where one is needed, or another number of them than it can pair.
+    "device-count" DeviceCount { path, found, reason } = "`{path}` names `{found}`, {reason}";
     /// The percentages of an access specification do not sum to 100.
     "access-percentages" AccessPercentages { path, found } = "the percentages of `{path}` sum to {found}, not to 100";
     /// Peer-to-peer traffic that the host would have to forward, and does not.

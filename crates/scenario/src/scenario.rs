@@ -4,6 +4,7 @@ use crate::catalog::{Catalog, catalog};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::document;
 use crate::file;
+use crate::foreign;
 use crate::idle::{Caution, IdleValue};
 use crate::job_file::JobFile;
 use crate::overrides::Overrides;
@@ -159,6 +160,9 @@ pub fn load(source: &Source, overrides: &[(String, String)]) -> Result<Scenario,
         return Err(alone(too_large(&source.file.path, format!("{} B", source.file.text.len()))));
     }
     let file_id = sources.add(source.file.clone());
+    if let Some(foreign) = foreign::refuse(file_id, &source.file) {
+        return Err(Diagnostics::new(vec![foreign], sources));
+    }
     let (mut root, damage) = document::parse(file_id, &source.file, &mut output.diagnostics);
     if let Some(jobs) = &source.jobs {
         jobs.merge_into(&mut root, &mut sources, &mut output.diagnostics);

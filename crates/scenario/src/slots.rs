@@ -62,8 +62,21 @@ pub(crate) fn read_slots(name: &str, key: &str, layers: &[LayerTable<'_>], outpu
             }
             if !expanded.iter().all(|slot| is_plain(slot)) {
                 let problem = Problem::BadName { found: shortened(&entry.key), reason: NOT_PLAIN.to_owned() };
-                let range = entry.key.contains("..").then(|| "a range goes up: `slot1..slot4`".to_owned());
+                let example = if key == "ports" { "port1..port4" } else { "slot1..slot4" };
+                let range = entry.key.contains("..").then(|| {
+                    let upwards = entry.key.split_once("..").map(|(first, last)| format!("{last}..{first}"));
+                    let upwards = upwards.filter(|key| expand_range(key).len() > 1);
+                    format!("a range goes up: `{}`", upwards.as_deref().unwrap_or(example))
+                });
                 output.diagnostics.push(Diagnostic::at(entry.key_place, problem).maybe_hint(range));
+                continue;
+            }
+            if let Some(range) = range_meant(&entry.key) {
+                let reason = "a range has two points".to_owned();
+                let problem = Problem::BadName { found: shortened(&entry.key), reason };
+                output
+                    .diagnostics
+                    .push(Diagnostic::at(entry.key_place, problem).hint(format!("write \"{range}\"")));
                 continue;
             }
             for slot in expanded {
@@ -136,6 +149,15 @@ fn slot_table(node: &Node) -> Node {
         Some(table) if table.get("value").is_none() => node.clone(),
         _ => Node { place: node.place, value: Value::Table(Table::with_one("link", node.clone())) },
     }
+}
+
+/// The range in `port1-port4` or `port1-4`, which is no name that anybody gives to a port.
+fn range_meant(key: &str) -> Option<String> {
+    let (first, last) = key.split_once('-')?;
+    let (prefix, low) = number_at_end(first)?;
+    let (other, high) = number_at_end(last)?;
+    let is_range = !prefix.is_empty() && (other == prefix || other.is_empty()) && low < high;
+    is_range.then(|| format!("{prefix}{low}..{prefix}{high}"))
 }
 
 /// The names that a key stands for: itself, or `port1..port4`. Nothing when there are too many.

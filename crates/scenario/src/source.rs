@@ -3,6 +3,7 @@
 //! Everything that touches a file system goes through [`FileSystem`], so that the core also runs where there is
 //! none.
 
+use crate::foreign::encoding_of;
 use crate::problem::Problem;
 use lanewise_units::Bytes;
 use std::ops::Range;
@@ -87,9 +88,8 @@ impl SourceFile {
         let text = String::from_utf8(bytes).map_err(|error| {
             let at = error.utf8_error().valid_up_to();
             let line = error.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
-            unreadable(format!(
-                "it is not text in UTF-8, in line {line}, from byte {at} of the file on; a scenario is a TOML file"
-            ))
+            let encoding = encoding_of(error.as_bytes());
+            unreadable(format!("it is not UTF-8 from line {line}, byte {at} of the file, on: {encoding}"))
         })?;
         Ok(Self::new(path, text))
     }

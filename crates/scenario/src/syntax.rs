@@ -5,8 +5,10 @@
 
 use crate::diagnostic::Diagnostic;
 use crate::document::{BEYOND_128_BITS, NESTING_LIMIT, Node, Table, Value, shortened};
+use crate::file::is_plain;
 use crate::problem::Problem;
 use crate::source::{FileId, Place, SourceFile};
+use crate::structure::ComponentKind;
 use std::collections::BTreeSet;
 
 /// Which part of a text could not be read.
@@ -65,17 +67,24 @@ pub(crate) fn report(
         if damage.open_at.is_some_and(|open| place.start > open) {
             continue;
         }
+        let (line, _) = source.line_column(span.start);
         if message == "duplicate key" {
+            // After a heading that could not be read, the parser is wrong about what came before.
+            if damage.lines.contains(&line) || (damage.loses_keys && is_heading(source, line)) {
+                continue;
+            }
+            if is_heading(source, line) {
+                damage.lose_table(source, line);
+            }
             diagnostics.push(written_twice(source, place));
             continue;
         }
-        let (line, _) = source.line_column(span.start);
         if !damage.lines.insert(line) {
             continue;
         }
         if is_heading(source, line) {
-            // The keys below belong to a table that nobody knows.
-            damage.lines.extend((line + 1..=source.lines()).take_while(|below| !is_heading(source, *below)));
+            // The keys below belong to a table that is not known.
+            damage.lose_table(source, line);
         }
         damage.loses_keys |= !KEY_IS_KNOWN.iter().any(|known| message.starts_with(known));
         if !is_too_deep(message) {
@@ -145,8 +154,20 @@ fn never_closed(source: &SourceFile, place: Place) -> Diagnostic {
     Diagnostic::at(place, Problem::Syntax { reason }).hint("what follows could not be read")
 }
 
+/// The first `[workload]` in single brackets, which makes every other one a second one.
+fn single_bracket(source: &SourceFile, file: FileId) -> Option<Place> {
+    let is_it = |line: &usize| source.text[source.line_range(*line)].trim() == "[workload]";
+    let range = source.line_range((1..=source.lines()).find(is_it)?);
+    Some(Place::new(file, range))
+}
+
 fn written_twice(source: &SourceFile, place: Place) -> Diagnostic {
     let key = shortened(source.text.get(place.start as usize..place.end as usize).unwrap_or_default());
+    if let Some(place) = single_bracket(source, place.file).filter(|_| key == "workload") {
+        let reason = "a workload is one of a list of tables".to_owned();
+        return Diagnostic::at(place, Problem::Syntax { reason })
+            .hint("write `[[workload]]`, in double brackets");
+    }
     let reason = format!("`{key}` is written a second time; a table and a key have one place each");
     let hint = "put what belongs together in one place, or choose another name";
     Diagnostic::at(place, Problem::Syntax { reason }).hint(hint)
@@ -156,10 +177,65 @@ fn syntax_error(source: &SourceFile, place: Place, message: &str) -> Diagnostic 
     let found = source.text.get(place.start as usize..place.end as usize).unwrap_or_default();
     let strange = source.text.get(place.start as usize..).and_then(|text| text.chars().next());
     let strange = strange.filter(|c| !c.is_ascii_graphic() && !c.is_ascii_whitespace());
-    let hint = hint(message, found)
+    let (line, _) = source.line_column(place.start as usize);
+    let hint = hint_of_line(message, &source.text[source.line_range(line)])
+        .or_else(|| hint(message, found))
         .or_else(|| strange.map(|c| format!("the character here is U+{:04X}", u32::from(c))));
     let reason = message.split_whitespace().collect::<Vec<_>>().join(" ");
     Diagnostic::at(place, Problem::Syntax { reason }).maybe_hint(hint)
+}
+
+/// How it is written, where the whole line tells what was meant.
+fn hint_of_line(message: &str, line: &str) -> Option<String> {
+    let text = line.trim();
+    let is_key = |key: &str| !key.is_empty() && is_plain(key);
+    if text.starts_with('[') {
+        return heading_meant(text).filter(|meant| meant != text).map(|meant| format!("write `{meant}`"));
+    }
+    if ["//", "/*", ";", "--", "!"].iter().any(|start| text.starts_with(start)) {
+        return Some("a comment begins with `#`".to_owned());
+    }
+    if text.split_once("==").is_some_and(|(key, _)| is_key(key.trim())) {
+        return Some("write one `=`".to_owned());
+    }
+    if text.split_once(':').is_some_and(|(key, _)| is_key(key.trim())) {
+        return Some("write `key = value`".to_owned());
+    }
+    let (_, value) = text.split_once('=')?;
+    let value = value.trim();
+    if message.contains("unicode value digits") || message.starts_with("missing escaped value") {
+        return Some("in single quotes a backslash stands for itself".to_owned());
+    }
+    let colon = value.starts_with('{')
+        && value
+            .split(['{', ','])
+            .any(|entry| is_key(entry.split(':').next().unwrap_or_default().trim()) && entry.contains(':'));
+    if message.starts_with("missing assignment") || colon {
+        return Some("in braces, too, write `key = value`".to_owned());
+    }
+    if value.starts_with(|c: char| c.is_ascii_digit()) {
+        let number = value.trim_start_matches(|c: char| c.is_ascii_digit() || "._".contains(c)).trim_start();
+        return match number.chars().next()? {
+            ';' => Some("a line ends after its value".to_owned()),
+            '/' if number.starts_with("//") => Some("a comment begins with `#`".to_owned()),
+            '*' | '+' | '-' | '/' => Some("nothing is calculated: a line ends after its value".to_owned()),
+            _ => None,
+        };
+    }
+    None
+}
+
+/// The heading that was meant by one that cannot be read: `[switch sw0`, `[switch = sw0]`, `[switch.my switch]`.
+fn heading_meant(text: &str) -> Option<String> {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    let words: Vec<&str> = text.split(|c: char| !is_name(c)).filter(|word| !word.is_empty()).collect();
+    let (kind, name) = words.split_first()?;
+    Some(match (*kind, name) {
+        ("workload", []) => "[[workload]]".to_owned(),
+        (kind, []) if ComponentKind::from_word(kind).is_some() => format!("[{kind}.NAME]"),
+        (kind, []) => format!("[{kind}]"),
+        (kind, name) => format!("[{kind}.{}]", name.join("_")),
+    })
 }
 
 /// How it is written, for what people write often.
@@ -188,6 +264,12 @@ fn hint(message: &str, found: &str) -> Option<String> {
 }
 
 impl Damage {
+    /// Counts the lines below a heading as unread.
+    fn lose_table(&mut self, source: &SourceFile, heading: usize) {
+        self.lines.extend((heading + 1..=source.lines()).take_while(|below| !is_heading(source, *below)));
+        self.loses_keys = true;
+    }
+
     /// Takes away what only follows from what could not be read.
     pub(crate) fn remove_consequences(&self, source: &SourceFile, diagnostics: &mut Vec<Diagnostic>) {
         if self.lines.is_empty() && self.open_at.is_none() {
@@ -197,6 +279,7 @@ impl Damage {
             (Problem::NestedTooDeeply { .. }, _) => true,
             (Problem::Syntax { reason }, _) if reason != BEYOND_128_BITS => true,
             (problem, _) if self.loses_keys && may_be_in_the_rest(problem) => false,
+            (Problem::WrongType { path, .. }, _) if self.loses_keys && path == "workload" => false,
             (_, Some(place)) if Some(place.file) == self.file => !self.covers(source, place),
             _ => true,
         });
@@ -219,5 +302,8 @@ fn may_be_in_the_rest(problem: &Problem) -> bool {
             | Problem::UnknownAttachTarget { .. }
             | Problem::UnknownSlot { .. }
             | Problem::UnknownDevice { .. }
+            | Problem::NoFreeSlot { .. }
+            | Problem::SlotOccupied { .. }
+            | Problem::TooManyLanes { .. }
     )
 }

@@ -2,14 +2,16 @@
 //!
 //! A component with a count stands for many devices, called instances here; they share its parameters.
 
-use crate::diagnostic::{Diagnostic, did_you_mean, hint_unless_crowded, listing};
+use crate::diagnostic::{Diagnostic, hint_unless_crowded};
 use crate::document::shortened;
 use crate::file::{Component, ScenarioFile};
+use crate::nearest::{asking, did_you_mean, listing};
 use crate::parameter::Output;
 use crate::problem::Problem;
 use crate::slots::{SLOT_LIMIT, Slot, read_slots};
 use crate::source::Place;
 use crate::structure::ComponentKind;
+use crate::variants::OneOf;
 use lanewise_fabric::MAX_SWITCH_PORTS;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -63,10 +65,12 @@ impl<'w> InstanceName<'w> {
     }
 
     /// What could have been written instead, for a component of so many instances.
-    pub fn choices(self, count: usize) -> String {
-        match count {
-            1 => format!("there is one, `{}`", self.component),
-            _ => format!("there are {count}: `{0}[0]` and so on, or `{0}[*]`", self.component),
+    pub fn choices(self, count: usize, takes_all: bool) -> String {
+        let Self { component, .. } = self;
+        match (count, takes_all) {
+            (1, _) => format!("there is one, `{component}`"),
+            (_, true) => format!("there are {count}: `{component}[0]` and so on, or `{component}[*]`"),
+            (_, false) => format!("there are {count}, from `{component}[0]` to `{component}[{}]`", count - 1),
         }
     }
 }
@@ -101,7 +105,13 @@ impl Topology {
 
 /// Builds the tree and reports every mistake in it.
 pub(crate) fn build(file: &ScenarioFile, output: &mut Output) -> Topology {
-    let mut builder = Builder { file, output, topology: Topology::default(), slots_are_lost: Vec::new() };
+    let mut builder = Builder {
+        file,
+        output,
+        topology: Topology::default(),
+        slots_are_lost: Vec::new(),
+        has_no_host: false,
+    };
     builder.add_slots();
     builder.add_instances();
     builder.attach();
@@ -116,6 +126,8 @@ struct Builder<'f, 'o> {
     topology: Topology,
     /// By component: whether slots of it are written that could not be read.
     slots_are_lost: Vec<bool>,
+    /// Whether there is no host, which is reported.
+    has_no_host: bool,
 }
 
 /// Who sits where so far.
@@ -171,6 +183,7 @@ impl<'f> Builder<'f, '_> {
         if known && !components.iter().any(|component| component.kind == ComponentKind::Host) {
             let hint = "add `[host.server]` with `slots = { slot1 = \"gen4 x16\" }`, or with a catalog part";
             self.output.diagnostics.push(Diagnostic::global(Problem::NoHost {}).hint(hint));
+            self.has_no_host = true;
         }
         let mut total = 0;
         for component in components {
@@ -180,13 +193,19 @@ impl<'f> Builder<'f, '_> {
                 Some(key) => read_slots(&component.name, key, &component.layers(), self.output),
                 None => Vec::new(),
             };
-            // A slot that could not be read is missed by nobody else.
-            let lost = self.output.diagnostics[problems..].iter().any(|diagnostic| {
+            // A slot that could not be read is missed by nobody else, nor are those under a key that is none.
+            let misnamed = |problem: &Problem| matches!(problem, Problem::UnknownKey { path, .. } if *path == component.name);
+            let none_read = slots.is_empty()
+                && self.output.diagnostics.iter().any(|diagnostic| misnamed(&diagnostic.problem));
+            let lost = none_read || self.output.diagnostics[problems..].iter().any(|diagnostic| {
                 let problem = &diagnostic.problem;
                 matches!(problem, Problem::BadName { .. } | Problem::TooManyPorts { .. })
                     || matches!(problem, Problem::WrongType { path, .. } if component.kind.slots_key().is_some_and(|key| *path == format!("{}.{key}", component.name)))
             });
-            self.slots_are_lost.push(lost);
+            let has_no_upstream_port = component.kind == ComponentKind::Switch
+                && !component.part_is_unreadable
+                && slots.first().is_none_or(|slot| slot.name != "port0");
+            self.slots_are_lost.push(lost || has_no_upstream_port);
             let limit = if component.kind == ComponentKind::Host { SLOT_LIMIT } else { MAX_SWITCH_PORTS };
             if slots.len() > limit {
                 let (found, allowed) = (slots.len().to_string(), limit.to_string());
@@ -198,11 +217,7 @@ impl<'f> Builder<'f, '_> {
                 let (found, allowed) = (total.to_string(), TOTAL_SLOT_LIMIT.to_string());
                 let problem = Problem::TooManyPorts { path: "the scenario".to_owned(), found, allowed };
                 self.report(component.place, problem, None);
-            } else if component.kind == ComponentKind::Switch
-                && !component.part_is_unreadable
-                && !lost
-                && slots.first().is_none_or(|slot| slot.name != "port0")
-            {
+            } else if has_no_upstream_port && !lost {
                 let expected = "the port that faces upstream, such as \"gen4 x16\"".to_owned();
                 let (path, key) = (component.name.clone(), "ports.port0".to_owned());
                 let hint = match listing("ports", slots.iter().map(|slot| slot.name.as_str())) {
@@ -217,14 +232,15 @@ impl<'f> Builder<'f, '_> {
 
     fn add_instances(&mut self) {
         let (mut total, mut ports) = (0usize, 0usize);
-        let mut too_many = None;
+        let mut most: Option<(usize, Place)> = None;
         for (index, component) in self.file.components.iter().enumerate() {
             let first = self.topology.instances.len();
             self.topology.ranges.push(first..first);
             if matches!(
                 component.kind,
                 ComponentKind::Storage | ComponentKind::Network | ComponentKind::System
-            ) {
+            ) || component.one_of.is_some()
+            {
                 continue;
             }
             let count = match component.kind {
@@ -233,6 +249,9 @@ impl<'f> Builder<'f, '_> {
             };
             let number = count.map_or(1, |(number, _)| number as usize);
             total += number;
+            if most.is_none_or(|(known, _)| number > known) {
+                most = Some((number, count.map_or(component.place, |(_, place)| place)));
+            }
             ports = ports.saturating_add(number.saturating_mul(self.topology.slots[index].len().max(1)));
             if ports > TOTAL_PORT_LIMIT && total <= DEVICE_LIMIT {
                 let (found, allowed) = (ports.to_string(), TOTAL_PORT_LIMIT.to_string());
@@ -241,7 +260,6 @@ impl<'f> Builder<'f, '_> {
                 continue;
             }
             if total > DEVICE_LIMIT {
-                too_many = Some(count.map_or(component.place, |(_, place)| place));
                 continue;
             }
             for number in 0..number {
@@ -253,7 +271,13 @@ impl<'f> Builder<'f, '_> {
             }
             self.topology.ranges[index].end = self.topology.instances.len();
         }
-        if let Some(place) = too_many {
+        for (index, component) in self.file.components.iter().enumerate() {
+            let Some(OneOf { group, number }) = component.one_of else { continue };
+            if let Some(instance) = self.topology.instances_of(group).nth(number) {
+                self.topology.instances[instance].component = index;
+            }
+        }
+        if let Some((_, place)) = most.filter(|_| total > DEVICE_LIMIT) {
             let (found, allowed) = (total.to_string(), DEVICE_LIMIT.to_string());
             self.report(place, Problem::TooManyDevices { found, allowed }, None);
         }
@@ -279,11 +303,17 @@ impl<'f> Builder<'f, '_> {
     fn attach(&mut self) {
         let mut seating = Seating::default();
         for (index, component) in self.file.components.iter().enumerate() {
-            if !matches!(component.kind, ComponentKind::Switch | ComponentKind::Endpoint) {
+            let is_device = matches!(component.kind, ComponentKind::Switch | ComponentKind::Endpoint);
+            if !is_device || component.one_of.is_some() {
                 continue;
             }
             let instances = self.topology.instances_of(index);
             let Some((target, place)) = self.attachment(component) else { continue };
+            if self.file.find(Target::parse(&target).device.component) == Some(index) {
+                let problem = Problem::AttachLoop { path: component.name.clone(), ring: shortened(&target) };
+                self.report(place, problem, None);
+                continue;
+            }
             let Some(candidates) = self.candidates(component, &target, place) else { continue };
             self.occupy(component, instances, &target, place, &candidates, &mut seating);
         }
@@ -308,11 +338,17 @@ impl<'f> Builder<'f, '_> {
             return None;
         }
         let Some(above) = self.file.find(target.device.component) else {
+            if self.has_no_host {
+                // Everything would be attached to what is missing, and that is said.
+                return None;
+            }
             let problem = Problem::UnknownAttachTarget { path, target: shortened(text) };
             let names = self.file.components.iter().take(1_000).map(|component| component.name.as_str());
             let above = self.file.components.iter().filter(|other| other.kind.slots_key().is_some());
             let hint = hint_unless_crowded(&self.output.diagnostics, || {
-                did_you_mean(target.device.component, names)
+                self.place_meant(text)
+                    .map(asking)
+                    .or_else(|| did_you_mean(target.device.component, names))
                     .or_else(|| listing("hosts and switches", above.map(|component| component.name.as_str())))
             });
             self.report(place, problem, hint);
@@ -332,11 +368,51 @@ impl<'f> Builder<'f, '_> {
         let count = all.len();
         let Some(instances) = target.device.among(all) else {
             let problem = Problem::UnknownAttachTarget { path, target: shortened(text) };
-            self.report(place, problem, Some(target.device.choices(count)));
+            self.report(place, problem, Some(target.device.choices(count, true)));
             return None;
         };
         let slots = self.slots_meant(component, above, &target, place)?;
         Some(Candidates { instances, slots })
+    }
+
+    /// A slot of which only the name is written, or one with the kind of its device before it.
+    fn place_meant(&self, text: &str) -> Option<String> {
+        if let Some((_, rest)) =
+            text.split_once('.').filter(|(kind, _)| ComponentKind::from_word(kind).is_some())
+        {
+            return self.file.find(Target::parse(rest).device.component).map(|_| rest.to_owned());
+        }
+        let has_it = |slots: &Vec<Slot>| slots.iter().any(|slot| slot.name == text);
+        let owner = self.topology.slots.iter().position(has_it)?;
+        Some(format!("{}.{text}", self.file.components[owner].name))
+    }
+
+    /// What is still free beside a slot that is taken, or instead of fewer than are needed.
+    fn room(
+        &self,
+        target: &Target<'_>,
+        wanted: usize,
+        candidates: &Candidates,
+        seating: &Seating,
+    ) -> Option<String> {
+        let above = self.file.find(target.device.component)?;
+        let component = &self.file.components[above];
+        let key = component.kind.slots_key()?;
+        if target.slot == Some("*") {
+            let total = candidates.len();
+            return Some(format!(
+                "lower `count`, or give `{}` more `{key}`: it has {total} for devices",
+                component.name
+            ));
+        }
+        if wanted > 1 {
+            return Some(format!("`{}.*` takes the next free ones", target.device.component));
+        }
+        let first = self.topology.instances_of(above).start;
+        let below = usize::from(component.kind == ComponentKind::Switch);
+        let slots = self.topology.slots[above].iter().enumerate().skip(below);
+        let mut free = slots.filter(|(at, _)| !seating.taken.contains_key(&(first, *at)));
+        free.next().map(|(_, slot)| format!("`{}.{}` is free", component.name, slot.name))
     }
 
     /// Indexes of the slots that an `attach` can mean.
@@ -350,6 +426,9 @@ impl<'f> Builder<'f, '_> {
         let slots = &self.topology.slots[above];
         // Port 0 of a switch faces upstream.
         let below = usize::from(self.file.components[above].kind == ComponentKind::Switch);
+        if target.slot == Some("*") && self.slots_are_lost[above] {
+            return None;
+        }
         if target.slot == Some("*") {
             return Some((below..slots.len()).collect());
         }
@@ -416,7 +495,8 @@ impl<'f> Builder<'f, '_> {
                     Problem::NoFreeSlot { path, slot: shortened(text), wanted, free }
                 }
             };
-            self.report(place, problem, None);
+            let hint = self.room(&Target::parse(text), count, candidates, seating);
+            self.report(place, problem, hint);
             return;
         }
         seating.cursors.insert(text.to_owned(), cursor);

@@ -121,6 +121,14 @@ partition_of = \"nic0\"",
             iometer("[{ size = \"4 KiB\", percent = 60 }, { size = \"8 KiB\", percent = 30 }]"),
         ),
         (
+            "device-count",
+            format!(
+                "{SWITCH}{}{}",
+                second("attach = \"sw0.*\"\ncount = 2"),
+                dma("target = \"nic1[*]\"").replace("nic0", "nic1[*]")
+            ),
+        ),
+        (
             "peer-to-peer-blocked",
             format!("{}{}", second("attach = \"server.slot2\""), dma("target = \"nic1\"")),
         ),
@@ -170,6 +178,7 @@ fn others() -> Vec<(&'static str, Vec<&'static str>)> {
     vec![
         ("unreadable-file", unreadable),
         ("file-too-large", codes(&" ".repeat(5 << 20), &[])),
+        ("not-a-scenario", codes("<?xml version=\"1.0\"?>\n<system/>\n", &[])),
         ("no-host", codes("title = \"nothing\"\n", &[])),
         ("bad-override", codes(RIG, &[("nic9.mps", "128 B")])),
         ("malformed-part", with_part("kind = \"endpoint\"\n")),
@@ -317,10 +326,10 @@ fn a_syntax_error_is_told_once_with_how_it_is_written_and_without_what_follows_f
     for (right, wrong, line, hint) in [
         (width, "width = x4", 6, "write \"x4\""),
         (width, "width = \u{201c}x4\u{201d}", 6, "write \"x4\""),
-        (width, "width == \"x4\"", 6, ""),
+        (width, "width == \"x4\"", 6, "write one `=`"),
         (width, "width =", 6, "a value follows the `=`"),
         (width, "width \"x4\"", 6, "write `key = value`"),
-        (width, "width: \"x4\"", 6, ""),
+        (width, "width: \"x4\"", 6, "write `key = value`"),
         (width, "width\u{a0}= \"x4\"", 6, "the character here is U+00A0"),
         (width, "width = \"x4", 6, "the text is not closed with the quote that it begins with"),
         (width, "width = \"x4\" // lanes", 6, "a line ends after its value; a comment begins with `#`"),
@@ -328,13 +337,13 @@ fn a_syntax_error_is_told_once_with_how_it_is_written_and_without_what_follows_f
         (width, "width = \"x4\"\nrelaxed_ordering = True", 7, "write true, or a text in quotes"),
         ("attach = ", "attach ", 4, "write `key = value`"),
         ("\"gen4 x4\", slot2", "\"gen4 x4\" slot2", 2, ""),
-        ("slot1 = ", "slot1: ", 2, ""),
+        ("slot1 = ", "slot1: ", 2, "in braces, too, write `key = value`"),
         ("x16\" }", "x16\"", 2, "what follows could not be read"),
         ("[host.server]", "title = \"\"\"x\"\n[host.server]", 1, "what follows could not be read"),
-        ("[endpoint.nic0]", "[endpoint.nic0", 3, ""),
-        ("[endpoint.nic0]", "[endpoint nic0]", 3, ""),
-        ("[endpoint.nic0]", "[endpoint.]", 3, ""),
-        ("[[workload]]", "[[workload]", 7, ""),
+        ("[endpoint.nic0]", "[endpoint.nic0", 3, "write `[endpoint.nic0]`"),
+        ("[endpoint.nic0]", "[endpoint nic0]", 3, "write `[endpoint.nic0]`"),
+        ("[endpoint.nic0]", "[endpoint.]", 3, "write `[endpoint.NAME]`"),
+        ("[[workload]]", "[[workload]", 7, "write `[[workload]]`"),
         ("[[workload]]", "[[workload]]\nsize = [1, 2", 8, "what follows could not be read"),
         ("direction = \"write\"", "direction = \"write\"\n[[workload]]\nkind = dma", 12, "write \"dma\""),
     ] {
@@ -488,7 +497,11 @@ fn a_file_that_cannot_be_read_is_named_with_the_line() {
         let problems = Source::read("rig.toml", &Bytes(bytes.to_vec())).unwrap_err();
         problems.records()[0].message.clone()
     };
-    assert!(message(b"title = \"x\"\n# \xff").contains("`rig.toml`: it is not text in UTF-8, in line 2"));
+    assert!(
+        message(b"title = \"x\"\n# \xff").contains(
+            "`rig.toml`: it is not UTF-8 from line 2, byte 14 of the file, on: it looks like Latin-1"
+        )
+    );
     assert!(message(&vec![b' '; 5 << 20]).contains("`rig.toml` has more than 4 MiB"));
 }
 

@@ -110,7 +110,8 @@ parameters! {
         /// Which way.
         direction: CopyDirectionChoice = required,
         Assumed "a choice";
-        /// The other device of a `peer` copy.
+        /// The other device of a `peer` copy. As many as `device` names are paired with them in order; one device copies to each of
+        /// several, with `streams` for each.
         target: String = "none",
         Assumed "only peers need one";
         /// How a `peer` copy is done.

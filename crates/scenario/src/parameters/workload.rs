@@ -55,7 +55,8 @@ parameters! {
         outstanding: u32 = "16" in "1" to "65536",
         Assumed "enough to hide the latency of most links";
         /// Whose memory: "memory" of the host above, the name of another endpoint, or "nobody", whose reads are unsupported
-        /// requests.
+        /// requests. As many endpoints as `device` names, such as "gpu[*]", are paired with them in order; one device deals with
+        /// each of several, with `outstanding` operations for each.
         target: String = "memory",
         Assumed "what most devices do";
         /// First byte used in the target's memory.

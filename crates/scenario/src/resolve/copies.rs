@@ -1,7 +1,8 @@
 //! Copies: from names, engines and sizes to instruments.
 
 use super::computed::Computed;
-use super::workload::{Seat, check_peer_to_peer, endpoints, place, seats, unknown};
+use super::peers::pairs;
+use super::workload::{Seat, check_peer_to_peer, place, seats, unknown};
 use super::{Rig, Settings};
 use crate::file::WrittenWorkload;
 use crate::parameter::{Output, Provenance};
@@ -15,7 +16,7 @@ use lanewise_fabric::workload::{DeviceId, Direction, Target};
 use lanewise_units::{Bytes, Span};
 use lanewise_workload::copy::{CopyConfig, CopyWay, Staging};
 
-/// An instrument for each endpoint that the workload names.
+/// An instrument for each endpoint that the workload names, and for each of several peers of one.
 pub(crate) fn configs(
     rig: &Rig<'_>,
     workload: &WrittenWorkload,
@@ -27,19 +28,25 @@ pub(crate) fn configs(
     else {
         return Vec::new();
     };
-    let peer = match (parameters.direction, parameters.target.as_str()) {
-        (CopyDirectionChoice::Peer, name) => match endpoints(rig, workload, "target", name, output)[..] {
-            [one] => Some(one),
-            _ => return Vec::new(),
+    let seats: Vec<(Seat, Option<usize>)> = match (parameters.direction, parameters.target.as_str()) {
+        (CopyDirectionChoice::Peer, "none") => {
+            let expected = "the other device, such as \"gpu[1]\"".to_owned();
+            let problem = Problem::MissingKey { path: path.to_owned(), key: "target".to_owned(), expected };
+            output.report(place(workload, "direction"), problem, None);
+            return Vec::new();
+        }
+        (CopyDirectionChoice::Peer, name) => match pairs(rig, workload, ("target", name), seats, output) {
+            Some(pairs) => pairs.into_iter().map(|(seat, peer)| (seat, Some(peer))).collect(),
+            None => return Vec::new(),
         },
-        (_, "none") => None,
+        (_, "none") => seats.into_iter().map(|seat| (seat, None)).collect(),
         (_, name) => {
             let expected = "only copies in direction `peer` have a target".to_owned();
             unknown(rig, workload, "target", name, expected, output);
             return Vec::new();
         }
     };
-    if peer.is_some() && !parameters.pinned {
+    if parameters.direction == CopyDirectionChoice::Peer && !parameters.pinned {
         let (path, found) = (format!("{path}.pinned"), "false".to_owned());
         let problem = Problem::UnknownChoice { path, found, allowed: "`true` for peers".to_owned() };
         let hint = "memory of a device is never pageable".to_owned();
@@ -54,7 +61,7 @@ pub(crate) fn configs(
     }
     let copies = copies(&parameters, path, computed);
     let mut configs = Vec::new();
-    for seat in seats {
+    for (seat, peer) in seats {
         if let Some(peer) = peer
             && !check_peer_to_peer(rig, workload, path, "target", (seat.instance, peer), output)
         {

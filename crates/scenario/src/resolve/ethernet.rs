@@ -2,9 +2,9 @@
 
 use super::workload::{place, unknown};
 use super::{Rig, Settings};
-use crate::diagnostic::did_you_mean;
 use crate::document::shortened;
 use crate::file::WrittenWorkload;
+use crate::nearest::did_you_mean;
 use crate::parameter::Output;
 use crate::parameters::{
     EthernetAdapterParameters, EthernetRateChoice, ServiceChoice, SmartFlowParameters, SmartFlowTestChoice,

@@ -20,6 +20,7 @@ mod networks;
 mod nvme;
 mod partition;
 mod payload;
+mod peers;
 mod plain;
 mod port;
 mod rdma;
@@ -35,10 +36,11 @@ mod workload;
 pub use computed::NegotiatedLink;
 pub use workload::WorkloadConfig;
 
-use crate::diagnostic::{Diagnostic, listing};
+use crate::diagnostic::Diagnostic;
 use crate::file::{Component, ScenarioFile, two_layers};
 use crate::idle::{Caution, IdleValue};
-use crate::parameter::{LayerTable, Output, ParameterTable, check_table};
+use crate::nearest::listing;
+use crate::parameter::{LayerTable, Output, ParameterTable, check_group, check_table};
 use crate::parameters::{FirmwareParameters, LinkParameters, PortParameters, RunParameters};
 use crate::problem::Problem;
 use crate::reader::Reader;
@@ -47,6 +49,7 @@ use crate::source::Place;
 use crate::structure::ComponentKind;
 use crate::topology::{self, InstanceName, Topology};
 use crate::value::LinkShape;
+use crate::variants;
 use computed::Computed;
 use lanewise_fabric::config::FabricConfig;
 use lanewise_units::Span;
@@ -102,6 +105,7 @@ pub(crate) fn resolve(file: &ScenarioFile, output: &mut Output) -> Option<Resolu
     let workloads = workload::read(&rig, &mut computed, output);
     let links = computed::links(&rig, &trained, &payload);
     computed.replace_automatic(&mut output.parameters);
+    variants::keep_differences(file, output);
     idle::find(&rig, &maps, &mut output.idle);
     let idle = std::mem::take(&mut output.idle).settle(&mut output.parameters);
     let cautions = std::mem::take(&mut output.cautions);
@@ -137,7 +141,13 @@ fn link_parameters(component: &Component, output: &mut Output) -> Option<LinkPar
     for layer in component.layers() {
         if let Some(table) = layer.table.get("link").and_then(|node| node.as_table()) {
             let path = format!("{}.link", component.name);
-            check_table(table, &path, &LinkParameters::SCHEMA, &[], &mut output.diagnostics);
+            check_group(
+                table,
+                &path,
+                &LinkParameters::SCHEMA,
+                component.kind.schema(),
+                &mut output.diagnostics,
+            );
         }
     }
     Reader::of(component, output).group::<LinkParameters>("link")
@@ -186,6 +196,12 @@ impl<'f> Rig<'f> {
         let usable = |kind| matches!(kind, ComponentKind::Endpoint | ComponentKind::Storage);
         let others = self.file.components.iter().filter(|other| usable(other.kind) && other.name != found);
         listing("devices", others.map(|component| component.name.as_str()))
+    }
+
+    /// Whether a host is above an instance: not where an `attach` on the way is wrong, which is reported.
+    pub fn is_placed(&self, instance: usize) -> bool {
+        let top = self.topology.path_up(instance).last();
+        top.is_some_and(|top| self.component_of(top).kind == ComponentKind::Host)
     }
 
     pub fn component_of(&self, instance: usize) -> &'f Component {

@@ -2,6 +2,7 @@
 
 use super::computed::Computed;
 use super::fabrics::{self, Carrier};
+use super::peers;
 use super::reassign::Move;
 use super::workload::{TARGET_LIMIT, check_peer_to_peer, endpoints, place, unknown};
 use super::{Rig, Settings};
@@ -181,6 +182,10 @@ fn one_host(
     drives: &[(usize, &NvmeParameters)],
     output: &mut Output,
 ) -> Option<usize> {
+    // A drive that is attached nowhere is reported.
+    if !drives.iter().all(|(instance, _)| rig.is_placed(*instance)) {
+        return None;
+    }
     let host_above = |instance: usize| rig.topology.path_up(instance).last();
     let named = parameters.assigned_to.as_str();
     let host = match named {
@@ -263,7 +268,7 @@ fn memory(
     if parameters.iomem == "memory" {
         return Some(None);
     }
-    let [peer] = endpoints(rig, workload, "iomem", &parameters.iomem, output)[..] else { return None };
+    let peer = peers::one(rig, workload, ("iomem", &parameters.iomem), output)?;
     let reachable = drives
         .iter()
         .all(|(drive, _)| check_peer_to_peer(rig, workload, path, "iomem", (*drive, peer), output));

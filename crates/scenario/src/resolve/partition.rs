@@ -116,7 +116,9 @@ fn check_lanes(
     if found > u64::from(allowed) {
         let path = rig.file.components[chip].name.clone();
         let problem = Problem::TooManyLanes { path, found: found.to_string(), allowed: allowed.to_string() };
-        let place = rig.file.components[chip].place;
+        let component = &rig.file.components[chip];
+        let written = component.overrides.get("lanes").or_else(|| component.written.get("lanes"));
+        let place = written.map_or(component.place, |node| node.place);
         output.report(place, problem, Some("give `ports` that are narrower, or attach less".to_owned()));
     }
 }

@@ -1,7 +1,8 @@
 //! Plain traffic: DMA of endpoints, and the CPU's loads and stores.
 
 use super::computed::Computed;
-use super::workload::{check_peer_to_peer, endpoints, place, seats};
+use super::peers::pairs;
+use super::workload::{Seat, check_peer_to_peer, place, seats};
 use super::{Rig, Settings};
 use crate::file::WrittenWorkload;
 use crate::parameter::{Output, Provenance};
@@ -16,7 +17,7 @@ use lanewise_workload::mmio::{MmioConfig, MmioDirection, Pacing};
 /// The target that stands for an address in nobody's window.
 const NOBODY: &str = "nobody";
 
-/// An instrument for each endpoint that the workload names.
+/// An instrument for each endpoint that the workload names, and for each of several targets of one.
 pub(crate) fn dma(
     rig: &Rig<'_>,
     workload: &WrittenWorkload,
@@ -28,25 +29,25 @@ pub(crate) fn dma(
     else {
         return Vec::new();
     };
-    let target = match parameters.target.as_str() {
-        "memory" | NOBODY => None,
-        name => match endpoints(rig, workload, "target", name, output)[..] {
-            [one] => Some(one),
-            _ => return Vec::new(),
+    let seats: Vec<(Seat, Option<usize>)> = match parameters.target.as_str() {
+        "memory" | NOBODY => seats.into_iter().map(|seat| (seat, None)).collect(),
+        name => match pairs(rig, workload, ("target", name), seats, output) {
+            Some(pairs) => pairs.into_iter().map(|(seat, peer)| (seat, Some(peer))).collect(),
+            None => return Vec::new(),
         },
     };
     let Some((stride, span)) = stride_and_span(workload, &parameters, path, computed, output) else {
         return Vec::new();
     };
     if parameters.traffic_class == Auto::Auto {
-        for seat in &seats {
+        for (seat, _) in &seats {
             let Some(Settings::Endpoint(endpoint)) = rig.settings_of(seat.instance) else { continue };
             let (value, source) = (endpoint.traffic_class.to_string(), "the device's `traffic_class`");
             computed.parameter(format!("{path}.traffic_class"), value, Provenance::Assumed, source);
         }
     }
     let mut configs = Vec::new();
-    for seat in seats {
+    for (seat, target) in seats {
         if let Some(target) = target
             && !check_peer_to_peer(rig, workload, path, "target", (seat.instance, target), output)
         {

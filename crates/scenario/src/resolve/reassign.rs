@@ -4,7 +4,8 @@
 //! port. Only the link of one of them is up at a time; the workload over the drives sees to that.
 
 use super::link::TrainedLink;
-use super::workload::{endpoints, parameters, place, unknown};
+use super::peers;
+use super::workload::{parameters, place, unknown};
 use super::{Rig, Settings};
 use crate::file::WrittenWorkload;
 use crate::parameter::Output;
@@ -65,7 +66,7 @@ fn one<'f>(
     parameters: ReassignParameters,
     output: &mut Output,
 ) -> Option<Move<'f>> {
-    let [drive] = endpoints(rig, workload, "device", &parameters.device, output)[..] else { return None };
+    let drive = peers::one(rig, workload, ("device", &parameters.device), output)?;
     let name = rig.topology.instances[drive].name.clone();
     let mut refuse = |key: &str, reason: String| {
         let path = name.clone();

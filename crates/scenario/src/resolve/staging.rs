@@ -2,7 +2,8 @@
 
 use super::Rig;
 use super::nvme::blocks;
-use super::workload::{check_peer_to_peer, endpoints, place, unknown};
+use super::peers;
+use super::workload::{check_peer_to_peer, place, unknown};
 use crate::file::WrittenWorkload;
 use crate::parameter::Output;
 use crate::parameters::{FioParameters, NvmeParameters};
@@ -44,7 +45,7 @@ pub(crate) fn read(
             (reachable && fits).then_some(Staging::Drive)
         }
         name => {
-            let [device] = endpoints(rig, workload, "staging", name, output)[..] else { return None };
+            let device = peers::one(rig, workload, ("staging", name), output)?;
             let mut reach =
                 |from| check_peer_to_peer(rig, workload, &path, "staging", (from, device), output);
             let reachable = reach(adapter) && drives.iter().all(|(drive, _)| reach(*drive));

@@ -2,9 +2,10 @@
 
 use super::workload::{TARGET_LIMIT, place, unknown};
 use super::{Rig, Settings};
-use crate::diagnostic::{did_you_mean, hint_unless_crowded};
+use crate::diagnostic::hint_unless_crowded;
 use crate::document::shortened;
 use crate::file::WrittenWorkload;
+use crate::nearest::did_you_mean;
 use crate::parameter::Output;
 use crate::parameters::{
     AccessLineParameters, AdapterParameters, AssignmentChoice, IometerParameters, SoftwareParameters,

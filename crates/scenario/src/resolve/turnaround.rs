@@ -1,6 +1,6 @@
 //! The turn-around test: which host answers, and how.
 
-use super::workload::endpoints;
+use super::peers::one;
 use super::{Rig, Settings};
 use crate::file::WrittenWorkload;
 use crate::parameter::Output;
@@ -16,7 +16,7 @@ pub(crate) fn config(
     parameters: &TurnaroundParameters,
     output: &mut Output,
 ) -> Option<TurnaroundConfig> {
-    let [device] = endpoints(rig, workload, "device", &parameters.device, output)[..] else { return None };
+    let device = one(rig, workload, ("device", &parameters.device), output)?;
     let host = rig.topology.path_up(device).last()?;
     let (Some(Settings::Host(host)), Some(Settings::Endpoint(endpoint))) =
         (rig.settings_of(host), rig.settings_of(device))

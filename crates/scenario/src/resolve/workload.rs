@@ -5,9 +5,10 @@ use super::fabrics::Carrier;
 use super::networks::{self, Networks};
 use super::rdma::{self, WrittenTool};
 use super::{Rig, Settings, copies, ethernet, frames, nvme, place_in, plain, rings, storage, turnaround};
-use crate::diagnostic::{Diagnostic, did_you_mean, hint_unless_crowded};
+use crate::diagnostic::{Diagnostic, hint_unless_crowded};
 use crate::document::shortened;
 use crate::file::WrittenWorkload;
+use crate::nearest::{asking, did_you_mean, nearest};
 use crate::parameter::{Output, ParameterTable, check_table};
 use crate::parameters::{
     FioParameters, IometerParameters, OsuParameters, PerftestParameters, SmartFlowParameters,
@@ -111,6 +112,7 @@ pub(crate) fn read(rig: &Rig<'_>, computed: &mut Computed, output: &mut Output) 
     for workload in &rig.file.workloads {
         let path = format!("workload.{}", workload.name);
         let known = output.diagnostics.len();
+        let so_far = [configs.len(), groups.len(), jobs.len(), tools.len()].iter().sum::<usize>();
         match workload.kind.as_str() {
             "dma" => configs.extend(
                 plain::dma(rig, workload, &path, computed, output).into_iter().map(WorkloadConfig::Dma),
@@ -164,13 +166,19 @@ pub(crate) fn read(rig: &Rig<'_>, computed: &mut Computed, output: &mut Output) 
             other => {
                 let (found, allowed) = (shortened(other), quoted_words(&workload_words()));
                 let problem = Problem::UnknownChoice { path: format!("{path}.kind"), found, allowed };
-                let hint = did_you_mean(other, workload_words());
+                let hint = kind_of_tool(other).or_else(|| did_you_mean(other, workload_words()));
                 output.diagnostics.push(Diagnostic::at(workload.place, problem).maybe_hint(hint));
             }
         }
         if output.diagnostics.len() > known {
             unread.push(workload);
         }
+        let read = [configs.len(), groups.len(), jobs.len(), tools.len()].iter().sum::<usize>();
+        let is_move = workload.kind == "reassign";
+        assert!(
+            read > so_far || is_move || !output.diagnostics.is_empty(),
+            "`{path}` vanished without a word"
+        );
         if configs.len() > INSTRUMENT_LIMIT {
             let (found, allowed) = (configs.len().to_string(), INSTRUMENT_LIMIT.to_string());
             output.report(workload.place, Problem::TooManyDevices { found, allowed }, None);
@@ -184,6 +192,21 @@ pub(crate) fn read(rig: &Rig<'_>, computed: &mut Computed, output: &mut Output) 
     configs.extend(nvme::build(rig, &jobs, &carrier, computed, output).map(WorkloadConfig::Nvme));
     configs.extend(rdma::build(rig, &tools, networks, computed, output).map(WorkloadConfig::Rdma));
     configs
+}
+
+/// The kind that a tool belongs to whose name is written in place of a kind.
+fn kind_of_tool(word: &str) -> Option<String> {
+    let word = word.to_ascii_lowercase();
+    let starts = |with: &str| word.starts_with(with);
+    Some(match word.as_str() {
+        _ if starts("ib_") => format!("write `kind = \"perftest\"` and `tool = \"{word}\"`"),
+        _ if starts("osu_") => format!("write `kind = \"osu\"` and `test = \"{}\"`", &word[4..]),
+        "nvbandwidth" | "bandwidthtest" | "memcpy" => asking("copy"),
+        "read" | "write" => format!("write `kind = \"dma\"` and `direction = \"{word}\"`"),
+        "nvme" => asking("fio"),
+        "rdma" => asking("perftest"),
+        _ => return None,
+    })
 }
 
 /// Looks up the networks of workloads that are wrong elsewhere, so that a wrong name is reported with the rest.
@@ -221,12 +244,30 @@ pub(crate) fn place(workload: &WrittenWorkload, key: &str) -> Place {
     place_in(&workload.layers(), &[key]).unwrap_or(workload.place)
 }
 
+/// How many devices a key is about: what is suggested depends on it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    One,
+    Any,
+}
+
 /// Instances that a name means: `nic0`, `nic[3]`, or all of `nic[*]`.
 pub(crate) fn endpoints(
     rig: &Rig<'_>,
     workload: &WrittenWorkload,
     key: &str,
     name: &str,
+    output: &mut Output,
+) -> Vec<usize> {
+    named(rig, workload, (key, name), Wanted::Any, output)
+}
+
+/// The same, suggesting all devices of a name only to a key that takes them.
+pub(crate) fn named(
+    rig: &Rig<'_>,
+    workload: &WrittenWorkload,
+    (key, name): (&str, &str),
+    wanted: Wanted,
     output: &mut Output,
 ) -> Vec<usize> {
     let meant = InstanceName::parse(name);
@@ -246,7 +287,11 @@ pub(crate) fn endpoints(
     let count = instances.len();
     let Some(instances) = meant.among(instances) else {
         let path = format!("workload.{}.{key}", workload.name);
-        let problem = Problem::UnknownDevice { path, found: shortened(name), expected: meant.choices(count) };
+        let problem = Problem::UnknownDevice {
+            path,
+            found: shortened(name),
+            expected: meant.choices(count, wanted == Wanted::Any),
+        };
         output.report(place(workload, key), problem, None);
         return Vec::new();
     };
@@ -264,6 +309,12 @@ pub(crate) struct Seat {
 impl Seat {
     pub fn device(&self) -> DeviceId {
         DeviceId(self.instance as u32)
+    }
+
+    /// The same device, with an instrument for one of several peers.
+    pub fn towards(&self, rig: &Rig<'_>, workload: &WrittenWorkload, peer: usize) -> Self {
+        let name = format!("{} {}", workload.name, rig.topology.instances[peer].name);
+        Self { instance: self.instance, name, device_name: self.device_name.clone() }
     }
 }
 
@@ -308,12 +359,35 @@ pub(crate) fn unknown(
     let path = format!("workload.{}.{key}", workload.name);
     // The name that was found, with or without an index, is not offered again.
     let component = InstanceName::parse(found).component;
+    let others = |component| rig.some_names().filter(move |name| *name != component);
     let hint = hint_unless_crowded(&output.diagnostics, || {
-        let others = rig.some_names().filter(|name| *name != component);
-        did_you_mean(found, others).or_else(|| rig.names_hint(component))
+        let asked = name_meant(rig, key, found).map(asking);
+        asked.or_else(|| did_you_mean(found, others(component))).or_else(|| rig.names_hint(component))
     });
     let problem = Problem::UnknownDevice { path, found: shortened(found), expected };
     output.report(place(workload, key), problem, hint);
+}
+
+/// The device that a name stands for which is nearly one: `endpoint.nic[*]`, `nic*` and `nci[*]` for `nic[*]`, `nic0` for `nic[0]`.
+fn name_meant(rig: &Rig<'_>, key: &str, found: &str) -> Option<String> {
+    if let Some((_, rest)) =
+        found.split_once('.').filter(|(kind, _)| ComponentKind::from_word(kind).is_some())
+    {
+        return rig.find(InstanceName::parse(rest).component).map(|_| rest.to_owned());
+    }
+    let plain = InstanceName::parse(found).component;
+    let kind = rig.find(plain).map(|at| rig.file.components[at].kind);
+    if key == "target" && (found.eq_ignore_ascii_case("memory") || kind == Some(ComponentKind::Host)) {
+        return Some("memory".to_owned());
+    }
+    if let Some((component, index)) = found.split_once('[') {
+        return nearest(component, rig.some_names().filter(|name| *name != component))
+            .map(|name| format!("{name}[{index}"));
+    }
+    let component = plain.trim_end_matches(|c: char| c.is_ascii_digit() || c == '*');
+    let index = &plain[component.len()..];
+    let count = rig.topology.instances_of(rig.find(component)?).len();
+    (count > 1 && !index.is_empty()).then(|| format!("{component}[{index}]"))
 }
 
 /// Whether traffic between two endpoints finds its way.
@@ -325,6 +399,9 @@ pub(crate) fn check_peer_to_peer(
     (from, to): (usize, usize),
     output: &mut Output,
 ) -> bool {
+    if !rig.is_placed(from) || !rig.is_placed(to) {
+        return false;
+    }
     let up: Vec<usize> = rig.topology.path_up(from).collect();
     let meeting = rig.topology.path_up(to).find(|instance| up.contains(instance));
     match meeting {

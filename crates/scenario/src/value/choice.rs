@@ -41,8 +41,8 @@ macro_rules! choices {
 pub(crate) use choices;
 
 use super::Reading;
-use crate::diagnostic::did_you_mean;
 use crate::document::{Node, shortened};
+use crate::nearest::did_you_mean;
 use crate::problem::Problem;
 
 /// Words as a list for a sentence: `"a", "b" or "c"`.

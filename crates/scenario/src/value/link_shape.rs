@@ -1,6 +1,6 @@
 //! What a port can do: its fastest generation and widest width.
 
-use super::meant::shape_meant;
+use super::meant::{shape_meant, width_meant};
 use super::{ParameterType, Reading};
 use crate::document::{Node, Value};
 use lanewise_units::{Generation, Width};
@@ -20,7 +20,15 @@ impl ParameterType for LinkShape {
         "a generation and a width such as \"gen4 x8\"".to_owned()
     }
     fn read(node: &Node, reading: &mut Reading<'_>) -> Option<Self> {
-        let Some(text) = node.as_str() else { return reading.wrong_type::<Self, _>(node) };
+        let Some(text) = node.as_str() else {
+            // A width alone: any generation shows how it is written.
+            let width = match &node.value {
+                Value::Integer(number) => width_meant(&number.to_string()),
+                _ => None,
+            };
+            let meant = width.map(|width| format!("a generation, too, such as \"gen4 {width}\""));
+            return reading.wrong_type_meant::<Self, _>(node, meant);
+        };
         let words: Vec<&str> = text.split_whitespace().take(3).collect();
         let meant = shape_meant(text).map(|shape| format!("\"{}\"", shape.show()));
         let [generation, width] = words[..] else { return reading.wrong_type_meant::<Self, _>(node, meant) };

@@ -32,7 +32,7 @@ const SPELLINGS: [(&str, &[&str]); 21] = [
 
 /// "did you mean …?" for a unit that does not exist, when it reads like some that do.
 pub(super) fn unit_meant(written: &str, dimension: Dimension) -> Option<String> {
-    let lower = written.to_ascii_lowercase();
+    let lower = written.to_ascii_lowercase().replace(['\u{b5}', '\u{3bc}'], "u");
     let of_kind =
         SPELLINGS.iter().filter(|(name, _)| unit(name).is_some_and(|unit| unit.dimension == dimension));
     let near: Vec<String> = of_kind

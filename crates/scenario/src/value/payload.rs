@@ -33,7 +33,7 @@ impl<const SMALLEST: u64> ParameterType for PayloadSize<SMALLEST> {
         let sizes: Vec<String> = Self::all().map(|size| format!("{size} B")).collect();
         let problem = Problem::UnknownChoice {
             path: reading.path.to_owned(),
-            found: size.to_string(),
+            found: node.as_str().map_or_else(|| size.to_string(), |text| text.trim().to_owned()),
             allowed: sizes.join(", "),
         };
         reading.refuse(node.place, problem)

@@ -39,7 +39,10 @@ fn read_quantity<T: ParameterType>(
                 let kind = unit.dimension.name().to_owned();
                 Problem::WrongUnit { path, found, kind, expected }
             }
-            Err(QuantityError::NoUnit) => Problem::MissingUnit { path, found, expected },
+            Err(QuantityError::NoUnit) => {
+                let problem = Problem::MissingUnit { path, found, expected };
+                return reading.refuse_with_hint(node.place, problem, with_a_unit(text.trim(), dimension));
+            }
             Err(QuantityError::UnknownUnit(unit)) => {
                 let problem = Problem::UnknownUnit { path, found, unit: shortened(&unit) };
                 let hint = number_meant(&unit)
@@ -52,15 +55,24 @@ fn read_quantity<T: ParameterType>(
             }
             Err(QuantityError::NotANumber) => Problem::NotANumber { path, found, expected },
         },
-        Value::Integer(number) if dimension == Dimension::Size => {
-            let problem = Problem::MissingUnit { path, found, expected };
-            let bytes = format!("write \"{number} B\" if bytes are meant");
-            return reading.refuse_with_hint(node.place, problem, Some(bytes));
+        Value::Integer(_) | Value::Float(_) => {
+            let problem = Problem::MissingUnit { path, expected, found: found.clone() };
+            return reading.refuse_with_hint(node.place, problem, with_a_unit(&found, dimension));
         }
-        Value::Integer(_) | Value::Float(_) => Problem::MissingUnit { path, found, expected },
         _ => return reading.wrong_type::<T, _>(node),
     };
     reading.refuse(node.place, problem)
+}
+
+/// How a bare number is written with the unit that it has most often.
+fn with_a_unit(number: &str, dimension: Dimension) -> Option<String> {
+    let (unit, name) = match dimension {
+        Dimension::Time => ("ns", "nanoseconds"),
+        Dimension::Size => ("B", "bytes"),
+        Dimension::DataRate => ("GB/s", "10⁹ bytes a second"),
+        Dimension::Fraction => return None,
+    };
+    Some(format!("write \"{number} {unit}\" if {name} are meant"))
 }
 
 fn units_hint(dimension: Dimension) -> String {
@@ -248,6 +260,11 @@ impl ParameterType for String {
     fn read(node: &Node, reading: &mut Reading<'_>) -> Option<Self> {
         match &node.value {
             Value::String(text) => Some(text.clone()),
+            Value::Array(_) => {
+                let one =
+                    "one text, without the brackets; `nic[*]` stands for every device of `nic`".to_owned();
+                reading.wrong_type_meant::<Self, _>(node, Some(one))
+            }
             _ => reading.wrong_type::<Self, _>(node),
         }
     }

@@ -96,8 +96,8 @@ command-line-page: $(STAMPS)/extension
 	@$(QUIET) "command line page is current" $(BIN)/python -m lanewise.cli.reference $(COMMAND_LINE_PAGE) --check
 
 python-lint: $(STAMPS)/test-tools
-	@$(QUIET) "ruff" $(BIN)/ruff check --quiet python tests benches
-	@$(QUIET) "ruff format" $(BIN)/ruff format --quiet --check python tests benches
+	@$(QUIET) "ruff" $(BIN)/ruff check --quiet python tests benches examples docs .ci
+	@$(QUIET) "ruff format" $(BIN)/ruff format --quiet --check python tests benches examples docs .ci
 
 python-types: setup
 	@$(QUIET) "mypy" $(BIN)/mypy

@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
-const FOLDERS: [&str; 3] = ["experiments", "scenarios", "schema"];
+const FOLDERS: [&str; 4] = ["examples", "experiments", "scenarios", "schema"];
 
 fn main() {
     let root = PathBuf::from(env::var("CARGO_MANIFEST_DIR").expect("cargo says where the manifest is"));

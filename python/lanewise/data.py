@@ -1,4 +1,4 @@
-"""Files that come with the package: experiments, example scenarios, schemas.
+"""Files that come with the package: example machines and scenarios, experiments, schemas.
 
 In a checkout they lie at its root, where people edit them. A wheel has them in ``lanewise/data``, where
 ``crates/python/build.rs`` and ``pyproject.toml`` put them. The catalog is compiled into the core.
@@ -18,7 +18,7 @@ class MissingDataError(InputError):
 
 
 def data_folder(name: str) -> Path:
-    """Return the folder ``experiments``, ``scenarios`` or ``schema``: of the checkout, or of the package.
+    """Return ``examples``, ``experiments``, ``scenarios`` or ``schema``: of the checkout, or of the package.
 
     A checkout comes first, because an installation in place leaves a copy in the package, which ages. Raises
     `MissingDataError` when neither has it.

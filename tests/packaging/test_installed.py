@@ -64,7 +64,8 @@ class Installation:
 
     def mebibytes(self) -> float:
         """Return the size of everything that was installed, without pip and what it brings."""
-        (packages,) = self.folder.glob("env/lib*/python*/site-packages")
+        code = "import sysconfig; print(sysconfig.get_path('purelib'))"
+        packages = Path(self.run("python", "-c", code).stdout.strip())
         of_pip = ("pip", "setuptools", "pkg_resources", "_distutils_hack", "distutils")
         own = [path for path in packages.iterdir() if not path.name.startswith(of_pip)]
         files = [file for path in own for file in (path.rglob("*") if path.is_dir() else [path])]
@@ -167,7 +168,7 @@ def test_machine_verbs_need_nothing_else(wheel: Path, tmp_path: Path) -> None:
 def test_what_is_in_the_wheel(wheel: Path) -> None:
     assert re.fullmatch(r"lanewise-[\d.]+-cp311-abi3-\w+\.whl", wheel.name)
     names = zipfile.ZipFile(wheel).namelist()
-    for folder in ("experiments", "scenarios", "schema"):
+    for folder in ("examples", "experiments", "scenarios", "schema"):
         files = [path for path in (ROOT / folder).rglob("*") if path.is_file()]
         assert files
         for file in files:

@@ -16,6 +16,7 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 # How often each branch of the core is taken in its benchmarks, where that was counted for this very compiler.
 COMPILER := $(shell rustc -vV | sed -n 's/^release: //p; s/^LLVM version: //p' | paste -s -d -)
 PROFILE := $(wildcard profiles/rustc-$(COMPILER).profdata)
+PROFILE_FLAGS := $(if $(PROFILE),-Cprofile-use=$(CURDIR)/$(PROFILE))
 LLVM_PROFDATA = "$$(rustc --print sysroot)"/lib/rustlib/*/bin/llvm-profdata
 BUILD_EXTENSION = VIRTUAL_ENV=$(CURDIR)/.venv PIP_CONSTRAINT=$(CURDIR)/constraints.txt PIP_DISABLE_PIP_VERSION_CHECK=1
 COMMAND_LINE_PAGE := docs/reference/command-line.md
@@ -23,8 +24,8 @@ SECONDS_OF_FUZZING ?= 60
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test check setup profile rust-format rust-lint rust-test wasm python-lint python-types python-test \
-	command-line-page golden generate bench peers fuzz docs clean
+.PHONY: help demo test check setup wheel profile rust-format rust-lint rust-test wasm python-lint python-types \
+	python-test profile-flags command-line-page golden generate bench peers fuzz docs clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile | expand -t 16
@@ -51,13 +52,28 @@ $(STAMPS)/venv: constraints.txt
 
 # maturin installs what pyproject.toml depends on, and the package itself in place.
 $(STAMPS)/extension: $(STAMPS)/venv pyproject.toml $(RUST_SOURCES) $(PROFILE)
-	@RUSTFLAGS="$$RUSTFLAGS $(if $(PROFILE),-Cprofile-use=$(CURDIR)/$(PROFILE))" $(BUILD_EXTENSION) \
-		$(QUIET) "build the core, install lanewise" $(BIN)/maturin develop --release
+	@RUSTFLAGS="$$RUSTFLAGS $(PROFILE_FLAGS)" $(BUILD_EXTENSION) \
+		$(QUIET) "build the core, install lanewise" $(BIN)/maturin develop --release --extras all
 	@touch $@
 
 $(STAMPS)/test-tools: $(STAMPS)/venv pyproject.toml
 	@$(QUIET) "install test tools" $(PIP_INSTALL) --group test
 	@touch $@
+
+# For Linux, Zig links against the oldest glibc that Rust supports (2.17, manylinux2014), and maturin checks what is
+# asked of the system. The build is apart from the one in .venv: another linker, and no debug information.
+WHEEL_FOR_LINUX := $(if $(filter Linux,$(shell uname -s)),--zig --compatibility manylinux2014)
+# Messages name source files; not where they lay when the wheel was built.
+NAMELESS_PATHS = --remap-path-prefix=$(CURDIR)=. --remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)=cargo
+
+wheel: $(STAMPS)/venv ## build dist/*.whl, which needs no compiler where it is installed, and the source distribution
+	$(if $(WHEEL_FOR_LINUX),@$(QUIET) "install zig" $(PIP_INSTALL) --group wheel)
+	@rm -rf dist
+	@RUSTFLAGS="$$RUSTFLAGS $(PROFILE_FLAGS) $(NAMELESS_PATHS)" PATH="$(CURDIR)/$(BIN):$$PATH" $(BUILD_EXTENSION) \
+		$(QUIET) "build the wheel" \
+		$(BIN)/maturin build --release --locked --strip --auditwheel check $(WHEEL_FOR_LINUX) --out dist
+	@$(QUIET) "build the source distribution" $(BIN)/maturin sdist --out dist
+	@ls dist/*
 
 # --- the parts of test ----------------------------------------------------------------------------------------
 
@@ -80,8 +96,8 @@ command-line-page: $(STAMPS)/extension
 	@$(QUIET) "command line page is current" $(BIN)/python -m lanewise.cli.reference $(COMMAND_LINE_PAGE) --check
 
 python-lint: $(STAMPS)/test-tools
-	@$(QUIET) "ruff" $(BIN)/ruff check --quiet python tests benches
-	@$(QUIET) "ruff format" $(BIN)/ruff format --quiet --check python tests benches
+	@$(QUIET) "ruff" $(BIN)/ruff check --quiet python tests benches examples docs .ci
+	@$(QUIET) "ruff format" $(BIN)/ruff format --quiet --check python tests benches examples docs .ci
 
 python-types: setup
 	@$(QUIET) "mypy" $(BIN)/mypy
@@ -89,10 +105,15 @@ python-types: setup
 python-test: setup
 	@$(QUIET) "pytest" $(BIN)/pytest
 
+# For tests, which build nothing anew if they build with the same flags.
+profile-flags:
+	@echo "$(PROFILE_FLAGS)"
+
 # --- the rest -------------------------------------------------------------------------------------------------
 
-generate: $(STAMPS)/extension ## rewrite the generated files: JSON Schema, reference pages
+generate: $(STAMPS)/extension ## rewrite the generated files: JSON Schema, reference pages, licences of others
 	@cargo run --quiet -p lanewise-dev -- generate
+	@$(BIN)/python .ci/third_party_licenses.py
 	@$(BIN)/python -m lanewise.cli.reference $(COMMAND_LINE_PAGE)
 	@$(BIN)/python -m lanewise.doctor.reference docs/reference/doctor-rules.md
 
@@ -104,7 +125,7 @@ golden: $(STAMPS)/extension ## rewrite stored fingerprints and the outputs that 
 profile: setup ## count anew how often branches are taken in the benchmarks: builds with this compiler are laid out for that
 	@ls $(LLVM_PROFDATA) >/dev/null 2>&1 || $(QUIET) "install llvm-tools" rustup component add llvm-tools
 	@RUSTFLAGS="-Cprofile-generate=$(CURDIR)/target/counts" $(BUILD_EXTENSION) \
-		$(QUIET) "build a core that counts" $(BIN)/maturin develop --release
+		$(QUIET) "build a core that counts" $(BIN)/maturin develop --release --extras all
 	@rm -f target/counts/* && mkdir -p profiles
 	@$(QUIET) "count" $(BIN)/lanewise bench --repeat 1
 	@$(QUIET) "write the profile" $(LLVM_PROFDATA) merge --sparse \

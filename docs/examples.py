@@ -6,8 +6,9 @@ A page shows a command and what it printed in a ``console`` block:
     ...output...
 
 and gives the files that its commands need in ``toml`` blocks that carry a file name. Commands run in a
-scratch folder in which these files and the repository's ``scenarios``, ``experiments`` and ``catalog`` lie.
-The README's table of results stands between two comments and is made from ``lanewise reproduce``.
+scratch folder in which these files and the repository's ``scenarios``, ``experiments``, ``examples`` and
+``catalog`` lie. So does Python in ``python`` blocks, each after those before it on the page. The README's
+table of results stands between two comments and is made from ``lanewise reproduce``.
 
     .venv/bin/python docs/examples.py           rewrite the outputs and the table
     .venv/bin/python docs/examples.py --check   say which outputs are not what would be printed now
@@ -28,9 +29,9 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ("README.md", "ARCHITECTURE.md", "docs/tutorials/*.md", "docs/how-to/*.md", "docs/explanation/*.md")
-LINKED = ("scenarios", "experiments", "catalog")
+LINKED = ("scenarios", "experiments", "examples", "catalog")
 BLOCK = re.compile(
-    r"^```(?P<kind>toml|console)(?: (?P<name>\S+))?\n(?P<body>.*?)^```$", re.DOTALL | re.MULTILINE
+    r"^```(?P<kind>toml|console|python)(?: (?P<name>\S+))?\n(?P<body>.*?)^```$", re.DOTALL | re.MULTILINE
 )
 TABLE = re.compile(r"(?<=<!-- reproduce )(?P<id>\S+)( -->\n).*?(?=<!-- end -->)", re.DOTALL)
 
@@ -47,7 +48,13 @@ def refreshed(text: str, *, with_tables: bool) -> str:
         for name in LINKED:
             (folder / name).symlink_to(ROOT / name)
 
+        code: list[str] = []
+
         def block(match: re.Match[str]) -> str:
+            if match["kind"] == "python":
+                code.append(match["body"])
+                _run_python("\n".join(code), folder)
+                return match[0]
             if match["kind"] == "toml":
                 if match["name"]:
                     (folder / match["name"]).parent.mkdir(exist_ok=True)
@@ -158,6 +165,13 @@ def _shown(command: str, folder: Path) -> str:
     printed = _run(command.removeprefix("$ "), folder)
     lines = [line.rstrip() for line in printed.splitlines()]
     return "\n".join([command, *lines]).rstrip() + "\n"
+
+
+def _run_python(code: str, folder: Path) -> None:
+    command = [sys.executable, "-W", "error", "-c", code]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise SystemExit(f"{code}\n{done.stdout}{done.stderr}")
 
 
 def _run(command: str, folder: Path) -> str:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from lanewise import _core
 from lanewise.errors import InputError, ScenarioError
+from lanewise.extras import need
 from lanewise.results import BenchResult, ExplainResult, PartsResult, RunResult, WhyResult
 from lanewise.simulator import is_unicode, prove, resolve, simulate
 
@@ -247,8 +248,10 @@ def sensitivity(
     """Find out what the predictions of experiments rest on, by id; all of them when none is named.
 
     Each gets its ``sensitivity.toml`` unless told not to. `on_progress` hears the id of the experiment and
-    how many runs it took so far. Raises `lanewise.InputError` as `reproduce` does.
+    how many runs it took so far. Needs the extra ``calibrate``. Raises `lanewise.InputError` as `reproduce`
+    does, and when the extra is not installed.
     """
+    need("calibrate", "sensitivity")
     from lanewise.experiment.folders import load_experiment
     from lanewise.experiment.screening import analyse
     from lanewise.experiment.sensitivity import predicted, save
@@ -288,8 +291,10 @@ def calibrate(
     """Fit the parameters that an experiment names, and write its ``fitted.toml`` unless told not to.
 
     An experiment that names none gets no file. `on_progress` hears the name of the fit and how many runs it
-    took so far. Raises `lanewise.InputError` when a cell cannot be met within the bounds of its parameter.
+    took so far. Needs the extra ``calibrate``. Raises `lanewise.InputError` when that is not installed, and
+    when a cell cannot be met within the bounds of its parameter.
     """
+    need("calibrate", "calibrate")
     from lanewise.experiment.calibration import calibrate_experiment
     from lanewise.experiment.folders import load_experiment
 

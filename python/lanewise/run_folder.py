@@ -132,12 +132,11 @@ def _manifest(result: RunResult, resolved: Document, overrides: Sequence[tuple[s
 
 def _write_table(table: pl.DataFrame, path: Path) -> None:
     """Write Parquet whose fields carry their unit, readable by anything that reads Arrow metadata."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+    import nanoarrow as na
+    from nanoarrow.c_array_stream import c_array_stream
 
-    data = table.to_arrow()
     fields = [
-        field.with_metadata({"unit": unit}) if (unit := unit_of(field.name)) else field
-        for field in data.schema
+        na.Schema(field, metadata={"unit": unit}) if (unit := unit_of(field.name or "")) else field
+        for field in na.Schema(c_array_stream(table).get_schema()).fields
     ]
-    pq.write_table(data.cast(pa.schema(fields)), path)
+    table.write_parquet(path, arrow_schema=na.struct(fields))

@@ -27,7 +27,18 @@ EVERY_PAGE = sorted(
     for page in ROOT.glob(pattern)
 )
 """Generated pages too, and those of the experiments."""
-FOLDERS = ("crates", "python", "docs", "tests", "experiments", "scenarios", "catalog", "fuzz", ".ci")
+FOLDERS = (
+    "crates",
+    "python",
+    "docs",
+    "tests",
+    "examples",
+    "experiments",
+    "scenarios",
+    "catalog",
+    "fuzz",
+    ".ci",
+)
 CODE = re.compile(r"`([^`\n]+)`")
 FUNCTION = re.compile(r"([\w./-]+\.(?:rs|py))::(\w+)")
 FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```", re.DOTALL | re.MULTILINE)
@@ -149,15 +160,23 @@ def dependencies() -> set[str]:
             names |= {name for name in document.get(table, {}) if not name.startswith("lanewise-")}
     project = tomllib.loads(text_of("pyproject.toml"))
     required = [*project["project"]["dependencies"], *project["build-system"]["requires"]]
-    for group in project["dependency-groups"].values():
+    groups = project["dependency-groups"] | project["project"]["optional-dependencies"]
+    for group in groups.values():
         required += group
-    return names | {re.split(r"[<>=~\[ ]", requirement)[0] for requirement in required}
+    return names | {re.split(r"[<>=~\[ ]", requirement)[0] for requirement in required} - {"lanewise"}
 
 
 def test_every_dependency_has_its_sentence() -> None:
     record = text_of("docs/adr/0004-dependencies.md")
     missing = {name for name in dependencies() if f"`{name}`" not in record}
     assert not missing, f"ADR 4 says nothing about {sorted(missing)}"
+
+
+def test_every_transcript_is_run() -> None:
+    """A command with what it printed stands in a ``console`` block, whose output is compared."""
+    for page in PAGES:
+        for kind, body in FENCE.findall(text_of(page)):
+            assert kind == "console" or not re.search(r"^\$ ", body, re.MULTILINE), f"{page}: {body}"
 
 
 def test_outputs_in_the_documentation_are_what_is_printed_today() -> None:

@@ -7,6 +7,7 @@ mod bench;
 mod errors;
 mod ladder;
 mod scenario;
+mod statistics;
 mod watch;
 
 use pyo3::prelude::*;
@@ -22,6 +23,8 @@ mod _core {
     use crate::ladder::ladder;
     #[pymodule_export]
     use crate::scenario::{explain, parts, run, scenario_schema, why};
+    #[pymodule_export]
+    use crate::statistics::student_t;
 
     #[pymodule_export]
     const VERSION: &str = env!("CARGO_PKG_VERSION");

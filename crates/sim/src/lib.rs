@@ -41,6 +41,7 @@ pub use results::{
     Requester, Resource, Results,
 };
 pub use runner::EndReason;
+pub use stop_rule::student_t;
 
 use lanewise_fabric::Simulation;
 use lanewise_scenario::{Auto, RunUntil, WorkloadConfig};

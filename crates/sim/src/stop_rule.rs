@@ -72,8 +72,14 @@ fn half_width(values: &[f64], confidence: f64) -> Option<f64> {
     let products: f64 = values.windows(2).map(|pair| (pair[0] - mean) * (pair[1] - mean)).sum();
     let correlation = (products / squares).clamp(0.0, MOST_CORRELATED);
     let level = 1.0 - PART_OF_ERROR * (1.0 - confidence);
-    let t = StudentsT::new(0.0, 1.0, n - 1.0).ok()?.inverse_cdf(0.5 + level / 2.0);
+    let t = student_t(0.5 + level / 2.0, n - 1.0)?;
     Some(t * (squares / (n - 1.0) / n * (1.0 + correlation) / (1.0 - correlation)).sqrt())
+}
+
+/// The value that Student's t with so many degrees of freedom stays below with a probability; none where that is undefined.
+pub fn student_t(probability: f64, degrees: f64) -> Option<f64> {
+    let inside = probability > 0.0 && probability < 1.0;
+    inside.then(|| StudentsT::new(0.0, 1.0, degrees).ok().map(|t| t.inverse_cdf(probability))).flatten()
 }
 
 /// Why a run goes on.

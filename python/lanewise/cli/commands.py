@@ -361,7 +361,6 @@ def reproduce(
     from lanewise import api
     from lanewise.cli.progress import fits_progress, runs_progress
     from lanewise.experiment.cache import RunCache
-    from lanewise.files import refuse_folder
 
     refuse_together(("--report", report is not None), ("--no-report", no_report))
     refuse_together(("--stale", stale), ("--sensitivity", sensitivity))
@@ -371,9 +370,7 @@ def reproduce(
 
         print_stale(api.stale_sensitivities(*names))
         return
-    page = None if no_report else report or (None if names else Path("lanewise-report.html"))
-    if page is not None:
-        refuse_folder(page)
+    page = None if no_report else _page_for(report, everything=not names)
     cache = RunCache.default()
     if fresh:
         cache.clear()
@@ -400,6 +397,23 @@ def reproduce(
         typer.echo(f"report: {page}", err=True)
     if not reproduction.passed and not note_misses:
         raise typer.Exit(ExitStatus.FINDINGS)
+
+
+def _page_for(report: Path | None, *, everything: bool) -> Path | None:
+    """Return where a report goes, before the work for it is done; None when there is none to write."""
+    from lanewise.extras import missing, need
+    from lanewise.files import refuse_folder
+
+    if report is not None:
+        need("report", "--report")
+    elif not everything:
+        return None
+    elif (lacking := missing("report", "the report")) is not None:
+        typer.echo(f"note: no report is written: {lacking}", err=True)
+        return None
+    page = report or Path("lanewise-report.html")
+    refuse_folder(page)
+    return page
 
 
 @app.command()

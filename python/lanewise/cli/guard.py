@@ -90,6 +90,11 @@ def _status_of(error: BaseException, *, verbose: bool) -> ExitStatus:
 
     if _belongs_to_typer(error):
         raise error
+    if isinstance(error, ModuleNotFoundError):
+        from lanewise.extras import explained
+
+        if (missing := explained(error)) is not None:
+            return report(f"error: {missing}", ExitStatus.WRONG_INPUT)
     if isinstance(error, ScenarioError):
         said = [str(error), *getattr(error, "__notes__", [])]
         return report(" ".join(said), ExitStatus.WRONG_INPUT)

@@ -6,6 +6,7 @@ import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lanewise.data import data_folder
 from lanewise.experiment.definition import ExperimentError
 from lanewise.experiment.reading import read_folder
 
@@ -41,9 +42,8 @@ def _id_of(path: Path) -> str:
 
 
 def experiments_root() -> Path:
-    """Return the folder of experiments: of the checkout one stands in, or of the one installed from."""
-    starts = [Path.cwd(), *Path.cwd().parents, Path(__file__).resolve().parents[3]]
-    for start in starts:
+    """Return the folder of experiments: of the checkout one stands in, or what comes with the package."""
+    for start in (Path.cwd(), *Path.cwd().parents):
         if any((start / "experiments").glob("*/expected.toml")):
             return start / "experiments"
-    raise ExperimentError("no folder 'experiments' here or above: run this inside a checkout of Lanewise")
+    return data_folder("experiments")

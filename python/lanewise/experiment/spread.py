@@ -6,6 +6,8 @@ import math
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING
 
+from lanewise._core import student_t
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -19,9 +21,7 @@ def half_width(samples: Sequence[float]) -> float | None:
         return None
     if max(samples) == min(samples):
         return 0.0
-    from scipy.stats import t
-
-    quantile = float(t.ppf((1 + CONFIDENCE) / 2, len(samples) - 1))
+    quantile = student_t((1 + CONFIDENCE) / 2, len(samples) - 1)
     return quantile * stdev(samples) / math.sqrt(len(samples))
 
 

@@ -24,6 +24,7 @@ from lanewise.experiment.wording import (
     interval_text,
     null_error_text,
 )
+from lanewise.extras import need
 from lanewise.files import write_whole
 from lanewise.report import plots
 
@@ -86,7 +87,8 @@ class ExperimentSection:
 
 
 def write_report(reproduction: Reproduction, path: Path) -> Path:
-    """Write the report, whole or not at all."""
+    """Write the report, whole or not at all; MissingPackageError without the extra ``report``."""
+    need("report", "the report")
     return write_whole(path, render(reproduction))
 
 

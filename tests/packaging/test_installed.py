@@ -1,0 +1,217 @@
+"""Wheel and source distribution, installed where there is no checkout and no compiler, do their work there.
+
+Both are built from this checkout, the wheel from the core that is built already. What they need is installed
+as a user's pip would, from the package index, in the versions of ``constraints.txt``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import venv
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.slow
+
+ROOT = Path(__file__).resolve().parents[2]
+DUMP = ROOT / "tests" / "python" / "machine" / "dumps" / "qemu.vvv"
+MOST_MIB = 300
+"""What an installation without extras may take on disk, Python's own files apart."""
+
+
+@dataclass
+class Installation:
+    """An environment of its own, in a folder that is no checkout."""
+
+    folder: Path
+
+    @classmethod
+    def empty(cls, folder: Path) -> Installation:
+        venv.create(folder / "env", with_pip=True)
+        (folder / "empty").mkdir()
+        return cls(folder)
+
+    @property
+    def bin(self) -> Path:
+        return self.folder / "env" / ("Scripts" if os.name == "nt" else "bin")
+
+    def run(self, program: str, *arguments: object, status: int = 0) -> subprocess.CompletedProcess[str]:
+        kept = ("PYTHON", "VIRTUAL_ENV", "LANEWISE", "PATH")
+        environment = {name: value for name, value in os.environ.items() if not name.startswith(kept)}
+        done = subprocess.run(
+            [str(self.bin / program), *map(str, arguments)],
+            cwd=self.folder / "empty",
+            env={**environment, "PATH": f"{self.bin}{os.pathsep}/usr/bin{os.pathsep}/bin", "NO_COLOR": "1"}
+            | {"LANEWISE_CACHE": str(self.folder / "cache"), "COLUMNS": "100"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == status, f"{program} {arguments}: {done.stdout}{done.stderr}"
+        return done
+
+    def install(self, *what: object) -> None:
+        options = ("--quiet", "--disable-pip-version-check", "--constraint", ROOT / "constraints.txt")
+        self.run("python", "-m", "pip", "install", *options, *what)
+
+    def mebibytes(self) -> float:
+        """Return the size of everything that was installed, without pip and what it brings."""
+        code = "import sysconfig; print(sysconfig.get_path('purelib'))"
+        packages = Path(self.run("python", "-c", code).stdout.strip())
+        of_pip = ("pip", "setuptools", "pkg_resources", "_distutils_hack", "distutils")
+        own = [path for path in packages.iterdir() if not path.name.startswith(of_pip)]
+        files = [file for path in own for file in (path.rglob("*") if path.is_dir() else [path])]
+        return sum(file.stat().st_size for file in files if file.is_file()) / 2**20
+
+
+def build(*arguments: object, **environment: str) -> None:
+    command = [str(Path(sys.executable).with_name("maturin")), *map(str, arguments)]
+    environment_of = Path(sys.executable).parents[1]
+    flags = {"VIRTUAL_ENV": str(environment_of), "PYO3_PYTHON": str(environment_of / "bin" / "python")}
+    changed = {**os.environ, **flags, **environment}
+    done = subprocess.run(command, cwd=ROOT, env=changed, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the wheel with the flags of `make setup`, so that what it compiled is not compiled again."""
+    out = tmp_path_factory.mktemp("wheel")
+    make = ["make", "--silent", "profile-flags"]
+    profile = subprocess.run(make, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
+    flags = f"{os.environ.get('RUSTFLAGS', '')} {profile}"
+    build("build", "--release", "--strip", "--compatibility", "linux", "--out", out, RUSTFLAGS=flags)
+    (built,) = out.glob("*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installation:
+    installation = Installation.empty(tmp_path_factory.mktemp("installed"))
+    installation.install(wheel)
+    return installation
+
+
+def does_its_work(installation: Installation, *lanewise: str) -> None:
+    """Reproduce a table, run a scenario and check a machine."""
+    program, *first = lanewise or ("lanewise",)
+    table = json.loads(
+        installation.run(program, *first, "reproduce", "IDT-T5", "--no-report", "--json").stdout
+    )
+    # The cells of the table; changes between them are named without a stroke.
+    errors = [cell["error_percent"] for cell in table["experiments"][0]["cells"] if "/" in cell["cell"]]
+    assert len(errors) == 12
+    assert max(map(abs, errors)) < 6
+    scenario = installation.folder / "empty" / "switch.toml"
+    shutil.copy(ROOT / "scenarios" / "switch.toml", scenario)
+    run = json.loads(installation.run(program, *first, "run", scenario, "--json").stdout)
+    assert sum(flow["goodput_gb_per_s"] for flow in run["flows"]) == pytest.approx(7.2, rel=0.02)
+    diagnosis = json.loads(installation.run(program, *first, "doctor", DUMP, "--json", status=1).stdout)
+    assert diagnosis["findings"]
+
+
+def test_the_wheel_does_its_work(installed: Installation) -> None:
+    code = "import lanewise, lanewise._core; print(lanewise.__file__, lanewise._core.__file__)"
+    for place in installed.run("python", "-c", code).stdout.split():
+        assert Path(place).is_relative_to(installed.folder)
+    does_its_work(installed)
+
+
+def test_a_run_folder_is_written_without_pyarrow(installed: Installation) -> None:
+    out = installed.folder / "run"
+    installed.run("lanewise", "run", ROOT / "scenarios" / "switch.toml", "--out", out)
+    code = f"import polars; print(polars.read_parquet({str(out / 'flows.parquet')!r}).height)"
+    assert installed.run("python", "-c", code).stdout == "2\n"
+
+
+def test_the_installation_is_small(installed: Installation) -> None:
+    assert installed.mebibytes() < MOST_MIB
+
+
+def test_a_verb_says_which_extra_it_needs(installed: Installation) -> None:
+    done = installed.run("lanewise", "calibrate", "IDT-T5", "--dry-run", status=2)
+    assert "calibrate needs scipy and numpy (extra 'calibrate')" in done.stderr
+    assert "\n  pip install 'scipy>=1.15' 'numpy>=2'" in done.stderr
+    done = installed.run("lanewise", "reproduce", "OPP-3", "--report", "page.html", status=2)
+    assert "--report needs altair" in done.stderr
+    assert done.stdout == ""
+
+
+def test_machine_verbs_need_nothing_else(wheel: Path, tmp_path: Path) -> None:
+    alone = Installation.empty(tmp_path)
+    alone.install("--no-deps", wheel)
+    code = (
+        "import lanewise, sys; machine = lanewise.scan(sys.argv[1]);"
+        "lanewise.diagnose(machine).to_json(); lanewise.predict(machine, devices=['01:00.0']).to_json();"
+        "lanewise.judge(sys.argv[2], machine).to_json()"
+    )
+    output = ROOT / "tests" / "python" / "captured" / "perftest-6.06-ib_write_bw.txt"
+    alone.run("python", "-c", code, DUMP, output)
+    # The command line itself is made with Typer, which brings Rich.
+    alone.install("typer")
+    alone.run("lanewise", "scan", DUMP)
+    alone.run("lanewise", "doctor", DUMP, status=1)
+    alone.run("lanewise", "predict", DUMP, "--device", "01:00.0")
+    alone.run("lanewise", "import", output, "--machine", DUMP, status=2)
+    done = alone.run("lanewise", "run", ROOT / "scenarios" / "switch.toml", status=2)
+    assert "pip install 'polars" in done.stderr
+
+
+def test_what_is_in_the_wheel(wheel: Path) -> None:
+    assert re.fullmatch(r"lanewise-[\d.]+-cp311-abi3-\w+\.whl", wheel.name)
+    names = zipfile.ZipFile(wheel).namelist()
+    for folder in ("examples", "experiments", "scenarios", "schema"):
+        files = [path for path in (ROOT / folder).rglob("*") if path.is_file()]
+        assert files
+        for file in files:
+            assert f"lanewise/data/{file.relative_to(ROOT).as_posix()}" in names
+    assert "lanewise/machine/pci.ids.gz" in names
+    for license_ in ("LICENSE", "THIRD-PARTY-LICENSES.txt", "python/lanewise/machine/pci.ids.LICENSE"):
+        assert any(name.endswith(f".dist-info/licenses/{license_}") for name in names), license_
+
+
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="git says what is in a source distribution")
+def test_the_source_distribution_builds_and_does_its_work(tmp_path: Path) -> None:
+    """Compiled for trying things, in a fraction of the time; what is compiled is kept for the next time."""
+    build("sdist", "--out", tmp_path)
+    (source,) = tmp_path.glob("*.tar.gz")
+    pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
+    pip += ["--config-settings", "build-args=--profile quick", "--wheel-dir", str(tmp_path), str(source)]
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path, "CARGO_TARGET_DIR": str(ROOT / "target" / "sdist")}
+    done = subprocess.run(pip, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (wheel,) = tmp_path.glob("*.whl")
+    installation = Installation.empty(tmp_path)
+    installation.install(wheel)
+    does_its_work(installation)
+
+
+@pytest.mark.parametrize(
+    ("program", "arguments"),
+    [("pipx", ("run", "--spec")), ("uvx", ("--from",))],
+)
+def test_tools_that_install_and_run_at_once(
+    program: str, arguments: tuple[str, ...], wheel: Path, tmp_path: Path
+) -> None:
+    found = shutil.which(program)
+    if found is None:
+        pytest.skip(f"there is no {program} here")
+    command = [found, *arguments, str(wheel), "lanewise", "doctor", str(DUMP)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert DUMP.name in done.stdout
+
+
+def test_licences_of_others_are_those_of_today() -> None:
+    command = [sys.executable, str(ROOT / ".ci" / "third_party_licenses.py"), "--check"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

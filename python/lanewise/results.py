@@ -145,6 +145,7 @@ _BENCHMARK_COLUMNS = {
     "simulated_s": pl.Float64,
     "wall_s": pl.Float64,
     "bytes_per_idle_port": pl.Float64,
+    "audit_percent": pl.Float64,
 }
 
 DIRECTIONS = ("upstream", "downstream")

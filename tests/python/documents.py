@@ -225,4 +225,5 @@ def bench_document(name: str) -> Document:
         "simulated_s": 0.031,
         "wall_s": 2.02,
         "bytes_per_idle_port": 2048,
+        "audit_percent": 0.4,
     }

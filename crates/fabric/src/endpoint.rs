@@ -105,7 +105,11 @@ impl Turns {
 
 /// Every transfer of the fabric that is not complete.
 #[derive(Default)]
-pub(crate) struct Transfers(Slots<ActiveTransfer>);
+pub(crate) struct Transfers {
+    active: Slots<ActiveTransfer>,
+    /// Bytes of those that are complete.
+    complete: u64,
+}
 
 impl Transfers {
     pub(crate) fn insert(
@@ -115,27 +119,45 @@ impl Transfers {
         address: u64,
         destination: Address,
     ) -> u32 {
-        self.0.insert(ActiveTransfer { transfer, workload, arrived: 0, address, destination })
+        self.active.insert(ActiveTransfer { transfer, workload, arrived: 0, address, destination })
     }
 
     pub(crate) fn get(&mut self, index: u32) -> &mut ActiveTransfer {
-        self.0.get_mut(index)
+        self.active.get_mut(index)
     }
 
     /// The whole of a transfer, of which nothing was asked for yet.
     fn whole(&self, index: u32) -> Rest {
-        let ActiveTransfer { transfer, address, destination, .. } = *self.0.get(index);
+        let ActiveTransfer { transfer, address, destination, .. } = *self.active.get(index);
         let (bytes, direction) = (transfer.length.get(), transfer.direction);
         Rest { transfer: index, destination, address, bytes, direction }
     }
 
     pub(crate) fn remove(&mut self, index: u32) {
-        self.0.take(index);
+        let over = self.active.get_mut(index);
+        self.complete += over.arrived;
+        (over.arrived, over.transfer.length) = (0, Bytes::ZERO);
+        self.active.take(index);
     }
 
     /// Transfers that are not complete.
     pub(crate) fn open(&self) -> usize {
-        self.0.taken()
+        self.active.taken()
+    }
+
+    /// Those that are not complete.
+    pub(crate) fn all_open(&self) -> impl Iterator<Item = &ActiveTransfer> {
+        self.active.places().iter().filter(|one| one.transfer.length > Bytes::ZERO)
+    }
+
+    /// Bytes that arrived of all that there ever were.
+    pub(crate) fn arrived(&self) -> u64 {
+        self.complete + self.active.places().iter().map(|one| one.arrived).sum::<u64>()
+    }
+
+    /// The most that were open at a time.
+    pub(crate) fn places(&self) -> usize {
+        self.active.places().len()
     }
 }
 
@@ -367,6 +389,12 @@ impl Endpoint {
     /// Read requests in flight.
     pub(crate) fn outstanding_reads(&self) -> u32 {
         u32::from(self.reads.tags.in_flight())
+    }
+
+    /// A tag goes astray, for a test of who notices.
+    #[cfg(test)]
+    pub(crate) fn leak_tag(&mut self) {
+        self.reads.tags.take().expect("a tag is free");
     }
 
     /// Entries in the table of reads that are out: as many as there are [`Self::outstanding_reads`].

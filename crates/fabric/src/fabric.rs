@@ -55,6 +55,10 @@ pub struct Fabric {
     pub(crate) progress_at: Time,
     /// It is stalled when nothing has moved for longer.
     pub(crate) stall_after: Span,
+    /// Payload that workloads told of, and no transfer moved.
+    pub(crate) told_bytes: u64,
+    /// By port, the most of a direction's time that payload can take.
+    pub(crate) payload_ceilings: Vec<f64>,
 }
 
 impl Fabric {
@@ -85,6 +89,8 @@ impl Fabric {
             current: WorkloadId(0),
             hops_seen: 0,
             progress_at: Time::ZERO,
+            told_bytes: 0,
+            payload_ceilings: Vec::new(),
         }
     }
 
@@ -106,6 +112,7 @@ impl Fabric {
     /// Counts payload of a flow that did not travel as a transfer: what the CPU loaded or stored.
     pub fn payload_delivered(&mut self, flow: FlowId, payload: Bytes) {
         let now = self.now();
+        self.told_bytes += payload.get();
         self.observers.observe(now, Fact::Delivered { flow, payload });
     }
 

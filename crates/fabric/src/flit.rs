@@ -15,7 +15,8 @@ use crate::packet::{Packet, PacketId, PacketRef};
 use crate::port::{Answers, Fate, InFlight, Owner, Port, PortId, Wait};
 use lanewise_observe::{Fact, Use};
 use lanewise_pcie::ack_nak::{
-    FLIT_REPLAY_TIMEOUT_FLITS, ReceiveSequence, RetryBuffer, Sequence, Verdict, flit_ack_latency,
+    FLIT_REPLAY_TIMEOUT_FLITS, ReceiveSequence, RetryBuffer, Sequence, SequenceSpace, Verdict,
+    flit_ack_latency,
 };
 use lanewise_pcie::dllp::Dllp;
 use lanewise_pcie::encoding::LinkMode;
@@ -110,6 +111,27 @@ impl FlitPort {
     /// Whether TLP bytes wait for a flit.
     pub(crate) fn has_more(&self) -> bool {
         self.filled > self.sent || !self.packer.is_empty() || self.retry.replaying()
+    }
+
+    /// Whether the books of this transmitter and of its receiver agree, given how many TLPs are on their way; what is wrong if
+    /// not.
+    pub(crate) fn audit(&self, peer: &Self, on_the_way: usize) -> Result<(), String> {
+        if !self.retry.adds_up() {
+            return Err(format!("the retry buffer holds other flits than it counts: {:?}", self.retry));
+        }
+        let (acknowledged, received) = (self.retry.acknowledged(), peer.sequence.last_accepted());
+        let behind = usize::from(SequenceSpace::Flit.distance(acknowledged, received));
+        if behind > self.retry.unacknowledged() {
+            let unacknowledged = self.retry.unacknowledged();
+            return Err(format!(
+                "flit {received:?} is received, {acknowledged:?} acknowledged, and {unacknowledged} are unacknowledged"
+            ));
+        }
+        let arriving: usize = peer.arriving.iter().map(|flit| usize::from(flit.tlps)).sum();
+        if arriving != on_the_way {
+            return Err(format!("{on_the_way} TLPs are on the way, in flits with {arriving}"));
+        }
+        Ok(())
     }
 
     /// Heap memory, in bytes.

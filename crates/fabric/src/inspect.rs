@@ -54,53 +54,13 @@ impl Fabric {
 
     /// Checks what must hold between events, whatever the faults; panics when it does not.
     ///
-    /// Credits: a transmitter never counts on more than its receiver has told it of. Tags: as many in flight as
-    /// reads outstanding.
+    /// Credits, sequence numbers, tags, bytes, and the time of every link direction. A run does the same by itself, every so
+    /// many events.
     ///
     /// # Panics
     /// When something is not conserved: a bug in this crate.
     pub fn check_conservation(&self) {
-        for (index, port) in self.ports.iter().enumerate() {
-            for channel in port.channel_numbers() {
-                FlowClass::ALL.iter().for_each(|class| self.check_credits(index, port, channel, *class));
-            }
-        }
-        for endpoint in &self.endpoints {
-            let port = &self.ports[endpoint.port.index()];
-            let staged = |channel: &u8| port.queues_of(*channel).head(FlowClass::NonPosted).is_some();
-            let staged = port.channel_numbers().filter(staged).count() as u32;
-            assert!(endpoint.outstanding_reads() >= staged, "a staged read has its tag");
-            assert_eq!(endpoint.reads_entered() as u32, endpoint.outstanding_reads(), "tags are conserved");
-        }
-    }
-
-    /// The transmitter never counts on more than the receiver has told it of, and what drains is held until then.
-    fn check_credits(&self, index: usize, port: &Port, channel: u8, class: FlowClass) {
-        let buffer = &port.buffers_of(channel)[class.index()];
-        let received = &buffer.credits;
-        let (left, held) = (received.available_to_peer(), received.held());
-        let counted_on = self.ports[port.peer.index()].credits_of(channel)[class.index()].available();
-        let within = |counted_on: Option<u16>, left: Option<u16>| match (counted_on, left) {
-            (Some(counted_on), Some(left)) => counted_on <= left,
-            _ => true,
-        };
-        assert!(
-            within(counted_on.header, left.header) && within(counted_on.data, left.data),
-            "port {index} VC{channel} {class}: the peer counts on {counted_on}, {left} are left"
-        );
-        let (mut headers, mut data) = (0, 0);
-        for (_, credits) in buffer.draining.iter() {
-            headers += u32::from(credits.header);
-            data += u32::from(credits.data);
-        }
-        assert!(
-            left.header.is_none() || headers <= u32::from(held.header),
-            "port {index} VC{channel} {class}: {held:?} held"
-        );
-        assert!(
-            left.data.is_none() || data <= u32::from(held.data),
-            "port {index} VC{channel} {class}: {held:?} held"
-        );
+        self.audit().unwrap_or_else(|found| panic!("{:?}: {}", found.port, found.what));
     }
 
     /// Whether nothing is under way any more: no packet, transfer, access of the CPU, tag or unacknowledged TLP, and no read

@@ -34,12 +34,19 @@
 //!
 //! Left out: virtual channels in Flit Mode, configuration and message traffic, surprise removal.
 
+#[cfg(test)]
+extern crate self as lanewise_fabric;
+
 mod assembly;
+mod audit;
 mod buses;
 mod cache;
 mod catch_up;
 mod channels;
 mod choose;
+#[cfg(test)]
+#[path = "../tests/common/mod.rs"]
+mod common;
 pub mod config;
 mod corruption;
 mod dllp;

@@ -38,6 +38,9 @@ pub struct Simulation {
     names: Vec<String>,
     /// Books of the resources when the window started.
     first_reading: HashMap<String, Book>,
+    /// Events after which the books are audited next.
+    audit_at: u64,
+    audits: u64,
 }
 
 impl Simulation {
@@ -47,7 +50,8 @@ impl Simulation {
     /// When the configuration does not describe a tree of devices; see [`crate::AssemblyError`].
     pub fn build(config: &FabricConfig) -> Result<Self, crate::AssemblyError> {
         let parts = crate::assembly::assemble(config)?;
-        let fabric = Fabric::new(parts, config.seed);
+        let mut fabric = Fabric::new(parts, config.seed);
+        fabric.payload_ceilings = crate::audit::payload_ceilings(config, &fabric);
         Ok(Self {
             fabric,
             workloads: Vec::new(),
@@ -55,6 +59,8 @@ impl Simulation {
             window_start: Time::ZERO,
             names: config.devices.iter().map(|device| device.name.clone()).collect(),
             first_reading: HashMap::new(),
+            audit_at: AUDIT_EVERY,
+            audits: 0,
         })
     }
 
@@ -76,20 +82,26 @@ impl Simulation {
         self.finish_event();
     }
 
-    /// Runs until `limit`, or until `events` more were handled.
+    /// Runs until `limit`, or until exactly `events` more were handled; of none, it only begins.
     pub fn run_until(&mut self, limit: Time, events: u64) -> Progress {
         if !self.started {
             self.start();
         }
         let last_event = self.fabric.engine.events_handled().saturating_add(events);
-        let mut look_at = self.fabric.engine.events_handled() + LOOK_EVERY;
+        if events == 0 {
+            return Progress::EventLimit;
+        }
+        let mut look_at = (self.fabric.engine.events_handled() + LOOK_EVERY).min(last_event);
         loop {
             while let Some((now, event)) = self.fabric.engine.next_before(limit) {
                 self.fabric.handle(event.unpack());
                 self.finish_event();
                 let handled = self.fabric.engine.events_handled();
                 if handled >= look_at {
-                    look_at = handled + LOOK_EVERY;
+                    look_at = (handled + LOOK_EVERY).min(last_event);
+                    if handled >= self.audit_at {
+                        self.audit();
+                    }
                     if !self.fabric.anything_open() || self.have_ended() == Some(true) {
                         return Progress::Finished;
                     }
@@ -182,6 +194,38 @@ impl Simulation {
     pub fn stop_measuring(&mut self, at: Time) {
         self.catch_up(at);
         self.fabric.settle_all(at);
+        self.audit();
+    }
+
+    /// Checks that everything is conserved. A run does so by itself, every so many events, and when its results are read.
+    ///
+    /// Credits, sequence numbers, tags, bytes and time of every link direction, and that no more payload went over it than the
+    /// closed form allows.
+    ///
+    /// # Panics
+    /// When something is not conserved, which is a bug in this crate: with the seed, the event and the time, at which the run
+    /// can be stopped again, and the place.
+    #[cold]
+    pub fn audit(&mut self) {
+        let events = self.events_handled();
+        self.audit_at = events + AUDIT_EVERY.max(EVENTS_PER_BOOK * self.fabric.books());
+        self.audits += 1;
+        if let Err(found) = self.fabric.audit() {
+            let place =
+                found.port.map_or(String::new(), |port| self.fabric.name_of(port, &self.names) + ": ");
+            let (seed, at) = (self.fabric.seed, self.fabric.now());
+            panic!("not conserved, seed {seed}, event {events}, at {at:?}: {place}{}", found.what);
+        }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// How often the books were audited so far.
+    pub fn audits(&self) -> u64 {
+        self.audits
     }
 
     /// What the tools of each workload report, from the end of the warm-up to `until`.
@@ -239,6 +283,11 @@ pub(crate) fn stall_after(ports: &[Port]) -> Span {
     let replays = |port: &Port| port.settings.replay_timer * 8 + port.settings.wire.recovery * 2;
     Span::from_ms(2) + ports.iter().map(replays).max().unwrap_or(Span::ZERO)
 }
+
+/// Events between two audits, at least; and at least so many for each of the books, so that in any fabric an audit takes a small
+/// part of the time: `lanewise bench` says which.
+const AUDIT_EVERY: u64 = 1 << 14;
+const EVENTS_PER_BOOK: u64 = 128;
 
 /// Events between two looks at whether the run goes anywhere.
 const LOOK_EVERY: u64 = 4096;

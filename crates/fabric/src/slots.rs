@@ -47,6 +47,11 @@ impl<T: Copy> Slots<T> {
         self.items[index as usize]
     }
 
+    /// Every slot, in use or not: what was last in it.
+    pub(crate) fn places(&self) -> &[T] {
+        &self.items
+    }
+
     /// How many slots hold something.
     pub(crate) fn taken(&self) -> usize {
         self.items.len() - self.free.len()

@@ -237,7 +237,10 @@ impl Fabric {
         self.observers.observe(at, Fact::Spent { port: id.0, on: Use::Waking, span });
         port.rest_until(awake_at);
         port.resume_updates(awake_at);
-        port.standby().awake_at = awake_at;
+        let standby = port.standby();
+        standby.awake_at = awake_at;
+        // Silence counts from its waking on, also where that takes no time and ends where the accounts of sleep did.
+        standby.accounted = Time::NEVER;
         // Both ends wake in the order in which they were woken, whenever each would have looked at its wire without that.
         port.wake_at = Time::NEVER;
         self.wake(id, at);

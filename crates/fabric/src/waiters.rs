@@ -3,7 +3,7 @@
 use crate::config::FabricConfig;
 use crate::fabric::Fabric;
 use crate::port::{LinkState, Owner, PortId};
-use lanewise_observe::Use;
+use lanewise_observe::{FlowTally, Use};
 
 /// A port: index of its device in the configuration, and its own in the device.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -40,6 +40,17 @@ pub enum Waiter {
         /// By what.
         on: Use,
     },
+    /// A port sends the same again and again, and none of it is acknowledged.
+    Replayer {
+        /// Which port.
+        port: Place,
+        /// The other end.
+        peer: Place,
+        /// Replays of the whole run.
+        replays: u32,
+        /// TLPs and flits, of the whole run, that the other end found damaged.
+        damaged: u32,
+    },
     /// A device has read, and not all has come back.
     Reader {
         /// Which device.
@@ -61,9 +72,23 @@ pub enum Waiter {
         /// How many reads.
         reads: usize,
     },
+    /// Transfers have been asked for and not ended.
+    Transfers {
+        /// Name of their flow.
+        flow: String,
+        /// Name of the device that it belongs to.
+        device: String,
+        /// How many.
+        transfers: usize,
+    },
 }
 
 impl Waiter {
+    /// Whether it is busy all the same.
+    pub fn is_busy(&self) -> bool {
+        matches!(self, Self::Replayer { .. })
+    }
+
     /// Who waits for what of whom, by the names that `config` has for them: that of the fabric.
     pub fn sentence(&self, config: &FabricConfig) -> String {
         let name = |device: usize| &config.devices[device].name;
@@ -73,6 +98,21 @@ impl Waiter {
             }
             Self::Port { port, peer, on } => {
                 format!("{} waits for {}", port.name(config), wanted(*on, &peer.name(config)))
+            }
+            Self::Replayer { port, peer, replays, damaged } => {
+                let (port, peer) = (port.name(config), peer.name(config));
+                let why = match damaged {
+                    0 => {
+                        format!("{peer} has found none of it damaged, so its Acks come too late or are lost")
+                    }
+                    _ => format!("{peer} has found {} damaged", counted(*damaged as usize, "TLP or flit")),
+                };
+                let replays = counted(*replays as usize, "replay");
+                format!("{port} waits for an Ack of {peer} after {replays}: {why}")
+            }
+            Self::Transfers { flow, device, transfers } => {
+                let transfers = counted(*transfers, "transfer");
+                format!("`{flow}` of {device} waits for the end of {transfers}")
             }
             Self::Reader { device, reads } => {
                 format!("{} waits for data of {}", name(*device), counted(*reads as usize, "read"))
@@ -92,6 +132,7 @@ fn counted(count: usize, what: &str) -> String {
     match (count, what) {
         (1, _) => format!("1 {what}"),
         (_, "access") => format!("{count} accesses"),
+        (_, "TLP or flit") => format!("{count} TLPs or flits"),
         _ => format!("{count} {what}s"),
     }
 }
@@ -121,13 +162,36 @@ impl Fabric {
     pub(crate) fn who_waits(&self) -> Vec<Waiter> {
         let ports = (0..self.ports.len()).filter_map(|index| self.port_that_waits(PortId(index as u32)));
         let devices = self.devices.iter().enumerate();
-        ports
+        let named: Vec<Waiter> = ports
             .chain(devices.flat_map(|(index, device)| self.requests_that_wait(index, device.owner)))
-            .collect()
+            .collect();
+        // Somebody waits, or nothing would be open.
+        if named.is_empty() { self.transfers_that_wait() } else { named }
+    }
+
+    /// What workloads have asked for that has not ended, by flow.
+    fn transfers_that_wait(&self) -> Vec<Waiter> {
+        let mut open = vec![0; self.observers.flows().len()];
+        self.transfers.all_open().for_each(|one| open[one.transfer.flow.0 as usize] += 1);
+        let flows = self.observers.flows().iter().zip(open).filter(|(_, transfers)| *transfers > 0);
+        let waiter = |(flow, transfers): (&FlowTally, usize)| Waiter::Transfers {
+            flow: flow.spec.name.clone(),
+            device: flow.spec.device.clone(),
+            transfers,
+        };
+        flows.map(waiter).collect()
     }
 
     fn port_that_waits(&self, id: PortId) -> Option<Waiter> {
         let port = &self.ports[id.index()];
+        if port.state == LinkState::Active && !port.nothing_to_replay() {
+            let replays = self.observers.counters(id.index()).replays;
+            if replays > 0 {
+                let damaged = self.observers.counters(port.peer.index()).bad_tlps;
+                let (port, peer) = (self.place_of(id), self.place_of(port.peer));
+                return Some(Waiter::Replayer { port, peer, replays, damaged });
+            }
+        }
         // A link that is down on purpose keeps nobody waiting, unless something is sent there all the same.
         let waits = match port.state {
             LinkState::Active => !port.awaits.is_none(),
@@ -161,7 +225,7 @@ impl Fabric {
         found
     }
 
-    fn place_of(&self, id: PortId) -> Place {
+    pub(crate) fn place_of(&self, id: PortId) -> Place {
         let mut devices = self.device_ports.iter().enumerate();
         let found = devices.find_map(|(device, ports)| {
             ports.iter().position(|port| *port == id).map(|port| Place { device, port })

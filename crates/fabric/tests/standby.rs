@@ -68,6 +68,21 @@ fn in_both_states_the_deeper_one_counts_once_it_is_entered() {
     assert_eq!(extra(both, Direction::Write, &[100, 130, 300]), [L1_EXIT, L0S_EXIT, L1_EXIT]);
 }
 
+/// A state that takes no time to leave is left once, not again and again at the same instant: the run ends, and waking
+/// costs nothing.
+#[test]
+fn a_state_without_exit_latency_is_left_at_once() {
+    let at_once = |idle| Some(SleepConfig { idle, exit: Span::ZERO });
+    for idle in [Span::ZERO, Span::from_ns(100), IDLE] {
+        for (l0s, l1) in [(at_once(idle), None), (None, at_once(idle)), (at_once(idle), at_once(idle * 4))] {
+            for direction in [Direction::Write, Direction::Read] {
+                let extra = extra(LinkPower { l0s, l1 }, direction, &[100, 200, 201]);
+                assert_eq!(extra, [Span::ZERO; 3], "{l0s:?} {l1:?} {direction:?}");
+            }
+        }
+    }
+}
+
 #[test]
 fn an_arrival_while_the_link_wakes_shares_the_wait() {
     let (_, log) = run_script(

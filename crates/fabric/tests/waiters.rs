@@ -26,6 +26,18 @@ fn a_waiter_is_named_with_whom_it_waits_for() {
     assert_eq!(link.sentence(&config), format!("{root}.slot1 waits for its link to {switch}.port0"));
     let cpu = Waiter::Cpu { device: 2, accesses: 2 };
     assert_eq!(cpu.sentence(&config), format!("the CPU waits for the end of 2 accesses to {end}"));
+    let replayer =
+        |damaged| Waiter::Replayer { port: lower, peer: upper, replays: 3, damaged }.sentence(&config);
+    assert_eq!(
+        replayer(8),
+        format!(
+            "{end}.port0 waits for an Ack of {switch}.port1 after 3 replays: {switch}.port1 has found 8 TLPs or flits damaged"
+        )
+    );
+    assert!(replayer(0).ends_with("has found none of it damaged, so its Acks come too late or are lost"));
+    let (flow, device) = ("copy".to_owned(), end.to_owned());
+    let transfers = Waiter::Transfers { flow, device, transfers: 2 };
+    assert_eq!(transfers.sentence(&config), format!("`copy` of {end} waits for the end of 2 transfers"));
     let engines = Waiter::Entries { device: 0, reads: 1 };
     assert_eq!(engines.sentence(&config), format!("1 read waits at {root} for an entry of its stack"));
 }

@@ -72,6 +72,8 @@ pub struct Observers {
     requesters: Vec<RequesterTally>,
     fingerprint: Fingerprint,
     tlp_hops: u64,
+    /// Payload of all flows before the window began.
+    delivered_before: u64,
     errors: BTreeMap<(u32, TransactionError), u64>,
     /// More observers; each costs a call per fact.
     pub more: Vec<Box<dyn Observer>>,
@@ -183,6 +185,7 @@ impl Observers {
             tally.window_start = now;
         }
         self.rests.fill(RestTicks::default());
+        self.delivered_before = self.delivered();
         self.flows.iter_mut().for_each(FlowTally::restart);
         for requester in &mut self.requesters {
             requester.ticks = [0; RequesterState::COUNT];
@@ -211,6 +214,11 @@ impl Observers {
     /// Every flow.
     pub fn flows(&self) -> &[FlowTally] {
         &self.flows
+    }
+
+    /// Payload delivered by all flows over the whole run, in bytes.
+    pub fn delivered(&self) -> u64 {
+        self.delivered_before + self.flows.iter().map(|flow| flow.payload().get()).sum::<u64>()
     }
 
     /// Time per state of an endpoint's requester, up to `now`.

@@ -19,13 +19,14 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         };
         println!(
-            "{name}: {:.2} M hops/s, {:.2} events a hop; {} hops in {:.3} s, fingerprint {}; {:.0} B a port",
+            "{name}: {:.2} M hops/s, {:.2} events a hop; {} hops in {:.3} s, fingerprint {}; {:.0} B a port; audits {:.2} %",
             result.tlp_hops_per_s / 1e6,
             result.events as f64 / result.tlp_hops as f64,
             result.tlp_hops,
             result.wall_s,
             result.fingerprint,
             result.bytes_per_idle_port,
+            result.audit_percent,
         );
     }
     ExitCode::SUCCESS

@@ -3,6 +3,7 @@
 //! A hop is one TLP over one link. Every mechanism and every observer is on. The rigs are ordinary scenarios.
 
 use crate::{Source, build, load};
+use lanewise_fabric::Simulation;
 use lanewise_units::{Span, Time};
 use serde::Serialize;
 use std::fmt::Write;
@@ -27,6 +28,8 @@ pub struct Benchmark {
     pub wall_s: f64,
     /// Memory of the fabric at rest, per port: ports, observers and their share of the switches.
     pub bytes_per_idle_port: f64,
+    /// Part of the wall time that went into audits, percent: how many there were, at what the last state takes to audit.
+    pub audit_percent: f64,
     /// Hash of the trajectory: a benchmark that does other work is another benchmark.
     pub fingerprint: String,
 }
@@ -63,10 +66,13 @@ pub fn bench(name: &str) -> Option<Benchmark> {
     simulation.run_until(warm, u64::MAX);
     let (hops_before, events_before) =
         (simulation.fabric.observers().tlp_hops(), simulation.events_handled());
+    let audits_before = simulation.audits();
     let started = Instant::now();
     simulation.run_until(until, u64::MAX);
     let wall_s = started.elapsed().as_secs_f64();
+    let audits = simulation.audits() - audits_before;
     simulation.stop_measuring(until);
+    let audit_s = seconds_of_an_audit(&mut simulation) * audits as f64;
     let tlp_hops = simulation.fabric.observers().tlp_hops() - hops_before;
     let events = simulation.events_handled() - events_before;
     Some(Benchmark {
@@ -78,8 +84,17 @@ pub fn bench(name: &str) -> Option<Benchmark> {
         simulated_s: simulated.as_seconds(),
         wall_s,
         bytes_per_idle_port,
+        audit_percent: audit_s / wall_s * 100.0,
         fingerprint: format!("{:016x}", simulation.fabric.observers().fingerprint()),
     })
+}
+
+/// What one audit takes, of several.
+fn seconds_of_an_audit(simulation: &mut Simulation) -> f64 {
+    const AUDITS: u32 = 8;
+    let started = Instant::now();
+    (0..AUDITS).for_each(|_| simulation.audit());
+    started.elapsed().as_secs_f64() / f64::from(AUDITS)
 }
 
 /// The text of a benchmark's scenario, for whoever wants to run it by other means.

@@ -43,7 +43,7 @@ pub use results::{
 pub use runner::EndReason;
 pub use stop_rule::student_t;
 
-use lanewise_fabric::Simulation;
+use lanewise_fabric::{Simulation, Waiter};
 use lanewise_scenario::{Auto, RunUntil, WorkloadConfig};
 use lanewise_units::{Span, Time};
 use runner::{LatencyGoal, Outcome, RunLimits};
@@ -171,6 +171,10 @@ fn end_detail(outcome: &Outcome, limits: RunLimits, simulation: &Simulation) -> 
         EndReason::EventLimit => {
             let what = lacking(outcome, limits, simulation);
             format!("the limit of {} events came before {what}{warm_up}", limits.event_limit)
+        }
+        EndReason::Stalled(waiting) if waiting.iter().any(Waiter::is_busy) => {
+            "requests are open, and links send the same again and again without anything getting through"
+                .to_owned()
         }
         EndReason::Stalled(_) => "requests are open and nothing moves".to_owned(),
         EndReason::Interrupted => format!("interrupted; what was measured is kept{warm_up}"),

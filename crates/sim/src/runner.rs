@@ -13,7 +13,7 @@ use std::ops::ControlFlow;
 pub struct RunLimits {
     /// Simulated time, warm-up included.
     pub time_limit: Span,
-    /// Events handled.
+    /// Events handled: no more than that.
     pub event_limit: u64,
     /// Warm-up; none to find it from the results.
     pub warm_up: Option<Span>,
@@ -87,7 +87,7 @@ pub(crate) struct Outcome {
     pub(crate) changes_ahead: usize,
 }
 
-/// Events, or a little more, between two looks at the clock of whoever watches.
+/// Events, at most, between two looks at the clock of whoever watches.
 const SLICE: u64 = 1 << 17;
 
 /// First window of warm-up. Assumed: shorter than anything worth measuring.
@@ -274,7 +274,8 @@ impl Run<'_> {
     /// Simulates up to `until`, or says why the run is over.
     fn advance(&mut self, until: Time) -> Result<(), EndReason> {
         loop {
-            let reached = self.simulation.run_until(until, SLICE);
+            let left = self.limits.event_limit.saturating_sub(self.simulation.events_handled());
+            let reached = self.simulation.run_until(until, SLICE.min(left));
             match reached {
                 Progress::Finished => return Err(EndReason::Finished),
                 Progress::Stalled { waiting } => return Err(EndReason::Stalled(waiting)),
@@ -289,11 +290,11 @@ impl Run<'_> {
                     return Err(EndReason::Interrupted);
                 }
             }
-            if reached == Progress::Reached {
-                return Ok(());
-            }
             if events >= self.limits.event_limit {
                 return Err(EndReason::EventLimit);
+            }
+            if reached == Progress::Reached {
+                return Ok(());
             }
         }
     }

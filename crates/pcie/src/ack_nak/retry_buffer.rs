@@ -194,6 +194,12 @@ impl<T: Copy> RetryBuffer<T> {
         Bytes::new(self.held as u64)
     }
 
+    /// Whether the bytes that are counted are those of the packets held, and there is room for them.
+    pub fn adds_up(&self) -> bool {
+        let held: u64 = self.entries.iter().map(|entry| u64::from(entry.bytes)).sum();
+        held == u64::from(self.held) && self.held <= self.capacity
+    }
+
     /// Bytes the buffer can hold.
     #[inline]
     pub const fn capacity(&self) -> Bytes {

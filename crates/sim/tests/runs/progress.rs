@@ -64,3 +64,20 @@ fn the_end_says_the_interval_as_it_was_asked_for() {
     let said = "the 57 % confidence interval of every major flow is within ±0.7 %";
     assert_eq!(results.end_detail, said);
 }
+
+/// No more events than were asked for, however few, and however the run is cut into stretches.
+#[test]
+fn a_run_has_as_many_events_as_its_limit_says() {
+    for limit in [1, 2, 4_095, 4_096, 4_097, 40_000, 200_001] {
+        for warm_up in ["auto", "0 ns", "3 us"] {
+            let written = limit.to_string();
+            let settings = [
+                ("run.event_limit", written.as_str()),
+                ("run.warm_up", warm_up),
+                ("run.relative_half_width", "0.00001"),
+            ];
+            let results = results_of_file("switch", &settings);
+            assert_eq!((results.end_reason, results.events), ("EventLimit", limit), "{warm_up}");
+        }
+    }
+}

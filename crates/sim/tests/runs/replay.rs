@@ -15,3 +15,27 @@ fn a_replay_by_the_timer_is_not_held_up() {
     let down = results.links[0].upstream.time_attribution["down"].as_f64().expect("a share");
     assert!(down < 0.05, "{:.1} % of the time down", down * 100.0);
 }
+
+/// One bit in a hundred is wrong: no TLP gets through, and a link that replays without end is not nothing.
+#[test]
+fn a_run_that_stalls_names_the_link_that_replays_without_end() {
+    let rigs = [
+        ("replay", "nic0", "up"),
+        ("rdma_write", "nic1", "up"),
+        ("rdma_write", "nic0", "down"),
+        ("mpi", "hca_b", "up"),
+    ];
+    for (file, device, towards) in rigs {
+        let rate = format!("{device}.link.bit_error_rate_{towards}stream");
+        let results = results_of_file(file, &[(&rate, "0.01"), ("run.time_limit", "50 ms")]);
+        assert_eq!(results.end_reason, "Stalled", "{file}");
+        assert!(results.end_detail.contains("send the same again"), "{file}: {}", results.end_detail);
+        let link = results.links.iter().find(|link| link.name == device).expect("its link");
+        let (sender, receiver) =
+            if towards == "up" { (&link.lower, &link.upper) } else { (&link.upper, &link.lower) };
+        let begins = format!("{sender} waits for an Ack of {receiver} after ");
+        let found = results.stalled_waiting.iter().find(|sentence| sentence.starts_with(&begins));
+        let found = found.unwrap_or_else(|| panic!("{file}: {:?}", results.stalled_waiting));
+        assert!(found.ends_with("TLPs or flits damaged"), "{file}: {found}");
+    }
+}

@@ -10,11 +10,14 @@ if TYPE_CHECKING:
     from lanewise.results import BenchResult
 
 
+NOTE = "M is 10⁶; one TLP over one link is one hop; audits of what is conserved are part of the wall time"
+
+
 def print_bench(result: BenchResult) -> None:
     """Print one line per benchmark."""
     table = style.table()
     style.labels(table, "\nbenchmark")
-    style.numbers(table, "M TLP\nhops/s", "M\nevents/s", "simulated\nms", "wall\ns", "bytes per\nidle port")
+    style.numbers(table, "M TLP\nhops/s", "M\nevents/s", "simulated\nms", "wall\ns", "audits\n%", "bytes per\nidle port")
     for row in result.benchmarks.iter_rows(named=True):
         table.add_row(
             row["benchmark"],
@@ -22,6 +25,7 @@ def print_bench(result: BenchResult) -> None:
             style.fixed(row["events_per_s"] / 1e6, 2),
             style.fixed(row["simulated_s"] * 1e3, 2),
             style.fixed(row["wall_s"], 2),
+            style.fixed(row["audit_percent"], 2),
             style.fixed(row["bytes_per_idle_port"], 0),
         )
-    style.emit(style.titled("Speed on one core", table, note="M is 10⁶; one TLP over one link is one hop"))
+    style.emit(style.titled("Speed on one core", table, note=NOTE))

@@ -1,0 +1,371 @@
+//! The audit of a run: what must be conserved, checked on the books as they lie between two events.
+//!
+//! Every so many events, and at the end. Nothing is caught up, drawn or changed for it, so a run with audits is the run without.
+//! What it compares is kept in different places, by different code: what a transmitter has spent with what its receiver has
+//! counted and what is on the wire between them; the bytes that workloads were told of with those that transfers have seen;
+//! the time that the observers were told of with the time that the wire is spoken for; payload with the closed form of the
+//! link (`lanewise_pcie::encoding::ceiling`), which knows nothing of the run.
+//!
+//! Leaves out: credits in Flit Mode and on links with faults beyond that nobody spends more than there are, because DLLPs that
+//! are lost leave a gap that the next ones close; Little's law as an equality (see [`crate::Simulation::audit`]).
+
+use crate::config::{FabricConfig, LinkConfig};
+use crate::fabric::Fabric;
+use crate::ingress::buffer_bytes;
+use crate::port::{Fate, LinkState, Owner, Port, PortId};
+use lanewise_observe::Use;
+use lanewise_pcie::ack_nak::SequenceSpace;
+use lanewise_pcie::dllp::Dllp;
+use lanewise_pcie::encoding::ceiling;
+use lanewise_pcie::flow_control::Credits;
+use lanewise_pcie::tlp::{FlowClass, TlpShape};
+use lanewise_pcie::virtual_channel::TRAFFIC_CLASSES;
+use lanewise_units::Bytes;
+
+/// A book that does not balance.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Discrepancy {
+    /// Where, if it is one port's.
+    pub(crate) port: Option<PortId>,
+    pub(crate) what: String,
+}
+
+type Audited = Result<(), Discrepancy>;
+
+/// Fails, with what is wrong, unless something holds.
+macro_rules! balance {
+    ($port:expr, $holds:expr, $($what:tt)+) => {
+        match $holds {
+            true => {}
+            false => return Err(Discrepancy { port: $port, what: format!($($what)+) }),
+        }
+    };
+}
+
+/// The most of a direction's time that payload can take, by port: the closed form, at the largest payload and the smallest
+/// header. One for ports without a link.
+pub(crate) fn payload_ceilings(config: &FabricConfig, fabric: &Fabric) -> Vec<f64> {
+    let mut shares = vec![1.0; fabric.ports.len()];
+    for link in &config.links {
+        for (device, port) in [link.upper, link.lower] {
+            let id = fabric.device_ports[device][port];
+            let mps = fabric.ports[id.index()].settings.mps;
+            let mps = mps.max(fabric.ports[fabric.ports[id.index()].peer.index()].settings.mps);
+            shares[id.index()] = payload_ceiling(link, mps);
+        }
+    }
+    shares
+}
+
+fn payload_ceiling(link: &LinkConfig, mps: Bytes) -> f64 {
+    let rungs = ceiling(link.mode, &TlpShape::completion(mps), link.clocking);
+    let share = rungs.payload_gb_per_s / rungs.coded_gb_per_s;
+    // Ordered sets that come when the scenario says, and not when the specification does, are not counted.
+    let regular = link.skip_interval.is_none();
+    if regular { share } else { share / (1.0 - link.mode.ordered_sets(link.clocking).loss()) }
+}
+
+/// Payload that the edges of a window may give it beyond its share: two packets of the largest size, and what ordered sets
+/// that are late or put off would have taken.
+const AT_THE_EDGES: Bytes = Bytes::from_kib(16);
+
+impl Fabric {
+    /// How much there is to audit: ports, endpoints and transfers.
+    pub(crate) fn books(&self) -> u64 {
+        (self.ports.len() + self.endpoints.len() + self.transfers.places() / 8) as u64
+    }
+
+    /// Whether every book balances; the first that does not otherwise.
+    pub(crate) fn audit(&self) -> Audited {
+        for index in 0..self.ports.len() {
+            let id = PortId(index as u32);
+            if self.ports[index].peer != id {
+                self.audit_port(id)?;
+            }
+        }
+        for endpoint in &self.endpoints {
+            let staged = |channel: &u8| {
+                self.ports[endpoint.port.index()].queues_of(*channel).head(FlowClass::NonPosted).is_some()
+            };
+            let staged = self.ports[endpoint.port.index()].channel_numbers().filter(staged).count() as u32;
+            let (tags, reads) = (endpoint.outstanding_reads(), endpoint.reads_entered() as u32);
+            let port = Some(endpoint.port);
+            balance!(port, tags == reads, "{tags} tags are out, and {reads} reads");
+            balance!(port, tags >= staged, "{staged} reads wait to be sent, and {tags} tags are out");
+        }
+        self.audit_bytes()
+    }
+
+    fn audit_port(&self, id: PortId) -> Audited {
+        let port = &self.ports[id.index()];
+        let at = Some(id);
+        let tally = self.observers.direction(id.index());
+        let (stated, spoken_for) = (tally.window_end(), port.busy_until);
+        balance!(
+            at,
+            stated == spoken_for,
+            "time is stated up to {stated:?}, and spoken for up to {spoken_for:?}"
+        );
+        let payload = tally.spent_on(Use::Payload).ticks() as f64;
+        let most = tally.total().ticks() as f64 * self.payload_ceilings[id.index()]
+            + port.settings.wire.span(AT_THE_EDGES).ticks() as f64;
+        balance!(
+            at,
+            payload <= most,
+            "payload takes {payload} ticks, and the closed form gives it {most} at most"
+        );
+        self.audit_sequences(id)?;
+        self.audit_credits(id)?;
+        self.audit_buffers(id)
+    }
+
+    /// Sequence numbers: what has been acknowledged was received, what was received was sent, and on a link where nothing can go
+    /// wrong the rest is on its way.
+    fn audit_sequences(&self, id: PortId) -> Audited {
+        let (port, at) = (&self.ports[id.index()], Some(id));
+        let peer = &self.ports[port.peer.index()];
+        if let (Some(sent), Some(received)) = (&port.flit, &peer.flit) {
+            let on_the_way = peer.in_flight.len();
+            return sent.audit(received, on_the_way).map_err(|what| Discrepancy { port: at, what });
+        }
+        let (space, sent) = (SequenceSpace::NonFlit, &port.retry);
+        balance!(at, sent.adds_up(), "the retry buffer holds other bytes than it counts: {sent:?}");
+        let (acknowledged, received) = (sent.acknowledged(), peer.sequence.last_accepted());
+        let behind = usize::from(space.distance(acknowledged, received));
+        balance!(
+            at,
+            behind <= sent.unacknowledged(),
+            "{received:?} is received, {acknowledged:?} acknowledged, and {} are unacknowledged",
+            sent.unacknowledged()
+        );
+        if port.reliable && peer.reliable {
+            let mut expected = peer.sequence.next_expected();
+            for tlp in peer.in_flight.iter().filter(|tlp| tlp.fate != Fate::Nullified) {
+                if tlp.sequence == expected {
+                    expected = space.next(expected);
+                } else {
+                    let behind = space.distance(tlp.sequence, expected);
+                    balance!(
+                        at,
+                        behind <= space.window() + 1,
+                        "{:?} is sent, {expected:?} is next",
+                        tlp.sequence
+                    );
+                }
+            }
+            let next = sent.next_sequence();
+            balance!(at, expected == next, "{next:?} is to be sent next, and {expected:?} is missing");
+        }
+        Ok(())
+    }
+
+    /// Credits: what this transmitter has left is what its receiver has left for it, less what is on its way.
+    fn audit_credits(&self, id: PortId) -> Audited {
+        let (port, at) = (&self.ports[id.index()], Some(id));
+        let peer = &self.ports[port.peer.index()];
+        let exactly = port.reliable && peer.reliable && port.state == LinkState::Active;
+        let on_the_way = if exactly { on_the_way(peer) } else { Default::default() };
+        for channel in port.channel_numbers() {
+            for class in FlowClass::ALL {
+                let buffer = &peer.buffers_of(channel)[class.index()];
+                let mut told = port.credits_of(channel)[class.index()];
+                let counted_on = told.available();
+                let left = buffer.credits.available_to_peer();
+                let within = |counted_on: Option<u16>, left: Option<u16>| match (counted_on, left) {
+                    (Some(counted_on), Some(left)) => counted_on <= left,
+                    _ => true,
+                };
+                balance!(
+                    at,
+                    within(counted_on.header, left.header) && within(counted_on.data, left.data),
+                    "VC{channel} {class}: {counted_on} are counted on, and {left} are left"
+                );
+                if !exactly || buffer.credits.is_infinite() {
+                    continue;
+                }
+                for (_, dllp) in port.mailbox.iter() {
+                    match dllp {
+                        Dllp::UpdateFlowControl { channel: on, class: of, header, data }
+                            if (*on, *of) == (channel, class) =>
+                        {
+                            told.update(*header, *data);
+                        }
+                        _ => {}
+                    }
+                }
+                let [headers, data] = on_the_way[usize::from(channel)][class.index()];
+                let told = told.available();
+                let agree = |told: Option<u16>, left: Option<u16>, on_the_way: u32| match (told, left) {
+                    (Some(told), Some(left)) => u32::from(told) + on_the_way == u32::from(left),
+                    _ => true,
+                };
+                balance!(
+                    at,
+                    agree(told.header, left.header, headers) && agree(told.data, left.data, data),
+                    "VC{channel} {class}: {told} are there to spend, {headers}/{data} on the way, and {left} left"
+                );
+            }
+        }
+        Ok(())
+    }
+
+    /// Ingress buffers: what drains is held, and the bytes that the observers know of are those of the credits held.
+    fn audit_buffers(&self, id: PortId) -> Audited {
+        let (port, at) = (&self.ports[id.index()], Some(id));
+        let levels = self.observers.buffers(id.index());
+        for class in FlowClass::ALL {
+            let (mut held_bytes, mut all_count) = (0, true);
+            for channel in port.channel_numbers() {
+                let buffer = &port.buffers_of(channel)[class.index()];
+                let (held, room) = (buffer.credits.held(), buffer.credits.available_to_peer());
+                let [headers, data] = sum(buffer.draining.iter().map(|(_, credits)| credits));
+                balance!(
+                    at,
+                    (room.header.is_none() || headers <= u32::from(held.header))
+                        && (room.data.is_none() || data <= u32::from(held.data)),
+                    "VC{channel} {class}: {headers}/{data} drain, and {held:?} are held"
+                );
+                held_bytes += buffer_bytes(held);
+                all_count &= room.header.is_some() && room.data.is_some();
+            }
+            let stated = levels[class.index()].now();
+            balance!(
+                at,
+                !all_count || held_bytes == stated,
+                "{class}: {held_bytes} B are held, and {stated} B are stated"
+            );
+        }
+        Ok(())
+    }
+
+    /// Bytes: the flows were given what arrived of transfers and what workloads told of; less only what errors lost.
+    fn audit_bytes(&self) -> Audited {
+        let (delivered, arrived) = (self.observers.delivered(), self.transfers.arrived() + self.told_bytes);
+        let nothing_lost = self.observers.errors().next().is_none();
+        balance!(
+            None,
+            delivered == arrived || (delivered < arrived && !nothing_lost),
+            "{delivered} B of payload are delivered, and {arrived} B arrived"
+        );
+        Ok(())
+    }
+
+    /// Name of a port, given those of the devices.
+    pub(crate) fn name_of(&self, id: PortId, devices: &[String]) -> String {
+        let place = self.place_of(id);
+        let name = &devices[place.device];
+        match self.devices[place.device].owner {
+            Owner::RootComplex(_) => format!("{name}.slot{}", place.port + 1),
+            Owner::Switch(_) | Owner::Endpoint(_) => format!("{name}.port{}", place.port),
+        }
+    }
+}
+
+/// Headers and data of TLPs that are sent and not received, by channel and class.
+fn on_the_way(peer: &Port) -> [[[u32; 2]; 3]; TRAFFIC_CLASSES] {
+    let mut expected = peer.sequence.next_expected();
+    let mut new = [[[0; 2]; 3]; TRAFFIC_CLASSES];
+    for tlp in peer.in_flight.iter().filter(|tlp| tlp.fate != Fate::Nullified) {
+        // Others are sent again.
+        if tlp.sequence == expected {
+            expected = SequenceSpace::NonFlit.next(expected);
+            let [headers, data] = &mut new[usize::from(tlp.channel)][tlp.class.index()];
+            *headers += 1;
+            *data += u32::from(tlp.data_credits);
+        }
+    }
+    new
+}
+
+fn sum<'a>(credits: impl Iterator<Item = &'a Credits>) -> [u32; 2] {
+    credits.fold([0, 0], |[headers, data], credits| {
+        [headers + u32::from(credits.header), data + u32::from(credits.data)]
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::common::{Stream, advance, behind_switch, us};
+    use crate::port::PortId;
+    use crate::workload::{DeviceId, Direction};
+    use crate::{Fabric, Simulation};
+    use lanewise_observe::{Fact, Use};
+    use lanewise_pcie::flow_control::Credits;
+    use lanewise_pcie::tlp::FlowClass;
+    use lanewise_units::{Generation, Span, Width};
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    /// Two endpoints behind a switch read and write, and much is under way.
+    fn busy() -> Simulation {
+        let config = behind_switch(Generation::Gen3, Width::X8, Width::X4, 2, 256);
+        let mut simulation = Simulation::build(&config).expect("a tree");
+        for (device, direction) in [(2, Direction::Write), (3, Direction::Read)] {
+            simulation.add_workload(Box::new(Stream::new(device, direction, 4096, 8)));
+        }
+        advance(&mut simulation, us(20));
+        assert_eq!(simulation.fabric.audit(), Ok(()));
+        simulation
+    }
+
+    /// What is found wrong after a fault is planted at the port of the endpoint that writes.
+    fn found(plant: impl FnOnce(&mut Fabric, PortId)) -> String {
+        let mut simulation = busy();
+        let port = PortId(simulation.fabric.port_index(DeviceId(2), 0) as u32);
+        plant(&mut simulation.fabric, port);
+        simulation.fabric.audit().expect_err("it is noticed").what
+    }
+
+    #[test]
+    fn a_fault_in_any_book_is_found() {
+        let posted = FlowClass::Posted.index();
+        let twice = found(|fabric, port| {
+            fabric.ports[port.index()].credits[posted].consume(Credits::new(1, 16));
+        });
+        assert!(twice.contains("are there to spend"), "{twice}");
+        let unspent = found(|fabric, port| {
+            let (mut credits, peer) =
+                (fabric.ports[port.index()].credits[posted], fabric.ports[port.index()].peer);
+            let (header, data) = fabric.ports[peer.index()].buffers[posted].credits.limit();
+            credits.update(header + 60, data + 400);
+            fabric.ports[port.index()].credits[posted] = credits;
+        });
+        assert!(unspent.contains("are counted on"), "{unspent}");
+        let lost = found(|fabric, port| {
+            let peer = fabric.ports[port.index()].peer;
+            while fabric.ports[peer.index()].in_flight.pop_front().is_some() {}
+        });
+        assert!(lost.contains("is missing"), "{lost}");
+        let tag = found(|fabric, _| {
+            fabric.endpoints[0].leak_tag();
+        });
+        assert!(tag.contains("tags are out"), "{tag}");
+        let bytes = found(|fabric, _| fabric.told_bytes += 1);
+        assert!(bytes.contains("B of payload are delivered"), "{bytes}");
+        let time = found(|fabric, port| fabric.ports[port.index()].busy_until += Span::from_ns(1));
+        assert!(time.contains("time is stated up to"), "{time}");
+        let buffer = found(|fabric, port| {
+            let peer = fabric.ports[port.index()].peer;
+            let now = fabric.now();
+            let filled = Fact::BufferFilled { port: peer.0, class: FlowClass::Posted, bytes: 16 };
+            fabric.observers.observe(now + Span::from_us(1), filled);
+        });
+        assert!(buffer.contains("B are stated"), "{buffer}");
+        let fast = found(|fabric, port| {
+            let (now, span) = (fabric.now(), Span::from_us(200));
+            fabric.observers.observe(now, Fact::Spent { port: port.0, on: Use::Payload, span });
+            fabric.ports[port.index()].busy_until += span;
+        });
+        assert!(fast.contains("the closed form"), "{fast}");
+    }
+
+    #[test]
+    fn a_run_stops_at_a_fault_and_says_where_and_when() {
+        let mut simulation = busy();
+        let port = simulation.fabric.port_index(DeviceId(2), 0);
+        simulation.fabric.ports[port].credits[FlowClass::Posted.index()].consume(Credits::new(1, 16));
+        let stopped = catch_unwind(AssertUnwindSafe(|| advance(&mut simulation, us(2_000))));
+        let said = *stopped.expect_err("it stops").downcast::<String>().expect("a message");
+        let place = format!("{}.port0: VC0 posted: ", simulation.names()[2]);
+        assert!(said.starts_with("not conserved, seed 1, event ") && said.contains(&place), "{said}");
+    }
+}

@@ -74,7 +74,10 @@ class Rule:
     ) -> Finding:
         """Make a finding of this rule; `fix` and `cost` in words where they are not those of the rule."""
         # Folders of sysfs have the domain in their names.
-        remedy = (fix or self.fix).replace("devices/BDF", f"devices/{Address.parse(bdf)}").replace("BDF", bdf)
+        remedy = fix or self.fix
+        if "devices/BDF" in remedy:
+            remedy = remedy.replace("devices/BDF", f"devices/{Address.parse(bdf)}")
+        remedy = remedy.replace("BDF", bdf)
         words = cost or (self.stated_cost if trial is None else None)
         return Finding(
             self.id,

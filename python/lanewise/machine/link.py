@@ -68,6 +68,24 @@ class Link:
         return now is not None and limit is not None and 0 < now < limit
 
     @property
+    def held(self) -> tuple[Function, float] | None:
+        """Return which end holds it below what both can do, and at how many GT/s; None when neither does.
+
+        The port's Target Link Speed is an upper limit for the link; a device's own is none by the
+        specification, and says how the link was set up. With Hardware Autonomous Speed
+        Disable set, an end does not leave the speed that it has. 7.5.3.19.
+        """
+        now, limit = self.now.gt_s, self.limit.gt_s
+        if now is None or limit is None or now >= limit:
+            return None
+        for end in (self.upper, self.device):
+            target = end.link.target_gt_s
+            if target is not None and now <= target < limit:
+                return end, target
+        frozen = (end for end in (self.upper, self.device) if end.link.autonomous_speed_disabled)
+        return next(((end, now) for end in frozen), None)
+
+    @property
     def below_width(self) -> bool:
         """Whether it runs on fewer lanes than both ends have."""
         now, limit = self.now.width, self.limit.width

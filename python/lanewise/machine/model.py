@@ -354,12 +354,13 @@ class Machine:
         """Whether a link below its speed leads to a GPU and runs at what links of idle GPUs run at.
 
         GPUs lower the speed, never the width, when idle, and raise it under load: the same machines move 26
-        GB/s. One that runs at 8 GT/s and more of what it could is not asleep: its link fell back.
+        GB/s. One that runs at 8 GT/s and more of what it could is not asleep: its link fell back. Nor is one
+        whose link is held at its speed by either end: it cannot raise it.
         """
         now = link.now.gt_s
-        return (
-            link.below_speed and now is not None and now <= IDLE_GPU_GT_S and self.gpu_below(link) is not None
-        )
+        if not link.below_speed or now is None or now > IDLE_GPU_GT_S or link.held is not None:
+            return False
+        return self.gpu_below(link) is not None
 
     def is_idle_gpu(self, link: Link) -> bool:
         """Whether a link is most likely that of an idle GPU saving power: slow, with all of its lanes."""

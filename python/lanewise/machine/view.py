@@ -14,12 +14,13 @@ from lanewise.machine.lanes import Lanes, lanes_of, rate_of
 from lanewise.machine.link_bandwidth import widest_mode
 from lanewise.machine.model import Kind, LinkMode
 from lanewise.machine.own_rate import own_rate
-from lanewise.machine.topology import is_chipset_uplink, is_inside_amd
+from lanewise.machine.topology import is_chipset_uplink, is_inside_amd, is_thunderbolt
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lanewise.machine.model import Function, Link, Machine
+    from lanewise.machine.address import Address
+    from lanewise.machine.model import EventKind, Function, KernelEvent, Link, Machine
     from lanewise.machine.own_rate import Own
 
 _COMPUTE_CLASSES = (0x02, 0x0C06, 0x0C04, 0x01, 0x12, 0x0B)
@@ -70,6 +71,34 @@ class View:
     def is_switched_off(self, link: Link) -> bool:
         """Whether the device sleeps so deeply that its registers say nothing (D3cold reads as ones)."""
         return link.device.registers.power_state == "D3cold"
+
+    def is_dead(self, function: Function) -> bool:
+        """Whether a function does not answer although it is not switched off."""
+        registers = function.registers
+        return bool(registers.no_answer) and not function.virtual and registers.power_state != "D3cold"
+
+    def events_at(self, address: Address, *kinds: EventKind) -> list[KernelEvent]:
+        """List what a kernel log says of a function, in its order; all kinds when none is given."""
+        return [event for event in self._events.get(address, ()) if not kinds or event.kind in kinds]
+
+    @cached_property
+    def _events(self) -> dict[Address, list[KernelEvent]]:
+        found: dict[Address, list[KernelEvent]] = {}
+        for event in self.machine.events:
+            if event.address is not None:
+                found.setdefault(event.address, []).append(event)
+        return found
+
+    @staticmethod
+    def is_thunderbolt(function: Function) -> bool:
+        """Whether it is part of a Thunderbolt or USB4 controller, whose cable decides about its links."""
+        return is_thunderbolt(function)
+
+    def has_no_link(self, port: Function) -> bool:
+        """Whether a port says that nothing answers at the other end of its link."""
+        link = port.link
+        inactive = link.data_link_active_reporting is True and link.data_link_active is False
+        return not port.children and (link.status.width == 0 or inactive)
 
     @cached_property
     def devices(self) -> tuple[Function, ...]:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from fault_cases import FAULT_CASES
 from machines import ACCELERATOR, GPU, NIC, NVME, function, machine, pair, switched
 
 from lanewise import _core
@@ -83,6 +84,7 @@ SLOT = Slot(number=1, hot_plug=True, surprise=True)
 LOST = {"memory_enabled": False, "bus_master": False, "bars": GONE}
 
 CASES: dict[str, tuple[Machine, Machine, Severity]] = {
+    **FAULT_CASES,
     "link-width": (pair(now="16 x2"), pair(can="16 x2"), Severity.WARNING),
     "link-speed": (pair(now="8 x4"), pair(port={"can": "8 x4"}, now="8 x4"), Severity.WARNING),
     "gpu-link-idle": (
@@ -374,7 +376,8 @@ def test_a_speed_that_the_port_is_told_to_keep_is_said_and_costs_fast_devices_a_
 def test_the_target_speed_of_a_device_holds_nothing_back() -> None:
     """Target Link Speed limits a link at its downstream port alone (PCIe Base 5.0 §7.5.3.19)."""
     (finding,) = found(pair(link={"target_gt_s": 8.0}, now="8 x4"), "link-speed")
-    assert (finding.severity, finding.title) == (Severity.WARNING, "01:00.0 runs at 8GT/s of 16GT/s")
+    assert finding.severity is Severity.WARNING
+    assert "because" not in finding.title
 
 
 def test_a_gpu_that_fell_back_by_a_generation_does_not_sleep() -> None:

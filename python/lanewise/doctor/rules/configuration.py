@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from lanewise.doctor.finding import Finding, Severity
 from lanewise.doctor.registry import PROVISIONING, Bearing, Rule, rule
+from lanewise.doctor.rules.bars import lacking_bars
 from lanewise.doctor.words import sign
 
 if TYPE_CHECKING:
@@ -43,7 +44,8 @@ _SLEEPING = frozenset({"D1", "D2", "D3hot", "D3cold", "D3"})
 def lost_configurations(view: View, this: Rule) -> Iterable[Finding]:
     """Find devices at their defaults under a driver."""
     for function in view.machine:
-        if not _should_work(view, function):
+        # Without an address nothing can be decoded, and that is the fault (`bar-unassigned`).
+        if not _should_work(view, function) or lacking_bars(view, function):
             continue
         registers = function.registers
         memory_bars = [bar for bar in registers.bars or () if not bar.io and bar.index < 6]

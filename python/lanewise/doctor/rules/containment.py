@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from lanewise.doctor.finding import Finding, Severity
 from lanewise.doctor.registry import PROVISIONING, Rule, rule
 from lanewise.doctor.words import listed
+from lanewise.machine.model import EventKind
 from lanewise.machine.topology import is_thunderbolt
 
 if TYPE_CHECKING:
@@ -16,10 +17,10 @@ if TYPE_CHECKING:
 
 TRIGGERED = Rule(
     id="dpc-triggered",
-    what="A port has contained an error and keeps its link down.",
+    what="A port has contained an error and keeps its link down, or the kernel log says that it did.",
     why="Downstream Port Containment takes the link down on a fatal error so that nothing wrong gets "
     "further. Until software clears it everything below is gone.",
-    severity="error",
+    severity="error; warning when the link came back",
     cost="stated: the devices below the port are out of service",
     fix="Read the reason in the kernel log (`dmesg | grep -i dpc`), repair it, then clear DPC Trigger "
     "Status or rescan.",
@@ -45,16 +46,36 @@ ABSENT = Rule(
 
 @rule(TRIGGERED)
 def contained_ports(view: View, this: Rule) -> Iterable[Finding]:
-    """Find ports that are shut."""
+    """Find ports that are shut, by register, and ports that were, by the log."""
+    told = set()
     for port in view.machine:
         dpc = port.registers.dpc
         if dpc is not None and dpc.triggered:
+            told.add(port.address)
             yield this.finding(
                 Severity.ERROR,
                 port.address.short,
                 f"{port.address.short} holds its link down after an error",
-                [f"{port.address.short} DpcSta: Trigger+ ({port.name})"],
+                [
+                    f"{port.address.short} DpcSta: Trigger+ ({port.name})",
+                    *(event.line for event in view.events_at(port.address, EventKind.CONTAINED)[-2:]),
+                ],
             )
+    contained = {e.address: None for e in view.machine.events if e.kind is EventKind.CONTAINED and e.address}
+    for address in contained:
+        if address in told:
+            continue
+        events = view.events_at(address, EventKind.CONTAINED, EventKind.RECOVERED)
+        shut = view.machine.functions.get(address)
+        alive = shut is not None and any(not view.is_dead(child) for child in view.machine.children(shut))
+        back = alive or events[-1].kind is EventKind.RECOVERED
+        yield this.finding(
+            Severity.WARNING if back else Severity.ERROR,
+            address.short,
+            f"{address.short} contained an error"
+            + ("; its link came back" if back else " and took its link down"),
+            [event.line for event in events[-4:]],
+        )
 
 
 @rule(ABSENT)

@@ -86,7 +86,9 @@ def link_errors(view: View, this: Rule) -> Iterable[Finding]:
             continue
         what = f"{counted} correctable errors counted" if counted else "link errors latched"
         title = f"{what} at {device.address.short}"
-        yield this.finding(Severity.WARNING, device.address.short, title, _lines(view, ends))
+        yield this.finding(
+            Severity.WARNING, device.address.short, title, _lines(view, ends), fix=_clearing(this, ends)
+        )
     if history:
         devices = [ends[-1] for ends in history]
         yield this.finding(
@@ -94,8 +96,16 @@ def link_errors(view: View, this: Rule) -> Iterable[Finding]:
             devices[0].address.short,
             f"link errors happened at some time at {listed(devices)}",
             [line for ends in history for line in _lines(view, ends)],
+            fix=_clearing(this, [end for ends in history for end in ends]),
             also=[device.address.short for device in devices[1:]],
         )
+
+
+def _clearing(this: Rule, ends: Iterable[Function]) -> str:
+    """Name the functions whose bits are to be cleared: those that have some, at either end of a link."""
+    having = [end for end in ends if latched(end)] or list(ends)
+    more = f", and the same for {listed(having[1:])}" if len(having) > 1 else ""
+    return this.fix.replace("BDF", having[0].address.short).replace("`),", f"`{more}),", 1)
 
 
 def _wires(view: View) -> Iterator[tuple[tuple[Function, ...], Link | None]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from lanewise.doctor import alike
 from lanewise.doctor.finding import Finding, Severity
 from lanewise.doctor.registry import Bearing, Rule, rule
 from lanewise.doctor.rig import both_ways
@@ -48,8 +49,8 @@ SPEED = Rule(
     why="A step down in speed halves bandwidth. Links fall back when equalization or signal quality "
     "fails, and stay there until they are retrained; a port whose Target Link Speed is low, by a firmware "
     "setting or by a kernel that could not train it otherwise, does not try.",
-    severity="warning; info on links below 1.9 GB/s whose port is told to stay slow, where the device "
-    "changed speed by itself, and for devices whose own wires or media need no more",
+    severity="warning; info on links below 1.9 GB/s whose port is told to stay slow, and for devices whose "
+    "own wires or media need no more",
     cost="simulated: DMA in both directions at the speed of now and at the speed of both ends, on the lanes "
     "of now",
     fix="Look for a speed limit of that slot in the firmware setup and update firmware; reseat the card; "
@@ -60,7 +61,8 @@ SPEED = Rule(
         "§7.5.3.19 (Link Control 2, Target Link Speed)",
         "§4.2.6.4.3 (Recovery.Speed)",
     ),
-    not_said="GPUs at 2.5 or 5 GT/s, as idle ones are (see `gpu-link-idle`); devices limited by the slot "
+    not_said="GPUs at 2.5 or 5 GT/s, as idle ones are (see `gpu-link-idle`), unless a register holds them "
+    "there; devices limited by the slot "
     "(see `device-above-slot`); links inside a chip.",
     bearing=Bearing.LIMITS,
 )
@@ -107,22 +109,19 @@ def slow_links(view: View, this: Rule) -> Iterable[Finding]:
     for link in view.live_links:
         if not link.below_speed or view.machine.is_slow_as_idle_gpus(link):
             continue
-        target = _low_target(link)
-        by_itself = bool(link.upper.link.bandwidth_autonomous or link.device.link.bandwidth_autonomous)
-        chosen = target is not None and not view.is_worth_tuning(rate_of(link.limit) or 0.0)
-        evidence = _evidence(link)
-        reason = ""
-        if target is not None:
-            reason = f", because {link.upper.address.short} is told to stay at {target:g}GT/s"
-            evidence.append(f"{link.upper.address.short} LnkCtl2: Target Link Speed: {target:g}GT/s")
-        elif by_itself:
-            reason = "; the device changed the speed by itself, as for saving power"
-        if by_itself:
+        held = link.held
+        chosen = held is not None and not view.is_worth_tuning(rate_of(link.limit) or 0.0)
+        reason, evidence = "", _evidence(link)
+        if held is not None:
+            word = "and" if held[0] is link.device and held[0].link.target_gt_s == held[1] else "because"
+            reason = f", {word} {held[0].address.short} {_how(held)}"
+            evidence.append(_register_line(held))
+        if link.upper.link.bandwidth_autonomous or link.device.link.bandwidth_autonomous:
             evidence.append(
-                f"{link.upper.address.short} LnkSta: ABWMgmt+ (the device changed speed or width)"
+                f"{link.upper.address.short} LnkSta: ABWMgmt+ (it changed speed or width at some time)"
             )
         yield this.finding(
-            Severity.INFO if chosen or by_itself else _severity(view, link, link.limit),
+            Severity.INFO if chosen else _severity(view, link, link.limit),
             link.device.address.short,
             f"{link.device.address.short} runs at {link.now.gt_s:g}GT/s of {link.limit.gt_s:g}GT/s{reason}",
             evidence,
@@ -139,10 +138,18 @@ def _severity(view: View, link: Link, fixed: LinkMode) -> Severity:
     return by_loss(now, then, view.own_rate(link.device))
 
 
-def _low_target(link: Link) -> float | None:
-    """Return the Target Link Speed that holds a link back: the port's, for the device's limits nothing."""
-    target, limit = link.upper.link.target_gt_s, link.limit.gt_s
-    return target if target is not None and limit is not None and target < limit else None
+def _how(held: tuple[Function, float]) -> str:
+    end, speed = held
+    if end.link.target_gt_s == speed:
+        return f"is told to stay at {speed:g}GT/s"
+    return "may not change the speed by itself"
+
+
+def _register_line(held: tuple[Function, float]) -> str:
+    end, speed = held
+    if end.link.target_gt_s == speed:
+        return f"{end.address.short} LnkCtl2: Target Link Speed: {speed:g}GT/s"
+    return f"{end.address.short} LnkCtl2: SpeedDis+"
 
 
 def _fix(this: Rule, link: Link) -> str:
@@ -154,9 +161,12 @@ def _fix(this: Rule, link: Link) -> str:
 @rule(IDLE)
 def idle_gpus(view: View, this: Rule) -> Iterable[Finding]:
     """Say once which GPU links only sleep."""
+    slow = alike.slow_gpus(view)
     idle = [(link.device, link.now) for link in view.live_links if view.machine.is_idle_gpu(link)] + [
         (function, function.link.status) for function in view.machine if _is_idle_alone(view, function)
     ]
+    # One that sleeps while all its likes are awake is not sleeping with them (`odd-one-out`).
+    idle = [(device, now) for device, now in idle if device.address not in slow]
     if not idle:
         return
     count = "1 GPU link runs" if len(idle) == 1 else f"{len(idle)} GPU links run"

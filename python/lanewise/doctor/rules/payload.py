@@ -123,6 +123,9 @@ def small_payloads(view: View, this: Rule) -> Iterable[Finding]:
         ]
         if len(members) < 2 or any(function.transfers.mps_supported is None for function in members):
             continue
+        if any(map(view.is_dead, view.machine.descendants(port))):
+            # Nobody knows what a device takes that does not answer.
+            continue
         used = min(function.transfers.mps or 0 for function in members)
         possible = min(function.transfers.mps_supported or 0 for function in members)
         if used >= possible or max(function.transfers.mps or 0 for function in members) > used:

@@ -11,6 +11,7 @@ from lanewise.doctor.rig import Leaf, Rig, Trial
 from lanewise.doctor.severity import by_loss
 from lanewise.doctor.words import size
 from lanewise.machine.model import Kind
+from lanewise.machine.registers import PACKET_SIZES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -50,8 +51,8 @@ MRRS = Rule(
     "hardly more can be, and on links of 12 GB/s and more",
     cost="simulated: DMA reads of host memory with the MRRS of now, and with the one from 512 B on that "
     "fills the link",
-    fix="Raise Max_Read_Request_Size to 512 B or more: a driver option, the firmware setup, or until the "
-    "next boot `setpci -s BDF CAP_EXP+8.w=2000:7000` (5000:7000 is 4 KiB).",
+    fix="Raise Max_Read_Request_Size to SIZE: a driver option, the firmware setup, or until the "
+    "next boot `setpci -s BDF CAP_EXP+8.w=CODE:7000`, which is SIZE.",
     references=("PCIe Base 5.0 §7.5.3.4 (Device Control)", "§2.2.6.2 (tags)"),
     not_said="Small sizes on slow links whose device has tags enough; 512 B and more where wider tags are to "
     "be had (see `tags-few`).",
@@ -126,6 +127,7 @@ def small_reads(view: View, this: Rule) -> Iterable[Finding]:
             continue
         if not starved and not barely and (view.possible_rate(function) or 0.0) < _BUSY_GB_PER_S:
             continue
+        enough = max(_enough(needed, _TAGS[bits]), 2 * mrrs)
         why = "too little to hide the latency of memory" if starved else "which costs requests and tags"
         yield this.finding(
             by_loss(_TAGS[bits] * mrrs, needed, None),
@@ -137,8 +139,15 @@ def small_reads(view: View, this: Rule) -> Iterable[Finding]:
                 _bandwidth_latency(view, function),
                 f"{_TAGS[bits]} tags x {mrrs} B = {size(_TAGS[bits] * mrrs)} at most",
             ],
-            trial=_read_trial(view, function, bits, mrrs, bits, _enough(needed, _TAGS[bits])),
+            fix=_remedy(this, enough),
+            trial=_read_trial(view, function, bits, mrrs, bits, enough),
         )
+
+
+def _remedy(this: Rule, enough: int) -> str:
+    """Name the size that fills the link, and its code in Device Control."""
+    code = f"{PACKET_SIZES.index(enough):x}000"
+    return this.fix.replace("CODE", code).replace("SIZE", size(enough))
 
 
 def _enough(needed: float, tags: int) -> int:

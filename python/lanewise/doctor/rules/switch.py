@@ -9,6 +9,7 @@ from lanewise.doctor.registry import PERFORMANCE, Bearing, Rule, rule
 from lanewise.doctor.rig import Leaf, Rig, Trial
 from lanewise.doctor.words import listed
 from lanewise.machine.lanes import lanes_of, rate_of
+from lanewise.machine.link_bandwidth import widest_mode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,6 +21,11 @@ _NOTICEABLE = 1.2
 """Ratios below this are rounding between generations. Assumed."""
 
 _MOST_SIMULATED = 16
+
+_ASLEEP_GT_S = 5.0
+"""The most that sleeping links run at, as those of idle GPUs do."""
+_FAR = 4
+"""So many times faster are links below an uplink that is not by design. Assumed: two generations."""
 
 OVERSUBSCRIBED = Rule(
     id="switch-oversubscribed",
@@ -38,15 +44,62 @@ OVERSUBSCRIBED = Rule(
 )
 
 
+UPLINK = Rule(
+    id="uplink-slow",
+    what="The upstream link of a switch runs at 2.5 or 5 GT/s above links that run four times as fast.",
+    why="A switch trains its upstream link once and keeps it. One that is that much slower than what hangs "
+    "below it is asleep, or it fell back: no board is built that way.",
+    severity="warning",
+    cost="stated: everything below the switch shares what is left of its upstream link",
+    fix="Take the dump again under load. If it stays so: reseat the riser or cable of the switch, update its "
+    "firmware, look for a speed limit of its slot in the firmware setup.",
+    references=("PCIe Base 5.0 §7.5.3.8 (Link Status)", "§4.2.6.4.3 (Recovery.Speed)"),
+    not_said="Uplinks whose registers say what both ends can do (see `link-speed`); the switch inside a GPU.",
+    bearing=Bearing.LIMITS,
+)
+
+
+@rule(UPLINK)
+def slow_uplinks(view: View, this: Rule) -> Iterable[Finding]:
+    """Find switches that hang on a link which is asleep or degraded."""
+    for switch in view.machine.switches:
+        above, below = view.physical_link(switch.upstream), _below(view, switch)
+        if above is None or above.device is not switch.upstream or above.limit.known:
+            continue
+        if not _is_far_slower(above, below):
+            continue
+        bdf = switch.upstream.address.short
+        yield this.finding(
+            Severity.WARNING,
+            bdf,
+            f"slow uplink of the switch {bdf}: {_mode(above)}, asleep or degraded",
+            [
+                f"{above.name}: {_mode(above)} ({switch.upstream.name})",
+                *(f"{link.name}: {_mode(link)} ({link.device.name})" for link in below[:4]),
+            ],
+            also=[link.device.address.short for link in below],
+        )
+
+
+def _below(view: View, switch: Switch) -> list[Link]:
+    return [link for link in map(view.machine.link_below, switch.downstream) if link and _busy(view, link)]
+
+
+def _is_far_slower(above: Link, below: list[Link]) -> bool:
+    """Whether an uplink of which no more is known runs at a fraction of the speed of the links below."""
+    up, fastest = _mode(above).gt_s, max((_mode(link).gt_s or 0.0 for link in below), default=0.0)
+    return up is not None and up <= _ASLEEP_GT_S and fastest >= _FAR * up
+
+
 @rule(OVERSUBSCRIBED)
 def oversubscribed_switches(view: View, this: Rule) -> Iterable[Finding]:
     """Find switches with more below than above."""
     for switch in view.machine.switches:
         above = view.physical_link(switch.upstream)
-        below = [
-            link for link in map(view.machine.link_below, switch.downstream) if link and _busy(view, link)
-        ]
+        below = _below(view, switch)
         if above is None or above.device is not switch.upstream or len(below) < 2:
+            continue
+        if not above.limit.known and _is_far_slower(above, below):
             continue
         uplink = _mode(above)
         rates = [rate_of(_mode(link)) for link in below]
@@ -73,7 +126,9 @@ def _busy(view: View, link: Link) -> bool:
 
 def _mode(link: Link) -> LinkMode:
     """Return what a link can do: idle links count with their full speed."""
-    return link.limit if link.limit.known else link.now
+    if link.limit.known:
+        return link.limit
+    return link.now if link.now.known else widest_mode(link) or link.now
 
 
 def _evidence(view: View, switch: Switch, above: Link, below: list[Link], total: float) -> list[str]:

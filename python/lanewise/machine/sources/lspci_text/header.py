@@ -53,6 +53,8 @@ def _bus_numbers(draft: Draft, text: str) -> None:
 def _window(draft: Draft, text: str) -> None:
     """Read ``Memory behind bridge: fb000000-fb1fffff [size=2M]``; also ``[disabled]`` and ``None``."""
     place = _WINDOW.search(text)
+    if place is None and "[disabled]" not in text and "None" not in text:
+        return
     first, last = (int(place[1], 16), int(place[2], 16)) if place else (0, 0)
     if "[disabled]" in text:
         first, last = max(first, 1), 0

@@ -1,0 +1,101 @@
+"""Devices that are the same product: what one of them does not share with the others is worth a look.
+
+Alike are functions of one vendor, device, subsystem and class with the same function number. Virtual
+functions, those that a hypervisor makes up, and those that do not answer are left out.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lanewise.machine.model import ENDPOINTS
+from lanewise.machine.view import is_emulated, is_management
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable
+
+    from lanewise.machine.address import Address
+    from lanewise.machine.model import Function
+    from lanewise.machine.view import View
+
+_MOST_ODD = 4
+"""One in so many may be odd, rounded up; more are another half, not the odd ones. Assumed."""
+
+FEWEST = 3
+"""Of two that differ nobody knows which is odd."""
+
+
+def groups_of_any_size(view: View) -> list[list[Function]]:
+    """Return devices that move data, by what they are."""
+    found: dict[Hashable, list[Function]] = {}
+    for function in view.machine:
+        if _counts(view, function):
+            identity = function.identity
+            key = (
+                identity.vendor_id,
+                identity.device_id,
+                identity.subsystem_vendor_id,
+                identity.subsystem_id,
+                identity.class_code,
+                identity.device_name,
+                function.address.function,
+            )
+            found.setdefault(key, []).append(function)
+    return list(found.values())
+
+
+def groups(view: View) -> list[list[Function]]:
+    """Return devices that have another of their kind beside them."""
+    return [members for members in groups_of_any_size(view) if len(members) > 1]
+
+
+def odd_ones(
+    members: list[Function], value: Callable[[Function], Hashable]
+) -> tuple[list[Function], Hashable] | None:
+    """Return who differs from a clear majority, and what that says; None where there is none or nobody."""
+    values = [(member, value(member)) for member in members]
+    known = [(member, said) for member, said in values if said is not None]
+    if len(known) < FEWEST:
+        return None
+    counts: dict[Hashable, int] = {}
+    for _, said in known:
+        counts[said] = counts.get(said, 0) + 1
+    usual = max(counts, key=lambda said: counts[said])
+    odd = [member for member, said in known if said != usual]
+    if not odd or _MOST_ODD * len(odd) > len(known) + 1:
+        return None
+    return odd, usual
+
+
+def slow_gpus(view: View) -> set[Address]:
+    """Return GPUs whose link runs slower than those of their likes: they are not idle with all the others."""
+    slow: set[Address] = set()
+    for members in groups(view):
+        found = odd_ones(members, lambda member: link_speed(view, member))
+        if found is not None and members[0].is_gpu:
+            odd, usual = found
+            assert isinstance(usual, float)
+            slow |= {member.address for member in odd if (link_speed(view, member) or 0.0) < usual}
+    return slow
+
+
+def link_speed(view: View, function: Function) -> float | None:
+    """Return the speed of a link in GT/s where no other rule tells of it: of GPUs, or without a limit."""
+    link = view.machine.link_above(function)
+    if function.address.function or (link is not None and not view.is_wire(link)):
+        return None
+    if link is None:
+        return function.link.status.gt_s
+    told = link.below_speed and not view.machine.is_slow_as_idle_gpus(link)
+    return None if told else link.now.gt_s
+
+
+def _counts(view: View, function: Function) -> bool:
+    if function.is_bridge or function.virtual or is_emulated(function) or is_management(function):
+        return False
+    if view.is_dead(function) or function.identity.class_code is None:
+        return False
+    kind = view.machine.role(function)
+    if kind not in ENDPOINTS and not (kind is None and function.registers.express is not False):
+        return False
+    return view.is_compute_gpu(function) or function.is_class(0x01, 0x02, 0x0C06, 0x0C04, 0x0B, 0x12)

@@ -1,0 +1,99 @@
+"""Devices that no driver drives, or another one than their likes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lanewise.doctor import alike
+from lanewise.doctor.finding import Finding, Severity
+from lanewise.doctor.registry import Bearing, Rule, rule
+from lanewise.doctor.rules.bars import lacking_bars
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from lanewise.machine.model import Function
+    from lanewise.machine.view import View
+
+MISSING = Rule(
+    id="driver-missing",
+    what="A GPU, network adapter, drive or accelerator has no driver, or another driver than the same "
+    "devices beside it.",
+    why="A device without a driver does nothing. Where its likes have one, the driver was there and failed "
+    "at this one: its log lines say why.",
+    severity="warning where devices of the same kind have a driver; info for devices that have none by "
+    "themselves, and for those that are held for a virtual machine",
+    cost="stated: the device is not used",
+    fix="Read why it failed: `dmesg | grep BDF`. Then bind it: `echo BDF > "
+    "/sys/bus/pci/drivers/DRIVER/bind`. If it fails again, reseat the card and compare its firmware with "
+    "the others.",
+    references=("Linux, Documentation/ABI/testing/sysfs-bus-pci (bind)",),
+    not_said="Virtual functions; sources that show no drivers; devices that do not answer (see "
+    "`device-dead`) or have no addresses (see `bar-unassigned`), which is why they have none.",
+    bearing=Bearing.DISTURBS,
+)
+
+_STAND_INS = {
+    "nouveau": "which cannot compute at full speed",
+    "vfio-pci": "which holds it for a virtual machine",
+    "pci-stub": "which only keeps others away",
+    "xen-pciback": "which holds it for a virtual machine",
+    "uio_pci_generic": "which holds it for a program",
+    "igb_uio": "which holds it for a program",
+}
+"""Drivers that stand in for the device's own, and what they mean."""
+_ON_PURPOSE = frozenset(_STAND_INS) - {"nouveau"}
+
+
+@rule(MISSING)
+def missing_drivers(view: View, this: Rule) -> Iterable[Finding]:
+    """Find devices without a driver: one of several first, those on their own together."""
+    if not any(function.driver for function in view.machine):
+        return
+    told = set()
+    for members in alike.groups(view):
+        shown = [member for member in members if member.driver_known and not lacking_bars(view, member)]
+        own = [m.driver for m in shown if m.driver and m.driver not in _STAND_INS]
+        if not own:
+            continue
+        usual = max(dict.fromkeys(own), key=own.count)
+        for member in shown:
+            if member.driver != usual and (
+                member.driver is None or own.count(member.driver) <= len(own) // 2
+            ):
+                told.add(member.address)
+                yield _odd(this, member, usual, len([m for m in shown if m.driver == usual]), len(shown))
+    alone = [
+        function
+        for members in alike.groups_of_any_size(view)
+        for function in members
+        if function.driver_known
+        and function.driver is None
+        and function.address not in told
+        and not lacking_bars(view, function)
+    ]
+    if alone:
+        yield this.finding(
+            Severity.INFO,
+            alone[0].address.short,
+            f"no driver for {len(alone)} device{'s' if len(alone) > 1 else ''} that could move data",
+            [f"{f.address.short} has no driver ({f.name})" for f in alone[:8]],
+            fix="If they are to be used, load their driver; otherwise nothing.",
+            also=[f.address.short for f in alone[1:]],
+        )
+
+
+def _odd(this: Rule, member: Function, usual: str, having: int, of: int) -> Finding:
+    bdf, driver = member.address.short, member.driver
+    what = "no driver" if driver is None else f"driver {driver}"
+    meaning = f", {_STAND_INS[driver]}" if driver in _STAND_INS else ""
+    return this.finding(
+        Severity.INFO if driver in _ON_PURPOSE else Severity.WARNING,
+        bdf,
+        f"{what} at {bdf}{meaning}; {having} of {of} devices of its kind have {usual}",
+        [
+            f"{bdf} driver in use: {driver or 'none'} ({member.name})",
+            *([f"{bdf} Control: Mem-"] if member.registers.memory_enabled is False else []),
+        ],
+        fix=this.fix.replace("DRIVER", usual).replace("echo BDF", f"echo {member.address}"),
+    )

@@ -1,0 +1,218 @@
+"""What the kernel log tells of devices and links that were lost, and nothing else in a dump."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lanewise.doctor.finding import Finding, Severity
+from lanewise.doctor.registry import Bearing, Rule, rule
+from lanewise.machine.model import EventKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from lanewise.machine.address import Address
+    from lanewise.machine.model import Function, KernelEvent
+    from lanewise.machine.view import View
+
+_LOSSES = {
+    EventKind.GPU_LOST: "fell off the bus",
+    EventKind.CONTROLLER_DOWN: "stopped answering",
+    EventKind.DEVICE_FAILED: "could not be brought up",
+    EventKind.HEALTH_LOST: "has firmware that stopped answering",
+    EventKind.NO_RETURN: "did not come back from a reset or from sleep",
+}
+_OF_SLOTS = (
+    EventKind.LINK_DOWN,
+    EventKind.LINK_UP,
+    EventKind.CARD_GONE,
+    EventKind.CARD_PRESENT,
+    EventKind.PLANNED,
+    EventKind.NO_LINK,
+    EventKind.RECOVERED,
+)
+_MOST_LINES = 4
+
+LOST = Rule(
+    id="device-lost",
+    what="The kernel log says that a device was lost: a GPU fell off the bus (Xid 79), a drive's "
+    "controller is down, an adapter's firmware stopped, a device did not come back from a reset.",
+    why="The device stopped answering while it was in use. What ran on it failed, and most do not come back "
+    "before the next cold start.",
+    severity="error; warning when a later line says that it works again; info for what went away with its "
+    "card",
+    cost="stated: the device is out of service, and what ran on it was lost",
+    fix="Look at power and temperature of the device at that time, at its cables and riser. Reseat it, "
+    "update its firmware, switch link power saving off (`pcie_aspm=off`) and see whether it happens again. "
+    "Twice: replace it.",
+    references=(
+        "NVIDIA, XID Errors (79: GPU has fallen off the bus; 167: PCIe fatal timeout)",
+        "NVM Express Base 2.0 §3.1.4.6 (Controller Status)",
+    ),
+    not_said="Lines before the last boot of the log; Xids that are not about the bus; devices that do not "
+    "answer in the dump either (see `device-dead`).",
+    bearing=Bearing.DISTURBS,
+)
+
+LINK_LOST = Rule(
+    id="link-lost",
+    what="The kernel log says that the link of a slot went down, or did not come up.",
+    why="A link that goes down by itself takes its device out of the machine, whatever it was doing. It may "
+    "come back, and do it again.",
+    severity="error when the link stayed down with the card in its slot; warning when the card left, when "
+    "the link did not come up, or when the dump shows the device all the same; info when the log says that "
+    "it came back",
+    cost="stated: the device behind it is gone, or was for a time",
+    fix="Reseat the card and its cable; look at errors of the port, and at what happened to power at that "
+    "time; rescan: `echo 1 > /sys/bus/pci/rescan`.",
+    references=("PCIe Base 5.0 §6.7 (Hot-Plug)", "§7.5.3.11 (Slot Status)"),
+    not_said="Slots that somebody switched off; Thunderbolt and USB4, whose cables are pulled; links that "
+    "containment brought back.",
+    bearing=Bearing.DISTURBS,
+)
+
+RETRAINED = Rule(
+    id="link-retrained",
+    what="The kernel had to retrain a link at 2.5 GT/s because it did not come up otherwise.",
+    why="Linux tries that with links whose two ends do not agree on a speed. A link that comes up so stays "
+    "slow; one that fails even so leaves its device out of the machine.",
+    severity="error when even that failed and nothing is behind the port; warning when it came up; info when "
+    "the slot is empty",
+    cost="stated: the link runs at 2.5 GT/s, or not at all",
+    fix="Reseat the card; look at riser, cable and retimer; update firmware of host and card. Then a cold "
+    "start: the kernel's limit stays until then.",
+    references=("Linux, drivers/pci/quirks.c (pcie_failed_link_retrain)", "PCIe Base 5.0 §4.2.5 (LTSSM)"),
+    bearing=Bearing.LIMITS,
+)
+
+
+@rule(LOST)
+def lost_devices(view: View, this: Rule) -> Iterable[Finding]:
+    """Find devices that the log says were lost: one finding for each."""
+    for place, events in _by_device(view).items():
+        losses = [event for event in events if event.kind in _LOSSES]
+        address = losses[-1].address if losses else None
+        function = view.machine.functions.get(address) if address else None
+        if not losses or (function is not None and view.is_dead(function)):
+            continue
+        went, again = _went_with_its_card(view, losses), _works_again(view, events, function)
+        worst = min(losses, key=lambda event: list(_LOSSES).index(event.kind))
+        xid = f" (Xid {worst.number})" if worst.kind is EventKind.GPU_LOST and worst.number else ""
+        tail = ", with the card or cable that was pulled" if went else ", and works again" if again else ""
+        severity = Severity.WARNING if again else Severity.ERROR
+        yield this.finding(
+            Severity.INFO if went else severity,
+            place,
+            f"lost: {place} {_LOSSES[worst.kind]}{xid}{tail}",
+            [
+                *(event.line for event in _first_of_each_kind(losses)),
+                *([f"{place} is {function.name}"] if function is not None else []),
+                *([f"{len(losses)} lines of that kind in the log"] if len(losses) > _MOST_LINES else []),
+            ],
+        )
+
+
+def _by_device(view: View) -> dict[str, list[KernelEvent]]:
+    """Return events by address, or by the name that the log has where no address is known."""
+    found: dict[str, list[KernelEvent]] = {}
+    for event in view.machine.events:
+        place = event.address.short if event.address else event.name
+        if place is None and event.kind is EventKind.GPU_LOST:
+            place = _only_gpu(view)
+        if place is not None:
+            found.setdefault(place, []).append(event)
+    return found
+
+
+def _only_gpu(view: View) -> str:
+    """Name the GPU of a line without an address, where there is only one."""
+    gpus = [function for function in view.machine if view.is_compute_gpu(function)]
+    return gpus[0].address.short if len(gpus) == 1 else "a GPU"
+
+
+def _first_of_each_kind(events: list[KernelEvent]) -> list[KernelEvent]:
+    first = {event.kind: event for event in reversed(events)}
+    rest = [event for event in events if event not in first.values()]
+    return [*first.values(), *rest][:_MOST_LINES]
+
+
+def _works_again(view: View, events: list[KernelEvent], function: Function | None) -> bool:
+    """Whether a later line says so, or the device is there with its driver after a mere failure to return."""
+    if events[-1].kind is EventKind.RECOVERED:
+        return True
+    only_return = all(e.kind is EventKind.NO_RETURN for e in events if e.kind in _LOSSES)
+    return only_return and function is not None and bool(function.driver) and function.link.status.known
+
+
+def _went_with_its_card(view: View, losses: list[KernelEvent]) -> bool:
+    """Whether devices that are no longer listed only did not wake after their card or cable was pulled."""
+    if any(e.kind is not EventKind.NO_RETURN or "D3" not in e.line for e in losses):
+        return False
+    gone = any(event.kind is EventKind.CARD_GONE for event in view.machine.events)
+    return gone and all(event.address not in view.machine.functions for event in losses)
+
+
+@rule(LINK_LOST)
+def lost_links(view: View, this: Rule) -> Iterable[Finding]:
+    """Find slots whose link went, and say whether it came back."""
+    ports: dict[Address, list[KernelEvent]] = {}
+    for event in view.machine.events:
+        if event.address is not None and event.kind in _OF_SLOTS:
+            ports.setdefault(event.address, []).append(event)
+    for address, events in ports.items():
+        port = view.machine.functions.get(address)
+        kinds = [event.kind for event in events]
+        downs = [e for e in events if e.kind in (EventKind.LINK_DOWN, EventKind.CARD_GONE, EventKind.NO_LINK)]
+        if not downs or EventKind.PLANNED in kinds or (port is not None and view.is_thunderbolt(port)):
+            continue
+        bdf = address.short
+        severity, title = _outcome(view, port, bdf, events)
+        yield this.finding(
+            severity,
+            bdf,
+            title,
+            [*(event.line for event in events[-_MOST_LINES:]), *([f"{bdf} is {port.name}"] if port else [])],
+        )
+
+
+def _outcome(view: View, port: Function | None, bdf: str, events: list[KernelEvent]) -> tuple[Severity, str]:
+    """Tell what became of a link by the last line about it, and by what the dump shows below its port."""
+    last = events[-1].kind
+    if last in (EventKind.LINK_UP, EventKind.CARD_PRESENT, EventKind.RECOVERED):
+        return Severity.INFO, f"link down at {bdf} some time ago; it came back"
+    if port is not None and any(not view.is_dead(child) for child in view.machine.children(port)):
+        return Severity.WARNING, f"link down at {bdf} by the log, and its device is in the dump"
+    kinds = {event.kind for event in events[-_MOST_LINES:]}
+    if EventKind.NO_LINK in kinds:
+        return Severity.WARNING, f"link down at {bdf}: it did not come up"
+    if EventKind.CARD_GONE in kinds:
+        return Severity.WARNING, f"link down at {bdf}: its card went away"
+    return Severity.ERROR, f"link down at {bdf}: it did not come back"
+
+
+@rule(RETRAINED)
+def retrained_links(view: View, this: Rule) -> Iterable[Finding]:
+    """Find links that came up slow or not at all."""
+    kinds = (EventKind.RETRAINED, EventKind.RETRAIN_FAILED)
+    for address in dict.fromkeys(e.address for e in view.machine.events if e.kind in kinds and e.address):
+        events, bdf = view.events_at(address, *kinds), address.short
+        port = view.machine.functions.get(address)
+        link = view.machine.link_below(port) if port is not None else None
+        slot = port.registers.slot if port is not None else None
+        failed = events[-1].kind is EventKind.RETRAIN_FAILED
+        empty = link is None and slot is not None and slot.presence is False
+        well = link is not None and link.now.known and not link.below_speed
+        if empty:
+            severity, how = Severity.INFO, "and it is empty"
+        elif well:
+            severity, how = Severity.WARNING, "and it is at full speed in the dump"
+        elif failed and link is None:
+            severity, how = Severity.ERROR, "and it did not come up even so"
+        else:
+            severity, how = Severity.WARNING, "and it stays slow"
+        yield this.finding(
+            severity,
+            bdf,
+            f"retrained: the kernel forced the link of {bdf} to 2.5GT/s, {how}",
+            [*(event.line for event in events[:_MOST_LINES]), *([f"{bdf} is {port.name}"] if port else [])],
+        )

@@ -1,0 +1,167 @@
+"""The odd one among devices that are the same: another speed, payload, node or capability than the rest."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from lanewise.doctor import alike
+from lanewise.doctor.finding import Finding, Severity
+from lanewise.doctor.registry import Bearing, Rule, rule
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterable, Iterator
+
+    from lanewise.machine.model import Function
+    from lanewise.machine.view import View
+
+ODD = Rule(
+    id="odd-one-out",
+    what="One of several devices of the same kind differs from the others: speed, lanes, payload, read size, "
+    "NUMA node, a capability, firmware.",
+    why="Machines are bought with the same device several times, and work that is spread over them waits for "
+    "the slowest. What one of them has and the others have not is a fault more often than an intention, even "
+    "where each register by itself may be in order.",
+    severity="warning for less speed, fewer lanes, smaller payloads or reads, and a missing capability; info "
+    "for other differences, and where the slot explains them",
+    cost="stated: work spread over all of them waits for this one",
+    fix="Compare the slot, riser and firmware setting of BDF with those of the others; swap it with one of "
+    "them and see whether the difference goes with the card or stays with the slot.",
+    references=("PCIe Base 5.0 §7.5.3 (PCI Express Capability)",),
+    not_said="Two devices that differ, of which nobody knows which is odd; differences without a clear "
+    "majority; what `link-width`, `link-speed`, `link-downgraded` and `mps-mismatch` tell of; links of GPUs "
+    "that are all idle.",
+    bearing=Bearing.LIMITS,
+)
+
+
+_ITS_OWN = re.compile(r":.*|\s+\S*\d.*")
+"""What follows the name of a capability: its state, a serial number."""
+
+
+class _Trait(NamedTuple):
+    """What devices of a kind are compared by."""
+
+    what: str
+    value: Callable[[View, Function], Hashable]
+    words: Callable[[Hashable], str]
+    worse: Callable[[Hashable, Hashable], bool]
+    """Whether a value is a loss against the usual one."""
+    fewest: int = alike.FEWEST
+    """Devices that it takes to call one of them odd."""
+
+
+@rule(ODD)
+def odd_devices(view: View, this: Rule) -> Iterable[Finding]:
+    """Find what differs: one finding per difference, at the first device that has it."""
+    for members in alike.groups(view):
+        for trait in _TRAITS:
+            yield from _compared(view, this, members, trait)
+        yield from _missing_capabilities(view, this, members)
+
+
+def _compared(view: View, this: Rule, members: list[Function], trait: _Trait) -> Iterator[Finding]:
+    found = alike.odd_ones(members, lambda member: trait.value(view, member))
+    if found is None or len(members) < trait.fewest:
+        return
+    odd, usual = found
+    for member in odd:
+        value, bdf = trait.value(view, member), member.address.short
+        alike_ones = [other for other in members if trait.value(view, other) == usual]
+        loss = trait.worse(value, usual) and not _slot_explains(view, member, trait)
+        yield this.finding(
+            Severity.WARNING if loss else Severity.INFO,
+            bdf,
+            f"odd {trait.what} at {bdf}: {trait.words(value)}; {len(alike_ones)} of {len(members)} devices "
+            f"of its kind have {trait.words(usual)}",
+            [
+                f"{bdf} {trait.what}: {trait.words(value)} ({member.name})",
+                *(f"{other.address.short} {trait.what}: {trait.words(usual)}" for other in alike_ones[:2]),
+            ],
+        )
+
+
+def _missing_capabilities(view: View, this: Rule, members: list[Function]) -> Iterator[Finding]:
+    """Find a device that lacks a capability of its likes: other firmware, or registers that are not there."""
+    lists = {
+        member.address: frozenset(_ITS_OWN.sub("", name) for name in member.registers.capabilities)
+        for member in members
+    }
+    if any(not names for names in lists.values()):
+        return
+    found = alike.odd_ones(members, lambda member: lists[member.address])
+    if found is None:
+        return
+    odd, usual = found
+    assert isinstance(usual, frozenset)
+    for member in odd:
+        lacking = sorted(usual - lists[member.address])
+        if not lacking:
+            continue
+        bdf = member.address.short
+        yield this.finding(
+            Severity.WARNING,
+            bdf,
+            f"odd capabilities at {bdf}: {', '.join(lacking[:4])} missing, which its likes have",
+            [
+                f"{bdf} has {len(lists[member.address])} capabilities, {len(members) - len(odd)} of "
+                f"{len(members)} devices of its kind have {len(usual)} ({member.name})"
+            ],
+        )
+
+
+def _width(view: View, function: Function) -> Hashable:
+    link = view.machine.link_above(function)
+    if function.address.function or (link is not None and not view.is_wire(link)):
+        return None
+    if function.link.said_of_width == "downgraded" and function.link.capability.width is None:
+        # `link-downgraded` tells of it.
+        return None
+    if link is None:
+        return function.link.status.width or None
+    return None if link.below_width else link.now.width or None
+
+
+def _slot_explains(view: View, function: Function, trait: _Trait) -> bool:
+    """Whether a link runs at the most that its port can do (`device-above-slot` says so)."""
+    link = view.machine.link_above(function)
+    if link is None or trait.value not in (alike.link_speed, _width):
+        return False
+    if trait.value is alike.link_speed:
+        return link.port_can.gt_s is not None and link.now.gt_s == link.port_can.gt_s
+    return link.port_can.width is not None and link.now.width == link.port_can.width
+
+
+def _less(value: Hashable, usual: Hashable) -> bool:
+    return isinstance(value, int | float) and isinstance(usual, int | float) and value < usual
+
+
+def _never(_value: Hashable, _usual: Hashable) -> bool:
+    return False
+
+
+def _bytes(value: Hashable) -> str:
+    return f"{value} B"
+
+
+def _payload(view: View, function: Function) -> Hashable:
+    """Return the payload, unless the port has another one: `mps-mismatch` tells of that."""
+    link = view.machine.link_above(function)
+    mps = function.transfers.mps
+    return None if link is not None and link.upper.transfers.mps not in (None, mps) else mps
+
+
+_TRAITS = (
+    _Trait(
+        "link speed",
+        alike.link_speed,
+        lambda value: f"{value:g}GT/s" if isinstance(value, float) else "?",
+        _less,
+    ),
+    _Trait("link width", _width, lambda value: f"x{value}", _less),
+    _Trait("MaxPayload", _payload, _bytes, _less),
+    _Trait("MaxReadReq", lambda _, function: function.transfers.mrrs, _bytes, _less),
+    _Trait("NUMA node", lambda _, function: function.numa_node, str, _never, fewest=4),
+    _Trait("revision", lambda _, function: function.identity.revision, lambda value: f"{value:02x}", _never),
+    _Trait("firmware", lambda _, function: function.firmware, str, _never),
+)

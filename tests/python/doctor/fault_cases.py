@@ -1,0 +1,174 @@
+"""Machines with a fault each, and their likes without it: cases of `test_rules`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from machines import GPU, function, machine, pair
+
+from lanewise.doctor import Severity
+from lanewise.machine.model import (
+    Address,
+    Bar,
+    EventKind,
+    Identity,
+    KernelEvent,
+    Kind,
+    LinkMode,
+    LinkRegisters,
+    Machine,
+    Registers,
+    Slot,
+    Window,
+)
+
+ROOM = (Window(0xE1000000, 0xE1FFFFFF), Window(0x2000000000, 0x2FFFFFFFFF, prefetchable=True))
+SHUT = (Window(0xFFF00000, 0), Window(0xFFF00000, 0, prefetchable=True))
+BARS = (Bar(0, address=0xE1000000, size=1 << 24), Bar(1, address=0x2000000000, size=1 << 36, bits64=True))
+NO_BARS = (Bar(0, size=1 << 24, unassigned=True), Bar(1, size=1 << 36, bits64=True, ignored=True))
+
+
+def port(*, slot: Slot | None, windows: tuple[Window, ...] = SHUT, **link: Any) -> Machine:
+    """A root port with nothing listed below it."""
+    state = {
+        "capability": LinkMode(32.0, 16),
+        "status": LinkMode(2.5, 0),
+        "data_link_active": False,
+        "data_link_active_reporting": True,
+        **link,
+    }
+    empty = function("00:01.0", Kind.ROOT_PORT, can="32 x16")
+    registers = empty.registers._replace(link=LinkRegisters(**state), slot=slot, windows=windows)
+    return machine(replace(empty, registers=registers))
+
+
+def gpus(count: int, *odd: dict[str, Any], can: str = "32 x16", **all_of_them: Any) -> Machine:
+    """GPUs of one kind, each below its own root port; the first ones differ."""
+    functions = []
+    for number in range(count):
+        common: dict[str, Any] = {"can": can, "class_code": GPU, "vendor": 0x10DE, "driver_known": True}
+        common |= {"driver": "nvidia", **all_of_them}
+        this = common | (odd[number] if number < len(odd) else {})
+        bus = 0x10 + number
+        functions += [
+            function(f"00:{number + 1:02x}.0", Kind.ROOT_PORT, can=can),
+            function(f"{bus:02x}:00.0", Kind.ENDPOINT, parent=f"00:{number + 1:02x}.0", **this),
+        ]
+    return machine(*functions)
+
+
+def logged(on: Machine, *events: tuple[EventKind, str, str], **more: Any) -> Machine:
+    """Put lines of a log on a machine."""
+    lines = (KernelEvent(kind, line, address=Address.parse(bdf), **more) for kind, bdf, line in events)
+    return replace(on, events=tuple(lines))
+
+
+def downgraded(port_says: str) -> Machine:
+    """What `lspci -vv | grep -P "^[0-9a-f]|LnkSta:"` leaves: no capabilities, no buses."""
+    said = {"said_of_speed": "ok", "said_of_width": "downgraded", "status": LinkMode(16.0, 2)}
+    device = LinkRegisters(**said)  # type: ignore[arg-type]
+    above = device._replace(said_of_width=port_says)
+    bridge = Identity(class_code=0x060400, vendor_id=0x8086, device_id=0x2032)
+    drive = Identity(class_code=0x010802, vendor_id=0x144D, device_id=0xA80A)
+    return machine(
+        replace(function("00:01.0", Kind.ROOT_PORT), kind=None, buses=None, identity=bridge,
+                registers=Registers(express=True, link=above)),
+        replace(function("01:00.0", Kind.ENDPOINT), kind=None, identity=drive,
+                registers=Registers(express=True, link=device)),
+    )  # fmt: skip
+
+
+def uplink(speed: float) -> Machine:
+    """A switch of which only speeds of now are known, with two GPUs below."""
+    fast = {"class_code": GPU, "vendor": 0x10DE}
+    functions = [
+        function("00:01.0", Kind.ROOT_PORT),
+        function("01:00.0", Kind.UPSTREAM_PORT, parent="00:01.0"),
+        function("02:00.0", Kind.DOWNSTREAM_PORT, parent="01:00.0"),
+        function("02:01.0", Kind.DOWNSTREAM_PORT, parent="01:00.0"),
+        function("03:00.0", Kind.ENDPOINT, parent="02:00.0", **fast),
+        function("04:00.0", Kind.ENDPOINT, parent="02:01.0", **fast),
+    ]
+    now = {"00:01.0": speed, "01:00.0": speed}
+    return machine(
+        *(
+            replace(f, registers=f.registers._replace(link=LinkRegisters(status=LinkMode(gt_s, 16))))
+            for f in functions
+            for gt_s in [now.get(f.address.short, 32.0)]
+        )
+    )
+
+
+SILENT = {"no_answer": ("configuration space: all ones",)}
+DOWN, UP = EventKind.LINK_DOWN, EventKind.LINK_UP
+XID = "NVRM: Xid (PCI:0000:10:00): 79, pid=1, GPU has fallen off the bus."
+LESS = {
+    "now": LinkMode(8.0, 4),
+    "able": LinkMode(8.0, 16),
+    "port": Address.parse("00:09.0"),
+}
+
+FAULT_CASES: dict[str, tuple[Machine, Machine, Severity]] = {
+    "device-dead": (
+        pair(registers=SILENT, driver="nvme"),
+        pair(registers={**SILENT, "power_state": "D3cold"}, driver="nvme"),
+        Severity.ERROR,
+    ),
+    "slot-no-link": (
+        port(slot=Slot(number=7, presence=True), windows=ROOM),
+        port(slot=Slot(number=7, presence=False), windows=ROOM),
+        Severity.WARNING,
+    ),
+    "link-training": (
+        port(slot=Slot(presence=True), training=True),
+        port(slot=None, training=True),
+        Severity.WARNING,
+    ),
+    "slot-power-fault": (
+        port(slot=Slot(number=7, power_fault=True)),
+        port(slot=Slot(number=7, power_fault=False)),
+        Severity.ERROR,
+    ),
+    "bar-unassigned": (
+        pair(registers={"bars": NO_BARS}, driver="nvme"),
+        pair(registers={"bars": (*BARS, Bar(2, io=True, unassigned=True), Bar(6, unassigned=True))}),
+        Severity.ERROR,
+    ),
+    "bridge-window-closed": (
+        pair(port={"registers": {"windows": SHUT}}, registers={"bars": BARS}),
+        pair(port={"registers": {"windows": ROOM}}, registers={"bars": BARS}),
+        Severity.ERROR,
+    ),
+    "driver-missing": (gpus(4, {"driver": None}), gpus(4), Severity.WARNING),
+    "odd-one-out": (gpus(8, {"now": "2.5 x16"}), gpus(8, now="2.5 x16"), Severity.WARNING),
+    "uplink-slow": (uplink(5.0), uplink(32.0), Severity.WARNING),
+    "iommu-translated": (
+        gpus(8, iommu_group=3, iommu_type="DMA-FQ"),
+        gpus(8, iommu_group=3, iommu_type="identity"),
+        Severity.WARNING,
+    ),
+    "link-downgraded": (downgraded("downgraded"), pair(now="16 x2"), Severity.WARNING),
+    "bandwidth-limited": (
+        logged(gpus(4), (EventKind.LIMITED, "10:00.0", "31.5 Gb/s available PCIe bandwidth"), **LESS),
+        gpus(4),
+        Severity.WARNING,
+    ),
+    "device-lost": (
+        logged(gpus(4), (EventKind.GPU_LOST, "10:00.0", XID), number=79),
+        gpus(4),
+        Severity.ERROR,
+    ),
+    "link-lost": (
+        logged(port(slot=Slot(presence=True)), (DOWN, "00:01.0", "pciehp: Slot(4): Link Down")),
+        logged(pair(), (EventKind.CARD_PRESENT, "00:01.0", "pciehp: Slot(4): Card present")),
+        Severity.ERROR,
+    ),
+    "link-retrained": (
+        logged(
+            port(slot=Slot(presence=True)), (EventKind.RETRAIN_FAILED, "00:01.0", "pci: retraining failed")
+        ),
+        port(slot=Slot(presence=True)),
+        Severity.ERROR,
+    ),
+}

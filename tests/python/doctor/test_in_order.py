@@ -10,7 +10,7 @@ from machines import GPU, NIC, function, machine, pair
 
 from lanewise.doctor import Finding, Severity, diagnose
 from lanewise.machine import read_bytes
-from lanewise.machine.model import Function, Kind, Machine
+from lanewise.machine.model import Errors, Function, Kind, Machine, Registers
 from lanewise.predicting import predict
 
 SATA = 0x010601
@@ -221,3 +221,22 @@ def test_ports_that_a_file_leaves_out_are_not_counted() -> None:
     )
     machine_ = read_bytes(xml.encode())
     assert (len(machine_), diagnose(machine_, cost=False).functions) == (2, 1)
+
+
+def test_an_access_that_a_device_refused_is_a_note() -> None:
+    """A public dump of a laptop: a network adapter refused a configuration read of a bus scan."""
+
+    def of(*bits: str, **more: Any) -> list[Severity]:
+        errors = Errors(correctable_status=frozenset(), uncorrectable_status=frozenset(bits), **more)
+        found = diagnose(pair(registers={"errors": errors}), cost=False).findings
+        return [f.severity for f in found if f.rule == "uncorrectable-errors"]
+
+    assert of("CmpltAbrt") == [Severity.INFO]
+    assert of("CmpltAbrt", "CmpltTO") == [Severity.WARNING]
+    assert of("CmpltAbrt", counters=(("nonfatal.TOTAL", 3),)) == [Severity.WARNING]
+
+
+def test_a_function_that_does_not_answer_hides_nothing_else() -> None:
+    silent = function("01:00.1", Kind.ENDPOINT, parent="00:01.0", registers={"no_answer": ("(rev ff)",)})
+    bare = replace(silent, kind=None, registers=Registers(no_answer=("(rev ff)",)))
+    assert diagnose(machine(*pair(), bare), cost=False).examined

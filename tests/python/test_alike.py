@@ -37,7 +37,7 @@ def test_what_differs_in_addresses_only_is_alike() -> None:
     (group,) = together(EIGHT)
     assert group.first is EIGHT[0]
     assert group.rest == EIGHT[1:]
-    assert group.elsewhere(most=2) == "and 7 more: 02:00.0, 03:00.0, ..."
+    assert group.elsewhere(most=2) == "alike at 7 more: 02:00.0, 03:00.0, ..."
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_the_table_has_one_entry_and_all_addresses(
     print_diagnosis(Diagnosis("dump", findings, functions=16, links=8, rules=27))
     text = " ".join(capsys.readouterr().out.split())
     assert text.count("runs on x2 of x4 lanes") == 1
-    assert "and 7 more: 02:00.0, 03:00.0, 04:00.0, 05:00.0, 06:00.0, 07:00.0, 08:00.0" in text
+    assert "alike at 7 more: 02:00.0, 03:00.0, 04:00.0, 05:00.0, 06:00.0, 07:00.0, 08:00.0" in text
     assert "8 warnings" in text or "8 notes" in text
 
 

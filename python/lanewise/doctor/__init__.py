@@ -44,7 +44,7 @@ def diagnose(machine: Machine, *, cost: bool = True, profile: Profile = Profile.
     return Diagnosis(
         source=machine.source,
         findings=tuple(findings),
-        functions=len(machine),
+        functions=sum(not function.implied for function in machine),
         links=len(view.links),
         rules=len(rules(profile)),
         simulations=simulations,

@@ -119,20 +119,27 @@ def _closed(view: View) -> Iterator[bool]:
     """Say False for each function whose capabilities nobody could read, in a source that shows no tree."""
     if not view.machine.shows_tree:
         for function in _real(view):
-            if function.registers.express is None and not function.is_class(_HOST_BRIDGE):
+            registers = function.registers
+            # What does not answer is a finding (`device-dead`), no lack of the source.
+            if registers.express is None and not registers.no_answer and not function.is_class(_HOST_BRIDGE):
                 yield False
 
 
 def _is_seen(link: Link) -> bool:
     """Whether a link says how it runs and what it could do; a port that is made up says nothing."""
-    able = link.device.link.capability
-    at_its_best = able.known and link.device.link.status == able
+    own = link.device.link
+    at_its_best = own.capability.known and own.status == own.capability
     # Lanes that are none are a statement, too: the link is down.
-    return link.now.width is not None and (at_its_best or link.limit.known)
+    return link.now.width is not None and (at_its_best or link.limit.known or _is_judged(link.device))
 
 
 def _is_seen_alone(function: Function) -> bool:
-    return function.link.status.width is not None and function.link.capability.known
+    return function.link.status.width is not None and (function.link.capability.known or _is_judged(function))
+
+
+def _is_judged(function: Function) -> bool:
+    """Whether `lspci` itself says how the link compares to what the function can do: ok, or downgraded."""
+    return function.link.said_of_speed is not None and function.link.said_of_width is not None
 
 
 def _tells_errors(function: Function) -> bool:

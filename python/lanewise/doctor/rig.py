@@ -45,6 +45,8 @@ class Leaf:
     """In place of DMA, the CPU reads a register of it once in so many microseconds."""
     sleep: tuple[str, ...] = ()
     """Entries of its `link` table; none for a link that stays awake."""
+    interval_ns: float | None = None
+    """Least time between two of its requests, for devices that are slower than their link."""
     socket: int = 0
     """Socket of the root port of its own."""
     far_memory: bool = False
@@ -148,6 +150,8 @@ class Rig:
                 *(["memory_socket = 1"] if leaf.far_memory else []),
                 *self._payload(),
             ]
+            if leaf.interval_ns is not None:
+                lines.append(f'request_interval = "{leaf.interval_ns:.3f} ns"')
             if leaf.sleep:
                 lines.append(f"link = {{ {', '.join(leaf.sleep)} }}")
             if leaf.direction == "idle":

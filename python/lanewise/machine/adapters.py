@@ -60,18 +60,26 @@ Realtek's and Marvell's of RTL81xx and AQtion. What is called gigabit and nothin
 """
 
 
+_FUNCTIONS = 8
+"""Functions that a device can have without ARI. PCIe Base 5.0, 2.2.4.2."""
+
+
 def port_of(machine: Machine, function: Function) -> Port | None:
     """Return the port behind a network function; None where its adapter is not known by name."""
     name = function.identity.device_name or ""
     if not function.is_nic or "Virtual Function" in name:
         return None
-    slot = function.address.slot
-    ports = sum(
-        other.address.slot == slot and other.is_nic and not other.virtual
-        for other in machine.functions.values()
-    )
+    ports = len(network_functions(machine, function))
     for pattern, alone, each in _PORTS:
         if found := re.search(pattern, name):
             gb_per_s = (alone if ports < 2 else each) / 8
             return Port(found[0], gb_per_s, function.is_class(0x0207, 0x0C06))
     return None
+
+
+def network_functions(machine: Machine, function: Function) -> list[Function]:
+    """Return the network functions of the device that a function is of, virtual ones left out."""
+    address = function.address
+    numbers = (address._replace(function=number) for number in range(_FUNCTIONS))
+    found = (machine.functions.get(number) for number in numbers)
+    return [one for one in found if one is not None and one.is_nic and not one.virtual]

@@ -9,7 +9,8 @@ import pytest
 from machines import GPU, NIC, function, machine, pair
 
 from lanewise.doctor import Finding, Severity, diagnose
-from lanewise.machine.model import Function, Kind, Machine
+from lanewise.machine import read_bytes
+from lanewise.machine.model import Errors, Function, Kind, Machine, Registers
 from lanewise.predicting import predict
 
 SATA = 0x010601
@@ -149,3 +150,93 @@ def test_the_dearest_warning_comes_first() -> None:
     )
     loud_ones = [f for f in diagnose(both).findings if f.severity is Severity.WARNING]
     assert [f.bdf for f in loud_ones] == ["02:00.0", "01:00.0"]
+
+
+def hwloc(up: str, *below: str) -> bytes:
+    """Write hwloc's XML of a switch with drives below it, of which it tells nothing but bandwidths."""
+
+    def bridge(busid: str, buses: str, speed: str, inner: str) -> str:
+        return (
+            f'<object type="Bridge" bridge_type="1-1" pci_busid="0000:{busid}" pci_type="0604 [10b5:8749] '
+            f'[0000:0000] ca" bridge_pci="0000:[{buses}]" pci_link_speed="{speed}">{inner}</object>'
+        )
+
+    def drive(number: int, speed: str) -> str:
+        inner = (
+            f'<object type="PCIDev" pci_busid="0000:{number:02x}:00.0" pci_type="0108 [8086:0a54] '
+            f'[0000:0000] 00" pci_link_speed="{speed}"/>'
+        )
+        return bridge(f"02:{number:02x}.0", f"{number:02x}-{number:02x}", speed, inner)
+
+    drives = "".join(drive(number, speed) for number, speed in enumerate(below, start=3))
+    switch = bridge("00:01.0", "01-20", up, bridge("01:00.0", "02-20", up, drives))
+    return (
+        '<topology version="2.0"><object type="Machine"><object type="Bridge" bridge_type="0-1" depth="0" '
+        f'bridge_pci="0000:[00-20]">{switch}</object></object></topology>'
+    ).encode()
+
+
+def test_bandwidths_of_hwloc_tell_who_shares_a_link() -> None:
+    diagnosis = diagnose(read_bytes(hwloc("15.754", *["3.938462"] * 8)))
+    (shared,) = [f for f in diagnosis.findings if f.rule == "switch-oversubscribed"]
+    assert "8 devices" in shared.title
+    assert "2.0 to 1" in shared.title
+    assert shared.cost is not None
+    assert shared.cost.gb_per_s == pytest.approx(8 * 3.5 - 14, rel=0.1)
+    enough = diagnose(read_bytes(hwloc("15.754", *["3.938462"] * 4)), cost=False)
+    assert "switch-oversubscribed" not in {f.rule for f in enough.findings}
+    assert not enough.examined, "bandwidths alone do not say what links could do"
+
+
+def test_a_switch_card_in_a_narrow_slot() -> None:
+    def found(slot: str) -> set[str]:
+        one = machine(
+            function("00:01.0", Kind.ROOT_PORT, can=slot),
+            function("01:00.0", Kind.UPSTREAM_PORT, can="16 x16", now=slot, parent="00:01.0"),
+            function("02:00.0", Kind.DOWNSTREAM_PORT, can="16 x4", parent="01:00.0"),
+            function("03:00.0", Kind.ENDPOINT, can="16 x4", parent="02:00.0"),
+        )
+        return {f.bdf for f in diagnose(one, cost=False).findings if f.rule == "device-above-slot"}
+
+    assert found("16 x8") == {"01:00.0"}
+    assert found("16 x16") == set()
+
+
+def test_a_note_about_few_tags_and_small_requests() -> None:
+    few = {"mrrs": 128, "extended_tags": False, "extended_tags_supported": False}
+    (note,) = [
+        f
+        for f in diagnose(pair(can="8 x4", port={"can": "8 x4"}, transfers=few), cost=False).findings
+        if f.rule == "mrrs-small"
+    ]
+    assert note.severity is Severity.INFO, "32 tags of 128 B just about fill Gen3 x4"
+
+
+def test_ports_that_a_file_leaves_out_are_not_counted() -> None:
+    xml = (
+        '<system version="1"><cpu numaid="0" affinity="ff" arch="x86_64" vendor="GenuineIntel" familyid="6" '
+        'modelid="85"><pci busid="0000:07:00.0" class="0x030200" vendor="0x10de" device="0x20b0" '
+        'link_speed="16.0 GT/s PCIe" link_width="16"><gpu dev="0" sm="80" rank="0" gdr="1"/></pci></cpu>'
+        "</system>"
+    )
+    machine_ = read_bytes(xml.encode())
+    assert (len(machine_), diagnose(machine_, cost=False).functions) == (2, 1)
+
+
+def test_an_access_that_a_device_refused_is_a_note() -> None:
+    """A public dump of a laptop: a network adapter refused a configuration read of a bus scan."""
+
+    def of(*bits: str, **more: Any) -> list[Severity]:
+        errors = Errors(correctable_status=frozenset(), uncorrectable_status=frozenset(bits), **more)
+        found = diagnose(pair(registers={"errors": errors}), cost=False).findings
+        return [f.severity for f in found if f.rule == "uncorrectable-errors"]
+
+    assert of("CmpltAbrt") == [Severity.INFO]
+    assert of("CmpltAbrt", "CmpltTO") == [Severity.WARNING]
+    assert of("CmpltAbrt", counters=(("nonfatal.TOTAL", 3),)) == [Severity.WARNING]
+
+
+def test_a_function_that_does_not_answer_hides_nothing_else() -> None:
+    silent = function("01:00.1", Kind.ENDPOINT, parent="00:01.0", registers={"no_answer": ("(rev ff)",)})
+    bare = replace(silent, kind=None, registers=Registers(no_answer=("(rev ff)",)))
+    assert diagnose(machine(*pair(), bare), cost=False).examined

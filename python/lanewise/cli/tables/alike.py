@@ -34,11 +34,11 @@ class Alike:
     rest: tuple[Finding, ...] = ()
 
     def elsewhere(self, most: int = 8) -> str:
-        """Say where else: like "and 9 more: 01:00.0, 02:00.0, ..."; empty when nowhere."""
+        """Say where else: like "alike at 9 more: 01:00.0, 02:00.0, ..."; empty when nowhere."""
         if not self.rest:
             return ""
         shown = ", ".join(finding.bdf for finding in self.rest[:most])
-        return f"and {len(self.rest)} more: {shown}{', ...' if len(self.rest) > most else ''}"
+        return f"alike at {len(self.rest)} more: {shown}{', ...' if len(self.rest) > most else ''}"
 
 
 def together(findings: Iterable[Finding]) -> list[Alike]:

@@ -93,10 +93,11 @@ def _in_brief(groups: list[Alike]) -> RenderableType:
     style.words(table, "cost", at_most=34)
     for group in groups:
         finding = group.first
-        others = len(group.rest) or len(finding.also)
         elsewhere = f"\n{group.elsewhere()}" if group.rest else ""
+        # One finding about several functions is something else than several findings alike.
+        concerns = f"\nand {len(finding.also)}" if finding.also else ""
         table.add_row(
-            finding.bdf + (f"\n+{others} more" if others else ""),
+            finding.bdf + concerns,
             Text.assemble(finding.title, (f"  [{finding.rule}]", "dim"), elsewhere),
             _short_cost(finding),
         )

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 _HARMLESS = frozenset({"UnsupReq", "ACSViol", "UncorrIntErr"})
 """Uncorrectable bits that configuration scans and masked internals set on machines in order."""
 
+_REFUSED = frozenset({"CmpltAbrt", "UnxCmplt"})
+"""Bits that a device sets when it refuses an access, as one to a function that it does not have during a bus
+scan, or sees an answer that nobody awaits, as after a reset: no link lost anything. PCIe Base 5.0, 2.3.1."""
+
 _MANY = 100
 """Counted errors above which chance and training are no explanation. Assumed."""
 
@@ -48,7 +52,8 @@ UNCORRECTABLE = Rule(
     what="Uncorrectable errors are latched or counted.",
     why="Each of them lost a transaction: a poisoned packet, a completion that never came, a malformed "
     "packet, a link that went down. Applications saw an I/O error, or a device was reset.",
-    severity="warning; error when the kernel counted fatal ones",
+    severity="warning; error when the kernel counted fatal ones; info for Completer Abort and Unexpected "
+    "Completion alone, which refused accesses and resets leave behind",
     cost="stated: transactions were lost",
     fix="Find the moment in the kernel log (`dmesg | grep -i aer`); clear the bits and see whether they "
     "come back. Malformed TLP: compare the MPS of both ends. Completion Timeout: suspect the device or "
@@ -187,11 +192,16 @@ def uncorrectable_errors(view: View, this: Rule) -> Iterable[Finding]:
             evidence.append(f"{function.address.short} HeaderLog: {log}")
         what = ", ".join(bits or _counted_names(function)) or "counted by the kernel"
         yield this.finding(
-            Severity.ERROR if fatal else Severity.WARNING,
+            Severity.ERROR if fatal else _severity(bits, nonfatal),
             function.address.short,
             f"uncorrectable errors at {function.address.short}: {what}",
             evidence,
         )
+
+
+def _severity(bits: list[str], nonfatal: int) -> Severity:
+    """Return a note for bits alone that tell of a refused access."""
+    return Severity.WARNING if nonfatal or set(bits) - _REFUSED else Severity.INFO
 
 
 @rule(LANES)

@@ -9,6 +9,8 @@ from lanewise.doctor.registry import PERFORMANCE, Bearing, Rule, rule
 from lanewise.doctor.rig import both_ways
 from lanewise.doctor.words import SOLDERED
 from lanewise.machine.lanes import rate_of
+from lanewise.machine.model import Kind
+from lanewise.machine.topology import is_chipset_uplink
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -81,12 +83,15 @@ def _better_slots(view: View, link: Link, this: Rule) -> str | None:
 
 def _matters(view: View, link: Link) -> bool:
     device = link.device
+    could = rate_of(device.link.capability)
+    if could is None or not view.is_worth_tuning(could):
+        return False
+    if view.machine.role(device) is Kind.UPSTREAM_PORT and not is_chipset_uplink(link.upper, device):
+        return True
     gpu = view.machine.gpu_below(link)
-    kinds = (gpu is not None and view.is_compute_gpu(gpu)) or device.is_class(
+    return (gpu is not None and view.is_compute_gpu(gpu)) or device.is_class(
         0x01, 0x02, 0x0C04, 0x0C06, 0x0B, 0x12
     )
-    could = rate_of(device.link.capability)
-    return kinds and could is not None and could >= 1.9
 
 
 def _trial(view: View, link: Link) -> Trial | None:

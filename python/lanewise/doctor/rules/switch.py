@@ -103,8 +103,9 @@ def oversubscribed_switches(view: View, this: Rule) -> Iterable[Finding]:
             continue
         uplink = _mode(above)
         rates = [rate_of(_mode(link)) for link in below]
+        used = sum(_usable(view, link) or 0.0 for link in below)
         up_rate, sum_rate = rate_of(uplink), sum(rate for rate in rates if rate)
-        if up_rate is None or sum_rate < _NOTICEABLE * up_rate:
+        if up_rate is None or used < _NOTICEABLE * up_rate:
             continue
         ratio = sum_rate / up_rate
         yield this.finding(
@@ -125,10 +126,16 @@ def _busy(view: View, link: Link) -> bool:
 
 
 def _mode(link: Link) -> LinkMode:
-    """Return what a link can do: idle links count with their full speed."""
+    """Return what a link can do: idle links count with their full speed, hwloc's with their bandwidth."""
     if link.limit.known:
         return link.limit
     return link.now if link.now.known else widest_mode(link) or link.now
+
+
+def _usable(view: View, link: Link) -> float | None:
+    """Return what a device can write, in GB/s: no more than its wires or media, where known."""
+    rate, own = rate_of(_mode(link)), view.own_rate(link.device)
+    return rate if rate is None or own is None else min(rate, own.writes)
 
 
 def _evidence(view: View, switch: Switch, above: Link, below: list[Link], total: float) -> list[str]:
@@ -150,11 +157,18 @@ def _evidence(view: View, switch: Switch, above: Link, below: list[Link], total:
 
 def _trial(view: View, uplink: LinkMode, below: list[Link]) -> Trial | None:
     up = lanes_of(uplink)
-    lanes = [lanes_of(_mode(link)) for link in below][:_MOST_SIMULATED]
     mps = min(view.payload(link.device) for link in below)
-    leaves = tuple(Leaf(lane, "write") for lane in lanes if lane)
+    leaves = tuple(leaf for link in below[:_MOST_SIMULATED] if (leaf := _leaf(view, link, mps)))
     if up is None or len(leaves) < 2:
         return None
     as_is = Rig((up,), leaves, mps=mps)
     alone = Rig((), leaves, mps=mps)
     return Trial(as_is, alone, "all devices writing to host memory at once")
+
+
+def _leaf(view: View, link: Link, mps: int) -> Leaf | None:
+    """Return a device that writes as fast as its link lets it, and no faster than its wires or media."""
+    lanes, own = lanes_of(_mode(link)), view.own_rate(link.device)
+    if lanes is None:
+        return None
+    return Leaf(lanes, "write", interval_ns=None if own is None else mps / own.writes)

@@ -16,7 +16,7 @@ from lanewise.doctor.rig import both_ways
 from lanewise.fleet.comparison import compare
 from lanewise.fleet.settings import HOST_SETTINGS, SETTINGS
 from lanewise.fleet.values import link_text, plain
-from lanewise.machine.model import LinkMode
+from lanewise.machine.model import IDLE_GPU_GT_S, LinkMode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -289,8 +289,8 @@ def _link(
 def _only_idle(device: Device, link: Link | None, want: LinkMode) -> bool:
     """Whether a GPU is below the speed only because it has nothing to do."""
     if link is None:
-        able = device.function.link.capability.gt_s
-        return device.function.is_gpu and able is not None and able >= (want.gt_s or 0.0)
+        able, now = device.function.link.capability.gt_s or 0.0, device.function.link.status.gt_s or 0.0
+        return device.function.is_gpu and able >= (want.gt_s or 0.0) and now <= IDLE_GPU_GT_S
     return device.machine.is_slow_as_idle_gpus(link) and (link.limit.gt_s or 0.0) >= (want.gt_s or 0.0)
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lanewise.experiment.toml import inline
-from lanewise.fleet.inventory import CLASSES, inventory
+from lanewise.fleet.inventory import CLASSES, inventory, printable
 from lanewise.fleet.model import FORMAT
 from lanewise.fleet.settings import HOST_SETTINGS, SETTINGS
 from lanewise.fleet.values import link_text
@@ -58,7 +58,7 @@ class _Kind:
         """Write its entry."""
         common = _common([_stated(device) for device in self.devices])
         first = self.first
-        yield f"# {first.function.identity.class_name or first.kind}"
+        yield f"# {printable(first.function.identity.class_name or first.kind)}"
         yield "[[count]]"
         yield f"what = {inline(first.name)}"
         yield f"count = {len(self.devices)}"
@@ -127,9 +127,8 @@ def remarks(machine: Machine) -> list[str]:
 def _source(machine: Machine) -> str:
     from lanewise import __version__
 
-    name = "".join(char if char.isprintable() else "?" for char in machine.source or "this machine")
-    host = f", host {machine.hostname}" if machine.hostname and machine.hostname.isprintable() else ""
-    return f"{name}{host} (lanewise {__version__})"
+    host = f", host {machine.hostname}" if machine.hostname else ""
+    return printable(f"{machine.source or 'this machine'}{host} (lanewise {__version__})")
 
 
 def _kinds(devices: tuple[Device, ...], slots: Counter[str]) -> list[_Kind]:

@@ -48,8 +48,8 @@ class Device:
 
     @property
     def name(self) -> str:
-        """Vendor and device in words."""
-        return self.function.name
+        """Vendor and device in words; what no text file may hold is a question mark."""
+        return printable(self.function.name)
 
     @property
     def id(self) -> str | None:
@@ -94,7 +94,7 @@ class Device:
             board.name if board else None,
             str(port.number) if port is not None and port.number else None,
         )
-        return tuple(dict.fromkeys(name for name in names if name))
+        return tuple(dict.fromkeys(printable(name) for name in names if name))
 
     @property
     def kind(self) -> str:
@@ -125,6 +125,11 @@ def inventory(machine: Machine) -> tuple[Device, ...]:
     return tuple(
         Device(machine, tuple(functions), _wire(view, functions[0])) for functions in together.values()
     )
+
+
+def printable(text: str) -> str:
+    """Return a text of a dump as a line of a file may have it."""
+    return text if text.isprintable() else "".join(char if char.isprintable() else "?" for char in text)
 
 
 def _counts(machine: Machine, function: Function) -> bool:

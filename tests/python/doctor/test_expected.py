@@ -220,3 +220,25 @@ def test_alike_devices_differ_only_in_their_places() -> None:
     assert "places" not in short.split("format")[1]
     assert expected(whole(), short) == []
     assert only(changed(p4=None), short).title == "3 of 4 Maker H100"
+
+
+def test_a_gpu_without_its_port_may_sleep_and_may_not_fall_back() -> None:
+    def alone(now: str) -> Machine:
+        lower = gpu(1, now=now)[1]
+        return node([replace(lower, parent=None)])
+
+    text = 'format = 1\n[[count]]\nclass = "gpu"\ncount = 1\nlink = "32 GT/s x16"\n'
+    assert expected(alone("2.5 x16"), text) == []
+    assert [finding.rule for finding in expected(alone("16 x16"), text)] == ["expected-link"]
+
+
+def test_whatever_a_device_calls_itself_its_baseline_can_be_read() -> None:
+    odd = parts()
+    for place, name in enumerate(('a "b" \\ c', "\x7f\x00\n[[count]]", "\u2028#", "\ud800"), start=1):
+        lower = odd[place][1]
+        identity = replace(lower.identity, device_name=name, device_id=None, class_name=name)
+        odd[place][1] = replace(lower, identity=identity, physical_slot=f"{place} {name}")
+    machine = node(*odd.values(), hostname="\n[x]")
+    text = baseline(machine)
+    assert text.encode("utf-8")
+    assert expected(machine, text) == []

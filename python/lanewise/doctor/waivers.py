@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from lanewise.doctor.finding import Severity, Waived
 from lanewise.doctor.registry import Rule
 from lanewise.fleet.inventory import Device
-from lanewise.fleet.model import Who
+from lanewise.fleet.model import EVERY, Who
 from lanewise.machine.address import Address
 from lanewise.machine.view import View
 
@@ -92,7 +92,7 @@ def _is_for(waiver: Waiver, finding: Finding, bdf: str, machine: Machine) -> boo
         return (waiver.slot is None or waiver.slot in absent.slots) and _covers(waiver.who, absent.who)
     function = machine.functions.get(address) if address is not None else None
     if function is None:
-        return waiver.slot is None and waiver.who in (Who(), Who(ids=("*:*",)))
+        return waiver.slot is None and waiver.who in (Who(), Who(ids=(EVERY,)))
     link = View(machine).physical_link(function)
     device = Device(machine, (function,), link)
     return (waiver.slot is None or waiver.slot in device.slots) and waiver.who.describes(device)
@@ -101,7 +101,11 @@ def _is_for(waiver: Waiver, finding: Finding, bdf: str, machine: Machine) -> boo
 def _covers(waived: Who, absent: Who) -> bool:
     """Whether devices that are not there are among those that a waiver names."""
     return (
-        (not waived.ids or any(fnmatchcase(one, pattern) for one in absent.ids for pattern in waived.ids))
+        (
+            not waived.ids
+            or EVERY in waived.ids
+            or any(fnmatchcase(one, pattern) for one in absent.ids for pattern in waived.ids)
+        )
         and (waived.name is None or waived.name == absent.name)
         and (waived.kind is None or waived.kind == absent.kind)
     )

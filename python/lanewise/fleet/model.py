@@ -20,6 +20,10 @@ FORMAT = 1
 """Version of the format that is written, and the only one there is."""
 
 
+EVERY = "*:*"
+"""The pattern that every device fits, also one whose numbers a source does not tell."""
+
+
 @dataclass(frozen=True)
 class Who:
     """Which devices are meant; what is not stated does not matter."""
@@ -34,7 +38,7 @@ class Who:
     def describes(self, device: Device) -> bool:
         """Whether a device is one of them; a subsystem that the source does not tell contradicts nothing."""
         return (
-            (not self.ids or (device.id is not None and _any(self.ids, device.id)))
+            (not self.ids or EVERY in self.ids or (device.id is not None and _any(self.ids, device.id)))
             and (not self.subsystems or device.subsystem is None or _any(self.subsystems, device.subsystem))
             and (self.name is None or self.name == device.name)
             and (self.kind is None or self.kind == device.kind)

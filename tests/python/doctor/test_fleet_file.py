@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import tomllib
 from datetime import date
 from pathlib import Path
@@ -158,6 +159,21 @@ def test_a_mistake_is_shown_with_its_line_what_is_allowed_and_a_hint() -> None:
     assert "did you mean `unlisted`?" in said
     assert "did you mean `link-width`?" in said
     assert "--> fleet.toml:15" in said
+
+
+@given(st.data())
+def test_whatever_is_in_a_file_it_is_read_or_refused(data: st.DataObject) -> None:
+    """Lines of files that are right and wrong, in any order, with anything in some of the values."""
+    lines = [*TEXT.splitlines(), *WRONG.splitlines()]
+    taken = data.draw(st.lists(st.sampled_from(lines), max_size=25))
+    value = data.draw(values)
+    text = "\n".join(
+        f"{line.split('=')[0]}= {inline(value)}" if "=" in line and data.draw(st.booleans()) else line
+        for line in taken
+    )
+    for format_ in ("", "format = 1\n"):
+        with contextlib.suppress(FleetFileError):
+            parse_fleet_file(format_ + text, "fleet.toml", rules=["link-width"])
 
 
 def test_two_devices_in_one_place() -> None:

@@ -114,6 +114,14 @@ def test_what_is_expected_can_be_waived_in_the_same_file() -> None:
         assert diagnosis(text + waiver(which, rule="expected-missing"), machine=gone).fails(Severity.ERROR)
 
 
+def test_every_device_is_also_one_without_numbers_and_the_machine_as_a_whole() -> None:
+    text = '[host]\nnuma_nodes = 9\n[[count]]\nclass = "network"\ncount = 2\n'
+    expected = {"expected-setting", "expected-missing"}
+    assert {f.rule for f in diagnosis(text).findings} >= expected
+    both = "".join(waiver('id = "*:*"', rule=rule) for rule in sorted(expected))
+    assert {f.rule for f in diagnosis(text + both).findings if f.waived} == expected
+
+
 def test_pipelines_hear_what_is_waived() -> None:
     done = diagnosis(waiver('at = "21:00.0"', "until = 2027-01-31"))
     (run,) = json.loads(sarif(done))["runs"]

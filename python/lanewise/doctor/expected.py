@@ -304,9 +304,10 @@ def _host(comparison: Comparison, unread: Counter[str]) -> Iterator[Finding]:
     for key, value in comparison.file.host.settings.items():
         setting = HOST_SETTINGS[key]
         found = setting.read(comparison.machine)
-        if found is None:
+        agrees = None if found is None else setting.agrees(found, value)
+        if found is None or agrees is None:
             unread[f"host.{key}"] += 1
-        elif found != value:
+        elif not agrees:
             has, should = plain(setting.shape, found), plain(setting.shape, value)
             line = comparison.file.host.lines[key]
             yield SETTING.finding(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from datetime import date, datetime
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -329,7 +330,8 @@ class _Reader:
         """Return a value of a type, or None; what is of another type, or needed and missing, is noted."""
         value = entry.get(key)
         if value is None:
-            if needed:
+            if needed and not get_close_matches(key, entry, 1):
+                # A key that is misspelt has been said already.
                 self._say("missing-key", place, f"`{key}` is missing: {allowed}")
             return None
         if not isinstance(value, kind):

@@ -7,10 +7,11 @@ power, and the speed at which an idle GPU runs.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lanewise.fleet.values import BARS, BYTES, ON_OFF, TEXT, TRUTH, WHOLE, WORDS, Shape, Value
+from lanewise.fleet.values import BARS, BYTES, IOMMU, TEXT, TRUTH, WHOLE, WORDS, Shape, Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,6 +32,10 @@ class Setting:
     fix: str
 
 
+def _agrees(found: Value, wanted: Value) -> bool | None:
+    return found == wanted
+
+
 @dataclass(frozen=True)
 class HostSetting:
     """The same for a machine as a whole."""
@@ -40,6 +45,12 @@ class HostSetting:
     shape: Shape
     read: Callable[[Machine], Value | None]
     fix: str
+    agrees: Callable[[Value, Value], bool | None] = _agrees
+    """Whether what is found is what is wanted; None where that cannot be told."""
+
+
+_MODES = {"identity": "passthrough", "DMA": "translated", "DMA-FQ": "translated", "DMA-SQ": "translated"}
+"""Types of groups of devices: Linux, Documentation/ABI/testing/sysfs-kernel-iommu_groups."""
 
 
 def _driver(device: Device) -> str | None:
@@ -70,10 +81,25 @@ def _bars(device: Device) -> tuple[tuple[str, int], ...] | None:
 
 
 def _iommu(machine: Machine) -> str | None:
-    """Go by the groups that the kernel makes where an IOMMU is on; only sysfs tells that it is off."""
+    """Go by how groups are treated, else by the kernel's log; only sysfs tells that there is no IOMMU."""
+    modes = Counter(_MODES[f.iommu_type] for f in machine if f.iommu_type in _MODES)
+    if modes:
+        # Single devices may be treated otherwise than the machine as a whole.
+        return max(modes, key=lambda mode: modes[mode])
+    told = [event.line for event in machine.events if "Default domain type: " in event.line]
+    if told:
+        return "passthrough" if "Passthrough" in told[-1] else "translated"
     if any(function.iommu_group is not None for function in machine):
         return "on"
-    return "off" if "sysfs" in machine.kinds and machine.functions else None
+    links_of_sysfs = "sysfs" in machine.kinds and any(function.driver_known for function in machine)
+    return "off" if links_of_sysfs else None
+
+
+def _iommu_agrees(found: Value, wanted: Value) -> bool | None:
+    """Whether an IOMMU is used as it should; None where it is on and the source does not say how."""
+    if wanted == "on":
+        return found != "off"
+    return None if found == "on" and wanted != "off" else found == wanted
 
 
 def _numa_nodes(machine: Machine) -> int | None:
@@ -167,12 +193,12 @@ HOST_SETTINGS = {
     for setting in (
         HostSetting(
             "iommu",
-            'Whether the kernel uses an IOMMU: "on" or "off". Of the sources only sysfs can tell '
-            "that it is off.",
-            ON_OFF,
+            'How the kernel uses an IOMMU: "off", "passthrough", "translated", or "on" for either.',
+            IOMMU,
             _iommu,
             "Compare the firmware setup (VT-d, AMD-Vi, IOMMU) and the kernel's command line (intel_iommu=, "
-            "amd_iommu=, iommu=).",
+            "amd_iommu=, iommu=pt).",
+            _iommu_agrees,
         ),
         HostSetting(
             "numa_nodes",

@@ -103,7 +103,8 @@ WHOLE = Shape("a whole number from 0 on", _whole, inline)
 TRUTH = Shape("true or false", _truth, inline)
 WORDS = Shape("a list of texts", _words, lambda value: inline(list(value)))
 BARS = Shape('a table of sizes by BAR, like { bar2 = "128 GiB" }', _sizes, _sizes_text)
-ON_OFF = Shape('"on" or "off"', _choice("on", "off"), inline)
+_IOMMU = ("off", "passthrough", "translated", "on")
+IOMMU = Shape(f"one of {', '.join(_IOMMU)}", _choice(*_IOMMU), inline)
 
 
 def plain(shape: Shape, value: Value) -> str:

@@ -14,6 +14,7 @@ from lanewise.doctor.expected import RULES
 from lanewise.fleet import baseline
 from lanewise.fleet.reading import parse_fleet_file
 from lanewise.machine import read
+from lanewise.machine.kernel_event import EventKind, KernelEvent
 from lanewise.machine.model import Machine
 
 BASELINE = baseline(whole())
@@ -199,6 +200,37 @@ def test_the_machine_as_a_whole() -> None:
     grouped = parts()
     grouped[1][1] = replace(grouped[1][1], iommu_group=7)
     assert "iommu of the machine is on, not off" in {f.title for f in expected(node(*grouped.values()), text)}
+
+
+@pytest.mark.parametrize(
+    ("types", "wanted", "rule"),
+    [
+        (["identity", "identity", "DMA"], "passthrough", None),
+        (["identity", "identity", "DMA"], "on", None),
+        (["identity"], "translated", "expected-setting"),
+        (["DMA-FQ"], "passthrough", "expected-setting"),
+        (["DMA-FQ"], "off", "expected-setting"),
+        ([None], "on", None),
+        ([None], "off", "expected-setting"),
+        ([None], "passthrough", "expected-unknown"),
+    ],
+)
+def test_how_the_iommu_is_used(types: list[str | None], wanted: str, rule: str | None) -> None:
+    grouped = parts()
+    for place, kind in enumerate(types, start=1):
+        grouped[place][1] = replace(grouped[place][1], iommu_group=place, iommu_type=kind)
+    machine = node(*grouped.values())
+    text = f'format = 1\n[host]\niommu = "{wanted}"\n'
+    assert [finding.rule for finding in expected(machine, text)] == ([rule] if rule else [])
+    assert expected(machine, baseline(machine)) == []
+
+
+def test_a_log_tells_how_the_iommu_is_used_and_sysfs_that_there_is_none() -> None:
+    line = "iommu: Default domain type: Passthrough (set via kernel command line)"
+    logged = whole(events=(KernelEvent(EventKind.IOMMU, line),))
+    assert 'iommu = "passthrough"' in baseline(logged)
+    assert 'iommu = "off"' in baseline(whole(kinds=("sysfs",)))
+    assert "iommu = " not in baseline(whole())
 
 
 def test_what_the_source_does_not_tell_does_not_pass() -> None:

@@ -183,6 +183,10 @@ def test_two_devices_in_one_place() -> None:
     assert problems(text) == [("duplicate-place", 7)]
 
 
+def test_a_misspelt_key_is_one_mistake() -> None:
+    assert problems('format = 1\n[[count]]\nid = "10de:*"\ncounts = 2\n') == [("unknown-key", 4)]
+
+
 def test_what_is_no_toml_names_the_line() -> None:
     assert problems("format = 1\n[[count]\n") == [("syntax-error", 2)]
     assert problems("format = 1\nx = [" + "[" * 100_000) == [("syntax-error", 2)]

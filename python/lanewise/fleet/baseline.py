@@ -2,8 +2,8 @@
 
 Of what changes without a fault, the file says what should be: the speed of a link is the one that both of its
 ends can do, because GPUs that are idle lower theirs; its width is the one that it runs at, because lanes do
-not come and go. Where a device sits is said by the name of its slot and by its path from the root, so that
-one file serves machines whose buses are numbered otherwise.
+not come and go, unless most of its kind have more. Where a device sits is said by the name of its slot and by
+its path from the root, so that one file serves machines whose buses are numbered otherwise.
 """
 
 from __future__ import annotations
@@ -56,7 +56,8 @@ class _Kind:
 
     def lines(self) -> Iterator[str]:
         """Write its entry."""
-        common = _common([_stated(device) for device in self.devices])
+        stated = [_stated(device, self._lanes(device)) for device in self.devices]
+        common = _common(stated)
         first = self.first
         yield f"# {printable(first.function.identity.class_name or first.kind)}"
         yield "[[count]]"
@@ -71,11 +72,24 @@ class _Kind:
             yield f"subsystem = {inline(first.subsystem)}"
         yield from (f"{key} = {text}" for key, text in common.items())
         yield from (f"# {remark}" for remark in self._remarks())
-        spots = [_spot(device, self.slots, common) for device in self.devices]
+        spots = [
+            _spot(device, self.slots, {key: text for key, text in own.items() if key not in common})
+            for device, own in zip(self.devices, stated, strict=True)
+        ]
         if any(spots):
             yield "places = ["
             yield from (f"    {{ {', '.join(spot)} }}," for spot in spots)
             yield "]"
+
+    def _lanes(self, device: Device) -> int | None:
+        """Return the lanes that a device should have: its own, or those of most of its kind if it could."""
+        widths = Counter(other.link.now.width for other in self.devices if other.link is not None)
+        usual, number = widths.most_common(1)[0] if widths else (None, 0)
+        if device.link is None or not device.link.below_width or 2 * number <= len(self.devices):
+            return None
+        return (
+            usual if (device.link.now.width or 0) < (usual or 0) <= (device.link.limit.width or 0) else None
+        )
 
     def _remarks(self) -> Iterator[str]:
         """Say where the file asks for something else than what ran while it was written."""
@@ -91,6 +105,11 @@ class _Kind:
                 yield (
                     f"link: {device.bdf} ran at {link_text(device.link.now)}, slower than both ends can; "
                     "a fault, or write what it should run at"
+                )
+            elif self._lanes(device) is not None and device.link is not None:
+                yield (
+                    f"link: {device.bdf} ran on x{device.link.now.width}, and most of its kind on "
+                    f"x{self._lanes(device)}; most likely a fault"
                 )
             elif _below(device) == "narrow" and device.link is not None:
                 yield (
@@ -152,10 +171,11 @@ def _is_named(device: Device) -> bool:
     return bool(identity.vendor_name or identity.device_name)
 
 
-def _stated(device: Device) -> dict[str, str]:
-    """Return what the file says of a device, each value as TOML."""
+def _stated(device: Device, lanes: int | None) -> dict[str, str]:
+    """Return what the file says of a device, each value as TOML; `lanes` in place of its own where given."""
     found: dict[str, str] = {}
-    link = link_text(should_run(device))
+    runs = should_run(device)
+    link = link_text(LinkMode(runs.gt_s, lanes or runs.width))
     if link:
         found["link"] = inline(link)
     for key, setting in SETTINGS.items():
@@ -207,15 +227,15 @@ def _common(stated: list[dict[str, str]]) -> dict[str, str]:
     return {key: text for key, text in first.items() if all(other.get(key) == text for other in stated)}
 
 
-def _spot(device: Device, slots: Counter[str], common: dict[str, str]) -> list[str]:
-    """Write where a device sits, and what it has that not all of its kind have."""
+def _spot(device: Device, slots: Counter[str], own: dict[str, str]) -> list[str]:
+    """Write where a device sits, and what it has of its own that not all of its kind have."""
     parts = []
     if device.slots and slots[device.slots[0]] == 1:
         parts.append(f"slot = {inline(device.slots[0])}")
     if device.path is not None:
         parts.append(f"path = {inline(device.path)}")
     parts.append(f"at = {inline(device.bdf)}")
-    return [*parts, *(f"{key} = {text}" for key, text in _stated(device).items() if key not in common)]
+    return [*parts, *(f"{key} = {text}" for key, text in own.items())]
 
 
 def _of(some: list[Device], all_: tuple[Device, ...]) -> str:

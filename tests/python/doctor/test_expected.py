@@ -274,3 +274,12 @@ def test_whatever_a_device_calls_itself_its_baseline_can_be_read() -> None:
     text = baseline(machine)
     assert text.encode("utf-8")
     assert expected(machine, text) == []
+
+
+def test_the_odd_one_out_is_not_written_down_as_it_should_be() -> None:
+    """One of four GPUs on half its lanes is a fault; two of two drives are wired like that."""
+    odd = changed(p2=gpu(2, now="32 x8"), p6=device(6, NVME, now="16 x2"), p7=device(7, NVME, now="16 x2"))
+    text = baseline(odd)
+    assert "# link: 21:00.0 ran on x8, and most of its kind on x16; most likely a fault" in text
+    assert [finding.bdf for finding in expected(odd, text)] == ["21:00.0"]
+    assert 'link = "16 GT/s x2"' in text

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from lanewise.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 
 @dataclass(frozen=True)
@@ -21,9 +21,8 @@ class Problem:
     message: str
     hint: str = ""
 
-    def shown(self, name: str, text: str) -> str:
-        """Write it with the line that it is about."""
-        lines = text.splitlines()
+    def shown(self, name: str, lines: Sequence[str]) -> str:
+        """Write it with the line that it is about, of those of the file."""
         source = lines[self.line - 1] if 0 < self.line <= len(lines) else ""
         margin = " " * len(str(self.line))
         shown = [
@@ -52,6 +51,10 @@ CODES = {
 """Every code, and what it means."""
 
 
+_MOST_SHOWN = 50
+"""Mistakes that a person is shown; `FleetFileError.problems` has all."""
+
+
 class FleetFileError(InputError):
     """A fleet file cannot be used; the text lists every mistake, `problems` has them one by one."""
 
@@ -60,7 +63,10 @@ class FleetFileError(InputError):
         self.problems = tuple(sorted(problems, key=lambda problem: problem.line))
         count = len(self.problems)
         head = f"'{name}' cannot be used: {count} {'problem' if count == 1 else 'problems'}"
-        super().__init__("\n\n".join([head, *(problem.shown(name, text) for problem in self.problems)]))
+        lines = text.splitlines()
+        shown = [problem.shown(name, lines) for problem in self.problems[:_MOST_SHOWN]]
+        rest = [f"and {count - _MOST_SHOWN} more"] if count > _MOST_SHOWN else []
+        super().__init__("\n\n".join([head, *shown, *rest]))
 
 
 def meant(word: str, known: Iterable[str]) -> str:

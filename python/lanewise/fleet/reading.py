@@ -33,7 +33,7 @@ _WAIVER = ("rule", "reason", "until", "at", "slot", *_WHO)
 _UNLISTED = {"report": True, "ignore": False}
 _ID = re.compile(r"[0-9a-f?*]{1,4}:[0-9a-f?*]{1,4}")
 _PATH = re.compile(r"[0-9a-f:]+\.[0-7](?:/[0-9a-f]{2}\.[0-7])*")
-_MOST_BYTES = 4 << 20
+_MOST_BYTES = 1 << 20
 
 
 def read_fleet_file(path: str | Path, *, rules: Iterable[str] = (), only_waivers: bool = False) -> FleetFile:

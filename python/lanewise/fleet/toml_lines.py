@@ -7,6 +7,7 @@ blank in them, which are passed over like any other word.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from typing import TypeAlias
 
 Place: TypeAlias = tuple[str | int, ...]
@@ -38,6 +39,8 @@ class _Walk:
     def __init__(self, text: str) -> None:
         self.text = text
         self.position = 0
+        self.ends = [match.start() for match in re.finditer("\n", text)]
+        """Where each line ends."""
         self.lines: dict[Place, int] = {}
         self.elements: dict[Place, int] = {}
         """How many tables each list of tables has so far."""
@@ -119,4 +122,4 @@ class _Walk:
 
     def _note(self, place: Place, position: int | None = None) -> None:
         at = self.position if position is None else position
-        self.lines.setdefault(place, self.text.count("\n", 0, at) + 1)
+        self.lines.setdefault(place, bisect_left(self.ends, at) + 1)

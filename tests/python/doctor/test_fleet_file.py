@@ -183,6 +183,14 @@ def test_two_devices_in_one_place() -> None:
     assert problems(text) == [("duplicate-place", 7)]
 
 
+def test_a_file_of_mistakes_is_shown_in_part() -> None:
+    with pytest.raises(FleetFileError) as caught:
+        parse_fleet_file("format = 1\n" + "".join(f"x{n} = 1\n" for n in range(60)), "fleet.toml")
+    assert len(caught.value.problems) == 60
+    assert str(caught.value).count("error[") == 50
+    assert str(caught.value).endswith("and 10 more")
+
+
 def test_a_misspelt_key_is_one_mistake() -> None:
     assert problems('format = 1\n[[count]]\nid = "10de:*"\ncounts = 2\n') == [("unknown-key", 4)]
 

@@ -8,6 +8,7 @@ its path from the root, so that one file serves machines whose buses are numbere
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -42,13 +43,16 @@ unlisted = "report"  # devices that no entry describes; "ignore" lets them pass
 """
 
 
+_SECOND = re.compile(r"-\d+$")
+
+
 @dataclass(frozen=True)
 class _Kind:
     """Devices that are the same but for their places."""
 
     devices: tuple[Device, ...]
     slots: Counter[str]
-    """How many devices of the machine each name of a slot belongs to."""
+    """How many devices of the machine have each name that the board gives slots."""
 
     @property
     def first(self) -> Device:
@@ -122,7 +126,7 @@ class _Kind:
 def baseline(machine: Machine) -> str:
     """Return the text of a fleet file that the machine itself fits."""
     devices = inventory(machine)
-    slots = Counter(name for device in devices for name in device.slots[:1])
+    slots = Counter(_board_name(name) for device in devices for name in device.slots[:1])
     blocks = [_HEAD.format(source=_source(machine), format=FORMAT)]
     host = [(key, setting.read(machine), setting) for key, setting in HOST_SETTINGS.items()]
     known = [f"{key} = {setting.shape.write(value)}" for key, value, setting in host if value is not None]
@@ -227,10 +231,15 @@ def _common(stated: list[dict[str, str]]) -> dict[str, str]:
     return {key: text for key, text in first.items() if all(other.get(key) == text for other in stated)}
 
 
+def _board_name(slot: str) -> str:
+    """Return the name that the board gave a slot: the kernel calls the second of one name ``7-1``."""
+    return _SECOND.sub("", slot)
+
+
 def _spot(device: Device, slots: Counter[str], own: dict[str, str]) -> list[str]:
     """Write where a device sits, and what it has of its own that not all of its kind have."""
     parts = []
-    if device.slots and slots[device.slots[0]] == 1:
+    if device.slots and slots[_board_name(device.slots[0])] == 1:
         parts.append(f"slot = {inline(device.slots[0])}")
     if device.path is not None:
         parts.append(f"path = {inline(device.path)}")

@@ -1,9 +1,9 @@
 """Holds a machine against a fleet file: who is there, who is not, who sits elsewhere.
 
 Each device belongs to the first entry that describes it. Within an entry, devices are given places by slot
-first, then by path, then by address where neither tells; what is left is paired in order, and has moved if a
-place that the machine could show says something else. Paths whose root bus the machine does not have say
-nothing: its buses are numbered otherwise.
+and path together, then by slot, then by path, then by address where neither tells; what is left is paired in
+order, and has moved if a place that the machine could show says something else. Paths whose root bus the
+machine does not have say nothing: its buses are numbered otherwise.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def compare(machine: Machine, file: FleetFile) -> Comparison:
 def _seat(entry: Count, devices: list[Device], buses: set[str]) -> Kept:
     spots, waiting = list(entry.spots), list(devices)
     seated: list[Seated] = []
-    ways: tuple[Callable[[Device, Spot], bool], ...] = (_in_slot, _on_path, _at_address)
+    ways: tuple[Callable[[Device, Spot], bool], ...] = (_exactly, _in_slot, _on_path, _at_address)
     for fits in ways:
         for spot in list(spots):
             device = next((device for device in waiting if fits(device, spot)), None)
@@ -101,6 +101,10 @@ def _seat(entry: Count, devices: list[Device], buses: set[str]) -> Kept:
     seated += [Seated(device) for device in waiting[:free]]
     seated.sort(key=lambda one: one.device.function.address)
     return Kept(entry, tuple(seated), tuple(spots), tuple(waiting[free:]))
+
+
+def _exactly(device: Device, spot: Spot) -> bool:
+    return _in_slot(device, spot) and _on_path(device, spot)
 
 
 def _in_slot(device: Device, spot: Spot) -> bool:

@@ -276,6 +276,19 @@ def test_whatever_a_device_calls_itself_its_baseline_can_be_read() -> None:
     assert expected(machine, text) == []
 
 
+def test_two_slots_of_one_name_are_told_by_their_paths() -> None:
+    """Which of them the kernel calls 7-1 is a matter of order."""
+    named = parts()
+    for place, name in ((1, "7"), (2, "7-1")):
+        named[place][1] = replace(named[place][1], physical_slot=name)
+    text = baseline(node(*named.values()))
+    assert 'slot = "7' not in text.split("H100")[1].split("]")[0]
+    other = parts()
+    for place, name in ((1, "7-1"), (2, "7")):
+        other[place][1] = replace(other[place][1], physical_slot=name)
+    assert expected(node(*other.values()), text) == []
+
+
 def test_the_odd_one_out_is_not_written_down_as_it_should_be() -> None:
     """One of four GPUs on half its lanes is a fault; two of two drives are wired like that."""
     odd = changed(p2=gpu(2, now="32 x8"), p6=device(6, NVME, now="16 x2"), p7=device(7, NVME, now="16 x2"))

@@ -6,9 +6,8 @@ that it rests on. What the source does not tell is a finding too: a check that c
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from lanewise.doctor.finding import Absent, Expected, Finding, Severity
 from lanewise.doctor.registry import Bearing, Rule
@@ -108,13 +107,16 @@ UNKNOWN = Rule(
 RULES = (MISSING, EXTRA, MOVED, LINK, SETTING, UNKNOWN)
 """In the order of the reference."""
 
+Unread: TypeAlias = dict[str, list[str]]
+"""Keys that the source does not tell, and of which devices."""
+
 _MOST_LISTED = 8
 
 
 def expectations(machine: Machine, file: FleetFile) -> tuple[list[Finding], tuple[Expected, ...]]:
     """Hold a machine against a fleet file: findings, and of each kind how many should be and are there."""
     comparison = compare(machine, file)
-    unread: Counter[str] = Counter()
+    unread: Unread = {}
     findings = [*_counts(comparison), *_host(comparison, unread)]
     for kept in comparison.kept:
         for seated in kept.seated:
@@ -207,9 +209,7 @@ def _moved(comparison: Comparison, kept: Kept, seated: Seated) -> Finding:
     )
 
 
-def _as_wanted(
-    comparison: Comparison, entry: Count, seated: Seated, unread: Counter[str]
-) -> Iterator[Finding]:
+def _as_wanted(comparison: Comparison, entry: Count, seated: Seated, unread: Unread) -> Iterator[Finding]:
     """Look at link and settings; what a place says goes before what its entry says."""
     device = seated.device
     wanted = (
@@ -223,7 +223,7 @@ def _as_wanted(
         setting = SETTINGS[key]
         found = setting.read(device)
         if found is None:
-            unread[key] += 1
+            unread.setdefault(key, []).append(device.bdf)
         elif found != value:
             has, should = plain(setting.shape, found), plain(setting.shape, value)
             yield SETTING.finding(
@@ -236,7 +236,7 @@ def _as_wanted(
 
 
 def _link(
-    comparison: Comparison, device: Device, entry: Count, wanted: Wanted, unread: Counter[str]
+    comparison: Comparison, device: Device, entry: Count, wanted: Wanted, unread: Unread
 ) -> Iterator[Finding]:
     link = device.link
     now = link.now if link is not None else device.function.link.status
@@ -246,7 +246,7 @@ def _link(
         or (want.width and now.width is None)
         or not comparison.machine.measured
     ):
-        unread["link"] += 1
+        unread.setdefault("link", []).append(device.bdf)
         return
     slower = want.gt_s is not None and (now.gt_s or 0.0) < want.gt_s and not _only_idle(device, link, want)
     narrower = want.width is not None and (now.width or 0) < want.width
@@ -300,13 +300,13 @@ def _trial(device: Device, now: LinkMode, want: LinkMode) -> Trial | None:
     return both_ways(now, should, mps=transfers.mps or 256, mrrs=transfers.mrrs or 512)
 
 
-def _host(comparison: Comparison, unread: Counter[str]) -> Iterator[Finding]:
+def _host(comparison: Comparison, unread: Unread) -> Iterator[Finding]:
     for key, value in comparison.file.host.settings.items():
         setting = HOST_SETTINGS[key]
         found = setting.read(comparison.machine)
         agrees = None if found is None else setting.agrees(found, value)
         if found is None or agrees is None:
-            unread[f"host.{key}"] += 1
+            unread[f"host.{key}"] = []
         elif not agrees:
             has, should = plain(setting.shape, found), plain(setting.shape, value)
             line = comparison.file.host.lines[key]
@@ -319,11 +319,16 @@ def _host(comparison: Comparison, unread: Counter[str]) -> Iterator[Finding]:
             )
 
 
-def _unread(file: FleetFile, unread: Counter[str]) -> Iterator[Finding]:
+def _unread(file: FleetFile, unread: Unread) -> Iterator[Finding]:
     if unread:
-        what = [f"{key} of {number} devices" if number > 1 else key for key, number in unread.items()]
+        what = [_of(key, bdfs) for key, bdfs in unread.items()]
         title = f"{file.name} asks for what the source does not tell: {_listed(what)}"
-        yield UNKNOWN.finding(Severity.WARNING, "", title, what)
+        evidence = [f"{key}: {_listed(bdfs)}" if bdfs else key for key, bdfs in unread.items()]
+        yield UNKNOWN.finding(Severity.WARNING, "", title, evidence)
+
+
+def _of(key: str, bdfs: list[str]) -> str:
+    return f"{key} of {len(bdfs)} devices" if len(bdfs) > 1 else f"{key} of {bdfs[0]}" if bdfs else key
 
 
 def _together(general: Wanted, special: Wanted) -> Wanted:

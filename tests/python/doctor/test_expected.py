@@ -239,7 +239,8 @@ def test_what_the_source_does_not_tell_does_not_pass() -> None:
     blind[1][0] = replace(blind[1][0], registers=blind[1][0].registers._replace(link=None))
     finding = only(node(*blind.values()))
     assert (finding.rule, finding.severity) == ("expected-unknown", Severity.WARNING)
-    assert {"link", "mps"} <= {word for line in finding.evidence for word in line.split()}
+    assert {"link: 11:00.0", "mps: 11:00.0"} <= set(finding.evidence)
+    assert "link of 11:00.0" in finding.title
 
 
 def test_alike_devices_differ_only_in_their_places() -> None:

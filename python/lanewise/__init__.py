@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from lanewise.api import why as why
     from lanewise.errors import InputError as InputError
     from lanewise.errors import ScenarioError as ScenarioError
+    from lanewise.machine_api import baseline as baseline
     from lanewise.machine_api import diagnose as diagnose
     from lanewise.machine_api import judge as judge
     from lanewise.machine_api import measure as measure
@@ -59,7 +60,7 @@ _NAMES = {
         "why",
     ),
     "lanewise.errors": ("InputError", "ScenarioError"),
-    "lanewise.machine_api": ("diagnose", "judge", "measure", "predict", "scan"),
+    "lanewise.machine_api": ("baseline", "diagnose", "judge", "measure", "predict", "scan"),
 }
 _HOMES = {name: home for home, names in _NAMES.items() for name in names}
 
@@ -67,6 +68,7 @@ __all__ = [
     "InputError",
     "ScenarioError",
     "__version__",
+    "baseline",
     "bench",
     "calibrate",
     "compare",

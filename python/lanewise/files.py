@@ -26,7 +26,8 @@ def write_whole(path: Path, content: str | bytes) -> Path:
             return path
         # A link stays a link: what it leads to is replaced.
         place = Path(os.path.realpath(path))
-        beside = place.with_name(half_name(place.name))
+        # No collector of *.prom or *.json takes a half file for a whole one.
+        beside = place.with_name(f"{half_name(place.name)}~")
         place.parent.mkdir(parents=True, exist_ok=True)
         try:
             beside.write_bytes(data)

@@ -22,6 +22,7 @@ from lanewise.machine.reading import read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from datetime import date
 
     from lanewise.doctor import Diagnosis, Profile
     from lanewise.instruments.measurement import Measurement
@@ -50,13 +51,40 @@ def scan(source: str | Path | None = None, *, overlays: Iterable[str | Path] = (
     return read(source, overlays=overlays)
 
 
-def diagnose(source: Source = None, *, cost: bool = True, profile: Profile | str = "all") -> Diagnosis:
+def baseline(source: Source = None) -> str:
+    """Write a fleet file: what is in a machine, to be expected of its siblings by `diagnose(expect=...)`.
+
+    Raises `lanewise.InputError` as `scan` does.
+
+    >>> import lanewise
+    >>> text = lanewise.baseline("tests/python/machine/dumps/qemu.vvv")
+    >>> text.count("[[count]]")
+    2
+    """
+    from lanewise.fleet.baseline import baseline as written
+
+    return written(_machine(source))
+
+
+def diagnose(
+    source: Source = None,
+    *,
+    cost: bool = True,
+    profile: Profile | str = "all",
+    expect: str | Path | None = None,
+    waivers: Iterable[str | Path] = (),
+    today: date | None = None,
+    keep_costs: bool = False,
+) -> Diagnosis:
     """Say what is wrong with the PCI Express of a machine, worst first.
 
     With `cost`, findings are priced in GB/s or ns by simulating the part of the machine that they are about,
     as it is and put right. `profile` is what to look for: ``provisioning`` (faults that fail a node),
-    ``performance`` (what costs throughput or latency), or ``all``. Raises `lanewise.InputError` as `scan`
-    does, ValueError for another profile.
+    ``performance`` (what costs throughput or latency), or ``all``. `expect` is a fleet file that says what
+    should be in the machine, `waivers` are files of findings that are accepted; they hold on the day `today`,
+    which is that of the clock, in UTC, when it is None. With `keep_costs`, what earlier checks of this
+    process have simulated is not simulated again. Raises `lanewise.InputError` as `scan` does, and for a file
+    with mistakes, which it lists; ValueError for another profile.
 
     >>> import lanewise
     >>> diagnosis = lanewise.diagnose("tests/python/machine/dumps/qemu.vvv")
@@ -68,7 +96,19 @@ def diagnose(source: Source = None, *, cost: bool = True, profile: Profile | str
     from lanewise.doctor import Profile
     from lanewise.doctor import diagnose as examined
 
-    return examined(_machine(source), cost=cost, profile=Profile(profile))
+    fleet = []
+    if expect is not None or waivers:
+        from lanewise.doctor.files import read_files
+
+        fleet = read_files(expect, waivers)
+    return examined(
+        _machine(source),
+        cost=cost,
+        profile=Profile(profile),
+        fleet=fleet,
+        today=today,
+        keep_costs=keep_costs,
+    )
 
 
 def predict(

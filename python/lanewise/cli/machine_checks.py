@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lanewise.cli.guard import ExitStatus
-from lanewise.cli.options import AsJson, Overlays, Source, refuse_together
+from lanewise.cli.options import AsJson, Overlays, Source, refuse_nan, refuse_together
 
 if TYPE_CHECKING:
+    from lanewise.doctor import Diagnosis
     from lanewise.judging import Judgement
+    from lanewise.machine.model import Machine
 
 
 class FailOn(StrEnum):
@@ -42,6 +44,7 @@ class Format(StrEnum):
     json = "json"
     sarif = "sarif"
     junit = "junit"
+    prometheus = "prometheus"
 
 
 def doctor(
@@ -64,34 +67,74 @@ def doctor(
         typer.Option("--format", help="How findings are written; table by default.", show_default=False),
     ] = None,
     as_json: AsJson = False,
+    expect: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="What should be in the machine, as 'scan --baseline' writes it: also say what differs.",
+            show_default=False,
+        ),
+    ] = None,
+    waivers: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--waivers",
+            metavar="FILE",
+            help="Findings that are accepted, with a reason; they do not fail. May be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Write there, whole or not at all, in place of stdout.", show_default=False
+        ),
+    ] = None,
+    watch: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SECONDS",
+            min=1,
+            max=86_400,
+            callback=refuse_nan,
+            help="Check again each time, and say only what has changed, until interrupted.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Say what is wrong with a machine, what it costs, what to do."""
+    from lanewise.cli.doctor_output import Output
     from lanewise.doctor import Profile, Severity
     from lanewise.machine_api import diagnose, scan
 
     refuse_together(("--format", format_ is not None), ("--json", as_json))
-    diagnosis = diagnose(scan(source, overlays=overlays or ()), cost=cost, profile=Profile(profile.value))
+    form = Format.json if as_json else format_ or Format.table
+    if out is not None and form is Format.table:
+        raise typer.BadParameter("--out is for --json and --format json, sarif, junit or prometheus")
+
+    def check() -> "tuple[Machine, Diagnosis]":
+        machine = scan(source, overlays=overlays or ())
+        return machine, diagnose(
+            machine,
+            cost=cost,
+            profile=Profile(profile.value),
+            expect=expect,
+            waivers=waivers or (),
+            keep_costs=watch is not None,
+        )
+
     threshold = None if fail_on is FailOn.never else Severity(fail_on.value)
-    if as_json or format_ is Format.json:
-        sys.stdout.write(diagnosis.to_json() + "\n")
-    elif format_ is Format.sarif:
-        from lanewise.doctor.formats import sarif
+    output = Output(form.value, threshold, details=details, out=out, allow_unexamined=allow_unexamined)
+    if watch is not None:
+        from lanewise.cli.watching import Watch, refuse_unwatchable
 
-        sys.stdout.write(sarif(diagnosis) + "\n")
-    elif format_ is Format.junit:
-        from lanewise.doctor.formats import junit
-
-        sys.stdout.write(junit(diagnosis, threshold or Severity.ERROR) + "\n")
-    else:
-        from lanewise.cli.tables.doctor import print_diagnosis
-
-        print_diagnosis(diagnosis, details=details)
-    if threshold is not None and diagnosis.fails(threshold):
-        raise typer.Exit(ExitStatus.FINDINGS)
-    if threshold is not None and not diagnosis.examined and not allow_unexamined:
-        said = f"error: not enough to say that nothing is wrong: {diagnosis.missing}"
-        typer.echo(said, err=True)
-        raise typer.Exit(ExitStatus.WRONG_INPUT)
+        refuse_unwatchable(source, output)
+        raise typer.Exit(Watch(check, output, watch).run())
+    machine, diagnosis = check()
+    output.write(machine, diagnosis)
+    status = output.status(diagnosis)
+    if status is not ExitStatus.OK:
+        raise typer.Exit(status)
 
 
 def predict(

@@ -42,6 +42,12 @@ def _scan(
     as_scenario: Annotated[
         bool, typer.Option("--scenario", help="Write a scenario file that 'run' accepts.")
     ] = False,
+    as_baseline: Annotated[
+        bool,
+        typer.Option(
+            "--baseline", help="Write what is in it, for 'doctor --expect' on this or other machines."
+        ),
+    ] = False,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Show lines that were not understood.")
     ] = False,
@@ -50,7 +56,7 @@ def _scan(
     """Read a machine's PCI Express topology, live or from a dump."""
     from lanewise.machine_api import scan
 
-    refuse_together(("--json", as_json), ("--scenario", as_scenario))
+    refuse_together(("--json", as_json), ("--scenario", as_scenario), ("--baseline", as_baseline))
     if source is not None and root is not None:
         raise typer.BadParameter("give either SOURCE or --root, not both")
     machine = scan(root if root is not None else source, overlays=overlays or ())
@@ -64,6 +70,12 @@ def _scan(
         from lanewise.machine.scenario import scan_to_scenario
 
         sys.stdout.write(scan_to_scenario(machine))
+    elif as_baseline:
+        from lanewise.fleet.baseline import baseline, remarks
+
+        sys.stdout.write(baseline(machine))
+        for remark in remarks(machine):
+            typer.echo(f"note: {remark}", err=True)
     else:
         from lanewise.cli.tables.scan import print_machine
 

@@ -22,21 +22,42 @@ from lanewise.doctor.finding import Profile as Profile
 from lanewise.doctor.finding import Severity as Severity
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import date
+
+    from lanewise.fleet.model import FleetFile
     from lanewise.machine.model import Machine
 
 
-def diagnose(machine: Machine, *, cost: bool = True, profile: Profile = Profile.ALL) -> Diagnosis:
-    """Apply every rule of a profile to a machine, and price what can be simulated; worst first."""
+def diagnose(
+    machine: Machine,
+    *,
+    cost: bool = True,
+    profile: Profile = Profile.ALL,
+    fleet: Iterable[FleetFile] = (),
+    today: date | None = None,
+    keep_costs: bool = False,
+) -> Diagnosis:
+    """Apply every rule of a profile to a machine, and price what can be simulated; worst first.
+
+    The files of `fleet` say what should be in it and which findings are waived; waivers hold on the day
+    `today`, which is that of the clock, in UTC, when it is None. With `keep_costs`, what earlier checks of
+    this process have simulated is not simulated again.
+    """
     from lanewise.doctor import coverage
     from lanewise.doctor.examination import examine, rules
+    from lanewise.doctor.files import Files
     from lanewise.machine.view import View
 
     view = View(machine)
     findings, simulations = list(examine(view, profile)), 0
+    files = Files(tuple(fleet))
+    findings += files.expectations(machine)
     if cost:
         from lanewise.doctor.pricing import priced
 
-        findings, simulations = priced(findings)
+        findings, simulations = priced(findings, keep=keep_costs)
+    findings = files.waive(findings, machine, today)
     readable = coverage.readable(view)
     missing = coverage.missing(view, profile, readable)
     lack = (f"not enough to say that nothing is wrong: {missing}",) if missing else ()
@@ -46,11 +67,13 @@ def diagnose(machine: Machine, *, cost: bool = True, profile: Profile = Profile.
         findings=tuple(findings),
         functions=sum(not function.implied for function in machine),
         links=len(view.links),
-        rules=len(rules(profile)),
+        rules=len(rules(profile)) + len(files.rules),
         simulations=simulations,
         notes=(*machine.notes, *machine.contradictions, *lack),
         examined=not missing,
         missing=missing,
         readable=tuple((one.what, one.known, one.of) for one in readable),
         profile=profile,
+        expected=files.expected,
+        file_rules=files.rules,
     )

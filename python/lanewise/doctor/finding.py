@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import polars as pl
 
+    from lanewise.doctor.registry import Rule
     from lanewise.doctor.rig import Trial
+    from lanewise.fleet.model import Who
 
 
 class Severity(StrEnum):
@@ -72,6 +74,41 @@ class Cost:
 
 
 @dataclass(frozen=True)
+class Waived:
+    """Why a finding does not count: somebody has accepted it in a file."""
+
+    reason: str
+    until: str | None
+    """The last day it does not count, like ``2027-01-31``; None: for ever."""
+    where: str
+    """File and line."""
+
+    def __str__(self) -> str:
+        """Like ``known since March (until 2027-01-31, waivers.toml:4)``."""
+        until = f"until {self.until}, " if self.until else ""
+        return f"{self.reason} ({until}{self.where})"
+
+
+@dataclass(frozen=True)
+class Absent:
+    """Of which devices a finding says that they are not there, so that a waiver can be for them."""
+
+    who: Who
+    slots: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Expected:
+    """How many devices of a kind a file expects, and how many are there."""
+
+    what: str
+    expected: int
+    present: int
+    where: str
+    """File and line."""
+
+
+@dataclass(frozen=True)
 class Finding:
     """One thing that is wrong, or worth knowing, at one place of a machine."""
 
@@ -87,6 +124,10 @@ class Finding:
     """The experiment that tells what it costs."""
     also: tuple[str, ...] = ()
     """Other functions that the same finding is about."""
+    waived: Waived | None = None
+    """Why it does not count, where a waiver says so."""
+    absent: Absent | None = field(default=None, repr=False)
+    """Of which devices it says that they are not there."""
 
     def order(self) -> tuple[float, ...]:
         """Return what findings are ordered by: severity, GB/s lost, ns lost, then what is only stated."""
@@ -106,6 +147,8 @@ class Finding:
         }
         if self.also:
             document["also"] = list(self.also)
+        if self.waived:
+            document["waived"] = vars(self.waived)
         return document
 
 
@@ -128,14 +171,23 @@ class Diagnosis:
     """Links, payloads, errors, drivers, BARs: how many the source tells of, and of how many."""
     profile: Profile = Profile.ALL
     """What was looked for."""
+    expected: tuple[Expected, ...] = ()
+    """Kinds of devices that a fleet file counts."""
+    file_rules: tuple[Rule, ...] = ()
+    """Rules that were applied because a fleet file or waivers were given."""
+
+    @property
+    def counting(self) -> tuple[Finding, ...]:
+        """Findings that nobody has waived."""
+        return tuple(finding for finding in self.findings if finding.waived is None)
 
     def count(self, severity: Severity) -> int:
-        """How many findings have this severity."""
-        return sum(finding.severity is severity for finding in self.findings)
+        """How many findings have this severity; waived ones do not count."""
+        return sum(finding.severity is severity for finding in self.counting)
 
     def worst(self) -> Severity | None:
-        """Return the highest severity found."""
-        return max((finding.severity for finding in self.findings), key=lambda s: s.rank, default=None)
+        """Return the highest severity found; waived findings do not count."""
+        return max((finding.severity for finding in self.counting), key=lambda s: s.rank, default=None)
 
     def fails(self, threshold: Severity) -> bool:
         """Whether anything is at least this severe."""
@@ -151,7 +203,8 @@ class Diagnosis:
         from lanewise.results import frame
 
         columns: dict[str, Any] = dict.fromkeys(("severity", "rule", "bdf", "title", "cost"), pl.String)
-        columns |= {"cost_gb_per_s": pl.Float64, "cost_ns": pl.Float64, "fix": pl.String}
+        columns |= {"cost_gb_per_s": pl.Float64, "cost_ns": pl.Float64}
+        columns |= dict.fromkeys(("fix", "waived"), pl.String)
         rows = (
             {
                 **vars(finding),
@@ -159,6 +212,7 @@ class Diagnosis:
                 "cost": None if finding.cost is None else finding.cost.what,
                 "cost_gb_per_s": None if finding.cost is None else finding.cost.gb_per_s,
                 "cost_ns": None if finding.cost is None else finding.cost.ns,
+                "waived": None if finding.waived is None else str(finding.waived),
             }
             for finding in self.findings
         )
@@ -180,6 +234,8 @@ class Diagnosis:
                 "rules": self.rules,
                 "simulations": self.simulations,
                 "notes": list(self.notes),
+                **({"expected": [vars(kind) for kind in self.expected]} if self.expected else {}),
+                **({"waived": waived} if (waived := len(self.findings) - len(self.counting)) else {}),
             },
         }
 

@@ -38,7 +38,7 @@ def sarif(diagnosis: Diagnosis) -> str:
                 "fullDescription": {"text": rule.why},
                 "help": {"text": rule.fix},
             }
-            for rule in rules(diagnosis.profile)
+            for rule in (*rules(diagnosis.profile), *diagnosis.file_rules)
         ],
     }
     document = {
@@ -66,7 +66,9 @@ def _invocation(diagnosis: Diagnosis) -> dict[str, Any]:
 
 
 def _result(diagnosis: Diagnosis, finding: Finding) -> dict[str, Any]:
+    waived = finding.waived
     return {
+        **({"suppressions": [{"kind": "external", "justification": str(waived)}]} if waived else {}),
         "ruleId": finding.rule,
         "level": _LEVELS[finding.severity],
         "message": {
@@ -76,7 +78,9 @@ def _result(diagnosis: Diagnosis, finding: Finding) -> dict[str, Any]:
             {
                 "physicalLocation": {"artifactLocation": {"uri": quote(diagnosis.source or "/sys/bus/pci")}},
                 "logicalLocations": [
-                    {"fullyQualifiedName": bdf, "kind": "resource"} for bdf in (finding.bdf, *finding.also)
+                    {"fullyQualifiedName": bdf, "kind": "resource"}
+                    for bdf in (finding.bdf, *finding.also)
+                    if bdf
                 ],
             }
         ],
@@ -91,15 +95,16 @@ def junit(diagnosis: Diagnosis, fail_on: Severity) -> str:
     """
     from lanewise.doctor.examination import rules
 
-    known = rules(diagnosis.profile)
+    known = (*rules(diagnosis.profile), *diagnosis.file_rules)
     blind = [] if diagnosis.examined else _blind(diagnosis)
     bad: dict[str, list[Finding]] = {rule.id: [] for rule in known}
     quiet = []
     for finding in diagnosis.findings:
-        if finding.severity.rank >= fail_on.rank:
+        if finding.waived is None and finding.severity.rank >= fail_on.rank:
             bad[finding.rule].append(finding)
         else:
-            quiet.append(f"[{finding.rule}] {_text(finding)}")
+            waived = f"waived, {finding.waived}: " if finding.waived else ""
+            quiet.append(f"[{finding.rule}] {waived}{_text(finding)}")
     return "\n".join(
         [
             '<?xml version="1.0" encoding="UTF-8"?>',

@@ -17,13 +17,18 @@ if TYPE_CHECKING:
     from lanewise.doctor.rig import Rig, Trial
 
 
-def priced(findings: Iterable[Finding]) -> tuple[list[Finding], int]:
-    """Return the findings with what they cost, and how many simulations that took."""
-    _simulated.cache_clear()
+def priced(findings: Iterable[Finding], *, keep: bool = False) -> tuple[list[Finding], int]:
+    """Return the findings with what they cost, and how many simulations that took.
+
+    With `keep`, what an earlier call has simulated is not simulated again.
+    """
+    if not keep:
+        _simulated.cache_clear()
+    before = _simulated.cache_info().misses
     result = [
         replace(finding, cost=price(finding.trial)) if finding.trial else finding for finding in findings
     ]
-    return result, _simulated.cache_info().misses
+    return result, _simulated.cache_info().misses - before
 
 
 def price(trial: Trial) -> Cost:

@@ -9,10 +9,13 @@ import sys
 from typing import TYPE_CHECKING
 
 from lanewise.doctor.examination import rules
+from lanewise.doctor.files import file_rules
 from lanewise.doctor.finding import Profile
 from lanewise.generated_page import write_or_check
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from lanewise.doctor.registry import Rule
 
 _HEAD = """\
@@ -32,14 +35,26 @@ rule may belong to both, and `--profile all` asks every one.
 """
 
 
+_FILES = """\
+Rules about your own files speak only where one is given: `--expect` says what should be in the machine,
+`--waivers` what is accepted ([fleet files](fleet-files.md)).
+"""
+
+
 def page() -> str:
     """Return the page."""
-    listing = ["| rule | finds | severity | profiles |", "|---|---|---|---|"]
-    listing += [
+    listed = (*rules(), *file_rules())
+    return "\n".join(
+        [_HEAD, *_listing(rules()), "", _FILES, *_listing(file_rules()), "", *map(_section, listed)]
+    )
+
+
+def _listing(listed: Iterable[Rule]) -> list[str]:
+    rows = [
         f"| [`{rule.id}`](#{rule.id}) | {rule.what} | {rule.severity} | {_profiles(rule)} |"
-        for rule in rules()
+        for rule in listed
     ]
-    return "\n".join([_HEAD, *listing, "", *map(_section, rules())])
+    return ["| rule | finds | severity | profiles |", "|---|---|---|---|", *rows]
 
 
 def _section(rule: Rule) -> str:

@@ -72,12 +72,16 @@ class Rule:
         trial: Trial | None = None,
         also: Iterable[str] = (),
     ) -> Finding:
-        """Make a finding of this rule; `fix` and `cost` in words where they are not those of the rule."""
-        # Folders of sysfs have the domain in their names.
+        """Make a finding of this rule; `fix` and `cost` in words where they are not those of the rule.
+
+        `bdf` is empty for what is about the machine as a whole.
+        """
         remedy = fix or self.fix
-        if "devices/BDF" in remedy:
-            remedy = remedy.replace("devices/BDF", f"devices/{Address.parse(bdf)}")
-        remedy = remedy.replace("BDF", bdf)
+        if bdf:
+            # Folders of sysfs have the domain in their names.
+            if "devices/BDF" in remedy:
+                remedy = remedy.replace("devices/BDF", f"devices/{Address.parse(bdf)}")
+            remedy = remedy.replace("BDF", bdf)
         words = cost or (self.stated_cost if trial is None else None)
         return Finding(
             self.id,

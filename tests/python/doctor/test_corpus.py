@@ -7,6 +7,7 @@ tests skip.
 from __future__ import annotations
 
 import os
+import re
 from functools import cache
 from pathlib import Path
 
@@ -14,8 +15,10 @@ import pytest
 
 from lanewise.doctor import Diagnosis, Severity, diagnose
 from lanewise.errors import InputError
+from lanewise.fleet import baseline
+from lanewise.fleet.reading import parse_fleet_file
 from lanewise.judging import Verdict, judge, read_measurement
-from lanewise.machine import read
+from lanewise.machine import read, read_bytes
 
 CORPUS = Path(os.environ.get("LANEWISE_CORPUS") or Path(__file__).parents[4] / "shared" / "corpus")
 pytestmark = pytest.mark.skipif(not CORPUS.is_dir(), reason="no folder of dumps")
@@ -140,3 +143,33 @@ def test_peers_in_one_chip_are_told_from_peers_across_sockets() -> None:
     )
     assert [case.verdict for case in peers.cases].count(Verdict.GOOD) == 24
     assert [case.verdict for case in peers.cases].count(Verdict.HOST) == 32
+
+
+@pytest.mark.parametrize("name", DUMPS)
+def test_every_machine_is_as_its_own_baseline_says(name: str) -> None:
+    try:
+        machine = read(CORPUS / name)
+    except InputError:
+        return
+    file = parse_fleet_file(baseline(machine), "fleet.toml")
+    found = diagnose(machine, cost=False, fleet=[file])
+    assert [f.title for f in found.findings if f.rule.startswith("expected-")] == []
+
+
+def test_a_node_of_eight_gpus_with_one_gone_one_narrow_and_an_adapter_elsewhere() -> None:
+    dump = "lspci-vvv/dell-xe9680-8xh100.vvv"
+    file = parse_fleet_file(baseline(read(CORPUS / dump)), "fleet.toml")
+    text = (CORPUS / dump).read_text(encoding="utf-8", errors="replace")
+    blocks = re.split(r"^(?=[0-9a-f]{2}:[0-9a-f]{2}\.[0-7] )", text, flags=re.MULTILINE)
+    by_address = {block[:7]: block for block in blocks}
+    del by_address["5d:00.0"]
+    narrow = by_address["9b:00.0"].replace("Speed 32GT/s (ok), Width x16 (ok)", "Speed 32GT/s, Width x8")
+    assert narrow != by_address["9b:00.0"]
+    by_address["9b:00.0"] = narrow
+    adapter, drive = by_address["1a:00.0"], by_address["18:00.0"]
+    by_address["1a:00.0"], by_address["18:00.0"] = f"1a:00.0{drive[7:]}", f"18:00.0{adapter[7:]}"
+    machine = read_bytes("".join(by_address.values()).encode())
+    found = {f.rule: f.bdf for f in diagnose(machine, cost=False, fleet=[file]).findings}
+    assert found["expected-missing"] == "5d:00.0"
+    assert found["expected-link"] == "9b:00.0"
+    assert found["expected-moved"] == "18:00.0"

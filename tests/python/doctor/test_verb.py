@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -157,3 +158,66 @@ def test_nothing_heavy_is_imported() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_baseline_is_held_against_the_machine_and_others(tmp_path: Path) -> None:
+    dump, file = tmp_path / "lspci.txt", tmp_path / "fleet.toml"
+    dump.write_text(HEALTHY, encoding="utf-8")
+    file.write_text(lanewise_scan(str(dump), "--baseline"), encoding="utf-8")
+    assert lanewise(str(dump), "--expect", str(file)).returncode == 0
+    done = lanewise("-", "--no-cost", "--expect", str(file), stdin=NARROW)
+    assert done.returncode == 1
+    assert "01:00.0 runs at 16 GT/s x2, narrower than the 16 GT/s x4 expected" in done.stdout
+    document = json.loads(lanewise("-", "--expect", str(file), "--json", stdin=NARROW).stdout)
+    assert document["summary"]["expected"][0]["present"] == 1
+    waivers = tmp_path / "waivers.toml"
+    entry = '[[waiver]]\nrule = "{}"\nat = "01:00.0"\nreason = "riser"\n'
+    waivers.write_text("format = 1\n" + entry.format("expected-link") + entry.format("link-width"))
+    options = ("--no-cost", "--expect", str(file), "--waivers", str(waivers))
+    done = lanewise("-", *options, stdin=NARROW)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "2 waived." in done.stdout
+
+
+def test_mistakes_in_a_fleet_file_end_with_two_and_are_listed(tmp_path: Path) -> None:
+    file = tmp_path / "fleet.toml"
+    file.write_text("format = 1\nfoo = 1\n[[waiver]]\nrule = 'link-widht'\nat = '01:00.0'\nreason = 'x'\n")
+    done = lanewise("-", "--expect", str(file), stdin=HEALTHY)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "2 problems" in done.stderr
+    assert "did you mean `link-width`?" in done.stderr
+    assert lanewise("-", "--expect", str(tmp_path / "none"), stdin=HEALTHY).returncode == 2
+
+
+def test_an_interrupted_watch_ends_with_the_status_of_the_last_state(tmp_path: Path) -> None:
+    dump = tmp_path / "lspci.txt"
+    dump.write_text(NARROW, encoding="utf-8")
+    code = "from lanewise.cli import main; main()"
+    options = ("doctor", str(dump), "--no-cost", "--json", "--watch", "3600")
+    with subprocess.Popen([sys.executable, "-c", code, *options], stdout=subprocess.PIPE, text=True) as watch:
+        assert watch.stdout is not None
+        assert json.loads(watch.stdout.readline())["change"] == "first"
+        watch.send_signal(signal.SIGINT)
+        assert watch.wait(timeout=120) == 1
+
+
+def test_metrics_replace_a_file_in_one_step(tmp_path: Path) -> None:
+    out = tmp_path / "lanewise.prom"
+    out.write_text("old")
+    done = lanewise("-", "--no-cost", "--format", "prometheus", "--out", str(out), stdin=NARROW)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert 'lanewise_doctor_finding{rule="link-width",severity="warning"' in out.read_text()
+    lanewise("/no/such/file", "--format", "prometheus", "--out", str(out))
+    assert "lanewise_doctor_finding{" in out.read_text()
+    assert list(tmp_path.iterdir()) == [out]
+
+
+def lanewise_scan(*arguments: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", "from lanewise.cli import main; main()", "scan", *arguments],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    )
+    return done.stdout

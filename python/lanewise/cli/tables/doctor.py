@@ -39,7 +39,8 @@ def _pieces(diagnosis: Diagnosis, *, details: bool) -> Iterator[RenderableType]:
     )
     yield heading
     yield ""
-    groups = [Alike(finding) for finding in diagnosis.findings] if details else together(diagnosis.findings)
+    counting, waived = diagnosis.counting, [f for f in diagnosis.findings if f.waived is not None]
+    groups = [Alike(finding) for finding in counting] if details else together(counting)
     full = [group for group in groups if details or group.first.severity is not Severity.INFO]
     brief = [group for group in groups if not details and group.first.severity is Severity.INFO]
     said: set[str] = set()
@@ -49,6 +50,8 @@ def _pieces(diagnosis: Diagnosis, *, details: bool) -> Iterator[RenderableType]:
         said.add(fix)
     if brief:
         yield _in_brief(brief)
+    if waived:
+        yield _waived(waived)
     yield _summary(diagnosis)
     for note in diagnosis.notes:
         yield Text(f"Note: {note}", style="dim")
@@ -97,11 +100,22 @@ def _in_brief(groups: list[Alike]) -> RenderableType:
         # One finding about several functions is something else than several findings alike.
         concerns = f"\nand {len(finding.also)}" if finding.also else ""
         table.add_row(
-            finding.bdf + concerns,
+            (finding.bdf or style.DASH) + concerns,
             Text.assemble(finding.title, (f"  [{finding.rule}]", "dim"), elsewhere),
             _short_cost(finding),
         )
     return style.titled("Worth knowing", table, note="--details shows evidence and fix")
+
+
+def _waived(findings: list[Finding]) -> RenderableType:
+    table = style.table()
+    style.labels(table, "where")
+    style.words(table, "what")
+    style.words(table, "because", at_most=40)
+    for finding in findings:
+        what = Text.assemble(finding.title, (f"  [{finding.rule}]", "dim"))
+        table.add_row(finding.bdf or style.DASH, what, str(finding.waived))
+    return style.titled("Waived", table, note="accepted by a file; they fail no check")
 
 
 def _cost(finding: Finding) -> str:
@@ -134,7 +148,8 @@ def _lost(cost: Cost) -> str:
 
 def _summary(diagnosis: Diagnosis) -> Text:
     counts = {severity: diagnosis.count(severity) for severity in reversed(Severity)}
-    if not any(counts.values()):
+    waived = len(diagnosis.findings) - len(diagnosis.counting)
+    if not any(counts.values()) and not waived:
         if not diagnosis.examined:
             return Text("No finding, and too little to say that nothing is wrong.", style="bold yellow")
         if not diagnosis.links:
@@ -142,6 +157,7 @@ def _summary(diagnosis: Diagnosis) -> Text:
         return Text("Nothing to complain about.", style="bold green")
     words = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
     parts = [f"{n} {words[s]}{'' if n == 1 else 's'}" for s, n in counts.items() if n]
+    parts += [f"{waived} waived"] if waived else []
     text = Text(", ".join(parts) + ".", style="bold")
     if not counts[Severity.ERROR] and not counts[Severity.WARNING]:
         said = (

@@ -164,12 +164,10 @@ def _missing(comparison: Comparison, kept: Kept) -> Finding:
     evidence = [_says(file, entry.wanted.lines["count"], "count", entry.count)]
     for spot in kept.vacant:
         instead = comparison.in_place_of(spot)
-        holds = (
-            f"{instead.bdf} {instead.name} is there"
-            if instead is not None
-            else "nothing of the kind is there"
-        )
+        holds = _state(instead) if instead is not None else "nothing of the kind is there"
         evidence.append(f"{file.name}:{spot.line}: {spot}: {holds}")
+    if not kept.vacant:
+        evidence += [_state(device) for device in kept.silent]
     present = [one.device for one in kept.seated]
     evidence.append(f"there: {_bdfs(present)}" if present else "there: none")
     where = [spot.at.short for spot in kept.vacant if spot.at is not None]
@@ -325,6 +323,10 @@ def _unread(file: FleetFile, unread: Unread) -> Iterator[Finding]:
         title = f"{file.name} asks for what the source does not tell: {_listed(what)}"
         evidence = [f"{key}: {_listed(bdfs)}" if bdfs else key for key, bdfs in unread.items()]
         yield UNKNOWN.finding(Severity.WARNING, "", title, evidence)
+
+
+def _state(device: Device) -> str:
+    return f"{device.bdf} {device.name} {'is there' if device.answers else 'does not answer'}"
 
 
 def _of(key: str, bdfs: list[str]) -> str:

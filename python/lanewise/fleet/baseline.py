@@ -125,7 +125,7 @@ class _Kind:
 
 def baseline(machine: Machine) -> str:
     """Return the text of a fleet file that the machine itself fits."""
-    devices = inventory(machine)
+    devices = tuple(device for device in inventory(machine) if device.answers)
     slots = Counter(_board_name(name) for device in devices for name in device.slots[:1])
     blocks = [_HEAD.format(source=_source(machine), format=FORMAT)]
     host = [(key, setting.read(machine), setting) for key, setting in HOST_SETTINGS.items()]
@@ -138,13 +138,18 @@ def baseline(machine: Machine) -> str:
 
 def remarks(machine: Machine) -> list[str]:
     """Say what a person should look at before a machine becomes the measure of others."""
-    bad = [device for device in inventory(machine) if _below(device) in ("slow", "narrow")]
-    if not bad:
-        return []
-    listed = ", ".join(device.bdf for device in bad[:8]) + (
-        f" and {len(bad) - 8} more" if len(bad) > 8 else ""
-    )
-    return [f"links below what both of their ends can do: {listed}; the file has a comment at each"]
+    devices = inventory(machine)
+    dead = [device.bdf for device in devices if not device.answers]
+    bad = [d.bdf for d in devices if d.answers and _below(d) in ("slow", "narrow")]
+    said = [f"no answer from {_listed(dead)}, left out of the file"] if dead else []
+    if bad:
+        links = f"links below what both of their ends can do: {_listed(bad)}"
+        said.append(f"{links}; the file has a comment at each")
+    return said
+
+
+def _listed(bdfs: list[str], most: int = 8) -> str:
+    return ", ".join(bdfs[:most]) + (f" and {len(bdfs) - most} more" if len(bdfs) > most else "")
 
 
 def _source(machine: Machine) -> str:

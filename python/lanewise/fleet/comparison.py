@@ -41,6 +41,8 @@ class Kept:
     """Places with no device of the entry."""
     surplus: tuple[Device, ...] = ()
     """Devices beyond the count."""
+    silent: tuple[Device, ...] = ()
+    """Devices that are listed and do not answer: they are not there."""
 
     @property
     def present(self) -> int:
@@ -63,7 +65,8 @@ class Comparison:
         return next((device for device in self._too_many() if _sits(device, spot)), None)
 
     def _too_many(self) -> tuple[Device, ...]:
-        return (*self.unlisted, *(device for kept in self.kept for device in kept.surplus))
+        others = (device for kept in self.kept for device in (*kept.silent, *kept.surplus))
+        return (*others, *self.unlisted)
 
 
 def compare(machine: Machine, file: FleetFile) -> Comparison:
@@ -73,7 +76,7 @@ def compare(machine: Machine, file: FleetFile) -> Comparison:
     for device in inventory(machine):
         number = next((n for n, entry in enumerate(file.counts) if entry.who.describes(device)), None)
         if number is None:
-            unlisted.append(device)
+            unlisted += [device] if device.answers else []
         else:
             of[number].append(device)
     roots = {function.address.short for function in machine.roots}
@@ -83,6 +86,8 @@ def compare(machine: Machine, file: FleetFile) -> Comparison:
 
 
 def _seat(entry: Count, devices: list[Device], buses: set[str]) -> Kept:
+    silent = tuple(device for device in devices if not device.answers)
+    devices = [device for device in devices if device.answers]
     spots, waiting = list(entry.spots), list(devices)
     seated: list[Seated] = []
     ways: tuple[Callable[[Device, Spot], bool], ...] = (_exactly, _in_slot, _on_path, _at_address)
@@ -100,7 +105,7 @@ def _seat(entry: Count, devices: list[Device], buses: set[str]) -> Kept:
     free = max(entry.count - len(seated), 0)
     seated += [Seated(device) for device in waiting[:free]]
     seated.sort(key=lambda one: one.device.function.address)
-    return Kept(entry, tuple(seated), tuple(spots), tuple(waiting[free:]))
+    return Kept(entry, tuple(seated), tuple(spots), tuple(waiting[free:]), silent)
 
 
 def _exactly(device: Device, spot: Spot) -> bool:

@@ -64,6 +64,11 @@ class Device:
         return _pair(identity.subsystem_vendor_id, identity.subsystem_id)
 
     @property
+    def answers(self) -> bool:
+        """Whether it does not read as ones, as devices do that are dead and still listed."""
+        return not View(self.machine).is_dead(self.function)
+
+    @property
     def link_can(self) -> LinkMode:
         """What both ends of its link can do; the device alone where the port is not in the source."""
         alone = self.function.link.capability

@@ -12,6 +12,7 @@ from machines import NIC, NVME
 from lanewise.doctor import Diagnosis, Finding, Severity, diagnose
 from lanewise.doctor.expected import RULES
 from lanewise.fleet import baseline
+from lanewise.fleet.baseline import remarks
 from lanewise.fleet.reading import parse_fleet_file
 from lanewise.machine import read
 from lanewise.machine.kernel_event import EventKind, KernelEvent
@@ -275,6 +276,20 @@ def test_whatever_a_device_calls_itself_its_baseline_can_be_read() -> None:
     text = baseline(machine)
     assert text.encode("utf-8")
     assert expected(machine, text) == []
+
+
+def test_a_device_that_does_not_answer_is_not_there() -> None:
+    dead = parts()
+    dead[3][1] = replace(dead[3][1], registers=dead[3][1].registers._replace(no_answer=("(rev ff)",), link=None))
+    machine = node(*dead.values())
+    finding = only(machine)
+    assert finding.title == "3 of 4 Maker H100; missing: slot 3 (31:00.0)"
+    assert finding.evidence[1].endswith("31:00.0 Maker H100 does not answer")
+    text = 'format = 1\n[[count]]\nclass = "gpu"\ncount = 4\n'
+    assert "31:00.0 Maker H100 does not answer" in only(machine, text).evidence
+    assert "count = 3" in baseline(machine)
+    assert remarks(machine) == ["no answer from 31:00.0, left out of the file"]
+    assert expected(machine, baseline(machine)) == []
 
 
 def test_two_slots_of_one_name_are_told_by_their_paths() -> None:

@@ -14,9 +14,10 @@ Samples/5_Domain_Specific/p2pBandwidthLatencyTest.
 from __future__ import annotations
 
 import re
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
-from lanewise.instruments.measurement import Case, ImportProblemError, Latency, Measurement
+from lanewise.instruments.measurement import Case, ImportProblemError, Latency, Measurement, bounded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,7 +57,7 @@ def parse(text: str, *, source: str | None = None) -> Measurement:
     """Read one capture; ImportProblemError says what is wrong with it."""
     lines = text.splitlines()
     devices = _addresses(lines)
-    cases = [*_copies(lines), *_matrices(lines, devices), *_bare_matrix(lines)]
+    cases = [*bounded(chain(_copies(lines), _matrices(lines, devices), _bare_matrix(lines)))]
     if not cases:
         raise ImportProblemError(
             "no table of bandwidthTest and no matrix of p2pBandwidthLatencyTest found; expected lines like "
@@ -129,7 +130,7 @@ def _matrices(lines: list[str], devices: dict[int, str]) -> Iterator[Case]:
             continue
         peer = match["peer"] or match["peer2"]
         latency = match["what2"] is not None
-        for row, column, value in _cells(lines[number + 1 :]):
+        for row, column, value in _cells(islice(lines, number + 1, None)):
             if row == column:
                 continue
             way = "latency" if latency else match["way"].lower()
@@ -143,10 +144,10 @@ def _matrices(lines: list[str], devices: dict[int, str]) -> Iterator[Case]:
             )
 
 
-def _cells(lines: list[str]) -> Iterator[tuple[int, int, float]]:
+def _cells(lines: Iterator[str]) -> Iterator[tuple[int, int, float]]:
     """Row, column and value below a heading of column numbers; ends at the first line that is no row."""
-    columns = [word for word in lines[0].split()[1:] if word.isdigit()] if lines else []
-    for line in lines[1:]:
+    columns = [word for word in next(lines, "").split()[1:] if word.isdigit()]
+    for line in lines:
         words = line.split()
         if len(words) != len(columns) + 1 or not words[0].isdigit():
             return

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from lanewise.instruments.measurement import Case, ImportProblemError, Latency, Measurement
+from lanewise.instruments.measurement import Case, ImportProblemError, Latency, Measurement, refuse_too_many
 from lanewise.instruments.simulated import NothingMeasuredError
 
 if TYPE_CHECKING:
@@ -70,6 +70,7 @@ def parse(text: str, *, source: str | None = None) -> Measurement:
             table.columns = _COLUMN.findall(line.removeprefix("# Size"))
         elif table.columns and re.match(r"\s*\d+\s+[\d.]", line):
             cases.append(_case(table, line, number))
+            refuse_too_many(cases)
         elif line.strip() and not line.startswith("#"):
             left.append(f"line {number}: {line.strip()}")
     if not cases:

@@ -137,7 +137,7 @@ def _broken_json(text: str) -> str:
         return ""
     try:
         json.loads(text)
-    except json.JSONDecodeError as error:
+    except ValueError as error:
         return str(error)
     except RecursionError:
         return "it is nested deeper than any tool's"

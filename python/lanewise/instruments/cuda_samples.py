@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _SECTION = re.compile(r"^\s*(Host to Device|Device to Host|Device to Device) Bandwidth, (\d+) Device")
+_SECTIONS = re.compile(
+    r"^[ \t]*+(?:Host to Device|Device to Host|Device to Device) Bandwidth, \d{1,3} Device", re.MULTILINE
+)
 _COLUMNS = re.compile(r"Transfer Size \(Bytes\)\s+Bandwidth\((GB/s|MB/s)\)")
 _CSV = re.compile(
     r"^bandwidthTest-(H2D|D2H|D2D)(?:-(\w+))?, Bandwidth = ([\d.]+) (GB/s|MB/s), .*Size = (\d+) bytes"
@@ -45,7 +48,8 @@ _GPU_ROW = re.compile(r"^\s*GPU(\d+):?\s+(.*)$")
 def recognizes(text: str) -> bool:
     """Whether an output has something of either sample."""
     return bool(
-        "CUDA Bandwidth Test" in text
+        "[CUDA Bandwidth Test]" in text
+        or _SECTIONS.search(text)
         or "bandwidthTest-H2D" in text
         or "bandwidthTest-D2H" in text
         or "P2P (Peer-to-Peer) GPU Bandwidth Latency Test" in text
@@ -65,7 +69,13 @@ def parse(text: str, *, source: str | None = None) -> Measurement:
         )
     of_copies = any("Device Bandwidth" in line or "bandwidthTest-" in line for line in lines)
     tool = "bandwidthTest" if of_copies else "p2pBandwidthLatencyTest"
-    return Measurement(tool=tool, version=None, cases=tuple(cases), source=source, raw={"devices": devices})
+    return Measurement(
+        tool=tool,
+        version=None,
+        cases=tuple(cases),
+        source=source,
+        raw={"devices": devices, "device names": _names(lines)},
+    )
 
 
 def _addresses(lines: list[str]) -> dict[int, str]:
@@ -76,6 +86,14 @@ def _addresses(lines: list[str]) -> dict[int, str]:
             index, _, bus, device, domain = match.groups()
             found[int(index)] = f"{int(domain, 16):04x}:{int(bus, 16):02x}:{int(device, 16):02x}.0"
     return found
+
+
+def _names(lines: list[str]) -> list[str]:
+    """Return what both samples call the GPUs."""
+    found = [
+        (match[2] for line in lines if (match := form.match(line))) for form in (_PEER_DEVICE, _TEST_DEVICE)
+    ]
+    return sorted({name.strip() for names in found for name in names})
 
 
 def _copies(lines: list[str]) -> Iterator[Case]:

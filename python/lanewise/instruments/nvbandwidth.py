@@ -83,7 +83,11 @@ def _parse_json(text: str, source: str | None) -> Measurement:
         cases=tuple(cases),
         source=source,
         not_understood=tuple(unread),
-        raw={key: value for key, value in document.items() if key != "testcases"} | {"devices": devices},
+        raw={key: value for key, value in document.items() if key != "testcases"}
+        | {
+            "devices": devices,
+            "device names": _names(f"Device {line}" for line in document.get("GPU Device list") or []),
+        },
     )
 
 
@@ -118,7 +122,7 @@ def _parse_text(text: str, source: str | None) -> Measurement:
         cases=tuple(cases),
         source=source,
         not_understood=tuple(unread),
-        raw={"devices": devices},
+        raw={"devices": devices, "device names": _names(lines)},
     )
 
 
@@ -179,6 +183,12 @@ def _devices(lines: Iterable[str]) -> dict[int, str]:
     """Address of each GPU by its number, without the two digits of domain too many."""
     found = (_DEVICE.match(line.strip()) for line in lines)
     return {int(match["index"]): f"{match['address'][4:]}.0" for match in found if match}
+
+
+def _names(lines: Iterable[str]) -> list[str]:
+    """Return what it calls the GPUs."""
+    found = (_DEVICE.match(line.strip()) for line in lines)
+    return sorted({match["name"] for match in found if match})
 
 
 def _value(cell: Any) -> float | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import os
 from pathlib import Path
 
 import pytest
@@ -76,3 +78,38 @@ def test_fresh_forgets(job: Job, core: FakeCore) -> None:
     cache.clear()
     run_all([job], cache=cache)
     assert len(core.asked) == 2
+
+
+@pytest.mark.parametrize(
+    "content", ["[]", "null", "{}", "1", '{"a":' * 200_000, "[" * 200_000, '{"title": "x"}']
+)
+def test_an_entry_of_something_else_is_made_again(content: str, job: Job, core: FakeCore) -> None:
+    cache = RunCache.default()
+    run_all([job], cache=cache)
+    (entry,) = cache.folder.glob("*.json.gz")
+    data = content.encode()
+    for forged in (data, module._digest(key_of(job), data).encode() + b"\n" + data):
+        entry.write_bytes(gzip.compress(forged))
+        assert cache.find(job) is None
+
+
+def test_a_value_changed_by_hand_is_not_believed(job: Job, core: FakeCore) -> None:
+    cache = RunCache.default()
+    run_all([job], cache=cache)
+    (entry,) = cache.folder.glob("*.json.gz")
+    whole = gzip.decompress(entry.read_bytes())
+    entry.write_bytes(gzip.compress(whole.replace(b'"Finished"', b'"Forged"').replace(b"1", b"2")))
+    assert cache.find(job) is None
+    entry.write_bytes(gzip.compress(whole))
+    assert cache.find(job) is not None
+    entry.chmod(0o666)
+    assert cache.find(job) is None, "anybody may have written it"
+
+
+def test_a_pipe_in_the_place_of_an_entry_does_not_hang(job: Job, core: FakeCore) -> None:
+    cache = RunCache.default()
+    run_all([job], cache=cache)
+    (entry,) = cache.folder.glob("*.json.gz")
+    entry.unlink()
+    os.mkfifo(entry)
+    assert cache.find(job) is None

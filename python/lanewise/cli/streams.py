@@ -1,5 +1,9 @@
 """Standard output and error as they really are: closed, or with an encoding that lacks some characters.
 
+Names, titles and messages come from files that anybody may have written, and a terminal obeys what it is
+sent. So no control character leaves the program but line ends, tabs and what our own tables colour with: this
+is the one place where the others are taken out, of tables, of messages and of all else that is printed.
+
 Tables use a few characters beyond ASCII. Where the encoding has none for them, as in a locale of decades ago,
 tables get the nearest ASCII and JSON gets escapes, which mean the same.
 """
@@ -8,10 +12,15 @@ from __future__ import annotations
 
 import codecs
 import os
+import re
 import sys
 from io import TextIOWrapper
 from itertools import pairwise
 from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _NEAREST = {
     "\N{PLUS-MINUS SIGN}": "+-",
@@ -37,6 +46,49 @@ _NEAREST = {
 }
 
 
+_CONTROLS = re.compile(
+    r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]|\r(?!\n)"
+)
+"""Control characters (C0 without line ends and tabs, DEL, C1), and those that turn the direction of text."""
+
+
+def without_controls(text: str) -> str:
+    """Return a text with a mark in place of each character that a terminal would obey."""
+    return _CONTROLS.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+class Shown:
+    """A stream that takes out control characters; in JSON it escapes them, which means the same."""
+
+    def __init__(self, stream: IO[str], *, json: bool) -> None:
+        """Wrap a stream."""
+        self.stream = stream
+        self._json = json
+
+    def write(self, text: str) -> int:
+        """Write a text; returns how much of it, as streams do."""
+        if self._json:
+            shown = _CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+        else:
+            shown = without_controls(text)
+        self.stream.write(shown)
+        return len(text)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        """Write texts one after another."""
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> Any:
+        """Leave everything else to the stream."""
+        return getattr(self.stream, name)
+
+
+def unwrapped(stream: IO[str]) -> IO[str]:
+    """Return the stream itself, for who takes out control characters before colouring."""
+    return cast("IO[str]", stream.stream) if isinstance(stream, Shown) else stream
+
+
 def prepare(arguments: list[str]) -> None:
     """Make standard output and error fit to be written to, whatever they are."""
     # A process started with closed streams has None in their place.
@@ -44,8 +96,11 @@ def prepare(arguments: list[str]) -> None:
     sys.stderr = sys.stderr or _nowhere()
     codecs.register_error("nearest", _nearest)
     codecs.register_error("escaped", _escaped)
-    _set_errors(sys.stdout, "escaped" if _ask_for_json(arguments) else "nearest")
+    json = _ask_for_json(arguments)
+    _set_errors(sys.stdout, "escaped" if json else "nearest")
     _set_errors(sys.stderr, "nearest")
+    sys.stdout = cast("Any", Shown(sys.stdout, json=json))
+    sys.stderr = cast("Any", Shown(sys.stderr, json=False))
 
 
 def _ask_for_json(arguments: list[str]) -> bool:

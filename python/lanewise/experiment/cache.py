@@ -2,9 +2,10 @@
 
 An entry is named by a hash of everything that determines a result: the text of the scenario, the overrides in
 their order, and the compiled core with the catalog in it. Whatever changes, the name changes, so that a stale
-entry is never found. Entries are whole or not there, and compressed with a checksum: one that is damaged all
-the same is passed over and made again. Runs that were interrupted are not kept. A folder that cannot be
-written means that runs are done again, and is no reason to fail.
+entry is never found. Entries are whole or not there, carry the digest of their name and content, belong
+to the user, and have to be the results of a run: one that is damaged, or of somebody else's making, is passed
+over and made again. Runs that were interrupted are not kept. A folder that cannot be written means that runs
+are done again, and is no reason to fail.
 
 The entries of another core are removed once nobody has used them for `UNUSED_DAYS`.
 """
@@ -16,6 +17,7 @@ import hashlib
 import json
 import os
 import shutil
+import stat
 import time
 import zlib
 from contextlib import suppress
@@ -31,8 +33,13 @@ from lanewise.results import RunResult
 if TYPE_CHECKING:
     from lanewise.experiment.runner import Job
 
-FORMAT = 1
+FORMAT = 2
 """Version of an entry's layout, which is part of its name."""
+
+_MOST_BYTES = 256 << 20
+"""Of an entry; what is larger was not written here."""
+_PARTS = {"title": str, "end_reason": str, "flows": list, "links": list}
+"""What results always have."""
 
 UNUSED_DAYS = 14
 """How long the entries of another core are kept."""
@@ -58,17 +65,23 @@ class RunCache:
     def find(self, job: Job) -> RunResult | None:
         """Return the finished run of a job, or None when there is none that is whole."""
         try:
-            with gzip.open(self._path(job), "rt", encoding="utf-8") as file:
-                return RunResult(json.load(file))
-        except (OSError, EOFError, zlib.error, ValueError):
+            key = key_of(job)
+            digest, _, content = _unpacked(self._path(job)).partition(b"\n")
+            if digest.decode("ascii") != _digest(key, content):
+                return None
+            document = json.loads(content)
+            return RunResult(document) if is_result(document) else None
+        except (OSError, EOFError, zlib.error, ValueError, RecursionError):
             return None
 
     def keep(self, job: Job, result: RunResult) -> None:
         """Store a finished run, if it can be."""
         if result.end_reason == "Interrupted":
             return
+        content = result.to_json(indent=None).encode()
+        entry = _digest(key_of(job), content).encode() + b"\n" + content
         with suppress(NotWrittenError):
-            write_whole(self._path(job), gzip.compress(result.to_json(indent=None).encode(), compresslevel=3))
+            write_whole(self._path(job), gzip.compress(entry, compresslevel=3))
 
     def clear(self) -> None:
         """Forget the runs of the core in use."""
@@ -76,6 +89,37 @@ class RunCache:
 
     def _path(self, job: Job) -> Path:
         return self.folder / f"{key_of(job)}.json.gz"
+
+
+def _unpacked(path: Path) -> bytes:
+    """Return what an entry holds; OSError for what is no file of an entry's size."""
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    with os.fdopen(descriptor, "rb") as file:
+        if not _is_ours(os.fstat(descriptor)):
+            raise OSError(f"'{path}' is no file of ours")
+        with gzip.GzipFile(fileobj=file) as packed:
+            content = packed.read(_MOST_BYTES + 1)
+    if len(content) > _MOST_BYTES:
+        raise OSError(f"'{path}' unpacks to more than {_MOST_BYTES >> 20} MiB")
+    return content
+
+
+def _digest(key: str, content: bytes) -> str:
+    """Return the digest of an entry under its name."""
+    return hashlib.sha256(key.encode() + b"\n" + content).hexdigest()
+
+
+def _is_ours(status: os.stat_result) -> bool:
+    """Whether this is a file that nobody but its user can have written."""
+    own = not hasattr(os, "getuid") or status.st_uid == os.getuid()
+    return stat.S_ISREG(status.st_mode) and own and not status.st_mode & stat.S_IWOTH
+
+
+def is_result(document: object) -> bool:
+    """Whether a document has what every result of a run has."""
+    return isinstance(document, dict) and all(
+        isinstance(document.get(name), kind) for name, kind in _PARTS.items()
+    )
 
 
 def key_of(job: Job) -> str:

@@ -14,14 +14,18 @@ Samples/5_Domain_Specific/p2pBandwidthLatencyTest.
 from __future__ import annotations
 
 import re
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
-from lanewise.instruments.measurement import Case, ImportProblemError, Latency, Measurement
+from lanewise.instruments.measurement import Case, ImportProblemError, Latency, Measurement, bounded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _SECTION = re.compile(r"^\s*(Host to Device|Device to Host|Device to Device) Bandwidth, (\d+) Device")
+_SECTIONS = re.compile(
+    r"^[ \t]*+(?:Host to Device|Device to Host|Device to Device) Bandwidth, \d{1,3} Device", re.MULTILINE
+)
 _COLUMNS = re.compile(r"Transfer Size \(Bytes\)\s+Bandwidth\((GB/s|MB/s)\)")
 _CSV = re.compile(
     r"^bandwidthTest-(H2D|D2H|D2D)(?:-(\w+))?, Bandwidth = ([\d.]+) (GB/s|MB/s), .*Size = (\d+) bytes"
@@ -44,7 +48,8 @@ _GPU_ROW = re.compile(r"^\s*GPU(\d+):?\s+(.*)$")
 def recognizes(text: str) -> bool:
     """Whether an output has something of either sample."""
     return bool(
-        "CUDA Bandwidth Test" in text
+        "[CUDA Bandwidth Test]" in text
+        or _SECTIONS.search(text)
         or "bandwidthTest-H2D" in text
         or "bandwidthTest-D2H" in text
         or "P2P (Peer-to-Peer) GPU Bandwidth Latency Test" in text
@@ -56,7 +61,7 @@ def parse(text: str, *, source: str | None = None) -> Measurement:
     """Read one capture; ImportProblemError says what is wrong with it."""
     lines = text.splitlines()
     devices = _addresses(lines)
-    cases = [*_copies(lines), *_matrices(lines, devices), *_bare_matrix(lines)]
+    cases = [*bounded(chain(_copies(lines), _matrices(lines, devices), _bare_matrix(lines)))]
     if not cases:
         raise ImportProblemError(
             "no table of bandwidthTest and no matrix of p2pBandwidthLatencyTest found; expected lines like "
@@ -64,7 +69,13 @@ def parse(text: str, *, source: str | None = None) -> Measurement:
         )
     of_copies = any("Device Bandwidth" in line or "bandwidthTest-" in line for line in lines)
     tool = "bandwidthTest" if of_copies else "p2pBandwidthLatencyTest"
-    return Measurement(tool=tool, version=None, cases=tuple(cases), source=source, raw={"devices": devices})
+    return Measurement(
+        tool=tool,
+        version=None,
+        cases=tuple(cases),
+        source=source,
+        raw={"devices": devices, "device names": _names(lines)},
+    )
 
 
 def _addresses(lines: list[str]) -> dict[int, str]:
@@ -75,6 +86,14 @@ def _addresses(lines: list[str]) -> dict[int, str]:
             index, _, bus, device, domain = match.groups()
             found[int(index)] = f"{int(domain, 16):04x}:{int(bus, 16):02x}:{int(device, 16):02x}.0"
     return found
+
+
+def _names(lines: list[str]) -> list[str]:
+    """Return what both samples call the GPUs."""
+    found = [
+        (match[2] for line in lines if (match := form.match(line))) for form in (_PEER_DEVICE, _TEST_DEVICE)
+    ]
+    return sorted({name.strip() for names in found for name in names})
 
 
 def _copies(lines: list[str]) -> Iterator[Case]:
@@ -129,7 +148,7 @@ def _matrices(lines: list[str], devices: dict[int, str]) -> Iterator[Case]:
             continue
         peer = match["peer"] or match["peer2"]
         latency = match["what2"] is not None
-        for row, column, value in _cells(lines[number + 1 :]):
+        for row, column, value in _cells(islice(lines, number + 1, None)):
             if row == column:
                 continue
             way = "latency" if latency else match["way"].lower()
@@ -143,10 +162,10 @@ def _matrices(lines: list[str], devices: dict[int, str]) -> Iterator[Case]:
             )
 
 
-def _cells(lines: list[str]) -> Iterator[tuple[int, int, float]]:
+def _cells(lines: Iterator[str]) -> Iterator[tuple[int, int, float]]:
     """Row, column and value below a heading of column numbers; ends at the first line that is no row."""
-    columns = [word for word in lines[0].split()[1:] if word.isdigit()] if lines else []
-    for line in lines[1:]:
+    columns = [word for word in next(lines, "").split()[1:] if word.isdigit()]
+    for line in lines:
         words = line.split()
         if len(words) != len(columns) + 1 or not words[0].isdigit():
             return

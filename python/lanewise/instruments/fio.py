@@ -88,6 +88,8 @@ def _nodocument_of(text: str) -> str:
         json.JSONDecoder().raw_decode(text, len(before))
     except json.JSONDecodeError as error:
         return f"line {error.lineno}: not JSON ({error.msg}); is the output complete?"
+    except ValueError as error:
+        return f"not JSON: {error}"
     except RecursionError:
         pass
     return "not an output of fio: it has no 'fio version' or no 'jobs'"
@@ -159,7 +161,7 @@ def _block_bytes(options: Mapping[str, Any], direction: str) -> int | None:
         return None
     sizes = str(options.get("bs", options.get("blocksize", "4k"))).lower().split(",")
     text = sizes[min(_REPORTED.index(direction) % len(DIRECTIONS), len(sizes) - 1)] or sizes[0]
-    match = re.fullmatch(r"(\d+)([kmgt]?)(?:i?b)?", text)
+    match = re.fullmatch(r"(\d{1,15})([kmgt]?)(?:i?b)?", text)
     return int(match[1]) * _FIO_SIZES[match[2]] if match else None
 
 

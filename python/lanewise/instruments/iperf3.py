@@ -71,6 +71,8 @@ def _no_document(text: str) -> str:
         json.JSONDecoder().raw_decode(text, max(0, text.find("{")))
     except json.JSONDecodeError as error:
         return f"line {error.lineno}: not JSON ({error.msg}); run iperf3 with -J and keep its whole output"
+    except ValueError as error:
+        return f"not JSON: {error}"
     except RecursionError:
         pass
     return "not an output of iperf3 -J: there is no 'start' with 'test_start'"

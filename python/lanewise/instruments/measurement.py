@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from lanewise.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sized
 
 FORMAT = 1
 """Version of the JSON shape."""
@@ -28,6 +28,23 @@ DIRECTIONS = ("read", "write", "both", "send", "receive", "ping-pong")
 
 class ImportProblemError(InputError):
     """An output cannot be read as that of the tool; says where, what was found and what is expected."""
+
+
+MOST_CASES = 10_000
+"""Of one output. Assumed: all tests of nvbandwidth on sixteen GPUs have some thousands."""
+
+
+def refuse_too_many(cases: Sized) -> None:
+    """Raise ImportProblemError for more cases than any tool prints."""
+    if len(cases) > MOST_CASES:
+        raise ImportProblemError(f"there are more than {MOST_CASES:,} results in one output")
+
+
+def bounded(cases: Iterable[Case]) -> Iterator[Case]:
+    """Hand cases on; ImportProblemError for more than any tool prints, before they are all in memory."""
+    for number, case in enumerate(cases):
+        refuse_too_many(range(number + 1))
+        yield case
 
 
 @dataclass(frozen=True, kw_only=True)

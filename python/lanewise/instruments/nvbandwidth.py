@@ -12,7 +12,14 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from lanewise.instruments.measurement import Case, ImportProblemError, Latency, Measurement
+from lanewise.instruments.measurement import (
+    Case,
+    ImportProblemError,
+    Latency,
+    Measurement,
+    bounded,
+    refuse_too_many,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -20,6 +27,8 @@ if TYPE_CHECKING:
 _RUNNING = re.compile(r"^Running (?P<name>\w+)\.$")
 _SUM = re.compile(r"^SUM (?P<name>\w+) ")
 """Below the matrices of a test, with its name again."""
+_MOST_BELOW = 1024
+"""Lines of a matrix: one for each GPU."""
 _QUOTE = "> \t"
 _FAILED = re.compile(r"CUDA_ERROR_|cudaError|NVML_ERROR|^(?:ERROR|Error)\b")
 _TITLE = re.compile(r"\((?P<unit>GB/s|ns)\)\s*$")
@@ -46,8 +55,8 @@ def parse(text: str, *, source: str | None = None) -> Measurement:
 def _parse_json(text: str, source: str | None) -> Measurement:
     try:
         root = json.JSONDecoder().raw_decode(text)[0]
-    except json.JSONDecodeError as error:
-        raise ImportProblemError(f"line {error.lineno}: not JSON ({error.msg})") from error
+    except ValueError as error:
+        raise ImportProblemError(f"not JSON: {error}") from error
     document = root.get("nvbandwidth") if isinstance(root, dict) else None
     if not isinstance(document, dict):
         raise ImportProblemError("not an output of nvbandwidth -j: there is no 'nvbandwidth' object")
@@ -62,9 +71,9 @@ def _parse_json(text: str, source: str | None) -> Measurement:
             unread.append(f"{name}: {test.get('status', 'no matrix')}")
             continue
         description = str(test.get("bandwidth_description", ""))
-        cases += _matrix_cases(
-            name, description, [[_value(cell) for cell in row or []] for row in matrix], devices
-        )
+        rows = [[_value(cell) for cell in row or []] for row in matrix]
+        cases += bounded(_matrix_cases(name, description, rows, devices))
+        refuse_too_many(cases)
     if not cases:
         reason = f": {document['error']}" if document.get("error") else ""
         raise ImportProblemError(f"the nvbandwidth output has no results{reason}")
@@ -74,7 +83,11 @@ def _parse_json(text: str, source: str | None) -> Measurement:
         cases=tuple(cases),
         source=source,
         not_understood=tuple(unread),
-        raw={key: value for key, value in document.items() if key != "testcases"} | {"devices": devices},
+        raw={key: value for key, value in document.items() if key != "testcases"}
+        | {
+            "devices": devices,
+            "device names": _names(f"Device {line}" for line in document.get("GPU Device list") or []),
+        },
     )
 
 
@@ -90,9 +103,10 @@ def _parse_text(text: str, source: str | None) -> Measurement:
     for number, line in enumerate(lines):
         if running := _RUNNING.match(line.strip()):
             name = running["name"]
-        elif _TITLE.search(line) and (test := name or _named_below(lines[number + 1 :])):
-            matrix = list(_rows(lines[number + 1 :]))
-            cases += _matrix_cases(test, line.strip(), matrix, devices)
+        elif _TITLE.search(line) and (test := name or _named_below(lines[number + 1 : number + _MOST_BELOW])):
+            matrix = list(_rows(lines[number + 1 : number + _MOST_BELOW]))
+            cases += bounded(_matrix_cases(test, line.strip(), matrix, devices))
+            refuse_too_many(cases)
         elif line.startswith(("ERROR", "Waived", "WAIVED", "Error")):
             unread.append(f"line {number + 1}: {line.strip()[:120]}")
     if not cases:
@@ -108,7 +122,7 @@ def _parse_text(text: str, source: str | None) -> Measurement:
         cases=tuple(cases),
         source=source,
         not_understood=tuple(unread),
-        raw={"devices": devices},
+        raw={"devices": devices, "device names": _names(lines)},
     )
 
 
@@ -169,6 +183,12 @@ def _devices(lines: Iterable[str]) -> dict[int, str]:
     """Address of each GPU by its number, without the two digits of domain too many."""
     found = (_DEVICE.match(line.strip()) for line in lines)
     return {int(match["index"]): f"{match['address'][4:]}.0" for match in found if match}
+
+
+def _names(lines: Iterable[str]) -> list[str]:
+    """Return what it calls the GPUs."""
+    found = (_DEVICE.match(line.strip()) for line in lines)
+    return sorted({match["name"] for match in found if match})
 
 
 def _value(cell: Any) -> float | None:

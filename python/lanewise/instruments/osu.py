@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from lanewise.instruments.measurement import Case, ImportProblemError, Latency, Measurement
+from lanewise.instruments.measurement import Case, ImportProblemError, Latency, Measurement, refuse_too_many
 from lanewise.instruments.simulated import NothingMeasuredError
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ _TITLE = re.compile(
     r"^#[ \t]*+OSU (?:MPI(?:-\S{1,16})? )?(?P<test>.{1,100}?)(?: Test)?"
     r"(?: v(?P<version>[\d.]{1,32}))?[ \t]*+$"
 )
+_BEGINNING = re.compile(r"^#[ \t]*+OSU ", re.MULTILINE)
 _DATATYPE = re.compile(r"^# Datatype: (?P<datatype>\w+)")
 _PAIRS = re.compile(r"^# \[ pairs: (?P<pairs>\d{1,9}) \] \[ window size: (?P<window>\d{1,9}) \]")
 _COLUMN = re.compile(r"[^\s(][^(]{0,60}?\((?:us|MB/s)\)|\S+")
@@ -50,7 +51,7 @@ class _Table:
 
 def recognizes(text: str) -> bool:
     """Whether a text looks like an output of the OSU benchmarks."""
-    return any(line.startswith("# OSU ") for line in text.splitlines())
+    return _BEGINNING.search(text) is not None
 
 
 def parse(text: str, *, source: str | None = None) -> Measurement:
@@ -66,10 +67,11 @@ def parse(text: str, *, source: str | None = None) -> Measurement:
             table.datatype = match["datatype"]
         elif match := _PAIRS.match(line):
             table.pairs, table.window = int(match["pairs"]), int(match["window"])
-        elif line.startswith("# Size"):
-            table.columns = _COLUMN.findall(line.removeprefix("# Size"))
+        elif line.startswith(("# Size", "#Size")):
+            table.columns = _COLUMN.findall(line.lstrip("# ").removeprefix("Size"))
         elif table.columns and re.match(r"\s*\d+\s+[\d.]", line):
             cases.append(_case(table, line, number))
+            refuse_too_many(cases)
         elif line.strip() and not line.startswith("#"):
             left.append(f"line {number}: {line.strip()}")
     if not cases:

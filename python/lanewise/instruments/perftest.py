@@ -13,7 +13,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from lanewise.instruments.json_text import documents
-from lanewise.instruments.measurement import Case, ImportProblemError, Latency, Measurement
+from lanewise.instruments.measurement import Case, ImportProblemError, Latency, Measurement, refuse_too_many
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -73,6 +73,7 @@ def parse(text: str, *, source: str | None = None) -> Measurement:
             columns = _columns(line)
         elif columns and re.match(r"\s*\d+\s+\d+\s", line):
             cases.append(_case(title, settings, columns, line, number))
+            refuse_too_many(cases)
         elif ":" in line and not columns:
             settings |= {name.strip(): value for name, value in _SETTING.findall(line)}
         elif line.strip(" \t-*") and not _WAITING.match(line):

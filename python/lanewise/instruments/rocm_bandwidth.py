@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from lanewise.instruments.measurement import Case, ImportProblemError, Measurement
+from lanewise.instruments.measurement import Case, ImportProblemError, Measurement, bounded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,7 +33,7 @@ def parse(text: str, *, source: str | None = None) -> Measurement:
     devices = {int(match[1]): match[2] for line in lines if (match := _DEVICE.match(line))}
     addresses = {index: address for index, words in devices.items() if (address := _address(words))}
     version = _VERSION.search(text)
-    cases = tuple(_cases(lines, devices, addresses))
+    cases = tuple(bounded(_cases(lines, devices, addresses)))
     if not cases:
         raise ImportProblemError(
             "no matrix of rocm_bandwidth_test found: expected 'Unidirectional copy peak bandwidth GB/s'"

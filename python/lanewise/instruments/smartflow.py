@@ -14,7 +14,7 @@ import io
 import re
 from typing import TYPE_CHECKING
 
-from lanewise.instruments.measurement import Case, ImportProblemError, Latency, Measurement
+from lanewise.instruments.measurement import Case, ImportProblemError, Latency, Measurement, refuse_too_many
 
 if TYPE_CHECKING:
     from _csv import Writer
@@ -72,6 +72,7 @@ def parse(text: str, *, source: str | None = None) -> Measurement:
             columns = row
         elif columns:
             cases.append(_case(test, columns, row, number))
+            refuse_too_many(cases)
         elif not row[0].startswith(_FIRST_LINE):
             left.append(f"line {number}: {','.join(row)}")
     if not cases:

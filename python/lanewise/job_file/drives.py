@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from lanewise.results import ExplainResult
 
+MOST_FILES = 1024
+"""Of one job. Assumed: no machine has as many drives."""
 _CAPACITY = ".nvme.capacity"
 _SEPARATOR = re.compile(r"(?<!\\):")
 """A colon that belongs to a name has a backslash before it."""
@@ -42,7 +44,9 @@ def drives_of(explained: ExplainResult) -> dict[str, Drive]:
 
 
 def paths_in(filename: str) -> list[str]:
-    """Return the files that a value names."""
+    """Return the files that a value names; InputError for more than any machine has."""
+    if filename.count(":") > MOST_FILES:
+        raise InputError(f"`filename` names more than {MOST_FILES:,} files: '{filename[:40]}...'")
     return [part.replace("\\:", ":").strip() for part in _SEPARATOR.split(filename) if part.strip()]
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -172,10 +173,13 @@ def _chosen(file: JobFile, names: Collection[str]) -> list[Any]:
 def _name(jobs: Iterable[Job]) -> None:
     """Give each job the name of its workload: plain letters, and no two alike."""
     used: set[str] = set()
+    tried: dict[str, int] = {}
+    """How many have had a name already, so that thousands alike are no square of them."""
     for job in jobs:
         plain = re.sub(r"[^A-Za-z0-9_-]+", "-", job.title).strip("-")[:_NAME_LIMIT] or "job"
-        names = (plain if number == 1 else f"{plain}-{number}" for number in range(1, len(used) + 2))
+        names = (plain if number == 1 else f"{plain}-{number}" for number in count(tried.get(plain, 0) + 1))
         job.workload = next(name for name in names if name not in used)
+        tried[plain] = tried.get(plain, 0) + 1
         used.add(job.workload)
 
 

@@ -20,6 +20,13 @@ if TYPE_CHECKING:
 
 _MOST_BYTES = 1 << 20
 _MOST_SECTIONS = 4096
+_MOST_SHARED = 1024
+"""Options of ``[global]``; fio has fewer than a thousand."""
+_MOST_IN_FORCE = 200_000
+"""Options over all sections, those of ``[global]`` counted for each: what is translated one by one."""
+_MOST_MISTAKES = 100
+"""What is shown of them; all are counted."""
+_LONGEST_SHOWN = 200
 _HEADING = re.compile(r"\[(.{1,255})\]")
 _VARIABLE = re.compile(r"\$\{([^{}]*)\}")
 
@@ -62,6 +69,7 @@ class Mistakes:
         self._lines = text.splitlines()
         self._reports: dict[tuple[int, str], str] = {}
         self._unread: set[int] = set()
+        self._count = 0
 
     def add_unread(self, line: int, message: str, hint: str) -> None:
         """Keep the mistake of a line that cannot be read; what follows from it is not kept."""
@@ -70,9 +78,13 @@ class Mistakes:
 
     def add(self, line: int, message: str, hint: str) -> None:
         """Keep one mistake; an option of ``[global]`` that is wrong for several jobs is one."""
-        if line in self._unread:
+        message = message if len(message) <= 2 * _LONGEST_SHOWN else f"{message[:_LONGEST_SHOWN]}..."
+        if line in self._unread or (line, message) in self._reports:
             return
-        written = self._lines[line - 1].strip() if 0 < line <= len(self._lines) else ""
+        self._count += 1
+        if self._count > _MOST_MISTAKES:
+            return
+        written = self._lines[line - 1].strip()[:_LONGEST_SHOWN] if 0 < line <= len(self._lines) else ""
         margin = " " * len(str(line))
         self._reports[line, message] = (
             f"error: {message}\n{margin}--> {self._path}:{line}\n{margin} |\n"
@@ -82,7 +94,7 @@ class Mistakes:
     def raise_if_any(self) -> None:
         """Raise JobFileError with everything found."""
         if self._reports:
-            count = len(self._reports)
+            count = self._count
             reports = [self._reports[key] for key in sorted(self._reports)]
             counted = f"{count} problem{'s' if count > 1 else ''}"
             raise JobFileError("\n".join([*reports, counted]).removeprefix("error: "))
@@ -141,6 +153,9 @@ class _Reader:
         self._own: list[Option] | None = None
         self._heading: tuple[str, int] | None = None
         self._sections: list[Section] = []
+        self._copied: tuple[Option, ...] | None = None
+        """What ``[global]`` says, one copy for all sections after it."""
+        self._in_force = 0
 
     def take(self, number: int, content: str) -> None:
         heading = _HEADING.fullmatch(content)
@@ -172,17 +187,24 @@ class _Reader:
         if self._heading is not None:
             name, line = self._heading
             # An empty list is one, too: a section may leave everything to [global].
-            self._sections.append(Section(name, line, tuple(self._shared), tuple(self._own or ())))
+            if len(self._sections) >= _MOST_SECTIONS:
+                raise JobFileError(f"'{self._path}', line {line}: more than {_MOST_SECTIONS:,} jobs")
+            if self._copied is None or len(self._copied) != len(self._shared):
+                self._copied = tuple(self._shared)
+            self._in_force += len(self._copied) + len(self._own or ())
+            if len(self._copied) > _MOST_SHARED or self._in_force > _MOST_IN_FORCE:
+                raise JobFileError(
+                    f"'{self._path}', line {line}: {len(self._copied):,} options of [global] for "
+                    f"{len(self._sections) + 1:,} jobs; "
+                    f"{_MOST_SHARED:,} are read, and {_MOST_IN_FORCE:,} over all jobs"
+                )
+            self._sections.append(Section(name, line, self._copied, tuple(self._own or ())))
         self._heading = None
 
     def result(self) -> JobFile:
         self._close()
         if not self._sections:
             self._mistakes.add(1, "no job in it", "a job is a section, [NAME]; [global] alone is none")
-        elif len(self._sections) > _MOST_SECTIONS:
-            self._mistakes.add(
-                self._sections[_MOST_SECTIONS].line, "too many jobs", f"{_MOST_SECTIONS} are read"
-            )
         if not self._sections:
             self._mistakes.raise_if_any()
         return JobFile(self._path, self._text, tuple(self._sections), self._mistakes)

@@ -5,28 +5,20 @@ from __future__ import annotations
 import json
 import math
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lanewise.instruments.measurement import ImportProblemError
+from lanewise.instruments.measurement import ImportProblemError, Measurement
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
-    from lanewise.instruments.measurement import Measurement
-
-_FOR_PEOPLE = (
-    (re.compile(r"^(?:Connecting to host |Server listening on )", re.MULTILINE), "iperf3", "-J"),
-    (
-        re.compile(r"^\S{1,200}: \(g=\d{1,6}\): rw=|^[ \t]*+(?:READ|WRITE): bw=|^\d;fio-\d", re.MULTILINE),
-        "fio",
-        "--output-format=json",
-    ),
-)
-"""Lines in outputs whose exact numbers another option of the tool gives."""
+_SUMMARY_OF_FIO = re.compile(r"^[ \t]*+(?:READ|WRITE): bw=|^\d;fio-\d", re.MULTILINE)
+"""What fio prints of all jobs together, or in its terse format, neither of which says enough."""
 MOST_BYTES = 16 << 20
 _ACCEPTED = (
-    "fio --output-format=json, iperf3 -J, nvbandwidth with or without -j, CUDA's bandwidthTest and "
+    "fio and iperf3 as text or JSON, nccl-tests, nvbandwidth with or without -j, CUDA's bandwidthTest and "
     "p2pBandwidthLatencyTest, rocm_bandwidth_test, perftest, OSU, IOmeter's CSV, SmartFlow's CSV"
 )
 
@@ -45,7 +37,18 @@ def read_measurement(path: str | Path) -> Measurement:
         raise ImportProblemError(
             f"'{name}' is larger than {MOST_BYTES >> 20} MiB; no benchmark prints that much"
         )
-    return parse_measurement(decoded(data, name), source=name)
+    from lanewise.machine.sources import mail
+
+    # A mail in UTF-16 is none: its head is ASCII.
+    pieces = mail.parts(data) or [data]
+    return parse_measurement("\n\n".join(_texts(pieces, name)), source=name)
+
+
+def _texts(pieces: list[bytes], name: str) -> Iterator[str]:
+    """Decode the parts of a mail that are text; raise ImportProblemError for one that is all there is."""
+    for piece in pieces:
+        if len(pieces) == 1 or b"\0" not in piece[:4096]:
+            yield decoded(piece, name)
 
 
 def decoded(data: bytes, name: str) -> str:
@@ -74,8 +77,11 @@ def _parsed(text: str, source: str | None) -> Measurement:
     from lanewise.instruments import (
         cuda_samples,
         fio,
+        fio_text,
         iometer,
         iperf3,
+        iperf3_text,
+        nccl_tests,
         nvbandwidth,
         osu,
         perftest,
@@ -89,34 +95,61 @@ def _parsed(text: str, source: str | None) -> Measurement:
         (iperf3.recognizes, iperf3.parse),
         (perftest.recognizes_json, perftest.parse_json),
     )
-    for document in documents(text)[0]:
-        for knows, parse in of_documents:
-            if knows(document):
-                return _read_with(parse, text, source)
+    found = documents(text)[0]
+    parsers = [parse for knows, parse in of_documents if any(knows(document) for document in found)]
     readers = (
         (nvbandwidth.recognizes, nvbandwidth.parse),
         (cuda_samples.recognizes, cuda_samples.parse),
         (rocm_bandwidth.recognizes, rocm_bandwidth.parse),
         (perftest.recognizes, perftest.parse),
         (osu.recognizes, osu.parse),
+        (nccl_tests.recognizes, nccl_tests.parse),
+        (fio_text.recognizes, fio_text.parse),
+        (iperf3_text.recognizes, iperf3_text.parse),
         (iometer.recognizes, iometer.parse),
         (smartflow.recognizes, smartflow.parse),
     )
-    for recognizes, parse in readers:
-        if recognizes(text):
-            return _read_with(parse, text, source)
-    for beginning, tool, option in _FOR_PEOPLE:
-        if beginning.search(text):
-            raise ImportProblemError(
-                f"'{source or '-'}' is what {tool} prints for people, rounded to a few digits; "
-                f"run {tool} with {option} and import that"
-            )
+    parsers += [parse for recognizes, parse in readers if recognizes(text)]
+    if parsers:
+        return _read_all(parsers, text, source)
+    if _SUMMARY_OF_FIO.search(text):
+        raise ImportProblemError(
+            f"'{source or '-'}' is a summary of fio without its jobs; keep the whole output, best that of "
+            "fio with --output-format=json"
+        )
     if broken := _broken_json(text):
         raise ImportProblemError(f"'{source or '-'}' is JSON that breaks off or is damaged: {broken}")
     start = next((line.strip()[:60] for line in text.splitlines() if line.strip()), "nothing")
     raise ImportProblemError(
         f"'{source or '-'}' is no output of a benchmark that is known: it begins with '{start}'; there are "
         f"{_ACCEPTED}"
+    )
+
+
+def _read_all(parsers: list[Callable[..., Measurement]], text: str, source: str | None) -> Measurement:
+    """Read a text with each tool that has printed some of it; ImportProblemError when none can be read."""
+    read: list[Measurement] = []
+    failed: list[ImportProblemError] = []
+    for parse in parsers:
+        try:
+            read.append(_read_with(parse, text, source))
+        except ImportProblemError as error:
+            failed.append(error)
+    if not read:
+        raise failed[0]
+    if len(read) == 1:
+        return replace(read[0], not_understood=(*read[0].not_understood, *map(str, failed)))
+    cases = [replace(case, raw={**case.raw, "tool": each.tool}) for each in read for case in each.cases]
+    names = {str(name) for each in read for name in each.raw.get("device names", ())}
+    return Measurement(
+        tool=" and ".join(dict.fromkeys(each.tool for each in read)),
+        version=None,
+        cases=tuple(cases),
+        source=source,
+        simulated=all(each.simulated for each in read),
+        # What one tool's reader left is what another's has read.
+        not_understood=tuple(map(str, failed)),
+        raw={"device names": sorted(names), **{each.tool: dict(each.raw) for each in read}},
     )
 
 
@@ -137,7 +170,7 @@ def _broken_json(text: str) -> str:
         return ""
     try:
         json.loads(text)
-    except json.JSONDecodeError as error:
+    except ValueError as error:
         return str(error)
     except RecursionError:
         return "it is nested deeper than any tool's"

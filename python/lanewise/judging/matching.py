@@ -10,9 +10,10 @@ can say which it was.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from lanewise.judging.elsewhere import another_machine, not_over_pcie
 from lanewise.machine.address import Address
 from lanewise.machine.view import is_management
 from lanewise.predicting.benchmarks import LARGE, Benchmark, dma, fast_media, fio
@@ -37,6 +38,13 @@ GPU_TOOLS = ("nvbandwidth", "bandwidthTest", "p2pBandwidthLatencyTest", "rocm_ba
 """Tools that copy between host and GPUs."""
 
 
+_SMALLEST_MESSAGE = 256
+"""Below, adapters are held back by the messages that they can start, whose payload is next to nothing."""
+_C2C = re.compile(r"\b(?:GH200|GB200|GB300|GB10)\b")
+_OWN_LINKS = re.compile(r"\bSXM\d?|\bHGX\b|\bNVL\b|\bMI[23]\d{2}[AX]?\b|\bB[23]00\b|\bG[HB][1-3]00\b")
+"""GPUs that are sold with links of their own only."""
+
+
 _INSIDE = "a copy inside one GPU: nothing crosses PCI Express"
 
 
@@ -54,9 +62,23 @@ class Match:
 
 def match(case: Case, measurement: Measurement, machine: Machine, chosen: Function | None = None) -> Match:
     """Match one case. `chosen` is the device a person named, where the output names none."""
-    if measurement.tool in GPU_TOOLS:
-        return _gpu_copy(case, measurement, machine, chosen)
-    wanted = _CLASSES.get(measurement.tool, "is_storage")
+    tool = str(case.raw.get("tool", measurement.tool))
+    measurement = replace(measurement, tool=tool)
+    elsewhere = another_machine(measurement, machine) or not_over_pcie(case, tool)
+    if elsewhere:
+        return Match(reason=elsewhere)
+    if tool == "nccl-tests":
+        return _collective(case, measurement, machine)
+    if tool in GPU_TOOLS:
+        reason = _not_over_the_link(case)
+        return Match(reason=reason) if reason else _gpu_copy(case, measurement, machine, chosen)
+    return _device(case, measurement, machine, chosen)
+
+
+def _device(case: Case, measurement: Measurement, machine: Machine, chosen: Function | None) -> Match:
+    """Match a case of a drive or an adapter."""
+    tool = measurement.tool
+    wanted = _CLASSES.get(tool, "is_storage")
     candidates = _candidates(case, measurement, machine, wanted)
     function = _named(case, machine) or chosen or (candidates[0] if len(candidates) == 1 else None)
     if function is None:
@@ -65,8 +87,16 @@ def match(case: Case, measurement: Measurement, machine: Machine, chosen: Functi
         return Match(
             function, reason="a latency: what media, wire and software take is not PCI Express's to tell"
         )
+    if not getattr(function, wanted) and function is not chosen:
+        return Match(reason=f"{function.address.short} is no device of the kind that {tool} measures")
     if wanted == "is_storage":
         return Match(function, _storage(case, function))
+    if case.block_bytes is not None and case.block_bytes < _SMALLEST_MESSAGE:
+        return Match(
+            function,
+            reason=f"messages of {case.block_bytes} B: what is possible is the adapter's rate of messages, "
+            "which no register tells",
+        )
     return Match(function, _network(case, function))
 
 
@@ -150,9 +180,6 @@ def _times(in_flight: int) -> tuple[int, int]:
 
 
 def _gpu_copy(case: Case, measurement: Measurement, machine: Machine, chosen: Function | None) -> Match:
-    reason = _not_over_the_link(case)
-    if reason:
-        return Match(reason=reason)
     functions = _gpus(case, machine)
     if not functions and chosen is not None:
         functions = [chosen]
@@ -162,6 +189,9 @@ def _gpu_copy(case: Case, measurement: Measurement, machine: Machine, chosen: Fu
             reason=f"'{case.target}' is not in the machine, which has {found}; name it with --device"
         )
     first = functions[0]
+    names = " ".join(str(name) for name in measurement.raw.get("device names", ()))
+    if len(functions) == 1 and (chip := _C2C.search(f"{first.name} {names}")):
+        return Match(reason=f"{chip[0]} reaches its host over NVLink-C2C: nothing crosses PCI Express")
     if functions[1:] == [first]:
         return Match(reason=_INSIDE)
     if len(functions) > 1 and (links := machine.own_links(*functions[:2])):
@@ -173,6 +203,34 @@ def _gpu_copy(case: Case, measurement: Measurement, machine: Machine, chosen: Fu
     benchmark = _plain(first, direction, LARGE, 16, 30, 60)
     # nvbandwidth times one of the two copies, the other only disturbs it.
     return Match(first, benchmark, share=0.5 if both and measurement.tool == "nvbandwidth" else 1.0)
+
+
+def _collective(case: Case, measurement: Measurement, machine: Machine) -> Match:
+    """Set a collective's bus bandwidth beside a peer copy, where GPUs have no links of their own."""
+    if len(measurement.raw.get("hosts", ())) > 1:
+        return Match(reason="a collective of several machines: the network between them is not PCI Express's")
+    known = (
+        machine.functions.get(Address.parse(text)) for text in measurement.raw.get("devices", ()) if text
+    )
+    named = [function for function in known if function is not None and function.is_gpu]
+    gpus = named or _devices(machine, "is_gpu")
+    if len(gpus) < 2:
+        return Match(reason="a collective of one GPU crosses no link")
+    pairs = [(first, second) for first in gpus for second in gpus if first.address < second.address]
+    links = next((links for pair in pairs if (links := machine.own_links(*pair))), None)
+    if links:
+        return Match(reason=f"GPUs joined by {links}: a collective takes it, and not PCI Express")
+    if any(_OWN_LINKS.search(gpu.name) for gpu in gpus):
+        return Match(
+            reason="GPUs with links of their own (NVLink, Infinity Fabric), which a collective takes"
+        )
+    told = {frozenset((each.first_address, each.second_address)) for each in machine.relations}
+    if not all(frozenset((first.address, second.address)) in told for first, second in pairs):
+        return Match(
+            reason="nothing says whether NVLink joins these GPUs; put 'nvidia-smi topo -m' on top with --with"
+        )
+    # A ring visits all: its slowest step is the longest way, most often between first and last.
+    return _peer_copy(case, measurement, gpus[0], gpus[-1])
 
 
 def _peer_copy(case: Case, measurement: Measurement, first: Function, second: Function) -> Match:
@@ -207,6 +265,8 @@ def _gpus(case: Case, machine: Machine) -> list[Function]:
     for part in target.split("->"):
         if text := _ADDRESS.search(part):
             function = machine.functions.get(Address.parse(text[0]))
+            if function is not None and not function.is_gpu:
+                return []
         elif (number := _GPU.search(part)) and int(number[1]) < len(by_number):
             function = by_number[int(number[1])]
         else:

@@ -39,6 +39,10 @@ _CLOSE = 0.90
 
 Assumed: GPUs that move 128 B per packet, and drivers' control traffic, take up to a tenth."""
 
+_OWN_LINKS = (
+    "more than PCI Express carries: these GPUs have links of their own (NVLink), which this description "
+    "does not show"
+)
 _LAUNCH = "what launching a copy takes"
 
 _TOO_GOOD = 1.05
@@ -138,7 +142,8 @@ def judge(measurement: Measurement, machine: Machine, *, device: Address | None 
     simulator = Simulator(machine, {})
     chosen = None if device is None else machine.find(device)
     summed = _summed(measurement.cases)
-    fixed = FixedTimes(summed if measurement.tool in GPU_TOOLS else ())
+    copies = (*GPU_TOOLS, "nccl-tests")
+    fixed = FixedTimes(case for case in summed if case.raw.get("tool", measurement.tool) in copies)
     cases = tuple(
         _judged(case, match(case, measurement, machine, chosen), simulator, findings, fixed)
         for case in summed
@@ -180,6 +185,8 @@ def _judged(
         return JudgedCase(case.name, bdf, measured, None, None, Verdict.NONE, reason)
     predicted = row.alone_gb_per_s * found.share
     ratio = measured / predicted
+    if found.benchmark.peer is not None and ratio > _TOO_GOOD:
+        return JudgedCase(case.name, bdf, measured, predicted, ratio, Verdict.NONE, _OWN_LINKS)
     small = _latency_bound(case, predicted, ratio, fixed)
     if small is not None:
         return JudgedCase(case.name, bdf, measured, predicted, ratio, Verdict.LATENCY, _LAUNCH, (small,))
@@ -248,9 +255,7 @@ def _on_the_way(machine: Machine, benchmark: Benchmark, findings: Sequence[Findi
 
 def _beyond_the_link(case: Case, predicted: float) -> list[str]:
     """Say what the output itself tells about host, software and depth."""
-    evidence = [
-        f"PCI Express allows {predicted:.2f} GB/s with this configuration; something beyond it is slower"
-    ]
+    evidence = [f"{predicted:.2f} GB/s are possible with this configuration; something beyond it is slower"]
     busy = case.raw.get("usr_cpu"), case.raw.get("sys_cpu")
     if all(isinstance(value, (int, float)) for value in busy):
         evidence.append(f"fio's threads used {busy[0]:.0f} % user and {busy[1]:.0f} % system time")

@@ -18,6 +18,7 @@ from typing import IO, TYPE_CHECKING
 
 from lanewise.errors import InputError
 from lanewise.machine.assembly import Reading
+from lanewise.machine.budget import Budget, UsedUpError
 from lanewise.machine.sources.overlays import WANTED, Overlays
 from lanewise.machine.sources.wrapping import HEADER, joined, tidy
 from lanewise.machine.unpacking import MOST_BYTES, unpacked
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from lanewise.machine.sources.files import Files
 
 LIVE = Path("/sys")
-MOST_LINES = 1_000_000
 _CONTROLS = bytes(code for code in range(32) if code not in b"\t\n\v\f\r\x1b")
 _ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]{0,256}(?:\x07|\x1b\\)|[@-Z\\-_])")
 _ACCEPTED = (
@@ -55,15 +55,16 @@ def read(source: str | Path | None = None, *, overlays: Iterable[str | Path] = (
     that tell more of it (`sources.overlays`). Raises `InputError` when there is nothing to read in one of
     them, OSError when it cannot be opened.
     """
-    machine = _read_one(source)
+    budget = Budget()
+    machine = _read_one(source, budget)
     for overlay in overlays:
-        machine = _put_on(machine, overlay)
+        machine = _put_on(machine, overlay, budget)
     return machine
 
 
-def _put_on(machine: Machine, overlay: str | Path) -> Machine:
-    content = unpacked(_bytes(overlay))
-    lines = tidy(_text(content, str(overlay))) if isinstance(content, bytes) else []
+def _put_on(machine: Machine, overlay: str | Path, budget: Budget) -> Machine:
+    content = unpacked(_bytes(overlay), budget)
+    lines = tidy(_text(content, str(overlay), budget)) if isinstance(content, bytes) else []
     on_top = Overlays(lines)
     if not on_top and not _is_log(lines):
         raise InputError(
@@ -81,25 +82,25 @@ def _is_log(lines: list[str]) -> bool:
 
 def read_bytes(data: bytes, *, name: str = "-") -> Machine:
     """Read a machine from the content of a file."""
-    return _or_said_empty(_read_content(data, name))
+    return _or_said_empty(_read_content(data, name, Budget()))
 
 
-def _read_content(data: bytes, name: str) -> Machine:
-    content = unpacked(data)
+def _read_content(data: bytes, name: str, budget: Budget) -> Machine:
+    content = unpacked(data, budget)
     if not isinstance(content, bytes):
         from lanewise.machine.sources.archive import Archive, tar_members
 
-        return _archive(Archive(tar_members(content)), name)
+        return _archive(Archive(tar_members(content), budget), name, budget)
     if content[:4] == b"PK\x03\x04":
         from lanewise.machine.sources.archive import Archive, zip_members
 
-        return _archive(Archive(zip_members(io.BytesIO(content))), name)
+        return _archive(Archive(zip_members(io.BytesIO(content), budget), budget), name, budget)
     reading = Reading()
     root = _xml_root(content)
     if root in _XML_ROOTS:
         return _xml(root, content, reading, name)
     try:
-        return _read_text(_text(content, name), reading, name)
+        return _read_text(_text(content, name, budget), reading, name)
     except InputError:
         inside = _XML_INSIDE.search(content, 0, _MOST_SEARCHED)
         if inside is not None:
@@ -120,7 +121,7 @@ def _or_said_empty(machine: Machine) -> Machine:
     return replace(machine, notes=(*machine.notes, "there is no PCI device in it"))
 
 
-def _archive(archive: Archive, name: str) -> Machine:
+def _archive(archive: Archive, name: str, budget: Budget) -> Machine:
     """Read a sysfs in an archive, and the outputs of tools beside it."""
     from lanewise.machine.sources import sysfs
 
@@ -129,11 +130,13 @@ def _archive(archive: Archive, name: str) -> Machine:
         reading.note(note)
     if archive.holds_sysfs:
         sysfs.read(archive, reading)
-    texts = [content for data in archive.texts.values() if (content := _plain_bytes(data)) is not None]
+    texts = [
+        content for data in archive.texts.values() if (content := _plain_bytes(data, budget)) is not None
+    ]
     for data in texts:
         if not archive.holds_sysfs and _xml_root(data) in _XML_ROOTS:
-            return _read_content(data, name)
-    pieces = [text for data in texts if (text := _text_or_none(data)) is not None]
+            return _read_content(data, name, budget)
+    pieces = [text for data in texts if (text := _text_or_none(data, budget)) is not None]
     text = "\n\n".join(pieces)
     if archive.holds_sysfs and not HEADER.search(text):
         return Overlays(tidy(text)).put_on(reading.machine(name))
@@ -145,23 +148,27 @@ def _archive(archive: Archive, name: str) -> Machine:
         raise InputError("; ".join([refusal, *archive.notes])) from None
 
 
-def _plain_bytes(data: bytes) -> bytes | None:
+def _plain_bytes(data: bytes, budget: Budget) -> bytes | None:
     """Return a member of an archive decompressed; None for archives in archives and what is damaged."""
     try:
-        content = unpacked(data)
+        content = unpacked(data, budget)
+    except UsedUpError:
+        raise
     except InputError:
         return None
     return content if isinstance(content, bytes) else None
 
 
-def _text_or_none(data: bytes) -> str | None:
+def _text_or_none(data: bytes, budget: Budget) -> str | None:
     try:
-        return _text(data, "")
+        return _text(data, "", budget)
+    except UsedUpError:
+        raise
     except InputError:
         return None
 
 
-def _read_one(source: str | Path | None) -> Machine:
+def _read_one(source: str | Path | None, budget: Budget) -> Machine:
     if source is None or Path(source).is_dir():
         from lanewise.machine.sources.files import Folder
 
@@ -169,7 +176,7 @@ def _read_one(source: str | Path | None) -> Machine:
         if source is None and not (LIVE / "bus/pci/devices").is_dir():
             raise InputError(f"this machine has no /sys/bus/pci; give a file: {_ACCEPTED}")
         return _or_said_empty(_sysfs(Folder(folder), Reading(), str(folder)))
-    return read_bytes(_bytes(source), name=str(source))
+    return _or_said_empty(_read_content(_bytes(source), str(source), budget))
 
 
 def _sysfs(files: Files, reading: Reading, name: str) -> Machine:
@@ -236,8 +243,9 @@ def _xml(root: str | None, data: bytes, reading: Reading, name: str) -> Machine:
     return reading.machine(name)
 
 
-def _text(data: bytes, name: str) -> str:
+def _text(data: bytes, name: str, budget: Budget) -> str:
     """Decode; files that are mostly not text are refused."""
+    budget.read(len(data), data.count(b"\n") + data.count(b"\r"))
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         text = data.decode("utf-16", "replace")
     elif _is_wide(data):
@@ -260,8 +268,6 @@ def _read_text(text: str, reading: Reading, name: str) -> Machine:
     """Read whatever kinds a text holds: functions first, else a list or a tree; overlays go on top."""
     from lanewise.machine.sources import lspci
 
-    if text.count("\n") > MOST_LINES:
-        raise InputError(f"'{name}' has more than {MOST_LINES:,} lines, which no dump of a machine has")
     document, on_top = text, Overlays(tidy(text))
     lines, text = on_top.rest, on_top.text
     if '"businfo"' in document and _is_lshw_json(document):

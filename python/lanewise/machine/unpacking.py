@@ -9,17 +9,20 @@ from __future__ import annotations
 
 import io
 import zlib
-from typing import IO, TYPE_CHECKING, cast
+from typing import IO, TYPE_CHECKING, Any, cast
 
 from lanewise.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from lanewise.machine.budget import Budget
+
 MOST_BYTES = 64 << 20
 """Largest file, and most that a file other than an archive may unpack to."""
-MOST_PASSED_OVER = 1 << 30
-"""Most that an archive may unpack to."""
+_MOST_OF_XZ = 256 << 20
+"""Memory that xz may take; the largest of its levels takes 65 MiB."""
+_PIECE = 1 << 20
 _TAR_AT = 257
 _NESTED = 2
 
@@ -36,15 +39,18 @@ def is_tar(head: bytes) -> bool:
     return head[_TAR_AT : _TAR_AT + 5] == b"ustar"
 
 
-def unpacked(data: bytes) -> bytes | IO[bytes]:
-    """Decompress, at most twice; a tar archive comes back as a stream, whether it was compressed or not."""
+def unpacked(data: bytes, budget: Budget) -> bytes | IO[bytes]:
+    """Decompress, at most twice; a tar archive comes back as a stream, whether it was compressed or not.
+
+    Raises InputError for what is damaged from its first byte on, and when the budget is used up.
+    """
     for _ in range(_NESTED):
         opener = _opener(data)
         if opener is None:
             break
         if is_tar(_head(opener())):
-            return cast("IO[bytes]", _Bounded(opener()))
-        data = _decompressed(opener())
+            return cast("IO[bytes]", _Bounded(opener(), budget))
+        data = _decompressed(opener(), budget)
     return io.BytesIO(data) if is_tar(data) else data
 
 
@@ -59,9 +65,7 @@ def _opener(data: bytes) -> Callable[[], IO[bytes]] | None:
 
         return lambda: bz2.BZ2File(io.BytesIO(data))
     if data[:6] == b"\xfd7zXZ\x00" or data[:3] == b"]\x00\x00":
-        import lzma
-
-        return lambda: lzma.LZMAFile(io.BytesIO(data))
+        return lambda: cast("IO[bytes]", io.BufferedReader(_Xz(data)))
     if data[:4] == b"\x28\xb5\x2f\xfd":
         return lambda: _zstandard(data)
     if data[:6] == b"7z\xbc\xaf\x27\x1c" or data[:4] == b"Rar!":
@@ -101,17 +105,38 @@ class _Zstandard(io.RawIOBase):
             raise OSError(str(error)) from error
 
 
-class _Bounded(io.RawIOBase):
-    """A stream that refuses to deliver more than an archive may hold."""
+class _Xz(io.RawIOBase):
+    """Decompresses xz and lzma with bounded memory: a header may ask for gigabytes."""
 
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file, self._left = file, MOST_PASSED_OVER
+    def __init__(self, data: bytes) -> None:
+        from lzma import LZMADecompressor
+
+        self._left, self._decompressor = data, LZMADecompressor(memlimit=_MOST_OF_XZ)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, into: Any) -> int:
+        while not self._decompressor.eof:
+            piece = self._decompressor.decompress(self._left, max_length=len(into))
+            self._left = b""
+            if piece:
+                into[: len(piece)] = piece
+                return len(piece)
+            if self._decompressor.needs_input:
+                raise EOFError("it ends before its end mark")
+        return 0
+
+
+class _Bounded(io.RawIOBase):
+    """A stream that refuses to deliver more than may be unpacked, and much of it at once."""
+
+    def __init__(self, file: IO[bytes], budget: Budget) -> None:
+        self._file, self._budget = file, budget
 
     def read(self, size: int = -1) -> bytes:
-        piece = self._file.read(1 << 20 if size < 0 else size)
-        self._left -= len(piece)
-        if self._left < 0:
-            raise InputError(f"it unpacks to more than {MOST_PASSED_OVER >> 30} GiB")
+        piece = self._file.read(_PIECE if size < 0 else min(size, _PIECE))
+        self._budget.unpack(len(piece))
         return piece
 
 
@@ -122,11 +147,13 @@ def _head(opened: IO[bytes]) -> bytes:
         return b""
 
 
-def _decompressed(opened: IO[bytes]) -> bytes:
+def _decompressed(opened: IO[bytes], budget: Budget) -> bytes:
     """Read at most what is allowed; what comes before damage is kept."""
     pieces, size = [], 0
     try:
-        while piece := opened.read(1 << 20):
+        while piece := opened.read(_PIECE):
+            budget.unpack(len(piece))
+            budget.keep(len(piece))
             pieces.append(piece)
             size += len(piece)
             if size > MOST_BYTES:

@@ -7,9 +7,11 @@ not, ends in an error with its own last words.
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import tempfile
+import time
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -29,6 +31,10 @@ if TYPE_CHECKING:
 
 _LONGEST_S = 1800
 """A tool that has said nothing for half an hour hangs."""
+_LOOK_S = 0.2
+_LAST_WORDS_S = 2.0
+_MOST_BYTES = 16 << 20
+"""No benchmark prints as much."""
 
 
 def measure(
@@ -60,25 +66,60 @@ def measure(
 
 
 def _run(command: list[str], name: str, folder: Path) -> str:
-    try:
-        done = subprocess.run(
+    """Run one command; nothing that it has started outlives it, however this ends."""
+    out, errors = folder / ".stdout", folder / ".stderr"
+    with out.open("wb") as to_out, errors.open("wb") as to_errors:
+        process = subprocess.Popen(
             command,
-            capture_output=True,
-            encoding="utf-8",
-            errors="replace",
-            check=False,
-            timeout=_LONGEST_S,
+            stdin=subprocess.DEVNULL,
+            stdout=to_out,
+            stderr=to_errors,
             cwd=folder,
+            start_new_session=True,
         )
-    except subprocess.TimeoutExpired as error:
-        raise InputError(f"{name} did not end within {_LONGEST_S} s: {' '.join(command)}") from error
-    if done.returncode < 0:
-        reason = signal.strsignal(-done.returncode)
-        raise InputError(f"{name} was ended by signal {-done.returncode} ({reason}); nothing is judged")
-    if done.returncode != 0:
-        words = (done.stderr.strip() or done.stdout.strip()).splitlines()[-3:]
-        raise InputError(f"{name} failed with status {done.returncode}: {' / '.join(words) or 'no message'}")
-    return done.stdout
+        try:
+            _wait(process, name, command, (out, errors))
+        finally:
+            _end(process)
+    printed, said = (path.read_text(encoding="utf-8", errors="replace") for path in (out, errors))
+    if process.returncode < 0:
+        reason = signal.strsignal(-process.returncode)
+        raise InputError(f"{name} was ended by signal {-process.returncode} ({reason}); nothing is judged")
+    if process.returncode != 0:
+        words = (said.strip() or printed.strip()).splitlines()[-3:]
+        raise InputError(
+            f"{name} failed with status {process.returncode}: {' / '.join(words) or 'no message'}"
+        )
+    return printed
+
+
+def _wait(process: subprocess.Popen[bytes], name: str, command: list[str], files: tuple[Path, Path]) -> None:
+    """Wait for a command while it prints no more than any tool does, and no longer than any takes."""
+    latest = time.monotonic() + _LONGEST_S
+    while True:
+        try:
+            process.wait(timeout=_LOOK_S)
+        except subprocess.TimeoutExpired:
+            if time.monotonic() > latest:
+                raise InputError(f"{name} did not end within {_LONGEST_S} s: {' '.join(command)}") from None
+        if any(file.stat().st_size > _MOST_BYTES for file in files):
+            raise InputError(f"{name} printed more than {_MOST_BYTES >> 20} MiB; nothing is judged")
+        if process.returncode is not None:
+            return
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End what is left of a command: its whole group, grandchildren among them."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        try:
+            os.killpg(process.pid, number)
+        except (ProcessLookupError, PermissionError):
+            break
+        try:
+            process.wait(timeout=_LAST_WORDS_S)
+        except subprocess.TimeoutExpired:
+            continue
+    process.wait()
 
 
 def _results(outputs: list[dict[str, Any]]) -> list[dict[str, Any]]:

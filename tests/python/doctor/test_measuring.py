@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import json
 import shutil
+import signal
+import subprocess
 import sys
+import textwrap
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -111,3 +115,30 @@ def test_targets_name_their_tool() -> None:
         tool_for("iperf3:", seconds=1, allow_writes=False)
     with pytest.raises(InputError, match="no host name"):
         list(Iperf3("-s").commands(Path()))
+
+
+def test_what_a_tool_prints_is_bounded() -> None:
+    with pytest.raises(InputError, match="printed more than 16 MiB"):
+        measure(Script("while True: print('x' * 65536)"), machine=pair())
+
+
+def test_nothing_that_a_tool_started_outlives_an_interruption(tmp_path: Path) -> None:
+    mark = tmp_path / "pids"
+    script = f"sh -c 'trap \"\" TERM; echo $$ > {mark}; while :; do sleep 0.1; done' & wait"
+    program = textwrap.dedent(
+        f"""
+        import sys
+        from pathlib import Path
+        from lanewise.measuring.run import _run
+        _run(["sh", "-c", {script!r}], "sh", Path({str(tmp_path)!r}))
+        """
+    )
+    with subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.DEVNULL) as process:
+        while not (mark.exists() and mark.read_text().strip()):
+            assert process.poll() is None
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        process.wait(timeout=60)
+    status = Path("/proc") / mark.read_text().strip() / "stat"
+    # Where nobody collects orphans, what has ended is still listed.
+    assert not status.exists() or status.read_text().rpartition(")")[2].split()[0] == "Z"

@@ -7,10 +7,12 @@ longer to load than a machine takes to read.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 from typing import TYPE_CHECKING
 
+from lanewise.cli.streams import unwrapped, without_controls
 from lanewise.machine.model import ENDPOINTS, PORTS_TO_LINKS, Kind, LinkMode
 
 if TYPE_CHECKING:
@@ -23,6 +25,8 @@ _WIDEST = 140
 _LINK, _ABLE, _PAYLOAD, _NODE, _DRIVER = 11, 11, 8, 4, 10
 _COLUMNS = _LINK + _ABLE + _PAYLOAD + _NODE + _DRIVER + 5 * 2
 _STYLES = {"bold": "1", "dim": "2", "yellow": "33", "cyan": "36"}
+_OURS = re.compile(r"(\x1b\[(?:0|" + "|".join(_STYLES.values()) + r")m)")
+"""What colours lines here."""
 _QUIET_KINDS = frozenset(
     {Kind.INTEGRATED_ENDPOINT, Kind.EVENT_COLLECTOR, Kind.HOST_BRIDGE, Kind.CONVENTIONAL}
 )
@@ -235,4 +239,14 @@ def _many(count: int, noun: str) -> str:
 
 def print_machine(machine: Machine, *, everything: bool) -> None:
     """Print the tree."""
-    sys.stdout.writelines(f"{line}\n" for line in _Printer(machine, everything=everything).lines())
+    printer = _Printer(machine, everything=everything)
+    if not printer.colour:
+        sys.stdout.writelines(f"{line}\n" for line in printer.lines())
+        return
+    stream = unwrapped(sys.stdout)
+    for line in printer.lines():
+        # Every second piece is one of ours.
+        pieces = [
+            piece if number % 2 else without_controls(piece) for number, piece in enumerate(_OURS.split(line))
+        ]
+        stream.write("".join(pieces) + "\n")

@@ -14,17 +14,26 @@ import stat
 import tarfile
 import zipfile
 from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 from lanewise.errors import InputError
 from lanewise.machine.sources.files import MOST_FILE_BYTES
-from lanewise.machine.unpacking import MOST_BYTES, MOST_PASSED_OVER, damaged_by
+from lanewise.machine.unpacking import MOST_BYTES, damaged_by
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-MOST_MEMBERS = 1_000_000
-MOST_KEPT_BYTES = 256 << 20
+    from lanewise.machine.budget import Budget
+
+_LONGEST_HEADER = 64 << 10
+"""Of a long name, or of a header with more properties; both are read in one piece."""
+_LARGEST_DIRECTORY = 16 << 20
+"""Of a zip archive; it is read in one piece, and takes more in memory."""
+_HEADERS = (
+    *(tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK),
+    *(tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE),
+)
+_ZIPPED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2)
 _WANTED = (
     "/kernel/iommu_groups/",
     "/devices/pci",
@@ -38,6 +47,8 @@ _TOOLS = (
     *("nvidia-smi", "nvidia_smi", "nvidia-bug-report", "dmidecode", "nvme_list", "nvme-list", "ethtool_-i"),
 )
 """What is in the names of files that hold the outputs of tools."""
+_OVERHEAD = 256
+"""Bytes in memory besides a file's own, about."""
 _MOST_TEXTS = 32
 _MOST_OTHERS = 16
 _LARGEST_OTHER = 4 << 20
@@ -65,10 +76,26 @@ def _damages() -> tuple[type[BaseException], ...]:
     return (tarfile.TarError, zipfile.BadZipFile, ValueError, NotImplementedError, *damaged_by())
 
 
+class _Entry(tarfile.TarInfo):
+    """An entry of a tar archive whose header is no larger than its reader can bear."""
+
+    def _proc_member(self, archive: tarfile.TarFile) -> Any:
+        if self.type in _HEADERS and self.size > _LONGEST_HEADER:
+            raise InputError(f"the archive has a header of {self.size:,} B, which no archive of a sysfs has")
+        if self.type == tarfile.GNUTYPE_SPARSE and self._sparse_structs[1]:  # type: ignore[attr-defined]
+            raise InputError("the archive has a file in many pieces; pack it without --sparse")
+        return super()._proc_member(archive)  # type: ignore[misc]
+
+    def _proc_gnusparse_10(self, *_: object) -> None:
+        raise InputError("the archive has a file in pieces; pack it without --sparse")
+
+
 def tar_members(file: IO[bytes]) -> Iterator[Member]:
     """Go through a tar archive once, from a stream."""
-    with tarfile.open(fileobj=file, mode="r|") as archive:
+    with tarfile.open(fileobj=file, mode="r|", tarinfo=_Entry) as archive:
         for entry in archive:
+            # It keeps all entries that it has seen, and nobody asks for one again.
+            archive.members.clear()  # type: ignore[attr-defined]
             if entry.issym():
                 yield Member(entry.name, 0, lambda most: b"", entry.linkname)
             elif entry.isfile():
@@ -77,21 +104,22 @@ def tar_members(file: IO[bytes]) -> Iterator[Member]:
                     yield Member(entry.name, entry.size, content.read)
 
 
-def zip_members(file: IO[bytes]) -> Iterator[Member]:
-    """Go through a zip archive; encrypted members are passed over."""
+def zip_members(file: IO[bytes], budget: Budget) -> Iterator[Member]:
+    """Go through a zip archive; encrypted members and rare ways of packing are passed over."""
+    end = zipfile._EndRecData(file)  # type: ignore[attr-defined]
+    if end and end[zipfile._ECD_SIZE] > _LARGEST_DIRECTORY:  # type: ignore[attr-defined]
+        raise InputError(f"the archive's list of files is larger than {_LARGEST_DIRECTORY >> 20} MiB")
     with zipfile.ZipFile(file) as archive:
-        left = MOST_PASSED_OVER
         for entry in archive.infolist():
-            if entry.is_dir() or entry.flag_bits & 1:
+            if entry.is_dir() or entry.flag_bits & 1 or entry.compress_type not in _ZIPPED:
                 continue
 
             def read(most: int, entry: zipfile.ZipInfo = entry) -> bytes:
                 with archive.open(entry) as content:
-                    return content.read(most)
+                    data = content.read(most)
+                budget.unpack(len(data))
+                return data
 
-            left -= entry.compress_size
-            if left < 0:
-                return
             is_link = stat.S_ISLNK(entry.external_attr >> 16)
             target = read(_LONGEST_LINK).decode("utf-8", "replace") if is_link else None
             yield Member(entry.filename, entry.file_size, read, target)
@@ -100,8 +128,9 @@ def zip_members(file: IO[bytes]) -> Iterator[Member]:
 class Archive:
     """A tar or zip archive, read once into memory."""
 
-    def __init__(self, members: Iterator[Member]) -> None:
+    def __init__(self, members: Iterator[Member], budget: Budget) -> None:
         """Keep the members that belong to PCI; raises InputError for damaged or oversized archives."""
+        self._budget = budget
         self.texts: dict[str, bytes] = {}
         """Outputs of tools, by their path: what is named after one, else the first few small files."""
         self._others: dict[str, bytes] = {}
@@ -134,10 +163,8 @@ class Archive:
         self.keeps_links = bool(self._links)
 
     def _keep(self, members: Iterator[Member]) -> None:
-        kept = 0
-        for number, member in enumerate(members):
-            if number > MOST_MEMBERS:
-                raise InputError(f"the archive has more than {MOST_MEMBERS:,} members")
+        for member in members:
+            self._budget.member()
             path = "/" + posixpath.normpath(member.path.lstrip("/"))
             if path.startswith("/../"):
                 self._climbing.append(member.path[:_LONGEST_NAME])
@@ -146,19 +173,18 @@ class Archive:
             self._saw_sys |= _SYSFS.search(path) is not None
             if place is None:
                 if member.target is None:
-                    kept += self._keep_text(path, member)
+                    self._budget.keep(self._keep_text(path, member))
             elif place.rpartition("/")[2] in _LARGE_FILES:
                 continue
             elif member.target is not None:
+                self._budget.keep(_OVERHEAD)
                 self._links[place] = member.target
                 self._enter(place)
             else:
                 data = member.read(MOST_FILE_BYTES)
-                kept += len(data)
+                self._budget.keep(len(data) + _OVERHEAD)
                 self._data[place] = data
                 self._enter(place)
-            if kept > MOST_KEPT_BYTES:
-                raise InputError(f"the archive holds more than {MOST_KEPT_BYTES >> 20} MiB of PCI files")
 
     def _keep_text(self, path: str, member: Member) -> int:
         """Keep what may be the output of a tool; return how many bytes that were."""

@@ -7,6 +7,7 @@ Paths are relative to the folder ``sys``, or to what looks like it: the one with
 from __future__ import annotations
 
 import os
+import stat
 from typing import TYPE_CHECKING, Protocol
 
 from lanewise.errors import InputError
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MOST_FILE_BYTES = 64 << 10
+_LIVE = "/sys"
+_READ_ONLY = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
 _MOST_DEPTH = 32
 _FUNCTIONS = "bus/pci/devices"
 
@@ -58,6 +61,9 @@ class Folder:
             raise InputError(
                 f"'{root}' is no sysfs: there is no 'bus/pci' in it; give a copy of /sys, or a file"
             )
+        self._real: dict[str, str] = {}
+        """Where folders really are: asked once each, because live there are thousands of files."""
+        self._bounds = _bounds(self._root if self._flat is None else self._flat)
         devices = self._place("bus/pci/devices")
         entries = list(devices.iterdir())[:8] if devices.is_dir() else []
         self.keeps_links = not entries or any(entry.is_symlink() for entry in entries)
@@ -71,17 +77,36 @@ class Folder:
     def names(self, folder: str) -> list[str]:
         """List a folder."""
         try:
-            return sorted(os.listdir(self._place(folder)))
-        except OSError:
+            return sorted(os.listdir(self._inside(folder)))
+        except (OSError, ValueError):
             return []
 
     def data(self, path: str, most: int) -> bytes | None:
-        """Read a file; devices that fail to answer are left out."""
+        """Read a file; devices that fail to answer are left out, and so is what is no regular file.
+
+        In a copy, a pipe or a terminal would wait for ever, and a link may lead out of it.
+        """
         try:
-            with self._place(path).open("rb", buffering=0) as file:
-                return file.read(most)
-        except OSError:
+            place = self._inside(path)
+            if not stat.S_ISREG(os.stat(place).st_mode):
+                return None
+            descriptor = os.open(place, _READ_ONLY)
+            with open(descriptor, "rb", buffering=0) as file:
+                return file.read(most) if stat.S_ISREG(os.fstat(descriptor).st_mode) else None
+        except (OSError, ValueError):
             return None
+
+    def _inside(self, path: str) -> str:
+        """Return where a path leads to in the end; OSError when that is not in this sysfs."""
+        folder, name = os.path.split(self._place(path))
+        if folder not in self._real:
+            self._real[folder] = os.path.realpath(folder)
+        place = os.path.join(self._real[folder], name)
+        if name in ("", ".", "..") or os.path.islink(place):
+            place = os.path.realpath(place)
+        if not any(place == bound or place.startswith(bound + os.sep) for bound in self._bounds):
+            raise PermissionError(f"{path} leads out of {self._root}")
+        return place
 
     def text(self, path: str) -> str | None:
         """Read a small file."""
@@ -101,7 +126,7 @@ class Folder:
             return []
         found: list[str] = []
         base = self._root / "devices"
-        for start in sorted(base.glob("pci*")):
+        for start in sorted(place for place in base.glob("pci*") if not place.is_symlink()):
             for folder, below, _ in os.walk(start):
                 relative = os.path.relpath(folder, base)
                 deeper = relative.count("/") < _MOST_DEPTH
@@ -109,6 +134,15 @@ class Folder:
                 if relative.rpartition("/")[2].count(":") == 2:
                     found.append(relative)
         return found
+
+
+def _bounds(root: Path) -> tuple[str, ...]:
+    """Return the folders that paths may lead to: the copy itself, the host's name beside it, or live /sys."""
+    real = os.path.realpath(root)
+    if real == _LIVE or real.startswith(_LIVE + os.sep):
+        return (_LIVE, "/proc/sys/kernel/hostname")
+    beside = os.path.join(os.path.dirname(real), "proc/sys/kernel/hostname")
+    return (real, beside) if os.path.basename(real) == "sys" else (real,)
 
 
 def _is_sys(folder: Path) -> bool:

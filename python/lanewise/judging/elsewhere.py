@@ -1,0 +1,53 @@
+"""Results that say nothing about a link of this machine: taken in memory, within one machine, on another one.
+
+The output itself tells: addresses of both ends, the file that was read, what the GPUs are called.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lanewise.instruments.measurement import Case, Measurement
+    from lanewise.machine.model import Machine
+
+_IN_MEMORY = ("/dev/shm/", "/dev/ram", "/dev/zram", "/dev/null", "/dev/zero")
+_NO_ENGINES = frozenset({"null", "cpuio"})
+_MODEL = re.compile(
+    r"\b(?:GH|GB|H|A|B|V|P|L|T|MI)\d{1,3}[SXA]?(?=\b|-)|\b(?:RTX|GTX) (?:PRO )?A?\d{4}\b|\bRTX A\d{4}\b"
+)
+"""What tells one model of GPU from another. Longer names of one model differ in memory and shape."""
+
+
+def not_over_pcie(case: Case, tool: str) -> str:
+    """Say why a result did not cross PCI Express, as far as the output tells; empty when it may have."""
+    if case.raw.get("loopback"):
+        return "both ends on one machine (loopback): nothing crosses PCI Express"
+    target = str(case.target or "")
+    if tool == "fio" and target.startswith(_IN_MEMORY):
+        return f"'{target}' is in memory: nothing crosses PCI Express"
+    engine = str(case.raw.get("job options", {}).get("ioengine", ""))
+    return (
+        f"fio's engine '{engine}' moves nothing to a device"
+        if tool == "fio" and engine in _NO_ENGINES
+        else ""
+    )
+
+
+def another_machine(measurement: Measurement, machine: Machine) -> str:
+    """Say why a result was not measured on this machine: its GPUs are none of this machine's."""
+    measured = {model for name in measurement.raw.get("device names", ()) for model in _models(str(name))}
+    here = {model for gpu in machine if gpu.is_gpu for model in _models(gpu.name)}
+    if not measured or not here or measured & here:
+        return ""
+    return (
+        f"measured on {', '.join(sorted(measured))}, and the GPUs here are {', '.join(sorted(here))}: "
+        "it is another machine's result"
+    )
+
+
+def _models(name: str) -> set[str]:
+    """Return the models in a GPU's name, such as H100 or MI300X; brackets hold the name that is sold."""
+    sold = re.search(r"\[([^\]]{1,80})\]", name)
+    return set(_MODEL.findall(sold[1] if sold else name))

@@ -1,0 +1,72 @@
+"""Mails as they are saved or pasted: their parts, decoded.
+
+A mail wraps a dump in base64 or quoted-printable, splits it over parts and attaches it packed. Here it comes
+apart with Python's `email`; what is attached is handed on as bytes, for who unpacks. Text that was pasted
+without the mail's head is decoded where its lines show what it is. Source: RFC 2045, 6.7 and 6.8; RFC 2046.
+"""
+
+from __future__ import annotations
+
+import binascii
+import quopri
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from email.message import Message
+
+_MOST_HEAD = 64 << 10
+_FIELD = re.compile(rb"(?im)^(?:from|to|subject|date|message-id|received|mime-version|content-type):[ \t]")
+_ENCODED = re.compile(
+    rb"(?im)^content-transfer-encoding:[ \t]{0,8}(?:base64|quoted-printable)"
+    rb"|^content-type:[ \t]{0,8}multipart/"
+)
+_BASE64 = re.compile(rb"(?:^[A-Za-z0-9+/]{56,76}\r?\n){4,}+[A-Za-z0-9+/]{0,76}={0,2}", re.MULTILINE)
+_SOFT_END = re.compile(rb"=\r?\n")
+_QUOTED = re.compile(rb"=(?:3D|09|20|C2=A0|E2=80)")
+_FEWEST = 3
+
+
+def parts(data: bytes) -> list[bytes] | None:
+    """Return the parts of a mail, decoded; None for what is no mail and nothing that was pasted from one."""
+    head = data[:_MOST_HEAD]
+    if len(_FIELD.findall(head)) > 1 and _ENCODED.search(data) is not None:
+        return _of_mail(data) or None
+    if len(_SOFT_END.findall(head)) >= _FEWEST and _QUOTED.search(head) is not None:
+        return [quopri.decodestring(data)]
+    blocks = [_decoded(block[0]) for block in _BASE64.finditer(data)]
+    found = [block for block in blocks if block]
+    return [_BASE64.sub(b"", data), *found] if found else None
+
+
+def _of_mail(data: bytes) -> list[bytes]:
+    from email import message_from_bytes
+
+    try:
+        message = message_from_bytes(data[data.find(b"\n") + 1 :] if data.startswith(b"From ") else data)
+        leaves = [part for part in message.walk() if not part.is_multipart()]
+    except (RecursionError, ValueError, LookupError):
+        return []
+    plain = [part for part in leaves if part.get_content_type() != "text/html"]
+    return [content for part in plain or leaves if (content := _content(part))]
+
+
+def _content(part: Message) -> bytes:
+    try:
+        content = part.get_payload(decode=True)
+    except (ValueError, LookupError):
+        return b""
+    return content if isinstance(content, bytes) else b""
+
+
+def _decoded(block: bytes) -> bytes:
+    """Decode lines of base64; nothing where they are none, such as hashes one below the other."""
+    try:
+        found = binascii.a2b_base64(block)
+    except binascii.Error:
+        return b""
+    odd = len(found) - len(
+        found.translate(None, bytes(range(9)) + bytes(range(14, 32)) + bytes(range(127, 256)))
+    )
+    packed = found[:2] in (b"\x1f\x8b", b"BZ", b"PK") or found[:4] in (b"\xfd7zX", b"\x28\xb5\x2f\xfd")
+    return found if packed or odd <= len(found) // 20 else b""

@@ -169,14 +169,16 @@ class View:
     def is_wired_on_board(self, link: Link) -> bool:
         """Whether a device is soldered, so that the board decides how many lanes it has.
 
-        Evidence: it is the chipset; the firmware calls it onboard; or its port states that it has no slot,
-        and it is of no kind that comes on modules. That a port states a slot proves nothing: firmware often
-        does.
+        Evidence: it is the chipset; or the firmware calls it onboard, or its port states that it has no slot,
+        and it is slow and of no kind that comes on modules. That a port states a slot proves nothing:
+        firmware often does.
         """
         upper, device = link.upper, link.device
-        if is_chipset_uplink(upper, device) or _ONBOARD.search(device.label or ""):
+        if is_chipset_uplink(upper, device):
             return True
-        if upper.registers.slot is not None or upper.kind is None or upper.registers.express is not True:
+        registers = upper.registers
+        without_slot = registers.slot is None and upper.kind is not None and registers.express is True
+        if not without_slot and not _ONBOARD.search(device.label or ""):
             return False
         rate = rate_of(link.limit)
         module = device.is_gpu or device.is_nvme or device.is_class(0x12, 0x0B)

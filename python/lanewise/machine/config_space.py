@@ -138,7 +138,7 @@ def _windows(data: bytes) -> tuple[Window, ...]:
         if prefetchable and base & 0xF == 1:
             first |= int.from_bytes(data[0x28:0x2C], "little") << 32
             last |= int.from_bytes(data[0x2C:0x30], "little") << 32
-        windows.append(Window(first, last, prefetchable))
+        windows.append(Window.of(first, last, prefetchable=prefetchable))
     return tuple(windows)
 
 

@@ -285,15 +285,20 @@ class Bar:
 class Window(NamedTuple):
     """Memory that a bridge passes on to what is below it. 7.5.1.3.8 and .9."""
 
-    first: int
-    last: int
-    """Last address; below the first when the window is closed."""
+    first: int = 0
+    last: int = 0
+    """Last address; both are 0 when the window is closed."""
     prefetchable: bool = False
+
+    @classmethod
+    def of(cls, base: int, limit: int, *, prefetchable: bool) -> Window:
+        """Make a window from its registers: closed when the limit is below the base, or nobody set a base."""
+        return cls(base, limit, prefetchable) if 0 < base <= limit else cls(prefetchable=prefetchable)
 
     @property
     def size(self) -> int:
-        """Bytes; 0 when it is closed, as one at address 0 is that nobody has set up."""
-        return max(0, self.last - self.first + 1) if self.first else 0
+        """Bytes; 0 when it is closed."""
+        return self.last - self.first + 1 if self.last else 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from lanewise.machine.model import (
 )
 
 ROOM = (Window(0xE1000000, 0xE1FFFFFF), Window(0x2000000000, 0x2FFFFFFFFF, prefetchable=True))
-SHUT = (Window(0xFFF00000, 0), Window(0xFFF00000, 0, prefetchable=True))
+SHUT = (Window(), Window(prefetchable=True))
 BARS = (Bar(0, address=0xE1000000, size=1 << 24), Bar(1, address=0x2000000000, size=1 << 36, bits64=True))
 NO_BARS = (Bar(0, size=1 << 24, unassigned=True), Bar(1, size=1 << 36, bits64=True, ignored=True))
 

@@ -92,7 +92,7 @@ def test_what_a_port_says_of_its_slot_and_link() -> None:
     assert (link.said_of_speed, link.said_of_width) == ("downgraded", "downgraded")
     assert port.registers.windows == (
         Window(0xE1200000, 0xE13FFFFF),
-        Window(0xFFF00000, 0, prefetchable=True),
+        Window(prefetchable=True),
     )
     assert [window.size for window in port.registers.windows] == [2 << 20, 0]
 

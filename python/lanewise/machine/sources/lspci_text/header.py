@@ -55,10 +55,9 @@ def _window(draft: Draft, text: str) -> None:
     place = _WINDOW.search(text)
     if place is None and "[disabled]" not in text and "None" not in text:
         return
-    first, last = (int(place[1], 16), int(place[2], 16)) if place else (0, 0)
-    if "[disabled]" in text:
-        first, last = max(first, 1), 0
-    window = Window(first, last, text.startswith("Prefetchable"))
+    is_open = place is not None and "[disabled]" not in text
+    base, limit = (int(place[1], 16), int(place[2], 16)) if place is not None and is_open else (0, 0)
+    window = Window.of(base, limit, prefetchable=text.startswith("Prefetchable"))
     draft.registers["windows"] = (*draft.registers.get("windows", ()), window)
 
 

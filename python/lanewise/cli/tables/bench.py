@@ -17,7 +17,9 @@ def print_bench(result: BenchResult) -> None:
     """Print one line per benchmark."""
     table = style.table()
     style.labels(table, "\nbenchmark")
-    style.numbers(table, "M TLP\nhops/s", "M\nevents/s", "simulated\nms", "wall\ns", "audits\n%", "bytes per\nidle port")
+    style.numbers(
+        table, "M TLP\nhops/s", "M\nevents/s", "simulated\nms", "wall\ns", "audits\n%", "bytes per\nidle port"
+    )
     for row in result.benchmarks.iter_rows(named=True):
         table.add_row(
             row["benchmark"],

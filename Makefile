@@ -21,11 +21,13 @@ LLVM_PROFDATA = "$$(rustc --print sysroot)"/lib/rustlib/*/bin/llvm-profdata
 BUILD_EXTENSION = VIRTUAL_ENV=$(CURDIR)/.venv PIP_CONSTRAINT=$(CURDIR)/constraints.txt PIP_DISABLE_PIP_VERSION_CHECK=1
 COMMAND_LINE_PAGE := docs/reference/command-line.md
 SECONDS_OF_FUZZING ?= 60
+SECONDS ?= 600
+SEED ?= 0
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help demo test check setup wheel profile rust-format rust-lint rust-test wasm python-lint python-types \
-	python-test profile-flags command-line-page golden generate bench peers fuzz docs clean
+	python-test profile-flags command-line-page golden generate bench peers fuzz swarm docs clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile | expand -t 16
@@ -143,6 +145,11 @@ peers: setup ## the same job in other simulators, beside ours; cocotbext-pcie ne
 fuzz: ## feed mutated scenario files to the parser for SECONDS_OF_FUZZING (60); needs nightly and cargo-fuzz
 	@cargo +nightly fuzz --version >/dev/null 2>&1 || { echo "make fuzz needs a nightly toolchain and 'cargo install cargo-fuzz'." >&2; exit 1; }
 	@cargo +nightly fuzz run scenario -- -max_total_time=$(SECONDS_OF_FUZZING)
+
+# In the build of the tests, which checks overflows and more.
+swarm: ## run random scenarios for SECONDS (600) from SEED (0) on, at most SCENARIOS of them; a failure is one command
+	@SWARM_SECONDS=$(SECONDS) SWARM_SEED=$(SEED) $(if $(SCENARIOS),SWARM_SCENARIOS=$(SCENARIOS)) \
+		cargo test --quiet -p lanewise-sim --test swarm -- --nocapture
 
 docs: generate ## rewrite the reference, and build the Rust API pages into target/doc
 	@RUSTDOCFLAGS="-D warnings" $(QUIET) "cargo doc" cargo doc --quiet --workspace --no-deps --exclude lanewise-python

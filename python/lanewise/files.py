@@ -7,7 +7,13 @@ that is full, leave the file as it was. Leaves out: what is left after the machi
 from __future__ import annotations
 
 import os
+import platform
+import re
 import secrets
+import shutil
+import time
+import zlib
+from contextlib import suppress
 from pathlib import Path
 
 from lanewise.errors import InputError
@@ -52,9 +58,58 @@ def refuse_folder(path: Path) -> None:
 
 
 def half_name(name: str) -> str:
-    """Return a name for a file that is not whole yet, which no other process takes."""
-    return f"{HALF}{os.getpid()}-{secrets.token_hex(4)}-{name}"
+    """Return a name for a file or folder that is not whole yet, which no other process takes."""
+    return f"{HALF}{_this_machine()}-{os.getpid()}-{secrets.token_hex(4)}-{name}"
 
+
+def remove_stale_halves(folder: Path, name: str) -> None:
+    """Remove what processes that were killed left of this file or folder; what cannot be removed stays."""
+    try:
+        halves = [
+            path for path in folder.iterdir() if path.name.startswith(HALF) and path.name.endswith(name)
+        ]
+    except OSError:
+        return
+    for half in halves:
+        found = _WHOSE.match(half.name)
+        if found is None or found["name"] != name or not _is_stale(half, found):
+            continue
+        if half.is_dir() and not half.is_symlink():
+            shutil.rmtree(half, ignore_errors=True)
+        else:
+            with suppress(OSError):
+                half.unlink()
+
+
+def _is_stale(half: Path, whose: re.Match[str]) -> bool:
+    """Whether its process has gone; of another machine's, whether nothing has happened to it for an hour."""
+    if whose["machine"] == _this_machine():
+        return not _is_alive(int(whose["process"]))
+    try:
+        return half.stat().st_mtime < time.time() - 3_600
+    except OSError:
+        return False
+
+
+def _is_alive(process: int) -> bool:
+    if os.name != "posix":
+        return True  # There, asking would end it.
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def _this_machine() -> str:
+    return f"{zlib.crc32(platform.node().encode()):08x}"
+
+
+_WHOSE = re.compile(
+    r"\.half-(?P<machine>[0-9a-f]{8})-(?P<process>[0-9]{1,9})-[0-9a-f]{8}-(?P<name>.*)", re.DOTALL
+)
 
 HALF = ".half-"
 """How the names of files begin that are not whole yet; what a killed process left of them may be removed."""

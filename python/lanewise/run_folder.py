@@ -10,19 +10,19 @@ half-made.
 
 from __future__ import annotations
 
+import io
 import json
 import shutil
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lanewise.errors import InputError
-from lanewise.files import HALF
+from lanewise.files import half_name, remove_stale_halves
 from lanewise.results import RunResult
 from lanewise.units import unit_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     import polars as pl
 
@@ -55,14 +55,15 @@ def save_run(
 
 def _save(result: RunResult, folder: Path, resolved: Document, overrides: Sequence[tuple[str, str]]) -> None:
     folder.parent.mkdir(parents=True, exist_ok=True)
-    beside = Path(tempfile.mkdtemp(prefix=f"{HALF}{folder.name}-", dir=folder.parent))
+    remove_stale_halves(folder.parent, folder.name)
+    beside = folder.with_name(half_name(folder.name))
+    beside.mkdir()
     try:
         for name, table in result.tables.items():
             _write_table(table, beside / f"{name}.parquet")
         (beside / "results.json").write_text(result.to_json() + "\n", encoding="utf-8")
         manifest = _manifest(result, resolved, overrides)
         (beside / "manifest.json").write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
-        beside.chmod(0o755)
         beside.rename(folder)
     except BaseException:
         shutil.rmtree(beside, ignore_errors=True)
@@ -139,4 +140,7 @@ def _write_table(table: pl.DataFrame, path: Path) -> None:
         na.Schema(field, metadata={"unit": unit}) if (unit := unit_of(field.name or "")) else field
         for field in na.Schema(c_array_stream(table).get_schema()).fields
     ]
-    table.write_parquet(path, arrow_schema=na.struct(fields))
+    # Whole in memory first: a disk that is full is then told as such, and not as a mistake of the format.
+    buffer = io.BytesIO()
+    table.write_parquet(buffer, arrow_schema=na.struct(fields))
+    path.write_bytes(buffer.getvalue())

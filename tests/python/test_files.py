@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
-from lanewise.files import write_whole
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from lanewise.files import NotWrittenError, write_whole
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs links")
@@ -42,3 +40,43 @@ def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path: Path) -> None:
     assert os.read(reader, 10) == b"page"
     os.close(reader)
     assert pipe.is_fifo()
+
+
+CALLS = {
+    "exists": (Path, "exists"),
+    "realpath": (os.path, "realpath"),
+    "mkdir": (Path, "mkdir"),
+    "write": (Path, "write_bytes"),
+    "rename": (os, "replace"),
+}
+
+
+@pytest.mark.parametrize("error", [errno.ENOSPC, errno.EIO, errno.EACCES, errno.EROFS, errno.EDQUOT])
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize("unlink_fails", [False, True])
+def test_whichever_call_fails_the_old_file_is_whole_and_the_reason_is_told(
+    call: str, error: int, unlink_fails: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "page.html"
+    path.write_bytes(b"old")
+    owner, name = CALLS[call]
+    calls = 0
+
+    def fail(*arguments: object, **_options: object) -> None:
+        nonlocal calls
+        calls += 1
+        if call == "write":  # Half of it is on the disk before it is full.
+            with open(str(arguments[0]), "wb") as half:
+                half.write(b"n")
+        raise OSError(error, os.strerror(error), "somewhere")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(owner, name, fail)
+        if unlink_fails:
+            patch.setattr(Path, "unlink", fail)
+        with pytest.raises(NotWrittenError, match=os.strerror(error)):
+            write_whole(path, b"new")
+    assert calls >= 1
+    assert path.read_bytes() == b"old"
+    left = [entry.name for entry in tmp_path.iterdir() if entry != path]
+    assert left == [] or (unlink_fails and call in ("write", "rename"))

@@ -23,6 +23,7 @@
 //!
 //! Leaves out: writing scenario files, and reading them from live machines.
 
+mod axes;
 mod catalog;
 mod defaults;
 mod diagnostic;
@@ -51,6 +52,7 @@ mod topology;
 mod value;
 mod variants;
 
+pub use axes::{Axis, axes};
 pub use catalog::{Catalog, PartListing, catalog};
 pub use diagnostic::{Diagnostic, DiagnosticRecord, Diagnostics};
 pub use job_file::{JobFile, JobOption, WrittenJob};

@@ -106,6 +106,8 @@ problems! {
     "too-many-lanes" TooManyLanes { path, found, allowed } = "the ports of `{path}` in use have {found} lanes, but the part has {allowed}";
     /// More components than the simulator accepts.
     "too-many-devices" TooManyDevices { found, allowed } = "{found} devices, but at most {allowed} are allowed";
+    /// A run that would take more memory than it is given.
+    "too-much-memory" TooMuchMemory { found, allowed, most } = "the run may take {found} of memory, but `run.memory_limit` is {allowed}: {most}";
     /// More ports or slots than one component may have.
     "too-many-ports" TooManyPorts { path, found, allowed } = "`{path}` has {found} ports, but at most {allowed} are allowed";
     /// A payload size above what a device on the path supports.

@@ -97,6 +97,12 @@ partition_of = \"nic0\"",
         ),
         ("storage-needs-adapter", "[storage.disks]\nattach = \"nic0\"\n".into()),
         ("too-many-devices", second("attach = \"server.*\"\ncount = 70000")),
+        (
+            "too-much-memory",
+            "[run]\nmemory_limit = \"2 MiB\"\n[[workload]]\nkind = \"dma\"\nname = \"most\"\ndevice = \"nic0\"\n\
+             direction = \"read\"\noutstanding = 65536\n"
+                .into(),
+        ),
         ("too-many-ports", "[host.big]\nslots = { \"slot1..slot5000\" = \"gen4 x4\" }\n".into()),
         ("mps-too-large", "mps = \"4096 B\"\n".into()),
         ("link-cannot-train", "link = { force_width = \"x16\" }\n".into()),

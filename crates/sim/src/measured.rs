@@ -5,7 +5,7 @@
 use crate::results::{
     Buffer, Direction, ErrorCount, Flow, Ladder, Latency, Link, PercentileInterval, Requester, Resource,
 };
-use lanewise_fabric::config::{FabricConfig, LinkConfig};
+use lanewise_fabric::config::{FabricConfig, LinkConfig, PortConfig};
 use lanewise_fabric::workload::DeviceId;
 use lanewise_fabric::{ResourceKind, ResourceReading, Simulation};
 use lanewise_observe::{DirectionTally, LatencyOf, RequesterState, Use};
@@ -131,21 +131,26 @@ pub(crate) fn buffers(simulation: &Simulation, config: &FabricConfig, until: Tim
                 .fabric
                 .observers()
                 .buffers(simulation.fabric.port_index(DeviceId(index as u32), port));
-            for (level, (class, pool)) in levels.iter().zip(CLASS_NAMES.iter().zip(&settings.credits)) {
+            for (number, (level, class)) in levels.iter().zip(&CLASS_NAMES).enumerate() {
                 if level.max() > 0 {
-                    let capacity = pool.header.zip(pool.data);
                     buffers.push(Buffer {
                         port: port_name(config, (index, port)),
                         class: (*class).to_owned(),
                         mean_bytes: level.mean(until),
                         max_bytes: level.max(),
-                        capacity_bytes: capacity.map(|(h, d)| 16 * (u32::from(h) + u32::from(d))),
+                        capacity_bytes: capacity(settings, number),
                     });
                 }
             }
         }
     }
     buffers
+}
+
+/// Bytes that the buffers of a class hold, over all virtual channels, as levels are; none where anything is infinite.
+fn capacity(port: &PortConfig, class: usize) -> Option<u32> {
+    let pools = std::iter::once(&port.credits).chain(&port.more_credits);
+    pools.map(|pools| Some(16 * (u32::from(pools[class].header?) + u32::from(pools[class].data?)))).sum()
 }
 
 /// Shared resources of a run that were ever asked for.

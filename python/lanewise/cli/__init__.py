@@ -16,10 +16,26 @@ def main() -> None:
         from lanewise.cli.streams import prepare
 
         prepare(sys.argv[1:])
+        _end_as_by_hand()
         app(prog_name="lanewise")
     except KeyboardInterrupt:
         # Before a verb is called, when half of the modules are there, nobody else can say it.
         sys.exit(_interrupted())
+
+
+def _end_as_by_hand() -> None:
+    """Let a polite end, and a terminal that goes, do what Ctrl-C does: keep what was measured, and say so."""
+    import signal
+    import sys
+
+    def interrupt(number: int, _frame: object) -> None:
+        raise KeyboardInterrupt(signal.Signals(number).name)
+
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        # Whoever ignores it, as nohup does, goes on.
+        if number is not None and sys.platform != "win32" and signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, interrupt)
 
 
 def _interrupted() -> int:

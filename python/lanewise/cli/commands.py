@@ -5,7 +5,7 @@ No `from __future__ import annotations` here: Typer reads the annotations when t
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,6 +14,9 @@ from lanewise.cli.guard import ExitStatus, GuardedGroup
 from lanewise.cli.machine_checks import add_to as add_machine_checks
 from lanewise.cli.options import AsJson, Scenario, Settings, refuse_nan, refuse_together
 from lanewise.cli.scan_verb import add_scan
+
+if TYPE_CHECKING:
+    from lanewise.results import RunResult
 
 app = typer.Typer(
     cls=GuardedGroup,
@@ -175,30 +178,44 @@ def run(
     if why:
         _run_why(scenario, overrides, seed=seed, time_limit=time_limit, as_json=as_json)
         return
+    pairs = api.run_pairs(overrides, seed, time_limit, until)
+    if out is not None:
+        from lanewise.run_folder import check_free
+
+        check_free(out)
     with run_progress(str(scenario), live) as progress:
-        result = api.run(
-            scenario,
-            overrides=overrides,
-            seed=seed,
-            time_limit=time_limit,
-            until=until,
-            out=out,
-            progress=progress,
-            flows_every_s=progress.flows_every_s,
-        )
+        result = api.run(scenario, overrides=pairs, progress=progress, flows_every_s=progress.flows_every_s)
+    _print_run(result, scenario, pairs, as_tool=as_tool, as_json=as_json)
+    if out is not None:
+        from lanewise.run_folder import save_run
+
+        # What is printed cannot be lost any more, whatever becomes of the folder.
+        sys.stdout.flush()
+        save_run(result, out, resolved=api.explain(scenario, overrides=pairs).document, overrides=pairs)
+        typer.echo(f"run folder: {out}", err=True)
+    _exit_as(result.end_reason)
+
+
+def _print_run(
+    result: "RunResult",
+    scenario: Path,
+    pairs: list[tuple[str, str]],
+    *,
+    as_tool: str | None,
+    as_json: bool,
+) -> None:
+    """Print a run as tables, as JSON, or as a tool would."""
     if as_json:
         _print_json(result)
     elif as_tool is not None:
+        from lanewise import api
         from lanewise.instruments.native import write_as
 
-        sys.stdout.write(write_as(as_tool, result, api.explain(scenario, overrides=overrides)))
+        sys.stdout.write(write_as(as_tool, result, api.explain(scenario, overrides=pairs)))
     else:
         from lanewise.cli.tables.run import print_run
 
         print_run(result)
-    if out is not None:
-        typer.echo(f"run folder: {out}", err=True)
-    _exit_as(result.end_reason)
 
 
 def _run_why(

@@ -38,6 +38,10 @@ class GuardedGroup(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         """Run the verb that was asked for."""
+        limit = _address_space()
+        if limit is not None and limit < _LEAST_ADDRESS_SPACE:
+            # Below, libraries abort the process in the middle of a thread.
+            raise SystemExit(report(_about_address_space(limit, "too little"), ExitStatus.WRONG_INPUT))
         with _guarded(ctx.params):
             return super().invoke(ctx)
 
@@ -102,12 +106,54 @@ def _status_of(error: BaseException, *, verbose: bool) -> ExitStatus:
         return report(f"error: {error}", ExitStatus.WRONG_INPUT)
     if verbose:
         traceback.print_exception(error, file=sys.stderr)
+    memory = _too_little_memory(error)
+    if memory is not None:
+        return report(memory, ExitStatus.WRONG_INPUT)
     hint = "" if verbose else " 'lanewise -v ...' shows where it happened;"
     return report(
         f"internal error: {type(error).__name__}: {error}\n"
         f"This is a mistake in Lanewise, not in what you gave it.{hint} please report it with the scenario.",
         ExitStatus.OUR_BUG,
     )
+
+
+def _too_little_memory(error: BaseException) -> str | None:
+    """Say that memory was not enough, if that is what went wrong.
+
+    With little address space, modules break off in the middle of being imported and then fail in odd ways, so
+    that any failure of ours is put down to the limit.
+    """
+    limit = _address_space()
+    if limit is not None and limit < _ADDRESS_SPACE:
+        return _about_address_space(limit, f"not enough ({type(error).__name__})")
+    if isinstance(error, MemoryError):
+        return "error: there is not enough memory for this"
+    return None
+
+
+def _about_address_space(limit: int, what: str) -> str:
+    plenty = _ADDRESS_SPACE >> 20
+    return (
+        f"error: the address space is limited to {limit >> 20} MiB, which is {what}; raise the limit "
+        f"('ulimit -v'), {plenty} MiB is plenty"
+    )
+
+
+_LEAST_ADDRESS_SPACE = 384 << 20
+"""Too little for the tables of any result: some 260 MiB were needed for the smallest run on two cores."""
+
+_ADDRESS_SPACE = 2 << 30
+"""So much is enough for any verb and a scenario of a few hundred devices."""
+
+
+def _address_space() -> int | None:
+    """Return the limit of the address space in bytes, if there is one."""
+    try:
+        import resource
+    except ImportError:
+        return None
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    return None if limit == resource.RLIM_INFINITY else limit
 
 
 def _belongs_to_typer(error: BaseException) -> bool:

@@ -2,7 +2,7 @@
 
 use crate::parameter::parameters;
 use crate::value::{Auto, Fraction, PayloadSize, choices};
-use lanewise_units::Span;
+use lanewise_units::{Bytes, Span};
 
 parameters! {
     /// One run: when it ends, how exact its results are, and which random numbers it draws.
@@ -13,9 +13,13 @@ parameters! {
         /// Simulated time after which the run ends, converged or not.
         time_limit: Span = "50 ms" in "1 ns" to "14400 s",
         Assumed "long enough for thousands of operations of most workloads";
-        /// Number of events after which the run ends.
+        /// Number of events after which the run ends, exactly.
         event_limit: u64 = "2000000000" in "1" to "18446744073709551615",
         Assumed "a bound on computing time: minutes, not hours";
+        /// Memory that the run may take by an estimate before it begins, from the devices and the operations that its workloads
+        /// may have open at a time: what may take more is refused.
+        memory_limit: Bytes = "8 GiB" in "1 MiB" to "1048576 GiB",
+        Assumed "what most machines that run simulations have to spare; 16,384 endpoints take 1 GiB";
         /// Time at the start that is not measured, or "auto": found from the results.
         warm_up: Auto<Span> = "auto" in "0 ns" to "14400 s",
         Assumed "the run itself shows when it has settled";

@@ -15,6 +15,7 @@ mod frames;
 mod idle;
 mod link;
 mod loops;
+mod memory_estimate;
 mod memory_path;
 mod networks;
 mod nvme;
@@ -103,6 +104,7 @@ pub(crate) fn resolve(file: &ScenarioFile, output: &mut Output) -> Option<Resolu
     let fabric =
         fabric::build(&rig, (&trained, &maps), &payload, ports, run.as_ref()?.seed, &mut computed, output);
     let workloads = workload::read(&rig, &mut computed, output);
+    memory_estimate::check(run.as_ref()?, &fabric, &workloads, output);
     let links = computed::links(&rig, &trained, &payload);
     computed.replace_automatic(&mut output.parameters);
     variants::keep_differences(file, output);

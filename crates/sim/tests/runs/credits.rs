@@ -1,6 +1,6 @@
 //! Credits that are given, and ports that nothing is attached to.
 
-use crate::rig::results;
+use crate::rig::{results, results_of_file};
 
 #[test]
 fn more_credits_than_fit_unscaled_leave_a_free_slot_in_peace() {
@@ -12,4 +12,15 @@ fn more_credits_than_fit_unscaled_leave_a_free_slot_in_peace() {
     let both_used = both_used.replace("device = \"nic0\"", "device = \"nic0[0]\"");
     let goodput = |text: &str| results(text, &[]).flows[0].goodput_gb_per_s;
     assert_eq!(goodput(text), goodput(&both_used));
+}
+
+/// The level of a buffer is that of all its virtual channels together, and so is what it holds.
+#[test]
+fn a_buffer_of_several_channels_is_never_fuller_than_it_holds() {
+    let results = results_of_file("virtual_channels", &[("server.stack.write_bandwidth", "1 MB/s")]);
+    let buffer =
+        results.buffers.iter().find(|buffer| buffer.port == "server.slot1" && buffer.class == "posted");
+    let buffer = buffer.expect("it was used");
+    let room = buffer.capacity_bytes.expect("credits are counted");
+    assert!(buffer.max_bytes <= room && buffer.max_bytes > room / 2, "{buffer:?}");
 }

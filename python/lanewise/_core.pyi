@@ -1,8 +1,8 @@
 """The compiled core. JSON text crosses the boundary; `lanewise.api` turns it into tables.
 
 What a key means and its unit is in its name: ``_gb_per_s`` is 10⁹ bytes a second, ``_ns`` nanoseconds, ``_s``
-seconds, ``_bytes`` bytes, ``_percent`` percent, ``_ticks`` 2⁻¹⁰ ps; ``utilisation``, ``share`` and ``_fraction`` are
-0 to 1. Shapes are in ``schema/output.schema.json``.
+seconds, ``_bytes`` bytes, ``_percent`` percent, ``_ticks`` 2⁻¹⁰ ps; ``utilisation``, ``share`` and
+``_fraction`` are 0 to 1. Shapes are in ``schema/output.schema.json``.
 """
 
 from collections.abc import Callable, Sequence
@@ -33,10 +33,10 @@ def run(
     """Simulate a scenario; return what ``lanewise run --json`` prints.
 
     `path` names the file, or, with `source`, what messages call that text. `overrides` are dotted paths and
-    values with their unit. `progress` hears simulated_s, time_limit_s, events and measuring_since_s a few times
-    a second, and `flows` every `flows_every_s` seconds of real time; False ends the run. `fio` are jobs in place of
-    the scenario's own. The interpreter lock is released. Raises ScenarioError, and ValueError for a
-    `flows_every_s` below 0.
+    values with their unit. `progress` hears simulated_s, time_limit_s, events and measuring_since_s a few
+    times a second, and `flows` every `flows_every_s` seconds of real time; False ends the run. `fio` are jobs
+    in place of the scenario's own. The interpreter lock is released. Raises ScenarioError, and ValueError for
+    a `flows_every_s` below 0.
     """
 
 def why(

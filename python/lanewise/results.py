@@ -355,10 +355,13 @@ class RunResult(Result):
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: how it ended, what limits it, flows and links."""
+        return html(self.title, self._said(), self._shown())
+
+    def _said(self) -> list[str]:
+        """Sentences that a notebook shows."""
         ended = f"{self.end_reason}: {self.end_detail}".removesuffix(": ") + f"; seed {self.seed}"
         set_ = ", ".join(f"{path} = {value}" for path, value in self.overrides)
-        said = [ended, self.limited_by or "", f"With {set_}" if set_ else ""]
-        return html(self.title, said, self._shown())
+        return [ended, self.limited_by or "", f"With {set_}" if set_ else ""]
 
     def _shown(self) -> list[tuple[str, pl.DataFrame]]:
         return [
@@ -404,6 +407,9 @@ class WhyResult(RunResult):
         from lanewise.plotting import why_chart
 
         return why_chart(self.larger) if what == "larger" else super().plot(what)
+
+    def _said(self) -> list[str]:
+        return [self.verdict, *super()._said()]
 
     def _shown(self) -> list[tuple[str, pl.DataFrame]]:
         columns = ("what", "names", "goodput_before_gb_per_s", "goodput_after_gb_per_s", "gain_percent")

@@ -149,6 +149,8 @@ def test_every_result_shows_itself_in_a_notebook(plain: Any, fewer_tags: Any) ->
     for words, result in shown.items():
         texts = texts_of(result._repr_html_())
         assert any(text.startswith(words) for text in texts), (words, texts)
+    proof = shown["goodput after, GB/s"]
+    assert proof.verdict in texts_of(proof._repr_html_())
     assert "With run.time_limit = 40 us, card0.tags = 8" in texts_of(fewer_tags._repr_html_())
 
 

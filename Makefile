@@ -63,7 +63,8 @@ $(STAMPS)/test-tools: $(STAMPS)/venv pyproject.toml
 	@touch $@
 
 # For Linux, Zig links against the oldest glibc that Rust supports (2.17, manylinux2014), and maturin checks what is
-# asked of the system. The build is apart from the one in .venv: another linker, and no debug information.
+# asked of the system. The build is apart from the one in .venv: another linker, and no debug information. What is in a
+# source distribution says git; in an unpacked one only the wheel is built.
 WHEEL_FOR_LINUX := $(if $(filter Linux,$(shell uname -s)),--zig --compatibility manylinux2014)
 # Messages name source files; not where they lay when the wheel was built.
 NAMELESS_PATHS = --remap-path-prefix=$(CURDIR)=. --remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)=cargo
@@ -74,7 +75,7 @@ wheel: $(STAMPS)/venv ## build dist/*.whl, which needs no compiler where it is i
 	@RUSTFLAGS="$$RUSTFLAGS $(PROFILE_FLAGS) $(NAMELESS_PATHS)" PATH="$(CURDIR)/$(BIN):$$PATH" $(BUILD_EXTENSION) \
 		$(QUIET) "build the wheel" \
 		$(BIN)/maturin build --release --locked --strip --auditwheel check $(WHEEL_FOR_LINUX) --out dist
-	@$(QUIET) "build the source distribution" $(BIN)/maturin sdist --out dist
+	$(if $(wildcard .git),@$(QUIET) "build the source distribution" $(BIN)/maturin sdist --out dist)
 	@ls dist/*
 
 # --- the parts of test ----------------------------------------------------------------------------------------

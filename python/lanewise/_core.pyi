@@ -1,4 +1,9 @@
-"""The compiled core. JSON text crosses the boundary; `lanewise.api` turns it into tables."""
+"""The compiled core. JSON text crosses the boundary; `lanewise.api` turns it into tables.
+
+What a key means and its unit is in its name: ``_gb_per_s`` is 10⁹ bytes a second, ``_ns`` nanoseconds, ``_s``
+seconds, ``_bytes`` bytes, ``_percent`` percent, ``_ticks`` 2⁻¹⁰ ps; ``utilisation``, ``share`` and
+``_fraction`` are 0 to 1. Shapes are in ``schema/output.schema.json``.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Final
@@ -24,22 +29,64 @@ def run(
     source: str | None = ...,
     fio: FioJobs | None = ...,
     flows_every_s: float | None = ...,
-) -> str: ...
+) -> str:
+    """Simulate a scenario; return what ``lanewise run --json`` prints.
+
+    `path` names the file, or, with `source`, what messages call that text. `overrides` are dotted paths and
+    values with their unit. `progress` hears simulated_s, time_limit_s, events and measuring_since_s a few
+    times a second, and `flows` every `flows_every_s` seconds of real time; False ends the run. `fio` are jobs
+    in place of the scenario's own. The interpreter lock is released. Raises ScenarioError, and ValueError for
+    a `flows_every_s` below 0.
+    """
+
 def why(
     path: str,
     overrides: Sequence[tuple[str, str]] = ...,
     progress: Callable[[dict[str, Any]], bool | None] | None = ...,
     source: str | None = ...,
-) -> str: ...
+) -> str:
+    """Simulate as `run` does, and again with each candidate for the limit ten times larger.
+
+    Adds the key ``why``: times, sentence, and in ``larger`` goodput before and after in GB/s, operations a
+    second, the gain in percent. Raises ScenarioError.
+    """
+
 def explain(
     path: str,
     overrides: Sequence[tuple[str, str]] = ...,
     source: str | None = ...,
     fio: FioJobs | None = ...,
-) -> str: ...
-def parts() -> str: ...
-def bench(name: str) -> str: ...
-def benchmark_names() -> list[str]: ...
-def scenario_schema() -> str: ...
-def ladder(*, generation: int, lanes: int, payload_bytes: int, header_dwords: int, ecrc: bool) -> str: ...
-def student_t(probability: float, degrees: float) -> float: ...
+) -> str:
+    """Resolve a scenario without running it: parameters with unit, provenance and source; links.
+
+    Raises ScenarioError.
+    """
+
+def parts() -> str:
+    """List the catalog: parts, and each parameter's value with its unit, provenance and source."""
+
+def bench(name: str) -> str:
+    """Run one benchmark on one core: tlp_hops_per_s, events_per_s, simulated_s, wall_s, bytes_per_idle_port.
+
+    Raises ValueError for a name that `benchmark_names` does not return.
+    """
+
+def benchmark_names() -> list[str]:
+    """Return the names of the benchmarks, in the order in which they are run."""
+
+def scenario_schema() -> str:
+    """Return the JSON Schema of scenario files."""
+
+def ladder(*, generation: int, lanes: int, payload_bytes: int, header_dwords: int, ecrc: bool) -> str:
+    """Return the rungs of a link that sends memory writes back to back, without DLLPs and ordered sets.
+
+    line_rate_gbit_per_s and coded_gbit_per_s are in 10⁹ bits a second, before and after the line code;
+    payload_fraction is 0 to 1. `generation` is 1 to 7, `lanes` 1 to 32, `payload_bytes` at least 1,
+    `header_dwords` 3 or 4; ValueError otherwise. Source: PCI Express Base 6.0, sections 2.2, 3.5 and 4.2.
+    """
+
+def student_t(probability: float, degrees: float) -> float:
+    """Return the value that Student's t stays below with this probability.
+
+    `degrees` of freedom are above 0, `probability` lies between 0 and 1, both excluded; ValueError otherwise.
+    """

@@ -12,13 +12,14 @@ import json
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 from lanewise import _core
 from lanewise.errors import InputError, ScenarioError
 from lanewise.extras import need
 from lanewise.results import BenchResult, ExplainResult, PartsResult, RunResult, WhyResult
-from lanewise.simulator import is_unicode, prove, resolve, simulate
+from lanewise.simulator import Scenario, is_file, is_unicode, prove, resolve, simulate
+from lanewise.toml import override
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
@@ -33,10 +34,14 @@ if TYPE_CHECKING:
     from lanewise.job_file.plan import JobRuns
 
 
+Overrides: TypeAlias = "Mapping[str, Any] | Iterable[tuple[str, Any]]"
+"""Dotted paths and values: texts with their unit as `explain` prints them, numbers, truths, lists of such."""
+
+
 def run(
-    scenario: str | Path,
+    scenario: Scenario,
     *,
-    overrides: Mapping[str, str] | Iterable[tuple[str, str]] = (),
+    overrides: Overrides = (),
     seed: int | None = None,
     time_limit: str | None = None,
     until: str | None = None,
@@ -44,13 +49,14 @@ def run(
     progress: Callable[[dict[str, Any]], bool | None] | None = None,
     flows_every_s: float | None = None,
 ) -> RunResult:
-    """Simulate a scenario file.
+    """Simulate a scenario: the path of a file, TOML text, or a dictionary of what a file would say.
 
-    `overrides` are dotted paths and values with their unit, as `explain` prints them. `time_limit` is
-    simulated time with its unit. `until` says what has to be known well enough: "throughput", or "latency",
-    which is that and a percentile of latencies. `out` names a folder that does not exist yet; it gets the
-    run's tables and manifest. `progress` hears a dictionary now and then (simulated_s, time_limit_s, events,
-    measuring_since_s); returning False ends the run, which keeps what was measured so far. Every
+    `overrides` are dotted paths and values: numbers, or texts with their unit as `explain` prints them.
+    `time_limit` is simulated time with its unit. `until` says what has to be known well enough:
+    "throughput", or "latency", which is that and a percentile of latencies. `out` names a folder that does
+    not exist yet; it gets the run's tables and manifest. `progress` hears a dictionary now and then
+    (simulated_s, time_limit_s, events, measuring_since_s); returning False ends the run, which keeps what was
+    measured so far. Every
     `flows_every_s` seconds it has `flows`, too: rates of each since the last time, and of the whole test.
     Raises `lanewise.ScenarioError`, and `lanewise.InputError` when `out` exists or cannot be written.
 
@@ -75,9 +81,9 @@ def run(
 
 
 def why(
-    scenario: str | Path,
+    scenario: Scenario,
     *,
-    overrides: Mapping[str, str] | Iterable[tuple[str, str]] = (),
+    overrides: Overrides = (),
     seed: int | None = None,
     time_limit: str | None = None,
     progress: Callable[[dict[str, Any]], bool | None] | None = None,
@@ -101,7 +107,7 @@ def run_sizes(
     tool: str,
     *,
     sizes: str | Iterable[int] = "all",
-    overrides: Mapping[str, str] | Iterable[tuple[str, str]] = (),
+    overrides: Overrides = (),
     seed: int | None = None,
     time_limit: str | None = None,
     on_progress: RunsDone | None = None,
@@ -134,7 +140,7 @@ def run_fio(
     *,
     drives: Mapping[str, str] | None = None,
     sections: Collection[str] = (),
-    overrides: Mapping[str, str] | Iterable[tuple[str, str]] = (),
+    overrides: Overrides = (),
     seed: int | None = None,
     time_limit: str | None = None,
     progress: Callable[[dict[str, Any]], bool | None] | None = None,
@@ -162,9 +168,7 @@ def run_fio(
     )
 
 
-def explain(
-    scenario: str | Path, *, overrides: Mapping[str, str] | Iterable[tuple[str, str]] = ()
-) -> ExplainResult:
+def explain(scenario: Scenario, *, overrides: Overrides = ()) -> ExplainResult:
     """Resolve a scenario without running it: every parameter, and where it came from.
 
     Raises `lanewise.ScenarioError`.
@@ -180,15 +184,16 @@ def explain(
 
 
 def compare(
-    a: str | Path | RunResult,
-    b: str | Path | RunResult,
+    a: Scenario | RunResult,
+    b: Scenario | RunResult,
     *,
-    overrides: Mapping[str, str] | Iterable[tuple[str, str]] = (),
+    overrides: Overrides = (),
     progress: Callable[[dict[str, Any]], bool | None] | None = None,
 ) -> Comparison:
-    """Set two runs side by side; each a scenario file (it is run), a run folder, or a result.
+    """Set two runs side by side; each a scenario (it is run), a run folder, or a result.
 
-    `overrides` apply to the scenario files. Interrupting either run interrupts the comparison. Raises
+    `overrides` apply to the scenarios. Sides that would be called alike are named by the overrides in which
+    they differ. Interrupting either run interrupts the comparison. Raises
     `lanewise.ScenarioError`, and `lanewise.InputError` for a folder that holds no run.
 
     >>> import lanewise
@@ -197,20 +202,20 @@ def compare(
     >>> comparison.goodput_ratio
     1.0
     """
-    from lanewise.comparison import compare_runs
+    from lanewise.comparison import compare_runs, names_of
 
     for side in (a, b):
         # What is wrong with the second is said before the first is simulated.
-        if not isinstance(side, RunResult) and not Path(side).is_dir():
+        if not isinstance(side, RunResult) and not _is_folder(side):
             try:
                 resolve(side, _pairs(overrides))
             except ScenarioError as error:
                 # An override that fits the other scenario does not say which one it does not fit.
-                error.add_note(f"in the scenario '{side}'")
+                error.add_note(f"in the scenario '{side}'" if is_file(side) else "in one of the scenarios")
                 raise
     sides = [_result_of(side, _pairs(overrides), progress) for side in (a, b)]
-    names = [side.title if isinstance(side, RunResult) else str(side) for side in (a, b)]
-    return compare_runs(sides[0], sides[1], names=(names[0], names[1]))
+    names = [str(side) if is_file(side) else result.title for side, result in zip((a, b), sides, strict=True)]
+    return compare_runs(sides[0], sides[1], names=names_of((names[0], names[1]), (sides[0], sides[1])))
 
 
 def reproduce(
@@ -358,7 +363,7 @@ def _experiments() -> dict[str, Path]:
 
 
 def run_pairs(
-    overrides: Mapping[str, str] | Iterable[tuple[str, str]],
+    overrides: Overrides,
     seed: int | None,
     time_limit: str | None,
     until: str | None = None,
@@ -374,7 +379,7 @@ def run_pairs(
     return pairs
 
 
-def _pairs(overrides: Mapping[str, str] | Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+def _pairs(overrides: Overrides) -> list[tuple[str, str]]:
     items: Any = overrides.items() if hasattr(overrides, "items") else overrides
     if isinstance(items, str) or not hasattr(items, "__iter__"):
         raise InputError(f"overrides are a mapping, or pairs, of paths and values; found {overrides!r}")
@@ -386,24 +391,32 @@ def _pair(item: Any) -> tuple[str, str]:
     if isinstance(item, str) or not isinstance(item, Sequence) or len(item) != 2:
         raise InputError(f"an override is a pair of a path and a value; found {item!r}")
     path, value = item
-    if not isinstance(path, str) or not isinstance(value, str):
+    try:
+        text = override(value)
+    except TypeError:
+        text = None
+    if not isinstance(path, str) or text is None:
         raise InputError(
-            f"the override of {path!r} is {value!r}, of type {type(value).__name__}; both are texts, and a "
-            "value is written as 'explain' prints it, such as '4' or '150 ns'"
+            f"the override of {path!r} is {value!r}, of type {type(value).__name__}; a path is a text, and a "
+            "value a number, or as 'explain' prints it, such as '150 ns'"
         )
-    if not is_unicode(path + value):
-        raise InputError(f"the override {f'{path}={value}'!a} is not in UTF-8")
-    return path, value
+    if not is_unicode(path + text):
+        raise InputError(f"the override {f'{path}={text}'!a} is not in UTF-8")
+    return path, text
+
+
+def _is_folder(side: Scenario) -> TypeGuard[str | Path]:
+    return is_file(side) and Path(str(side)).is_dir()
 
 
 def _result_of(
-    side: str | Path | RunResult,
+    side: Scenario | RunResult,
     overrides: list[tuple[str, str]],
     progress: Callable[[dict[str, Any]], bool | None] | None,
 ) -> RunResult:
     if isinstance(side, RunResult):
         return side
-    if Path(side).is_dir():
+    if _is_folder(side):
         from lanewise.run_folder import load_run
 
         return load_run(Path(side))

@@ -12,7 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from lanewise.notebook import html
+
 if TYPE_CHECKING:
+    import altair as alt
+
     from lanewise.results import RunResult
 
 _CHANGE_FLOOR_POINTS = 0.05
@@ -44,6 +48,21 @@ class Comparison:
         ratio: float | None = self.totals.row(0, named=True)["ratio"]
         return ratio
 
+    def plot(self) -> alt.TopLevelMixin:
+        """Draw the goodput of each flow in both, in MiB/s, as an Altair chart.
+
+        Raises `lanewise.InputError` when the extra ``report`` is not installed.
+        """
+        from lanewise.plotting import comparison_chart
+
+        return comparison_chart(self.names, self.flows)
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the names, sums and flows."""
+        said = [f"{side}: {name}" for side, name in zip("ab", self.names, strict=True)]
+        shown = [("Sums", self.totals), ("Flows", self.flows), ("Where the time went instead", self.changes)]
+        return html("Comparison", said, shown)
+
     def to_json(self, *, indent: int | None = 2) -> str:
         """Return the comparison as JSON text."""
         document: dict[str, Any] = {
@@ -72,6 +91,24 @@ def compare_runs(a: RunResult, b: RunResult, *, names: tuple[str, str]) -> Compa
         only_in_a=tuple(link for link in links_a if link not in links_b),
         only_in_b=tuple(link for link in links_b if link not in links_a),
     )
+
+
+def names_of(called: tuple[str, str], sides: tuple[RunResult, RunResult]) -> tuple[str, str]:
+    """Return how two sides are called; with the overrides in which they differ, where that would be alike."""
+    if called[0] != called[1]:
+        return called
+    a, b = (dict(side.overrides) for side in sides)
+    files = [str(side.document.get("scenario_path", "")) for side in sides]
+    own = [f" ({file})" if files[0] != files[1] else "" for file in files]
+    said = [
+        ", ".join(f"{path}={value}" for path, value in mine.items() if other.get(path) != value)
+        for mine, other in ((a, b), (b, a))
+    ]
+    names = [
+        f"{name}{file}{' with ' if overrides else ''}{overrides}"
+        for name, file, overrides in zip(called, own, said, strict=True)
+    ]
+    return names[0], names[1]
 
 
 def _names(table: pl.DataFrame, column: str) -> list[str]:

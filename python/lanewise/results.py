@@ -13,8 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from lanewise.notebook import html
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+
+    import altair as alt
 
 Document = dict[str, Any]
 
@@ -148,6 +152,27 @@ _BENCHMARK_COLUMNS = {
     "audit_percent": pl.Float64,
 }
 
+_FLOWS_SHOWN = (
+    "flow",
+    "device",
+    "direction",
+    "goodput_gb_per_s",
+    "confidence_half_width_percent",
+    "operations_per_s",
+    "latency_ns_p50",
+    "latency_ns_p99",
+)
+_LINKS_SHOWN = (
+    "link",
+    "direction",
+    "generation",
+    "width",
+    "line_rate_gb_per_s",
+    "goodput_gb_per_s",
+    "utilisation",
+)
+_PARAMETERS_SHOWN = ("path", "value", "provenance", "source", "place")
+
 DIRECTIONS = ("upstream", "downstream")
 
 
@@ -175,9 +200,21 @@ class Result:
         """Return the document as JSON text."""
         return json.dumps(self.document, indent=indent, ensure_ascii=False)
 
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows."""
+        return html(type(self).__name__, tables=self._shown())
 
+    def _shown(self) -> list[tuple[str, pl.DataFrame]]:
+        """Tables that a notebook shows, with what they are called."""
+        return []
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class RunResult(Result):
     """What one run of a scenario measured."""
+
+    overrides: tuple[tuple[str, str], ...] = ()
+    """Paths and values that were set besides what the scenario says."""
 
     def __repr__(self) -> str:
         """Say which run it was and how it ended."""
@@ -305,6 +342,36 @@ class RunResult(Result):
         """One row per parameter in force that no specification fixes."""
         return frame(map(_parameter_row, self.document["assumptions"]), _PARAMETER_COLUMNS)
 
+    def plot(self, what: str = "time") -> alt.TopLevelMixin:
+        """Draw the run as an Altair chart; `what` is 'time', 'goodput' or 'ladder'.
+
+        ``time`` is where the time of each link direction went, the busiest first, ``goodput`` that of each
+        flow in GB/s, ``ladder`` the efficiency ladder of the busiest direction in GB/s. Raises
+        `lanewise.InputError` for anything else, and when the extra ``report`` is not installed.
+        """
+        from lanewise.plotting import run_chart
+
+        return run_chart(what, self.data_flows, self.links, self.time_attribution)
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: how it ended, what limits it, flows and links."""
+        return html(self.title, self._said(), self._shown())
+
+    def _said(self) -> list[str]:
+        """Sentences that a notebook shows."""
+        ended = f"{self.end_reason}: {self.end_detail}".removesuffix(": ") + f"; seed {self.seed}"
+        set_ = ", ".join(f"{path} = {value}" for path, value in self.overrides)
+        return [ended, self.limited_by or "", f"With {set_}" if set_ else ""]
+
+    def _shown(self) -> list[tuple[str, pl.DataFrame]]:
+        return [
+            ("Flows", self.flows.select(_FLOWS_SHOWN)),
+            (
+                "Links, the busiest first",
+                self.links.sort("utilisation", descending=True).select(_LINKS_SHOWN),
+            ),
+        ]
+
     @property
     def tables(self) -> dict[str, pl.DataFrame]:
         """Every table by name, as a run folder stores them."""
@@ -335,6 +402,19 @@ class WhyResult(RunResult):
         """One row per candidate, or several alike, what brings most first; gains in percent of goodput."""
         return frame(self.document["why"]["larger"], _LARGER_COLUMNS)
 
+    def plot(self, what: str = "larger") -> alt.TopLevelMixin:
+        """Draw what each candidate brings ten times larger ('larger'), or the run as `RunResult.plot`."""
+        from lanewise.plotting import why_chart
+
+        return why_chart(self.larger) if what == "larger" else super().plot(what)
+
+    def _said(self) -> list[str]:
+        return [self.verdict, *super()._said()]
+
+    def _shown(self) -> list[tuple[str, pl.DataFrame]]:
+        columns = ("what", "names", "goodput_before_gb_per_s", "goodput_after_gb_per_s", "gain_percent")
+        return [("Ten times larger", self.larger.select(columns)), *super()._shown()]
+
     @property
     def tables(self) -> dict[str, pl.DataFrame]:
         """Every table by name."""
@@ -360,6 +440,13 @@ class ExplainResult(Result):
         rows = ({**link, "link": link["name"]} for link in self.document["links"])
         return frame(rows, _NEGOTIATED_COLUMNS)
 
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: links and parameters."""
+        return html(self.title, tables=self._shown())
+
+    def _shown(self) -> list[tuple[str, pl.DataFrame]]:
+        return [("Links", self.links), ("Parameters", self.parameters.select(_PARAMETERS_SHOWN))]
+
 
 class PartsResult(Result):
     """The catalog."""
@@ -372,6 +459,9 @@ class PartsResult(Result):
             for part in self.document["parts"]
         )
         return frame(rows, _PART_COLUMNS)
+
+    def _shown(self) -> list[tuple[str, pl.DataFrame]]:
+        return [("Parts", self.parts)]
 
     @cached_property
     def parameters(self) -> pl.DataFrame:
@@ -392,6 +482,9 @@ class BenchResult(Result):
         """One row per benchmark."""
         rows = ({**entry, "benchmark": entry["name"]} for entry in self.document["benchmarks"])
         return frame(rows, _BENCHMARK_COLUMNS)
+
+    def _shown(self) -> list[tuple[str, pl.DataFrame]]:
+        return [("Benchmarks", self.benchmarks)]
 
 
 def _flow_row(flow: Document) -> Document:

@@ -90,9 +90,17 @@ def load_run(folder: Path) -> RunResult:
         raise RunFolderError(
             f"'{folder}' has layout {manifest.get('format')!r}, and this version reads layout {FORMAT}"
         )
-    result = RunResult(document)
+    result = RunResult(document, _overrides(manifest))
     _check_tables(result, folder)
     return result
+
+
+def _overrides(manifest: Document) -> tuple[tuple[str, str], ...]:
+    """Return what was overridden; nothing where a manifest does not say it as one does."""
+    try:
+        return tuple((str(each["path"]), str(each["value"])) for each in manifest.get("overrides", ()))
+    except (KeyError, TypeError):
+        return ()
 
 
 def _check_tables(result: RunResult, folder: Path) -> None:

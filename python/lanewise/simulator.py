@@ -1,20 +1,27 @@
-"""The compiled core's two main functions with types: what simulates, and what explains without simulating."""
+"""The compiled core's main functions with types: what simulates, and what explains without simulating.
+
+A scenario is the path of a file (``-`` is standard input), its text, or a dictionary of what would be in it.
+"""
 
 from __future__ import annotations
 
 import json
 import os
 import sys
+from collections.abc import Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from lanewise import _core
+from lanewise import _core, toml
 from lanewise.errors import InputError
 from lanewise.results import ExplainResult, RunResult, WhyResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from pathlib import Path
+
+Scenario: TypeAlias = str | Path | Mapping[str, Any]
+"""The path of a scenario file, TOML text of more than one line, or a dictionary of what a file would say."""
 
 _STANDARD_INPUT = "-"
 _MOST_BYTES = 4 << 20
@@ -22,49 +29,70 @@ _MOST_BYTES = 4 << 20
 
 
 def simulate(
-    scenario: str | Path,
+    scenario: Scenario,
     overrides: Sequence[tuple[str, str]] = (),
     progress: Callable[[dict[str, Any]], bool | None] | None = None,
     *,
     fio: _core.FioJobs | None = None,
     flows_every_s: float | None = None,
 ) -> RunResult:
-    """Run a scenario file with overrides of its parameters, and with other fio jobs than its own.
+    """Run a scenario with overrides of its parameters, and with other fio jobs than its own.
 
     `progress` hears of the run now and then (simulated_s, time_limit_s, events, measuring_since_s), and of
     its flows every so many seconds; returning False ends it.
     """
-    path = _name_of(scenario)
-    text = _core.run(path, list(overrides), progress, _text_behind(path), fio, flows_every_s)
-    return RunResult(json.loads(text))
+    name, text = _given(scenario)
+    document = _core.run(name, list(overrides), progress, text, fio, flows_every_s)
+    return RunResult(json.loads(document), tuple(overrides))
 
 
 def prove(
-    scenario: str | Path,
+    scenario: Scenario,
     overrides: Sequence[tuple[str, str]] = (),
     progress: Callable[[dict[str, Any]], bool | None] | None = None,
 ) -> WhyResult:
-    """Run a scenario file, and again with each candidate for its limit ten times larger."""
-    path = _name_of(scenario)
-    return WhyResult(json.loads(_core.why(path, list(overrides), progress, _text_behind(path))))
+    """Run a scenario, and again with each candidate for its limit ten times larger."""
+    name, text = _given(scenario)
+    document = _core.why(name, list(overrides), progress, text)
+    return WhyResult(json.loads(document), tuple(overrides))
 
 
 def resolve(
-    scenario: str | Path,
+    scenario: Scenario,
     overrides: Sequence[tuple[str, str]] = (),
     *,
     fio: _core.FioJobs | None = None,
 ) -> ExplainResult:
-    """Resolve a scenario file with overrides and other fio jobs: every parameter, and where it came from."""
-    path = _name_of(scenario)
-    return ExplainResult(json.loads(_core.explain(path, list(overrides), _text_behind(path), fio)))
+    """Resolve a scenario with overrides and other fio jobs: every parameter, and where it came from."""
+    name, text = _given(scenario)
+    return ExplainResult(json.loads(_core.explain(name, list(overrides), text, fio)))
+
+
+def is_file(scenario: object) -> bool:
+    """Whether a scenario is given as the path of a file, and not as what would be in it."""
+    return isinstance(scenario, os.PathLike) or (isinstance(scenario, str) and "\n" not in scenario)
+
+
+def _given(scenario: Scenario) -> tuple[str, str | None]:
+    """Return what messages call a scenario, and its text unless the core is to read it from a file."""
+    if isinstance(scenario, Mapping):
+        try:
+            return "<dictionary>", toml.document(scenario)
+        except TypeError as error:
+            raise InputError(f"the dictionary cannot be a scenario: {error}") from error
+    if isinstance(scenario, str) and not is_file(scenario):
+        if not is_unicode(scenario):
+            raise InputError("the text of the scenario is not in UTF-8")
+        return "<text>", scenario
+    name = _name_of(scenario)
+    return name, _text_behind(name)
 
 
 def _name_of(scenario: str | Path) -> str:
     """Return the path as text; InputError for a name that is none in UTF-8, which the core cannot take."""
     path = os.fspath(scenario)
     if not isinstance(path, str):
-        raise InputError(f"a scenario is named by a text or a Path, not by {path!r}")
+        raise InputError(f"a scenario is a path, text or a dictionary, not {path!r}")
     if not is_unicode(path):
         raise InputError(
             f"the name {path!a} is not in UTF-8; rename the file, or give it on standard input, as '-'"

@@ -88,7 +88,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     make = ["make", "--silent", "profile-flags"]
     profile = subprocess.run(make, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
     flags = f"{os.environ.get('RUSTFLAGS', '')} {profile}"
-    build("build", "--release", "--strip", "--compatibility", "linux", "--out", out, RUSTFLAGS=flags)
+    build("build", "--release", "--compatibility", "linux", "--out", out, RUSTFLAGS=flags)
     (built,) = out.glob("*.whl")
     return built
 

@@ -68,6 +68,14 @@ def test_verbs_need_typer_besides(arguments: tuple[object, ...], status: int) ->
     assert done.stdout
 
 
+def test_without_typer_the_command_line_says_so() -> None:
+    done = run(COMMAND_LINE, "", "scan", DUMP)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(
+        "error: this needs typer, which is not installed: type\n  pip install 'typer"
+    )
+
+
 def test_what_is_missing_is_named_with_the_command_to_type() -> None:
     done = run(COMMAND_LINE, BROUGHT_BY_TYPER, "parts")
     assert done.returncode == 2

@@ -18,6 +18,15 @@ def main() -> None:
         prepare(sys.argv[1:])
         _end_as_by_hand()
         app(prog_name="lanewise")
+    except ModuleNotFoundError as error:
+        # Without dependencies there is nothing to read the command line with; the package itself works.
+        from lanewise.extras import explained
+
+        said = explained(error)
+        if said is None:
+            raise
+        print(f"error: {said}", file=sys.stderr)
+        sys.exit(2)
     except KeyboardInterrupt:
         # Before a verb is called, when half of the modules are there, nobody else can say it.
         sys.exit(_interrupted())

@@ -218,6 +218,12 @@ class Diagnosis:
         )
         return frame(rows, columns)
 
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the findings, worst first."""
+        from lanewise.notebook import html
+
+        return html(f"What is wrong with {self.source}", self.notes, [("Findings", self.table)])
+
     @property
     def document(self) -> dict[str, Any]:
         """The diagnosis as JSON has it."""

@@ -25,10 +25,10 @@ from lanewise.errors import InputError
 from lanewise.experiment.definition import Experiment, Fit, FittedValue
 from lanewise.experiment.runner import run_all
 from lanewise.experiment.spread import half_width, mean
-from lanewise.experiment.toml import inline
 from lanewise.experiment.values import jobs_behind, samples_of
 from lanewise.files import write_whole
 from lanewise.results import frame
+from lanewise.toml import inline
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lanewise.experiment.toml import inline
 from lanewise.files import write_whole
+from lanewise.toml import inline
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -26,7 +26,7 @@ from lanewise.experiment.definition import (
 from lanewise.experiment.formula import FORMULAS, Formula
 from lanewise.experiment.metric import Metric
 from lanewise.experiment.nulls import NullModel
-from lanewise.experiment.toml import override
+from lanewise.toml import override
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -30,6 +30,16 @@ if TYPE_CHECKING:
     from lanewise.results import RunResult
 
 
+_CELLS_SHOWN = (
+    "experiment",
+    "cell",
+    "unit",
+    "published",
+    "simulated",
+    "error_percent",
+    "error_points",
+    "role",
+)
 _CELL_COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
     "cell": pl.String,
     "unit": pl.String,
@@ -163,6 +173,16 @@ class Reproduction:
     def passed(self) -> bool:
         """Whether nothing is other than it is known."""
         return all(experiment.passed for experiment in self.experiments)
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the cells, published beside simulated."""
+        from lanewise.notebook import html
+
+        return html(
+            "Published beside simulated",
+            [each.definition.title for each in self.experiments],
+            [("Cells", self.table.select(_CELLS_SHOWN))],
+        )
 
     def to_json(self, *, indent: int | None = 2) -> str:
         """Return all of it as JSON text."""

@@ -23,11 +23,11 @@ import polars as pl
 
 from lanewise.experiment.candidates import QUANTITY, candidates_of
 from lanewise.experiment.definition import ExperimentError
-from lanewise.experiment.toml import inline
 from lanewise.experiment.values import jobs_behind
 from lanewise.files import write_whole
 from lanewise.results import frame
 from lanewise.simulator import resolve
+from lanewise.toml import inline
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -9,7 +9,7 @@ from lanewise.errors import InputError
 from lanewise.experiment.metric import MetricError
 from lanewise.experiment.runner import Job
 from lanewise.experiment.spread import mean
-from lanewise.experiment.toml import inline
+from lanewise.toml import inline
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

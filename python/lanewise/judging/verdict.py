@@ -115,6 +115,16 @@ class Judgement:
         columns |= {"verdict": pl.String, "binding": pl.String}
         return frame((case.document() for case in self.cases), columns)
 
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: each case beside what was possible."""
+        from lanewise.notebook import html
+
+        return html(
+            f"{self.measurement.tool} on {self.machine}",
+            self.notes,
+            [("Measured beside possible", self.table)],
+        )
+
     @property
     def document(self) -> dict[str, Any]:
         """The judgement as JSON has it."""

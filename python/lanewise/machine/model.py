@@ -382,6 +382,12 @@ class Machine:
 
         return link_table(self)
 
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: its links."""
+        from lanewise.notebook import html
+
+        return html(f"{len(self.links)} links of {self.source}", self.notes, [("Links", self.link_table)])
+
     def slot_of(self, function: Function) -> PhysicalSlot | None:
         """Return the slot that a function is in, itself or with a bridge above it."""
         way = {step.address.slot for step in (function, *self.path(function))}

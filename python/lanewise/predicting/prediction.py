@@ -22,6 +22,7 @@ from lanewise.predicting.wire import pace
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    import altair as alt
     import polars as pl
 
     from lanewise.machine.address import Address
@@ -54,6 +55,25 @@ class Prediction:
 
         columns = {field.name: pl.String if field.type == "str" else pl.Float64 for field in fields(Row)}
         return frame(map(vars, self.rows), columns)
+
+    def plot(self) -> alt.TopLevelMixin:
+        """Draw each device and benchmark, in GB/s: alone, with all others at once, the ceiling of the way.
+
+        Raises `lanewise.InputError` when the extra ``report`` is not installed.
+        """
+        from lanewise.plotting import prediction_chart
+
+        return prediction_chart(self.table)
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: each benchmark, and what was assumed."""
+        from lanewise.notebook import html
+
+        return html(
+            f"What {self.source} should reach",
+            [*self.notes, *(f"Assumed: {each}" for each in self.assumptions)],
+            [("Benchmarks", self.table)],
+        )
 
     @property
     def document(self) -> dict[str, Any]:

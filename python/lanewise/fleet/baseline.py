@@ -13,12 +13,12 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lanewise.experiment.toml import inline
 from lanewise.fleet.inventory import CLASSES, inventory, printable
 from lanewise.fleet.model import FORMAT
 from lanewise.fleet.settings import HOST_SETTINGS, SETTINGS
 from lanewise.fleet.values import link_text
 from lanewise.machine.registers import LinkMode
+from lanewise.toml import inline
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

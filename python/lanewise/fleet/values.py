@@ -9,9 +9,9 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from lanewise.experiment.toml import inline
 from lanewise.machine.lanes import WIDTHS
 from lanewise.machine.registers import SPEEDS_GT_S, LinkMode
+from lanewise.toml import inline
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -280,7 +280,9 @@ def test_whatever_a_device_calls_itself_its_baseline_can_be_read() -> None:
 
 def test_a_device_that_does_not_answer_is_not_there() -> None:
     dead = parts()
-    dead[3][1] = replace(dead[3][1], registers=dead[3][1].registers._replace(no_answer=("(rev ff)",), link=None))
+    dead[3][1] = replace(
+        dead[3][1], registers=dead[3][1].registers._replace(no_answer=("(rev ff)",), link=None)
+    )
     machine = node(*dead.values())
     finding = only(machine)
     assert finding.title == "3 of 4 Maker H100; missing: slot 3 (31:00.0)"

@@ -13,12 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lanewise.errors import InputError
-from lanewise.experiment.toml import inline
 from lanewise.fleet.problem import CODES, FleetFileError
 from lanewise.fleet.reading import parse_fleet_file, read_fleet_file
 from lanewise.fleet.toml_lines import line_at, lines_of
 from lanewise.fleet.values import link_mode, link_text, size_text
 from lanewise.machine.model import Address, LinkMode
+from lanewise.toml import inline
 
 TEXT = '''\
 format = 1  # the only one

@@ -86,7 +86,7 @@ class Shown:
 
 def unwrapped(stream: IO[str]) -> IO[str]:
     """Return the stream itself, for who takes out control characters before colouring."""
-    return cast("IO[str]", stream.stream) if isinstance(stream, Shown) else stream
+    return stream.stream if isinstance(stream, Shown) else stream
 
 
 def prepare(arguments: list[str]) -> None:

@@ -111,7 +111,7 @@ def _size(text: str, direction: str) -> int | None:
     found = sizes.get(wanted)
     if found is None or len(set(ends)) != 1:
         return None
-    return round(float(found[2]) * 1024 ** _POWERS[found[3]])
+    return round(float(found[2]) * float(1024) ** _POWERS[found[3]])
 
 
 def _with_latency(case: Case, clat: re.Match[str]) -> Case:

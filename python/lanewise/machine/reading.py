@@ -2,9 +2,9 @@
 
 Accepts a path, ``-`` for standard input, or nothing for the machine itself. Text may be UTF-8, UTF-16, or
 anything else, may be compressed (`unpacking`), packed into a tar or zip archive (`sources.archive`), wrapped
-in a web page or a mail (`sources.wrapping`), and may hold several kinds at once (a bug report with `lspci`
-and `dmidecode` in it: `sources.overlays`). Everything is bounded: a file above 64 MiB, or that unpacks to
-more, is refused.
+in a web page or a mail (`sources.wrapping`, `sources.mail`), and may hold several kinds at once (a bug report
+with `lspci` and `dmidecode` in it: `sources.overlays`, `sources.segments`). Everything is bounded, by one
+budget for a whole reading (`budget`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ from typing import IO, TYPE_CHECKING
 from lanewise.errors import InputError
 from lanewise.machine.assembly import Reading
 from lanewise.machine.budget import Budget, UsedUpError
+from lanewise.machine.sources import mail
 from lanewise.machine.sources.overlays import WANTED, Overlays
+from lanewise.machine.sources.segments import links_told
 from lanewise.machine.sources.wrapping import HEADER, joined, tidy
 from lanewise.machine.unpacking import MOST_BYTES, unpacked
 
@@ -99,6 +101,8 @@ def _read_content(data: bytes, name: str, budget: Budget) -> Machine:
     root = _xml_root(content)
     if root in _XML_ROOTS:
         return _xml(root, content, reading, name)
+    if root is None and (pieces := mail.parts(content)):
+        return _of_mail(pieces, reading, name, budget)
     try:
         return _read_text(_text(content, name, budget), reading, name)
     except InputError:
@@ -112,6 +116,18 @@ def _read_content(data: bytes, name: str, budget: Budget) -> Machine:
         raise InputError(
             f"'{name}' is XML with <{root}> outermost; hwloc has <topology> there, NCCL <system>"
         ) from None
+
+
+def _of_mail(pieces: list[bytes], reading: Reading, name: str, budget: Budget) -> Machine:
+    """Read the parts of a mail: an archive or XML that is attached, else all that is text in one."""
+    texts = []
+    for piece in pieces:
+        budget.keep(len(piece))
+        content = unpacked(piece, budget)
+        if not isinstance(content, bytes) or content[:4] == b"PK\x03\x04" or _xml_root(content) in _XML_ROOTS:
+            return _read_content(piece, name, budget)
+        texts.append(_text_or_none(content, budget) or "")
+    return _read_text("\n\n".join(texts), reading, name)
 
 
 def _or_said_empty(machine: Machine) -> Machine:
@@ -266,27 +282,44 @@ def _is_wide(data: bytes) -> bool:
 
 def _read_text(text: str, reading: Reading, name: str) -> Machine:
     """Read whatever kinds a text holds: functions first, else a list or a tree; overlays go on top."""
-    from lanewise.machine.sources import lspci
+    from lanewise.machine.sources import lspci, segments
 
+    side = segments.newer_side(text)
+    if side is not None:
+        reading.note("the text is a diff: its newer side is read")
+        text = side
     document, on_top = text, Overlays(tidy(text))
     lines, text = on_top.rest, on_top.text
     if '"businfo"' in document and _is_lshw_json(document):
         from lanewise.machine.sources import lshw
 
         lshw.read_json(document, reading)
-    elif HEADER.search(text) and not _is_mostly_log(text):
-        if "]-" in text or "]+" in text:
-            _read_tree_beside(text, lines, reading)
-        lspci.read(joined(lines), reading)
+    elif HEADER.search(text):
+        log: list[str] = []
+        if _is_mostly_log(text):
+            log, lines = segments.without_log(lines)
+            text = "\n".join(lines)
+        if log:
+            # What lspci says of a function counts more, and the log knows functions that it does not show.
+            _read_kind("\n".join(log), log, reading)
+        if not log or segments.holds_lspci(text):
+            if "]-" in text or "]+" in text:
+                _read_tree_beside(text, lines, reading)
+            lspci.read(joined(lines), reading)
     else:
-        from lanewise.machine.sources import text_kinds
-
-        reader = text_kinds.reader_of(text)
-        if reader is not None:
-            reader(lines, reading)
+        _read_kind(text, lines, reading)
     if not reading.drafts and not on_top.stand_alone:
         raise InputError(_nothing_found(text, on_top, name))
     return on_top.put_on(reading.machine(name))
+
+
+def _read_kind(text: str, lines: list[str], reading: Reading) -> None:
+    """Read a text of one of the other kinds, if it is of any."""
+    from lanewise.machine.sources import text_kinds
+
+    reader = text_kinds.reader_of(text)
+    if reader is not None:
+        reader(lines, reading)
 
 
 # A plain search for a word that must be there comes before a reader is loaded: that doubles as a quick no.
@@ -318,8 +351,8 @@ def _nothing_found(text: str, on_top: Overlays, name: str) -> str:
         return f"'{name}' lists no functions; give it beside 'lspci -vvv', in one file or with --with"
     if _LINK_LINES.search(text):
         return (
-            f"'{name}' has lines about links, and none that says of which device; keep the first line of "
-            "each function: lspci -vvv | grep -E '^[0-9a-f]|LnkCap:|LnkSta:'"
+            f"'{name}' has lines about links ({links_told(text)}), and none that says of which device; keep the "
+            "first line of each function: lspci -vvv | grep -E '^[0-9a-f]|LnkCap:|LnkSta:'"
         )
     what = "is empty" if not text.strip() else "has no PCI device in it"
     return f"'{name}' {what}; accepted are {_ACCEPTED}"

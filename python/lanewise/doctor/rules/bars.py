@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from lanewise.machine.view import View
 
 _ROM = 6
+_ELSEWHERE = "Enhanced Allocation"
 _PORTS = frozenset({Kind.ROOT_PORT, Kind.UPSTREAM_PORT, Kind.DOWNSTREAM_PORT})
 
 UNASSIGNED = Rule(
@@ -85,12 +86,20 @@ def lacking_bars(view: View, function: Function) -> list[Bar]:
         return []
     if view.machine.role(function) not in (*ENDPOINTS, None):
         return []
+    if registers.bars == () and _cannot_do_without(function):
+        return [Bar(0, unassigned=True)]
     return [
         bar
         for bar in registers.bars or ()
         if _is_memory(bar)
         and (bar.unassigned or bar.ignored or bar.address is None or _is_lost(function, bar))
     ]
+
+
+def _cannot_do_without(function: Function) -> bool:
+    """Whether a kind of device always has memory BARs, unless it says by other means where it is (7.8.5)."""
+    kinds = function.is_nvme or function.is_gpu or function.is_class(0x0200, 0x0207, 0x0B, 0x12)
+    return kinds and function.registers.express is True and _ELSEWHERE not in function.registers.capabilities
 
 
 def _is_lost(function: Function, bar: Bar) -> bool:

@@ -24,7 +24,8 @@ TRANSLATED = Rule(
     why="Each access of a GPU to memory, or to another GPU, goes through page tables: misses cost "
     "bandwidth, and transfers between GPUs are sent to the root complex or fail. Passthrough keeps the "
     "IOMMU for virtual machines and leaves the devices of the host alone.",
-    severity="warning with four GPUs and more, or with two beside an RDMA adapter; info with two",
+    severity="warning with four GPUs and more, with two that have no display, or two beside an RDMA adapter; "
+    "info with two others",
     cost="stated: bandwidth between GPUs and to memory; how much depends on the size of transfers",
     fix="Boot with `iommu=pt` (in GRUB_CMDLINE_LINUX, then `update-grub` and a restart), and look for "
     "`Default domain type: Passthrough` in the log.",
@@ -63,7 +64,8 @@ def translated_gpus(view: View, this: Rule) -> Iterable[Finding]:
     if not translated:
         return
     rdma = any(function.does_rdma for function in view.machine)
-    many = len(translated) >= _MANY or (len(translated) > 1 and rdma)
+    only_compute = all(function.is_class(0x0302, 0x12) for function in translated)
+    many = len(translated) >= _MANY or (len(translated) > 1 and (rdma or only_compute))
     yield this.finding(
         Severity.WARNING if many else Severity.INFO,
         translated[0].address.short,

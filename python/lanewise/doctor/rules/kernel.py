@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from lanewise.doctor.finding import Finding, Severity
 from lanewise.doctor.registry import Bearing, Rule, rule
+from lanewise.doctor.words import sign
 from lanewise.machine.model import EventKind
 
 if TYPE_CHECKING:
@@ -171,8 +172,15 @@ def lost_links(view: View, this: Rule) -> Iterable[Finding]:
             severity,
             bdf,
             title,
-            [*(event.line for event in events[-_MOST_LINES:]), *([f"{bdf} is {port.name}"] if port else [])],
+            [*(event.line for event in events[-_MOST_LINES:]), *(_slot_lines(port) if port else [])],
         )
+
+
+def _slot_lines(port: Function) -> list[str]:
+    bdf, slot = port.address.short, port.registers.slot
+    present = slot.presence if slot is not None else None
+    said = "" if present is None else f"{bdf} SltSta: PresDet{sign(present)}"
+    return [line for line in (f"{bdf} LnkSta: {port.link.status} ({port.name})", said) if line]
 
 
 def _outcome(view: View, port: Function | None, bdf: str, events: list[KernelEvent]) -> tuple[Severity, str]:

@@ -31,8 +31,8 @@ NO_LINK = Rule(
     fix="Reseat what is in the slot, check its power cable and riser; try the card in another slot and "
     "another card in this one. If no card is in it, the board ties presence: nothing to do.",
     references=("PCIe Base 5.0 §7.5.3.11 (Slot Status)", "§7.5.3.8 (Link Status)", "§4.2.5 (LTSSM)"),
-    not_said="Ports whose link is disabled, that contain an error (see `dpc-triggered`), or that train (see "
-    "`link-training`); Thunderbolt and USB4.",
+    not_said="Ports whose link is disabled, that contain an error (see `dpc-triggered`), that train (see "
+    "`link-training`), or whose link went down by the log (see `link-lost`); Thunderbolt and USB4.",
 )
 
 TRAINING = Rule(
@@ -68,6 +68,8 @@ def occupied_slots(view: View, this: Rule) -> Iterable[Finding]:
     """Find slots whose card is not there."""
     for port, slot in _ports_without_link(view):
         if not slot.presence or port.link.training or view.is_thunderbolt(port):
+            continue
+        if _is_told_by_the_log(view, port):
             continue
         if port.link.disabled or (port.registers.dpc is not None and port.registers.dpc.triggered):
             continue
@@ -132,6 +134,13 @@ def power_faults(view: View, this: Rule) -> Iterable[Finding]:
         )
 
 
+def _is_told_by_the_log(view: View, port: Function) -> bool:
+    """Whether the last line about the link of a port says that it is down (`link-lost`)."""
+    down = (EventKind.LINK_DOWN, EventKind.CARD_GONE, EventKind.NO_LINK)
+    events = view.events_at(port.address, *down, EventKind.LINK_UP, EventKind.CARD_PRESENT)
+    return bool(events) and events[-1].kind in down
+
+
 def _ports_without_link(view: View) -> Iterator[tuple[Function, Slot]]:
     for port in view.machine:
         if view.machine.role(port) in PORTS_TO_LINKS and view.has_no_link(port):
@@ -158,9 +167,7 @@ def _signs(view: View, port: Function, slot: Slot) -> Iterator[str]:
     for physical in view.machine.slots:
         if physical.used and physical.address == port.address:
             yield f"dmidecode: {physical.name} is in use"
-    for event in view.events_at(
-        port.address, EventKind.NO_LINK, EventKind.LINK_DOWN, EventKind.RETRAINED, EventKind.RETRAIN_FAILED
-    )[:3]:
+    for event in view.events_at(port.address, EventKind.RETRAINED, EventKind.RETRAIN_FAILED)[:3]:
         yield event.line
 
 

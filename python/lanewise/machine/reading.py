@@ -351,8 +351,8 @@ def _nothing_found(text: str, on_top: Overlays, name: str) -> str:
         return f"'{name}' lists no functions; give it beside 'lspci -vvv', in one file or with --with"
     if _LINK_LINES.search(text):
         return (
-            f"'{name}' has lines about links ({links_told(text)}), and none that says of which device; keep the "
-            "first line of each function: lspci -vvv | grep -E '^[0-9a-f]|LnkCap:|LnkSta:'"
+            f"'{name}' has lines about links ({links_told(text)}), and none that says of which device; keep "
+            "the first line of each function: lspci -vvv | grep -E '^[0-9a-f]|LnkCap:|LnkSta:'"
         )
     what = "is empty" if not text.strip() else "has no PCI device in it"
     return f"'{name}' {what}; accepted are {_ACCEPTED}"

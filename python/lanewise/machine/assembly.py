@@ -96,7 +96,9 @@ class Reading:
     def machine(self, source: str) -> Machine:
         """Assemble everything."""
         refuse_more_than_a_machine_has(self.drafts)
-        complete(self.drafts.values())
+        ids = complete(self.drafts.values())
+        if ids.path is not None:
+            self.note(f"names are from {ids.path}, version {ids.version or 'not stated'}")
         functions = _assemble(list(self.drafts.values()))
         return Machine(
             functions=functions,

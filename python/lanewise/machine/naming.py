@@ -21,12 +21,13 @@ _DEVICE = re.compile(r"(?:Unknown d|D)evice(?: (?:([0-9a-f]{4}):)?([0-9a-f]{4}))
 _CLASS = re.compile(r"(?:Unknown class|Class) \[?([0-9a-f]{4})\]?$")
 
 
-def complete(drafts: Iterable[Draft]) -> None:
-    """Give numbers their names, and names their numbers where they are unmistakable."""
+def complete(drafts: Iterable[Draft]) -> PciIds:
+    """Give numbers their names, and names their numbers where they are unmistakable; return the list used."""
     ids = pci_ids.load()
     for draft in drafts:
         _complete_class(draft, ids)
         _complete_device(draft, ids)
+    return ids
 
 
 def _complete_class(draft: Draft, ids: PciIds) -> None:

@@ -149,12 +149,12 @@ class View:
             able, now = function.link.capability, function.link.status
             # Speed may come back under load, lanes do not.
             lanes = now.width if now.known else able.width
-            return LinkMode(able.gt_s, lanes) if able.known else None
+            return LinkMode(able.gt_s, lanes) if able.known else now if now.known else None
         device, port = link.device.link.capability, link.port_can
         if link.limit.known:
             return link.limit
         if device.known or port.known:
-            return device if device.known else port
+            return link.reach
         return link.now if link.now.known else widest_mode(link)
 
     def possible_rate(self, function: Function) -> float | None:

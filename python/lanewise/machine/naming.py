@@ -35,11 +35,20 @@ def _complete_class(draft: Draft, ids: PciIds) -> None:
     name, code = identity.get("class_name"), identity.get("class_code")
     if code is None and name is not None:
         number = _CLASS.match(name)
-        subclass = int(number[1], 16) if number else ids.class_by_name(name)
+        subclass = int(number[1], 16) if number else _class_in(name, ids)
         if subclass is not None:
             identity["class_code"] = subclass << 8 | (draft.interface or 0)
     elif name is None and code is not None:
         identity["class_name"] = ids.class_name(code >> 8)
+
+
+def _class_in(name: str, ids: PciIds) -> int | None:
+    """Look a class up by its name, which ESXi prints behind that of its base class."""
+    known = ids.class_by_name(name)
+    while known is None and " " in name:
+        name = name.partition(" ")[2]
+        known = ids.class_by_name(name)
+    return known
 
 
 def _complete_device(draft: Draft, ids: PciIds) -> None:

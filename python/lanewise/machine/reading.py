@@ -371,5 +371,7 @@ def _nothing_found(text: str, on_top: Overlays, name: str) -> str:
             f"'{name}' has lines about links ({links_told(text)}), and none that says of which device; keep the "
             "first line of each function: lspci -vvv | grep -E '^[0-9a-f]|LnkCap:|LnkSta:'"
         )
+    if "H/W path" in text:
+        return f"'{name}' lists devices without their addresses: 'lshw' alone and 'lshw -businfo' have them"
     what = "is empty" if not text.strip() else "has no PCI device in it"
     return f"'{name}' {what}; accepted are {_ACCEPTED}"

@@ -60,7 +60,8 @@ def lonely_devices(view: View, this: Rule) -> Iterable[Finding]:
         yield this.finding(
             Severity.INFO,
             bdf,
-            f"{bdf} runs at {now} and could do {could}: its slot has no more, or something is wrong",
+            f"{bdf} runs at {now} and could do {could}: {_other_end(view, function)} has no more, or "
+            "something is wrong",
             [f"{bdf} LnkCap: {could}; now {now} ({function.name})", _missing(view, function)],
             trial=_trial(view, function),
         )
@@ -76,6 +77,12 @@ def _is_lower_end(view: View, function: Function) -> bool:
         return False
     link = view.machine.link_above(function)
     return link is None if function.parent is None else link is not None and not link.port_can.known
+
+
+def _other_end(view: View, function: Function) -> str:
+    """Name what is at the other end: of what nobody says what it is, that may be above or below."""
+    known = view.machine.role(function) is not None or function.identity.class_code is not None
+    return "its slot" if known else "the other end of its link"
 
 
 def _missing(view: View, function: Function) -> str:

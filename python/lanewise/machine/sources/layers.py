@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 from lanewise.machine.function import Identity
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from lanewise.machine.address import Address
     from lanewise.machine.assembly import Reading
     from lanewise.machine.function import Function
-    from lanewise.machine.model import Machine
+    from lanewise.machine.model import Machine, Relation
 
 _MOST_NAMES = 4
 _STATES = ("performance_state", "idle")
@@ -68,9 +68,19 @@ def put_on(machine: Machine, reading: Reading) -> Machine:
         functions=functions,
         kinds=_joined(machine.kinds, told.kinds),
         hostname=machine.hostname or told.hostname,
-        relations=(*machine.relations, *told.relations),
+        relations=(*machine.relations, *_addressed(told.relations, functions)),
+        slots=machine.slots or told.slots,
         notes=_joined(machine.notes, notes),
     )
+
+
+def _addressed(relations: Sequence[Relation], functions: Mapping[Address, Function]) -> Iterator[Relation]:
+    """Find the devices of relations by their names, where those do not say their addresses."""
+    of = {name: address for address, function in functions.items() for name in function.interfaces}
+    for relation in relations:
+        first = relation.first_address or of.get(relation.first)
+        second = relation.second_address or of.get(relation.second)
+        yield replace(relation, first_address=first, second_address=second)
 
 
 def _joined(first: Sequence[str], second: Sequence[str]) -> tuple[str, ...]:

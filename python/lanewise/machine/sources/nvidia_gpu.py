@@ -16,6 +16,7 @@ from lanewise.machine import pci_ids
 from lanewise.machine.address import Address
 from lanewise.machine.function import Buses, Kind
 from lanewise.machine.registers import SPEEDS_GT_S, LinkMode
+from lanewise.machine.sources.made_up import made_up_address
 from lanewise.machine.sources.numbers import natural, whole
 
 if TYPE_CHECKING:
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
 _NVIDIA = 0x10DE
 _DISPLAY = 0x038000
 """Class of a display controller that is neither said to be VGA nor 3D."""
-_MADE_UP = 0xFFFF0000
-"""A domain beyond any that Linux hands out, for ports that are not named and GPUs without an address."""
 _STATE = re.compile(r"P\d{1,2}$")
 _FIRST_SAVING = 5
 """The first performance state in which GPUs save power. Assumed: P0 to P3 are for loads (manual)."""
@@ -41,12 +40,6 @@ def address_of(text: str) -> Address | None:
         return Address.parse(text)
     except ValueError:
         return None
-
-
-def made_up_address(into: Reading, bus: int = 0) -> Address:
-    """Return an address where nothing is, for what a source does not name."""
-    number = sum(address.domain >= _MADE_UP for address in into.drafts)
-    return Address(_MADE_UP + (number >> 13), bus or number >> 5 & 0xFF, number & 0x1F, 0)
 
 
 def take(said: Mapping[str, str], address: Address, into: Reading) -> Draft:

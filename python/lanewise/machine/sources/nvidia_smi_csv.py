@@ -12,6 +12,7 @@ import re
 from typing import TYPE_CHECKING
 
 from lanewise.machine.sources import nvidia_gpu
+from lanewise.machine.sources.made_up import made_up_address
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -84,7 +85,7 @@ def _gpu(said: dict[str, str], into: Reading) -> None:
     if address is None:
         if not {"max", "gpumax", "current", "width.current", "width.max"} & said.keys():
             return
-        address = nvidia_gpu.made_up_address(into)
+        address = made_up_address(into)
         into.note(_MADE_UP)
     nvidia_gpu.take(said, address, into)
 

@@ -107,8 +107,8 @@ class Overlays:
             reader(lines, reading)
         for document_reader in documents:
             document_reader(document, reading)
-        self.notes += [] if reading.drafts else reading.notes
-        if reading.drafts:
+        self.notes += [] if reading.kinds else reading.notes
+        if reading.kinds:
             self.stand_alone = True
             self._layers.append((reading.kinds[0], partial(layers.put_on, reading=reading)))
 

@@ -39,17 +39,33 @@ TREES = (
     TextKind(("@pci",), "pciconf", "LOOKS_LIKE_PCICONF"),
     TextKind((' "', "Slot:", "Device:"), "lspci_list", "LOOKS_LIKE_LIST"),
     TextKind(("pci@",), "lshw", "LOOKS_LIKE_LSHW"),
+    TextKind(("pci@",), "lshw", "LOOKS_LIKE_TABLE", "read_table"),
     TextKind(("]-", "]+"), "tree", "LOOKS_LIKE_TREE"),
     TextKind(("/devices/",), "tree", "LOOKS_LIKE_LINKS", "read_links"),
+    TextKind(("Address: ",), "esxcli"),
+    TextKind(("Vend:Dvid",), "esxcli", "LOOKS_LIKE_TABLE", "read_table"),
+    TextKind(("PCI",), "lstopo"),
     TextKind(("pci ", "pcieport ", "PCIe Bus Error"), "kernel_log", "LOOKS_LIKE_LOG"),
 )
 LAYERS = (
     TextKind(("Bus Id", "GPU 0000"), "nvidia_smi"),
+    TextKind(("GPU[", "BDF:", "PCIE", "Link Type"), "amd_smi"),
+    TextKind(("bus-ID: ",), "inxi"),
+    TextKind(("bus/pci/devices/", "devices/pci"), "link_files"),
+    TextKind(("PCIDevices.hardware.talos.dev",), "talos"),
+    TextKind(("Slot: ",), "system_profiler"),
     TextKind(("pci.bus_id", "pcie.link", "NVIDIA", "Tesla"), "nvidia_smi_csv"),
 )
-DOCUMENTS: tuple[TextKind, ...] = ()
+DOCUMENTS = (
+    TextKind(('"bdf"', '"gpu"', '"PCI Bus"', "(Topology)"), "amd_smi", "JSON_SIGNS", "read_document"),
+    TextKind(("PCIe",), "redfish", "JSON_SIGNS", "read_document"),
+    TextKind(("sppci_",), "system_profiler", "JSON_SIGNS", "read_document"),
+)
 """Layers in JSON, whose readers take the whole text: it may be one line."""
-WANTED = "'nvidia-smi -q' and '--query-gpu'"
+WANTED = (
+    "'nvidia-smi -q', 'nvidia-smi --query-gpu', 'amd-smi', 'rocm-smi', 'inxi -a', 'tail -v *_link_*', "
+    "'system_profiler', 'talosctl', Redfish"
+)
 """What prints a text that is a layer."""
 
 

@@ -93,7 +93,7 @@ def _gpu(said: dict[str, str], into: Reading) -> None:
 def _row_without_heading(cells: list[str], into: Reading) -> None:
     addresses = [address for cell in cells if (address := nvidia_gpu.address_of(cell)) is not None]
     names = [cell for cell in cells if cell.startswith(_MAKERS)]
-    if len(addresses) == 1 and names:
+    if len(addresses) == 1 and names and addresses[0] not in into.drafts:
         nvidia_gpu.take({"name": names[0]}, addresses[0], into)
         into.note("columns without a heading: only names and addresses were read; '--format=csv' prints one")
 

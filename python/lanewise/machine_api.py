@@ -38,9 +38,8 @@ def scan(source: str | Path | None = None, *, overlays: Iterable[str | Path] = (
 
     `source` is a file or folder: output of `lspci` or `nvidia-smi -q`, a copy of sysfs, hwloc or NCCL XML, an
     archive of those, or one of the other kinds that docs/how-to/scan-a-machine.md lists;
-    ``-`` for standard input, None for this machine. `overlays` tell more of it:
-    outputs of `nvidia-smi -q` and `topo -m`, `amd-smi`, `xpu-smi topology -m`, `inxi`, `dmidecode`, `nvme list`
-    or `ethtool -i`. Raises
+    ``-`` for standard input, None for this machine. `overlays` tell more of it: outputs of `nvidia-smi -q`,
+    `topo -m`, `amd-smi`, `xpu-smi topology -m`, `inxi`, `dmidecode`, `nvme list` or `ethtool -i`. Raises
     `lanewise.InputError` when nothing in them can be read, OSError when one cannot be opened.
 
     >>> import lanewise

@@ -37,8 +37,8 @@ _CONTROLS = bytes(code for code in range(32) if code not in b"\t\n\v\f\r\x1b")
 _ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]{0,256}(?:\x07|\x1b\\)|[@-Z\\-_])")
 _ACCEPTED = (
     "lspci -vvv or -xxxx output, lspci -tv, a copy of /sys/bus/pci, hwloc XML, NCCL topology XML, nvidia-smi "
-    "-q, --query-gpu or topo -m, amd-smi, inxi -a, lshw, lstopo -v, Redfish, pciconf -lvbc, a kernel log, and "
-    "tar or zip archives of those"
+    "-q, --query-gpu or topo -m, amd-smi, inxi -a, lshw, lstopo -v, Redfish, pciconf -lvbc, a kernel log, "
+    "and tar or zip archives of those"
 )
 _LINK_LINES = re.compile(r"^[^\w\n]*+Lnk(?:Cap|Sta):", re.MULTILINE)
 _XML_PROLOGUE = ((b"<!--", b"-->"), (b"<?", b"?>"), (b"<!DOCTYPE", b">"))

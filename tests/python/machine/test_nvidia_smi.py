@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lanewise.doctor import diagnose
+from lanewise.doctor.coverage import readable
 from lanewise.errors import InputError
 from lanewise.machine import read, read_bytes
 from lanewise.machine.model import Kind, LinkMode
+from lanewise.machine.view import View
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -187,6 +189,8 @@ def test_what_the_doctor_says(text: str, wanted: set[tuple[str, str]]) -> None:
     machine = machine_of(text)
     said = {(rule, severity) for rule, severity, _ in rules(machine) if rule != "link-errors"}
     assert said == wanted
+    seen = next(known for known in readable(View(machine)) if known.what == "links")
+    assert (seen.known, seen.of) == (1, 1), "a GPU that sleeps is seen as well as one at work"
 
 
 def test_replays_are_errors_of_the_link() -> None:

@@ -255,7 +255,11 @@ class TestInxi:
         assert (gpu.driver, gpu.identity.device_id, gpu.is_gpu) == ("nvidia", 0x2235, True)
         assert machine["18:00.0"].link.capability == LinkMode(5, 8), "nothing else was said of its most"
         assert (machine["01:00.0"].driver, machine["01:00.0"].driver_known) == (None, True)
-        assert findings(machine) == {("gpu-link-idle", "ca:00.0"), ("link-one-end", "0b:00.0")}
+        assert findings(machine) == {
+            ("gpu-link-idle", "ca:00.0"),
+            ("link-one-end", "0b:00.0"),
+            ("driver-missing", "01:00.0"),
+        }
 
     def test_without_the_most_nothing_is_known_of_it(self) -> None:
         machine = machine_of(INXI.replace("link-max:", "other:"))

@@ -20,7 +20,7 @@ from lanewise.machine.naming import complete
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence, Sized
 
-    from lanewise.machine.model import NumaNode, PhysicalSlot, Relation
+    from lanewise.machine.model import KernelEvent, NumaNode, PhysicalSlot, Relation
 
 _SAMPLES = 20
 _SAMPLE_LENGTH = 120
@@ -45,6 +45,7 @@ class Reading:
         self.relations: list[Relation] = []
         self.numa_nodes: list[NumaNode] = []
         self.slots: list[PhysicalSlot] = []
+        self.events: list[KernelEvent] = []
         self.hostname: str | None = None
         self.measured = True
         self.shows_tree = False
@@ -110,6 +111,7 @@ class Reading:
             hostname=self.hostname,
             numa_nodes=tuple(self.numa_nodes),
             slots=tuple(self.slots),
+            events=tuple(self.events),
             relations=tuple(self.relations),
             not_understood=NotUnderstood(self.unknown_lines, tuple(self.samples)),
             notes=tuple(self.notes),

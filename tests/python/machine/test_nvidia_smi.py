@@ -275,8 +275,10 @@ def test_the_state_in_the_table() -> None:
 
 def test_a_gpu_that_is_lost() -> None:
     lost = "Unable to determine the device handle for GPU0000:2A:00.0: GPU is lost.  Reboot the system.\n"
-    notes = machine_of(lost + gpu("00000000:18:00.0")).notes
-    assert any("cannot reach the GPU at 0000:2A:00.0: GPU is lost" in note for note in notes)
+    for text in (lost, lost + gpu("00000000:18:00.0")):
+        assert ("device-lost", "error", "2a:00.0") in rules(machine_of(text))
+    unknown = lost.replace("GPU is lost.  Reboot the system.", "Unknown Error")
+    assert ("device-lost", "error", "2a:00.0") in rules(machine_of(unknown))
 
 
 LSPCI = """\

@@ -70,6 +70,7 @@ def put_on(machine: Machine, reading: Reading) -> Machine:
         hostname=machine.hostname or told.hostname,
         relations=(*machine.relations, *_addressed(told.relations, functions)),
         slots=machine.slots or told.slots,
+        events=(*machine.events, *told.events),
         notes=_joined(machine.notes, notes),
     )
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from lanewise.machine.kernel_event import EventKind, KernelEvent
 from lanewise.machine.sources import nvidia_gpu, xml
 
 if TYPE_CHECKING:
@@ -19,9 +20,11 @@ if TYPE_CHECKING:
 
 _ADDRESS = r"(?:[0-9A-Fa-f]{4,8}:)[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7]"
 LOOKS_LIKE = re.compile(
-    rf"^[ \t>|]{{0,40}}(?:GPU {_ADDRESS}|Bus Id[ \t]{{0,60}}: {_ADDRESS})[ \t]*$", re.MULTILINE
+    rf"^[ \t>|]{{0,40}}(?:GPU {_ADDRESS}|Bus Id[ \t]{{0,60}}: {_ADDRESS})[ \t]*$"
+    rf"|device handle for GPU ?{_ADDRESS}[^\n:]{{0,40}}: ",
+    re.MULTILINE,
 )
-"""The heading of a GPU, or its address."""
+"""The heading of a GPU, its address, or that there is no reaching it."""
 _LOST = re.compile(rf"(?:device handle for GPU ?|GPU at PCI:)({_ADDRESS})[^\n:]{{0,40}}: ([^\n]{{1,80}})")
 
 _TEXT = {
@@ -92,7 +95,7 @@ def read(lines: Sequence[str], into: Reading) -> None:
             if known is not None:
                 said.setdefault(known, value)
     _finish(said, into)
-    _note_lost(lines, into)
+    _lost(lines, into)
     if len(into.drafts) > before:
         into.kinds.append("nvidia-smi")
 
@@ -103,12 +106,17 @@ def _finish(said: dict[str, str], into: Reading) -> None:
         nvidia_gpu.take(said, address, into)
 
 
-def _note_lost(lines: Sequence[str], into: Reading) -> None:
-    """Say which GPUs the driver could not reach."""
+def _lost(lines: Sequence[str], into: Reading) -> None:
+    """Take GPUs that the driver cannot reach: what is lost on the bus is an event, as in a kernel log."""
     for line in lines:
         lost = _LOST.search(line) if "device handle for GPU" in line else None
-        if lost is not None:
-            into.note(f"nvidia-smi cannot reach the GPU at {lost[1]}: {lost[2].strip()}")
+        address = nvidia_gpu.address_of(lost[1]) if lost is not None else None
+        if lost is None or address is None:
+            continue
+        if address not in into.drafts:
+            nvidia_gpu.take({}, address, into)
+        kind = EventKind.GPU_LOST if "lost" in lost[2].lower() else EventKind.DEVICE_FAILED
+        into.events.append(KernelEvent(kind, line.strip()[:200], address))
 
 
 def read_xml(data: bytes, into: Reading) -> None:

@@ -48,7 +48,7 @@ TREES = (
     TextKind(("pci ", "pcieport ", "PCIe Bus Error"), "kernel_log", "LOOKS_LIKE_LOG"),
 )
 LAYERS = (
-    TextKind(("Bus Id", "GPU 0000"), "nvidia_smi"),
+    TextKind(("Bus Id", "GPU 0000", "device handle for GPU"), "nvidia_smi"),
     TextKind(("GPU[", "BDF:", "PCIE", "Link Type"), "amd_smi"),
     TextKind(("bus-ID: ",), "inxi"),
     TextKind(("bus/pci/devices/", "devices/pci"), "link_files"),

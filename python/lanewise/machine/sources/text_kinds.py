@@ -26,7 +26,7 @@ class TextKind(NamedTuple):
     """One kind of text."""
 
     words: tuple[str, ...]
-    """One of them is in every such text."""
+    """One of them is in every such text, and in few others: every text is searched for them."""
     module: str
     """The file beside this one that reads it."""
     signs: str = "LOOKS_LIKE"
@@ -49,16 +49,16 @@ TREES = (
 )
 LAYERS = (
     TextKind(("Bus Id", "GPU 0000", "device handle for GPU"), "nvidia_smi"),
-    TextKind(("GPU[", "BDF:", "PCIE", "Link Type"), "amd_smi"),
+    TextKind(("GPU[", "BDF: ", "MAX_PCIE_", "PCIE:", "Link Type between"), "amd_smi"),
     TextKind(("bus-ID: ",), "inxi"),
     TextKind(("bus/pci/devices/", "devices/pci"), "link_files"),
     TextKind(("PCIDevices.hardware.talos.dev",), "talos"),
-    TextKind(("Slot: ",), "system_profiler"),
-    TextKind(("pci.bus_id", "pcie.link", "NVIDIA", "Tesla"), "nvidia_smi_csv"),
+    TextKind(("Vendor ID: 0x",), "system_profiler"),
+    TextKind(("pci.bus_id", "pcie.link", "Bus-Id", " 00000000:"), "nvidia_smi_csv"),
 )
 DOCUMENTS = (
     TextKind(('"bdf"', '"gpu"', '"PCI Bus"', "(Topology)"), "amd_smi", "JSON_SIGNS", "read_document"),
-    TextKind(("PCIe",), "redfish", "JSON_SIGNS", "read_document"),
+    TextKind(("@odata", "PCIeInterface"), "redfish", "JSON_SIGNS", "read_document"),
     TextKind(("sppci_",), "system_profiler", "JSON_SIGNS", "read_document"),
 )
 """Layers in JSON, whose readers take the whole text: it may be one line."""

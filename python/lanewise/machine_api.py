@@ -36,9 +36,10 @@ Source: TypeAlias = Machine | str | Path | None
 def scan(source: str | Path | None = None, *, overlays: Iterable[str | Path] = ()) -> Machine:
     """Read a machine: its functions, links and switches.
 
-    `source` is a file or folder: output of `lspci`, a copy of sysfs, hwloc or NCCL XML, an archive of those;
-    ``-`` for standard input, None for this machine. `overlays` tell more of it:
-    outputs of `nvidia-smi topo -m`, `xpu-smi topology -m`, `dmidecode`, `nvme list` or `ethtool -i`. Raises
+    `source` is a file or folder: output of `lspci` or `nvidia-smi -q`, a copy of sysfs, hwloc or NCCL XML, an
+    archive of those, or one of the other kinds that docs/how-to/scan-a-machine.md lists;
+    ``-`` for standard input, None for this machine. `overlays` tell more of it: outputs of `nvidia-smi -q`,
+    `topo -m`, `amd-smi`, `xpu-smi topology -m`, `inxi`, `dmidecode`, `nvme list` or `ethtool -i`. Raises
     `lanewise.InputError` when nothing in them can be read, OSError when one cannot be opened.
 
     >>> import lanewise

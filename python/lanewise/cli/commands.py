@@ -37,16 +37,32 @@ def _print_version(asked: bool) -> None:
         raise typer.Exit
 
 
+def _take_pci_ids(path: Path | None) -> None:
+    if path is not None:
+        from lanewise.machine import pci_ids
+
+        pci_ids.use(path)
+
+
 @app.callback()
 def options(
+    pci_ids: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Names of PCI devices, instead of the newest list found; also LANEWISE_PCI_IDS.",
+            show_default=False,
+            callback=_take_pci_ids,
+        ),
+    ] = None,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show a traceback when we fail.")] = False,
     version: Annotated[
         bool,
         typer.Option("--version", help="Print the version and exit.", is_eager=True, callback=_print_version),
     ] = False,
 ) -> None:
-    """Take the options before the verb; the guard reads `verbose`, and `version` has its callback."""
-    del verbose, version
+    """Take the options before the verb; the guard reads `verbose`, and the others have callbacks."""
+    del pci_ids, verbose, version
 
 
 @app.command()

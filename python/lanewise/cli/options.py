@@ -27,8 +27,8 @@ Source = Annotated[
     str | None,
     typer.Argument(
         metavar="SOURCE",
-        help="A dump (lspci, sysfs copy, hwloc or NCCL XML), '-' for standard input; this machine when "
-        "none is named.",
+        help="A dump (lspci, sysfs copy, nvidia-smi -q, hwloc or NCCL XML and more), '-' for standard input; "
+        "this machine when none is named.",
         show_default=False,
     ),
 ]
@@ -39,8 +39,8 @@ Overlays = Annotated[
     typer.Option(
         "--with",
         metavar="FILE",
-        help="Put output of nvidia-smi topo -m, xpu-smi topology -m, dmidecode, nvme list, ethtool -i or "
-        "dmesg on top; may be repeated.",
+        help="Put output of nvidia-smi, amd-smi, xpu-smi, inxi, dmidecode, nvme list, ethtool -i or dmesg on "
+        "top; may be repeated.",
         show_default=False,
     ),
 ]

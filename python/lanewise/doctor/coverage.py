@@ -126,9 +126,12 @@ def _closed(view: View) -> Iterator[bool]:
 
 
 def _is_seen(link: Link) -> bool:
-    """Whether a link says how it runs and what it could do; a port that is made up says nothing."""
+    """Whether a link says how it runs and what it could do; a port that is made up says nothing.
+
+    Where the reader made it up (`Function.implied`), the device speaks alone, as without any port.
+    """
     own = link.device.link
-    at_its_best = own.capability.known and own.status == own.capability
+    at_its_best = own.capability.known and (own.status == own.capability or link.upper.implied)
     # Lanes that are none are a statement, too: the link is down.
     return link.now.width is not None and (at_its_best or link.limit.known or _is_judged(link.device))
 

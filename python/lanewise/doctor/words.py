@@ -30,3 +30,8 @@ def size(number: int) -> str:
 def sign(value: bool | None) -> str:
     """Write a bit as lspci does, and a question mark for one that the source does not tell."""
     return "?" if value is None else "+" if value else "-"
+
+
+def port_words(port: Function) -> str:
+    """Write the address of a port, or that a source leaves it out: the addresses of those are made up."""
+    return "the port above" if port.implied else port.address.short

@@ -20,7 +20,7 @@ from lanewise.machine.naming import complete
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence, Sized
 
-    from lanewise.machine.model import NumaNode, Relation
+    from lanewise.machine.model import KernelEvent, NumaNode, PhysicalSlot, Relation
 
 _SAMPLES = 20
 _SAMPLE_LENGTH = 120
@@ -44,9 +44,13 @@ class Reading:
         self.notes: list[str] = []
         self.relations: list[Relation] = []
         self.numa_nodes: list[NumaNode] = []
+        self.slots: list[PhysicalSlot] = []
+        self.events: list[KernelEvent] = []
         self.hostname: str | None = None
         self.measured = True
         self.shows_tree = False
+        self.made_up = 0
+        """Addresses given to what the source does not name (`sources.made_up`)."""
         self.unknown_lines = 0
         self.samples: list[tuple[int, str]] = []
         self._shapes: set[str] = set()
@@ -96,7 +100,9 @@ class Reading:
     def machine(self, source: str) -> Machine:
         """Assemble everything."""
         refuse_more_than_a_machine_has(self.drafts)
-        complete(self.drafts.values())
+        ids = complete(self.drafts.values())
+        if ids.path is not None:
+            self.note(f"names are from {ids.path}, version {ids.version or 'not stated'}")
         functions = _assemble(list(self.drafts.values()))
         return Machine(
             functions=functions,
@@ -104,6 +110,8 @@ class Reading:
             kinds=tuple(dict.fromkeys(self.kinds)),
             hostname=self.hostname,
             numa_nodes=tuple(self.numa_nodes),
+            slots=tuple(self.slots),
+            events=tuple(self.events),
             relations=tuple(self.relations),
             not_understood=NotUnderstood(self.unknown_lines, tuple(self.samples)),
             notes=tuple(self.notes),

@@ -137,6 +137,10 @@ class Function:
     """What a drive calls itself, where a running system was asked."""
     firmware: str | None = None
     """Version of the firmware of a drive or network adapter, as it says."""
+    performance_state: str | None = None
+    """Of a GPU, as its driver says: ``P0`` is the fastest, ``P8`` and ``P12`` save power."""
+    idle: bool | None = None
+    """Whether a GPU says that it saves power because it has nothing to do."""
     stated_path: tuple[Address, ...] = ()
     """Bridges above it, root first, when the source prints the way (`lspci -PP`)."""
 

@@ -88,6 +88,8 @@ def _function(machine: Machine, function: Function) -> dict[str, Any]:
         "interfaces": list(function.interfaces) or None,
         "model": function.model,
         "firmware": function.firmware,
+        "performance_state": function.performance_state,
+        "idle": function.idle,
         "virtual": function.virtual or None,
         "physical_function": None if function.physical_function is None else str(function.physical_function),
         "no_answer": list(registers.no_answer) or None,

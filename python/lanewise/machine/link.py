@@ -7,7 +7,7 @@ Specification 5.0, 1.3 and 7.5.3.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lanewise.machine.registers import LinkMode
 
@@ -62,6 +62,12 @@ class Link:
         return LinkMode(_smaller(upper.gt_s, lower.gt_s), width)
 
     @property
+    def reach(self) -> LinkMode:
+        """The most that no end rules out: as `limit`, and where one end does not say, what the other does."""
+        upper, lower = self.port_can, self.device.link.capability
+        return LinkMode(_least(upper.gt_s, lower.gt_s), _least(upper.width, lower.width))
+
+    @property
     def below_speed(self) -> bool:
         """Whether it runs slower than both ends can. Idle GPUs do: see `Machine.is_idle_gpu`."""
         now, limit = self.now.gt_s, self.limit.gt_s
@@ -105,6 +111,10 @@ class Link:
     def name(self) -> str:
         """``port -> device`` in short addresses."""
         return f"{self.upper.address.short} -> {self.device.address.short}"
+
+
+def _least(first: float | None, second: float | None) -> Any:
+    return min((end for end in (first, second) if end is not None), default=None)
 
 
 def _smaller(first: float | None, second: float | None) -> float | None:

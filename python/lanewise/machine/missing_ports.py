@@ -53,7 +53,7 @@ def _is_lonely(machine: Machine, function: Function) -> bool:
         and not function.virtual
         and function.parent is None
         and machine.link_above(function) is None
-        and lanes_of(function.link.capability) is not None
+        and (lanes_of(function.link.capability) or lanes_of(function.link.status)) is not None
     )
 
 

@@ -355,12 +355,13 @@ class Machine:
 
         GPUs lower the speed, never the width, when idle, and raise it under load: the same machines move 26
         GB/s. One that runs at 8 GT/s and more of what it could is not asleep: its link fell back. Nor is one
-        whose link is held at its speed by either end: it cannot raise it.
+        whose link is held at its speed by either end, which cannot raise it, or that says it is at work.
         """
         now = link.now.gt_s
         if not link.below_speed or now is None or now > IDLE_GPU_GT_S or link.held is not None:
             return False
-        return self.gpu_below(link) is not None
+        gpu = self.gpu_below(link)
+        return gpu is not None and gpu.idle is not False
 
     def is_idle_gpu(self, link: Link) -> bool:
         """Whether a link is most likely that of an idle GPU saving power: slow, with all of its lanes."""

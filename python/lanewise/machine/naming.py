@@ -21,12 +21,13 @@ _DEVICE = re.compile(r"(?:Unknown d|D)evice(?: (?:([0-9a-f]{4}):)?([0-9a-f]{4}))
 _CLASS = re.compile(r"(?:Unknown class|Class) \[?([0-9a-f]{4})\]?$")
 
 
-def complete(drafts: Iterable[Draft]) -> None:
-    """Give numbers their names, and names their numbers where they are unmistakable."""
+def complete(drafts: Iterable[Draft]) -> PciIds:
+    """Give numbers their names, and names their numbers where they are unmistakable; return the list used."""
     ids = pci_ids.load()
     for draft in drafts:
         _complete_class(draft, ids)
         _complete_device(draft, ids)
+    return ids
 
 
 def _complete_class(draft: Draft, ids: PciIds) -> None:
@@ -34,11 +35,20 @@ def _complete_class(draft: Draft, ids: PciIds) -> None:
     name, code = identity.get("class_name"), identity.get("class_code")
     if code is None and name is not None:
         number = _CLASS.match(name)
-        subclass = int(number[1], 16) if number else ids.class_by_name(name)
+        subclass = int(number[1], 16) if number else _class_in(name, ids)
         if subclass is not None:
             identity["class_code"] = subclass << 8 | (draft.interface or 0)
     elif name is None and code is not None:
         identity["class_name"] = ids.class_name(code >> 8)
+
+
+def _class_in(name: str, ids: PciIds) -> int | None:
+    """Look a class up by its name, which ESXi prints behind that of its base class."""
+    known = ids.class_by_name(name)
+    while known is None and " " in name:
+        name = name.partition(" ")[2]
+        known = ids.class_by_name(name)
+    return known
 
 
 def _complete_device(draft: Draft, ids: PciIds) -> None:

@@ -1,6 +1,8 @@
-"""Names of vendors, devices and classes, from the machine's `pci.ids` or the copy in the package.
+"""Names of vendors, devices and classes: from the copy in the package, or from a newer `pci.ids`.
 
-The copy leaves out subsystems. It is a compilation of facts by the PCI ID Project, distributed here under the
+The list that is used is the one that a person names (``--pci-ids``, ``LANEWISE_PCI_IDS``); else the newest of
+the copy in the package and those that the machine has (`ON_THE_MACHINE`), by the version in their heads. The
+copy leaves out subsystems. It is a compilation of facts by the PCI ID Project, distributed here under the
 3-clause BSD License; the notice is in its first lines and in ``pci.ids.LICENSE``. To renew it:
 ``python -m lanewise.machine.pci_ids /usr/share/misc/pci.ids``.
 
@@ -10,10 +12,13 @@ numbers. Source of the format: the head of the file itself.
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from functools import cache
 from pathlib import Path
+
+from lanewise.errors import InputError
 
 PACKAGED = Path(__file__).with_name("pci.ids.gz")
 ON_THE_MACHINE = (
@@ -23,6 +28,10 @@ ON_THE_MACHINE = (
     Path("/var/lib/pciutils/pci.ids"),
 )
 _MOST_BYTES = 16 << 20
+_HEAD_BYTES = 1024
+_VERSION = re.compile(rb"^#[ \t]{0,8}Version:[ \t]{0,8}(\d{4}\.\d{2}\.\d{2})", re.MULTILINE)
+_NAMED_BY = "LANEWISE_PCI_IDS"
+"""The variable of the environment that names a list."""
 
 _VENDOR = re.compile(rb"\n([0-9a-f]{4})  (.*)")
 _NOBODY = ("", b"")
@@ -48,8 +57,11 @@ _FORMER_VENDORS = {
 class PciIds:
     """One `pci.ids` file; entries are looked up in its bytes, and nothing else is parsed."""
 
-    def __init__(self, content: bytes) -> None:
-        """Take the content of the file."""
+    def __init__(self, content: bytes, path: Path | None = None) -> None:
+        """Take the content of the file, and where it is unless it is the packaged one."""
+        self.path = path
+        self.version = _version(content[:_HEAD_BYTES])
+        """As in the head of the file, like ``2026.07.31``; empty where it has none."""
         content = b"\n" + content
         end = content.find(b"\nC ")
         self._classes = _text(content[end:]) if end >= 0 else ""
@@ -139,16 +151,72 @@ def _text(content: bytes) -> str:
 
 @cache
 def load() -> PciIds:
-    """Load the machine's file if there is one, else the packaged copy."""
-    for path in ON_THE_MACHINE:
-        try:
-            with path.open("rb") as file:
-                content = file.read(_MOST_BYTES)
-        except OSError:
-            continue
-        if b"\nC " in content:
-            return PciIds(content)
-    return packaged()
+    """Load the list that is named, else the newest; raises InputError where what is named is no list."""
+    named = os.environ.get(_NAMED_BY)
+    if named:
+        return _named(Path(named))
+    newest, path = max((_version_of(path), path) for path in (*ON_THE_MACHINE, PACKAGED))
+    content = _content(path) if path != PACKAGED and newest > _version_of(PACKAGED) else b""
+    return PciIds(content, path) if _is_list(content) else packaged()
+
+
+def use(path: Path) -> None:
+    """Take names from a list of one's own from now on; raises InputError where the file is none."""
+    os.environ[_NAMED_BY] = str(path)
+    load.cache_clear()
+    load()
+
+
+def _named(path: Path) -> PciIds:
+    try:
+        content = _content(path)
+    except OSError as error:
+        raise InputError(f"'{path}' cannot be read as a list of PCI IDs: {error.strerror}") from None
+    if not _is_list(content):
+        raise InputError(
+            f"'{path}' is no list of PCI IDs; the PCI ID Project has one, https://pci-ids.ucw.cz/v2.2/pci.ids"
+        )
+    return PciIds(content, path)
+
+
+def _content(path: Path) -> bytes:
+    """Return the bytes of a list, unpacked where it is compressed; no more than any list has."""
+    with path.open("rb") as file:
+        content = file.read(_MOST_BYTES)
+    if content[:2] != b"\x1f\x8b":
+        return content
+    import gzip
+
+    try:
+        with gzip.open(path) as packed:
+            return packed.read(_MOST_BYTES)
+    except (EOFError, gzip.BadGzipFile):
+        return b""
+
+
+def _is_list(content: bytes) -> bool:
+    """Whether a file has vendors, and classes below them."""
+    return b"\nC " in content and _VENDOR.search(content) is not None
+
+
+def _version_of(path: Path) -> str:
+    """Return the version of a list without reading it all; empty where there is none."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(_HEAD_BYTES)
+            if head[:2] == b"\x1f\x8b":
+                import gzip
+
+                file.seek(0)
+                head = gzip.GzipFile(fileobj=file).read(_HEAD_BYTES)
+    except (OSError, EOFError):
+        return ""
+    return _version(head)
+
+
+def _version(head: bytes) -> str:
+    match = _VERSION.search(head)
+    return match[1].decode() if match else ""
 
 
 @cache
@@ -164,6 +232,8 @@ def _pack(source: Path) -> None:
     import gzip
 
     lines = source.read_text(encoding="utf-8").splitlines(keepends=True)
+    if not _is_list(source.read_bytes()):
+        sys.exit(f"{source} is no list of PCI IDs")
     notice = 40
     kept = [
         line for number, line in enumerate(lines) if number < notice or not line.startswith(("\t\t", "#"))

@@ -37,16 +37,20 @@ _CONTROLS = bytes(code for code in range(32) if code not in b"\t\n\v\f\r\x1b")
 _ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]{0,256}(?:\x07|\x1b\\)|[@-Z\\-_])")
 _ACCEPTED = (
     "lspci -vvv or -xxxx output, lspci -tv, a copy of /sys/bus/pci, hwloc XML, NCCL topology XML, nvidia-smi "
-    "topo -m, lshw -json, pciconf -lvbc, a kernel log, and tar or zip archives of those"
+    "-q, --query-gpu or topo -m, amd-smi, inxi -a, lshw, lstopo -v, Redfish, pciconf -lvbc, a kernel log, "
+    "and tar or zip archives of those"
 )
 _LINK_LINES = re.compile(r"^[^\w\n]*+Lnk(?:Cap|Sta):", re.MULTILINE)
 _XML_PROLOGUE = ((b"<!--", b"-->"), (b"<?", b"?>"), (b"<!DOCTYPE", b">"))
 """What may stand before the outermost element: how it begins, and how it ends."""
-_XML_INSIDE = re.compile(rb"^[ \t]*(<(topology|system|graphs)(?:[ \t][^<>]{0,1000})?>)", re.MULTILINE)
+_XML_INSIDE = re.compile(
+    rb"^[ \t]*(<(topology|system|graphs|nvidia_smi_log)(?:[ \t][^<>]{0,1000})?>)", re.MULTILINE
+)
 """A file of hwloc or NCCL that somebody pasted below a prompt, or into a message."""
 _MOST_SEARCHED = 1 << 20
 """Bytes in which its beginning is looked for."""
-_XML_ROOTS = ("topology", "system", "graphs")
+_NVIDIA_ROOT = "nvidia_smi_log"
+_XML_ROOTS = ("topology", "system", "graphs", _NVIDIA_ROOT)
 _XML_ROOT = re.compile(rb"<([A-Za-z_][\w.-]{0,100}+)[\s>/]")
 
 
@@ -66,8 +70,11 @@ def read(source: str | Path | None = None, *, overlays: Iterable[str | Path] = (
 
 def _put_on(machine: Machine, overlay: str | Path, budget: Budget) -> Machine:
     content = unpacked(_bytes(overlay), budget)
-    lines = tidy(_text(content, str(overlay), budget)) if isinstance(content, bytes) else []
-    on_top = Overlays(lines)
+    if isinstance(content, bytes) and _xml_root(content) == _NVIDIA_ROOT:
+        return _with_nvidia_xml(machine, content)
+    text = _text(content, str(overlay), budget) if isinstance(content, bytes) else ""
+    lines = tidy(text)
+    on_top = Overlays(lines, text)
     if not on_top and not _is_log(lines):
         raise InputError(
             "; ".join([f"'{overlay}' cannot be put on top: it is none of what {WANTED} print", *on_top.notes])
@@ -80,6 +87,14 @@ def _is_log(lines: list[str]) -> bool:
     from lanewise.machine.sources import kernel_events
 
     return kernel_events.looks_like_log(lines)
+
+
+def _with_nvidia_xml(machine: Machine, content: bytes) -> Machine:
+    from lanewise.machine.sources import layers, nvidia_smi
+
+    reading = Reading()
+    nvidia_smi.read_xml(content, reading)
+    return layers.put_on(machine, reading)
 
 
 def read_bytes(data: bytes, *, name: str = "-") -> Machine:
@@ -114,7 +129,8 @@ def _read_content(data: bytes, name: str, budget: Budget) -> Machine:
         if root is None:
             raise
         raise InputError(
-            f"'{name}' is XML with <{root}> outermost; hwloc has <topology> there, NCCL <system>"
+            f"'{name}' is XML with <{root}> outermost; hwloc has <topology> there, NCCL <system>, "
+            "nvidia-smi <nvidia_smi_log>"
         ) from None
 
 
@@ -248,10 +264,12 @@ def _without_prologue(head: bytes) -> bytes:
 
 
 def _xml(root: str | None, data: bytes, reading: Reading, name: str) -> Machine:
-    from lanewise.machine.sources import hwloc, nccl
+    from lanewise.machine.sources import hwloc, nccl, nvidia_smi
 
     if root == "topology":
         hwloc.read(data, reading)
+    elif root == _NVIDIA_ROOT:
+        nvidia_smi.read_xml(data, reading)
     else:
         nccl.read(data, reading)
     if not reading.drafts and len(reading.notes) and "breaks off" in reading.notes[0]:
@@ -288,7 +306,7 @@ def _read_text(text: str, reading: Reading, name: str) -> Machine:
     if side is not None:
         reading.note("the text is a diff: its newer side is read")
         text = side
-    document, on_top = text, Overlays(tidy(text))
+    document, on_top = text, Overlays(tidy(text), text)
     lines, text = on_top.rest, on_top.text
     if '"businfo"' in document and _is_lshw_json(document):
         from lanewise.machine.sources import lshw
@@ -354,5 +372,7 @@ def _nothing_found(text: str, on_top: Overlays, name: str) -> str:
             f"'{name}' has lines about links ({links_told(text)}), and none that says of which device; keep "
             "the first line of each function: lspci -vvv | grep -E '^[0-9a-f]|LnkCap:|LnkSta:'"
         )
+    if "H/W path" in text:
+        return f"'{name}' lists devices without their addresses: 'lshw' alone and 'lshw -businfo' have them"
     what = "is empty" if not text.strip() else "has no PCI device in it"
     return f"'{name}' {what}; accepted are {_ACCEPTED}"

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 _COMPUTE_CLASSES = (0x02, 0x0C06, 0x0C04, 0x01, 0x12, 0x0B)
 """Network, InfiniBand, Fibre Channel, mass storage, accelerators, co-processors."""
 
+_3D = 0x0302
+"""Class of display controllers that drive no display."""
+
 _FAST_GB_PER_S = 1.9
 """Devices whose link could carry this much are worth tuning. Assumed: two lanes of Gen3."""
 
@@ -118,10 +121,14 @@ class View:
             return False
         if is_inside_amd(function) and not function.is_nic:
             return False
-        if not (self.is_compute_gpu(function) or function.is_class(*_COMPUTE_CLASSES)):
+        if not self.is_data_mover(function):
             return False
         rate = self.possible_rate(function)
         return rate is not None and self.is_worth_tuning(rate)
+
+    def is_data_mover(self, function: Function) -> bool:
+        """Whether a function is a GPU, a network, storage or computing device, on whatever link."""
+        return self.is_compute_gpu(function) or function.is_class(*_COMPUTE_CLASSES)
 
     @cached_property
     def is_guest(self) -> bool:
@@ -135,7 +142,13 @@ class View:
 
     @staticmethod
     def is_compute_gpu(function: Function) -> bool:
-        """Whether it is a GPU of NVIDIA, AMD or Intel on a link; management controllers have displays too."""
+        """Whether it is a GPU of NVIDIA, AMD or Intel on a link; management controllers have displays too.
+
+        Where nobody says whose it is, a 3D controller is one, and what a collective library calls a GPU.
+        """
+        if function.identity.vendor_id is None:
+            named = any(name.startswith("GPU") for name in function.interfaces)
+            return function.is_class(_3D) or (function.is_gpu and named)
         return function.is_gpu and function.identity.vendor_id in (0x10DE, 0x1002, 0x8086)
 
     def physical_link(self, function: Function) -> Link | None:
@@ -149,12 +162,12 @@ class View:
             able, now = function.link.capability, function.link.status
             # Speed may come back under load, lanes do not.
             lanes = now.width if now.known else able.width
-            return LinkMode(able.gt_s, lanes) if able.known else None
+            return LinkMode(able.gt_s, lanes) if able.known else now if now.known else None
         device, port = link.device.link.capability, link.port_can
         if link.limit.known:
             return link.limit
         if device.known or port.known:
-            return device if device.known else port
+            return link.reach
         return link.now if link.now.known else widest_mode(link)
 
     def possible_rate(self, function: Function) -> float | None:

@@ -147,14 +147,15 @@ class Ways:
 
     def _able(self, end: Function, link: Link) -> LinkMode | None:
         """Return what an end can do; where no source says, it can do what the link does."""
-        able = _usable(link.port_can if end is link.upper else end.link.capability)
+        said = link.port_can if end is link.upper else end.link.capability
+        able = _usable(said)
         if able is not None:
             return able
         now = _usable(link.now) or widest_mode(link)
         awake = _usable(link.device.link.capability)
         if now is not None and awake is not None and self.machine.gpu_below(link) is not None:
             self.assumed.add("GPUs behind ports that nobody knows are taken to be asleep, not slow")
-            return LinkMode(awake.gt_s, now.width)
+            return LinkMode(min(awake.gt_s or 0, said.gt_s or awake.gt_s or 0), now.width)
         if now is not None:
             self.assumed.add("ends whose capability is not known are taken to do what their link does")
         return now

@@ -16,6 +16,7 @@ from lanewise.machine.scenario import endpoint_name
 from lanewise.machine.sockets import across_sockets
 from lanewise.machine.view import View
 from lanewise.predicting.benchmarks import Benchmark, benchmarks_of
+from lanewise.predicting.left_out import left_out
 from lanewise.predicting.simulator import Row, Simulator, goodput_of
 from lanewise.predicting.wire import pace
 
@@ -142,7 +143,8 @@ def predict(
             *machine.contradictions,
             *notes,
             *_own_links(machine, chosen),
-            *_left_out(rows, together=together),
+            *_not_together(rows, together=together),
+            *_not_predicted(machine, rows, named=devices is not None),
         ),
         simulations=simulator.runs,
     )
@@ -161,7 +163,12 @@ def _why_nothing(machine: Machine, *, named: bool) -> str:
     )
 
 
-def _left_out(rows: list[tuple[Benchmark, Row]], *, together: bool) -> list[str]:
+def _not_predicted(machine: Machine, rows: list[tuple[Benchmark, Row]], *, named: bool) -> list[str]:
+    """Say which devices have no row, and why; nothing where somebody chose the devices."""
+    return [] if named else left_out(machine, {benchmark.function.address for benchmark, _ in rows})
+
+
+def _not_together(rows: list[tuple[Benchmark, Row]], *, together: bool) -> list[str]:
     """Say which devices were not at work with all others, because there are too many."""
     shared = Counter(benchmark.direction for benchmark, _ in rows if benchmark.together)
     most = max(shared.values(), default=0)

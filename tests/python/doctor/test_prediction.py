@@ -10,6 +10,7 @@ import pytest
 from machines import GPU, NIC, function, machine, pair, switched
 
 from lanewise.errors import InputError
+from lanewise.machine import read_bytes
 from lanewise.machine.model import Address, Kind, Machine, Slot
 from lanewise.machine.ways import Change
 from lanewise.predicting import Prediction, Row, predict
@@ -328,3 +329,38 @@ def test_a_wire_leaves_the_rest_of_an_uplink_to_others() -> None:
         pytest.approx(12.2, rel=0.02),
         pytest.approx(16.5, rel=0.02),
     ]
+
+
+NCCL = """\
+<system version="1">
+  <cpu numaid="0" affinity="ffff" arch="x86_64" vendor="GenuineIntel">
+    <pci busid="0001:00:00.0" class="0x030200" link_speed="16 GT/s" link_width="16"/>
+    <pci busid="0101:00:00.0" class="0x020700" link_speed="16 GT/s" link_width="16"/>
+    <pci busid="0000:05:00.0" class="0x030000" link_speed="16 GT/s" link_width="16"/>
+    <pci busid="0000:06:00.0" class="0x010802" link_speed="2.5 GT/s" link_width="1"/>
+    <pci busid="0000:07:00.0" class="0x010802"/>
+    <pci busid="0000:08:00.0" class="0x0c0330" link_speed="16 GT/s" link_width="4"/>
+  </cpu>
+</system>
+"""
+"""Of the form that cloud vendors write: class and link of a GPU, and not whose it is."""
+
+
+def test_a_gpu_of_no_stated_maker_is_one() -> None:
+    prediction = predict(read_bytes(NCCL.encode()), together=False)
+    assert {r.bdf for r in prediction.rows} == {"0001:00:00.0", "0101:00:00.0"}
+    assert any(r.benchmark == "host to device" for r in prediction.rows if r.bdf == "0001:00:00.0")
+
+
+def test_every_device_that_is_left_out_is_said_with_its_reason() -> None:
+    prediction = predict(read_bytes(NCCL.encode()), together=False)
+    left = [note for note in prediction.notes if note.startswith("not predicted, because")]
+    assert left == [
+        "not predicted, because it is no GPU, network, storage or computing device by class and maker: "
+        "05:00.0, 08:00.0",
+        "not predicted, because its link carries less than 1.9 GB/s: 06:00.0",
+        "not predicted, because its link is not known: 07:00.0",
+    ]
+    assert not any("not predicted" in note for note in predict(pair()).notes)
+    chosen = predict(read_bytes(NCCL.encode()), devices=[Address.parse("0001:00:00.0")])
+    assert not any("not predicted" in note for note in chosen.notes)

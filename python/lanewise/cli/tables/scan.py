@@ -135,8 +135,8 @@ class _Printer:
         now, able, style = "", "", ""
         if link is not None:
             now, able, style = self._link(link)
-        elif function.link.capability.known and self.machine.link_above(function) is None:
-            able = _brief(function.link.capability)
+        elif _is_told(function) and self.machine.link_above(function) is None:
+            able = _brief(function.link.capability) if function.link.capability.known else ""
             if not function.is_bridge:
                 now = str(function.link.status)
         transfers = function.transfers
@@ -212,6 +212,11 @@ class _Printer:
 
     def _style(self, text: str, style: str) -> str:
         return f"\x1b[{_STYLES[style]}m{text}\x1b[0m" if style and self.colour else text
+
+
+def _is_told(function: Function) -> bool:
+    """Whether a source tells of the end of a link."""
+    return function.link.capability.known or function.link.status.known
 
 
 def _brief(mode: LinkMode) -> str:

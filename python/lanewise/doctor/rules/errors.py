@@ -43,7 +43,8 @@ CORRECTABLE = Rule(
         "§7.8.4.5 (Correctable Error Status)",
         "§3.6 (data link integrity)",
     ),
-    not_said="Advisory Non-Fatal errors, which configuration scans cause.",
+    not_said="Advisory Non-Fatal errors, which configuration scans cause; how many replays are many, where a "
+    "GPU has counted them since some time that nobody knows.",
     bearing=Bearing.DISTURBS,
 )
 
@@ -83,7 +84,7 @@ def link_errors(view: View, this: Rule) -> Iterable[Finding]:
     history = []
     for ends, link in _wires(view):
         counted = sum(map(_counted, ends))
-        if not any(map(latched, ends)) and not counted:
+        if not any(map(latched, ends)) and not counted and not any(map(_replays, ends)):
             continue
         device = ends[-1]
         if not _is_severe(view, link, {bit for end in ends for bit in latched(end)}, counted):
@@ -141,6 +142,11 @@ def _counted(function: Function) -> int:
     return sum(function.errors.counter(f"correctable.{bit}") or 0 for bit in LINK_ERRORS)
 
 
+def _replays(function: Function) -> int:
+    """Return how often a GPU says it replayed; since when, nobody knows."""
+    return function.errors.counter("correctable.Replay") or 0
+
+
 def _correctable_lines(function: Function, bits: list[str]) -> list[str]:
     lines = []
     if bits:
@@ -149,6 +155,8 @@ def _correctable_lines(function: Function, bits: list[str]) -> list[str]:
         lines.append(
             f"{function.address.short} CESta: {' '.join(f'{bit}+' for bit in bits)}{hidden} ({function.name})"
         )
+    if _replays(function):
+        lines.append(f"{function.address.short} Replays Since Reset: {_replays(function)}")
     counts = [(bit, function.errors.counter(f"correctable.{bit}") or 0) for bit in LINK_ERRORS]
     text = " ".join(f"{bit} {count}" for bit, count in counts if count)
     where = "in the kernel log" if function.errors.counted_in_log else "aer_dev_correctable"

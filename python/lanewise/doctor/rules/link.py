@@ -9,7 +9,7 @@ from lanewise.doctor.finding import Finding, Severity
 from lanewise.doctor.registry import Bearing, Rule, rule
 from lanewise.doctor.rig import both_ways
 from lanewise.doctor.severity import by_loss
-from lanewise.doctor.words import SOLDERED
+from lanewise.doctor.words import SOLDERED, port_words
 from lanewise.machine.lanes import rate_of
 from lanewise.machine.model import IDLE_GPU_GT_S, LinkMode
 
@@ -155,14 +155,16 @@ def _register_line(held: tuple[Function, float]) -> str:
 def _fix(this: Rule, link: Link) -> str:
     """Fill in the port above and the code of the speed that both ends can do."""
     speed = f"{link.limit.generation or 1:x}"
-    return this.fix.replace("PORT", link.upper.address.short).replace("SPEED", speed)
+    port = link.upper
+    where = "$(basename $(dirname $(readlink -f /sys/bus/pci/devices/BDF)))" if port.implied else None
+    return this.fix.replace("PORT", where or port.address.short).replace("SPEED", speed)
 
 
 @rule(IDLE)
 def idle_gpus(view: View, this: Rule) -> Iterable[Finding]:
     """Say once which GPU links only sleep."""
     slow = alike.slow_gpus(view)
-    idle = [(link.device, link.now) for link in view.live_links if view.machine.is_idle_gpu(link)] + [
+    idle = [(link.device, link.now) for link in view.live_links if _is_idle(view, link)] + [
         (function, function.link.status) for function in view.machine if _is_idle_alone(view, function)
     ]
     # One that sleeps while all its likes are awake is not sleeping with them (`odd-one-out`).
@@ -180,24 +182,31 @@ def idle_gpus(view: View, this: Rule) -> Iterable[Finding]:
     )
 
 
+def _is_idle(view: View, link: Link) -> bool:
+    """Whether a link is that of an idle GPU, with all lanes that its device has where no port is known."""
+    return view.machine.is_idle_gpu(link) and link.now.width == (link.limit.width or link.reach.width)
+
+
 def _is_idle_alone(view: View, function: Function) -> bool:
     """Whether a GPU whose port is not in the source runs as idle ones do."""
     could, now = function.link.capability, function.link.status
     alone = function.is_gpu and view.machine.measured and view.machine.link_above(function) is None
+    alone = alone and function.idle is not False
     if not alone or function.virtual or could.gt_s is None or now.gt_s is None:
         return False
     return now.gt_s < could.gt_s and now.gt_s <= IDLE_GPU_GT_S and now.width == could.width
 
 
 def _device_line(device: Function, now: LinkMode) -> str:
-    return f"{device.address.short} LnkSta: {now}; LnkCap: {device.link.capability} ({device.name})"
+    state = f", {device.performance_state}" if device.performance_state else ""
+    return f"{device.address.short} LnkSta: {now}{state}; LnkCap: {device.link.capability} ({device.name})"
 
 
 def _evidence(link: Link) -> list[str]:
     upper, device = link.upper, link.device
     return [
         _device_line(device, link.now),
-        f"{upper.address.short} LnkCap: {upper.link.capability} ({upper.name})",
+        f"{port_words(upper)} LnkCap: {upper.link.capability} ({upper.name})",
     ]
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from lanewise.doctor.finding import Finding, Severity
 from lanewise.doctor.registry import Bearing, Rule, rule
 from lanewise.doctor.rig import both_ways
+from lanewise.doctor.words import port_words
 from lanewise.machine.lanes import rate_of
 from lanewise.machine.model import ENDPOINTS, IDLE_GPU_GT_S, Kind, LinkMode
 from lanewise.machine.topology import is_thunderbolt
@@ -48,18 +49,19 @@ def lonely_devices(view: View, this: Rule) -> Iterable[Finding]:
     for function in view.machine:
         if not view.machine.measured or function.address.function or not _is_lower_end(view, function):
             continue
-        could, now = function.link.capability, _now(view, function)
+        could, now = _could(view, function), _now(view, function)
         full, rate = rate_of(could), rate_of(now)
         if full is None or rate is None or rate >= full or not view.is_worth_tuning(full):
             continue
         lanes_missing = (now.width or 0) < (could.width or 0)
-        if function.is_gpu and not lanes_missing and (now.gt_s or 0.0) <= IDLE_GPU_GT_S:
+        if not lanes_missing and _is_speed_clear(view, function, now):
             continue
         bdf = function.address.short
         yield this.finding(
             Severity.INFO,
             bdf,
-            f"{bdf} runs at {now} and could do {could}: its slot has no more, or something is wrong",
+            f"{bdf} runs at {now} and could do {could}: {_other_end(view, function)} has no more, or "
+            "something is wrong",
             [f"{bdf} LnkCap: {could}; now {now} ({function.name})", _missing(view, function)],
             trial=_trial(view, function),
         )
@@ -77,6 +79,12 @@ def _is_lower_end(view: View, function: Function) -> bool:
     return link is None if function.parent is None else link is not None and not link.port_can.known
 
 
+def _other_end(view: View, function: Function) -> str:
+    """Name what is at the other end: of what nobody says what it is, that may be above or below."""
+    known = view.machine.role(function) is not None or function.identity.class_code is not None
+    return "its slot" if known else "the other end of its link"
+
+
 def _missing(view: View, function: Function) -> str:
     """Say why nothing is known of the port."""
     link = view.machine.link_above(function)
@@ -85,7 +93,14 @@ def _missing(view: View, function: Function) -> str:
         return f"the port above {function.address.short} is {where}"
     if link.upper.link.capability.known:
         return f"{link.upper.address.short} is a port that the hypervisor makes up ({link.upper.name})"
-    return f"the source does not say what {link.upper.address.short} can do"
+    return f"the source does not say what {port_words(link.upper)} can do"
+
+
+def _is_speed_clear(view: View, function: Function, now: LinkMode) -> bool:
+    """Whether less speed needs no guess: a GPU sleeps, or both ends tell their speed (see `link-speed`)."""
+    link = view.machine.link_above(function)
+    slow = function.is_gpu and (now.gt_s or 0.0) <= IDLE_GPU_GT_S
+    return (slow and function.idle is not False) or (link is not None and link.limit.gt_s is not None)
 
 
 def _now(view: View, function: Function) -> LinkMode:
@@ -94,8 +109,14 @@ def _now(view: View, function: Function) -> LinkMode:
     return function.link.status if link is None else link.now
 
 
+def _could(view: View, function: Function) -> LinkMode:
+    """Return what it could do as far as is known: a port may state its speed and not its lanes."""
+    link = view.machine.link_above(function)
+    return function.link.capability if link is None else link.reach
+
+
 def _trial(view: View, function: Function) -> Trial | None:
-    could, now = function.link.capability, _now(view, function)
+    could, now = _could(view, function), _now(view, function)
     if function.is_gpu:
         # An idle GPU's speed comes back under load; its lanes do not.
         now = LinkMode(could.gt_s, now.width)

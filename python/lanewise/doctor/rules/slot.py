@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from lanewise.doctor.finding import Finding, Severity
 from lanewise.doctor.registry import PERFORMANCE, Bearing, Rule, rule
 from lanewise.doctor.rig import both_ways
-from lanewise.doctor.words import SOLDERED
+from lanewise.doctor.words import SOLDERED, port_words
 from lanewise.machine.lanes import rate_of
 from lanewise.machine.model import Kind
 from lanewise.machine.topology import is_chipset_uplink
@@ -44,7 +44,7 @@ def devices_above_their_slot(view: View, this: Rule) -> Iterable[Finding]:
         if not _matters(view, link):
             continue
         port, device = link.upper.link.capability, link.device.link.capability
-        limit, could = rate_of(link.limit), rate_of(device)
+        limit, could = rate_of(link.reach), rate_of(device)
         if limit is None or could is None or could <= limit:
             continue
         yield this.finding(
@@ -53,7 +53,7 @@ def devices_above_their_slot(view: View, this: Rule) -> Iterable[Finding]:
             f"{link.device.address.short} could run at {device}, but its slot is {port}",
             [
                 f"{link.device.address.short} LnkCap: {device} ({link.device.name})",
-                f"{link.upper.address.short} LnkCap: {port} ({link.upper.name})",
+                f"{port_words(link.upper)} LnkCap: {port} ({link.upper.name})",
                 *_as_the_firmware_says(view, link),
             ],
             fix=SOLDERED if view.is_wired_on_board(link) else _better_slots(view, link, this),
@@ -69,7 +69,7 @@ def _as_the_firmware_says(view: View, link: Link) -> Iterable[str]:
 
 def _better_slots(view: View, link: Link, this: Rule) -> str | None:
     """Name the slots that are free and carry more of what the device could do; None when there are none."""
-    device, limit = link.device.link.capability, rate_of(link.limit) or 0.0
+    device, limit = link.device.link.capability, rate_of(link.reach) or 0.0
     better = [
         slot
         for slot in view.machine.slots
@@ -97,5 +97,5 @@ def _matters(view: View, link: Link) -> bool:
 def _trial(view: View, link: Link) -> Trial | None:
     mps, mrrs = view.payload(link.device), view.reads(link.device)
     return both_ways(
-        link.limit, link.device.link.capability, mps=mps, mrrs=mrrs, own=view.own_rate(link.device)
+        link.reach, link.device.link.capability, mps=mps, mrrs=mrrs, own=view.own_rate(link.device)
     )

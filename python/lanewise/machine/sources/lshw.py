@@ -1,10 +1,12 @@
-"""`lshw` and `lshw -json`: who is below whom, names, drivers, interfaces and what drives call themselves.
+"""`lshw`, `-json` and `-businfo`: who is below whom, names, drivers, interfaces, what drives call themselves.
 
 Both are trees of nodes with properties; a function of PCI has ``pci@0000:01:00.0`` as its bus info. The nodes
 below a host bridge are beside it on its bus; below other bridges they are below. Neither says speeds and
-widths of links, payload sizes or errors, and the numbers of vendor and device only with ``-numeric``. Leaves
-out: everything that is no function of PCI. Source: lshw B.02.19, ``hw.cc`` and ``print.cc``, read for the
-format only.
+widths of links, payload sizes or errors, and the numbers of vendor and device only with ``-numeric``. Text is
+in the language of its user: what a property is follows from its place (description, product, vendor, physical
+id, bus info, logical name, in this order) and from what it says, where its name is not English. ``-businfo``
+is a table without a tree. Leaves out: everything that is no function of PCI, and ``-short``, which has no
+addresses. Source: lshw B.02.19, ``hw.cc`` and ``print.cc``, read for the format only.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from lanewise.machine import pci_ids
 from lanewise.machine.address import Address
 from lanewise.machine.function import Buses
 
@@ -24,13 +27,50 @@ if TYPE_CHECKING:
 
 LOOKS_LIKE_LSHW_JSON = re.compile(r'"businfo"\s*:\s*"pci@[0-9a-fA-F]')
 """The bus info of a function in JSON."""
-LOOKS_LIKE_LSHW = re.compile(r"^[ \t>|]*bus info: pci@[0-9a-fA-F]", re.MULTILINE)
-"""The bus info of a function in text."""
+_BUSINFO = r"pci@[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]"
+LOOKS_LIKE_LSHW = re.compile(rf"^[ \t>|]{{1,200}}[^\s:|>][^:\n]{{1,40}}: {_BUSINFO}[ \t]*$", re.MULTILINE)
+"""The bus info of a function in text, in any language."""
+LOOKS_LIKE_TABLE = re.compile(rf"^[ \t>|]{{0,16}}{_BUSINFO}(?:[ \t]+\S{{1,40}})?[ \t]{{2,}}\S", re.MULTILINE)
+"""A row of ``-businfo``."""
 
 _TOKEN = re.compile(r'"((?:[^"\\]++|\\[\s\S])*+)(?:"\s*+(:)?|\\?\Z)|([{}])')
 _ESCAPED = re.compile(r"\\(.)")
-_NODE = re.compile(r"^([ \t>|]*)\*-(\S+)(?: (?:UNCLAIMED|DISABLED))*\s*$")
-_PROPERTY = re.compile(r"^[ \t>|]+([a-z][a-z ]*): (.*)$")
+_NODE = re.compile(r"^([ \t>|]*)\*-(\S+)(?: [^\s:]{1,30}){0,4}\s*$")
+_PROPERTY = re.compile(r"^[ \t>|]+([^\W\d_][^:\n]{0,60}): (.*)$")
+_ENGLISH = frozenset(
+    (
+        *("description", "product", "vendor", "physical id", "bus info", "logical name", "version", "date"),
+        *(
+            "serial",
+            "slot",
+            "size",
+            "capacity",
+            "width",
+            "clock",
+            "capabilities",
+            "configuration",
+            "resources",
+        ),
+    )
+)
+"""Properties as `lshw` calls them without a translation."""
+_LOGICAL_NAME = re.compile(r"[a-z/][\w/.@-]{2,40}$")
+_FLAGS = frozenset({"bus_master", "cap_list", "pciexpress"})
+"""Words that stand among the capabilities of functions, in any language."""
+_ROW_CLASSES = {"network": 0x028000, "display": 0x038000, "storage": 0x018000}
+_ROW_WORDS = frozenset(_ROW_CLASSES) | {
+    "bridge",
+    "multimedia",
+    "bus",
+    "generic",
+    "communication",
+    "input",
+    "processor",
+    "memory",
+    "system",
+    "disk",
+}
+_NVME = 0x010802
 _NUMBERS = re.compile(r"(?<!\s)\s*+\[(?:[0-9a-fA-F]{4}:)?([0-9a-fA-F]{4})\]$")
 _BUS = re.compile(r"PCIBUS:[0-9a-fA-F]+:([0-9a-fA-F]{1,2})$")
 _MOST_DEEP = 200
@@ -112,12 +152,63 @@ def _from_text(lines: Sequence[str]) -> _Node:
 
 
 def _property(node: _Node, name: str, value: str) -> None:
+    name = name if name in _ENGLISH else _meaning(node, name, value)
     if name in ("configuration", "capabilities"):
         for word in value.split():
             key, _, setting = word.partition("=")
             node.take(f"{name}.{key}", setting or "true")
-    else:
-        node.take({"bus info": "businfo", "logical name": "logicalname"}.get(name, name), value)
+    elif name == "bus info":
+        node.take("businfo", value)
+        _name_by_place(node)
+    elif name:
+        node.take({"logical name": "logicalname"}.get(name, name), value)
+
+
+def _meaning(node: _Node, name: str, value: str) -> str:
+    """Return what a property is called in English; nothing where its value does not tell."""
+    words = value.split()
+    if value.startswith("pci@"):
+        return "bus info"
+    if "driver=" in value or "latency=" in value:
+        return "configuration"
+    if _FLAGS.intersection(words):
+        return "capabilities"
+    if "businfo" in node.properties:
+        after = [key for key in node.properties if key.startswith("after ")]
+        node.take(f"after {name}", value)
+        return "logical name" if not after and len(words) == 1 and _LOGICAL_NAME.match(value) else ""
+    node.take(f"before {len(node.properties)}", value)
+    return ""
+
+
+def _name_by_place(node: _Node) -> None:
+    """Name the properties before the bus info: description, product, vendor, physical id, in this order."""
+    before = [value for key, value in node.properties.items() if key.startswith("before ")]
+    unnamed = [name for name in ("description", "product", "vendor") if name not in node.properties]
+    for name, value in zip(unnamed, before[:-1], strict=False):
+        node.take(name, value)
+
+
+def read_table(lines: Sequence[str], into: Reading) -> None:
+    """Read ``lshw -businfo``: address, device, class and description, columns of which any may be empty."""
+    for line in lines:
+        words = line.lstrip(" \t>|").split()
+        if not words or not words[0].startswith("pci@"):
+            continue
+        place = next((number for number, word in enumerate(words[1:3], start=1) if word in _ROW_WORDS), None)
+        try:
+            address = Address.parse(words[0].removeprefix("pci@"))
+        except ValueError:
+            continue
+        if place is None:
+            continue
+        draft = into.draft(address)
+        device = words[1] if place == 2 else ""
+        is_drive = device.startswith("/dev/nvme")
+        draft.identity["class_code"] = _NVME if is_drive else _ROW_CLASSES.get(words[place])
+        draft.identity["device_name"] = " ".join(words[place + 1 :]) or None
+        _interface(draft, device)
+    into.kinds.append("lshw")
 
 
 def _walk(root: _Node) -> Iterator[tuple[_Node, Address | None]]:
@@ -168,6 +259,10 @@ def _describe(node: _Node, draft: Draft) -> None:
     properties, identity = node.properties, draft.identity
     description = properties.get("description", "")
     identity["class_name"] = _CLASSES.get(description, description) or None
+    base = _ROW_CLASSES.get(properties.get("id", "").partition(":")[0])
+    if base is not None and pci_ids.load().class_by_name(identity["class_name"] or "") is None:
+        # The description is in another language, and the node is named for its class in any.
+        identity["class_name"], identity["class_code"] = None, base
     vendor, product = properties.get("vendor"), properties.get("product")
     if description == "NVMe device":
         # The names are the drive's own, not those of `pci.ids`.

@@ -1,8 +1,8 @@
-"""Texts that list no functions and tell more of those that another text lists: they go on top of a machine.
+"""Texts that tell more of functions that another text lists: they go on top of a machine.
 
-They stand beside `lspci` in one file, or in a file of their own (`lanewise scan --with`). The lines that they
-are made of are taken out before anybody else reads the text. A matrix of `nvidia-smi` or `xpu-smi` also
-stands alone.
+They stand beside `lspci` in one file, or in a file of their own (`lanewise scan --with`). Tables and matrices
+are taken out before anybody else reads the text; layers (`text_kinds.LAYERS`), which name functions, stay. A
+layer, or a matrix of `nvidia-smi` or `xpu-smi`, also stands alone.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from lanewise.machine.sources import text_kinds
 from lanewise.machine.sources.wrapping import FENCE
 
 if TYPE_CHECKING:
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
     from lanewise.machine.sources.topo import Matrix
 
 WANTED = (
-    "'nvidia-smi topo -m', 'xpu-smi topology -m', 'dmidecode -t slot', 'nvme list', 'ethtool -i' and 'dmesg'"
+    f"{text_kinds.WANTED}, 'nvidia-smi topo -m', 'xpu-smi topology -m', 'dmidecode -t slot', 'nvme list', "
+    "'ethtool -i' and 'dmesg'"
 )
 """What they are printed by."""
 
@@ -46,8 +48,11 @@ _SIGNS_OF_LOG = (
 class Overlays:
     """All of them that are in a text."""
 
-    def __init__(self, lines: list[str]) -> None:
-        """Look for them; a plain search for a word that must be there comes before a reader is loaded."""
+    def __init__(self, lines: list[str], document: str = "") -> None:
+        """Look for them; a plain search for a word that must be there comes before a reader is loaded.
+
+        `document` is the text as it came, where it may be one of JSON: its lines may be cut.
+        """
         self.rest = list(lines)
         """The lines without theirs, of which a fence is left, so that line numbers stay."""
         self.stand_alone = False
@@ -56,6 +61,7 @@ class Overlays:
         """Why what looked like one is none."""
         self._layers: list[tuple[str, Callable[[Machine], Machine]]] = []
         text = "\n".join(lines)
+        self._add_layers(lines, text, document)
         if "DMI type " in text:
             from lanewise.machine.sources import dmidecode
 
@@ -87,6 +93,24 @@ class Overlays:
     def __bool__(self) -> bool:
         """Whether there is any."""
         return bool(self._layers)
+
+    def _add_layers(self, lines: list[str], text: str, document: str) -> None:
+        readers = text_kinds.layers_of(text)
+        documents = text_kinds.document_readers_of(document)
+        if not readers and not documents:
+            return
+        from lanewise.machine.assembly import Reading
+        from lanewise.machine.sources import layers
+
+        reading = Reading()
+        for reader in readers:
+            reader(lines, reading)
+        for document_reader in documents:
+            document_reader(document, reading)
+        self.notes += [] if reading.kinds else reading.notes
+        if reading.kinds:
+            self.stand_alone = True
+            self._layers.append((reading.kinds[0], partial(layers.put_on, reading=reading)))
 
     def put_on(self, machine: Machine) -> Machine:
         """Put all of them on top of a machine."""

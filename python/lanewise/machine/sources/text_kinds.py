@@ -1,33 +1,92 @@
-"""Kinds of text that hold a machine, and who reads them, in the order in which they are looked for.
+"""Kinds of text that hold a machine: by which signs they are told, and who reads them.
 
-What comes first tells more: lists before trees, trees before logs. `lspci -vvv` and its bytes are told by the
-first lines of functions (`wrapping.HEADER`) and come before all of these; matrices go on top of any (`topo`).
+A kind is one line here and one file beside this one, which has a pattern for its signs and a function that
+reads lines into a `Reading`. A plain search for a word that must be there comes before the file is loaded.
+`lspci -vvv` and its bytes are told by the first lines of functions (`wrapping.HEADER`) and come before all of
+these. Of `TREES` the first that is found counts, and what comes first tells more: lists before trees, trees
+before logs. Of `LAYERS` all are read that are there: they tell of devices by address, stand alone, and go on
+top of every other source (`layers`). Matrices and tables that only go on top are in `overlays`.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from lanewise.machine.sources import kernel_log, lshw, lspci_list, pciconf, tree
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    import re
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from lanewise.machine.assembly import Reading
 
     Reader = Callable[[list[str], Reading], object]
+    DocumentReader = Callable[[str, Reading], object]
 
-_KINDS: tuple[tuple[re.Pattern[str], Reader], ...] = (
-    (pciconf.LOOKS_LIKE_PCICONF, pciconf.read),
-    (lspci_list.LOOKS_LIKE_LIST, lspci_list.read),
-    (lshw.LOOKS_LIKE_LSHW, lshw.read),
-    (tree.LOOKS_LIKE_TREE, tree.read),
-    (tree.LOOKS_LIKE_LINKS, tree.read_links),
-    (kernel_log.LOOKS_LIKE_LOG, kernel_log.read),
+
+class TextKind(NamedTuple):
+    """One kind of text."""
+
+    words: tuple[str, ...]
+    """One of them is in every such text, and in few others: every text is searched for them."""
+    module: str
+    """The file beside this one that reads it."""
+    signs: str = "LOOKS_LIKE"
+    """Its pattern; one that is found makes a text one of this kind."""
+    reader: str = "read"
+    """Its function: takes lines, and fills a reading."""
+
+
+TREES = (
+    TextKind(("@pci",), "pciconf", "LOOKS_LIKE_PCICONF"),
+    TextKind((' "', "Slot:", "Device:"), "lspci_list", "LOOKS_LIKE_LIST"),
+    TextKind(("pci@",), "lshw", "LOOKS_LIKE_LSHW"),
+    TextKind(("pci@",), "lshw", "LOOKS_LIKE_TABLE", "read_table"),
+    TextKind(("]-", "]+"), "tree", "LOOKS_LIKE_TREE"),
+    TextKind(("/devices/",), "tree", "LOOKS_LIKE_LINKS", "read_links"),
+    TextKind(("Address: ",), "esxcli"),
+    TextKind(("Vend:Dvid",), "esxcli", "LOOKS_LIKE_TABLE", "read_table"),
+    TextKind(("PCI",), "lstopo"),
+    TextKind(("pci ", "pcieport ", "PCIe Bus Error"), "kernel_log", "LOOKS_LIKE_LOG"),
 )
+LAYERS = (
+    TextKind(("Bus Id", "GPU 0000", "device handle for GPU"), "nvidia_smi"),
+    TextKind(("GPU[", "BDF: ", "MAX_PCIE_", "PCIE:", "Link Type between"), "amd_smi"),
+    TextKind(("bus-ID: ",), "inxi"),
+    TextKind(("bus/pci/devices/", "devices/pci"), "link_files"),
+    TextKind(("PCIDevices.hardware.talos.dev",), "talos"),
+    TextKind(("Vendor ID: 0x",), "system_profiler"),
+    TextKind(("pci.bus_id", "pcie.link", "Bus-Id", " 00000000:"), "nvidia_smi_csv"),
+)
+DOCUMENTS = (
+    TextKind(('"bdf"', '"gpu"', '"PCI Bus"', "(Topology)"), "amd_smi", "JSON_SIGNS", "read_document"),
+    TextKind(("@odata", "PCIeInterface"), "redfish", "JSON_SIGNS", "read_document"),
+    TextKind(("sppci_",), "system_profiler", "JSON_SIGNS", "read_document"),
+)
+"""Layers in JSON, whose readers take the whole text: it may be one line."""
+WANTED = (
+    "'nvidia-smi -q', 'nvidia-smi --query-gpu', 'amd-smi', 'rocm-smi', 'inxi -a', 'tail -v *_link_*', "
+    "'system_profiler', 'talosctl', Redfish"
+)
+"""What prints a text that is a layer."""
 
 
 def reader_of(text: str) -> Reader | None:
-    """Return the reader of the first kind whose signs are in a text; None when there are none."""
-    return next((reader for signs, reader in _KINDS if signs.search(text)), None)
+    """Return the reader of the first kind of a tree whose signs are in a text; None when there are none."""
+    return next(_readers(TREES, text), None)
+
+
+def layers_of(text: str) -> list[Reader]:
+    """Return the readers of all layers whose signs are in a text."""
+    return list(_readers(LAYERS, text))
+
+
+def document_readers_of(document: str) -> list[DocumentReader]:
+    """Return the readers of all layers in JSON whose signs are in a text."""
+    return list(_readers(DOCUMENTS, document))
+
+
+def _readers(kinds: tuple[TextKind, ...], text: str) -> Iterator[Any]:
+    for kind in kinds:
+        if any(word in text for word in kind.words):
+            module = import_module(f"{__package__}.{kind.module}")
+            if getattr(module, kind.signs).search(text):
+                yield getattr(module, kind.reader)

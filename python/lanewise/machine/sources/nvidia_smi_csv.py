@@ -1,0 +1,114 @@
+"""`nvidia-smi --query-gpu=... --format=csv`, and the table that `nvidia-smi` prints without options.
+
+What a column holds is said by the heading, or by the command where it was copied along; without either only
+addresses and names are taken. GPUs without ``pci.bus_id`` get addresses that are made up. The table has
+names, addresses and performance states, and nothing of links. Source: `nvidia-smi --help-query-gpu`, drivers
+352 to 580.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from lanewise.machine.sources import nvidia_gpu
+from lanewise.machine.sources.made_up import made_up_address
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lanewise.machine.assembly import Reading
+
+_ADDRESS = r"(?:[0-9A-Fa-f]{4,8}:)[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7]"
+_COMMAND = re.compile(r"--query-gpu[= ][\"']?([a-z][\w.,\[\]% ]{0,2000})")
+_ROW = re.compile(rf"^[^,\n|]{{0,60}},[^\n|]{{0,400}}\b{_ADDRESS}(?:,|[ \t]*$)|^{_ADDRESS},", re.MULTILINE)
+_TABLE = re.compile(
+    rf"^[ \t]{{0,8}}\|[^|\n]{{1,80}}\|[ \t]{{1,4}}{_ADDRESS}[ \t]+\S{{1,12}}[ \t]*\|", re.MULTILINE
+)
+_HEADING = re.compile(
+    r"^[ \t>]{0,8}(?:[\w.]{1,60}(?: \[[^\],\n]{1,8}\])?, ?){0,60}(?:pci\.bus_id|pcie\.link\.)", re.MULTILINE
+)
+LOOKS_LIKE = re.compile(f"{_HEADING.pattern}|{_TABLE.pattern}|{_ROW.pattern}", re.MULTILINE)
+"""A heading, a row of the table, or a row with an address."""
+_STATE = re.compile(r"P\d{1,2}$")
+_MAKERS = ("NVIDIA", "Tesla", "Quadro", "GeForce", "GRID", "A100", "H100")
+
+_KEYS = {
+    "index": "index",
+    "name": "name",
+    "gpu_name": "name",
+    "pci.bus_id": "address",
+    "gpu_bus_id": "address",
+    "pci.device_id": "device_id",
+    "pci.sub_device_id": "sub_device_id",
+    "pci.baseClass": "base_class",
+    "pci.subClass": "sub_class",
+    "pstate": "pstate",
+    "pcie.link.gen.max": "max",
+    "pcie.link.gen.current": "current",
+    "pcie.link.gen.gpucurrent": "gpucurrent",
+    "pcie.link.gen.gpumax": "gpumax",
+    "pcie.link.gen.hostmax": "hostmax",
+    "pcie.link.width.max": "width.max",
+    "pcie.link.width.current": "width.current",
+    "clocks_event_reasons.gpu_idle": "idle",
+    "clocks_throttle_reasons.gpu_idle": "idle",
+}
+_MADE_UP = "addresses of GPUs are made up, because nobody asked for them: add pci.bus_id to --query-gpu"
+
+
+def read(lines: Sequence[str], into: Reading) -> None:
+    """Read all GPUs of a text; of one that is listed again and again the last state counts."""
+    keys: list[str] = []
+    in_table: dict[str, str] = {}
+    before = len(into.drafts)
+    for line in lines:
+        command = _COMMAND.search(line) if "--query-gpu" in line else None
+        cells = [cell.strip() for cell in line.strip(" \t>").split(",")]
+        bare = [cell.partition(" [")[0] for cell in cells]
+        if command is not None:
+            keys = [key.strip() for key in command[1].split(",")]
+        elif len(set(bare) & _KEYS.keys()) > 1 or (bare[0] in _KEYS and len(bare) == 1):
+            keys = bare
+        elif "|" in line:
+            in_table = _table_row(line, in_table, into)
+        elif len(cells) == len(keys) and len(cells) > 1:
+            _gpu({_KEYS[key]: cell for key, cell in zip(keys, cells, strict=True) if key in _KEYS}, into)
+        elif _ROW.match(line):
+            _row_without_heading(cells, into)
+    if len(into.drafts) > before:
+        into.kinds.append("nvidia-smi")
+
+
+def _gpu(said: dict[str, str], into: Reading) -> None:
+    address = nvidia_gpu.address_of(said.get("address", ""))
+    if address is None:
+        if not {"max", "gpumax", "current", "width.current", "width.max"} & said.keys():
+            return
+        address = made_up_address(into)
+        into.note(_MADE_UP)
+    nvidia_gpu.take(said, address, into)
+
+
+def _row_without_heading(cells: list[str], into: Reading) -> None:
+    addresses = [address for cell in cells if (address := nvidia_gpu.address_of(cell)) is not None]
+    names = [cell for cell in cells if cell.startswith(_MAKERS)]
+    if len(addresses) == 1 and names and addresses[0] not in into.drafts:
+        nvidia_gpu.take({"name": names[0]}, addresses[0], into)
+        into.note("columns without a heading: only names and addresses were read; '--format=csv' prints one")
+
+
+def _table_row(line: str, above: dict[str, str], into: Reading) -> dict[str, str]:
+    """Read the first of two lines about a GPU, or the second, which has its performance state."""
+    cells = [cell.split() for cell in line.split("|")]
+    if len(cells) > 2 and cells[1] and cells[2] and nvidia_gpu.address_of(cells[2][0]) is not None:
+        words = cells[1]
+        if not words[0].isdigit():
+            return {}
+        said = {"index": words[0], "name": " ".join(words[1:-1]), "address": cells[2][0]}
+        _gpu(said, into)
+        return said
+    state = next((word for word in cells[1] if _STATE.match(word)), None) if len(cells) > 1 else None
+    if above and state is not None:
+        _gpu(above | {"pstate": state}, into)
+    return {}

@@ -1,0 +1,62 @@
+"""Devices that are not predicted, and why: each is said, so that none vanishes.
+
+Leaves out what no link leads to: bridges, functions of the root complex, conventional PCI; and further
+functions of a device, which share its link.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lanewise.machine.model import ENDPOINTS
+from lanewise.machine.view import View, is_emulated, is_management
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from lanewise.machine.address import Address
+    from lanewise.machine.model import Function, Machine
+
+_MOST_ADDRESSES = 6
+
+
+def left_out(machine: Machine, predicted: Collection[Address]) -> list[str]:
+    """Say by reason which devices have no prediction; `predicted` are the addresses of those that have."""
+    view = View(machine)
+    slots = {address.slot for address in predicted}
+    reasons: dict[str, list[str]] = {}
+    for function in machine:
+        if function.address.slot in slots or not _is_device(view, function):
+            continue
+        slots.add(function.address.slot)
+        reasons.setdefault(_reason(view, function), []).append(function.address.short)
+    return [f"not predicted, because {reason}: {_listed(found)}" for reason, found in reasons.items()]
+
+
+def _is_device(view: View, function: Function) -> bool:
+    """Whether a function is the end of a link, or of a class that is one where nobody says what it is."""
+    if function.virtual or function.is_bridge or function.implied:
+        return False
+    role = view.machine.role(function)
+    return role in ENDPOINTS or (role is None and view.is_data_mover(function))
+
+
+def _reason(view: View, function: Function) -> str:
+    if is_emulated(function):
+        return "a hypervisor makes it up"
+    if is_management(function):
+        return "it only manages the switch that it is in"
+    if not view.is_data_mover(function):
+        return "it is no GPU, network, storage or computing device by class and maker"
+    rate = view.possible_rate(function)
+    if rate is None:
+        return "its link is not known"
+    if not view.is_worth_tuning(rate):
+        return "its link carries less than 1.9 GB/s"
+    return "no benchmark of it could be simulated"
+
+
+def _listed(addresses: Iterable[str]) -> str:
+    all_of_them = list(addresses)
+    rest = len(all_of_them) - _MOST_ADDRESSES
+    return ", ".join(all_of_them[:_MOST_ADDRESSES]) + (f" and {rest} more" if rest > 0 else "")

@@ -36,6 +36,8 @@ _STAMP = re.compile(r"^(?:\[ *\d+\.\d+\]|<\d+>\[ *\d+\.\d+\]|.{0,64} kernel: )")
 _FRONT = re.compile(r"^(?:.{0,64} kernel: )?(?:<\d+>)?(?:\[ *\d+\.\d+\] ?)?(?:\[ *[TC]\d+\] ?)?")
 """What stands before a message: date and host, time since boot, task."""
 _LONGEST_LINE = 200
+_MOST_SEARCHED = 500
+"""Characters of a line that are looked at: kernels cut theirs at about a thousand, and say it early."""
 _MOST_EVENTS = 10_000
 """A link that goes up and down for days. Assumed to be enough to tell."""
 _MODE = r"([\d.]+) GT/s(?: PCIe)? x(\d+) link"
@@ -43,9 +45,12 @@ _LIMITED = re.compile(rf"limited by {_MODE} at ({_ADDRESS.pattern}).*with {_MODE
 _BAR = re.compile(r"(?<!VF )BAR (\d)")
 _ASSIGNED = re.compile(r"(?<!VF )BAR [0-5](?: \[[^\]]*\])?: assigned")
 
+_SLOT = r"[Ss]lot\([^()]{0,16}\): "
+"""As pciehp begins what it says of a slot, by the name that is printed on the case."""
+
 _KINDS: tuple[tuple[EventKind, str], ...] = (
     (EventKind.GPU_LOST, r"Xid (?:\([^)]*\): )?(79|167)\b|fallen off the bus|device lost from bus"),
-    (EventKind.CONTROLLER_DOWN, r"nvme.*controller is down; will reset"),
+    (EventKind.CONTROLLER_DOWN, r"nvme.{0,60}controller is down; will reset"),
     (
         EventKind.NO_RETURN,
         r"not ready \d+ms after [\w ]+; giving up|power state from D3\w* to D0[ ,(]*(?:config space|device) "
@@ -53,32 +58,33 @@ _KINDS: tuple[tuple[EventKind, str], ...] = (
     ),
     (
         EventKind.DEVICE_FAILED,
-        r"nvme.*(?:Device not ready; aborting|device inaccessible|Removing after probe failure|"
+        r"nvme.{0,90}(?:Device not ready; aborting|device inaccessible|Removing after probe failure|"
         r"Disabling device after reset failure|Identify Controller failed)|AER: [Dd]evice recovery failed|"
         r"PCIe link lost|NVRM: (?:GPU [0-9a-f:.]+: )?RmInitAdapter failed|BAR\d is 0M @ 0x0",
     ),
     (
         EventKind.HEALTH_LOST,
-        r"mlx5_core.*(?:health compromised|PCI (?:slot )?is (?:offline|unavailable)|unable to respond to|"
-        r"sensors reported fatal|Fatal error \d+ detected)|PCI (?:channel|device) is offline",
+        r"mlx5_core.{0,120}(?:health compromised|PCI (?:slot )?is (?:offline|unavailable)|"
+        r"unable to respond to|sensors reported fatal|Fatal error \d+ detected)"
+        r"|PCI (?:channel|device) is offline",
     ),
     (
         EventKind.RECOVERED,
         r"AER: [Dd]evice recovery successful|DPC port successfully recovered|recovered by DPC|"
         r"nvme\d+: \d+/\d+/\d+ default/read/poll queues|ready \d+ms after",
     ),
-    (EventKind.POWER_FAULT, r"(?:Slot|slot)\(.*[Pp]ower fault|Power fault on [Ss]lot|power fault bit"),
-    (EventKind.PLANNED, r"(?:Slot|slot)\(.*(?:due to button press|will power off|[Pp]owering off)"),
-    (EventKind.CARD_GONE, r"(?:Slot|slot)\(.*[Cc]ard not present"),
-    (EventKind.CARD_PRESENT, r"(?:Slot|slot)\(.*[Cc]ard present"),
-    (EventKind.LINK_DOWN, r"(?:Slot|slot)\(.*Link Down(?!/)"),
-    (EventKind.LINK_UP, r"(?:Slot|slot)\(.*Link Up"),
+    (EventKind.POWER_FAULT, _SLOT + r"[Pp]ower fault|Power fault on [Ss]lot|power fault bit"),
+    (EventKind.PLANNED, _SLOT + r".{0,32}(?:due to button press|will power off|[Pp]owering off)"),
+    (EventKind.CARD_GONE, _SLOT + r"[Cc]ard not present|Card not present on Slot"),
+    (EventKind.CARD_PRESENT, _SLOT + r"[Cc]ard present|Card present on Slot"),
+    (EventKind.LINK_DOWN, _SLOT + r"Link Down(?!/)"),
+    (EventKind.LINK_UP, _SLOT + r"Link Up"),
     (
         EventKind.NO_LINK,
-        r"pciehp.*(?:[Ff]ailed to check link status|[Cc]annot train link|[Ll]ink [Tt]raining [Ee]rror)"
-        r"|Slot\(.*No link|Data Link Layer Link Active not set in \d+ msec",
+        r"pciehp.{0,60}(?:[Ff]ailed to check link status|[Cc]annot train link|[Ll]ink [Tt]raining [Ee]rror)"
+        r"|[Ss]lot\([^()]{0,16}\): No link|Data Link Layer Link Active not set in \d+ msec",
     ),
-    (EventKind.CONTAINED, r"DPC: (?:containment event|.*containment event)"),
+    (EventKind.CONTAINED, r"DPC: .{0,40}containment event"),
     (EventKind.RETRAINED, r"retraining non-functional downstream link"),
     (EventKind.RETRAIN_FAILED, r"pci\w* [0-9a-f:.]+: retraining failed"),
     (EventKind.LIMITED, r"available PCIe bandwidth, limited by"),
@@ -110,9 +116,11 @@ def take(lines: Sequence[str]) -> KernelLog:
     from lanewise.machine.sources import kernel_log
 
     events: list[KernelEvent] = []
+    lacking: set[tuple[Address, int | None]] = set()
     names: dict[str, Address] = {}
     counting = kernel_log.Counting()
-    for line in lines:
+    for full_line in lines:
+        line = full_line[:_MOST_SEARCHED]
         if _BOOT.search(line):
             events.clear()
             names.clear()
@@ -124,12 +132,17 @@ def take(lines: Sequence[str]) -> KernelLog:
         if introduced:
             names[introduced[1]] = Address.parse(introduced[2])
         found = _ANY.search(line)
-        if found is None and _ASSIGNED.search(line):
-            # The kernel tries again with other windows, and what failed first is no matter then.
-            given = _event(EventKind.NO_SPACE, line)
-            events[:] = [event for event in events if _what_lacks_space(event) != _what_lacks_space(given)]
         if found is not None and len(events) < _MOST_EVENTS:
-            events.append(_event(EventKind[found.lastgroup or ""], line))
+            event = _event(EventKind[found.lastgroup or ""], line)
+            events.append(event)
+            if place := _what_lacks_space(event):
+                lacking.add(place)
+        elif found is None and lacking and _ASSIGNED.search(line):
+            # The kernel tries again with other windows, and what failed first is no matter then.
+            given = _what_lacks_space(_event(EventKind.NO_SPACE, line))
+            if given in lacking:
+                lacking.discard(given)
+                events[:] = [event for event in events if _what_lacks_space(event) != given]
     named = (replace(e, address=e.address or names.get(e.name or "")) for e in events)
     return KernelLog(tuple(named), counting.counters())
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from lanewise.doctor.examination import rules
 from lanewise.doctor.files import file_rules
 from lanewise.doctor.finding import Profile
+from lanewise.doctor.severity import DRIVE_SHARE, NOTICEABLE
 from lanewise.generated_page import write_or_check
 
 if TYPE_CHECKING:
@@ -29,6 +30,17 @@ that is *simulated* comes from running the part of the machine that the finding 
 put right; one that is *stated* is said in words, because no bandwidth or latency can be computed from what
 a dump holds. A rule stays silent about what a source does not tell.
 
+## What makes an error, a warning, a note
+
+An *error* is a fault: transfers fail, or a device is out of service. A *warning* is something to mend: a link
+that fell back, errors that were counted, a device that is missing, or a setting that costs a device at least
+NOTICEABLE % of what it can use. *Info* costs less, or nothing that anybody could measure, or is how the
+machine was designed. What a device can use is the rate of its link, and no more than that of its own wires or
+media: adapters are known by their names, drives by their published rates, and of a drive that nobody knows
+the media are taken to use DRIVE_SHARE % of its link. Four gigabit ports lose nothing on two lanes, and
+payloads of 128 B cost no drive a tenth. Costs are bounded likewise, and findings are ordered by severity,
+then by cost. Severities follow from closed forms, so that they are the same with and without `--no-cost`.
+
 `--profile provisioning` asks the rules that say whether a node may serve (faults, degraded links, what is
 missing), `--profile performance` those that say what costs throughput or latency on a machine that works; a
 rule may belong to both, and `--profile all` asks every one.
@@ -44,8 +56,11 @@ Rules about your own files speak only where one is given: `--expect` says what s
 def page() -> str:
     """Return the page."""
     listed = (*rules(), *file_rules())
+    head = _HEAD
+    for name, share in (("NOTICEABLE", NOTICEABLE), ("DRIVE_SHARE", DRIVE_SHARE)):
+        head = head.replace(name, f"{100 * share:.0f}")
     return "\n".join(
-        [_HEAD, *_listing(rules()), "", _FILES, *_listing(file_rules()), "", *map(_section, listed)]
+        [head, *_listing(rules()), "", _FILES, *_listing(file_rules()), "", *map(_section, listed)]
     )
 
 

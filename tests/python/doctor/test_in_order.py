@@ -240,3 +240,13 @@ def test_a_function_that_does_not_answer_hides_nothing_else() -> None:
     silent = function("01:00.1", Kind.ENDPOINT, parent="00:01.0", registers={"no_answer": ("(rev ff)",)})
     bare = replace(silent, kind=None, registers=Registers(no_answer=("(rev ff)",)))
     assert diagnose(machine(*pair(), bare), cost=False).examined
+
+
+def test_sound_of_a_gpu_that_answers_may_be_switched_off() -> None:
+    """In a public dump of a laptop the GPU answers and its sound does not."""
+    gpu = pair(can="8 x16", port={"can": "8 x16"}, class_code=GPU, vendor=0x10DE)
+    silent = {"parent": "00:01.0", "registers": {"no_answer": ("(rev ff)",)}}
+    sound = function("01:00.1", Kind.ENDPOINT, class_code=0x040300, **silent)
+    assert loud(machine(*gpu, sound)) == []
+    dead = function("01:00.0", Kind.ENDPOINT, class_code=GPU, vendor=0x10DE, **silent)
+    assert "device-dead" in {f.rule for f in loud(machine(gpu["00:01.0"], dead))}

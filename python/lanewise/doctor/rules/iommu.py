@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lanewise.doctor.finding import Finding, Severity
-from lanewise.doctor.registry import Bearing, Rule, rule
+from lanewise.doctor.registry import PERFORMANCE, Bearing, Rule, rule
 from lanewise.doctor.words import listed
 from lanewise.machine.model import EventKind
 
@@ -35,6 +35,7 @@ TRANSLATED = Rule(
     ),
     not_said="A single GPU; GPUs that are held for a virtual machine; guests; sources that do not tell.",
     bearing=Bearing.LIMITS_PEERS,
+    profiles=PERFORMANCE,
 )
 
 

@@ -19,7 +19,8 @@ DEAD = Rule(
     why="A read that nobody answers returns ones. The kernel still lists the device because it was there at "
     "boot; nothing can be moved to or from it, and its driver waits or fails.",
     severity="error; warning for a GPU that may be switched off beside one in the processor; info for a "
-    "device without driver that moves no data, which firmware may have switched off",
+    "device without driver that moves no data, which firmware may have switched off, and for the sound of a "
+    "GPU that answers",
     cost="stated: the device is out of service",
     fix="Check the power of the card: its cables, its slot, its lamps. Switch the machine off, take its "
     "power away for a minute, reseat the card. Without a restart: `echo 1 > "
@@ -49,7 +50,10 @@ def dead_devices(view: View, this: Rule) -> Iterable[Finding]:
         asleep = _may_be_switched_off(view, functions)
         severity = Severity.ERROR if any(map(_matters, functions)) else Severity.INFO
         title = f"no answer from {bdf}: its registers read as ones"
-        if down and port is not None:
+        if _is_side_function(view, functions):
+            severity = Severity.INFO
+            title = f"no answer from {bdf}, while the GPU that it is part of answers: switched off"
+        elif down and port is not None:
             title = f"no answer from {bdf}, because the link of {port.address.short} above it is down"
         elif asleep:
             title = f"no answer from {bdf}: it is dead, or switched off to save power"
@@ -70,6 +74,13 @@ def dead_devices(view: View, this: Rule) -> Iterable[Finding]:
 def _matters(function: Function) -> bool:
     """Whether somebody misses it: a driver is bound, or its kind moves data."""
     return bool(function.driver) or function.is_class(0x01, 0x02, 0x03, 0x06, 0x0B, 0x0C, 0x12)
+
+
+def _is_side_function(view: View, functions: list[Function]) -> bool:
+    """Whether these are sound or USB of a GPU that answers: drivers of laptops' GPUs switch those off."""
+    beside = view.machine.functions.get(functions[0].address._replace(function=0))
+    answers = beside is not None and beside.is_gpu and not view.is_dead(beside)
+    return answers and all(f.is_class(0x04, 0x0C) for f in functions)
 
 
 def _may_be_switched_off(view: View, functions: list[Function]) -> bool:

@@ -4,8 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dump_edits import Edit, together, words
-from fault_kinds import bits, lanes, payload, request, speed
+from dump_edits import Edit, line_after, together, words
+from fault_kinds import (
+    answers_with_ones,
+    bits,
+    card_without_link,
+    lanes,
+    no_address,
+    no_driver,
+    payload,
+    request,
+    speed,
+)
 
 from lanewise.doctor import Severity
 
@@ -65,5 +75,55 @@ FAULTS = [
         words("3b:00.0", r"(DevCtl2: Completion Timeout: )[^,]+", r"\g<1>50us to 100us"),
         "3b:00.0",
         "completion-timeout",
+    ),
+    Fault("a GPU fell off the bus", answers_with_ones("18:00.0"), "18:00.0", "device-dead", ERROR),
+    Fault("a GPU did not train", card_without_link("5d:00.0", "5e:00.0"), "5d:00.0", "slot-no-link"),
+    Fault(
+        "a drive trains for ever",
+        card_without_link("17:02.0", "19:00.0", training=True),
+        "17:02.0",
+        "link-training",
+    ),
+    Fault("a slot lost its power", bits("3a:00.0", "SltSta", "PowerFlt"), "3a:00.0", "slot-power-fault"),
+    Fault("a GPU without its driver", no_driver("18:00.0"), "18:00.0", "driver-missing"),
+    Fault("a GPU without addresses", no_address("5e:00.0"), "5e:00.0", "bar-unassigned", ERROR),
+    Fault(
+        "a port held at Gen1",
+        together(
+            speed(2.5, "17:00.0", "18:00.0"),
+            words("17:00.0", "Target Link Speed: 8GT/s", "Target Link Speed: 2.5GT/s"),
+        ),
+        "18:00.0",
+        "link-speed",
+    ),
+    Fault(
+        "Xid 79",
+        line_after(
+            "[ 5012.1] NVRM: Xid (PCI:0000:18:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off "
+            "the bus."
+        ),
+        "18:00.0",
+        "device-lost",
+        ERROR,
+    ),
+    Fault(
+        "a drive's controller is down",
+        line_after(
+            "[ 8.2] nvme nvme0: pci function 0000:19:00.0\n"
+            "[ 9101.4] nvme nvme0: controller is down; will reset: CSTS=0xffffffff, PCI_STATUS=0xffff\n"
+            "[ 9101.5] nvme nvme0: Removing after probe failure status: -19"
+        ),
+        "19:00.0",
+        "device-lost",
+        ERROR,
+    ),
+    Fault(
+        "an adapter whose way carries less",
+        line_after(
+            "[ 3.9] mlx5_core 0000:3b:00.0: 31.504 Gb/s available PCIe bandwidth, limited by 8.0 GT/s PCIe "
+            "x4 link at 0000:3a:00.0 (capable of 126.016 Gb/s with 8.0 GT/s PCIe x16 link)"
+        ),
+        "3b:00.0",
+        "bandwidth-limited",
     ),
 ]

@@ -373,6 +373,6 @@ def _nothing_found(text: str, on_top: Overlays, name: str) -> str:
             "the first line of each function: lspci -vvv | grep -E '^[0-9a-f]|LnkCap:|LnkSta:'"
         )
     if "H/W path" in text:
-        return f"'{name}' lists devices without their addresses: 'lshw' alone and 'lshw -businfo' have them"
+        return f"'{name}' lists devices without addresses: 'lshw' alone and 'lshw -businfo' have them"
     what = "is empty" if not text.strip() else "has no PCI device in it"
     return f"'{name}' {what}; accepted are {_ACCEPTED}"

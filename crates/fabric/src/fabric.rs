@@ -1,6 +1,7 @@
 //! The state of a whole fabric, in typed arenas. What happens to it is in the other files, one for each kind of thing.
 
 use crate::assembly::Parts;
+use crate::audit::OwnBooks;
 use crate::endpoint::{Endpoint, Transfers};
 use crate::errors::Watch;
 use crate::event::PackedEvent;
@@ -55,10 +56,8 @@ pub struct Fabric {
     pub(crate) progress_at: Time,
     /// It is stalled when nothing has moved for longer.
     pub(crate) stall_after: Span,
-    /// Payload that workloads told of, and no transfer moved.
-    pub(crate) told_bytes: u64,
-    /// By port, the most of a direction's time that payload can take.
-    pub(crate) payload_ceilings: Vec<f64>,
+    /// What only audits look at.
+    pub(crate) own_books: Box<OwnBooks>,
 }
 
 impl Fabric {
@@ -89,8 +88,7 @@ impl Fabric {
             current: WorkloadId(0),
             hops_seen: 0,
             progress_at: Time::ZERO,
-            told_bytes: 0,
-            payload_ceilings: Vec::new(),
+            own_books: Box::default(),
         }
     }
 
@@ -112,7 +110,7 @@ impl Fabric {
     /// Counts payload of a flow that did not travel as a transfer: what the CPU loaded or stored.
     pub fn payload_delivered(&mut self, flow: FlowId, payload: Bytes) {
         let now = self.now();
-        self.told_bytes += payload.get();
+        self.own_books.told_bytes += payload.get();
         self.observers.observe(now, Fact::Delivered { flow, payload });
     }
 

@@ -51,7 +51,7 @@ impl Simulation {
     pub fn build(config: &FabricConfig) -> Result<Self, crate::AssemblyError> {
         let parts = crate::assembly::assemble(config)?;
         let mut fabric = Fabric::new(parts, config.seed);
-        fabric.payload_ceilings = crate::audit::payload_ceilings(config, &fabric);
+        fabric.own_books.payload_ceilings = crate::audit::payload_ceilings(config, &fabric);
         Ok(Self {
             fabric,
             workloads: Vec::new(),
@@ -166,6 +166,7 @@ impl Simulation {
         self.fabric.changes.start_measuring();
         self.stop_measuring(at);
         let accounted: Vec<Time> = self.fabric.ports.iter().map(|port| port.busy_until).collect();
+        self.fabric.own_books.delivered_before += self.fabric.observers.delivered();
         self.fabric.observers.start_measuring(at, accounted.into_iter());
         for workload in &mut self.workloads {
             workload.start_measuring(at);

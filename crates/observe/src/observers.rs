@@ -72,8 +72,6 @@ pub struct Observers {
     requesters: Vec<RequesterTally>,
     fingerprint: Fingerprint,
     tlp_hops: u64,
-    /// Payload of all flows before the window began.
-    delivered_before: u64,
     errors: BTreeMap<(u32, TransactionError), u64>,
     /// More observers; each costs a call per fact.
     pub more: Vec<Box<dyn Observer>>,
@@ -185,7 +183,6 @@ impl Observers {
             tally.window_start = now;
         }
         self.rests.fill(RestTicks::default());
-        self.delivered_before = self.delivered();
         self.flows.iter_mut().for_each(FlowTally::restart);
         for requester in &mut self.requesters {
             requester.ticks = [0; RequesterState::COUNT];
@@ -216,9 +213,9 @@ impl Observers {
         &self.flows
     }
 
-    /// Payload delivered by all flows over the whole run, in bytes.
+    /// Payload delivered by all flows in this window, in bytes.
     pub fn delivered(&self) -> u64 {
-        self.delivered_before + self.flows.iter().map(|flow| flow.payload().get()).sum::<u64>()
+        self.flows.iter().map(|flow| flow.payload().get()).sum()
     }
 
     /// Time per state of an endpoint's requester, up to `now`.

@@ -57,10 +57,12 @@ pub(super) fn arbitration(
 ) -> ChannelArbitration {
     let given = &port.parameters.channels;
     match given.arbitration {
+        // One alone competes with nobody, and needs no weight.
+        _ if channels == 1 => ChannelArbitration::Strict,
         ChannelArbitrationChoice::Strict => ChannelArbitration::Strict,
         ChannelArbitrationChoice::RoundRobin => ChannelArbitration::RoundRobin,
         ChannelArbitrationChoice::WeightedRoundRobin => {
-            if channels > 1 && given.weights.len() != channels {
+            if given.weights.len() != channels {
                 let path = format!("{}.channels.weights", port.path(rig));
                 let (found, expected) = (given.weights.len().to_string(), channels.to_string());
                 let hint = "one weight for each virtual channel of the link, VC0 first".to_owned();

@@ -24,3 +24,15 @@ fn a_buffer_of_several_channels_is_never_fuller_than_it_holds() {
     let room = buffer.capacity_bytes.expect("credits are counted");
     assert!(buffer.max_bytes <= room && buffer.max_bytes > room / 2, "{buffer:?}");
 }
+
+/// Found by the swarm: a device that leaves gaps keeps VC0 as one of several, and nobody gave it a weight.
+#[test]
+fn one_channel_needs_no_weight() {
+    let text = "[host.server]\nslots = { slot1 = \"gen3 x4\" }\n[endpoint.nic0]\nattach = \"server.slot1\"\n\
+                generation = \"gen3\"\nwidth = \"x4\"\ntlp_gap = \"1 us\"\n\
+                channels = { arbitration = \"weighted-round-robin\" }\n\
+                [[workload]]\nkind = \"dma\"\ndevice = \"nic0\"\ndirection = \"write\"\n";
+    // 256 B each microsecond and their own time, 84 ns.
+    let goodput = results(text, &[]).flows[0].goodput_gb_per_s;
+    assert!((0.22..0.256).contains(&goodput), "{goodput}");
+}

@@ -29,12 +29,12 @@ _TARGET = re.compile(r"Target Link Speed: ([\d.]+)GT/s")
 _SPEEDS = re.compile(rf"Supported Link Speeds: {DECIMAL}(?:-{DECIMAL})?GT/s")
 _SLOT_NUMBER = re.compile(r"Slot #(\d+)")
 _SAID = {
-    "said_of_speed": re.compile(r"Speed [^,(]+\(([a-z]+)\)"),
+    "said_of_speed": re.compile(r"Speed [^,(]{1,40}\(([a-z]+)\)"),
     "said_of_width": re.compile(r"Width x\d+ \(([a-z]+)\)"),
 }
 """What `lspci` 3.6 and later says behind speed and width: it compares them with LnkCap."""
 _ATTENTION = re.compile(r"AttnInd (On|Blink|Off)")
-_ALL_ONES = re.compile(r"Speed unknown[^,]*, Width x63\b")
+_ALL_ONES = re.compile(r"Speed unknown[^,]{0,40}, Width x63\b")
 _DEVICE_STATUS_RENAMED = {"UncorrErr": "NonFatalErr", "UnsuppReq": "UnsupReq"}
 
 

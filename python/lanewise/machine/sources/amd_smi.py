@@ -39,7 +39,7 @@ LOOKS_LIKE = re.compile(
 JSON_SIGNS = re.compile(r'"(?:max_pcie_(?:width|lanes)|replay_count|PCI Bus|\(Topology\) Numa Node)"\s*:')
 """A key of either tool."""
 _ROCM = re.compile(
-    r"[ \t>]{0,16}GPU\[(\d{1,3})\][ \t]{0,8}: (?:\(Topology\) )?([\w ()]{2,40}?)[ \t]*:[ \t]*(.*)$"
+    r"[ \t>]{0,16}GPU\[(\d{1,3})\][ \t]{0,8}: (?:\(Topology\) )?([\w ()]{2,40}?)[ \t]*:[ \t]*+(.*)"
 )
 _BLOCK = re.compile(r"[ \t>]{0,16}GPU: (\d{1,3})[ \t]*$")
 _PAIR = re.compile(r"[ \t>]{0,40}([A-Za-z][\w ]{1,40}):[ \t]+(\S.{0,120})$")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _FUNCTION = r"[0-9a-f]{4,8}:[0-9a-f]{2}:[01][0-9a-f]\.[0-7]"
 _PATH = rf"(?:/sys/)?((?:bus/pci/devices|devices/pci[0-9a-f:]{{1,16}})(?:/{_FUNCTION}){{1,16}})/(\w{{3,40}})"
 _HEADED = re.compile(rf"[ \t>]{{0,8}}==> {_PATH} <==")
-_SAID = re.compile(rf"[ \t>]{{0,8}}{_PATH}:[ \t]*(.*)$")
+_SAID = re.compile(rf"[ \t>]{{0,8}}{_PATH}:[ \t]*+(.*)")
 LOOKS_LIKE = re.compile(rf"^(?:[ \t>]{{0,8}}==> {_PATH} <==|[ \t>]{{0,8}}{_PATH}:[ \t]*\S)", re.MULTILINE)
 """A heading of ``tail -v``, or a line of ``grep .``."""
 _MOST_TEXT = 4096

@@ -41,19 +41,20 @@ _MOST_SEARCHED = 500
 _MOST_EVENTS = 10_000
 """A link that goes up and down for days. Assumed to be enough to tell."""
 _MODE = r"([\d.]+) GT/s(?: PCIe)? x(\d+) link"
-_LIMITED = re.compile(rf"limited by {_MODE} at ({_ADDRESS.pattern}).*with {_MODE}")
+_LIMITED = re.compile(rf"limited by {_MODE} at ({_ADDRESS.pattern}).{{0,80}}with {_MODE}")
 _BAR = re.compile(r"(?<!VF )BAR (\d)")
-_ASSIGNED = re.compile(r"(?<!VF )BAR [0-5](?: \[[^\]]*\])?: assigned")
+_ASSIGNED = re.compile(r"(?<!VF )BAR [0-5](?: \[[^\]]{0,80}\])?: assigned")
 
 _SLOT = r"[Ss]lot\([^()]{0,16}\): "
 """As pciehp begins what it says of a slot, by the name that is printed on the case."""
 
 _KINDS: tuple[tuple[EventKind, str], ...] = (
-    (EventKind.GPU_LOST, r"Xid (?:\([^)]*\): )?(79|167)\b|fallen off the bus|device lost from bus"),
+    (EventKind.GPU_LOST, r"Xid (?:\([^)]{0,40}\): )?(79|167)\b|fallen off the bus|device lost from bus"),
     (EventKind.CONTROLLER_DOWN, r"nvme.{0,60}controller is down; will reset"),
     (
         EventKind.NO_RETURN,
-        r"not ready \d+ms after [\w ]+; giving up|power state from D3\w* to D0[ ,(]*(?:config space|device) "
+        r"not ready \d+ms after [\w ]{1,60}; giving up|"
+        r"power state from D3\w* to D0[ ,(]*(?:config space|device) "
         r"inaccessible|Refused to change power state",
     ),
     (
@@ -86,7 +87,7 @@ _KINDS: tuple[tuple[EventKind, str], ...] = (
     ),
     (EventKind.CONTAINED, r"DPC: .{0,40}containment event"),
     (EventKind.RETRAINED, r"retraining non-functional downstream link"),
-    (EventKind.RETRAIN_FAILED, r"pci\w* [0-9a-f:.]+: retraining failed"),
+    (EventKind.RETRAIN_FAILED, r"pci\w{0,16} [0-9a-f:.]{1,20}: retraining failed"),
     (EventKind.LIMITED, r"available PCIe bandwidth, limited by"),
     (
         EventKind.NO_SPACE,
@@ -166,7 +167,7 @@ def _event(kind: EventKind, line: str) -> KernelEvent:
         )
     if kind is EventKind.NO_SPACE and (bar := _BAR.search(line)):
         return replace(event, number=int(bar[1]))
-    if kind is EventKind.GPU_LOST and (code := re.search(r"Xid (?:\([^)]*\): )?(\d+)", line)):
+    if kind is EventKind.GPU_LOST and (code := re.search(r"Xid (?:\([^)]{0,40}\): )?(\d+)", line)):
         return replace(event, number=natural(code[1]))
     return event
 

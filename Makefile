@@ -65,16 +65,18 @@ $(STAMPS)/test-tools: $(STAMPS)/venv pyproject.toml
 # For Linux, Zig links against the oldest glibc that Rust supports (2.17, manylinux2014), and maturin checks what is
 # asked of the system. The build is apart from the one in .venv: another linker, and no debug information. What is in a
 # source distribution says git; in an unpacked one only the wheel is built.
-WHEEL_FOR_LINUX := $(if $(filter Linux,$(shell uname -s)),--zig --compatibility manylinux2014)
+ON_LINUX := $(filter Linux,$(shell uname -s))
+LINK_FOR_OLD = $(if $(ON_LINUX),CARGO_TARGET_$(shell uname -m | tr a-z A-Z)_UNKNOWN_LINUX_GNU_LINKER=$(CURDIR)/.ci/zig-cc)
 # Messages name source files; not where they lay when the wheel was built.
 NAMELESS_PATHS = --remap-path-prefix=$(CURDIR)=. --remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)=cargo
 
 wheel: $(STAMPS)/venv ## build dist/*.whl, which needs no compiler where it is installed, and the source distribution
-	$(if $(WHEEL_FOR_LINUX),@$(QUIET) "install zig" $(PIP_INSTALL) --group wheel)
+	$(if $(ON_LINUX),@$(QUIET) "install zig" $(PIP_INSTALL) --group wheel)
 	@rm -rf dist
-	@RUSTFLAGS="$$RUSTFLAGS $(PROFILE_FLAGS) $(NAMELESS_PATHS)" PATH="$(CURDIR)/$(BIN):$$PATH" $(BUILD_EXTENSION) \
-		$(QUIET) "build the wheel" \
-		$(BIN)/maturin build --release --locked --strip --auditwheel check $(WHEEL_FOR_LINUX) --out dist
+	@RUSTFLAGS="$$RUSTFLAGS $(PROFILE_FLAGS) $(NAMELESS_PATHS)" \
+		CARGO_TARGET_DIR=target/wheel $(LINK_FOR_OLD) $(BUILD_EXTENSION) $(QUIET) "build the wheel" \
+		$(BIN)/maturin build --release --locked --strip --auditwheel check \
+		$(if $(ON_LINUX),--compatibility manylinux2014) --out dist
 	$(if $(wildcard .git),@$(QUIET) "build the source distribution" $(BIN)/maturin sdist --out dist)
 	@ls dist/*
 

@@ -138,9 +138,11 @@ impl Simulation {
     }
 
     /// Tells the workloads what happened and lets the ports that became able to send do so, until both are quiet.
+    ///
+    /// Neither is an event, so no limit of a run ends this: it is bounded here.
     #[inline]
     fn finish_event(&mut self) {
-        loop {
+        for _ in 0..MOST_AT_ONE_INSTANT {
             if let Some(port) = self.fabric.ready.pop_front() {
                 self.fabric.on_wake(port);
             } else if !self.fabric.notices.is_empty() {
@@ -149,6 +151,8 @@ impl Simulation {
                 return;
             }
         }
+        let (at, seed, port) = (self.fabric.now(), self.fabric.seed, self.fabric.ready.front());
+        panic!("no end of what happens at {at:?}, seed {seed}: {port:?} acts again and again");
     }
 
     fn deliver_notices(&mut self) {
@@ -289,6 +293,9 @@ pub(crate) fn stall_after(ports: &[Port]) -> Span {
 /// part of the time: `lanewise bench` says which.
 const AUDIT_EVERY: u64 = 1 << 14;
 const EVENTS_PER_BOOK: u64 = 128;
+
+/// Ports that act and rounds of notices within one event: a thousand times as many as a large fabric has ports.
+const MOST_AT_ONE_INSTANT: u32 = 1 << 26;
 
 /// Events between two looks at whether the run goes anywhere.
 const LOOK_EVERY: u64 = 4096;

@@ -60,6 +60,8 @@ impl WireTiming {
         };
         timing.framing = timing.span(crate::transmit::FRAMING);
         timing.dllp = timing.span(lanewise_pcie::dllp::DLLP_BYTES);
+        // However often they are due, one is over before the next: silence is then accounted for in whole periods.
+        timing.skip_interval = timing.skip_interval.max(timing.skip * 2);
         if skips.eds > Bytes::ZERO {
             timing.eds = Some(timing.span(skips.eds));
             // A transmitter counts blocks.

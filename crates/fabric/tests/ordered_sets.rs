@@ -3,10 +3,11 @@
 mod common;
 
 use common::*;
+use lanewise_fabric::Simulation;
 use lanewise_fabric::workload::{DeviceId, Direction};
 use lanewise_observe::Use;
 use lanewise_pcie::encoding::LinkMode;
-use lanewise_units::{Bytes, Generation, Span, Width};
+use lanewise_units::{Bytes, Generation, Span, Time, Width};
 
 /// Blocks from one SKP ordered set to the next: the middle of 370 to 375 (PCIe Base 6.3 §4.2.8.4).
 const INTERVAL_BLOCKS: u64 = 373;
@@ -109,4 +110,20 @@ fn a_given_interval_is_counted_in_blocks() {
     let upstream = simulation.fabric.port_index(DeviceId(1), 0);
     let share = simulation.fabric.observers().direction(upstream).share(Use::OrderedSet);
     assert!((share - 1.0 / 61.0).abs() < 0.0001, "{share}");
+}
+
+/// Ordered sets that are due sooner than one takes fill half of the wire, and an hour of it is accounted for at once.
+#[test]
+fn ordered_sets_that_are_due_all_the_time_leave_half_of_the_wire() {
+    let mut config = direct(Generation::Gen1, Width::X4, 128);
+    config.links[0].skip_interval = Some(Span::from_ns(1));
+    for port in config.devices.iter_mut().flat_map(|device| &mut device.ports) {
+        port.update_flow_control.period = Span::from_ms(500);
+    }
+    let mut simulation = Simulation::build(&config).expect("a tree");
+    let hour = Time::ZERO + Span::from_ms(3_600_000);
+    simulation.run_until(hour, u64::MAX);
+    simulation.stop_measuring(hour);
+    let share = simulation.fabric.observers().direction(0).share(Use::OrderedSet);
+    assert!((share - 0.5).abs() < 1e-6, "{share}");
 }

@@ -200,11 +200,11 @@ impl Node {
 fn items_of(text: &str) -> Option<Vec<&str>> {
     let inner = text.trim().strip_prefix('[')?.strip_suffix(']')?;
     let mut depth = 0i32;
-    let mut comma = |c: char| {
+    let comma = |c: char| {
         depth += i32::from(c == '[') - i32::from(c == ']');
         c == ',' && depth == 0
     };
-    let items: Vec<&str> = inner.split(|c| comma(c)).map(str::trim).collect();
+    let items: Vec<&str> = inner.split(comma).map(str::trim).collect();
     (text.len() <= 4_096 && items.iter().all(|item| !item.is_empty())).then_some(items)
 }
 

@@ -220,7 +220,7 @@ pub(crate) fn read(
     overrides.report_unused(&names, &workloads, diagnostics);
     check_component_keys(&file, diagnostics);
     variants::check_keys(&file, diagnostics);
-    let nested: Vec<String> = file.components.iter().flat_map(|each| nested_in(each)).collect();
+    let nested: Vec<String> = file.components.iter().flat_map(nested_in).collect();
     file.lost.names.extend(nested);
     file
 }

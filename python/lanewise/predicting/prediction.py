@@ -15,6 +15,7 @@ from lanewise.machine.parts import part_of
 from lanewise.machine.scenario import endpoint_name
 from lanewise.machine.sockets import across_sockets
 from lanewise.machine.view import View
+from lanewise.output_format import stamped
 from lanewise.predicting.benchmarks import Benchmark, benchmarks_of
 from lanewise.predicting.left_out import left_out
 from lanewise.predicting.simulator import Row, Simulator, goodput_of
@@ -89,7 +90,7 @@ class Prediction:
 
     def to_json(self) -> str:
         """Return the prediction as JSON text."""
-        return json.dumps(self.document, indent=2, ensure_ascii=False)
+        return json.dumps(stamped(self.document), indent=2, ensure_ascii=False)
 
 
 _ASSUMPTIONS = (

@@ -59,9 +59,7 @@ def print_explain(result: ExplainResult, patterns: Sequence[str] = ()) -> None:
         style.emit(title, *remarks(result.document))
     width = min(console.width, _WIDEST)
     lines = [
-        *_titled("Topology", "what is attached where, with the link above it"),
-        *topology(links),
-        "",
+        *_drawing(links),
         *_links(links, width),
         *_section("Choices", "the run, firmware and workloads", _of_role(chosen, choices=True), width),
         *_section("Hardware", "every value with its provenance", _of_role(chosen, choices=False), width),
@@ -70,6 +68,12 @@ def print_explain(result: ExplainResult, patterns: Sequence[str] = ()) -> None:
         style.emit(*(Text.from_ansi(line) for line in lines))
     else:
         sys.stdout.write("\n".join(line.rstrip() for line in lines) + "\n")
+
+
+def _drawing(links: Sequence[dict[str, Any]]) -> list[str]:
+    if not links:
+        return []
+    return [*_titled("Topology", "what is attached where, with the link above it"), *topology(links), ""]
 
 
 def _is_meant(path: str, patterns: Sequence[str]) -> bool:

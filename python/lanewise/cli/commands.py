@@ -198,22 +198,20 @@ def run(
     if why:
         _run_why(scenario, overrides, seed=seed, time_limit=time_limit, as_json=as_json)
         return
-    in_force = api.run_pairs(overrides, seed, time_limit, until)
+    paths = api.run_pairs(overrides, seed, time_limit, until)
     if out is not None:
         from lanewise.run_folder import check_free
 
         check_free(out)
     with run_progress(str(scenario), live) as progress:
-        result = api.run(
-            scenario, overrides=in_force, progress=progress, flows_every_s=progress.flows_every_s
-        )
-    _print_run(result, scenario, in_force, as_tool=as_tool, as_json=as_json)
+        result = api.run(scenario, overrides=paths, progress=progress, flows_every_s=progress.flows_every_s)
+    _print_run(result, scenario, paths, as_tool=as_tool, as_json=as_json)
     if out is not None:
         from lanewise.run_folder import save_run
 
         # What is printed cannot be lost any more, whatever becomes of the folder.
         sys.stdout.flush()
-        save_run(result, out, resolved=api.explain(scenario, overrides=in_force).document, overrides=in_force)
+        save_run(result, out, resolved=api.explain(scenario, overrides=paths).document, overrides=paths)
         typer.echo(f"run folder: {out}", err=True)
     _exit_as(result.end_reason)
 

@@ -188,13 +188,15 @@ def compare(
     b: Scenario | RunResult,
     *,
     overrides: Overrides = (),
+    overrides_a: Overrides = (),
+    overrides_b: Overrides = (),
     progress: Callable[[dict[str, Any]], bool | None] | None = None,
 ) -> Comparison:
     """Set two runs side by side; each a scenario (it is run), a run folder, or a result.
 
-    `overrides` apply to the scenarios. Sides that would be called alike are named by the overrides in which
-    they differ. Interrupting either run interrupts the comparison. Raises
-    `lanewise.ScenarioError`, and `lanewise.InputError` for a folder that holds no run.
+    `overrides` apply to both scenarios, `overrides_a` and `overrides_b` to one each. Sides that would be
+    called alike are named by the overrides in which they differ. Interrupting either run interrupts the
+    comparison. Raises `lanewise.ScenarioError`, and `lanewise.InputError` for a folder that holds no run.
 
     >>> import lanewise
     >>> one = lanewise.run("scenarios/switch.toml")
@@ -204,18 +206,47 @@ def compare(
     """
     from lanewise.comparison import compare_runs, names_of
 
-    for side in (a, b):
+    own = [_pairs(overrides_a), _pairs(overrides_b)]
+    both = _pairs(overrides)
+    for side, pairs in zip((a, b), own, strict=True):
+        runs = not isinstance(side, RunResult) and not _is_folder(side)
+        if pairs and not runs:
+            name = side.title if isinstance(side, RunResult) else side
+            raise InputError(f"'{name}' is a run that is over: nothing of it can be set")
         # What is wrong with the second is said before the first is simulated.
-        if not isinstance(side, RunResult) and not _is_folder(side):
+        if runs and not isinstance(side, RunResult):
             try:
-                resolve(side, _pairs(overrides))
+                resolve(side, [*both, *pairs])
             except ScenarioError as error:
                 # An override that fits the other scenario does not say which one it does not fit.
                 error.add_note(f"in the scenario '{side}'" if is_file(side) else "in one of the scenarios")
                 raise
-    sides = [_result_of(side, _pairs(overrides), progress) for side in (a, b)]
+    sides = [_result_of(side, [*both, *pairs], progress) for side, pairs in zip((a, b), own, strict=True)]
     names = [str(side) if is_file(side) else result.title for side, result in zip((a, b), sides, strict=True)]
     return compare_runs(sides[0], sides[1], names=names_of((names[0], names[1]), (sides[0], sides[1])))
+
+
+def whatif(
+    scenario: Scenario,
+    changes: Overrides,
+    *,
+    overrides: Overrides = (),
+    progress: Callable[[dict[str, Any]], bool | None] | None = None,
+) -> Comparison:
+    """Run a scenario as it is, and with changes: side by side, and what explains the difference.
+
+    `changes` are dotted paths and values, at least one; `overrides` apply to both runs. Raises
+    `lanewise.ScenarioError`, and `lanewise.InputError` when nothing is changed.
+
+    >>> import lanewise
+    >>> changed = lanewise.whatif("scenarios/switch.toml", {"card1.link.force_width": "x1"})
+    >>> changed.goodput_ratio < 0.7
+    True
+    """
+    pairs = _pairs(changes)
+    if not pairs:
+        raise InputError("a change is PATH=VALUE, like 'sw0.latency=150 ns'; there is none")
+    return compare(scenario, scenario, overrides=overrides, overrides_b=pairs, progress=progress)
 
 
 def reproduce(

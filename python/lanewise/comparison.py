@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from lanewise.notebook import html
+from lanewise.output_format import stamped
 
 if TYPE_CHECKING:
     import altair as alt
@@ -29,6 +30,8 @@ class Comparison:
 
     names: tuple[str, str]
     end_reasons: tuple[str, str]
+    limits: tuple[str | None, str | None]
+    """What limits each, as `run` says it; None where nothing was found to."""
     totals: pl.DataFrame
     """Sums over all flows of data: quantity, a, b, ratio."""
     flows: pl.DataFrame
@@ -66,8 +69,12 @@ class Comparison:
     def to_json(self, *, indent: int | None = 2) -> str:
         """Return the comparison as JSON text."""
         document: dict[str, Any] = {
-            "a": {"name": self.names[0], "end_reason": self.end_reasons[0]},
-            "b": {"name": self.names[1], "end_reason": self.end_reasons[1]},
+            **{
+                side: {"name": name, "end_reason": end_reason, "limited_by": limit}
+                for side, name, end_reason, limit in zip(
+                    "ab", self.names, self.end_reasons, self.limits, strict=True
+                )
+            },
             "totals": self.totals.to_dicts(),
             "flows": self.flows.to_dicts(),
             "links": self.ladders.to_dicts(),
@@ -75,7 +82,7 @@ class Comparison:
             "links_only_in_a": list(self.only_in_a),
             "links_only_in_b": list(self.only_in_b),
         }
-        return json.dumps(document, indent=indent, ensure_ascii=False)
+        return json.dumps(stamped(document), indent=indent, ensure_ascii=False)
 
 
 def compare_runs(a: RunResult, b: RunResult, *, names: tuple[str, str]) -> Comparison:
@@ -84,6 +91,7 @@ def compare_runs(a: RunResult, b: RunResult, *, names: tuple[str, str]) -> Compa
     return Comparison(
         names=names,
         end_reasons=(a.end_reason, b.end_reason),
+        limits=(a.limited_by, b.limited_by),
         totals=_totals(a, b),
         flows=_flows(a, b),
         ladders=_ladders(a, b),

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from lanewise.notebook import html
+from lanewise.output_format import stamped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -198,7 +199,7 @@ class Result:
 
     def to_json(self, *, indent: int | None = 2) -> str:
         """Return the document as JSON text."""
-        return json.dumps(self.document, indent=indent, ensure_ascii=False)
+        return json.dumps(stamped(self.document), indent=indent, ensure_ascii=False)
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows."""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def test_json_goes_to_stdout_and_nothing_else_does(core: FakeCore, lanewise: CommandLine) -> None:
     result = lanewise("run", "rig-switch.toml", "--json")
     assert result.exit_code == 0
-    assert json.loads(result.stdout) == documents.run_document()
+    assert json.loads(result.stdout) == {"format": 1, **documents.run_document()}
     assert result.stderr == ""
 
 
@@ -259,8 +259,12 @@ def test_options_that_exclude_each_other_are_refused(
     core: FakeCore, lanewise: CommandLine, arguments: list[str]
 ) -> None:
     result = lanewise(*arguments)
-    assert (result.exit_code, result.stdout, core.asked) == (2, "", [])
+    assert (result.exit_code, core.asked) == (2, [])
     assert "not both" in result.stderr
+    # Who asks for JSON gets what is wrong as JSON, too.
+    said = json.loads(result.stdout)["errors"][0]["message"] if result.stdout else result.stderr
+    assert "not both" in said
+    assert bool(result.stdout) == ("--json" in arguments)
 
 
 def test_a_core_of_another_version_is_told_apart_from_a_mistake(
@@ -279,9 +283,15 @@ def test_a_core_of_another_version_is_told_apart_from_a_mistake(
 
 
 def test_an_unknown_part_gets_a_suggestion(core: FakeCore, lanewise: CommandLine) -> None:
-    result = lanewise("parts", "lsi-sas3801")
-    assert result.exit_code == 2
-    assert "did you mean 'lsi-sas3801e'?" in result.stderr
+    for wrong in ("lsi-sas3810e", "sas3810e"):
+        result = lanewise("parts", wrong)
+        assert result.exit_code == 2
+        assert "did you mean 'lsi-sas3801e'?" in result.stderr
+
+
+def test_a_part_is_found_by_a_piece_of_its_name(core: FakeCore, lanewise: CommandLine) -> None:
+    for piece in ("lsi-sas3801", "SAS3801E", "lsi sas"):
+        assert json.loads(lanewise("parts", piece, "--json").stdout)["parts"][0]["name"] == "lsi-sas3801e"
 
 
 def test_an_unknown_experiment_lists_the_known(lanewise: CommandLine) -> None:

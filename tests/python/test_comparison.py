@@ -55,6 +55,6 @@ def test_a_run_that_moved_nothing_has_no_ratio() -> None:
 def test_json_has_everything() -> None:
     document = json.loads(comparison().to_json())
     assert set(document) == {
-        *("a", "b", "totals", "flows", "links"),
+        *("format", "a", "b", "totals", "flows", "links"),
         *("time_attribution_changes", "links_only_in_a", "links_only_in_b"),
     }

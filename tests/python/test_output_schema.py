@@ -14,6 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from lanewise.cli.commands import app
+from lanewise.output_format import FORMAT
 
 ROOT = Path(__file__).parents[2]
 SCHEMA: dict[str, Any] = json.loads((ROOT / "schema" / "output.schema.json").read_text())
@@ -49,6 +50,7 @@ def check(verb: str, document: Any) -> None:
         ["run", "scenarios/switch.toml", "--why"],
         ["explain", "scenarios/storage.toml"],
         ["compare", "scenarios/first_rig.toml", "scenarios/peer_to_peer.toml"],
+        ["whatif", "scenarios/switch.toml", "sw0.latency=300 ns"],
         ["reproduce", "IDT-S1"],
         ["reproduce", "OPP-1"],
         ["calibrate", "IDT-S1", "--dry-run"],
@@ -97,11 +99,32 @@ def test_the_schema_is_one_and_covers_every_verb() -> None:
     registered = {command.name or command.callback.__name__ for command in app.registered_commands}  # type: ignore[union-attr]
     verbs = {name.strip("_") for name in registered}
     assert verbs <= set(SCHEMA["$defs"])
-    assert {reference["$ref"].rpartition("/")[2] for reference in SCHEMA["anyOf"]} == verbs
+    assert {reference["$ref"].rpartition("/")[2] for reference in SCHEMA["anyOf"]} == verbs | {
+        "run_groups",
+        "error",
+    }
+    assert SCHEMA["$id"] == f"urn:lanewise:output:{FORMAT}"
+    assert SCHEMA["$defs"]["format"]["const"] == FORMAT
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["run missing.toml --json", "explain scenarios/switch.toml --set sw0.x=1 --json", "parts --jsn --json"],
+)
+def test_an_error_is_as_its_schema_says(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    result = CliRunner().invoke(app, command.split())
+    assert result.exit_code == 2
+    check("error", json.loads(result.stdout))
+    assert result.stderr
+
+
+def test_the_list_of_examples_is_as_its_schema_says() -> None:
+    check("new", json.loads(CliRunner().invoke(app, ["new", "--json"]).stdout))
 
 
 def test_an_unknown_key_and_a_missing_one_are_noticed() -> None:
     with pytest.raises(AssertionError, match="surprise"):
-        check("parts", {"parts": [], "surprise": 1})
+        check("parts", {"format": 1, "parts": [], "surprise": 1})
     with pytest.raises(AssertionError, match="required"):
         check("parts", {})

@@ -84,6 +84,13 @@ impl Overrides {
     ) {
         for pair in std::mem::take(&mut self.pairs) {
             let place = pair.node.place;
+            if pair.keys.len() < 2 {
+                let reason = "a path has at least two parts, such as `sw0.latency`".to_owned();
+                let names = components.iter().map(|(_, name)| name.as_str());
+                let hint = listing("a name comes first; components", names);
+                refuse(&pair.keys.join("."), reason, hint, place, diagnostics);
+                continue;
+            }
             let meant = meant(&pair.keys, components, workloads);
             if meant.is_empty() {
                 let reason = "no name in the scenario is like that".to_owned();
@@ -159,7 +166,12 @@ impl Overrides {
             let names = if outer.key == "workload" { workloads } else { components };
             let long = outer.key == "workload" || ComponentKind::words().any(|word| word == outer.key);
             match outer.node.as_table().filter(|_| long) {
-                Some(table) => table.iter().for_each(|entry| report_unused(entry, names, None, diagnostics)),
+                Some(table) => table.iter().for_each(|entry| {
+                    let all = || listing("workloads", workloads.iter().copied());
+                    let far = did_you_mean(&entry.key, workloads.iter().copied()).is_none();
+                    let hint = (outer.key == "workload" && far).then(all).flatten();
+                    report_unused(entry, names, hint, diagnostics);
+                }),
                 None => {
                     let word = outer.key.split('[').next().unwrap_or_default();
                     let hint = match word {
@@ -196,9 +208,6 @@ fn keys_of(path: &str) -> Result<Vec<String>, String> {
     let keys: Vec<String> = path.trim().split('.').map(|key| key.trim().to_owned()).collect();
     if keys.iter().any(String::is_empty) || keys.len() > crate::document::NESTING_LIMIT {
         return Err("a path is `component.key`".to_owned());
-    }
-    if keys.len() < 2 {
-        return Err("a path has at least two parts, such as `sw0.latency`".to_owned());
     }
     Ok(keys)
 }

@@ -69,7 +69,8 @@ const PART: StructuralKey = StructuralKey {
 };
 const ATTACH: StructuralKey = StructuralKey {
     key: "attach",
-    doc: "Where it is plugged in: \"server.slot1\", \"sw0.port1\", or \"sw0.*\" for the next free ports.",
+    doc: "Where it is plugged in: \"server.slot1\", \"sw0.port1\", or \"sw0.*\" for the next free ports. \"sw[*].*\" fills the first of \
+          several switches first; `explain` draws what came where.",
     schema: String::schema,
 };
 const ADAPTER: StructuralKey = StructuralKey {

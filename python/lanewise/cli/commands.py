@@ -12,8 +12,10 @@ import typer
 from lanewise.cli import completion
 from lanewise.cli.guard import ExitStatus, GuardedGroup
 from lanewise.cli.machine_checks import add_to as add_machine_checks
-from lanewise.cli.options import AsJson, Scenario, Settings, refuse_nan, refuse_together
+from lanewise.cli.options import AsJson, Scenario, Settings, pairs, refuse_nan, refuse_together
 from lanewise.cli.scan_verb import add_scan
+from lanewise.cli.scenario_verbs import add_explain, add_new
+from lanewise.cli.side_by_side import add_to as add_side_by_side
 
 if TYPE_CHECKING:
     from lanewise.results import RunResult
@@ -63,6 +65,9 @@ def options(
 ) -> None:
     """Take the options before the verb; the guard reads `verbose`, and the others have callbacks."""
     del pci_ids, verbose, version
+
+
+add_new(app)
 
 
 @app.command()
@@ -161,18 +166,17 @@ def run(
         refuse_together((option, given), ("--sizes", sizes is not None))
     for other, value in (("--as", as_tool), ("--out", out), ("--live", live), ("--until", until)):
         refuse_together(("--why", why), (other, value is not None))
-    overrides = _pairs(settings)
+    overrides = pairs(settings)
     if fio is not None:
         from lanewise.cli.job_file import run_job_file
 
         refuse_together(("--fio", True), ("--sizes", sizes is not None))
-        pairs = api.run_pairs(overrides, seed, time_limit)
         run_job_file(
             scenario,
             fio,
             drive or [],
             section or [],
-            pairs,
+            api.run_pairs(overrides, seed, time_limit),
             out=out,
             tool=as_tool,
             as_json=as_json,
@@ -190,24 +194,24 @@ def run(
     if as_tool is not None:
         from lanewise.instruments.native import check_has
 
-        check_has(as_tool, scenario, api.run_pairs(_pairs(settings), seed, time_limit))
+        check_has(as_tool, scenario, api.run_pairs(overrides, seed, time_limit))
     if why:
         _run_why(scenario, overrides, seed=seed, time_limit=time_limit, as_json=as_json)
         return
-    pairs = api.run_pairs(overrides, seed, time_limit, until)
+    paths = api.run_pairs(overrides, seed, time_limit, until)
     if out is not None:
         from lanewise.run_folder import check_free
 
         check_free(out)
     with run_progress(str(scenario), live) as progress:
-        result = api.run(scenario, overrides=pairs, progress=progress, flows_every_s=progress.flows_every_s)
-    _print_run(result, scenario, pairs, as_tool=as_tool, as_json=as_json)
+        result = api.run(scenario, overrides=paths, progress=progress, flows_every_s=progress.flows_every_s)
+    _print_run(result, scenario, paths, as_tool=as_tool, as_json=as_json)
     if out is not None:
         from lanewise.run_folder import save_run
 
         # What is printed cannot be lost any more, whatever becomes of the folder.
         sys.stdout.flush()
-        save_run(result, out, resolved=api.explain(scenario, overrides=pairs).document, overrides=pairs)
+        save_run(result, out, resolved=api.explain(scenario, overrides=paths).document, overrides=paths)
         typer.echo(f"run folder: {out}", err=True)
     _exit_as(result.end_reason)
 
@@ -293,53 +297,8 @@ def _run_sizes(
         raise typer.Exit(ExitStatus.FINDINGS)
 
 
-@app.command()
-def explain(scenario: Scenario, settings: Settings = None, as_json: AsJson = False) -> None:
-    """Print every resolved parameter and where it came from."""
-    from lanewise import api
-
-    result = api.explain(scenario, overrides=_pairs(settings))
-    if as_json:
-        _print_json(result)
-    else:
-        from lanewise.cli.tables.explain import print_explain
-
-        print_explain(result)
-
-
-@app.command()
-def compare(
-    a: Annotated[Path, typer.Argument(metavar="A", help="Scenario file or run folder.", show_default=False)],
-    b: Annotated[Path, typer.Argument(metavar="B", help="The one to set beside it.", show_default=False)],
-    settings: Settings = None,
-    within: Annotated[
-        float | None,
-        typer.Option(
-            metavar="PERCENT",
-            min=0.0,
-            callback=refuse_nan,
-            help="Fail (exit status 1) when total goodput differs by more than this.",
-            show_default=False,
-        ),
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Set two scenarios or run folders side by side."""
-    from lanewise import api
-    from lanewise.cli.progress import RunProgress
-
-    with RunProgress(f"{a} and {b}") as progress:
-        comparison = api.compare(a, b, overrides=_pairs(settings), progress=progress)
-    if as_json:
-        _print_json(comparison)
-    else:
-        from lanewise.cli.tables.compare import print_comparison
-
-        print_comparison(comparison)
-    ratio = comparison.goodput_ratio
-    if within is not None and (ratio is None or not abs(100 * (ratio - 1)) <= within):
-        typer.echo(f"total goodput differs by more than {within:g} %", err=True)
-        raise typer.Exit(ExitStatus.FINDINGS)
+add_explain(app)
+add_side_by_side(app)
 
 
 @app.command()
@@ -538,30 +497,28 @@ add_scan(app)
 add_machine_checks(app)
 
 
-def _pairs(settings: list[str] | None) -> list[tuple[str, str]]:
-    """Split PATH=VALUE; wrong ones are reported together."""
-    from lanewise.errors import InputError
-
-    pairs = [setting.partition("=") for setting in settings or []]
-    wrong = [path for path, equals, value in pairs if not (path and equals and value)]
-    if wrong:
-        listing = ", ".join(f"'{path}'" for path in wrong)
-        raise InputError(f"--set needs PATH=VALUE, like --set 'sw0.latency=150 ns'; found {listing}")
-    return [(path.strip(), value.strip()) for path, _, value in pairs]
-
-
 def _one_part(result: Any, name: str) -> Any:
+    """Return the part of this name; InputError names those that have it in theirs, or the nearest."""
     from difflib import get_close_matches
 
     from lanewise.errors import InputError
     from lanewise.results import PartsResult
 
-    chosen = [part for part in result.document["parts"] if part["name"] == name]
-    if not chosen:
-        close = get_close_matches(name, [part["name"] for part in result.document["parts"]], n=1)
-        hint = f"did you mean '{close[0]}'?" if close else "'lanewise parts' lists the catalog"
-        raise InputError(f"there is no part '{name}'; {hint}")
-    return PartsResult({"parts": chosen})
+    parts = {part["name"]: part for part in result.document["parts"]}
+    plain = name.lower().removesuffix(".toml").replace(" ", "-")
+    has_it = [part for part in parts if plain in part]
+    if plain in parts or len(has_it) == 1:
+        return PartsResult({"parts": [parts[plain if plain in parts else has_it[0]]]})
+    # Names begin with the maker, which few people write.
+    ends = {part.partition("-")[2]: part for part in parts}
+    near = (
+        has_it
+        or get_close_matches(plain, parts, n=3)
+        or [ends[end] for end in get_close_matches(plain, ends, n=3)]
+    )
+    listed = " or ".join(f"'{part}'" for part in near[:8])
+    hint = f"did you mean {listed}?" if near else "'lanewise parts' lists the catalog"
+    raise InputError(f"there is no part '{name}'; {hint}")
 
 
 def _print_json(result: Any) -> None:

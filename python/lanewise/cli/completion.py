@@ -17,6 +17,13 @@ def parts(incomplete: str) -> list[str]:
     return _starting([part["name"] for part in json.loads(_core.parts())["parts"]], incomplete)
 
 
+def examples(incomplete: str) -> list[str]:
+    """Return example rigs."""
+    from lanewise.examples import examples as known
+
+    return _starting(known(), incomplete)
+
+
 def experiments(incomplete: str) -> list[str]:
     """Return published experiments by their ids."""
     from lanewise.experiment.folders import experiments_root, find_experiments

@@ -13,6 +13,9 @@ from typing import TYPE_CHECKING, Any
 import typer
 from typer.core import TyperGroup
 
+from lanewise.cli.error_json import is_asked_for
+from lanewise.cli.error_json import write as write_json
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
@@ -31,9 +34,13 @@ class ExitStatus(IntEnum):
 class GuardedGroup(TyperGroup):
     """Runs a verb; tells a person what went wrong and a script by which exit status."""
 
+    _as_json = False
+
     def make_context(self, *arguments: Any, **options: Any) -> Any:
         """Read the options before the verb, of which --help and --version print at once."""
-        with _guarded({}):
+        # Who asks for JSON gets errors as JSON, those about the command line, too.
+        self._as_json = is_asked_for(next((each for each in arguments if isinstance(each, list)), []))
+        with _guarded({}, as_json=self._as_json):
             return super().make_context(*arguments, **options)
 
     def invoke(self, ctx: Any) -> Any:
@@ -42,12 +49,47 @@ class GuardedGroup(TyperGroup):
         if limit is not None and limit < _LEAST_ADDRESS_SPACE:
             # Below, libraries abort the process in the middle of a thread.
             raise SystemExit(report(_about_address_space(limit, "too little"), ExitStatus.WRONG_INPUT))
-        with _guarded(ctx.params):
+        with _guarded(ctx.params, as_json=self._as_json):
             return super().invoke(ctx)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the verb; a file in place of one is most likely to be run or scanned."""
+        if args and self.get_command(ctx, args[0]) is None:
+            said = _in_place_of_a_verb(args[0])
+            if said is not None:
+                raise typer.BadParameter(said, ctx=ctx)
+        return super().resolve_command(ctx, args)
+
+
+_OTHER_VERBS = {
+    "simulate": "run",
+    "start": "run",
+    "show": "explain",
+    "check": "doctor",
+    "diff": "compare",
+    "what-if": "whatif",
+    "list": "new",
+    "init": "new",
+    "examples": "new",
+    "catalog": "parts",
+    "lspci": "scan",
+}
+"""Verbs as others call them."""
+
+
+def _in_place_of_a_verb(word: str) -> str | None:
+    """Say what was meant by something that is no verb and like none; None where Typer knows better."""
+    if word in _OTHER_VERBS:
+        return f"No such command '{word}'. Did you mean '{_OTHER_VERBS[word]}'?"
+    if word.endswith(".toml"):
+        return f"No such command '{word}': a verb comes first, such as 'lanewise run {word}'"
+    if os.path.exists(word):
+        return f"No such command '{word}': a verb comes first, such as 'lanewise scan {word}'"
+    return None
 
 
 @contextmanager
-def _guarded(params: Mapping[str, Any]) -> Iterator[None]:
+def _guarded(params: Mapping[str, Any], *, as_json: bool) -> Iterator[None]:
     """End the process with a message and a status when something goes wrong."""
     verbose = bool(params.get("verbose"))
     try:
@@ -58,14 +100,17 @@ def _guarded(params: Mapping[str, Any]) -> Iterator[None]:
     except OSError as error:
         if error.errno == errno.EPIPE:
             raise SystemExit(_nobody_reads()) from error
-        raise SystemExit(report(_about_a_file(error), ExitStatus.WRONG_INPUT)) from error
+        said = _about_a_file(error)
+        if as_json:
+            write_json(ExitStatus.WRONG_INPUT, said, error)
+        raise SystemExit(report(said, ExitStatus.WRONG_INPUT)) from error
     except Exception as error:
-        raise SystemExit(_status_of(error, verbose=verbose)) from error
+        raise SystemExit(_status_of(error, verbose=verbose, as_json=as_json)) from error
     except BaseException as error:
         # A panic of the core arrives as an exception outside the ordinary hierarchy.
         if type(error).__name__ != "PanicException":
             raise
-        raise SystemExit(_status_of(error, verbose=verbose)) from error
+        raise SystemExit(_status_of(error, verbose=verbose, as_json=as_json)) from error
 
 
 def _nobody_reads() -> ExitStatus:
@@ -83,36 +128,52 @@ def _about_a_file(error: OSError) -> str:
     return f"error: the output cannot be written: {error.strerror}" if full else f"error: {error}"
 
 
-def _status_of(error: BaseException, *, verbose: bool) -> ExitStatus:
+def _status_of(error: BaseException, *, verbose: bool, as_json: bool) -> ExitStatus:
+    if _belongs_to_typer(error):
+        if as_json and hasattr(error, "format_message"):
+            write_json(ExitStatus.WRONG_INPUT, error.format_message(), error)
+        raise error
+    text, status = _said_of(error)
+    if as_json:
+        write_json(status, text, error)
+    if status is ExitStatus.OUR_BUG and verbose:
+        traceback.print_exception(error, file=sys.stderr)
+        text = text.replace(_HOW_TO_SEE, "")
+    return report(text, status)
+
+
+_HOW_TO_SEE = " 'lanewise -v ...' shows where it happened;"
+
+
+def _said_of(error: BaseException) -> tuple[str, ExitStatus]:
+    """Return what is said of an error, and the status that it ends with."""
     if isinstance(error, ImportError) and "lanewise._core" in str(error):
-        return report(
+        return (
             f"error: the compiled core is of another version: {error}\n'make setup' builds it again.",
             ExitStatus.OUR_BUG,
         )
     from lanewise._core import ScenarioError
     from lanewise.errors import InputError
 
-    if _belongs_to_typer(error):
-        raise error
     if isinstance(error, ModuleNotFoundError):
         from lanewise.extras import explained
 
         if (missing := explained(error)) is not None:
-            return report(f"error: {missing}", ExitStatus.WRONG_INPUT)
+            return f"error: {missing}", ExitStatus.WRONG_INPUT
     if isinstance(error, ScenarioError):
-        said = [str(error), *getattr(error, "__notes__", [])]
-        return report(" ".join(said), ExitStatus.WRONG_INPUT)
+        from lanewise.cli.file_hints import add_hints
+
+        said = " ".join([str(error), *getattr(error, "__notes__", [])])
+        return said + add_hints(getattr(error, "diagnostics", [])), ExitStatus.WRONG_INPUT
     if isinstance(error, InputError):
-        return report(f"error: {error}", ExitStatus.WRONG_INPUT)
-    if verbose:
-        traceback.print_exception(error, file=sys.stderr)
+        return f"error: {error}", ExitStatus.WRONG_INPUT
     memory = _too_little_memory(error)
     if memory is not None:
-        return report(memory, ExitStatus.WRONG_INPUT)
-    hint = "" if verbose else " 'lanewise -v ...' shows where it happened;"
-    return report(
+        return memory, ExitStatus.WRONG_INPUT
+    return (
         f"internal error: {type(error).__name__}: {error}\n"
-        f"This is a mistake in Lanewise, not in what you gave it.{hint} please report it with the scenario.",
+        f"This is a mistake in Lanewise, not in what you gave it.{_HOW_TO_SEE} please report it with the "
+        "scenario.",
         ExitStatus.OUR_BUG,
     )
 

@@ -41,11 +41,10 @@ def run_job_file(
 
         check_free(out)
     plan = plan_jobs(rig, job_file, drives=_drives(devices), sections=sections, overrides=overrides)
-    if len(plan.phases) > 1 and (as_json or out is not None):
-        option = "--json" if as_json else "--out"
+    if len(plan.phases) > 1 and out is not None:
         first = plan.phases[0][0].section.name
         raise InputError(
-            f"{option} is about one run, and stonewall makes {len(plan.phases)} of '{job_file}'; name the "
+            f"--out is about one run, and stonewall makes {len(plan.phases)} of '{job_file}'; name the "
             f"jobs of one, like --section '{first}'"
         )
     for note in plan.notes:
@@ -66,7 +65,7 @@ def _print(runs: JobRuns, *, tool: str | None, as_json: bool) -> None:
     if tool is not None:
         sys.stdout.write(runs.to_fio_json())
     elif as_json:
-        sys.stdout.write(runs.results[0].to_json() + "\n")
+        sys.stdout.write(_json(runs) + "\n")
     else:
         from lanewise.cli.tables.run import print_run
 
@@ -77,6 +76,21 @@ def _print(runs: JobRuns, *, tool: str | None, as_json: bool) -> None:
                     f"{chr(10) if number else ''}Run {number + 1} of {len(runs.plan.phases)}: {names}\n"
                 )
             print_run(result)
+
+
+def _json(runs: JobRuns) -> str:
+    """Return the run, or each of several with the jobs in it."""
+    if len(runs.plan.phases) == 1:
+        return runs.results[0].to_json()
+    import json
+
+    from lanewise.output_format import stamped
+
+    groups = [
+        {"jobs": [job.title for job in phase], "run": stamped(result.document)}
+        for phase, result in zip(runs.plan.phases, runs.results, strict=False)
+    ]
+    return json.dumps(stamped({"groups": groups}), indent=2, ensure_ascii=False)
 
 
 def _save(plan: JobPlan, runs: JobRuns, out: Path) -> None:

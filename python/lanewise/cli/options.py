@@ -18,7 +18,9 @@ Settings = Annotated[
     typer.Option(
         "--set",
         metavar="PATH=VALUE",
-        help="Override a parameter by the dotted path that 'explain' prints; may be repeated.",
+        help="Override a parameter by the dotted path that 'explain' prints; may be repeated. nic.tags=64 is "
+        "for every nic, nic[0].tags=64 for one of them, 'nic*.tags=64' for all names like that, "
+        "'workload.*.size=64 B' for every workload.",
         show_default=False,
     ),
 ]
@@ -44,6 +46,19 @@ Overlays = Annotated[
         show_default=False,
     ),
 ]
+
+
+def pairs(settings: list[str] | None, option: str = "--set") -> list[tuple[str, str]]:
+    """Split PATH=VALUE; wrong ones are reported together."""
+    from lanewise.errors import InputError
+
+    split = [setting.partition("=") for setting in settings or []]
+    wrong = [path for path, equals, value in split if not (path and equals and value)]
+    if wrong:
+        listing = ", ".join(f"'{path}'" for path in wrong)
+        example = f"{option} 'sw0.latency=150 ns'" if option.startswith("-") else "'sw0.latency=150 ns'"
+        raise InputError(f"{option} needs PATH=VALUE, like {example}; found {listing}")
+    return [(path.strip(), value.strip()) for path, _, value in split]
 
 
 def refuse_nan(value: float | None) -> float | None:

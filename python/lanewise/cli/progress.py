@@ -12,6 +12,7 @@ from rich.progress import (
     SpinnerColumn,
     TextColumn,
     TimeElapsedColumn,
+    TimeRemainingColumn,
 )
 
 from lanewise.cli.console import stderr
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from rich.progress import ProgressColumn
+
+
+_SOON_S = 1.0
+"""Before so many seconds an estimate of the rest says little."""
 
 
 class RunProgress:
@@ -56,8 +61,18 @@ class RunProgress:
     def __call__(self, report: dict[str, Any]) -> None:
         """Take a report of the core: simulated time and limit in seconds, events so far."""
         done = report["simulated_s"] / report["time_limit_s"] if report["time_limit_s"] else 0.0
-        note = f"{1e3 * report['simulated_s']:.2f} ms simulated, {report['events']:,} events"
+        note = (
+            f"{1e3 * report['simulated_s']:.2f} ms simulated, {report['events']:,} events{self._left(done)}"
+        )
         self._bar.update(self._task, completed=done, note=note)
+
+    def _left(self, done: float) -> str:
+        """Say how long it takes at most: a run ends sooner when its results are narrow enough."""
+        elapsed = self._bar.tasks[self._task].elapsed or 0.0
+        if done <= 0.0 or elapsed < _SOON_S:
+            return ""
+        minutes, seconds = divmod(round(elapsed * (1.0 - done) / done), 60)
+        return f", at most {minutes}:{seconds:02} left"
 
 
 @contextmanager
@@ -107,8 +122,8 @@ def _share_bar() -> Progress:
 
 
 def _count_bar() -> Progress:
-    """Return a bar that counts runs."""
-    return _progress(MofNCompleteColumn(), TextColumn("runs"))
+    """Return a bar that counts runs, with an estimate of the time left."""
+    return _progress(MofNCompleteColumn(), TextColumn("runs"), TimeRemainingColumn(compact=True))
 
 
 def _spinner() -> Progress:

@@ -4,6 +4,7 @@ No `from __future__ import annotations` here: Typer reads the annotations when t
 """
 
 import sys
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +14,14 @@ from lanewise.cli.options import Overlays, refuse_together
 
 if TYPE_CHECKING:
     from lanewise.machine.model import Machine
+
+
+class _Direction(StrEnum):
+    """Where the data of a written scenario goes."""
+
+    WRITE = "write"
+    READ = "read"
+    BOTH = "both"
 
 
 def add_scan(app: typer.Typer) -> None:
@@ -40,7 +49,11 @@ def _scan(
         bool, typer.Option("--all", "-a", help="Show functions of root complexes without a link, too.")
     ] = False,
     as_scenario: Annotated[
-        bool, typer.Option("--scenario", help="Write a scenario file that 'run' accepts.")
+        bool,
+        typer.Option(
+            "--scenario",
+            help="Write a scenario that 'run' accepts, with what 'predict' runs on all devices at once.",
+        ),
     ] = False,
     as_baseline: Annotated[
         bool,
@@ -48,6 +61,12 @@ def _scan(
             "--baseline", help="Write what is in it, for 'doctor --expect' on this or other machines."
         ),
     ] = False,
+    direction: Annotated[
+        _Direction,
+        typer.Option(
+            help="With --scenario: data towards the host (write), from it (read), or plain DMA both ways."
+        ),
+    ] = _Direction.WRITE,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Show lines that were not understood.")
     ] = False,
@@ -64,12 +83,13 @@ def _scan(
         import json
 
         from lanewise.machine.json_form import to_json
+        from lanewise.output_format import stamped
 
-        sys.stdout.write(json.dumps(to_json(machine), indent=1) + "\n")
+        sys.stdout.write(json.dumps(stamped(to_json(machine)), indent=1) + "\n")
     elif as_scenario:
-        from lanewise.machine.scenario import scan_to_scenario
+        from lanewise.predicting.as_scenario import scenario_of
 
-        sys.stdout.write(scan_to_scenario(machine))
+        sys.stdout.write(scenario_of(machine, direction.value))
     elif as_baseline:
         from lanewise.fleet.baseline import baseline, remarks
 

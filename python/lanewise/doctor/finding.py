@@ -249,4 +249,6 @@ class Diagnosis:
         """Return the diagnosis as JSON text."""
         import json
 
-        return json.dumps(self.document, indent=2, ensure_ascii=False)
+        from lanewise.output_format import stamped
+
+        return json.dumps(stamped(self.document), indent=2, ensure_ascii=False)

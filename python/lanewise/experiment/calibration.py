@@ -27,6 +27,7 @@ from lanewise.experiment.runner import run_all
 from lanewise.experiment.spread import half_width, mean
 from lanewise.experiment.values import jobs_behind, samples_of
 from lanewise.files import write_whole
+from lanewise.output_format import stamped
 from lanewise.results import frame
 from lanewise.toml import inline
 
@@ -124,9 +125,8 @@ class Calibration:
 
     def to_json(self, *, indent: int | None = 2) -> str:
         """Return the fits as JSON text."""
-        return json.dumps(
-            {"id": self.experiment.id, "fits": self._entries()}, indent=indent, ensure_ascii=False
-        )
+        document = stamped({"id": self.experiment.id, "fits": self._entries()})
+        return json.dumps(document, indent=indent, ensure_ascii=False)
 
     def to_toml(self) -> str:
         """Return the text of ``fitted.toml``."""

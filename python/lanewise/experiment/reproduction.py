@@ -19,6 +19,7 @@ from lanewise.experiment.runner import run_all
 from lanewise.experiment.sensitivity import stored
 from lanewise.experiment.spread import half_width, mean
 from lanewise.experiment.values import jobs_for, samples_of, value_of
+from lanewise.output_format import stamped
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -191,7 +192,7 @@ class Reproduction:
             "selected": headline(self.experiments, "selected").document(),
             "experiments": [experiment.document() for experiment in self.experiments],
         }
-        return json.dumps(document, indent=indent, ensure_ascii=False)
+        return json.dumps(stamped(document), indent=indent, ensure_ascii=False)
 
 
 def reproduce_all(

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lanewise.instruments.measurement import ImportProblemError, Measurement
+from lanewise.scenario_text import said_of_a_scenario
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -119,6 +120,8 @@ def _parsed(text: str, source: str | None) -> Measurement:
         )
     if broken := _broken_json(text):
         raise ImportProblemError(f"'{source or '-'}' is JSON that breaks off or is damaged: {broken}")
+    if (scenario := said_of_a_scenario(text, source or "-")) is not None:
+        raise ImportProblemError(scenario)
     start = next((line.strip()[:60] for line in text.splitlines() if line.strip()), "nothing")
     raise ImportProblemError(
         f"'{source or '-'}' is no output of a benchmark that is known: it begins with '{start}'; there are "

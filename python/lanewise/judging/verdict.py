@@ -20,6 +20,7 @@ from lanewise.doctor.registry import Bearing
 from lanewise.judging.latency import FixedTimes
 from lanewise.judging.matching import GPU_TOOLS, match
 from lanewise.machine.missing_ports import with_missing_ports
+from lanewise.output_format import stamped
 from lanewise.predicting.simulator import Simulator
 
 if TYPE_CHECKING:
@@ -139,7 +140,7 @@ class Judgement:
 
     def to_json(self) -> str:
         """Return the judgement as JSON text."""
-        return json.dumps(self.document, indent=2, ensure_ascii=False)
+        return json.dumps(stamped(self.document), indent=2, ensure_ascii=False)
 
 
 def judge(measurement: Measurement, machine: Machine, *, device: Address | None = None) -> Judgement:

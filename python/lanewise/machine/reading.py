@@ -24,6 +24,7 @@ from lanewise.machine.sources.overlays import WANTED, Overlays
 from lanewise.machine.sources.segments import links_told
 from lanewise.machine.sources.wrapping import HEADER, joined, tidy
 from lanewise.machine.unpacking import MOST_BYTES, unpacked
+from lanewise.scenario_text import said_of_a_scenario
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -374,5 +375,7 @@ def _nothing_found(text: str, on_top: Overlays, name: str) -> str:
         )
     if "H/W path" in text:
         return f"'{name}' lists devices without addresses: 'lshw' alone and 'lshw -businfo' have them"
+    if (scenario := said_of_a_scenario(text, name)) is not None:
+        return scenario
     what = "is empty" if not text.strip() else "has no PCI device in it"
     return f"'{name}' {what}; accepted are {_ACCEPTED}"

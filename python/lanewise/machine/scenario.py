@@ -63,6 +63,7 @@ def scan_to_scenario(
     changes: Mapping[Address, Change] | None = None,
     peer_to_peer: bool = False,
     title: str | None = None,
+    settings: Mapping[str, Sequence[tuple[str, str]]] | None = None,
 ) -> str:
     """Write a scenario.
 
@@ -70,11 +71,11 @@ def scan_to_scenario(
     the root are written, nothing else. `workload` is the text of the ``[[workload]]`` tables, in which
     ``endpoint_name`` names the devices; by default every device copies both ways at once. `changes` are per
     function. With `peer_to_peer` root ports forward to each other, and then one MPS holds for the whole
-    machine. Raises `InputError` when no link of the machine is known well enough, or not the way of a device
-    that is named.
+    machine. `settings` are further keys and values of devices by their names, without a source. Raises
+    `InputError` when no link of the machine is known well enough, or not the way of a device that is named.
     """
     named = None if endpoints is None else list(endpoints)
-    writer = _Writer(machine, changes or {}, peer_to_peer=peer_to_peer)
+    writer = _Writer(machine, changes or {}, peer_to_peer=peer_to_peer, settings=settings or {})
     chosen = writer.ways.choose(named)
     if not chosen:
         raise InputError(_nothing_to_write(machine))
@@ -97,8 +98,16 @@ def _nothing_to_write(machine: Machine) -> str:
 
 
 class _Writer:
-    def __init__(self, machine: Machine, changes: Mapping[Address, Change], *, peer_to_peer: bool) -> None:
+    def __init__(
+        self,
+        machine: Machine,
+        changes: Mapping[Address, Change],
+        *,
+        peer_to_peer: bool,
+        settings: Mapping[str, Sequence[tuple[str, str]]],
+    ) -> None:
         self.machine = machine
+        self.settings = settings
         self.peer_to_peer = peer_to_peer
         self.changes = changes
         self.ways = Ways(machine, changes)
@@ -275,6 +284,8 @@ class _Writer:
             lines.append(f'tag_width = "{bits} bits"')
             if part is not None:
                 lines.append('tags = "auto"')
+        for key, value in self.settings.get(endpoint_name(function), ()):
+            lines.append(f"{key} = {value if value.isdigit() else _quoted(value)}      # as predict assumes")
         return [*lines, *([] if beside else self._link(link, modes)), ""]
 
     def _note_payload(self, function: Function) -> None:

@@ -15,6 +15,8 @@ from lanewise.machine.parts import part_of
 from lanewise.machine.scenario import endpoint_name
 from lanewise.machine.sockets import across_sockets
 from lanewise.machine.view import View
+from lanewise.output_format import stamped
+from lanewise.predicting.as_scenario import MOST_TOGETHER
 from lanewise.predicting.benchmarks import Benchmark, benchmarks_of
 from lanewise.predicting.left_out import left_out
 from lanewise.predicting.simulator import Row, Simulator, goodput_of
@@ -31,8 +33,6 @@ if TYPE_CHECKING:
     from lanewise.machine.ways import Change
 
 _MOST_ADDRESSES = 8
-_MOST_TOGETHER = 64
-"""Devices that are simulated at once; machines with more get the first so many."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class Prediction:
 
     def to_json(self) -> str:
         """Return the prediction as JSON text."""
-        return json.dumps(self.document, indent=2, ensure_ascii=False)
+        return json.dumps(stamped(self.document), indent=2, ensure_ascii=False)
 
 
 _ASSUMPTIONS = (
@@ -172,9 +172,9 @@ def _not_together(rows: list[tuple[Benchmark, Row]], *, together: bool) -> list[
     """Say which devices were not at work with all others, because there are too many."""
     shared = Counter(benchmark.direction for benchmark, _ in rows if benchmark.together)
     most = max(shared.values(), default=0)
-    if not together or most <= _MOST_TOGETHER:
+    if not together or most <= MOST_TOGETHER:
         return []
-    return [f"all at once are the first {_MOST_TOGETHER} of {most} devices; more are not simulated together"]
+    return [f"all at once are the first {MOST_TOGETHER} of {most} devices; more are not simulated together"]
 
 
 def _known_parts(chosen: Sequence[Function]) -> list[str]:
@@ -228,7 +228,7 @@ def _with_all_at_once(
     finished = []
     results = {}
     for direction in ("read", "write"):
-        shared = [b for b, _ in rows if b.together and b.direction == direction][:_MOST_TOGETHER]
+        shared = [b for b, _ in rows if b.together and b.direction == direction][:MOST_TOGETHER]
         if len(shared) < 2:
             continue
         if on_progress:

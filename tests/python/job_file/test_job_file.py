@@ -325,7 +325,7 @@ def test_a_job_file_gives_what_the_scenario_gives() -> None:
 
 
 def test_command_line(tmp_path: Path) -> None:
-    """Notes on stderr, results on stdout; --json is about one run."""
+    """Notes on stderr, results on stdout; --json has a run for each group of jobs, --out is about one."""
     runner = CliRunner()
     base = ["run", str(RIG), "--fio", str(JOBS), "--time-limit", "1 ms"]
     done = runner.invoke(app, [*base, "--map", "/dev/nvme0n1=ssd[3]"])
@@ -336,6 +336,19 @@ def test_command_line(tmp_path: Path) -> None:
     assert one.exit_code == 0
     assert json.loads(one.stdout)["flows"]
     assert (tmp_path / "run" / "manifest.json").is_file()
-    for wrong in (["--json"], ["--map", "x"], ["--section", "none"], ["--as", "osu"], ["--sizes", "all"]):
+    both = runner.invoke(app, [*base, "--json"])
+    assert both.exit_code == 0
+    groups = json.loads(both.stdout)["groups"]
+    assert [(group["jobs"], bool(group["run"]["flows"])) for group in groups] == [
+        (["seq-read"], True),
+        (["rand-mix"], True),
+    ]
+    for wrong in (
+        ["--out", str(tmp_path / "two")],
+        ["--map", "x"],
+        ["--section", "none"],
+        ["--as", "osu"],
+        ["--sizes", "all"],
+    ):
         assert runner.invoke(app, [*base, *wrong]).exit_code == 2, wrong
     assert runner.invoke(app, ["run", str(RIG), "--map", "a=b"]).exit_code == 2

@@ -24,8 +24,12 @@ def print_comparison(comparison: Comparison) -> None:
 
 
 def _pieces(comparison: Comparison) -> Iterator[RenderableType]:
-    for letter, name, end in zip("AB", comparison.names, comparison.end_reasons, strict=True):
+    for letter, name, end, limit in zip(
+        "AB", comparison.names, comparison.end_reasons, comparison.limits, strict=True
+    ):
         yield Text.assemble((f"{letter}  ", "bold"), name, (f"   {end}", "dim"))
+        if limit is not None:
+            yield Text(f"   {limit}.")
     yield ""
     yield _flows(comparison)
     if not comparison.ladders.is_empty():

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from lanewise.cli.tables import style
+from lanewise.cli.tables import collapse, style
+from lanewise.cli.tables.names import together
 from lanewise.cli.tables.phases import phases_table
 from lanewise.cli.tables.remarks import remarks
 from lanewise.cli.tables.resources import resources
@@ -49,18 +50,22 @@ def _pieces(result: RunResult) -> Iterator[RenderableType]:
     if not result.phases.is_empty():
         yield phases_table(result)
     if result.flows.is_empty():
-        yield "The scenario has no [[workload]], so nothing moves.\n"
+        yield "The scenario has no [[workload]], so nothing moves: add one, or give a job file with --fio.\n"
     else:
         yield _flows(result)
         yield from _few_operations(result)
     if result.flows["latency_ns_mean"].is_not_null().any():
         yield _latencies(result.flows)
     yield from _reports(result)
-    links, left_out = _busiest(result.links)
+    links, left_out = collapse.least_used(collapse.links(result.links, result.time_attribution), _MOST_LINKS)
     yield _ladder(links)
-    yield _attribution(links, result.time_attribution)
+    yield _attribution(links)
     if left_out:
-        yield f"{left_out} less busy links are not shown; --json and --out have all of them.\n"
+        most = style.percent(max(link.utilisation for link in left_out))
+        yield (
+            f"{style.counted(len(left_out), 'link')} not shown, in use at most {most} of the time; --json "
+            "and --out have all.\n"
+        )
     if not result.requesters.is_empty():
         yield _requesters(result.requesters)
     yield from resources(result.resources)
@@ -101,9 +106,13 @@ def _heading(result: RunResult) -> Iterator[RenderableType]:
     yield from remarks(document)
 
 
-def _moving(flows: pl.DataFrame) -> Iterator[dict[str, Any]]:
-    """Rows of the flows that moved anything, up to a screenful."""
-    return flows.filter(flows["payload_bytes"] > 0).head(_MOST_FLOWS).iter_rows(named=True)
+def _moving(flows: pl.DataFrame) -> tuple[list[list[collapse.Row]], list[collapse.Row]]:
+    """Return flows that moved anything, alike ones together, and those that moved least and are left out."""
+    groups = collapse.flows(flows.filter(flows["payload_bytes"] > 0).iter_rows(named=True))
+    by_rate = sorted(groups, key=lambda group: -group[0]["goodput_gb_per_s"])
+    kept = by_rate[:_MOST_FLOWS]
+    left = [row for group in by_rate[_MOST_FLOWS:] for row in group]
+    return [group for group in groups if group in kept], left
 
 
 def _flows(result: RunResult) -> Group:
@@ -114,11 +123,16 @@ def _flows(result: RunResult) -> Group:
     style.numbers(table, "GB/s", "MiB/s", "\N{PLUS-MINUS SIGN}", f"{counted}/s" if counted else "per second")
     if counted is None:
         style.labels(table, "of")
-    for flow in _moving(result.flows):
-        half_width = flow["confidence_half_width_percent"]
+    groups, left_out = _moving(result.flows)
+    for group in groups:
+        flow = group[0]
+        half_width = max(
+            (row["confidence_half_width_percent"] for row in group if row["confidence_half_width_percent"]),
+            default=flow["confidence_half_width_percent"],
+        )
         table.add_row(
-            flow["flow"],
-            _devices(flow["device"]),
+            together([row["flow"] for row in group]),
+            _devices(list(dict.fromkeys(row["device"] for row in group))),
             flow["direction"],
             style.fixed(flow["goodput_gb_per_s"], 3),
             style.fixed(flow["goodput_mib_per_s"], 1),
@@ -140,6 +154,11 @@ def _flows(result: RunResult) -> Group:
             style.fixed(float(data["operations_per_s"].sum()), 0),
         )
     note = "GB/s is 10⁹ bytes/s, MiB/s 2²⁰; \N{PLUS-MINUS SIGN} half the confidence interval"
+    if any(len(group) > 1 for group in groups):
+        note += "; \N{MULTIPLICATION SIGN}: each of so many"
+    if left_out:
+        most = max(row["goodput_gb_per_s"] for row in left_out)
+        note += f"; {style.counted(len(left_out), 'flow')} not shown, of at most {most:.3f} GB/s each"
     return style.titled("Flows", table, note=note)
 
 
@@ -158,15 +177,18 @@ def _few_operations(result: RunResult) -> Iterator[RenderableType]:
 
 def _counted(flows: pl.DataFrame) -> str | None:
     """Say what all flows that moved anything count, requests or operations; None when they differ."""
-    counted = {flow["counted"] or "operations" for flow in _moving(flows) if flow["direction"] != "control"}
+    moving = flows.filter((flows["payload_bytes"] > 0) & (flows["direction"] != "control"))
+    counted = {each or "operations" for each in moving["counted"]}
     return counted.pop() if len(counted) == 1 else "operations" if not counted else None
 
 
-def _devices(names: str) -> str:
-    """Shorten the list of the devices that a flow belongs to, which may be dozens."""
-    each = names.split("+")
+def _devices(names: list[str]) -> str:
+    """Name the devices of alike flows; the list of those that one flow belongs to may be dozens."""
+    if len(names) > 1:
+        return together(names)
+    each = names[0].split("+")
     if len(each) <= _MOST_DEVICES:
-        return names
+        return names[0]
     return f"{each[0]} \N{HORIZONTAL ELLIPSIS} {each[-1]} ({len(each)})"
 
 
@@ -198,45 +220,32 @@ def _short_reports(short: list[dict[str, Any]]) -> Group:
 def _latencies(flows: pl.DataFrame) -> Group:
     """List latencies of what a flow counts, and below it of its operations where they are apart."""
     rows = []
-    for flow in _moving(flows.drop_nulls("latency_ns_mean")):
+    for group in _moving(flows.drop_nulls("latency_ns_mean"))[0]:
+        flow, name = group[0], together([row["flow"] for row in group])
         counted = (flow["counted"] or "operations").removesuffix("s")
-        rows.append((flow, counted, "latency_ns", flow["operations"]))
-        if flow["operation_latency_ns_count"]:
-            rows.append((flow, "operation", "operation_latency_ns", flow["operation_latency_ns_count"]))
-    unit, scale = style.time_scale(flow[f"{kind}_p99"] or flow[f"{kind}_max"] for flow, _, kind, _ in rows)
+        rows.append((flow, name, counted, "latency_ns", flow["operations"]))
+        if samples := flow["operation_latency_ns_count"]:
+            rows.append((flow, name, "operation", "operation_latency_ns", samples))
+    unit, scale = style.time_scale(flow[f"{kind}_p99"] or flow[f"{kind}_max"] for flow, _, _, kind, _ in rows)
     names = ("min", "mean", "p50", "p95", "p99", "p99.9", "max")
     table = style.table()
     style.words(table, "flow")
     style.labels(table, "of one")
     style.numbers(table, *names, "n")
     last = None
-    for flow, counted, kind, samples in rows:
+    for flow, flow_name, counted, kind, samples in rows:
         values = (flow[f"{kind}_{name.replace('.', '_')}"] for name in names)
         table.add_row(
-            flow["flow"] if flow["flow"] != last else "",
+            flow_name if flow_name != last else "",
             f"{flow['direction']} {counted}",
             *(style.fixed(None if value is None else value / scale, 2) for value in values),
             style.fixed(samples, 0),
         )
-        last = flow["flow"]
+        last = flow_name
     return style.titled("Latency", table, note=f"{unit}, of n samples; {style.DASH} where they are too few")
 
 
-def _busiest(links: pl.DataFrame) -> tuple[pl.DataFrame, int]:
-    """Keep every link when there are few, else the busiest, in the order of the scenario."""
-    import polars as pl
-
-    busiest = (
-        links.group_by("link", maintain_order=True)
-        .agg(pl.col("utilisation").max())
-        .sort("utilisation", descending=True, maintain_order=True)
-        .head(_MOST_LINKS)["link"]
-    )
-    kept = links.filter(pl.col("link").is_in(busiest.to_list()))
-    return kept, links["link"].n_unique() - kept["link"].n_unique()
-
-
-def _ladder(links: pl.DataFrame) -> Group:
+def _ladder(links: list[list[collapse.LinkRow]]) -> Group:
     table = style.table()
     style.words(table, "\n\nlink")
     style.labels(table, "\n\nmode")
@@ -246,50 +255,51 @@ def _ladder(links: pl.DataFrame) -> Group:
     style.numbers(
         table, "\nline\nrate", "link\nband-\nwidth", "TLP\nband-\nwidth", "\n\ngoodput", "\nin\nuse"
     )
-    last = None
-    for link in links.iter_rows(named=True):
-        first = link["link"] != last
-        last = link["link"]
-        table.add_row(
-            link["link"] if first else "",
-            f"{link['generation']} {link['width']}" if first else "",
-            str(link["mps_bytes"]) if first else "",
-            link["direction"],
-            *(
-                style.fixed(link[f"{rung}_gb_per_s"], 3)
-                for rung in ("line_rate", "link_bandwidth", "tlp_bandwidth", "goodput")
-            ),
-            style.percent(link["utilisation"]),
-        )
-    return style.titled("Efficiency ladder", table, note="GB/s of each link direction")
+    for group in links:
+        name = together([link.name for link in group])
+        for row, link in enumerate(group[0].directions):
+            first = row == 0
+            table.add_row(
+                name if first else "",
+                f"{link['generation']} {link['width']}" if first else "",
+                str(link["mps_bytes"]) if first else "",
+                link["direction"],
+                *(
+                    style.fixed(link[f"{rung}_gb_per_s"], 3)
+                    for rung in ("line_rate", "link_bandwidth", "tlp_bandwidth", "goodput")
+                ),
+                style.percent(link["utilisation"]),
+            )
+    note = "GB/s of each link direction" + ("; idle links last" if _some_are_idle(links) else "")
+    return style.titled("Efficiency ladder", table, note=note)
 
 
-def _attribution(links: pl.DataFrame, attribution: pl.DataFrame) -> Group:
+def _some_are_idle(links: list[list[collapse.LinkRow]]) -> bool:
+    return len({group[0].busy for group in links}) > 1
+
+
+def _attribution(links: list[list[collapse.LinkRow]]) -> Group:
     table = style.table()
     style.words(table, "link")
     style.labels(table, "direction")
     style.words(table, "shares")
-    shares: dict[tuple[str, str], dict[str, float]] = {}
-    for row in attribution.iter_rows(named=True):
-        shares.setdefault((row["link"], row["direction"]), {})[row["category"]] = row["time_fraction"]
-    last = None
-    for link in links.iter_rows(named=True):
-        name, direction = link["link"], link["direction"]
-        text = style.shares_in_words(shares.get((name, direction), {}))
-        table.add_row(name if name != last else "", direction, text)
-        last = name
+    for group in links:
+        name = together([link.name for link in group])
+        for row, link in enumerate(group[0].directions):
+            text = style.shares_in_words(group[0].shares.get(link["direction"], {}))
+            table.add_row(name if row == 0 else "", link["direction"], text)
     return style.titled("Where the time went", table, note="shares of each link direction, largest first")
 
 
 def _requesters(requesters: pl.DataFrame) -> Group:
     table = style.table()
     style.words(table, "device", "shares")
-    shares: dict[str, dict[str, float]] = {}
-    for row in requesters.iter_rows(named=True):
-        shares.setdefault(row["device"], {})[row["state"]] = row["time_fraction"]
-    for device, states in list(shares.items())[:_MOST_FLOWS]:
-        table.add_row(device, style.shares_in_words(states))
-    return style.titled("What held the requesters back", table, note="shares of the time")
+    groups = collapse.requesters(requesters)
+    for group in groups[:_MOST_FLOWS]:
+        table.add_row(together([device for device, _ in group]), style.shares_in_words(group[0][1]))
+    left = sum(map(len, groups[_MOST_FLOWS:]))
+    note = "shares of the time" + (f"; {style.counted(left, 'device')} not shown" if left else "")
+    return style.titled("What held the requesters back", table, note=note)
 
 
 def _assumptions(assumptions: pl.DataFrame) -> Iterator[RenderableType]:

@@ -1,0 +1,89 @@
+"""The verbs `new` and `explain`: a scenario to start from, and what one says before it runs.
+
+No `from __future__ import annotations` here: Typer reads the annotations when the module is loaded.
+"""
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lanewise.cli import completion
+from lanewise.cli.options import AsJson, Scenario, Settings, pairs
+
+
+def add_new(app: typer.Typer) -> None:
+    """Add the verb `new`, which comes first in the help."""
+    app.command("new")(_new)
+
+
+def add_explain(app: typer.Typer) -> None:
+    """Add the verb `explain`."""
+    app.command("explain")(_explain)
+
+
+def _new(
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="NAME",
+            help="The example, like first_rig; all are listed when none is named.",
+            autocompletion=completion.examples,
+        ),
+    ] = None,
+    file: Annotated[
+        Path | None,
+        typer.Argument(metavar="FILE", help="Where to; NAME.toml here when left out.", show_default=False),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Copy an example rig to start from, or list them."""
+    from lanewise.examples import copy_example, examples
+
+    if name is not None:
+        written = copy_example(name, file)
+        if as_json:
+            _print({"file": str(written)})
+            return
+        typer.echo(f"{written}: 'lanewise explain {written}' draws it, 'lanewise run {written}' runs it")
+        return
+    known = examples()
+    if as_json:
+        _print({"examples": [{"name": name, "title": title} for name, title in known.items()]})
+        return
+    widest = max(map(len, known), default=0)
+    for each, title in known.items():
+        typer.echo(f"{each:{widest}}  {title}")
+
+
+def _print(document: dict[str, object]) -> None:
+    from lanewise.output_format import stamped
+
+    sys.stdout.write(json.dumps(stamped(document), indent=2, ensure_ascii=False) + "\n")
+
+
+def _explain(
+    scenario: Scenario,
+    patterns: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="PATTERN",
+            help="Only what is about components or paths like this: 'sw*', 'nic.link*', 'workload.*'.",
+            show_default=False,
+        ),
+    ] = None,
+    settings: Settings = None,
+    as_json: AsJson = False,
+) -> None:
+    """Draw a scenario; print every parameter and its source."""
+    from lanewise import api
+
+    result = api.explain(scenario, overrides=pairs(settings))
+    if as_json:
+        sys.stdout.write(result.to_json() + "\n")
+    else:
+        from lanewise.cli.tables.explain import print_explain
+
+        print_explain(result, patterns or ())

@@ -1,0 +1,101 @@
+"""The verbs `compare` and `whatif`: two runs side by side, and what explains the difference.
+
+No `from __future__ import annotations` here: Typer reads the annotations when the module is loaded.
+"""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lanewise.cli.guard import ExitStatus
+from lanewise.cli.options import AsJson, Scenario, Settings, pairs, refuse_nan
+
+if TYPE_CHECKING:
+    from lanewise.comparison import Comparison
+
+_OfOneSide = Annotated[
+    list[str] | None,
+    typer.Option(metavar="PATH=VALUE", help="The same, of this side only.", show_default=False),
+]
+_Within = Annotated[
+    float | None,
+    typer.Option(
+        metavar="PERCENT",
+        min=0.0,
+        callback=refuse_nan,
+        help="Fail (exit status 1) when total goodput differs by more than this.",
+        show_default=False,
+    ),
+]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add both verbs to the command line."""
+    app.command("compare")(_compare)
+    app.command("whatif")(_whatif)
+
+
+def _compare(
+    a: Annotated[Path, typer.Argument(metavar="A", help="Scenario file or run folder.", show_default=False)],
+    b: Annotated[Path, typer.Argument(metavar="B", help="The one to set beside it.", show_default=False)],
+    settings: Settings = None,
+    set_a: _OfOneSide = None,
+    set_b: _OfOneSide = None,
+    within: _Within = None,
+    as_json: AsJson = False,
+) -> None:
+    """Set two scenarios or run folders side by side."""
+    from lanewise import api
+    from lanewise.cli.progress import RunProgress
+
+    of_both, of_a, of_b = pairs(settings), pairs(set_a, "--set-a"), pairs(set_b, "--set-b")
+    with RunProgress(f"{a} and {b}") as progress:
+        comparison = api.compare(
+            a, b, overrides=of_both, overrides_a=of_a, overrides_b=of_b, progress=progress
+        )
+    _print(comparison, within=within, as_json=as_json)
+
+
+def _whatif(
+    scenario: Scenario,
+    changes: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="PATH=VALUE...",
+            help="What to change, by the dotted paths that 'explain' prints, like nic.tags=256.",
+            show_default=False,
+        ),
+    ],
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="PATH=VALUE", help="Override a parameter of both sides.", show_default=False
+        ),
+    ] = None,
+    within: _Within = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run a scenario as it is and changed; say what differs."""
+    from lanewise import api
+    from lanewise.cli.progress import RunProgress
+
+    of_both, of_b = pairs(settings), pairs(changes, "a change")
+    with RunProgress(f"{scenario}, as it is and changed") as progress:
+        comparison = api.whatif(scenario, of_b, overrides=of_both, progress=progress)
+    _print(comparison, within=within, as_json=as_json)
+
+
+def _print(comparison: "Comparison", *, within: float | None, as_json: bool) -> None:
+    """Print a comparison; leave with status 1 when the sides differ by more than allowed."""
+    if as_json:
+        sys.stdout.write(comparison.to_json() + "\n")
+    else:
+        from lanewise.cli.tables.compare import print_comparison
+
+        print_comparison(comparison)
+    ratio = comparison.goodput_ratio
+    if within is not None and (ratio is None or not abs(100 * (ratio - 1)) <= within):
+        typer.echo(f"total goodput differs by more than {within:g} %", err=True)
+        raise typer.Exit(ExitStatus.FINDINGS)

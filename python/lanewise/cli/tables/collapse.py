@@ -1,0 +1,115 @@
+"""Rows of a run that say the same of several links, flows or devices, put together; what is left out.
+
+Alike are rows whose names differ in numbers only, and whose figures differ by less than a hundredth of
+themselves or, for shares of the time, by less than a hundredth of the whole. The first stands for all.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from lanewise.cli.tables.alike import grouped, same_number
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    import polars as pl
+
+_NUMBER = re.compile(r"\d+")
+_SAME_SHARE = 0.01
+
+Row = dict[str, Any]
+
+
+def stem(name: str) -> str:
+    """Return a name without its numbers: what names of alike things have in common."""
+    return _NUMBER.sub("#", name)
+
+
+@dataclass(frozen=True)
+class LinkRow:
+    """A link: both directions, and what each spent its time on."""
+
+    name: str
+    directions: tuple[Row, ...]
+    shares: Mapping[str, Mapping[str, float]]
+
+    @property
+    def busy(self) -> bool:
+        """Whether data went over it."""
+        return any(row["goodput_gb_per_s"] for row in self.directions)
+
+    @property
+    def utilisation(self) -> float:
+        """How much of the time its busier direction was in use, 0 to 1."""
+        return max(float(row["utilisation"]) for row in self.directions)
+
+
+def links(table: pl.DataFrame, attribution: pl.DataFrame) -> list[list[LinkRow]]:
+    """Return the links of a run, alike ones together, those without data at the end."""
+    shares: dict[str, dict[str, dict[str, float]]] = {}
+    for row in attribution.iter_rows(named=True):
+        of_link = shares.setdefault(row["link"], {}).setdefault(row["direction"], {})
+        of_link[row["category"]] = row["time_fraction"]
+    rows: dict[str, list[Row]] = {}
+    for row in table.iter_rows(named=True):
+        rows.setdefault(row["link"], []).append(row)
+    found = [LinkRow(name, tuple(own), shares.get(name, {})) for name, own in rows.items()]
+    groups = grouped(found, _link_words, _links_alike)
+    return sorted(groups, key=lambda group: not group[0].busy)
+
+
+def _link_words(link: LinkRow) -> tuple[object, ...]:
+    first = link.directions[0]
+    return (stem(link.name), first["generation"], first["width"], first["mps_bytes"], link.busy)
+
+
+def _links_alike(one: LinkRow, other: LinkRow) -> bool:
+    rates = zip(one.directions, other.directions, strict=True)
+    return all(same_number(a["goodput_gb_per_s"], b["goodput_gb_per_s"]) for a, b in rates) and all(
+        shares_alike(one.shares[way], other.shares.get(way, {})) for way in one.shares
+    )
+
+
+def shares_alike(one: Mapping[str, float], other: Mapping[str, float]) -> bool:
+    """Whether two ways of spending the time are the same to a person."""
+    return all(abs(one.get(key, 0.0) - other.get(key, 0.0)) <= _SAME_SHARE for key in {*one, *other})
+
+
+def least_used(groups: Sequence[list[LinkRow]], most: int) -> tuple[list[list[LinkRow]], list[LinkRow]]:
+    """Keep so many groups, in their order, and return the links of the others: those least in use."""
+    by_use = sorted(groups, key=lambda group: -group[0].utilisation)
+    kept = by_use[:most]
+    left = [link for group in by_use[most:] for link in group]
+    return [group for group in groups if group in kept], left
+
+
+def flows(rows: Iterable[Row]) -> list[list[Row]]:
+    """Return flows, alike ones together."""
+
+    def words(row: Row) -> tuple[object, ...]:
+        return (stem(row["flow"]), stem(row["device"]), row["direction"], row["counted"])
+
+    return grouped(rows, words, _flows_alike)
+
+
+def _flows_alike(one: Row, other: Row) -> bool:
+    figures = ("goodput_gb_per_s", "operations_per_s", "latency_ns_mean", "latency_ns_p99")
+    return all(same_number(one[figure], other[figure]) for figure in figures)
+
+
+def requesters(table: pl.DataFrame) -> list[list[tuple[str, dict[str, float]]]]:
+    """Return what held devices back, alike ones together, those that nobody asked at the end."""
+    shares: dict[str, dict[str, float]] = {}
+    for row in table.iter_rows(named=True):
+        shares.setdefault(row["device"], {})[row["state"]] = row["time_fraction"]
+    groups = grouped(
+        shares.items(), lambda item: stem(item[0]), lambda one, other: shares_alike(one[1], other[1])
+    )
+    return sorted(groups, key=lambda group: _is_idle(group[0][1]))
+
+
+def _is_idle(shares: Mapping[str, float]) -> bool:
+    return shares.get("nothing_asked", 0.0) > 1 - _SAME_SHARE

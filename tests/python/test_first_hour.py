@@ -1,0 +1,163 @@
+"""What people do in their first hour: an example to start from, a drawing, one change, tables to read."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from lanewise import InputError, _core
+from lanewise.cli.tables import collapse
+from lanewise.cli.tables.names import together
+from lanewise.cli.tables.topology import topology
+from lanewise.examples import copy_example, examples
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from click.testing import Result
+
+    CommandLine = Callable[..., Result]
+
+SCENARIOS = Path(__file__).parents[2] / "scenarios"
+EIGHT = SCENARIOS / "oversubscribed.toml"
+
+
+def test_names_that_count_up_are_a_range() -> None:
+    assert together(["nic[0]", "nic[1]", "nic[2]"]) == "nic[0\N{EN DASH}2] \N{MULTIPLICATION SIGN}3"
+    assert together(["nic0", "nic1"]) == "nic0\N{EN DASH}1 \N{MULTIPLICATION SIGN}2"
+    assert together(["nic0", "nic2"]) == "nic0 and 1 alike"
+    assert together(["a", "b", "c"]) == "a and 2 alike"
+    assert together(["sw0"]) == "sw0"
+
+
+def test_an_example_is_copied_once_and_never_over_a_file(tmp_path: Path) -> None:
+    written = copy_example("switch", tmp_path / "mine.toml")
+    assert written.read_bytes() == (SCENARIOS / "switch.toml").read_bytes()
+    with pytest.raises(InputError, match="exists"):
+        copy_example("switch", tmp_path / "mine.toml")
+    assert copy_example("switch.toml", tmp_path) == tmp_path / "switch.toml"
+    with pytest.raises(InputError, match="did you mean 'switch'"):
+        copy_example("swich")
+    assert all(examples().values()), "every example has a title"
+
+
+def test_new_lists_what_can_be_copied(lanewise: CommandLine, tmp_path: Path) -> None:
+    listed = lanewise("new").stdout.splitlines()
+    assert ["switch", "Two", "Gen3", "x4", "cards"] in [line.split()[:5] for line in listed]
+    assert lanewise("new", "switch", tmp_path / "a.toml").exit_code == 0
+    assert lanewise("explain", tmp_path / "a.toml").exit_code == 0
+
+
+@pytest.mark.parametrize("width", [80, 100])
+def test_explain_draws_the_rig_and_fits_the_terminal(
+    lanewise: CommandLine, monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    for path in sorted(SCENARIOS.glob("*.toml")):
+        lines = lanewise("explain", path).stdout.splitlines()
+        # A value or a name may be longer than its column, a sentence never is.
+        assert max(len(line) for line in lines if line.startswith("    ")) <= width, path
+        assert sum(len(line) > width for line in lines) <= 2, path
+        assert not any("\N{HORIZONTAL ELLIPSIS}" in line for line in lines)
+    text = lanewise("explain", EIGHT).stdout
+    drawing = text[text.index("Topology") :].splitlines()[1:4]
+    assert [line.split() for line in drawing] == [
+        ["server"],
+        ["└─", "slot1", "→", "sw0", "gen4", "x16"],
+        ["└─", "port1\N{EN DASH}8", "→", "nvme[0\N{EN DASH}7]", "\N{MULTIPLICATION SIGN}8", "gen4", "x4"],
+    ]
+
+
+def test_explain_shows_only_what_is_asked_for(lanewise: CommandLine) -> None:
+    text = lanewise("explain", EIGHT, "sw*").stdout
+    assert "forward_latency" in text or "latency" in text
+    assert "mrrs" not in text
+    assert "memory_latency" in lanewise("explain", EIGHT, "server.memory*").stdout
+    assert "outstanding" in lanewise("explain", EIGHT, "workload.*").stdout
+    result = lanewise("explain", EIGHT, "gpu*")
+    assert result.exit_code == 2
+    assert "nvme" in result.stderr
+
+
+def test_devices_on_the_first_of_two_switches_are_drawn_there() -> None:
+    text = (
+        '[host.server]\nslots = { "slot1..slot2" = "gen4 x16" }\n'
+        '[switch.sw]\ncount = 2\nattach = "server.*"\n'
+        'ports = { port0 = "gen4 x16", "port1..port4" = "gen4 x4" }\n'
+        '[endpoint.gpu]\ncount = 4\nattach = "sw[*].*"\ngeneration = "gen4"\nwidth = "x4"\n'
+        '[endpoint.nic]\ncount = 4\nattach = "sw[*].*"\ngeneration = "gen4"\nwidth = "x4"\n'
+    )
+    drawn = topology(json.loads(_core.explain("rig.toml", [], text))["links"])
+    assert [line.strip(" │├└─").split("   ")[0] for line in drawn] == [
+        "server",
+        "slot1 → sw[0]",
+        "port1\N{EN DASH}4 → gpu[0\N{EN DASH}3] \N{MULTIPLICATION SIGN}4",
+        "slot2 → sw[1]",
+        "port1\N{EN DASH}4 → nic[0\N{EN DASH}3] \N{MULTIPLICATION SIGN}4",
+    ]
+
+
+def test_four_thousand_endpoints_are_explained_in_seconds(lanewise: CommandLine, tmp_path: Path) -> None:
+    cards = "".join(
+        f'[endpoint.card{number}]\nattach = "sw[{number // 64}].*"\ngeneration = "gen3"\nwidth = "x1"\n'
+        for number in range(4096)
+    )
+    rig = tmp_path / "large.toml"
+    rig.write_text(
+        '[host.server]\nslots = { "slot1..slot64" = "gen3 x16" }\n'
+        '[switch.sw]\ncount = 64\nattach = "server.*"\n'
+        f'ports = {{ port0 = "gen3 x16", "port1..port64" = "gen3 x1" }}\n{cards}'
+    )
+    began = time.process_time()
+    result = lanewise("explain", rig)
+    assert result.exit_code == 0, result.stderr
+    # It took 46 s; a bound this loose holds on a busy machine, too.
+    assert time.process_time() - began < 20
+    lines = result.stdout.splitlines()
+    assert any("card0\N{EN DASH}4095" in line for line in lines)
+    assert len(lines) < 1_000
+
+
+def test_one_side_of_a_comparison_can_be_changed(lanewise: CommandLine) -> None:
+    switch = SCENARIOS / "switch.toml"
+    arguments = ["compare", switch, switch, "--set-b", "card1.link.force_width=x1", "--json"]
+    compared = json.loads(lanewise(*arguments).stdout)
+    changed = json.loads(lanewise("whatif", switch, "card1.link.force_width=x1", "--json").stdout)
+    assert compared == changed
+    assert compared["b"]["name"].endswith("card1.link.force_width=x1")
+    assert compared["totals"][0]["ratio"] < 0.7
+    assert compared["b"]["limited_by"].startswith("Limited by the wire")
+
+
+def _link(name: str, goodput: float, utilisation: float) -> list[dict[str, Any]]:
+    both = {"link": name, "generation": "gen4", "width": "x4", "mps_bytes": 256}
+    return [
+        {**both, "direction": "upstream", "goodput_gb_per_s": goodput, "utilisation": utilisation},
+        {**both, "direction": "downstream", "goodput_gb_per_s": 0.0, "utilisation": 0.02},
+    ]
+
+
+def test_alike_links_collapse_idle_ones_come_last_and_the_least_used_are_cut() -> None:
+    import polars as pl
+
+    rows = [
+        *_link("idle0", 0.0, 0.02),
+        *_link("nic0", 3.0, 0.5),
+        *_link("nic1", 3.001, 0.5),
+        *_link("gpu0", 6.0, 0.9),
+    ]
+    shares = pl.DataFrame(
+        [
+            {"link": row["link"], "direction": row["direction"], "category": "payload", "time_fraction": 0.1}
+            for row in rows
+        ]
+    )
+    groups = collapse.links(pl.DataFrame(rows), shares)
+    assert [[link.name for link in group] for group in groups] == [["nic0", "nic1"], ["gpu0"], ["idle0"]]
+    kept, left = collapse.least_used(groups, 2)
+    assert [group[0].name for group in kept] == ["nic0", "gpu0"]
+    assert [link.name for link in left] == ["idle0"]

@@ -53,7 +53,7 @@ def test_empty_documents_give_empty_tables_with_the_same_columns() -> None:
 
 
 def test_to_json_gives_back_what_the_core_said() -> None:
-    assert json.loads(result().to_json()) == documents.run_document()
+    assert json.loads(result().to_json()) == {"format": 1, **documents.run_document()}
 
 
 def test_shares_of_a_direction_sum_to_one() -> None:

@@ -22,7 +22,7 @@ def save(folder: Path) -> RunResult:
 
 def test_what_was_saved_is_loaded(tmp_path: Path) -> None:
     result = save(tmp_path / "run")
-    assert load_run(tmp_path / "run").document == result.document
+    assert load_run(tmp_path / "run").document == {"format": 1, **result.document}
 
 
 def test_columns_carry_their_unit(tmp_path: Path) -> None:

@@ -7,8 +7,8 @@ A page shows a command and what it printed in a ``console`` block:
 
 and gives the files that its commands need in ``toml`` blocks that carry a file name. Commands run in a
 scratch folder in which these files and the repository's ``scenarios``, ``experiments``, ``examples`` and
-``catalog`` lie. So does Python in ``python`` blocks, each after those before it on the page. The README's
-table of results stands between two comments and is made from ``lanewise reproduce``.
+``catalog`` lie. So does Python in ``python`` blocks, each after those before it on the page. Tables of
+results stand between two comments and are made from ``lanewise reproduce``.
 
     .venv/bin/python docs/examples.py           rewrite the outputs and the table
     .venv/bin/python docs/examples.py --check   say which outputs are not what would be printed now
@@ -70,11 +70,12 @@ def refreshed(text: str, *, with_tables: bool) -> str:
 
 
 def results_table(what: str) -> str:
-    """Return the cells of an experiment, published beside simulated, or a line for each with ``all``."""
+    """Return the cells of an experiment, a line for each experiment (``all``), or the sums (``headline``)."""
+    tables = {"all": _summary, "headline": _headline}
     document = json.loads(
-        _run(f"lanewise reproduce {what if what != 'all' else ''} --no-report --json", ROOT)
+        _run(f"lanewise reproduce {'' if what in tables else what} --no-report --json", ROOT)
     )
-    return _summary(document) if what == "all" else _cells(document["experiments"][0])
+    return tables[what](document) if what in tables else _cells(document["experiments"][0])
 
 
 def _summary(document: dict[str, Any]) -> str:
@@ -92,6 +93,11 @@ def _summary(document: dict[str, Any]) -> str:
             _errors(each["headline"][unit]["all"], sign) for unit, sign in (("percent", " %"), ("points", ""))
         ]
         lines.append(f"| {each['id']}: {each['title']} | {' | '.join(columns)} | {held} | {selected} |")
+    return "\n".join([*lines, "", _headline(document)])
+
+
+def _headline(document: dict[str, Any]) -> str:
+    """Sum up all experiments in a list."""
     headline = document["headline"]
     said = []
     for unit, name, sign in (("percent", "cells", " %"), ("points", "changes", " points")):
@@ -111,7 +117,7 @@ def _summary(document: dict[str, Any]) -> str:
     said.append(f"- outside their band, and counted: {', '.join(misses) or 'none'}")
     beside = document["selected"]["percent"]["all"]
     said.append(f"- beside the headline {beside['cells']} selected cells: {_beside_null(beside, ' %')}")
-    return "\n".join([*lines, "", *said]) + "\n"
+    return "\n".join(said) + "\n"
 
 
 def _errors(all_: dict[str, Any], sign: str) -> str:

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     cls=GuardedGroup,
-    help="A PCI Express performance lab: what a system will reach, and why not more.",
-    epilog="Exit status: 0 ok, 1 findings or a failed comparison, 2 wrong input, 3 our bug.",
+    help="A PCI Express performance lab: what a machine will reach, why not more, if it is healthy.",
+    epilog="Begin with 'new' for an example, or 'doctor' for this machine. 'VERB --help' explains a verb. "
+    "Exit status: 0 ok, 1 findings or a failed comparison, 2 wrong input, 3 a bug in Lanewise.",
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -52,12 +53,14 @@ def options(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Names of PCI devices, instead of the newest list found; also LANEWISE_PCI_IDS.",
+            help="File with the names of PCI devices; also LANEWISE_PCI_IDS. Without it: the newest found.",
             show_default=False,
             callback=_take_pci_ids,
         ),
     ] = None,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show a traceback when we fail.")] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="If Lanewise fails, show where in its code.")
+    ] = False,
     version: Annotated[
         bool,
         typer.Option("--version", help="Print the version and exit.", is_eager=True, callback=_print_version),
@@ -74,23 +77,29 @@ add_new(app)
 def run(
     scenario: Scenario,
     settings: Settings = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of every random stream.", show_default=False)] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Start value for all random numbers.", show_default=False)
+    ] = None,
     time_limit: Annotated[
         str | None,
-        typer.Option(metavar="TIME", help="Simulated time to stop at, like '20 ms'.", show_default=False),
+        typer.Option(
+            metavar="TIME", help="Stop after this much simulated time, like '20 ms'.", show_default=False
+        ),
     ] = None,
     until: Annotated[
         str | None,
         typer.Option(
             metavar="WHAT",
-            help="What has to be known well enough: throughput, or latency (a percentile of it, too).",
+            help="Run until this is known well enough: 'throughput' or 'latency'.",
             show_default=False,
         ),
     ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
-            metavar="DIR", help="Write a run folder: Parquet tables and a manifest.", show_default=False
+            metavar="DIR",
+            help="Keep the results in a new folder: Parquet tables and a manifest.",
+            show_default=False,
         ),
     ] = None,
     as_tool: Annotated[
@@ -98,7 +107,7 @@ def run(
         typer.Option(
             "--as",
             metavar="TOOL",
-            help="Print what the tool itself would: fio, perftest, osu, iometer or smartflow.",
+            help="Print the output that this tool would print: fio, perftest, osu, iometer or smartflow.",
             show_default=False,
             autocompletion=completion.tools,
         ),
@@ -107,8 +116,8 @@ def run(
         str | None,
         typer.Option(
             metavar="SIZES",
-            help="With --as osu or perftest: a line for each message size, 'all' for the tool's own, "
-            "or a list like '64,4 KiB'.",
+            help="With --as osu or perftest: run each of these message sizes: a list like '64,4 KiB', "
+            "or 'all' sizes of the tool.",
             show_default=False,
         ),
     ] = None,
@@ -116,7 +125,7 @@ def run(
         Path | None,
         typer.Option(
             metavar="JOBFILE",
-            help="Run the jobs of a fio job file in place of the scenario's own.",
+            help="Run the jobs of this fio job file instead of the scenario's workloads.",
             show_default=False,
         ),
     ] = None,
@@ -125,14 +134,15 @@ def run(
         typer.Option(
             "--map",
             metavar="DEVICE=DRIVE",
-            help="With --fio: which drive a filename is, like '/dev/nvme0n1=ssd[0]'; in order without.",
+            help="With --fio: the drive that a filename stands for, like '/dev/nvme0n1=ssd[0]'. Without it, "
+            "filenames take the drives in order. May be repeated.",
             show_default=False,
         ),
     ] = None,
     section: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME", help="With --fio: run this section only; may be repeated.", show_default=False
+            metavar="NAME", help="With --fio: run only this section. May be repeated.", show_default=False
         ),
     ] = None,
     live: Annotated[
@@ -142,8 +152,7 @@ def run(
             min=0.1,
             max=60.0,
             callback=refuse_nan,
-            help="Show the flows on stderr every so many seconds while the run goes on, since the last "
-            "update and of the whole test.",
+            help="While the run goes on, show its flows on stderr each time so many seconds have passed.",
             show_default=False,
         ),
     ] = None,
@@ -151,12 +160,12 @@ def run(
         bool,
         typer.Option(
             "--why",
-            help="Prove what limits it: run it again with each candidate ten times larger, and rank them.",
+            help="Prove the limit: run again with each possible limit ten times larger, and rank them.",
         ),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Simulate a scenario and say where the time went."""
+    """Simulate a scenario: say what limits it and where the time went."""
     from lanewise import api
     from lanewise.cli.run_progress import run_progress
 
@@ -307,7 +316,7 @@ def reproduce(
         list[str] | None,
         typer.Argument(
             metavar="ID",
-            help="Experiments, like IDT-T5; all when none is named.",
+            help="Experiments to run, like IDT-T5. Without one: all.",
             autocompletion=completion.experiments,
         ),
     ] = None,
@@ -315,40 +324,42 @@ def reproduce(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Write an HTML report; without ID it is lanewise-report.html.",
+            help="Write an HTML report to this file. Without ID there is always one, lanewise-report.html.",
             show_default=False,
         ),
     ] = None,
-    no_report: Annotated[bool, typer.Option("--no-report", help="Write no report.")] = False,
+    no_report: Annotated[bool, typer.Option("--no-report", help="Do not write a report.")] = False,
     fresh: Annotated[
-        bool, typer.Option("--fresh", help="Simulate everything again, also what is finished already.")
+        bool, typer.Option("--fresh", help="Simulate everything again, and use no kept runs.")
     ] = False,
     sensitivity: Annotated[
         bool,
         typer.Option(
-            "--sensitivity", help="First find out what predictions rest on, and store it; takes minutes."
+            "--sensitivity",
+            help="First find and store the parameters that predictions depend on. Takes minutes.",
         ),
     ] = False,
     stale: Annotated[
         bool,
         typer.Option(
             "--stale",
-            help="Only say whose sensitivity was made for other parameters or another core; runs nothing.",
+            help="Run nothing. List the experiments whose stored sensitivity is out of date.",
         ),
     ] = False,
     note_misses: Annotated[
         bool,
         typer.Option(
-            "--note-misses", help="Write the cells outside their band into misses.toml, with their figures."
+            "--note-misses",
+            help="Write the cells that are outside their band, with their numbers, into misses.toml.",
         ),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Rerun published experiments: published beside simulated.
+    """Simulate published experiments, and compare the results.
 
-    Finished runs are kept, so that an interrupted command goes on where it was; a run is only found again
-    when scenario, overrides and simulator are the same. Exit status 1 says that a cell is outside its band
-    which is no known miss, or that a known miss has moved or is gone.
+    Lanewise keeps finished runs, so an interrupted command continues where it was. It uses a kept run only
+    if scenario, overrides and simulator are the same. Exit status 1 means one of three things: a cell is
+    outside its band and not a known miss, a known miss has moved, or a known miss is gone.
     """
     from lanewise import api
     from lanewise.cli.progress import fits_progress, runs_progress
@@ -414,15 +425,17 @@ def calibrate(
         str,
         typer.Argument(
             metavar="ID",
-            help="Experiment id, or its folder.",
+            help="ID of an experiment, or its folder.",
             show_default=False,
             autocompletion=completion.experiments,
         ),
     ],
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Do not write fitted.toml.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show the fit, but do not write fitted.toml.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Fit what an experiment names; write its fitted.toml."""
+    """Fit parameters of an experiment to its measurements."""
     from lanewise import api
     from lanewise.cli.progress import fits_progress
 
@@ -442,14 +455,14 @@ def parts(
         str | None,
         typer.Argument(
             metavar="NAME",
-            help="Show one part in full.",
+            help="Show this part in full. Without it: list all parts.",
             show_default=False,
             autocompletion=completion.parts,
         ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the catalog, or one part with its sources."""
+    """List the parts in the catalog, or show one with its sources."""
     from lanewise import api
 
     result = api.parts()
@@ -472,14 +485,16 @@ def bench(
         list[str] | None,
         typer.Argument(
             metavar="NAME",
-            help="Like chain or tree512; all when none is named.",
+            help="Benchmark, like chain or tree512. Without it: all.",
             autocompletion=completion.benchmarks,
         ),
     ] = None,
-    repeat: Annotated[int, typer.Option(min=1, help="Times to do each; the median counts.")] = 3,
+    repeat: Annotated[
+        int, typer.Option(min=1, help="Run each benchmark so many times, and take the median.")
+    ] = 3,
     as_json: AsJson = False,
 ) -> None:
-    """Measure the simulator on this machine, on one core."""
+    """Measure how fast Lanewise itself runs here, on one core."""
     from lanewise import api
     from lanewise.cli.progress import names_progress
 

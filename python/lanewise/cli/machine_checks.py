@@ -50,28 +50,36 @@ class Format(StrEnum):
 def doctor(
     source: Source = None,
     overlays: Overlays = None,
-    fail_on: Annotated[FailOn, typer.Option(help="Exit status 1 from this severity on.")] = FailOn.warning,
+    fail_on: Annotated[
+        FailOn, typer.Option(help="Exit status 1 if a finding is at least this severe.")
+    ] = FailOn.warning,
     profile: Annotated[
-        ProfileName, typer.Option(help="What to look for: faults that fail a node, lost throughput, or both.")
+        ProfileName,
+        typer.Option(
+            help="What to look for: faults that make a node unfit for service, lost throughput, or both."
+        ),
     ] = ProfileName.all,
     allow_unexamined: Annotated[
         bool,
         typer.Option(
-            "--allow-unexamined", help="Exit status 0, not 2, where too little is readable: for guests."
+            "--allow-unexamined",
+            help="Exit status 0 instead of 2 if the source says too little, as in virtual machines.",
         ),
     ] = False,
-    cost: Annotated[bool, typer.Option("--cost/--no-cost", help="Simulate what findings cost.")] = True,
-    details: Annotated[bool, typer.Option("--details", help="Evidence and fix of everything.")] = False,
+    cost: Annotated[bool, typer.Option("--cost/--no-cost", help="Simulate what each finding costs.")] = True,
+    details: Annotated[
+        bool, typer.Option("--details", help="Show evidence and fix of each finding.")
+    ] = False,
     format_: Annotated[
         Format | None,
-        typer.Option("--format", help="How findings are written; table by default.", show_default=False),
+        typer.Option("--format", help="Format of the findings. Without it: a table.", show_default=False),
     ] = None,
     as_json: AsJson = False,
     expect: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="What should be in the machine, as 'scan --baseline' writes it: also say what differs.",
+            help="Also compare with what should be in the machine: a file that 'scan --baseline' writes.",
             show_default=False,
         ),
     ] = None,
@@ -80,14 +88,16 @@ def doctor(
         typer.Option(
             "--waivers",
             metavar="FILE",
-            help="Findings that are accepted, with a reason; they do not fail. May be repeated.",
+            help="File of accepted findings, each with a reason. They do not count. May be repeated.",
             show_default=False,
         ),
     ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Write there, whole or not at all, in place of stdout.", show_default=False
+            metavar="FILE",
+            help="Write to this file instead of stdout. The file is complete, or it does not change.",
+            show_default=False,
         ),
     ] = None,
     watch: Annotated[
@@ -97,12 +107,12 @@ def doctor(
             min=1,
             max=86_400,
             callback=refuse_nan,
-            help="Check again each time, and say only what has changed, until interrupted.",
+            help="Check again and again after so many seconds, and print only what has changed.",
             show_default=False,
         ),
     ] = None,
 ) -> None:
-    """Say what is wrong with a machine, what it costs, what to do."""
+    """Say what is wrong with a machine, its cost, and what to do."""
     from lanewise.cli.doctor_output import Output
     from lanewise.doctor import Profile, Severity
     from lanewise.machine_api import diagnose, scan
@@ -143,7 +153,10 @@ def predict(
     device: Annotated[
         list[str] | None,
         typer.Option(
-            "--device", metavar="BDF", help="Only this device; may be repeated.", show_default=False
+            "--device",
+            metavar="BDF",
+            help="Only this device, like 3b:00.0. May be repeated.",
+            show_default=False,
         ),
     ] = None,
     what_if: Annotated[
@@ -151,14 +164,16 @@ def predict(
         typer.Option(
             "--what-if",
             metavar="CHANGE",
-            help="Try a change, like '3b:00.0 -> gen5 x16' or 'slot 3 -> mps 512'; may be repeated.",
+            help="Try a change, like '3b:00.0 -> gen5 x16' or 'slot 3 -> mps 512'. May be repeated.",
             show_default=False,
         ),
     ] = None,
-    together: Annotated[bool, typer.Option("--together/--alone", help="Also all devices at once.")] = True,
+    together: Annotated[
+        bool, typer.Option("--together/--alone", help="Also run all devices at once, or each one only alone.")
+    ] = True,
     as_json: AsJson = False,
 ) -> None:
-    """Simulate what devices should reach, alone and all at once."""
+    """Say what each device should reach, alone and all at once."""
     from lanewise import machine_api
     from lanewise.cli.progress import names_progress
 
@@ -177,24 +192,31 @@ def predict(
 
 def import_(
     outputs: Annotated[
-        list[str], typer.Argument(metavar="FILE", help="Outputs of benchmarks; '-' for standard input.")
+        list[str], typer.Argument(metavar="FILE", help="Output of a benchmark; '-' for standard input.")
     ],
     machine: Annotated[
         str | None,
         typer.Option(
-            metavar="SOURCE", help="Where it was measured; this machine by default.", show_default=False
+            metavar="SOURCE",
+            help="Dump of the machine where it was measured. Without it: this machine.",
+            show_default=False,
         ),
     ] = None,
     device: Annotated[
         str | None,
-        typer.Option(metavar="BDF", help="The device, where the output names none.", show_default=False),
+        typer.Option(
+            metavar="BDF",
+            help="The device that was measured, if the output does not say.",
+            show_default=False,
+        ),
     ] = None,
     overlays: Overlays = None,
     as_json: AsJson = False,
 ) -> None:
-    """Set results of benchmarks beside what was possible.
+    """Compare benchmark results with what was possible.
 
-    They are outputs of fio, iperf3, perftest, OSU, nvbandwidth, CUDA's samples, rocm_bandwidth_test, IOmeter.
+    Lanewise reads output of fio, iperf3, perftest, OSU, nvbandwidth, CUDA's samples, rocm_bandwidth_test and
+    IOmeter.
     """
     from lanewise.machine_api import judge, scan
 
@@ -219,26 +241,32 @@ def measure(
             show_default=False,
         ),
     ],
-    seconds: Annotated[int, typer.Option(min=1, max=600, help="Length of each test.")] = 5,
+    seconds: Annotated[int, typer.Option(min=1, max=600, help="Seconds that each test takes.")] = 5,
     allow_writes: Annotated[
         bool, typer.Option("--allow-writes", help="Also write to TARGET: DESTROYS WHAT IS ON IT.")
     ] = False,
     machine: Annotated[
         str | None,
-        typer.Option(metavar="SOURCE", help="Description of this machine, made as root.", show_default=False),
+        typer.Option(
+            metavar="SOURCE", help="Dump of this machine that was made as root.", show_default=False
+        ),
     ] = None,
     device: Annotated[
         str | None,
         typer.Option(
-            metavar="BDF", help="The device behind TARGET, where it cannot be found.", show_default=False
+            metavar="BDF", help="The device behind TARGET, if Lanewise cannot find it.", show_default=False
         ),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Keep the record as JSON.", show_default=False)
+        Path | None,
+        typer.Option(metavar="FILE", help="Also keep the results in this file, as JSON.", show_default=False),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Run fio, iperf3 or a GPU copy test, and judge the result. Reads only, unless told otherwise."""
+    """Run fio, iperf3 or a GPU copy test, and judge the result.
+
+    It only reads, unless you say --allow-writes.
+    """
     from lanewise import machine_api
     from lanewise.cli.progress import names_progress
     from lanewise.errors import InputError

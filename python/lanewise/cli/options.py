@@ -18,8 +18,8 @@ Settings = Annotated[
     typer.Option(
         "--set",
         metavar="PATH=VALUE",
-        help="Override a parameter by the dotted path that 'explain' prints; may be repeated. nic.tags=64 is "
-        "for every nic, nic[0].tags=64 for one of them, 'nic*.tags=64' for all names like that, "
+        help="Change a parameter: a path that 'explain' prints, and its new value. May be repeated. "
+        "nic.tags=64 is for every nic, nic[0].tags=64 for one, 'nic*.tags=64' for all names like that, "
         "'workload.*.size=64 B' for every workload.",
         show_default=False,
     ),
@@ -29,8 +29,8 @@ Source = Annotated[
     str | None,
     typer.Argument(
         metavar="SOURCE",
-        help="A dump (lspci, sysfs copy, nvidia-smi -q, hwloc or NCCL XML and more), '-' for standard input; "
-        "this machine when none is named.",
+        help="A dump (lspci, sysfs copy, nvidia-smi -q, hwloc or NCCL XML and more), '-' for standard input. "
+        "Without it: this machine.",
         show_default=False,
     ),
 ]
@@ -41,8 +41,8 @@ Overlays = Annotated[
     typer.Option(
         "--with",
         metavar="FILE",
-        help="Put output of nvidia-smi, amd-smi, xpu-smi, inxi, dmidecode, nvme list, ethtool -i or dmesg on "
-        "top; may be repeated.",
+        help="Also read this output of nvidia-smi, amd-smi, xpu-smi, inxi, dmidecode, nvme list, ethtool -i "
+        "or dmesg. May be repeated.",
         show_default=False,
     ),
 ]

@@ -35,44 +35,49 @@ def _scan(
         typer.Argument(
             metavar="SOURCE",
             help="lspci -vvv, -xxxx or -tv output, a copy of /sys, hwloc or NCCL XML, nvidia-smi topo -m, "
-            "lshw -json, pciconf -lvbc, a kernel log, an archive of those; '-' for standard input; this "
-            "machine when left out.",
+            "lshw -json, pciconf -lvbc, a kernel log, an archive of those; '-' for standard input. "
+            "Without it: this machine.",
             show_default=False,
         ),
     ] = None,
     overlays: Overlays = None,
     root: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Read the sysfs of another root folder.", show_default=False),
+        typer.Option(
+            metavar="DIR",
+            help="Read the /sys of another root folder, such as that of a container's host.",
+            show_default=False,
+        ),
     ] = None,
     everything: Annotated[
-        bool, typer.Option("--all", "-a", help="Show functions of root complexes without a link, too.")
+        bool, typer.Option("--all", "-a", help="Also show functions of root complexes that have no link.")
     ] = False,
     as_scenario: Annotated[
         bool,
         typer.Option(
             "--scenario",
-            help="Write a scenario that 'run' accepts, with what 'predict' runs on all devices at once.",
+            help="Write a scenario for 'run', in which all devices work at once, as in 'predict'.",
         ),
     ] = False,
     as_baseline: Annotated[
         bool,
         typer.Option(
-            "--baseline", help="Write what is in it, for 'doctor --expect' on this or other machines."
+            "--baseline",
+            help="Write what is in the machine, for 'doctor --expect' on this or other machines.",
         ),
     ] = False,
     direction: Annotated[
         _Direction,
         typer.Option(
-            help="With --scenario: data towards the host (write), from it (read), or plain DMA both ways."
+            help="With --scenario: devices write to the host, read from it, or both with plain DMA."
         ),
     ] = _Direction.WRITE,
     verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Show lines that were not understood.")
+        bool, typer.Option("--verbose", "-v", help="Show the lines that Lanewise did not understand.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a tree.")] = False,
 ) -> None:
-    """Read a machine's PCI Express topology, live or from a dump."""
+    """Show the PCI Express topology of a machine or a dump."""
     from lanewise.machine_api import scan
 
     refuse_together(("--json", as_json), ("--scenario", as_scenario), ("--baseline", as_baseline))

@@ -29,17 +29,19 @@ def _new(
         str | None,
         typer.Argument(
             metavar="NAME",
-            help="The example, like first_rig; all are listed when none is named.",
+            help="Name of an example, like first_rig. Without it: list all examples.",
             autocompletion=completion.examples,
         ),
     ] = None,
     file: Annotated[
         Path | None,
-        typer.Argument(metavar="FILE", help="Where to; NAME.toml here when left out.", show_default=False),
+        typer.Argument(
+            metavar="FILE", help="File to write. Without it: NAME.toml in this folder.", show_default=False
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Copy an example rig to start from, or list them."""
+    """Copy an example scenario to start from, or list them."""
     from lanewise.examples import copy_example, examples
 
     if name is not None:
@@ -70,14 +72,14 @@ def _explain(
         list[str] | None,
         typer.Argument(
             metavar="PATTERN",
-            help="Only what is about components or paths like this: 'sw*', 'nic.link*', 'workload.*'.",
+            help="Show only components or parameters with such a name: 'sw*', 'nic.link*', 'workload.*'.",
             show_default=False,
         ),
     ] = None,
     settings: Settings = None,
     as_json: AsJson = False,
 ) -> None:
-    """Draw a scenario; print every parameter and its source."""
+    """Draw a scenario, and print each parameter and its source."""
     from lanewise import api
 
     result = api.explain(scenario, overrides=pairs(settings))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _OfOneSide = Annotated[
     list[str] | None,
-    typer.Option(metavar="PATH=VALUE", help="The same, of this side only.", show_default=False),
+    typer.Option(metavar="PATH=VALUE", help="Change this parameter on one side only.", show_default=False),
 ]
 _Within = Annotated[
     float | None,
@@ -25,7 +25,7 @@ _Within = Annotated[
         metavar="PERCENT",
         min=0.0,
         callback=refuse_nan,
-        help="Fail (exit status 1) when total goodput differs by more than this.",
+        help="Exit status 1 if the total goodput of both differs by more than this.",
         show_default=False,
     ),
 ]
@@ -39,14 +39,19 @@ def add_to(app: typer.Typer) -> None:
 
 def _compare(
     a: Annotated[Path, typer.Argument(metavar="A", help="Scenario file or run folder.", show_default=False)],
-    b: Annotated[Path, typer.Argument(metavar="B", help="The one to set beside it.", show_default=False)],
+    b: Annotated[
+        Path,
+        typer.Argument(
+            metavar="B", help="Scenario file or run folder to compare it with.", show_default=False
+        ),
+    ],
     settings: Settings = None,
     set_a: _OfOneSide = None,
     set_b: _OfOneSide = None,
     within: _Within = None,
     as_json: AsJson = False,
 ) -> None:
-    """Set two scenarios or run folders side by side."""
+    """Compare two scenarios or run folders."""
     from lanewise import api
     from lanewise.cli.progress import RunProgress
 
@@ -64,20 +69,20 @@ def _whatif(
         list[str],
         typer.Argument(
             metavar="PATH=VALUE...",
-            help="What to change, by the dotted paths that 'explain' prints, like nic.tags=256.",
+            help="What to change: a path that 'explain' prints, and its new value, like nic.tags=256.",
             show_default=False,
         ),
     ],
     settings: Annotated[
         list[str] | None,
         typer.Option(
-            "--set", metavar="PATH=VALUE", help="Override a parameter of both sides.", show_default=False
+            "--set", metavar="PATH=VALUE", help="Change this parameter on both sides.", show_default=False
         ),
     ] = None,
     within: _Within = None,
     as_json: AsJson = False,
 ) -> None:
-    """Run a scenario as it is and changed; say what differs."""
+    """Change a scenario, and say what difference that makes."""
     from lanewise import api
     from lanewise.cli.progress import RunProgress
 

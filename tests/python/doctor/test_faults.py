@@ -217,6 +217,14 @@ def test_a_free_bay_whose_presence_is_tied_is_a_note() -> None:
     assert [(f.bdf, f.severity) for f in found] == [("02:02.0", Severity.INFO), ("02:03.0", Severity.INFO)]
 
 
+def test_a_disabled_link_of_an_occupied_slot_says_who_to_ask() -> None:
+    off = [*NO_LINK, (r"LnkSta:", r"LnkCtl:\tASPM Disabled; Disabled+ CommClk+\n\t\tLnkSta:")]
+    (found,) = [f for f in findings(dump({"02:02.0": off}, without="05:00.0")) if f.rule == "slot-no-link"]
+    assert (found.bdf, found.severity) == ("02:02.0", Severity.WARNING)
+    assert "link disabled" in found.title
+    assert "Reseat" not in found.fix
+
+
 def test_dead_functions_of_one_device_are_one_finding_that_names_the_port() -> None:
     dead = f"05:00.1 Audio device [0403]: NVIDIA Corporation Device [10de:228b] {DEAD}"
     gone = [(r"\(rev a1\)(?s:.*)", DEAD)]

@@ -25,11 +25,11 @@ FEWEST = 3
 """Of two that differ nobody knows which is odd."""
 
 
-def groups_of_any_size(view: View) -> list[list[Function]]:
-    """Return devices that move data, by what they are."""
+def groups_of_any_size(view: View, *, bridges: bool = False) -> list[list[Function]]:
+    """Return devices that move data, by what they are; with `bridges`, also what NVSwitches are like."""
     found: dict[Hashable, list[Function]] = {}
     for function in view.machine:
-        if _counts(view, function):
+        if _counts(view, function) or (bridges and _joins_gpus(view, function)):
             identity = function.identity
             key = (
                 identity.vendor_id,
@@ -88,6 +88,11 @@ def link_speed(view: View, function: Function) -> float | None:
         return function.link.status.gt_s
     told = link.below_speed and not view.machine.is_slow_as_idle_gpus(link)
     return None if told else link.now.gt_s
+
+
+def _joins_gpus(view: View, function: Function) -> bool:
+    """Whether it is an NVSwitch or its like: an endpoint that calls itself a bridge of no known kind."""
+    return view.machine.role(function) in ENDPOINTS and function.is_class(0x0680) and not function.virtual
 
 
 def _counts(view: View, function: Function) -> bool:

@@ -2,10 +2,10 @@
 
 Silence of the rules is good news only where they could see. The faults that fail a node are in its links: a
 link is seen where the source says how it runs and what it could do, at both ends or, of a device whose port
-is not in the source, at one. So every check needs four links in five; one may sleep. A check of
-performance also needs the payload sizes of four functions in five, because what is set too small is most of
-what it looks for. Errors, drivers and BARs are counted and said, and no check fails for want of them: many
-devices have no error registers, and no dump of registers alone names drivers.
+is not in the source and that uses all of its lanes, at one. So every check needs four links in five; one may
+sleep. A check of performance also needs the payload sizes of four functions in five, because what is set too
+small is most of what it looks for. Errors, drivers and BARs are counted and said, and no check fails for want
+of them: many devices have no error registers, and no dump of registers alone names drivers.
 
 What a hypervisor makes up counts for nothing, and so does what a file declares rather than reads.
 """
@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lanewise.doctor.finding import Profile
+from lanewise.machine.lanes import rate_of
 from lanewise.machine.model import ENDPOINTS, PORTS_TO_LINKS, Kind
 from lanewise.machine.view import is_emulated
 
@@ -70,7 +71,10 @@ def readable(view: View) -> tuple[Known, ...]:
     on_links = [f for f in _real(view) if view.machine.role(f) in _ON_LINKS]
     devices = [f for f in _real(view) if not f.is_bridge and not f.is_class(_HOST_BRIDGE)]
     return (
-        _count("links", [*map(_is_seen, _links(view)), *map(_is_seen_alone, _alone(view)), *_closed(view)]),
+        _count(
+            "links",
+            [*map(_is_seen, _links(view)), *(_is_seen_alone(view, f) for f in _alone(view)), *_closed(view)],
+        ),
         _count("payloads", (f.transfers.mps is not None for f in on_links)),
         _count("errors", (_tells_errors(f) for f in on_links)),
         _count("drivers", (f.driver_known or bool(f.driver) for f in devices)),
@@ -136,8 +140,12 @@ def _is_seen(link: Link) -> bool:
     return link.now.width is not None and (at_its_best or link.limit.known or _is_judged(link.device))
 
 
-def _is_seen_alone(function: Function) -> bool:
-    return function.link.status.width is not None and (function.link.capability.known or _is_judged(function))
+def _is_seen_alone(view: View, function: Function) -> bool:
+    """Whether one end tells enough: why a fast device does not use all lanes, only the other end tells."""
+    width, able = function.link.status.width, function.link.capability
+    if width is not None and width < (able.width or 0) and view.is_worth_tuning(rate_of(able) or 0.0):
+        return False
+    return width is not None and (able.known or _is_judged(function))
 
 
 def _is_judged(function: Function) -> bool:

@@ -27,6 +27,9 @@ DRIVE_SHARE = 0.9
 """Share of its link that a drive's media can use where nobody knows the drive. Published reads of those in
 the catalog are 0.80 to 0.95 of it."""
 
+FEW_LANES = 4
+"""A link on one in so many of its device's lanes is a fault even where its slot is not known. Assumed."""
+
 _PACKET_OVERHEAD = 24
 """Bytes of header and framing around the payload of a packet. PCIe Base 5.0, 2.2.1 and 4.2: 16 and 8."""
 

@@ -100,6 +100,19 @@ def uplink(speed: float) -> Machine:
     )
 
 
+def slots(*without_device: int, count: int = 5) -> Machine:
+    """Occupied slots whose links are up; behind some of them nothing is listed."""
+    functions = []
+    for number in range(1, count + 1):
+        above = function(f"00:{number:02x}.0", Kind.ROOT_PORT)
+        up = above.link._replace(data_link_active=True, data_link_active_reporting=True)
+        slot = Slot(number=number, presence=True)
+        functions.append(replace(above, registers=above.registers._replace(link=up, slot=slot)))
+        if number not in without_device:
+            functions.append(function(f"{0x10 + number:02x}:00.0", Kind.ENDPOINT, parent=above.address.short))
+    return machine(*functions)
+
+
 SILENT = {"no_answer": ("configuration space: all ones",)}
 DOWN, UP = EventKind.LINK_DOWN, EventKind.LINK_UP
 XID = "NVRM: Xid (PCI:0000:10:00): 79, pid=1, GPU has fallen off the bus."
@@ -120,6 +133,7 @@ FAULT_CASES: dict[str, tuple[Machine, Machine, Severity]] = {
         port(slot=Slot(number=7, presence=False), windows=ROOM),
         Severity.WARNING,
     ),
+    "device-not-listed": (slots(3), slots(3, 4), Severity.WARNING),
     "link-training": (
         port(slot=Slot(presence=True), training=True),
         port(slot=None, training=True),

@@ -217,6 +217,44 @@ def test_a_free_bay_whose_presence_is_tied_is_a_note() -> None:
     assert [(f.bdf, f.severity) for f in found] == [("02:02.0", Severity.INFO), ("02:03.0", Severity.INFO)]
 
 
+def test_a_disabled_link_of_an_occupied_slot_says_who_to_ask() -> None:
+    off = [*NO_LINK, (r"LnkSta:", r"LnkCtl:\tASPM Disabled; Disabled+ CommClk+\n\t\tLnkSta:")]
+    (found,) = [f for f in findings(dump({"02:02.0": off}, without="05:00.0")) if f.rule == "slot-no-link"]
+    assert (found.bdf, found.severity) == ("02:02.0", Severity.WARNING)
+    assert "link disabled" in found.title
+    assert "Reseat" not in found.fix
+
+
+def test_a_driver_that_could_not_start_a_device_and_has_it_now_is_a_warning() -> None:
+    line = "[ 2.1] nvidia: probe of 0000:05:00.0 failed with error -1\n"
+    for data, severity in (
+        (dump({}, after=line), Severity.WARNING),
+        (dump({"05:00.0": [(r"\tKernel driver in use: nvidia\n", "")]}, after=line), Severity.ERROR),
+    ):
+        (found,) = [f for f in findings(data) if f.rule == "device-lost"]
+        assert (found.bdf, found.severity) == ("05:00.0", severity)
+
+
+def test_a_dead_gpu_in_the_list_of_a_server_is_not_switched_off() -> None:
+    """A display of a BMC says nothing of saving power; one of a processor does."""
+    gpu = "5d:00.0 3D controller: NVIDIA Corporation GH100 [H100 SXM5 80GB] (rev ff)\n"
+    for display, severity in (
+        ("03:00.0 VGA compatible controller: Matrox Electronics Systems Ltd. G200eW3 (rev 04)\n", "error"),
+        ("00:02.0 VGA compatible controller: Intel Corporation HD Graphics 530 (rev 06)\n", "warning"),
+    ):
+        (found,) = [f for f in findings((display + gpu).encode()) if f.rule == "device-dead"]
+        assert (found.bdf, found.severity) == ("5d:00.0", severity)
+
+
+def test_one_of_several_is_downgraded_where_ports_say_nothing() -> None:
+    """New `lspci` calls no port downgraded, so its silence excuses nothing; the other GPUs tell."""
+    narrow = [(r"(LnkSta:.*Width) x16 \(ok\)", r"\1 x8 (downgraded)")]
+    lines = dump({"05:00.0": narrow}).decode().replace(" (ok)", "").splitlines()
+    kept = "\n".join(line for line in lines if re.match(r"[0-9a-f]", line) or "LnkSta:" in line)
+    (found,) = [f for f in findings(kept.encode()) if f.rule == "link-downgraded"]
+    assert (found.bdf, found.severity) == ("05:00.0", Severity.WARNING)
+
+
 def test_dead_functions_of_one_device_are_one_finding_that_names_the_port() -> None:
     dead = f"05:00.1 Audio device [0403]: NVIDIA Corporation Device [10de:228b] {DEAD}"
     gone = [(r"\(rev a1\)(?s:.*)", DEAD)]

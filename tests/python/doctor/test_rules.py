@@ -11,7 +11,7 @@ from fault_cases import FAULT_CASES
 from machines import ACCELERATOR, GPU, NIC, NVME, function, machine, pair, switched
 
 from lanewise import _core
-from lanewise.doctor import Severity, diagnose
+from lanewise.doctor import Profile, Severity, diagnose
 from lanewise.doctor.examination import rules
 from lanewise.doctor.finding import Finding
 from lanewise.doctor.registry import Rule
@@ -190,7 +190,7 @@ CASES: dict[str, tuple[Machine, Machine, Severity]] = {
         Severity.INFO,
     ),
     "link-one-end": (
-        machine(function("01:00.0", Kind.ENDPOINT, can="16 x16", now="8 x4")),
+        machine(function("01:00.0", Kind.ENDPOINT, can="16 x16", now="8 x8")),
         machine(
             function("01:00.0", Kind.ENDPOINT, can="16 x16", now="2.5 x16", class_code=GPU),
             function("02:00.0", Kind.ENDPOINT, can="8 x4"),
@@ -284,6 +284,25 @@ def test_ports_that_a_hypervisor_makes_up_limit_nothing() -> None:
     )
     assert diagnose(asleep, cost=False).findings == ()
     assert 'link = "gen4 x16"' in scan_to_scenario(asleep)
+
+
+def test_an_nvswitch_without_its_driver_is_one_of_several() -> None:
+    switches = [
+        function(f"8{n}:00.0", Kind.ENDPOINT, class_code=0x068000, vendor=0x10DE, driver_known=True,
+                 driver=None if n == 5 else "nvidia-nvswitch")
+        for n in range(3, 7)
+    ]  # fmt: skip
+    (finding,) = found(machine(*switches), "driver-missing")
+    assert (finding.bdf, finding.severity) == ("85:00.0", Severity.WARNING)
+
+
+def test_a_quarter_of_the_lanes_is_a_fault_even_where_the_slot_is_not_known() -> None:
+    """`lspci -vvv -s BDF` of a GPU: x4 of x16 is no slot for it; x8 may be one."""
+    for lanes, severity in ((4, Severity.WARNING), (8, Severity.INFO), (16, None)):
+        alone = machine(function("01:00.0", Kind.ENDPOINT, can="32 x16", now=f"32 x{lanes}", class_code=GPU))
+        diagnosis = diagnose(alone, cost=False, profile=Profile.PROVISIONING)
+        assert [f.severity for f in diagnosis.findings] == [severity] * (severity is not None)
+        assert diagnosis.examined == (lanes == 16)
 
 
 def test_devices_of_a_cloud_are_not_to_be_tuned() -> None:

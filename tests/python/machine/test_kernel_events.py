@@ -37,6 +37,11 @@ LINES = [
         "nvme 0000:04:00.0: Unable to change power state from D3cold to D0, device inaccessible",
         "DEVICE_FAILED 04:00.0",
     ),
+    ("mlx5_core: probe of 0000:dc:00.0 failed with error -16", "DEVICE_FAILED dc:00.0"),
+    ("nvme 0000:ca:00.0: probe with driver nvme failed with error -4", "DEVICE_FAILED ca:00.0"),
+    ("ixgbe 0000:03:00.0: probe with driver ixgbe failed with error -517", None),
+    ("nouveau: probe of 0000:01:00.0 failed with error -12", None),
+    ("pci 0000:4d:00.0: unknown header type 7f, ignoring device", "DEVICE_FAILED 4d:00.0"),
     ("nvme nvme0: Device not ready; aborting initialisation, CSTS=0x0", "DEVICE_FAILED None"),
     ("nvme nvme0: Removing after probe failure status: -19", "DEVICE_FAILED None"),
     (

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 MISSING = Rule(
     id="driver-missing",
-    what="A GPU, network adapter, drive or accelerator has no driver, or another driver than the same "
+    what="A GPU, NVSwitch, adapter, drive or accelerator has no driver, or another driver than the same "
     "devices beside it.",
     why="A device without a driver does nothing. Where its likes have one, the driver was there and failed "
     "at this one: its log lines say why.",
@@ -51,7 +51,7 @@ def missing_drivers(view: View, this: Rule) -> Iterable[Finding]:
     if not any(function.driver for function in view.machine):
         return
     told = set()
-    for members in alike.groups(view):
+    for members in alike.groups_of_any_size(view, bridges=True):
         shown = [member for member in members if member.driver_known and not lacking_bars(view, member)]
         own = [m.driver for m in shown if m.driver and m.driver not in _STAND_INS]
         if not own:

@@ -33,6 +33,8 @@ _OF_SLOTS = (
     EventKind.RECOVERED,
 )
 _MOST_LINES = 4
+_FAILED_START = "failed with error -"
+"""In the line of a driver that could not start a device; it may have been loaded again since."""
 
 LOST = Rule(
     id="device-lost",
@@ -138,10 +140,12 @@ def _first_of_each_kind(events: list[KernelEvent]) -> list[KernelEvent]:
 
 
 def _works_again(view: View, events: list[KernelEvent], function: Function | None) -> bool:
-    """Whether a later line says so, or the device is there with its driver after a mere failure to return."""
+    """Whether a later line says so, or the device failed to return or start and has its driver now."""
     if events[-1].kind is EventKind.RECOVERED:
         return True
-    only_return = all(e.kind is EventKind.NO_RETURN for e in events if e.kind in _LOSSES)
+    only_return = all(
+        e.kind is EventKind.NO_RETURN or _FAILED_START in e.line for e in events if e.kind in _LOSSES
+    )
     return only_return and function is not None and bool(function.driver) and function.link.status.known
 
 

@@ -31,8 +31,14 @@ NO_LINK = Rule(
     fix="Reseat what is in the slot, check its power cable and riser; try the card in another slot and "
     "another card in this one. If no card is in it, the board ties presence: nothing to do.",
     references=("PCIe Base 5.0 §7.5.3.11 (Slot Status)", "§7.5.3.8 (Link Status)", "§4.2.5 (LTSSM)"),
-    not_said="Ports whose link is disabled, that contain an error (see `dpc-triggered`), that train (see "
+    not_said="Ports that contain an error (see `dpc-triggered`), that train (see "
     "`link-training`), or whose link went down by the log (see `link-lost`); Thunderbolt and USB4.",
+)
+
+_ENABLE = (
+    "Somebody switched this link off: firmware setup, hot plug, or a tool. Switch the slot on in the "
+    "firmware setup, or here: `setpci -s BDF CAP_EXP+10.w=0:10`, then `echo 1 > /sys/bus/pci/rescan`. If it "
+    "goes off again, read why in the log (`dmesg | grep BDF`)."
 )
 
 TRAINING = Rule(
@@ -71,16 +77,24 @@ def occupied_slots(view: View, this: Rule) -> Iterable[Finding]:
             continue
         if _is_told_by_the_log(view, port):
             continue
-        if port.link.disabled or (port.registers.dpc is not None and port.registers.dpc.triggered):
+        if port.registers.dpc is not None and port.registers.dpc.triggered:
             continue
         signs = list(_signs(view, port, slot))
         bdf = port.address.short
+        off = bool(port.link.disabled)
+        what = f"link disabled at {bdf}" if off else f"no link at {bdf}"
         yield this.finding(
             Severity.WARNING if signs else Severity.INFO,
             bdf,
-            f"no link at {bdf}, although {_slot_words(slot)} is occupied"
+            f"{what}, although {_slot_words(slot)} is occupied"
             + ("" if signs else ", unless the board ties presence"),
-            [_link_line(port), f"{bdf} SltSta: PresDet+", *signs],
+            [
+                _link_line(port),
+                f"{bdf} SltSta: PresDet+",
+                *([f"{bdf} LnkCtl: Disabled+"] if off else []),
+                *signs,
+            ],
+            fix=_ENABLE if off else None,
         )
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from lanewise.doctor.finding import Finding, Severity
 from lanewise.doctor.registry import Bearing, Rule, rule
 from lanewise.doctor.rig import both_ways
+from lanewise.doctor.severity import FEW_LANES
 from lanewise.doctor.words import port_words
 from lanewise.machine.lanes import rate_of
 from lanewise.machine.model import ENDPOINTS, IDLE_GPU_GT_S, Kind, LinkMode
@@ -30,7 +31,7 @@ ONE_END = Rule(
     what="A device runs below what it can do, and what its port can do is not in the source.",
     why="A dump of one device shows one end of its link. Fewer lanes or less speed than the device has are "
     "in order where the slot has no more, and a fault where it has; only the other end tells which.",
-    severity="info",
+    severity="warning for at most a quarter of the device's lanes outside virtual machines; info otherwise",
     cost="simulated: DMA in both directions as the link runs and as the device could",
     fix="Take the dump of the whole machine (`sudo lspci -vvv`), or look at LnkCap of the port: `sudo lspci "
     "-vvv -s $(basename $(dirname $(readlink -f /sys/bus/pci/devices/BDF)))`. A card that should have more "
@@ -57,8 +58,9 @@ def lonely_devices(view: View, this: Rule) -> Iterable[Finding]:
         if not lanes_missing and _is_speed_clear(view, function, now):
             continue
         bdf = function.address.short
+        few = (now.width or 0) * FEW_LANES <= (could.width or 0) and not view.is_guest
         yield this.finding(
-            Severity.INFO,
+            Severity.WARNING if few else Severity.INFO,
             bdf,
             f"{bdf} runs at {now} and could do {could}: {_other_end(view, function)} has no more, or "
             "something is wrong",

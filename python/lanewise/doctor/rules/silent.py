@@ -33,6 +33,11 @@ DEAD = Rule(
 )
 
 
+_OF_BMCS = frozenset({0x102B, 0x1A03})
+_BMC_NAMES = ("Matrox", "ASPEED")
+"""Makers of the displays that BMCs have: no laptop has one, so nothing there is switched off."""
+
+
 @rule(DEAD)
 def dead_devices(view: View, this: Rule) -> Iterable[Finding]:
     """Find devices that do not answer: each once, with what is below it."""
@@ -90,7 +95,12 @@ def _may_be_switched_off(view: View, functions: list[Function]) -> bool:
 
 
 def _is_inside(view: View, function: Function) -> bool:
-    """Whether a display is inside the processor: on its root bus, or behind AMD's internal bridge."""
+    """Whether a display is inside the processor: on its root bus, or behind AMD's internal bridge.
+
+    A list without a tree does not tell where the display of a server's BMC is; its maker does.
+    """
+    if function.identity.vendor_id in _OF_BMCS or function.name.startswith(_BMC_NAMES):
+        return False
     link = view.machine.link_above(function)
     return function.parent is None if link is None else link.on_die and not link.upper.is_class(0x03)
 

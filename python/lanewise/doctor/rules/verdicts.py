@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from lanewise.doctor import alike
 from lanewise.doctor.finding import Finding, Severity
 from lanewise.doctor.registry import Bearing, Rule, rule
+from lanewise.doctor.severity import FEW_LANES
 from lanewise.machine.model import IDLE_GPU_GT_S, EventKind, LinkMode
 
 if TYPE_CHECKING:
@@ -14,16 +16,13 @@ if TYPE_CHECKING:
     from lanewise.machine.model import Function, KernelEvent
     from lanewise.machine.view import View
 
-_FEW_LANES = 4
-"""A link on a quarter of its device's lanes is called a fault even where its slot is not known. Assumed."""
-
 DOWNGRADED = Rule(
     id="link-downgraded",
     what="`lspci` calls a link downgraded, and what it compared that with is not in the source.",
     why="Behind speed and width `lspci` says whether they are what that end can do. Snippets that keep only "
     "LnkSta keep that word. A slot that has no more is no fault: then the port says `ok`.",
-    severity="warning where the port at the other end is called downgraded too, and for lanes where no "
-    "port is in the source; info otherwise",
+    severity="warning where the port at the other end is called downgraded too, for lanes where most "
+    "devices of the kind have more, and for lanes where no port is in the source; info otherwise",
     cost="stated: not known without LnkCap",
     fix="Take the whole dump (`sudo lspci -vvv`), or keep LnkCap as well: `lspci -vv | grep -P "
     '"^[0-9a-f]|LnkCap:|LnkSta:"`. A card that should have more: reseat it, look at risers and bifurcation.',
@@ -64,17 +63,27 @@ def downgraded_links(view: View, this: Rule) -> Iterable[Finding]:
         if not (lanes or speed):
             continue
         agreeing = [port for port in ports if _agrees(port, link.status, lanes=lanes, speed=speed)]
+        silent = not any(port.link.said_of_width for port in ports)
+        wider = _wider_likes(view, function) if lanes and silent else []
         what = " and ".join(word for word, said in (("width", lanes), ("speed", speed)) if said)
         yield this.finding(
-            Severity.WARNING if agreeing or (lanes and not ports) else Severity.INFO,
+            Severity.WARNING if agreeing or wider or (lanes and not ports) else Severity.INFO,
             bdf,
             f"downgraded {what} at {bdf}: {link.status}"
-            + ("" if agreeing or not ports else ", as its slot may be"),
+            + ("" if agreeing or wider or not ports else ", as its slot may be"),
             [
                 f"{bdf} LnkSta: {_as_said(function)} ({function.name})",
                 *(f"{port.address.short} LnkSta: {_as_said(port)} ({port.name})" for port in agreeing[:2]),
+                *(f"{one.address.short}, of its kind, has x{one.link.status.width}" for one in wider[:2]),
             ],
         )
+
+
+def _wider_likes(view: View, function: Function) -> list[Function]:
+    """List devices of the same kind that have more lanes, where most of them do."""
+    likes = next((each for each in alike.groups(view) if function in each), [])
+    wider = [one for one in likes if (one.link.status.width or 0) > (function.link.status.width or 0)]
+    return wider if len(likes) >= alike.FEWEST and 2 * len(wider) > len(likes) else []
 
 
 def _is_port(function: Function) -> bool:
@@ -151,4 +160,4 @@ def _is_fault(view: View, function: Function | None, event: KernelEvent, port: F
         for other in view.machine
     ):
         return True
-    return width * _FEW_LANES <= full
+    return width * FEW_LANES <= full

@@ -7,7 +7,8 @@ of NVIDIA's catalog are about memory, engines and links between GPUs (62 is a mi
 
 Source: Linux, drivers/pci/hotplug (pciehp_ctrl.c, pciehp_hpc.c), drivers/pci (pcie/dpc.c, pci.c, setup-res.c,
 quirks.c: `pcie_failed_link_retrain`), drivers/nvme/host (pci.c, core.c), drivers/iommu/iommu.c,
-drivers/net/ethernet/mellanox/mlx5/core/health.c, 3.10 to 6.17; NVIDIA, "XID Errors", catalog of R575; all
+drivers/net/ethernet/mellanox/mlx5/core/health.c,
+drivers/pci/probe.c, drivers/base/dd.c, 3.10 to 6.17; NVIDIA, "XID Errors", catalog of R575; all
 read for the wording only.
 """
 
@@ -48,6 +49,12 @@ _ASSIGNED = re.compile(r"(?<!VF )BAR [0-5](?: \[[^\]]{0,80}\])?: assigned")
 _SLOT = r"[Ss]lot\([^()]{0,16}\): "
 """As pciehp begins what it says of a slot, by the name that is printed on the case."""
 
+_DRIVERS = (
+    r"(?:nvme|nvidia|amdgpu|xe|mlx[45]_core|bnxt_en|ixgbe|i40e|ice|igb|igc|e1000e|tg3|ena|"
+    r"mpt[23]sas|mpi3mr|megaraid_sas|smartpqi|lpfc|qla2xxx|ahci)"
+)
+"""Drivers of what moves data: others fail to probe on machines in order, too."""
+
 _KINDS: tuple[tuple[EventKind, str], ...] = (
     (EventKind.GPU_LOST, r"Xid (?:\([^)]{0,40}\): )?(79|167)\b|fallen off the bus|device lost from bus"),
     (EventKind.CONTROLLER_DOWN, r"nvme.{0,60}controller is down; will reset"),
@@ -61,7 +68,10 @@ _KINDS: tuple[tuple[EventKind, str], ...] = (
         EventKind.DEVICE_FAILED,
         r"nvme.{0,90}(?:Device not ready; aborting|device inaccessible|Removing after probe failure|"
         r"Disabling device after reset failure|Identify Controller failed)|AER: [Dd]evice recovery failed|"
-        r"PCIe link lost|NVRM: (?:GPU [0-9a-f:.]+: )?RmInitAdapter failed|BAR\d is 0M @ 0x0",
+        r"PCIe link lost|NVRM: (?:GPU [0-9a-f:.]+: )?RmInitAdapter failed|BAR\d is 0M @ 0x0|"
+        r"unknown header type 7f, ignoring|"
+        rf"\b{_DRIVERS} [0-9a-f:.]{{10,16}}: probe with driver \S{{1,32}} failed with error -(?!517)|"
+        rf"\b{_DRIVERS}: probe of [0-9a-f:.]{{10,16}} failed with error -(?!517)",
     ),
     (
         EventKind.HEALTH_LOST,
@@ -101,7 +111,7 @@ _ANY = re.compile("|".join(f"(?P<{kind.name}>{pattern})" for kind, pattern in _K
 _HINT = re.compile(
     r"Xid|off the bus|from bus|nvme\d|nvme 0|inaccessible|not ready|giving up|Refused to change|recover|"
     r"mlx5_core|offline|link lost|RmInitAdapter|BAR ?\d|[Ss]lot|pciehp|Link Active not set|DPC:|retraining|"
-    r"available PCIe|Default domain type|Kernel command line"
+    r"available PCIe|probe of|probe with|unknown header|Default domain type|Kernel command line"
 )
 """What is in every such line: spares most lines the long search."""
 

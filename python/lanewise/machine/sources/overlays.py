@@ -39,7 +39,16 @@ _SIGNS_OF_LOG = (
         "PCIe Bus Error",
     ),
     *("available PCIe", "can't assign", "failed to assign", "no space for", "giving up", "inaccessible"),
-    *("Refused to change", "retraining", "offline", "link lost", "RmInitAdapter", "Link Active not set"),
+    *(
+        "Refused to change",
+        "retraining",
+        "offline",
+        "link lost",
+        "RmInitAdapter",
+        "failed with error -",
+        "header type 7f",
+        "Link Active not set",
+    ),
     *("Default domain type", "ommand line: ", "device recovery"),
 )
 """One of these is in every log that says anything of the bus."""

@@ -368,7 +368,7 @@ mod tests {
             ("network.sw1.mtu", "did you mean `sw0`?"),
             ("workload.wriet.size", "did you mean `write`?"),
             ("host.sw0.latency", "`sw0` is of another kind; leave the kind out"),
-            ("workload.sw0.size", "`lanewise explain` prints every path"),
+            ("workload.sw0.size", "workloads here: write"),
         ] {
             let mut diagnostics = Vec::new();
             read(&[(path, "1")]).0.report_unused(&["sw0"], &["write"], &mut diagnostics);

@@ -130,9 +130,12 @@ class Finding:
     """Of which devices it says that they are not there."""
 
     def order(self) -> tuple[float, ...]:
-        """Return what findings are ordered by: severity, GB/s lost, ns lost, then what is only stated."""
+        """Return what findings are ordered by: severity, GB/s lost, ns lost, then what is only stated.
+
+        Where nothing was simulated, what could be comes first: it is the cause of what is counted beside it.
+        """
         cost = self.cost or Cost("")
-        return (-self.severity.rank, -(cost.gb_per_s or 0.0), -(cost.ns or 0.0))
+        return (-self.severity.rank, -(cost.gb_per_s or 0.0), -(cost.ns or 0.0), float(self.trial is None))
 
     def document(self) -> dict[str, Any]:
         """Return the finding as JSON has it."""

@@ -285,6 +285,17 @@ def test_the_snippet_that_people_post() -> None:
     assert (found.rule, found.severity) == ("link-downgraded", Severity.INFO)
 
 
+def test_the_lost_lanes_come_before_the_errors_that_they_explain() -> None:
+    narrow = (r"(LnkSta:.*Width) x16 \(ok\)", r"\1 x8 (downgraded)")
+    latched = (
+        "Kernel driver",
+        "Capabilities: [100 v1] Advanced Error Reporting\n"
+        "\t\tCESta:\tRxErr+ BadTLP+ BadDLLP- Rollover- Timeout-\n\tKernel driver",
+    )
+    data = dump({"05:00.0": [narrow, latched], "02:02.0": [narrow]})
+    assert [f.rule for f in findings(data)][:2] == ["link-width", "link-errors"]
+
+
 def test_fixes_name_the_function_that_the_evidence_names() -> None:
     """Bits latched at the port are cleared at the port."""
     latched = (

@@ -60,7 +60,7 @@ def baseline(source: Source = None) -> str:
     >>> import lanewise
     >>> text = lanewise.baseline("tests/python/machine/dumps/qemu.vvv")
     >>> text.count("[[count]]")
-    2
+    6
     """
     from lanewise.fleet.baseline import baseline as written
 

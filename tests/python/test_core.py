@@ -118,7 +118,7 @@ def test_the_same_run_is_the_same_twice_and_in_threads(rig: Path) -> None:
 def test_the_command_line_and_the_function_say_the_same(rig: Path) -> None:
     command = [sys.executable, "-c", "from lanewise.cli import main; main()", "run", str(rig), "--json"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert json.loads(done.stdout) == lanewise.run(rig).document
+    assert json.loads(done.stdout) == {"format": 1, **lanewise.run(rig).document}
     assert done.stderr == ""
 
 

@@ -25,7 +25,12 @@ def is_asked_for(arguments: Iterable[str]) -> bool:
 
 
 def write(status: int, text: str, error: BaseException | None) -> None:
-    """Write what went wrong: each mistake of a scenario, or the one that was said."""
+    """Write what went wrong: each mistake of a scenario, or the one that was said.
+
+    Nothing after a result: two documents in one output are none. Then stderr and the status say it alone.
+    """
+    if getattr(sys.stdout, "was_written_to", False):
+        return
     from lanewise.output_format import stamped
 
     errors = getattr(error, "diagnostics", None) or [_alone(_PREFIX.sub("", text), error)]

@@ -292,7 +292,9 @@ def _print_judgements(judgements: "list[Judgement]", *, as_json: bool) -> None:
     if as_json:
         import json
 
-        document = {"results": [judgement.document for judgement in judgements]}
+        from lanewise.output_format import stamped
+
+        document = stamped({"results": [judgement.document for judgement in judgements]})
         sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
     else:
         from lanewise.cli.tables.judgement import print_judgement

@@ -64,9 +64,11 @@ class Shown:
         """Wrap a stream."""
         self.stream = stream
         self._json = json
+        self.was_written_to = False
 
     def write(self, text: str) -> int:
         """Write a text; returns how much of it, as streams do."""
+        self.was_written_to = True
         if self._json:
             shown = _CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
         else:

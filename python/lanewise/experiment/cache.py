@@ -78,7 +78,7 @@ class RunCache:
         """Store a finished run, if it can be."""
         if result.end_reason == "Interrupted":
             return
-        content = result.to_json(indent=None).encode()
+        content = json.dumps(result.document, ensure_ascii=False).encode()
         entry = _digest(key_of(job), content).encode() + b"\n" + content
         with suppress(NotWrittenError):
             write_whole(self._path(job), gzip.compress(entry, compresslevel=3))

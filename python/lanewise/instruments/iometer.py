@@ -285,7 +285,7 @@ def _disks_of_workers(workloads: list[str], metrics: Mapping[str, float]) -> dic
     """Return the disks of each worker, who is named by workload and number."""
     names = "|".join(map(re.escape, workloads))
     of_worker = re.compile(
-        rf"(?P<workload>{names}) worker (?P<number>\d{1, 9})(?: (?P<disk>.{1, 80}))?: Total I/Os per Second"
+        rf"(?P<workload>{names}) worker (?P<number>\d{{1,9}})(?: (?P<disk>.{{1,80}}))?: Total I/Os per Second"
     )
     found: dict[tuple[str, int], list[str]] = {}
     for match in filter(None, map(of_worker.fullmatch, metrics)):

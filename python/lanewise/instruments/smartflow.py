@@ -36,14 +36,14 @@ _PLACES = (
     ("Latency", re.compile(rf"latency {_TRIAL}{_GROUP} {_WHICH} \(us\)")),
     (
         "Latency Distribution",
-        re.compile(rf"latency {_TRIAL} (?P<bucket>(?:up to|above) [\d.]{1, 20} us) \(frames\)"),
+        re.compile(rf"latency {_TRIAL} (?P<bucket>(?:up to|above) [\d.]{{1,20}} us) \(frames\)"),
     ),
     (
         "Latency Snap Shot",
-        re.compile(rf"latency {_TRIAL} (?P<flow>.{1, 80}) frame (?P<frame>\d{1, 12}) \(us\)"),
+        re.compile(rf"latency {_TRIAL} (?P<flow>.{{1,80}}) frame (?P<frame>\d{{1,12}}) \(us\)"),
     ),
-    ("Smart Tracker", re.compile(rf"{_TRIAL} (?P<flow>.{1, 80}) (?P<count>sent|received|lost) \(frames\)")),
-    ("Smart Tracker", re.compile(rf"{_TRIAL} (?P<flow>.{1, 80}) latency {_WHICH} \(us\)")),
+    ("Smart Tracker", re.compile(rf"{_TRIAL} (?P<flow>.{{1,80}}) (?P<count>sent|received|lost) \(frames\)")),
+    ("Smart Tracker", re.compile(rf"{_TRIAL} (?P<flow>.{{1,80}}) latency {_WHICH} \(us\)")),
 )
 """Tests, and what the instrument calls their numbers."""
 _TIMES = ("Minimum", "Average", "Maximum", "Standard Deviation")

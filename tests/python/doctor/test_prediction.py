@@ -219,7 +219,7 @@ def test_a_gpu_whose_link_nobody_knows_is_left_out_and_the_other_predicted() -> 
 
 
 def test_devices_beyond_those_that_are_simulated_at_once_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lanewise.predicting.prediction._MOST_TOGETHER", 2)
+    monkeypatch.setattr("lanewise.predicting.prediction.MOST_TOGETHER", 2)
     many = switched(*[{"can": "16 x4"}] * 3)
     assert any("first 2 of 3" in note for note in predict(many).notes)
     assert predict(many, together=False).notes == ()
@@ -235,7 +235,7 @@ def test_a_guest_is_told_to_name_a_device() -> None:
 
 def test_json_has_units_in_its_names() -> None:
     document = json.loads(predict(pair()).to_json())
-    assert set(document) == {"source", "predictions", "what_if", "assumptions", "notes"}
+    assert set(document) == {"format", "source", "predictions", "what_if", "assumptions", "notes"}
     assert {"ceiling_gb_per_s", "alone_gb_per_s", "together_gb_per_s", "latency_ns"} <= set(
         document["predictions"][0]
     )

@@ -8,7 +8,7 @@ printf '%s' "$found" | "${PYTHON:-python3}" -c '
 import json, sys
 
 text = sys.stdin.read()
-findings = json.loads(text)["findings"] if text else []
+findings = json.loads(text).get("findings", []) if text else []
 loud = [f["title"] for f in findings if f["severity"] != "info" and "waived" not in f]
 ok = "PCI Express is as it should be"
 could_not = "the check could not be made; the log of node-problem-detector says why"

@@ -11,12 +11,13 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lanewise.machine.address import Address
+from lanewise.machine.sources.documents import objects_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from lanewise.machine.model import Function, Machine
 
@@ -122,19 +123,8 @@ def _documents(text: str) -> tuple[list[dict[str, str]], set[int]]:
     taken = set(range(first, first + text.count("\n", start, end) + 1))
     return [
         {_KEYS[key]: str(value).strip() for key, value in fields.items() if key in _KEYS}
-        for fields in _objects(document)
+        for fields in objects_of(document)
     ], taken
-
-
-def _objects(document: Any) -> Iterator[dict[str, Any]]:
-    waiting = [document]
-    while waiting:
-        value = waiting.pop()
-        if isinstance(value, dict):
-            yield value
-            waiting.extend(reversed(value.values()))
-        elif isinstance(value, list):
-            waiting.extend(reversed(value))
 
 
 def put_on(machine: Machine, drives: Iterable[Drive]) -> Machine:

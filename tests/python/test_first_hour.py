@@ -122,6 +122,30 @@ def test_four_thousand_endpoints_are_explained_in_seconds(lanewise: CommandLine,
     assert len(lines) < 1_000
 
 
+def test_scanned_devices_differ_in_bus_and_device_alone() -> None:
+    assert collapse.stem("gpu_19_00_0") == collapse.stem("gpu_b7_00_0") == collapse.stem("gpu_bb_1f_0")
+    assert collapse.stem("nic_face") != collapse.stem("nic_ace"), (
+        "two letters are an address only by themselves"
+    )
+
+
+def test_what_differs_in_little_from_one_above_is_told_as_the_differences(
+    lanewise: CommandLine, tmp_path: Path
+) -> None:
+    lines = 'generation = "gen3"\nwidth = "x4"\n'
+    cards = "".join(
+        f'[endpoint.{name}]\nattach = "server.*"\n{lines}' for name in ("card_0a_00_0", "card_bb_00_0")
+    )
+    rig = tmp_path / "rig.toml"
+    other = '[endpoint.card_cc_00_0]\nattach = "server.*"\ntags = 7\n'
+    rig.write_text(f'[host.server]\nslots = {{ "slot1..slot3" = "gen3 x4" }}\n{cards}{other}{lines}')
+    text = lanewise("explain", rig).stdout
+    assert "card_0a_00_0 and 1 alike\n" in text
+    assert "card_cc_00_0, as card_0a_00_0 but for\n  tags" in text
+    told = text.partition("but for\n")[2].partition("\n\n")[0].splitlines()
+    assert 1 <= sum(line.startswith("  ") and not line.startswith("   ") for line in told) <= 2
+
+
 def test_one_side_of_a_comparison_can_be_changed(lanewise: CommandLine) -> None:
     switch = SCENARIOS / "switch.toml"
     arguments = ["compare", switch, switch, "--set-b", "card1.link.force_width=x1", "--json"]

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-_NUMBER = re.compile(r"\d+")
+_NUMBER = re.compile(r"(?<=_)[0-9a-f]{2}(?=_|\b)|\d+")
+"""Decimal numbers, and bus and device of an address as names of scanned devices have them: `gpu_b7_00_0`."""
+
 _SAME_SHARE = 0.01
 
 Row = dict[str, Any]

@@ -23,13 +23,15 @@ from lanewise.cli.tables.topology import topology
 from lanewise.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Hashable, Iterable, Iterator, Sequence
 
     from lanewise.results import ExplainResult
 
 _STYLES = {"assumed": "yellow", "calibrated": "cyan", "published": "green", "datasheet": "green"}
 _WIDEST = 120
 _WIDEST_KEY, _WIDEST_VALUE, _PROVENANCE = 30, 22, 10
+_MOST_UNLIKE = 0.25
+"""Share of its rows in which a component may differ from one above it, and be written as the differences."""
 _QUIET = "written in the scenario without a source"
 
 
@@ -41,6 +43,19 @@ class _Component:
     rows: tuple[tuple[str, str, str, str], ...]
     """Key, value, provenance, source."""
     places: tuple[str, ...]
+
+    def without_its_name(self) -> tuple[tuple[str, ...], ...]:
+        """Return what alike components have in common: all rows, without its own name in values."""
+        own = self.name.removeprefix("workload.")
+        return tuple((key, value.replace(own, "#"), *rest) for key, value, *rest in self.rows)
+
+    def unlike(self, other: _Component) -> tuple[int, ...] | None:
+        """Return where rows differ from those of another with the same keys; None when they are too many."""
+        if [row[0] for row in self.rows] != [row[0] for row in other.rows]:
+            return None
+        pairs = zip(self.without_its_name(), other.without_its_name(), strict=True)
+        differing = tuple(at for at, (own, its) in enumerate(pairs) if own != its)
+        return differing if len(differing) <= len(self.rows) * _MOST_UNLIKE else None
 
 
 def print_explain(result: ExplainResult, patterns: Sequence[str] = ()) -> None:
@@ -193,15 +208,21 @@ def _section(title: str, note: str, components: Sequence[_Component], width: int
     if not components:
         return
     yield from _titled(title, note)
-    alike: dict[tuple[tuple[str, str, str, str], ...], list[_Component]] = {}
+    alike: dict[Hashable, list[_Component]] = {}
     for component in components:
-        alike.setdefault(component.rows, []).append(component)
-    rows = [row for group in alike for row in group]
+        alike.setdefault(component.without_its_name(), []).append(component)
+    rows = [row for group in alike.values() for row in group[0].rows]
     key = min(max(len(row[0]) for row in rows), _WIDEST_KEY)
     value = min(max(len(row[1]) for row in rows), _WIDEST_VALUE)
-    for own, group in alike.items():
-        yield together([component.name for component in group])
-        for (path, shown, provenance, source), place in zip(own, group[0].places, strict=True):
+    told: list[_Component] = []
+    for group in alike.values():
+        first, name = group[0], together([component.name for component in group])
+        unlike = ((above, at) for above in told if (at := first.unlike(above)) is not None)
+        above, chosen = next(unlike, (None, range(len(first.rows))))
+        yield f"{name}, as {above.name} but for" if above else name
+        if not above:
+            told.append(first)
+        for (path, shown, provenance, source), place in ((first.rows[at], first.places[at]) for at in chosen):
             left = f"  {path:{key}}  {shown:{value}}  {provenance:{_PROVENANCE}}"
             words = "; ".join(text for text in (source, place) if text and text not in (_QUIET, "default"))
             yield from _beside(left, words, width)

@@ -11,6 +11,7 @@ use crate::overrides::Overrides;
 use crate::parameter::{Origin, Output, ResolvedParameter};
 use crate::parameters::{FirmwareParameters, RunParameters};
 use crate::problem::Problem;
+use crate::resolve::memory_estimate;
 use crate::resolve::{self, NegotiatedLink, WorkloadConfig};
 use crate::source::{FILE_SIZE_LIMIT, FileSystem, SourceFile, SourceMap, too_large};
 use crate::value::ParameterType;
@@ -212,6 +213,12 @@ fn remarks(idle: Vec<IdleValue>, cautions: Vec<Caution>, sources: &SourceMap) ->
 }
 
 impl Scenario {
+    /// Whether a run may take no more memory than `run.memory_limit` allows. True of what was read; a copy that was changed
+    /// since may have grown beyond it.
+    pub fn fits_memory(&self) -> bool {
+        memory_estimate::estimate(&self.fabric, &self.workloads) <= self.run.memory_limit.get()
+    }
+
     /// Every value in force and how every link came up.
     pub fn explain(&self) -> Explanation {
         let parameters = self.parameters.iter().map(|parameter| ExplainedParameter {

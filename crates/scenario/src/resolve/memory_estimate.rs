@@ -27,6 +27,19 @@ struct Demand {
     of: String,
 }
 
+/// Bytes that a run may take.
+pub(crate) fn estimate(fabric: &FabricConfig, workloads: &[WorkloadConfig]) -> u64 {
+    let demands: Vec<Demand> = workloads.iter().flat_map(demands).collect();
+    let devices = fabric.devices.len() as u64;
+    all_operations(&demands)
+        .saturating_mul(BYTES_PER_OPERATION)
+        .saturating_add(devices.saturating_mul(BYTES_PER_DEVICE))
+}
+
+fn all_operations(demands: &[Demand]) -> u64 {
+    demands.iter().fold(0, |sum, one| sum.saturating_add(one.operations))
+}
+
 /// Reports a run that may take more memory than `run.memory_limit`.
 pub(crate) fn check(
     run: &RunParameters,
@@ -34,15 +47,12 @@ pub(crate) fn check(
     workloads: &[WorkloadConfig],
     output: &mut Output,
 ) {
-    let mut demands: Vec<Demand> = workloads.iter().flat_map(demands).collect();
-    let operations = demands.iter().fold(0, |sum: u64, one| sum.saturating_add(one.operations));
-    let devices = fabric.devices.len() as u64;
-    let found = operations
-        .saturating_mul(BYTES_PER_OPERATION)
-        .saturating_add(devices.saturating_mul(BYTES_PER_DEVICE));
+    let found = estimate(fabric, workloads);
     if found <= run.memory_limit.get() || !output.diagnostics.is_empty() {
         return;
     }
+    let mut demands: Vec<Demand> = workloads.iter().flat_map(demands).collect();
+    let (operations, devices) = (all_operations(&demands), fabric.devices.len());
     demands.sort_by_key(|one| std::cmp::Reverse(one.operations));
     let largest: Vec<String> = demands
         .iter()

@@ -15,7 +15,7 @@ mod frames;
 mod idle;
 mod link;
 mod loops;
-mod memory_estimate;
+pub(crate) mod memory_estimate;
 mod memory_path;
 mod networks;
 mod nvme;

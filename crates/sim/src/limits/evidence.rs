@@ -40,6 +40,8 @@ pub(crate) struct Suspect {
     pub(crate) in_use: bool,
     /// Of a wire: requests wait for it most of the time, however much it is used.
     contended: bool,
+    /// Of credits: the part of the time in which their link direction is in use or blocked.
+    occupied: f64,
     /// How much there is of a resource.
     limit: String,
 }
@@ -62,6 +64,8 @@ const ALIKE: f64 = 0.05;
 const MINOR: f64 = 0.05;
 /// Requests that wait for their port wait for its wire when that is in use for more of the time; else for what lies behind.
 const CONTENDED: f64 = 0.7;
+/// Credits that are waited for in less of the time are not what keeps a link direction from being free.
+const LEAST_BLOCKED: f64 = 0.3;
 /// A state that a requester is in for more of the time.
 const MOSTLY: f64 = 0.5;
 
@@ -256,7 +260,8 @@ impl<'a> Evidence<'a> {
             for (class, name) in classes {
                 let blocked =
                     share(&format!("blocked_{name}_header")) + share(&format!("blocked_{name}_data"));
-                found.push(Suspect::waited_for(Candidate::Credits { link, upstream, class }, blocked));
+                let credits = Suspect::waited_for(Candidate::Credits { link, upstream, class }, blocked);
+                found.push(Suspect { occupied: busy + blocked, ..credits });
             }
             let blocked = share("blocked_retry_buffer");
             found.push(Suspect::waited_for(Candidate::RetryBuffer { link, upstream }, blocked));
@@ -331,11 +336,11 @@ impl<'a> Evidence<'a> {
 
 impl Suspect {
     fn in_use(candidate: Candidate, share: f64) -> Self {
-        Self { candidate, share, in_use: true, contended: false, limit: String::new() }
+        Self { candidate, share, in_use: true, contended: false, occupied: 0.0, limit: String::new() }
     }
 
     fn waited_for(candidate: Candidate, share: f64) -> Self {
-        Self { candidate, share, in_use: false, contended: false, limit: String::new() }
+        Self { candidate, share, in_use: false, contended: false, occupied: 0.0, limit: String::new() }
     }
 
     /// What it is, in words.
@@ -366,13 +371,19 @@ fn share_of(shares: &Map<String, Value>, name: &str) -> f64 {
     shares.get(name).and_then(Value::as_f64).unwrap_or(0.0)
 }
 
-/// The first suspect: what is in use nearly all the time, a wire before others as much in use; else what is waited for most.
+/// The first suspect: what is in use nearly all the time, a wire before others as much in use; else the credits that keep a link
+/// direction blocked whenever it is not in use: it is never free, and what a device has outstanding waits there; else what is
+/// waited for most.
 fn choose(suspects: Vec<Suspect>) -> Option<Suspect> {
     let in_use = suspects.iter().filter(|suspect| suspect.in_use);
     let used = in_use.map(|suspect| suspect.share).fold(0.0, f64::max);
     if used < SATURATED {
+        fn most<'a>(best: &'a Suspect, next: &'a Suspect) -> &'a Suspect {
+            if next.share > best.share { next } else { best }
+        }
+        let never_free = |suspect: &&Suspect| suspect.occupied >= SATURATED && suspect.share >= LEAST_BLOCKED;
         let waits = suspects.iter().filter(|suspect| !suspect.in_use || suspect.contended);
-        let first = waits.reduce(|best, next| if next.share > best.share { next } else { best });
+        let first = suspects.iter().filter(never_free).reduce(most).or_else(|| waits.reduce(most));
         return first.filter(|suspect| suspect.share > 0.0).cloned();
     }
     let is_wire = |suspect: &Suspect| matches!(suspect.candidate, Candidate::Wire { .. });

@@ -199,3 +199,46 @@ fn one_core_is_the_limit() {
     // The host has 16, of which the one job uses one.
     limited(DRIVE, &[("workload.job.numjobs", "1")], "core", &["server.core0"], 30.0);
 }
+
+const HEAD_OF_LINE: &str = r#"
+title = "A slow reader behind the same switch as a fast one"
+[host.server]
+slots = { slot1 = "gen4 x16" }
+stack = { read_trackers = 1024 }
+[switch.sw0]
+attach = "server.slot1"
+ports = { port0 = "gen4 x16", port1 = "gen4 x16", port2 = "gen4 x1" }
+[endpoint.fast]
+attach = "sw0.port1"
+generation = "gen4"
+width = "x16"
+tags = 64
+[endpoint.slow]
+attach = "sw0.port2"
+generation = "gen4"
+width = "x1"
+tags = 256
+[[workload]]
+kind = "dma"
+name = "fast"
+device = "fast"
+direction = "read"
+size = "64 KiB"
+outstanding = 4
+[[workload]]
+kind = "dma"
+name = "slow"
+device = "slow"
+direction = "read"
+size = "256 KiB"
+outstanding = 1
+"#;
+
+/// Completions of the slow reader fill the buffer of the switch, and those of the fast one wait behind them. The fast one has
+/// all its tags in use meanwhile, and would be blamed for it.
+#[test]
+fn a_buffer_that_a_slow_reader_fills_is_the_limit() {
+    let found = limited(HEAD_OF_LINE, &[], "credits", &["sw0.port0.completion_credits"], 300.0);
+    let tags = found.run.requesters.iter().find(|each| each.device == "fast").expect("it reads");
+    assert!(tags.time_attribution["tags"].as_f64().is_some_and(|share| share > 0.95), "{tags:?}");
+}

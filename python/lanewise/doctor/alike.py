@@ -49,6 +49,20 @@ def groups(view: View) -> list[list[Function]]:
     return [members for members in groups_of_any_size(view) if len(members) > 1]
 
 
+def uplinks(view: View) -> list[list[Function]]:
+    """Return upstream ports of switches of one kind, where there are several; none of those inside chips."""
+    found: dict[Hashable, list[Function]] = {}
+    for switch in view.machine.switches:
+        function, link = switch.upstream, view.machine.link_above(switch.upstream)
+        if link is None or not view.is_wire(link) or view.is_dead(function) or is_emulated(function):
+            continue
+        identity = function.identity
+        beside = (link.upper.kind, link.upper.identity.vendor_id, link.upper.identity.device_id)
+        key = (identity.vendor_id, identity.device_id, identity.device_name, *beside)
+        found.setdefault(key, []).append(function)
+    return [members for members in found.values() if len(members) > 1]
+
+
 def odd_ones(
     members: list[Function], value: Callable[[Function], Hashable]
 ) -> tuple[list[Function], Hashable] | None:

@@ -133,7 +133,7 @@ FAULT_CASES: dict[str, tuple[Machine, Machine, Severity]] = {
         port(slot=Slot(number=7, presence=False), windows=ROOM),
         Severity.WARNING,
     ),
-    "device-not-listed": (slots(3), slots(3, 4), Severity.WARNING),
+    "device-not-listed": (slots(3, 4, count=6), slots(3, 4, 5, count=6), Severity.WARNING),
     "link-training": (
         port(slot=Slot(presence=True), training=True),
         port(slot=None, training=True),

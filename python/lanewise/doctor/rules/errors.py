@@ -1,4 +1,4 @@
-"""What Advanced Error Reporting and lane error registers have latched or counted."""
+"""Errors of links that were mended by sending again, and lanes that had them: latched or counted."""
 
 from __future__ import annotations
 
@@ -15,13 +15,6 @@ if TYPE_CHECKING:
 
     from lanewise.machine.model import Function, Link
     from lanewise.machine.view import View
-
-_HARMLESS = frozenset({"UnsupReq", "ACSViol", "UncorrIntErr"})
-"""Uncorrectable bits that configuration scans and masked internals set on machines in order."""
-
-_REFUSED = frozenset({"CmpltAbrt", "UnxCmplt"})
-"""Bits that a device sets when it refuses an access, as one to a function that it does not have during a bus
-scan, or sees an answer that nobody awaits, as after a reset: no link lost anything. PCIe Base 5.0, 2.3.1."""
 
 _MANY = 100
 """Counted errors above which chance and training are no explanation. Assumed."""
@@ -46,23 +39,6 @@ CORRECTABLE = Rule(
     not_said="Advisory Non-Fatal errors, which configuration scans cause; how many replays are many, where a "
     "GPU has counted them since some time that nobody knows.",
     bearing=Bearing.DISTURBS,
-)
-
-UNCORRECTABLE = Rule(
-    id="uncorrectable-errors",
-    what="Uncorrectable errors are latched or counted.",
-    why="Each of them lost a transaction: a poisoned packet, a completion that never came, a malformed "
-    "packet, a link that went down. Applications saw an I/O error, or a device was reset.",
-    severity="warning; error when the kernel counted fatal ones; info for Completer Abort and Unexpected "
-    "Completion alone, which refused accesses and resets leave behind",
-    cost="stated: transactions were lost",
-    fix="Find the moment in the kernel log (`dmesg | grep -i aer`); clear the bits and see whether they "
-    "come back. Malformed TLP: compare the MPS of both ends. Completion Timeout: suspect the device or "
-    "its firmware.",
-    references=("PCIe Base 5.0 §6.2.7 (error listing)", "§7.8.4.2 (Uncorrectable Error Status)"),
-    not_said="Unsupported Request, which bus scans leave behind.",
-    bearing=Bearing.DISTURBS,
-    profiles=PROVISIONING,
 )
 
 LANES = Rule(
@@ -161,55 +137,6 @@ def _correctable_lines(function: Function, bits: list[str]) -> list[str]:
     text = " ".join(f"{bit} {count}" for bit, count in counts if count)
     where = "in the kernel log" if function.errors.counted_in_log else "aer_dev_correctable"
     return [*lines, f"{function.address.short} {where}: {text}"] if text else lines
-
-
-def _counted_names(function: Function) -> list[str]:
-    """Name the uncorrectable errors that were counted."""
-    names = {
-        name.partition(".")[2]
-        for name, count in function.errors.counters or ()
-        if count and name.startswith(("fatal.", "nonfatal.")) and "TOTAL" not in name
-    }
-    return sorted(names)
-
-
-@rule(UNCORRECTABLE)
-def uncorrectable_errors(view: View, this: Rule) -> Iterable[Finding]:
-    """Find functions that lost transactions."""
-    for function in view.machine:
-        if function.virtual:
-            continue
-        bits = sorted((function.errors.uncorrectable_status or frozenset()) - _HARMLESS)
-        fatal = function.errors.counter("fatal.TOTAL") or 0
-        nonfatal = function.errors.counter("nonfatal.TOTAL") or 0
-        if not bits and not fatal and not nonfatal:
-            continue
-        evidence = []
-        if bits:
-            evidence.append(
-                f"{function.address.short} UESta: {' '.join(f'{bit}+' for bit in bits)} ({function.name})"
-            )
-        if fatal or nonfatal:
-            evidence.append(
-                f"{function.address.short} aer_dev_fatal {fatal}, aer_dev_nonfatal {nonfatal}"
-                if not function.errors.counted_in_log
-                else f"{function.address.short} in the kernel log: {fatal} fatal, {nonfatal} non-fatal errors"
-            )
-        if function.errors.header_log and any(function.errors.header_log) and bits:
-            log = " ".join(f"{word:08x}" for word in function.errors.header_log)
-            evidence.append(f"{function.address.short} HeaderLog: {log}")
-        what = ", ".join(bits or _counted_names(function)) or "counted by the kernel"
-        yield this.finding(
-            Severity.ERROR if fatal else _severity(bits, nonfatal),
-            function.address.short,
-            f"uncorrectable errors at {function.address.short}: {what}",
-            evidence,
-        )
-
-
-def _severity(bits: list[str], nonfatal: int) -> Severity:
-    """Return a note for bits alone that tell of a refused access."""
-    return Severity.WARNING if nonfatal or set(bits) - _REFUSED else Severity.INFO
 
 
 @rule(LANES)

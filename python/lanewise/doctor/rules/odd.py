@@ -18,12 +18,13 @@ if TYPE_CHECKING:
 ODD = Rule(
     id="odd-one-out",
     what="One of several devices of the same kind differs from the others: speed, lanes, payload, read size, "
-    "NUMA node, a capability, firmware.",
+    "NUMA node, a capability, firmware; or the uplink of one of several switches of the same kind.",
     why="Machines are bought with the same device several times, and work that is spread over them waits for "
     "the slowest. What one of them has and the others have not is a fault more often than an intention, even "
     "where each register by itself may be in order.",
     severity="warning for less speed, fewer lanes, smaller payloads or reads, and a missing capability; info "
-    "for other differences, and where the slot explains them",
+    "for other differences, for a link of which hwloc knows nothing, and where the slot explains them, unless "
+    "it is that of one of four GPUs or adapters for RDMA and more",
     cost="stated: work spread over all of them waits for this one",
     fix="Compare the slot, riser and firmware setting of BDF with those of the others; swap it with one of "
     "them and see whether the difference goes with the card or stays with the slot.",
@@ -34,6 +35,9 @@ ODD = Rule(
     bearing=Bearing.LIMITS,
 )
 
+
+_MANY = 4
+"""GPUs, or adapters for RDMA, of a kind that have slots alike: hosts are built for so many. Assumed."""
 
 _ITS_OWN = re.compile(r":.*|\s+\S*\d.*")
 """What follows the name of a capability: its state, a serial number."""
@@ -58,6 +62,9 @@ def odd_devices(view: View, this: Rule) -> Iterable[Finding]:
         for trait in _TRAITS:
             yield from _compared(view, this, members, trait)
         yield from _missing_capabilities(view, this, members)
+    for members in alike.uplinks(view):
+        for trait in _OF_LINKS:
+            yield from _compared(view, this, members, trait)
 
 
 def _compared(view: View, this: Rule, members: list[Function], trait: _Trait) -> Iterator[Finding]:
@@ -68,7 +75,8 @@ def _compared(view: View, this: Rule, members: list[Function], trait: _Trait) ->
     for member in odd:
         value, bdf = trait.value(view, member), member.address.short
         alike_ones = [other for other in members if trait.value(view, other) == usual]
-        loss = trait.worse(value, usual) and not _slot_explains(view, member, trait)
+        many = len(members) >= _MANY and (view.is_compute_gpu(member) or member.does_rdma)
+        loss = trait.worse(value, usual) and (many or not _slot_explains(view, member, trait))
         yield this.finding(
             Severity.WARNING if loss else Severity.INFO,
             bdf,
@@ -110,7 +118,30 @@ def _missing_capabilities(view: View, this: Rule, members: list[Function]) -> It
         )
 
 
+def _bandwidth(view: View, function: Function) -> Hashable:
+    """Return what hwloc tells of a link, in GB/s; 0 where it does not know that of this one."""
+    if function.address.function or not any(one.link.bandwidth_gb_s for one in view.machine):
+        return None
+    link = view.machine.link_above(function)
+    ends = (function, *((link.upper,) if link is not None else ()))
+    return min((end.link.bandwidth_gb_s for end in ends if end.link.bandwidth_gb_s), default=0.0)
+
+
+def _slower(value: Hashable, usual: Hashable) -> bool:
+    return isinstance(value, float) and isinstance(usual, float) and 0 < value < usual
+
+
+def _gb_per_s(value: Hashable) -> str:
+    return f"{value:.1f} GB/s" if value and isinstance(value, float) else "unknown"
+
+
+def _speed(view: View, function: Function) -> Hashable:
+    return None if function.link.bandwidth_gb_s else alike.link_speed(view, function)
+
+
 def _width(view: View, function: Function) -> Hashable:
+    if function.link.bandwidth_gb_s:
+        return None
     link = view.machine.link_above(function)
     if function.address.function or (link is not None and not view.is_wire(link)):
         return None
@@ -125,9 +156,9 @@ def _width(view: View, function: Function) -> Hashable:
 def _slot_explains(view: View, function: Function, trait: _Trait) -> bool:
     """Whether a link runs at the most that its port can do (`device-above-slot` says so)."""
     link = view.machine.link_above(function)
-    if link is None or trait.value not in (alike.link_speed, _width):
+    if link is None or trait.value not in (_speed, _width):
         return False
-    if trait.value is alike.link_speed:
+    if trait.value is _speed:
         return link.port_can.gt_s is not None and link.now.gt_s == link.port_can.gt_s
     return link.port_can.width is not None and link.now.width == link.port_can.width
 
@@ -151,14 +182,18 @@ def _payload(view: View, function: Function) -> Hashable:
     return None if link is not None and link.upper.transfers.mps not in (None, mps) else mps
 
 
-_TRAITS = (
+_OF_LINKS = (
     _Trait(
         "link speed",
-        alike.link_speed,
+        _speed,
         lambda value: f"{value:g}GT/s" if isinstance(value, float) else "?",
         _less,
     ),
     _Trait("link width", _width, lambda value: f"x{value}", _less),
+    _Trait("link bandwidth", _bandwidth, _gb_per_s, _slower),
+)
+_TRAITS = (
+    *_OF_LINKS,
     _Trait("MaxPayload", _payload, _bytes, _less),
     _Trait("MaxReadReq", lambda _, function: function.transfers.mrrs, _bytes, _less),
     _Trait("NUMA node", lambda _, function: function.numa_node, str, _never, fewest=4),

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 _FEWEST = 3
 """Ports with a device that show that the source is whole, and not cut down to some functions. Assumed."""
 
+_SHARE = 2
+"""Ports with a device for each without one, where there are several without: a dump that somebody filtered
+lacks devices behind most. Assumed; whole dumps of 30 machines in order lack none."""
+
 UNLISTED = Rule(
     id="device-not-listed",
     what="The link of an occupied slot is up, and no device is listed behind its port.",
@@ -29,33 +33,34 @@ UNLISTED = Rule(
     fix="Look for the device in the log (`dmesg | grep -e BDF -e 'not ready'`), then scan again: `echo 1 > "
     "/sys/bus/pci/devices/BDF/rescan`. If it stays away: cold start, reseat the card, update its firmware.",
     references=("PCIe Base 5.0 §7.5.3.8 (Data Link Layer Link Active)", "§7.5.3.11 (Slot Status)"),
-    not_said="Sources that lack devices behind several ports, or that show few ports: somebody cut them; "
-    "Thunderbolt and USB4.",
+    not_said="Sources that lack devices behind more than a third of such ports, or that show few: somebody cut "
+    "them; slots whose link is down, which are empty as far as anybody can tell; Thunderbolt and USB4.",
     bearing=Bearing.DISTURBS,
 )
 
 
 @rule(UNLISTED)
 def unlisted_devices(view: View, this: Rule) -> Iterable[Finding]:
-    """Find ports with a link and no device, where all other ports with a link have one."""
+    """Find ports with a link and no device, where most other ports with a link have one."""
     if not view.machine.measured:
         return
     live = [port for port in view.machine if _is_live(view, port)]
     bare = [port for port in live if not port.children]
-    if len(bare) != 1 or len(live) - 1 < _FEWEST:
+    having = len(live) - len(bare)
+    if having < _FEWEST or (len(bare) > 1 and having < _SHARE * len(bare)):
         return
-    (port,) = bare
-    slot, bdf = port.registers.slot, port.address.short
-    name = f"slot {slot.number}" if slot is not None and slot.number else "the slot"
-    yield this.finding(
-        Severity.WARNING,
-        bdf,
-        f"no device behind {bdf}, although {name} is occupied and its link is up",
-        [
-            f"{bdf} LnkSta: {port.link.status}, DLActive+; SltSta: PresDet+ ({port.name})",
-            f"the {len(live) - 1} other ports whose link is up have a device",
-        ],
-    )
+    for port in bare:
+        slot, bdf = port.registers.slot, port.address.short
+        name = f"slot {slot.number}" if slot is not None and slot.number else "the slot"
+        yield this.finding(
+            Severity.WARNING,
+            bdf,
+            f"no device behind {bdf}, although {name} is occupied and its link is up",
+            [
+                f"{bdf} LnkSta: {port.link.status}, DLActive+; SltSta: PresDet+ ({port.name})",
+                f"{having} other ports whose link is up have a device",
+            ],
+        )
 
 
 def _is_live(view: View, port: Function) -> bool:

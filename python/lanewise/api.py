@@ -212,7 +212,7 @@ def compare(
         runs = not isinstance(side, RunResult) and not _is_folder(side)
         if pairs and not runs:
             name = side.title if isinstance(side, RunResult) else side
-            raise InputError(f"'{name}' is a run that is over: nothing of it can be set")
+            raise InputError(f"'{name}' is a finished run: give its scenario to change a parameter")
         # What is wrong with the second is said before the first is simulated.
         if runs and not isinstance(side, RunResult):
             try:
@@ -245,7 +245,7 @@ def whatif(
     """
     pairs = _pairs(changes)
     if not pairs:
-        raise InputError("a change is PATH=VALUE, like 'sw0.latency=150 ns'; there is none")
+        raise InputError("give at least one change: PATH=VALUE, like 'sw0.latency=150 ns'")
     return compare(scenario, scenario, overrides=overrides, overrides_b=pairs, progress=progress)
 
 

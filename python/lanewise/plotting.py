@@ -125,7 +125,7 @@ def why_chart(larger: pl.DataFrame) -> alt.TopLevelMixin:
         for row in larger.head(MOST_BARS).to_dicts()
     ]
     chart: alt.Chart = (
-        _chart(rows, "What it brings to be ten times larger")
+        _chart(rows, "Gain from each limit, made ten times larger")
         .mark_bar(color=_SIDES[1])
         .encode(
             x=alt.X("gain:Q", title="goodput gained, %", axis=_numbers()),

@@ -121,11 +121,11 @@ def test_a_table_says_whether_requests_or_operations_are_counted(
 def test_rates_that_rest_on_few_operations_are_told_so(core: FakeCore, lanewise: CommandLine) -> None:
     document = documents.run_document()
     core.answer = lambda *_: document
-    said = f"{document['flows'][0]['name']} had only 29, so rates\nof operations are rougher."
+    said = f"Only 29 operations of {document['flows'][0]['name']} ended in the measured time"
     assert said in lanewise("run", "switch").stdout
     for flow in document["flows"]:
         flow["operations"] = 200
-    assert "rougher" not in lanewise("run", "switch").stdout
+    assert "less exact" not in lanewise("run", "switch").stdout
 
 
 def test_the_unit_of_latencies_suits_those_that_are_shown(core: FakeCore, lanewise: CommandLine) -> None:

@@ -197,7 +197,7 @@ class _Reader:
             reason = self._take(entry, place, "reason", str, "a text", needed=True) or ""
             if "reason" in entry and isinstance(entry["reason"], str) and not reason.strip():
                 self._say(
-                    "bad-value", (*place, "reason"), "`reason` is empty", "say why, for whoever reads it next"
+                    "bad-value", (*place, "reason"), "`reason` is empty", "say why this finding is accepted"
                 )
             if not any(key in entry for key in ("at", "slot", *_WHO)):
                 self._say(

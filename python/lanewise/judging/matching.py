@@ -85,7 +85,8 @@ def _device(case: Case, measurement: Measurement, machine: Machine, chosen: Func
         return Match(reason=_which(candidates, case))
     if case.bandwidth_bytes_per_s is None:
         return Match(
-            function, reason="a latency: what media, wire and software take is not PCI Express's to tell"
+            function,
+            reason="a latency: that of media, wire and software is not known",
         )
     if not getattr(function, wanted) and function is not chosen:
         return Match(reason=f"{function.address.short} is no device of the kind that {tool} measures")
@@ -94,8 +95,8 @@ def _device(case: Case, measurement: Measurement, machine: Machine, chosen: Func
     if case.block_bytes is not None and case.block_bytes < _SMALLEST_MESSAGE:
         return Match(
             function,
-            reason=f"messages of {case.block_bytes} B: what is possible is the adapter's rate of messages, "
-            "which no register tells",
+            reason=f"messages of {case.block_bytes} B: the limit is the adapter's rate of messages, "
+            "which no register shows",
         )
     return Match(function, _network(case, function))
 
@@ -208,7 +209,7 @@ def _gpu_copy(case: Case, measurement: Measurement, machine: Machine, chosen: Fu
 def _collective(case: Case, measurement: Measurement, machine: Machine) -> Match:
     """Set a collective's bus bandwidth beside a peer copy, where GPUs have no links of their own."""
     if len(measurement.raw.get("hosts", ())) > 1:
-        return Match(reason="a collective of several machines: the network between them is not PCI Express's")
+        return Match(reason="a collective of several machines: the network between them is not known")
     known = (
         machine.functions.get(Address.parse(text)) for text in measurement.raw.get("devices", ()) if text
     )

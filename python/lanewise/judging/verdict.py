@@ -223,8 +223,8 @@ def _latency_bound(case: Case, predicted: float, ratio: float, fixed: FixedTimes
     if share <= 1 - _CLOSE and ratio < _CLOSE * (1 - share):
         return None
     return (
-        f"small copies take {1e6 * beside:.1f} us besides their bytes (driver, launch, the way there and "
-        "back), which no register tells: judge the largest sizes"
+        f"small copies take {1e6 * beside:.1f} us besides their bytes (driver, launch, the round trip), "
+        "which no register shows: judge the largest sizes"
     )
 
 

@@ -265,7 +265,7 @@ class Machine:
     def contradictions(self) -> tuple[str, ...]:
         """Say which links cannot be as their registers tell, the first few: garbled dumps have many."""
         found = [link.contradiction for link in self.links if link.contradiction is not None]
-        said = [f"{words}; the ends are believed" for words in found[:_MOST_CONTRADICTIONS]]
+        said = [f"{words}; the capability of the ends is used" for words in found[:_MOST_CONTRADICTIONS]]
         rest = len(found) - len(said)
         return (*said, *([f"{rest} more links contradict themselves"] if rest > 0 else []))
 

@@ -78,7 +78,7 @@ def _put_on(machine: Machine, overlay: str | Path, budget: Budget) -> Machine:
     on_top = Overlays(lines, text)
     if not on_top and not _is_log(lines):
         raise InputError(
-            "; ".join([f"'{overlay}' cannot be put on top: it is none of what {WANTED} print", *on_top.notes])
+            "; ".join([f"'{overlay}' cannot be used with --with: it is no output of {WANTED}", *on_top.notes])
         )
     return on_top.put_on(machine)
 

@@ -163,7 +163,7 @@ class _Writer:
             *(f"# Assumed: {text}." for text in sorted(self.ways.assumed)),
         ]
         if not machine.measured:
-            lines.append("# The source declares its links; nobody measured them.")
+            lines.append("# The source declares its links; they were not read from the machine.")
         return [*lines, f"title = {_quoted(words)}", ""]
 
     def _host(self, slots: Mapping[Address, tuple[Link, LinkMode]]) -> list[str]:

@@ -154,10 +154,10 @@ class Ways:
         now = _usable(link.now) or widest_mode(link)
         awake = _usable(link.device.link.capability)
         if now is not None and awake is not None and self.machine.gpu_below(link) is not None:
-            self.assumed.add("GPUs behind ports that nobody knows are taken to be asleep, not slow")
+            self.assumed.add("a slow GPU behind a port whose capability is not known is taken to be idle")
             return LinkMode(min(awake.gt_s or 0, said.gt_s or awake.gt_s or 0), now.width)
         if now is not None:
-            self.assumed.add("ends whose capability is not known are taken to do what their link does")
+            self.assumed.add("an end whose capability is not known is taken to support what its link runs at")
         return now
 
     def _forced(self, link: Link, upper: LinkMode, lower: LinkMode) -> LinkMode | None:
@@ -170,7 +170,7 @@ class Ways:
             return None
         if link.contradiction:
             self.assumed.add(
-                "of links that say they run at more than their ends can do, the ends are believed"
+                "a link that reports more than its ends support is taken to run at what they support"
             )
         gt_s, width = min(upper.gt_s or 0, lower.gt_s or 0), min(upper.width or 0, lower.width or 0)
         return LinkMode(gt_s if asleep else min(now.gt_s or 0, gt_s), min(now.width or 0, width))

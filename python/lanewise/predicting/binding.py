@@ -25,7 +25,7 @@ _REQUESTER = {
     "wire": "the wire behind the device",
     "media": "the media of the drive",
     "cpu": "the CPU of the host",
-    "nothing_asked": "nobody asks for more",
+    "nothing_asked": "the workload asks for no more",
 }
 
 

@@ -148,7 +148,7 @@ def test_what_is_known_besides_goes_on_top(tmp_path: Path) -> None:
     assert "J7: gen3 x16, x8 wired" in done.stdout
     done = lanewise("-", "--with", str(tmp_path / "none.txt"), stdin=faster)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "cannot be put on top" in done.stderr
+    assert "cannot be used with --with" in done.stderr
 
 
 def test_nothing_heavy_is_imported() -> None:

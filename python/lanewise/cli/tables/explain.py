@@ -114,7 +114,7 @@ def _nothing(result: ExplainResult, patterns: Sequence[str]) -> str:
         row["path"].removeprefix("workload.").split(".")[0] for row in result.document["parameters"]
     )
     listed = ", ".join(list(names)[:12]) + (", ..." if len(names) > 12 else "")
-    return f"nothing is called like {' or '.join(map(repr, patterns))}; there are {listed}"
+    return f"no component or parameter matches {' or '.join(map(repr, patterns))}; components are {listed}"
 
 
 def _titled(title: str, note: str) -> list[str]:

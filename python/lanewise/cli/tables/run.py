@@ -63,8 +63,8 @@ def _pieces(result: RunResult) -> Iterator[RenderableType]:
     if left_out:
         most = style.percent(max(link.utilisation for link in left_out))
         yield (
-            f"{style.counted(len(left_out), 'link')} not shown, in use at most {most} of the time; --json "
-            "and --out have all.\n"
+            f"{style.counted(len(left_out), 'link')} not shown, each in use at most {most} of the time; "
+            "--json and --out have all links.\n"
         )
     if not result.requesters.is_empty():
         yield _requesters(result.requesters)
@@ -169,8 +169,8 @@ def _few_operations(result: RunResult) -> Iterator[RenderableType]:
     if few and result.end_reason == "Converged":
         least = min(few, key=lambda row: int(row["operations"]))
         yield (
-            f"Bytes are counted as they arrive, operations when they are over: {least['flow']} had only "
-            f"{least['operations']}, so rates\nof operations are rougher. A smaller run.relative_half_width "
+            f"Only {least['operations']} operations of {least['flow']} ended in the measured time, so its "
+            "operations a second\nare less exact than its bytes. A smaller run.relative_half_width "
             "measures for longer.\n"
         )
 

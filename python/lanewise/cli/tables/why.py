@@ -37,5 +37,5 @@ def _ranking(result: WhyResult) -> Group:
             f"{row['gain_percent']:+.1f} %",
         )
     unit = "GB/s of all data" if moves_bytes else "operations a second"
-    note = f"{unit}; share of the time that spoke for it in the run as it is"
+    note = f"{unit}; its share: of the time, in the unchanged run"
     return style.titled("What would bring more", table, note=note)

@@ -175,7 +175,7 @@ def _describe(draft: Draft, said: dict[str, str], into: Reading) -> None:
         draft.link["capability"] = most
         draft.registers["express"] = True
     elif most != LinkMode():
-        into.note("what AMD's tools call the most of a card may be that of the switch inside it: not taken")
+        into.note("the maximum link that AMD's tools state may be that of the switch inside a card: not used")
     found = (("correctable.Replay", "replays"), ("correctable.Rollover", "rollovers"))
     counters = [(name, count) for name, key in found if (count := natural(said.get(key))) is not None]
     if counters:

@@ -81,7 +81,7 @@ def read(lines: Sequence[str], into: Reading) -> None:
     into.shows_tree = True
     into.kinds.append("kernel log")
     into.note(
-        "a kernel log tells of links only where a device could do more, and of errors what was reported; "
+        "a kernel log shows only links that are slower than their device, and errors that were reported; "
         "'sudo lspci -vvv' tells the rest"
     )
 

@@ -60,8 +60,8 @@ def put_on(machine: Machine, reading: Reading) -> Machine:
     what = " and ".join(told.kinds)
     notes = [
         *told.notes,
-        *_said(absent, f"what '{what}' tells is of devices that the source does not list"),
-        *_said(others, f"what '{what}' tells is of other devices than the source has there"),
+        *_said(absent, f"'{what}' describes devices that the source does not list"),
+        *_said(others, f"'{what}' describes other devices than the source has at these addresses"),
     ]
     return replace(
         machine,

@@ -172,4 +172,4 @@ def read(data: bytes, into: Reading) -> None:
     xml.parse(data, reader.start, reader.end, into)
     into.note("link speeds are what the file declares; NCCL files of cloud vendors were never measured")
     if reader.dummies:
-        into.note(f"{reader.dummies} addresses are made up by whoever wrote the file (ffff:ff:...)")
+        into.note(f"{reader.dummies} addresses are placeholders of the file (ffff:ff:...)")

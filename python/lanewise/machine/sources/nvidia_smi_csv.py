@@ -54,7 +54,7 @@ _KEYS = {
     "clocks_event_reasons.gpu_idle": "idle",
     "clocks_throttle_reasons.gpu_idle": "idle",
 }
-_MADE_UP = "addresses of GPUs are made up, because nobody asked for them: add pci.bus_id to --query-gpu"
+_MADE_UP = "addresses of GPUs are made up, because the query has none: add pci.bus_id to --query-gpu"
 
 
 def read(lines: Sequence[str], into: Reading) -> None:

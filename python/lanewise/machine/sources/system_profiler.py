@@ -92,7 +92,7 @@ def _card(card: Mapping[str, str], into: Reading) -> None:
         draft = into.draft(Address(0, int(place[1]), int(place[2]), int(place[3])))
     else:
         draft = into.draft(made_up_address(into))
-        into.note("addresses of devices behind bridges are made up: macOS prints the way and no buses")
+        into.note("addresses of devices behind bridges are made up: macOS prints no bus numbers")
     identity = draft.identity
     for key, field in (
         ("Vendor ID", "vendor_id"),

@@ -103,7 +103,7 @@ def why(
 
 
 def run_sizes(
-    scenario: str | Path,
+    scenario: Scenario,
     tool: str,
     *,
     sizes: str | Iterable[int] = "all",
@@ -114,6 +114,7 @@ def run_sizes(
 ) -> dict[int, RunResult]:
     """Simulate a scenario once for each message size of its ``osu`` or ``perftest`` workloads.
 
+    The scenario is a path, text or a dictionary, as for `run`.
     `sizes` are bytes, or a text: 'all' for those that the tool goes through by itself, or a list such as
     '64,4 KiB'. Results are by size in bytes, ascending. `on_progress` hears how many runs are done and how
     many there are. Raises `lanewise.ScenarioError`, and `lanewise.InputError` for a scenario without such a
@@ -135,7 +136,7 @@ def run_sizes(
 
 
 def run_fio(
-    scenario: str | Path,
+    scenario: Scenario,
     job_file: str | Path,
     *,
     drives: Mapping[str, str] | None = None,
@@ -147,6 +148,7 @@ def run_fio(
 ) -> JobRuns:
     """Simulate the jobs of a fio job file on a scenario, in place of its own fio workloads.
 
+    The scenario is a path, text or a dictionary, as for `run`; the job file is a path.
     `drives` says which drive of the scenario a ``filename`` of the file is; devices that it does not name get
     the others in order. `sections` are the jobs to run, all without. There is one run for each group of jobs
     that ``stonewall`` separates. `to_fio_json()` of the result is fio's own output. Raises

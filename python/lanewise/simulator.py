@@ -73,17 +73,35 @@ def is_file(scenario: object) -> bool:
     return isinstance(scenario, os.PathLike) or (isinstance(scenario, str) and "\n" not in scenario)
 
 
+def called(scenario: Scenario) -> str:
+    """Return what messages call a scenario: its path, or that it was given as text or as a dictionary."""
+    if isinstance(scenario, Mapping):
+        return "<dictionary>"
+    return str(scenario) if is_file(scenario) else "<text>"
+
+
+def hashable(scenario: Scenario) -> str | Path:
+    """Return a scenario as a path or as text: both can be keys. InputError for a dictionary that is none."""
+    if isinstance(scenario, Mapping):
+        return _written(scenario)
+    return Path(scenario) if is_file(scenario) else scenario
+
+
+def _written(scenario: Mapping[str, Any]) -> str:
+    try:
+        return toml.document(scenario)
+    except TypeError as error:
+        raise InputError(f"the dictionary cannot be a scenario: {error}") from error
+
+
 def _given(scenario: Scenario) -> tuple[str, str | None]:
     """Return what messages call a scenario, and its text unless the core is to read it from a file."""
     if isinstance(scenario, Mapping):
-        try:
-            return "<dictionary>", toml.document(scenario)
-        except TypeError as error:
-            raise InputError(f"the dictionary cannot be a scenario: {error}") from error
+        return called(scenario), _written(scenario)
     if isinstance(scenario, str) and not is_file(scenario):
         if not is_unicode(scenario):
             raise InputError("the text of the scenario is not in UTF-8")
-        return "<text>", scenario
+        return called(scenario), scenario
     name = _name_of(scenario)
     return name, _text_behind(name)
 

@@ -185,3 +185,28 @@ def test_alike_links_collapse_idle_ones_come_last_and_the_least_used_are_cut() -
     kept, left = collapse.least_used(groups, 2)
     assert [group[0].name for group in kept] == ["nic0", "gpu0"]
     assert [link.name for link in left] == ["idle0"]
+
+
+def test_alike_rows_of_a_comparison_are_one(lanewise: CommandLine, tmp_path: Path) -> None:
+    """Eight adapters that differ in nothing are a row of each table; one that differs stands by itself."""
+    text = '[host.root]\nslots = { "slot0..slot7" = "gen3 x4" }\n'
+    for number in range(8):
+        text += (
+            f'[endpoint.nic{number}]\nattach = "root.slot{number}"\ngeneration = "gen3"\nwidth = "x4"\n'
+            f'[[workload]]\nkind = "dma"\nname = "write{number}"\ndevice = "nic{number}"\n'
+            'direction = "write"\n'
+        )
+    rig = tmp_path / "rig.toml"
+    rig.write_text(text)
+    slower = [part for n in range(8) for part in ("--set-b", f"nic{n}.link.force_width=x2")]
+    all_nics, seven = "nic0\N{EN DASH}7 \N{MULTIPLICATION SIGN}8", "nic0\N{EN DASH}6 \N{MULTIPLICATION SIGN}7"
+    short = ["--set", "run.time_limit=1 ms"]
+    result = lanewise("compare", rig, rig, *short, *slower)
+    assert result.exit_code == 0, result.stderr
+    tables = result.stdout.split("Flows")[1]
+    assert tables.count(all_nics) >= 2
+    assert tables.count(all_nics.replace("nic", "write")) == 1
+    assert "nic3" not in tables
+    one = lanewise("compare", rig, rig, *short, *slower[-2:]).stdout.split("Flows")[1]
+    assert seven in one
+    assert "\nnic7" in one

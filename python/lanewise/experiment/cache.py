@@ -127,7 +127,7 @@ def key_of(job: Job) -> str:
     parts = {
         "format": FORMAT,
         "core": _core_hash(),
-        "scenario": job.scenario.read_text(encoding="utf-8"),
+        "scenario": job.text(),
         # The path is in the result, which says what was run.
         "path": str(job.scenario),
         "overrides": [list(pair) for pair in job.overrides],

@@ -32,8 +32,15 @@ RunsDone = Callable[[int, int], None]
 class Job:
     """One run to do."""
 
-    scenario: Path
+    scenario: Path | str
+    """The path of a file, or TOML text."""
     overrides: tuple[Override, ...] = ()
+
+    def text(self) -> str:
+        """Return what the scenario says; OSError for a file that cannot be read."""
+        if isinstance(self.scenario, str):
+            return self.scenario
+        return self.scenario.read_text(encoding="utf-8")
 
 
 def run_all(

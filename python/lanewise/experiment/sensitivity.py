@@ -286,7 +286,7 @@ def inputs_hash(experiment: Experiment) -> str:
     digest = hashlib.sha256()
     for cell in predicted(experiment):
         for job in jobs_behind(experiment, cell):
-            text = job.scenario.read_text(encoding="utf-8")
+            text = job.text()
             digest.update(json.dumps([cell.id, text, list(job.overrides)]).encode())
     return digest.hexdigest()[:16]
 

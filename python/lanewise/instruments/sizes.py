@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 from lanewise.errors import InputError
 from lanewise.experiment.runner import Job, run_all
 from lanewise.instruments.simulated import size_in_bytes
-from lanewise.simulator import resolve
+from lanewise.simulator import called, hashable, resolve
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from lanewise.experiment.runner import RunsDone
     from lanewise.results import RunResult
+    from lanewise.simulator import Scenario
 
 ALL_SIZES = {
     "osu": tuple(2**power for power in range(23)),
@@ -44,7 +44,7 @@ def sizes_of(tool: str, text: str) -> tuple[int, ...]:
 
 
 def run_sizes(
-    scenario: str | Path,
+    scenario: Scenario,
     tool: str,
     sizes: Sequence[int],
     *,
@@ -55,8 +55,6 @@ def run_sizes(
 
     Raises ScenarioError for a wrong scenario, and InputError for one without such a workload.
     """
-    from pathlib import Path
-
     options = {row["path"]: str(row["value"]) for row in resolve(scenario, overrides).document["parameters"]}
     paths = [
         f"{path.removesuffix('.tool')}.size"
@@ -64,9 +62,10 @@ def run_sizes(
         if path.endswith(".tool") and value.startswith(_FIRST_LETTERS[tool])
     ]
     if not paths:
-        raise InputError(f"'{scenario}' has no workload of kind '{tool}', whose sizes could be gone through")
-    jobs = {
-        size: Job(Path(scenario), (*overrides, *((path, f"{size} B") for path in paths))) for size in sizes
-    }
+        raise InputError(
+            f"'{called(scenario)}' has no workload of kind '{tool}', whose sizes could be gone through"
+        )
+    given = hashable(scenario)
+    jobs = {size: Job(given, (*overrides, *((path, f"{size} B") for path in paths))) for size in sizes}
     results = run_all(jobs.values(), on_progress=on_progress)
     return {size: results[job] for size, job in jobs.items()}

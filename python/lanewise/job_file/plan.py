@@ -17,7 +17,7 @@ from lanewise.instruments.simulated import time_in_ns
 from lanewise.job_file.drives import assign, drives_of
 from lanewise.job_file.options import files_of, translate
 from lanewise.job_file.text import read_job_file
-from lanewise.simulator import resolve, simulate
+from lanewise.simulator import called, resolve, simulate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from lanewise.job_file.options import Job
     from lanewise.job_file.text import JobFile
     from lanewise.results import ExplainResult, RunResult
+    from lanewise.simulator import Scenario
 
 _NAME_LIMIT = 60
 """Names of workloads have at most 64 characters; a number may follow."""
@@ -52,7 +53,7 @@ class JobRuns:
 class JobPlan:
     """What is to be simulated."""
 
-    rig: str | Path
+    rig: Scenario
     file: JobFile
     drives: Mapping[str, Drive]
     """Drive of each `filename`."""
@@ -99,7 +100,7 @@ class JobPlan:
 
 
 def plan_jobs(
-    rig: str | Path,
+    rig: Scenario,
     job_file: str | Path,
     *,
     drives: Mapping[str, str] | None = None,
@@ -116,7 +117,7 @@ def plan_jobs(
     known = drives_of(explained)
     if not known:
         raise InputError(
-            f"'{rig}' has no drive for the jobs of '{file.path}': no endpoint has 'nvme.capacity'"
+            f"'{called(rig)}' has no drive for the jobs of '{file.path}': no endpoint has 'nvme.capacity'"
         )
     assigned = assign((path for each in file.sections for path in files_of(each)), known, drives or {})
     chosen = _chosen(file, sections)

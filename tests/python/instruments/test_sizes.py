@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import tomllib
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import documents
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
     CommandLine = Callable[..., Result]
 
+ROOT = Path(__file__).parents[3]
 TOOLS = {"osu": "osu_bw", "perftest": "ib_write_bw"}
 
 
@@ -113,3 +116,12 @@ def test_options_that_do_not_go_with_sizes_are_refused(
 ) -> None:
     del core
     assert lanewise("run", "rig.toml", *options).exit_code == 2
+
+
+def test_a_scenario_may_be_text_or_a_dictionary() -> None:
+    text = (ROOT / "scenarios" / "rdma_write.toml").read_text()
+    given = [text, tomllib.loads(text), ROOT / "scenarios" / "rdma_write.toml"]
+    runs = [package.run_sizes(each, "perftest", sizes=[4096], time_limit="1 ms") for each in given]
+    assert len({run[4096].document["fingerprint"] for run in runs}) == 1
+    with pytest.raises(InputError, match="'<text>' has no workload of kind 'osu'"):
+        package.run_sizes(text, "osu")

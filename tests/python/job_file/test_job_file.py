@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -322,6 +323,15 @@ def test_a_job_file_gives_what_the_scenario_gives() -> None:
     own = lanewise.run(RIG)
     (result,) = lanewise.run_fio(RIG, JOBS, sections=["seq-read"]).results
     assert result.document["fingerprint"] == own.document["fingerprint"]
+
+
+def test_a_rig_may_be_text_or_a_dictionary() -> None:
+    text = RIG.read_text()
+    given = [text, tomllib.loads(text), RIG]
+    runs = [lanewise.run_fio(each, JOBS, sections=["seq-read"], time_limit="1 ms") for each in given]
+    assert len({run.results[0].document["fingerprint"] for run in runs}) == 1
+    with pytest.raises(lanewise.InputError, match="'<text>' has no drive"):
+        lanewise.run_fio((ROOT / "scenarios" / "first_rig.toml").read_text(), JOBS)
 
 
 def test_command_line(tmp_path: Path) -> None:

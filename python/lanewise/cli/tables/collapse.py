@@ -1,4 +1,4 @@
-"""Rows of a run that say the same of several links, flows or devices, put together; what is left out.
+"""Rows of a run or of a comparison that say the same of several links, flows or devices, put together.
 
 Alike are rows whose names differ in numbers only, and whose figures differ by less than a hundredth of
 themselves or, for shares of the time, by less than a hundredth of the whole. The first stands for all.
@@ -115,3 +115,56 @@ def requesters(table: pl.DataFrame) -> list[list[tuple[str, dict[str, float]]]]:
 
 def _is_idle(shares: Mapping[str, float]) -> bool:
     return shares.get("nothing_asked", 0.0) > 1 - _SAME_SHARE
+
+
+def compared_flows(rows: Iterable[Row]) -> list[list[Row]]:
+    """Return flows of a comparison, alike ones together."""
+    figures = ("a_mib_per_s", "b_mib_per_s", "a_latency_ns_mean", "b_latency_ns_mean")
+    return grouped(
+        rows,
+        lambda row: (stem(row["flow"]), row["direction"]),
+        lambda one, other: all(same_number(one[figure], other[figure]) for figure in figures),
+    )
+
+
+def compared_links(rows: Iterable[Row]) -> list[list[tuple[Row, ...]]]:
+    """Return links of a comparison, each with a row for either direction, alike ones together."""
+    by_link: dict[str, list[Row]] = {}
+    for row in rows:
+        by_link.setdefault(row["link"], []).append(row)
+
+    def words(link: tuple[Row, ...]) -> tuple[object, ...]:
+        return (stem(link[0]["link"]), *(row["direction"] for row in link))
+
+    def close(one: tuple[Row, ...], other: tuple[Row, ...]) -> bool:
+        return all(
+            same_number(a["a_gb_per_s"], b["a_gb_per_s"])
+            and same_number(a["b_gb_per_s"], b["b_gb_per_s"])
+            and abs(a["a_utilisation"] - b["a_utilisation"]) <= _SAME_SHARE
+            and abs(a["b_utilisation"] - b["b_utilisation"]) <= _SAME_SHARE
+            for a, b in zip(one, other, strict=True)
+        )
+
+    return grouped((tuple(own) for own in by_link.values()), words, close)
+
+
+def changes(rows: Iterable[Row]) -> list[list[tuple[Row, ...]]]:
+    """Return what moved in each direction of each link, alike ones together."""
+    sides: dict[tuple[str, str], list[Row]] = {}
+    for row in rows:
+        sides.setdefault((row["link"], row["direction"]), []).append(row)
+
+    def words(side: tuple[Row, ...]) -> tuple[object, ...]:
+        return (stem(side[0]["link"]), side[0]["direction"])
+
+    def close(one: tuple[Row, ...], other: tuple[Row, ...]) -> bool:
+        return all(
+            shares_alike(_percents(one, percent), _percents(other, percent))
+            for percent in ("a_percent", "b_percent")
+        )
+
+    return grouped((tuple(side) for side in sides.values()), words, close)
+
+
+def _percents(side: tuple[Row, ...], which: str) -> dict[str, float]:
+    return {row["category"]: row[which] / 100 for row in side}

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from lanewise.cli.tables import style
+from lanewise.cli.tables import collapse, style
+from lanewise.cli.tables.names import together
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from rich.console import Group, RenderableType
 
@@ -49,12 +50,15 @@ def _flows(comparison: Comparison) -> Group:
     style.numbers(
         table, "A\nMiB/s", "B\nMiB/s", "\nratio", f"A mean\nlatency {unit}", f"B mean\nlatency {unit}"
     )
-    for row in comparison.flows.iter_rows(named=True):
-        if not row["a_mib_per_s"] and not row["b_mib_per_s"]:
-            continue
+    moving = (
+        row for row in comparison.flows.iter_rows(named=True) if row["a_mib_per_s"] or row["b_mib_per_s"]
+    )
+    groups = collapse.compared_flows(moving)
+    for group in groups:
+        row = group[0]
         a, b = row["a_latency_ns_mean"], row["b_latency_ns_mean"]
         table.add_row(
-            row["flow"],
+            together([each["flow"] for each in group]),
             row["direction"],
             style.fixed(row["a_mib_per_s"], 1),
             style.fixed(row["b_mib_per_s"], 1),
@@ -66,7 +70,8 @@ def _flows(comparison: Comparison) -> Group:
     sums = style.fixed(total["a"], 1), style.fixed(total["b"], 1), style.fixed(total["ratio"], 3)
     table.add_section()
     table.add_row("all data", "", *sums, "", "")
-    return style.titled("Flows", table, note="MiB/s is 2²⁰ bytes/s; ratios are B over A")
+    note = "MiB/s is 2²⁰ bytes/s; ratios are B over A" + _each(groups)
+    return style.titled("Flows", table, note=note)
 
 
 def _ladders(comparison: Comparison) -> Group:
@@ -74,39 +79,46 @@ def _ladders(comparison: Comparison) -> Group:
     style.words(table, "\nlink")
     style.labels(table, "\ndirection")
     style.numbers(table, "A\nGB/s", "B\nGB/s", "\nratio", "A\nin use", "B\nin use")
-    last = None
-    for row in comparison.ladders.iter_rows(named=True):
-        table.add_row(
-            row["link"] if row["link"] != last else "",
-            row["direction"],
-            style.fixed(row["a_gb_per_s"], 3),
-            style.fixed(row["b_gb_per_s"], 3),
-            style.fixed(row["ratio"], 3),
-            style.percent(row["a_utilisation"]),
-            style.percent(row["b_utilisation"]),
-        )
-        last = row["link"]
-    return style.titled("Goodput of the links that both have", table, note="GB/s is 10⁹ bytes/s")
+    groups = collapse.compared_links(comparison.ladders.iter_rows(named=True))
+    for group in groups:
+        name = together([link[0]["link"] for link in group])
+        for number, row in enumerate(group[0]):
+            table.add_row(
+                "" if number else name,
+                row["direction"],
+                style.fixed(row["a_gb_per_s"], 3),
+                style.fixed(row["b_gb_per_s"], 3),
+                style.fixed(row["ratio"], 3),
+                style.percent(row["a_utilisation"]),
+                style.percent(row["b_utilisation"]),
+            )
+    note = "GB/s is 10⁹ bytes/s" + _each(groups)
+    return style.titled("Goodput of the links that both have", table, note=note)
 
 
 def _changes(comparison: Comparison) -> Group:
-    left_out = max(0, comparison.changes.height - _MOST_CHANGES)
+    groups = collapse.changes(comparison.changes.iter_rows(named=True))
+    rows = [(row, group, number == 0) for group in groups for number, row in enumerate(group[0])]
+    left_out = sum(len(group) for _, group, _ in rows[_MOST_CHANGES:])
     table = style.table()
     style.words(table, "\nlink")
     style.labels(table, "\ndirection", "\ncategory")
     style.numbers(table, "A\n%", "B\n%", "change\npoints")
-    last = None
-    for row in comparison.changes.head(_MOST_CHANGES).iter_rows(named=True):
-        side = row["link"], row["direction"]
+    for row, group, is_first in rows[:_MOST_CHANGES]:
+        side = together([each[0]["link"] for each in group]), row["direction"]
         table.add_row(
-            *(side if side != last else ("", "")),
+            *(side if is_first else ("", "")),
             style.spelled(row["category"]),
             style.fixed(row["a_percent"], 1),
             style.fixed(row["b_percent"], 1),
             style.signed(row["change_points"], 1),
         )
-        last = side
-    note = "shares of each link direction, biggest change first"
+    note = "shares of each link direction, biggest change first" + _each(groups)
     if left_out:
         note += f"; --json has {left_out} smaller ones"
     return style.titled("Where the time went instead", table, note=note)
+
+
+def _each(groups: Sequence[Sequence[object]]) -> str:
+    """Say what a name with a number behind it means, where there is one."""
+    return "; \N{MULTIPLICATION SIGN}: each of so many" if any(len(group) > 1 for group in groups) else ""

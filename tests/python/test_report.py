@@ -16,6 +16,7 @@ from conftest import FakeCore
 import lanewise as package
 from lanewise.files import NotWrittenError
 from lanewise.report.page import render, write_report
+from lanewise.report.plots import figures, overview
 
 EXPECTED = """
     id = "TINY"
@@ -141,6 +142,17 @@ def test_the_page_is_well_formed_and_needs_nothing_else(reproduction: Any) -> No
     assert "<script" not in text
     outside = re.findall(r'(?:src|href)="(?!#)[^"]*"|url\(|@import', text.replace("xlink:href", ""))
     assert outside == []
+
+
+def test_charts_are_what_their_schema_allows(reproduction: Any) -> None:
+    """A page is drawn without that check; figures by themselves are checked, and look the same."""
+    only = reproduction.experiments[0]
+    bars = replace(only, definition=replace(only.definition, plots=()))
+    both = replace(reproduction, experiments=(only, bars))
+    alone = [*figures(only), *figures(bars), overview(both.experiments)]
+    page = render(both)
+    assert len(alone) >= 3
+    assert all(figure is not None and figure.svg in page for figure in alone)
 
 
 def test_figures_are_drawn_in_colours_of_the_page(reproduction: Any) -> None:

@@ -120,12 +120,15 @@ def render(reproduction: Reproduction) -> str:
         "capitalize_first": lambda text: text[:1].upper() + text[1:],
     }
     experiments = reproduction.experiments
+    with plots.unchecked():
+        overview = plots.overview(experiments) if len(experiments) > 1 else None
+        sections = [_section(experiment, experiments) for experiment in experiments]
     return environment.get_template("reproduction.html.j2").render(
         version=__version__,
         headline=headline(experiments),
         selected=headline(experiments, "selected"),
-        overview=plots.overview(experiments) if len(experiments) > 1 else None,
-        sections=[_section(experiment, experiments) for experiment in experiments],
+        overview=overview,
+        sections=sections,
         numbers={
             role: sum(cell.role == role for each in experiments for cell in each.cells) for role in ROLES
         },

@@ -7,11 +7,12 @@ mark says its numbers when the pointer rests on it.
 from __future__ import annotations
 
 import re
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     import altair as alt
 
@@ -39,6 +40,18 @@ class Figure:
     title: str
     caption: str
     svg: str
+
+
+@contextmanager
+def unchecked() -> Iterator[None]:
+    """Do without the check of each part of a chart against the schema of Vega-Lite.
+
+    It finds mistakes of this file, takes longer than drawing, and is left to the tests.
+    """
+    from altair.utils.schemapi import debug_mode
+
+    with debug_mode(False):
+        yield
 
 
 def figures(experiment: ReproducedExperiment) -> list[Figure]:
@@ -279,6 +292,7 @@ def _legend() -> alt.Legend:
 
 def _svg(chart: Any) -> str:
     import vl_convert
+    from altair.utils import schemapi
 
     configured = (
         chart.configure(
@@ -299,7 +313,7 @@ def _svg(chart: Any) -> str:
         )
         .configure_legend(labelColor="var(--ink)", labelFontSize=12)
     )
-    svg = str(vl_convert.vegalite_to_svg(configured.to_dict()))
+    svg = str(vl_convert.vegalite_to_svg(configured.to_dict(validate=schemapi.DEBUG_MODE)))
     return _fit_to_page(_speak(svg))
 
 

@@ -369,18 +369,22 @@ impl Workload for CopyWorkload {
 }
 
 impl Measured {
-    /// GB/s are 10^9 bytes a second, as bandwidthTest and nvbandwidth print them.
+    /// GB/s are 10^9 bytes a second, as bandwidthTest and nvbandwidth print them. Of no copy, a rate and latencies say nothing.
     fn metrics(&self, what: &str) -> Vec<Metric> {
         let span = self.since.map_or(Span::ZERO, |since| self.until.saturating_since(since));
         let rate = if span.is_zero() { 0.0 } else { self.bytes as f64 / span.as_seconds() / 1e9 };
         let us = Span::from_us(1);
         let metric = |unit: &str, value| Metric { name: format!("{what} {unit}"), value };
+        let copies = metric("copies", self.latency.count() as f64);
+        if self.latency.count() == 0 {
+            return vec![copies];
+        }
         vec![
             metric("(GB/s)", rate),
             metric("mean latency of a copy (us)", self.latency.mean(us)),
             metric("least latency of a copy (us)", self.latency.least(us)),
             metric("largest latency of a copy (us)", self.latency.largest(us)),
-            metric("copies", self.latency.count() as f64),
+            copies,
         ]
     }
 }
@@ -475,6 +479,13 @@ mod tests {
     }
 
     /// Chunks of 20 kB through two buffers: the slower of core and link sets the pace, the other is paid once.
+    #[test]
+    fn no_copy_has_no_rate_and_no_latency() {
+        let metrics = Measured::default().metrics("host-to-device");
+        let named: Vec<(&str, f64)> = metrics.iter().map(|each| (each.name.as_str(), each.value)).collect();
+        assert_eq!(named, [("host-to-device copies", 0.0)]);
+    }
+
     #[test]
     fn pageable_memory_is_staged() {
         for (direction, word) in [(Direction::Read, "host-to-device"), (Direction::Write, "device-to-host")] {

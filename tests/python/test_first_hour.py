@@ -146,6 +146,15 @@ def test_what_differs_in_little_from_one_above_is_told_as_the_differences(
     assert 1 <= sum(line.startswith("  ") and not line.startswith("   ") for line in told) <= 2
 
 
+def test_a_file_that_is_not_there_is_named_in_json_with_the_one_that_was_meant(
+    lanewise: CommandLine, tmp_path: Path
+) -> None:
+    (tmp_path / "rig.toml").write_text("", encoding="utf-8")
+    [error] = json.loads(lanewise("run", tmp_path / "rug.toml", "--json").stdout)["errors"]
+    assert (error["code"], error["path"]) == ("unreadable-file", str(tmp_path / "rug.toml"))
+    assert error["hint"] == f"did you mean '{tmp_path / 'rig.toml'}'?"
+
+
 def test_one_side_of_a_comparison_can_be_changed(lanewise: CommandLine) -> None:
     switch = SCENARIOS / "switch.toml"
     arguments = ["compare", switch, switch, "--set-b", "card1.link.force_width=x1", "--json"]

@@ -15,16 +15,30 @@ _UNREADABLE = re.compile(r"cannot read `(?P<path>.*)`: (?P<why>No such file or d
 
 def add_hints(diagnostics: Iterable[Mapping[str, Any]]) -> str:
     """Return the hint for the file that a scenario could not be read from; empty where there is none."""
-    for diagnostic in diagnostics:
-        found = _UNREADABLE.fullmatch(diagnostic["message"])
-        if found is not None:
-            path = Path(found["path"])
-            return _about_a_folder() if found["why"].startswith("Is a") else _about_a_name(path)
-    return ""
+    hints = (_about(found)[1] for found in map(_unreadable, diagnostics) if found is not None)
+    return next((f"\nhint: {hint}" for hint in hints if hint), "")
+
+
+def completed(diagnostic: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a diagnostic of a file that cannot be read with its path and hint; any other as it is."""
+    found = _unreadable(diagnostic)
+    if found is None:
+        return dict(diagnostic)
+    path, hint = _about(found)
+    return {**diagnostic, "path": str(path), "hint": hint or diagnostic["hint"]}
+
+
+def _unreadable(diagnostic: Mapping[str, Any]) -> re.Match[str] | None:
+    return _UNREADABLE.fullmatch(diagnostic["message"])
+
+
+def _about(found: re.Match[str]) -> tuple[Path, str]:
+    path = Path(found["path"])
+    return path, _about_a_folder() if found["why"].startswith("Is a") else _about_a_name(path)
 
 
 def _about_a_folder() -> str:
-    return "\nhint: a scenario is a file; 'lanewise compare' takes run folders, 'lanewise scan' a copied /sys"
+    return "a scenario is a file; 'lanewise compare' takes run folders, 'lanewise scan' a copied /sys"
 
 
 def _about_a_name(path: Path) -> str:
@@ -35,9 +49,9 @@ def _about_a_name(path: Path) -> str:
         return ""
     near = get_close_matches(path.name, files, n=1)
     if near:
-        return f"\nhint: did you mean '{path.with_name(near[0])}'?"
+        return f"did you mean '{path.with_name(near[0])}'?"
     from lanewise.examples import examples
 
     if path.stem in examples():
-        return f"\nhint: 'lanewise new {path.stem}' copies the example of this name"
+        return f"'lanewise new {path.stem}' copies the example of this name"
     return ""

@@ -8,6 +8,10 @@ PYTHON := $(shell for python in python3 python3.14 python3.13 python3.12 python3
 BIN := .venv/bin
 STAMPS := .venv/stamps
 QUIET := .ci/quiet
+# A check that has passed before with the same files is not run again; FORCE=1 runs it.
+ONCE := .ci/once
+CORE := Cargo.toml Cargo.lock rustfmt.toml crates catalog
+ALL := .
 PIP_INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
 RUST_SOURCES := Cargo.toml Cargo.lock $(wildcard crates/*/Cargo.toml crates/*/build.rs catalog/*.toml) \
 	$(shell find crates/*/src -name '*.rs' 2>/dev/null)
@@ -26,8 +30,8 @@ SEED ?= 0
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test check setup wheel profile rust-format rust-lint rust-test wasm python-lint python-types \
-	python-test profile-flags command-line-page golden generate bench peers fuzz swarm docs clean
+.PHONY: help demo test test-core test-python check setup wheel profile rust-format rust-lint rust-test wasm instructions instruction-counts \
+	python-lint python-types python-test profile-flags command-line-page golden generate bench peers fuzz swarm docs clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile | expand -t 16
@@ -35,7 +39,11 @@ help: ## list the targets
 demo: $(STAMPS)/extension ## set up everything; print IDT-T5, published beside simulated
 	@$(BIN)/lanewise reproduce IDT-T5
 
-test: setup rust-format rust-lint rust-test wasm command-line-page python-lint python-types python-test ## set up everything; all checks and tests, as in continuous integration
+test: test-core test-python ## set up everything; all checks and tests, as in continuous integration
+
+test-core: setup rust-format rust-lint rust-test wasm instructions ## the part of test that is about the simulator
+
+test-python: setup command-line-page python-lint python-types python-test ## the part of test that is about the command line and the package
 
 check: setup rust-format rust-lint python-lint python-types ## the fast part of test: formats, lints, types, quick Python tests
 	@$(QUIET) "pytest, quick" $(BIN)/pytest tests/python -x -m "not slow"
@@ -83,32 +91,38 @@ wheel: $(STAMPS)/venv ## build dist/*.whl, which needs no compiler where it is i
 # --- the parts of test ----------------------------------------------------------------------------------------
 
 rust-format:
-	@$(QUIET) "cargo fmt" cargo fmt --all --check
+	@$(ONCE) "cargo fmt" "$(CORE)" cargo fmt --all --check
 
 rust-lint: $(STAMPS)/venv
-	@$(QUIET) "cargo clippy" cargo clippy --quiet --workspace --all-targets -- -D warnings
+	@$(ONCE) "cargo clippy" "$(CORE)" cargo clippy --quiet --workspace --all-targets -- -D warnings
 
 rust-test: $(STAMPS)/venv
-	@$(QUIET) "cargo test" cargo test --quiet --workspace --exclude lanewise-python
+	@$(ONCE) "cargo test" "$(CORE) scenarios experiments schema docs" cargo test --quiet --workspace --exclude lanewise-python
 
 wasm:
 	@test -d "$$(rustc --print sysroot)/lib/rustlib/wasm32-unknown-unknown" \
 		|| $(QUIET) "install the wasm32 target" rustup target add wasm32-unknown-unknown
-	@$(QUIET) "cargo check for wasm32" cargo check --quiet --target wasm32-unknown-unknown -p lanewise-sim
+	@$(ONCE) "cargo check for wasm32" "$(CORE)" \
+		cargo check --quiet --target wasm32-unknown-unknown -p lanewise-sim
+
+# Counted, not timed, so that other jobs on the machine do not matter; where valgrind is, and the compiler was counted before.
+instructions: $(STAMPS)/venv
+	@RUSTFLAGS="$$RUSTFLAGS $(PROFILE_FLAGS)" $(ONCE) "instructions a hop" \
+		"$(CORE) .ci benches/instructions.csv profiles" $(BIN)/python .ci/instructions.py
 
 # Whether the other generated files are current, a test of crates/dev says.
 command-line-page: $(STAMPS)/extension
 	@$(QUIET) "command line page is current" $(BIN)/python -m lanewise.cli.reference $(COMMAND_LINE_PAGE) --check
 
 python-lint: $(STAMPS)/test-tools
-	@$(QUIET) "ruff" $(BIN)/ruff check --quiet python tests benches examples docs .ci
-	@$(QUIET) "ruff format" $(BIN)/ruff format --quiet --check python tests benches examples docs .ci
+	@$(ONCE) "ruff" "pyproject.toml python tests benches examples docs .ci" $(BIN)/ruff check --quiet python tests benches examples docs .ci
+	@$(ONCE) "ruff format" "pyproject.toml python tests benches examples docs .ci" $(BIN)/ruff format --quiet --check python tests benches examples docs .ci
 
 python-types: setup
-	@$(QUIET) "mypy" $(BIN)/mypy
+	@$(ONCE) "mypy" "pyproject.toml constraints.txt python tests" $(BIN)/mypy
 
 python-test: setup
-	@$(QUIET) "pytest" $(BIN)/pytest
+	@$(ONCE) "pytest" "$(ALL)" $(BIN)/pytest
 
 # For tests, which build nothing anew if they build with the same flags.
 profile-flags:
@@ -136,7 +150,10 @@ profile: setup ## count anew how often branches are taken in the benchmarks: bui
 	@$(QUIET) "write the profile" $(LLVM_PROFDATA) merge --sparse \
 		--output=profiles/rustc-$(COMPILER).profdata target/counts
 	@rm -rf target/counts
-	@$(MAKE) --silent setup
+	@$(MAKE) --silent setup instruction-counts
+
+instruction-counts: $(STAMPS)/venv ## write benches/instructions.csv: what a hop takes, with this compiler and its profile
+	@RUSTFLAGS="$$RUSTFLAGS $(PROFILE_FLAGS)" $(BIN)/python .ci/instructions.py --update
 
 bench: $(STAMPS)/extension ## measure TLP hops and events per second, memory per idle port
 	@$(BIN)/lanewise bench

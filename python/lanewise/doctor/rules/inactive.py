@@ -8,6 +8,7 @@ from lanewise.doctor import alike
 from lanewise.doctor.finding import Finding, Severity
 from lanewise.doctor.registry import PROVISIONING, Bearing, Rule, rule
 from lanewise.machine.model import PORTS_TO_LINKS
+from lanewise.machine.view import is_emulated
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -84,7 +85,7 @@ def inactive_links(view: View, this: Rule) -> Iterable[Finding]:
         awake = [f for f in link.lower if not view.is_dead(f) and f.registers.power_state not in _ASLEEP]
         if link.on_die or not awake or port.kind not in PORTS_TO_LINKS or not view.machine.measured:
             continue
-        if view.is_thunderbolt(port) or link.port_can != port.link.capability:
+        if view.is_thunderbolt(port) or is_emulated(port) or is_emulated(link.device):
             continue
         signs = dict(_signs(view, link))
         if not signs:

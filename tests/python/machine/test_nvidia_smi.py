@@ -326,7 +326,9 @@ class TestOnTop:
         assert any("does not list: 77:00.0" in note for note in notes)
         other = gpu("00000000:18:00.0").replace("20B210DE", "1DB410DE")
         machine = self.put(tmp_path, other)
-        assert any("other devices than the source has at these addresses: 18:00.0" in note for note in machine.notes)
+        assert any(
+            "other devices than the source has at these addresses: 18:00.0" in note for note in machine.notes
+        )
         assert not machine["18:00.0"].link.status.known
 
 

@@ -25,7 +25,7 @@ _CARDBUS = 2
 """Header layout of CardBus bridges, whose capabilities start elsewhere (PC Card Standard 8.0, 4.5)."""
 _CAPABILITY_LIST = 0x10
 """In Status: there is a list of capabilities, so something above the header is no ones. 7.5.1.1.4."""
-_POWER_MANAGEMENT, _EXPRESS = 0x01, 0x10
+_POWER_MANAGEMENT, _MSI, _EXPRESS, _MSI_X = 0x01, 0x05, 0x10, 0x11
 _CAPABILITY_NAMES = {
     0x01: "Power Management",
     0x03: "Vital Product Data",
@@ -98,6 +98,8 @@ def decode(data: bytes, into: Draft) -> None:
         elif identifier == _POWER_MANAGEMENT:
             state = space.word(offset + 4)
             into.registers["power_state"] = None if state is None else ("D0", "D1", "D2", "D3hot")[state & 3]
+        elif identifier in (_MSI, _MSI_X):
+            _interrupts(identifier, space.word(offset + 2), into)
     if into.kind is None:
         into.kind = _kind_without_express(into)
     for identifier, offset in _extended_capabilities(space):
@@ -106,6 +108,16 @@ def decode(data: bytes, into: Draft) -> None:
         # Some have link capabilities although they have no link.
         into.link.clear()
     into.registers["capabilities"] = tuple(names)
+
+
+def _interrupts(identifier: int, control: int | None, into: Draft) -> None:
+    """Read Message Control of MSI (7.7.1.2) or MSI-X (7.7.2.2), of which one is on at most."""
+    if control is None:
+        return
+    on = bool(control & (0x8000 if identifier == _MSI_X else 1))
+    into.registers["interrupts"] = bool(into.registers.get("interrupts")) or on
+    if identifier == _MSI_X:
+        into.registers["interrupts_masked"] = on and bool(control & 0x4000)
 
 
 def _header(space: Bytes, into: Draft) -> None:
@@ -120,6 +132,8 @@ def _header(space: Bytes, into: Draft) -> None:
     layout = data[14] & 0x7F
     if layout in (1, _CARDBUS):
         into.buses = Buses(primary=data[0x18], secondary=data[0x19], subordinate=data[0x1A])
+        control = space.word(0x3E)
+        into.registers["secondary_reset"] = None if control is None else bool(control & 0x40)
         if layout == 1:
             into.registers["windows"] = _windows(data)
     elif layout == 0:

@@ -154,6 +154,7 @@ def _slot(space: Bytes, at: int, into: Draft) -> None:
         slot["presence_changed"] = bool(status & 0x8)
         slot["link_changed"] = bool(status & 0x100)
         slot["power_fault"] = bool(status & 0x2)
+        slot["latch_open"] = bool(status & 0x20)
 
 
 def _device_2(space: Bytes, at: int, into: Draft) -> None:

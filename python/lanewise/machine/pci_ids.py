@@ -35,6 +35,7 @@ _NAMED_BY = "LANEWISE_PCI_IDS"
 
 _VENDOR = re.compile(rb"\n([0-9a-f]{4})  (.*)")
 _NOBODY = ("", b"")
+_BLANKS = b" "
 _FORMER_VENDORS = {
     "nVidia Corporation": 0x10DE,
     "Advanced Micro Devices [AMD]": 0x1022,
@@ -68,6 +69,8 @@ class PciIds:
         self._vendors = _vendors(content[:end] if end >= 0 else content)
         self._vendors_by_name: dict[str, list[int]] | None = None
         self._devices: dict[tuple[int, int], str | None] = {}
+        self._squeezed: dict[int, bytes] = {}
+        """Lines of a vendor's devices without blanks, made when a name is not found as it is."""
         self._class_names: dict[int, str | None] = {}
         self._classes_by_name: dict[str, int] | None = None
         self._split: dict[str, tuple[list[int], str | None, str]] = {}
@@ -87,12 +90,26 @@ class PciIds:
         return self._devices[numbers]
 
     def device_by_name(self, vendor_id: int, name: str) -> int | None:
-        """Return the number of a device of that name."""
+        """Return the number of a device of that name; other years' lists may space it otherwise."""
         _, devices = self._vendors.get(vendor_id, _NOBODY)
         end = devices.find(b"  %b\n" % name.encode())
         if end < 5 or devices[end - 5 : end - 4] != b"\t":
-            return None
+            return self._device_spelled_otherwise(vendor_id, name)
         return int(devices[end - 4 : end], 16)
+
+    def _device_spelled_otherwise(self, vendor_id: int, name: str) -> int | None:
+        """Return the only device of that name but for blanks, which change from year to year."""
+        if vendor_id not in self._squeezed:
+            _, devices = self._vendors.get(vendor_id, _NOBODY)
+            self._squeezed[vendor_id] = devices.translate(None, _BLANKS)
+        lines, wanted = self._squeezed[vendor_id], b"%b\n" % name.encode().translate(None, _BLANKS)
+        found = set()
+        end = lines.find(wanted)
+        while end > 0:
+            if lines[end - 6 : end - 4] == b"\n\t":
+                found.add(int(lines[end - 4 : end], 16))
+            end = lines.find(wanted, end + 1)
+        return found.pop() if len(found) == 1 else None
 
     def class_name(self, subclass: int) -> str | None:
         """Return the name of a class and subclass, like 0x0108, or of the class alone."""

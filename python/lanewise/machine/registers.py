@@ -224,6 +224,8 @@ class Slot(NamedTuple):
     """Latched: the power controller saw a fault."""
     attention: str | None = None
     """Attention indicator: ``on``, ``blink`` or ``off``."""
+    latch_open: bool | None = None
+    """The manually operated retention latch is open."""
 
 
 class Acs(NamedTuple):
@@ -357,6 +359,14 @@ class Registers(NamedTuple):
     cxl: Cxl | None = None
     bus_master: bool | None = None
     memory_enabled: bool | None = None
+    interrupts: bool | None = None
+    """Whether MSI or MSI-X is switched on; None for functions that have neither. 7.7.1, 7.7.2."""
+    interrupts_masked: bool | None = None
+    """Function Mask of MSI-X: no interrupt is sent. 7.7.2.2."""
+    secondary_reset: bool | None = None
+    """A bridge holds what is below it in reset (Secondary Bus Reset). 7.5.1.3.13."""
+    enabled: bool | None = None
+    """Whether a driver of Linux has switched the function on (sysfs: ``enable``)."""
     status: frozenset[str] | None = None
     """Error bits set in the Status register, as `lspci` writes them: ``<MAbort``, ``>SERR``."""
     power_state: str | None = None

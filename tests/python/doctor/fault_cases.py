@@ -11,6 +11,7 @@ from lanewise.doctor import Severity
 from lanewise.machine.model import (
     Address,
     Bar,
+    Buses,
     EventKind,
     Identity,
     KernelEvent,
@@ -113,6 +114,22 @@ def slots(*without_device: int, count: int = 5) -> Machine:
     return machine(*functions)
 
 
+def pinned_down(**port_says: Any) -> Machine:
+    """A drive at work behind a port that says something against it."""
+    link = {"data_link_active": True, "data_link_active_reporting": True, **port_says}
+    return pair(port={"link": link}, driver="nvme", class_code=0x010802)
+
+
+def numbered_alike(*, second: int) -> Machine:
+    """Two root ports with windows, and the bus that the second one leads to; the first leads to bus 1."""
+    ports = []
+    for number, bus in ((1, 1), (2, second)):
+        one = function(f"00:0{number}.0", Kind.ROOT_PORT, can="16 x4")
+        registers = one.registers._replace(windows=ROOM)
+        ports.append(replace(one, registers=registers, buses=Buses(0, bus, bus)))
+    return machine(*ports)
+
+
 SILENT = {"no_answer": ("configuration space: all ones",)}
 DOWN, UP = EventKind.LINK_DOWN, EventKind.LINK_UP
 XID = "NVRM: Xid (PCI:0000:10:00): 79, pid=1, GPU has fallen off the bus."
@@ -123,6 +140,28 @@ LESS = {
 }
 
 FAULT_CASES: dict[str, tuple[Machine, Machine, Severity]] = {
+    "link-inactive": (pinned_down(data_link_active=False), pinned_down(), Severity.WARNING),
+    "device-asleep": (
+        pair(registers={"power_state": "D3hot"}, driver="nvme", class_code=0x010802),
+        pair(registers={"power_state": "D3hot"}, driver="vfio-pci", class_code=0x010802),
+        Severity.WARNING,
+    ),
+    "interrupts-off": (
+        pair(registers={"interrupts": True, "interrupts_masked": True}, driver="nvme", class_code=0x010802),
+        pair(registers={"interrupts": True, "interrupts_masked": False}, driver="nvme", class_code=0x010802),
+        Severity.WARNING,
+    ),
+    "dma-blocked": (
+        pair(port={"registers": {"bus_master": False}}, registers={"bus_master": True}),
+        pair(port={"registers": {"bus_master": False}}, registers={"bus_master": False}),
+        Severity.ERROR,
+    ),
+    "bus-numbers-wrong": (numbered_alike(second=1), numbered_alike(second=2), Severity.ERROR),
+    "address-conflict": (
+        pair(port={"registers": {"windows": ROOM[:1] + SHUT[1:]}}, registers={"bars": BARS}),
+        pair(port={"registers": {"windows": ROOM}}, registers={"bars": BARS}),
+        Severity.ERROR,
+    ),
     "device-dead": (
         pair(registers=SILENT, driver="nvme"),
         pair(registers={**SILENT, "power_state": "D3cold"}, driver="nvme"),

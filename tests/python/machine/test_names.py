@@ -51,6 +51,14 @@ class TestLookUp:
         assert ids.device_by_name(0x1234, "A subsystem") is None
         assert ids.device_by_name(0x1234, "Other Card") == 2
 
+    @pytest.mark.parametrize("name", ["Example Card", "ExampleCard", "Example  Card"])
+    def test_lists_of_other_years_have_other_blanks(self, name: str) -> None:
+        assert PciIds(LIST.encode()).device_by_name(0x1234, name) == 1
+
+    def test_a_name_that_two_devices_have_but_for_blanks_is_nobodys(self) -> None:
+        twice = LIST.replace("0002  Other Card", "0002  Exam pleCard")
+        assert PciIds(twice.encode()).device_by_name(0x1234, "ExampleCard") is None
+
     def test_classes(self) -> None:
         ids = PciIds(LIST.encode())
         assert ids.class_name(0x0108) == "Non-Volatile memory controller"

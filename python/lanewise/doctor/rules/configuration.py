@@ -12,7 +12,7 @@ from lanewise.doctor.words import sign
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from lanewise.machine.model import Function
+    from lanewise.machine.model import Bar, Function
     from lanewise.machine.view import View
 
 LOST = Rule(
@@ -50,7 +50,7 @@ def lost_configurations(view: View, this: Rule) -> Iterable[Finding]:
         registers = function.registers
         memory_bars = [bar for bar in registers.bars or () if not bar.io and bar.index < 6]
         empty = [bar for bar in memory_bars if bar.virtual]
-        blind = registers.memory_enabled is False and bool(memory_bars)
+        blind = bool(memory_bars) and _does_not_decode(function, memory_bars)
         mute = registers.bus_master is False and view.moves_data(function)
         if not (blind or empty or mute):
             continue
@@ -75,6 +75,13 @@ def _should_work(view: View, function: Function) -> bool:
     )
 
 
+def _does_not_decode(function: Function, bars: list[Bar]) -> bool:
+    """Whether Command says so, or `lspci` behind a BAR, or the kernel that no driver switched it on."""
+    registers = function.registers
+    off = registers.memory_enabled is False or registers.enabled is False
+    return off or any(bar.disabled for bar in bars)
+
+
 def _words(*, blind: bool, empty: bool, mute: bool) -> str:
     said = [
         words
@@ -95,10 +102,12 @@ def _evidence(function: Function) -> list[str]:
         f"BusMaster{sign(registers.bus_master)}; driver in use: {function.driver} ({function.name})"
     ]
     lines += [
-        f"{function.address.short} Region {bar.index}: [virtual]"
+        f"{function.address.short} Region {bar.index}: {'[virtual]' if bar.virtual else '[disabled]'}"
         for bar in registers.bars or ()
-        if bar.virtual
+        if (bar.virtual or bar.disabled) and bar.index < 6
     ]
+    if registers.enabled is False:
+        lines.append(f"{function.address.short} enable: 0")
     if (
         transfers.mps is not None
         and transfers.mps_supported is not None

@@ -10,7 +10,7 @@ from lanewise.doctor.registry import Bearing, Rule, rule
 from lanewise.doctor.rules.bars import lacking_bars
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from lanewise.machine.model import Function
     from lanewise.machine.view import View
@@ -21,8 +21,8 @@ MISSING = Rule(
     "devices beside it.",
     why="A device without a driver does nothing. Where its likes have one, the driver was there and failed "
     "at this one: its log lines say why.",
-    severity="warning where devices of the same kind have a driver; info for devices that have none by "
-    "themselves, and for those that are held for a virtual machine",
+    severity="warning where devices of the same kind, or another port of the adapter, have a driver; info "
+    "for devices that have none by themselves, and for those that are held for a virtual machine",
     cost="stated: the device is not used",
     fix="Read why it failed: `dmesg | grep BDF`. Then bind it: `echo BDF > "
     "/sys/bus/pci/drivers/DRIVER/bind`. If it fails again, reseat the card and compare its firmware with "
@@ -63,6 +63,10 @@ def missing_drivers(view: View, this: Rule) -> Iterable[Finding]:
             ):
                 told.add(member.address)
                 yield _odd(this, member, usual, len([m for m in shown if m.driver == usual]), len(shown))
+    for member, brother in _beside_driven(view):
+        if member.address not in told:
+            told.add(member.address)
+            yield _beside(this, member, brother)
     alone = [
         function
         for members in alike.groups_of_any_size(view)
@@ -83,6 +87,37 @@ def missing_drivers(view: View, this: Rule) -> Iterable[Finding]:
         )
 
 
+def _beside_driven(view: View) -> Iterator[tuple[Function, Function]]:
+    """List ports of adapters without a driver beside another port of the same device that has one."""
+    functions = [f for members in alike.groups_of_any_size(view) for f in members if f.is_nic]
+    driven = {f.address.slot: f for f in reversed(functions) if f.driver and f.driver not in _STAND_INS}
+    for function in functions:
+        brother = driven.get(function.address.slot)
+        if brother is None or function.driver is not None or not function.driver_known:
+            continue
+        same = function.identity.device_id == brother.identity.device_id
+        if same and function.name == brother.name and not lacking_bars(view, function):
+            yield function, brother
+
+
+def _beside(this: Rule, member: Function, brother: Function) -> Finding:
+    bdf, usual = member.address.short, brother.driver or ""
+    return this.finding(
+        Severity.WARNING,
+        bdf,
+        f"no driver at {bdf}, a port of the adapter whose port {brother.address.short} has {usual}",
+        [
+            f"{one.address.short} driver in use: {one.driver or 'none'} ({one.name})"
+            for one in (member, brother)
+        ],
+        fix=_remedy(this, member, usual),
+    )
+
+
+def _remedy(this: Rule, member: Function, usual: str) -> str:
+    return this.fix.replace("DRIVER", usual).replace("echo BDF", f"echo {member.address}")
+
+
 def _odd(this: Rule, member: Function, usual: str, having: int, of: int) -> Finding:
     bdf, driver = member.address.short, member.driver
     what = "no driver" if driver is None else f"driver {driver}"
@@ -95,5 +130,5 @@ def _odd(this: Rule, member: Function, usual: str, having: int, of: int) -> Find
             f"{bdf} driver in use: {driver or 'none'} ({member.name})",
             *([f"{bdf} Control: Mem-"] if member.registers.memory_enabled is False else []),
         ],
-        fix=this.fix.replace("DRIVER", usual).replace("echo BDF", f"echo {member.address}"),
+        fix=_remedy(this, member, usual),
     )

@@ -1,4 +1,4 @@
-"""Errors that lost transactions: in Advanced Error Reporting, Device Status and Status, or counted by Linux."""
+"""Errors that lost transactions: in AER, Device Status and Status, or counted by Linux."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ UNCORRECTABLE = Rule(
     id="uncorrectable-errors",
     what="Uncorrectable errors are latched or counted.",
     why="Each of them lost a transaction: a poisoned packet, a completion that never came, a malformed "
-    "packet, a link that went down. Applications saw an I/O error, or a device was reset. Device Status keeps "
-    "that there was one, also where Advanced Error Reporting is missing or has been cleared.",
+    "packet, a link that went down. Applications saw an I/O error, or a device was reset. Device Status "
+    "keeps that there was one, also where Advanced Error Reporting is missing or has been cleared.",
     severity="warning; error when the kernel counted fatal ones; info for Completer Abort, Unexpected "
     "Completion and ACS Violation alone, which refused accesses and resets leave behind, and for non-fatal "
     "ones of slow devices that only Device Status tells of",
@@ -46,8 +46,9 @@ UNCORRECTABLE = Rule(
         "§7.5.3.5 (Device Status)",
         "§7.5.1.1.4 (Status)",
     ),
-    not_said="Unsupported Request, which bus scans leave behind, and a non-fatal error in Device Status beside "
-    "it; masked ACS violations and internal errors; Signaled System Error, which such a request sets, too.",
+    not_said="Unsupported Request, which bus scans leave behind, and a non-fatal error in Device Status "
+    "beside it; masked ACS violations and internal errors; Signaled System Error, which such a request "
+    "sets, too.",
     bearing=Bearing.DISTURBS,
     profiles=PROVISIONING,
 )
@@ -95,7 +96,7 @@ def _kept(view: View, function: Function) -> dict[str, str]:
         kept["a fatal error"] = f"{bdf} DevSta: FatalErr+ ({name})"
     elif "NonFatalErr" in status and not explained:
         kept["a non-fatal error"] = f"{bdf} DevSta: NonFatalErr+ UnsupReq- ({name})"
-    if function.registers.express is True and _is_of_worth(view, function):
+    if function.registers.express is True and view.moves_data(function):
         for bit, words in _POISON.items():
             if bit in (function.registers.status or ()):
                 kept["a poisoned packet"] = f"{bdf} Status: {bit}+ ({words})"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from lanewise.doctor import alike
 from lanewise.doctor.finding import Finding, Severity
 from lanewise.doctor.registry import Bearing, Rule, rule
+from lanewise.doctor.words import size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator
@@ -23,8 +24,8 @@ ODD = Rule(
     "the slowest. What one of them has and the others have not is a fault more often than an intention, even "
     "where each register by itself may be in order.",
     severity="warning for less speed, fewer lanes, smaller payloads or reads, and a missing capability; info "
-    "for other differences, for a link of which hwloc knows nothing, and where the slot explains them, unless "
-    "it is that of one of four GPUs or adapters for RDMA and more",
+    "for other differences, for a link of which hwloc knows nothing, and where the slot explains them, "
+    "unless it is that of one of four GPUs or adapters for RDMA and more",
     cost="stated: work spread over all of them waits for this one",
     fix="Compare the slot, riser and firmware setting of BDF with those of the others; swap it with one of "
     "them and see whether the difference goes with the card or stays with the slot.",
@@ -38,6 +39,8 @@ ODD = Rule(
 
 _MANY = 4
 """GPUs, or adapters for RDMA, of a kind that have slots alike: hosts are built for so many. Assumed."""
+
+_ROM = 6
 
 _ITS_OWN = re.compile(r":.*|\s+\S*\d.*")
 """What follows the name of a capability: its state, a serial number."""
@@ -62,6 +65,7 @@ def odd_devices(view: View, this: Rule) -> Iterable[Finding]:
         for trait in _TRAITS:
             yield from _compared(view, this, members, trait)
         yield from _missing_capabilities(view, this, members)
+    yield from _other_class(view, this)
     for members in alike.uplinks(view):
         for trait in _OF_LINKS:
             yield from _compared(view, this, members, trait)
@@ -87,6 +91,35 @@ def _compared(view: View, this: Rule, members: list[Function], trait: _Trait) ->
                 *(f"{other.address.short} {trait.what}: {trait.words(usual)}" for other in alike_ones[:2]),
             ],
         )
+
+
+def _other_class(view: View, this: Rule) -> Iterator[Finding]:
+    """Find a device that calls itself something else than its likes: its firmware did not start."""
+    groups: dict[Hashable, list[Function]] = {}
+    for function in view.machine if view.machine.measured else ():
+        identity = function.identity
+        if identity.device_id is not None and not function.virtual and not function.is_bridge:
+            key = (identity.vendor_id, identity.device_id, function.address.function)
+            groups.setdefault(key, []).append(function)
+    for members in groups.values():
+        found = alike.odd_ones(members, lambda member: member.identity.subclass)
+        if found is None:
+            continue
+        odd, usual = found
+        good = next(member for member in members if member.identity.subclass == usual)
+        if not view.is_data_mover(good):
+            continue
+        for member in odd:
+            bdf = member.address.short
+            yield this.finding(
+                Severity.WARNING,
+                bdf,
+                f"odd class at {bdf}: {member.identity.subclass:04x}; its likes have {usual:04x}",
+                [
+                    f"{bdf} {member.identity.class_name or 'class'} ({member.name})",
+                    f"{good.address.short} {good.identity.class_name or 'class'} ({good.name})",
+                ],
+            )
 
 
 def _missing_capabilities(view: View, this: Rule, members: list[Function]) -> Iterator[Finding]:
@@ -175,6 +208,44 @@ def _bytes(value: Hashable) -> str:
     return f"{value} B"
 
 
+def _functions(view: View, function: Function) -> Hashable:
+    """Count the functions of a device; the ports of an adapter are one each."""
+    if function.address.function or not view.machine.measured:
+        return None
+    slot = function.address.slot
+    return sum(other.address.slot == slot and not other.virtual for other in view.machine)
+
+
+def _memory(_view: View, function: Function) -> Hashable:
+    """Return how much memory the BARs of a device show in all, where every size is known."""
+    sizes = [bar.size for bar in function.registers.bars or () if not bar.io and bar.index < _ROM]
+    return None if not sizes or None in sizes else sum(one or 0 for one in sizes)
+
+
+def _flag(read: Callable[[Function], Hashable]) -> Callable[[View, Function], Hashable]:
+    return lambda _view, function: None if function.address.function else read(function)
+
+
+def _aspm(function: Function) -> Hashable:
+    enabled = function.link.aspm_enabled
+    return None if enabled is None else " ".join(enabled) or "off"
+
+
+def _sign(value: Hashable) -> str:
+    return "on" if value else "off"
+
+
+def _is_off(value: Hashable, _usual: Hashable) -> bool:
+    return value is False
+
+
+def _subsystem(view: View, function: Function) -> Hashable:
+    identity = function.identity
+    if not view.machine.measured or identity.subsystem_id is None:
+        return identity.subsystem_name if view.machine.measured else None
+    return f"{identity.subsystem_vendor_id or 0:04x}:{identity.subsystem_id:04x}"
+
+
 def _payload(view: View, function: Function) -> Hashable:
     """Return the payload, unless the port has another one: `mps-mismatch` tells of that."""
     link = view.machine.link_above(function)
@@ -196,6 +267,12 @@ _TRAITS = (
     *_OF_LINKS,
     _Trait("MaxPayload", _payload, _bytes, _less),
     _Trait("MaxReadReq", lambda _, function: function.transfers.mrrs, _bytes, _less),
+    _Trait("ExtTag", _flag(lambda function: function.transfers.extended_tags), _sign, _is_off),
+    _Trait("RlxdOrd", _flag(lambda function: function.transfers.relaxed_ordering), _sign, _never),
+    _Trait("AtomicOps", _flag(lambda function: function.transfers.atomics_enabled), _sign, _never),
+    _Trait("ASPM", _flag(_aspm), str, _never),
+    _Trait("number of functions", _functions, str, _less),
+    _Trait("memory of BARs", _memory, lambda value: size(int(str(value))), _less),
     _Trait("NUMA node", lambda _, function: function.numa_node, str, _never, fewest=4),
     _Trait("revision", lambda _, function: function.identity.revision, lambda value: f"{value:02x}", _never),
     _Trait("firmware", lambda _, function: function.firmware, str, _never),

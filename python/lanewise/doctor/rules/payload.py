@@ -74,6 +74,13 @@ def mismatched_payloads(view: View, this: Rule) -> Iterable[Finding]:
             f"takes {min(above, below)} B",
             [_mps_line(upper), _mps_line(lower)],
         )
+    for function in view.machine:
+        mps, most = function.transfers.mps, function.transfers.mps_supported
+        if mps is not None and most is not None and mps > most and not function.virtual:
+            bdf = function.address.short
+            yield this.finding(
+                Severity.ERROR, bdf, f"{bdf} is set to {mps} B, and can do {most} B", [_mps_line(function)]
+            )
 
 
 def _ends(view: View) -> Iterator[tuple[Function, Function, int | None]]:

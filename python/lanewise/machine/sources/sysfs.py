@@ -163,8 +163,13 @@ def _surroundings(files: Files, folder: str, draft: Draft) -> None:
     physical = _address((files.link(f"{folder}/physfn") or "").rpartition("/")[2])
     if physical is not None:
         function["physical_function"], function["virtual"] = physical, True
+    enabled = natural(files.text(f"{folder}/enable"))
+    if enabled is not None:
+        draft.registers["enabled"] = enabled > 0
     state = files.text(f"{folder}/power_state")
-    if state and state != "unknown":
+    if state == "error":
+        _does_not_answer(draft, "power_state: error")
+    elif state and state != "unknown":
         draft.registers["power_state"] = state
     names = [name for kind in _INTERFACE_FOLDERS for name in files.names(f"{folder}/{kind}")]
     function["interfaces"] = tuple(

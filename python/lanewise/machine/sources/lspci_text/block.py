@@ -203,6 +203,14 @@ def _kind_without_express(draft: Draft) -> Kind:
     return Kind.HOST_BRIDGE if host else Kind.CONVENTIONAL
 
 
+def _interrupts(draft: Draft, text: str) -> None:
+    """Read ``MSI: Enable+ Count=1/1`` and ``MSI-X: Enable+ Count=9 Masked-``, of which one is on at most."""
+    on = "Enable+" in text
+    draft.registers["interrupts"] = bool(draft.registers.get("interrupts")) or on
+    if text.startswith("MSI-X"):
+        draft.registers["interrupts_masked"] = on and "Masked+" in text
+
+
 def _capability(draft: Draft, text: str) -> None:
     name = text.split(",", 1)[0].split(" (v", 1)[0]
     names = draft.registers.setdefault("capabilities", ())
@@ -214,6 +222,8 @@ def _capability(draft: Draft, text: str) -> None:
         draft.kind = next((kind for words, kind in _KINDS if words in text), None)
         if "FLIT+" in text or "FltMode+" in text:
             draft.link["flit_mode_supported"] = True
+    elif text.startswith("MSI"):
+        _interrupts(draft, text)
     elif text.startswith("Alternative Routing-ID"):
         draft.registers["ari"] = True
     elif text.startswith("Designated Vendor-Specific"):

@@ -149,7 +149,7 @@ def _slot_control(draft: Draft, text: str) -> None:
 
 
 def _slot_status(draft: Draft, text: str) -> None:
-    copy_flags(text, draft.slot, presence="PresDet", power_fault="PowerFlt")
+    copy_flags(text, draft.slot, presence="PresDet", power_fault="PowerFlt", latch_open="MRL")
 
 
 def _slot_changes(draft: Draft, text: str) -> None:

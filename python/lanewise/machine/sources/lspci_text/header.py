@@ -28,6 +28,10 @@ def _command(draft: Draft, text: str) -> None:
     copy_flags(text, draft.registers, bus_master="BusMaster", memory_enabled="Mem")
 
 
+def _bridge_control(draft: Draft, text: str) -> None:
+    copy_flags(text, draft.registers, secondary_reset=">Reset")
+
+
 def _status(draft: Draft, text: str) -> None:
     draft.registers["status"] = set_bits(text) & _STATUS_ERRORS
 
@@ -137,6 +141,7 @@ RECORDS: dict[str, Callable[[Draft, str], None]] = {
     "Flags": _short_flags,
     "Power Status": _power_state,
     "Bus": _bus_numbers,
+    "BridgeCtl": _bridge_control,
     "Memory behind bridge": _window,
     "Prefetchable memory behind bridge": _window,
     "NUMA node": _numa,

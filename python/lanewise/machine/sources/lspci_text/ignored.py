@@ -15,7 +15,6 @@ IGNORED = frozenset(
         "Block2",
         "Block3",
         "Block4",
-        "BridgeCtl",
         "CXLCap2",
         "CXLCtl2",
         "CXLPortCtl",

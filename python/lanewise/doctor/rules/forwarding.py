@@ -1,0 +1,202 @@
+"""Bridges that do not pass on what they should: DMA held up, bus numbers and addresses that collide."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lanewise.doctor.finding import Finding, Severity
+from lanewise.doctor.registry import Bearing, Rule, rule
+from lanewise.doctor.words import listed, size
+from lanewise.machine.model import Bar, Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from lanewise.machine.model import Function, Window
+    from lanewise.machine.view import View
+
+_ROM = 6
+_PORTS = frozenset({Kind.ROOT_PORT, Kind.UPSTREAM_PORT, Kind.DOWNSTREAM_PORT})
+
+BLOCKED = Rule(
+    id="dma-blocked",
+    what="A bridge may not master the bus, and a device below it does.",
+    why="With Bus Master Enable clear, a bridge forwards no requests upstream: reads and writes of the "
+    "device below end as Unsupported Request, and so do its interrupts, which are writes.",
+    severity="error",
+    cost="stated: the devices below the bridge cannot reach memory",
+    fix="`setpci -s BDF COMMAND=4:4`; then find out what cleared it (a reset, a driver that was unbound, "
+    "firmware), remove the device below and rescan: `echo 1 > /sys/bus/pci/rescan`.",
+    references=("PCIe Base 5.0 §7.5.1.1.3 (Command, Bus Master Enable)",),
+    not_said="Bridges above devices that do not master the bus either.",
+    bearing=Bearing.DISTURBS,
+)
+
+BUSES = Rule(
+    id="bus-numbers-wrong",
+    what="Bus numbers of bridges collide: two lead to one bus, or one leads to a bus outside the range of "
+    "the bridge above it.",
+    why="Configuration requests find their way by bus numbers. What lies behind a number that two bridges "
+    "claim, or that the bridge above does not pass on, cannot be reached reliably.",
+    severity="error",
+    cost="stated: the devices behind the bridge cannot be reached, or are taken for others",
+    fix="Boot with `pci=assign-busses` or `pci=realloc`; update firmware; remove the bridge and rescan.",
+    references=("PCIe Base 5.0 §7.5.1.3.2 to §7.5.1.3.4 (bus numbers)", "§7.3.3 (configuration routing)"),
+    not_said="Sources that infer bus numbers; bridges that were never numbered; CardBus.",
+    bearing=Bearing.DISTURBS,
+)
+
+CONFLICT = Rule(
+    id="address-conflict",
+    what="The memory of a device lies outside the windows of the bridge above it, or where another device "
+    "is.",
+    why="A request to such an address goes to somebody else, or to nobody: reads return ones, writes are "
+    "lost.",
+    severity="error",
+    cost="stated: the device, or a part of it, cannot be reached",
+    fix="Remove the device and rescan: `echo 1 > /sys/bus/pci/devices/BDF/remove; echo 1 > "
+    "/sys/bus/pci/rescan`; or boot with `pci=realloc`; update firmware.",
+    references=("PCIe Base 5.0 §7.5.1.2.1 (Base Address Registers)", "§7.5.1.3.8 (Memory Base and Limit)"),
+    not_said="Expansion ROMs and I/O; virtual functions; bridges whose windows are all closed "
+    "(`bridge-window-closed`); devices that do not decode memory.",
+    bearing=Bearing.DISTURBS,
+)
+
+
+@rule(BLOCKED)
+def blocked_masters(view: View, this: Rule) -> Iterable[Finding]:
+    """Find bridges that hold up the requests of devices below them."""
+    for bridge in view.machine:
+        if view.machine.role(bridge) not in _PORTS or bridge.registers.bus_master is not False:
+            continue
+        cut = [
+            f
+            for f in view.machine.descendants(bridge)
+            if f.registers.bus_master and not f.is_bridge and not f.virtual and not view.is_dead(f)
+        ]
+        if not cut:
+            continue
+        bdf = bridge.address.short
+        yield this.finding(
+            Severity.ERROR,
+            bdf,
+            f"no DMA from {listed(cut)}: the bridge {bdf} above may not master the bus",
+            [
+                f"{bdf} Control: BusMaster- ({bridge.name})",
+                *(f"{f.address.short} Control: BusMaster+ ({f.name})" for f in cut[:4]),
+            ],
+            also=[f.address.short for f in cut],
+        )
+
+
+@rule(BUSES)
+def colliding_buses(view: View, this: Rule) -> Iterable[Finding]:
+    """Find bridges whose bus numbers cannot be."""
+    first: dict[tuple[int, int], Function] = {}
+    for bridge in view.machine:
+        buses = bridge.buses
+        if bridge.kind not in _PORTS or buses is None or not buses.secondary:
+            continue
+        if bridge.registers.windows is None:
+            continue
+        other = first.setdefault((bridge.address.domain, buses.secondary), bridge)
+        above = view.machine.parent(bridge)
+        bdf, why = bridge.address.short, ""
+        if other is not bridge:
+            why = f"{bdf} and {other.address.short} both lead to bus {buses.secondary:02x}"
+        elif buses.subordinate < buses.secondary:
+            why = f"the buses behind {bdf} end before they begin"
+        elif above is not None and above.kind in _PORTS and above.buses is not None:
+            over = buses.subordinate > above.buses.subordinate
+            why = f"{bdf} leads to buses that {above.address.short} above it does not pass on" if over else ""
+        if why:
+            involved = [one for one in (bridge, other, above) if one is not None]
+            yield this.finding(
+                Severity.ERROR,
+                bdf,
+                f"bus numbers collide: {why}",
+                [_bus_line(one) for one in dict.fromkeys(involved) if one.buses is not None],
+                also=[other.address.short] if other is not bridge else _wrong_above(above, why),
+            )
+
+
+def _wrong_above(above: Function | None, why: str) -> list[str]:
+    """Name the bridge above, where nobody knows which of the two is wrong."""
+    return [above.address.short] if above is not None and "does not pass" in why else []
+
+
+def _bus_line(bridge: Function) -> str:
+    buses = bridge.buses
+    assert buses is not None
+    return (
+        f"{bridge.address.short} Bus: secondary={buses.secondary:02x}, subordinate={buses.subordinate:02x} "
+        f"({bridge.name})"
+    )
+
+
+@rule(CONFLICT)
+def conflicting_addresses(view: View, this: Rule) -> Iterable[Finding]:
+    """Find memory that no bridge passes on, and memory that two devices claim."""
+    taken: dict[int, list[tuple[int, int, Function, Bar]]] = {}
+    for function in view.machine:
+        if function.is_bridge or function.virtual or function.registers.memory_enabled is False:
+            continue
+        for bar in _memory(function):
+            bdf, line = function.address.short, _bar_line(function, bar)
+            bridge = _bridge_beside(view, function, bar)
+            if bridge is not None:
+                yield this.finding(
+                    Severity.ERROR,
+                    bdf,
+                    f"no way to BAR {bar.index} of {bdf}, outside the windows of {bridge.address.short}",
+                    [line, *_window_lines(bridge)],
+                    also=[bridge.address.short],
+                )
+            first, last = bar.address or 0, (bar.address or 0) + (bar.size or 1) - 1
+            for start, end, other, theirs in taken.get(function.address.domain, ()):
+                if first <= end and start <= last and other is not function:
+                    yield this.finding(
+                        Severity.ERROR,
+                        bdf,
+                        f"two devices at one address: BAR {bar.index} of {bdf} and BAR {theirs.index} of "
+                        f"{other.address.short}",
+                        [line, _bar_line(other, theirs)],
+                        also=[other.address.short],
+                    )
+                    break
+            taken.setdefault(function.address.domain, []).append((first, last, function, bar))
+
+
+def _memory(function: Function) -> Iterator[Bar]:
+    for bar in function.registers.bars or ():
+        if bar.assigned and not bar.io and bar.index < _ROM and not bar.ignored:
+            yield bar
+
+
+def _bridge_beside(view: View, function: Function, bar: Bar) -> Function | None:
+    """Return the bridge above, where its windows are known, one is open, and a BAR is in none of them."""
+    bridge = view.machine.parent(function)
+    if bridge is None or view.machine.role(bridge) not in _PORTS:
+        return None
+    windows = bridge.registers.windows or ()
+    if {window.prefetchable for window in windows} != {True, False} or not any(w.size for w in windows):
+        return None
+    return None if any(_holds(window, bar) for window in windows) else bridge
+
+
+def _holds(window: Window, bar: Bar) -> bool:
+    return bool(window.size) and window.first <= (bar.address or 0) <= window.last
+
+
+def _bar_line(function: Function, bar: Bar) -> str:
+    how_much = f" [size={size(bar.size)}]" if bar.size else ""
+    place = f"Region {bar.index}: Memory at {bar.address:x}{how_much}"
+    return f"{function.address.short} {place} ({function.name})"
+
+
+def _window_lines(bridge: Function) -> list[str]:
+    return [
+        f"{bridge.address.short} {'Prefetchable memory' if window.prefetchable else 'Memory'} behind bridge: "
+        + (f"{window.first:x}-{window.last:x}" if window.size else "[disabled]")
+        for window in bridge.registers.windows or ()
+    ]

@@ -121,4 +121,4 @@ def _changes(comparison: Comparison) -> Group:
 
 def _each(groups: Sequence[Sequence[object]]) -> str:
     """Say what a name with a number behind it means, where there is one."""
-    return "; \N{MULTIPLICATION SIGN}: each of so many" if any(len(group) > 1 for group in groups) else ""
+    return "; \N{MULTIPLICATION SIGN}N: each of N alike" if any(len(group) > 1 for group in groups) else ""

@@ -155,7 +155,7 @@ def _flows(result: RunResult) -> Group:
         )
     note = "GB/s is 10⁹ bytes/s, MiB/s 2²⁰; \N{PLUS-MINUS SIGN} half the confidence interval"
     if any(len(group) > 1 for group in groups):
-        note += "; \N{MULTIPLICATION SIGN}: each of so many"
+        note += "; \N{MULTIPLICATION SIGN}N: each of N alike"
     if left_out:
         most = max(row["goodput_gb_per_s"] for row in left_out)
         note += f"; {style.counted(len(left_out), 'flow')} not shown, of at most {most:.3f} GB/s each"

@@ -52,7 +52,7 @@ def diagnose(
     view = View(machine)
     findings, simulations = list(examine(view, profile)), 0
     files = Files(tuple(fleet))
-    findings += files.expectations(machine)
+    findings = files.with_expectations(findings, machine)
     if cost:
         from lanewise.doctor.pricing import priced
 

@@ -26,19 +26,23 @@ class Files:
 
     files: tuple[FleetFile, ...]
     expected: tuple[Expected, ...] = ()
-    """Filled by `expectations`."""
+    """Filled by `with_expectations`."""
 
-    def expectations(self, machine: Machine) -> list[Finding]:
-        """Hold the machine against every file that expects something."""
+    def with_expectations(self, findings: list[Finding], machine: Machine) -> list[Finding]:
+        """Hold the machine against every file that expects something, and put that to what was found."""
         found: list[Finding] = []
         for file in self.files:
             if file.expects:
                 from lanewise.doctor.expected import expectations
 
-                findings, expected = expectations(machine, file)
-                found += findings
+                unlike, expected = expectations(machine, file)
+                found += unlike
                 self.expected += expected
-        return found
+        if not found:
+            return findings
+        from lanewise.doctor.expected import merged
+
+        return merged(findings, found)
 
     def waive(self, findings: list[Finding], machine: Machine, today: date | None) -> list[Finding]:
         """Mark what is waived, and report waivers that do nothing; None is the day of the clock, in UTC."""

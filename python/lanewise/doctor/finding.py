@@ -128,6 +128,8 @@ class Finding:
     """Why it does not count, where a waiver says so."""
     absent: Absent | None = field(default=None, repr=False)
     """Of which devices it says that they are not there."""
+    subsumes: tuple[str, ...] = ()
+    """Rules whose findings about the same link it carries; waivers of those are for it, too."""
 
     def order(self) -> tuple[float, ...]:
         """Return what findings are ordered by: severity, GB/s lost, ns lost, then what is only stated.
@@ -150,6 +152,8 @@ class Finding:
         }
         if self.also:
             document["also"] = list(self.also)
+        if self.subsumes:
+            document["subsumes"] = list(self.subsumes)
         if self.waived:
             document["waived"] = vars(self.waived)
         return document

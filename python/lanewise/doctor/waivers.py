@@ -11,8 +11,8 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
+from lanewise.doctor.file_rules import EXPIRED, UNMATCHED
 from lanewise.doctor.finding import Severity, Waived
-from lanewise.doctor.registry import Rule
 from lanewise.fleet.inventory import Device
 from lanewise.fleet.model import EVERY, Who
 from lanewise.machine.address import Address
@@ -23,29 +23,10 @@ if TYPE_CHECKING:
     from datetime import date
 
     from lanewise.doctor.finding import Finding
+    from lanewise.doctor.registry import Rule
     from lanewise.fleet.model import Waiver
     from lanewise.machine.model import Machine
 
-EXPIRED = Rule(
-    id="waiver-expired",
-    what="A waiver is past the day until which it holds.",
-    why="What was accepted until a day is to be looked at again on the day after; its findings count again.",
-    severity="info, because the findings themselves fail the check if they still are there",
-    cost="stated: none",
-    fix="Repair what it was about, or write a later day, with a reason for that.",
-    references=("docs/reference/fleet-files.md",),
-)
-UNMATCHED = Rule(
-    id="waiver-unmatched",
-    what="A waiver matches no finding.",
-    why="What it was about is repaired, or the waiver names another device than was meant: then it waives "
-    "nothing now and something else some day.",
-    severity="info",
-    cost="stated: none",
-    fix="Take it out of the file, or correct `rule`, `at`, `slot` or `id`.",
-    references=("docs/reference/fleet-files.md",),
-    not_said="Waivers that have expired.",
-)
 RULES = (EXPIRED, UNMATCHED)
 
 
@@ -79,7 +60,7 @@ def waive(
 
 def _waivers_of(finding: Finding, waivers: tuple[Waiver, ...], machine: Machine) -> list[list[Waiver]]:
     """Return, for each device that a finding is about, the waivers that are for it."""
-    mine = [waiver for waiver in waivers if waiver.rule == finding.rule]
+    mine = [waiver for waiver in waivers if waiver.rule in (finding.rule, *finding.subsumes)]
     return [[w for w in mine if _is_for(w, finding, bdf, machine)] for bdf in (finding.bdf, *finding.also)]
 
 

@@ -40,6 +40,7 @@ def to_json(machine: Machine) -> dict[str, Any]:
             "numa_nodes": [_plain(node) for node in machine.numa_nodes],
             "relations": [_plain(relation) for relation in machine.relations],
             "slots": [_plain(slot) for slot in machine.slots],
+            "disagreements": [_plain(one) for one in machine.disagreements],
             "events": [_plain(event) for event in machine.events],
         },
         "notes": list(machine.notes),

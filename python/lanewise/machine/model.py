@@ -52,6 +52,7 @@ __all__ = [
     "Bar",
     "Buses",
     "Cxl",
+    "Disagreement",
     "Dpc",
     "Equalization",
     "Errors",
@@ -150,6 +151,21 @@ class PhysicalSlot:
 
 
 @dataclass(frozen=True, slots=True)
+class Disagreement:
+    """Two sources that say different things of one function at, as it seems, one time."""
+
+    address: Address
+    what: str
+    """``lanes``, ``speed``, ``most lanes``, ``most speed``, ``NUMA node``, ``listed``."""
+    first: str
+    """What the source that was given first says, like ``lspci text: x16``."""
+    second: str
+    """What the other one says."""
+    less: bool = False
+    """Whether the second one says less than the first."""
+
+
+@dataclass(frozen=True, slots=True)
 class NotUnderstood:
     """Lines that a reader could make nothing of."""
 
@@ -186,6 +202,8 @@ class Machine:
     not_understood: NotUnderstood = _ALL_UNDERSTOOD
     events: tuple[KernelEvent, ...] = ()
     """What a kernel log beside the dump tells of the bus, in its order; empty also where there is no log."""
+    disagreements: tuple[Disagreement, ...] = ()
+    """Where sources that were put on top of each other say different things."""
     notes: tuple[str, ...] = ()
     """What to know about this reading: two captures, access denied, declared speeds."""
     measured: bool = True

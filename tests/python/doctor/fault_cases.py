@@ -12,6 +12,7 @@ from lanewise.machine.model import (
     Address,
     Bar,
     Buses,
+    Disagreement,
     EventKind,
     Identity,
     KernelEvent,
@@ -130,6 +131,12 @@ def numbered_alike(*, second: int) -> Machine:
     return machine(*ports)
 
 
+def contradicted(first: str, second: str, *, less: bool) -> Machine:
+    """A drive of which a second source says something else."""
+    one = Disagreement(Address.parse("01:00.0"), "lanes", f"lspci: {first}", f"other: {second}", less)
+    return replace(pair(), disagreements=(one,))
+
+
 SILENT = {"no_answer": ("configuration space: all ones",)}
 DOWN, UP = EventKind.LINK_DOWN, EventKind.LINK_UP
 XID = "NVRM: Xid (PCI:0000:10:00): 79, pid=1, GPU has fallen off the bus."
@@ -140,6 +147,7 @@ LESS = {
 }
 
 FAULT_CASES: dict[str, tuple[Machine, Machine, Severity]] = {
+    "sources-disagree": (contradicted("x16", "x8", less=True), pair(), Severity.WARNING),
     "link-inactive": (pinned_down(data_link_active=False), pinned_down(), Severity.WARNING),
     "device-asleep": (
         pair(registers={"power_state": "D3hot"}, driver="nvme", class_code=0x010802),

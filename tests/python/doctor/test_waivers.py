@@ -7,7 +7,7 @@ from datetime import date
 from xml.etree import ElementTree
 
 import pytest
-from fleets import changed, gpu, node, parts
+from fleets import changed, gpu, node, parts, whole
 
 from lanewise.doctor import Diagnosis, Severity, diagnose
 from lanewise.doctor.formats import junit, sarif
@@ -134,3 +134,16 @@ def test_pipelines_hear_what_is_waived() -> None:
     assert suite.get("failures") == "0"
     assert f"[link-width] waived, {reason}" in (suite.findtext("system-out") or "")
     assert suite.get("tests") == str(len(suite.findall("testcase"))) == str(done.rules)
+
+
+@pytest.mark.parametrize("rule", ["link-width", "expected-link"])
+def test_a_narrow_link_that_a_file_expects_wider_is_one_finding_and_one_waiver(rule: str) -> None:
+    file = parse_fleet_file(baseline(whole()), "fleet.toml")
+    found = diagnose(NARROW, cost=False, fleet=[file]).findings
+    (finding,) = [f for f in found if f.severity is Severity.WARNING]
+    assert (finding.rule, finding.subsumes) == ("expected-link", ("link-width",))
+    assert any("LnkSta" in line for line in finding.evidence)
+    waivers = parse_fleet_file("format = 1\n" + waiver("slot = 2", rule=rule), "waivers.toml")
+    done = diagnose(NARROW, cost=False, fleet=[file, waivers], today=DAY)
+    assert not done.fails(Severity.WARNING)
+    assert of(done, "waiver-unmatched") == []

@@ -12,6 +12,7 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 from lanewise.machine.function import Identity
+from lanewise.machine.sources import disagreements
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from lanewise.machine.address import Address
     from lanewise.machine.assembly import Reading
     from lanewise.machine.function import Function
-    from lanewise.machine.model import Machine, Relation
+    from lanewise.machine.model import Disagreement, Machine, Relation
 
 _MOST_NAMES = 4
 _STATES = ("performance_state", "idle")
@@ -47,6 +48,7 @@ def put_on(machine: Machine, reading: Reading) -> Machine:
     functions = dict(machine.functions)
     absent: list[Address] = []
     others: list[Address] = []
+    found: list[Disagreement] = []
     for address, function in told.functions.items():
         mine = functions.get(address)
         if function.implied:
@@ -57,6 +59,8 @@ def put_on(machine: Machine, reading: Reading) -> Machine:
             others.append(address)
         else:
             functions[address] = _filled(mine, function)
+            found += disagreements.between(machine, mine, told, function)
+    found += disagreements.of_lists(machine, told)
     what = " and ".join(told.kinds)
     notes = [
         *told.notes,
@@ -71,6 +75,7 @@ def put_on(machine: Machine, reading: Reading) -> Machine:
         relations=(*machine.relations, *_addressed(told.relations, functions)),
         slots=machine.slots or told.slots,
         events=(*machine.events, *told.events),
+        disagreements=(*machine.disagreements, *found),
         notes=_joined(machine.notes, notes),
     )
 

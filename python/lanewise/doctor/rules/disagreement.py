@@ -1,0 +1,57 @@
+"""Sources that say different things of one device: one of them saw a fault, or is of another time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lanewise.doctor.finding import Finding, Severity
+from lanewise.doctor.registry import Bearing, Rule, rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from lanewise.machine.address import Address
+    from lanewise.machine.model import Disagreement
+    from lanewise.machine.view import View
+
+DISAGREE = Rule(
+    id="sources-disagree",
+    what="What was put on top of a dump (`--with`) contradicts it: other lanes, another speed, a device that "
+    "only one of them lists.",
+    why="Lanes do not change while a machine works, and a driver lists all devices that it reaches. Where "
+    "two sources differ, a link fell back or a device was lost between them, or they are of different "
+    "machines.",
+    severity="warning where the second source says less, or lists other devices; info where it says more, "
+    "and for NUMA nodes",
+    cost="stated: not known before it is clear which of the two is right",
+    fix="Take both again, one after the other. If they still differ, believe the one that says less: reseat "
+    "the card of BDF, and look at riser and cable.",
+    references=("PCIe Base 5.0 §7.5.3.8 (Link Status)", "nvidia-smi manual (GPU ATTRIBUTES, PCI)"),
+    not_said="Speeds that GPUs lower when they are idle; names, counters, states; lists of one GPU alone.",
+    bearing=Bearing.DISTURBS,
+)
+
+
+@rule(DISAGREE)
+def disagreeing_sources(view: View, this: Rule) -> Iterable[Finding]:
+    """Find devices of which two sources say different things: one finding for each."""
+    told: dict[Address, list[Disagreement]] = {}
+    for one in view.machine.disagreements:
+        told.setdefault(one.address, []).append(one)
+    for address, found in told.items():
+        function = view.machine.functions.get(address)
+        bdf = address.short
+        bad = any(one.less or one.what == "listed" for one in found)
+        yield this.finding(
+            Severity.WARNING if bad else Severity.INFO,
+            bdf,
+            f"two sources disagree about {bdf}: {'; '.join(map(_words, found))}",
+            [
+                *(f"{bdf} {one.what}: {one.first}; {one.second}" for one in found),
+                *([f"{bdf} is {function.name}"] if function is not None else []),
+            ],
+        )
+
+
+def _words(one: Disagreement) -> str:
+    return f"{one.what}: {one.first}, {one.second}"

@@ -52,18 +52,18 @@ problems! {
     "missing-unit" MissingUnit { path, found, expected } = "`{path}` is {found} without a unit; {expected} is needed";
     /// A quantity of another kind, such as bytes where a time is needed.
     "wrong-unit" WrongUnit { path, found, kind, expected } = "`{path}` is {found}, {kind}, but {expected} is needed";
-    /// A unit that nobody knows.
+    /// A unit that does not exist.
     "unknown-unit" UnknownUnit { path, found, unit } = "`{path}` is {found}, but `{unit}` is not a unit";
     /// Text that should have been a number.
     "not-a-number" NotANumber { path, found, expected } = "`{path}` is {found}, which is not a number; {expected} is needed";
     /// The value lies outside what is allowed.
-    "out-of-range" OutOfRange { path, found, low, high } = "`{path}` is {found}, but it lies between {low} and {high}";
+    "out-of-range" OutOfRange { path, found, low, high } = "`{path}` is {found}, but it has to lie between {low} and {high}";
     /// A number of lanes that no link can have.
     "impossible-width" ImpossibleWidth { path, found } = "`{path}` is {found}, but a link is x1, x2, x4, x8, x12, x16 or x32 wide";
     /// A generation that does not exist.
     "unknown-generation" UnknownGeneration { path, found } = "`{path}` is {found}, but generations are gen1 to gen7";
     /// A word that is not among the choices of the parameter.
-    "unknown-choice" UnknownChoice { path, found, allowed } = "`{path}` is `{found}`, but it is one of {allowed}";
+    "unknown-choice" UnknownChoice { path, found, allowed } = "`{path}` is `{found}`, but it has to be one of {allowed}";
     /// A name with characters that paths cannot hold, or one that is reserved.
     "bad-name" BadName { found, reason } = "`{found}` cannot be a name: {reason}";
     /// Two components with one name.

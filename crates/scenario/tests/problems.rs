@@ -423,7 +423,7 @@ fn a_value_that_could_not_be_read_is_not_judged_further() {
         assert_eq!(rig_with(addition), [code], "{addition}");
     }
     let (message, _) = only_problem(&format!("{RIG}{weights}"));
-    assert_eq!(message, "`sw0.weights` is 300, but it lies between 1 and 255");
+    assert_eq!(message, "`sw0.weights` is 300, but it has to lie between 1 and 255");
 }
 
 #[test]
@@ -451,7 +451,7 @@ fn what_was_found_and_what_is_allowed_are_those_of_the_place() {
         (format!("{RIG}relaxed_ordering = \"true\"\n"), "true or false is needed", "write true"),
         (
             format!("[run]\ntime_limit = \"1 ms\"\nwarm_up = \"1 ms\"\n{RIG}"),
-            "`run.warm_up` is 1 ms, but it lies between 0 ns and 1 ms",
+            "`run.warm_up` is 1 ms, but it has to lie between 0 ns and 1 ms",
             "nothing is measured",
         ),
         (format!("{RIG}memory_read_latency = \"1,5 us\"\n"), "is not a unit", "a number has no commas"),

@@ -72,7 +72,7 @@ parameters! {
         Spec "off after reset: IDO Request and Completion Enable in Device Control 2, PCIe Base 6.3 §7.5.3.16";
         /// Traffic class of its requests, where a workload says nothing else.
         traffic_class: u8 = "0" in "0" to "7",
-        Spec "TC0 is what everybody has and uses by default, PCIe Base 6.3 §2.5";
+        Spec "every port has TC0 and uses it by default, PCIe Base 6.3 §2.5";
         /// Whether every packet it sends has an end-to-end CRC.
         ecrc: bool = "false",
         Spec "off after reset, PCIe Base 6.3 §7.8.4";

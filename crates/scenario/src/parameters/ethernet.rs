@@ -41,10 +41,10 @@ parameters! {
         Assumed "an address, a length and flags";
         /// Receive descriptors of a port.
         receive_ring: u32 = "256" in "1" to "65536",
-        Assumed "what drivers allocate unless told otherwise";
+        Assumed "what drivers allocate by default";
         /// Transmit descriptors of a port.
         transmit_ring: u32 = "256" in "1" to "65536",
-        Assumed "what drivers allocate unless told otherwise";
+        Assumed "what drivers allocate by default";
         /// Descriptors that a port holds on chip, and fetches with one read at most.
         descriptor_prefetch: u32 = "32" in "1" to "1024",
         Assumed "half a kilobyte on chip";
@@ -117,7 +117,7 @@ parameters! {
         Assumed "E1000_RX_BUFFER_WRITE of the Linux e1000 driver";
         /// Which frame goes first where several wait: for a core, and for a line.
         service: ServiceChoice = "fifo",
-        Assumed "a bridge that nobody told of classes";
+        Assumed "a bridge without configured classes";
     }
 }
 

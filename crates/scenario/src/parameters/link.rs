@@ -45,7 +45,7 @@ choices! {
 parameters! {
     /// The link above a device. Written as the `link` table of the lower device.
     LinkParameters, Claim "link" {
-        /// A slot reducer or cable that carries only so many lanes.
+        /// Width of a slot reducer or cable that carries fewer lanes than the slot.
         slot_reducer: Option<Width> = "none",
         Spec "a link trains to the widest width of both ends, PCIe Base 6.3 §4.2";
         /// Width that software forces the link to, at most what both ends can do.
@@ -86,17 +86,17 @@ parameters! {
         Assumed "Recovery without a change of speed takes 2 to 20 us";
         /// Active State Power Management: in which power states the link sleeps when nothing is sent.
         aspm: AspmChoice = "off",
-        Assumed "what machines whose speed matters are set to";
+        Assumed "the usual setting of machines that are built for speed";
         /// Silence of a direction after which it is in L0s.
         l0s_idle: Span = "4 us" in "100 ns" to "1 ms",
         Assumed "controllers can be set to 1 to 7 us, and the specification asks for no more than 7 us, PCIe Base 6.3 §5.4.1.1";
-        /// From wanting to send to a direction that left L0s: the receiver's L0s Exit Latency in Link Capabilities.
+        /// Time that a direction needs to leave L0s: the receiver's L0s Exit Latency in Link Capabilities.
         l0s_exit: Span = "1 us" in "0 ns" to "100 us",
         Assumed "the middle of what Link Capabilities can say, PCIe Base 6.3 §7.5.3.6";
         /// Silence of both directions after which the link is in L1.
         l1_idle: Span = "8 us" in "100 ns" to "10 ms",
         Assumed "controllers can be set to 1 to 64 us; the specification leaves it open";
-        /// From wanting to send to a link that left L1: the larger L1 Exit Latency in the Link Capabilities of its ends.
+        /// Time that the link needs to leave L1: the larger L1 Exit Latency in the Link Capabilities of its ends.
         l1_exit: Span = "8 us" in "0 ns" to "10 ms",
         Assumed "the middle of what Link Capabilities can say, PCIe Base 6.3 §7.5.3.6";
     }

@@ -243,6 +243,6 @@ parameters! {
         /// Where a target stages data between its adapter and a drive: "memory" of its host, "drive" for the controller
         /// memory buffer of each drive, or the name of an endpoint with memory. The last two pass the host by.
         staging: String = "memory",
-        Assumed "what targets in operating systems do unless they are told otherwise";
+        Assumed "what targets in operating systems do by default";
     }
 }

@@ -66,8 +66,8 @@ parameters! {
         /// Maximum Payload Size programmed into the device, instead of the firmware's choice.
         mps: Auto<PayloadSize> = "auto",
         Spec "one value along every path, PCIe Base 6.3 §7.5.3.4";
-        /// One way over the longest link that automatic credits and retry buffers are built for. What is longer than that is paid
-        /// for: buffers belong to the part, not to the cable.
+        /// One way over the longest link that automatic credits and retry buffers are built for. A longer link loses bandwidth,
+        /// because buffers belong to the part and not to the cable.
         reach: Auto<Span> = "auto" in "0 ns" to "10 us",
         Published "180 ns for ports that support 8 GT/s or more, which makes the 750 posted data credits that Intel's L- and H-tile cores have at Gen3 x16 (user guide 683111, receive buffer); 2 ns, a board, for older ones";
         /// Capacity of the retry buffer, in bytes of TLPs with sequence number and LCRC.

@@ -68,7 +68,7 @@ parameters! {
         /// One weight for each port, for weighted round robin.
         weights: Vec<u8> = "[]" in "1" to "255",
         Assumed "no weights unless they are asked for";
-        /// Requests and completions between downstream ports go by way of the root complex (ACS).
+        /// Requests and completions between downstream ports go through the root complex (ACS).
         acs_redirect: bool = "false",
         Assumed "firmware leaves ACS off where no virtual machines need it";
         /// Lanes of the part, all its ports together; "none" for no limit.

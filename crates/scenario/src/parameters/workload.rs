@@ -179,7 +179,7 @@ parameters! {
         /// Worker threads of each manager; 4096 of all managers together at most.
         workers: u32 = "1" in "1" to "4096",
         Assumed "IOmeter starts one for each processor";
-        /// Who gets which target.
+        /// Which worker uses which target.
         assignment: AssignmentChoice = "split",
         Assumed "what IOmeter does when targets are selected for a manager";
         /// I/Os in flight for each worker on each of its targets.

@@ -79,7 +79,7 @@ pub struct IometerConfig {
     pub workers: u32,
     /// Indexes of the drives.
     pub targets: Vec<usize>,
-    /// Who gets which target.
+    /// Which worker uses which target.
     pub assignment: TargetAssignment,
     /// I/Os in flight for each worker on each of its targets ("# of Outstanding I/Os", 1 unless told otherwise).
     pub outstanding: u32,

@@ -3,16 +3,7 @@
 from __future__ import annotations
 
 from dump_edits import files, line_after, ones, only_hex, only_words, together, words
-from fault_kinds import (
-    answers_with_ones,
-    bits,
-    card_without_link,
-    no_address,
-    no_driver,
-    payload,
-    speed,
-)
-from single_faults import (
+from fault import (
     ERROR,
     H100,
     INFO,
@@ -29,6 +20,15 @@ from single_faults import (
     WORKSTATION,
     X99,
     Fault,
+)
+from fault_kinds import (
+    answers_with_ones,
+    bits,
+    card_without_link,
+    no_address,
+    no_driver,
+    payload,
+    speed,
 )
 
 DEAD = [

@@ -250,3 +250,17 @@ def test_sound_of_a_gpu_that_answers_may_be_switched_off() -> None:
     assert loud(machine(*gpu, sound)) == []
     dead = function("01:00.0", Kind.ENDPOINT, class_code=GPU, vendor=0x10DE, **silent)
     assert "device-dead" in {f.rule for f in loud(machine(gpu["00:01.0"], dead))}
+
+
+@pytest.mark.parametrize("now", ["8 x16", "16 x8"])
+def test_the_uplink_of_a_switch_is_not_reseated(now: str) -> None:
+    one = machine(
+        function("00:01.0", Kind.ROOT_PORT, can="16 x16", now=now),
+        function("01:00.0", Kind.UPSTREAM_PORT, can="16 x16", now=now, parent="00:01.0"),
+        function("02:00.0", Kind.DOWNSTREAM_PORT, can="16 x4", parent="01:00.0"),
+        function("03:00.0", Kind.ENDPOINT, can="16 x4", parent="02:00.0"),
+    )
+    (finding,) = loud(one)
+    assert finding.fix.startswith("01:00.0 is the uplink of a switch")
+    assert "Reseat" not in finding.fix
+    assert "PORT" not in finding.fix

@@ -60,11 +60,11 @@ def test_a_whole_node() -> None:
 def test_a_node_with_faults() -> None:
     text = text_of(changed(p2=gpu(2, now="32 x8"), p3=None))
     assert one(text, "lanewise_doctor_findings", severity="error") == 1
-    assert one(text, "lanewise_doctor_findings", severity="warning") == 2
+    assert one(text, "lanewise_doctor_findings", severity="warning") == 1
     assert one(text, "lanewise_present_devices", what="Maker H100") == 3
     missing = {"rule": "expected-missing", "severity": "error", "bdf": "31:00.0", "waived": "false"}
     assert one(text, "lanewise_doctor_finding", **missing) == 1
-    narrow = {"rule": "link-width", "severity": "warning", "bdf": "21:00.0", "waived": "false"}
+    narrow = {"rule": "expected-link", "severity": "warning", "bdf": "21:00.0", "waived": "false"}
     assert one(text, "lanewise_doctor_finding", **narrow) == 1
     assert one(text, "lanewise_link_width_lanes", bdf="21:00.0", port="20:01.0") == 8
     assert one(text, "lanewise_link_width_limit_lanes", bdf="21:00.0", port="20:01.0") == 16

@@ -39,7 +39,8 @@ _FAILED_START = "failed with error -"
 LOST = Rule(
     id="device-lost",
     what="The kernel log says that a device was lost: a GPU fell off the bus (Xid 79), a drive's "
-    "controller is down, an adapter's firmware stopped, a device did not come back from a reset.",
+    "controller is down or had to be reset, an adapter's firmware stopped, a device did not come back from a "
+    "reset.",
     why="The device stopped answering while it was in use. What ran on it failed, and most do not come back "
     "before the next cold start.",
     severity="error; warning when a later line says that it works again; info for what went away with its "

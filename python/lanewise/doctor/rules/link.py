@@ -98,7 +98,7 @@ def narrow_links(view: View, this: Rule) -> Iterable[Finding]:
             link.device.address.short,
             title,
             _evidence(link),
-            fix=SOLDERED if soldered else None,
+            fix=SOLDERED if soldered else _WIDER_UPLINK if _is_uplink(view, link) else None,
             trial=_wider(view, link),
         )
 
@@ -125,9 +125,25 @@ def slow_links(view: View, this: Rule) -> Iterable[Finding]:
             link.device.address.short,
             f"{link.device.address.short} runs at {link.now.gt_s:g}GT/s of {link.limit.gt_s:g}GT/s{reason}",
             evidence,
-            fix=_fix(this, link),
+            fix=_fix(_FASTER_UPLINK if _is_uplink(view, link) else this.fix, link),
             trial=_trial(view, link, link.now, LinkMode(link.limit.gt_s, link.now.width)),
         )
+
+
+_WIDER_UPLINK = (
+    "BDF is the uplink of a switch: look at the cable, riser or backplane that joins it to the port above, "
+    "at bifurcation in the firmware setup, and at the firmware of the switch; then a cold start."
+)
+_FASTER_UPLINK = (
+    "BDF is the uplink of a switch: look for a speed limit of PORT in the firmware setup, and at the cable, "
+    "riser or backplane between the two; update the firmware of the switch. To see whether the speed holds: "
+    "`setpci -s PORT CAP_EXP+30.w=SPEED:f; setpci -s PORT CAP_EXP+10.w=20:20`."
+)
+
+
+def _is_uplink(view: View, link: Link) -> bool:
+    """Whether a link leads to a switch that is no part of a GPU's chip: nothing there can be reseated."""
+    return link.device.is_bridge and view.machine.gpu_below(link) is None
 
 
 def _severity(view: View, link: Link, fixed: LinkMode) -> Severity:
@@ -152,12 +168,12 @@ def _register_line(held: tuple[Function, float]) -> str:
     return f"{end.address.short} LnkCtl2: SpeedDis+"
 
 
-def _fix(this: Rule, link: Link) -> str:
+def _fix(words: str, link: Link) -> str:
     """Fill in the port above and the code of the speed that both ends can do."""
     speed = f"{link.limit.generation or 1:x}"
     port = link.upper
     where = "$(basename $(dirname $(readlink -f /sys/bus/pci/devices/BDF)))" if port.implied else None
-    return this.fix.replace("PORT", where or port.address.short).replace("SPEED", speed)
+    return words.replace("PORT", where or port.address.short).replace("SPEED", speed)
 
 
 @rule(IDLE)

@@ -57,7 +57,11 @@ _DRIVERS = (
 
 _KINDS: tuple[tuple[EventKind, str], ...] = (
     (EventKind.GPU_LOST, r"Xid (?:\([^)]{0,40}\): )?(79|167)\b|fallen off the bus|device lost from bus"),
-    (EventKind.CONTROLLER_DOWN, r"nvme.{0,60}controller is down; will reset"),
+    (
+        EventKind.CONTROLLER_DOWN,
+        r"nvme.{0,60}(?:controller is down; will reset|timeout, reset controller|frozen state error)|"
+        r"\b(?:ixgbe|i40e|ice|igb|igc|e1000e) [0-9a-f:.]{10,16}: (?:[\w: ]{0,24})Adapter removed",
+    ),
     (
         EventKind.NO_RETURN,
         r"not ready \d+ms after [\w ]{1,60}; giving up|"
@@ -76,7 +80,7 @@ _KINDS: tuple[tuple[EventKind, str], ...] = (
     (
         EventKind.HEALTH_LOST,
         r"mlx5_core.{0,120}(?:health compromised|PCI (?:slot )?is (?:offline|unavailable)|"
-        r"unable to respond to|sensors reported fatal|Fatal error \d+ detected)"
+        r"unable to respond to|sensors reported fatal|Fatal error \d+ detected|firmware internal err)"
         r"|PCI (?:channel|device) is offline",
     ),
     (
@@ -111,7 +115,8 @@ _ANY = re.compile("|".join(f"(?P<{kind.name}>{pattern})" for kind, pattern in _K
 _HINT = re.compile(
     r"Xid|off the bus|from bus|nvme\d|nvme 0|inaccessible|not ready|giving up|Refused to change|recover|"
     r"mlx5_core|offline|link lost|RmInitAdapter|BAR ?\d|[Ss]lot|pciehp|Link Active not set|DPC:|retraining|"
-    r"available PCIe|probe of|probe with|unknown header|Default domain type|Kernel command line"
+    r"Adapter removed|available PCIe|probe of|probe with|unknown header|Default domain type|"
+    r"Kernel command line"
 )
 """What is in every such line: spares most lines the long search."""
 

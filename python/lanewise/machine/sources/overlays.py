@@ -47,6 +47,7 @@ _SIGNS_OF_LOG = (
         "RmInitAdapter",
         "failed with error -",
         "header type 7f",
+        "Adapter removed",
         "Link Active not set",
     ),
     *("Default domain type", "ommand line: ", "device recovery"),

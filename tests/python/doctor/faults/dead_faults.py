@@ -3,16 +3,7 @@
 from __future__ import annotations
 
 from dump_edits import files, line_after, ones, only_hex, only_words, together, words
-from fault_kinds import (
-    answers_with_ones,
-    bits,
-    card_without_link,
-    no_address,
-    no_driver,
-    payload,
-    speed,
-)
-from single_faults import (
+from fault import (
     ERROR,
     H100,
     INFO,
@@ -29,6 +20,15 @@ from single_faults import (
     WORKSTATION,
     X99,
     Fault,
+)
+from fault_kinds import (
+    answers_with_ones,
+    bits,
+    card_without_link,
+    no_address,
+    no_driver,
+    payload,
+    speed,
 )
 
 DEAD = [
@@ -186,6 +186,34 @@ LOG = [
             "[ 9101.5] nvme nvme0: Removing after probe failure status: -19"
         ),
         "81:00.0",
+        "device-lost",
+        ERROR,
+    ),
+    Fault(
+        "a drive that had to be reset",
+        P100,
+        line_after(
+            "[ 8.201] nvme nvme0: pci function 0000:81:00.0\n"
+            "[ 91.1] nvme nvme0: I/O 12 QID 3 timeout, aborting\n"
+            "[ 121.1] nvme nvme0: I/O 12 QID 3 timeout, reset controller"
+        ),
+        "81:00.0",
+        "device-lost",
+    ),
+    Fault(
+        "an adapter with an error in its firmware",
+        H100,
+        line_after(
+            "[ 91.1] mlx5_core 0000:3c:00.0: print_health_info:518:(pid 0): synd 0x1: firmware internal error"
+        ),
+        "3c:00.0",
+        "device-lost",
+    ),
+    Fault(
+        "an adapter that its driver gave up",
+        H100,
+        line_after("[ 9.1] ixgbe 0000:01:00.0: Adapter removed"),
+        "01:00.0",
         "device-lost",
         ERROR,
     ),

@@ -12,14 +12,17 @@ from pathlib import Path
 
 import pytest
 from dead_faults import FAULTS as DEAD
+from fault import H100, WARNING, Fault
+from register_faults import FAULTS as SET_WRONG
 from single_faults import FAULTS as DEGRADED
-from single_faults import Fault
+from source_faults import FAULTS as OF_OTHER_SOURCES
+from source_faults import GPUS, asked
 
 from lanewise.doctor import Diagnosis, Finding, diagnose
 from lanewise.machine import read_bytes
 
 CORPUS = Path(os.environ.get("LANEWISE_CORPUS") or Path(__file__).parents[5] / "shared" / "corpus")
-FAULTS = [*DEGRADED, *DEAD]
+FAULTS = [*DEGRADED, *DEAD, *SET_WRONG, *OF_OTHER_SOURCES]
 pytestmark = pytest.mark.skipif(not CORPUS.is_dir(), reason="no folder of dumps")
 
 
@@ -53,6 +56,12 @@ def test_the_fault_is_found(fault: Fault) -> None:
 
 
 def test_there_are_enough_of_them() -> None:
-    assert len(FAULTS) >= 90
+    assert len(FAULTS) >= 140
     assert len({fault.dump for fault in FAULTS}) >= 12
     assert len({fault.name for fault in FAULTS}) == len(FAULTS)
+
+
+def test_gpus_that_sleep_beside_a_dump_of_their_work_disagree_with_nobody() -> None:
+    for gen in (1, 2, 5):
+        diagnosis = diagnose(read_bytes(asked(GPUS[1], gen=gen)(dump(H100))), cost=False)
+        assert not diagnosis.fails(WARNING)

@@ -179,10 +179,13 @@ impl Port {
         }
     }
 
-    /// Payload in its send buffer, on the wire, and in the receive buffer of the other side.
+    /// Payload that has come into its send buffer, is on the wire, or in the receive buffer of the other side. Room that is kept
+    /// for what is still being read holds nothing.
     pub(super) fn held(&self) -> u64 {
+        let there = self.outgoing.iter().filter(|outgoing| outgoing.ready.is_some());
+        let ready: u64 = there.map(|outgoing| u64::from(outgoing.packet.payload)).sum();
         let known = self.credits + self.returning.iter().map(|(_, bytes)| bytes).sum::<u64>();
-        self.buffered + self.receive_buffer - known
+        ready + self.receive_buffer - known
     }
 
     /// Whether packets are on the wire either way, or wait for it.

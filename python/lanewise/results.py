@@ -235,7 +235,7 @@ class RunResult(Result):
 
     @property
     def end_reason(self) -> str:
-        """Why the run ended: Converged, TimeLimit, EventLimit, Stalled, Interrupted or Finished."""
+        """Why it ended: Converged, TimeLimit, EventLimit, MemoryLimit, Stalled, Interrupted or Finished."""
         return str(self.document["end_reason"])
 
     @property

@@ -300,8 +300,11 @@ def test_our_osu_tables_read_back(tool: str, metrics: dict[str, float], directio
         assert case.bandwidth_bytes_per_s == 1e6 * metrics["Bandwidth (MB/s)"]
 
 
+ONE_LINE = '[{ size = "310 KiB", percent = 100, read = 100, random = 0 }]'
+
+
 def test_our_iometer_file_reads_back() -> None:
-    options = {"access": "[310 KiB 100 % (100 % read, 0 % random)]", "workers": "4", "outstanding": "1"}
+    options = {"access": ONE_LINE, "workers": "4", "outstanding": "1"}
     text = simulated("iometer", "drives", "iometer", ALL_READ, options)
     assert "317440,100,100,0,0,1,0,0" in text.splitlines()
     *_, row = (line.split(",") for line in text.splitlines() if line.startswith("ALL,"))
@@ -319,8 +322,9 @@ def test_our_iometer_file_reads_back() -> None:
 
 def test_our_iometer_file_has_the_whole_access_specification() -> None:
     access = (
-        "[64 KiB 33 % (0 % read, 100 % random), "
-        "4 KiB 67 % (100 % read, 0 % random, bursts of 8 after 1500 us, aligned to 4 KiB, reply 512 B)]"
+        '[{ size = "64 KiB", percent = 33, read = 0, random = 100 }, '
+        '{ size = "4 KiB", percent = 67, read = 100, random = 0, delay = "1500 us", burst = 8, '
+        'alignment = "4 KiB", reply = "512 B" }]'
     )
     options = {"access": access, "managers": "2", "workers": "4", "outstanding": "1", "targets": "[a, b]"}
     lines = simulated("iometer", "drives", "iometer", ALL_READ, options).splitlines()
@@ -362,7 +366,7 @@ def test_our_iometer_file_has_managers_workers_and_disks() -> None:
 
 
 def iometer_row(document: documents.Document) -> dict[str, str]:
-    parameters = [{"path": "workload.drives.access", "value": "[310 KiB 100 % (100 % read, 0 % random)]"}]
+    parameters = [{"path": "workload.drives.access", "value": ONE_LINE}]
     explained = ExplainResult({"title": "", "parameters": parameters, "links": []})
     text = write_as("iometer", RunResult(document), explained)
     (row,) = (line.split(",") for line in text.splitlines() if line.startswith("ALL,"))

@@ -7,11 +7,12 @@
 //! link (`lanewise_pcie::encoding::ceiling`), which knows nothing of the run.
 //!
 //! Leaves out: credits in Flit Mode and on links with faults beyond that nobody spends more than there are, because DLLPs that
-//! are lost leave a gap that the next ones close; Little's law as an equality (see [`crate::Simulation::audit`]).
+//! are lost leave a gap that the next ones close; Little's law where errors lost requests.
 
 use crate::config::{FabricConfig, LinkConfig};
 use crate::fabric::Fabric;
 use crate::ingress::buffer_bytes;
+use crate::packet::{Flags, Kind, Packet};
 use crate::port::{Fate, LinkState, Owner, Port, PortId};
 use lanewise_observe::Use;
 use lanewise_pcie::ack_nak::SequenceSpace;
@@ -20,7 +21,7 @@ use lanewise_pcie::encoding::ceiling;
 use lanewise_pcie::flow_control::Credits;
 use lanewise_pcie::tlp::{FlowClass, TlpShape};
 use lanewise_pcie::virtual_channel::TRAFFIC_CLASSES;
-use lanewise_units::Bytes;
+use lanewise_units::{Bytes, Time};
 
 /// A book that does not balance.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -37,8 +38,41 @@ pub(crate) struct OwnBooks {
     pub(crate) told_bytes: u64,
     /// Payload of all flows before the window began.
     pub(crate) delivered_before: u64,
+    /// The same of each flow.
+    pub(crate) delivered_before_by_flow: Vec<u64>,
+    /// Posted writes of endpoints that are not at their target.
+    pub(crate) writes: Passage,
+    /// Latencies that were stated of reads whose tag comes back at another time, added up, in ticks modulo 2⁶⁴.
+    pub(crate) beside_tags: u64,
     /// By port, the most of a direction's time that payload can take.
     pub(crate) payload_ceilings: Vec<f64>,
+}
+
+/// What passes: how much of it is inside, and a sum from which the mean number follows (see [`Fabric::audit_closely`]).
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Passage {
+    inside: u64,
+    /// Instants of leaving less those of entering, added up, in ticks modulo 2⁶⁴: more than that still balances.
+    left_less_entered: u64,
+}
+
+impl Passage {
+    #[inline(always)]
+    pub(crate) fn enter(&mut self, now: Time) {
+        self.inside += 1;
+        self.left_less_entered = self.left_less_entered.wrapping_sub(now.ticks());
+    }
+
+    #[inline(always)]
+    pub(crate) fn leave(&mut self, now: Time) {
+        self.inside = self.inside.wrapping_sub(1);
+        self.left_less_entered = self.left_less_entered.wrapping_add(now.ticks());
+    }
+
+    /// Number inside, over all time up to now, in ticks modulo 2⁶⁴.
+    fn number_over_time(&self, now: Time) -> u64 {
+        self.inside.wrapping_mul(now.ticks()).wrapping_add(self.left_less_entered)
+    }
 }
 
 type Audited = Result<(), Discrepancy>;
@@ -103,8 +137,53 @@ impl Fabric {
             let port = Some(endpoint.port);
             balance!(port, tags == reads, "{tags} tags are out, and {reads} reads");
             balance!(port, tags >= staged, "{staged} reads wait to be sent, and {tags} tags are out");
+            let ([number, times], _) = endpoint.reads_over_time(self.now());
+            balance!(
+                port,
+                number == times,
+                "the number of reads over time is {number} ticks, and their times are {times} (Little's law)"
+            );
         }
         self.audit_bytes()
+    }
+
+    /// What takes longer to look at than the rest, and is looked at less often.
+    ///
+    /// Little's law of requests, exactly: the number under way, summed over time, is the time that each took, summed over those
+    /// that are done and those under way. The number comes from when they left their endpoint and came to their target; the times
+    /// from the latencies that were stated, and from the packets that are there.
+    pub(crate) fn audit_closely(&self) -> Audited {
+        if self.observers.errors().next().is_some() {
+            return Ok(()); // What was lost left without a latency.
+        }
+        let now = self.now();
+        let add = |sum: u64, ticks: u64| sum.wrapping_add(ticks);
+        let of_reads = self.endpoints.iter().map(|endpoint| endpoint.reads_over_time(now).1.stated());
+        let of_reads = of_reads.fold(self.own_books.beside_tags, add);
+        let under_way = |packet: &&&Packet| {
+            packet.kind == Kind::MemoryWrite
+                && !packet.flags.has(Flags::MMIO.with(Flags::PIECE).with(Flags::NULLIFIED))
+        };
+        let (mut inside, mut ages) = (0, 0_u64);
+        for write in self.packets.all_live().iter().filter(under_way) {
+            inside += 1;
+            ages = add(ages, (now - write.issued_at).ticks());
+        }
+        let writes = &self.own_books.writes;
+        balance!(
+            None,
+            writes.inside == inside,
+            "{} writes are under way, and there are {inside} of them",
+            writes.inside
+        );
+        let stated = self.observers.request_ticks();
+        let (number, times) = (add(writes.number_over_time(now), of_reads), add(stated, ages));
+        balance!(
+            None,
+            number == times,
+            "the number of requests over time is {number} ticks, and their times are {times} (Little's law)"
+        );
+        Ok(())
     }
 
     fn audit_port(&self, id: PortId) -> Audited {
@@ -262,6 +341,44 @@ impl Fabric {
         Ok(())
     }
 
+    /// Goodput of every flow that an endpoint reads or writes is within the closed form of its link, since the start of the run: its
+    /// data cross that link once. Other flows may go over several, or over none.
+    pub(crate) fn audit_goodput(&self, at: Time, devices: &[String]) -> Audited {
+        let before = self.own_books.delivered_before_by_flow.iter().chain(std::iter::repeat(&0));
+        for (flow, before) in self.observers.flows().iter().zip(before) {
+            let spec = &flow.spec;
+            let device = devices.iter().position(|name| *name == spec.device);
+            let id = match device.map(|device| (self.devices[device].owner, &self.device_ports[device])) {
+                Some((Owner::Endpoint(_), ports)) if ["read", "write"].contains(&spec.direction) => ports[0],
+                _ => continue,
+            };
+            let (port, shares) = (&self.ports[id.index()], &self.own_books.payload_ceilings);
+            let share = shares[id.index()].max(shares[port.peer.index()]);
+            let payload = flow.payload() + Bytes::new(*before);
+            let (took, edges) = (port.settings.wire.span(payload), port.settings.wire.span(AT_THE_EDGES));
+            let most = (at - Time::ZERO).ticks() as f64 * share + edges.ticks() as f64;
+            balance!(
+                Some(id),
+                took.ticks() as f64 <= most,
+                "flow {} ({}) moved {payload}, which takes {took} of a wire of which the closed form gives it {most} ticks",
+                spec.name,
+                spec.direction
+            );
+        }
+        Ok(())
+    }
+
+    /// Keeps what the flows have moved, because their tallies start again.
+    pub(crate) fn keep_delivered(&mut self) {
+        let books = &mut self.own_books;
+        books.delivered_before += self.observers.delivered();
+        let flows = self.observers.flows();
+        books.delivered_before_by_flow.resize(flows.len(), 0);
+        for (before, flow) in books.delivered_before_by_flow.iter_mut().zip(flows) {
+            *before += flow.payload().get();
+        }
+    }
+
     /// Name of a port, given those of the devices.
     pub(crate) fn name_of(&self, id: PortId, devices: &[String]) -> String {
         let place = self.place_of(id);
@@ -301,10 +418,10 @@ mod tests {
     use crate::port::PortId;
     use crate::workload::{DeviceId, Direction};
     use crate::{Fabric, Simulation};
-    use lanewise_observe::{Fact, Use};
+    use lanewise_observe::{Fact, FlowId, FlowSpec, LatencyOf, Use};
     use lanewise_pcie::flow_control::Credits;
     use lanewise_pcie::tlp::FlowClass;
-    use lanewise_units::{Generation, Span, Width};
+    use lanewise_units::{Bytes, Generation, Span, Width};
     use std::panic::{AssertUnwindSafe, catch_unwind};
 
     /// Two endpoints behind a switch read and write, and much is under way.
@@ -324,7 +441,8 @@ mod tests {
         let mut simulation = busy();
         let port = PortId(simulation.fabric.port_index(DeviceId(2), 0) as u32);
         plant(&mut simulation.fabric, port);
-        simulation.fabric.audit().expect_err("it is noticed").what
+        let audited = simulation.fabric.audit().and_then(|()| simulation.fabric.audit_closely());
+        audited.expect_err("it is noticed").what
     }
 
     #[test]
@@ -368,6 +486,53 @@ mod tests {
             fabric.ports[port.index()].busy_until += span;
         });
         assert!(fast.contains("the closed form"), "{fast}");
+    }
+
+    /// Number and time of requests, from either side: entries of reads, latencies that were stated, instants of writes, packets.
+    #[test]
+    fn a_fault_in_numbers_or_times_of_requests_breaks_littles_law() {
+        let young = found(|fabric, _| fabric.endpoints[1].age_a_read(Span::from_ns(1)));
+        assert!(young.contains("number of reads over time"), "{young}");
+        let stated = found(|fabric, _| {
+            let (now, flow, latency) = (fabric.now(), FlowId(0), Span::from_ticks(1));
+            fabric.observers.observe(now, Fact::RequestDone { flow, latency });
+        });
+        assert!(stated.contains("number of requests over time"), "{stated}");
+        let twice = found(|fabric, _| {
+            let now = fabric.now();
+            fabric.own_books.writes.enter(now);
+        });
+        assert!(twice.contains("writes are under way"), "{twice}");
+        let late = found(|fabric, _| {
+            let now = fabric.now();
+            fabric.own_books.writes.enter(now);
+            fabric.own_books.writes.leave(now + Span::from_ticks(1));
+        });
+        assert!(late.contains("(Little's law)"), "{late}");
+    }
+
+    #[test]
+    fn a_flow_beyond_the_closed_form_of_its_link_ends_the_run() {
+        let mut simulation = busy();
+        let (at, payload) = (simulation.fabric.now(), Bytes::new(200_000));
+        let (name, device, latency) = ("f".to_owned(), simulation.names()[2].clone(), LatencyOf::Request);
+        let flow = simulation.fabric.add_flow(FlowSpec { name, device, direction: "write", latency });
+        simulation.fabric.observers.observe(at, Fact::Delivered { flow, payload });
+        simulation.fabric.own_books.told_bytes += payload.get();
+        let names = simulation.names().to_vec();
+        let found = simulation.fabric.audit_goodput(at, &names).expect_err("20 us of x4 are 79 kB");
+        assert!(found.what.contains("closed form"), "{}", found.what);
+    }
+
+    #[test]
+    fn what_is_used_for_more_time_than_there_was_ends_the_run() {
+        let mut simulation = busy();
+        simulation.fabric.root_complexes[0].writes.book.busy += Span::from_us(21);
+        let at = simulation.fabric.now();
+        let stopped = catch_unwind(AssertUnwindSafe(|| simulation.stop_measuring(at)));
+        let said = *stopped.expect_err("it stops").downcast::<String>().expect("a message");
+        let place = format!("{}.write_bandwidth: in use for ", simulation.names()[0]);
+        assert!(said.starts_with("not conserved, seed 1, event ") && said.contains(&place), "{said}");
     }
 
     #[test]

@@ -7,7 +7,7 @@
 //! Assumed: the round robin; how the buses of real parts are given out is not published.
 
 use crate::server::Book;
-use lanewise_units::{Span, Time};
+use lanewise_units::{Span, SpanSum, Time};
 
 /// The least time there is.
 const TICK: Span = Span::from_ticks(1);
@@ -49,7 +49,7 @@ impl Bus {
 
     /// Enters how long those that wait have waited up to `now`.
     fn count(&mut self, now: Time) {
-        self.book.waited += (now - self.counted_at) * u64::from(self.waiting.count_ones());
+        self.book.waited += SpanSum::from(now - self.counted_at) * u64::from(self.waiting.count_ones());
         self.counted_at = now;
     }
 
@@ -74,24 +74,26 @@ impl Buses {
         Self { of_port: of_port.into(), buses: vec![Bus::default(); count] }
     }
 
-    /// The buses of two ports.
-    fn between(&self, ingress: u16, egress: u16) -> [usize; 2] {
-        [ingress, egress]
-            .map(|port| usize::from(self.of_port.get(usize::from(port)).copied().unwrap_or_default()))
+    /// The buses of two ports: one where both are on the same.
+    fn between(&self, ingress: u16, egress: u16) -> impl Iterator<Item = usize> + Clone + use<> {
+        let bus_of =
+            |port: u16| usize::from(self.of_port.get(usize::from(port)).copied().unwrap_or_default());
+        let (first, second) = (bus_of(ingress), bus_of(egress));
+        std::iter::once(first).chain((second != first).then_some(second))
     }
 
     /// Whether `egress` may take the buses between two ports now.
     pub(crate) fn are_free(&self, ingress: u16, egress: u16, now: Time) -> bool {
-        let mut pair = self.between(ingress, egress).into_iter().map(|bus| &self.buses[bus]);
+        let mut pair = self.between(ingress, egress).map(|bus| &self.buses[bus]);
         pair.all(|bus| bus.free_at <= now && bus.is_open_to(egress, now))
     }
 
     /// Takes the buses between two ports for so long, or says when to ask again.
     pub(crate) fn take(&mut self, ingress: u16, egress: u16, span: Span, now: Time) -> Result<(), Time> {
         let pair = self.between(ingress, egress);
-        let at = pair.into_iter().map(|bus| self.buses[bus].free_at).fold(now, Time::max);
-        if !pair.into_iter().all(|bus| self.buses[bus].is_open_to(egress, at)) {
-            pair.into_iter().for_each(|bus| self.buses[bus].refuse(egress, now));
+        let at = pair.clone().map(|bus| self.buses[bus].free_at).fold(now, Time::max);
+        if !pair.clone().all(|bus| self.buses[bus].is_open_to(egress, at)) {
+            pair.for_each(|bus| self.buses[bus].refuse(egress, now));
             return Err(at + TICK); // After the one whose turn it is.
         }
         for bus in pair {
@@ -113,5 +115,22 @@ impl Buses {
 
     pub(crate) fn heap_bytes(&self) -> usize {
         size_of_val(&*self.of_port) + size_of_val(&*self.buses)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bus_that_both_ports_are_on_is_taken_once() {
+        let (now, span) = (Time::ZERO, Span::from_ns(10));
+        for (of_port, expected) in [([0, 0], vec![1]), ([0, 1], vec![1, 1])] {
+            let mut buses = Buses::new(&of_port);
+            assert_eq!(buses.take(0, 1, span, now), Ok(()));
+            let books: Vec<Book> = buses.books_at(now + span).collect();
+            assert_eq!(books.iter().map(|book| book.served).collect::<Vec<_>>(), expected);
+            assert!(books.iter().all(|book| book.busy == span.into()), "{books:?}");
+        }
     }
 }

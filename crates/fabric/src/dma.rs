@@ -279,6 +279,7 @@ impl Fabric {
         self.observers.observe(now, Fact::Delivered { flow, payload: packet.payload() });
         if packet.flags.has(Flags::LAST) {
             let latency = now - packet.issued_at + delay;
+            self.own_books.beside_tags = self.own_books.beside_tags.wrapping_add(latency.ticks());
             self.observers.observe(now, Fact::RequestDone { flow, latency });
         }
         self.transfer_progressed(packet, delay);
@@ -297,7 +298,7 @@ impl Fabric {
 
     /// The tag of a read that is over is free again.
     pub(crate) fn tag_free(&mut self, index: u32, slot: u16) {
-        self.endpoints[index as usize].abandon(slot);
+        self.endpoints[index as usize].abandon(slot, self.engine.now());
         self.refill(index);
     }
 }

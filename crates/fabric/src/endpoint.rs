@@ -18,7 +18,7 @@ use lanewise_pcie::splitting;
 use lanewise_pcie::tag::{Tag, TagPool};
 use lanewise_pcie::tlp::{ECRC, HeaderFormat, PREFIX};
 use lanewise_pcie::virtual_channel::ChannelMap;
-use lanewise_units::{Bytes, Time};
+use lanewise_units::{Bytes, Span, Time};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -145,6 +145,11 @@ impl Transfers {
         self.active.taken()
     }
 
+    /// Memory that they take when there are more, in bytes.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.active.bytes()
+    }
+
     /// Those that are not complete.
     pub(crate) fn all_open(&self) -> impl Iterator<Item = &ActiveTransfer> {
         self.active.places().iter().filter(|one| one.transfer.length > Bytes::ZERO)
@@ -164,6 +169,8 @@ impl Transfers {
 /// A read request whose completions have not all come back.
 #[derive(Clone, Copy, Debug, Default)]
 struct OutstandingRead {
+    /// When it got its tag.
+    since: Time,
     left: u16,
     tag: Option<Tag>,
 }
@@ -173,26 +180,59 @@ struct OutstandingRead {
 struct Reads {
     tags: TagPool,
     out: Vec<OutstandingRead>,
+    times: ReadTimes,
+}
+
+/// Sums for Little's law, in ticks modulo 2⁶⁴: what is added up to more than that still balances.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct ReadTimes {
+    /// Instants at which reads gave their tag back, less those at which they took it.
+    left_less_entered: u64,
+    /// How long reads had their tag, of those that gave it back.
+    with_tag: u64,
+    /// The same of those whose latency was stated when they did, with what the device adds.
+    stated: u64,
+}
+
+impl ReadTimes {
+    /// How long the latencies should be that were stated of these reads, added up.
+    pub(crate) fn stated(&self) -> u64 {
+        self.stated
+    }
 }
 
 impl Reads {
     /// Enters a read of so many bytes. Returns its slot.
     #[inline(always)]
-    fn enter(&mut self, tag: Tag, bytes: u16) -> u16 {
+    fn enter(&mut self, tag: Tag, bytes: u16, now: Time) -> u16 {
         let slot = tag.index(self.tags.width());
         if self.out.len() <= slot {
             self.out.resize(slot + 1, OutstandingRead::default());
         }
-        self.out[slot] = OutstandingRead { left: bytes, tag: Some(tag) };
+        self.out[slot] = OutstandingRead { since: now, left: bytes, tag: Some(tag) };
+        self.times.left_less_entered = self.times.left_less_entered.wrapping_sub(now.ticks());
         slot as u16
     }
 
-    /// The read of a slot is over: its tag is free again. Returns the bytes that did not come.
+    /// The read of a slot is over: its tag is free again. Returns how long it had it, and the bytes that did not come.
     #[inline]
-    fn end(&mut self, slot: u16) -> u16 {
+    fn end(&mut self, slot: u16, now: Time) -> (Span, u16) {
         let read = &mut self.out[usize::from(slot)];
         self.tags.give(read.tag.take().expect("an outstanding read has a tag"));
-        std::mem::take(&mut read.left)
+        let with_tag = now - read.since;
+        self.times.with_tag = self.times.with_tag.wrapping_add(with_tag.ticks());
+        self.times.left_less_entered = self.times.left_less_entered.wrapping_add(now.ticks());
+        (with_tag, std::mem::take(&mut read.left))
+    }
+
+    /// Little's law: reads that have a tag, over all time, and the time that each had it, added up, are the same. The first
+    /// comes from the number of tags and the instants at which it changed, the second from the entries.
+    fn number_and_time(&self, now: Time) -> [u64; 2] {
+        let out = u64::from(self.tags.in_flight());
+        let number = out.wrapping_mul(now.ticks()).wrapping_add(self.times.left_less_entered);
+        let still_out =
+            self.out.iter().filter(|read| read.tag.is_some()).map(|read| (now - read.since).ticks());
+        [number, still_out.fold(self.times.with_tag, u64::wrapping_add)]
     }
 }
 
@@ -271,7 +311,11 @@ impl Endpoint {
         let (read_unit, write_unit) = (config.dma.read_unit, config.dma.write_unit);
         let units = [read_unit.unwrap_or(config.mrrs).min(config.mrrs), write_unit.unwrap_or(mps).min(mps)];
         Self {
-            reads: Reads { tags: TagPool::new(config.tag_width, limit), out: Vec::new() },
+            reads: Reads {
+                tags: TagPool::new(config.tag_width, limit),
+                out: Vec::new(),
+                times: ReadTimes::default(),
+            },
             drain: Server::new(config.write_drain),
             attributes: config.attributes(),
             extra_bytes: config.extra_bytes(Kind::MemoryRead),
@@ -391,6 +435,18 @@ impl Endpoint {
         u32::from(self.reads.tags.in_flight())
     }
 
+    /// Reads with a tag, added up over time: their number, and the time of each. What each was stated to take.
+    pub(crate) fn reads_over_time(&self, now: Time) -> ([u64; 2], &ReadTimes) {
+        (self.reads.number_and_time(now), &self.reads.times)
+    }
+
+    /// A read is taken for older than it is, for a test of who notices.
+    #[cfg(test)]
+    pub(crate) fn age_a_read(&mut self, by: Span) {
+        let read = self.reads.out.iter_mut().find(|read| read.tag.is_some()).expect("a read is out");
+        read.since = read.since - by;
+    }
+
     /// A tag goes astray, for a test of who notices.
     #[cfg(test)]
     pub(crate) fn leak_tag(&mut self) {
@@ -446,7 +502,7 @@ impl Endpoint {
             packet.eligible_at = self.next_request_at.max(now);
             packet.flags = packet.flags.without(Flags::LAST);
             self.next_request_at = packet.eligible_at + self.config.request_interval;
-            packet.read = self.reads.enter(tag, packet.length);
+            packet.read = self.reads.enter(tag, packet.length, now);
             (packet, first_issued, attempts)
         } else {
             let packet = self.new_read(vc, now, transfers)?;
@@ -467,7 +523,7 @@ impl Endpoint {
         let tag = self.reads.tags.take()?;
         let channel = self.turns_on(VC0).pop(Direction::Read).expect("checked above");
         let mut packet = self.next_request(Kind::MemoryRead, channel, self.units[0], now, transfers);
-        packet.read = self.reads.enter(tag, packet.length);
+        packet.read = self.reads.enter(tag, packet.length, now);
         Some(packet)
     }
 
@@ -488,7 +544,7 @@ impl Endpoint {
         let mut packet = self.next_request(Kind::MemoryRead, channel, unit, now, transfers);
         self.start_on_engine(channel, Direction::Read, now, &mut packet);
         packet.traffic_class = self.class_of(channel);
-        packet.read = self.reads.enter(tag, packet.length);
+        packet.read = self.reads.enter(tag, packet.length, now);
         if let Some(dma) = &mut self.dma {
             dma.began(channel, packet.read, Bytes::new(u64::from(packet.length)));
         }
@@ -520,8 +576,8 @@ impl Endpoint {
     }
 
     /// Gives a read up: its tag is free again. Returns the bytes that did not come.
-    pub(crate) fn abandon(&mut self, slot: u16) -> u16 {
-        let missing = self.reads.end(slot);
+    pub(crate) fn abandon(&mut self, slot: u16, now: Time) -> u16 {
+        let (_, missing) = self.reads.end(slot, now);
         if let Some(channel) = self.dma.as_mut().and_then(|dma| dma.ended(slot)) {
             self.takes_turns(channel, Direction::Read);
         }
@@ -577,12 +633,15 @@ impl Endpoint {
         read + self.config.memory_read_latency
     }
 
-    /// Takes in part of a read's data. True when the request is complete and its tag free again.
+    /// Takes in part of a read's data. True when the request is complete and its tag free again: its latency, with what the
+    /// device adds, is to be stated.
     #[inline]
-    pub(crate) fn completion(&mut self, packet: &Packet) -> bool {
+    pub(crate) fn completion(&mut self, packet: &Packet, now: Time) -> bool {
         let done = self.count_completion(packet);
         if done {
-            self.reads.end(packet.read);
+            let (with_tag, _) = self.reads.end(packet.read, now);
+            let latency = with_tag + self.config.completion_latency;
+            self.reads.times.stated = self.reads.times.stated.wrapping_add(latency.ticks());
         }
         done
     }

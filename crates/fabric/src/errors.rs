@@ -255,8 +255,9 @@ impl Fabric {
 
     /// Ends a read without the data that have not come, and asks for them again if that helps.
     fn give_up(&mut self, index: u32, watched: &Watched, may_ask_again: bool) {
+        let now = self.engine.now();
         let endpoint = &mut self.endpoints[index as usize];
-        let missing = endpoint.abandon(watched.request.read);
+        let missing = endpoint.abandon(watched.request.read, now);
         if let Some(errors) = &mut endpoint.errors {
             errors.watched[usize::from(watched.request.read)] = None;
         }

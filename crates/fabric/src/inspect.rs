@@ -10,6 +10,9 @@ use lanewise_pcie::flow_control::Credits;
 use lanewise_pcie::tlp::FlowClass;
 use lanewise_units::Time;
 
+/// An event that waits, in a heap that grows by doubling: 16 B of it and its time, up to three times.
+const BYTES_PER_EVENT: u64 = 48;
+
 impl Fabric {
     /// Accounts for the time of every link direction, and for drained buffers, up to `at`. All ports are caught up.
     pub(crate) fn settle_all(&mut self, at: Time) {
@@ -50,6 +53,19 @@ impl Fabric {
         let switches: usize = self.switches.iter().map(|switch| switch.heap_bytes()).sum();
         let per_port = Observers::BYTES_PER_PORT * self.ports.len();
         (self.port_memory() + switches + per_port) as f64 / self.ports.len().max(1) as f64
+    }
+
+    /// Memory of what is under way, in bytes, when there is a little more of it: everything that grows with load.
+    pub(crate) fn bytes_under_way(&self) -> u64 {
+        let tables = [
+            self.packets.bytes(),
+            self.transfers.bytes(),
+            self.mmio.bytes(),
+            self.pending.bytes(),
+            self.watches.bytes(),
+            self.cut_packets.bytes(),
+        ];
+        tables.iter().sum::<u64>() + self.engine.pending() as u64 * BYTES_PER_EVENT
     }
 
     /// Checks what must hold between events, whatever the faults; panics when it does not.

@@ -12,7 +12,7 @@ use crate::config::IommuConfig;
 use crate::memory::{Memory, Place};
 use crate::packet::{Address, Packet};
 use crate::server::Book;
-use lanewise_units::{Bytes, Time};
+use lanewise_units::{Bytes, SpanSum, Time};
 
 /// What a step of a walk reads: a line of the tables.
 const LINE: Bytes = Bytes::new(64);
@@ -52,7 +52,7 @@ impl Cached {
 
     /// The area under the entries in use, up to `at`.
     fn book_at(&self, at: Time) -> Book {
-        let area = at.saturating_since(self.changed_at) * u64::from(self.entries);
+        let area = SpanSum::from(at.saturating_since(self.changed_at)) * u64::from(self.entries);
         Book { busy: self.book.busy + area, ..self.book }
     }
 }
@@ -156,7 +156,7 @@ impl Iommu {
 
     /// What the walkers have done up to `at`.
     pub(crate) fn book_at(&self, at: Time) -> Book {
-        let ahead = self.walkers.iter().map(|free_at| free_at.saturating_since(at)).sum();
+        let ahead: SpanSum = self.walkers.iter().map(|free_at| free_at.saturating_since(at)).sum();
         Book { busy: self.book.busy.saturating_sub(ahead), ..self.book }
     }
 }

@@ -96,5 +96,6 @@ pub use fabric::Fabric;
 pub use resources::{ResourceKind, ResourceReading};
 pub use server::Book;
 pub use simulation::{Progress, Simulation};
+pub use slots::bytes_when_grown;
 pub use switch::MAX_SWITCH_PORTS;
 pub use waiters::{Place, Waiter};

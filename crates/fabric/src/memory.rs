@@ -12,7 +12,7 @@
 use crate::config::MemoryConfig;
 use crate::packet::{Address, Packet};
 use crate::server::{Book, Server};
-use lanewise_units::{Bytes, Span, Time};
+use lanewise_units::{Bytes, Span, SpanSum, Time};
 
 /// Where something lies: an address in the buffers of a requester.
 #[derive(Clone, Copy, Debug)]
@@ -127,7 +127,7 @@ impl Memory {
     /// What all banks have done up to `at`, and how many there are.
     pub(crate) fn banks_at(&self, at: Time) -> (Book, u32) {
         let banks = || self.channels.iter().flat_map(|channel| &channel.banks);
-        let ahead = banks().map(|bank| bank.free_at.saturating_since(at)).sum();
+        let ahead: SpanSum = banks().map(|bank| bank.free_at.saturating_since(at)).sum();
         let book: Book = self.channels.iter().map(|channel| channel.book).sum();
         (Book { busy: book.busy.saturating_sub(ahead), ..book }, banks().count() as u32)
     }

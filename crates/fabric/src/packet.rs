@@ -5,6 +5,7 @@
 //! over and finished with it, the generation no longer matches, and a replay is a duplicate of which only the size
 //! still matters.
 
+use crate::slots::bytes_when_grown;
 use lanewise_pcie::flow_control::Credits;
 use lanewise_pcie::tlp::FlowClass;
 use lanewise_units::{Bytes, Time};
@@ -261,6 +262,18 @@ impl PacketPool {
     /// Packets that somebody owns.
     pub(crate) fn live(&self) -> usize {
         self.slots.len() - self.free.len()
+    }
+
+    /// Memory that it takes when it grows next, in bytes.
+    pub(crate) fn bytes(&self) -> u64 {
+        bytes_when_grown(&self.slots) + bytes_when_grown(&self.free)
+    }
+
+    /// Those packets.
+    pub(crate) fn all_live(&self) -> Vec<&Packet> {
+        let mut live: Vec<bool> = vec![true; self.slots.len()];
+        self.free.iter().for_each(|id| live[id.index()] = false);
+        self.slots.iter().zip(live).filter(|(_, live)| *live).map(|(packet, _)| packet).collect()
     }
 
     #[inline]

@@ -242,7 +242,7 @@ impl Fabric {
         let flow = self.transfers.get(packet.context).transfer.flow;
         self.observers.observe(now, Fact::Delivered { flow, payload: packet.payload() });
         let endpoint = &mut self.endpoints[index as usize];
-        let request_done = endpoint.completion(packet);
+        let request_done = endpoint.completion(packet, now);
         let delay = endpoint.config.completion_latency;
         if request_done {
             let latency = now - packet.issued_at + delay;
@@ -267,6 +267,7 @@ impl Fabric {
         let flow = self.transfers.get(packet.context).transfer.flow;
         self.observers.observe(now, Fact::Delivered { flow, payload: packet.payload() });
         if !packet.flags.has(Flags::PIECE) {
+            self.own_books.writes.leave(now);
             self.observers.observe(now, Fact::RequestDone { flow, latency: now - packet.issued_at });
         }
         self.transfer_progressed(packet, Span::ZERO);

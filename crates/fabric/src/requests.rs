@@ -83,6 +83,7 @@ impl Fabric {
             && let Some(packet) = endpoint.next_write(now, &self.transfers)
         {
             staged_at = packet.eligible_at;
+            self.own_books.writes.enter(now);
             let packet_id = self.packets.insert(packet);
             port.queues.push(&mut self.packets, packet_id);
         }
@@ -112,6 +113,7 @@ impl Fabric {
             if port.queues_of(vc).head(FlowClass::Posted).is_none()
                 && let Some(packet) = endpoint.next_write_on(vc, now, &self.transfers)
             {
+                self.own_books.writes.enter(now);
                 staged_at = staged_at.min(packet.eligible_at);
                 let packet_id = self.packets.insert(packet);
                 port.queue(&mut self.packets, packet_id);

@@ -2,15 +2,15 @@
 //!
 //! A book holds plain sums and no mean: who reads it takes the difference of two readings.
 
-use lanewise_units::{Bytes, Rate, Span, Time};
+use lanewise_units::{Bytes, Rate, Span, SpanSum, Time};
 
 /// What a shared resource has done since the start of the run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Book {
     /// Time that it served, added up over its places.
-    pub busy: Span,
+    pub busy: SpanSum,
     /// Time that what it served had to wait for it, added up.
-    pub waited: Span,
+    pub waited: SpanSum,
     /// How often it was asked.
     pub served: u64,
 }
@@ -95,7 +95,7 @@ mod tests {
         let at = Time::ZERO + Span::from_ns(10);
         assert_eq!(server.serve(at, Bytes::new(100)), at + Span::from_ns(100));
         assert_eq!(server.serve(at, Bytes::new(50)), at + Span::from_ns(150));
-        let expected = Book { busy: Span::from_ns(150), waited: Span::from_ns(100), served: 2 };
+        let expected = Book { busy: Span::from_ns(150).into(), waited: Span::from_ns(100).into(), served: 2 };
         assert_eq!(server.book, expected);
     }
 }

@@ -1,5 +1,6 @@
 //! The run: the one `match` over events, what is done at the end of each, and when to stop.
 
+use crate::audit::Discrepancy;
 use crate::config::FabricConfig;
 use crate::event::Event;
 use crate::fabric::Fabric;
@@ -8,7 +9,7 @@ use crate::resources::ResourceReading;
 use crate::server::Book;
 use crate::waiters::Waiter;
 use crate::workload::{Metric, Workload, WorkloadId};
-use lanewise_units::{Span, Time};
+use lanewise_units::{Span, SpanSum, Time};
 use std::collections::HashMap;
 
 /// How a call of [`Simulation::run_until`] ended.
@@ -41,6 +42,8 @@ pub struct Simulation {
     /// Events after which the books are audited next.
     audit_at: u64,
     audits: u64,
+    /// Events after which what takes longer is looked at next.
+    look_closely_at: u64,
 }
 
 impl Simulation {
@@ -61,6 +64,7 @@ impl Simulation {
             first_reading: HashMap::new(),
             audit_at: AUDIT_EVERY,
             audits: 0,
+            look_closely_at: 0,
         })
     }
 
@@ -166,11 +170,11 @@ impl Simulation {
     ///
     /// `at` is a time that [`Self::run_until`] has reached.
     pub fn start_measuring(&mut self, at: Time) {
-        self.window_start = at;
         self.fabric.changes.start_measuring();
         self.stop_measuring(at);
+        self.window_start = at;
         let accounted: Vec<Time> = self.fabric.ports.iter().map(|port| port.busy_until).collect();
-        self.fabric.own_books.delivered_before += self.fabric.observers.delivered();
+        self.fabric.keep_delivered();
         self.fabric.observers.start_measuring(at, accounted.into_iter());
         for workload in &mut self.workloads {
             workload.start_measuring(at);
@@ -199,13 +203,19 @@ impl Simulation {
     pub fn stop_measuring(&mut self, at: Time) {
         self.catch_up(at);
         self.fabric.settle_all(at);
+        self.look_closely_at = 0;
         self.audit();
+        if let Err(found) = self.fabric.audit_goodput(at, &self.names) {
+            self.end_for(&found);
+        }
+        let (window, readings) = (at.saturating_since(self.window_start), self.resources(at));
+        self.audit_use(window, &readings);
     }
 
     /// Checks that everything is conserved. A run does so by itself, every so many events, and when its results are read.
     ///
     /// Credits, sequence numbers, tags, bytes and time of every link direction, and that no more payload went over it than the
-    /// closed form allows.
+    /// closed form allows, in a flow neither; Little's law of requests; that no shared resource was used for more time than there was.
     ///
     /// # Panics
     /// When something is not conserved, which is a bug in this crate: with the seed, the event and the time, at which the run
@@ -216,11 +226,35 @@ impl Simulation {
         self.audit_at = events + AUDIT_EVERY.max(EVENTS_PER_BOOK * self.fabric.books());
         self.audits += 1;
         if let Err(found) = self.fabric.audit() {
-            let place =
-                found.port.map_or(String::new(), |port| self.fabric.name_of(port, &self.names) + ": ");
-            let (seed, at) = (self.fabric.seed, self.fabric.now());
-            panic!("not conserved, seed {seed}, event {events}, at {at:?}: {place}{}", found.what);
+            self.end_for(&found);
         }
+        if events >= self.look_closely_at {
+            if let Err(found) = self.fabric.audit_closely() {
+                self.end_for(&found);
+            }
+            let at = self.fabric.now();
+            let readings = self.all_resources(at);
+            self.audit_use(at - Time::ZERO, &readings);
+            let entries = readings.len() as u64 * ENTRIES_PER_RESOURCE + self.fabric.packets.live() as u64;
+            self.look_closely_at = events + EVENTS_PER_ENTRY * entries;
+        }
+    }
+
+    /// Nothing is used for more time than there was in a span, all its places together.
+    fn audit_use(&self, span: Span, readings: &[ResourceReading]) {
+        for ResourceReading { name, places, book, .. } in readings {
+            let most = SpanSum::from(span) * u64::from(*places);
+            if book.busy > most {
+                let what = format!("{name}: in use for {:?}, of {most:?} that there were", book.busy);
+                self.end_for(&Discrepancy { port: None, what });
+            }
+        }
+    }
+
+    fn end_for(&self, found: &Discrepancy) -> ! {
+        let place = found.port.map_or(String::new(), |port| self.fabric.name_of(port, &self.names) + ": ");
+        let (seed, events, at) = (self.fabric.seed, self.events_handled(), self.fabric.now());
+        panic!("not conserved, seed {seed}, event {events}, at {at:?}: {place}{}", found.what);
     }
 
     #[cfg(test)]
@@ -236,6 +270,19 @@ impl Simulation {
     /// What the tools of each workload report, from the end of the warm-up to `until`.
     pub fn reports(&self, until: Time) -> Vec<Vec<Vec<Metric>>> {
         self.workloads.iter().map(|workload| workload.reports((self.window_start, until))).collect()
+    }
+
+    /// Memory that what is under way takes, in bytes, when there is a little more of it.
+    pub fn bytes_under_way(&self) -> u64 {
+        let own = self.workloads.iter().map(|workload| workload.bytes_under_way());
+        self.fabric.bytes_under_way() + own.sum::<u64>()
+    }
+
+    /// Bytes that are held on their way: in ingress buffers, and then by the devices of each workload.
+    pub fn held(&self) -> Vec<u64> {
+        let levels = (0..self.fabric.ports.len()).flat_map(|port| self.fabric.observers.buffers(port));
+        let ingress = levels.map(|level| u64::from(level.now())).sum();
+        std::iter::once(ingress).chain(self.workloads.iter().map(|workload| workload.held())).collect()
     }
 
     /// Whether every workload with an end of its own has reached it; none when there is no such workload.
@@ -293,6 +340,10 @@ pub(crate) fn stall_after(ports: &[Port]) -> Span {
 /// part of the time: `lanewise bench` says which.
 const AUDIT_EVERY: u64 = 1 << 14;
 const EVENTS_PER_BOOK: u64 = 128;
+
+/// The same for what is looked at less often: packets that are there, and resources, which take longer because they have names.
+const EVENTS_PER_ENTRY: u64 = 64;
+const ENTRIES_PER_RESOURCE: u64 = 32;
 
 /// Ports that act and rounds of notices within one event: a thousand times as many as a large fabric has ports.
 const MOST_AT_ONE_INSTANT: u32 = 1 << 26;

@@ -1,5 +1,12 @@
 //! Small things under way, in slots that are used again.
 
+/// Memory that a table takes when it grows next, in bytes. One that is nearly full will be copied to twice the room, and both lie
+/// beside each other meanwhile.
+pub fn bytes_when_grown<T>(items: &Vec<T>) -> u64 {
+    let bytes = (items.capacity() * size_of::<T>()) as u64;
+    if items.len() > items.capacity() / 8 * 7 { 3 * bytes } else { bytes }
+}
+
 /// Copies of `T`, each found again by the index of its slot.
 #[derive(Debug)]
 pub(crate) struct Slots<T> {
@@ -50,6 +57,11 @@ impl<T: Copy> Slots<T> {
     /// Every slot, in use or not: what was last in it.
     pub(crate) fn places(&self) -> &[T] {
         &self.items
+    }
+
+    /// Memory that it takes when it grows next, in bytes.
+    pub(crate) fn bytes(&self) -> u64 {
+        bytes_when_grown(&self.items) + bytes_when_grown(&self.free)
     }
 
     /// How many slots hold something.

@@ -9,7 +9,7 @@ use crate::config::StackConfig;
 use crate::packet::PacketId;
 use crate::ring::Ring;
 use crate::server::{Book, Server};
-use lanewise_units::{Bytes, Time};
+use lanewise_units::{Bytes, SpanSum, Time};
 use std::collections::VecDeque;
 
 /// A read that waits for an entry, or for room in a queue that root ports share.
@@ -71,7 +71,7 @@ impl Trackers {
 
     /// What the entries have done up to `at`.
     pub(crate) fn book_at(&self, at: Time) -> Book {
-        let ahead = self.in_use.iter().map(|free_at| free_at.saturating_since(at)).sum();
+        let ahead: SpanSum = self.in_use.iter().map(|free_at| free_at.saturating_since(at)).sum();
         Book { busy: self.book.busy.saturating_sub(ahead), ..self.book }
     }
 

@@ -25,7 +25,7 @@ use lanewise_pcie::flow_control::Credits;
 use lanewise_pcie::tlp::FlowClass;
 use lanewise_pcie::turn::Turn;
 use lanewise_pcie::virtual_channel::{ChannelMap, TRAFFIC_CLASSES};
-use lanewise_units::{Bytes, Rate, Span, Time};
+use lanewise_units::{Bytes, Rate, Span, SpanSum, Time};
 use std::sync::Arc;
 
 /// Most ports a switch may have: one bit each in a word.
@@ -138,7 +138,7 @@ pub(crate) struct Switch {
     /// Crossbar: each ingress feeds one egress at a time.
     ingress_free_at: Vec<Time>,
     /// How long each ingress fed the crossbar.
-    ingress_busy: Vec<(Span, u64)>,
+    ingress_busy: Vec<(SpanSum, u64)>,
     pub(crate) memory: Option<Box<SharedMemory>>,
     pub(crate) buses: Option<Box<Buses>>,
 }
@@ -162,7 +162,7 @@ impl Switch {
             queues: vec![ClassQueues::default(); count * count],
             has_nullified: false,
             ingress_free_at: vec![Time::ZERO; count],
-            ingress_busy: vec![(Span::ZERO, 0); count],
+            ingress_busy: vec![(SpanSum::ZERO, 0); count],
             memory,
             buses,
         }
@@ -292,7 +292,7 @@ impl Switch {
         let pairs = self.ingress_busy.iter().zip(&self.ingress_free_at);
         pairs.map(move |((busy, served), free_at)| Book {
             busy: busy.saturating_sub(free_at.saturating_since(at)),
-            waited: Span::ZERO,
+            waited: SpanSum::ZERO,
             served: *served,
         })
     }

@@ -167,6 +167,17 @@ pub trait Workload {
         Vec::new()
     }
 
+    /// Bytes that its devices hold between where they come from and where they go: buffers that fill make what comes in faster
+    /// than what goes out, until they are full.
+    fn held(&self) -> u64 {
+        0
+    }
+
+    /// Memory, in bytes, of tables of its own that grow with what is under way, and that nothing in its settings bounds.
+    fn bytes_under_way(&self) -> u64 {
+        0
+    }
+
     /// Forget what was measured so far: the warm-up is over.
     fn start_measuring(&mut self, now: Time) {
         let _ = now;

@@ -72,6 +72,7 @@ pub struct Observers {
     requesters: Vec<RequesterTally>,
     fingerprint: Fingerprint,
     tlp_hops: u64,
+    request_ticks: u64,
     errors: BTreeMap<(u32, TransactionError), u64>,
     /// More observers; each costs a call per fact.
     pub more: Vec<Box<dyn Observer>>,
@@ -138,7 +139,10 @@ impl Observers {
             Fact::ReplayNumRollover { port } => self.mishaps[port as usize].rollovers += 1,
             Fact::Nullified { port } => self.mishaps[port as usize].nullified += 1,
             Fact::Delivered { flow, payload } => self.flows[flow.0 as usize].deliver(payload),
-            Fact::RequestDone { flow, latency } => self.flows[flow.0 as usize].request_done(latency),
+            Fact::RequestDone { flow, latency } => {
+                self.request_ticks = self.request_ticks.wrapping_add(latency.ticks());
+                self.flows[flow.0 as usize].request_done(latency);
+            }
             Fact::OperationDone { flow, latency } => self.flows[flow.0 as usize].operation_done(latency),
             Fact::BufferFilled { port, class, bytes } => {
                 self.ports[port as usize].buffers[class as usize].change(now, bytes, 0);
@@ -228,6 +232,11 @@ impl Observers {
     /// TLPs sent over links, first transmissions only.
     pub fn tlp_hops(&self) -> u64 {
         self.tlp_hops
+    }
+
+    /// Latencies of all requests over the whole run, added up, in ticks modulo 2⁶⁴: for Little's law, which holds there, too.
+    pub fn request_ticks(&self) -> u64 {
+        self.request_ticks
     }
 
     /// Hash of the trajectory so far.

@@ -45,7 +45,7 @@ pub use stop_rule::student_t;
 
 use lanewise_fabric::{Simulation, Waiter};
 use lanewise_scenario::{Auto, RunUntil, WorkloadConfig};
-use lanewise_units::{Span, Time};
+use lanewise_units::{Bytes, Span, Time};
 use runner::{LatencyGoal, Outcome, RunLimits};
 use std::ops::ControlFlow;
 use stop_rule::Lacking;
@@ -62,6 +62,7 @@ pub fn run(
     let limits = RunLimits {
         time_limit: scenario.run.time_limit,
         event_limit: scenario.run.event_limit,
+        memory_limit: scenario.run.memory_limit.get(),
         warm_up: match scenario.run.warm_up {
             Auto::Auto => None,
             Auto::Given(warm_up) => Some(warm_up),
@@ -171,6 +172,11 @@ fn end_detail(outcome: &Outcome, limits: RunLimits, simulation: &Simulation) -> 
         EndReason::EventLimit => {
             let what = lacking(outcome, limits, simulation);
             format!("the limit of {} events came before {what}{warm_up}", limits.event_limit)
+        }
+        EndReason::MemoryLimit => {
+            let limit = Bytes::new(limits.memory_limit);
+            let growing = "more is asked for than is done, and what waits would soon take more memory than";
+            format!("{growing} `run.memory_limit` = {limit}{warm_up}")
         }
         EndReason::Stalled(waiting) if waiting.iter().any(Waiter::is_busy) => {
             "requests are open, and links send the same again and again without anything getting through"

@@ -9,7 +9,7 @@ use lanewise_fabric::config::{FabricConfig, LinkConfig, PortConfig};
 use lanewise_fabric::workload::DeviceId;
 use lanewise_fabric::{ResourceKind, ResourceReading, Simulation};
 use lanewise_observe::{DirectionTally, LatencyOf, RequesterState, Use};
-use lanewise_units::{Span, Time};
+use lanewise_units::{Span, SpanSum, Time};
 use serde_json::{Map, Value};
 
 const CLASS_NAMES: [&str; 3] = ["posted", "non_posted", "completion"];
@@ -166,7 +166,7 @@ pub(crate) fn resources(simulation: &Simulation, measured: Span, until: Time) ->
             limit,
             utilisation: book.busy.as_seconds() / seconds / f64::from(places.max(1)),
             served: book.served,
-            waited_s: waited.map(Span::as_seconds),
+            waited_s: waited.map(SpanSum::as_seconds),
             waited_ns_mean: waited.map(|waited| waited.as_ns() / book.served.max(1) as f64),
             waiting_mean: waited.map(|waited| waited.as_seconds() / seconds),
         }

@@ -20,7 +20,7 @@ pub struct Results {
     pub scenario_path: String,
     /// Seed of the random streams.
     pub seed: u64,
-    /// Why the run ended: `Converged`, `Finished`, `TimeLimit`, `EventLimit`, `Stalled` or `Interrupted`.
+    /// Why the run ended: `Converged`, `Finished`, `TimeLimit`, `EventLimit`, `MemoryLimit`, `Stalled` or `Interrupted`.
     pub end_reason: &'static str,
     /// The same in a sentence.
     pub end_detail: String,

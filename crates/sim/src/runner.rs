@@ -1,7 +1,7 @@
 //! Runs a simulation until its results have settled and are narrow enough, or a limit is reached.
 
 use crate::progress::RunProgress;
-use crate::stop_rule::{Batches, Counts, Lacking, LatencyBatches, has_settled};
+use crate::stop_rule::{Batches, Counts, Lacking, LatencyBatches, Stocks, has_settled};
 use lanewise_fabric::{Progress, Simulation, Waiter};
 use lanewise_observe::{CONTROL, FlowTally};
 use lanewise_units::{Bytes, Span, Time};
@@ -15,6 +15,8 @@ pub struct RunLimits {
     pub time_limit: Span,
     /// Events handled: no more than that.
     pub event_limit: u64,
+    /// Memory of what is under way, in bytes.
+    pub memory_limit: u64,
     /// Warm-up; none to find it from the results.
     pub warm_up: Option<Span>,
     /// Probability that the confidence interval covers the mean.
@@ -48,6 +50,8 @@ pub enum EndReason {
     TimeLimit,
     /// The event limit was reached first.
     EventLimit,
+    /// What is under way would have taken more memory than the run may.
+    MemoryLimit,
     /// Requests are open and nothing moves.
     Stalled(Vec<Waiter>),
     /// The caller asked for an end.
@@ -62,6 +66,7 @@ impl EndReason {
             Self::Finished => "Finished",
             Self::TimeLimit => "TimeLimit",
             Self::EventLimit => "EventLimit",
+            Self::MemoryLimit => "MemoryLimit",
             Self::Stalled(_) => "Stalled",
             Self::Interrupted => "Interrupted",
         }
@@ -188,6 +193,9 @@ impl Run<'_> {
     /// Collects batches until they are enough.
     fn measure(&mut self, outcome: &mut Outcome, window: Span) -> EndReason {
         let limit = Time::ZERO + self.limits.time_limit;
+        let finds_warm_up = self.limits.warm_up.is_none() && self.limits.first_change.is_none();
+        let longest = Time::from_ticks(self.limits.time_limit.ticks() / WARM_UP_SHARE);
+        let mut stocks = Stocks::since(self.simulation.held());
         let mut batch = Span::from_ticks(window.ticks() / BATCHES_PER_WINDOW);
         let mut counted = self.counts();
         outcome.end = outcome.warm_up_end;
@@ -204,6 +212,7 @@ impl Run<'_> {
                 batch = batch * 2;
             }
             counted = total;
+            stocks.push(self.simulation.held(), merged);
             if self.limits.latency.is_some() {
                 let flows = self.simulation.fabric.observers().flows();
                 outcome.latencies.push(flows.iter().map(|flow| flow.widest().clone()).collect(), merged);
@@ -223,6 +232,17 @@ impl Run<'_> {
             outcome.awaits_end = self.simulation.have_ended().is_some();
             if !outcome.awaits_end && outcome.batches.is_time_to_look() {
                 outcome.lacking = self.lacking(outcome);
+                let moved = outcome.batches.moved_in_a_batch();
+                if finds_warm_up && stocks.grow(moved, self.limits.relative_half_width) {
+                    outcome.settled = outcome.end < longest;
+                    if outcome.settled {
+                        // All so far was warm-up. The next look is later by a longer time, for as long as it goes on.
+                        self.measure_anew(outcome);
+                        (stocks, counted, batch) =
+                            (Stocks::since(self.simulation.held()), self.counts(), batch * 2);
+                        continue;
+                    }
+                }
                 if outcome.lacking.is_none() {
                     return EndReason::Converged;
                 }
@@ -240,6 +260,14 @@ impl Run<'_> {
             return EndReason::Converged;
         }
         EndReason::TimeLimit
+    }
+
+    /// What was measured so far is forgotten.
+    fn measure_anew(&mut self, outcome: &mut Outcome) {
+        outcome.warm_up_end = outcome.end;
+        (outcome.batches, outcome.latencies) = (Batches::default(), LatencyBatches::default());
+        self.simulation.start_measuring(outcome.end);
+        self.measuring_since = Some(outcome.end);
     }
 
     /// What keeps the results from being narrow enough.
@@ -285,6 +313,9 @@ impl Run<'_> {
             // Many stretches may be shorter than a slice, and whoever watches waits for none of them.
             if events - self.told_at >= SLICE {
                 self.told_at = events;
+                if self.simulation.bytes_under_way() > self.limits.memory_limit {
+                    return Err(EndReason::MemoryLimit);
+                }
                 let report = RunProgress::new(self.simulation, self.limits.time_limit, self.measuring_since);
                 if (self.progress)(&report).is_break() {
                     return Err(EndReason::Interrupted);

@@ -6,6 +6,12 @@
 //! many, so that they stay long beside whatever correlates neighbouring ones. See Law, Simulation Modeling and
 //! Analysis, chapter 9.
 //!
+//! While a buffer fills, what comes in is faster than what goes out, and both are as steady as can be. Results are of a steady
+//! machine only when the flow balances (Denning and Buzen, The Operational Analysis of Queueing Network Models, Computing
+//! Surveys 10(3), 1978, §2): so what is held between must not grow by more, beside what moves, than results may be off. What is
+//! held rises and falls with every packet; whether it grows, Mann's test against trend says (Econometrica 13(3), 1945). As long
+//! as it does, this is still warm-up.
+//!
 //! Three things would make such an interval narrower than it is, and each is met: who looks after every batch stops at the
 //! first that looks good by chance (so it is looked at seldom, and at a corrected level); neighbouring batches that are still
 //! correlated scatter less than their mean is off (so the interval is widened by their correlation); few long batches are
@@ -152,6 +158,13 @@ impl Batches {
         (0..totals.len()).filter(|flow| decides(*flow)).collect()
     }
 
+    /// What the least of the flows that decide moves in a batch.
+    pub(crate) fn moved_in_a_batch(&self) -> f64 {
+        let total = |flow: usize| self.batches.iter().map(|batch| batch[flow] as f64).sum::<f64>();
+        let least = self.decisive().into_iter().map(total).fold(f64::INFINITY, f64::min);
+        least / self.batches.len() as f64
+    }
+
     /// Whether it is time to look.
     pub(crate) fn is_time_to_look(&self) -> bool {
         LOOKS.contains(&self.batches.len())
@@ -186,6 +199,51 @@ pub(crate) struct Interval {
     pub(crate) high: f64,
     /// Half of it, as a part of the percentile.
     pub(crate) relative_half_width: f64,
+}
+
+/// Two-sided, this much of Kendall's statistic over its deviation is as rare as one in a hundred where there is no trend.
+const TREND: f64 = 2.576;
+
+/// Bytes held when measuring began and at the end of each batch, by who holds them.
+pub(crate) struct Stocks {
+    start: Vec<u64>,
+    ends: Vec<Vec<u64>>,
+}
+
+impl Stocks {
+    /// Of a measurement that begins with so much held.
+    pub(crate) fn since(start: Vec<u64>) -> Self {
+        Self { start, ends: Vec::new() }
+    }
+
+    /// Adds the end of a batch. `merged` says that batches were put together in pairs.
+    pub(crate) fn push(&mut self, held: Vec<u64>, merged: bool) {
+        self.ends.push(held);
+        if merged {
+            self.ends = std::mem::take(&mut self.ends).into_iter().skip(1).step_by(2).collect();
+        }
+    }
+
+    /// Whether anybody came to hold more, or less: by more than this part of `moved`, which is what moves in a batch.
+    pub(crate) fn grow(&self, moved: f64, part: f64) -> bool {
+        let batches = self.ends.len() as f64;
+        self.start.iter().enumerate().any(|(holder, start)| {
+            let held: Vec<f64> = self.ends.iter().map(|end| end[holder] as f64).collect();
+            // At the end there are so many, but for a packet that has just come or gone.
+            let last = &held[held.len() - held.len().div_ceil(8)..];
+            let end = last.iter().sum::<f64>() / last.len() as f64;
+            (end - *start as f64).abs() > part * moved * batches && has_trend(&held)
+        })
+    }
+}
+
+/// Mann's test: how many pairs rise, less how many fall, beside the deviation of that where order means nothing.
+fn has_trend(values: &[f64]) -> bool {
+    let n = values.len() as f64;
+    let later = |at: usize| values[at + 1..].iter().map(move |value| (value - values[at]).partial_cmp(&0.0));
+    let pairs = (0..values.len()).flat_map(later).flatten();
+    let statistic: f64 = pairs.map(|order| f64::from(order as i8)).sum();
+    statistic.abs() - 1.0 > TREND * (n * (n - 1.0) * (2.0 * n + 5.0) / 18.0).sqrt()
 }
 
 /// Latencies at the end of each batch, for every flow: all so far.
@@ -365,6 +423,24 @@ mod tests {
                 && batches.lacking(&[0], 0.9, 0.95, 0.02).is_none()
         );
         assert_eq!(batches.interval(0, 0.99999, 0.95), None, "too few above");
+    }
+
+    #[test]
+    fn what_fills_under_the_noise_of_packets_is_found_and_noise_is_not() {
+        let mut random = RandomStream::new(1, "stocks", "packets");
+        let level = |random: &mut RandomStream, growth: u64| {
+            let mut stocks = Stocks::since(vec![0, 65_536]);
+            (0..32).for_each(|batch| {
+                stocks.push(vec![0, 65_536 + growth * batch + random.below(2) * 4096], false);
+            });
+            stocks
+        };
+        // A hundredth of what moves stays behind, beside whole packets that come and go.
+        let filling = level(&mut random, 600);
+        assert!(filling.grow(60_000.0, 0.005) && !filling.grow(60_000.0, 0.02));
+        let falls = |random: &mut RandomStream| level(random, 0).grow(60_000.0, 0.000_01);
+        let taken_for_one = (0..1000).filter(|_| falls(&mut random)).count();
+        assert!(taken_for_one <= 20, "{taken_for_one} of 1000 where nothing fills");
     }
 
     #[test]

@@ -14,4 +14,4 @@ mod time;
 pub use bytes::Bytes;
 pub use lanes::{Generation, SymbolTimes, Width};
 pub use rate::Rate;
-pub use time::{Span, TICKS_PER_NS, TICKS_PER_SECOND, Time};
+pub use time::{Span, SpanSum, TICKS_PER_NS, TICKS_PER_SECOND, Time};

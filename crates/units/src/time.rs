@@ -19,6 +19,10 @@ pub struct Time(u64);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Span(u64);
 
+/// Spans of many, added up: more than a span holds, because thousands wait at the same time.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct SpanSum(u128);
+
 impl Time {
     /// The start of every run.
     pub const ZERO: Self = Self(0);
@@ -181,6 +185,65 @@ impl core::iter::Sum for Span {
     }
 }
 
+impl SpanSum {
+    /// No time at all.
+    pub const ZERO: Self = Self(0);
+
+    /// Without another; zero where that is more.
+    #[must_use]
+    pub fn saturating_sub(self, other: impl Into<Self>) -> Self {
+        Self(self.0.saturating_sub(other.into().0))
+    }
+
+    /// Seconds, for a reader.
+    pub fn as_seconds(self) -> f64 {
+        self.0 as f64 / TICKS_PER_SECOND as f64
+    }
+
+    /// Nanoseconds, for a reader.
+    pub fn as_ns(self) -> f64 {
+        self.0 as f64 / TICKS_PER_NS as f64
+    }
+}
+
+impl From<Span> for SpanSum {
+    fn from(span: Span) -> Self {
+        Self(u128::from(span.0))
+    }
+}
+
+impl<T: Into<SpanSum>> Add<T> for SpanSum {
+    type Output = Self;
+    fn add(self, other: T) -> Self {
+        Self(self.0 + other.into().0)
+    }
+}
+
+impl<T: Into<SpanSum>> AddAssign<T> for SpanSum {
+    fn add_assign(&mut self, other: T) {
+        self.0 += other.into().0;
+    }
+}
+
+impl Mul<u64> for SpanSum {
+    type Output = Self;
+    fn mul(self, times: u64) -> Self {
+        Self(self.0 * u128::from(times))
+    }
+}
+
+impl<T: Into<SpanSum>> core::iter::Sum<T> for SpanSum {
+    fn sum<I: Iterator<Item = T>>(spans: I) -> Self {
+        spans.fold(Self::ZERO, Add::add)
+    }
+}
+
+impl fmt::Debug for SpanSum {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ns", self.as_ns())
+    }
+}
+
 impl fmt::Debug for Time {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} ns", self.0 as f64 / TICKS_PER_NS as f64)
@@ -214,6 +277,14 @@ mod tests {
         assert_eq!(start + Span::from_ns(4) - start, Span::from_ns(4));
         assert_eq!(Span::from_us(2).div_floor(Span::from_ns(300)), 6);
         assert_eq!(Span::from_us(2).div_ceil(Span::from_ns(300)), 7);
+    }
+
+    #[test]
+    fn spans_of_thousands_that_wait_for_hours_add_up() {
+        let hours = Span::from_ms(4 * 3600 * 1000);
+        let sum: SpanSum = (0..4096).map(|_| hours).sum();
+        assert_eq!(sum, SpanSum::from(hours) * 4096);
+        assert_eq!(sum.as_seconds(), 4096.0 * 14_400.0);
     }
 
     #[test]

@@ -192,6 +192,10 @@ impl Workload for MmioWorkload {
     fn handle(&mut self, event: WorkloadEvent, fabric: &mut Fabric) {
         self.react(event, fabric);
     }
+
+    fn bytes_under_way(&self) -> u64 {
+        self.in_flight.bytes()
+    }
 }
 
 #[cfg(test)]

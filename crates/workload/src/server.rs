@@ -103,11 +103,7 @@ pub(crate) fn reading(
     servers: &[Server],
     at: Time,
 ) -> ResourceReading {
-    let book = servers.iter().map(|server| server.book_at(at)).fold(Book::default(), |all, one| Book {
-        busy: all.busy + one.busy,
-        waited: all.waited + one.waited,
-        served: all.served + one.served,
-    });
+    let book = servers.iter().map(|server| server.book_at(at)).sum();
     ResourceReading { name, kind, places: servers.len() as u32, limit, book }
 }
 
@@ -131,8 +127,11 @@ mod tests {
         assert_eq!(server.occupy(at(12), Span::from_ns(5)), at(20));
         assert!(server.is_busy(at(19)) && !server.is_busy(at(20)));
         assert_eq!(server.occupy(at(50), Span::from_ns(5)), at(55));
-        let book =
-            |busy, waited, served| Book { busy: Span::from_ns(busy), waited: Span::from_ns(waited), served };
+        let book = |busy, waited, served| Book {
+            busy: Span::from_ns(busy).into(),
+            waited: Span::from_ns(waited).into(),
+            served,
+        };
         assert_eq!(server.book_at(at(55)), book(15, 3, 3));
         assert_eq!(server.book_at(at(52)), book(12, 3, 3), "what is still to be done is not done");
     }
@@ -150,7 +149,7 @@ mod tests {
     fn work_that_waited_elsewhere_says_since_when() {
         let mut server = Server::default();
         assert_eq!(server.occupy_since(at(3), at(10), Span::from_ns(5)), at(15));
-        assert_eq!(server.book_at(at(20)).waited, Span::from_ns(7));
+        assert_eq!(server.book_at(at(20)).waited, Span::from_ns(7).into());
     }
 
     #[test]

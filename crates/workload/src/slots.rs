@@ -1,5 +1,7 @@
 //! A table whose rows are used again: what is under way, by a small number that fits in a token.
 
+use lanewise_fabric::bytes_when_grown;
+
 /// Rows that are in use or free.
 #[derive(Clone, Debug)]
 pub(crate) struct Slots<T> {
@@ -37,6 +39,11 @@ impl<T> Slots<T> {
     pub(crate) fn take(&mut self, row: u32) -> T {
         self.free.push(row);
         self.rows[row as usize].take().expect("the row is in use")
+    }
+
+    /// Memory that it takes when it grows next, in bytes.
+    pub(crate) fn bytes(&self) -> u64 {
+        bytes_when_grown(&self.rows) + bytes_when_grown(&self.free)
     }
 
     /// Rows in use.

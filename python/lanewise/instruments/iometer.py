@@ -13,6 +13,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+import tomllib
 from typing import TYPE_CHECKING
 
 from lanewise.instruments.measurement import Case, ImportProblemError, Latency, Measurement
@@ -74,14 +75,6 @@ _METRIC_OF = {
 """What each column is called on IOmeter's results display, which is what the instrument calls it."""
 
 _COUNTS = ("Errors", "Read Errors", "Write Errors")
-
-_ACCESS_LINE = re.compile(
-    r"(?P<size>[\d.]{1,32} \w{1,8}) (?P<percent>\d{1,9}) % "
-    r"\((?P<read>\d{1,9}) % read, (?P<random>\d{1,9}) % random"
-    r"(?:, bursts of (?P<burst>\d{1,9}) after (?P<delay>[\d.]{1,32} \w{1,8}))?"
-    r"(?:, aligned to (?P<align>[\d.]{1,32} \w{1,8}))?(?:, reply (?P<reply>[\d.]{1,32} \w{1,8}))?\)"
-)
-"""A line of an access specification as `explain` writes it."""
 
 
 def recognizes(text: str) -> bool:
@@ -203,12 +196,16 @@ def write(run: SimulatedRun) -> str:
 
 
 def _access_lines(text: str) -> Iterator[list[str]]:
-    """Yield the lines of an access specification; IOmeter's delay is in milliseconds."""
-    for line in _ACCESS_LINE.finditer(text):
-        sizes = (size_in_bytes(line[name] or "0 B") for name in ("align", "reply"))
-        delay = time_in_ns(line["delay"] or "0 ns") or 0.0
-        mix = (line["percent"], line["read"], line["random"], f"{delay / 1e6:g}", line["burst"] or "1")
-        yield [str(size_in_bytes(line["size"])), *mix, *map(str, sizes)]
+    """Yield the lines of an access specification as `explain` has it; delays are in milliseconds there."""
+    try:
+        lines = tomllib.loads(f"access = {text}")["access"]
+    except tomllib.TOMLDecodeError:
+        return
+    for line in lines:
+        sizes = (size_in_bytes(line.get(name, "0 B")) for name in ("alignment", "reply"))
+        delay = time_in_ns(line.get("delay", "0 ns")) or 0.0
+        mix = (line["percent"], line["read"], line["random"], f"{delay / 1e6:g}", line.get("burst", 1))
+        yield [str(size_in_bytes(line["size"])), *map(str, mix), *map(str, sizes)]
 
 
 def _disks(options: Mapping[str, str], parameters: Mapping[str, str]) -> int:

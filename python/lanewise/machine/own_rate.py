@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lanewise.machine.adapters import network_functions, port_of
 from lanewise.machine.drives import drive_part
+from lanewise.machine.parts import part_of
 
 if TYPE_CHECKING:
     from lanewise.machine.function import Function
@@ -60,6 +61,43 @@ def _wires(machine: Machine, function: Function) -> Own | None:
     total = sum(port.gb_per_s for port in known)
     count = f"{len(known)} port{'' if len(known) == 1 else 's'}"
     return Own(total, total, f"{count} of {known[0].adapter}")
+
+
+class MessageRate(NamedTuple):
+    """How many RDMA messages an adapter sends or takes at most."""
+
+    per_s: float
+    source: str
+
+
+def message_rate(function: Function) -> MessageRate | None:
+    """Return the published rate of an adapter's messages; None where its part has none or assumes one."""
+    part = part_of(function) if function.is_nic else None
+    return None if part is None else _messages(part)
+
+
+_PORT = """
+[host.machine]
+slots = {{ slot = "gen5 x16" }}
+[endpoint.adapter]
+attach = "machine.slot"
+part = "{part}"
+"""
+
+
+@cache
+def _messages(part: str) -> MessageRate | None:
+    import json
+
+    from lanewise import _core
+
+    explained = json.loads(_core.explain(part, source=_PORT.format(part=part)))
+    for parameter in explained["parameters"]:
+        if parameter["path"] == "adapter.rdma.message_interval" and parameter["provenance"] != "assumed":
+            number, _, unit = parameter["value"].partition(" ")
+            interval_s = float(number) * {"ps": 1e-12, "ns": 1e-9, "us": 1e-6}.get(unit, 0.0)
+            return MessageRate(1 / interval_s, part) if interval_s else None
+    return None
 
 
 @cache

@@ -15,6 +15,7 @@ from lanewise import _core
 from lanewise.errors import InputError
 from lanewise.ladder import payload_gb_per_s
 from lanewise.machine.drives import drive_part
+from lanewise.machine.own_rate import message_rate
 from lanewise.machine.scenario import endpoint_name, scan_to_scenario
 from lanewise.machine.sockets import across_sockets, interconnect_of
 from lanewise.predicting.binding import binding_of
@@ -97,6 +98,8 @@ class Simulator:
                 f"{goodput:.2f} GB/s"
             )
             goodput = wire[0]
+        if benchmark.rdma and benchmark.frame_bytes:
+            goodput, binding = self._own_messages(benchmark, benchmark.frame_bytes, goodput, binding)
         frames = 1e9 * goodput / benchmark.frame_bytes if benchmark.frame_bytes else None
         return Row(
             bdf=function.address.short,
@@ -110,6 +113,22 @@ class Simulator:
             latency_ns=_latency(result) if latency else None,
             frames_per_s=frames,
             binding=binding,
+        )
+
+    @staticmethod
+    def _own_messages(benchmark: Benchmark, size: int, goodput: float, binding: str) -> tuple[float, str]:
+        """Hold small messages to what the adapter makes of them, or say that nobody knows how many."""
+        known = message_rate(benchmark.function)
+        if known is None:
+            return (
+                goodput,
+                f"{binding}; wire and link alone: how many messages the adapter makes is not known",
+            )
+        if goodput * 1e9 / size <= known.per_s:
+            return goodput, binding
+        others = f"wire and link would carry {goodput * 1e3 / size:.1f} M/s"
+        return known.per_s * size / 1e9, (
+            f"the adapter's messages, {known.per_s / 1e6:.0f} M/s as published ({known.source}); {others}"
         )
 
     def alone(self, benchmark: Benchmark) -> dict[str, Any] | None:

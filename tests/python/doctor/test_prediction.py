@@ -117,6 +117,21 @@ def test_frames_of_adapters_are_counted() -> None:
     assert small.frames_per_s * 64 == pytest.approx(small.alone_gb_per_s * 1e9)
 
 
+def test_small_messages_are_those_of_the_adapter_or_said_to_be_of_the_wire_alone() -> None:
+    """ConnectX-6 has a published rate, 215 M/s; that of ConnectX-5 is not known, and its row says so."""
+    for name, most in (("MT28908 Family [ConnectX-6]", 215e6), ("MT27800 Family [ConnectX-5]", None)):
+        small = row(predict(adapter(name, class_code=0x020700), together=False), "RDMA write, receiver 64 B")
+        assert small.frames_per_s is not None
+        assert small.alone_gb_per_s == pytest.approx(small.frames_per_s * 64 / 1e9)
+        if most is None:
+            assert "is not known" in small.binding
+        else:
+            assert small.frames_per_s == pytest.approx(most, rel=1e-3)
+            assert small.binding.startswith(
+                "the adapter's messages, 215 M/s as published (nvidia-connectx-6)"
+            )
+
+
 def test_a_change_is_simulated_instead_of_what_the_machine_says() -> None:
     slow = pair(port={"can": "8 x4"}, can="16 x4", now="8 x4")
     changes = parse_changes(["01:00.0 -> gen4"], slow)

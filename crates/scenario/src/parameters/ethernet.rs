@@ -3,7 +3,7 @@
 use crate::document::Node;
 use crate::parameter::{ParameterTable, parameters};
 use crate::reader::read_entry;
-use crate::value::{Fraction, ParameterType, Reading, choices};
+use crate::value::{Fraction, ParameterType, Reading, choices, inline_table, quoted};
 use lanewise_units::{Bytes, Span};
 use serde_json::Value as Json;
 
@@ -165,7 +165,14 @@ impl ParameterType for TrafficFlowParameters {
         read_entry(node, reading)
     }
     fn show(&self) -> String {
-        format!("{} > {}", self.from, self.to)
+        let mut entries = vec![("from", quoted(&self.from)), ("to", quoted(&self.to))];
+        if !self.group.is_empty() {
+            entries.push(("group", quoted(&self.group)));
+        }
+        if self.priority > 0 {
+            entries.push(("priority", self.priority.show()));
+        }
+        inline_table(entries)
     }
     fn schema() -> Json {
         crate::schema::table_schema(&Self::SCHEMA, &[])

@@ -3,7 +3,7 @@
 use crate::document::Node;
 use crate::parameter::{ParameterTable, parameters};
 use crate::reader::read_entry;
-use crate::value::{Auto, ParameterType, Reading};
+use crate::value::{Auto, ParameterType, Reading, inline_table, quoted};
 use lanewise_units::{Bytes, Span};
 use serde_json::Value as Json;
 
@@ -45,32 +45,28 @@ impl ParameterType for SceneParameters {
         read_entry(node, reading)
     }
     fn show(&self) -> String {
-        let differences = [
-            given("frames", self.frames),
-            given("cpu_time", self.cpu_time),
-            given("batches", self.batches),
-            given("gpu_time", self.gpu_time),
-            given("commands", self.commands),
-            given("image", self.image),
-            (!self.scored).then(|| "not scored".to_owned()),
+        let own = [
+            ("frames", given(self.frames, ParameterType::show)),
+            ("cpu_time", given(self.cpu_time, |time| quoted(&time.show()))),
+            ("batches", given(self.batches, ParameterType::show)),
+            ("gpu_time", given(self.gpu_time, |time| quoted(&time.show()))),
+            ("commands", given(self.commands, |bytes| quoted(&bytes.show()))),
+            ("image", given(self.image, |bytes| quoted(&bytes.show()))),
+            ("scored", (!self.scored).then(|| "false".to_owned())),
         ];
-        let differences: Vec<String> = differences.into_iter().flatten().collect();
-        if differences.is_empty() {
-            self.name.clone()
-        } else {
-            format!("{} ({})", self.name, differences.join(", "))
-        }
+        let own = own.into_iter().filter_map(|(key, value)| Some((key, value?)));
+        inline_table(std::iter::once(("name", quoted(&self.name))).chain(own))
     }
     fn schema() -> Json {
         crate::schema::table_schema(&Self::SCHEMA, &[])
     }
 }
 
-/// A key that the scene has a value of its own for.
-fn given<T: ParameterType>(key: &str, value: Auto<T>) -> Option<String> {
+/// A value that the scene has of its own.
+fn given<T>(value: Auto<T>, show: impl Fn(&T) -> String) -> Option<String> {
     match value {
         Auto::Auto => None,
-        Auto::Given(value) => Some(format!("{key} {}", value.show())),
+        Auto::Given(value) => Some(show(&value)),
     }
 }
 

@@ -16,8 +16,9 @@ parameters! {
         /// Number of events after which the run ends, exactly.
         event_limit: u64 = "2000000000" in "1" to "18446744073709551615",
         Assumed "a bound on computing time: minutes, not hours";
-        /// Memory that the run may take by an estimate before it begins, from the devices and the operations that its workloads
-        /// may have open at a time: what may take more is refused.
+        /// Memory that the run may take. By an estimate before it begins, from the devices and the operations that its workloads
+        /// may have open at a time: what may take more is refused. And by what is under way while it goes on: it ends before that
+        /// takes more.
         memory_limit: Bytes = "8 GiB" in "1 MiB" to "1048576 GiB",
         Assumed "what most machines that run simulations have to spare; 16,384 endpoints take 1 GiB";
         /// Time at the start that is not measured, or "auto": found from the results.

@@ -3,7 +3,7 @@
 use crate::document::Node;
 use crate::parameter::{ParameterTable, parameters};
 use crate::reader::read_entry;
-use crate::value::{Auto, ParameterType, Reading, choices};
+use crate::value::{Auto, ParameterType, Reading, choices, inline_table, quoted};
 use lanewise_units::{Bytes, Span};
 use serde_json::Value as Json;
 
@@ -150,17 +150,22 @@ impl ParameterType for AccessLineParameters {
         read_entry(node, reading)
     }
     fn show(&self) -> String {
-        let mut parts = vec![format!("{} % read", self.read), format!("{} % random", self.random)];
+        let mut entries = vec![
+            ("size", quoted(&self.size.show())),
+            ("percent", self.percent.show()),
+            ("read", self.read.show()),
+            ("random", self.random.show()),
+        ];
         if self.delay > Span::ZERO || self.burst > 1 {
-            parts.push(format!("bursts of {} after {}", self.burst, self.delay.show()));
+            entries.extend([("delay", quoted(&self.delay.show())), ("burst", self.burst.show())]);
         }
         if self.alignment > Bytes::ZERO {
-            parts.push(format!("aligned to {}", self.alignment));
+            entries.push(("alignment", quoted(&self.alignment.show())));
         }
         if self.reply > Bytes::ZERO {
-            parts.push(format!("reply {}", self.reply));
+            entries.push(("reply", quoted(&self.reply.show())));
         }
-        format!("{} {} % ({})", self.size, self.percent, parts.join(", "))
+        inline_table(entries)
     }
     fn schema() -> Json {
         crate::schema::table_schema(&Self::SCHEMA, &[])
@@ -208,12 +213,10 @@ mod tests {
             alignment: Bytes::ZERO,
             reply: Bytes::ZERO,
         };
-        assert_eq!(plain.show(), "4 KiB 100 % (67 % read, 0 % random)");
+        assert_eq!(plain.show(), r#"{ size = "4 KiB", percent = 100, read = 67, random = 0 }"#);
         let (alignment, reply) = (Bytes::from_kib(64), Bytes::new(512));
         let all = AccessLineParameters { delay: Span::from_us(10), burst: 4, alignment, reply, ..plain };
-        assert_eq!(
-            all.show(),
-            "4 KiB 100 % (67 % read, 0 % random, bursts of 4 after 10 us, aligned to 64 KiB, reply 512 B)"
-        );
+        let more = r#"delay = "10 us", burst = 4, alignment = "64 KiB", reply = "512 B" }"#;
+        assert!(all.show().ends_with(more), "{}", all.show());
     }
 }

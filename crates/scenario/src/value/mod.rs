@@ -116,3 +116,15 @@ pub(crate) fn ordered_within<T: ParameterType + PartialOrd>(value: &T, low: &str
     let above = from_text::<T>(low).is_none_or(|low| *value >= low);
     above && from_text::<T>(high).is_none_or(|high| *value <= high)
 }
+
+/// A text as TOML has it.
+pub(crate) fn quoted(text: &str) -> String {
+    // What JSON escapes, TOML reads; of control characters that leaves one out.
+    serde_json::to_string(text).expect("texts are JSON").replace('\u{7f}', "\\u007f")
+}
+
+/// A table as TOML has it on one line, so that what `explain` prints can be given again.
+pub(crate) fn inline_table(entries: impl IntoIterator<Item = (&'static str, String)>) -> String {
+    let entries: Vec<String> = entries.into_iter().map(|(key, value)| format!("{key} = {value}")).collect();
+    format!("{{ {} }}", entries.join(", "))
+}

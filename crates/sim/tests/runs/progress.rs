@@ -65,6 +65,37 @@ fn the_end_says_the_interval_as_it_was_asked_for() {
     assert_eq!(results.end_detail, said);
 }
 
+/// Loads that a root port cannot take as fast as they are asked for wait, more and more of them: the run ends before they take
+/// more memory than it may, and keeps what was measured.
+#[test]
+fn what_grows_without_end_stops_at_the_memory_limit() {
+    const OPEN_LOOP: &str = r#"
+        [host.server]
+        slots = { slot1 = "gen1 x1" }
+        [endpoint.card]
+        attach = "server.slot1"
+        generation = "gen1"
+        width = "x1"
+        [[workload]]
+        kind = "mmio"
+        device = "card"
+        direction = "read"
+        size = "4 B"
+        interval = "10 ns"
+    "#;
+    let run = |limit: &str| {
+        let settings = [("run.memory_limit", limit), ("run.warm_up", "500 ms"), ("run.time_limit", "1 s")];
+        let settings = settings.map(|(path, value)| (path.to_owned(), value.to_owned()));
+        let source = Source::from_text("open.toml", OPEN_LOOP);
+        let scenario = load(&source, &settings).unwrap_or_else(|problems| panic!("{problems}"));
+        lanewise_sim::run(&scenario, &mut |_| ControlFlow::Continue(())).expect("a tree of devices")
+    };
+    let (little, more) = (run("16 MiB"), run("64 MiB"));
+    assert_eq!((little.end_reason, more.end_reason), ("MemoryLimit", "MemoryLimit"));
+    assert!(little.end_detail.contains("`run.memory_limit` = 16 MiB"), "{}", little.end_detail);
+    assert!(little.flows[0].operations > 0 && little.events < more.events, "{}", little.events);
+}
+
 /// No more events than were asked for, however few, and however the run is cut into stretches.
 #[test]
 fn a_run_has_as_many_events_as_its_limit_says() {

@@ -93,3 +93,15 @@ fn the_same_scenario_has_the_same_trajectory() {
     );
     assert_eq!(results(&text).fingerprint, results(&text).fingerprint);
 }
+
+/// While buffers fill, the client reads faster than the server writes, both as steadily as can be: that is warm-up still.
+#[test]
+fn what_is_read_is_written_once_the_buffers_are_full() {
+    let text = rig("gen3 x8", "kind = \"infiniband-edr\"", "tool = \"ib_write_bw\"");
+    let text = text.replace("[run]\nwarm_up = \"100 us\"\ntime_limit = \"600 us\"\n", "");
+    let found = results(&text);
+    let data: Vec<f64> =
+        found.flows.iter().map(|flow| flow.goodput_gb_per_s).filter(|rate| *rate > 1.0).collect();
+    assert_eq!((data.len(), found.end_reason), (2, "Converged"));
+    assert!((data[0] / data[1] - 1.0).abs() < 0.001, "{data:?}");
+}

@@ -164,6 +164,11 @@ impl Ssd {
         }
     }
 
+    /// Bytes in its buffers.
+    pub(crate) fn held(&self) -> u64 {
+        2 * self.config.buffer.get() - self.read_room - self.write_room
+    }
+
     /// Whether it has nothing to do and no data in its buffers.
     pub(crate) fn is_at_rest(&self) -> bool {
         let buffer = self.config.buffer.get();
@@ -404,6 +409,7 @@ pub(crate) fn page_list(size: Bytes) -> Option<Bytes> {
 pub(crate) mod tests {
     use super::*;
     use lanewise_fabric::Book;
+    use lanewise_units::SpanSum;
 
     pub(crate) fn config() -> SsdConfig {
         SsdConfig {
@@ -507,7 +513,7 @@ pub(crate) mod tests {
             ssd.take_crossed();
         }
         let read: Vec<ResourceReading> = ssd.resources(Time::ZERO + Span::from_us(100)).collect();
-        let book = |busy, served| Book { busy, waited: Span::ZERO, served };
+        let book = |busy: Span, served| Book { busy: busy.into(), waited: SpanSum::ZERO, served };
         assert_eq!((read[0].book, read[0].places), (book(Span::from_us(60), 1), 4), "dies");
         assert_eq!(read[2].book, book(unit * 4, 4), "data path: a unit that follows has not waited");
     }

@@ -419,6 +419,10 @@ impl Workload for NvmeWorkload {
         cores.chain(drives).chain(self.network.resources(at)).filter(asked_for).collect()
     }
 
+    fn held(&self) -> u64 {
+        self.ssds.iter().map(|ssd| ssd.held()).sum::<u64>() + self.network.held()
+    }
+
     fn start_measuring(&mut self, _now: Time) {
         self.reports.restart();
     }

@@ -120,7 +120,7 @@ fn small_reads(ssd: SsdConfig, rate: u64) -> f64 {
     let time = Span::from_ms(4);
     let (bench, workload) = run(ssd, fio, rate, time);
     let used = workload.resources(Time::ZERO + time);
-    assert!(used.iter().all(|each| each.book.busy <= time * u64::from(each.places)), "{used:?}");
+    assert!(used.iter().all(|each| each.book.busy <= (time * u64::from(each.places)).into()), "{used:?}");
     bench.operations("job", "read").0 as f64 / time.as_seconds()
 }
 

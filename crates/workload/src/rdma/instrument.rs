@@ -149,6 +149,10 @@ impl Workload for RdmaWorkload {
         threads.chain(self.network.resources(at)).filter(asked_for).collect()
     }
 
+    fn held(&self) -> u64 {
+        self.network.held()
+    }
+
     fn start_measuring(&mut self, now: Time) {
         for tool in &mut self.tools {
             each!(tool, driver => driver.start_measuring(now));

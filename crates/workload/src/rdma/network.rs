@@ -260,6 +260,11 @@ impl RdmaNetwork {
         self.ends.len()
     }
 
+    /// Payload between the adapters that read it and those that write it.
+    pub(crate) fn held(&self) -> u64 {
+        self.ports.iter().map(Port::held).sum()
+    }
+
     /// Pipelines, queue pairs, data paths and wires of its adapters, with what they have done up to `at`.
     pub(crate) fn resources(&self, at: Time) -> impl Iterator<Item = ResourceReading> {
         let own = self

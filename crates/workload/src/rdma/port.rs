@@ -67,7 +67,9 @@ pub(super) struct Port {
     pub lane_timer: bool,
     /// Time that flow control packets have to take before the next packet.
     owed: Span,
-    /// Room in the other side's receive buffer, as far as this side knows.
+    /// Receive buffer of the other side.
+    receive_buffer: u64,
+    /// Room in it, as far as this side knows.
     credits: u64,
     /// Credits on their way back, and when they are here.
     returning: VecDeque<(Time, u64)>,
@@ -120,6 +122,7 @@ impl Port {
             lane: Server::default(),
             lane_timer: false,
             owed: Span::ZERO,
+            receive_buffer: settings.credits.get(),
             credits: settings.credits.get(),
             returning: VecDeque::new(),
             credit_timer: false,
@@ -174,6 +177,15 @@ impl Port {
         if bytes > 0 {
             self.returning.push_back((now + self.latency, bytes));
         }
+    }
+
+    /// Payload that has come into its send buffer, is on the wire, or in the receive buffer of the other side. Room that is kept
+    /// for what is still being read holds nothing.
+    pub(super) fn held(&self) -> u64 {
+        let there = self.outgoing.iter().filter(|outgoing| outgoing.ready.is_some());
+        let ready: u64 = there.map(|outgoing| u64::from(outgoing.packet.payload)).sum();
+        let known = self.credits + self.returning.iter().map(|(_, bytes)| bytes).sum::<u64>();
+        ready + self.receive_buffer - known
     }
 
     /// Whether packets are on the wire either way, or wait for it.

@@ -138,6 +138,11 @@ impl Drive {
         }
     }
 
+    /// Bytes in its buffer.
+    pub(crate) fn held(&self) -> u64 {
+        self.write_buffer.used() + self.read_room_used
+    }
+
     /// Takes a command off the wire.
     pub(crate) fn accept(&mut self, now: Time, command: Command) -> Option<Time> {
         assert!(command.size > 0, "a command moves something");

@@ -364,6 +364,10 @@ impl Workload for StorageWorkload {
         cores.chain(adapters).filter(asked_for).collect()
     }
 
+    fn held(&self) -> u64 {
+        self.drives.iter().map(Drive::held).sum()
+    }
+
     fn start_measuring(&mut self, now: Time) {
         let _ = now;
         self.seats.iter_mut().for_each(|seat| seat.tally = GroupTally::default());

@@ -42,6 +42,11 @@ impl WriteBuffer {
         }
     }
 
+    /// Bytes granted or received, and not on the media yet.
+    pub(super) fn used(&self) -> u64 {
+        self.used
+    }
+
     /// A write of so many bytes is in the drive's queue.
     pub(super) fn accept(&mut self, slot: u32, size: u64) {
         self.writes.push_back(Write { slot, size, granted: 0, received: 0 });

@@ -35,6 +35,7 @@ _ENDINGS = {
     "Finished": "Finished",
     "TimeLimit": "Stopped at the time limit",
     "EventLimit": "Stopped at the event limit",
+    "MemoryLimit": "Stopped at the memory limit",
     "Stalled": "STALLED",
     "Interrupted": "Interrupted",
 }

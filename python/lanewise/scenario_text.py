@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 _TABLE = re.compile(
-    r"^\s*\[(?:\[workload\]\]|(?:host|switch|endpoint|storage|network|system)\.)", re.MULTILINE
+    r"^[ \t]*+\[(?:\[workload\]\]|(?:host|switch|endpoint|storage|network|system)\.)", re.MULTILINE
 )
 
 

@@ -84,7 +84,7 @@ impl FlitPacker {
         Some(Self { filled: filled as u16, tlps_in_half: 0 })
     }
 
-    /// Packs a TLP of so many bytes (see [`crate::TlpShape::wire_bytes_flit`]), with NOPs before it where the
+    /// Packs a TLP of so many bytes (see [`crate::Tlp::wire_bytes_flit`]), with NOPs before it where the
     /// limit of eight TLPs in a half demands them.
     ///
     /// # Panics

@@ -81,7 +81,7 @@ def ladder(*, generation: int, lanes: int, payload_bytes: int, header_dwords: in
     """Return the rungs of a link that sends memory writes back to back, without DLLPs and ordered sets.
 
     line_rate_gbit_per_s and coded_gbit_per_s are in 10⁹ bits a second, before and after the line code;
-    payload_fraction is 0 to 1. `generation` is 1 to 7, `lanes` 1 to 32, `payload_bytes` at least 1,
+    payload_fraction is 0 to 1. `generation` is 1 to 7, `lanes` 1 to 32, `payload_bytes` 1 to 4096,
     `header_dwords` 3 or 4; ValueError otherwise. Source: PCI Express Base 6.0, sections 2.2, 3.5 and 4.2.
     """
 

@@ -2,7 +2,7 @@
 
 use crate::{DefaultQueue, EventQueue};
 use core::marker::PhantomData;
-use lanewise_units::{Span, Time};
+use lanewise_units::Time;
 
 /// Pending events, the time of the one being handled, and how many were handled.
 ///
@@ -67,12 +67,6 @@ impl<E: Copy, Q: EventQueue<E>> Engine<E, Q> {
         self.queue.push(at, event);
     }
 
-    /// Puts `event` `delay` after now.
-    #[inline]
-    pub fn schedule_in(&mut self, delay: Span, event: E) {
-        self.queue.push(self.now + delay, event);
-    }
-
     /// Pulls the next event and moves the clock to it.
     #[inline]
     pub fn next_event(&mut self) -> Option<(Time, E)> {
@@ -110,7 +104,7 @@ mod tests {
     use super::*;
 
     fn ns(ns: u64) -> Time {
-        Time::ZERO + Span::from_ns(ns)
+        Time::ZERO + lanewise_units::Span::from_ns(ns)
     }
 
     #[test]
@@ -141,7 +135,7 @@ mod tests {
         engine.schedule(ns(1), 1);
         engine.schedule(ns(1), 2);
         assert_eq!(engine.next_event(), Some((ns(1), 1)));
-        engine.schedule_in(Span::ZERO, 3);
+        engine.schedule(ns(1), 3);
         assert_eq!(engine.next_event(), Some((ns(1), 2)));
         assert_eq!(engine.next_event(), Some((ns(1), 3)));
     }

@@ -19,7 +19,7 @@ use lanewise_pcie::ack_nak::SequenceSpace;
 use lanewise_pcie::dllp::Dllp;
 use lanewise_pcie::encoding::ceiling;
 use lanewise_pcie::flow_control::Credits;
-use lanewise_pcie::tlp::{FlowClass, TlpShape};
+use lanewise_pcie::tlp::{FlowClass, Tlp};
 use lanewise_pcie::virtual_channel::TRAFFIC_CLASSES;
 use lanewise_units::{Bytes, Time};
 
@@ -103,7 +103,7 @@ pub(crate) fn payload_ceilings(config: &FabricConfig, fabric: &Fabric) -> Vec<f6
 }
 
 fn payload_ceiling(link: &LinkConfig, mps: Bytes) -> f64 {
-    let rungs = ceiling(link.mode, &TlpShape::completion(mps), link.clocking);
+    let rungs = ceiling(link.mode, &Tlp::completion(0, mps), link.clocking);
     let share = rungs.payload_gb_per_s / rungs.coded_gb_per_s;
     // Ordered sets that come when the scenario says, and not when the specification does, are not counted.
     let regular = link.skip_interval.is_none();

@@ -168,7 +168,6 @@ impl Fabric {
             }
             Dllp::InitFlowControl1 { .. } => {}
             Dllp::InitFlowControl2 { .. } => self.flow_control_initialised(id, now),
-            Dllp::DataLinkFeature { .. } | Dllp::PowerManagement | Dllp::Vendor | Dllp::Nop => {}
         }
     }
 

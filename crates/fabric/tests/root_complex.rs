@@ -7,7 +7,7 @@ use lanewise_fabric::config::*;
 use lanewise_fabric::workload::{DeviceId, Direction};
 use lanewise_pcie::encoding::{Clocking, LinkMode, ceiling};
 use lanewise_pcie::flow_control::CreditPool;
-use lanewise_pcie::tlp::TlpShape;
+use lanewise_pcie::tlp::Tlp;
 use lanewise_units::{Bytes, Generation, Rate, Span, Width};
 
 const GEN1: Generation = Generation::Gen1;
@@ -112,7 +112,7 @@ fn write_overhead_is_paid_per_write() {
 #[test]
 fn completion_sizes_give_the_closed_form() {
     let mode = LinkMode::new(Generation::Gen3, Width::X8);
-    let shape = TlpShape::completion(Bytes::new(256));
+    let shape = Tlp::completion(0, Bytes::new(256));
     let whole = ceiling(mode, &shape, Clocking::Common).payload_gb_per_s_with_eds * 276.0 / 256.0 * 1e9;
     for (rcb, combine) in [(64, 64), (128, 128), (64, 128), (64, 256), (128, 256)] {
         let mut config = direct(Generation::Gen3, Width::X8, 256);

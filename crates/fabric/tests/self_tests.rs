@@ -10,7 +10,7 @@ use lanewise_fabric::workload::{DeviceId, Direction, Target};
 use lanewise_observe::{LinkCounters, Use};
 use lanewise_pcie::encoding::{Clocking, LinkMode, ceiling};
 use lanewise_pcie::flow_control::CreditPool;
-use lanewise_pcie::tlp::TlpShape;
+use lanewise_pcie::tlp::Tlp;
 use lanewise_units::{Bytes, Generation, Span, Width};
 
 const ROOT: DeviceId = DeviceId(0);
@@ -220,7 +220,7 @@ fn gen3_x8_writes_reach_the_closed_form() {
     let config = direct(Generation::Gen3, Width::X8, 256);
     let simulation = measure(&config, vec![Stream::new(1, Direction::Write, 65536, 4)], 400);
     let mode = LinkMode::new(Generation::Gen3, Width::X8);
-    let shape = TlpShape::memory_write(0, Bytes::new(256));
+    let shape = Tlp::memory_write(0, Bytes::new(256));
     let most = ceiling(mode, &shape, Clocking::Common).payload_gb_per_s_with_eds * 1e9;
     let actual = goodput(&simulation, 0, 400);
     // Of 373 blocks half a one, in the mean, is filled with idle before the ordered set: `ordered_sets.rs`.
@@ -237,7 +237,7 @@ fn gen3_x8_reads_reach_the_closed_form() {
     config.devices[0].ports[0].update_flow_control.every_tlps = 1;
     let simulation = measure(&config, vec![Stream::new(1, Direction::Read, 65536, 4)], 400);
     let mode = LinkMode::new(Generation::Gen3, Width::X8);
-    let one_completion = ceiling(mode, &TlpShape::completion(Bytes::new(256)), Clocking::Common);
+    let one_completion = ceiling(mode, &Tlp::completion(0, Bytes::new(256)), Clocking::Common);
     let link_bandwidth = one_completion.payload_gb_per_s_with_eds * 276.0 / 256.0 * 1e9;
     let expected = link_bandwidth * 512.0 / (2.0 * 276.0 + 16.0);
     assert_close(goodput(&simulation, 0, 400), expected, 0.002, "reads");

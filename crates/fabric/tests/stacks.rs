@@ -8,7 +8,7 @@ use lanewise_fabric::config::*;
 use lanewise_fabric::workload::{DeviceId, Direction, Target};
 use lanewise_pcie::encoding::{Clocking, LinkMode, ceiling};
 use lanewise_pcie::tag::TagWidth;
-use lanewise_pcie::tlp::TlpShape;
+use lanewise_pcie::tlp::Tlp;
 use lanewise_units::{Bytes, Generation, Rate, Span, Width};
 
 const GEN4: Generation = Generation::Gen4;
@@ -165,7 +165,7 @@ fn peers_get_packets_of_the_size_that_is_forwarded() {
     let mode = LinkMode::new(GEN4, Width::X16);
     for largest in [64, 128, 256] {
         // Peers' memory lies above 4 GiB: headers of 4 DW.
-        let shape = TlpShape::memory_write(1 << 40, Bytes::new(largest));
+        let shape = Tlp::memory_write(1 << 40, Bytes::new(largest));
         let expected = ceiling(mode, &shape, Clocking::Common).payload_gb_per_s_with_eds * 1e9;
         let found = peer_writes(|root| root.largest_forwarded = Some(Bytes::new(largest)));
         assert_close(found, expected, 0.005, &format!("{largest} B"));

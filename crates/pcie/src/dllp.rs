@@ -1,6 +1,6 @@
-//! Data link layer packets: what they say, how big they are, and what goes first. PCIe Base §3.5, §3.6.2.1.
+//! Data link layer packets: what they say and how big they are. PCIe Base §3.5.
 //!
-//! Leaves out: the CRC, and the contents of vendor and power-management DLLPs.
+//! Leaves out: the CRC; power-management, feature and vendor DLLPs.
 
 use crate::ack_nak::Sequence;
 use crate::tlp::FlowClass;
@@ -57,51 +57,6 @@ pub enum Dllp {
         /// Data credits; zero is infinite.
         data: u16,
     },
-    /// Exchange of data link features before initialisation.
-    DataLinkFeature {
-        /// Whether the sender supports scaled flow control.
-        scaled_flow_control: bool,
-    },
-    /// PM_Enter_L1, PM_Enter_L23, PM_Active_State_Request_L1 and PM_Request_Ack.
-    PowerManagement,
-    /// Vendor-defined.
-    Vendor,
-    /// Nothing.
-    Nop,
-}
-
-/// What a transmitter sends first in Non-Flit Mode; the smaller value wins. Source: PCIe Base §3.6.2.1.
-///
-/// A packet once begun is always finished, so that case has no entry.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum TransmitPriority {
-    /// A Nak.
-    Nak,
-    /// An Ack whose timer ran out, or for a duplicate.
-    DueAck,
-    /// An UpdateFC that §2.6.1.2 demands.
-    DueUpdateFlowControl,
-    /// A TLP out of the retry buffer.
-    ReplayTlp,
-    /// A TLP sent for the first time.
-    NewTlp,
-    /// An UpdateFC or Ack that could still wait.
-    OptionalUpdateFlowControl,
-    /// Everything else.
-    Other,
-}
-
-impl TransmitPriority {
-    /// Every priority, first to go first.
-    pub const ALL: [Self; 7] = [
-        Self::Nak,
-        Self::DueAck,
-        Self::DueUpdateFlowControl,
-        Self::ReplayTlp,
-        Self::NewTlp,
-        Self::OptionalUpdateFlowControl,
-        Self::Other,
-    ];
 }
 
 #[cfg(test)]
@@ -111,11 +66,5 @@ mod tests {
     #[test]
     fn a_dllp_stays_within_eight_bytes_of_memory() {
         assert!(size_of::<Dllp>() <= 8, "{}", size_of::<Dllp>());
-    }
-
-    #[test]
-    fn priorities_are_listed_first_to_go_first() {
-        assert!(TransmitPriority::ALL.is_sorted());
-        assert!(TransmitPriority::DueAck < TransmitPriority::NewTlp);
     }
 }

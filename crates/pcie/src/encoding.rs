@@ -156,6 +156,7 @@ impl core::fmt::Display for LinkMode {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::flit;
 
     #[test]
     fn symbols_carry_their_share_of_the_sync_header() {
@@ -173,6 +174,14 @@ mod tests {
                 assert_eq!(mode.wire_span(Bytes::new(1)).ticks() * width.lanes(), ticks, "{mode}");
             }
         }
+    }
+
+    /// A flit at Gen6 in ns, widest link first: derived.
+    #[test]
+    fn flit_times_match_the_table() {
+        let widths = [Width::X16, Width::X8, Width::X4, Width::X2, Width::X1];
+        let flit = widths.map(|width| LinkMode::new(Generation::Gen6, width).wire_span(flit::FLIT_BYTES));
+        assert_eq!(flit, [2, 4, 8, 16, 32].map(Span::from_ns));
     }
 
     #[test]

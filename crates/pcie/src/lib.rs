@@ -44,5 +44,8 @@ pub use flow_control::{
 pub use ordering::{OrderingAttributes, OrderingClass, Passing, may_pass};
 pub use splitting::{Chunk, completions, requests};
 pub use tag::{Tag, TagPool, TagWidth};
-pub use tlp::{Credits, FlowClass, HeaderFormat, TlpKind, TlpShape};
+pub use tlp::{
+    Attributes, CompletionStatus, Credits, FlowClass, FunctionId, HeaderFormat, Routing, Tlp, TlpCost,
+    TlpKind,
+};
 pub use virtual_channel::{ChannelArbitration, ChannelMap};

@@ -4,11 +4,14 @@
 //! on the Length field, whole DW from the DW of the first byte to that of the last, and so they are here: an
 //! unaligned write of 256 bytes at MPS 256 is two TLPs.
 
-use crate::tlp::DWORD;
+use crate::tlp::{DWORD, whole_dwords};
 use lanewise_units::Bytes;
 
 /// No request may cross a multiple of this. Source: PCIe Base §2.2.7.
 pub const PAGE: Bytes = Bytes::from_kib(4);
+/// Read Completion Boundary of every completer but a root complex, which may have 64 B. Source: PCIe Base
+/// §2.3.1.1.
+pub const RCB: Bytes = Bytes::new(128);
 
 /// A piece of a transfer: one request, or the data of one completion.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -29,7 +32,7 @@ impl Chunk {
     /// Bytes of the whole DW it touches: what the Length field says and a payload takes on the wire.
     #[inline]
     pub const fn dwords(&self) -> Bytes {
-        Bytes::new(self.end().next_multiple_of(DWORD.get()) - self.address / DWORD.get() * DWORD.get())
+        whole_dwords(self.address, self.length)
     }
 }
 

@@ -44,6 +44,9 @@ impl TagWidth {
 pub struct Tag(u16);
 
 impl Tag {
+    /// The tag of a request that has no answer, or that nothing tells from others.
+    pub const ZERO: Self = Self(0);
+
     /// The field's value.
     #[inline]
     pub const fn get(self) -> u16 {

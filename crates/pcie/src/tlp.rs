@@ -1,352 +1,230 @@
-//! Transaction layer packets: kinds, header formats, sizes on the wire and credits. PCIe Base chapter 2.
+//! Transaction layer packets: what they do, where they go, sizes on the wire and credits. PCIe Base chapter
+//! 2.
 //!
-//! A [`TlpShape`] is all that timing and flow control need to know of a packet. Leaves out: field contents,
-//! local prefixes, TPH, IDE (MAC trailers) and deferrable memory writes.
+//! Leaves out: the data themselves, local prefixes, TPH, IDE (MAC trailers), Unordered I/O, byte enables with
+//! gaps.
 
+mod kind;
+mod size;
+
+pub use kind::{FlowClass, HeaderFormat, TlpKind};
+pub use size::{
+    Credits, DATA_CREDIT, DWORD, ECRC, FRAMING_NON_FLIT, LONGEST, PREFIX, SEQUENCE_AND_LCRC, STP_TOKEN,
+    TlpCost, whole_dwords,
+};
+
+use crate::tag::Tag;
 use core::fmt;
-use core::ops::{Add, AddAssign};
 use lanewise_units::Bytes;
 
-/// One DW, the unit in which headers and payloads are laid out.
-pub const DWORD: Bytes = Bytes::new(4);
-/// What one data credit pays for: 4 DW. Source: PCIe Base §2.6.1.
-pub const DATA_CREDIT: Bytes = Bytes::new(16);
-/// Start, sequence number, LCRC and end of a TLP in Non-Flit Mode.
-///
-/// 1 + 2 + 4 + 1 bytes with 8b/10b, a 4-byte STP token and a 4-byte LCRC with 128b/130b: the same 8 bytes.
-/// Source: PCIe Base §3.6.2.1, §4.2.1.3, §4.2.2.3.
-pub const FRAMING_NON_FLIT: Bytes = Bytes::new(8);
-/// A TLP digest (ECRC); in Flit Mode a one-DW trailer. Source: PCIe Base §2.7.1, §2.2.1.2.
-pub const ECRC: Bytes = DWORD;
-/// One TLP prefix. Source: PCIe Base §2.2.10.
-pub const PREFIX: Bytes = DWORD;
+/// A function of a device: bus, device and function number. As requester or completer of a TLP its Requester
+/// ID or Completer ID. PCIe Base §2.2.6.2.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct FunctionId(u16);
 
-/// The three kinds of traffic that flow control keeps apart. PCIe Base §2.6.1.
-#[repr(u8)]
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum FlowClass {
-    /// Memory writes and messages: nobody answers.
-    Posted = 0,
-    /// Requests that are answered by completions.
-    NonPosted = 1,
-    /// The answers.
-    Completion = 2,
-}
+impl FunctionId {
+    /// Bus 0 to 255, device 0 to 31, function 0 to 7.
+    ///
+    /// # Panics
+    /// When device or function number are larger.
+    pub const fn new(bus: u8, device: u8, function: u8) -> Self {
+        assert!(device < 32 && function < 8, "5 bits of device number, 3 of function number");
+        Self((bus as u16) << 8 | (device as u16) << 3 | function as u16)
+    }
 
-impl FlowClass {
-    /// Every class, in index order.
-    pub const ALL: [Self; 3] = [Self::Posted, Self::NonPosted, Self::Completion];
-
-    /// Place in an array of three.
-    pub const fn index(self) -> usize {
-        self as usize
+    /// The 16 bits of the field.
+    pub const fn get(self) -> u16 {
+        self.0
     }
 }
 
-impl fmt::Display for FlowClass {
+impl fmt::Display for FunctionId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Posted => "posted",
-            Self::NonPosted => "non-posted",
-            Self::Completion => "completion",
-        })
+        write!(f, "{:02x}:{:02x}.{}", self.0 >> 8, self.0 >> 3 & 31, self.0 & 7)
     }
 }
 
-/// What a TLP does. PCIe Base Table 2-5.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum TlpKind {
-    /// MRd.
-    MemoryRead,
-    /// MWr; also MSI and MSI-X.
-    MemoryWrite,
-    /// IORd.
-    IoRead,
-    /// IOWr, always one DW of data.
-    IoWrite,
-    /// CfgRd0 and CfgRd1.
-    ConfigRead,
-    /// CfgWr0 and CfgWr1, always one DW of data.
-    ConfigWrite,
-    /// FetchAdd, Swap and CAS.
-    AtomicOp,
-    /// Msg: INTx, PME, errors.
-    Message,
-    /// MsgD.
-    MessageWithData,
-    /// Cpl: completion without data.
-    Completion,
-    /// CplD.
-    CompletionWithData,
-}
-
-impl TlpKind {
-    /// Every kind.
-    pub const ALL: [Self; 11] = [
-        Self::MemoryRead,
-        Self::MemoryWrite,
-        Self::IoRead,
-        Self::IoWrite,
-        Self::ConfigRead,
-        Self::ConfigWrite,
-        Self::AtomicOp,
-        Self::Message,
-        Self::MessageWithData,
-        Self::Completion,
-        Self::CompletionWithData,
-    ];
-
-    /// The credits that pay for it. Source: PCIe Base Table 2-49.
-    #[inline]
-    pub const fn flow_class(self) -> FlowClass {
-        match self {
-            Self::MemoryWrite | Self::Message | Self::MessageWithData => FlowClass::Posted,
-            Self::Completion | Self::CompletionWithData => FlowClass::Completion,
-            _ => FlowClass::NonPosted,
-        }
-    }
-
-    /// Whether a payload follows the header.
-    #[inline]
-    pub const fn carries_data(self) -> bool {
-        matches!(
-            self,
-            Self::MemoryWrite
-                | Self::IoWrite
-                | Self::ConfigWrite
-                | Self::AtomicOp
-                | Self::MessageWithData
-                | Self::CompletionWithData
-        )
-    }
-
-    /// The only header format this kind comes in, or `None` where the address decides.
-    ///
-    /// Source: PCIe Base Table 2-5.
-    pub const fn fixed_header(self) -> Option<HeaderFormat> {
-        match self {
-            Self::MemoryRead | Self::MemoryWrite | Self::AtomicOp => None,
-            Self::Message | Self::MessageWithData => Some(HeaderFormat::FourDw),
-            _ => Some(HeaderFormat::ThreeDw),
-        }
-    }
-}
-
-/// Length of a TLP header.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum HeaderFormat {
-    /// 12 bytes: 32-bit addresses, completions, configuration and I/O.
-    ThreeDw,
-    /// 16 bytes: 64-bit addresses, messages.
-    FourDw,
-}
-
-impl HeaderFormat {
-    /// The format a memory request to `address` must use: three DW below 4 GiB.
-    ///
-    /// Source: PCIe Base §2.2.4.1.
-    #[inline]
-    pub const fn for_address(address: u64) -> Self {
-        if address < 1 << 32 { Self::ThreeDw } else { Self::FourDw }
-    }
-
-    /// Bytes of the header.
-    #[inline]
-    pub const fn bytes(self) -> Bytes {
-        match self {
-            Self::ThreeDw => Bytes::new(12),
-            Self::FourDw => Bytes::new(16),
-        }
-    }
-}
-
-/// Flow-control credits: a cost, or a number freed.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub struct Credits {
-    /// Header credits; a TLP costs one.
-    pub header: u16,
-    /// Data credits of 16 bytes.
-    pub data: u16,
-}
-
-impl Credits {
-    /// None at all.
-    pub const NONE: Self = Self { header: 0, data: 0 };
-
-    /// So many of each.
-    #[inline]
-    pub const fn new(header: u16, data: u16) -> Self {
-        Self { header, data }
-    }
-
-    /// Whether nothing is left.
-    #[inline]
-    pub const fn is_none(self) -> bool {
-        self.header == 0 && self.data == 0
-    }
-}
-
-impl Add for Credits {
-    type Output = Credits;
-    fn add(self, other: Credits) -> Credits {
-        Credits { header: self.header + other.header, data: self.data + other.data }
-    }
-}
-
-impl AddAssign for Credits {
-    fn add_assign(&mut self, other: Credits) {
-        *self = *self + other;
-    }
-}
-
-/// Everything about a TLP that costs time or credits.
+/// How switches find the way of a TLP. PCIe Base §2.2.4, §2.2.8.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct TlpShape {
+pub enum Routing {
+    /// By the address of its first byte: requests to memory and I/O.
+    Address(u64),
+    /// By ID: completions and configuration requests.
+    Id {
+        /// The requester of what is answered, or the function whose configuration space is meant.
+        target: FunctionId,
+        /// Where the first byte is: Lower Address of a completion (7 bits), or offset in configuration space.
+        offset: u16,
+    },
+    /// By what it is: messages to or from the root complex, or to the other end of the link.
+    Implicit,
+}
+
+/// The three bits of the Attr field. PCIe Base §2.2.6.3 to §2.2.6.5.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Attributes(u8);
+
+impl Attributes {
+    /// None of them.
+    pub const NONE: Self = Self(0);
+    /// Hardware need not keep caches coherent.
+    pub const NO_SNOOP: Self = Self(1);
+    /// Relaxed Ordering.
+    pub const RELAXED_ORDERING: Self = Self(2);
+    /// ID-based Ordering.
+    pub const ID_BASED_ORDERING: Self = Self(4);
+
+    /// These and those.
+    #[must_use]
+    pub const fn with(self, others: Self) -> Self {
+        Self(self.0 | others.0)
+    }
+
+    /// The bits of the field.
+    #[inline]
+    pub const fn bits(self) -> u8 {
+        self.0
+    }
+}
+
+/// How a completer answers: the codes of the Completion Status field. PCIe Base Table 2-39.
+#[repr(u8)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum CompletionStatus {
+    /// SC.
+    #[default]
+    Successful = 0b000,
+    /// UR.
+    UnsupportedRequest = 0b001,
+    /// RRS: the request is to be made again.
+    RequestRetry = 0b010,
+    /// CA.
+    CompleterAbort = 0b100,
+}
+
+/// One TLP.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Tlp {
     /// What it does.
     pub kind: TlpKind,
-    /// Length of its header.
-    pub header: HeaderFormat,
-    /// Payload bytes that mean something; zero for kinds that carry no data.
-    pub payload: Bytes,
-    /// Whether it ends in a digest.
-    pub ecrc: bool,
+    /// Where it goes.
+    pub routing: Routing,
+    /// Who asks; of a completion, who answers.
+    pub requester: FunctionId,
+    /// Which of its requester's requests it is or answers.
+    pub tag: Tag,
+    /// Ordering and coherence.
+    pub attributes: Attributes,
+    /// TC0 to TC7.
+    pub traffic_class: u8,
+    /// Bytes from the first that is meant to the last: written, brought, or of a read request asked for.
+    pub length: Bytes,
+    /// The TD bit: it ends in an ECRC.
+    pub digest: bool,
     /// End-end prefixes (PASID is one), at most 4.
     pub prefixes: u8,
+    /// The EP bit: its data are known to be wrong.
+    pub poisoned: bool,
+    /// How a completion answers.
+    pub status: CompletionStatus,
 }
 
-impl TlpShape {
-    /// A memory write of `payload` bytes to `address`.
-    pub const fn memory_write(address: u64, payload: Bytes) -> Self {
-        Self::plain(TlpKind::MemoryWrite, HeaderFormat::for_address(address), payload)
+impl Tlp {
+    /// A TLP of function 00:00.0 with tag 0 in TC0, without attributes, prefixes or digest; a completion is
+    /// successful.
+    #[inline(always)]
+    pub const fn new(kind: TlpKind, routing: Routing, length: Bytes) -> Self {
+        Self {
+            kind,
+            routing,
+            requester: FunctionId(0),
+            tag: Tag::ZERO,
+            attributes: Attributes::NONE,
+            traffic_class: 0,
+            length,
+            digest: false,
+            prefixes: 0,
+            poisoned: false,
+            status: CompletionStatus::Successful,
+        }
     }
 
-    /// A memory read request of any length at `address`.
-    pub const fn memory_read(address: u64) -> Self {
-        Self::plain(TlpKind::MemoryRead, HeaderFormat::for_address(address), Bytes::ZERO)
+    /// A memory write of `length` bytes to `address`. One of a DW is an MSI or MSI-X interrupt too.
+    #[inline(always)]
+    pub const fn memory_write(address: u64, length: Bytes) -> Self {
+        Self::new(TlpKind::MemoryWrite, Routing::Address(address), length)
     }
 
-    /// An AtomicOp with `operands` bytes at `address`.
-    pub const fn atomic(address: u64, operands: Bytes) -> Self {
-        Self::plain(TlpKind::AtomicOp, HeaderFormat::for_address(address), operands)
+    /// A request for `length` bytes at `address`.
+    #[inline(always)]
+    pub const fn memory_read(address: u64, length: Bytes) -> Self {
+        Self::new(TlpKind::MemoryRead, Routing::Address(address), length)
     }
 
-    /// A completion; without data when `payload` is empty.
-    pub const fn completion(payload: Bytes) -> Self {
-        let kind = if payload.get() == 0 { TlpKind::Completion } else { TlpKind::CompletionWithData };
-        Self::plain(kind, HeaderFormat::ThreeDw, payload)
+    /// A completion with `length` bytes that were at `address`; without data when there are none.
+    #[inline(always)]
+    pub const fn completion(address: u64, length: Bytes) -> Self {
+        let kind = if length.get() == 0 { TlpKind::Completion } else { TlpKind::CompletionWithData };
+        // Lower Address has 7 bits: PCIe Base §2.2.9.1.
+        Self::new(kind, Routing::Id { target: FunctionId(0), offset: (address & 0x7f) as u16 }, length)
     }
 
-    /// A message; without data when `payload` is empty.
-    pub const fn message(payload: Bytes) -> Self {
-        let kind = if payload.get() == 0 { TlpKind::Message } else { TlpKind::MessageWithData };
-        Self::plain(kind, HeaderFormat::FourDw, payload)
-    }
-
-    /// A configuration read request.
-    pub const fn config_read() -> Self {
-        Self::plain(TlpKind::ConfigRead, HeaderFormat::ThreeDw, Bytes::ZERO)
-    }
-
-    /// A configuration write of one DW.
-    pub const fn config_write() -> Self {
-        Self::plain(TlpKind::ConfigWrite, HeaderFormat::ThreeDw, DWORD)
-    }
-
-    /// An MSI or MSI-X interrupt: a one-DW memory write to `address`.
-    pub const fn message_signalled_interrupt(address: u64) -> Self {
-        Self::memory_write(address, DWORD)
-    }
-
-    /// The same with an ECRC digest, or without.
+    /// The same with these attributes.
+    #[inline(always)]
     #[must_use]
-    pub const fn with_ecrc(mut self, ecrc: bool) -> Self {
-        self.ecrc = ecrc;
+    pub const fn with_attributes(mut self, attributes: Attributes) -> Self {
+        self.attributes = attributes;
+        self
+    }
+
+    /// The same in another traffic class.
+    #[inline(always)]
+    #[must_use]
+    pub const fn with_traffic_class(mut self, traffic_class: u8) -> Self {
+        self.traffic_class = traffic_class;
+        self
+    }
+
+    /// The same with an ECRC, or without.
+    #[inline(always)]
+    #[must_use]
+    pub const fn with_digest(mut self, digest: bool) -> Self {
+        self.digest = digest;
         self
     }
 
     /// The same with so many end-end prefixes.
+    #[inline(always)]
     #[must_use]
     pub const fn with_prefixes(mut self, prefixes: u8) -> Self {
         self.prefixes = prefixes;
         self
     }
 
-    const fn plain(kind: TlpKind, header: HeaderFormat, payload: Bytes) -> Self {
-        Self { kind, header, payload, ecrc: false, prefixes: 0 }
+    /// A completion with this status.
+    #[inline(always)]
+    #[must_use]
+    pub const fn with_status(mut self, status: CompletionStatus) -> Self {
+        self.status = status;
+        self
     }
 
-    /// Bytes of the header alone, prefixes and digest not counted.
+    /// Position of its first byte in a DW, 0 to 3: what the first DW's byte enables or Lower Address say.
     #[inline]
-    pub const fn header_bytes(&self) -> Bytes {
-        self.header.bytes()
-    }
-
-    /// Payload rounded up to whole DW, as it is sent.
-    ///
-    /// For a payload that starts inside a DW, ask [`crate::splitting::Chunk::dwords`] instead.
-    #[inline]
-    pub const fn payload_on_wire(&self) -> Bytes {
-        self.payload.round_up_to(DWORD)
-    }
-
-    /// Bytes on the link in Non-Flit Mode: framing, prefixes, header, payload and digest.
-    #[inline]
-    pub const fn wire_bytes_non_flit(&self) -> Bytes {
-        Bytes::new(
-            FRAMING_NON_FLIT.get()
-                + PREFIX.get() * self.prefixes as u64
-                + self.header.bytes().get()
-                + self.payload_on_wire().get()
-                + self.ecrc_bytes(),
-        )
-    }
-
-    /// TLP bytes of a flit in Flit Mode: header base, OHC, payload and trailer; no framing.
-    ///
-    /// Source: PCIe Base §2.2.1.2, §4.2.3.4.1.
-    #[inline]
-    pub const fn wire_bytes_flit(&self) -> Bytes {
-        Bytes::new(
-            self.header.bytes().get()
-                + self.ohc_dwords() * DWORD.get()
-                + self.payload_on_wire().get()
-                + self.ecrc_bytes(),
-        )
-    }
-
-    /// Bytes on the link in either mode.
-    #[inline]
-    pub const fn wire_bytes(&self, flit: bool) -> Bytes {
-        if flit { self.wire_bytes_flit() } else { self.wire_bytes_non_flit() }
-    }
-
-    /// What sending it costs. Source: PCIe Base Table 2-49.
-    #[inline]
-    pub const fn credits(&self) -> Credits {
-        Credits { header: 1, data: self.payload.div_ceil(DATA_CREDIT) as u16 }
-    }
-
-    const fn ecrc_bytes(&self) -> u64 {
-        if self.ecrc { ECRC.get() } else { 0 }
-    }
-
-    /// DW of orthogonal header content in Flit Mode.
-    ///
-    /// OHC-A is there for configuration and I/O requests, which always need byte enables, and for payloads
-    /// that are not whole DW. Prefixes travel as OHC-E of 1, 2 or 4 DW. Source: PCIe Base Table 2-6. Assumed:
-    /// a memory request whose length is whole DW has no explicit byte enables.
-    const fn ohc_dwords(&self) -> u64 {
-        let always = matches!(
-            self.kind,
-            TlpKind::IoRead | TlpKind::IoWrite | TlpKind::ConfigRead | TlpKind::ConfigWrite
-        );
-        let partial = !self.payload.get().is_multiple_of(DWORD.get());
-        let byte_enables = (always || partial) as u64;
-        let prefixes = match self.prefixes {
-            3.. => 4,
-            few => few as u64,
+    pub const fn first_byte(&self) -> u8 {
+        let at = match self.routing {
+            Routing::Address(address) => address,
+            Routing::Id { offset, .. } => offset as u64,
+            Routing::Implicit => 0,
         };
-        byte_enables + prefixes
+        (at % DWORD.get()) as u8
+    }
+
+    /// Position of its last byte in a DW, 0 to 3; of none at all, that of the first.
+    #[inline]
+    pub const fn last_byte(&self) -> u8 {
+        let behind = self.length.get().saturating_sub(1);
+        ((self.first_byte() as u64 + behind) % DWORD.get()) as u8
     }
 }
 
@@ -356,76 +234,132 @@ mod tests {
 
     const LOW: u64 = 0x1000;
     const HIGH: u64 = 1 << 32;
+    const CONFIG: Routing = Routing::Id { target: FunctionId::new(1, 0, 0), offset: 0x10 };
 
-    /// Every row of the packet size table: (shape, header, payload on the wire, wire bytes), PCIe Base Table
+    const fn bytes(bytes: u64) -> Bytes {
+        Bytes::new(bytes)
+    }
+
+    fn atomic(address: u64, operands: u64) -> Tlp {
+        Tlp::new(TlpKind::CompareAndSwap, Routing::Address(address), bytes(operands))
+    }
+
+    fn config_read() -> Tlp {
+        Tlp::new(TlpKind::ConfigRead0, CONFIG, DWORD)
+    }
+
+    fn config_write() -> Tlp {
+        Tlp::new(TlpKind::ConfigWrite0, CONFIG, DWORD)
+    }
+
+    fn message() -> Tlp {
+        Tlp::new(TlpKind::Message, Routing::Implicit, Bytes::ZERO)
+    }
+
+    /// Every row of the packet size table: (TLP, header, payload on the wire, wire bytes), PCIe Base Table
     /// 2-5.
     #[test]
     fn non_flit_sizes_match_the_table() {
-        let bytes = Bytes::new;
         let rows = [
-            (TlpShape::memory_write(LOW, bytes(128)), 12, 128, 148),
-            (TlpShape::memory_write(HIGH, bytes(128)), 16, 128, 152),
-            (TlpShape::memory_read(LOW), 12, 0, 20),
-            (TlpShape::memory_read(HIGH), 16, 0, 24),
-            (TlpShape::completion(bytes(64)), 12, 64, 84),
-            (TlpShape::completion(Bytes::ZERO), 12, 0, 20),
-            (TlpShape::message_signalled_interrupt(LOW), 12, 4, 24),
-            (TlpShape::message_signalled_interrupt(HIGH), 16, 4, 28),
-            (TlpShape::message(Bytes::ZERO), 16, 0, 24),
-            (TlpShape::atomic(LOW, bytes(8)), 12, 8, 28),
-            (TlpShape::atomic(HIGH, bytes(8)), 16, 8, 32),
-            (TlpShape::config_read(), 12, 0, 20),
-            (TlpShape::config_write(), 12, 4, 24),
+            (Tlp::memory_write(LOW, bytes(128)), 12, 128, 148),
+            (Tlp::memory_write(HIGH, bytes(128)), 16, 128, 152),
+            (Tlp::memory_read(LOW, bytes(512)), 12, 0, 20),
+            (Tlp::memory_read(HIGH, bytes(512)), 16, 0, 24),
+            (Tlp::completion(LOW, bytes(64)), 12, 64, 84),
+            (Tlp::completion(LOW, Bytes::ZERO), 12, 0, 20),
+            (Tlp::memory_write(LOW, DWORD), 12, 4, 24),
+            (Tlp::memory_write(HIGH, DWORD), 16, 4, 28),
+            (message(), 16, 0, 24),
+            (atomic(LOW, 8), 12, 8, 28),
+            (atomic(HIGH, 8), 16, 8, 32),
+            (config_read(), 12, 0, 20),
+            (config_write(), 12, 4, 24),
         ];
-        for (shape, header, payload, wire) in rows {
-            assert_eq!(shape.header_bytes(), bytes(header), "{shape:?}");
-            assert_eq!(shape.payload_on_wire(), bytes(payload), "{shape:?}");
-            assert_eq!(shape.wire_bytes_non_flit(), bytes(wire), "{shape:?}");
+        for (tlp, header, payload, wire) in rows {
+            assert_eq!(tlp.header().bytes(), bytes(header), "{tlp:?}");
+            assert_eq!(tlp.payload_on_wire(), bytes(payload), "{tlp:?}");
+            assert_eq!(tlp.wire_bytes_non_flit(), bytes(wire), "{tlp:?}");
+            let cost = tlp.cost(false);
+            assert_eq!((cost.header(), cost.payload()), (bytes(header), bytes(payload)), "{tlp:?}");
+            assert_eq!(cost.in_retry_buffer(), bytes(wire - 2), "{tlp:?}");
         }
     }
 
     #[test]
     fn digest_prefixes_and_padding_add_whole_dwords() {
-        let odd = TlpShape::memory_write(LOW, Bytes::new(5));
-        assert_eq!(odd.wire_bytes_non_flit(), Bytes::new(28));
-        assert_eq!(odd.with_ecrc(true).with_prefixes(2).wire_bytes_non_flit(), Bytes::new(40));
+        let odd = Tlp::memory_write(LOW, bytes(5));
+        assert_eq!(odd.wire_bytes_non_flit(), bytes(28));
+        assert_eq!(odd.with_digest(true).with_prefixes(2).wire_bytes_non_flit(), bytes(40));
+        // Six bytes from the last of a DW on touch three.
+        assert_eq!(Tlp::memory_write(LOW + 3, bytes(6)).wire_bytes_non_flit(), bytes(32));
     }
 
     #[test]
-    fn flit_mode_sends_no_framing_but_explicit_byte_enables() {
-        assert_eq!(TlpShape::memory_write(LOW, Bytes::new(256)).wire_bytes_flit(), Bytes::new(268));
-        assert_eq!(TlpShape::memory_write(HIGH, Bytes::new(5)).wire_bytes_flit(), Bytes::new(28));
-        assert_eq!(TlpShape::memory_read(LOW).with_ecrc(true).wire_bytes_flit(), Bytes::new(16));
-        assert_eq!(TlpShape::config_read().wire_bytes_flit(), Bytes::new(16));
-        assert_eq!(TlpShape::memory_read(LOW).with_prefixes(3).wire_bytes_flit(), Bytes::new(28));
+    fn flit_mode_sends_no_framing_but_what_a_header_base_lacks() {
+        let rows = [
+            (Tlp::memory_write(LOW, bytes(256)), 268),
+            (Tlp::memory_write(HIGH, bytes(5)), 28),
+            (Tlp::memory_write(LOW + 2, bytes(4)), 24),
+            (Tlp::memory_read(LOW, bytes(64)), 12),
+            (Tlp::memory_read(LOW, bytes(65)), 16),
+            (Tlp::memory_read(LOW, Bytes::ZERO), 16),
+            (Tlp::memory_read(LOW, bytes(64)).with_digest(true), 16),
+            (Tlp::memory_read(LOW, bytes(64)).with_prefixes(3), 28),
+            (Tlp::completion(LOW, bytes(65)), 80),
+            (Tlp::completion(LOW + 1, bytes(64)), 84),
+            (Tlp::completion(0, Bytes::ZERO).with_status(CompletionStatus::UnsupportedRequest), 16),
+            (atomic(LOW, 8), 20),
+            (message(), 16),
+            (config_read(), 16),
+            (config_write(), 20),
+        ];
+        for (tlp, in_flits) in rows {
+            assert_eq!(tlp.wire_bytes_flit(), bytes(in_flits), "{tlp:?}");
+        }
     }
 
     /// PCIe Base Table 2-49.
     #[test]
     fn credits_follow_the_payload() {
         let rows = [
-            (TlpShape::memory_read(LOW), FlowClass::NonPosted, 0),
-            (TlpShape::memory_write(LOW, Bytes::new(257)), FlowClass::Posted, 17),
-            (TlpShape::message(Bytes::ZERO), FlowClass::Posted, 0),
-            (TlpShape::config_write(), FlowClass::NonPosted, 1),
-            (TlpShape::atomic(LOW, Bytes::new(32)), FlowClass::NonPosted, 2),
-            (TlpShape::completion(Bytes::new(64)), FlowClass::Completion, 4),
-            (TlpShape::completion(Bytes::ZERO), FlowClass::Completion, 0),
+            (Tlp::memory_read(LOW, bytes(512)), FlowClass::NonPosted, 0),
+            (Tlp::memory_write(LOW, bytes(257)), FlowClass::Posted, 17),
+            (message(), FlowClass::Posted, 0),
+            (config_write(), FlowClass::NonPosted, 1),
+            (atomic(LOW, 32), FlowClass::NonPosted, 2),
+            (Tlp::completion(LOW, bytes(64)), FlowClass::Completion, 4),
+            (Tlp::completion(LOW, Bytes::ZERO), FlowClass::Completion, 0),
         ];
-        for (shape, class, data) in rows {
-            assert_eq!(shape.kind.flow_class(), class, "{shape:?}");
-            assert_eq!(shape.credits(), Credits::new(1, data), "{shape:?}");
-            assert_eq!(shape.kind.carries_data(), data > 0, "{shape:?}");
+        for (tlp, class, data) in rows {
+            assert_eq!(tlp.cost(true).class(), class, "{tlp:?}");
+            assert_eq!(tlp.credits(), Credits::new(1, data), "{tlp:?}");
+            assert_eq!(tlp.payload().get() > 0, data > 0, "{tlp:?}");
+        }
+        assert_eq!(Credits::of_tlp(16).buffer_space(), bytes(272));
+    }
+
+    #[test]
+    fn other_data_cost_what_they_would_have_from_the_start() {
+        for (address, length) in [(LOW, 0), (LOW + 3, 2), (LOW + 1, 63), (LOW, 64)] {
+            let whole = Tlp::memory_write(LOW, bytes(256)).with_prefixes(1);
+            let cut = Tlp::memory_write(address, bytes(length)).with_prefixes(1);
+            assert_eq!(whole.cost(false).with_data(address, bytes(length)), cut.cost(false));
         }
     }
 
     #[test]
-    fn only_memory_requests_choose_their_header_by_address() {
-        assert_eq!(HeaderFormat::for_address((1 << 32) - 1), HeaderFormat::ThreeDw);
-        assert_eq!(HeaderFormat::for_address(1 << 32), HeaderFormat::FourDw);
-        let free: Vec<TlpKind> =
-            TlpKind::ALL.into_iter().filter(|kind| kind.fixed_header().is_none()).collect();
-        assert_eq!(free, [TlpKind::MemoryRead, TlpKind::MemoryWrite, TlpKind::AtomicOp]);
+    fn byte_positions_wrap_at_a_dword() {
+        let positions = |tlp: Tlp| (tlp.first_byte(), tlp.last_byte());
+        assert_eq!(positions(Tlp::memory_write(LOW, bytes(64))), (0, 3));
+        assert_eq!(positions(Tlp::memory_read(HIGH + 3, bytes(2))), (3, 0));
+        assert_eq!(positions(Tlp::completion(LOW + 0xfe, bytes(1))), (2, 2));
+        assert_eq!(positions(message()), (0, 0));
+    }
+
+    #[test]
+    fn functions_are_written_as_lspci_writes_them() {
+        let id = FunctionId::new(0x17, 0x1f, 7);
+        assert_eq!((id.to_string(), id.get()), ("17:1f.7".to_owned(), 0x17ff));
     }
 
     /// Payload efficiency in percent for overheads of 20, 24 and 28 bytes: derived, before ordered sets and
@@ -445,9 +379,9 @@ mod tests {
         for (payload, published) in rows {
             let payload = Bytes::new(payload);
             let shapes = [
-                TlpShape::completion(payload),
-                TlpShape::memory_write(HIGH, payload),
-                TlpShape::memory_write(HIGH, payload).with_ecrc(true),
+                Tlp::completion(0, payload),
+                Tlp::memory_write(HIGH, payload),
+                Tlp::memory_write(HIGH, payload).with_digest(true),
             ];
             for (shape, percent) in shapes.into_iter().zip(published) {
                 let exact = 100.0 * payload.get() as f64 / shape.wire_bytes_non_flit().get() as f64;

@@ -1,7 +1,8 @@
 //! The rate model alone: the rungs of a link's efficiency ladder, with nothing simulated.
 
 use crate::errors::wrong_argument;
-use lanewise_pcie::{LinkMode, TlpShape, flit};
+use lanewise_pcie::tlp::LONGEST;
+use lanewise_pcie::{LinkMode, Tlp, flit};
 use lanewise_units::{Bytes, Generation, Width};
 use pyo3::prelude::*;
 
@@ -27,26 +28,26 @@ pub fn ladder(
     if !mode.is_defined() {
         return Err(wrong_argument("lanes", &lanes, "1, 2, 4, 8 or 16 with flits"));
     }
-    if payload_bytes == 0 {
-        return Err(wrong_argument("payload_bytes", &payload_bytes, "1 or more"));
+    if !(1..=LONGEST.get()).contains(&payload_bytes) {
+        return Err(wrong_argument("payload_bytes", &payload_bytes, "1 to 4096"));
     }
     let address = match header_dwords {
         3 => 0,
         4 => 1 << 32,
         other => return Err(wrong_argument("header_dwords", &other, "3 or 4")),
     };
-    let shape = TlpShape::memory_write(address, Bytes::new(payload_bytes)).with_ecrc(ecrc);
+    let tlp = Tlp::memory_write(address, Bytes::new(payload_bytes)).with_digest(ecrc);
     let rungs = serde_json::json!({
         "line_rate_gbit_per_s": mode.line_rate_bits_per_second() as f64 / 1e9,
         "coded_gbit_per_s": mode.coded_gb_per_s() * 8.0,
-        "payload_fraction": payload_fraction(mode, shape),
+        "payload_fraction": payload_fraction(mode, tlp),
     });
     Ok(rungs.to_string())
 }
 
 /// The payload's share of the bytes that a TLP takes on the link.
-fn payload_fraction(mode: LinkMode, shape: TlpShape) -> f64 {
-    let of_tlp = shape.payload.get() as f64 / shape.wire_bytes(mode.flit).get() as f64;
+fn payload_fraction(mode: LinkMode, tlp: Tlp) -> f64 {
+    let of_tlp = tlp.payload().get() as f64 / tlp.wire_bytes(mode.flit).get() as f64;
     if !mode.flit {
         return of_tlp;
     }

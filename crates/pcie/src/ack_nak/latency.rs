@@ -2,6 +2,7 @@
 //!
 //! PCIe Base §3.6.2.1, §3.6.3.1, Appendix H.
 
+use crate::tlp::{ECRC, FRAMING_NON_FLIT, HeaderFormat};
 use lanewise_units::{Bytes, Generation, Span, SymbolTimes, Width};
 
 /// Legal range of the replay timer under the simplified rule, in symbol times. Source: PCIe Base §3.6.2.1.
@@ -12,7 +13,7 @@ pub const FLIT_REPLAY_TIMEOUT_FLITS: u64 = 1500;
 
 /// Bytes of a TLP around its payload that the latency formula assumes: framing and sequence 3, a 4-DW header,
 /// ECRC, LCRC and END. Source: PCIe Base Appendix H.
-const TLP_OVERHEAD: u64 = 28;
+const TLP_OVERHEAD: u64 = FRAMING_NON_FLIT.get() + HeaderFormat::FourDw.bytes().get() + ECRC.get();
 
 /// Which rule sets the replay timer.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

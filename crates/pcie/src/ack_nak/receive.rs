@@ -11,7 +11,7 @@ pub enum Verdict {
     DiscardDuplicate,
     /// Bad, or something before it is missing: drop it and send a Nak with this number.
     DiscardNak(Sequence),
-    /// Drop it; a Nak is already on its way, or the packet was nullified.
+    /// Drop it; a Nak is already on its way.
     DiscardSilently,
 }
 
@@ -64,12 +64,6 @@ impl ReceiveSequence {
         } else {
             self.nak()
         }
-    }
-
-    /// Judges a nullified packet (inverted LCRC, EDB): it is dropped and never happened.
-    #[inline]
-    pub const fn nullified(&self) -> Verdict {
-        Verdict::DiscardSilently
     }
 
     /// The number an Ack or Nak carries now: the last one accepted.
@@ -128,13 +122,6 @@ mod tests {
     fn a_lost_tlp_shows_as_a_gap() {
         let mut receiver = ReceiveSequence::new();
         assert_eq!(receiver.receive(Sequence::new(1), true), Verdict::DiscardNak(Sequence::new(4095)));
-    }
-
-    #[test]
-    fn a_nullified_tlp_changes_nothing() {
-        let receiver = ReceiveSequence::new();
-        assert_eq!(receiver.nullified(), Verdict::DiscardSilently);
-        assert_eq!(receiver, ReceiveSequence::new());
     }
 
     #[test]

@@ -9,7 +9,7 @@
 
 use super::{Clocking, LinkMode};
 use crate::flit;
-use crate::tlp::TlpShape;
+use crate::tlp::Tlp;
 
 /// The rungs of the ladder for one kind of TLP sent back to back.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -26,14 +26,14 @@ pub struct Ceiling {
     pub payload_gb_per_s_with_eds: f64,
 }
 
-/// The ladder for `shape` sent back to back.
+/// The ladder for `tlp` sent back to back.
 ///
 /// # Panics
 /// When `mode` [is not defined](LinkMode::is_defined).
-pub fn ceiling(mode: LinkMode, shape: &TlpShape, clocking: Clocking) -> Ceiling {
+pub fn ceiling(mode: LinkMode, tlp: &Tlp, clocking: Clocking) -> Ceiling {
     let skip = mode.ordered_sets(clocking);
     let bandwidth = tlp_ceiling(mode, clocking);
-    let efficiency = if mode.flit { flit_efficiency(shape) } else { non_flit_efficiency(shape) };
+    let efficiency = if mode.flit { flit_efficiency(tlp) } else { non_flit_efficiency(tlp) };
     let eds_share = mode.wire_span(skip.eds).ticks() as f64 / skip.interval.ticks() as f64;
     let without_skip = 1.0 - skip.loss();
     Ceiling {
@@ -45,12 +45,12 @@ pub fn ceiling(mode: LinkMode, shape: &TlpShape, clocking: Clocking) -> Ceiling 
     }
 }
 
-/// Net payload in GB/s of `shape` sent back to back, after SKP ordered sets, EDS tokens not charged.
+/// Net payload in GB/s of `tlp` sent back to back, after SKP ordered sets, EDS tokens not charged.
 ///
 /// # Panics
 /// When `mode` [is not defined](LinkMode::is_defined).
-pub fn payload_ceiling(mode: LinkMode, shape: &TlpShape, clocking: Clocking) -> f64 {
-    ceiling(mode, shape, clocking).payload_gb_per_s
+pub fn payload_ceiling(mode: LinkMode, tlp: &Tlp, clocking: Clocking) -> f64 {
+    ceiling(mode, tlp, clocking).payload_gb_per_s
 }
 
 /// GB/s left for TLPs, framing included: coded bandwidth less ordered sets, and in Flit Mode times 236/256.
@@ -59,18 +59,18 @@ pub fn payload_ceiling(mode: LinkMode, shape: &TlpShape, clocking: Clocking) -> 
 /// When `mode` [is not defined](LinkMode::is_defined).
 pub fn tlp_ceiling(mode: LinkMode, clocking: Clocking) -> f64 {
     let net = mode.coded_gb_per_s() * (1.0 - mode.ordered_sets(clocking).loss());
-    let (tlp, whole) = flit::TLP_SHARE;
-    if mode.flit { net * tlp as f64 / whole as f64 } else { net }
+    let (kept, whole) = flit::TLP_SHARE;
+    if mode.flit { net * kept as f64 / whole as f64 } else { net }
 }
 
-fn non_flit_efficiency(shape: &TlpShape) -> f64 {
-    shape.payload.get() as f64 / shape.wire_bytes_non_flit().get() as f64
+fn non_flit_efficiency(tlp: &Tlp) -> f64 {
+    tlp.payload().get() as f64 / tlp.wire_bytes_non_flit().get() as f64
 }
 
 /// Payload share of a flit's TLP bytes, with at most 16 TLPs in a flit. Source: PCIe Base §4.2.3.4.1.
-fn flit_efficiency(shape: &TlpShape) -> f64 {
-    let by_size = shape.payload.get() as f64 / shape.wire_bytes_flit().get() as f64;
-    let by_count = (flit::MAX_TLPS as u64 * shape.payload.get()) as f64 / flit::TLP_BYTES.get() as f64;
+fn flit_efficiency(tlp: &Tlp) -> f64 {
+    let by_size = tlp.payload().get() as f64 / tlp.wire_bytes_flit().get() as f64;
+    let by_count = (flit::MAX_TLPS as u64 * tlp.payload().get()) as f64 / flit::TLP_BYTES.get() as f64;
     by_size.min(by_count)
 }
 
@@ -86,8 +86,8 @@ mod tests {
         LinkMode::new(generation, Width::from_lanes(lanes).expect("a width"))
     }
 
-    fn cell(mode: LinkMode, shape: TlpShape) -> String {
-        format!("{:.3}", payload_ceiling(mode, &shape, Clocking::Common))
+    fn cell(mode: LinkMode, tlp: Tlp) -> String {
+        format!("{:.3}", payload_ceiling(mode, &tlp, Clocking::Common))
     }
 
     /// Net payload ceilings after SKP in GB/s: (generation, lanes, MWr 4DW at 128/256/512 B, CplD or MWr 3DW
@@ -110,13 +110,13 @@ mod tests {
         for (generation, lanes, writes, completions) in NON_FLIT {
             let mode = mode(generation, lanes);
             for (payload, published) in [128, 256, 512].into_iter().zip(writes) {
-                let shape = TlpShape::memory_write(FOUR_DW, Bytes::new(payload));
-                assert_eq!(cell(mode, shape), published, "{mode} MWr {payload}");
+                let tlp = Tlp::memory_write(FOUR_DW, Bytes::new(payload));
+                assert_eq!(cell(mode, tlp), published, "{mode} MWr {payload}");
             }
             for (payload, published) in [64, 128, 256, 512].into_iter().zip(completions) {
                 let bytes = Bytes::new(payload);
-                assert_eq!(cell(mode, TlpShape::completion(bytes)), published, "{mode} CplD {payload}");
-                assert_eq!(cell(mode, TlpShape::memory_write(0, bytes)), published, "{mode} MWr {payload}");
+                assert_eq!(cell(mode, Tlp::completion(0, bytes)), published, "{mode} CplD {payload}");
+                assert_eq!(cell(mode, Tlp::memory_write(0, bytes)), published, "{mode} MWr {payload}");
             }
         }
     }
@@ -149,11 +149,11 @@ mod tests {
             (512, ["90.1", "89.4"]),
             (4096, ["91.9", "91.8"]),
         ];
-        let (tlp, whole) = flit::TLP_SHARE;
+        let (kept, whole) = flit::TLP_SHARE;
         for (payload, published) in rows {
             for (address, cell) in [0, FOUR_DW].into_iter().zip(published) {
-                let shape = TlpShape::memory_write(address, Bytes::new(payload));
-                let percent = 100.0 * flit_efficiency(&shape) * tlp as f64 / whole as f64;
+                let tlp = Tlp::memory_write(address, Bytes::new(payload));
+                let percent = 100.0 * flit_efficiency(&tlp) * kept as f64 / whole as f64;
                 assert_eq!(format!("{percent:.1}"), cell, "{payload} B at {address:#x}");
             }
         }
@@ -161,16 +161,16 @@ mod tests {
 
     #[test]
     fn a_saturated_gen1_x4_link_writes_862_megabytes_a_second() {
-        let shape = TlpShape::memory_write(0, Bytes::new(128));
-        let megabytes = 1e3 * payload_ceiling(mode(1, 4), &shape, Clocking::Common);
+        let tlp = Tlp::memory_write(0, Bytes::new(128));
+        let megabytes = 1e3 * payload_ceiling(mode(1, 4), &tlp, Clocking::Common);
         assert_eq!(format!("{megabytes:.1}"), "862.3");
     }
 
     #[test]
     fn eds_tokens_cost_their_published_share() {
-        let shape = TlpShape::memory_write(0, Bytes::new(256));
+        let tlp = Tlp::memory_write(0, Bytes::new(256));
         let loss = |lanes| {
-            let rungs = ceiling(mode(3, lanes), &shape, Clocking::Common);
+            let rungs = ceiling(mode(3, lanes), &tlp, Clocking::Common);
             100.0 * (1.0 - rungs.payload_gb_per_s_with_eds / rungs.payload_gb_per_s)
         };
         assert_eq!(format!("{:.3} {:.2}", loss(16), loss(1)), "0.004 0.07");
@@ -179,7 +179,7 @@ mod tests {
     #[test]
     fn rungs_only_go_down() {
         for generation in 1..=7 {
-            let rungs = ceiling(mode(generation, 8), &TlpShape::completion(Bytes::new(64)), Clocking::Sris);
+            let rungs = ceiling(mode(generation, 8), &Tlp::completion(0, Bytes::new(64)), Clocking::Sris);
             assert!(rungs.line_rate_gb_per_s >= rungs.coded_gb_per_s);
             assert!(rungs.coded_gb_per_s > rungs.link_bandwidth_gb_per_s);
             assert!(rungs.link_bandwidth_gb_per_s > rungs.payload_gb_per_s);
@@ -189,9 +189,9 @@ mod tests {
 
     #[test]
     fn small_tlps_in_flits_are_bound_by_their_number() {
-        let tiny = TlpShape::memory_read(0);
+        let tiny = Tlp::memory_read(0, Bytes::new(64));
         assert!(tiny.wire_bytes_flit().get() * (flit::MAX_TLPS as u64) < flit::TLP_BYTES.get());
-        let write = TlpShape::memory_write(0, Bytes::new(4));
+        let write = Tlp::memory_write(0, Bytes::new(4));
         assert_eq!(flit_efficiency(&write), 4.0 / 16.0);
     }
 }

@@ -2,15 +2,16 @@
 
 use super::Rig;
 use super::computed::Computed;
-use super::port::{End, FLIT, PACKET_OVERHEAD, place_of_port, reach, receivers, update_latency};
+use super::port::{End, packet, place_of_port, reach, receivers, update_latency};
 use crate::parameter::{Output, Provenance};
 use crate::parameters::ScaleChoice;
 use crate::problem::Problem;
 use crate::value::{Auto, Credit, ParameterType};
+use lanewise_pcie::flit::FLIT_BYTES;
 use lanewise_pcie::flow_control::{
     CreditPool, ReceiverKind, Scale, largest_advertisement, minimum_advertisement,
 };
-use lanewise_pcie::tlp::FlowClass;
+use lanewise_pcie::tlp::{DATA_CREDIT, FlowClass};
 use lanewise_units::{Bytes, Generation, Span};
 
 /// Payload of the packets that automatic header credits are made for.
@@ -71,15 +72,14 @@ fn loop_credits(end: &End<'_>) -> (u64, u64) {
 
 /// The same over a link of some length, one way.
 pub(super) fn loop_credits_over(end: &End<'_>, length: Span) -> (u64, u64) {
-    let packet = end.mode.wire_span(end.mps + PACKET_OVERHEAD);
-    let small = end.mode.wire_span(SMALL_PAYLOAD + PACKET_OVERHEAD);
+    let [packet, small] = [end.mps, SMALL_PAYLOAD].map(|payload| end.mode.wire_span(packet(payload)));
     let around = update_latency(end)
         + receivers(end)
         + length * 2
         + packet * 2
         + end.drain
         + LOOP_ALLOWANCE.max(flits_waited_for(end));
-    let data = around.div_ceil(packet) * end.mps.div_ceil(Bytes::new(16));
+    let data = around.div_ceil(packet) * end.mps.div_ceil(DATA_CREDIT);
     (around.div_ceil(small), data)
 }
 
@@ -89,9 +89,9 @@ fn flits_waited_for(end: &End<'_>) -> Span {
     if !end.mode.flit {
         return Span::ZERO;
     }
-    let packet = end.mps + PACKET_OVERHEAD;
-    let padding = FLIT * packet.div_ceil(FLIT) - packet;
-    end.mode.wire_span(FLIT * 3 + padding * 2)
+    let packet = packet(end.mps);
+    let padding = FLIT_BYTES * packet.div_ceil(FLIT_BYTES) - packet;
+    end.mode.wire_span(FLIT_BYTES * 3 + padding * 2)
 }
 
 /// Which credits of a port.

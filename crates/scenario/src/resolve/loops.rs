@@ -5,7 +5,7 @@
 
 use super::Rig;
 use super::credits::loop_credits_over;
-use super::port::{End, PACKET_OVERHEAD, reach, retry_buffer_over};
+use super::port::{End, packet, reach, retry_buffer_over};
 use crate::idle::Caution;
 use crate::parameter::Output;
 use crate::value::ParameterType;
@@ -42,7 +42,7 @@ pub(super) fn check(
 
 /// A replay timer that runs out before an Ack can be there.
 fn too_hasty(rig: &Rig<'_>, end: &End<'_>, config: &PortConfig, peer: &PortConfig) -> Option<String> {
-    let packet = end.mode.wire_span(end.mps + PACKET_OVERHEAD);
+    let packet = end.mode.wire_span(packet(end.mps));
     let around =
         end.propagation * 2 + config.receive_latency + peer.receive_latency + peer.ack.latency + packet;
     (config.replay_timer < around).then(|| {

@@ -20,17 +20,15 @@ use lanewise_pcie::ack_nak::{
     FLIT_REPLAY_TIMEOUT_FLITS, ReplayRule, ack_latency_limit, flit_ack_latency, replay_timer_limit,
 };
 use lanewise_pcie::encoding::LinkMode;
+use lanewise_pcie::flit::FLIT_BYTES;
 use lanewise_pcie::flow_control::{
     CreditPool, ReceiverKind, Scale, UPDATE_INTERVAL, UPDATE_INTERVAL_FLIT, update_latency_limit,
 };
+use lanewise_pcie::tlp::Tlp;
 use lanewise_pcie::virtual_channel::ChannelMap;
 use lanewise_units::{Bytes, Generation, Span};
 use std::collections::HashMap;
 
-/// Bytes of a packet around its payload: a header of 4 DW and 8 B of framing, sequence number and LCRC.
-pub(super) const PACKET_OVERHEAD: Bytes = Bytes::new(24);
-/// Bytes of a flit. Source: PCIe Base 6.3 §4.2.3.3.
-pub(super) const FLIT: Bytes = Bytes::new(256);
 /// One way over the link that the buffers of an older port are built for: 30 cm of board at 15 cm/ns. Assumed.
 const REACH_OF_A_BOARD: Span = Span::from_ns(2);
 /// The same for ports that support 8 GT/s or more. With it an endpoint at Gen3 x16 and 256 B comes to the 750 posted data
@@ -54,6 +52,12 @@ pub(super) struct End<'r> {
     pub drain: Span,
     /// Virtual channels of the link.
     pub channels: usize,
+}
+
+/// Bytes on the wire of the packets that buffers are made for: a header of 4 DW, so much payload, and framing, which is counted in
+/// Flit Mode too.
+pub(super) const fn packet(payload: Bytes) -> Bytes {
+    Tlp::memory_write(1 << 32, payload).wire_bytes_non_flit()
 }
 
 /// Configures every port. Ports without a link get the settings of an idle port of their own shape.
@@ -190,7 +194,7 @@ fn replay_timer(end: &End<'_>) -> Span {
     let rule = replay_rule(end);
     match (end.view.parameters.replay_timer, end.mode.flit) {
         (Auto::Given(span), _) => span,
-        (Auto::Auto, true) => end.mode.wire_span(FLIT) * FLIT_REPLAY_TIMEOUT_FLITS,
+        (Auto::Auto, true) => end.mode.wire_span(FLIT_BYTES) * FLIT_REPLAY_TIMEOUT_FLITS,
         (Auto::Auto, false) => {
             let symbols = replay_timer_limit(end.mps, end.mode.width, end.mode.generation, rule);
             let least = end.mode.symbols_span(symbols);
@@ -214,8 +218,8 @@ fn automatic_retry_buffer(end: &End<'_>) -> Bytes {
 
 /// The same over a link of some length, one way.
 pub(super) fn retry_buffer_over(end: &End<'_>, length: Span) -> Bytes {
-    let tlp = end.mps + PACKET_OVERHEAD;
-    let packet = if end.mode.flit { FLIT * tlp.div_ceil(FLIT) } else { tlp };
+    let tlp = packet(end.mps);
+    let packet = if end.mode.flit { FLIT_BYTES * tlp.div_ceil(FLIT_BYTES) } else { tlp };
     let span = end.mode.wire_span(packet);
     let peer_ack = end.peer.ack_latency.given().unwrap_or_else(|| ack_latency(end));
     let receivers = receivers(end);
@@ -250,7 +254,7 @@ fn configure_end(
         receive_latency: receive_latency(given, flit),
         replay_timer: replay_timer(end),
     };
-    let packet = end.mps + PACKET_OVERHEAD;
+    let packet = packet(end.mps);
     if retry_buffer < packet {
         let (path, found) = (format!("{}.retry_buffer", end.view.path(rig)), retry_buffer.to_string());
         let problem = Problem::RetryBufferTooSmall { path, found, allowed: packet.to_string() };

@@ -11,9 +11,9 @@ use crate::root_complex::RootComplex;
 use crate::routing::Routes;
 use crate::standby::Standby;
 use crate::switch::{MAX_SWITCH_PORTS, Switch};
-use crate::transmit::FRAMING;
 use crate::wire::{Faults, WireTiming};
 use lanewise_engine::random::RandomStream;
+use lanewise_pcie::tlp::FRAMING_NON_FLIT;
 use lanewise_pcie::virtual_channel::{ChannelArbitration, ChannelMap};
 use lanewise_units::{Bytes, Span};
 use std::sync::Arc;
@@ -388,7 +388,7 @@ fn acks_come_in_time(port: &Port, peer: &Port) -> bool {
     let back = wire.propagation + port.settings.receive_latency;
     // What may go before an Ack that is due: a TLP that is being sent, an ordered set, an UpdateFC of each kind. Headers,
     // prefixes and digest take less than this.
-    let longest = wire.span(peer.settings.mps + FRAMING + Bytes::new(128));
+    let longest = wire.span(peer.settings.mps + FRAMING_NON_FLIT + Bytes::new(128));
     let dllps = wire.dllp * (u64::from(peer.channel_numbers().end) * 3 + 1);
     let ahead = longest + wire.longest_skip() + dllps + wire.symbol;
     !port.sleeps && to_peer + peer.settings.ack.latency + ahead + back < port.settings.replay_timer

@@ -12,7 +12,7 @@
 use crate::config::{FabricConfig, LinkConfig};
 use crate::fabric::Fabric;
 use crate::ingress::buffer_bytes;
-use crate::packet::{Flags, Kind, Packet};
+use crate::packet::{Flags, Packet};
 use crate::port::{Fate, LinkState, Owner, Port, PortId};
 use lanewise_observe::Use;
 use lanewise_pcie::ack_nak::SequenceSpace;
@@ -161,7 +161,7 @@ impl Fabric {
         let of_reads = self.endpoints.iter().map(|endpoint| endpoint.reads_over_time(now).1.stated());
         let of_reads = of_reads.fold(self.own_books.beside_tags, add);
         let under_way = |packet: &&&Packet| {
-            packet.kind == Kind::MemoryWrite
+            packet.class() == FlowClass::Posted
                 && !packet.flags.has(Flags::MMIO.with(Flags::PIECE).with(Flags::NULLIFIED))
         };
         let (mut inside, mut ages) = (0, 0_u64);

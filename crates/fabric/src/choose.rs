@@ -8,7 +8,7 @@ use crate::packet::{ClassQueues, Flags, Packet, PacketPool};
 use crate::port::{Answers, Port, Wait};
 use lanewise_observe::Use;
 use lanewise_pcie::flow_control::Blocked;
-use lanewise_pcie::ordering::{OrderingAttributes, OrderingClass, Passing, may_pass};
+use lanewise_pcie::ordering::{OrderingAttributes, Passing, may_pass};
 use lanewise_pcie::tlp::FlowClass;
 use lanewise_units::Time;
 
@@ -94,7 +94,7 @@ fn may_leave(packet: &Packet, port: &Port, channel: u8, now: Time) -> Result<(),
         let on = Use::blocked_on(class, pool == Blocked::Data);
         return Err(Wait::held(on, Answers::update_of(channel, class)));
     }
-    if !port.retry.fits(port.settings.wire.retry_bytes(packet)) {
+    if !port.retry.fits(packet.cost.in_retry_buffer()) {
         return Err(Wait::held(Use::BlockedRetryBuffer, Answers::ACK));
     }
     Ok(())
@@ -109,12 +109,7 @@ fn passes(packet: &Packet, older: FlowClass) -> bool {
 
 #[inline]
 fn allowed(packet: &Packet, attributes: OrderingAttributes, older: FlowClass) -> bool {
-    let class = |of| match of {
-        FlowClass::Posted => OrderingClass::Posted,
-        FlowClass::NonPosted => OrderingClass::ReadRequest,
-        FlowClass::Completion => OrderingClass::Completion,
-    };
-    may_pass(class(packet.class()), attributes, class(older)) != Passing::No
+    may_pass(packet.kind.ordering_class(), attributes, older.ordering_column()) != Passing::No
 }
 
 /// Whether `packet` may pass all older ones of another class that wait here because each comes from somebody else.

@@ -8,10 +8,11 @@
 use crate::config::{CorruptionConfig, FabricConfig};
 use crate::errors::Ordinals;
 use crate::fabric::Fabric;
-use crate::packet::{Flags, Kind, Packet, PacketId};
+use crate::packet::{Flags, Packet, PacketId};
 use crate::port::PortId;
 use lanewise_engine::random::RandomStream;
 use lanewise_observe::TransactionError;
+use lanewise_pcie::tlp::FlowClass;
 use lanewise_units::{Span, Time};
 
 /// Which packets a switch damages.
@@ -42,7 +43,9 @@ impl Corruption {
             true => self.stream.geometric(self.probability),
             false => self.sound - 1,
         };
-        packet.damaged |= self.listed.strikes() || by_chance;
+        if self.listed.strikes() || by_chance {
+            packet.flags = packet.flags.with(Flags::DAMAGED);
+        }
     }
 }
 
@@ -59,21 +62,21 @@ impl Fabric {
     #[cold]
     #[inline(never)]
     pub(crate) fn ecrc_fails(&mut self, id: PortId, packet_id: PacketId, free_at: Time) -> bool {
-        if !self.packets[packet_id].has_ecrc {
+        if !self.packets[packet_id].flags.has(Flags::DIGEST) {
             return false;
         }
         let packet = self.packets.remove(packet_id);
         self.drain(id, &packet, free_at);
         self.report(id, TransactionError::Ecrc);
-        match (packet.kind, packet.flags.has(Flags::MMIO)) {
-            (Kind::MemoryWrite, true) => self.mmio_write_arrived(&packet),
-            (Kind::MemoryWrite, false) => self.transfer_progressed(&packet, Span::ZERO),
+        match (packet.class(), packet.flags.has(Flags::MMIO)) {
+            (FlowClass::Posted, true) => self.mmio_write_arrived(&packet),
+            (FlowClass::Posted, false) => self.transfer_progressed(&packet, Span::ZERO),
             // Nobody answers it.
-            (Kind::MemoryRead, _) => {}
+            (FlowClass::NonPosted, _) => {}
             // The root complex makes up something for a processor that waits.
-            (Kind::Completion, true) if packet.flags.has(Flags::LAST) => self.mmio_read_done(&packet),
-            (Kind::Completion, true) => {}
-            (Kind::Completion, false) => self.completion_lost(id, &packet),
+            (FlowClass::Completion, true) if packet.flags.has(Flags::LAST) => self.mmio_read_done(&packet),
+            (FlowClass::Completion, true) => {}
+            (FlowClass::Completion, false) => self.completion_lost(id, &packet),
         }
         true
     }

@@ -8,7 +8,7 @@ use crate::channels::VC0;
 use crate::config::{EndpointConfig, EngineConfig};
 use crate::dma::DmaEngines;
 use crate::errors::DeviceErrors;
-use crate::packet::{Address, Flags, Kind, Packet};
+use crate::packet::{Address, Flags, Packet};
 use crate::port::PortId;
 use crate::server::Server;
 use crate::slots::Slots;
@@ -16,7 +16,7 @@ use crate::workload::{Direction, Notify, Target, Transfer, WorkloadId};
 use lanewise_observe::RequesterState;
 use lanewise_pcie::splitting;
 use lanewise_pcie::tag::{Tag, TagPool};
-use lanewise_pcie::tlp::{ECRC, HeaderFormat, PREFIX};
+use lanewise_pcie::tlp::{Attributes, Routing, Tlp, TlpKind};
 use lanewise_pcie::virtual_channel::ChannelMap;
 use lanewise_units::{Bytes, Span, Time};
 use std::collections::VecDeque;
@@ -24,20 +24,14 @@ use std::sync::Arc;
 
 impl EndpointConfig {
     /// Ordering attributes of every packet it makes, but Relaxed Ordering of completions, which is the requester's.
-    fn attributes(&self) -> Flags {
-        let relaxed = if self.relaxed_ordering { Flags::RELAXED } else { Flags::default() };
+    fn attributes(&self) -> Attributes {
+        let relaxed = if self.relaxed_ordering { Attributes::RELAXED_ORDERING } else { Attributes::NONE };
         relaxed.with(self.id_ordering())
     }
 
     /// ID-based ordering, if it asks for it.
-    pub(crate) fn id_ordering(&self) -> Flags {
-        if self.id_based_ordering { Flags::ID_ORDERED } else { Flags::default() }
-    }
-
-    /// Bytes of every TLP of this kind that it sends beside header and payload: prefixes of requests, and an ECRC.
-    pub(crate) fn extra_bytes(&self, kind: Kind) -> u8 {
-        let prefixes = if kind == Kind::Completion { 0 } else { self.tlp_prefixes * PREFIX.get() as u8 };
-        prefixes + if self.ecrc { ECRC.get() as u8 } else { 0 }
+    pub(crate) fn id_ordering(&self) -> Attributes {
+        if self.id_based_ordering { Attributes::ID_BASED_ORDERING } else { Attributes::NONE }
     }
 }
 
@@ -250,10 +244,10 @@ pub(crate) struct Endpoint {
     units: [u16; 2],
     pub(crate) port: PortId,
     pub(crate) ordinal: Address,
-    /// Attributes of every request.
-    attributes: Flags,
-    /// Prefixes and digest of every request.
-    extra_bytes: u8,
+    /// What the header of every request says.
+    attributes: Attributes,
+    prefixes: u8,
+    digest: bool,
     /// What the device waits for when it has nothing to ask for.
     pub(crate) waits_for: RequesterState,
     /// Accesses of the CPU to it that have not ended.
@@ -318,7 +312,8 @@ impl Endpoint {
             },
             drain: Server::new(config.write_drain),
             attributes: config.attributes(),
-            extra_bytes: config.extra_bytes(Kind::MemoryRead),
+            prefixes: config.tlp_prefixes,
+            digest: config.ecrc,
             memory: config.memory_read_rate.map(Server::new),
             errors: DeviceErrors::new(&config.errors),
             dma: DmaEngines::new(&config.dma, config.completion_latency),
@@ -473,14 +468,14 @@ impl Endpoint {
     #[inline(always)]
     pub(crate) fn next_write(&mut self, now: Time, transfers: &Transfers) -> Option<Packet> {
         let channel = self.turns_on(VC0).pop(Direction::Write)?;
-        Some(self.next_request(Kind::MemoryWrite, channel, self.units[1], now, transfers))
+        Some(self.next_request(TlpKind::MemoryWrite, channel, self.units[1], now, transfers))
     }
 
     /// [`Self::next_write`] of an endpoint that is not plain: for a virtual channel, and perhaps poisoned.
     pub(crate) fn next_write_on(&mut self, vc: u8, now: Time, transfers: &Transfers) -> Option<Packet> {
         let channel = self.turns_on(vc).pop(Direction::Write)?;
         let unit = self.unit(channel, Direction::Write);
-        let mut packet = self.next_request(Kind::MemoryWrite, channel, unit, now, transfers);
+        let mut packet = self.next_request(TlpKind::MemoryWrite, channel, unit, now, transfers);
         self.start_on_engine(channel, Direction::Write, now, &mut packet);
         packet.traffic_class = self.class_of(channel);
         if let Some(errors) = &mut self.errors {
@@ -522,7 +517,7 @@ impl Endpoint {
         }
         let tag = self.reads.tags.take()?;
         let channel = self.turns_on(VC0).pop(Direction::Read).expect("checked above");
-        let mut packet = self.next_request(Kind::MemoryRead, channel, self.units[0], now, transfers);
+        let mut packet = self.next_request(TlpKind::MemoryRead, channel, self.units[0], now, transfers);
         packet.read = self.reads.enter(tag, packet.length, now);
         Some(packet)
     }
@@ -541,7 +536,7 @@ impl Endpoint {
         };
         let tag = self.reads.tags.take().expect("there is one");
         let unit = self.unit(channel, Direction::Read);
-        let mut packet = self.next_request(Kind::MemoryRead, channel, unit, now, transfers);
+        let mut packet = self.next_request(TlpKind::MemoryRead, channel, unit, now, transfers);
         self.start_on_engine(channel, Direction::Read, now, &mut packet);
         packet.traffic_class = self.class_of(channel);
         packet.read = self.reads.enter(tag, packet.length, now);
@@ -588,7 +583,7 @@ impl Endpoint {
     #[inline(always)]
     fn next_request(
         &mut self,
-        kind: Kind,
+        kind: TlpKind,
         channel: u32,
         unit: u16,
         now: Time,
@@ -603,14 +598,13 @@ impl Endpoint {
         rest.address += length.get();
         rest.bytes -= length.get();
 
-        let mut packet = Packet::new(kind, rest.destination, self.ordinal, now);
-        packet.carry(address, length);
+        let tlp = Tlp::new(kind, Routing::Address(address), length)
+            .with_attributes(self.attributes)
+            .with_prefixes(self.prefixes)
+            .with_digest(self.digest);
+        let mut packet = Packet::new(&tlp, rest.destination, self.ordinal, now);
         packet.eligible_at = self.next_request_at.max(now);
         packet.context = rest.transfer;
-        let header = HeaderFormat::for_address(address).bytes();
-        packet.header_bytes = header.get() as u8 + self.extra_bytes;
-        packet.has_ecrc = self.config.ecrc;
-        packet.flags = self.attributes;
         self.next_request_at = packet.eligible_at + self.config.request_interval;
 
         if length == left {

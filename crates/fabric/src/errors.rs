@@ -12,11 +12,12 @@
 
 use crate::config::ErrorConfig;
 use crate::fabric::Fabric;
-use crate::packet::{Flags, Kind, Packet, PacketId};
+use crate::packet::{Flags, Packet, PacketId};
 use crate::port::{Owner, PortId};
 use crate::root_complex;
 use lanewise_observe::{Fact, TransactionError};
 use lanewise_pcie::splitting;
+use lanewise_pcie::tlp::{CompletionStatus, FlowClass};
 use lanewise_units::{Bytes, Span, Time};
 use std::collections::VecDeque;
 
@@ -209,7 +210,9 @@ impl Fabric {
     #[cold]
     pub(crate) fn watched_request_left(&mut self, index: u32, request: &Packet) {
         let now = self.engine.now();
-        if let (Kind::MemoryRead, Some(errors)) = (request.kind, &mut self.endpoints[index as usize].errors) {
+        if let (FlowClass::NonPosted, Some(errors)) =
+            (request.class(), &mut self.endpoints[index as usize].errors)
+        {
             errors.left(request, now);
         }
     }
@@ -399,20 +402,20 @@ impl Fabric {
     pub(crate) fn unsupported(&mut self, index: u32, id: PortId, packet_id: PacketId, now: Time) {
         let packet = self.packets.remove(packet_id);
         self.drain(id, &packet, now);
-        match packet.kind {
-            Kind::Completion => self.report(id, TransactionError::UnexpectedCompletion),
-            Kind::MemoryWrite => {
+        match packet.class() {
+            FlowClass::Completion => self.report(id, TransactionError::UnexpectedCompletion),
+            FlowClass::Posted => {
                 self.report(id, TransactionError::UnsupportedRequest);
                 self.transfer_progressed(&packet, Span::ZERO);
             }
-            Kind::MemoryRead => {
+            FlowClass::NonPosted => {
                 self.report(id, TransactionError::UnsupportedRequest);
                 let nothing =
                     splitting::completions(packet.address, Bytes::new(1), Bytes::new(64), Bytes::new(64));
-                let made = root_complex::completions(&packet, packet.destination, now, nothing).next();
+                let made = root_complex::completions(&packet, packet.destination, now, nothing, false).next();
                 let mut completion = made.expect("one byte is one completion");
-                completion.carry(packet.address, Bytes::ZERO);
-                completion.flags = completion.flags.with(Flags::LAST).with(Flags::UNSUPPORTED);
+                completion.fail(CompletionStatus::UnsupportedRequest);
+                completion.flags = completion.flags.with(Flags::LAST);
                 let at = now + self.root_complexes[index as usize].config.forward_latency;
                 completion.eligible_at = at;
                 let completion = self.packets.insert(completion);

@@ -6,7 +6,8 @@
 //! and checked; a cut-through switch forwards a TLP flit by flit from the one with its header on. Source: PCIe Base 6.3 §4.2.3.
 //!
 //! Left out: what becomes of a TLP that a switch has begun to forward when one of its later flits has to come again (it goes on
-//! as if that had been good), shared and merged credits (the six pools stay apart), selective Nak, L0p, nullified TLPs.
+//! as if that had been good), shared and merged credits (the six pools stay apart), selective Nak, L0p, nullified TLPs,
+//! orthogonal header content.
 
 use crate::channels::VC0;
 use crate::event::Event;
@@ -144,12 +145,12 @@ impl FlitPort {
 
     /// Packs a TLP behind what is packed already.
     fn pack(&mut self, reference: PacketRef, packet: &Packet) {
-        let tlp = packet.tlp_bytes();
+        let tlp = packet.cost.tlp();
         let before = self.packer.remaining();
         let packed = self.packer.pack(tlp);
         self.padding += packed.padding.get();
-        self.header_left += u64::from(packet.header_bytes);
-        self.payload_left += packet.payload_on_wire().get();
+        self.header_left += packet.cost.header().get();
+        self.payload_left += packet.cost.payload().get();
         // NOPs to the end of a flit push it into the next.
         let pushed = packed.padding > Bytes::ZERO && packed.padding == before;
         let begins_in = self.filled + u64::from(pushed);

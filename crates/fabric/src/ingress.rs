@@ -137,7 +137,7 @@ fn update_every(class: FlowClass, pool: &CreditPool, config: &PortConfig) -> u32
     config.update_flow_control.every_tlps.min(quarter(pool.header, 1)).min(quarter(pool.data, data)).max(1)
 }
 
-/// Ingress buffer bytes that credits stand for: 16 B per header unit and per data unit.
+/// Ingress buffer bytes that credits stand for.
 pub(crate) fn buffer_bytes(credits: Credits) -> u32 {
-    16 * (u32::from(credits.header) + u32::from(credits.data))
+    credits.buffer_space().get() as u32
 }

@@ -165,7 +165,7 @@ impl Iommu {
 mod tests {
     use super::*;
     use crate::config::MemoryConfig;
-    use crate::packet::Kind;
+    use lanewise_pcie::tlp::Tlp;
     use lanewise_units::{Rate, Span};
 
     const WALK: u64 = 200;
@@ -192,8 +192,8 @@ mod tests {
         let rate = Rate::from_bytes_per_second(1 << 60);
         let interleave = Bytes::from_kib(4);
         let mut memory = Memory::new(&MemoryConfig { rate, channels: 1, interleave, banks: None });
-        let mut packet = Packet::new(Kind::MemoryRead, Address::HOST, Address(requester), at(now));
-        packet.carry(page << 12, Bytes::new(64));
+        let read = Tlp::memory_read(page << 12, Bytes::new(64));
+        let packet = Packet::new(&read, Address::HOST, Address(requester), at(now));
         (iommu.translate(at(now), &packet, &mut memory) - at(now)).ticks() / Span::from_ns(1).ticks()
     }
 

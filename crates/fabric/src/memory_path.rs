@@ -7,8 +7,9 @@
 use crate::config::RootComplexConfig;
 use crate::iommu::Iommu;
 use crate::memory::Memory;
-use crate::packet::{Address, Kind, Packet};
+use crate::packet::{Address, Packet};
 use crate::sockets::Sockets;
+use lanewise_pcie::tlp::FlowClass;
 use lanewise_units::{Bytes, Span, Time};
 
 /// What lies between the root ports of one root complex and memory.
@@ -125,10 +126,10 @@ impl MemoryPath {
         egress: u16,
         memory: &mut Memory,
     ) -> Time {
-        let translated = match (&mut self.iommu, packet.kind) {
-            (None, _) | (_, Kind::Completion) => now,
-            (Some(iommu), Kind::MemoryWrite) => iommu.posted(now, packet, ingress, memory),
-            (Some(iommu), Kind::MemoryRead) => iommu.translate(now, packet, memory),
+        let translated = match (&mut self.iommu, packet.class()) {
+            (None, _) | (_, FlowClass::Completion) => now,
+            (Some(iommu), FlowClass::Posted) => iommu.posted(now, packet, ingress, memory),
+            (Some(iommu), FlowClass::NonPosted) => iommu.translate(now, packet, memory),
         };
         let latency = self.forward_latency + (translated - now);
         let Some(sockets) = &mut self.sockets else { return now + latency };

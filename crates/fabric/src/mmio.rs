@@ -6,9 +6,9 @@
 use crate::endpoint::BAR_ABOVE_4_GIB;
 use crate::errors::Watch;
 use crate::fabric::Fabric;
-use crate::packet::{Address, Flags, Kind, Packet, PacketId};
+use crate::packet::{Address, Flags, Packet, PacketId};
 use crate::workload::{DeviceId, WorkloadEvent, WorkloadId};
-use lanewise_pcie::tlp::HeaderFormat;
+use lanewise_pcie::tlp::{Routing, Tlp, TlpKind};
 use lanewise_units::{Bytes, Span};
 
 /// An MMIO operation of the CPU that has not ended.
@@ -29,7 +29,7 @@ impl Fabric {
     /// # Panics
     /// When the write does not fit one TLP.
     pub fn mmio_write(&mut self, device: DeviceId, bytes: Bytes, token: u64) {
-        self.mmio(Kind::MemoryWrite, device, bytes, token, false);
+        self.mmio(TlpKind::MemoryWrite, device, bytes, token, false);
     }
 
     /// The same for a write-combining buffer of the core: when the root port has sent it, and the buffer is free again,
@@ -38,7 +38,7 @@ impl Fabric {
     /// # Panics
     /// When the write does not fit one TLP.
     pub fn mmio_write_followed(&mut self, device: DeviceId, bytes: Bytes, token: u64) {
-        self.mmio(Kind::MemoryWrite, device, bytes, token, true);
+        self.mmio(TlpKind::MemoryWrite, device, bytes, token, true);
     }
 
     /// The CPU above `device` reads from its BAR; [`WorkloadEvent::MmioReadDone`] follows.
@@ -46,28 +46,25 @@ impl Fabric {
     /// # Panics
     /// When the answer does not fit one TLP.
     pub fn mmio_read(&mut self, device: DeviceId, bytes: Bytes, token: u64) {
-        self.mmio(Kind::MemoryRead, device, bytes, token, false);
+        self.mmio(TlpKind::MemoryRead, device, bytes, token, false);
     }
 
-    fn mmio(&mut self, kind: Kind, device: DeviceId, bytes: Bytes, token: u64, is_followed: bool) {
+    fn mmio(&mut self, kind: TlpKind, device: DeviceId, bytes: Bytes, token: u64, is_followed: bool) {
         let now = self.now();
         let endpoint = self.endpoint_index(device);
         let index = self.devices[device.0 as usize].root_complex;
         let settings = &self.root_complexes[index as usize].config;
-        let core_latency = settings.core_latency;
+        let (core_latency, digest) = (settings.core_latency, settings.ecrc);
         let workload = self.current;
         let context =
             self.mmio.insert(MmioOperation { workload, token, endpoint, core_latency, is_followed });
         self.endpoints[endpoint as usize].mmio_open += 1;
         let destination = self.endpoints[endpoint as usize].ordinal;
-        let mut packet = Packet::new(kind, destination, Address::HOST, now);
         let bar = if self.endpoints[endpoint as usize].config.bar_64 { BAR_ABOVE_4_GIB } else { 0 };
-        packet.carry(bar, bytes);
+        let tlp = Tlp::new(kind, Routing::Address(bar), bytes).with_digest(digest);
+        let mut packet = Packet::new(&tlp, destination, Address::HOST, now);
         packet.context = context;
-        packet.flags = Flags::MMIO.with(Flags::LAST);
-        let digest = self.root_complexes[index as usize].digest_bytes();
-        packet.header_bytes = HeaderFormat::for_address(bar).bytes().get() as u8 + digest;
-        packet.has_ecrc = self.root_complexes[index as usize].config.ecrc;
+        packet.flags = packet.flags.with(Flags::MMIO).with(Flags::LAST);
         let port = self.root_port_above(index, destination).1;
         let mps = self.ports[port].settings.mps;
         assert!(bytes > Bytes::ZERO && bytes <= mps, "a load or store is one TLP of 1 to {mps}, not {bytes}");

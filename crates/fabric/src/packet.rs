@@ -7,7 +7,7 @@
 
 use crate::slots::bytes_when_grown;
 use lanewise_pcie::flow_control::Credits;
-use lanewise_pcie::tlp::FlowClass;
+use lanewise_pcie::tlp::{Attributes, CompletionStatus, FlowClass, Routing, Tlp, TlpCost, TlpKind};
 use lanewise_units::{Bytes, Time};
 
 /// Slot of a packet.
@@ -43,44 +43,49 @@ impl Address {
     pub(crate) const NOBODY: Self = Self(u32::MAX - 1);
 }
 
-/// What a packet is, in the order of the flow classes. Configuration, I/O and messages are left out: they carry no data path traffic.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Kind {
-    MemoryWrite,
-    MemoryRead,
-    Completion,
-}
-
-impl Kind {
-    pub(crate) const fn class(self) -> FlowClass {
-        match self {
-            Self::MemoryWrite => FlowClass::Posted,
-            Self::MemoryRead => FlowClass::NonPosted,
-            Self::Completion => FlowClass::Completion,
-        }
-    }
-}
-
-/// Yes-or-no properties of a packet.
+/// Yes-or-no properties of a packet: fields of its header as they are there, and what the simulation notes beside them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Flags(u8);
+pub(crate) struct Flags(u16);
 
 impl Flags {
-    pub(crate) const RELAXED: Self = Self(1);
-    /// Last request of its transfer, or last completion of its request.
-    pub(crate) const LAST: Self = Self(2);
-    /// Will be nullified: it arrived damaged while a cut-through switch was already forwarding it.
-    pub(crate) const NULLIFIED: Self = Self(4);
-    /// Issued by the CPU, or the answer to it.
-    pub(crate) const MMIO: Self = Self(8);
-    /// A root complex cut it off a larger packet, of which more follows.
-    pub(crate) const PIECE: Self = Self(16);
-    /// A completion without data whose status is Unsupported Request.
-    pub(crate) const UNSUPPORTED: Self = Self(32);
-    /// The EP bit: its data are known to be wrong.
-    pub(crate) const POISONED: Self = Self(64);
+    /// Attr: the lowest three bits.
+    pub(crate) const RELAXED: Self = Self::of(Attributes::RELAXED_ORDERING);
     /// ID-based ordering: it may pass what comes from others.
-    pub(crate) const ID_ORDERED: Self = Self(128);
+    pub(crate) const ID_ORDERED: Self = Self::of(Attributes::ID_BASED_ORDERING);
+    /// Completion Status: the next three bits, of which no more than one is set.
+    pub(crate) const UNSUPPORTED: Self = Self::answered(CompletionStatus::UnsupportedRequest);
+    /// The EP bit: its data are known to be wrong.
+    pub(crate) const POISONED: Self = Self(1 << 6);
+    /// The TD bit: it has an ECRC at its end.
+    pub(crate) const DIGEST: Self = Self(1 << 7);
+    /// Last request of its transfer, or last completion of its request.
+    pub(crate) const LAST: Self = Self(1 << 8);
+    /// Will be nullified: it arrived damaged while a cut-through switch was already forwarding it.
+    pub(crate) const NULLIFIED: Self = Self(1 << 9);
+    /// Issued by the CPU, or the answer to it.
+    pub(crate) const MMIO: Self = Self(1 << 10);
+    /// A root complex cut it off a larger packet, of which more follows.
+    pub(crate) const PIECE: Self = Self(1 << 11);
+    /// Its data were changed inside a switch.
+    pub(crate) const DAMAGED: Self = Self(1 << 12);
+
+    /// These attributes.
+    pub(crate) const fn of(attributes: Attributes) -> Self {
+        Self(attributes.bits() as u16)
+    }
+
+    /// This completion status.
+    const fn answered(status: CompletionStatus) -> Self {
+        Self((status as u16) << 3)
+    }
+
+    /// All that a header says.
+    #[inline(always)]
+    const fn of_header(tlp: &Tlp) -> Self {
+        let digest = if tlp.digest { Self::DIGEST.0 } else { 0 };
+        let poisoned = if tlp.poisoned { Self::POISONED.0 } else { 0 };
+        Self(Self::of(tlp.attributes).0 | Self::answered(tlp.status).0 | digest | poisoned)
+    }
 
     pub(crate) const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
@@ -99,11 +104,12 @@ impl Flags {
     }
 }
 
-/// One TLP.
+/// One TLP on its way, packed: what its header says, what it costs, and where the simulation has it. Requester and destination are
+/// places in the fabric and not yet the IDs and addresses of [`Tlp::requester`] and [`Tlp::routing`].
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub(crate) struct Packet {
-    /// Memory offset that it addresses; see [`Self::carry`].
+    /// Where its first byte is in memory, of a completion too, whose header says no more than the lowest bits.
     pub(crate) address: u64,
     /// May leave this device from then on.
     pub(crate) eligible_at: Time,
@@ -120,21 +126,16 @@ pub(crate) struct Packet {
     pub(crate) context: u32,
     /// Port at which it entered this device; [`Packet::ORIGINATED`]; or a cut packet's slot with [`Packet::CUT`].
     pub(crate) ingress: u32,
-    /// Payload bytes; of a memory read, bytes asked for. See [`Self::carry`].
+    /// Bytes from the first that is meant to the last: carried, or of a memory read asked for. See [`Self::carry`].
     pub(crate) length: u16,
-    payload_on_wire: u16,
     /// Slot of the outstanding read it belongs to, at its requester.
     pub(crate) read: u16,
-    /// Header, prefixes and digest.
-    pub(crate) header_bytes: u8,
-    pub(crate) kind: Kind,
     pub(crate) flags: Flags,
+    /// On a link outside Flit Mode. Assumed: the same without framing in Flit Mode, whose orthogonal header content is left out.
+    pub(crate) cost: TlpCost,
+    pub(crate) kind: TlpKind,
     /// TC0 to TC7; the answer to a request has that of the request.
     pub(crate) traffic_class: u8,
-    /// It has an ECRC at its end.
-    pub(crate) has_ecrc: bool,
-    /// Its data were changed inside a switch.
-    pub(crate) damaged: bool,
 }
 
 impl Packet {
@@ -143,10 +144,16 @@ impl Packet {
     /// `ingress` of the last piece of a packet that was cut: this bit, and the slot of what is left of the whole.
     pub(crate) const CUT: u32 = 1 << 31;
 
-    /// A packet made now; its maker fills in what differs.
-    pub(crate) fn new(kind: Kind, destination: Address, requester: Address, now: Time) -> Self {
+    /// A packet made now; its maker fills in what the simulation notes beside the header.
+    #[inline(always)]
+    pub(crate) fn new(tlp: &Tlp, destination: Address, requester: Address, now: Time) -> Self {
+        let address = match tlp.routing {
+            Routing::Address(address) => address,
+            Routing::Id { offset, .. } => u64::from(offset),
+            Routing::Implicit => 0,
+        };
         Self {
-            address: 0,
+            address,
             eligible_at: now,
             issued_at: now,
             next: PacketId::NONE,
@@ -156,58 +163,47 @@ impl Packet {
             requester,
             context: 0,
             ingress: Self::ORIGINATED,
-            length: 0,
-            payload_on_wire: 0,
+            length: tlp.length.get() as u16,
             read: 0,
-            header_bytes: 12,
-            kind,
-            flags: Flags::default(),
-            traffic_class: 0,
-            has_ecrc: false,
-            damaged: false,
+            flags: Flags::of_header(tlp),
+            cost: tlp.cost(false),
+            kind: tlp.kind,
+            traffic_class: tlp.traffic_class,
         }
     }
 
-    /// Sets what it moves: so many bytes from `address` on.
+    /// Has it move other bytes: so many from `address` on.
     #[inline]
     pub(crate) fn carry(&mut self, address: u64, length: Bytes) {
         self.address = address;
         self.length = length.get() as u16;
-        self.payload_on_wire = match self.payload().get() {
-            0 => 0,
-            payload => (((address & 3) + payload + 3) & !3) as u16,
-        };
-    }
-
-    #[inline]
-    pub(crate) fn payload(&self) -> Bytes {
-        match self.kind {
-            Kind::MemoryRead => Bytes::ZERO,
-            Kind::MemoryWrite | Kind::Completion => Bytes::new(u64::from(self.length)),
+        if self.kind.carries_data() {
+            self.cost = self.cost.with_data(address, length);
         }
     }
 
-    /// Payload in whole DW from that of the first byte to that of the last, as it crosses the wire.
-    #[inline]
-    pub(crate) fn payload_on_wire(&self) -> Bytes {
-        Bytes::new(u64::from(self.payload_on_wire))
+    /// Makes a completion one without data that says why there are none.
+    pub(crate) fn fail(&mut self, status: CompletionStatus) {
+        self.carry(self.address, Bytes::ZERO);
+        self.kind = TlpKind::Completion;
+        self.flags = self.flags.with(Flags::answered(status));
     }
 
-    /// Header, prefixes, digest and payload: the TLP without what the data link layer adds.
+    /// Bytes of data that mean something.
     #[inline]
-    pub(crate) fn tlp_bytes(&self) -> Bytes {
-        Bytes::new(u64::from(self.header_bytes)) + self.payload_on_wire()
+    pub(crate) fn payload(&self) -> Bytes {
+        if self.kind.carries_data() { Bytes::new(u64::from(self.length)) } else { Bytes::ZERO }
     }
 
-    /// Credits it takes: one header unit, and one data unit per 16 B begun.
-    #[inline]
+    /// Credits it takes.
+    #[inline(always)]
     pub(crate) fn credits(&self) -> Credits {
-        Credits { header: 1, data: (self.payload_on_wire + 15) >> 4 }
+        self.cost.credits()
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn class(&self) -> FlowClass {
-        self.kind.class()
+        self.cost.class()
     }
 }
 
@@ -414,9 +410,7 @@ mod tests {
     use super::*;
 
     fn write(length: u64) -> Packet {
-        let mut packet = Packet::new(Kind::MemoryWrite, Address::HOST, Address(1), Time::ZERO);
-        packet.carry(0, Bytes::new(length));
-        packet
+        Packet::new(&Tlp::memory_write(0, Bytes::new(length)), Address::HOST, Address(1), Time::ZERO)
     }
 
     #[test]
@@ -450,8 +444,36 @@ mod tests {
     }
 
     #[test]
-    fn credits_count_data_in_units_of_16_bytes() {
-        assert_eq!(write(17).credits(), Credits { header: 1, data: 2 });
-        assert_eq!(write(17).payload_on_wire(), Bytes::new(20));
+    fn a_packet_says_what_its_tlp_said() {
+        let tlp = Tlp {
+            digest: true,
+            poisoned: true,
+            status: CompletionStatus::CompleterAbort,
+            attributes: Attributes::ID_BASED_ORDERING,
+            ..Tlp::completion(0x1003, Bytes::new(17)).with_traffic_class(5)
+        };
+        let packet = Packet::new(&tlp, Address(1), Address::HOST, Time::ZERO);
+        let said = Flags::ID_ORDERED.with(Flags::POISONED).with(Flags::DIGEST);
+        assert_eq!(packet.flags, said.with(Flags::answered(CompletionStatus::CompleterAbort)));
+        assert!(!packet.flags.has(Flags::UNSUPPORTED.with(Flags::RELAXED).with(Flags::LAST)));
+        assert_eq!((packet.kind, packet.traffic_class), (TlpKind::CompletionWithData, 5));
+        assert_eq!((packet.payload(), packet.cost), (Bytes::new(17), tlp.cost(false)));
+        assert_eq!((packet.cost.tlp(), packet.credits()), (Bytes::new(12 + 20 + 4), Credits::new(1, 2)));
+    }
+
+    #[test]
+    fn what_a_packet_carries_changes_its_cost_but_not_that_of_a_read() {
+        let mut cut = write(256);
+        cut.carry(0x1003, Bytes::new(2));
+        assert_eq!((cut.payload(), cut.cost.payload()), (Bytes::new(2), Bytes::new(8)));
+        let request = Tlp::memory_read(0, Bytes::new(512));
+        let mut read = Packet::new(&request, Address::HOST, Address(1), Time::ZERO);
+        read.carry(64, Bytes::new(448));
+        assert_eq!((read.length, read.payload(), read.cost), (448, Bytes::ZERO, request.cost(false)));
+        let mut failed =
+            Packet::new(&Tlp::completion(0, Bytes::new(1)), Address(1), Address::HOST, Time::ZERO);
+        failed.fail(CompletionStatus::UnsupportedRequest);
+        assert_eq!((failed.kind, failed.cost.tlp()), (TlpKind::Completion, Bytes::new(12)));
+        assert!(failed.flags.has(Flags::UNSUPPORTED));
     }
 }

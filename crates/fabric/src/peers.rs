@@ -5,7 +5,7 @@
 //! it came up. Left out: requests to read, which are forwarded whole; only their data are cut.
 
 use crate::fabric::Fabric;
-use crate::packet::{Flags, Kind, Packet, PacketId};
+use crate::packet::{Flags, Packet, PacketId};
 use crate::port::PortId;
 use lanewise_units::{Bytes, Time};
 
@@ -45,7 +45,7 @@ impl Fabric {
         let eligible_at = self.root_complexes[index as usize].forward(now, &packet, ingress, egress);
         self.packets[packet_id].eligible_at = eligible_at;
         match largest {
-            Some(largest) if packet.kind != Kind::MemoryRead && packet.payload() > largest => {
+            Some(largest) if packet.payload() > largest => {
                 self.forward_in_pieces(index, egress, packet_id, largest);
             }
             _ => self.queue_at_root_port(index, egress, packet_id, eligible_at),

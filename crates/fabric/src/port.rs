@@ -76,7 +76,7 @@ pub(crate) struct InFlight {
 impl InFlight {
     #[inline]
     pub(crate) fn credits(&self) -> Credits {
-        Credits { header: 1, data: self.data_credits }
+        Credits::of_tlp(self.data_credits)
     }
 }
 

@@ -2,13 +2,14 @@
 
 use crate::endpoint::wants_notice;
 use crate::fabric::Fabric;
-use crate::packet::{Flags, Kind, Packet, PacketId};
+use crate::packet::{Flags, Packet, PacketId};
 use crate::port::{Fate, InFlight, Owner, PortId};
 use crate::root_complex;
 use crate::workload::{Notify, WorkloadEvent};
 use lanewise_observe::Fact;
 use lanewise_pcie::ack_nak::Verdict;
 use lanewise_pcie::splitting;
+use lanewise_pcie::tlp::FlowClass;
 use lanewise_units::{Bytes, Span, Time};
 
 impl Fabric {
@@ -178,22 +179,22 @@ impl Fabric {
     fn endpoint_takes(&mut self, index: u32, id: PortId, packet_id: PacketId, now: Time) {
         let packet = self.packets[packet_id];
         let hold = self.endpoints[index as usize].config.buffer_hold;
-        if packet.damaged && self.ecrc_fails(id, packet_id, now + hold) {
+        if packet.flags.has(Flags::DAMAGED) && self.ecrc_fails(id, packet_id, now + hold) {
             return;
         }
-        match packet.kind {
-            Kind::MemoryWrite => {
+        match packet.class() {
+            FlowClass::Posted => {
                 self.packets.remove(packet_id);
                 let free_at = self.endpoints[index as usize].drain.serve(now, packet.payload());
                 self.drain(id, &packet, free_at + hold);
                 self.write_arrived(id, &packet, now);
             }
-            Kind::MemoryRead => {
+            FlowClass::NonPosted => {
                 self.packets.remove(packet_id);
                 self.drain(id, &packet, now + hold);
                 self.answer_read(index, id, &packet, now);
             }
-            Kind::Completion => {
+            FlowClass::Completion => {
                 self.packets.remove(packet_id);
                 self.drain(id, &packet, now + hold);
                 self.completion_arrived(index, &packet, now);
@@ -208,17 +209,13 @@ impl Fabric {
         }
         let endpoint = &self.endpoints[index as usize];
         let ordinal = endpoint.ordinal;
-        let (extra_bytes, has_ecrc) = (endpoint.config.extra_bytes(Kind::Completion), endpoint.config.ecrc);
-        let id_ordering = endpoint.config.id_ordering();
+        let (digest, id_ordering) = (endpoint.config.ecrc, Flags::of(endpoint.config.id_ordering()));
         let length = Bytes::new(u64::from(request.length));
         let mps = self.ports[id.index()].settings.mps;
-        // Every completer but a root complex has an RCB of 128 B: PCIe Base 6.3 §2.3.1.1.
-        let chunks = splitting::completions(request.address, length, Bytes::new(128), mps);
+        let chunks = splitting::completions(request.address, length, splitting::RCB, mps);
         let mut first = Time::NEVER;
-        for mut completion in root_complex::completions(request, ordinal, now, chunks) {
+        for mut completion in root_complex::completions(request, ordinal, now, chunks, digest) {
             completion.eligible_at = self.endpoints[index as usize].data_at(now, &completion);
-            completion.header_bytes += extra_bytes;
-            completion.has_ecrc = has_ecrc;
             completion.flags = completion.flags.with(id_ordering);
             first = first.min(completion.eligible_at);
             if let Some(errors) = &mut self.endpoints[index as usize].errors {
@@ -300,7 +297,7 @@ impl Fabric {
 
     /// A request has left an endpoint's queue: tells the workload if it asked, and stages the next.
     pub(crate) fn left_endpoint(&mut self, index: u32, packet: &Packet) {
-        if packet.kind != Kind::Completion {
+        if packet.class() != FlowClass::Completion {
             if packet.flags.has(Flags::LAST) {
                 let active = *self.transfers.get(packet.context);
                 if wants_notice(&active.transfer, Notify::Sent) {

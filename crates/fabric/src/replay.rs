@@ -7,10 +7,9 @@ use crate::channels::VC0;
 use crate::event::Event;
 use crate::fabric::Fabric;
 use crate::port::{Fate, InFlight, PortId, Wait};
-use crate::transmit::{FRAMING, RETRY_OVERHEAD};
 use lanewise_observe::{Fact, Use};
 use lanewise_pcie::ack_nak::ReplayOutcome;
-use lanewise_pcie::tlp::FlowClass;
+use lanewise_pcie::tlp::{FRAMING_NON_FLIT, FlowClass, SEQUENCE_AND_LCRC};
 use lanewise_units::Time;
 
 impl Fabric {
@@ -25,9 +24,9 @@ impl Fabric {
             };
         };
         port.align(id, now, &mut self.observers);
-        let span = port.settings.wire.span(bytes + (FRAMING - RETRY_OVERHEAD));
+        let on_wire = bytes + (FRAMING_NON_FLIT - SEQUENCE_AND_LCRC);
+        let span = port.settings.wire.span(on_wire);
         self.observers.observe(now, Fact::Spent { port: id.0, on: Use::Replay, span });
-        let on_wire = bytes + (FRAMING - RETRY_OVERHEAD);
         let damage = port.faults.as_mut().and_then(|faults| faults.damage_to_tlp(on_wire));
         let head = port.busy_until + port.settings.wire.propagation;
         port.busy_until += span;

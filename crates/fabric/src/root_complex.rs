@@ -10,7 +10,7 @@ use crate::config::RootComplexConfig;
 use crate::errors::DeviceErrors;
 use crate::memory::{Memory, Place};
 use crate::memory_path::MemoryPath;
-use crate::packet::{Address, Flags, Kind, Packet, PacketId, PacketPool};
+use crate::packet::{Address, Flags, Packet, PacketId, PacketPool};
 use crate::port::PortId;
 use crate::ring::Ring;
 use crate::root_ports::STACK_BITS;
@@ -19,7 +19,7 @@ use crate::server::Server;
 use crate::stack::{Stack, WaitingRead};
 use lanewise_engine::random::RandomStream;
 use lanewise_pcie::splitting;
-use lanewise_pcie::tlp::ECRC;
+use lanewise_pcie::tlp::Tlp;
 use lanewise_units::{Bytes, Span, Time};
 use std::collections::VecDeque;
 
@@ -220,11 +220,6 @@ impl RootComplex {
         self.stacks.iter().map(|stack| stack.trackers.waiting.len()).sum()
     }
 
-    /// ECRC bytes of every TLP it sends.
-    pub(crate) fn digest_bytes(&self) -> u8 {
-        if self.config.ecrc { ECRC.get() as u8 } else { 0 }
-    }
-
     /// Starts a read: makes its completions, each with the time at which its data is there. Returns that of the last.
     pub(crate) fn read(
         &mut self,
@@ -246,12 +241,10 @@ impl RootComplex {
         let length = Bytes::new(u64::from(request.length));
         let combine = self.config.completion_combine_max.min(mps);
         let chunks = splitting::completions(request.address, length, self.config.rcb, combine);
-        let digest = self.digest_bytes();
+        let digest = self.config.ecrc;
         let is_warm = self.warm_buffers.get(request.requester.0 as usize).is_some_and(|warm| *warm);
         let mut ready = now;
-        for mut completion in completions(request, Address::HOST, now, chunks) {
-            completion.header_bytes += digest;
-            completion.has_ecrc = self.config.ecrc;
+        for mut completion in completions(request, Address::HOST, now, chunks, digest) {
             // Bandwidth is taken when the read starts, not when its data comes: a read whose data is far away
             // does not keep others from memory.
             let payload = completion.payload();
@@ -289,25 +282,27 @@ fn stacks_of(config: &RootComplexConfig, ports: usize) -> Vec<u16> {
     stacks
 }
 
-/// Completions with data that answer `request`, one per chunk.
+/// Completions with data that answer `request`, one per chunk, with an ECRC or without.
 pub(crate) fn completions(
     request: &Packet,
     completer: Address,
     now: Time,
     chunks: splitting::Completions,
+    digest: bool,
 ) -> impl Iterator<Item = Packet> {
     let mut left = u64::from(request.length);
     let request = *request;
     chunks.map(move |chunk| {
         left -= chunk.length.get();
-        let mut completion = Packet::new(Kind::Completion, request.requester, completer, now);
+        let tlp = Tlp::completion(chunk.address, chunk.length)
+            .with_traffic_class(request.traffic_class)
+            .with_digest(digest);
+        let mut completion = Packet::new(&tlp, request.requester, completer, now);
+        completion.address = chunk.address;
         completion.issued_at = request.issued_at;
         completion.context = request.context;
         completion.read = request.read;
-        completion.traffic_class = request.traffic_class;
-        completion.carry(chunk.address, chunk.length);
-        completion.header_bytes = 12;
-        completion.flags = request.flags.only(Flags::RELAXED.with(Flags::MMIO));
+        completion.flags = completion.flags.with(request.flags.only(Flags::RELAXED.with(Flags::MMIO)));
         if left == 0 {
             completion.flags = completion.flags.with(Flags::LAST);
         }

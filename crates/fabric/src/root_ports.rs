@@ -2,7 +2,7 @@
 
 use crate::event::Event;
 use crate::fabric::Fabric;
-use crate::packet::{Address, Flags, Kind, Packet, PacketId};
+use crate::packet::{Address, Flags, Packet, PacketId};
 use crate::port::PortId;
 use lanewise_pcie::tlp::FlowClass;
 use lanewise_units::{Span, Time};
@@ -18,13 +18,13 @@ impl Fabric {
         if packet.destination != Address::HOST {
             return self.forward_between_root_ports(index, id, packet_id, now);
         }
-        if packet.damaged && self.ecrc_fails(id, packet_id, now) {
+        if packet.flags.has(Flags::DAMAGED) && self.ecrc_fails(id, packet_id, now) {
             return;
         }
         let port = self.ports[id.index()].index;
         let root_complex = &mut self.root_complexes[index as usize];
-        match packet.kind {
-            Kind::MemoryWrite => {
+        match packet.class() {
+            FlowClass::Posted => {
                 if root_complex.path.is_some() {
                     return self.write_afar(index, id, packet_id, now);
                 }
@@ -33,13 +33,13 @@ impl Fabric {
                 self.drain(id, &packet, free_at);
                 self.write_arrived(id, &packet, now);
             }
-            Kind::MemoryRead => {
+            FlowClass::NonPosted => {
                 self.packets[packet_id].ingress = id.0;
                 root_complex.queue_read(now, packet_id, port);
                 let stack = root_complex.stack_of(port);
                 self.start_reads_of(index, stack);
             }
-            Kind::Completion => {
+            FlowClass::Completion => {
                 self.packets.remove(packet_id);
                 self.drain(id, &packet, now);
                 if packet.flags.has(Flags::POISONED) {
@@ -158,7 +158,7 @@ impl Fabric {
             let packet = &self.packets[completion];
             let wire = &self.ports[PortId(request.ingress).index()].settings.wire;
             turn = turn.max(Time::from_ticks(packet.eligible_at.ticks().saturating_sub(sent.ticks())));
-            sent += wire.span(packet.tlp_bytes()) + wire.framing;
+            sent += wire.span(packet.cost.tlp()) + wire.framing;
             self.queue_at_root_port(index, egress, completion, turn);
         }
         self.scratch = completions;
@@ -187,7 +187,7 @@ impl Fabric {
     fn stand_in_line(&mut self, index: u32, egress: u16, packet_id: PacketId, turn: Time) -> bool {
         let root_complex = &mut self.root_complexes[index as usize];
         let port = &mut self.ports[root_complex.ports[usize::from(egress)].index()];
-        if self.packets[packet_id].kind != Kind::Completion {
+        if self.packets[packet_id].class() != FlowClass::Completion {
             return port.queue(&mut self.packets, packet_id);
         }
         if port.more_channels() {

@@ -25,7 +25,7 @@ impl SharedMemory {
             self.ready_at.resize(slot + 1, Time::NEVER);
         }
         self.ready_at[slot] = ready;
-        packet.eligible_at = self.transfers.serve(ready, packet.tlp_bytes());
+        packet.eligible_at = self.transfers.serve(ready, packet.cost.tlp());
         ready
     }
 

@@ -465,7 +465,7 @@ impl Switch {
         now: Time,
     ) -> Time {
         let head = self.queues[slot].head(class).expect("the head was there");
-        let span = rate.span_ceil(packets[head].tlp_bytes());
+        let span = rate.span_ceil(packets[head].cost.tlp());
         let buses = self.buses.as_mut().expect("the core has buses");
         buses.take(ingress, egress, span, now).err().unwrap_or(now)
     }
@@ -482,7 +482,7 @@ impl Switch {
         now: Time,
     ) {
         let packet = &packets[id];
-        let bytes = packet.tlp_bytes();
+        let bytes = packet.cost.tlp();
         match self.config.core {
             SwitchCore::Crossbar { port_rate } => {
                 let span = port_rate.span_ceil(bytes);

@@ -5,21 +5,16 @@ use crate::channels::VC0;
 use crate::choose::pick;
 use crate::event::Event;
 use crate::fabric::Fabric;
-use crate::packet::{Flags, Kind, Packet, PacketId, PacketPool};
+use crate::packet::{Flags, Packet, PacketId, PacketPool};
 use crate::port::{Answers, Fate, InFlight, LinkState, Owner, Port, PortId, Sent, Wait};
 use crate::switch::Switch;
 use lanewise_observe::{Fact, Use};
-use lanewise_units::{Bytes, Span, Time};
-
-/// Framing, sequence number and LCRC of a TLP outside Flit Mode; PCIe Base 6.3 §3.6.2.1, §4.2.2.3.
-pub(crate) const FRAMING: Bytes = Bytes::new(8);
+use lanewise_pcie::tlp::FlowClass;
+use lanewise_units::{Span, Time};
 
 /// TLPs after which a port that was held up looks ahead. Those that follow at once are often held up too; of a port that never
 /// is, nothing is asked. Two costs as few instructions as four or eight.
 const LOOKS_AHEAD: u8 = 2;
-
-/// Sequence number and LCRC, kept with a TLP in the retry buffer.
-pub(crate) const RETRY_OVERHEAD: Bytes = Bytes::new(6);
 
 impl Fabric {
     /// Makes sure that `id` looks at its wire at `at`, or as soon after as the wire is free.
@@ -161,8 +156,8 @@ impl Fabric {
         let port = &mut self.ports[id.index()];
         port.align(id, now, &mut self.observers);
 
-        let payload = port.settings.wire.span(packet.payload_on_wire());
-        let header = port.settings.wire.span(Bytes::new(u64::from(packet.header_bytes)));
+        let payload = port.settings.wire.span(packet.cost.payload());
+        let header = port.settings.wire.span(packet.cost.header());
         let framing = port.settings.wire.framing;
         let span = payload + header + framing;
         let mut channel = VC0;
@@ -175,16 +170,14 @@ impl Fabric {
             } else {
                 port.credits[packet.class().index()].consume(packet.credits());
             }
-            let retry_bytes = port.settings.wire.retry_bytes(&packet);
-            let sequence = port.retry.push(Sent { packet: reference }, retry_bytes);
+            let sequence = port.retry.push(Sent { packet: reference }, packet.cost.in_retry_buffer());
             let fact = Fact::TlpSent { port: id.0, sequence: sequence.get(), payload, header, framing };
             self.observers.observe(now, fact);
             sequence
         };
-        let bytes = packet.tlp_bytes() + FRAMING;
         let damage = match port.reliable {
             true => None,
-            false => port.faults.as_mut().and_then(|faults| faults.damage_to_tlp(bytes)),
+            false => port.faults.as_mut().and_then(|faults| faults.damage_to_tlp(packet.cost.on_wire())),
         };
         let head = port.busy_until + port.settings.wire.propagation;
         port.busy_until += span;
@@ -231,7 +224,7 @@ impl Fabric {
             Owner::Switch(_) => {}
             Owner::Endpoint(index) => self.left_endpoint(index, packet),
             Owner::RootComplex(index) => {
-                if packet.kind == Kind::MemoryWrite && packet.flags.has(Flags::MMIO) {
+                if packet.class() == FlowClass::Posted && packet.flags.has(Flags::MMIO) {
                     self.mmio_write_left(packet);
                 }
                 self.left_root_port(index, id, packet);
@@ -290,7 +283,7 @@ impl Fabric {
         let packet = &self.packets[packet_id];
         let egress = switch.egress(packet.destination, peer.index);
         in_flight.egress = egress as u8; // There are no more than MAX_SWITCH_PORTS.
-        let bytes = packet.tlp_bytes() + FRAMING;
+        let bytes = packet.cost.on_wire();
         let (head, tail) = (in_flight.eligible_at, in_flight.checked);
         if in_flight.fate == Fate::Misframed {
             in_flight.eligible_at = tail; // Nobody sees a header.
@@ -408,14 +401,6 @@ impl Fabric {
             }
             Owner::RootComplex(_) | Owner::Endpoint(_) => port.queues_of(channel).next_start(&self.packets),
         }
-    }
-}
-
-impl crate::wire::WireTiming {
-    /// Bytes a packet takes in the retry buffer: TLP, sequence number and LCRC.
-    #[inline]
-    pub(crate) fn retry_bytes(&self, packet: &Packet) -> Bytes {
-        packet.tlp_bytes() + RETRY_OVERHEAD
     }
 }
 

@@ -8,6 +8,7 @@ use lanewise_engine::random::RandomStream;
 use lanewise_pcie::encoding::{LineCode, LinkMode};
 use lanewise_pcie::fec::flit_error_rate;
 use lanewise_pcie::flit::{FLIT_BYTES, TLP_SHARE};
+use lanewise_pcie::tlp::{FRAMING_NON_FLIT, STP_TOKEN};
 use lanewise_units::{Bytes, Span, Time};
 
 /// Timing of one link, the same in both directions.
@@ -58,7 +59,7 @@ impl WireTiming {
             flit: link.mode.flit.then_some(link.mode),
             grid: symbol,
         };
-        timing.framing = timing.span(crate::transmit::FRAMING);
+        timing.framing = timing.span(FRAMING_NON_FLIT);
         timing.dllp = timing.span(lanewise_pcie::dllp::DLLP_BYTES);
         // However often they are due, one is over before the next: silence is then accounted for in whole periods.
         timing.skip_interval = timing.skip_interval.max(timing.skip * 2);
@@ -179,8 +180,8 @@ enum Unit {
     Flit,
 }
 
-/// Bits of the token that a TLP starts with outside Flit Mode, with 128b/130b: PCIe Base 6.3 §4.2.2.3.1.
-const TOKEN_BITS: u64 = 32;
+/// Bits of the token that a TLP starts with outside Flit Mode, with 128b/130b.
+const TOKEN_BITS: u64 = STP_TOKEN.get() * 8;
 
 struct BitErrors {
     stream: RandomStream,

@@ -113,3 +113,6 @@ def test_a_pipe_in_the_place_of_an_entry_does_not_hang(job: Job, core: FakeCore)
     entry.unlink()
     os.mkfifo(entry)
     assert cache.find(job) is None
+    # It is left alone: to write to it would wait for a reader.
+    run_all([job], cache=cache)
+    assert not entry.is_file()

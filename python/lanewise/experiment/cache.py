@@ -78,10 +78,13 @@ class RunCache:
         """Store a finished run, if it can be."""
         if result.end_reason == "Interrupted":
             return
+        path = self._path(job)
+        if path.exists() and not path.is_file():
+            return  # It would be written to where it lies, and a pipe waits for a reader.
         content = json.dumps(result.document, ensure_ascii=False).encode()
         entry = _digest(key_of(job), content).encode() + b"\n" + content
         with suppress(NotWrittenError):
-            write_whole(self._path(job), gzip.compress(entry, compresslevel=3))
+            write_whole(path, gzip.compress(entry, compresslevel=3))
 
     def clear(self) -> None:
         """Forget the runs of the core in use."""

@@ -2,12 +2,12 @@
 //!
 //! It starts at a guess, or at the highest load without one, and goes up as long as trials pass. After a trial that
 //! failed, the rate at which frames came out says where the answer is: the next trials are just below and just above
-//! it; from there on the interval is halved. Far too high a load is as good a start as any, but the host then has
-//! every buffer to empty before the next trial.
+//! it, then an eighth higher until one fails; from there on the interval is halved. Far too high a load is
+//! as good a start as any, but the host then has every buffer to empty before the next trial, so it is not gone back to.
 
 use super::config::{Load, Resolution};
 
-/// A load that passed is raised by one part in so many when nothing has failed yet.
+/// A load that passed is raised by one part in so many when nothing has failed yet, or nothing near it.
 const STEP: u32 = 8;
 
 /// A search under way.
@@ -49,8 +49,20 @@ impl Search {
             let half = step(hint) / 2;
             [Load(hint.0.saturating_sub(half)), Load(hint.0 + half)]
         });
+        let brings_something = |load: &Load| inside(load) && load.0 - self.passed.0 > step(*load) / 2;
+        Some(near.into_iter().find(brings_something).unwrap_or_else(|| self.between(failed)))
+    }
+
+    /// The middle between what passed and what failed, or not as far: one step more, and as far again from where frames came out.
+    fn between(&self, failed: Load) -> Load {
         let middle = Load(self.passed.0 + (failed.0 - self.passed.0) / 2);
-        Some(near.into_iter().find(inside).unwrap_or(middle))
+        match self.hint {
+            Some(hint) if Load(0) < self.passed && hint <= self.passed => {
+                let further = (self.passed.0 - hint.0).max(self.passed.0.div_ceil(STEP));
+                middle.min(Load(self.passed.0.saturating_add(further)))
+            }
+            _ => middle,
+        }
     }
 
     /// A trial passed.
@@ -118,6 +130,20 @@ mod tests {
             let (found, _) = search(423_456, |_| hint);
             assert!((421_000..=423_456).contains(&found), "{found} after hints of {hint}");
         }
+    }
+
+    #[test]
+    fn a_load_far_too_high_is_tried_once() {
+        let mut search = Search::new(Load::FULL, None, Resolution(20_000));
+        let mut tried = Vec::new();
+        while let Some(load) = search.next() {
+            tried.push(load.0);
+            if load.0 <= 33_500 { search.pass(load) } else { search.fail(load, Load(31_400)) }
+        }
+        assert_eq!(tried[..3], [1_000_000, 31_086, 31_714], "the answer is near where frames came out");
+        assert!(tried[1..].iter().all(|load| *load < 40_000), "{tried:?}");
+        assert!((32_800..=33_500).contains(&search.result().0), "{tried:?}");
+        assert!(tried.len() <= 7, "{tried:?}");
     }
 
     #[test]

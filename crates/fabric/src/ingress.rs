@@ -111,6 +111,15 @@ impl IngressBuffer {
         if self.peer_may_starve() { update_at.min(free_at) } else { update_at }
     }
 
+    /// When the first credits that the peer has not been told of are free; `already` if they are.
+    #[inline(always)]
+    pub(crate) fn first_untold(&self, already: Time) -> Time {
+        match self.draining.front() {
+            Some((free_at, _)) if self.freed_tlps as usize <= self.draining.len() => *free_at,
+            _ => already,
+        }
+    }
+
     /// The same after an UpdateFC, given what is still draining.
     #[inline(always)]
     pub(crate) fn update_after_update(&self, update_at: Time, policy: &UpdatePolicy) -> Time {

@@ -99,10 +99,17 @@ impl IngressBuffer {
         if update_at <= free_at {
             return update_at; // It is due before these credits are free, whatever the reason.
         }
-        let by_count = self.freed_tlps >= self.update_every_tlps;
-        let at_once = by_count || self.peer_may_starve();
-        let due = if at_once { free_at } else { free_at + policy.latency };
-        update_at.min(due)
+        let due = if self.peer_may_starve() { free_at } else { free_at + policy.latency };
+        let by_count = if self.freed_tlps < self.update_every_tlps { Time::NEVER } else { self.counted_at() };
+        update_at.min(due).min(by_count)
+    }
+
+    /// When as many TLPs are free as one UpdateFC tells of. Those that came first are not always free first.
+    #[inline(always)]
+    fn counted_at(&self) -> Time {
+        let free = self.freed_tlps as usize - self.draining.len();
+        let last = (self.update_every_tlps as usize).saturating_sub(free + 1);
+        self.draining.iter().nth(last).map_or(Time::NEVER, |(at, _)| *at)
     }
 
     /// The same given that the peer has just used credits, and that some have been free from `free_at` on.

@@ -81,7 +81,7 @@ fn play(kinds: Kinds, cases: u32) {
         cases,
         failure_persistence: None,
         max_shrink_iters: 3_000,
-        max_shrink_time: 15_000,
+        max_shrink_time: 30_000,
         ..Config::default()
     };
     let mut bytes = [0; 32];
@@ -128,4 +128,16 @@ fn one_switch() {
 #[test]
 fn faults_of_one_link() {
     play(FAULTY, 300);
+}
+
+const TREES: Kinds = Kinds { switches: 2, endpoints: 3, peers: true, ..BOTH };
+const FAULTY_TREES: Kinds = Kinds { faults: true, ..TREES };
+#[test]
+fn trees() {
+    play(TREES, 300);
+}
+
+#[test]
+fn faults_in_trees() {
+    play(FAULTY_TREES, 300);
 }

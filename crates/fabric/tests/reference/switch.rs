@@ -114,6 +114,7 @@ impl System {
             let class = pick(&self.ports[port].queues, &self.ports[port], now)?;
             return self.ports[port].queues[class].pop_front();
         };
+        let mut until = Time::NEVER;
         for ingress in switch.asked(number) {
             for queue in &mut switch.queues[number][ingress] {
                 while queue.front().and_then(|tlp| tlp.nullified).is_some_and(|until| until <= now) {
@@ -122,19 +123,19 @@ impl System {
             }
             let Some(class) = pick(&switch.queues[number][ingress], own, now) else { continue };
             if switch.busy_until[ingress] > now {
+                until = until.min(switch.busy_until[ingress]);
                 continue;
             }
             let tlp = switch.queues[number][ingress][class].pop_front()?;
             let SwitchCore::Crossbar { port_rate } = switch.config.core else {
                 unreachable!("others are refused")
             };
-            let free = now + port_rate.span_ceil(Bytes::new(tlp.bytes()));
-            switch.busy_until[ingress] = free;
+            switch.busy_until[ingress] = now + port_rate.span_ceil(Bytes::new(tlp.bytes()));
             switch.served(number, ingress);
-            for egress in self.devices[device].ports.clone() {
-                self.look_at(egress, free);
-            }
             return Some(tlp);
+        }
+        if until != Time::NEVER {
+            self.look_at(port, until); // When the core is free for one that waits.
         }
         None
     }

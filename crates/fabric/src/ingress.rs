@@ -99,16 +99,32 @@ impl IngressBuffer {
         if update_at <= free_at {
             return update_at; // It is due before these credits are free, whatever the reason.
         }
-        let by_count = self.freed_tlps >= self.update_every_tlps;
-        let at_once = by_count || self.peer_may_starve();
-        let due = if at_once { free_at } else { free_at + policy.latency };
-        update_at.min(due)
+        let due = if self.peer_may_starve() { free_at } else { free_at + policy.latency };
+        let by_count = if self.freed_tlps < self.update_every_tlps { Time::NEVER } else { self.counted_at() };
+        update_at.min(due).min(by_count)
+    }
+
+    /// When as many TLPs are free as one UpdateFC tells of. Those that came first are not always free first.
+    #[inline(always)]
+    fn counted_at(&self) -> Time {
+        let free = self.freed_tlps as usize - self.draining.len();
+        let last = (self.update_every_tlps as usize).saturating_sub(free + 1);
+        self.draining.iter().nth(last).map_or(Time::NEVER, |(at, _)| *at)
     }
 
     /// The same given that the peer has just used credits, and that some have been free from `free_at` on.
     #[inline(always)]
     pub(crate) fn hasten_if_starved(&self, update_at: Time, free_at: Time) -> Time {
         if self.peer_may_starve() { update_at.min(free_at) } else { update_at }
+    }
+
+    /// When the first credits that the peer has not been told of are free; `already` if they are.
+    #[inline(always)]
+    pub(crate) fn first_untold(&self, already: Time) -> Time {
+        match self.draining.front() {
+            Some((free_at, _)) if self.freed_tlps as usize <= self.draining.len() => *free_at,
+            _ => already,
+        }
     }
 
     /// The same after an UpdateFC, given what is still draining.

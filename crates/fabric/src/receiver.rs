@@ -10,7 +10,7 @@ use crate::port::{Answers, InFlight, LinkState, Port, PortId};
 use lanewise_observe::{Fact, Observers};
 use lanewise_pcie::ack_nak::{Sequence, SequenceSpace};
 use lanewise_pcie::tlp::FlowClass;
-use lanewise_units::Time;
+use lanewise_units::{Span, Time};
 
 impl Port {
     /// A good TLP: plans the Ack.
@@ -51,8 +51,7 @@ impl Port {
             }
             // What was freed but not yet said may now be all that the peer is waiting for.
             if buffer.freed_tlps > 0 {
-                let free_at = buffer.draining.front().map_or(at, |(free_at, _)| *free_at);
-                *update_at = buffer.hasten_if_starved(*update_at, free_at.max(at));
+                *update_at = buffer.hasten_if_starved(*update_at, buffer.first_untold(at).max(at));
                 self.update_due_at = self.update_due_at.min(*update_at);
             }
         }
@@ -130,8 +129,7 @@ impl Port {
             if buffer.freed_tlps > 0 || !self.reliable {
                 at = at.min(self.update_at[class]);
                 // A TLP that takes the last credits makes haste with an UpdateFC that was not urgent.
-                let free_at = buffer.draining.front().map_or(Time::ZERO, |(free_at, _)| *free_at);
-                hastened_after = hastened_after.min(free_at);
+                hastened_after = hastened_after.min(buffer.first_untold(Time::ZERO));
             }
         }
         if self.more_channels() && self.awaited.include(Answers::OTHER_CHANNELS) {
@@ -145,7 +143,8 @@ impl Port {
     pub(crate) fn answer_at_pins(&self, at: Time) -> Time {
         let wire = &self.settings.wire;
         let mut start = at.max(self.busy_until);
-        if self.silent || start > self.busy_until {
+        // What goes out or arrives before may end the silence: then no symbol boundary is waited for.
+        if self.acts_at() >= at && (self.silent || start > self.busy_until) {
             let aligned = wire.next_boundary(self.boundary, start);
             // Behind an ordered set that is due by then, packets start on other boundaries.
             start = if self.next_skip <= aligned { start } else { aligned };
@@ -217,7 +216,8 @@ impl Port {
             return last;
         }
         self.unacknowledged = 1;
-        self.ack_at = self.last_checked + self.settings.ack.latency;
+        let by_count = self.settings.ack.every_tlps <= 1;
+        self.ack_at = self.last_checked + if by_count { Span::ZERO } else { self.settings.ack.latency };
         SequenceSpace::NonFlit.previous(last)
     }
 

@@ -483,7 +483,10 @@ impl Switch {
     ) {
         let packet = &packets[id];
         let bytes = packet.cost.tlp();
+        // A nullified copy whose time is over leaves no more: neither the core nor the turn is taken for it.
+        let leaves = !self.has_nullified || !Self::is_stale(packets, id, now);
         match self.config.core {
+            _ if !leaves => {}
             SwitchCore::Crossbar { port_rate } => {
                 let span = port_rate.span_ceil(bytes);
                 self.ingress_free_at[ingress] = now + span;
@@ -499,7 +502,9 @@ impl Switch {
         if self.queues[slot].head(class).is_none() {
             self.rows[row].waiting.0[class as usize] &= !(1 << ingress);
         }
-        self.rows[row].turn.served(ingress as u8, self.ports.len(), self.config.arbitration.weights());
+        if leaves {
+            self.rows[row].turn.served(ingress as u8, self.ports.len(), self.config.arbitration.weights());
+        }
     }
 
     /// What `port` waits for whose packets may leave from `until` on, if it has any: a shared memory that writes one that

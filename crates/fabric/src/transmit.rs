@@ -9,6 +9,7 @@ use crate::packet::{Flags, Packet, PacketId, PacketPool};
 use crate::port::{Answers, Fate, InFlight, LinkState, Owner, Port, PortId, Sent, Wait};
 use crate::switch::Switch;
 use lanewise_observe::{Fact, Use};
+use lanewise_pcie::dllp::Dllp;
 use lanewise_pcie::tlp::FlowClass;
 use lanewise_units::{Span, Time};
 
@@ -314,9 +315,22 @@ impl Fabric {
         if next != Time::NEVER {
             self.wake(id, next);
         }
+        if !reliable {
+            self.plan_for_nak(id);
+        }
         self.answer_in_time(id);
         if reliable && !awaited.is_none() {
             self.ports[peer.index()].awaited = Answers::NONE;
+        }
+    }
+
+    /// The port wakes for a Nak that is on its way, whether or not anything else waits.
+    #[cold]
+    fn plan_for_nak(&mut self, id: PortId) {
+        let is_nak = |(_, dllp): &&(Time, Dllp)| matches!(dllp, Dllp::Nak(_));
+        let at = self.ports[id.index()].mailbox.iter().find(is_nak).map(|(at, _)| *at);
+        if let Some(at) = at {
+            self.wake(id, at);
         }
     }
 
@@ -353,7 +367,8 @@ impl Fabric {
             _ => (wait.on, wait.until),
         };
         port.gap = gap;
-        if !wait.answers.is_none()
+        // A Nak is acted on whether or not anything waits.
+        if (!wait.answers.is_none() || !port.reliable)
             && let Some((at, _)) = port.mailbox.iter().find(|(_, dllp)| port.may_unblock(dllp))
         {
             next = next.min(*at);

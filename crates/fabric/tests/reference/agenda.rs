@@ -1,0 +1,132 @@
+//! What will happen, in order: a binary heap, and nothing is ever taken out of it early.
+//!
+//! The order at one instant is (rank, order of scheduling). The ranks are the rules of one instant; the head of `main.rs` lists
+//! them. [`Choices`] turn single instants round, where the fabric's order follows from which port looked first.
+
+use super::port::Dllp;
+use super::tlp::{Arrival, Credits};
+use lanewise_units::Time;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+
+/// Something that happens at a time.
+#[derive(Clone, Debug)]
+pub enum Event {
+    /// Buffer space of a class at a port is free.
+    Freed { port: usize, class: usize, credits: Credits },
+    /// A good DLLP is at a port, and checked.
+    DllpArrives { port: usize, dllp: Dllp },
+    /// A TLP that a switch took in before has been checked.
+    Checked { port: usize },
+    /// A SKP ordered set falls due.
+    SkipDue { port: usize },
+    /// A DLLP may be due, or the wire may be free for one.
+    DllpDue { port: usize },
+    /// A TLP is taken in.
+    Arrives { port: usize, arrival: Box<Arrival> },
+    /// A port looks for a TLP to send.
+    Look { port: usize },
+    /// The replay timer may have run out.
+    ReplayTimer { port: usize },
+    /// A tracking entry of a stack is free.
+    Entry { device: usize, stack: usize },
+    /// The data of a read can be used, so its tag is free.
+    TagFree { device: usize, read: usize },
+    /// A device is asked for a transfer.
+    Asked { step: usize },
+}
+
+/// Places in the order of one instant.
+pub mod rank {
+    pub const FACTS: u8 = 0;
+    pub const DLLPS: u8 = 1;
+    pub const EARLY: u8 = 2;
+    pub const SWITCH_TAKES: u8 = 3;
+    pub const ACTIONS: u8 = 4;
+    pub const LATE: u8 = 5;
+}
+
+/// What an exception is about.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Which {
+    /// A port's look for a TLP to send.
+    Look,
+    /// A TLP that arrives at a port.
+    Arrival,
+    /// A TLP that would be committed behind DLLPs or ordered sets that go first.
+    Follow,
+}
+
+/// One way in which an instant may be turned round.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Instead {
+    /// Before the other actions of this instant.
+    First,
+    /// After the other actions of this instant.
+    Last,
+    /// The port asks again when what goes first has left.
+    AskAgain,
+}
+
+/// Instants at which the order is not the usual one, by time and port.
+pub type Choices = BTreeMap<(Time, usize, Which), Instead>;
+
+struct Entry {
+    key: (Time, u8, u64),
+    event: Event,
+}
+
+impl PartialEq for Entry {
+    fn eq(&self, other: &Self) -> bool {
+        self.key == other.key
+    }
+}
+
+impl Eq for Entry {}
+
+impl PartialOrd for Entry {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Entry {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.key.cmp(&other.key)
+    }
+}
+
+/// Everything that will happen.
+#[derive(Default)]
+pub struct Agenda {
+    heap: BinaryHeap<Reverse<Entry>>,
+    scheduled: u64,
+    pub choices: Choices,
+}
+
+impl Agenda {
+    /// Puts an event at a time, behind those of its rank.
+    pub fn add(&mut self, at: Time, rank: u8, event: Event) {
+        let which = match event {
+            Event::Look { port } => Some((port, Which::Look)),
+            Event::Arrives { port, .. } => Some((port, Which::Arrival)),
+            _ => None,
+        };
+        let choice = which.and_then(|(port, which)| self.choices.get(&(at, port, which)));
+        let rank = match choice {
+            Some(Instead::First) => rank::EARLY,
+            Some(Instead::Last) => rank::LATE,
+            _ => rank,
+        };
+        self.scheduled += 1;
+        self.heap.push(Reverse(Entry { key: (at, rank, self.scheduled), event }));
+    }
+
+    /// The next event, if it is not later than `limit`.
+    pub fn next(&mut self, limit: Time) -> Option<(Time, Event)> {
+        if self.heap.peek()?.0.key.0 > limit {
+            return None;
+        }
+        self.heap.pop().map(|Reverse(entry)| (entry.key.0, entry.event))
+    }
+}

@@ -1,0 +1,428 @@
+//! Random systems that the reference plays, and the transfers that they are asked for.
+
+use super::common::*;
+use super::system::Step;
+use lanewise_fabric::config::*;
+use lanewise_pcie::ack_nak::{ReplayRule, replay_timer_limit};
+use lanewise_pcie::encoding::{Clocking, LinkMode};
+use lanewise_pcie::flow_control::{CreditPool, ReceiverKind, Scale, minimum_advertisement};
+use lanewise_pcie::tag::TagWidth;
+use lanewise_pcie::tlp::FlowClass;
+use lanewise_units::{Bytes, Generation, Rate, Span, Time, Width};
+use proptest::prelude::*;
+
+const SLOW: Rate = Rate::from_bytes_per_second(300_000_000);
+
+/// The link above a device.
+#[derive(Clone, Debug)]
+pub struct LinkCase {
+    pub parent: usize,
+    pub generation: u8,
+    pub lanes: u64,
+    /// None: infinite; 0 the smallest legal pools, else so many MPS more.
+    pub credits: Option<u16>,
+    pub scale: usize,
+    pub retry_tlps: u64,
+    pub ack_every: u32,
+    pub update_every: u32,
+    pub receive_ns: u64,
+    pub propagation_ns: u64,
+    pub sris: bool,
+    /// None: no ordered set within the run.
+    pub skips: bool,
+    pub corrupt: [Vec<u64>; 2],
+    /// In units of 1e-7.
+    pub errors: [u32; 2],
+    pub recovery_ns: u64,
+}
+
+/// A switch.
+#[derive(Clone, Debug)]
+pub struct SwitchCase {
+    pub link: LinkCase,
+    pub store_and_forward: bool,
+    pub latency_ns: u64,
+    pub arbitration: u8,
+    pub slow_core: bool,
+    pub acs: bool,
+}
+
+/// An endpoint.
+#[derive(Clone, Debug)]
+pub struct EndpointCase {
+    pub link: LinkCase,
+    pub mrrs_shift: u32,
+    pub tags: u32,
+    pub relaxed: bool,
+    pub id_ordered: bool,
+    pub ecrc: bool,
+    pub interval_ns: u64,
+    pub completion_ns: u64,
+    pub slow_drain: bool,
+}
+
+/// A transfer.
+#[derive(Clone, Debug)]
+pub struct TransferCase {
+    pub from: usize,
+    /// Itself: host memory.
+    pub to: usize,
+    pub channel: usize,
+    pub is_read: bool,
+    pub offset: u64,
+    pub length: u64,
+    pub at_ns: u64,
+}
+
+/// A host.
+#[derive(Clone, Debug)]
+pub struct HostCase {
+    pub combine: bool,
+    pub rcb_128: bool,
+    pub trackers: u32,
+    pub jitter: bool,
+    pub high_memory: bool,
+    pub slow_memory: bool,
+    pub ecrc: bool,
+    pub pairs: bool,
+}
+
+/// Everything.
+#[derive(Clone, Debug)]
+pub struct Case {
+    pub seed: u64,
+    pub mps_shift: u32,
+    pub host: HostCase,
+    pub switches: Vec<SwitchCase>,
+    pub endpoints: Vec<EndpointCase>,
+    pub transfers: Vec<TransferCase>,
+}
+
+/// What random cases have.
+#[derive(Clone, Copy, Debug)]
+pub struct Kinds {
+    pub switches: usize,
+    pub endpoints: usize,
+    pub reads: bool,
+    pub writes: bool,
+    pub peers: bool,
+    pub faults: bool,
+    pub finite_credits: bool,
+    pub skips: bool,
+}
+
+impl LinkCase {
+    fn mode(&self) -> LinkMode {
+        let generation = Generation::from_number(self.generation).expect("1 to 5");
+        LinkMode::new(generation, Width::from_lanes(self.lanes).expect("a width"))
+    }
+
+    fn port(&self, mps: u64, receiver: ReceiverKind) -> PortConfig {
+        let mut made = port(self.mode(), mps);
+        made.scale = Scale::ALL[self.scale];
+        made.credits = match self.credits {
+            None => infinite(),
+            Some(more) => FlowClass::ALL.map(|class| {
+                let least = minimum_advertisement(class, Bytes::new(mps), made.scale, receiver);
+                let times = |credits: Option<u16>| credits.map(|least| least * (more + 1));
+                CreditPool {
+                    header: times(least.header).map(|headers| headers.min(127)),
+                    data: times(least.data),
+                }
+            }),
+        };
+        made.retry_buffer = Bytes::new((mps + 256) * self.retry_tlps);
+        made.ack.every_tlps = self.ack_every;
+        made.update_flow_control.every_tlps = self.update_every;
+        made.receive_latency = Span::from_ns(self.receive_ns);
+        let mode = self.mode();
+        let rule = ReplayRule::for_fastest(mode.generation);
+        made.replay_timer =
+            replay_timer_limit(made.mps, mode.width, mode.generation, rule).span(mode.generation);
+        made
+    }
+
+    fn link(&self, upper: (usize, usize), lower: (usize, usize)) -> LinkConfig {
+        let mut made = link(upper, lower, self.mode());
+        made.propagation = Span::from_ns(self.propagation_ns);
+        made.clocking = if self.sris { Clocking::Sris } else { Clocking::Common };
+        made.skip_interval = (!self.skips).then(|| Span::from_ms(500));
+        made.recovery_time = Span::from_ns(self.recovery_ns);
+        let faults = |direction: usize| FaultConfig {
+            bit_error_rate: f64::from(self.errors[direction]) * 1e-7,
+            corrupt_tlps: self.corrupt[direction].clone(),
+        };
+        (made.faults_downstream, made.faults_upstream) = (faults(0), faults(1));
+        made
+    }
+}
+
+impl Case {
+    pub fn mps(&self) -> u64 {
+        128 << self.mps_shift
+    }
+
+    /// Long enough for most cases to come to rest; what is still under way then is compared up to there.
+    pub fn until(&self) -> Time {
+        us(80)
+    }
+
+    pub fn config(&self) -> FabricConfig {
+        let host = device("host", DeviceKind::RootComplex(self.host.settings(self.mps())), Vec::new());
+        let mut config = FabricConfig { devices: vec![host], links: Vec::new(), seed: self.seed };
+        for (index, switch) in self.switches.iter().enumerate() {
+            let parent = switch.link.parent % (1 + index);
+            self.attach(
+                &mut config,
+                parent,
+                format!("switch{index}"),
+                DeviceKind::Switch(switch.settings()),
+                &switch.link,
+            );
+        }
+        // A switch without anything below it is as good as none.
+        for (index, endpoint) in self.endpoints.iter().enumerate() {
+            let parent = endpoint.link.parent % (1 + self.switches.len());
+            self.attach(
+                &mut config,
+                parent,
+                format!("end{index}"),
+                DeviceKind::Endpoint(endpoint.settings()),
+                &endpoint.link,
+            );
+        }
+        config
+    }
+
+    fn attach(
+        &self,
+        config: &mut FabricConfig,
+        parent: usize,
+        name: String,
+        kind: DeviceKind,
+        link: &LinkCase,
+    ) {
+        let above = match config.devices[parent].kind {
+            DeviceKind::RootComplex(_) => ReceiverKind::PeerToPeerRootPort,
+            _ => ReceiverKind::Switch,
+        };
+        let own = match kind {
+            DeviceKind::Endpoint(_) => ReceiverKind::Endpoint,
+            _ => ReceiverKind::Switch,
+        };
+        config.devices[parent].ports.push(link.port(self.mps(), above));
+        let (upper, lower) = ((parent, config.devices[parent].ports.len() - 1), config.devices.len());
+        config.devices.push(device(&name, kind, vec![link.port(self.mps(), own)]));
+        config.links.push(link.link(upper, (lower, 0)));
+    }
+
+    pub fn steps(&self) -> Vec<Step> {
+        let first = 1 + self.switches.len();
+        let end = |index: usize| first + index % self.endpoints.len();
+        let step = |case: &TransferCase| Step {
+            at: us(5) + Span::from_ns(case.at_ns),
+            device: end(case.from),
+            channel: case.channel,
+            is_read: case.is_read,
+            target: Some(end(case.to)).filter(|peer| *peer != end(case.from)),
+            offset: case.offset,
+            length: case.length,
+        };
+        let mut steps: Vec<Step> = self.transfers.iter().map(step).collect();
+        // A channel is opened when it is named first, so names are counted up in that order.
+        let mut order: Vec<usize> = (0..steps.len()).collect();
+        order.sort_by_key(|index| steps[*index].at);
+        let mut names: Vec<(usize, usize)> = Vec::new();
+        for index in order {
+            let (device, name) = (steps[index].device, steps[index].channel);
+            if !names.contains(&(device, name)) {
+                names.push((device, name));
+            }
+            let of_device = names.iter().filter(|(owner, _)| *owner == device);
+            steps[index].channel =
+                of_device.enumerate().find(|(_, (_, known))| *known == name).expect("just named").0;
+        }
+        steps
+    }
+}
+
+impl HostCase {
+    fn settings(&self, mps: u64) -> RootComplexConfig {
+        let rcb = if self.rcb_128 { 128 } else { 64 };
+        RootComplexConfig {
+            stack_of_port: if self.pairs { vec![0, 0, 1, 1] } else { Vec::new() },
+            stack: StackConfig { read_bandwidth: self.pairs.then_some(SLOW), ..stack(self.trackers) },
+            memory: memory(if self.slow_memory { SLOW } else { FAST }),
+            memory_latency_jitter: if self.jitter { Span::from_ns(200) } else { Span::ZERO },
+            rcb: Bytes::new(rcb),
+            completion_combine_max: Bytes::new(if self.combine { mps } else { rcb }),
+            memory_base: if self.high_memory { 1 << 32 } else { 0 },
+            write_overhead: if self.slow_memory { Span::from_ns(70) } else { Span::ZERO },
+            ecrc: self.ecrc,
+            ..root_complex()
+        }
+    }
+}
+
+impl SwitchCase {
+    fn settings(&self) -> SwitchConfig {
+        SwitchConfig {
+            core: SwitchCore::Crossbar { port_rate: if self.slow_core { SLOW } else { FAST } },
+            forwarding: if self.store_and_forward {
+                Forwarding::StoreAndForward
+            } else {
+                Forwarding::CutThrough
+            },
+            latency: Span::from_ns(self.latency_ns),
+            arbitration: match self.arbitration {
+                0 => Arbitration::RoundRobin,
+                1 => Arbitration::WeightedRoundRobin { weights: (1..=16).collect() },
+                _ => Arbitration::Strict,
+            },
+            acs_redirect: self.acs,
+            corruption: CorruptionConfig::default(),
+        }
+    }
+}
+
+impl EndpointCase {
+    fn settings(&self) -> EndpointConfig {
+        EndpointConfig {
+            mrrs: Bytes::new(128 << self.mrrs_shift),
+            tags: self.tags,
+            tag_width: TagWidth::Bits5,
+            relaxed_ordering: self.relaxed,
+            id_based_ordering: self.id_ordered,
+            ecrc: self.ecrc,
+            tlp_prefixes: u8::from(self.relaxed),
+            request_interval: Span::from_ns(self.interval_ns),
+            completion_latency: Span::from_ns(self.completion_ns),
+            write_drain: if self.slow_drain { SLOW } else { FAST },
+            buffer_hold: if self.slow_drain { Span::from_ns(300) } else { Span::ZERO },
+            ..endpoint()
+        }
+    }
+}
+
+fn link_case(kinds: Kinds) -> impl Strategy<Value = LinkCase> {
+    let few = |yes: bool| if yes { 1u32 } else { 0 };
+    let corrupt = move || prop_oneof![3 => Just(Vec::new()), few(kinds.faults) => prop::collection::vec(0u64..40, 1..8)];
+    let errors = move || prop_oneof![3 => Just(0u32), few(kinds.faults) => 1u32..=200];
+    let credits = prop_oneof![
+        1 => Just(None),
+        (3 * few(kinds.finite_credits)) => prop::sample::select(vec![0u16, 1, 3, 16]).prop_map(Some),
+    ];
+    (
+        (0usize..6, 1u8..=5, prop::sample::select(vec![1u64, 2, 4, 8, 12, 16])),
+        (credits, 0usize..3, prop::sample::select(vec![1u64, 2, 9, 64])),
+        (1u32..6, 1u32..6, prop::sample::select(vec![0u64, 20, 70])),
+        (
+            prop::sample::select(vec![1u64, 0, 30]),
+            prop::bool::weighted(0.2),
+            prop::bool::weighted(if kinds.skips { 0.7 } else { 0.0 }),
+        ),
+        (corrupt(), corrupt(), errors(), errors(), prop::sample::select(vec![1_000u64, 10_000])),
+    )
+        .prop_map(|(place, buffers, policy, wire, faults)| LinkCase {
+            parent: place.0,
+            generation: place.1,
+            lanes: place.2,
+            credits: buffers.0,
+            scale: buffers.1,
+            retry_tlps: buffers.2,
+            ack_every: policy.0,
+            update_every: policy.1,
+            receive_ns: policy.2,
+            propagation_ns: wire.0,
+            sris: wire.1,
+            skips: wire.2,
+            corrupt: [faults.0, faults.1],
+            errors: [faults.2, faults.3],
+            recovery_ns: faults.4,
+        })
+}
+
+fn switch_case(kinds: Kinds) -> impl Strategy<Value = SwitchCase> {
+    let latency = prop::sample::select(vec![0u64, 5, 150]);
+    (link_case(kinds), any::<bool>(), latency, 0u8..3, prop::bool::weighted(0.3), any::<bool>()).prop_map(
+        |(link, store_and_forward, latency_ns, arbitration, slow_core, acs)| SwitchCase {
+            link,
+            store_and_forward,
+            latency_ns,
+            arbitration,
+            slow_core,
+            acs,
+        },
+    )
+}
+
+fn endpoint_case(kinds: Kinds) -> impl Strategy<Value = EndpointCase> {
+    let times = (prop::sample::select(vec![0u64, 0, 130]), prop::sample::select(vec![0u64, 0, 90]));
+    let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
+    (link_case(kinds), 0u32..4, prop::sample::select(vec![1u32, 3, 32]), flags, times).prop_map(
+        |(link, mrrs_shift, tags, flags, times)| EndpointCase {
+            link,
+            mrrs_shift,
+            tags,
+            relaxed: flags.0,
+            id_ordered: flags.1,
+            ecrc: flags.2,
+            slow_drain: flags.3,
+            interval_ns: times.0,
+            completion_ns: times.1,
+        },
+    )
+}
+
+fn transfer_case(kinds: Kinds) -> impl Strategy<Value = TransferCase> {
+    let length = prop_oneof![1u64..200, 1u64..3_000];
+    (0usize..6, 0usize..6, 0usize..3, any::<bool>(), 0u64..10_000, length, 0u64..15_000).prop_map(
+        move |(from, to, channel, is_read, offset, length, at_ns)| TransferCase {
+            from,
+            to: if kinds.peers { to } else { from },
+            channel,
+            is_read: kinds.reads && (is_read || !kinds.writes),
+            offset,
+            length,
+            at_ns,
+        },
+    )
+}
+
+fn host_case() -> impl Strategy<Value = HostCase> {
+    let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
+    (
+        flags,
+        prop::sample::select(vec![1u32, 2, 64]),
+        prop::bool::weighted(0.3),
+        prop::bool::weighted(0.3),
+        any::<bool>(),
+    )
+        .prop_map(|(flags, trackers, slow_memory, ecrc, pairs)| HostCase {
+            combine: flags.0,
+            rcb_128: flags.1,
+            jitter: flags.2,
+            high_memory: flags.3,
+            trackers,
+            slow_memory,
+            ecrc,
+            pairs,
+        })
+}
+
+/// Random cases of these kinds.
+pub fn case(kinds: Kinds) -> impl Strategy<Value = Case> {
+    (
+        (any::<u64>(), 0u32..3, host_case()),
+        prop::collection::vec(switch_case(kinds), 0..=kinds.switches),
+        prop::collection::vec(endpoint_case(kinds), 1..=kinds.endpoints),
+        prop::collection::vec(transfer_case(kinds), 1..12),
+    )
+        .prop_map(|(general, mut switches, endpoints, transfers)| {
+            // A switch that forwards sooner than it checks acknowledges too early: see `known.rs`.
+            let links = switches.iter().map(|one| &one.link).chain(endpoints.iter().map(|one| &one.link));
+            let slowest = links.map(|link| link.receive_ns).max().expect("there is an endpoint");
+            switches.iter_mut().for_each(|switch| switch.latency_ns = switch.latency_ns.max(slowest));
+            Case { seed: general.0, mps_shift: general.1, host: general.2, switches, endpoints, transfers }
+        })
+}

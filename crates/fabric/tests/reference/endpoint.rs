@@ -1,0 +1,209 @@
+//! An endpoint: channels that cut transfers into requests, tags, and the completer of reads of its own memory.
+//!
+//! Rules: docs/explanation/transaction.md ("Cutting", "Tags"). It has one write and one read ready to leave; the next is prepared
+//! when that one leaves, and channels take turns with each request.
+
+use super::agenda::{Event, rank};
+use super::host::answer;
+use super::system::System;
+use super::tlp::{COMPLETION, Kind, NON_POSTED, POSTED, Server, Tlp, completions, first_piece};
+use lanewise_fabric::config::EndpointConfig;
+use lanewise_pcie::tlp::{ECRC, HeaderFormat, PREFIX};
+use lanewise_units::{Span, Time};
+use std::collections::{BTreeMap, VecDeque};
+
+/// Where the memory of endpoints lies: above 4 GiB, so that headers have 4 DW (docs/explanation/transaction.md).
+const PEER_MEMORY: u64 = 1 << 40;
+
+struct Transfer {
+    flow: usize,
+    is_read: bool,
+    to: Option<usize>,
+    address: u64,
+    left: u64,
+}
+
+/// An endpoint.
+pub struct Endpoint {
+    config: EndpointConfig,
+    channels: Vec<VecDeque<Transfer>>,
+    /// Which channels have a write to make, and which a read, in the order of their turns.
+    turns: [VecDeque<usize>; 2],
+    next_request_at: Time,
+    /// Bytes that are to come of each read that is out.
+    out: BTreeMap<usize, u64>,
+    reads: usize,
+    drain: Server,
+    memory: Option<Server>,
+}
+
+impl Endpoint {
+    pub fn new(config: &EndpointConfig) -> Self {
+        Self {
+            config: config.clone(),
+            channels: Vec::new(),
+            turns: Default::default(),
+            next_request_at: Time::ZERO,
+            out: BTreeMap::new(),
+            reads: 0,
+            drain: Server::new(config.write_drain),
+            memory: config.memory_read_rate.map(Server::new),
+        }
+    }
+
+    fn has_a_tag(&self) -> bool {
+        self.out.len() < (self.config.tags as usize).min(usize::from(self.config.tag_width.usable()))
+    }
+
+    /// The next request of this direction, from the channel whose turn it is.
+    fn next(&mut self, is_read: bool, own: usize, mps: u64, now: Time) -> Option<Tlp> {
+        if is_read && !self.has_a_tag() {
+            return None;
+        }
+        let channel = self.turns[usize::from(is_read)].pop_front()?;
+        let transfer = self.channels[channel].front_mut().expect("it has something to ask for");
+        let limit = if is_read { self.config.mrrs.get() } else { mps };
+        let (address, length) = (transfer.address, first_piece(transfer.address, transfer.left, limit));
+        transfer.address += length;
+        transfer.left -= length;
+        let (flow, to, is_over) = (transfer.flow, transfer.to, transfer.left == 0);
+        if is_over {
+            self.channels[channel].pop_front();
+        }
+        if let Some(next) = self.channels[channel].front() {
+            self.turns[usize::from(next.is_read)].push_back(channel);
+        }
+        let ready = self.next_request_at.max(now);
+        self.next_request_at = ready + self.config.request_interval;
+        let ecrc = if self.config.ecrc { ECRC.get() } else { 0 };
+        let prefixes = PREFIX.get() * u64::from(self.config.tlp_prefixes);
+        if is_read {
+            self.reads += 1;
+            self.out.insert(self.reads, length);
+        }
+        Some(Tlp {
+            kind: if is_read { Kind::Read } else { Kind::Write },
+            address,
+            length,
+            header: HeaderFormat::for_address(address).bytes().get() + ecrc + prefixes,
+            to,
+            from: Some(own),
+            flow,
+            read: self.reads,
+            last: false,
+            relaxed: self.config.relaxed_ordering,
+            id_ordered: self.config.id_based_ordering,
+            issued: now,
+            ready,
+            turn: ready,
+            order: 0,
+            came_in: None,
+            nullified: None,
+        })
+    }
+}
+
+impl System {
+    /// A device is asked for a transfer.
+    pub fn on_asked(&mut self, step: usize) {
+        let step_of = self.steps[step].clone();
+        let (device, channel) = (step_of.device, step_of.channel);
+        let mut root = device;
+        while let Some((above, _)) = self.devices[root].above {
+            root = above;
+        }
+        let base = match step_of.target {
+            None => self.host(root).config.memory_base,
+            Some(_) => PEER_MEMORY,
+        };
+        let endpoint = self.endpoint(device);
+        while endpoint.channels.len() <= channel {
+            endpoint.channels.push(VecDeque::new());
+        }
+        if endpoint.channels[channel].is_empty() {
+            endpoint.turns[usize::from(step_of.is_read)].push_back(channel);
+        }
+        endpoint.channels[channel].push_back(Transfer {
+            flow: step,
+            is_read: step_of.is_read,
+            to: step_of.target,
+            address: base + step_of.offset,
+            left: step_of.length,
+        });
+        self.refill(device);
+    }
+
+    /// Prepares the next write and the next read, where none waits.
+    pub fn refill(&mut self, device: usize) {
+        let now = self.now;
+        let port = self.devices[device].ports[0];
+        let mps = self.mps(port);
+        for (class, is_read) in [(POSTED, false), (NON_POSTED, true)] {
+            if self.ports[port].queues[class].is_empty()
+                && let Some(mut request) = self.endpoint(device).next(is_read, device, mps, now)
+            {
+                request.order = self.next_order();
+                self.look_at(port, request.ready);
+                self.ports[port].queues[class].push_back(request);
+            }
+        }
+    }
+
+    /// A TLP has arrived at an endpoint.
+    pub fn endpoint_takes(&mut self, device: usize, port: usize, tlp: Tlp) {
+        let now = self.now;
+        let hold = self.endpoint(device).config.buffer_hold;
+        match tlp.kind {
+            Kind::Write => {
+                let drained = self.endpoint(device).drain.serve(now, tlp.length, Span::ZERO);
+                self.free_at(port, &tlp, drained + hold);
+                self.record.delivered(now, tlp.flow, tlp.length);
+                self.record.request_done(now, tlp.flow, now - tlp.issued);
+            }
+            Kind::Read => {
+                self.free_at(port, &tlp, now + hold);
+                self.answer_peer(device, port, &tlp);
+            }
+            Kind::Completion => {
+                self.free_at(port, &tlp, now + hold);
+                self.record.delivered(now, tlp.flow, tlp.length);
+                let endpoint = self.endpoint(device);
+                let left = endpoint.out.get_mut(&tlp.read).expect("its read is out");
+                *left -= tlp.length;
+                assert_eq!(*left == 0, tlp.last, "the last completion comes last");
+                if tlp.last {
+                    let delay = endpoint.config.completion_latency;
+                    self.record.request_done(now, tlp.flow, now - tlp.issued + delay);
+                    if delay.is_zero() {
+                        self.tag_is_free(device, tlp.read);
+                    } else {
+                        let free = Event::TagFree { device, read: tlp.read };
+                        self.agenda.add(now + delay, rank::ACTIONS, free);
+                    }
+                }
+            }
+        }
+    }
+
+    /// A read is over for its requester.
+    pub fn tag_is_free(&mut self, device: usize, read: usize) {
+        self.endpoint(device).out.remove(&read);
+        self.refill(device);
+    }
+
+    /// Answers a peer's read; the RCB of every completer but a root complex is 128 B (PCIe Base 6.3 §2.3.1.1).
+    fn answer_peer(&mut self, device: usize, port: usize, request: &Tlp) {
+        let (now, mps) = (self.now, self.mps(port));
+        for (address, length) in completions(request.address, request.length, 128, mps) {
+            let endpoint = self.endpoint(device);
+            let read = endpoint.memory.as_mut().map_or(now, |memory| memory.serve(now, length, Span::ZERO));
+            let ready = read + endpoint.config.memory_read_latency;
+            let mut completion = answer(request, Some(device), address, length, ready);
+            completion.header += if endpoint.config.ecrc { ECRC.get() } else { 0 };
+            completion.id_ordered = endpoint.config.id_based_ordering;
+            completion.order = self.next_order();
+            self.ports[port].queues[COMPLETION].push_back(completion);
+            self.look_at(port, ready);
+        }
+    }
+}

@@ -1,0 +1,373 @@
+//! What a port does with its wire, and what it does with what arrives.
+//!
+//! Order on a free wire: ordered sets, Nak, Ack, UpdateFC, replays, new TLPs; nothing is interrupted (PCIe Base 6.3 §3.6.2.1,
+//! docs/explanation/data-link.md).
+
+use super::agenda::{Event, Which, rank};
+use super::port::{Allowance, Dllp, Kept, Phase};
+use super::record::Sent;
+use super::system::{Kind, System};
+use super::tlp::{Arrival, Fate, Tlp};
+use lanewise_pcie::dllp::{DLLP_BYTES, INIT_FLOW_CONTROL_INTERVAL};
+use lanewise_units::{Span, Time};
+
+/// Framing, sequence number and LCRC of a TLP (PCIe Base 6.3 §3.6.2.1, §4.2.2.3).
+const FRAMING: u64 = 8;
+
+impl System {
+    /// A port decides what its transmitter sends, if its wire is free.
+    ///
+    /// The wire is free when no packet is on it: ordered sets that are due, or under way, go first, and what is decided follows
+    /// them. A TLP may be decided on at the very instant at which DLLPs are put on the wire; it then follows them at once.
+    pub fn look(&mut self, port: usize) {
+        let now = self.now;
+        self.ports[port].wire.send_skips(now);
+        if self.agenda.choices.contains_key(&(now, port, Which::Follow)) {
+            self.send_due_dllps(port);
+            let wire = &self.ports[port].wire;
+            let end = wire.end.max(wire.packet_end);
+            if end > now {
+                self.ports[port].asks_at = end;
+                self.agenda.add(end, rank::ACTIONS, Event::Look { port });
+            }
+        }
+        if now < self.ports[port].asks_at {
+            return;
+        }
+        let wire_is_free = self.ports[port].wire.packet_end <= now;
+        let behind_dllps = self.ports[port].dllps_begun == now && self.ports[port].tlp_begun != now;
+        if !wire_is_free && !behind_dllps {
+            return;
+        }
+        self.record.note(now, port, Which::Look);
+        if wire_is_free {
+            self.send_due_dllps(port);
+        }
+        self.read_dllps(port);
+        if self.ports[port].wire.packet_end > now && self.ports[port].dllps_begun != now {
+            return; // The link went into Recovery.
+        }
+        match self.ports[port].phase {
+            Phase::Active if self.ports[port].replay_from.is_some() => self.replay_next(port),
+            Phase::Active => {
+                self.send_next(port);
+                self.plan_look(port);
+            }
+            Phase::Init1 | Phase::Init2 => self.initialise(port),
+        }
+    }
+
+    /// Has a port look again when the first TLP of a class may leave, if that is later than now.
+    fn plan_look(&mut self, port: usize) {
+        let (now, end) = (self.now, self.ports[port].wire.packet_end);
+        let heads = self.ports[port].queues.iter().filter_map(|queue| queue.front());
+        if let Some(next) = heads.map(|head| head.ready).filter(|ready| *ready > now && *ready > end).min() {
+            self.look_at(port, next);
+        }
+    }
+
+    /// Puts the DLLPs that are due on a free wire.
+    pub fn send_due_dllps(&mut self, port: usize) {
+        let now = self.now;
+        let own = &mut self.ports[port];
+        if own.phase != Phase::Active || own.wire.packet_end > now {
+            return;
+        }
+        if let Some((at, sequence)) = own.nak
+            && at <= now
+        {
+            own.nak = None;
+            (own.unacknowledged, own.ack_due) = (0, Time::NEVER);
+            self.send_dllp(port, Dllp::Nak(sequence));
+        }
+        let own = &mut self.ports[port];
+        if own.ack_due <= now {
+            (own.unacknowledged, own.ack_due) = (0, Time::NEVER);
+            let checked = own.checked;
+            self.send_dllp(port, Dllp::Ack(checked));
+        }
+        for class in 0..3 {
+            let own = &mut self.ports[port];
+            if own.buffers[class].update_due <= now {
+                own.buffers[class].told(now, &own.config);
+                let limits = own.buffers[class].limits();
+                self.send_dllp(port, Dllp::Update { class, limits });
+            }
+        }
+        self.plan_dllps(port);
+    }
+
+    /// Has a port look for DLLPs when the next one is due.
+    pub fn plan_dllps(&mut self, port: usize) {
+        let due = self.ports[port].dllp_due();
+        if due != Time::NEVER {
+            self.agenda.add(due.max(self.now), rank::DLLPS, Event::DllpDue { port });
+        }
+    }
+
+    fn send_dllp(&mut self, port: usize, dllp: Dllp) {
+        let now = self.now;
+        let own = &mut self.ports[port];
+        let span = own.wire.span(DLLP_BYTES.get());
+        let start = own.wire.begin(now, span);
+        own.dllps_begun = now;
+        let what = if matches!(dllp, Dllp::Nak(_)) { Sent::Nak } else { Sent::Dllp };
+        self.record.sent(port, start, what, span);
+        let lost = own.faults.as_mut().is_some_and(|faults| faults.of_dllp());
+        let (peer, at_pins) = (own.peer, start + span + own.wire.propagation);
+        self.wire_is_free_at(port, start + span);
+        if !lost {
+            let at = at_pins + self.ports[peer].config.receive_latency;
+            self.agenda.add(at, rank::FACTS, Event::DllpArrives { port: peer, dllp });
+            self.agenda.add(at, rank::ACTIONS, Event::Look { port: peer });
+        }
+    }
+
+    fn wire_is_free_at(&mut self, port: usize, at: Time) {
+        self.agenda.add(at, rank::DLLPS, Event::DllpDue { port });
+        self.agenda.add(at, rank::ACTIONS, Event::Look { port });
+    }
+
+    /// Acts on the DLLPs that have arrived: a port does so when it looks, so not while a packet of its own is on the wire.
+    fn read_dllps(&mut self, port: usize) {
+        while let Some((at, dllp)) = self.ports[port].inbox.pop_front() {
+            let phase = self.ports[port].phase;
+            match dllp {
+                Dllp::Update { class, limits } => {
+                    self.ports[port].credits[class].update(limits);
+                    self.peer_is_initialised(port);
+                }
+                Dllp::Ack(count) => self.acknowledged(port, count, at),
+                Dllp::Nak(count) => {
+                    self.acknowledged(port, count, at);
+                    self.start_replay(port);
+                }
+                Dllp::Init1 { class, limits } | Dllp::Init2 { class, limits } if phase == Phase::Init1 => {
+                    let own = &mut self.ports[port];
+                    if !own.heard[class] {
+                        own.heard[class] = true;
+                        own.credits[class] = Allowance::of(limits);
+                    }
+                    if own.heard == [true; 3] {
+                        (own.phase, own.init_due) = (Phase::Init2, self.now);
+                    }
+                }
+                Dllp::Init1 { .. } => {}
+                Dllp::Init2 { .. } => self.peer_is_initialised(port),
+            }
+        }
+    }
+
+    /// The peer has left FC_INIT1: this ends FC_INIT2 (PCIe Base 6.3 §3.4.1).
+    fn peer_is_initialised(&mut self, port: usize) {
+        if self.ports[port].phase != Phase::Init2 {
+            return;
+        }
+        if self.ports[port].init_due <= self.now {
+            self.initialise(port); // The peer still waits for the InitFC2 of this side.
+        }
+        let own = &mut self.ports[port];
+        own.phase = Phase::Active;
+        for buffer in own.buffers.iter_mut().filter(|buffer| !buffer.is_infinite()) {
+            buffer.update_due = self.now + own.config.update_flow_control.period;
+        }
+        self.plan_dllps(port);
+    }
+
+    /// Sends the InitFC triplet of the present phase: on entry, and every 34 us (PCIe Base 6.3 §3.4.1).
+    fn initialise(&mut self, port: usize) {
+        if self.ports[port].init_due > self.now {
+            return;
+        }
+        let again = self.now + INIT_FLOW_CONTROL_INTERVAL;
+        self.ports[port].init_due = again;
+        for class in 0..3 {
+            let limits = self.ports[port].buffers[class].limits();
+            let first = self.ports[port].phase == Phase::Init1;
+            self.send_dllp(
+                port,
+                if first { Dllp::Init1 { class, limits } } else { Dllp::Init2 { class, limits } },
+            );
+        }
+        self.look_at(port, again);
+    }
+
+    fn acknowledged(&mut self, port: usize, count: u64, at: Time) {
+        let own = &mut self.ports[port];
+        let before = own.kept.len();
+        own.kept.retain(|kept| kept.sequence >= count);
+        if own.kept.len() == before {
+            return;
+        }
+        own.replays = 0;
+        let first = own.kept.front().map(|kept| kept.sequence);
+        own.replay_from = own.replay_from.and_then(|next| first.map(|first| next.max(first)));
+        self.restart_replay_timer(port, at);
+    }
+
+    fn restart_replay_timer(&mut self, port: usize, from: Time) {
+        let own = &mut self.ports[port];
+        own.replay_deadline = from + own.config.replay_timer;
+        let at = own.replay_deadline.max(self.now);
+        self.agenda.add(at, rank::ACTIONS, Event::ReplayTimer { port });
+    }
+
+    pub fn on_replay_timer(&mut self, port: usize) {
+        self.read_dllps(port);
+        let own = &self.ports[port];
+        if own.replay_deadline == self.now && !own.kept.is_empty() {
+            self.start_replay(port);
+        }
+    }
+
+    /// Sends everything again that was not acknowledged; on the fourth time without progress, behind Recovery (PCIe Base 6.3
+    /// §3.6.2.1).
+    fn start_replay(&mut self, port: usize) {
+        let own = &mut self.ports[port];
+        let Some(first) = own.kept.front() else { return };
+        own.replay_from = Some(first.sequence);
+        own.replays += 1;
+        if own.replays == 4 {
+            own.replays = 0;
+            self.retrain(port);
+        } else {
+            self.restart_replay_timer(port, self.now);
+        }
+        self.look_at(port, self.now);
+    }
+
+    /// Takes both directions of a link through Recovery; the replay timers are held meanwhile.
+    fn retrain(&mut self, port: usize) {
+        let until = self.now + self.ports[port].wire.recovery;
+        for port in [port, self.ports[port].peer] {
+            self.send_due_dllps(port);
+            self.ports[port].wire.go_down(self.now, until);
+            let next = self.ports[port].wire.next_skip;
+            self.agenda.add(next, rank::FACTS, Event::SkipDue { port });
+            self.restart_replay_timer(port, until);
+            self.wire_is_free_at(port, self.ports[port].wire.packet_end);
+        }
+    }
+
+    fn replay_next(&mut self, port: usize) {
+        let own = &mut self.ports[port];
+        let sequence = own.replay_from.expect("a replay is under way");
+        let kept = own.kept.iter().find(|kept| kept.sequence == sequence).expect("not acknowledged").clone();
+        own.replay_from = own.kept.iter().map(|kept| kept.sequence).find(|next| *next > sequence);
+        // A tick less on x12, where the first transmission rounds its parts.
+        let span = own.wire.span(kept.tlp.bytes() + FRAMING);
+        self.put_on_wire(port, kept.tlp, sequence, span, Sent::Replay, false);
+        self.restart_replay_timer(port, self.now);
+    }
+
+    /// Sends the next TLP for the first time, if any may go.
+    fn send_next(&mut self, port: usize) {
+        let Some(tlp) = self.choose(port) else { return };
+        let own = &mut self.ports[port];
+        if own.dllps_begun == self.now || own.wire.end > self.now {
+            self.record.note(self.now, port, Which::Follow);
+        }
+        // On x12 each part is rounded up to a tick.
+        let parts = [tlp.payload(), tlp.header, FRAMING].map(|bytes| own.wire.span(bytes));
+        let span = parts.into_iter().sum();
+        let sequence = own.next_sequence;
+        if tlp.nullified.is_some() {
+            return self.put_on_wire(port, tlp, sequence, span, Sent::Replay, true);
+        }
+        own.next_sequence += 1;
+        own.credits[tlp.class()].consume(tlp.credits());
+        own.kept.push_back(Kept { sequence, tlp: tlp.clone() });
+        let is_only = own.kept.len() == 1;
+        let [payload, header, framing] = parts;
+        let what = Sent::Tlp { sequence: (sequence % 4096) as u16, payload, header, framing };
+        self.put_on_wire(port, tlp.clone(), sequence, span, what, false);
+        let end = self.ports[port].wire.end;
+        if is_only {
+            self.restart_replay_timer(port, end);
+        }
+        if let Some(ingress) = tlp.came_in {
+            self.free_at(ingress, &tlp, end);
+        }
+        let device = self.ports[port].device;
+        if matches!(self.devices[device].kind, Kind::Endpoint(_)) && tlp.class() != super::tlp::COMPLETION {
+            self.refill(device);
+        }
+    }
+
+    /// A TLP leaves, and will arrive.
+    fn put_on_wire(&mut self, port: usize, tlp: Tlp, sequence: u64, span: Span, what: Sent, nullified: bool) {
+        let own = &mut self.ports[port];
+        let start = own.wire.begin(self.now, span);
+        own.tlp_begun = self.now;
+        let fate = own.faults.as_mut().map_or(Fate::Good, |faults| faults.of_tlp(tlp.bytes() + FRAMING));
+        let fate = if nullified { Fate::Nullified } else { fate };
+        self.record.sent(port, start, what, span);
+        let (peer, head) = (own.peer, start + own.wire.propagation);
+        self.wire_is_free_at(port, start + span);
+        let checked = head + span + self.ports[peer].config.receive_latency;
+        let mut arrival = Arrival { tlp, sequence, fate, checked, eligible: checked };
+        let device = self.ports[peer].device;
+        if let Kind::Switch(_) = self.devices[device].kind {
+            let egress = self.egress(device, peer, &arrival.tlp);
+            if fate != Fate::Misframed {
+                let span_out = self.ports[egress].wire.span(arrival.tlp.bytes() + FRAMING);
+                arrival.eligible = self.switch(device).eligible_at(head, checked, span, span_out);
+            }
+            let (at, eligible) = (arrival.eligible.min(checked), arrival.eligible);
+            let rank = if self.ports[peer].error_free { rank::SWITCH_TAKES } else { rank::ACTIONS };
+            self.agenda.add(at, rank, Event::Arrives { port: peer, arrival: Box::new(arrival) });
+            self.agenda.add(eligible, rank::ACTIONS, Event::Look { port: egress });
+        } else {
+            self.agenda.add(
+                checked,
+                rank::ACTIONS,
+                Event::Arrives { port: peer, arrival: Box::new(arrival) },
+            );
+        }
+    }
+
+    /// A TLP arrives: at a cut-through switch when it may be forwarded, elsewhere when it has been checked.
+    pub fn take_in(&mut self, port: usize, arrival: Arrival) {
+        let now = self.now;
+        self.send_due_dllps(port);
+        let own = &mut self.ports[port];
+        let is_good = arrival.fate == Fate::Good;
+        if arrival.fate == Fate::Nullified {
+        } else if is_good && arrival.sequence == own.expected {
+            own.expected += 1;
+            own.nak_scheduled = false;
+            if arrival.checked == now {
+                own.count_checked(now);
+            } else {
+                self.agenda.add(arrival.checked, rank::FACTS, Event::Checked { port });
+            }
+            self.ports[port].buffers[arrival.tlp.class()].fill(arrival.tlp.credits(), now);
+            self.plan_dllps(port);
+            self.hand_over(port, arrival);
+        } else if is_good && arrival.sequence < own.expected {
+            own.ack_due = own.ack_due.min(arrival.checked);
+            self.plan_dllps(port);
+        } else if !own.nak_scheduled {
+            own.nak_scheduled = true;
+            own.nak = Some((arrival.checked, own.expected));
+            self.plan_dllps(port);
+            if now < arrival.checked {
+                self.forward_nullified(port, &arrival);
+            }
+            if arrival.fate == Fate::Misframed {
+                self.retrain(port);
+            }
+        } else if arrival.fate == Fate::Misframed {
+            self.retrain(port);
+        }
+    }
+
+    fn hand_over(&mut self, port: usize, arrival: Arrival) {
+        let device = self.ports[port].device;
+        match self.devices[device].kind {
+            Kind::Switch(_) => self.switch_takes(device, port, arrival),
+            Kind::Host(_) => self.host_takes(device, port, arrival.tlp),
+            Kind::Endpoint(_) => self.endpoint_takes(device, port, arrival.tlp),
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! A naive reference fabric: the rules of `crates/fabric` written for reading, compared with it tick by tick.
+//!
+//! Every departure and arrival of a TLP, every DLLP, every SKP ordered set and every timer is an event of its own at its own time, in
+//! one binary heap. Nothing looks ahead, nothing is done late, nothing is packed. It uses the configuration types of the crate, the
+//! tables of `lanewise-pcie` (symbol times, ordered sets, headers, ordering) and the random streams of `lanewise-engine`, and none of
+//! the code that it is compared with: credits and sequence numbers are plain counters, buffers are plain queues.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `agenda.rs` | the heap, and the order of one instant |
+//! | `wire.rs`, `port.rs`, `link.rs` | a direction in time; credits, Acks, retry buffer; what is sent and what arrives |
+//! | `switch.rs`, `host.rs`, `endpoint.rs` | the devices |
+//! | `system.rs`, `tlp.rs` | the loop over events; a TLP |
+//! | `record.rs`, `compare.rs`, `cases.rs` | what is compared, how, and random cases |
+//!
+//! Compared bit for bit: of each direction of each link, the first tick on the wire and the length of everything that is sent, with
+//! the kind (TLP, replay or nullified TLP, DLLP, Nak), the sequence number, and the time of payload, header and framing of each
+//! TLP; of each transfer, the time and bytes of each delivery and the time and latency of each request.
+//!
+//! # The order of one instant
+//!
+//! 1. Facts: buffer space is free, a DLLP is there, a TLP taken in before has been checked, an ordered set falls due.
+//! 2. DLLPs that are due leave, where the wire is free.
+//! 3. A switch port on an error-free link takes in what arrives.
+//! 4. All else in the order in which it was scheduled: TLPs that arrive elsewhere, looks of ports, timers, requests. A port that has
+//!    something new to send looks at the end of the same event.
+//! 5. Credits that are freed by the arrival of a TLP count after the DLLPs that are due at that instant have left.
+//! 6. A port decides on a TLP while an ordered set is on the wire, or at the instant at which it puts DLLPs there; the TLP follows them.
+//!
+//! The fabric follows rules 1, 2, 3 and 5 always. Rules 4 and 6 it follows unless another port looked first: then the port asks
+//! again when the DLLPs or the ordered set have left, or acts before or after another of the same instant. [`compare`] turns round
+//! single instants of these two rules, and no others, until both agree, and counts them.
+//!
+//! # Left out
+//!
+//! Flits, virtual channels, sleep, hot plug; address translation, sockets, caches, banks, a shared outbound queue, cut peer packets;
+//! buses and shared memories; DMA engines; errors of the transaction layer; loads and stores of the processor. `system::refusal`
+//! names what a configuration has of these.
+
+mod agenda;
+mod cases;
+#[path = "../common/mod.rs"]
+mod common;
+mod compare;
+mod endpoint;
+mod host;
+mod link;
+mod port;
+mod record;
+mod switch;
+mod system;
+mod tlp;
+mod wire;
+
+use cases::{Kinds, case};
+use compare::{Tally, compare};
+use proptest::prelude::*;
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+use std::io::Write;
+
+const WRITES: Kinds = Kinds {
+    switches: 0,
+    endpoints: 1,
+    reads: false,
+    writes: true,
+    peers: false,
+    faults: false,
+    finite_credits: true,
+    skips: true,
+};
+
+/// Random cases from a seed that never changes; `LANEWISE_REFERENCE_CASES` asks for another number of them, and
+/// `LANEWISE_REFERENCE_SEED` for others.
+fn play(kinds: Kinds, cases: u32) {
+    let number = |name: &str, default: u32| {
+        std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+    };
+    let seed = number("LANEWISE_REFERENCE_SEED", 1);
+    let cases = number("LANEWISE_REFERENCE_CASES", cases);
+    let config = Config {
+        cases,
+        failure_persistence: None,
+        max_shrink_iters: 3_000,
+        max_shrink_time: 30_000,
+        ..Config::default()
+    };
+    let mut bytes = [0; 32];
+    bytes[..4].copy_from_slice(&seed.to_le_bytes());
+    let mut runner = TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &bytes));
+    let tally = std::cell::RefCell::new(Tally::default());
+    let played = runner.run(&case(kinds), |case| {
+        let outcome = compare(&case);
+        tally.borrow_mut().enter(outcome).map_err(TestCaseError::fail)
+    });
+    played.unwrap_or_else(|failure| panic!("{failure}"));
+    let tally = tally.into_inner();
+    assert!(tally.sent as u64 > tally.cases, "{tally:?}");
+    if std::env::var_os("LANEWISE_REFERENCE_CASES").is_some() {
+        writeln!(std::io::stderr(), "{tally:?}").expect("it can be written to");
+    }
+}
+
+#[test]
+fn posted_writes_of_one_endpoint() {
+    play(WRITES, 300);
+}
+
+const READS: Kinds = Kinds { reads: true, writes: false, ..WRITES };
+const BOTH: Kinds = Kinds { writes: true, ..READS };
+const SWITCHED: Kinds = Kinds { switches: 1, ..BOTH };
+const FAULTY: Kinds = Kinds { faults: true, ..BOTH };
+
+#[test]
+fn reads_of_one_endpoint() {
+    play(READS, 300);
+}
+
+#[test]
+fn reads_and_writes_of_one_endpoint() {
+    play(BOTH, 300);
+}
+
+#[test]
+fn one_switch() {
+    play(SWITCHED, 300);
+}
+
+#[test]
+fn faults_of_one_link() {
+    play(FAULTY, 300);
+}
+
+const TREES: Kinds = Kinds { switches: 2, endpoints: 3, peers: true, ..BOTH };
+const FAULTY_TREES: Kinds = Kinds { faults: true, ..TREES };
+#[test]
+fn trees() {
+    play(TREES, 300);
+}
+
+#[test]
+fn faults_in_trees() {
+    play(FAULTY_TREES, 300);
+}

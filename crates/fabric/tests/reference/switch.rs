@@ -1,0 +1,175 @@
+//! A switch with a crossbar: virtual output queues at each ingress, arbitration at each egress; and which of the TLPs that wait in
+//! one place goes first.
+//!
+//! Rules: docs/explanation/switches.md and transaction.md ("Ordering"); PCIe Base 6.3 §2.4.1, Table 2-42.
+
+use super::port::Port;
+use super::system::{Kind, System};
+use super::tlp::{Arrival, COMPLETION, NON_POSTED, POSTED, Tlp};
+use lanewise_fabric::config::{Arbitration, Forwarding, SwitchConfig, SwitchCore};
+use lanewise_pcie::ordering::{OrderingAttributes, OrderingClass, Passing, may_pass};
+use lanewise_units::{Bytes, Span, Time};
+use std::collections::VecDeque;
+
+/// TLPs that wait in one place, by class.
+pub type Queues = [VecDeque<Tlp>; 3];
+
+/// A switch.
+pub struct Switch {
+    config: SwitchConfig,
+    /// By device, the port that leads down to it.
+    pub leads_to: Vec<Option<usize>>,
+    /// By egress and ingress.
+    queues: Vec<Vec<Queues>>,
+    /// By egress, the ingress that is asked first and how many TLPs of its turn are left.
+    turns: Vec<(usize, u8)>,
+    /// By ingress, until when it feeds an egress.
+    busy_until: Vec<Time>,
+}
+
+impl Switch {
+    pub fn new(config: &SwitchConfig, ports: usize) -> Self {
+        let weight = config.arbitration.weights().map_or(1, |weights| weights[0]);
+        Self {
+            config: config.clone(),
+            leads_to: Vec::new(),
+            queues: (0..ports).map(|_| (0..ports).map(|_| Queues::default()).collect()).collect(),
+            turns: vec![(0, weight); ports],
+            busy_until: vec![Time::ZERO; ports],
+        }
+    }
+
+    /// When a TLP may be forwarded: store-and-forward, the latency after it has been checked; cut-through, the latency after its first
+    /// byte, and later by what it leaves faster than it comes.
+    pub fn eligible_at(&self, head: Time, checked: Time, span_in: Span, span_out: Span) -> Time {
+        match self.config.forwarding {
+            Forwarding::StoreAndForward => checked + self.config.latency,
+            Forwarding::CutThrough => head + self.config.latency + span_in.saturating_sub(span_out),
+        }
+    }
+
+    /// The ingress ports in the order in which an egress asks them.
+    fn asked(&self, egress: usize) -> Vec<usize> {
+        let count = self.turns.len();
+        let first = if self.config.arbitration == Arbitration::Strict { 0 } else { self.turns[egress].0 };
+        (first..count).chain(0..first).collect()
+    }
+
+    /// An ingress has sent a TLP: its turn goes on, or the next one's begins. One that is served out of turn has a turn from then on.
+    fn served(&mut self, egress: usize, ingress: usize) {
+        let count = self.turns.len();
+        let next = (ingress + 1) % count;
+        let Some(weights) = self.config.arbitration.weights() else {
+            self.turns[egress] = (next, 1);
+            return;
+        };
+        let (whose, left) = self.turns[egress];
+        let left = if whose == ingress { left } else { weights[ingress] };
+        self.turns[egress] = if left > 1 { (ingress, left - 1) } else { (next, weights[next]) };
+    }
+}
+
+impl System {
+    /// The egress port of a TLP that came in at `ingress`.
+    pub fn egress(&self, device: usize, ingress: usize, tlp: &Tlp) -> usize {
+        let Kind::Switch(switch) = &self.devices[device].kind else { panic!("device {device} is no switch") };
+        let from_above = self.ports[ingress].number == 0;
+        let down =
+            tlp.to.and_then(|end| switch.leads_to[end]).filter(|_| from_above || !switch.config.acs_redirect);
+        self.devices[device].ports[down.unwrap_or(0)]
+    }
+
+    /// A TLP that was accepted waits for its egress.
+    pub fn switch_takes(&mut self, device: usize, port: usize, arrival: Arrival) {
+        let egress = self.egress(device, port, &arrival.tlp);
+        let order = self.next_order();
+        let tlp = Tlp { ready: arrival.eligible, came_in: Some(port), nullified: None, order, ..arrival.tlp };
+        self.enqueue(device, port, egress, tlp);
+    }
+
+    /// A TLP that turned out bad has begun to leave, or may before it is known to be bad: the copy will be nullified.
+    pub fn forward_nullified(&mut self, port: usize, arrival: &Arrival) {
+        let device = self.ports[port].device;
+        let Kind::Switch(_) = self.devices[device].kind else { return };
+        let egress = self.egress(device, port, &arrival.tlp);
+        let order = self.next_order();
+        let nullified = Some(arrival.checked);
+        let tlp = Tlp { ready: self.now, came_in: None, nullified, order, ..arrival.tlp.clone() };
+        self.enqueue(device, port, egress, tlp);
+    }
+
+    fn enqueue(&mut self, device: usize, port: usize, egress: usize, tlp: Tlp) {
+        let (ready, class) = (tlp.ready, tlp.class());
+        let (row, column) = (self.ports[egress].number, self.ports[port].number);
+        self.switch(device).queues[row][column][class].push_back(tlp);
+        self.look_at(egress, ready);
+    }
+
+    /// Takes the next TLP that may leave through `port` out of its queue, if any may.
+    pub fn choose(&mut self, port: usize) -> Option<Tlp> {
+        let now = self.now;
+        let own = &self.ports[port];
+        let (device, number) = (own.device, own.number);
+        let Kind::Switch(switch) = &mut self.devices[device].kind else {
+            let class = pick(&self.ports[port].queues, &self.ports[port], now)?;
+            return self.ports[port].queues[class].pop_front();
+        };
+        let mut until = Time::NEVER;
+        for ingress in switch.asked(number) {
+            for queue in &mut switch.queues[number][ingress] {
+                while queue.front().and_then(|tlp| tlp.nullified).is_some_and(|until| until <= now) {
+                    queue.pop_front();
+                }
+            }
+            let Some(class) = pick(&switch.queues[number][ingress], own, now) else { continue };
+            if switch.busy_until[ingress] > now {
+                until = until.min(switch.busy_until[ingress]);
+                continue;
+            }
+            let tlp = switch.queues[number][ingress][class].pop_front()?;
+            let SwitchCore::Crossbar { port_rate } = switch.config.core else {
+                unreachable!("others are refused")
+            };
+            switch.busy_until[ingress] = now + port_rate.span_ceil(Bytes::new(tlp.bytes()));
+            switch.served(number, ingress);
+            return Some(tlp);
+        }
+        if until != Time::NEVER {
+            self.look_at(port, until); // When the core is free for one that waits.
+        }
+        None
+    }
+}
+
+/// The class of the TLP that goes next: the oldest that may pass everything older, has credits and room in the retry buffer.
+fn pick(queues: &Queues, port: &Port, now: Time) -> Option<usize> {
+    let mut heads: Vec<&Tlp> = queues.iter().filter_map(|queue| queue.front()).collect();
+    heads.sort_by_key(|tlp| tlp.order);
+    let may_go = |tlp: &Tlp| {
+        let nullified = tlp.nullified.is_some(); // It takes no credits and is not kept.
+        let allowed = port.credits[tlp.class()].allows(tlp.credits()) && port.has_room_for(tlp);
+        tlp.ready <= now && (nullified || allowed)
+    };
+    let passes_older = |tlp: &Tlp| {
+        let others = (0..3).filter(|class| *class != tlp.class());
+        others.flat_map(|class| &queues[class]).all(|older| older.order > tlp.order || passes(tlp, older))
+    };
+    heads.into_iter().find(|tlp| passes_older(tlp) && may_go(tlp)).map(|tlp| tlp.class())
+}
+
+/// Whether a TLP may pass an older one of another class: PCIe Base 6.3 Table 2-42.
+fn passes(tlp: &Tlp, older: &Tlp) -> bool {
+    let class = |of: &Tlp| match of.class() {
+        POSTED => OrderingClass::Posted,
+        NON_POSTED => OrderingClass::ReadRequest,
+        COMPLETION => OrderingClass::Completion,
+        _ => unreachable!("there are three"),
+    };
+    let attributes = OrderingAttributes {
+        relaxed: tlp.relaxed,
+        id_based: tlp.id_ordered,
+        other_source: tlp.from != older.from,
+        ..OrderingAttributes::default()
+    };
+    may_pass(class(tlp), attributes, class(older)) != Passing::No
+}

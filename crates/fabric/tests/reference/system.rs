@@ -1,0 +1,278 @@
+//! The whole system: devices and ports, the loop over events, and what was written down.
+
+use super::agenda::{Agenda, Choices, Event, Which, rank};
+use super::endpoint::Endpoint;
+use super::host::Host;
+use super::port::Port;
+use super::record::Record;
+use super::switch::Switch;
+use super::wire::{Faults, Wire};
+use lanewise_engine::random::RandomStream;
+use lanewise_fabric::config::*;
+use lanewise_units::{Bytes, Time};
+use std::collections::VecDeque;
+
+/// A transfer that a device is asked for; its index is its flow.
+#[derive(Clone, Debug)]
+pub struct Step {
+    pub at: Time,
+    pub device: usize,
+    pub channel: usize,
+    pub is_read: bool,
+    /// The endpoint whose memory it is; none for host memory.
+    pub target: Option<usize>,
+    pub offset: u64,
+    pub length: u64,
+}
+
+/// What a device is.
+pub enum Kind {
+    Host(Box<Host>),
+    Switch(Box<Switch>),
+    Endpoint(Box<Endpoint>),
+}
+
+/// A device.
+pub struct Device {
+    pub kind: Kind,
+    pub ports: Vec<usize>,
+    /// The device above, and the port there.
+    pub above: Option<(usize, usize)>,
+}
+
+/// The reference.
+pub struct System {
+    pub now: Time,
+    pub agenda: Agenda,
+    pub ports: Vec<Port>,
+    pub devices: Vec<Device>,
+    pub steps: Vec<Step>,
+    pub record: Record,
+    /// Ports that look when the present event is over.
+    pub ready: VecDeque<usize>,
+    entered: u64,
+}
+
+/// Why this reference does not play a configuration.
+pub fn refusal(config: &FabricConfig) -> Option<&'static str> {
+    let link = |link: &LinkConfig| {
+        [
+            (link.mode.flit, "flits"),
+            (link.channels.channels() > 1, "virtual channels"),
+            (link.power != LinkPower::default(), "sleep"),
+            (link.quicker != 1, "quicker wires"),
+        ]
+    };
+    let device = |device: &DeviceConfig| match &device.kind {
+        DeviceKind::RootComplex(root) => vec![
+            (root.memory.channels > 1 || root.memory.banks.is_some(), "memory channels and banks"),
+            (root.cache.is_some(), "a last-level cache"),
+            (root.shared_outbound_queue.is_some(), "a shared outbound queue"),
+            (root.largest_forwarded.is_some(), "cut peer packets"),
+            (root.stack.peer_rate.is_some(), "a rate of peers"),
+            (root.sockets.is_some(), "sockets"),
+            (root.iommu.is_some(), "address translation"),
+            (root.errors != ErrorConfig::default(), "errors of the transaction layer"),
+        ],
+        DeviceKind::Switch(switch) => vec![
+            (!matches!(switch.core, SwitchCore::Crossbar { .. }), "buses and shared memories"),
+            (!switch.corruption.is_none(), "damage inside switches"),
+        ],
+        DeviceKind::Endpoint(endpoint) => vec![
+            (endpoint.dma != DmaConfig::default(), "DMA engines"),
+            (endpoint.traffic_class != 0, "traffic classes"),
+            (endpoint.warm_buffers || endpoint.memory_socket.is_some(), "placed buffers"),
+            (endpoint.errors != ErrorConfig::default(), "errors of the transaction layer"),
+        ],
+    };
+    let of_links = config.links.iter().flat_map(link);
+    let mut all = of_links.chain(config.devices.iter().flat_map(device));
+    all.find(|(is_left_out, _)| *is_left_out).map(|(_, what)| what)
+}
+
+impl System {
+    /// # Panics
+    /// When something of the configuration is left out here, with its name.
+    pub fn new(config: &FabricConfig, steps: Vec<Step>, choices: Choices) -> Self {
+        if let Some(what) = refusal(config) {
+            panic!("left out of the reference: {what}");
+        }
+        let first_port =
+            |device: usize| config.devices[..device].iter().map(|one| one.ports.len()).sum::<usize>();
+        let id = |(device, port): (usize, usize)| first_port(device) + port;
+        let mut devices: Vec<Device> = config
+            .devices
+            .iter()
+            .enumerate()
+            .map(|(index, device)| {
+                let kind = match &device.kind {
+                    DeviceKind::RootComplex(root) => {
+                        let jitter = RandomStream::new(config.seed, &device.name, "memory latency");
+                        Kind::Host(Box::new(Host::new(root, device.ports.len(), jitter)))
+                    }
+                    DeviceKind::Switch(switch) => {
+                        Kind::Switch(Box::new(Switch::new(switch, device.ports.len())))
+                    }
+                    DeviceKind::Endpoint(endpoint) => Kind::Endpoint(Box::new(Endpoint::new(endpoint))),
+                };
+                let above = config.links.iter().find(|link| link.lower.0 == index).map(|link| link.upper);
+                let ports = (0..device.ports.len()).map(|port| id((index, port))).collect();
+                Device { kind, ports, above }
+            })
+            .collect();
+        let mut ports: Vec<Option<Port>> = Vec::new();
+        ports.resize_with(first_port(config.devices.len()), || None);
+        for link in &config.links {
+            for (own, other, is_upper) in [(link.upper, link.lower, true), (link.lower, link.upper, false)] {
+                let mut port =
+                    Port::new(own.0, own.1, id(other), &config.devices[own.0].ports[own.1], Wire::new(link));
+                let (faults, name) = match is_upper {
+                    true => (&link.faults_downstream, "bit errors downstream"),
+                    false => (&link.faults_upstream, "bit errors upstream"),
+                };
+                let stream = RandomStream::new(config.seed, &config.devices[link.lower.0].name, name);
+                port.faults = Faults::new(faults, link.mode, stream);
+                let none =
+                    |faults: &FaultConfig| faults.bit_error_rate <= 0.0 && faults.corrupt_tlps.is_empty();
+                port.error_free = none(&link.faults_downstream) && none(&link.faults_upstream);
+                ports[id(own)] = Some(port);
+            }
+        }
+        let ports: Vec<Port> = ports.into_iter().map(|port| port.expect("every port has a link")).collect();
+        for device in 0..devices.len() {
+            // By endpoint, the port that leads down to it.
+            let leads_to = (0..devices.len()).map(|end| way_down(&devices, device, end)).collect();
+            match &mut devices[device].kind {
+                Kind::Switch(switch) => switch.leads_to = leads_to,
+                Kind::Host(host) => host.leads_to = leads_to,
+                Kind::Endpoint(_) => {}
+            }
+        }
+        let record = Record::new(ports.len(), steps.len());
+        let mut agenda = Agenda::default();
+        agenda.choices = choices;
+        Self { now: Time::ZERO, agenda, ports, devices, steps, record, ready: VecDeque::new(), entered: 0 }
+    }
+
+    /// Runs up to and including `limit`.
+    pub fn run(&mut self, limit: Time) {
+        for port in 0..self.ports.len() {
+            self.agenda.add(self.ports[port].wire.next_skip, rank::FACTS, Event::SkipDue { port });
+            self.ready.push_back(port);
+        }
+        for step in 0..self.steps.len() {
+            self.agenda.add(self.steps[step].at, rank::ACTIONS, Event::Asked { step });
+        }
+        self.look_where_ready();
+        while let Some((now, event)) = self.agenda.next(limit) {
+            self.now = now;
+            self.handle(event);
+            self.look_where_ready();
+        }
+    }
+
+    fn look_where_ready(&mut self) {
+        while let Some(port) = self.ready.pop_front() {
+            if self.agenda.choices.contains_key(&(self.now, port, Which::Look)) {
+                self.agenda.add(self.now, rank::ACTIONS, Event::Look { port });
+            } else {
+                self.look(port);
+            }
+        }
+    }
+
+    fn handle(&mut self, event: Event) {
+        let now = self.now;
+        match event {
+            Event::Freed { port, class, credits } => {
+                let Port { buffers, config, .. } = &mut self.ports[port];
+                buffers[class].free(credits, now, config);
+                self.plan_dllps(port);
+            }
+            Event::DllpArrives { port, dllp } => self.ports[port].inbox.push_back((now, dllp)),
+            Event::Checked { port } => {
+                self.ports[port].count_checked(now);
+                self.plan_dllps(port);
+            }
+            Event::SkipDue { port } => {
+                let wire = &mut self.ports[port].wire;
+                if wire.next_skip == now {
+                    let next = wire.skip_due(now);
+                    self.agenda.add(next, rank::FACTS, Event::SkipDue { port });
+                }
+            }
+            Event::DllpDue { port } => {
+                self.ports[port].wire.send_skips(now);
+                self.send_due_dllps(port);
+            }
+            Event::Arrives { port, arrival } => {
+                self.record.note(now, port, Which::Arrival);
+                self.take_in(port, *arrival);
+            }
+            Event::Look { port } => {
+                self.look(port);
+            }
+            Event::ReplayTimer { port } => self.on_replay_timer(port),
+            Event::Entry { device, stack } => self.start_reads(device, stack),
+            Event::TagFree { device, read } => self.tag_is_free(device, read),
+            Event::Asked { step } => self.on_asked(step),
+        }
+    }
+
+    /// A TLP enters a queue.
+    pub fn next_order(&mut self) -> u64 {
+        self.entered += 1;
+        self.entered
+    }
+
+    /// Has a port look when the present event is over, or later.
+    pub fn look_at(&mut self, port: usize, at: Time) {
+        if at <= self.now {
+            self.ready.push_back(port);
+        } else {
+            self.agenda.add(at, rank::ACTIONS, Event::Look { port });
+        }
+    }
+
+    /// The buffer space of a TLP that came in at `port` is free at `at`. DLLPs that are due now go without it.
+    pub fn free_at(&mut self, port: usize, tlp: &super::tlp::Tlp, at: Time) {
+        self.send_due_dllps(port);
+        let (class, credits) = (tlp.class(), tlp.credits());
+        if !self.ports[port].buffers[class].is_infinite() {
+            self.agenda.add(at, rank::FACTS, Event::Freed { port, class, credits });
+        }
+    }
+
+    pub fn host(&mut self, device: usize) -> &mut Host {
+        match &mut self.devices[device].kind {
+            Kind::Host(host) => host,
+            _ => panic!("device {device} is no host"),
+        }
+    }
+
+    pub fn switch(&mut self, device: usize) -> &mut Switch {
+        match &mut self.devices[device].kind {
+            Kind::Switch(switch) => switch,
+            _ => panic!("device {device} is no switch"),
+        }
+    }
+
+    pub fn endpoint(&mut self, device: usize) -> &mut Endpoint {
+        match &mut self.devices[device].kind {
+            Kind::Endpoint(endpoint) => endpoint,
+            _ => panic!("device {device} is no endpoint"),
+        }
+    }
+
+    /// Largest payload of a device's ports.
+    pub fn mps(&self, port: usize) -> u64 {
+        let mps: Bytes = self.ports[port].config.mps;
+        mps.get()
+    }
+}
+
+/// The port of `device` that leads down to `end`, if `end` is below it.
+fn way_down(devices: &[Device], device: usize, end: usize) -> Option<usize> {
+    let (above, port) = devices[end].above?;
+    if above == device { Some(port) } else { way_down(devices, device, above) }
+}

@@ -1,0 +1,199 @@
+//! One direction of a link in time: how long bytes take, when SKP ordered sets go, which packets arrive damaged.
+//!
+//! Rules: docs/explanation/physical.md; PCIe Base 6.3 §4.2.2, §4.2.8. Lengths of symbols and ordered sets are the tables of
+//! `lanewise-pcie`.
+
+use super::tlp::Fate;
+use lanewise_engine::random::RandomStream;
+use lanewise_fabric::config::{FaultConfig, LinkConfig};
+use lanewise_pcie::encoding::{LineCode, LinkMode};
+use lanewise_units::{Bytes, Span, Time};
+use std::collections::VecDeque;
+
+/// What was last on the wire.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Last {
+    Packet,
+    OrderedSet,
+}
+
+/// One direction.
+pub struct Wire {
+    symbol: Span,
+    lanes: u64,
+    pub propagation: Span,
+    pub recovery: Span,
+    skip: Span,
+    skip_interval: Span,
+    /// With 128b/130b: the EDS token that ends the data stream before an ordered set, which is a block.
+    eds: Option<Span>,
+    /// The next ordered set falls due then.
+    pub next_skip: Time,
+    /// Ordered sets that fell due and have not gone.
+    waiting: VecDeque<Time>,
+    /// Everything that has begun has left by then.
+    pub end: Time,
+    /// Every packet that has begun has left by then.
+    pub packet_end: Time,
+    last: Last,
+    /// The wire was silent before what comes next.
+    silent: bool,
+    /// Symbols are counted from here.
+    boundary: Time,
+}
+
+impl Wire {
+    pub fn new(link: &LinkConfig) -> Self {
+        let schedule = link.mode.ordered_sets(link.clocking);
+        let skip = schedule.span;
+        // An ordered set is over before the next is due; with 128b/130b a transmitter counts blocks.
+        let mut interval = link.skip_interval.unwrap_or(schedule.interval).max(skip * 2);
+        let mut made = Self {
+            symbol: link.mode.symbol_span(),
+            lanes: link.mode.width.lanes(),
+            propagation: link.propagation,
+            recovery: link.recovery_time,
+            skip,
+            skip_interval: interval,
+            eds: None,
+            next_skip: Time::ZERO,
+            waiting: VecDeque::new(),
+            end: Time::ZERO,
+            packet_end: Time::ZERO,
+            last: Last::OrderedSet,
+            silent: true,
+            boundary: Time::ZERO,
+        };
+        if schedule.eds > Bytes::ZERO {
+            made.eds = Some(made.span(schedule.eds.get()));
+            interval = skip * interval.div_floor(skip).max(2);
+        }
+        made.skip_interval = interval;
+        made.next_skip = Time::ZERO + interval;
+        made
+    }
+
+    /// Time of so many bytes on all lanes, rounded up to a tick where it is none (x12).
+    pub fn span(&self, bytes: u64) -> Span {
+        Span::from_ticks((bytes * self.symbol.ticks()).div_ceil(self.lanes))
+    }
+
+    /// An ordered set falls due at `now`: it goes at once if no packet is on the wire. Returns when the next one does.
+    pub fn skip_due(&mut self, now: Time) -> Time {
+        self.waiting.push_back(now);
+        self.next_skip = now + self.skip_interval;
+        self.send_skips(now);
+        self.next_skip
+    }
+
+    /// Ordered sets that wait go, if no packet is on the wire at `now`.
+    ///
+    /// Outside 128b/130b they follow a packet at once. With 128b/130b an ordered set is a block, counted from when it fell due; behind
+    /// a packet the block that the packet ended in is filled, with the EDS token at its end, or the next block where there is no room.
+    pub fn send_skips(&mut self, now: Time) {
+        while self.packet_end <= now
+            && let Some(due) = self.waiting.pop_front()
+        {
+            let start = match self.eds {
+                Some(eds) if self.last == Last::Packet && !self.silent && self.end >= due => {
+                    due + self.skip * (self.end + eds - due).div_ceil(self.skip)
+                }
+                _ => self.end.max(due),
+            };
+            self.end = start + self.skip;
+            (self.last, self.silent) = (Last::OrderedSet, false);
+            if self.eds.is_some() {
+                self.boundary = self.end;
+            }
+        }
+    }
+
+    /// A packet is committed to the wire at `now`, behind ordered sets that are due; after silence it starts at the next symbol
+    /// boundary. Returns its start.
+    pub fn begin(&mut self, now: Time, span: Span) -> Time {
+        self.fall_silent(now);
+        if self.silent {
+            let symbols = (self.end - self.boundary).div_ceil(self.symbol);
+            self.boundary += self.symbol * symbols;
+            self.end = self.boundary;
+            self.silent = false;
+        }
+        let start = self.end;
+        self.end = start + span;
+        self.packet_end = self.end;
+        self.last = Last::Packet;
+        start
+    }
+
+    /// Notes that nothing was on the wire just before `now`, if so.
+    fn fall_silent(&mut self, now: Time) {
+        self.send_skips(now);
+        if self.end < now {
+            (self.end, self.silent) = (now, true);
+        }
+    }
+
+    /// The link is in Recovery from `now` until `until`: nothing is sent and no ordered set falls due.
+    pub fn go_down(&mut self, now: Time, until: Time) {
+        self.fall_silent(now);
+        if until > self.end {
+            (self.end, self.packet_end) = (until, until);
+            self.next_skip = self.next_skip.max(until + self.skip_interval);
+        }
+    }
+}
+
+/// Which packets of one direction arrive damaged.
+pub struct Faults {
+    listed: Vec<u64>,
+    sent: u64,
+    stream: RandomStream,
+    rate: f64,
+    /// Good bits before the next wrong one.
+    good: u64,
+    tokens: bool,
+}
+
+impl Faults {
+    /// None for a direction on which nothing is damaged.
+    pub fn new(config: &FaultConfig, mode: LinkMode, mut stream: RandomStream) -> Option<Self> {
+        let rate = config.bit_error_rate;
+        if rate <= 0.0 && config.corrupt_tlps.is_empty() {
+            return None;
+        }
+        let good = if rate > 0.0 { stream.geometric(rate) } else { u64::MAX };
+        let tokens = mode.line_code() == LineCode::Code128b130b;
+        Some(Self { listed: config.corrupt_tlps.clone(), sent: 0, stream, rate, good, tokens })
+    }
+
+    /// In which state a TLP of so many bytes, framing included, arrives.
+    pub fn of_tlp(&mut self, bytes: u64) -> Fate {
+        let listed = self.listed.contains(&self.sent);
+        self.sent += 1;
+        match self.first_wrong_bit(bytes * 8) {
+            Some(bit) if self.tokens && bit < 32 => Fate::Misframed,
+            Some(_) => Fate::Damaged,
+            None if listed => Fate::Damaged,
+            None => Fate::Good,
+        }
+    }
+
+    /// Whether a DLLP is lost.
+    pub fn of_dllp(&mut self) -> bool {
+        self.first_wrong_bit(64).is_some()
+    }
+
+    fn first_wrong_bit(&mut self, bits: u64) -> Option<u64> {
+        if self.rate <= 0.0 {
+            return None;
+        }
+        let mut first = None;
+        let mut at = self.good;
+        while at < bits {
+            first.get_or_insert(at);
+            at = at.saturating_add(1).saturating_add(self.stream.geometric(self.rate));
+        }
+        self.good = at - bits;
+        first
+    }
+}

@@ -1,5 +1,6 @@
 //! From configuration to ports, devices and routes.
 
+use crate::aspm::Aspm;
 use crate::channels::PortChannels;
 use crate::config::{DeviceKind, EndpointConfig, FabricConfig, LinkConfig, PortConfig, SwitchCore};
 use crate::corruption::{self, Corruption};
@@ -9,7 +10,6 @@ use crate::packet::Address;
 use crate::port::{Carries, Owner, Port, PortId, PortSettings};
 use crate::root_complex::RootComplex;
 use crate::routing::Routes;
-use crate::standby::Standby;
 use crate::switch::{MAX_SWITCH_PORTS, Switch};
 use crate::wire::{Faults, WireTiming};
 use lanewise_engine::random::RandomStream;
@@ -323,8 +323,8 @@ fn make_ports(config: &FabricConfig, links: &PortLinks, parts: &mut Parts) {
                     let shared = share(&mut kinds, PortSettings::new(settings, WireTiming::new(link)));
                     let mut made = Port::new(owner, port as u16, peer, settings, shared);
                     made.faults = faults(config, link, upper);
-                    made.standby = Standby::new(link.power);
-                    made.sleeps = made.standby.is_some();
+                    made.aspm = Aspm::new(link.power);
+                    made.sleeps = made.aspm.is_some();
                     if link.channels.channels() > 1 {
                         give_channels(&mut made, link.channels, settings, parts);
                     }
@@ -394,7 +394,7 @@ fn acks_come_in_time(port: &Port, peer: &Port) -> bool {
     !port.sleeps && to_peer + peer.settings.ack.latency + ahead + back < port.settings.replay_timer
 }
 
-/// On a link without faults and flits, what arrives when can be foreseen. At a switch with a shared memory it is an event
+/// On a link without faults and flits, what arrives when is known when it is sent. At a switch with a shared memory it is an event
 /// all the same: writes to that memory are booked in the order of arrival over all its ports.
 fn find_reliable_links(parts: &mut Parts) {
     for index in 0..parts.ports.len() {
@@ -420,7 +420,7 @@ fn find_reliable_links(parts: &mut Parts) {
         }
         port.reliable = reliable;
         port.replay_timer_watched = watched;
-        port.foreseen = reliable && into_queues;
+        port.delivers_ahead = reliable && into_queues;
     }
 }
 

@@ -37,13 +37,13 @@ impl Corruption {
 
     /// A packet enters the switch; some are not the same afterwards.
     #[cold]
-    pub(crate) fn touch(&mut self, packet: &mut Packet) {
+    pub(crate) fn inject(&mut self, packet: &mut Packet) {
         let by_chance = self.sound == 0;
         self.sound = match by_chance {
             true => self.stream.geometric(self.probability),
             false => self.sound - 1,
         };
-        if self.listed.strikes() || by_chance {
+        if self.listed.should_inject() || by_chance {
             packet.flags = packet.flags.with(Flags::DAMAGED);
         }
     }

@@ -138,7 +138,7 @@ impl Fabric {
     fn take_in_dllp(&mut self, id: PortId, dllp: Dllp, at: Time, now: Time) {
         let port = &mut self.ports[id.index()];
         if port.may_unblock(&dllp) {
-            port.stuck_until = Time::ZERO;
+            port.blocked_until = Time::ZERO;
         }
         match dllp {
             Dllp::UpdateFlowControl { channel, class, header, data } => {

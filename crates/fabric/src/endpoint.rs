@@ -479,7 +479,7 @@ impl Endpoint {
         self.start_on_engine(channel, Direction::Write, now, &mut packet);
         packet.traffic_class = self.class_of(channel);
         if let Some(errors) = &mut self.errors {
-            errors.touch(&mut packet);
+            errors.inject(&mut packet);
         }
         Some(packet)
     }

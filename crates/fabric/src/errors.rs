@@ -38,7 +38,7 @@ impl Ordinals {
     }
 
     /// Counts one more; whether it is listed.
-    pub(crate) fn strikes(&mut self) -> bool {
+    pub(crate) fn should_inject(&mut self) -> bool {
         let struck = self.listed.get(self.next) == Some(&self.count);
         self.next += usize::from(struck);
         self.count += 1;
@@ -116,7 +116,7 @@ impl DeviceErrors {
     }
 
     fn answer(&mut self) -> Answer {
-        let (never, late) = (self.unanswered.strikes(), self.late.strikes());
+        let (never, late) = (self.unanswered.should_inject(), self.late.should_inject());
         match (never, late) {
             (true, _) => Answer::Never,
             (false, true) => Answer::Late(self.late_by),
@@ -125,8 +125,8 @@ impl DeviceErrors {
     }
 
     /// Poisons a packet with data if it is its turn.
-    pub(crate) fn touch(&mut self, packet: &mut Packet) {
-        if self.poisoned.strikes() {
+    pub(crate) fn inject(&mut self, packet: &mut Packet) {
+        if self.poisoned.should_inject() {
             packet.flags = packet.flags.with(Flags::POISONED);
         }
     }
@@ -378,9 +378,9 @@ impl Fabric {
 
     /// Poisons completions of a root complex whose turn it is.
     #[cold]
-    pub(crate) fn touch_completions(&mut self, index: u32, completions: &[PacketId]) {
+    pub(crate) fn inject_into_completions(&mut self, index: u32, completions: &[PacketId]) {
         if let Some(errors) = &mut self.root_complexes[index as usize].errors {
-            completions.iter().for_each(|id| errors.touch(&mut self.packets[*id]));
+            completions.iter().for_each(|id| errors.inject(&mut self.packets[*id]));
         }
     }
 
@@ -433,7 +433,7 @@ mod tests {
     #[test]
     fn listed_ordinals_strike_once_each() {
         let mut ordinals = Ordinals::new(&[4, 0, 4, 2]);
-        let struck: Vec<bool> = (0..6).map(|_| ordinals.strikes()).collect();
+        let struck: Vec<bool> = (0..6).map(|_| ordinals.should_inject()).collect();
         assert_eq!(struck, [true, false, true, false, true, false]);
     }
 }

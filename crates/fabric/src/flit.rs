@@ -283,7 +283,7 @@ impl Fabric {
             let owner = port.owner;
             self.observers.observe(now, fact);
             self.gone(&packet, gone_at);
-            self.left(owner, id, &packet);
+            self.on_dequeued(owner, id, &packet);
         }
     }
 

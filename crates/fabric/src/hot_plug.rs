@@ -25,7 +25,7 @@ impl Fabric {
         let now = self.now();
         let ends = self.ends(device);
         for id in ends {
-            self.catch_up(id, now);
+            self.advance_to(id, now);
         }
         for id in ends {
             self.take_in_dllps(id, now);

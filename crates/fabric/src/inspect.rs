@@ -94,12 +94,12 @@ impl Fabric {
     /// Whether every credit is where it started: nothing is held, and every transmitter has been told so.
     ///
     /// True some time after the last TLP; a fraction of a scaled step stays with the receiver.
-    pub fn credits_are_home(&self) -> bool {
+    pub fn all_credits_returned(&self) -> bool {
         let linked = |(index, port): &(usize, &Port)| port.peer.index() != *index;
         self.ports.iter().enumerate().filter(linked).all(|(_, port)| {
             let peer = &self.ports[port.peer.index()];
             port.channel_numbers().all(|channel| {
-                FlowClass::ALL.iter().all(|class| credits_are_home(port, peer, channel, *class))
+                FlowClass::ALL.iter().all(|class| all_credits_returned(port, peer, channel, *class))
             })
         })
     }
@@ -117,7 +117,7 @@ impl Fabric {
 }
 
 /// Whether a receiver holds nothing of a class, and its peer knows.
-fn credits_are_home(port: &Port, peer: &Port, channel: u8, class: FlowClass) -> bool {
+fn all_credits_returned(port: &Port, peer: &Port, channel: u8, class: FlowClass) -> bool {
     let received = &port.buffers_of(channel)[class.index()].credits;
     let mut told = peer.credits_of(channel)[class.index()];
     for (_, dllp) in peer.mailbox.iter() {

@@ -15,12 +15,12 @@
 //! | `flit.rs` | what is different in Flit Mode |
 //! | `transmit.rs`, `choose.rs`, `receive.rs` | TLPs: what leaves a port, when, and which first; what arrives |
 //! | `dllp.rs`, `flow_control.rs`, `replay.rs` | DLLPs sent and taken in; InitFC; the replay timer and replays |
-//! | `catch_up.rs` | what needs no event of its own |
+//! | `advance.rs` | what needs no event of its own |
 //! | `switch.rs`, `root_complex.rs`, `endpoint.rs` | the devices |
 //! | `dma.rs` | engines with units of their own, paces, the device's own data path |
 //! | `buses.rs`, `shared_memory.rs` | cores of switches that packets queue for |
 //! | `hot_plug.rs`, `phases.rs` | links that go down and come up; before and after a change |
-//! | `standby.rs` | links that fall asleep and wake |
+//! | `aspm.rs` | links that fall asleep and wake |
 //! | `corruption.rs` | what only an ECRC finds |
 //! | `errors.rs` | completion timeouts, poisoned data, requests for nobody |
 //! | `server.rs` | rates that are shared, and how busy they were |
@@ -37,11 +37,12 @@
 #[cfg(test)]
 extern crate self as lanewise_fabric;
 
+mod advance;
+mod aspm;
 mod assembly;
 mod audit;
 mod buses;
 mod cache;
-mod catch_up;
 mod channels;
 mod choose;
 #[cfg(test)]
@@ -84,7 +85,6 @@ mod simulation;
 mod slots;
 mod sockets;
 mod stack;
-mod standby;
 mod switch;
 mod transmit;
 mod waiters;

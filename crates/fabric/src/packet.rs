@@ -5,6 +5,10 @@
 //! over and finished with it, the generation no longer matches, and a replay is a duplicate of which only the size
 //! still matters.
 
+mod queues;
+
+pub(crate) use queues::ClassQueues;
+
 use crate::slots::bytes_when_grown;
 use lanewise_pcie::flow_control::Credits;
 use lanewise_pcie::tlp::{Attributes, CompletionStatus, FlowClass, Routing, Tlp, TlpCost, TlpKind};
@@ -294,117 +298,6 @@ impl std::ops::IndexMut<PacketId> for PacketPool {
     }
 }
 
-/// First in, first out, one queue per flow class, chained through the packets.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ClassQueues {
-    head: [PacketId; 3],
-    tail: [PacketId; 3],
-}
-
-impl Default for ClassQueues {
-    fn default() -> Self {
-        Self { head: [PacketId::NONE; 3], tail: [PacketId::NONE; 3] }
-    }
-}
-
-impl ClassQueues {
-    /// Puts a packet behind those of its class. True when there are none: only then can it change what may leave.
-    #[inline(always)]
-    pub(crate) fn push(&mut self, packets: &mut PacketPool, id: PacketId) -> bool {
-        let order = packets.stamp();
-        let packet = &mut packets[id];
-        packet.order = order;
-        packet.next = PacketId::NONE;
-        let class = packet.class().index();
-        let first = self.head[class] == PacketId::NONE;
-        if first {
-            self.head[class] = id;
-        } else {
-            packets[self.tail[class]].next = id;
-        }
-        self.tail[class] = id;
-        first
-    }
-
-    /// Puts a packet behind one of its class that waits, or first of all. True when it is the first.
-    pub(crate) fn insert_behind(
-        &mut self,
-        packets: &mut PacketPool,
-        before: Option<PacketId>,
-        id: PacketId,
-    ) -> bool {
-        let order = packets.stamp();
-        let class = packets[id].class().index();
-        let next = before.map_or(self.head[class], |before| packets[before].next);
-        (packets[id].order, packets[id].next) = (order, next);
-        match before {
-            Some(before) => packets[before].next = id,
-            None => self.head[class] = id,
-        }
-        if next == PacketId::NONE {
-            self.tail[class] = id;
-        }
-        before.is_none()
-    }
-
-    #[inline(always)]
-    pub(crate) fn pop(&mut self, packets: &PacketPool, class: FlowClass) -> Option<PacketId> {
-        let id = self.head(class)?;
-        self.head[class.index()] = packets[id].next;
-        Some(id)
-    }
-
-    /// Packets of a class in the order in which they came.
-    pub(crate) fn of_class<'p>(
-        &self,
-        packets: &'p PacketPool,
-        class: FlowClass,
-    ) -> impl Iterator<Item = &'p Packet> {
-        self.ids_of_class(packets, class).map(|id| &packets[id])
-    }
-
-    /// The same, by where they are.
-    pub(crate) fn ids_of_class<'p>(
-        &self,
-        packets: &'p PacketPool,
-        class: FlowClass,
-    ) -> impl Iterator<Item = PacketId> + use<'p> {
-        let some = |id: PacketId| (id != PacketId::NONE).then_some(id);
-        std::iter::successors(some(self.head[class.index()]), move |last| some(packets[*last].next))
-    }
-
-    #[inline]
-    pub(crate) fn head(&self, class: FlowClass) -> Option<PacketId> {
-        let id = self.head[class.index()];
-        (id != PacketId::NONE).then_some(id)
-    }
-
-    /// The oldest packet, when only one class waits.
-    #[inline(always)]
-    pub(crate) fn only_head(&self) -> Option<PacketId> {
-        const NONE: PacketId = PacketId::NONE;
-        match self.head {
-            [id, NONE, NONE] | [NONE, id, NONE] | [NONE, NONE, id] if id != NONE => Some(id),
-            _ => None,
-        }
-    }
-
-    #[inline]
-    pub(crate) fn is_empty(&self) -> bool {
-        self.head == [PacketId::NONE; 3]
-    }
-
-    /// When something that waits here may leave, if anything does; not later than that.
-    #[inline(always)]
-    pub(crate) fn next_start(&self, packets: &PacketPool) -> Time {
-        match self.only_head() {
-            Some(id) => packets[id].eligible_at,
-            None if self.is_empty() => Time::NEVER,
-            None => Time::ZERO,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -428,19 +321,6 @@ mod tests {
         let second = pool.insert(write(8));
         assert_eq!(first, second, "the slot is used again");
         assert_eq!(pool.resolve(reference), None);
-    }
-
-    #[test]
-    fn classes_queue_apart_and_in_order() {
-        let mut pool = PacketPool::default();
-        let mut queues = ClassQueues::default();
-        let ids: Vec<PacketId> = (1..4).map(|length| pool.insert(write(length))).collect();
-        let first: Vec<bool> = ids.iter().map(|id| queues.push(&mut pool, *id)).collect();
-        assert_eq!(first, [true, false, false]);
-        assert_eq!(queues.head(FlowClass::NonPosted), None);
-        let popped: Vec<PacketId> = std::iter::from_fn(|| queues.pop(&pool, FlowClass::Posted)).collect();
-        assert_eq!(popped, ids);
-        assert!(queues.is_empty());
     }
 
     #[test]

@@ -2,13 +2,13 @@
 //!
 //! State and the small rules on it. What happens between ports is in `transmit.rs`, `dllp.rs`, `replay.rs` and `receive.rs`.
 
+use crate::aspm::Aspm;
 use crate::channels::{Channel, PortChannels, VC0};
 use crate::config::{AckPolicy, PortConfig, UpdatePolicy};
 use crate::flit::FlitPort;
 use crate::ingress::IngressBuffer;
 use crate::packet::{ClassQueues, PacketRef};
 use crate::ring::Ring;
-use crate::standby::Standby;
 use crate::wire::{Damage, Faults, WireTiming};
 use lanewise_observe::{Fact, Observers, Use};
 use lanewise_pcie::ack_nak::{ReceiveSequence, RetryBuffer, Sequence};
@@ -187,22 +187,22 @@ pub(crate) struct Port {
     pub(crate) nak_sequence: Sequence,
     pub(crate) state: LinkState,
     /// What silence since `busy_until` is put down to.
-    pub(crate) gap: Use,
+    pub(crate) idle_cause: Use,
     /// The last thing accounted for was silence: the next packet starts on a symbol boundary.
     pub(crate) silent: bool,
     /// DLLPs of the peer that may unblock the transmitter.
     pub(crate) awaits: Answers,
     /// DLLPs of this port that the peer's transmitter waits for: only for these does it wake.
     pub(crate) awaited: Answers,
-    /// Nothing can go wrong on this link, and it carries no flits: what arrives can be foreseen.
+    /// Nothing can go wrong on this link, and it carries no flits: when a TLP is sent, its arrival is known.
     pub(crate) reliable: bool,
     /// After so many of the TLPs to come it looks ahead whether anything may follow.
     pub(crate) looks_ahead: u8,
     /// TLPs wait in the queues of this port's switch from the moment they are sent; their arrival is no event.
-    pub(crate) foreseen: bool,
+    pub(crate) delivers_ahead: bool,
     /// An event looks at the replay timer, or it can never run out.
     pub(crate) replay_timer_watched: bool,
-    /// There is a `standby`.
+    /// There is a `aspm`.
     pub(crate) sleeps: bool,
     /// Classes of VC0 for which the peer's InitFC1 has arrived, a bit each.
     pub(crate) initialised: u8,
@@ -217,7 +217,7 @@ pub(crate) struct Port {
     pub(crate) replay_deadline: Time,
 
     /// Nothing that waits here may leave before, unless a DLLP or a packet comes that changes this.
-    pub(crate) stuck_until: Time,
+    pub(crate) blocked_until: Time,
     pub(crate) credits: [TransmitCredits; 3],
     /// Flit Mode: in place of `retry` and `sequence`.
     pub(crate) flit: Option<Box<FlitPort>>,
@@ -236,7 +236,7 @@ pub(crate) struct Port {
     /// When the InitFC triplet of the present state goes out next.
     pub(crate) init_due_at: Time,
     /// None on a link that is always awake.
-    pub(crate) standby: Option<Box<Standby>>,
+    pub(crate) aspm: Option<Box<Aspm>>,
     /// Virtual channels beyond VC0.
     pub(crate) channels: Option<Box<PortChannels>>,
     /// None on a reliable link.
@@ -281,7 +281,7 @@ impl Port {
         Self {
             wake_at: Time::NEVER,
             busy_until: Time::ZERO,
-            stuck_until: Time::ZERO,
+            blocked_until: Time::ZERO,
             next_skip: Time::ZERO + wire.skip_interval,
             displaced_wake_at: Time::NEVER,
             ack_at: Time::NEVER,
@@ -292,13 +292,13 @@ impl Port {
             index,
             nak_sequence: Sequence::ZERO,
             state: LinkState::InitFlowControl1,
-            gap: Use::Down,
+            idle_cause: Use::Down,
             silent: true,
             awaits: Answers::ALL,
             awaited: Answers::ALL,
             reliable: false,
             looks_ahead: 0,
-            foreseen: false,
+            delivers_ahead: false,
             replay_timer_watched: false,
             sleeps: false,
             initialised: 0,
@@ -322,7 +322,7 @@ impl Port {
             faults: None,
             nak_at: Time::NEVER,
             init_due_at: Time::ZERO,
-            standby: None,
+            aspm: None,
             channels: None,
         }
     }
@@ -342,7 +342,7 @@ impl Port {
         self.carries == Carries::Flits
     }
 
-    /// Accounts for the time since the wire fell silent: ordered sets when they were due, the rest to `gap`.
+    /// Accounts for the time since the wire fell silent: ordered sets when they were due, the rest to `idle_cause`.
     #[inline]
     pub(crate) fn settle(&mut self, id: PortId, now: Time, observers: &mut Observers) {
         if self.next_skip <= now || self.busy_until < now {
@@ -367,7 +367,7 @@ impl Port {
             observers.observe(now, Fact::Spent { port, on: Use::OrderedSet, span: ordered_sets });
         }
         if !silence.is_zero() {
-            observers.observe(now, Fact::Spent { port, on: self.gap, span: silence });
+            observers.observe(now, Fact::Spent { port, on: self.idle_cause, span: silence });
         }
     }
 
@@ -437,7 +437,7 @@ impl Port {
         self.boundary = start;
         let span = start - self.busy_until;
         if !span.is_zero() {
-            observers.observe(now, Fact::Spent { port: id.0, on: self.gap, span });
+            observers.observe(now, Fact::Spent { port: id.0, on: self.idle_cause, span });
             self.busy_until = start;
         }
     }
@@ -460,14 +460,14 @@ impl Port {
         self.awaits.include(Answers::update_of(VC0, class))
             && self.credits[class as usize]
                 .gate(credits)
-                .is_err_and(|pool| self.gap == Use::blocked_on(class, pool == Blocked::Data))
+                .is_err_and(|pool| self.idle_cause == Use::blocked_on(class, pool == Blocked::Data))
             && self.channel_of(traffic_class) == VC0
     }
 
     /// What it waits for since it last looked in vain.
     #[inline]
     pub(crate) fn still_waits(&self) -> Wait {
-        Wait { on: self.gap, answers: self.awaits, until: self.stuck_until }
+        Wait { on: self.idle_cause, answers: self.awaits, until: self.blocked_until }
     }
 
     /// Whether a DLLP from the peer may let a TLP go that could not go before.
@@ -502,9 +502,9 @@ impl Port {
         self.initialised = 0;
         (self.wake_at, self.next_skip, self.next_arrival) = (Time::NEVER, Time::NEVER, Time::NEVER);
         (self.ack_at, self.nak_at, self.update_due_at) = (Time::NEVER, Time::NEVER, Time::NEVER);
-        self.stuck_until = Time::ZERO;
+        self.blocked_until = Time::ZERO;
         self.unacknowledged = 0;
-        self.gap = Use::Down;
+        self.idle_cause = Use::Down;
         (self.awaits, self.awaited) = (Answers::ALL, Answers::ALL);
         while self.mailbox.pop_front().is_some() {}
         self.retry.reset_with(|_| {});
@@ -535,7 +535,7 @@ impl Port {
             + beyond.sum::<usize>()
             + self.mailbox.heap_bytes()
             + self.in_flight.heap_bytes()
-            + self.standby.as_ref().map_or(0, |standby| size_of_val(&**standby))
+            + self.aspm.as_ref().map_or(0, |aspm| size_of_val(&**aspm))
             + self.flit.as_ref().map_or(0, |flit| flit.heap_bytes())
     }
 
@@ -604,7 +604,7 @@ mod tests {
         let starts = [
             offset_of!(Port, owner),
             offset_of!(Port, retry),
-            offset_of!(Port, stuck_until),
+            offset_of!(Port, blocked_until),
             offset_of!(Port, in_flight),
             offset_of!(Port, buffers),
             offset_of!(Port, queues),

@@ -17,7 +17,7 @@ impl Fabric {
     #[inline]
     pub(crate) fn on_arrival(&mut self, id: PortId) {
         let now = self.engine.now();
-        self.catch_up(id, now);
+        self.advance_to(id, now);
         let port = &mut self.ports[id.index()];
         if port.flit_mode() {
             return self.on_flit(id);
@@ -57,9 +57,9 @@ impl Fabric {
     /// The oldest TLP on its way to `id` arrived at `at`. It waits in the switch's queues already; on a link where
     /// nothing can go wrong it is accepted, or a duplicate, or was nullified before.
     #[inline(always)]
-    pub(crate) fn take_foreseen(&mut self, id: PortId, at: Time) {
+    pub(crate) fn take_delivered_ahead(&mut self, id: PortId, at: Time) {
         let port = &mut self.ports[id.index()];
-        let arrived = port.take_foreseen();
+        let arrived = port.take_delivered_ahead();
         if arrived.fate == Fate::Nullified {
             return self.drop_nullified(id, &arrived, at);
         }
@@ -69,7 +69,7 @@ impl Fabric {
                 port.fill_buffer(id, &arrived, at, &mut self.observers);
             }
             Verdict::DiscardDuplicate => self.discard_duplicate(id, &arrived, at),
-            verdict => panic!("{at:?}: port {} answers a foreseen TLP with {verdict:?}", id.0),
+            verdict => panic!("{at:?}: port {} answers a TLP delivered ahead with {verdict:?}", id.0),
         }
     }
 
@@ -84,15 +84,15 @@ impl Fabric {
 
     /// Makes sure that what the peer waits for is not overlooked, after something that may have brought it forward.
     #[inline(always)]
-    pub(crate) fn answer_in_time(&mut self, id: PortId) {
+    pub(crate) fn schedule_peer_wake(&mut self, id: PortId) {
         if !self.ports[id.index()].awaited.is_none() {
-            self.plan_answer(id);
+            self.plan_peer_wake(id);
         }
     }
 
     /// The peer wakes when it may have what it waits for, and has this port catch up then: nothing else needs an event. Where DLLPs
     /// may be lost, or the link may sleep, this port wakes to send it.
-    fn plan_answer(&mut self, id: PortId) {
+    fn plan_peer_wake(&mut self, id: PortId) {
         let port = &self.ports[id.index()];
         let at = port.answers_at();
         if at == Time::NEVER {
@@ -112,7 +112,7 @@ impl Fabric {
     #[inline]
     pub(crate) fn deliver(&mut self, id: PortId, arrived: &InFlight, now: Time) {
         self.ports[id.index()].fill_buffer(id, arrived, now, &mut self.observers);
-        self.answer_in_time(id);
+        self.schedule_peer_wake(id);
         let packet_id = self.packets.resolve(arrived.packet).expect("nobody else owns an undelivered packet");
         match self.ports[id.index()].owner {
             Owner::Switch(index) => {
@@ -219,7 +219,7 @@ impl Fabric {
             completion.flags = completion.flags.with(id_ordering);
             first = first.min(completion.eligible_at);
             if let Some(errors) = &mut self.endpoints[index as usize].errors {
-                errors.touch(&mut completion);
+                errors.inject(&mut completion);
             }
             let completion_id = self.packets.insert(completion);
             self.ports[id.index()].queue(&mut self.packets, completion_id);
@@ -290,9 +290,9 @@ impl Fabric {
     #[inline(always)]
     pub(crate) fn drain(&mut self, id: PortId, packet: &Packet, free_at: Time) {
         let now = self.engine.now();
-        self.catch_up(id, now);
+        self.advance_to(id, now);
         self.ports[id.index()].drain(id, packet, free_at, now, &mut self.observers);
-        self.answer_in_time(id);
+        self.schedule_peer_wake(id);
     }
 
     /// A request has left an endpoint's queue: tells the workload if it asked, and stages the next.

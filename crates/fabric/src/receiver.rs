@@ -90,7 +90,7 @@ impl Port {
         }
     }
 
-    /// Earliest time at which this port acts without being asked to: a DLLP is due, or a foreseen TLP is there.
+    /// Earliest time at which this port acts without being asked to: a DLLP is due, or a TLP delivered ahead is there.
     #[inline]
     pub(crate) fn acts_at(&self) -> Time {
         self.dllp_due_at().min(self.next_arrival)
@@ -172,7 +172,7 @@ impl Port {
 
     /// A TLP is on its way that is taken into account at `in_flight.eligible_at`, without an event.
     #[inline]
-    pub(crate) fn foresee(&mut self, in_flight: InFlight) {
+    pub(crate) fn deliver_ahead(&mut self, in_flight: InFlight) {
         if self.in_flight.is_empty() {
             self.next_arrival = in_flight.eligible_at;
         }
@@ -185,10 +185,10 @@ impl Port {
         self.in_flight.back().map_or(Time::ZERO, |last| last.eligible_at)
     }
 
-    /// The oldest foreseen TLP is there.
+    /// The oldest TLP delivered ahead is there.
     #[inline]
-    pub(crate) fn take_foreseen(&mut self) -> InFlight {
-        let arrived = *self.in_flight.front().expect("an arrival was foreseen for each TLP sent");
+    pub(crate) fn take_delivered_ahead(&mut self) -> InFlight {
+        let arrived = *self.in_flight.front().expect("each TLP sent was delivered ahead");
         self.in_flight.drop_front();
         self.next_arrival = self.in_flight.front().map_or(Time::NEVER, |next| next.eligible_at);
         arrived

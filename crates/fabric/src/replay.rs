@@ -47,12 +47,12 @@ impl Fabric {
         let duplicate = InFlight { checked, eligible_at: checked.max(peer.last_arrival()), ..in_flight };
         match self.packets.resolve(sent.packet) {
             // It had nothing but a late Ack: a duplicate, of which the peer only checks the sequence number.
-            _ if peer.foreseen => peer.foresee(duplicate),
+            _ if peer.delivers_ahead => peer.deliver_ahead(duplicate),
             Some(packet_id) => {
                 let packet = &self.packets[packet_id];
                 let (class, data_credits) = (packet.class(), packet.credits().data);
                 let channel = self.ports[id.index()].channel_of(packet.traffic_class);
-                self.fly(id, InFlight { class, data_credits, channel, ..in_flight }, packet_id);
+                self.launch(id, InFlight { class, data_credits, channel, ..in_flight }, packet_id);
             }
             // Delivered already: a duplicate too.
             None => {
@@ -91,7 +91,7 @@ impl Fabric {
     pub(crate) fn on_replay_timer(&mut self, id: PortId) {
         let now = self.engine.now();
         let peer = self.ports[id.index()].peer;
-        self.catch_up(peer, now);
+        self.advance_to(peer, now);
         self.take_in_dllps(id, now);
         let port = &mut self.ports[id.index()];
         if port.nothing_to_replay() {
@@ -114,7 +114,7 @@ impl Fabric {
             return;
         }
         // A replay needs neither credits nor room: whatever the port was stuck on does not hold it up.
-        port.stuck_until = Time::ZERO;
+        port.blocked_until = Time::ZERO;
         self.observers.observe(now, Fact::ReplayStarted { port: id.0, by_timer });
         let outcome = match port.flit {
             Some(_) => self.rewind_flits(id),
@@ -146,7 +146,7 @@ impl Fabric {
 
     /// The link retrains: nothing is sent until then. What was on the wire is lost to the peer's checks only.
     fn take_down(&mut self, id: PortId, now: Time, until: Time) {
-        self.catch_up(id, now);
+        self.advance_to(id, now);
         self.settle(id, now);
         let port = &mut self.ports[id.index()];
         if until > port.busy_until {

@@ -160,7 +160,7 @@ impl RootComplex {
     }
 
     /// As [`Self::write`], for a write that has a way to go to memory.
-    pub(crate) fn write_afar(&mut self, now: Time, packet: &Packet, port: u16) -> Time {
+    pub(crate) fn write_remote(&mut self, now: Time, packet: &Packet, port: u16) -> Time {
         let free_at = self.write(now, packet, port);
         let path = self.path.as_mut().expect("asked for only where there is a path");
         let near = usize::from(path.socket_of(port));

@@ -26,7 +26,7 @@ impl Fabric {
         match packet.class() {
             FlowClass::Posted => {
                 if root_complex.path.is_some() {
-                    return self.write_afar(index, id, packet_id, now);
+                    return self.write_remote(index, id, packet_id, now);
                 }
                 let free_at = root_complex.write(now, &packet, port);
                 self.packets.remove(packet_id);
@@ -55,10 +55,10 @@ impl Fabric {
     /// A posted write for memory that is not next to the root port, or whose address is translated.
     #[cold]
     #[inline(never)]
-    fn write_afar(&mut self, index: u32, id: PortId, packet_id: PacketId, now: Time) {
+    fn write_remote(&mut self, index: u32, id: PortId, packet_id: PacketId, now: Time) {
         let packet = self.packets.remove(packet_id);
         let port = self.ports[id.index()].index;
-        let free_at = self.root_complexes[index as usize].write_afar(now, &packet, port);
+        let free_at = self.root_complexes[index as usize].write_remote(now, &packet, port);
         self.drain(id, &packet, free_at);
         self.write_arrived(id, &packet, now);
     }
@@ -151,7 +151,7 @@ impl Fabric {
         let root_complex = &mut self.root_complexes[index as usize];
         let last = root_complex.read(now, request, egress, mps, &mut self.packets, &mut completions);
         if root_complex.errors.is_some() {
-            self.touch_completions(index, &completions);
+            self.inject_into_completions(index, &completions);
         }
         let (mut turn, mut sent) = (Time::ZERO, Span::ZERO);
         for completion in completions.drain(..) {
@@ -218,7 +218,7 @@ impl Fabric {
             let id = root_complex.ports[usize::from(egress)];
             let at = self.packets[packet_id].eligible_at;
             self.stand_in_line(index, egress, packet_id, at);
-            self.ports[id.index()].stuck_until = Time::ZERO;
+            self.ports[id.index()].blocked_until = Time::ZERO;
             self.wake(id, at);
         }
     }

@@ -110,7 +110,7 @@ impl Simulation {
                         return Progress::Finished;
                     }
                     if !self.fabric.made_progress(now) {
-                        return Progress::Stalled { waiting: self.fabric.who_waits() };
+                        return Progress::Stalled { waiting: self.fabric.stall_report() };
                     }
                     if handled >= last_event {
                         return Progress::EventLimit;
@@ -118,15 +118,15 @@ impl Simulation {
                 }
             }
             if !self.fabric.anything_open() {
-                self.catch_up(self.fabric.now());
+                self.advance_to(self.fabric.now());
                 return Progress::Finished;
             }
-            if !self.catch_up(limit) {
+            if !self.advance_to(limit) {
                 break;
             }
         }
         if self.fabric.engine.pending() == 0 {
-            Progress::Stalled { waiting: self.fabric.who_waits() }
+            Progress::Stalled { waiting: self.fabric.stall_report() }
         } else {
             Progress::Reached
         }
@@ -134,8 +134,8 @@ impl Simulation {
 
     /// Does what ports do without being asked to up to `at`. True when that let one act now, as the end of a link that woke
     /// meanwhile does: there may be events before `at` then.
-    fn catch_up(&mut self, at: Time) -> bool {
-        self.fabric.catch_up_all(at);
+    fn advance_to(&mut self, at: Time) -> bool {
+        self.fabric.advance_all(at);
         let somebody_acts = !self.fabric.ready.is_empty();
         self.finish_event();
         somebody_acts
@@ -201,7 +201,7 @@ impl Simulation {
 
     /// Accounts for all time up to `at`, so that results can be read.
     pub fn stop_measuring(&mut self, at: Time) {
-        self.catch_up(at);
+        self.advance_to(at);
         self.fabric.settle_all(at);
         self.look_closely_at = 0;
         self.audit();

@@ -66,12 +66,12 @@ impl Row {
 
 /// A row, and the virtual channel of its egress that it is for: one of `SEVERAL`, or VC0.
 #[derive(Clone, Copy)]
-struct Lane<const SEVERAL: bool> {
+struct VcEgress<const SEVERAL: bool> {
     row: usize,
     channel: u8,
 }
 
-impl Lane<false> {
+impl VcEgress<false> {
     /// That of a port with VC0 alone.
     #[inline(always)]
     fn only(port: &Port) -> Self {
@@ -79,7 +79,7 @@ impl Lane<false> {
     }
 }
 
-impl<const SEVERAL: bool> Lane<SEVERAL> {
+impl<const SEVERAL: bool> VcEgress<SEVERAL> {
     #[inline(always)]
     fn channel(self) -> u8 {
         if SEVERAL { self.channel } else { VC0 }
@@ -112,7 +112,7 @@ impl Special {
     #[cold]
     fn row_for(&mut self, packet: &mut Packet, egress: u16) -> u16 {
         if let Some(corruption) = &mut self.corruption {
-            corruption.touch(packet);
+            corruption.inject(packet);
         }
         match &self.rows {
             None => egress,
@@ -312,15 +312,15 @@ impl Switch {
     /// The next packet for the wire of `port`, which has VC0 alone, taken out of its queue; or why there is none.
     #[inline(always)]
     pub(crate) fn choose(&mut self, packets: &PacketPool, port: &Port, now: Time) -> Result<PacketId, Wait> {
-        self.choose_in(Lane::only(port), packets, port, now)
+        self.choose_in(VcEgress::only(port), packets, port, now)
     }
 
     /// Why nothing that waits now may leave at `at` through `port`, which has VC0 alone; none if something may.
     #[inline(never)]
-    pub(crate) fn foresee_wait(&mut self, packets: &PacketPool, port: &Port, at: Time) -> Option<Wait> {
+    pub(crate) fn look_ahead(&mut self, packets: &PacketPool, port: &Port, at: Time) -> Option<Wait> {
         match self.buses {
             Some(_) => None, // Who asks for a bus has it, or stands in line for it.
-            None => self.find(Lane::only(port), packets, port, at).err(),
+            None => self.find(VcEgress::only(port), packets, port, at).err(),
         }
     }
 
@@ -335,7 +335,7 @@ impl Switch {
         let mut wait = Wait::NOTHING;
         for channel in port.channel_order() {
             let row = self.row_of(port.index, channel);
-            match self.choose_in(Lane::<true> { row, channel }, packets, port, now) {
+            match self.choose_in(VcEgress::<true> { row, channel }, packets, port, now) {
                 Ok(id) => return Ok(id),
                 Err(found) => wait = wait.or(found),
             }
@@ -356,15 +356,15 @@ impl Switch {
     #[inline(always)]
     fn choose_in<const SEVERAL: bool>(
         &mut self,
-        lane: Lane<SEVERAL>,
+        vc_egress: VcEgress<SEVERAL>,
         packets: &PacketPool,
         port: &Port,
         now: Time,
     ) -> Result<PacketId, Wait> {
-        let found = self.find(lane, packets, port, now)?;
-        let slot = lane.row * self.ports.len() + found.ingress;
+        let found = self.find(vc_egress, packets, port, now)?;
+        let slot = vc_egress.row * self.ports.len() + found.ingress;
         let id = self.queues[slot].pop(packets, found.class).expect("the head was there");
-        self.granted(packets, id, found.ingress, slot, lane.row, now);
+        self.granted(packets, id, found.ingress, slot, vc_egress.row, now);
         Ok(id)
     }
 
@@ -372,12 +372,12 @@ impl Switch {
     #[inline(always)]
     fn find<const SEVERAL: bool>(
         &mut self,
-        lane: Lane<SEVERAL>,
+        vc_egress: VcEgress<SEVERAL>,
         packets: &PacketPool,
         port: &Port,
         at: Time,
     ) -> Result<Found, Wait> {
-        let Row { waiting, turn, .. } = &self.rows[lane.row];
+        let Row { waiting, turn, .. } = &self.rows[vc_egress.row];
         let (waiting, turn) = (waiting.of_any_class(), turn.whose());
         if waiting == 0 {
             return Err(Wait::NOTHING);
@@ -387,22 +387,23 @@ impl Switch {
         let from_first = waiting & (u128::MAX << first);
         let below_first = waiting ^ from_first;
         let candidate = if from_first != 0 { from_first } else { below_first }.trailing_zeros();
-        let wait = match self.try_ingress(candidate as usize, lane, packets, port, at) {
+        let wait = match self.try_ingress(candidate as usize, vc_egress, packets, port, at) {
             Ok(found) => return Ok(found),
             Err(wait) => wait,
         };
         if waiting & (waiting - 1) == 0 {
             return Err(wait);
         }
-        let others = self.others(lane, port, wait) & !(1 << candidate);
-        self.find_among([from_first & others, below_first & others], lane, wait, packets, port, at)
+        let others = self.others(vc_egress, port, wait) & !(1 << candidate);
+        self.find_among([from_first & others, below_first & others], vc_egress, wait, packets, port, at)
     }
 
     /// Ingress ports to look at after one that has to `wait`. Who has nothing but packets of a class without credits
     /// cannot go either.
-    fn others<const SEVERAL: bool>(&self, lane: Lane<SEVERAL>, port: &Port, wait: Wait) -> u128 {
-        let exhausted = if self.has_nullified { [false; 3] } else { exhausted(port, lane.channel(), wait) };
-        self.rows[lane.row].waiting.beside(exhausted)
+    fn others<const SEVERAL: bool>(&self, vc_egress: VcEgress<SEVERAL>, port: &Port, wait: Wait) -> u128 {
+        let exhausted =
+            if self.has_nullified { [false; 3] } else { exhausted(port, vc_egress.channel(), wait) };
+        self.rows[vc_egress.row].waiting.beside(exhausted)
     }
 
     /// [`Self::find`] when the first ingress of the turn has nothing that may go: looks at the others.
@@ -410,7 +411,7 @@ impl Switch {
     fn find_among<const SEVERAL: bool>(
         &mut self,
         halves: [u128; 2],
-        lane: Lane<SEVERAL>,
+        vc_egress: VcEgress<SEVERAL>,
         mut wait: Wait,
         packets: &PacketPool,
         port: &Port,
@@ -420,7 +421,7 @@ impl Switch {
             while rest != 0 {
                 let ingress = rest.trailing_zeros() as usize;
                 rest &= rest - 1;
-                match self.try_ingress(ingress, lane, packets, port, at) {
+                match self.try_ingress(ingress, vc_egress, packets, port, at) {
                     Ok(found) => return Ok(found),
                     Err(found) => wait = wait.or(found),
                 }
@@ -434,13 +435,13 @@ impl Switch {
     fn try_ingress<const SEVERAL: bool>(
         &mut self,
         ingress: usize,
-        lane: Lane<SEVERAL>,
+        vc_egress: VcEgress<SEVERAL>,
         packets: &PacketPool,
         port: &Port,
         at: Time,
     ) -> Result<Found, Wait> {
-        let slot = lane.row * self.ports.len() + ingress;
-        let class = pick(&self.queues[slot], packets, port, lane.channel(), at)?;
+        let slot = vc_egress.row * self.ports.len() + ingress;
+        let class = pick(&self.queues[slot], packets, port, vc_egress.channel(), at)?;
         let busy_until = match self.config.core {
             SwitchCore::Crossbar { .. } => self.ingress_free_at[ingress],
             SwitchCore::SharedMemory { .. } => at, // Paid for when written and when read.

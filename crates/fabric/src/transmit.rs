@@ -37,7 +37,7 @@ impl Fabric {
     /// A packet that may leave through `id` from `at` on has come to the head of its queue.
     #[inline(always)]
     pub(crate) fn offer(&mut self, id: PortId, at: Time) {
-        self.ports[id.index()].stuck_until = Time::ZERO;
+        self.ports[id.index()].blocked_until = Time::ZERO;
         self.wake(id, at);
     }
 
@@ -54,7 +54,7 @@ impl Fabric {
         if !idle && !self.free_the_wire(id, now) {
             return;
         }
-        self.catch_up(peer, now);
+        self.advance_to(peer, now);
         if self.ports[id.index()].mailbox.front().is_some_and(|(at, _)| *at <= now) {
             self.take_in_dllps(id, now);
         }
@@ -69,7 +69,7 @@ impl Fabric {
         }
         let sent = if !port.is_plain() {
             self.send_specially(id, now)
-        } else if now < port.stuck_until {
+        } else if now < port.blocked_until {
             Err(port.still_waits())
         } else if port.retry.replaying() {
             self.replay_next(id, now)
@@ -87,14 +87,14 @@ impl Fabric {
     /// then the port wakes when it has passed.
     #[inline(never)]
     fn free_the_wire(&mut self, id: PortId, now: Time) -> bool {
-        self.catch_up_before(id, now);
+        self.advance_before(id, now);
         let port = &self.ports[id.index()];
         if now < port.busy_until && !(port.sleeps && port.has_sent_dllps_at(now)) {
             self.ports[id.index()].wake_at = Time::NEVER;
             self.wake(id, now);
             return false;
         }
-        self.catch_up(id, now);
+        self.advance_to(id, now);
         true
     }
 
@@ -104,7 +104,7 @@ impl Fabric {
         let port = &mut self.ports[id.index()];
         if port.flit_mode() {
             self.send_flit(id, now)
-        } else if now < port.stuck_until {
+        } else if now < port.blocked_until {
             Err(port.still_waits())
         } else if port.retry.replaying() {
             self.replay_next(id, now)
@@ -204,8 +204,8 @@ impl Fabric {
         if !nullified {
             self.arm_replay_timer(id);
         }
-        self.fly(id, in_flight, packet_id);
-        self.left(owner, id, &packet);
+        self.launch(id, in_flight, packet_id);
+        self.on_dequeued(owner, id, &packet);
     }
 
     /// The last byte of a TLP will have left this device at `gone_at`: the buffer space that it took up is free then.
@@ -220,7 +220,7 @@ impl Fabric {
 
     /// A TLP has left the queue of this port: its device may have more.
     #[inline(always)]
-    pub(crate) fn left(&mut self, owner: Owner, id: PortId, packet: &Packet) {
+    pub(crate) fn on_dequeued(&mut self, owner: Owner, id: PortId, packet: &Packet) {
         match owner {
             Owner::Switch(_) => {}
             Owner::Endpoint(index) => self.left_endpoint(index, packet),
@@ -238,15 +238,15 @@ impl Fabric {
     /// A cut-through switch acts as soon as it may forward, everybody else when the LCRC has been checked; both
     /// happen in the order in which the TLPs were sent.
     #[inline(always)]
-    pub(crate) fn fly(&mut self, id: PortId, mut in_flight: InFlight, packet_id: PacketId) {
+    pub(crate) fn launch(&mut self, id: PortId, mut in_flight: InFlight, packet_id: PacketId) {
         let peer_id = self.ports[id.index()].peer;
         let span = in_flight.checked - in_flight.eligible_at;
         in_flight.checked += self.ports[peer_id.index()].settings.receive_latency;
         self.route(peer_id, &mut in_flight, span, packet_id);
         let at = in_flight.eligible_at.min(in_flight.checked);
         let peer = &mut self.ports[peer_id.index()];
-        if peer.foreseen {
-            return self.foresee(peer_id, in_flight, packet_id);
+        if peer.delivers_ahead {
+            return self.deliver_ahead(peer_id, in_flight, packet_id);
         }
         peer.in_flight.push_back(in_flight);
         self.engine.schedule(at, Event::Arrival(peer_id).pack());
@@ -256,12 +256,12 @@ impl Fabric {
     ///
     /// That is before its time, which `eligible_at` keeps. TLPs of a link stay in the order in which they were sent.
     #[inline(always)]
-    fn foresee(&mut self, id: PortId, mut in_flight: InFlight, packet_id: PacketId) {
+    fn deliver_ahead(&mut self, id: PortId, mut in_flight: InFlight, packet_id: PacketId) {
         let port = &mut self.ports[id.index()];
         let last_arrival = port.last_arrival();
         let eligible_at = in_flight.eligible_at.max(last_arrival);
         in_flight.eligible_at = eligible_at.min(in_flight.checked.max(last_arrival));
-        port.foresee(in_flight);
+        port.deliver_ahead(in_flight);
         if in_flight.fate == Fate::Good
             && let Owner::Switch(index) = port.owner
         {
@@ -299,16 +299,16 @@ impl Fabric {
         let now = self.engine.now();
         let port = &self.ports[id.index()];
         if port.looks_ahead > 0
-            && let Some(wait) = self.foresee_wait(id)
+            && let Some(wait) = self.look_ahead(id)
         {
             return self.plan_after_waiting(id, wait);
         }
         let next = self.next_start(id);
         let port = &mut self.ports[id.index()];
-        port.stuck_until = Time::ZERO;
-        port.gap = Use::Idle; // Unless a look at what waits says otherwise.
+        port.blocked_until = Time::ZERO;
+        port.idle_cause = Use::Idle; // Unless a look at what waits says otherwise.
         if !port.is_plain() && next > now && next == port.silent_until() {
-            port.gap = Use::TlpGap;
+            port.idle_cause = Use::TlpGap;
         }
         let awaited = std::mem::replace(&mut port.awaits, Answers::NONE);
         let (peer, reliable) = (port.peer, port.reliable);
@@ -318,7 +318,7 @@ impl Fabric {
         if !reliable {
             self.plan_for_nak(id);
         }
-        self.answer_in_time(id);
+        self.schedule_peer_wake(id);
         if reliable && !awaited.is_none() {
             self.ports[peer.index()].awaited = Answers::NONE;
         }
@@ -337,7 +337,7 @@ impl Fabric {
     /// What will hold up all that waits when the wire is free again, unless a DLLP or a packet comes meanwhile: then there is no
     /// need to look before one does. None if something may leave, or that cannot be told.
     #[inline(never)]
-    fn foresee_wait(&mut self, id: PortId) -> Option<Wait> {
+    fn look_ahead(&mut self, id: PortId) -> Option<Wait> {
         let port = &mut self.ports[id.index()];
         port.looks_ahead -= 1;
         if !port.reliable || !port.is_plain() || port.sleeps || port.retry.replaying() {
@@ -345,7 +345,7 @@ impl Fabric {
         }
         let (packets, at) = (&self.packets, port.busy_until);
         let wait = match port.owner {
-            Owner::Switch(index) => self.switches[index as usize].foresee_wait(packets, port, at)?,
+            Owner::Switch(index) => self.switches[index as usize].look_ahead(packets, port, at)?,
             Owner::RootComplex(_) | Owner::Endpoint(_) => pick(&port.queues, packets, port, VC0, at).err()?,
         };
         (!wait.answers.is_none()).then_some(wait)
@@ -355,18 +355,18 @@ impl Fabric {
     fn plan_after_waiting(&mut self, id: PortId, wait: Wait) {
         let now = self.engine.now();
         let port = &mut self.ports[id.index()];
-        port.stuck_until = wait.until;
+        port.blocked_until = wait.until;
         port.awaits = wait.answers;
         if !wait.answers.is_none() {
             port.looks_ahead = LOOKS_AHEAD;
         }
-        let (gap, mut next) = match port.owner {
+        let (cause, mut next) = match port.owner {
             Owner::Switch(index) if wait.on == Use::Idle => {
                 self.switches[index as usize].silence(&self.packets, port, now, wait.until)
             }
             _ => (wait.on, wait.until),
         };
-        port.gap = gap;
+        port.idle_cause = cause;
         // A Nak is acted on whether or not anything waits.
         if (!wait.answers.is_none() || !port.reliable)
             && let Some((at, _)) = port.mailbox.iter().find(|(_, dllp)| port.may_unblock(dllp))
@@ -377,11 +377,11 @@ impl Fabric {
         if next != Time::NEVER {
             self.wake(id, next);
         }
-        self.answer_in_time(id);
+        self.schedule_peer_wake(id);
         if reliable {
             // Of the peer's DLLPs these are worth an event, and no others.
             self.ports[peer.index()].awaited = wait.answers;
-            self.answer_in_time(peer);
+            self.schedule_peer_wake(peer);
         }
     }
 

@@ -90,7 +90,7 @@ impl Waiter {
     }
 
     /// Who waits for what of whom, by the names that `config` has for them: that of the fabric.
-    pub fn sentence(&self, config: &FabricConfig) -> String {
+    pub fn describe(&self, config: &FabricConfig) -> String {
         let name = |device: usize| &config.devices[device].name;
         match self {
             Self::Link { port, peer } => {
@@ -159,7 +159,7 @@ fn wanted(on: Use, peer: &str) -> String {
 
 impl Fabric {
     /// Everybody who waits.
-    pub(crate) fn who_waits(&self) -> Vec<Waiter> {
+    pub(crate) fn stall_report(&self) -> Vec<Waiter> {
         let ports = (0..self.ports.len()).filter_map(|index| self.port_that_waits(PortId(index as u32)));
         let devices = self.devices.iter().enumerate();
         let named: Vec<Waiter> = ports
@@ -185,9 +185,9 @@ impl Fabric {
     fn port_that_waits(&self, id: PortId) -> Option<Waiter> {
         let port = &self.ports[id.index()];
         if port.state == LinkState::Active && !port.nothing_to_replay() {
-            let replays = self.observers.counters(id.index()).replays;
+            let replays = self.observers.counters(id.index()).errors.replays;
             if replays > 0 {
-                let damaged = self.observers.counters(port.peer.index()).bad_tlps;
+                let damaged = self.observers.counters(port.peer.index()).errors.bad_tlps;
                 let (port, peer) = (self.place_of(id), self.place_of(port.peer));
                 return Some(Waiter::Replayer { port, peer, replays, damaged });
             }
@@ -200,7 +200,7 @@ impl Fabric {
         waits.then(|| {
             let (here, peer) = (self.place_of(id), self.place_of(port.peer));
             match port.state {
-                LinkState::Active => Waiter::Port { port: here, peer, on: port.gap },
+                LinkState::Active => Waiter::Port { port: here, peer, on: port.idle_cause },
                 _ => Waiter::Link { port: here, peer },
             }
         })

@@ -32,7 +32,7 @@ fn writes(config: &FabricConfig, measured_us: u64) -> Simulation {
 
 fn bad_packets(simulation: &Simulation) -> f64 {
     let root_port = simulation.fabric.port_index(DeviceId(0), 0);
-    f64::from(simulation.fabric.observers().counters(root_port).bad_tlps)
+    f64::from(simulation.fabric.observers().counters(root_port).errors.bad_tlps)
 }
 
 /// At the rate that 64 GT/s is specified for, five flits in a million are sent again, with what is on its way by then.
@@ -95,8 +95,8 @@ fn a_lost_nak_is_said_again() {
     let simulation = writes(&config, 500);
     let card = simulation.fabric.port_index(DeviceId(1), 0);
     let counters = simulation.fabric.observers().counters(card);
-    assert!(counters.replays > 100, "{} replays", counters.replays);
-    assert_eq!(counters.replay_timeouts, 0);
+    assert!(counters.errors.replays > 100, "{} replays", counters.errors.replays);
+    assert_eq!(counters.errors.replay_timeouts, 0);
 }
 
 /// With 128b/130b a TLP begins with a token of 4 B. A wrong bit in it takes the link through Recovery; 276 B have it elsewhere.
@@ -133,7 +133,7 @@ fn a_packet_without_a_token_is_not_forwarded() {
     let count = |device, port| {
         simulation.fabric.observers().counters(simulation.fabric.port_index(DeviceId(device), port))
     };
-    let (bad, nullified) = (f64::from(count(1, 1).bad_tlps), f64::from(count(0, 0).nullified));
+    let (bad, nullified) = (f64::from(count(1, 1).errors.bad_tlps), f64::from(count(0, 0).errors.nullified));
     let down = simulation
         .fabric
         .observers()

@@ -36,7 +36,11 @@ fn outcome(config: &FabricConfig, direction: Direction) -> (u64, Vec<(Transactio
     let observers = simulation.fabric.observers();
     for port in 0..simulation.fabric.port_count() {
         let counters = observers.counters(port);
-        assert_eq!((counters.bad_tlps, counters.naks_sent, counters.replays), (0, 0, 0), "no LCRC is wrong");
+        assert_eq!(
+            (counters.errors.bad_tlps, counters.errors.naks_sent, counters.errors.replays),
+            (0, 0, 0),
+            "no LCRC is wrong"
+        );
     }
     let errors = observers.errors().map(|(_, error, count)| (error, count)).collect();
     (observers.flows()[0].payload().get(), errors)

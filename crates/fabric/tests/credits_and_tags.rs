@@ -28,7 +28,7 @@ fn over_a_long_link(scale: Scale) -> f64 {
     }
     let simulation = measure(&config, vec![Stream::new(1, Direction::Write, 65536, 16)], 100);
     let upstream = simulation.fabric.observers().counters(simulation.fabric.port_index(DeviceId(1), 0));
-    assert_eq!(upstream.replays, 0);
+    assert_eq!(upstream.errors.replays, 0);
     goodput(&simulation, 0, 100)
 }
 

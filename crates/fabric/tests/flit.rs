@@ -71,7 +71,7 @@ fn a_damaged_flit_is_replayed() {
     config.links[0].faults_upstream.corrupt_tlps = vec![5, 6, 20];
     let simulation = measure(&config, vec![Stream::new(1, Direction::Write, 4096, 4).times(64)], 100);
     assert_eq!(
-        simulation.fabric.observers().counters(simulation.fabric.port_index(DeviceId(0), 0)).bad_tlps,
+        simulation.fabric.observers().counters(simulation.fabric.port_index(DeviceId(0), 0)).errors.bad_tlps,
         3
     );
     assert!(simulation.fabric.is_quiet());

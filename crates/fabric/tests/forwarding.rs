@@ -147,7 +147,7 @@ fn a_damaged_packet_is_nullified_only_if_it_has_begun_to_leave() {
         let (simulation, log) = run_script(&config, vec![(us(5), dma(2, Direction::Write, 0, 128))], 100);
         let root_port = simulation.fabric.port_index(lanewise_fabric::workload::DeviceId(0), 0);
         let counters = simulation.fabric.observers().counters(root_port);
-        assert_eq!(counters.nullified, nullified, "{latency} ns");
+        assert_eq!(counters.errors.nullified, nullified, "{latency} ns");
         assert_eq!(log.done(), 1, "{latency} ns");
     }
     assert_eq!(

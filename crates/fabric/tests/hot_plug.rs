@@ -117,7 +117,7 @@ fn traffic_goes_on_after_the_link_was_down_and_nothing_is_missing() {
     assert!(simulation.fabric.is_quiet(), "packets or transfers are left");
     assert_eq!(simulation.fabric.observers().flows()[0].payload().get(), 4 * 8 * 20_000);
     simulation.fabric.check_conservation();
-    assert!(simulation.fabric.credits_are_home(), "credits were lost");
+    assert!(simulation.fabric.all_credits_returned(), "credits were lost");
 }
 
 /// Takes a device away as soon as it says that it is at rest after a write.

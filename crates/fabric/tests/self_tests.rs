@@ -55,7 +55,7 @@ fn assert_healed(simulation: &mut Simulation, at_us: u64) {
     advance(simulation, us(at_us));
     simulation.stop_measuring(us(at_us)); // The last Acks are no events.
     assert!(simulation.fabric.is_quiet(), "something is still under way");
-    assert!(simulation.fabric.credits_are_home(), "credits drifted");
+    assert!(simulation.fabric.all_credits_returned(), "credits drifted");
     simulation.fabric.check_conservation();
 }
 
@@ -67,8 +67,8 @@ fn one_bad_lcrc_costs_one_nak_and_one_replay() {
     assert_eq!(log.done(), 1);
     assert_eq!(simulation.fabric.observers().flows()[0].payload(), Bytes::new(65536));
     let (root, end) = (counters(&simulation, ROOT), counters(&simulation, END));
-    assert_eq!((root.bad_tlps, root.naks_sent, root.duplicates), (1, 1, 0));
-    assert_eq!((end.replays, end.replay_timeouts, end.rollovers), (1, 0, 0));
+    assert_eq!((root.errors.bad_tlps, root.errors.naks_sent, root.errors.duplicates), (1, 1, 0));
+    assert_eq!((end.errors.replays, end.errors.replay_timeouts, end.errors.rollovers), (1, 0, 0));
     assert_eq!(end.tlps_sent, 256);
     assert_healed(&mut simulation, 200);
 }
@@ -80,8 +80,8 @@ fn four_bad_transmissions_of_one_tlp_retrain_the_link() {
     let (mut simulation, log) = run_script(&config, vec![(us(5), dma(1, Direction::Write, 0, 256))], 1000);
     assert_eq!(log.done(), 1, "the write never arrives");
     let (root, end) = (counters(&simulation, ROOT), counters(&simulation, END));
-    assert_eq!((root.bad_tlps, root.naks_sent, root.duplicates), (4, 1, 0));
-    assert_eq!((end.replays, end.replay_timeouts, end.rollovers), (4, 3, 1));
+    assert_eq!((root.errors.bad_tlps, root.errors.naks_sent, root.errors.duplicates), (4, 1, 0));
+    assert_eq!((end.errors.replays, end.errors.replay_timeouts, end.errors.rollovers), (4, 3, 1));
     assert_healed(&mut simulation, 200);
     simulation.stop_measuring(us(200));
     for device in [ROOT, END] {
@@ -104,7 +104,7 @@ fn the_replay_timer_is_held_while_the_link_retrains() {
     config.links[0].recovery_time = Span::from_us(100);
     let (simulation, log) = run_script(&config, vec![(us(5), dma(1, Direction::Write, 0, 256))], 1000);
     assert_eq!(log.done(), 1, "the write never arrives");
-    assert_eq!(counters(&simulation, END).rollovers, 1);
+    assert_eq!(counters(&simulation, END).errors.rollovers, 1);
     assert!(log.latency(0) > config.links[0].recovery_time);
 }
 
@@ -139,7 +139,7 @@ fn a_late_ack_is_replayed_on_a_healthy_link_too() {
         assert_healed(&mut simulation, 100);
         let (root, end) = (counters(&simulation, ROOT), counters(&simulation, END));
         assert_eq!(
-            (end.replays, end.replay_timeouts, root.duplicates),
+            (end.errors.replays, end.errors.replay_timeouts, root.errors.duplicates),
             (2 * replays, 2 * replays, 2 * replays)
         );
     }
@@ -156,8 +156,8 @@ fn lost_dllps_are_made_good_by_timers() {
     let end = counters(&simulation, END);
     assert_eq!(log.done(), 1, "{end:?}");
     assert_eq!(simulation.fabric.observers().flows()[0].payload(), Bytes::new(65536));
-    assert!(end.bad_dllps > 20 && end.replay_timeouts > 0, "{end:?}");
-    assert!(counters(&simulation, ROOT).duplicates > 0);
+    assert!(end.errors.bad_dllps > 20 && end.errors.replay_timeouts > 0, "{end:?}");
+    assert!(counters(&simulation, ROOT).errors.duplicates > 0);
     let later = 2_000 + log.done_at(0).expect("done").ticks() / Span::from_us(1).ticks();
     advance(&mut simulation, us(later));
     assert!(simulation.fabric.is_quiet());
@@ -172,7 +172,7 @@ fn sparse_traffic_on_a_good_link_is_never_replayed() {
         let steps = (0..40).map(|n| (at(n), dma(1, Direction::Write, 128 * n, 128))).collect();
         let (simulation, log) = run_script(&config, steps, 1000);
         assert_eq!(log.done(), 40);
-        assert_eq!(counters(&simulation, END).replays, 0, "a write every {gap_ns} ns");
+        assert_eq!(counters(&simulation, END).errors.replays, 0, "a write every {gap_ns} ns");
     }
 }
 

@@ -237,6 +237,6 @@ fn a_link_stays_out_of_l1_until_everything_is_acknowledged() {
     let at_once = LinkPower { l0s: None, l1: Some(SleepConfig { idle: Span::ZERO, exit: L1_EXIT }) };
     let steps = vec![(us(100), dma(1, Direction::Write, 0, 64)), (us(200), dma(1, Direction::Read, 0, 64))];
     let (simulation, _) = run_script(&one_link(at_once), steps, 10_000);
-    let replays = |port| simulation.fabric.observers().counters(port).replays;
+    let replays = |port| simulation.fabric.observers().counters(port).errors.replays;
     assert_eq!([replays(0), replays(1)], [0, 0]);
 }

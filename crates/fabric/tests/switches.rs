@@ -270,7 +270,7 @@ fn peer_to_peer_crosses_the_root_complex() {
     let (mut simulation, log) = run_script(&config, vec![(us(5), peer(1, Direction::Read, 2, 8192))], 1000);
     assert_eq!(log.done(), 1);
     advance(&mut simulation, us(1000));
-    assert!(simulation.fabric.is_quiet() && simulation.fabric.credits_are_home());
+    assert!(simulation.fabric.is_quiet() && simulation.fabric.all_credits_returned());
 }
 
 /// Writes of device 2 to host and to a peer that drains 50 MB/s; so many of the latter at a time.
@@ -332,11 +332,11 @@ fn a_damaged_tlp_is_nullified_by_a_cut_through_switch() {
         let counters =
             |device| simulation.fabric.observers().counters(simulation.fabric.port_index(device, 0));
         let root = counters(DeviceId(0));
-        assert_eq!((root.naks_sent, root.duplicates, root.bad_tlps), (0, 0, 0));
-        assert_eq!(counters(DeviceId(2)).replays, 2);
+        assert_eq!((root.errors.naks_sent, root.errors.duplicates, root.errors.bad_tlps), (0, 0, 0));
+        assert_eq!(counters(DeviceId(2)).errors.replays, 2);
         advance(&mut simulation, us(1000));
-        assert!(simulation.fabric.is_quiet() && simulation.fabric.credits_are_home());
-        root.nullified
+        assert!(simulation.fabric.is_quiet() && simulation.fabric.all_credits_returned());
+        root.errors.nullified
     };
     assert_eq!(nullified(Forwarding::CutThrough), 2);
     assert_eq!(nullified(Forwarding::StoreAndForward), 0);
@@ -357,7 +357,7 @@ fn a_damaged_tlp_does_not_enter_a_flit_link() {
     assert_eq!(log.done(), 1);
     assert_eq!(simulation.fabric.observers().flows()[0].payload(), Bytes::from_kib(16));
     advance(&mut simulation, us(1000));
-    assert!(simulation.fabric.is_quiet() && simulation.fabric.credits_are_home());
+    assert!(simulation.fabric.is_quiet() && simulation.fabric.all_credits_returned());
 }
 
 /// The time an egress waits for a busy core is put down to the core.

@@ -18,7 +18,7 @@ pub use fingerprint::Fingerprint;
 pub use flow::{CONTROL, FlowSpec, FlowTally, LatencyOf};
 pub use latency::{LatencySummary, LatencyTally, PERCENTILES};
 pub use level::Level;
-pub use observers::{LinkCounters, Observer, Observers};
+pub use observers::{LinkCounters, LinkErrors, Observer, Observers};
 
 /// Index of a flow: one stream of payload that results are reported for.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

@@ -23,6 +23,13 @@ pub struct LinkCounters {
     pub tlps_sent: u64,
     /// DLLPs sent.
     pub dllps_sent: u64,
+    /// What went wrong.
+    pub errors: LinkErrors,
+}
+
+/// Errors of the data link layer that one port found, and what it did about them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LinkErrors {
     /// TLPs or flits received with a bad LCRC or CRC.
     pub bad_tlps: u32,
     /// DLLPs received with a bad CRC.
@@ -65,7 +72,7 @@ struct PortTally {
 pub struct Observers {
     ports: Vec<PortTally>,
     /// Of each port what is rare; TLPs and DLLPs are counted with what happens at the same time.
-    mishaps: Vec<LinkCounters>,
+    error_counters: Vec<LinkErrors>,
     /// Of each port, the time of uses that few links have; empty while none has.
     rests: Vec<RestTicks>,
     flows: Vec<FlowTally>,
@@ -88,14 +95,14 @@ impl Observers {
         };
         Self {
             ports: vec![PortTally::default(); ports],
-            mishaps: vec![LinkCounters::default(); ports],
+            error_counters: vec![LinkErrors::default(); ports],
             requesters: vec![requester; endpoints],
             ..Self::default()
         }
     }
 
     /// Memory that watching one port takes, in bytes.
-    pub const BYTES_PER_PORT: usize = size_of::<PortTally>() + size_of::<LinkCounters>();
+    pub const BYTES_PER_PORT: usize = size_of::<PortTally>() + size_of::<LinkErrors>();
 
     /// Adds a flow; its identifier counts up from zero.
     pub fn add_flow(&mut self, spec: FlowSpec) -> FlowId {
@@ -127,17 +134,17 @@ impl Observers {
                 self.ports[port as usize].direction.dllps_sent += 1;
                 self.fingerprint.mix(now, 1 << 62 | u64::from(port));
             }
-            Fact::BadTlp { port } => self.mishaps[port as usize].bad_tlps += 1,
-            Fact::BadDllp { port } => self.mishaps[port as usize].bad_dllps += 1,
-            Fact::NakSent { port } => self.mishaps[port as usize].naks_sent += 1,
-            Fact::Duplicate { port } => self.mishaps[port as usize].duplicates += 1,
+            Fact::BadTlp { port } => self.error_counters[port as usize].bad_tlps += 1,
+            Fact::BadDllp { port } => self.error_counters[port as usize].bad_dllps += 1,
+            Fact::NakSent { port } => self.error_counters[port as usize].naks_sent += 1,
+            Fact::Duplicate { port } => self.error_counters[port as usize].duplicates += 1,
             Fact::ReplayStarted { port, by_timer } => {
-                self.mishaps[port as usize].replays += 1;
-                self.mishaps[port as usize].replay_timeouts += u32::from(by_timer);
+                self.error_counters[port as usize].replays += 1;
+                self.error_counters[port as usize].replay_timeouts += u32::from(by_timer);
                 self.fingerprint.mix(now, 1 << 63 | u64::from(port));
             }
-            Fact::ReplayNumRollover { port } => self.mishaps[port as usize].rollovers += 1,
-            Fact::Nullified { port } => self.mishaps[port as usize].nullified += 1,
+            Fact::ReplayNumRollover { port } => self.error_counters[port as usize].rollovers += 1,
+            Fact::Nullified { port } => self.error_counters[port as usize].nullified += 1,
             Fact::Delivered { flow, payload } => self.flows[flow.0 as usize].deliver(payload),
             Fact::RequestDone { flow, latency } => {
                 self.request_ticks = self.request_ticks.wrapping_add(latency.ticks());
@@ -203,7 +210,7 @@ impl Observers {
     /// Counters of a port, over the whole run.
     pub fn counters(&self, port: usize) -> LinkCounters {
         let DirectionCount { tlps_sent, dllps_sent, .. } = self.ports[port].direction;
-        LinkCounters { tlps_sent, dllps_sent, ..self.mishaps[port] }
+        LinkCounters { tlps_sent, dllps_sent, errors: self.error_counters[port] }
     }
 
     /// Ingress buffer levels of a port, by class, in bytes.

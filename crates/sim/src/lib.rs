@@ -100,7 +100,7 @@ fn first_change(scenario: &Scenario) -> Option<Span> {
 fn read(scenario: &Scenario, simulation: &Simulation, outcome: &Outcome, limits: RunLimits) -> Results {
     let measured = outcome.end.saturating_since(outcome.warm_up_end);
     let stalled_waiting = match &outcome.reason {
-        EndReason::Stalled(waiting) => waiting.iter().map(|one| one.sentence(&scenario.fabric)).collect(),
+        EndReason::Stalled(waiting) => waiting.iter().map(|one| one.describe(&scenario.fabric)).collect(),
         _ => Vec::new(),
     };
     let phases = phases::phases(simulation, outcome.warm_up_end, outcome.end);

@@ -88,8 +88,8 @@ fn direction(
         utilisation: 1.0 - silent,
         tlps: sent.tlps_sent,
         dllps: sent.dllps_sent,
-        naks: observers.counters(index(receiver)).naks_sent,
-        replays: sent.replays,
+        naks: observers.counters(index(receiver)).errors.naks_sent,
+        replays: sent.errors.replays,
     }
 }
 

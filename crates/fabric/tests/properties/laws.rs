@@ -149,7 +149,7 @@ pub fn check_links(config: &FabricConfig, simulation: &Simulation, seen: &Links)
         assert!(numbered || link.mode.flit, "{:?} {link:?}", seen.out_of_sequence);
         let sure = is_near(link) && is_healthy(link);
         for ((device, number), index) in [(link.upper, upper), (link.lower, lower)] {
-            let replays = simulation.fabric.observers().counters(index).replays;
+            let replays = simulation.fabric.observers().counters(index).errors.replays;
             assert!(!sure || replays == 0, "{replays} replays on a good link, port {index}, {link:?}");
             check_buffers(&config.devices[device].ports[number], simulation, index);
         }

@@ -101,7 +101,7 @@ impl<'c> Running<'c> {
         for _ in 0..1_000 {
             at += Span::from_us(50);
             self.piece(at, false);
-            if self.simulation.fabric.is_quiet() && self.simulation.fabric.credits_are_home() {
+            if self.simulation.fabric.is_quiet() && self.simulation.fabric.all_credits_returned() {
                 break;
             }
         }
@@ -119,7 +119,7 @@ impl<'c> Running<'c> {
             link.power.l1.is_some() && (errs(&link.faults_downstream) || errs(&link.faults_upstream))
         };
         let forgetful = self.config.links.iter().any(forgets);
-        assert!(forgetful || self.simulation.fabric.credits_are_home(), "credits drifted");
+        assert!(forgetful || self.simulation.fabric.all_credits_returned(), "credits drifted");
         let steps = self.case.steps(&self.config);
         laws::check_time(&self.config, &self.simulation, at);
         laws::check_end(self.case, &self.config, &self.simulation, &steps);

@@ -13,22 +13,22 @@ use lanewise_units::Time;
 impl Fabric {
     /// Brings the receiver half of a port up to date, `now` included.
     #[inline]
-    pub(crate) fn catch_up(&mut self, id: PortId, now: Time) {
+    pub(crate) fn advance_to(&mut self, id: PortId, now: Time) {
         if self.ports[id.index()].acts_at() <= now {
-            self.catch_up_to(id, now);
+            self.advance_port(id, now);
         }
     }
 
     /// The same for everything before `now`.
     #[inline]
-    pub(crate) fn catch_up_before(&mut self, id: PortId, now: Time) {
+    pub(crate) fn advance_before(&mut self, id: PortId, now: Time) {
         if self.ports[id.index()].acts_at() < now {
-            self.catch_up_to(id, Time::from_ticks(now.ticks() - 1));
+            self.advance_port(id, Time::from_ticks(now.ticks() - 1));
         }
     }
 
     #[inline(never)]
-    fn catch_up_to(&mut self, id: PortId, limit: Time) {
+    fn advance_port(&mut self, id: PortId, limit: Time) {
         loop {
             let port = &self.ports[id.index()];
             let (dllp_at, arrival_at) = (port.next_dllp_at(), port.next_arrival);
@@ -39,19 +39,19 @@ impl Fabric {
                 self.ports[id.index()].settle(id, dllp_at, &mut self.observers);
                 self.send_due_dllps(id, dllp_at);
             } else if arrival_at <= limit {
-                self.take_foreseen(id, arrival_at);
+                self.take_delivered_ahead(id, arrival_at);
             } else {
                 break;
             }
         }
-        self.answer_in_time(id);
+        self.schedule_peer_wake(id);
     }
 
     /// Brings every port up to date. Its transmitter reads what came where it matters to nobody when: credits and Acks of a
     /// link that is up and where nothing can go wrong.
-    pub(crate) fn catch_up_all(&mut self, now: Time) {
+    pub(crate) fn advance_all(&mut self, now: Time) {
         let ports = (0..self.ports.len() as u32).map(PortId);
-        ports.clone().for_each(|id| self.catch_up(id, now));
+        ports.clone().for_each(|id| self.advance_to(id, now));
         for id in ports {
             let port = &self.ports[id.index()];
             if port.reliable && port.state == LinkState::Active {

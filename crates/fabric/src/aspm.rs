@@ -26,7 +26,7 @@ const NEXT_LINK_WAKES_AFTER: Span = Span::from_us(1);
 
 /// What a port whose link may sleep remembers.
 #[derive(Debug)]
-pub(crate) struct Standby {
+pub(crate) struct Aspm {
     power: LinkPower,
     /// The last thing was sent before, if `busy_until` is still where the accounts of silence ended.
     idle_since: Time,
@@ -40,10 +40,10 @@ pub(crate) struct Standby {
     dllps_sent_at: Time,
 }
 
-impl Standby {
+impl Aspm {
     /// None for a link that stays awake.
     pub(crate) fn new(power: LinkPower) -> Option<Box<Self>> {
-        let standby = Self {
+        let aspm = Self {
             power,
             idle_since: Time::ZERO,
             accounted: Time::NEVER,
@@ -51,31 +51,31 @@ impl Standby {
             called_at: Time::NEVER,
             dllps_sent_at: Time::NEVER,
         };
-        (power != LinkPower::default()).then(|| Box::new(standby))
+        (power != LinkPower::default()).then(|| Box::new(aspm))
     }
 }
 
 /// From when on a transmitter sleeps in which state, if nothing is sent; [`Time::NEVER`] for not at all.
 #[derive(Clone, Copy)]
-struct Bedtime {
+struct EntryTimes {
     l0s: Time,
     l1: Time,
 }
 
 impl Port {
-    fn standby(&mut self) -> &mut Standby {
-        self.standby.as_mut().expect("this link may sleep")
+    fn aspm(&mut self) -> &mut Aspm {
+        self.aspm.as_mut().expect("this link may sleep")
     }
 
     /// Whether DLLPs have been sent at this instant, before others looked at the wire: both ends of a link often wake at once.
     pub(crate) fn has_sent_dllps_at(&self, now: Time) -> bool {
-        self.standby.as_ref().is_some_and(|standby| standby.dllps_sent_at == now)
+        self.aspm.as_ref().is_some_and(|aspm| aspm.dllps_sent_at == now)
     }
 
     /// When it last sent something, or was woken.
     fn idle_since(&self) -> Time {
-        match &self.standby {
-            Some(standby) if standby.accounted == self.busy_until => standby.idle_since,
+        match &self.aspm {
+            Some(aspm) if aspm.accounted == self.busy_until => aspm.idle_since,
             _ => self.busy_until,
         }
     }
@@ -111,8 +111,8 @@ impl Fabric {
         if !self.ports[id.index()].sleeps {
             return self.ports[id.index()].settle(id, at, &mut self.observers);
         }
-        let bedtime = self.bedtime(id);
-        let asleep_from = bedtime.l0s.min(bedtime.l1);
+        let entry_times = self.entry_times(id);
+        let asleep_from = entry_times.l0s.min(entry_times.l1);
         let port = &mut self.ports[id.index()];
         let idle_since = port.idle_since();
         port.settle(id, at.min(asleep_from), &mut self.observers);
@@ -122,22 +122,22 @@ impl Fabric {
             port.rest_until(at);
         }
         let accounted = port.busy_until;
-        let standby = port.standby();
-        (standby.idle_since, standby.accounted) = (idle_since, accounted);
+        let aspm = port.aspm();
+        (aspm.idle_since, aspm.accounted) = (idle_since, accounted);
     }
 
     /// When this direction falls asleep, if nothing is sent.
-    fn bedtime(&self, id: PortId) -> Bedtime {
+    fn entry_times(&self, id: PortId) -> EntryTimes {
         let port = &self.ports[id.index()];
         let peer = &self.ports[port.peer.index()];
-        let power = port.standby.as_ref().map_or(LinkPower::default(), |standby| standby.power);
+        let power = port.aspm.as_ref().map_or(LinkPower::default(), |aspm| aspm.power);
         let after = |state: Option<SleepConfig>, silent_since: Time| match state {
             Some(state) if silent_since != Time::NEVER => silent_since + state.idle,
             _ => Time::NEVER,
         };
         let silent_since = |port: &Port| if port.stays_awake() { Time::NEVER } else { port.idle_since() };
         let acknowledged_since = port.acknowledged_since().max(peer.acknowledged_since());
-        Bedtime {
+        EntryTimes {
             l0s: after(power.l0s, silent_since(port)),
             l1: after(power.l1, silent_since(port).max(silent_since(peer)).max(acknowledged_since)),
         }
@@ -150,16 +150,16 @@ impl Fabric {
         port.wake_at = Time::NEVER;
         let peer = port.peer;
         self.take_in_dllps(peer, now);
-        let standby = self.ports[id.index()].standby();
-        if standby.awake_at > now {
+        let aspm = self.ports[id.index()].aspm();
+        if aspm.awake_at > now {
             self.wake(id, now);
             return false;
         }
-        let called = standby.called_at <= now;
+        let called = aspm.called_at <= now;
         if called {
-            standby.called_at = Time::NEVER;
+            aspm.called_at = Time::NEVER;
         }
-        if (called || self.wants_the_wire(id, now)) && !self.stir(id, now, true) {
+        if (called || self.wants_the_wire(id, now)) && !self.start_exit(id, now, true) {
             return false;
         }
         self.settle(id, now);
@@ -182,45 +182,45 @@ impl Fabric {
     pub(crate) fn may_send_dllps(&mut self, id: PortId, at: Time) -> bool {
         // What the peer did before decides whether the link sleeps.
         let peer = self.ports[id.index()].peer;
-        self.catch_up_before(peer, at);
+        self.advance_before(peer, at);
         self.take_in_dllps(id, at);
         self.take_in_dllps(peer, at);
         if self.ports[id.index()].next_dllp_at() > at {
             return false; // The peer woke the link, and it is still waking; or nothing is due any more.
         }
-        let in_l1 = self.bedtime(id).l1 < at;
+        let in_l1 = self.entry_times(id).l1 < at;
         let port = &mut self.ports[id.index()];
         if in_l1 && port.only_repeats(at) {
             port.stop_updates(at);
             return false;
         }
-        if !self.stir(id, at, false) {
+        if !self.start_exit(id, at, false) {
             return false;
         }
         self.settle(id, at);
-        self.ports[id.index()].standby().dllps_sent_at = at;
+        self.ports[id.index()].aspm().dllps_sent_at = at;
         true
     }
 
     /// Something is to be sent at `at`: whether the wire can carry it. If it slept, it begins to wake, and where a TLP `follows`
     /// the link above does so too.
-    fn stir(&mut self, id: PortId, at: Time, follows: bool) -> bool {
-        let bedtime = self.bedtime(id);
+    fn start_exit(&mut self, id: PortId, at: Time, follows: bool) -> bool {
+        let entry_times = self.entry_times(id);
         let port = &self.ports[id.index()];
-        let (peer, power) = (port.peer, port.standby.as_ref().map_or(LinkPower::default(), |s| s.power));
+        let (peer, power) = (port.peer, port.aspm.as_ref().map_or(LinkPower::default(), |s| s.power));
         match power {
-            LinkPower { l1: Some(state), .. } if bedtime.l1 < at => {
+            LinkPower { l1: Some(state), .. } if entry_times.l1 < at => {
                 // Both are accounted for before either is busy waking, because each one's sleep is that of both.
                 self.settle(id, at);
                 self.settle(peer, at);
                 self.begin_to_wake(id, at, state.exit);
                 self.begin_to_wake(peer, at, state.exit);
                 if follows {
-                    self.call_the_link_above([id, peer], at + NEXT_LINK_WAKES_AFTER);
+                    self.wake_upstream_link([id, peer], at + NEXT_LINK_WAKES_AFTER);
                 }
                 false
             }
-            LinkPower { l0s: Some(state), .. } if bedtime.l0s < at => {
+            LinkPower { l0s: Some(state), .. } if entry_times.l0s < at => {
                 self.settle(id, at);
                 self.begin_to_wake(id, at, state.exit);
                 false
@@ -237,17 +237,17 @@ impl Fabric {
         self.observers.observe(at, Fact::Spent { port: id.0, on: Use::Waking, span });
         port.rest_until(awake_at);
         port.resume_updates(awake_at);
-        let standby = port.standby();
-        standby.awake_at = awake_at;
+        let aspm = port.aspm();
+        aspm.awake_at = awake_at;
         // Silence counts from its waking on, also where that takes no time and ends where the accounts of sleep did.
-        standby.accounted = Time::NEVER;
+        aspm.accounted = Time::NEVER;
         // Both ends wake in the order in which they were woken, whenever each would have looked at its wire without that.
         port.wake_at = Time::NEVER;
         self.wake(id, at);
     }
 
     /// If the upper end of a link that wakes is a switch, its own link to the root follows.
-    fn call_the_link_above(&mut self, ends: [PortId; 2], at: Time) {
+    fn wake_upstream_link(&mut self, ends: [PortId; 2], at: Time) {
         for id in ends {
             let port = &self.ports[id.index()];
             let Owner::Switch(switch) = port.owner else { continue };
@@ -255,8 +255,8 @@ impl Fabric {
             if port.index == 0 || !self.ports[upstream.index()].sleeps {
                 continue;
             }
-            let standby = self.ports[upstream.index()].standby();
-            standby.called_at = standby.called_at.min(at);
+            let aspm = self.ports[upstream.index()].aspm();
+            aspm.called_at = aspm.called_at.min(at);
             self.wake(upstream, at);
         }
     }

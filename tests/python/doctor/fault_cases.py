@@ -220,6 +220,18 @@ FAULT_CASES: dict[str, tuple[Machine, Machine, Severity]] = {
         gpus(4),
         Severity.ERROR,
     ),
+    "gpu-error": (
+        logged(gpus(4), (EventKind.GPU_ERROR, "10:00.0", "NVRM: Xid (PCI:0000:10:00): 48, DBE"), number=48),
+        logged(
+            gpus(4), (EventKind.GPU_ERROR, "10:00.0", "Xid (PCI:0000:10:00): 154, to 0x0 (None)"), number=154
+        ),
+        Severity.ERROR,
+    ),
+    "dma-fault": (
+        logged(gpus(4), (EventKind.DMA_BLOCKED, "10:00.0", "DMAR: [DMA Read] Request device [10:00.0]")),
+        gpus(4),
+        Severity.WARNING,
+    ),
     "link-lost": (
         logged(port(slot=Slot(presence=True)), (DOWN, "00:01.0", "pciehp: Slot(4): Link Down")),
         logged(pair(), (EventKind.CARD_PRESENT, "00:01.0", "pciehp: Slot(4): Card present")),

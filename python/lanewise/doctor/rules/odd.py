@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 ODD = Rule(
     id="odd-one-out",
     what="One of several devices of the same kind differs from the others: speed, lanes, payload, read size, "
-    "NUMA node, a capability, firmware, BAR1 and ECC of GPUs, speed of network ports; or the uplink of one of "
-    "several switches of the same kind.",
+    "NUMA node, a capability, firmware, BAR1 and ECC of GPUs, speed of network ports; or the uplink of one "
+    "of several switches of the same kind.",
     why="Machines are bought with the same device several times, and work that is spread over them waits for "
     "the slowest. What one of them has and the others have not is a fault more often than an intention, even "
     "where each register by itself may be in order.",

@@ -98,6 +98,9 @@ def link_speed(view: View, function: Function) -> float | None:
     link = view.machine.link_above(function)
     if function.address.function or (link is not None and not view.is_wire(link)):
         return None
+    if function.is_gpu and function.idle:
+        # A GPU that has nothing to do while its likes work lowers its speed, as it should.
+        return None
     if link is None:
         return function.link.status.gt_s
     told = link.below_speed and not view.machine.is_slow_as_idle_gpus(link)

@@ -13,6 +13,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from lanewise.errors import InputError
 from lanewise.fleet.inventory import CLASSES, inventory, printable
 from lanewise.fleet.model import FORMAT
 from lanewise.fleet.settings import HOST_SETTINGS, SETTINGS
@@ -124,8 +125,17 @@ class _Kind:
 
 
 def baseline(machine: Machine) -> str:
-    """Return the text of a fleet file that the machine itself fits."""
+    """Return the text of a fleet file that the machine itself fits.
+
+    Raises InputError where no device is to be seen: a file that expects nothing would let everything pass.
+    """
     devices = tuple(device for device in inventory(machine) if device.answers)
+    if not devices:
+        what = " and ".join(machine.kinds) or "the source"
+        raise InputError(
+            f"'{machine.source}': {what} lists no device that a baseline could expect; "
+            "take it from 'sudo lspci -vvv', a copy of /sys/bus/pci, or 'nvidia-smi -q'"
+        )
     slots = Counter(_board_name(name) for device in devices for name in device.slots[:1])
     blocks = [_HEAD.format(source=_source(machine), format=FORMAT)]
     host = [(key, setting.read(machine), setting) for key, setting in HOST_SETTINGS.items()]

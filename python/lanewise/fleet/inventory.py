@@ -78,11 +78,13 @@ class Device:
     def path(self) -> str | None:
         """The way from the root by bridges, like ``15:01.0/00.0/02.0/00.0``; None where it is not shown.
 
+        Ports that a source leaves out have numbers of Lanewise's own, which say nothing of a way.
+
         Only the first bus number is in it, because those below follow from what else is plugged in. The form
         is that of `lspci -P`.
         """
         way = self.machine.path(self.function)
-        if not way:
+        if not way or any(port.implied for port in way):
             return None
         steps = [*reversed(way[:-1]), self.function]
         return "/".join(

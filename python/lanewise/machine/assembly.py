@@ -49,6 +49,8 @@ class Reading:
         self.hostname: str | None = None
         self.measured = True
         self.shows_tree = False
+        self.lists_all_gpus = False
+        """Whether the source counts the GPUs of a driver, and lists as many."""
         self.made_up = 0
         """Addresses given to what the source does not name (`sources.made_up`)."""
         self.unknown_lines = 0

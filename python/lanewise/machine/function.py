@@ -15,6 +15,7 @@ from lanewise.machine.registers import Errors, LinkRegisters, Registers, Transfe
 
 if TYPE_CHECKING:
     from lanewise.machine.address import Address
+    from lanewise.machine.gpu_health import GpuHealth
 
 
 _RDMA = re.compile(r"ConnectX|BlueField|\bE810\b|\bX722\b|BCM57[4-6]\d\d|\bT[56]\d{2}|FastLinQ|Omni-Path")
@@ -141,6 +142,12 @@ class Function:
     """Of a GPU, as its driver says: ``P0`` is the fastest, ``P8`` and ``P12`` save power."""
     idle: bool | None = None
     """Whether a GPU says that it saves power because it has nothing to do."""
+    port_mbit_s: int | None = None
+    """Speed of a network adapter's port, as NCCL saw it, Mbit/s; of several ports the fastest."""
+    gpu_direct: bool | None = None
+    """Whether NCCL found that a network adapter can reach the memory of GPUs (GPUDirect RDMA)."""
+    health: GpuHealth | None = None
+    """Of a GPU, as its driver says."""
     stated_path: tuple[Address, ...] = ()
     """Bridges above it, root first, when the source prints the way (`lspci -PP`)."""
 

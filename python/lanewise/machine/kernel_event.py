@@ -1,7 +1,8 @@
 """What a kernel log says of devices, slots and links that fail, as typed events in the order of the log.
 
-Models the lines that tell of the bus or of a device lost on it. Errors of Advanced Error Reporting are
-counted and kept with their functions (`registers.Errors`). Left out: what drivers say of their own matters.
+Models the lines that tell of the bus, of a device lost on it, and of errors that a GPU or its driver reports.
+Errors of Advanced Error Reporting are counted and kept with their functions (`registers.Errors`). Left out:
+what other drivers say of their own matters.
 """
 
 from __future__ import annotations
@@ -37,6 +38,8 @@ class EventKind(StrEnum):
     LIMITED = "a device could do more than its way to the host carries"
     NO_SPACE = "there was no address space for a BAR"
     IOMMU = "how the IOMMU treats devices"
+    GPU_ERROR = "a GPU, or a switch between GPUs, reported an error"
+    DMA_BLOCKED = "the IOMMU blocked an access of a device to memory"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +54,7 @@ class KernelEvent:
     name: str | None = None
     """By which the line calls the device where it gives no address, like ``nvme0``."""
     number: int | None = None
-    """Of a BAR; code of an Xid."""
+    """Of a BAR; code of an Xid or, of an NVSwitch, an SXid."""
     now: LinkMode | None = None
     """The mode that limits a device."""
     able: LinkMode | None = None

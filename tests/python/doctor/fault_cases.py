@@ -8,6 +8,7 @@ from typing import Any
 from machines import GPU, function, machine, pair
 
 from lanewise.doctor import Severity
+from lanewise.machine.gpu_health import GpuHealth
 from lanewise.machine.model import (
     Address,
     Bar,
@@ -219,6 +220,28 @@ FAULT_CASES: dict[str, tuple[Machine, Machine, Severity]] = {
         logged(gpus(4), (EventKind.GPU_LOST, "10:00.0", XID), number=79),
         gpus(4),
         Severity.ERROR,
+    ),
+    "gpu-error": (
+        logged(gpus(4), (EventKind.GPU_ERROR, "10:00.0", "NVRM: Xid (PCI:0000:10:00): 48, DBE"), number=48),
+        logged(
+            gpus(4), (EventKind.GPU_ERROR, "10:00.0", "Xid (PCI:0000:10:00): 154, to 0x0 (None)"), number=154
+        ),
+        Severity.ERROR,
+    ),
+    "gpu-health": (
+        gpus(4, {"health": GpuHealth(remap_failed=True, uncorrectable=2)}),
+        gpus(4, {"health": GpuHealth(remap_failed=False, uncorrectable=0, recovery_action="None")}),
+        Severity.ERROR,
+    ),
+    "gpu-slowdown": (
+        gpus(4, {"health": GpuHealth(slowdowns=("thermal",))}),
+        gpus(4, {"health": GpuHealth(slowdowns=())}),
+        Severity.WARNING,
+    ),
+    "dma-fault": (
+        logged(gpus(4), (EventKind.DMA_BLOCKED, "10:00.0", "DMAR: [DMA Read] Request device [10:00.0]")),
+        gpus(4),
+        Severity.WARNING,
     ),
     "link-lost": (
         logged(port(slot=Slot(presence=True)), (DOWN, "00:01.0", "pciehp: Slot(4): Link Down")),

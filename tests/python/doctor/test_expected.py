@@ -11,10 +11,11 @@ from machines import NIC, NVME
 
 from lanewise.doctor import Diagnosis, Finding, Severity, diagnose
 from lanewise.doctor.expected import RULES
+from lanewise.errors import InputError
 from lanewise.fleet import baseline
 from lanewise.fleet.baseline import remarks
 from lanewise.fleet.reading import parse_fleet_file
-from lanewise.machine import read
+from lanewise.machine import read, read_bytes
 from lanewise.machine.kernel_event import EventKind, KernelEvent
 from lanewise.machine.model import Machine
 
@@ -314,3 +315,32 @@ def test_the_odd_one_out_is_not_written_down_as_it_should_be() -> None:
     assert "# link: 21:00.0 ran on x8, and most of its kind on x16; most likely a fault" in text
     assert [finding.bdf for finding in expected(odd, text)] == ["21:00.0"]
     assert 'link = "16 GT/s x2"' in text
+
+
+LINK = 'link_speed="8.0 GT/s PCIe" link_width="4"'
+NCCL = f"""\
+<system version="1"><cpu numaid="0" affinity="0f" arch="x86_64">
+  <pci busid="0000:18:00.0" class="0x020000" vendor="0x14e4" device="0x16d8" {LINK}/>
+  <pci busid="0000:18:00.1" class="0x020000" vendor="0x14e4" device="0x16d8" {LINK}/>
+  <pci busid="0000:3b:00.0" class="0x030000" vendor="0x10de" device="0x2230" {LINK}/>
+</cpu><cpu numaid="1" affinity="f0" arch="x86_64">
+  <pci busid="0000:b1:00.0" class="0x030000" vendor="0x10de" device="0x2230" {LINK}/>
+</cpu></system>
+"""
+
+
+def test_ports_that_a_source_leaves_out_say_nothing_of_places() -> None:
+    machine, lines = read_bytes(NCCL.encode()), NCCL.splitlines(keepends=True)
+    text = baseline(machine)
+    assert "path" not in text.partition("format = 1")[2]
+    assert expected(machine, text) == []
+    cut = read_bytes("".join(lines[:2] + lines[3:]).encode())
+    assert [finding.title.partition(" (")[0] for finding in expected(cut, text)] == [
+        "18:00.0 has functions 1, not 2"
+    ]
+
+
+def test_a_machine_without_devices_is_no_baseline() -> None:
+    matrix = "\tGPU0\tGPU1\tCPU Affinity\nGPU0\t X \tNV1\t0-19\nGPU1\tNV1\t X \t0-19\n"
+    with pytest.raises(InputError, match="nvidia-smi topo lists no device that a baseline could expect"):
+        baseline(read_bytes(matrix.encode()))

@@ -27,8 +27,59 @@ LINES = [
     ),
     ("NVRM: GPU 0000:4b:00.0: GPU has fallen off the bus.", "GPU_LOST 4b:00.0"),
     ("NVRM: GPU at 0000:01:00.0 has fallen off the bus.", "GPU_LOST 01:00.0"),
-    ("NVRM: Xid (PCI:0000:4b:00): 31, pid=12, name=python, Ch 00000010, MMU Fault", None),
-    ("NVRM: Xid (PCI:0000:4b:00): 62, 00000000 00000000", None),
+    ("NVRM: Xid (PCI:0000:4b:00): 31, pid=12, name=python, Ch 00000010, MMU Fault", "GPU_ERROR 4b:00.0"),
+    ("NVRM: Xid (PCI:0000:4b:00): 62, 00000000 00000000", "GPU_ERROR 4b:00.0"),
+    ("NVRM: Xid (0000:03:00): 14, Channel 00000001", "GPU_ERROR 03:00.0"),
+    (
+        "NVRM: Xid (PCI:0000:01:00 GPU-I:05): 94, Contained: CE User Channel (0x9). RST: No, D-RST: No",
+        "GPU_ERROR 01:00.0",
+    ),
+    (
+        "NVRM: Xid (PCI:0000:01:00): 154, GPU recovery action changed from 0x0 (None) to 0x1 (GPU Reset "
+        "Required)",
+        "GPU_ERROR 01:00.0",
+    ),
+    (
+        "nvidia-nvswitch3: SXid (PCI:0000:c1:00.0): 20034, Fatal, Link 30 LTSSM Fault Up",
+        "GPU_ERROR c1:00.0",
+    ),
+    ("NVRM: GPU at PCI:0000:4b:00: GPU-b850f46d-d5ea-c752-ddf3-c4453e44d3f7", None),
+    (
+        "amdgpu 0000:c3:00.0: amdgpu: 2 uncorrectable hardware errors detected in umc block",
+        "GPU_ERROR c3:00.0",
+    ),
+    ("amdgpu 0000:c3:00.0: amdgpu: 0 uncorrectable hardware errors detected in umc block", None),
+    (
+        "DMAR: [DMA Read NO_PASID] Request device [ca:00.0] fault addr 0xe2ed4000 [fault reason 0x06] PTE "
+        "Read access is not set",
+        "DMA_BLOCKED ca:00.0",
+    ),
+    (
+        "DMAR:[DMA Write] Request device [04:00.0] PASID ffffffff fault addr 69974000 [fault reason 05] PTE "
+        "Write access is not set",
+        "DMA_BLOCKED 04:00.0",
+    ),
+    ("DMAR: DRHD: handling fault status reg 3", None),
+    ("DMAR: [INTR-REMAP] Request device [f0:1f.7] fault index 0x0 [fault reason 0x25]", None),
+    (
+        "nvidia 0000:62:00.0: AMD-Vi: Event logged [IO_PAGE_FAULT domain=0x0022 address=0xfffffff0d8140000 "
+        "flags=0x0020]",
+        "DMA_BLOCKED 62:00.0",
+    ),
+    (
+        "AMD-Vi: Event logged [IO_PAGE_FAULT device=08:00.0 domain=0x002c address=0xfffffffdf8000000 "
+        "flags=0x0008]",
+        "DMA_BLOCKED 08:00.0",
+    ),
+    (
+        "arm-smmu-v3 arm-smmu-v3.0.auto: event: F_TRANSLATION client: 0000:01:00.0 sid: 0x100 ssid: 0x0",
+        "DMA_BLOCKED 01:00.0",
+    ),
+    ("megaraid_sas 0000:03:00.0: Found FW in FAULT state, will reset adapter scsi0.", "HEALTH_LOST 03:00.0"),
+    ("megaraid_sas 0000:03:00.0: FW now in Ready state", None),
+    ("mpt3sas_cm0: fault_state(0x5854)!", "HEALTH_LOST None"),
+    ("mpt2sas_cm0: SAS host is non-operational !!!!", "HEALTH_LOST None"),
+    ("smartpqi 0000:89:00.0: controller is offline: status code 0x6100c", "HEALTH_LOST 89:00.0"),
     (
         "nvme nvme0: controller is down; will reset: CSTS=0xffffffff, PCI_STATUS=0xffff",
         "CONTROLLER_DOWN None",
@@ -163,3 +214,33 @@ def test_a_log_alone_that_lists_no_function() -> None:
     alone = read_bytes(b"[ 99.1] NVRM: Xid (PCI:0000:4b:00): 79, pid=1, GPU has fallen off the bus.\n")
     assert [event.kind for event in alone.events] == [EventKind.GPU_LOST]
     assert alone.kinds == ("kernel log",)
+
+
+def test_sas_controllers_are_called_by_name() -> None:
+    log = (
+        "[    2.1] mpt3sas 0000:01:00.0: enabling device (0000 -> 0002)\n"
+        "[    2.2] mpt3sas_cm0: 64 BIT PCI BUS DMA ADDRESSING SUPPORTED, total mem (65797272 kB)\n"
+        "[   90.3] mpt3sas_cm0: fault_state(0x2666)!\n"
+        "[   90.4] mpt3sas_cm0: sending diag reset !!\n"
+        "[   91.9] mpt3sas_cm0: diag reset: SUCCESS\n"
+    )
+    failed, again = read_bytes((DRIVE + log).encode()).events
+    assert (failed.kind, again.kind) == (EventKind.HEALTH_LOST, EventKind.RECOVERED)
+    assert {str(failed.address), str(again.address)} == {"0000:01:00.0"}
+
+
+def test_what_is_said_thousands_of_times_is_kept_a_hundred_times() -> None:
+    line = "NVRM: Xid (PCI:0000:4b:00): 13, pid=7, name=a.out, Graphics SM Warp Exception\n"
+    last = "NVRM: Xid (PCI:0000:4b:00): 48, pid=7, name=a.out, DBE (double bit error)\n"
+    events = read_bytes((DRIVE + 5000 * line + last).encode()).events
+    assert (len(events), events[-1].number) == (101, 48)
+
+
+def test_a_log_alone_names_its_devices() -> None:
+    machine = read_bytes(
+        b"[86112.3] NVRM: Xid (PCI:0000:3b:00): 119, pid=7342, Timeout after 6s of waiting\n"
+    )
+    (gpu,) = machine
+    assert (gpu.address.short, gpu.driver, gpu.is_gpu) == ("3b:00.0", "nvidia", True)
+    (drive,) = read_bytes(b"[1.0] DMAR: [DMA Read] Request device [ca:00.0] fault addr 0 [fault reason 06]\n")
+    assert (drive.address.short, drive.identity.class_code) == ("ca:00.0", None)

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from lanewise.machine.model import Function, Link
     from lanewise.machine.view import View
 
+_MANY_REPLAYS = 1000
+"""Replays that a GPU has counted above which bringing up and changing speeds are no explanation. Assumed:
+GPUs in order that run for months show some tens."""
 _MANY = 100
 """Counted errors above which chance and training are no explanation. Assumed."""
 
@@ -26,8 +29,8 @@ CORRECTABLE = Rule(
     "error in 10¹² has next to none. A few from training, hot plug or a changing speed are no reason to "
     "worry; rising ones are.",
     severity="info for bits that are latched (when, nobody knows); warning for bad packets together with "
-    "REPLAY_NUM Rollover, for bits on a link that is also below its width or speed, and for 100 and more "
-    "errors counted",
+    "REPLAY_NUM Rollover, for bits on a link that is also below its width or speed, for 100 and more "
+    "errors counted, and for 1000 and more replays that a GPU has counted since it was reset",
     cost="stated: each bad packet is replayed, with all that followed it",
     fix="Clear the bits (`setpci -s BDF ECAP_AER+10.l=ffffffff`), run a load, look again. When they come "
     "back: reseat, other slot, other cable or riser, then another card.",
@@ -36,8 +39,7 @@ CORRECTABLE = Rule(
         "§7.8.4.5 (Correctable Error Status)",
         "§3.6 (data link integrity)",
     ),
-    not_said="Advisory Non-Fatal errors, which configuration scans cause; how many replays are many, where a "
-    "GPU has counted them since some time that nobody knows.",
+    not_said="Advisory Non-Fatal errors, which configuration scans cause.",
     bearing=Bearing.DISTURBS,
 )
 
@@ -63,10 +65,13 @@ def link_errors(view: View, this: Rule) -> Iterable[Finding]:
         if not any(map(latched, ends)) and not counted and not any(map(_replays, ends)):
             continue
         device = ends[-1]
-        if not _is_severe(view, link, {bit for end in ends for bit in latched(end)}, counted):
+        replays = sum(map(_replays, ends))
+        bits = {bit for end in ends for bit in latched(end)}
+        if replays < _MANY_REPLAYS and not _is_severe(view, link, bits, counted):
             history.append(ends)
             continue
         what = f"{counted} correctable errors counted" if counted else "link errors latched"
+        what = f"{replays} replays counted" if replays >= _MANY_REPLAYS else what
         title = f"{what} at {device.address.short}"
         yield this.finding(
             Severity.WARNING, device.address.short, title, _lines(view, ends), fix=_clearing(this, ends)

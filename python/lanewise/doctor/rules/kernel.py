@@ -39,8 +39,8 @@ _FAILED_START = "failed with error -"
 LOST = Rule(
     id="device-lost",
     what="The kernel log says that a device was lost: a GPU fell off the bus (Xid 79), a drive's "
-    "controller is down or had to be reset, an adapter's firmware stopped, a device did not come back from a "
-    "reset.",
+    "controller is down or had to be reset, the firmware of a network or storage adapter stopped, a device "
+    "did not come back from a reset.",
     why="The device stopped answering while it was in use. What ran on it failed, and most do not come back "
     "before the next cold start.",
     severity="error; warning when a later line says that it works again; info for what went away with its "
@@ -53,8 +53,8 @@ LOST = Rule(
         "NVIDIA, XID Errors (79: GPU has fallen off the bus; 167: PCIe fatal timeout)",
         "NVM Express Base 2.0 §3.1.4.6 (Controller Status)",
     ),
-    not_said="Lines before the last boot of the log; Xids that are not about the bus; devices that do not "
-    "answer in the dump either (see `device-dead`).",
+    not_said="Lines before the last boot of the log; Xids that are not about the bus (see `gpu-error`); "
+    "devices that do not answer in the dump either (see `device-dead`).",
     bearing=Bearing.DISTURBS,
 )
 

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 ODD = Rule(
     id="odd-one-out",
     what="One of several devices of the same kind differs from the others: speed, lanes, payload, read size, "
-    "NUMA node, a capability, firmware; or the uplink of one of several switches of the same kind.",
+    "NUMA node, a capability, firmware, BAR1 and ECC of GPUs, speed of network ports; or the uplink of one "
+    "of several switches of the same kind.",
     why="Machines are bought with the same device several times, and work that is spread over them waits for "
     "the slowest. What one of them has and the others have not is a fault more often than an intention, even "
     "where each register by itself may be in order.",
@@ -222,6 +223,12 @@ def _memory(_view: View, function: Function) -> Hashable:
     return None if not sizes or None in sizes else sum(one or 0 for one in sizes)
 
 
+def _bar1(view: View, function: Function) -> Hashable:
+    """Return the BAR through which a GPU shows its memory, unless registers tell that BARs differ."""
+    told = len({_memory(view, one) for one in view.machine if one.is_gpu and one.health}) > 1
+    return None if function.health is None or told else function.health.bar1_bytes
+
+
 def _flag(read: Callable[[Function], Hashable]) -> Callable[[View, Function], Hashable]:
     return lambda _view, function: None if function.address.function else read(function)
 
@@ -273,6 +280,15 @@ _TRAITS = (
     _Trait("ASPM", _flag(_aspm), str, _never),
     _Trait("number of functions", _functions, str, _less),
     _Trait("memory of BARs", _memory, lambda value: size(int(str(value))), _less),
+    _Trait("BAR1", _bar1, lambda value: size(int(str(value))), _less),
+    _Trait(
+        "network speed",
+        lambda _, function: function.port_mbit_s,
+        lambda value: f"{int(str(value)) / 1000:g} Gbit/s",
+        _less,
+    ),
+    _Trait("GPUDirect", _flag(lambda function: function.gpu_direct), _sign, _never),
+    _Trait("ECC", _flag(lambda function: function.health and function.health.ecc), _sign, _never),
     _Trait("NUMA node", lambda _, function: function.numa_node, str, _never, fewest=4),
     _Trait("revision", lambda _, function: function.identity.revision, lambda value: f"{value:02x}", _never),
     _Trait("firmware", lambda _, function: function.firmware, str, _never),

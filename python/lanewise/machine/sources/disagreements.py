@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from lanewise.machine.model import Function, Machine
 
 _NVIDIA_SMI = "nvidia-smi"
+_NVIDIA = 0x10DE
 _FEWEST_LISTED = 2
 """GPUs that a list has which is no query of a single one."""
 
@@ -50,20 +51,34 @@ def between(machine: Machine, mine: Function, told: Machine, theirs: Function) -
         yield differ("NUMA node", str(mine.numa_node), str(theirs.numa_node), less=False)
 
 
-def of_lists(machine: Machine, told: Machine) -> Iterator[Disagreement]:
-    """Find GPUs that only one of `nvidia-smi` and the other source has."""
+def of_lists(machine: Machine, told: Machine, *, whole: bool = False) -> Iterator[Disagreement]:
+    """Find GPUs that only one of `nvidia-smi` and the other source has.
+
+    `whole` says that the list counts the GPUs and holds as many; another may be one of some of them.
+    """
     listed = {f.address for f in told if not f.implied and f.address.domain < MADE_UP_DOMAIN}
-    if _NVIDIA_SMI not in told.kinds or len(listed) < _FEWEST_LISTED:
+    if _NVIDIA_SMI not in told.kinds or (len(listed) < _FEWEST_LISTED and not whole):
         return
-    driven = {f.address: f for f in machine if f.is_gpu and f.driver == "nvidia" and not f.virtual}
+    driven = {f.address: f for f in machine if _is_driven(f)}
     missing = [address for address in driven if address not in listed]
-    if len(missing) < len(listed & driven.keys()):
+    common = listed & driven.keys()
+    if len(missing) < len(common) or (whole and common):
         for address in missing:
-            first, second = f"{_name(machine)}: driver in use: nvidia", f"{_name(told)}: not there"
+            how = "driver in use: nvidia" if driven[address].driver else "there"
+            first, second = f"{_name(machine)}: {how}", f"{_name(told)}: not there"
             yield Disagreement(address, "listed", first, second, less=True)
-    if listed & driven.keys():
+    if common:
         for address in sorted(listed - machine.functions.keys()):
             yield Disagreement(address, "listed", f"{_name(machine)}: not there", f"{_name(told)}: there")
+
+
+def _is_driven(function: Function) -> bool:
+    """Whether a GPU belongs to NVIDIA's driver; of NVIDIA's GPUs in a source that shows no driver all may."""
+    if function.virtual or not function.is_gpu or not function.registers.express:
+        return False
+    return function.driver == "nvidia" or (
+        function.identity.vendor_id == _NVIDIA and function.driver is None and not function.driver_known
+    )
 
 
 def _may_sleep(mine: Function, theirs: Function) -> bool:

@@ -2,12 +2,15 @@
 
 A line counts wherever it stands: in a log alone, beside `lspci`, or put on top (`lanewise scan --with`).
 Where a log holds several boots, those before the last are left out, because what they tell of is past. Drives
-are called by name (``nvme0``), and by their address only once. Xids about the bus are 79 and 167; the others
-of NVIDIA's catalog are about memory, engines and links between GPUs (62 is a micro-controller that halted).
+and SAS controllers are called by name (``nvme0``, ``mpt3sas_cm0``), and by their address only once. Xids
+about the bus are 79 and 167; the others of NVIDIA's catalog are errors of a GPU. A log that stands alone
+names some devices: those are the machine.
 
 Source: Linux, drivers/pci/hotplug (pciehp_ctrl.c, pciehp_hpc.c), drivers/pci (pcie/dpc.c, pci.c, setup-res.c,
 quirks.c: `pcie_failed_link_retrain`), drivers/nvme/host (pci.c, core.c), drivers/iommu/iommu.c,
-drivers/net/ethernet/mellanox/mlx5/core/health.c,
+drivers/net/ethernet/mellanox/mlx5/core/health.c, drivers/iommu (intel/dmar.c, amd/iommu.c,
+arm/arm-smmu-v3), drivers/scsi (megaraid, mpt3sas, smartpqi, hpsa, qla2xxx, lpfc),
+drivers/gpu/drm/amd/amdgpu/amdgpu_ras.c,
 drivers/pci/probe.c, drivers/base/dd.c, 3.10 to 6.17; NVIDIA, "XID Errors", catalog of R575; all
 read for the wording only.
 """
@@ -15,10 +18,12 @@ read for the wording only.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lanewise.machine.address import Address
+from lanewise.machine.function import Function, Identity
 from lanewise.machine.kernel_event import EventKind, KernelEvent, KernelLog
 from lanewise.machine.registers import LinkMode
 from lanewise.machine.sources.numbers import line_rate, natural
@@ -30,12 +35,21 @@ if TYPE_CHECKING:
 
 _ADDRESS = re.compile(r"(?<![0-9a-f])([0-9a-f]{4,8}:[0-9a-f]{2}:[01][0-9a-f])(?:\.([0-7]))?(?![0-9a-f])")
 """Of a function, or of a device: Xids have no function number."""
-_NAME = re.compile(r"\b(nvme\d{1,4})\b")
+_NAME = re.compile(r"\b(nvme\d{1,4}|mpt[23]sas(?:_cm)?\d{1,3})\b")
+_SAS = re.compile(r"\bmpt[23]sas ([0-9a-f]{4,8}:[0-9a-f]{2}:[01][0-9a-f]\.[0-7]): ")
+"""What stands before the first line by which a SAS controller is called by its name."""
 _INTRODUCED = re.compile(r"\b(nvme\d{1,4}): pci function ([0-9a-f]{4,8}:[0-9a-f]{2}:[01][0-9a-f]\.[0-7])")
 _BOOT = re.compile(r"(?:^|[\]:] )Linux version \d")
 _STAMP = re.compile(r"^(?:\[ *\d+\.\d+\]|<\d+>\[ *\d+\.\d+\]|.{0,64} kernel: )")
 _FRONT = re.compile(r"^(?:.{0,64} kernel: )?(?:<\d+>)?(?:\[ *\d+\.\d+\] ?)?(?:\[ *[TC]\d+\] ?)?")
 """What stands before a message: date and host, time since boot, task."""
+_BLOCKED = re.compile(
+    r"Request device \[((?:[0-9a-f]{4}:)?[0-9a-f]{2}:[01][0-9a-f][.:][0-7])\]|"
+    r"device=((?:[0-9a-f]{4}:)?[0-9a-f]{2}:[01][0-9a-f]\.[0-7])"
+)
+"""The device whose access an IOMMU blocked, where it does not stand before the message."""
+_SHOWN = 100
+"""Events of a kind, device and number that are kept: programs that fail again and again log thousands."""
 _LONGEST_LINE = 200
 _MOST_SEARCHED = 500
 """Characters of a line that are looked at: kernels cut theirs at about a thousand, and say it early."""
@@ -45,6 +59,8 @@ _MODE = r"([\d.]+) GT/s(?: PCIe)? x(\d+) link"
 _LIMITED = re.compile(rf"limited by {_MODE} at ({_ADDRESS.pattern}).{{0,80}}with {_MODE}")
 _BAR = re.compile(r"(?<!VF )BAR (\d)")
 _ASSIGNED = re.compile(r"(?<!VF )BAR [0-5](?: \[[^\]]{0,80}\])?: assigned")
+
+_NVIDIA_GPU = Identity(class_code=0x030000, vendor_id=0x10DE, vendor_name="NVIDIA Corporation")
 
 _SLOT = r"[Ss]lot\([^()]{0,16}\): "
 """As pciehp begins what it says of a slot, by the name that is printed on the case."""
@@ -81,12 +97,18 @@ _KINDS: tuple[tuple[EventKind, str], ...] = (
         EventKind.HEALTH_LOST,
         r"mlx5_core.{0,120}(?:health compromised|PCI (?:slot )?is (?:offline|unavailable)|"
         r"unable to respond to|sensors reported fatal|Fatal error \d+ detected|firmware internal err)"
-        r"|PCI (?:channel|device) is offline",
+        r"|PCI (?:channel|device) is offline|"
+        r"megaraid_sas.{0,160}(?:FW in FAULT state|killing adapter|fatal error and was reset)|"
+        r"megasas: Found FW in FAULT state|mpt[23]sas(?:_cm)?\d+: (?:fault_state\(0x|SAS host is non-op)|"
+        r"smartpqi [0-9a-f:.]{10,16}: controller (?:is )?offline|"
+        r"hpsa [0-9a-f:.]{10,16}: [Cc]ontroller lockup detected|"
+        r"qla2xxx.{0,60}ISP System Error|lpfc [0-9a-f:.]{10,16}: .{0,40}Adapter Hardware Error",
     ),
     (
         EventKind.RECOVERED,
         r"AER: [Dd]evice recovery successful|DPC port successfully recovered|recovered by DPC|"
-        r"nvme\d+: \d+/\d+/\d+ default/read/poll queues|ready \d+ms after",
+        r"nvme\d+: \d+/\d+/\d+ default/read/poll queues|ready \d+ms after|"
+        r"megaraid_sas.{0,60}Reset successful for scsi|mpt[23]sas(?:_cm)?\d+: (?:diag|host) reset: SUCCESS",
     ),
     (EventKind.POWER_FAULT, _SLOT + r"[Pp]ower fault|Power fault on [Ss]lot|power fault bit"),
     (EventKind.PLANNED, _SLOT + r".{0,32}(?:due to button press|will power off|[Pp]owering off)"),
@@ -109,14 +131,29 @@ _KINDS: tuple[tuple[EventKind, str], ...] = (
         r"(?:no space for \[mem|can't assign|failed to assign)(?! \[io)",
     ),
     (EventKind.IOMMU, r"iommu: Default domain type: |Kernel command line: "),
+    (
+        EventKind.GPU_ERROR,
+        r"\bXid (?:\([^)]{0,40}\): )?\d{1,3},|\bSXid \([^)]{0,40}\): \d{3,6}, |"
+        r"uvm encountered global fatal error|"
+        r"amdgpu.{0,80}\b[1-9]\d* (?:new )?uncorrectable hardware errors detected in \w+ block",
+    ),
+    (
+        EventKind.DMA_BLOCKED,
+        r"DMAR: ?\[DMA (?:Read|Write)[^\]]{0,24}\] Request device \[|"
+        r"AMD-V[iI]: Event logged \[(?:IO_PAGE_FAULT|ILLEGAL_DEV_TABLE_ENTRY|INVALID_DEVICE_REQUEST|"
+        r"IOTLB_INV_TIMEOUT)|arm-smmu.{0,40}event: F_(?:TRANSLATION|PERMISSION|ACCESS|ADDR_SIZE) client: ",
+    ),
 )
 _ANY = re.compile("|".join(f"(?P<{kind.name}>{pattern})" for kind, pattern in _KINDS))
 """One search tells the first kind of a line."""
+_CODE = re.compile(r"Xid (?:\([^)]{0,40}\): )?(\d+)")
+_MANY_TIMES = (EventKind.GPU_ERROR, EventKind.DMA_BLOCKED)
 _HINT = re.compile(
     r"Xid|off the bus|from bus|nvme\d|nvme 0|inaccessible|not ready|giving up|Refused to change|recover|"
     r"mlx5_core|offline|link lost|RmInitAdapter|BAR ?\d|[Ss]lot|pciehp|Link Active not set|DPC:|retraining|"
     r"Adapter removed|available PCIe|probe of|probe with|unknown header|Default domain type|"
-    r"Kernel command line"
+    r"Kernel command line|DMAR|AMD-V[iI]|arm-smmu|FAULT|fault_state|non-op|mpt[23]sas|lockup|Hardware Error|"
+    r"ISP System|fatal error|uncorrectable hardware"
 )
 """What is in every such line: spares most lines the long search."""
 
@@ -134,22 +171,31 @@ def take(lines: Sequence[str]) -> KernelLog:
     events: list[KernelEvent] = []
     lacking: set[tuple[Address, int | None]] = set()
     names: dict[str, Address] = {}
+    seen: Counter[tuple[EventKind, Address | None, int | None]] = Counter()
+    sas: Address | None = None
     counting = kernel_log.Counting()
     for full_line in lines:
         line = full_line[:_MOST_SEARCHED]
         if _BOOT.search(line):
             events.clear()
             names.clear()
-        if "." in line:
-            counting.take(line)
+        counting.take(line)
         if not _HINT.search(line):
             continue
+        if "sas" in line:
+            sas = Address.parse(before[1]) if (before := _SAS.search(line)) else sas
+            if sas is not None and (named_so := _NAME.search(line)):
+                names.setdefault(named_so[1], sas)
         introduced = _INTRODUCED.search(line)
         if introduced:
             names[introduced[1]] = Address.parse(introduced[2])
         found = _ANY.search(line)
         if found is not None and len(events) < _MOST_EVENTS:
             event = _event(EventKind[found.lastgroup or ""], line)
+            what = (event.kind, event.address, event.number)
+            seen[what] += 1
+            if event.kind in _MANY_TIMES and seen[what] > _SHOWN:
+                continue
             events.append(event)
             if place := _what_lacks_space(event):
                 lacking.add(place)
@@ -166,6 +212,8 @@ def take(lines: Sequence[str]) -> KernelLog:
 def _event(kind: EventKind, line: str) -> KernelEvent:
     message = _FRONT.sub("", line.strip(), count=1)[:_LONGEST_LINE]
     place, name = _ADDRESS.search(line), _NAME.search(line)
+    if kind is EventKind.DMA_BLOCKED and (blocked := _BLOCKED.search(line)):
+        return KernelEvent(kind, message, address=_of_any_form(blocked[1] or blocked[2]))
     event = KernelEvent(
         kind,
         message,
@@ -182,9 +230,15 @@ def _event(kind: EventKind, line: str) -> KernelEvent:
         )
     if kind is EventKind.NO_SPACE and (bar := _BAR.search(line)):
         return replace(event, number=int(bar[1]))
-    if kind is EventKind.GPU_LOST and (code := re.search(r"Xid (?:\([^)]{0,40}\): )?(\d+)", line)):
+    if kind in (EventKind.GPU_LOST, EventKind.GPU_ERROR) and (code := _CODE.search(line)):
         return replace(event, number=natural(code[1]))
     return event
+
+
+def _of_any_form(text: str) -> Address:
+    """Return the address in ``ca:00.0``, with or without its domain; old lines have a colon for the dot."""
+    bus_and_device = text[:-2]
+    return Address.parse(f"{'' if bus_and_device.count(':') > 1 else '0000:'}{bus_and_device}.{text[-1]}")
 
 
 def _what_lacks_space(event: KernelEvent) -> tuple[Address, int | None] | None:
@@ -201,10 +255,20 @@ def put_on(machine: Machine, log: KernelLog) -> Machine:
         event if event.address else replace(event, address=names.get(event.name or ""))
         for event in log.events
     )
-    functions = dict(machine.functions)
+    functions = dict(machine.functions) or _named_in(log, events)
     for address, counters in log.counters:
         function = functions.get(address)
         if function is not None and function.errors.counters is None:
             errors = function.errors._replace(counters=counters, counted_in_log=True)
             functions[address] = replace(function, registers=function.registers._replace(errors=errors))
     return replace(machine, functions=functions, events=(*machine.events, *events))
+
+
+def _named_in(log: KernelLog, events: tuple[KernelEvent, ...]) -> dict[Address, Function]:
+    """Return the devices that a log names which stands alone; it knows no more of them than their driver."""
+    found = {address: Function(address) for address, _ in log.counters}
+    found |= {event.address: Function(event.address) for event in events if event.address is not None}
+    for event in events:
+        if event.address is not None and "NVRM: Xid" in event.line:
+            found[event.address] = Function(event.address, identity=_NVIDIA_GPU, driver="nvidia")
+    return dict(sorted(found.items()))

@@ -8,7 +8,7 @@ that stands beside `lspci` in one file. Counts are lower bounds: the kernel drop
 
 Source: Linux, drivers/pci/probe.c (`pci_setup_device`, `pci_configure_mps`), drivers/pci/pci.c
 (`__pcie_print_link_status`), drivers/pci/pcie/aer.c (`aer_print_error`), 3.10 to 6.17, read for the wording
-only.
+only. Errors that firmware handles first: `firmware_errors`.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from lanewise.machine.address import Address
 from lanewise.machine.extended_capabilities import CORRECTABLE_BITS, UNCORRECTABLE_BITS
 from lanewise.machine.function import Buses, Kind
 from lanewise.machine.registers import LinkMode
+from lanewise.machine.sources.firmware_errors import BESIDE, SIGN, FirmwareErrors
 from lanewise.machine.sources.numbers import line_rate
 
 if TYPE_CHECKING:
@@ -93,9 +94,13 @@ class Counting:
         """Start before the first line."""
         self._severity: dict[Address, str] = {}
         self._errors: dict[Address, Counter[str]] = {}
+        self._of_firmware = FirmwareErrors()
 
     def take(self, line: str) -> None:
         """Take a line; most are about something else."""
+        if SIGN in line or BESIDE in line:
+            self._of_firmware.take(line)
+            return
         if "PCIe Bus Error" not in line and "error status/mask" not in line:
             return
         match = _LINE.search(line)
@@ -121,7 +126,8 @@ class Counting:
 
     def counters(self) -> tuple[tuple[Address, tuple[tuple[str, int], ...]], ...]:
         """Return the counts of every function, as `registers.Errors.counters`."""
-        return tuple((address, tuple(sorted(counts.items()))) for address, counts in self._errors.items())
+        found = {**self._of_firmware.counts(), **self._errors}
+        return tuple((address, tuple(sorted(counts.items()))) for address, counts in found.items())
 
 
 class _Reader:
@@ -140,11 +146,11 @@ class _Reader:
 
     def take(self, line: str) -> None:
         """Take a line; most are about something else."""
+        self._counting.take(line)
         match = _LINE.search(line) if "." in line else None
         if match is None:
             return
         address, message = Address.parse(match[1]), match[2]
-        self._counting.take(line)
         for pattern, taker in self._takers:
             found = pattern.search(message)
             if found:

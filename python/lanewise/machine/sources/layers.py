@@ -34,6 +34,7 @@ _FILLED = (
     "physical_slot",
     "model",
     "firmware",
+    "health",
 )
 """What is taken of a function besides its identity, its registers and its names."""
 
@@ -60,7 +61,7 @@ def put_on(machine: Machine, reading: Reading) -> Machine:
         else:
             functions[address] = _filled(mine, function)
             found += disagreements.between(machine, mine, told, function)
-    found += disagreements.of_lists(machine, told)
+    found += disagreements.of_lists(machine, told, whole=reading.lists_all_gpus)
     what = " and ".join(told.kinds)
     notes = [
         *told.notes,

@@ -54,8 +54,8 @@ class _Reader:
             self._pci(attributes)
         elif name in ("nvlink", "xgmi") and self.path:
             self._relation(name, attributes)
-        elif name == "net" and self.path and attributes.get("name"):
-            self.path[-1].add_interface(attributes["name"])
+        elif name == "net" and self.path:
+            _net(self.path[-1], attributes)
         elif name == "gpu" and self.path and natural(attributes.get("dev")) is not None:
             self.path[-1].add_interface(f"GPU{attributes['dev']}")
 
@@ -128,6 +128,17 @@ class _Reader:
         self.relations.add((first, second, kind))
         links = natural(attributes.get("count"))
         self.into.relations.append(Relation(str(first), str(second), kind, links, first, second))
+
+
+def _net(draft: Draft, attributes: dict[str, str]) -> None:
+    """Take the name of a network port, its speed, and whether it reaches the memory of GPUs."""
+    if attributes.get("name"):
+        draft.add_interface(attributes["name"])
+    speed = natural(attributes.get("speed"))
+    if speed:
+        draft.function["port_mbit_s"] = max(speed, draft.function.get("port_mbit_s") or 0)
+    if attributes.get("gdr") in ("0", "1"):
+        draft.function["gpu_direct"] = attributes["gdr"] == "1" or bool(draft.function.get("gpu_direct"))
 
 
 def _mode(attributes: dict[str, str]) -> LinkMode:

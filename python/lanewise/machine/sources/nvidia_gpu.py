@@ -3,8 +3,8 @@
 ``Max`` of the generation is what GPU and host can do together, ``Device Max`` the GPU, ``Host Max`` the port
 above it. ``Max`` of the width is the GPU's own: it says 16x on boards that wire eight lanes, so it is no
 statement about the slot. Performance states run from P0 (fastest) to P15, and idle GPUs are in P5 and beyond
-or say that they are idle in so many words. Source: `nvidia-smi` manual of drivers 470 to 580 (GPU ATTRIBUTES;
-PCI), NVML reference, and outputs of real machines.
+or say that they are idle in so many words, unless they are in use. Source: `nvidia-smi` manual of drivers 470
+to 580 (GPU ATTRIBUTES; PCI), NVML reference, and outputs of real machines.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from lanewise.machine import pci_ids
 from lanewise.machine.address import Address
 from lanewise.machine.function import Buses, Kind
 from lanewise.machine.registers import SPEEDS_GT_S, LinkMode
+from lanewise.machine.sources import nvidia_health
 from lanewise.machine.sources.made_up import made_up_address
 from lanewise.machine.sources.numbers import natural, whole
 
@@ -31,6 +32,8 @@ _DISPLAY = 0x038000
 _STATE = re.compile(r"P\d{1,2}$")
 _FIRST_SAVING = 5
 """The first performance state in which GPUs save power. Assumed: P0 to P3 are for loads (manual)."""
+_AT_WORK_PERCENT = 50
+"""Use of a GPU from which it is at work, whatever its driver says of idleness. Assumed: desktops use less."""
 _WIDTH = re.compile(r"(\d{1,2})x?$")
 
 
@@ -56,15 +59,23 @@ def take(said: Mapping[str, str], address: Address, into: Reading) -> Draft:
     now = generation(said.get("gpucurrent")) or generation(said.get("current"))
     _set_mode(draft, "status", LinkMode(now, width(said.get("width.current"))))
     _count(draft, said)
+    health = nvidia_health.health(said)
+    if health is not None:
+        draft.function["health"] = health
+    used = (health.utilization_percent if health is not None else None) or 0
     state, idle = said.get("pstate", ""), said.get("idle")
     if _STATE.match(state):
         draft.function["performance_state"] = state
         saving = int(state[1:]) >= _FIRST_SAVING
-        busy = idle == "Not Active" and not saving
-        draft.function["idle"] = True if saving or idle == "Active" else False if busy else None
+        busy = not saving and (idle == "Not Active" or used >= _AT_WORK_PERCENT)
+        draft.function["idle"] = False if busy else True if saving or idle == "Active" else None
     if said.get("index", "").isdigit():
         draft.add_interface(f"GPU{int(said['index'])}")
     host = generation(said.get("hostmax"))
+    if draft.function.get("idle") is False and not {"hostmax", "gpumax"} & said.keys():
+        # Old drivers say nothing of the host. Their ``Max`` is of GPU and host together, so the port can do
+        # it, and a GPU at work that is slower fell back.
+        host = generation(said.get("max"))
     if host is not None and draft.parent is None:
         _add_port(draft, host, into)
     return draft

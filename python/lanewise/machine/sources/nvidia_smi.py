@@ -1,8 +1,9 @@
 """`nvidia-smi -q`, as text and (``-x``) as XML: what each GPU says of itself and its link.
 
 Text is indented lines ``Key : value`` below headings; ``Max`` and ``Current`` are below ``PCIe Generation``
-and ``Link Width``. Parts of it will do (``-d PCI``, or what `grep` left). Leaves out clocks, memory, power,
-and what has nothing to do with PCI Express. Source: nvidia-smi of drivers 352 to 580, and its manual.
+and ``Link Width``. Parts of it will do (``-d PCI``, or what `grep` left). What it says of health is read by
+`nvidia_health`. Leaves out temperatures, power, programs, and clocks. Source: nvidia-smi of drivers 352 to
+595, and its manual.
 """
 
 from __future__ import annotations
@@ -10,12 +11,15 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from lanewise.machine.gpu_health import GpuHealth
 from lanewise.machine.kernel_event import EventKind, KernelEvent
-from lanewise.machine.sources import nvidia_gpu, xml
+from lanewise.machine.sources import nvidia_gpu, nvidia_health, xml
+from lanewise.machine.sources.numbers import natural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from lanewise.machine.address import Address
     from lanewise.machine.assembly import Reading
 
 _ADDRESS = r"(?:[0-9A-Fa-f]{4,8}:)[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7]"
@@ -26,6 +30,8 @@ LOOKS_LIKE = re.compile(
 )
 """The heading of a GPU, its address, or that there is no reaching it."""
 _LOST = re.compile(rf"(?:device handle for GPU ?|GPU at PCI:)({_ADDRESS})[^\n:]{{0,40}}: ([^\n]{{1,80}})")
+
+_CORRUPTED = re.compile(rf"infoROM is corrupted at gpu ({_ADDRESS})")
 
 _TEXT = {
     ("", "Product Name"): "name",
@@ -74,13 +80,16 @@ def read(lines: Sequence[str], into: Reading) -> None:
     """Read all GPUs of a text."""
     said: dict[str, str] = {}
     heading, depth = "", 0
-    before = len(into.drafts)
+    above: list[tuple[int, str]] = []
+    attached = None
+    before = set(into.drafts)
     for line in lines:
         text = line.lstrip(" \t>|")
         key, colon, value = (part.strip() for part in text.partition(":"))
         if LOOKS_LIKE.match(line) and text.startswith("GPU "):
             _finish(said, into)
             said = {"address": text[4:].strip(), "headed": "yes"}
+            above = []
         elif key == "Bus Id" and nvidia_gpu.address_of(value) is not None:
             if "address" in said and not said.pop("headed", None):
                 _finish(said, into)
@@ -88,16 +97,33 @@ def read(lines: Sequence[str], into: Reading) -> None:
             said["address"] = value
         elif not colon and text.strip():
             heading, depth = text.strip(), len(line) - len(text)
+            above = [*_above(above, depth), (depth, heading)]
         elif colon:
             indent = len(line) - len(text)
             inside = heading if indent > depth or indent == 0 else ""
             known = _TEXT.get((inside, key)) or _TEXT.get(("", key))
             if known is not None:
                 said.setdefault(known, value)
+            elif key == "Attached GPUs":
+                attached = natural(value)
+            else:
+                names = [name for _, name in (_above(above, indent) if indent else above)]
+                nvidia_health.take(names, key, value, said)
     _finish(said, into)
+    into.lists_all_gpus = attached is not None and _listed(before, into) == attached
     _lost(lines, into)
-    if len(into.drafts) > before:
+    if into.drafts.keys() - before:
         into.kinds.append("nvidia-smi")
+
+
+def _above(headings: list[tuple[int, str]], indent: int) -> list[tuple[int, str]]:
+    """Return the headings that a line stands below, by their indentation."""
+    return [one for one in headings if one[0] < indent]
+
+
+def _listed(before: set[Address], into: Reading) -> int:
+    """Count the GPUs that were read; ports above them are made up."""
+    return sum(not into.drafts[new].function.get("implied") for new in into.drafts.keys() - before)
 
 
 def _finish(said: dict[str, str], into: Reading) -> None:
@@ -109,6 +135,10 @@ def _finish(said: dict[str, str], into: Reading) -> None:
 def _lost(lines: Sequence[str], into: Reading) -> None:
     """Take GPUs that the driver cannot reach: what is lost on the bus is an event, as in a kernel log."""
     for line in lines:
+        corrupted = _CORRUPTED.search(line) if "infoROM" in line else None
+        if corrupted is not None and (gpu := nvidia_gpu.address_of(corrupted[1])) in into.drafts:
+            health = into.drafts[gpu].function.get("health") or GpuHealth()
+            into.drafts[gpu].function["health"] = health._replace(inforom_corrupted=True)
         lost = _LOST.search(line) if "device handle for GPU" in line else None
         address = nvidia_gpu.address_of(lost[1]) if lost is not None else None
         if lost is None or address is None:
@@ -123,6 +153,8 @@ def read_xml(data: bytes, into: Reading) -> None:
     """Read all GPUs of the XML; raises InputError for XML that defines entities."""
     said: dict[str, str] = {}
     path: list[str] = []
+    attached: list[str] = []
+    before = set(into.drafts)
 
     def start(name: str, attributes: dict[str, str]) -> None:
         path.append(name)
@@ -137,8 +169,14 @@ def read_xml(data: bytes, into: Reading) -> None:
 
     def text(words: str) -> None:
         known = _XML.get(path[-1]) if path else None
-        if known is not None and words.strip():
-            said.setdefault(known, words.strip()[:200])
+        value = words.strip()[:200]
+        if known is not None and value:
+            said.setdefault(known, value)
+        elif value and path[-1] == "attached_gpus":
+            attached.append(value)
+        elif value:
+            nvidia_health.take(path[:-1], path[-1], value, said)
 
     xml.parse(data, start, end, into, text=text)
+    into.lists_all_gpus = attached[:1] == [str(_listed(before, into))]
     into.kinds.append("nvidia-smi")

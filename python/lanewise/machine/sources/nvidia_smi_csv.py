@@ -2,8 +2,8 @@
 
 What a column holds is said by the heading, or by the command where it was copied along; without either only
 addresses and names are taken. GPUs without ``pci.bus_id`` get addresses that are made up. The table has
-names, addresses and performance states, and nothing of links. Source: `nvidia-smi --help-query-gpu`, drivers
-352 to 580.
+names, addresses, performance states and memory errors, and nothing of links. Source: `nvidia-smi
+--help-query-gpu`, drivers 352 to 580.
 """
 
 from __future__ import annotations
@@ -53,6 +53,17 @@ _KEYS = {
     "pcie.link.width.current": "width.current",
     "clocks_event_reasons.gpu_idle": "idle",
     "clocks_throttle_reasons.gpu_idle": "idle",
+    "utilization.gpu": "util",
+    "gpu_recovery_action": "recovery_action",
+    "ecc.mode.current": "ecc",
+    "ecc.errors.uncorrected.volatile.total": "volatile total",
+    "ecc.errors.uncorrected.aggregate.total": "aggregate total",
+    "retired_pages.pending": "retirement_pending",
+    **{
+        f"clocks_{word}_reasons.hw{part}_slowdown": f"slowdown {part[1:].replace('_', ' ') or 'unknown'}"
+        for word in ("event", "throttle")
+        for part in ("", "_thermal", "_power_brake")
+    },
 }
 _MADE_UP = "addresses of GPUs are made up, because the query has none: add pci.bus_id to --query-gpu"
 
@@ -106,6 +117,8 @@ def _table_row(line: str, above: dict[str, str], into: Reading) -> dict[str, str
         if not words[0].isdigit():
             return {}
         said = {"index": words[0], "name": " ".join(words[1:-1]), "address": cells[2][0]}
+        if len(cells) > 3 and cells[3]:
+            said |= {"volatile total": cells[3][0], "ecc": "Disabled" if cells[3][0] == "Off" else ""}
         _gpu(said, into)
         return said
     state = next((word for word in cells[1] if _STATE.match(word)), None) if len(cells) > 1 else None

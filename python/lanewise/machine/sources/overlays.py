@@ -50,7 +50,9 @@ _SIGNS_OF_LOG = (
         "Adapter removed",
         "Link Active not set",
     ),
-    *("Default domain type", "ommand line: ", "device recovery"),
+    *("Default domain type", "ommand line: ", "device recovery", "[Hardware Error]", "aer_status: 0x"),
+    *("DMAR: [", "DMAR:[", "AMD-V", "arm-smmu", "FAULT state", "fault_state(", "non-operational", "lockup"),
+    *("megaraid_sas 0", "ISP System Error", "Adapter Hardware", "global fatal", "uncorrectable hardware"),
 )
 """One of these is in every log that says anything of the bus."""
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from dead_faults import FAULTS as DEAD
 from fault import H100, WARNING, Fault
+from log_faults import FAULTS as LOGGED
 from register_faults import FAULTS as SET_WRONG
 from single_faults import FAULTS as DEGRADED
 from source_faults import FAULTS as OF_OTHER_SOURCES
@@ -22,7 +23,7 @@ from lanewise.doctor import Diagnosis, Finding, diagnose
 from lanewise.machine import read_bytes
 
 CORPUS = Path(os.environ.get("LANEWISE_CORPUS") or Path(__file__).parents[5] / "shared" / "corpus")
-FAULTS = [*DEGRADED, *DEAD, *SET_WRONG, *OF_OTHER_SOURCES]
+FAULTS = [*DEGRADED, *DEAD, *SET_WRONG, *OF_OTHER_SOURCES, *LOGGED]
 pytestmark = pytest.mark.skipif(not CORPUS.is_dir(), reason="no folder of dumps")
 
 
@@ -56,7 +57,7 @@ def test_the_fault_is_found(fault: Fault) -> None:
 
 
 def test_there_are_enough_of_them() -> None:
-    assert len(FAULTS) >= 140
+    assert len(FAULTS) >= 170
     assert len({fault.dump for fault in FAULTS}) >= 12
     assert len({fault.name for fault in FAULTS}) == len(FAULTS)
 

@@ -1,0 +1,42 @@
+"""What a GPU's driver says of its health: memory, repairs that wait, what holds its clocks down.
+
+Models what decides whether a GPU is reset, repaired or replaced. Left out: temperatures, power, clocks, and
+errors that were corrected. Source: NVIDIA, nvidia-smi manual of drivers 352 to 595 (ECC Errors, Remapped
+Rows, Retired Pages, GPU Recovery Action, Clocks Event Reasons), "GPU Memory Error Management".
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class GpuHealth(NamedTuple):
+    """Health of one GPU; None where the source does not say."""
+
+    ecc: bool | None = None
+    """Whether its memory is protected by ECC now."""
+    uncorrectable: int | None = None
+    """Memory errors that could not be corrected since the driver started, DRAM and SRAM together."""
+    uncorrectable_in_life: int | None = None
+    """The same since the GPU was made."""
+    sram_threshold_exceeded: bool | None = None
+    """Whether SRAM has had so many that NVIDIA replaces the GPU."""
+    remap_pending: bool | None = None
+    """Whether a row of memory is to be replaced by a spare one at the next reset."""
+    remap_failed: bool | None = None
+    """Whether there was no spare row."""
+    retirement_pending: bool | None = None
+    """The same as `remap_pending`, of pages, before Ampere."""
+    channel_repair_pending: bool | None = None
+    tpc_repair_pending: bool | None = None
+    unrepairable_memory: bool | None = None
+    recovery_action: str | None = None
+    """What the driver asks for, like ``Reset``, ``Reboot``, ``Drain P2P``; the word ``None`` for nothing."""
+    fabric: str | None = None
+    """How its links to NVSwitches are: ``Healthy``, ``Unhealthy``, ``Limited Capacity``."""
+    inforom_corrupted: bool | None = None
+    slowdowns: tuple[str, ...] | None = None
+    """What hardware holds the clocks down for now: ``thermal``, ``power brake``, or ``unknown``."""
+    bar1_bytes: int | None = None
+    """How much of its memory other devices and the CPU can reach."""
+    utilization_percent: int | None = None

@@ -1,0 +1,138 @@
+"""What `nvidia-smi` says of the health of a GPU, whichever of its forms says it.
+
+Text has headings by indentation, XML elements in elements: both are read by the two names above a value. What
+stands below a part of a GPU (``MIG Device``) is that part's. Source: nvidia-smi of drivers 352 to 595, and
+outputs of real machines.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from lanewise.machine.gpu_health import GpuHealth
+from lanewise.machine.sources.numbers import natural
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+_PARTS = frozenset({"MIG Device", "mig_device"})
+
+_KEYS = {
+    "ECC Mode|Current": "ecc",
+    "Ecc Mode|Current": "ecc",
+    "ecc_mode|current_ecc": "ecc",
+    "Remapped Rows|Pending": "remap_pending",
+    "remapped_rows|remapped_row_pending": "remap_pending",
+    "Remapped Rows|Remapping Failure Occurred": "remap_failed",
+    "remapped_rows|remapped_row_failure": "remap_failed",
+    "Retired Pages|Pending Page Blacklist": "retirement_pending",
+    "Retired Pages|Pending": "retirement_pending",
+    "retired_pages|pending_blacklist": "retirement_pending",
+    "retired_pages|pending_retirement": "retirement_pending",
+    "Utilization|Gpu": "util",
+    "Utilization|GPU": "util",
+    "utilization|gpu_util": "util",
+    "BAR1 Memory Usage|Total": "bar1",
+    "bar1_memory_usage|total": "bar1",
+    "Health|Summary": "fabric",
+    "health|summary": "fabric",
+}
+"""By the name above a value and its own."""
+_ANYWHERE = {
+    "SRAM Threshold Exceeded": "sram_threshold_exceeded",
+    "sram_threshold_exceeded": "sram_threshold_exceeded",
+    "Channel Repair Pending": "channel_repair_pending",
+    "channel_repair_pending": "channel_repair_pending",
+    "TPC Repair Pending": "tpc_repair_pending",
+    "tpc_repair_pending": "tpc_repair_pending",
+    "Unrepairable Memory": "unrepairable_memory",
+    "unrepairable_memory": "unrepairable_memory",
+    "Remapping Failure Occurred": "remap_failed",
+    "Pending Page Blacklist": "retirement_pending",
+    "GPU Recovery Action": "recovery_action",
+    "gpu_recovery_action": "recovery_action",
+}
+"""By its name alone: `grep` leaves no headings."""
+_REASONS = re.compile(r"clocks_(?:event|throttle)_reasons?$|Clocks (?:Event|Throttle) Reasons$")
+_SLOWDOWN = re.compile(
+    r"(?:clocks_(?:event|throttle)_reason_)?(?:hw_|HW )"
+    r"(thermal_|Thermal |power_brake_|Power Brake )?[sS]lowdown$"
+)
+_UNCORRECTABLE = re.compile(
+    r"(?:SRAM|DRAM) Uncorrectable(?: Parity| SEC-DED)?$|[sd]ram_uncorrectable(?:_\w+)?$"
+)
+_SPANS = {"volatile": "volatile", "aggregate": "aggregate"}
+_DOUBLE_BIT = frozenset({"Double Bit", "double_bit"})
+_SIZE = re.compile(r"(\d{1,9}) ?([KMG])i?B")
+_SHIFTS = {"K": 10, "M": 20, "G": 30}
+_NO_ANSWER = re.compile(r"N/A|Unknown|Requested|Not |\[|ERR|$", re.IGNORECASE)
+
+
+def take(path: Sequence[str], key: str, value: str, said: dict[str, str]) -> None:
+    """Keep a value that is about health; `path` holds the names above it, outermost first."""
+    if not _PARTS.isdisjoint(path):
+        return
+    above = path[-1] if path else ""
+    known = _KEYS.get(f"{above}|{key}") or _ANYWHERE.get(key)
+    if known is not None:
+        said.setdefault(known, value)
+    elif (reason := _SLOWDOWN.match(key)) is not None and any(map(_REASONS.match, path)):
+        which = (reason[1] or "unknown").lower().replace("_", " ").strip()
+        said.setdefault(f"slowdown {which}", value)
+    else:
+        span = next((_SPANS[name.lower()] for name in path if name.lower() in _SPANS), None)
+        counts = _UNCORRECTABLE.match(key) or (above in _DOUBLE_BIT and key in ("Total", "total"))
+        if span is not None and counts:
+            said.setdefault(f"{span} {key}", value)
+
+
+def health(said: Mapping[str, str]) -> GpuHealth | None:
+    """Return what was said; None where nothing was."""
+    action, fabric = said.get("recovery_action", ""), said.get("fabric", "")
+    size = _SIZE.match(said.get("bar1", ""))
+    found = GpuHealth(
+        ecc=_yes(said.get("ecc"), "Enabled", "Disabled"),
+        uncorrectable=_sum(said, "volatile"),
+        uncorrectable_in_life=_sum(said, "aggregate"),
+        recovery_action=None if _NO_ANSWER.match(action) else action,
+        fabric=None if _NO_ANSWER.match(fabric) else fabric,
+        inforom_corrupted=True if said.get("inforom") else None,
+        slowdowns=_slowdowns(said),
+        bar1_bytes=int(size[1]) << _SHIFTS[size[2]] if size else None,
+        utilization_percent=natural(said.get("util", "").removesuffix("%").strip()),
+        **{name: _yes(said.get(name), "Yes", "No") for name in _YES_OR_NO},
+    )
+    return None if found == GpuHealth() else found
+
+
+_YES_OR_NO = (
+    "sram_threshold_exceeded",
+    "remap_pending",
+    "remap_failed",
+    "retirement_pending",
+    "channel_repair_pending",
+    "tpc_repair_pending",
+    "unrepairable_memory",
+)
+
+
+def _yes(text: str | None, yes: str, no: str) -> bool | None:
+    return {yes: True, no: False}.get(text or "")
+
+
+def _sum(said: Mapping[str, str], span: str) -> int | None:
+    counts = [natural(value) for key, value in said.items() if key.startswith(f"{span} ")]
+    known = [count for count in counts if count is not None]
+    return sum(known) if known else None
+
+
+def _slowdowns(said: Mapping[str, str]) -> tuple[str, ...] | None:
+    """Return why hardware holds the clocks down; what it names is not said again without a reason."""
+    told = {
+        key.removeprefix("slowdown "): value for key, value in said.items() if key.startswith("slowdown ")
+    }
+    if not any(value in ("Active", "Not Active") for value in told.values()):
+        return None
+    active = tuple(sorted(reason for reason, value in told.items() if value == "Active"))
+    return tuple(reason for reason in active if reason != "unknown") or active

@@ -1,0 +1,271 @@
+"""Health of GPUs as `nvidia-smi` tells it: `-q` of several drivers as text and XML, CSV and the table.
+
+The forms are those of drivers 352 to 595; the values are made up.
+"""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from lanewise.doctor import diagnose
+from lanewise.machine import read_bytes
+from lanewise.machine.gpu_health import GpuHealth
+
+HEAD = "==============NVSMI LOG==============\n\nAttached GPUs                             : 1\n"
+NEW = """\
+GPU 00000000:3B:00.0
+    Product Name                                       : NVIDIA H100 80GB HBM3
+    MIG Mode
+        Current                                        : Enabled
+        Pending                                        : Enabled
+    MIG Device
+        Index                                          : 0
+        ECC Errors
+            Volatile
+                SRAM Uncorrectable                     : 9
+        BAR1 Memory Usage
+            Total                                      : 65535 MiB
+    GPU Recovery Action                                : None
+    PCI
+        Bus Id                                         : 00000000:3B:00.0
+        GPU Link Info
+            PCIe Generation
+                Max                                    : 5
+                Current                                : 5
+                Device Max                             : 5
+                Host Max                               : 5
+            Link Width
+                Max                                    : 16x
+                Current                                : 16x
+    Performance State                                  : P0
+    Clocks Event Reasons
+        Idle                                           : Active
+        HW Slowdown                                    : Not Active
+            HW Thermal Slowdown                        : Not Active
+            HW Power Brake Slowdown                    : Not Active
+    Clocks Event Reasons Counters
+        HW Thermal Slowdown                            : 0 us
+        HW Power Braking                               : 0 us
+    FB Memory Usage
+        Total                                          : 81559 MiB
+    BAR1 Memory Usage
+        Total                                          : 131072 MiB
+        Used                                           : 3 MiB
+    Utilization
+        GPU                                            : 0 %
+    ECC Mode
+        Current                                        : Enabled
+        Pending                                        : Enabled
+    ECC Errors
+        Volatile
+            SRAM Correctable                           : 4
+            SRAM Uncorrectable Parity                  : 0
+            SRAM Uncorrectable SEC-DED                 : 0
+            DRAM Correctable                           : 4
+            DRAM Uncorrectable                         : 0
+        Aggregate
+            SRAM Correctable                           : 4
+            SRAM Uncorrectable Parity                  : 0
+            SRAM Uncorrectable SEC-DED                 : 0
+            DRAM Correctable                           : 0
+            DRAM Uncorrectable                         : 0
+            SRAM Threshold Exceeded                    : No
+        Channel Repair Pending                         : No
+        TPC Repair Pending                             : No
+        Unrepairable Memory                            : No
+    Retired Pages
+        Pending Page Blacklist                         : N/A
+    Remapped Rows
+        Correctable Error                              : 0
+        Uncorrectable Error                            : 0
+        Pending                                        : No
+        Remapping Failure Occurred                     : No
+    Fabric
+        State                                          : Completed
+        Status                                         : Success
+        Health
+            Summary                                    : Healthy
+"""
+SOUND = GpuHealth(
+    ecc=True,
+    uncorrectable=0,
+    uncorrectable_in_life=0,
+    sram_threshold_exceeded=False,
+    remap_pending=False,
+    remap_failed=False,
+    channel_repair_pending=False,
+    tpc_repair_pending=False,
+    unrepairable_memory=False,
+    recovery_action="None",
+    fabric="Healthy",
+    slowdowns=(),
+    bar1_bytes=128 << 30,
+    utilization_percent=0,
+)
+OLD = """\
+GPU 0000:06:00.0
+    Product Name                    : Tesla K80
+    PCI
+        Bus Id                      : 0000:06:00.0
+    Performance State               : P0
+    Clocks Throttle Reasons
+        HW Slowdown                 : Active
+    Ecc Mode
+        Current                     : Enabled
+    ECC Errors
+        Volatile
+            Single Bit
+                Device Memory       : 5
+                Total               : 5
+            Double Bit
+                Device Memory       : 1
+                Total               : 1
+        Aggregate
+            Double Bit
+                Device Memory       : 3
+                Total               : 3
+    Retired Pages
+        Single Bit ECC              : 0
+        Double Bit ECC              : 1
+        Pending                     : Yes
+"""
+XML = """\
+<?xml version="1.0" ?>
+<nvidia_smi_log>
+  <attached_gpus>1</attached_gpus>
+  <gpu id="00000000:01:00.0">
+    <mig_devices><mig_device>
+      <ecc_error_count><volatile_count><sram_uncorrectable>9</sram_uncorrectable></volatile_count></ecc_error_count>
+      <bar1_memory_usage><total>32767 MiB</total></bar1_memory_usage>
+    </mig_device></mig_devices>
+    <gpu_recovery_action>Reboot</gpu_recovery_action>
+    <clocks_event_reasons>
+      <clocks_event_reason_hw_slowdown>Active</clocks_event_reason_hw_slowdown>
+      <clocks_event_reason_hw_power_brake_slowdown>Active</clocks_event_reason_hw_power_brake_slowdown>
+    </clocks_event_reasons>
+    <bar1_memory_usage><total>131072 MiB</total></bar1_memory_usage>
+    <utilization><gpu_util>97 %</gpu_util></utilization>
+    <ecc_mode><current_ecc>Enabled</current_ecc></ecc_mode>
+    <ecc_errors>
+      <volatile><dram_uncorrectable>7</dram_uncorrectable><sram_uncorrectable_parity>1</sram_uncorrectable_parity></volatile>
+      <aggregate><dram_uncorrectable>8</dram_uncorrectable><sram_threshold_exceeded>Yes</sram_threshold_exceeded></aggregate>
+    </ecc_errors>
+    <retired_pages><pending_retirement>No</pending_retirement></retired_pages>
+    <remapped_rows><remapped_row_pending>Yes</remapped_row_pending><remapped_row_failure>No</remapped_row_failure></remapped_rows>
+  </gpu>
+</nvidia_smi_log>
+"""
+
+
+def health(text: str) -> GpuHealth | None:
+    return next(function.health for function in read_bytes(text.encode()) if not function.implied)
+
+
+def test_what_a_gpu_in_order_says() -> None:
+    assert health(HEAD + NEW) == SOUND
+    assert not {
+        f.rule for f in diagnose(read_bytes((HEAD + NEW).encode())).findings if f.rule != "link-one-end"
+    }
+
+
+CHANGES = [
+    ("DRAM Uncorrectable", "2", {"uncorrectable": 2}, "warning"),
+    ("SRAM Uncorrectable SEC-DED", "1", {"uncorrectable": 1}, "warning"),
+    ("SRAM Threshold Exceeded", "Yes", {"sram_threshold_exceeded": True}, "error"),
+    ("Unrepairable Memory", "Yes", {"unrepairable_memory": True}, "error"),
+    ("Channel Repair Pending", "Yes", {"channel_repair_pending": True}, "warning"),
+    ("TPC Repair Pending", "Yes", {"tpc_repair_pending": True}, "warning"),
+    ("Remapping Failure Occurred", "Yes", {"remap_failed": True}, "error"),
+    ("GPU Recovery Action", "Reset", {"recovery_action": "Reset"}, "error"),
+    ("GPU Recovery Action", "Drain P2P", {"recovery_action": "Drain P2P"}, "warning"),
+    ("GPU Recovery Action", "N/A", {"recovery_action": None}, None),
+    ("Summary", "Unhealthy", {"fabric": "Unhealthy"}, "warning"),
+    ("HW Thermal Slowdown", "Active", {"slowdowns": ("thermal",)}, "warning"),
+    ("HW Slowdown", "Active", {"slowdowns": ("unknown",)}, "warning"),
+]
+
+
+def with_value(key: str, value: str, text: str = NEW) -> str:
+    """Change the first value of a key."""
+    changed, times = re.subn(rf"^( +{key} +: ).*$", rf"\g<1>{value}", text, count=1, flags=re.MULTILINE)
+    assert times
+    return changed
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said", "severity"), CHANGES, ids=[f"{c[0]}: {c[1]}" for c in CHANGES]
+)
+def test_what_a_gpu_says_against_itself(
+    key: str, value: str, said: dict[str, object], severity: str | None
+) -> None:
+    text = HEAD + with_value(key, value)
+    assert health(text) == SOUND._replace(**said)  # type: ignore[arg-type]
+    assert judged(text) == (set() if severity is None else {severity})
+
+
+def test_a_row_that_waits_is_none_of_mig() -> None:
+    head, heading, tail = NEW.partition("    Remapped Rows\n")
+    text = HEAD + head + heading + with_value("Pending", "Yes", tail)
+    assert health(text) == SOUND._replace(remap_pending=True)
+    assert judged(text) == {"warning"}
+
+
+def judged(text: str) -> set[str]:
+    """Return the severities of what the doctor says of health."""
+    findings = diagnose(read_bytes(text.encode()), cost=False).findings
+    return {str(f.severity) for f in findings if f.rule in ("gpu-health", "gpu-slowdown")}
+
+
+def test_old_drivers() -> None:
+    assert health(OLD) == GpuHealth(
+        ecc=True, uncorrectable=1, uncorrectable_in_life=3, retirement_pending=True, slowdowns=("unknown",)
+    )
+
+
+def test_xml_and_no_part_of_a_gpu_for_the_gpu() -> None:
+    assert health(XML) == GpuHealth(
+        ecc=True,
+        uncorrectable=8,
+        uncorrectable_in_life=8,
+        sram_threshold_exceeded=True,
+        remap_pending=True,
+        remap_failed=False,
+        retirement_pending=False,
+        recovery_action="Reboot",
+        slowdowns=("power brake",),
+        bar1_bytes=128 << 30,
+        utilization_percent=97,
+    )
+
+
+def test_columns_and_the_table() -> None:
+    columns = "pci.bus_id, ecc.mode.current, ecc.errors.uncorrected.volatile.total, utilization.gpu [%]\n"
+    said = health(columns + "00000000:0F:00.0, Enabled, 3, 12 %\n")
+    assert said == GpuHealth(ecc=True, uncorrectable=3, utilization_percent=12)
+    table = (
+        "|   0  NVIDIA A100-SXM4-80GB          On  |   00000000:07:00.0 Off |                    2 |\n"
+        "| N/A   30C    P8             62W /  400W |       4MiB /  81920MiB |      0%      Default |\n"
+    )
+    assert health(table) == GpuHealth(uncorrectable=2)
+
+
+def test_what_is_said_below_the_list() -> None:
+    text = HEAD + NEW + "WARNING: infoROM is corrupted at gpu 0000:3B:00.0\n"
+    assert health(text) == SOUND._replace(inforom_corrupted=True)
+
+
+@pytest.mark.parametrize(
+    ("state", "used", "slow"), [("P0", "99 %", True), ("P8", "99 %", False), ("P0", "3 %", False)]
+)
+def test_a_gpu_in_use_is_not_idle_whatever_it_says(state: str, used: str, slow: bool) -> None:
+    text = NEW.replace(
+        "Current                                : 5", "Current                                : 1"
+    )
+    text = text.replace(": P0", f": {state}").replace(
+        "GPU                                            : 0 %", f"GPU : {used}"
+    )
+    findings = diagnose(read_bytes((HEAD + text).encode()), cost=False).findings
+    assert ({f.rule for f in findings} == {"link-speed"}) is slow
+    assert ({f.rule for f in findings} == {"gpu-link-idle"}) is not slow

@@ -56,7 +56,14 @@ impl Fabric {
         }
         self.advance_to(peer, now);
         if self.ports[id.index()].mailbox.front().is_some_and(|(at, _)| *at <= now) {
+            let port = &self.ports[id.index()];
+            let (was_active, busy_until) = (port.state == LinkState::Active, port.busy_until);
             self.take_in_dllps(id, now);
+            let port = &mut self.ports[id.index()];
+            if was_active && port.busy_until > busy_until {
+                port.wake_at = Time::NEVER;
+                return self.wake(id, now); // A Nak took the link into Recovery: what goes first is decided after it.
+            }
         }
         if self.ports[id.index()].sleeps && !self.is_awake(id, now) {
             return;

@@ -17,7 +17,7 @@ use std::fmt::Write;
 
 /// Instants that are tried for one difference, and differences that are followed up in one case.
 const TRIED: usize = 60;
-const FOLLOWED: usize = 6;
+const FOLLOWED: usize = 40;
 
 /// Where two records differ first.
 #[derive(Clone, Debug)]

@@ -49,6 +49,7 @@ mod port;
 mod record;
 mod switch;
 mod system;
+mod tiny;
 mod tlp;
 mod wire;
 
@@ -93,7 +94,11 @@ fn play(kinds: Kinds, cases: u32) {
         tally.borrow_mut().enter(outcome).map_err(TestCaseError::fail)
     });
     played.unwrap_or_else(|failure| panic!("{failure}"));
-    let tally = tally.into_inner();
+    report(&tally.into_inner());
+}
+
+/// Something was compared; says what, where numbers were asked for.
+fn report(tally: &Tally) {
     assert!(tally.sent as u64 > tally.cases, "{tally:?}");
     if std::env::var_os("LANEWISE_REFERENCE_CASES").is_some() {
         writeln!(std::io::stderr(), "{tally:?}").expect("it can be written to");
@@ -140,4 +145,24 @@ fn trees() {
 #[test]
 fn faults_in_trees() {
     play(FAULTY_TREES, 300);
+}
+
+/// Two ports, up to three TLPs, every subset of the first transmissions of TLPs damaged.
+#[test]
+fn every_tiny_case_with_damaged_tlps() {
+    let mut tally = Tally::default();
+    for generation in [1, 3] {
+        tiny::damaged_tlps(generation, &mut tally).unwrap_or_else(|text| panic!("{text}"));
+    }
+    report(&tally);
+}
+
+/// The same with each DLLP damaged.
+#[test]
+fn every_tiny_case_with_a_damaged_dllp() {
+    let mut tally = Tally::default();
+    for generation in [1, 3] {
+        tiny::damaged_dllps(generation, &mut tally).unwrap_or_else(|text| panic!("{text}"));
+    }
+    report(&tally);
 }

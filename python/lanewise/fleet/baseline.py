@@ -127,10 +127,11 @@ class _Kind:
 def baseline(machine: Machine) -> str:
     """Return the text of a fleet file that the machine itself fits.
 
-    Raises InputError where no device is to be seen: a file that expects nothing would let everything pass.
+    Raises InputError where the source lists no function: a file that expects nothing would let everything
+    pass, and what is missing from such a source nobody would see.
     """
     devices = tuple(device for device in inventory(machine) if device.answers)
-    if not devices:
+    if not machine.functions:
         what = " and ".join(machine.kinds) or "the source"
         raise InputError(
             f"'{machine.source}': {what} lists no device that a baseline could expect; "

@@ -269,7 +269,7 @@ def _host(comparison: Comparison, unread: Unread) -> Iterator[Finding]:
 def _unread(file: FleetFile, unread: Unread) -> Iterator[Finding]:
     if unread:
         what = [_of(key, bdfs) for key, bdfs in unread.items()]
-        title = f"{file.name} asks for what the source does not tell: {_listed(what)}"
+        title = f"{file.name} expects a value that the source does not have: {_listed(what)}"
         evidence = [f"{key}: {_listed(bdfs)}" if bdfs else key for key, bdfs in unread.items()]
         yield UNKNOWN.finding(Severity.WARNING, "", title, evidence)
 

@@ -198,7 +198,7 @@ def test_the_machine_as_a_whole() -> None:
     text = 'format = 1\n[host]\nnuma_nodes = 4\niommu = "off"\n'
     wrong = {finding.title for finding in expected(whole(), text)}
     assert "numa_nodes of the machine is 2, not 4" in wrong
-    assert "fleet.toml asks for what the source does not tell: host.iommu" in wrong
+    assert "fleet.toml expects a value that the source does not have: host.iommu" in wrong
     grouped = parts()
     grouped[1][1] = replace(grouped[1][1], iommu_group=7)
     assert "iommu of the machine is on, not off" in {f.title for f in expected(node(*grouped.values()), text)}

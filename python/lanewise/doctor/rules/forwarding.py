@@ -147,7 +147,7 @@ def _without_numbers(view: View, this: Rule, bridge: Function) -> Iterator[Findi
 
 
 def _wrong_above(above: Function | None, why: str) -> list[str]:
-    """Name the bridge above, where nobody knows which of the two is wrong."""
+    """Name the bridge above, where either of the two may be wrong."""
     return [above.address.short] if above is not None and "does not pass" in why else []
 
 

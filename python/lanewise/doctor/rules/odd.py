@@ -9,6 +9,7 @@ from lanewise.doctor import alike
 from lanewise.doctor.finding import Finding, Severity
 from lanewise.doctor.registry import Bearing, Rule, rule
 from lanewise.doctor.words import size
+from lanewise.machine.model import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator
@@ -25,11 +26,11 @@ ODD = Rule(
     "the slowest. What one of them has and the others have not is a fault more often than an intention, even "
     "where each register by itself may be in order.",
     severity="warning for less speed, fewer lanes, smaller payloads or reads, and a missing capability; of "
-    "two "
-    "devices, for a smaller BAR of a GPU that cannot be resized and a port for RDMA at a quarter of the "
+    "two devices, for a smaller BAR of a GPU that cannot be resized and a port for RDMA at a quarter of the "
     "other's rate; info for other differences, for a link of which hwloc knows nothing, and where the slot "
-    "explains them, "
-    "unless it is that of one of four GPUs or adapters for RDMA and more",
+    "explains them, unless it is that of one of four and more adapters for RDMA, or GPUs that drive no "
+    "display "
+    "or share a switch",
     cost="stated: work spread over all of them waits for this one",
     fix="Compare the slot, riser and firmware setting of BDF with those of the others; swap it with one of "
     "them and see whether the difference goes with the card or stays with the slot.",
@@ -43,7 +44,11 @@ ODD = Rule(
 
 
 _MANY = 4
-"""GPUs, or adapters for RDMA, of a kind that have slots alike: hosts are built for so many. Assumed."""
+"""GPUs of a server, or adapters for RDMA, of a kind that have slots alike: hosts are built for so many.
+Assumed."""
+
+_WITH_DISPLAY = 0x0300
+"""VGA controllers, as which cards for workstations and desktops call themselves."""
 
 _PAIR = 2
 
@@ -93,7 +98,7 @@ def _compared(view: View, this: Rule, members: list[Function], trait: _Trait) ->
     for member in odd:
         value, bdf = trait.value(view, member), member.address.short
         alike_ones = [other for other in members if trait.value(view, other) == usual]
-        many = len(members) >= _MANY and (view.is_compute_gpu(member) or member.does_rdma)
+        many = len(members) >= _MANY and (_is_of_a_server(view, member) or member.does_rdma)
         loss = trait.worse(value, usual) and (many or not _slot_explains(view, member, trait))
         yield this.finding(
             Severity.WARNING if loss else Severity.INFO,
@@ -229,6 +234,18 @@ def _slot_explains(view: View, function: Function, trait: _Trait) -> bool:
     if trait.value is _speed:
         return link.port_can.gt_s is not None and link.now.gt_s == link.port_can.gt_s
     return link.port_can.width is not None and link.now.width == link.port_can.width
+
+
+def _is_of_a_server(view: View, function: Function) -> bool:
+    """Whether a GPU is of a kind that servers have in equal slots: without a display, or below a switch.
+
+    Boards of workstations have slots of 16 and of 8 lanes for the same cards.
+    """
+    if not view.is_compute_gpu(function):
+        return False
+    link = view.physical_link(function)
+    shared = link is not None and link.upper.kind is Kind.DOWNSTREAM_PORT
+    return shared or not function.is_class(_WITH_DISPLAY)
 
 
 def _less(value: Hashable, usual: Hashable) -> bool:

@@ -126,12 +126,6 @@ FAULTS = [
         "cc:00.0",
         "odd-one-out",
     ),
-        "NCCL: a port at a tenth of the others",
-        H800,
-        replaced(r'(<net name="mlx5_5"[^>]* speed=")400000', r"\g<1>40000", 1),
-        "5b:00.0",
-        "odd-one-out",
-    ),
     Fault(
         "NCCL: a GPU without GPUDirect",
         H800,

@@ -224,8 +224,7 @@ def _link(
         Severity.INFO if mild else Severity.WARNING,
         device.bdf,
         f"{device.bdf} runs at {runs or 'no speed'}, {how if slower or narrower else 'more'} than the "
-        f"{link_text(want)} expected ({entry.what})"
-        + ("; the device lowered it by itself" if by_itself else ""),
+        f"{link_text(want)} expected" + ("; the device lowered it by itself" if by_itself else ""),
         evidence,
         trial=None if not (slower or narrower) else _trial(device, now, want),
     )

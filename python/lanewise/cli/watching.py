@@ -94,7 +94,7 @@ class Watch:
             self._line(change.document())
             return
         was = _was(finding, before) if before is not None else ""
-        self._say(f"{change.kind:<8} {finding.severity:<8} {finding.title}  [{finding.rule}]{was}")
+        self._say(f"{change.kind:<8} {finding.severity:<8} {finding.headline}  [{finding.rule}]{was}")
 
     def _event(self, kind: str, words: str, **more: Any) -> None:
         if self.output.out is not None:

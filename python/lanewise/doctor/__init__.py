@@ -4,7 +4,7 @@
     from lanewise.machine import read
 
     for finding in diagnose(read("lspci.txt")).findings:
-        print(finding.severity, finding.title, finding.cost)
+        print(finding.severity, finding.headline, finding.cost)
 
 Rules (`rules/`) look at a machine through a `View` and yield findings; `examination` applies them all. Trials
 are priced by running the simulator on the part of the machine that a finding is about (`rig`, `pricing`). The
@@ -45,6 +45,7 @@ def diagnose(
     this process have simulated is not simulated again.
     """
     from lanewise.doctor import coverage
+    from lanewise.doctor.devices import named
     from lanewise.doctor.examination import examine, rules
     from lanewise.doctor.files import Files
     from lanewise.machine.view import View
@@ -61,7 +62,7 @@ def diagnose(
     readable = coverage.readable(view)
     missing = coverage.missing(view, profile, readable)
     lack = (f"not enough to say that nothing is wrong: {missing}",) if missing else ()
-    findings.sort(key=Finding.order)
+    findings = sorted(named(findings, view), key=Finding.order)
     return Diagnosis(
         source=machine.source,
         findings=tuple(findings),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lanewise.machine.model import ENDPOINTS
+from lanewise.machine.model import ENDPOINTS, Kind
 from lanewise.machine.view import is_emulated, is_management
 
 if TYPE_CHECKING:
@@ -22,14 +22,26 @@ _MOST_ODD = 4
 """One in so many may be odd, rounded up; more are another half, not the odd ones. Assumed."""
 
 FEWEST = 3
-"""Of two that differ nobody knows which is odd."""
+"""Of two that differ, neither is the odd one without a third to compare."""
 
 
-def groups_of_any_size(view: View, *, bridges: bool = False) -> list[list[Function]]:
-    """Return devices that move data, by what they are; with `bridges`, also what NVSwitches are like."""
+def is_rare(odd: int, known: int) -> bool:
+    """Whether so few of so many are something else that they are the odd ones, not another part of a plan."""
+    return known >= FEWEST and odd > 0 and _MOST_ODD * odd <= known + 1
+
+
+def groups_of_any_size(
+    view: View, *, bridges: bool = False, integrated: bool = False
+) -> list[list[Function]]:
+    """Return devices that move data, by what they are.
+
+    With `bridges`, also what NVSwitches are like; with `integrated`, also what is in the root complex and has
+    no link.
+    """
+    kinds = (*ENDPOINTS, Kind.INTEGRATED_ENDPOINT) if integrated else tuple(ENDPOINTS)
     found: dict[Hashable, list[Function]] = {}
     for function in view.machine:
-        if _counts(view, function) or (bridges and _joins_gpus(view, function)):
+        if _counts(view, function, kinds) or (bridges and _joins_gpus(view, function)):
             identity = function.identity
             key = (
                 identity.vendor_id,
@@ -66,7 +78,7 @@ def uplinks(view: View) -> list[list[Function]]:
 def odd_ones(
     members: list[Function], value: Callable[[Function], Hashable]
 ) -> tuple[list[Function], Hashable] | None:
-    """Return who differs from a clear majority, and what that says; None where there is none or nobody."""
+    """Return who differs from a clear majority, and what that says; None where there is none."""
     values = [(member, value(member)) for member in members]
     known = [(member, said) for member, said in values if said is not None]
     if len(known) < FEWEST:
@@ -76,7 +88,7 @@ def odd_ones(
         counts[said] = counts.get(said, 0) + 1
     usual = max(counts, key=lambda said: counts[said])
     odd = [member for member, said in known if said != usual]
-    if not odd or _MOST_ODD * len(odd) > len(known) + 1:
+    if not is_rare(len(odd), len(known)):
         return None
     return odd, usual
 
@@ -112,12 +124,12 @@ def _joins_gpus(view: View, function: Function) -> bool:
     return view.machine.role(function) in ENDPOINTS and function.is_class(0x0680) and not function.virtual
 
 
-def _counts(view: View, function: Function) -> bool:
+def _counts(view: View, function: Function, kinds: tuple[Kind, ...]) -> bool:
     if function.is_bridge or function.virtual or is_emulated(function) or is_management(function):
         return False
     if view.is_dead(function) or function.identity.class_code is None:
         return False
     kind = view.machine.role(function)
-    if kind not in ENDPOINTS and not (kind is None and function.registers.express is not False):
+    if kind not in kinds and not (kind is None and function.registers.express is not False):
         return False
     return view.is_compute_gpu(function) or function.is_class(0x01, 0x02, 0x0C06, 0x0C04, 0x0B, 0x12)

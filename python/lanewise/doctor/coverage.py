@@ -45,7 +45,7 @@ IN_A_GUEST = (
     "this is a virtual machine, and only its host sees the links: check the host, and let the guest pass "
     "with --allow-unexamined"
 )
-DECLARED = "the file declares links and nobody measured them: check the machine itself"
+DECLARED = "the file declares links that were not read from a machine: check the machine itself"
 
 
 @dataclass(frozen=True)

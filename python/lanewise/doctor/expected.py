@@ -224,8 +224,7 @@ def _link(
         Severity.INFO if mild else Severity.WARNING,
         device.bdf,
         f"{device.bdf} runs at {runs or 'no speed'}, {how if slower or narrower else 'more'} than the "
-        f"{link_text(want)} expected ({entry.what})"
-        + ("; the device lowered it by itself" if by_itself else ""),
+        f"{link_text(want)} expected" + ("; the device lowered it by itself" if by_itself else ""),
         evidence,
         trial=None if not (slower or narrower) else _trial(device, now, want),
     )
@@ -269,7 +268,7 @@ def _host(comparison: Comparison, unread: Unread) -> Iterator[Finding]:
 def _unread(file: FleetFile, unread: Unread) -> Iterator[Finding]:
     if unread:
         what = [_of(key, bdfs) for key, bdfs in unread.items()]
-        title = f"{file.name} asks for what the source does not tell: {_listed(what)}"
+        title = f"{file.name} expects a value that the source does not have: {_listed(what)}"
         evidence = [f"{key}: {_listed(bdfs)}" if bdfs else key for key, bdfs in unread.items()]
         yield UNKNOWN.finding(Severity.WARNING, "", title, evidence)
 

@@ -9,9 +9,7 @@ _REFERENCES = ("docs/reference/fleet-files.md",)
 MISSING = Rule(
     id="expected-missing",
     what="Fewer devices of a kind are there than the fleet file counts.",
-    why="A device that is gone leaves no trace in the registers of others: only who knows that there "
-    "should be "
-    "eight can say that there are seven.",
+    why="A missing device leaves no trace in other registers, so only the fleet file can show it.",
     severity="error",
     cost="stated: all that the device does",
     fix="Look for it in the kernel log and in `lspci`; check power and seat of the card, and the slot in the "
@@ -37,11 +35,10 @@ EXTRA = Rule(
 MOVED = Rule(
     id="expected-moved",
     what="A device is in another slot or on another path than the fleet file says.",
-    why="Cables, NUMA nodes and neighbours below a switch go with the place. Software that was told "
-    "which card "
-    "is near which GPU is wrong then.",
+    why="Cables, NUMA nodes and neighbours below a switch go with the place. Software with a "
+    "configured list of near cards and GPUs is then wrong.",
     severity="warning",
-    cost="stated: none by itself; traffic may take a longer way",
+    cost="stated: none by itself; traffic may take a longer path",
     fix="Put the card where the file has it, or change `places` in the file.",
     references=_REFERENCES,
     not_said="Other bus numbers: places go by slot and by path. Paths whose root bus this machine "

@@ -130,6 +130,18 @@ class Finding:
     """Of which devices it says that they are not there."""
     subsumes: tuple[str, ...] = ()
     """Rules whose findings about the same link it carries; waivers of those are for it, too."""
+    device: str = ""
+    """Name and slot of what is at `bdf`, like ``NVIDIA H100 SXM5 80GB, slot 24``; empty where not known."""
+
+    @property
+    def headline(self) -> str:
+        """The title with the name of the device behind its address, for people."""
+        if not self.device:
+            return self.title
+        before, found, after = self.title.partition(self.bdf)
+        if not found:
+            return f"{self.bdf} ({self.device}): {self.title}"
+        return f"{before}{found} ({self.device}){after}"
 
     def order(self) -> tuple[float, ...]:
         """Return what findings are ordered by: severity, GB/s lost, ns lost, then what is only stated.
@@ -145,6 +157,7 @@ class Finding:
             "rule": self.rule,
             "severity": str(self.severity),
             "bdf": self.bdf,
+            **({"device": self.device} if self.device else {}),
             "title": self.title,
             "evidence": list(self.evidence),
             "cost": self.cost.document() if self.cost else None,
@@ -209,7 +222,9 @@ class Diagnosis:
 
         from lanewise.results import frame
 
-        columns: dict[str, Any] = dict.fromkeys(("severity", "rule", "bdf", "title", "cost"), pl.String)
+        columns: dict[str, Any] = dict.fromkeys(
+            ("severity", "rule", "bdf", "device", "title", "cost"), pl.String
+        )
         columns |= {"cost_gb_per_s": pl.Float64, "cost_ns": pl.Float64}
         columns |= dict.fromkeys(("fix", "waived"), pl.String)
         rows = (

@@ -72,7 +72,7 @@ def _result(diagnosis: Diagnosis, finding: Finding) -> dict[str, Any]:
         "ruleId": finding.rule,
         "level": _LEVELS[finding.severity],
         "message": {
-            "text": "\n".join([finding.title, *finding.evidence, *_cost(finding), f"fix: {finding.fix}"])
+            "text": "\n".join([finding.headline, *finding.evidence, *_cost(finding), f"fix: {finding.fix}"])
         },
         "locations": [
             {
@@ -140,7 +140,7 @@ def _case(rule: str, bad: list[Finding]) -> list[str]:
     worst = max(bad, key=lambda finding: finding.severity.rank)
     return [
         f"{head}>",
-        f"    <failure type={_attribute(worst.severity)} message={_attribute(bad[0].title)}>"
+        f"    <failure type={_attribute(worst.severity)} message={_attribute(bad[0].headline)}>"
         f"{_content((chr(10) * 2).join(map(_text, bad)))}</failure>",
         "  </testcase>",
     ]
@@ -165,7 +165,7 @@ def _attribute(text: str) -> str:
 
 def _text(finding: Finding) -> str:
     return "\n".join(
-        [f"{finding.severity}: {finding.title}", *finding.evidence, *_cost(finding), f"fix: {finding.fix}"]
+        [f"{finding.severity}: {finding.headline}", *finding.evidence, *_cost(finding), f"fix: {finding.fix}"]
     )
 
 

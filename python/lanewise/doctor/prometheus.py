@@ -57,7 +57,7 @@ def _about_the_check(diagnosis: Diagnosis, checked_at: datetime) -> list[_Gauge]
         ),
         _Gauge(
             "lanewise_doctor_examined",
-            "1 where the machine showed enough to be examined; 0: silence is no good news.",
+            "1 where the machine showed enough to be examined; 0: no finding then means nothing.",
             [({}, float(diagnosis.examined))],
         ),
         _Gauge("lanewise_pci_functions", "PCI functions of the machine.", [({}, diagnosis.functions)]),
@@ -66,10 +66,12 @@ def _about_the_check(diagnosis: Diagnosis, checked_at: datetime) -> list[_Gauge]
 
 
 def _findings(diagnosis: Diagnosis) -> list[_Gauge]:
-    each: Counter[tuple[str, str, str, str]] = Counter()
+    each: Counter[tuple[str, str, str, str, str]] = Counter()
     for finding in diagnosis.findings:
         waived = str(finding.waived is not None).lower()
-        each[finding.rule, str(finding.severity), finding.bdf, waived] += 1 + len(finding.also)
+        each[finding.rule, str(finding.severity), finding.bdf, waived, finding.device] += 1 + len(
+            finding.also
+        )
     return [
         _Gauge(
             "lanewise_doctor_findings",
@@ -86,8 +88,8 @@ def _findings(diagnosis: Diagnosis) -> list[_Gauge]:
             "One finding, and how many devices it is about; bdf is the first, empty for the machine "
             "as a whole.",
             [
-                ({"rule": rule, "severity": severity, "bdf": bdf, "waived": waived}, number)
-                for (rule, severity, bdf, waived), number in sorted(each.items())
+                ({"rule": rule, "severity": severity, "bdf": bdf, "device": device, "waived": waived}, number)
+                for (rule, severity, bdf, waived, device), number in sorted(each.items())
             ],
         ),
     ]

@@ -28,7 +28,7 @@ What `lanewise doctor` looks for. An *error* breaks transfers or will; a *warnin
 robustness now; *info* is worth knowing when something is slow, and machines in order show it too. A cost
 that is *simulated* comes from running the part of the machine that the finding is about twice, as it is and
 put right; one that is *stated* is said in words, because no bandwidth or latency can be computed from what
-a dump holds. A rule stays silent about what a source does not tell.
+a dump holds. A rule does not report on registers that the source lacks.
 
 ## What makes an error, a warning, a note
 

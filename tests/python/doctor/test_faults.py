@@ -157,7 +157,7 @@ def test_four_gpus_in_order() -> None:
         ),
         (
             dump({"05:00.0": [("nvidia$", "vfio-pci")]}),
-            ("driver-missing", "05:00.0", Severity.INFO, "vfio-pci"),
+            ("driver-missing", "05:00.0", Severity.WARNING, "vfio-pci"),
         ),
         (
             dump({bdf: [slow(2.5)] for bdf in ("05:00.0", "02:02.0")}),

@@ -97,7 +97,7 @@ def test_junit_has_the_shape_that_readers_ask_for() -> None:
 
 def test_junit_is_xml_whatever_a_device_calls_itself() -> None:
     diagnosis = diagnose(FAULTY, cost=False)
-    strange = replace(diagnosis.findings[0], title="drive \x01\ud800 <&\"'>", evidence=("\x0b",))
+    strange = replace(diagnosis.findings[0], device="", title="drive \x01\ud800 <&\"'>", evidence=("\x0b",))
     suite = ElementTree.fromstring(junit(replace(diagnosis, findings=(strange,)), Severity.WARNING))
     failure = suite.find(".//failure")
     assert failure is not None

@@ -264,3 +264,34 @@ def test_the_uplink_of_a_switch_is_not_reseated(now: str) -> None:
     assert finding.fix.startswith("01:00.0 is the uplink of a switch")
     assert "Reseat" not in finding.fix
     assert "PORT" not in finding.fix
+
+
+@pytest.mark.parametrize(
+    ("class_code", "count", "severity"),
+    [
+        (0x030000, 2, None),
+        (0x030000, 4, Severity.INFO),
+        (0x030200, 3, Severity.INFO),
+        (0x030200, 4, Severity.WARNING),
+    ],
+)
+def test_a_narrower_slot_is_how_a_workstation_is_built_and_odd_in_a_server(
+    class_code: int, count: int, severity: Severity | None
+) -> None:
+    slots = ["16 x8", *["16 x16"] * (count - 1)]
+    one = machine(
+        *(function(f"00:0{n}.0", Kind.ROOT_PORT, can=slot) for n, slot in enumerate(slots, 1)),
+        *(
+            function(
+                f"0{n}:00.0",
+                Kind.ENDPOINT,
+                now=slot,
+                class_code=class_code,
+                vendor=0x10DE,
+                parent=f"00:0{n}.0",
+            )
+            for n, slot in enumerate(slots, 1)
+        ),
+    )
+    said = [f.severity for f in diagnose(one, cost=False).findings if f.rule == "odd-one-out"]
+    assert said == ([] if severity is None else [severity])

@@ -62,10 +62,10 @@ def test_a_node_with_faults() -> None:
     assert one(text, "lanewise_doctor_findings", severity="error") == 1
     assert one(text, "lanewise_doctor_findings", severity="warning") == 1
     assert one(text, "lanewise_present_devices", what="Maker H100") == 3
-    missing = {"rule": "expected-missing", "severity": "error", "bdf": "31:00.0", "waived": "false"}
-    assert one(text, "lanewise_doctor_finding", **missing) == 1
-    narrow = {"rule": "expected-link", "severity": "warning", "bdf": "21:00.0", "waived": "false"}
-    assert one(text, "lanewise_doctor_finding", **narrow) == 1
+    missing = {"rule": "expected-missing", "severity": "error", "bdf": "31:00.0", "device": ""}
+    assert one(text, "lanewise_doctor_finding", waived="false", **missing) == 1
+    narrow = {"rule": "expected-link", "severity": "warning", "bdf": "21:00.0", "device": "Maker H100"}
+    assert one(text, "lanewise_doctor_finding", waived="false", **narrow) == 1
     assert one(text, "lanewise_link_width_lanes", bdf="21:00.0", port="20:01.0") == 8
     assert one(text, "lanewise_link_width_limit_lanes", bdf="21:00.0", port="20:01.0") == 16
 

@@ -160,6 +160,7 @@ CASES: dict[str, tuple[Machine, Machine, Severity]] = {
     "peers-apart": (gpu_and_nic(nic_below="root"), gpu_and_nic(nic_below="switch"), Severity.INFO),
     "gpus-apart": (two_gpus(apart=True), two_gpus(apart=False), Severity.INFO),
     "numa-unknown": (two_nodes(device=None), two_nodes(device=1), Severity.INFO),
+    "numa-mismatch": (two_nodes(device=1), two_nodes(device=0), Severity.INFO),
     "resizable-bar": (
         pair(
             class_code=GPU,

@@ -55,13 +55,13 @@ def lanewise(*arguments: str, stdin: str = "") -> subprocess.CompletedProcess[st
 def test_a_machine_in_order_ends_with_zero() -> None:
     done = lanewise("-", stdin=HEALTHY)
     assert (done.returncode, done.stderr) == (0, "")
-    assert "Nothing to complain about." in done.stdout
+    assert "No finding." in done.stdout
 
 
 def test_a_finding_ends_with_one_and_says_cost_and_fix() -> None:
     done = lanewise("-", stdin=NARROW)
     assert done.returncode == 1
-    assert "01:00.0 runs on x2 of x4 lanes" in done.stdout
+    assert "01:00.0 (Example Drive) runs on x2 of x4 lanes" in done.stdout
     assert "(simulated)" in done.stdout
     assert "Reseat the card" in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 100
@@ -168,7 +168,7 @@ def test_a_baseline_is_held_against_the_machine_and_others(tmp_path: Path) -> No
     assert lanewise(str(dump), "--expect", str(file)).returncode == 0
     done = lanewise("-", "--no-cost", "--expect", str(file), stdin=NARROW)
     assert done.returncode == 1
-    assert "01:00.0 runs at 16 GT/s x2, narrower than the 16 GT/s x4 expected" in done.stdout
+    assert "01:00.0 (Example Drive) runs at 16 GT/s x2, narrower than the 16 GT/s\nx4 expected" in done.stdout
     document = json.loads(lanewise("-", "--expect", str(file), "--json", stdin=NARROW).stdout)
     assert document["summary"]["expected"][0]["present"] == 1
     waivers = tmp_path / "waivers.toml"

@@ -61,10 +61,10 @@ def test_nothing_new_is_not_said(capsys: pytest.CaptureFixture[str]) -> None:
 def test_new_changed_and_gone_are_lines_with_a_time(capsys: pytest.CaptureFixture[str]) -> None:
     assert watched(whole(), NARROW, NARROWER, whole()) is ExitStatus.OK
     assert lines(capsys) == [
-        "2027-01-31T12:00:00Z  new      warning  21:00.0 runs on x8 of x16 lanes  [link-width]",
-        "2027-01-31T12:00:00Z  changed  warning  21:00.0 runs on x4 of x16 lanes  [link-width] "
+        "2027-01-31T12:00:00Z  new      warning  21:00.0 (Maker H100) runs on x8 of x16 lanes  [link-width]",
+        "2027-01-31T12:00:00Z  changed  warning  21:00.0 (Maker H100) runs on x4 of x16 lanes  [link-width] "
         "(was warning: 21:00.0 runs on x8 of x16 lanes)",
-        "2027-01-31T12:00:00Z  gone     warning  21:00.0 runs on x4 of x16 lanes  [link-width]",
+        "2027-01-31T12:00:00Z  gone     warning  21:00.0 (Maker H100) runs on x4 of x16 lanes  [link-width]",
     ]
 
 

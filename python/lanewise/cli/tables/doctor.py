@@ -62,7 +62,7 @@ def _in_full(group: Alike, fix: str) -> Iterator[RenderableType]:
     head = Text.assemble(
         (f"{finding.severity}", _STYLES[finding.severity]),
         "  ",
-        (finding.title, "bold"),
+        (finding.headline, "bold"),
         (f"  [{finding.rule}]", "dim"),
     )
     yield head
@@ -101,7 +101,7 @@ def _in_brief(groups: list[Alike]) -> RenderableType:
         concerns = f"\nand {len(finding.also)}" if finding.also else ""
         table.add_row(
             (finding.bdf or style.DASH) + concerns,
-            Text.assemble(finding.title, (f"  [{finding.rule}]", "dim"), elsewhere),
+            Text.assemble(finding.headline, (f"  [{finding.rule}]", "dim"), elsewhere),
             _short_cost(finding),
         )
     return style.titled("Worth knowing", table, note="--details shows evidence and fix")
@@ -113,7 +113,7 @@ def _waived(findings: list[Finding]) -> RenderableType:
     style.words(table, "what")
     style.words(table, "because", at_most=40)
     for finding in findings:
-        what = Text.assemble(finding.title, (f"  [{finding.rule}]", "dim"))
+        what = Text.assemble(finding.headline, (f"  [{finding.rule}]", "dim"))
         table.add_row(finding.bdf or style.DASH, what, str(finding.waived))
     return style.titled("Waived", table, note="accepted by a file; they fail no check")
 
@@ -124,7 +124,7 @@ def _cost(finding: Finding) -> str:
     if cost.compared is None:
         return cost.what
     lost = _lost(cost)
-    return f"{lost}: {cost.what} (simulated)" if lost else f"none to see: {cost.what} (simulated)"
+    return f"{lost}: {cost.what} (simulated)" if lost else f"no measurable cost: {cost.what} (simulated)"
 
 
 def _short_cost(finding: Finding) -> str:
@@ -133,7 +133,7 @@ def _short_cost(finding: Finding) -> str:
         return style.DASH
     if cost.compared is None:
         return cost.what
-    return f"{_lost(cost) or 'none to see'}: {cost.compared.of}"
+    return f"{_lost(cost) or 'not measurable'}: {cost.compared.of}"
 
 
 def _lost(cost: Cost) -> str:
@@ -153,8 +153,8 @@ def _summary(diagnosis: Diagnosis) -> Text:
         if not diagnosis.examined:
             return Text("No finding, and too little to say that nothing is wrong.", style="bold yellow")
         if not diagnosis.links:
-            return Text("Nothing to complain about, and no link to look at.", style="bold yellow")
-        return Text("Nothing to complain about.", style="bold green")
+            return Text("No finding, but no link to examine.", style="bold yellow")
+        return Text("No finding.", style="bold green")
     words = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
     parts = [f"{n} {words[s]}{'' if n == 1 else 's'}" for s, n in counts.items() if n]
     parts += [f"{waived} waived"] if waived else []

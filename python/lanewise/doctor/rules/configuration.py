@@ -8,6 +8,7 @@ from lanewise.doctor.finding import Finding, Severity
 from lanewise.doctor.registry import PROVISIONING, Bearing, Rule, rule
 from lanewise.doctor.rules.bars import lacking_bars
 from lanewise.doctor.words import sign
+from lanewise.machine.view import is_emulated, is_management
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,7 +21,8 @@ LOST = Rule(
     what="A driver is bound to a device that does not decode its memory, may not master the bus, or whose "
     "BARs are empty.",
     why="After a reset, a reloaded FPGA image or a failed resume the device is back at its defaults while "
-    "the kernel still believes in what it wrote. The link is up at full speed; reads return ones and DMA "
+    "the kernel still assumes the values that it wrote. The link is up at full speed; reads return ones "
+    "and DMA "
     "never starts. Where only bus mastering is off, its driver may also have failed to start it.",
     severity="error when memory is not decoded or BARs are empty; warning when only bus mastering is off",
     cost="stated: the device does not work until it is configured again",
@@ -51,7 +53,7 @@ def lost_configurations(view: View, this: Rule) -> Iterable[Finding]:
         memory_bars = [bar for bar in registers.bars or () if not bar.io and bar.index < 6]
         empty = [bar for bar in memory_bars if bar.virtual]
         blind = bool(memory_bars) and _does_not_decode(function, memory_bars)
-        mute = registers.bus_master is False and view.moves_data(function)
+        mute = registers.bus_master is False and _masters_the_bus(view, function)
         if not (blind or empty or mute):
             continue
         bdf = function.address.short
@@ -73,6 +75,11 @@ def _should_work(view: View, function: Function) -> bool:
         and function.registers.power_state not in _SLEEPING
         and not view.is_held_by_another(function)
     )
+
+
+def _masters_the_bus(view: View, function: Function) -> bool:
+    """Whether a driver of such a device starts DMA as soon as it is bound, however slow its link is."""
+    return view.is_data_mover(function) and not is_emulated(function) and not is_management(function)
 
 
 def _does_not_decode(function: Function, bars: list[Bar]) -> bool:

@@ -22,7 +22,9 @@ MISSING = Rule(
     why="A device without a driver does nothing. Where its likes have one, the driver was there and failed "
     "at this one: its log lines say why.",
     severity="warning where devices of the same kind, or another port of the adapter, have a driver; info "
-    "for devices that have none by themselves, and for those that are held for a virtual machine",
+    "for devices that have none by themselves, and for those that are held for a virtual machine or a "
+    "program, "
+    "unless few are and most of their kind are not",
     cost="stated: the device is not used",
     fix="Read why it failed: `dmesg | grep BDF`. Then bind it: `echo BDF > "
     "/sys/bus/pci/drivers/DRIVER/bind`. If it fails again, reseat the card and compare its firmware with "
@@ -51,7 +53,7 @@ def missing_drivers(view: View, this: Rule) -> Iterable[Finding]:
     if not any(function.driver for function in view.machine):
         return
     told = set()
-    for members in alike.groups_of_any_size(view, bridges=True):
+    for members in alike.groups_of_any_size(view, bridges=True, integrated=True):
         shown = [member for member in members if member.driver_known and not lacking_bars(view, member)]
         own = [m.driver for m in shown if m.driver and m.driver not in _STAND_INS]
         if not own:
@@ -62,7 +64,7 @@ def missing_drivers(view: View, this: Rule) -> Iterable[Finding]:
                 member.driver is None or own.count(member.driver) <= len(own) // 2
             ):
                 told.add(member.address)
-                yield _odd(this, member, usual, len([m for m in shown if m.driver == usual]), len(shown))
+                yield _odd(this, member, usual, shown)
     for member, brother in _beside_driven(view):
         if member.address not in told:
             told.add(member.address)
@@ -118,17 +120,31 @@ def _remedy(this: Rule, member: Function, usual: str) -> str:
     return this.fix.replace("DRIVER", usual).replace("echo BDF", f"echo {member.address}")
 
 
-def _odd(this: Rule, member: Function, usual: str, having: int, of: int) -> Finding:
+_HELD = (
+    "If a virtual machine or a program is to have BDF: nothing. If not, give it back: `echo BDF > "
+    "/sys/bus/pci/drivers/HOLDER/unbind; echo BDF > /sys/bus/pci/drivers/DRIVER/bind`, and look for what "
+    "binds "
+    "it at boot (`driver_override`, `vfio-pci.ids=` of the kernel)."
+)
+
+
+def _odd(this: Rule, member: Function, usual: str, shown: list[Function]) -> Finding:
     bdf, driver = member.address.short, member.driver
+    having = sum(one.driver == usual for one in shown)
+    on_purpose = driver in _ON_PURPOSE
+    rare = alike.is_rare(sum(one.driver in _ON_PURPOSE for one in shown), len(shown))
+    fix = _remedy(this, member, usual)
+    if on_purpose and driver is not None:
+        fix = _HELD.replace("HOLDER", driver).replace("DRIVER", usual).replace("BDF", str(member.address))
     what = "no driver" if driver is None else f"driver {driver}"
     meaning = f", {_STAND_INS[driver]}" if driver in _STAND_INS else ""
     return this.finding(
-        Severity.INFO if driver in _ON_PURPOSE else Severity.WARNING,
+        Severity.INFO if on_purpose and not rare else Severity.WARNING,
         bdf,
-        f"{what} at {bdf}{meaning}; {having} of {of} devices of its kind have {usual}",
+        f"{what} at {bdf}{meaning}; {having} of {len(shown)} devices of its kind have {usual}",
         [
             f"{bdf} driver in use: {driver or 'none'} ({member.name})",
             *([f"{bdf} Control: Mem-"] if member.registers.memory_enabled is False else []),
         ],
-        fix=_remedy(this, member, usual),
+        fix=fix,
     )

@@ -28,7 +28,7 @@ CORRECTABLE = Rule(
     why="Each bad packet is sent again and costs about a microsecond; a link that is made for one bit "
     "error in 10¹² has next to none. A few from training, hot plug or a changing speed are no reason to "
     "worry; rising ones are.",
-    severity="info for bits that are latched (when, nobody knows); warning for bad packets together with "
+    severity="info for bits that were latched at an unknown time; warning for bad packets together with "
     "REPLAY_NUM Rollover, for bits on a link that is also below its width or speed, for 100 and more "
     "errors counted, and for 1000 and more replays that a GPU has counted since it was reset",
     cost="stated: each bad packet is replayed, with all that followed it",
@@ -124,7 +124,7 @@ def _counted(function: Function) -> int:
 
 
 def _replays(function: Function) -> int:
-    """Return how often a GPU says it replayed; since when, nobody knows."""
+    """Return how often a GPU says it replayed; since an unknown time."""
     return function.errors.counter("correctable.Replay") or 0
 
 

@@ -8,6 +8,7 @@ from lanewise.doctor.finding import Finding, Severity
 from lanewise.doctor.registry import Bearing, Rule, rule
 from lanewise.doctor.words import listed, size
 from lanewise.machine.model import Bar, Kind
+from lanewise.machine.view import is_emulated
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -34,15 +35,17 @@ BLOCKED = Rule(
 
 BUSES = Rule(
     id="bus-numbers-wrong",
-    what="Bus numbers of bridges collide: two lead to one bus, or one leads to a bus outside the range of "
-    "the bridge above it.",
+    what="Bus numbers of bridges collide or are missing: two lead to one bus, one leads to a bus outside the "
+    "range of the bridge above it, or one has a card or a link and no bus numbers.",
     why="Configuration requests find their way by bus numbers. What lies behind a number that two bridges "
-    "claim, or that the bridge above does not pass on, cannot be reached reliably.",
-    severity="error",
+    "claim, or that the bridge above does not pass on, cannot be reached reliably; what lies behind a bridge "
+    "without numbers is not listed at all.",
+    severity="error; warning where a bridge without numbers shows lanes and nothing else of a link",
     cost="stated: the devices behind the bridge cannot be reached, or are taken for others",
     fix="Boot with `pci=assign-busses` or `pci=realloc`; update firmware; remove the bridge and rescan.",
     references=("PCIe Base 5.0 §7.5.1.3.2 to §7.5.1.3.4 (bus numbers)", "§7.3.3 (configuration routing)"),
-    not_said="Sources that infer bus numbers; bridges that were never numbered; CardBus.",
+    not_said="Sources that infer bus numbers; bridges without numbers that have no link and no card; "
+    "CardBus.",
     bearing=Bearing.DISTURBS,
 )
 
@@ -50,7 +53,7 @@ CONFLICT = Rule(
     id="address-conflict",
     what="The memory of a device lies outside the windows of the bridge above it, or where another device "
     "is.",
-    why="A request to such an address goes to somebody else, or to nobody: reads return ones, writes are "
+    why="A request to such an address goes to another device, or to none: reads return ones, writes are "
     "lost.",
     severity="error",
     cost="stated: the device, or a part of it, cannot be reached",
@@ -95,9 +98,10 @@ def colliding_buses(view: View, this: Rule) -> Iterable[Finding]:
     first: dict[tuple[int, int], Function] = {}
     for bridge in view.machine:
         buses = bridge.buses
-        if bridge.kind not in _PORTS or buses is None or not buses.secondary:
+        if bridge.kind not in _PORTS or buses is None or bridge.registers.windows is None:
             continue
-        if bridge.registers.windows is None:
+        if not buses.secondary:
+            yield from _without_numbers(view, this, bridge)
             continue
         other = first.setdefault((bridge.address.domain, buses.secondary), bridge)
         above = view.machine.parent(bridge)
@@ -120,8 +124,30 @@ def colliding_buses(view: View, this: Rule) -> Iterable[Finding]:
             )
 
 
+def _without_numbers(view: View, this: Rule, bridge: Function) -> Iterator[Finding]:
+    """Find a bridge that leads nowhere although something is at the other end of its link."""
+    link, slot = bridge.link, bridge.registers.slot
+    if bridge.children or is_emulated(bridge) or view.is_dead(bridge):
+        return
+    bdf, signs = bridge.address.short, []
+    if link.data_link_active:
+        signs.append(f"{bdf} LnkSta: DLActive+")
+    if slot is not None and slot.presence:
+        signs.append(f"{bdf} SltSta: PresDet+")
+    certain = bool(signs)
+    if link.status.width and link.data_link_active is not False:
+        signs.append(f"{bdf} LnkSta: Width x{link.status.width}")
+    if signs:
+        yield this.finding(
+            Severity.ERROR if certain else Severity.WARNING,
+            bdf,
+            f"no bus numbers: {bdf} leads to no bus, and something is at the other end of its link",
+            [_bus_line(bridge), *signs],
+        )
+
+
 def _wrong_above(above: Function | None, why: str) -> list[str]:
-    """Name the bridge above, where nobody knows which of the two is wrong."""
+    """Name the bridge above, where either of the two may be wrong."""
     return [above.address.short] if above is not None and "does not pass" in why else []
 
 

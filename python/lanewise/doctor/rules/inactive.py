@@ -64,17 +64,21 @@ INTERRUPTS = Rule(
     "masked.",
     why="Such devices need an interrupt for each queue. Without messages their drivers share one wire with "
     "others, or poll; where all of MSI-X is masked, no interrupt arrives.",
-    severity="warning where all messages are masked, and where devices of the same kind have theirs; info "
-    "otherwise",
+    severity="warning where all messages are masked, and where drives or adapters for RDMA of the same kind "
+    "have theirs; info otherwise, and for devices on slow links",
     cost="stated: slow or hanging transfers",
     fix="Look for the reason in the log (`dmesg | grep -e BDF -e 'MSI'`); boot without `pci=nomsi`; unbind "
     "the driver and bind it again.",
     references=("PCIe Base 5.0 §6.1.4 (MSI and MSI-X)", "§7.7.2.2 (Message Control, Function Mask)"),
-    not_said="GPUs, whose drivers switch messages on when somebody uses them; virtual functions; devices "
-    "held for a virtual machine or by a program.",
+    not_said="GPUs, whose drivers switch messages on when software uses them; virtual functions; devices "
+    "held for a virtual machine or by a program; slow devices of which no other of their kind has messages.",
     bearing=Bearing.DISTURBS,
     profiles=PROVISIONING,
 )
+
+
+_AT_ONCE = frozenset({"igb", "igc", "e1000e", "r8169"})
+"""Drivers of gigabit adapters that switch messages on as soon as they are bound (Linux 6.1)."""
 
 
 @rule(LINK)
@@ -150,14 +154,19 @@ def silent_interrupts(view: View, this: Rule) -> Iterable[Finding]:
         if registers.interrupts is not False and not registers.interrupts_masked:
             continue
         counts = function.is_nvme or function.does_rdma or function.is_nic or function.is_storage
-        if not counts or not _works_for_the_host(view, function) or registers.power_state in _ASLEEP:
+        if not counts or not _is_driven(view, function) or registers.power_state in _ASLEEP:
             continue
-        likes = next((each for each in alike.groups(view) if function in each), [])
-        odd = sum(bool(one.registers.interrupts) for one in likes) * 2 > len(likes)
-        bdf, masked = function.address.short, bool(registers.interrupts_masked)
+        likes, masked = _likes(view, function), bool(registers.interrupts_masked)
+        odd = sum(bool(one.registers.interrupts) for one in likes) * 2 >= max(len(likes), 1)
+        fast = view.moves_data(function)
+        if not fast and not odd and function.driver not in _AT_ONCE:
+            continue
+        # Drivers of plain network adapters may switch messages on only when their interface is up.
+        loud = masked or (odd and (not function.is_nic or function.does_rdma))
+        bdf = function.address.short
         how = "are all masked" if masked else "are off"
         yield this.finding(
-            Severity.WARNING if masked or odd else Severity.INFO,
+            Severity.WARNING if fast and loud else Severity.INFO,
             bdf,
             f"interrupt messages of {bdf} {how}, although {function.driver} drives it",
             [
@@ -167,11 +176,28 @@ def silent_interrupts(view: View, this: Rule) -> Iterable[Finding]:
         )
 
 
+def _likes(view: View, function: Function) -> list[Function]:
+    """List what is the same product with the same driver: other functions of the card among them."""
+    same = (function.identity.vendor_id, function.identity.device_id, function.name, function.driver)
+    return [
+        other
+        for other in view.machine
+        if other is not function
+        and not other.virtual
+        and (other.identity.vendor_id, other.identity.device_id, other.name, other.driver) == same
+    ]
+
+
 def _works_for_the_host(view: View, function: Function) -> bool:
-    """Whether a driver of the host is bound to a device that moves data."""
+    """Whether a driver of the host is bound to a device that moves data on a fast link."""
+    return view.moves_data(function) and _is_driven(view, function)
+
+
+def _is_driven(view: View, function: Function) -> bool:
     return (
         bool(function.driver)
-        and view.moves_data(function)
+        and not function.virtual
+        and not is_emulated(function)
         and not view.is_held_by_another(function)
         and not view.is_dead(function)
     )

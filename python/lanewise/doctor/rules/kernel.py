@@ -70,7 +70,8 @@ LINK_LOST = Rule(
     fix="Reseat the card and its cable; look at errors of the port, and at what happened to power at that "
     "time; rescan: `echo 1 > /sys/bus/pci/rescan`.",
     references=("PCIe Base 5.0 §6.7 (Hot-Plug)", "§7.5.3.11 (Slot Status)"),
-    not_said="Slots that somebody switched off; Thunderbolt and USB4, whose cables are pulled; links that "
+    not_said="Slots that were switched off on purpose; Thunderbolt and USB4, whose cables are pulled; "
+    "links that "
     "containment brought back.",
     bearing=Bearing.DISTURBS,
 )

@@ -72,8 +72,9 @@ IDLE = Rule(
     what="The link of a GPU runs at 2.5 or 5 GT/s of more, at full width: most likely it is idle and saves "
     "power.",
     why="GPU drivers lower the link speed without load and raise it within milliseconds under load, so a "
-    "dump of an idle machine shows 2.5 GT/s on a Gen4 or Gen5 card that is in order. It is said so that "
-    "nobody replaces a card for it.",
+    "dump of an idle machine shows 2.5 GT/s on a Gen4 or Gen5 card that is in order. The note is there so "
+    "that "
+    "the card is not replaced.",
     severity="info",
     cost="stated: none under load",
     fix="Nothing, unless it stays so: keep the GPU busy (a copy loop, `nvidia-smi dmon`) and take the "

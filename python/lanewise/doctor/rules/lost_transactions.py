@@ -19,7 +19,7 @@ _HARMLESS = frozenset({"UnsupReq"})
 
 _REFUSED = frozenset({"CmpltAbrt", "UnxCmplt", "ACSViol"})
 """Bits that a device sets when it refuses an access, as one to a function that it does not have during a bus
-scan, or sees an answer that nobody awaits, as after a reset: no link lost anything. PCIe Base 5.0, 2.3.1."""
+scan, or sees an answer without a request, as after a reset: no link lost anything. PCIe Base 5.0, 2.3.1."""
 
 _MASKED = frozenset({"ACSViol", "UncorrIntErr"})
 """Bits that say nothing while they are masked: some devices set them then whenever they please."""

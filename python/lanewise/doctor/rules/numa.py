@@ -33,6 +33,45 @@ NUMA = Rule(
 )
 
 
+ANOTHER = Rule(
+    id="numa-mismatch",
+    what="A device is said to be on another NUMA node than the port above it.",
+    why="A link leads to one socket, so what hangs below a port is on the port's node. Where firmware says "
+    "something else of a device, the kernel places its interrupts, queues and buffers at the wrong memory, "
+    "and every access crosses the link between sockets.",
+    severity="info",
+    cost="simulated: one 4 KiB read of the own socket's memory and of the other's, over the link that "
+    "processors of this make and age have",
+    fix="Update firmware, whose ACPI tables name the node (_PXM). Until then write the node of the port: "
+    "`echo "
+    "NODE > /sys/bus/pci/devices/BDF/numa_node`, and restart what uses the device.",
+    references=("ACPI 6.5 §6.2.15 (_PXM)", "Linux, Documentation/ABI/testing/sysfs-bus-pci (numa_node)"),
+    not_said="Devices or ports of no node (see `numa-unknown`); devices on slow links.",
+    profiles=PERFORMANCE,
+)
+
+
+@rule(ANOTHER)
+def devices_on_another_node(view: View, this: Rule) -> Iterable[Finding]:
+    """Find fast devices whose node is not that of the port above."""
+    for function in view.devices:
+        port = view.machine.parent(function)
+        if port is None or port.implied or port.numa_node is None:
+            continue
+        if function.numa_node in (None, port.numa_node):
+            continue
+        bdf = function.address.short
+        yield this.finding(
+            Severity.INFO,
+            bdf,
+            f"{bdf} is said to be on NUMA node {function.numa_node}, and the port above it on "
+            f"{port.numa_node}",
+            [_line(function), _line(port)],
+            fix=this.fix.replace("NODE", str(port.numa_node)),
+            trial=_trial(view, function),
+        )
+
+
 @rule(NUMA)
 def homeless_devices(view: View, this: Rule) -> Iterable[Finding]:
     """Find fast devices without a node."""

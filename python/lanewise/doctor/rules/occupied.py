@@ -22,8 +22,8 @@ _FEW = 3
 NO_LINK = Rule(
     id="slot-no-link",
     what="A slot says that a card is in it, and its port has no link.",
-    why="A card that does not train is not listed anywhere: the machine looks as if it had never been "
-    "bought. Only its port tells, by Presence Detect State without a link.",
+    why="A card that does not train is in no list of devices. Only its port shows it, by Presence Detect "
+    "State without a link.",
     severity="warning where a second sign says that there is a card: windows set up for it, a link that came "
     "or went, an attention lamp, ports of the same switch whose presence is right, the firmware's table, the "
     "kernel log; info without, because some boards tie presence of empty bays",
@@ -36,7 +36,7 @@ NO_LINK = Rule(
 )
 
 _ENABLE = (
-    "Somebody switched this link off: firmware setup, hot plug, or a tool. Switch the slot on in the "
+    "This link is disabled: by firmware setup, hot plug or a tool. Switch the slot on in the "
     "firmware setup, or here: `setpci -s BDF CAP_EXP+10.w=0:10`, then `echo 1 > /sys/bus/pci/rescan`. If it "
     "goes off again, read why in the log (`dmesg | grep BDF`)."
 )

@@ -9,6 +9,7 @@ from lanewise.doctor import alike
 from lanewise.doctor.finding import Finding, Severity
 from lanewise.doctor.registry import Bearing, Rule, rule
 from lanewise.doctor.words import size
+from lanewise.machine.model import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator
@@ -19,27 +20,40 @@ if TYPE_CHECKING:
 ODD = Rule(
     id="odd-one-out",
     what="One of several devices of the same kind differs from the others: speed, lanes, payload, read size, "
-    "NUMA node, a capability, firmware, BAR1 and ECC of GPUs, speed of network ports; or the uplink of one "
-    "of several switches of the same kind.",
+    "NUMA node, BARs, a capability, firmware, BAR1 and ECC of GPUs, speed of network ports; or the uplink of "
+    "one of several switches of the same kind.",
     why="Machines are bought with the same device several times, and work that is spread over them waits for "
     "the slowest. What one of them has and the others have not is a fault more often than an intention, even "
     "where each register by itself may be in order.",
-    severity="warning for less speed, fewer lanes, smaller payloads or reads, and a missing capability; info "
-    "for other differences, for a link of which hwloc knows nothing, and where the slot explains them, "
-    "unless it is that of one of four GPUs or adapters for RDMA and more",
+    severity="warning for less speed, fewer lanes, smaller payloads or reads, and a missing capability; of "
+    "two devices, for a smaller BAR of a GPU that cannot be resized and a port for RDMA at a quarter of the "
+    "other's rate; info for other differences, for a link of which hwloc knows nothing, and where the slot "
+    "explains them, unless it is that of one of four and more adapters for RDMA, or GPUs that drive no "
+    "display "
+    "or share a switch",
     cost="stated: work spread over all of them waits for this one",
     fix="Compare the slot, riser and firmware setting of BDF with those of the others; swap it with one of "
     "them and see whether the difference goes with the card or stays with the slot.",
     references=("PCIe Base 5.0 §7.5.3 (PCI Express Capability)",),
-    not_said="Two devices that differ, of which nobody knows which is odd; differences without a clear "
-    "majority; what `link-width`, `link-speed`, `link-downgraded` and `mps-mismatch` tell of; links of GPUs "
+    not_said="Two devices that differ, without a third to compare, unless one has far less; differences "
+    "without a clear majority; what `link-width`, `link-speed`, `link-downgraded` and `mps-mismatch` tell "
+    "of; links of GPUs "
     "that are all idle.",
     bearing=Bearing.LIMITS,
 )
 
 
 _MANY = 4
-"""GPUs, or adapters for RDMA, of a kind that have slots alike: hosts are built for so many. Assumed."""
+"""GPUs of a server, or adapters for RDMA, of a kind that have slots alike: hosts are built for so many.
+Assumed."""
+
+_WITH_DISPLAY = 0x0300
+"""VGA controllers, as which cards for workstations and desktops call themselves."""
+
+_PAIR = 2
+
+_FAR_LESS = 4
+"""A port that carries so many times less than that of an equal adapter has another cable or fell back."""
 
 _ROM = 6
 
@@ -57,6 +71,8 @@ class _Trait(NamedTuple):
     """Whether a value is a loss against the usual one."""
     fewest: int = alike.FEWEST
     """Devices that it takes to call one of them odd."""
+    of_two: Callable[[View, Function, Hashable, Hashable], Severity | None] | None = None
+    """How bad the worse value is where only two devices are compared; None: two say nothing."""
 
 
 @rule(ODD)
@@ -75,12 +91,14 @@ def odd_devices(view: View, this: Rule) -> Iterable[Finding]:
 def _compared(view: View, this: Rule, members: list[Function], trait: _Trait) -> Iterator[Finding]:
     found = alike.odd_ones(members, lambda member: trait.value(view, member))
     if found is None or len(members) < trait.fewest:
+        if len(members) == _PAIR and trait.of_two is not None:
+            yield from _of_two(view, this, members, trait)
         return
     odd, usual = found
     for member in odd:
         value, bdf = trait.value(view, member), member.address.short
         alike_ones = [other for other in members if trait.value(view, other) == usual]
-        many = len(members) >= _MANY and (view.is_compute_gpu(member) or member.does_rdma)
+        many = len(members) >= _MANY and (_is_of_a_server(view, member) or member.does_rdma)
         loss = trait.worse(value, usual) and (many or not _slot_explains(view, member, trait))
         yield this.finding(
             Severity.WARNING if loss else Severity.INFO,
@@ -92,6 +110,27 @@ def _compared(view: View, this: Rule, members: list[Function], trait: _Trait) ->
                 *(f"{other.address.short} {trait.what}: {trait.words(usual)}" for other in alike_ones[:2]),
             ],
         )
+
+
+def _of_two(view: View, this: Rule, members: list[Function], trait: _Trait) -> Iterator[Finding]:
+    """Find the one of two that has less; which of them is odd, two alone do not tell."""
+    values = [(member, trait.value(view, member)) for member in members]
+    for (member, value), (other, theirs) in (values, values[::-1]):
+        if value is None or theirs in (None, value) or not trait.worse(value, theirs) or not trait.of_two:
+            continue
+        severity = trait.of_two(view, member, value, theirs)
+        if severity is not None:
+            bdf = member.address.short
+            yield this.finding(
+                severity,
+                bdf,
+                f"{trait.what} of two alike: {trait.words(value)} at {bdf}, {trait.words(theirs)} at "
+                f"{other.address.short}",
+                [
+                    f"{bdf} {trait.what}: {trait.words(value)} ({member.name})",
+                    f"{other.address.short} {trait.what}: {trait.words(theirs)} ({other.name})",
+                ],
+            )
 
 
 def _other_class(view: View, this: Rule) -> Iterator[Finding]:
@@ -197,6 +236,18 @@ def _slot_explains(view: View, function: Function, trait: _Trait) -> bool:
     return link.port_can.width is not None and link.now.width == link.port_can.width
 
 
+def _is_of_a_server(view: View, function: Function) -> bool:
+    """Whether a GPU is of a kind that servers have in equal slots: without a display, or below a switch.
+
+    Boards of workstations have slots of 16 and of 8 lanes for the same cards.
+    """
+    if not view.is_compute_gpu(function):
+        return False
+    link = view.physical_link(function)
+    shared = link is not None and link.upper.kind is Kind.DOWNSTREAM_PORT
+    return shared or not function.is_class(_WITH_DISPLAY)
+
+
 def _less(value: Hashable, usual: Hashable) -> bool:
     return isinstance(value, int | float) and isinstance(usual, int | float) and value < usual
 
@@ -227,6 +278,22 @@ def _bar1(view: View, function: Function) -> Hashable:
     """Return the BAR through which a GPU shows its memory, unless registers tell that BARs differ."""
     told = len({_memory(view, one) for one in view.machine if one.is_gpu and one.health}) > 1
     return None if function.health is None or told else function.health.bar1_bytes
+
+
+def _smaller_window(_view: View, function: Function, _value: Hashable, _theirs: Hashable) -> Severity | None:
+    """Say what a smaller window means: a choice of firmware, or, where it cannot be resized, a fault."""
+    if not function.is_gpu:
+        return None
+    return Severity.INFO if function.registers.resizable_bars else Severity.WARNING
+
+
+def _noted(_view: View, _function: Function, _value: Hashable, _theirs: Hashable) -> Severity | None:
+    return Severity.INFO
+
+
+def _slower_wire(_view: View, function: Function, value: Hashable, theirs: Hashable) -> Severity | None:
+    far = isinstance(value, int) and isinstance(theirs, int) and _FAR_LESS * value <= theirs
+    return Severity.WARNING if far and function.does_rdma else Severity.INFO
 
 
 def _flag(read: Callable[[Function], Hashable]) -> Callable[[View, Function], Hashable]:
@@ -268,24 +335,25 @@ _OF_LINKS = (
         _less,
     ),
     _Trait("link width", _width, lambda value: f"x{value}", _less),
-    _Trait("link bandwidth", _bandwidth, _gb_per_s, _slower),
+    _Trait("link bandwidth", _bandwidth, _gb_per_s, _slower, of_two=_noted),
 )
 _TRAITS = (
     *_OF_LINKS,
     _Trait("MaxPayload", _payload, _bytes, _less),
     _Trait("MaxReadReq", lambda _, function: function.transfers.mrrs, _bytes, _less),
-    _Trait("ExtTag", _flag(lambda function: function.transfers.extended_tags), _sign, _is_off),
+    _Trait("ExtTag", _flag(lambda function: function.transfers.extended_tags), _sign, _is_off, of_two=_noted),
     _Trait("RlxdOrd", _flag(lambda function: function.transfers.relaxed_ordering), _sign, _never),
     _Trait("AtomicOps", _flag(lambda function: function.transfers.atomics_enabled), _sign, _never),
     _Trait("ASPM", _flag(_aspm), str, _never),
     _Trait("number of functions", _functions, str, _less),
-    _Trait("memory of BARs", _memory, lambda value: size(int(str(value))), _less),
+    _Trait("memory of BARs", _memory, lambda value: size(int(str(value))), _less, of_two=_smaller_window),
     _Trait("BAR1", _bar1, lambda value: size(int(str(value))), _less),
     _Trait(
         "network speed",
         lambda _, function: function.port_mbit_s,
         lambda value: f"{int(str(value)) / 1000:g} Gbit/s",
         _less,
+        of_two=_slower_wire,
     ),
     _Trait("GPUDirect", _flag(lambda function: function.gpu_direct), _sign, _never),
     _Trait("ECC", _flag(lambda function: function.health and function.health.ecc), _sign, _never),

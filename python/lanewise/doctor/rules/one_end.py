@@ -70,7 +70,7 @@ def lonely_devices(view: View, this: Rule) -> Iterable[Finding]:
 
 
 def _is_lower_end(view: View, function: Function) -> bool:
-    """Whether a function is the lower end of a link whose upper end nobody knows."""
+    """Whether a function is the lower end of a link whose upper end is not known."""
     if function.virtual or (function.is_bridge and function.kind is not Kind.UPSTREAM_PORT):
         return False
     if view.machine.role(function) not in _LINKED or function.identity.vendor_id == _AMD:
@@ -82,7 +82,7 @@ def _is_lower_end(view: View, function: Function) -> bool:
 
 
 def _other_end(view: View, function: Function) -> str:
-    """Name what is at the other end: of what nobody says what it is, that may be above or below."""
+    """Name what is at the other end: of a device without a known kind, that may be above or below."""
     known = view.machine.role(function) is not None or function.identity.class_code is not None
     return "its slot" if known else "the other end of its link"
 

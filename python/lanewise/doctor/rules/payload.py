@@ -85,7 +85,10 @@ def mismatched_payloads(view: View, this: Rule) -> Iterable[Finding]:
 
 def _ends(view: View) -> Iterator[tuple[Function, Function, int | None]]:
     """List both ends of every link, and how much the lower one reads at a time, where it says."""
-    for link in view.links:
+    for link in view.machine.links:
+        # A packet that is too large is an error inside a chip, too.
+        if link.on_die and (link.tunnel or link.upper.kind is not Kind.DOWNSTREAM_PORT):
+            continue
         for function in _governing(link):
             yield link.upper, function, function.transfers.mrrs
 

@@ -30,14 +30,16 @@ ACS = Rule(
     what="ACS sends peer-to-peer requests below a switch up to the root complex and back.",
     why="Two devices below one switch could talk through it without touching the host. With P2P Request "
     "Redirect each packet uses the upstream link twice, takes the round trip through the root complex, "
-    "and shares it with everybody.",
+    "and shares it with all devices below the switch. One port that redirects is enough for the traffic of "
+    "its "
+    "device.",
     severity="warning with a GPU or accelerator among the devices below; info otherwise",
     cost="simulated: one device writing to another below the same switch, redirected and direct",
     fix="If no virtual machine needs the isolation, switch ACS off in the firmware setup, or clear "
     "ReqRedir and CmpltRedir on each of those ports (`setpci -s PORT ECAP_ACS+6.w=0:c`); with virtual "
     "machines, use ATS and direct translated P2P.",
     references=("PCIe Base 5.0 §6.12 (Access Control Services)", "§7.7.8.3 (ACS Control)"),
-    not_said="Ports of a switch with fewer than two devices that talk to each other; network adapters "
+    not_said="Switches with fewer than two devices that talk to each other; network adapters "
     "alone, which do not; root ports, whose redirection costs nothing more.",
     bearing=Bearing.LIMITS_PEERS,
     profiles=PERFORMANCE,
@@ -91,17 +93,26 @@ def redirected_peers(view: View, this: Rule) -> Iterable[Finding]:
 
     for switch in view.machine.switches:
         redirecting = [port for port in switch.downstream if "ReqRedir" in (_enabled(port))]
-        below = [[f for f in view.machine.descendants(port) if f in view.devices] for port in redirecting]
-        peers = [function for devices in below for function in devices]
-        apart = sorted((max(devices, key=rate) for devices in below if devices), key=rate, reverse=True)
-        if len(apart) < 2 or all(peer.is_nic for peer in peers):
+        if not redirecting:
             continue
+        devices = {
+            port.address: [f for f in view.machine.descendants(port) if f in view.devices]
+            for port in switch.downstream
+        }
+        peers = [function for port in redirecting for function in devices[port.address]]
+        fastest = [max(below, key=rate) for below in devices.values() if below]
+        apart = sorted(fastest, key=lambda f: (f in peers, rate(f)), reverse=True)
+        if not peers or len(apart) < 2 or all(peer.is_nic for below in devices.values() for peer in below):
+            continue
+        # Of one port among several that redirects, the port is the place to look.
+        place = redirecting[0] if len(redirecting) == 1 else switch.upstream
         rich = any(view.is_compute_gpu(function) or function.is_class(0x12, 0x0B) for function in peers)
         yield this.finding(
             Severity.WARNING if rich else Severity.INFO,
-            switch.upstream.address.short,
-            f"{len(peers)} devices below {switch.upstream.address.short} reach each other only through the "
-            "root complex",
+            place.address.short,
+            f"{len(peers)} device{'' if len(peers) == 1 else 's'} below {place.address.short} "
+            f"{'reaches its neighbours' if len(peers) == 1 else 'reach each other'} only through the root "
+            "complex",
             [
                 *(f"{port.address.short} ACSCtl: ReqRedir+ ({port.name})" for port in redirecting[:8]),
                 f"devices: {listed(peers)}",

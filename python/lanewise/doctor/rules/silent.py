@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 DEAD = Rule(
     id="device-dead",
     what="A device does not answer: its registers read as ones (`rev ff`, `Unknown header type 7f`).",
-    why="A read that nobody answers returns ones. The kernel still lists the device because it was there at "
+    why="A read without a completion returns ones. The kernel still lists the device because it was there at "
     "boot; nothing can be moved to or from it, and its driver waits or fails.",
     severity="error; warning for a GPU that may be switched off beside one in the processor; info for a "
     "device without driver that moves no data, which firmware may have switched off, and for the sound of a "
@@ -77,7 +77,7 @@ def dead_devices(view: View, this: Rule) -> Iterable[Finding]:
 
 
 def _matters(function: Function) -> bool:
-    """Whether somebody misses it: a driver is bound, or its kind moves data."""
+    """Whether it is missed: a driver is bound, or its kind moves data."""
     return bool(function.driver) or function.is_class(0x01, 0x02, 0x03, 0x06, 0x0B, 0x0C, 0x12)
 
 

@@ -47,8 +47,8 @@ OVERSUBSCRIBED = Rule(
 UPLINK = Rule(
     id="uplink-slow",
     what="The upstream link of a switch runs at 2.5 or 5 GT/s above links that run four times as fast.",
-    why="A switch trains its upstream link once and keeps it. One that is that much slower than what hangs "
-    "below it is asleep, or it fell back: no board is built that way.",
+    why="A switch trains its upstream link once and keeps it. A switch this much slower than the devices "
+    "below it sleeps or has fallen back: no board is built that way.",
     severity="warning",
     cost="stated: everything below the switch shares what is left of its upstream link",
     fix="Take the dump again under load. If it stays so: reseat the riser or cable of the switch, update its "

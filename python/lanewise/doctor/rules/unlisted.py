@@ -19,7 +19,7 @@ _FEWEST = 3
 """Ports with a device that show that the source is whole, and not cut down to some functions. Assumed."""
 
 _SHARE = 2
-"""Ports with a device for each without one, where there are several without: a dump that somebody filtered
+"""Ports with a device for each without one, where there are several without: a filtered dump
 lacks devices behind most. Assumed; whole dumps of 30 machines in order lack none."""
 
 UNLISTED = Rule(
@@ -33,8 +33,8 @@ UNLISTED = Rule(
     fix="Look for the device in the log (`dmesg | grep -e BDF -e 'not ready'`), then scan again: `echo 1 > "
     "/sys/bus/pci/devices/BDF/rescan`. If it stays away: cold start, reseat the card, update its firmware.",
     references=("PCIe Base 5.0 §7.5.3.8 (Data Link Layer Link Active)", "§7.5.3.11 (Slot Status)"),
-    not_said="Sources that lack devices behind more than a third of such ports, or that show few: somebody "
-    "cut them; slots whose link is down, which are empty as far as anybody can tell; Thunderbolt and USB4.",
+    not_said="Sources that lack devices behind more than a third of such ports, or that show few: shortened "
+    "dumps; slots whose link is down, which count as empty; Thunderbolt and USB4.",
     bearing=Bearing.DISTURBS,
 )
 

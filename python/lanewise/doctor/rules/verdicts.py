@@ -34,7 +34,7 @@ DOWNGRADED = Rule(
 
 LIMITED = Rule(
     id="bandwidth-limited",
-    what="The kernel says at boot that a device could do more than its way to the host carries.",
+    what="The kernel says at boot that a device could do more than its path to the host carries.",
     why="Linux names the link that limits: `63.008 Gb/s available PCIe bandwidth, limited by 8.0 GT/s PCIe "
     "x8 link`. A slot with fewer lanes than the card is in order; fewer lanes than the slot has is a fault.",
     severity="warning where the link carries less than its port can, or less than for others of the kind, "
@@ -123,7 +123,7 @@ def limited_devices(view: View, this: Rule) -> Iterable[Finding]:
         yield this.finding(
             Severity.WARNING if fault else Severity.INFO,
             address.short,
-            f"limited bandwidth of {address.short}: {event.now} of {event.able} on its way to the host",
+            f"limited bandwidth of {address.short}: {event.now} of {event.able} on its path to the host",
             [event.line, *([f"{address.short} is {function.name}"] if function is not None else [])],
         )
 

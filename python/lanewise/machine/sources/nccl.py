@@ -58,6 +58,8 @@ class _Reader:
             _net(self.path[-1], attributes)
         elif name == "gpu" and self.path and natural(attributes.get("dev")) is not None:
             self.path[-1].add_interface(f"GPU{attributes['dev']}")
+            if attributes.get("gdr") in ("0", "1"):
+                self.path[-1].function["gpu_direct"] = attributes["gdr"] == "1"
 
     def end(self, name: str) -> None:
         """Close an element."""

@@ -24,6 +24,7 @@ LAPTOP = "lspci-vvv/lenovo-l490.vvv"
 DEVICES = "lspci-vvv/stelline-wrx90-devices.vvv"
 LAMBDA = "lspci-xxxx/lambda-vector-rtx4090.nnDvvvxxx"
 X99 = "lspci-xxxx/huananzhi-x99-bd4.vvvxxxx"
+KUNPENG = "lspci-vvv/huawei-qingyun-w510-kunpeng920.vvv"
 P6T6 = "lspci-xxxx/pciutils-tree-asus-p6t6.xxxx"
 VECTOR = "sysfs/nec-a300-8-8xve.tar.bz2"
 

@@ -97,6 +97,11 @@ def no_driver(bdf: str) -> Edit:
     return words(bdf, r"^\tKernel driver in use: .*\n", "")
 
 
+def held_by(driver: str, bdf: str) -> Edit:
+    """Let another driver hold a device."""
+    return words(bdf, r"^(\tKernel driver in use: ).*\n", rf"\g<1>{driver}\n")
+
+
 def no_address(bdf: str, how: str = "<unassigned>") -> Edit:
     """Let the BARs of a device have no address."""
     return together(

@@ -11,6 +11,7 @@ TURIN = "hwloc-xml/turin-4xh200-nvml.xml"
 DGX2 = "hwloc-xml/dgx2.xml"
 RCCL = "nccl-xml/rccl-topo_16p1h.xml"
 H800 = "nccl-xml/h800-8gpu.xml"
+PASCAL = "hwloc-xml/pascal-2gpu.xml"
 
 GPUS = ("19:00.0", "3b:00.0", "4c:00.0", "5d:00.0", "9b:00.0", "bb:00.0", "cb:00.0", "db:00.0")
 _HEADING = (
@@ -124,6 +125,22 @@ FAULTS = [
         replaced(r'(<pci busid="0000:cc:00.0".*?<net [^>]*speed=")200000', r"\g<1>10000", 1),
         "cc:00.0",
         "odd-one-out",
+    ),
+    Fault(
+        "NCCL: a GPU without GPUDirect",
+        H800,
+        replaced(r'(<gpu dev="3"[^>]* gdr=")1', r"\g<1>0", 1),
+        "5a:00.0",
+        "odd-one-out",
+        INFO,
+    ),
+    Fault(
+        "hwloc: one of two GPUs at half",
+        PASCAL,
+        bandwidth("7.876923", "03:10.0", "07:00.0"),
+        "07:00.0",
+        "odd-one-out",
+        INFO,
     ),
     Fault("nvidia-smi: half the lanes", H100, asked(_GPU, lanes=8), _GPU, "sources-disagree"),
     Fault("nvidia-smi: gen3 of gen5", H100, asked(_GPU, gen=3), _GPU, "sources-disagree"),

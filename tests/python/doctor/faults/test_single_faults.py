@@ -15,6 +15,7 @@ from dead_faults import FAULTS as DEAD
 from fault import H100, WARNING, Fault
 from log_faults import FAULTS as LOGGED
 from register_faults import FAULTS as SET_WRONG
+from setting_faults import FAULTS as UNLIKE_OTHERS
 from single_faults import FAULTS as DEGRADED
 from source_faults import FAULTS as OF_OTHER_SOURCES
 from source_faults import GPUS, asked
@@ -23,7 +24,7 @@ from lanewise.doctor import Diagnosis, Finding, diagnose
 from lanewise.machine import read_bytes
 
 CORPUS = Path(os.environ.get("LANEWISE_CORPUS") or Path(__file__).parents[5] / "shared" / "corpus")
-FAULTS = [*DEGRADED, *DEAD, *SET_WRONG, *OF_OTHER_SOURCES, *LOGGED]
+FAULTS = [*DEGRADED, *DEAD, *SET_WRONG, *UNLIKE_OTHERS, *OF_OTHER_SOURCES, *LOGGED]
 pytestmark = pytest.mark.skipif(not CORPUS.is_dir(), reason="no folder of dumps")
 
 

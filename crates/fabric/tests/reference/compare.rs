@@ -23,6 +23,8 @@ const FOLLOWED: usize = 40;
 #[derive(Clone, Debug)]
 pub struct Difference {
     pub at: Time,
+    /// What led to it happened no later: of a latency, when the request was issued.
+    pub since: Time,
     pub what: String,
 }
 
@@ -63,7 +65,7 @@ pub fn difference(fast: &Record, slow: &Record, until: Time) -> Option<Differenc
         let at = one.iter().chain(&other).map(|(at, _)| *at).min().expect("one is there");
         if at < until && first.as_ref().is_none_or(|found| at < found.at) {
             let what = format!("{kind} {index}, entry {place}:\n   fabric {one:?}\nreference {other:?}");
-            first = Some(Difference { at, what });
+            first = Some(Difference { at, since: at, what });
         }
     };
     let ordered = |mut list: Vec<(Time, String)>| {
@@ -87,6 +89,13 @@ pub fn difference(fast: &Record, slow: &Record, until: Time) -> Option<Differenc
         };
         look("done of flow", flow, words(one), words(other));
     }
+    if let Some(found) = &mut first {
+        for ((at, one), (other_at, other)) in fast.done.iter().flatten().zip(slow.done.iter().flatten()) {
+            if *at == found.at && at == other_at && one != other {
+                found.since = Time::from_ticks(at.ticks() - (*one).min(*other).ticks());
+            }
+        }
+    }
     first
 }
 
@@ -109,12 +118,15 @@ pub fn compare(case: &Case) -> Outcome {
     let mut rest = difference(&fast, &record, until);
     for _ in 0..FOLLOWED {
         let Some(found) = rest.clone() else { break };
-        let mut notes: Vec<_> = record.notes.iter().filter(|(at, ..)| *at <= found.at).copied().collect();
+        let mut notes = record.notes.clone();
         notes.sort_unstable();
         notes.dedup();
+        let before = |limit: Time| notes.iter().rev().filter(move |(at, ..)| *at <= limit).take(TRIED);
+        let mut candidates: Vec<_> = before(found.since).chain(before(found.at)).copied().collect();
+        candidates.sort_by_key(|(at, _, which)| (*which != Which::Follow, std::cmp::Reverse(*at)));
+        candidates.dedup();
         let mut best: Option<(Time, Choices, Record, Option<Difference>)> = None;
-        notes.sort_by_key(|(at, _, which)| (*which == Which::Follow, *at));
-        for (at, port, which) in notes.into_iter().rev().take(TRIED) {
+        for (at, port, which) in candidates {
             let ways: &[Instead] = match which {
                 Which::Follow => &[Instead::AskAgain],
                 Which::Look | Which::Arrival => &[Instead::First, Instead::Last],
@@ -161,7 +173,7 @@ impl Tally {
         for ((_, _, which), instead) in &outcome.choices {
             *self.turned.entry((*which, *instead)).or_default() += 1;
         }
-        let Some(Difference { at, what }) = outcome.rest else { return Ok(()) };
+        let Some(Difference { at, what, .. }) = outcome.rest else { return Ok(()) };
         let mut text = format!("at {at:?}, {what}");
         write!(text, "\nafter turning round {:?}", outcome.choices).expect("a string takes all");
         Err(text)

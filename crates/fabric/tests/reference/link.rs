@@ -202,7 +202,8 @@ impl System {
         own.replays = 0;
         let first = own.kept.front().map(|kept| kept.sequence);
         own.replay_from = own.replay_from.and_then(|next| first.map(|first| next.max(first)));
-        self.restart_replay_timer(port, at);
+        let held_until = self.ports[port].wire.recovered;
+        self.restart_replay_timer(port, at.max(held_until));
     }
 
     fn restart_replay_timer(&mut self, port: usize, from: Time) {

@@ -44,6 +44,7 @@ mod common;
 mod compare;
 mod endpoint;
 mod host;
+mod known;
 mod link;
 mod port;
 mod record;
@@ -77,14 +78,15 @@ fn play(kinds: Kinds, cases: u32) {
         std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
     };
     let seed = number("LANEWISE_REFERENCE_SEED", 1);
-    let cases = number("LANEWISE_REFERENCE_CASES", cases);
-    let config = Config {
-        cases,
-        failure_persistence: None,
-        max_shrink_iters: 3_000,
-        max_shrink_time: 30_000,
-        ..Config::default()
-    };
+    let (tally, played) = random(kinds, number("LANEWISE_REFERENCE_CASES", cases), seed);
+    played.unwrap_or_else(|failure| panic!("{failure}"));
+    report(&tally);
+}
+
+/// So many random cases, and what differs first, with the smallest case found.
+fn random(kinds: Kinds, cases: u32, seed: u32) -> (Tally, Result<(), String>) {
+    let shrinks = Config { max_shrink_iters: 3_000, max_shrink_time: 30_000, ..Config::default() };
+    let config = Config { cases, failure_persistence: None, ..shrinks };
     let mut bytes = [0; 32];
     bytes[..4].copy_from_slice(&seed.to_le_bytes());
     let mut runner = TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &bytes));
@@ -93,8 +95,7 @@ fn play(kinds: Kinds, cases: u32) {
         let outcome = compare(&case);
         tally.borrow_mut().enter(outcome).map_err(TestCaseError::fail)
     });
-    played.unwrap_or_else(|failure| panic!("{failure}"));
-    report(&tally.into_inner());
+    (tally.into_inner(), played.map_err(|failure| failure.to_string()))
 }
 
 /// Something was compared; says what, where numbers were asked for.

@@ -14,7 +14,7 @@ const RATE: u32 = 2_000;
 const TRANSMISSIONS: u64 = 4;
 
 /// So many writes or reads of one TLP each, on a plain link.
-fn tiny(generation: u8, tlps: u64, is_read: bool, ack_every: u32, retry_tlps: u64) -> Case {
+pub fn tiny(generation: u8, tlps: u64, is_read: bool, ack_every: u32, retry_tlps: u64) -> Case {
     let link = LinkCase {
         parent: 0,
         generation,

@@ -35,6 +35,8 @@ pub struct Wire {
     pub end: Time,
     /// Every packet that has begun has left by then.
     pub packet_end: Time,
+    /// The last Recovery ends, or ended, then.
+    pub recovered: Time,
     last: Last,
     /// The wire was silent before what comes next.
     silent: bool,
@@ -60,6 +62,7 @@ impl Wire {
             waiting: VecDeque::new(),
             end: Time::ZERO,
             packet_end: Time::ZERO,
+            recovered: Time::ZERO,
             last: Last::OrderedSet,
             silent: true,
             boundary: Time::ZERO,
@@ -136,6 +139,7 @@ impl Wire {
     /// The link is in Recovery from `now` until `until`: nothing is sent and no ordered set falls due.
     pub fn go_down(&mut self, now: Time, until: Time) {
         self.fall_silent(now);
+        self.recovered = until;
         if until > self.end {
             (self.end, self.packet_end) = (until, until);
             self.next_skip = self.next_skip.max(until + self.skip_interval);

@@ -160,6 +160,8 @@ pub fn compare(case: &Case) -> Outcome {
 pub struct Tally {
     pub cases: u64,
     pub equal_at_once: u64,
+    /// Cases in which something is different even so.
+    pub different: u64,
     pub sent: usize,
     pub turned: BTreeMap<(Which, Instead), u64>,
 }
@@ -174,6 +176,7 @@ impl Tally {
             *self.turned.entry((*which, *instead)).or_default() += 1;
         }
         let Some(Difference { at, what, .. }) = outcome.rest else { return Ok(()) };
+        self.different += 1;
         let mut text = format!("at {at:?}, {what}");
         write!(text, "\nafter turning round {:?}", outcome.choices).expect("a string takes all");
         Err(text)

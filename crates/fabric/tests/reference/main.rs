@@ -31,6 +31,9 @@
 //! again when the DLLPs or the ordered set have left, or acts before or after another of the same instant. [`compare`] turns round
 //! single instants of these two rules, and no others, until both agree, and counts them.
 //!
+//! Of 3,000 cases of each of the seven kinds (seed 5; 3.6 million packets), 20,260 agree at once, 726 with 974 instants turned round,
+//! and 14 not. `known.rs` has what is known of those.
+//!
 //! # Left out
 //!
 //! Flits, virtual channels, sleep, hot plug; address translation, sockets, caches, banks, a shared outbound queue, cut peer packets;
@@ -72,7 +75,7 @@ const WRITES: Kinds = Kinds {
 };
 
 /// Random cases from a seed that never changes; `LANEWISE_REFERENCE_CASES` asks for another number of them, and
-/// `LANEWISE_REFERENCE_SEED` for others.
+/// `LANEWISE_REFERENCE_SEED` for others; with `LANEWISE_REFERENCE_COUNT` those that differ are counted and fail nothing.
 fn play(kinds: Kinds, cases: u32) {
     let number = |name: &str, default: u32| {
         std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
@@ -90,10 +93,12 @@ fn random(kinds: Kinds, cases: u32, seed: u32) -> (Tally, Result<(), String>) {
     let mut bytes = [0; 32];
     bytes[..4].copy_from_slice(&seed.to_le_bytes());
     let mut runner = TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &bytes));
+    let counts = std::env::var_os("LANEWISE_REFERENCE_COUNT").is_some();
     let tally = std::cell::RefCell::new(Tally::default());
     let played = runner.run(&case(kinds), |case| {
         let outcome = compare(&case);
-        tally.borrow_mut().enter(outcome).map_err(TestCaseError::fail)
+        let entered = tally.borrow_mut().enter(outcome);
+        if counts { Ok(()) } else { entered.map_err(TestCaseError::fail) }
     });
     (tally.into_inner(), played.map_err(|failure| failure.to_string()))
 }

@@ -11,8 +11,8 @@ frames, with the unit of every quantity in its column name. About systems descri
 and about real machines (``doctor`` is `diagnose` here, and ``import`` is `judge`):
 
 >>> machine = lanewise.scan("tests/python/machine/dumps/qemu.vvv")
->>> lanewise.diagnose(machine).table.columns[:4]
-['severity', 'rule', 'bdf', 'title']
+>>> lanewise.diagnose(machine).table.columns[:5]
+['severity', 'rule', 'bdf', 'device', 'title']
 
 What cannot be used raises `InputError`, or `ScenarioError`, which is one. Nothing heavy is imported before it
 is used, so that ``import lanewise`` and ``lanewise --help`` feel instant.

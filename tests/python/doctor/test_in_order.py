@@ -295,3 +295,33 @@ def test_a_narrower_slot_is_how_a_workstation_is_built_and_odd_in_a_server(
     )
     said = [f.severity for f in diagnose(one, cost=False).findings if f.rule == "odd-one-out"]
     assert said == ([] if severity is None else [severity])
+
+
+_BEHIND_A_BRIDGE = """0003:00:00.0 PCI bridge: IBM Device 04c1 (prog-if 00 [Normal decode])
+	Bus: primary=00, secondary=01, subordinate=01, sec-latency=0
+	Memory behind bridge: 80000000-ffefffff [size=2047M]
+	Prefetchable memory behind bridge: None
+	Capabilities: [48] Express (v2) Root Port (Slot-), MSI 00
+		LnkSta:	Speed 5GT/s, Width x1
+
+0003:01:00.0 USB controller: Texas Instruments TUSB73x0 (prog-if 30 [XHCI])
+	Control: I/O- Mem+ BusMaster+
+	Region 0: Memory at {address} (64-bit, non-prefetchable) [size=64K]
+	Region 2: Memory at {other} (64-bit, non-prefetchable) [size=8K]
+	Capabilities: [70] Express (v2) Endpoint, MSI 00
+		LnkSta:	Speed 5GT/s, Width x1
+"""
+
+
+@pytest.mark.parametrize(
+    ("address", "other", "said"),
+    [("600c180000000", "600c180010000", []), ("80000000", "600c180010000", ["0003:01:00.0"])],
+    ids=["all are the processor's", "one is in the window"],
+)
+def test_addresses_that_a_host_bridge_translates_are_no_conflict(
+    address: str, other: str, said: list[str]
+) -> None:
+    """On POWER lspci shows addresses of the processor at devices, and those of the bus at bridges."""
+    dump = read_bytes(_BEHIND_A_BRIDGE.format(address=address, other=other).encode())
+    found = [f for f in diagnose(dump, cost=False).findings if f.rule == "address-conflict"]
+    assert [f.bdf for f in found] == said

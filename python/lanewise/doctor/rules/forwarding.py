@@ -164,13 +164,14 @@ def _bus_line(bridge: Function) -> str:
 def conflicting_addresses(view: View, this: Rule) -> Iterable[Finding]:
     """Find memory that no bridge passes on, and memory that two devices claim."""
     taken: dict[int, list[tuple[int, int, Function, Bar]]] = {}
+    passed_on = {function.address.domain for function in view.machine if _is_behind_a_window(view, function)}
     for function in view.machine:
         if function.is_bridge or function.virtual or function.registers.memory_enabled is False:
             continue
         for bar in _memory(function):
             bdf, line = function.address.short, _bar_line(function, bar)
             bridge = _bridge_beside(view, function, bar)
-            if bridge is not None:
+            if bridge is not None and function.address.domain in passed_on:
                 yield this.finding(
                     Severity.ERROR,
                     bdf,
@@ -197,6 +198,17 @@ def _memory(function: Function) -> Iterator[Bar]:
     for bar in function.registers.bars or ():
         if bar.assigned and not bar.io and bar.index < _ROM and not bar.ignored:
             yield bar
+
+
+def _is_behind_a_window(view: View, function: Function) -> bool:
+    """Whether a window of the bridge above holds one of its BARs.
+
+    Where none in a domain does, its host bridge translates: lspci shows addresses of the processor at devices
+    and those of the bus at bridges, as on POWER.
+    """
+    bridge = view.machine.parent(function)
+    windows = (bridge.registers.windows or ()) if bridge is not None else ()
+    return any(_holds(window, bar) for bar in _memory(function) for window in windows)
 
 
 def _bridge_beside(view: View, function: Function, bar: Bar) -> Function | None:

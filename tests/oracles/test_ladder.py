@@ -36,7 +36,7 @@ def test_what_is_left_for_payload(generation: int, payload: int) -> None:
         ({"generation": 8}, "generation is 8; allowed is 1 to 7"),
         ({"lanes": 3}, "lanes is 3; allowed is 1, 2, 4, 8, 12, 16 or 32"),
         ({"generation": 6, "lanes": 32}, "lanes is 32; allowed is 1, 2, 4, 8 or 16 with flits"),
-        ({"payload_bytes": 0}, "payload_bytes is 0; allowed is 1 or more"),
+        ({"payload_bytes": 0}, "payload_bytes is 0; allowed is 1 to 4096"),
         ({"header_dwords": 5}, "header_dwords is 5; allowed is 3 or 4"),
     ],
 )

@@ -52,8 +52,9 @@ def lanewise(*arguments: str, before: Sequence[str] = ()) -> list[str]:
 
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGINT"])
 def test_a_polite_end_keeps_what_was_measured(name: str) -> None:
-    # It would go on for seconds.
+    # It would go on for a quarter of a minute.
     settings = ["--set", "run.relative_half_width=0.00001", "--set", "server.memory_latency_jitter=900 ns"]
+    settings += ["--set", "run.confidence_level=0.999"]
     command = [sys.executable, "-c", SIGNALLED, str(int(getattr(signal, name))), "run", str(SCENARIO)]
     done = subprocess.run(
         [*command, *settings, "--time-limit", "1000 s", "--json"], capture_output=True, text=True, check=False

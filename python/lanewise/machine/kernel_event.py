@@ -23,6 +23,8 @@ class EventKind(StrEnum):
     CONTROLLER_DOWN = "a drive stopped answering"
     DEVICE_FAILED = "a device could not be brought up, or was given up"
     HEALTH_LOST = "the firmware of an adapter stopped answering"
+    TIMED_OUT = "a device did not answer its driver in time"
+    RUNS_WITH_LESS = "a driver runs a device with less than it can do"
     NO_RETURN = "a device did not come back from a reset or from sleep"
     RECOVERED = "a device works again"
     LINK_DOWN = "the link of a slot went down"

@@ -85,9 +85,9 @@ def _put_on(machine: Machine, overlay: str | Path, budget: Budget) -> Machine:
 
 def _is_log(lines: list[str]) -> bool:
     """Whether these are lines of a kernel log: one that says nothing of the bus is good news."""
-    from lanewise.machine.sources import kernel_events
+    from lanewise.machine.sources import log_stamps
 
-    return kernel_events.looks_like_log(lines)
+    return log_stamps.looks_like_log(lines)
 
 
 def _with_nvidia_xml(machine: Machine, content: bytes) -> Machine:

@@ -176,6 +176,10 @@ class Transfers(NamedTuple):
     """Bits set in Device Status, of ``CorrErr NonFatalErr FatalErr UnsupReq AuxPwr TransPend``."""
 
 
+WITHOUT_DETAILS = "WithoutDetails"
+"""As what an error counts of which a log does not say which one it was."""
+
+
 class Errors(NamedTuple):
     """Advanced Error Reporting (7.8.4); each set holds the names of the bits that are set."""
 

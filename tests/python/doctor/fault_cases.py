@@ -147,7 +147,20 @@ LESS = {
     "port": Address.parse("00:09.0"),
 }
 
+LATE = "nvme nvme0: I/O tag 24 (8018) QID 1 timeout, aborting"
+SAFE = "ice 0000:01:00.0: The DDP package could not be loaded. Entering Safe Mode."
+
 FAULT_CASES: dict[str, tuple[Machine, Machine, Severity]] = {
+    "device-timeout": (
+        logged(pair(), (EventKind.TIMED_OUT, "01:00.0", LATE)),
+        logged(pair(), (EventKind.RECOVERED, "01:00.0", LATE)),
+        Severity.WARNING,
+    ),
+    "device-reduced": (
+        logged(pair(), (EventKind.RUNS_WITH_LESS, "01:00.0", SAFE)),
+        pair(),
+        Severity.WARNING,
+    ),
     "sources-disagree": (contradicted("x16", "x8", less=True), pair(), Severity.WARNING),
     "link-inactive": (pinned_down(data_link_active=False), pinned_down(), Severity.WARNING),
     "device-asleep": (

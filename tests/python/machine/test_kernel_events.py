@@ -129,6 +129,200 @@ LINES = [
     ("pci 0000:3b:00.0: BAR 14: no space for [mem size 0x00200000]", None),
     ("pci 0000:3b:00.0: BAR 4 [io  size 0x0020]: can't assign; no space", None),
     ("iommu: Default domain type: Translated", "IOMMU None"),
+    (
+        "nvme nvme0: I/O 24 QID 1 timeout, aborting",
+        "TIMED_OUT None",
+    ),
+    (
+        "nvme nvme0: I/O tag 24 (8018) opcode 0x2 (Read) QID 1 timeout, aborting req_op:READ(0) size:131072",
+        "TIMED_OUT None",
+    ),
+    (
+        "nvme nvme0: I/O tag 12 (100c) QID 0 timeout, completion polled",
+        "TIMED_OUT None",
+    ),
+    (
+        "nvme nvme0: I/O tag 24 (8018) QID 1 timeout, reset controller",
+        "CONTROLLER_DOWN None",
+    ),
+    (
+        "nvme nvme0: I/O tag 5 (1005) QID 0 timeout, disable controller",
+        "CONTROLLER_DOWN None",
+    ),
+    (
+        "mlx5_core 0000:cc:00.0: wait_func:1057:(pid 1234): ACCESS_REG(0x805) timeout. Will cause a "
+        "leak of a command resource",
+        "TIMED_OUT cc:00.0",
+    ),
+    (
+        "mlx5_core 0000:cc:00.0: cmd[3]: CREATE_EQ(0x301) Async, timeout. Will cause a leak of a "
+        "command resource",
+        "TIMED_OUT cc:00.0",
+    ),
+    (
+        "mlx5_core 0000:01:00.0: mlx5_pcie_event:301:(pid 1234): Detected insufficient power on the "
+        "PCIe slot (27W).",
+        "RUNS_WITH_LESS 01:00.0",
+    ),
+    (
+        "mlx5_core 0000:01:00.0: mlx5_pcie_event:299:(pid 1234): PCIe slot advertised sufficient "
+        "power (75W).",
+        None,
+    ),
+    (
+        "bnxt_en 0000:5d:00.0 eth4: Firmware not responding, status: 0x10c89",
+        "HEALTH_LOST 5d:00.0",
+    ),
+    (
+        "bnxt_en 0000:5d:00.0 eth4: Error (timeout: 500015) msg {0x23 0x9e1} len:0",
+        "TIMED_OUT 5d:00.0",
+    ),
+    (
+        "bnxt_en 0000:5d:00.0 eth4: Detected firmware fatal condition, initiating reset",
+        "HEALTH_LOST 5d:00.0",
+    ),
+    (
+        "bnxt_en 0000:5d:00.0 eth4: TX timeout detected, starting reset task!",
+        "TIMED_OUT 5d:00.0",
+    ),
+    (
+        "NETDEV WATCHDOG: eth0 (ixgbe): transmit queue 0 timed out",
+        "TIMED_OUT None",
+    ),
+    (
+        "ixgbe 0000:03:00.0 eth0: NETDEV WATCHDOG: CPU: 3: transmit queue 0 timed out 5120 ms",
+        "TIMED_OUT 03:00.0",
+    ),
+    (
+        "ixgbe 0000:03:00.0 enp3s0: Detected Tx Unit Hang",
+        "TIMED_OUT 03:00.0",
+    ),
+    (
+        "e1000e 0000:00:1f.6 eno1: Detected Hardware Unit Hang:",
+        "TIMED_OUT 00:1f.6",
+    ),
+    (
+        "i40e 0000:18:00.0 eno1: tx_timeout: VSI_seid: 390, Q 3, NTC: 0x0, HWB: 0x0, NTU: 0x1, TAIL: "
+        "0x1, INT: 0x1",
+        "TIMED_OUT 18:00.0",
+    ),
+    (
+        "i40e 0000:18:00.0 eno1: tx_timeout recovery unsuccessful, device is in non-recoverable state.",
+        "HEALTH_LOST 18:00.0",
+    ),
+    (
+        "ice 0000:b1:00.0: Rebuild failed, unload and reload driver",
+        "HEALTH_LOST b1:00.0",
+    ),
+    (
+        "ice 0000:b1:00.0: Firmware recovery mode detected. Limiting functionality.",
+        "HEALTH_LOST b1:00.0",
+    ),
+    (
+        "ice 0000:b1:00.0: The DDP package could not be loaded because its version is not supported. "
+        "Please use an updated package. Entering Safe Mode.",
+        "RUNS_WITH_LESS b1:00.0",
+    ),
+    (
+        "amdgpu 0000:c4:00.0: amdgpu: ring gfx_0.0.0 timeout, signaled seq=1, emitted seq=3",
+        "TIMED_OUT c4:00.0",
+    ),
+    (
+        "[drm:amdgpu_job_timedout [amdgpu]] *ERROR* ring gfx timeout, signaled seq=1, emitted seq=3",
+        "TIMED_OUT None",
+    ),
+    (
+        "amdgpu 0000:c4:00.0: amdgpu: GPU reset(3) succeeded!",
+        "RECOVERED c4:00.0",
+    ),
+    (
+        "amdgpu 0000:c4:00.0: amdgpu: GPU reset(3) failed",
+        "DEVICE_FAILED c4:00.0",
+    ),
+    (
+        "amdgpu 0000:c4:00.0: amdgpu: GPU reset end with ret = -5",
+        "DEVICE_FAILED c4:00.0",
+    ),
+    (
+        "amdgpu 0000:c4:00.0: amdgpu: Fatal error during GPU init",
+        "DEVICE_FAILED c4:00.0",
+    ),
+    (
+        "xe 0000:03:00.0: [drm] *ERROR* CRITICAL: Xe has declared device 0000:03:00.0 as wedged.",
+        "DEVICE_FAILED 03:00.0",
+    ),
+    (
+        "habanalabs 0000:19:00.0: Device heartbeat failed! PCI link is broken",
+        "HEALTH_LOST 19:00.0",
+    ),
+    (
+        "habanalabs hl0: Device heartbeat failed! PCI link is healthy",
+        "HEALTH_LOST None",
+    ),
+    (
+        "qla2xxx [0000:42:00.2]-8041:22: detected PCI disconnect.",
+        "HEALTH_LOST 42:00.2",
+    ),
+    (
+        "qla2xxx [0000:42:00.2]-5003:22: ISP System Error - mbx1=0h mbx2=0h mbx3=0h mbx7=0h.",
+        "HEALTH_LOST 42:00.2",
+    ),
+    (
+        "mpt3sas_cm0: Command Timeout",
+        "TIMED_OUT None",
+    ),
+    (
+        "mpt3sas_cm0: diag reset: FAILED",
+        "HEALTH_LOST None",
+    ),
+    (
+        "megaraid_sas 0000:03:00.0: [60]waiting for 12 commands to complete for scsi0",
+        "TIMED_OUT 03:00.0",
+    ),
+    (
+        "mlx4_core 0000:05:00.0: Internal error detected:",
+        "HEALTH_LOST 05:00.0",
+    ),
+    (
+        "mlx4_core 0000:05:00.0: command 0x23 timed out (go bit not cleared)",
+        "TIMED_OUT 05:00.0",
+    ),
+    (
+        "ena 0000:00:05.0 eth0: Keep alive watchdog timeout.",
+        "TIMED_OUT 00:05.0",
+    ),
+    (
+        "NVRM: GPU 0000:13:00.0: GPU does not have the necessary power cables connected.",
+        "DEVICE_FAILED 13:00.0",
+    ),
+    (
+        "PCI 0040:01:00.0#10000: EEH: Invoking nvme->error_detected(IO frozen)",
+        "DEVICE_FAILED 0040:01:00.0",
+    ),
+    (
+        "pci 0004:42:00.0: devices behind bridge are unusable because [bus 43] cannot be assigned for them",
+        "DEVICE_FAILED 0004:42:00.0",
+    ),
+    (
+        "nvme 0000:01:00.0: can't enable device: BAR 0 [mem size 0x00004000 64bit]: not claimed",
+        "DEVICE_FAILED 01:00.0",
+    ),
+    (
+        "tg3 0000:02:00.0 eth0: transmit timed out, resetting",
+        "TIMED_OUT 02:00.0",
+    ),
+    (
+        "mlx5_core 0000:81:00.0: firmware version: 28.36.1010",
+        None,
+    ),
+    (
+        "ixgbe 0000:03:00.0 eth0: NIC Link is Down",
+        None,
+    ),
+    (
+        "igb 0000:09:00.0 eth0: igb: eth0 NIC Link is Up 1000 Mbps Full Duplex, Flow Control: RX/TX",
+        None,
+    ),
     ("usb 1-1: new high-speed USB device number 2 using xhci_hcd 0000:00:14.0", None),
 ]
 
@@ -142,6 +336,53 @@ def test_what_a_line_tells(line: str, event: str | None, front: str) -> None:
     said = [f"{e.kind.name} {None if e.address is None else e.address.short}" for e in events]
     assert said == ([] if event is None else [event])
     assert [e.line for e in events] == ([] if event is None else [line])
+
+
+FRONTS = (
+    "[  812.100000] ",
+    "<6>[  812.100000] ",
+    "kern  :warn  : [  812.100000] ",
+    "[  812.100000] [ T140] ",
+    "[  812.100000 <    0.000123>] ",
+    "[  +0.000123] ",
+    "[<    0.000123>] ",
+    "[Wed Oct 30 12:34:56 2024] ",
+    "[Mi Okt 30 12:34:56 2024] ",
+    "[Oct30 12:34] ",
+    "2024-10-30T12:34:56,789012+01:00 ",
+    "kern  :warn  : 2024-10-30T12:34:56,789012+01:00 ",
+    "2024-10-30T12:34:56+0100 box kernel: ",
+    "2024-10-30T12:34:56.789012+01:00 box kernel: ",
+    "Oct 30 12:34:56 box kernel: ",
+    "Oct 30 12:34:56.789012 box kernel: ",
+    "Oct 30 12:34:56 box kernel: [  812.100000] ",
+    "1730288096.789012 box kernel: ",
+    "[  812.100000] box kernel: ",
+)
+"""What `dmesg` and `journalctl` print before a message, by their options."""
+
+
+@pytest.mark.parametrize("front", FRONTS)
+def test_times_in_every_form_are_read_and_left_out(front: str, tmp_path: Path) -> None:
+    machine, log = tmp_path / "lspci.txt", tmp_path / "dmesg.txt"
+    machine.write_text(DRIVE)
+    down = "pcieport 0000:5d:04.0: pciehp: Slot(4): Link Down"
+    boot = "Linux version 6.8.0-45-generic (buildd@lcy02-amd64-115)"
+    log.write_text(f"{front}{boot}\n{front}usb 1-1: new device\n")
+    assert read(machine, overlays=[log]).events == ()
+    log.write_text(f"{front}{down}\n")
+    assert [event.line for event in read(machine, overlays=[log]).events] == [down]
+    log.write_text(f"{front}{down}\n{front}{boot}\n")
+    assert read(machine, overlays=[log]).events == ()
+
+
+def test_ports_of_adapters_are_known_by_the_names_that_a_log_gives_them() -> None:
+    log = (
+        "[    4.1] bnxt_en 0000:01:00.0 enp1s0: renamed from eth4\n"
+        "[ 9101.2] NETDEV WATCHDOG: enp1s0 (bnxt_en): transmit queue 3 timed out\n"
+    )
+    (event,) = read_bytes((DRIVE + log).encode()).events
+    assert str(event.address) == "0000:01:00.0"
 
 
 def test_a_device_whose_way_carries_less() -> None:

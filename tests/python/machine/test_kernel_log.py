@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from lanewise.doctor import Severity, diagnose
 from lanewise.machine import read_bytes
 from lanewise.machine.model import Kind, LinkMode
@@ -46,6 +48,40 @@ def test_functions_kinds_and_buses() -> None:
     assert machine["02:00.0"].parent == machine["00:06.0"].address
     assert machine["02:00.0"].is_nvme
     assert machine.kinds == ("kernel log",)
+
+
+RECEIVED = (
+    "AER: Corrected error received: 0000:02:00.0",
+    "AER: Multiple Corrected error received: 0000:02:00.0",
+    "AER: Multiple Corrected error received: id=0200",
+    "AER: Multiple Correctable error message received from 0000:02:00.0",
+)
+"""What kernels from 3.10 to 6.17 say of a message that came."""
+
+
+@pytest.mark.parametrize("message", RECEIVED)
+def test_messages_of_which_nothing_more_is_said_count_at_their_sender(message: str) -> None:
+    lines = f"[  812.1] pcieport 0000:00:06.0: {message}\n" * 150
+    machine = read_bytes(log(more=lines))
+    assert machine["02:00.0"].errors.counter("correctable.TOTAL") == 150
+    (finding,) = [f for f in diagnose(machine, cost=False).findings if f.rule == "link-errors"]
+    assert finding.severity is Severity.WARNING
+    assert finding.title == "150 correctable errors counted at 02:00.0"
+    assert "02:00.0 in the kernel log: 150 of an unnamed kind" in finding.evidence
+
+
+@pytest.mark.parametrize("severity", ["Corrected", "Correctable"])
+def test_an_error_is_counted_once_whichever_of_its_lines_are_there(severity: str) -> None:
+    first, second, third, _ = ERRORS.replace("=Corrected", f"={severity}").splitlines(keepends=True)
+    for lines, bits in ((first + second + third, 1), (second + third, 1), (first, 0), (second, 0)):
+        errors = read_bytes(log(more=lines))["02:00.0"].errors
+        assert errors.counter("correctable.TOTAL") == 1
+        assert errors.counter("correctable.BadTLP") == (bits or None)
+        assert errors.counter("correctable.WithoutDetails") == (None if bits else 1)
+
+
+def test_errors_before_the_last_boot_are_past() -> None:
+    assert read_bytes(ERRORS.encode() + log())["02:00.0"].errors.counters is None
 
 
 def test_a_limited_link() -> None:

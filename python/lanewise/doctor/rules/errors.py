@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lanewise.doctor.finding import Finding, Severity
-from lanewise.doctor.link_errors import LINK_ERRORS, latched
+from lanewise.doctor.link_errors import counted, latched
 from lanewise.doctor.registry import PROVISIONING, Bearing, Rule, rule
 from lanewise.doctor.words import listed
 from lanewise.machine.model import ENDPOINTS
@@ -61,16 +61,16 @@ def link_errors(view: View, this: Rule) -> Iterable[Finding]:
     """Find links whose ends saw damaged packets; those that may be old history are said together."""
     history = []
     for ends, link in _wires(view):
-        counted = sum(map(_counted, ends))
-        if not any(map(latched, ends)) and not counted and not any(map(_replays, ends)):
+        errors = sum(map(_counted, ends))
+        if not any(map(latched, ends)) and not errors and not any(map(_replays, ends)):
             continue
         device = ends[-1]
         replays = sum(map(_replays, ends))
         bits = {bit for end in ends for bit in latched(end)}
-        if replays < _MANY_REPLAYS and not _is_severe(view, link, bits, counted):
+        if replays < _MANY_REPLAYS and not _is_severe(view, link, bits, errors):
             history.append(ends)
             continue
-        what = f"{counted} correctable errors counted" if counted else "link errors latched"
+        what = f"{errors} correctable errors counted" if errors else "link errors latched"
         what = f"{replays} replays counted" if replays >= _MANY_REPLAYS else what
         title = f"{what} at {device.address.short}"
         yield this.finding(
@@ -107,8 +107,8 @@ def _wires(view: View) -> Iterator[tuple[tuple[Function, ...], Link | None]]:
             yield (function,), None
 
 
-def _is_severe(view: View, link: Link | None, bits: set[str], counted: int) -> bool:
-    if ("Rollover" in bits and bool(bits & {"BadTLP", "BadDLLP"})) or counted >= _MANY:
+def _is_severe(view: View, link: Link | None, bits: set[str], errors: int) -> bool:
+    if ("Rollover" in bits and bool(bits & {"BadTLP", "BadDLLP"})) or errors >= _MANY:
         return True
     if link is None or link.on_die:
         return False
@@ -120,7 +120,7 @@ def _lines(view: View, ends: tuple[Function, ...]) -> list[str]:
 
 
 def _counted(function: Function) -> int:
-    return sum(function.errors.counter(f"correctable.{bit}") or 0 for bit in LINK_ERRORS)
+    return sum(count for _, count in counted(function))
 
 
 def _replays(function: Function) -> int:
@@ -138,8 +138,7 @@ def _correctable_lines(function: Function, bits: list[str]) -> list[str]:
         )
     if _replays(function):
         lines.append(f"{function.address.short} Replays Since Reset: {_replays(function)}")
-    counts = [(bit, function.errors.counter(f"correctable.{bit}") or 0) for bit in LINK_ERRORS]
-    text = " ".join(f"{bit} {count}" for bit, count in counts if count)
+    text = ", ".join(f"{count} {what}" for what, count in counted(function))
     where = "in the kernel log" if function.errors.counted_in_log else "aer_dev_correctable"
     return [*lines, f"{function.address.short} {where}: {text}"] if text else lines
 

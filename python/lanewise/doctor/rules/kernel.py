@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from lanewise.doctor.finding import Finding, Severity
 from lanewise.doctor.registry import Bearing, Rule, rule
+from lanewise.doctor.rules.driver_log import LOSSES, by_device
 from lanewise.doctor.words import sign
 from lanewise.machine.model import EventKind
 
@@ -16,13 +17,6 @@ if TYPE_CHECKING:
     from lanewise.machine.model import Function, KernelEvent
     from lanewise.machine.view import View
 
-_LOSSES = {
-    EventKind.GPU_LOST: "fell off the bus",
-    EventKind.CONTROLLER_DOWN: "stopped answering",
-    EventKind.DEVICE_FAILED: "could not be brought up",
-    EventKind.HEALTH_LOST: "has firmware that stopped answering",
-    EventKind.NO_RETURN: "did not come back from a reset or from sleep",
-}
 _OF_SLOTS = (
     EventKind.LINK_DOWN,
     EventKind.LINK_UP,
@@ -94,45 +88,27 @@ RETRAINED = Rule(
 @rule(LOST)
 def lost_devices(view: View, this: Rule) -> Iterable[Finding]:
     """Find devices that the log says were lost: one finding for each."""
-    for place, events in _by_device(view).items():
-        losses = [event for event in events if event.kind in _LOSSES]
+    for place, events in by_device(view).items():
+        losses = [event for event in events if event.kind in LOSSES]
         address = losses[-1].address if losses else None
         function = view.machine.functions.get(address) if address else None
         if not losses or (function is not None and view.is_dead(function)):
             continue
         went, again = _went_with_its_card(view, losses), _works_again(view, events, function)
-        worst = min(losses, key=lambda event: list(_LOSSES).index(event.kind))
+        worst = min(losses, key=lambda event: list(LOSSES).index(event.kind))
         xid = f" (Xid {worst.number})" if worst.kind is EventKind.GPU_LOST and worst.number else ""
-        tail = ", with the card or cable that was pulled" if went else ", and works again" if again else ""
+        tail = ", when its card or cable was pulled" if went else "; it works again" if again else ""
         severity = Severity.WARNING if again else Severity.ERROR
         yield this.finding(
             Severity.INFO if went else severity,
             place,
-            f"lost: {place} {_LOSSES[worst.kind]}{xid}{tail}",
+            f"{place} {LOSSES[worst.kind]}{xid}{tail}",
             [
                 *(event.line for event in _first_of_each_kind(losses)),
                 *([f"{place} is {function.name}"] if function is not None else []),
                 *([f"{len(losses)} lines of that kind in the log"] if len(losses) > _MOST_LINES else []),
             ],
         )
-
-
-def _by_device(view: View) -> dict[str, list[KernelEvent]]:
-    """Return events by address, or by the name that the log has where no address is known."""
-    found: dict[str, list[KernelEvent]] = {}
-    for event in view.machine.events:
-        place = event.address.short if event.address else event.name
-        if place is None and event.kind is EventKind.GPU_LOST:
-            place = _only_gpu(view)
-        if place is not None:
-            found.setdefault(place, []).append(event)
-    return found
-
-
-def _only_gpu(view: View) -> str:
-    """Name the GPU of a line without an address, where there is only one."""
-    gpus = [function for function in view.machine if view.is_compute_gpu(function)]
-    return gpus[0].address.short if len(gpus) == 1 else "a GPU"
 
 
 def _first_of_each_kind(events: list[KernelEvent]) -> list[KernelEvent]:
@@ -146,7 +122,7 @@ def _works_again(view: View, events: list[KernelEvent], function: Function | Non
     if events[-1].kind is EventKind.RECOVERED:
         return True
     only_return = all(
-        e.kind is EventKind.NO_RETURN or _FAILED_START in e.line for e in events if e.kind in _LOSSES
+        e.kind is EventKind.NO_RETURN or _FAILED_START in e.line for e in events if e.kind in LOSSES
     )
     return only_return and function is not None and bool(function.driver) and function.link.status.known
 

@@ -6,13 +6,11 @@ and SAS controllers are called by name (``nvme0``, ``mpt3sas_cm0``), and by thei
 about the bus are 79 and 167; the others of NVIDIA's catalog are errors of a GPU. A log that stands alone
 names some devices: those are the machine.
 
+What drivers say of their devices is a table of its own (`driver_lines`).
 Source: Linux, drivers/pci/hotplug (pciehp_ctrl.c, pciehp_hpc.c), drivers/pci (pcie/dpc.c, pci.c, setup-res.c,
-quirks.c: `pcie_failed_link_retrain`), drivers/nvme/host (pci.c, core.c), drivers/iommu/iommu.c,
-drivers/net/ethernet/mellanox/mlx5/core/health.c, drivers/iommu (intel/dmar.c, amd/iommu.c,
-arm/arm-smmu-v3), drivers/scsi (megaraid, mpt3sas, smartpqi, hpsa, qla2xxx, lpfc),
-drivers/gpu/drm/amd/amdgpu/amdgpu_ras.c,
-drivers/pci/probe.c, drivers/base/dd.c, 3.10 to 6.17; NVIDIA, "XID Errors", catalog of R575; all
-read for the wording only.
+quirks.c: `pcie_failed_link_retrain`), drivers/iommu/iommu.c, drivers/iommu (intel/dmar.c, amd/iommu.c,
+arm/arm-smmu-v3), arch/powerpc/kernel/eeh_driver.c, drivers/gpu/drm/amd/amdgpu/amdgpu_ras.c,
+drivers/pci/probe.c, 3.10 to 6.17; NVIDIA, "XID Errors", catalog of R575; all read for the wording only.
 """
 
 from __future__ import annotations
@@ -26,6 +24,8 @@ from lanewise.machine.address import Address
 from lanewise.machine.function import Function, Identity
 from lanewise.machine.kernel_event import EventKind, KernelEvent, KernelLog
 from lanewise.machine.registers import LinkMode
+from lanewise.machine.sources.driver_lines import pattern_of
+from lanewise.machine.sources.log_stamps import BOOT_SIGN, is_boot, message_of
 from lanewise.machine.sources.numbers import line_rate, natural
 
 if TYPE_CHECKING:
@@ -35,14 +35,15 @@ if TYPE_CHECKING:
 
 _ADDRESS = re.compile(r"(?<![0-9a-f])([0-9a-f]{4,8}:[0-9a-f]{2}:[01][0-9a-f])(?:\.([0-7]))?(?![0-9a-f])")
 """Of a function, or of a device: Xids have no function number."""
-_NAME = re.compile(r"\b(nvme\d{1,4}|mpt[23]sas(?:_cm)?\d{1,3})\b")
+_NAME = re.compile(r"\b(nvme\d{1,4}|mpt[23]sas(?:_cm)?\d{1,3}|hl\d{1,2})\b")
 _SAS = re.compile(r"\bmpt[23]sas ([0-9a-f]{4,8}:[0-9a-f]{2}:[01][0-9a-f]\.[0-7]): ")
 """What stands before the first line by which a SAS controller is called by its name."""
 _INTRODUCED = re.compile(r"\b(nvme\d{1,4}): pci function ([0-9a-f]{4,8}:[0-9a-f]{2}:[01][0-9a-f]\.[0-7])")
-_BOOT = re.compile(r"(?:^|[\]:] )Linux version \d")
-_STAMP = re.compile(r"^(?:\[ *\d+\.\d+\]|<\d+>\[ *\d+\.\d+\]|.{0,64} kernel: )")
-_FRONT = re.compile(r"^(?:.{0,64} kernel: )?(?:<\d+>)?(?:\[ *\d+\.\d+\] ?)?(?:\[ *[TC]\d+\] ?)?")
-"""What stands before a message: date and host, time since boot, task."""
+_INTERFACE = re.compile(
+    r"\b[a-z][\w-]{1,24} ([0-9a-f]{4,8}:[0-9a-f]{2}:[01][0-9a-f]\.[0-7]) (?:net )?((?:eth|en|ib)\w{1,14}): "
+)
+"""A line by which a driver tells the name of a network adapter's port."""
+_WATCHED = re.compile(r"NETDEV WATCHDOG: (?:CPU: \d+: )?(\w{1,16}) \(|\b(\w{1,16}): NETDEV WATCHDOG")
 _BLOCKED = re.compile(
     r"Request device \[((?:[0-9a-f]{4}:)?[0-9a-f]{2}:[01][0-9a-f][.:][0-7])\]|"
     r"device=((?:[0-9a-f]{4}:)?[0-9a-f]{2}:[01][0-9a-f]\.[0-7])"
@@ -65,19 +66,9 @@ _NVIDIA_GPU = Identity(class_code=0x030000, vendor_id=0x10DE, vendor_name="NVIDI
 _SLOT = r"[Ss]lot\([^()]{0,16}\): "
 """As pciehp begins what it says of a slot, by the name that is printed on the case."""
 
-_DRIVERS = (
-    r"(?:nvme|nvidia|amdgpu|xe|mlx[45]_core|bnxt_en|ixgbe|i40e|ice|igb|igc|e1000e|tg3|ena|"
-    r"mpt[23]sas|mpi3mr|megaraid_sas|smartpqi|lpfc|qla2xxx|ahci)"
-)
-"""Drivers of what moves data: others fail to probe on machines in order, too."""
-
 _KINDS: tuple[tuple[EventKind, str], ...] = (
     (EventKind.GPU_LOST, r"Xid (?:\([^)]{0,40}\): )?(79|167)\b|fallen off the bus|device lost from bus"),
-    (
-        EventKind.CONTROLLER_DOWN,
-        r"nvme.{0,60}(?:controller is down; will reset|timeout, reset controller|frozen state error)|"
-        r"\b(?:ixgbe|i40e|ice|igb|igc|e1000e) [0-9a-f:.]{10,16}: (?:[\w: ]{0,24})Adapter removed",
-    ),
+    (EventKind.CONTROLLER_DOWN, ""),
     (
         EventKind.NO_RETURN,
         r"not ready \d+ms after [\w ]{1,60}; giving up|"
@@ -86,29 +77,17 @@ _KINDS: tuple[tuple[EventKind, str], ...] = (
     ),
     (
         EventKind.DEVICE_FAILED,
-        r"nvme.{0,90}(?:Device not ready; aborting|device inaccessible|Removing after probe failure|"
-        r"Disabling device after reset failure|Identify Controller failed)|AER: [Dd]evice recovery failed|"
-        r"PCIe link lost|NVRM: (?:GPU [0-9a-f:.]+: )?RmInitAdapter failed|BAR\d is 0M @ 0x0|"
-        r"unknown header type 7f, ignoring|"
-        rf"\b{_DRIVERS} [0-9a-f:.]{{10,16}}: probe with driver \S{{1,32}} failed with error -(?!517)|"
-        rf"\b{_DRIVERS}: probe of [0-9a-f:.]{{10,16}} failed with error -(?!517)",
+        r"AER: [Dd]evice recovery failed|BAR\d is 0M @ 0x0|unknown header type 7f, ignoring|"
+        r"EEH: Invoking \S{1,32}>error_detected\(IO frozen\)|"
+        r"can't enable device: BAR \d|devices behind bridge are unusable because",
     ),
-    (
-        EventKind.HEALTH_LOST,
-        r"mlx5_core.{0,120}(?:health compromised|PCI (?:slot )?is (?:offline|unavailable)|"
-        r"unable to respond to|sensors reported fatal|Fatal error \d+ detected|firmware internal err)"
-        r"|PCI (?:channel|device) is offline|"
-        r"megaraid_sas.{0,160}(?:FW in FAULT state|killing adapter|fatal error and was reset)|"
-        r"megasas: Found FW in FAULT state|mpt[23]sas(?:_cm)?\d+: (?:fault_state\(0x|SAS host is non-op)|"
-        r"smartpqi [0-9a-f:.]{10,16}: controller (?:is )?offline|"
-        r"hpsa [0-9a-f:.]{10,16}: [Cc]ontroller lockup detected|"
-        r"qla2xxx.{0,60}ISP System Error|lpfc [0-9a-f:.]{10,16}: .{0,40}Adapter Hardware Error",
-    ),
+    (EventKind.HEALTH_LOST, ""),
+    (EventKind.TIMED_OUT, ""),
+    (EventKind.RUNS_WITH_LESS, ""),
     (
         EventKind.RECOVERED,
         r"AER: [Dd]evice recovery successful|DPC port successfully recovered|recovered by DPC|"
-        r"nvme\d+: \d+/\d+/\d+ default/read/poll queues|ready \d+ms after|"
-        r"megaraid_sas.{0,60}Reset successful for scsi|mpt[23]sas(?:_cm)?\d+: (?:diag|host) reset: SUCCESS",
+        r"ready \d+ms after",
     ),
     (EventKind.POWER_FAULT, _SLOT + r"[Pp]ower fault|Power fault on [Ss]lot|power fault bit"),
     (EventKind.PLANNED, _SLOT + r".{0,32}(?:due to button press|will power off|[Pp]owering off)"),
@@ -144,24 +123,21 @@ _KINDS: tuple[tuple[EventKind, str], ...] = (
         r"IOTLB_INV_TIMEOUT)|arm-smmu.{0,40}event: F_(?:TRANSLATION|PERMISSION|ACCESS|ADDR_SIZE) client: ",
     ),
 )
-_ANY = re.compile("|".join(f"(?P<{kind.name}>{pattern})" for kind, pattern in _KINDS))
+_PATTERNS = {kind: "|".join(filter(None, (pattern, *pattern_of(kind)))) for kind, pattern in _KINDS}
+_ANY = re.compile("|".join(f"(?P<{kind.name}>{pattern})" for kind, pattern in _PATTERNS.items()))
 """One search tells the first kind of a line."""
 _CODE = re.compile(r"Xid (?:\([^)]{0,40}\): )?(\d+)")
-_MANY_TIMES = (EventKind.GPU_ERROR, EventKind.DMA_BLOCKED)
+_MANY_TIMES = (EventKind.GPU_ERROR, EventKind.DMA_BLOCKED, EventKind.TIMED_OUT)
 _HINT = re.compile(
     r"Xid|off the bus|from bus|nvme\d|nvme 0|inaccessible|not ready|giving up|Refused to change|recover|"
     r"mlx5_core|offline|link lost|RmInitAdapter|BAR ?\d|[Ss]lot|pciehp|Link Active not set|DPC:|retraining|"
     r"Adapter removed|available PCIe|probe of|probe with|unknown header|Default domain type|"
     r"Kernel command line|DMAR|AMD-V[iI]|arm-smmu|FAULT|fault_state|non-op|mpt[23]sas|lockup|Hardware Error|"
-    r"ISP System|fatal error|uncorrectable hardware"
+    r"ISP System|fatal error|uncorrectable hardware|time(?:d )?out|Internal error|irmware|Rebuild|heartbeat|"
+    r"disconnect|wedged|power cables|amdgpu|EEH: Inv|can't enable|unusable because|Unit Hang|Safe Mode|"
+    r"insufficient power|waiting for|diag reset"
 )
 """What is in every such line: spares most lines the long search."""
-
-
-def looks_like_log(lines: Sequence[str]) -> bool:
-    """Whether most of the first lines have a time or ``kernel:`` before them."""
-    first = [line for line in lines[:400] if line.strip()]
-    return len(first) > 0 and 2 * sum(map(bool, map(_STAMP.match, first))) > len(first)
 
 
 def take(lines: Sequence[str]) -> KernelLog:
@@ -171,15 +147,17 @@ def take(lines: Sequence[str]) -> KernelLog:
     events: list[KernelEvent] = []
     lacking: set[tuple[Address, int | None]] = set()
     names: dict[str, Address] = {}
-    seen: Counter[tuple[EventKind, Address | None, int | None]] = Counter()
+    seen: Counter[tuple[EventKind, Address | None, str | None, int | None]] = Counter()
     sas: Address | None = None
     counting = kernel_log.Counting()
     for full_line in lines:
         line = full_line[:_MOST_SEARCHED]
-        if _BOOT.search(line):
+        if BOOT_SIGN in line and is_boot(line):
             events.clear()
             names.clear()
         counting.take(line)
+        if ("renamed" in line or "ink is" in line) and (interface := _INTERFACE.search(line)):
+            names[interface[2]] = Address.parse(interface[1])
         if not _HINT.search(line):
             continue
         if "sas" in line:
@@ -192,7 +170,7 @@ def take(lines: Sequence[str]) -> KernelLog:
         found = _ANY.search(line)
         if found is not None and len(events) < _MOST_EVENTS:
             event = _event(EventKind[found.lastgroup or ""], line)
-            what = (event.kind, event.address, event.number)
+            what = (event.kind, event.address, event.name, event.number)
             seen[what] += 1
             if event.kind in _MANY_TIMES and seen[what] > _SHOWN:
                 continue
@@ -210,10 +188,13 @@ def take(lines: Sequence[str]) -> KernelLog:
 
 
 def _event(kind: EventKind, line: str) -> KernelEvent:
-    message = _FRONT.sub("", line.strip(), count=1)[:_LONGEST_LINE]
+    message = message_of(line)[:_LONGEST_LINE]
     place, name = _ADDRESS.search(line), _NAME.search(line)
     if kind is EventKind.DMA_BLOCKED and (blocked := _BLOCKED.search(line)):
         return KernelEvent(kind, message, address=_of_any_form(blocked[1] or blocked[2]))
+    watched = _WATCHED.search(line) if kind is EventKind.TIMED_OUT else None
+    if watched is not None and place is None:
+        return KernelEvent(kind, message, name=watched[1] or watched[2])
     event = KernelEvent(
         kind,
         message,

@@ -4,7 +4,9 @@ At boot the kernel writes one line for each function it finds, with IDs and clas
 one for each bridge with the buses behind it, and a line for each device that could do more than its way to
 the host carries. Later it writes about errors. So a log tells the tree, some links and the errors that were
 reported; what else runs how fast it does not say, and `lspci -vvv` does. Errors are also taken from a log
-that stands beside `lspci` in one file. Counts are lower bounds: the kernel drops lines when there are many.
+that stands beside `lspci` in one file. An error is up to three lines: that a root port received a message,
+of which kind it was, and its bits; whichever of them is there counts once. Counts are lower bounds: the
+kernel drops lines when there are many.
 
 Source: Linux, drivers/pci/probe.c (`pci_setup_device`, `pci_configure_mps`), drivers/pci/pci.c
 (`__pcie_print_link_status`), drivers/pci/pcie/aer.c (`aer_print_error`), 3.10 to 6.17, read for the wording
@@ -20,8 +22,9 @@ from typing import TYPE_CHECKING
 from lanewise.machine.address import Address
 from lanewise.machine.extended_capabilities import CORRECTABLE_BITS, UNCORRECTABLE_BITS
 from lanewise.machine.function import Buses, Kind
-from lanewise.machine.registers import LinkMode
+from lanewise.machine.registers import WITHOUT_DETAILS, LinkMode
 from lanewise.machine.sources.firmware_errors import BESIDE, SIGN, FirmwareErrors
+from lanewise.machine.sources.log_stamps import BOOT_SIGN, is_boot
 from lanewise.machine.sources.numbers import line_rate
 
 if TYPE_CHECKING:
@@ -39,7 +42,14 @@ _MODE = r"([\d.]+) GT/s(?: PCIe)? x(\d+) link"
 _LIMITED = re.compile(rf"available PCIe bandwidth, limited by {_MODE} at ({_ADDRESS}) .{{0,80}}?with {_MODE}")
 _UNLIMITED = re.compile(rf"available PCIe bandwidth \({_MODE}\)")
 _PAYLOAD = re.compile(r"Max Payload Size set to +(\d+)(?:/ *(\d+))? \(was +\d+(?:, max (\d+))?\)")
-_SEVERITY = re.compile(r"PCIe Bus Error: severity=(Corrected|Uncorrect\w+ \((?:Non-)?Fatal\))")
+_HOW_BAD = r"(Correct(?:ed|able)|Uncorrect\w+ \((?:Non-)?Fatal\))"
+"""Kernels before 6.10 say Corrected, and Uncorrected; Correctable and Uncorrectable since."""
+_SEVERITY = re.compile(rf"PCIe Bus Error: severity={_HOW_BAD}(?:, type=(Transaction))?")
+_RECEIVED = re.compile(
+    rf"AER: (?:Multiple )?{_HOW_BAD} error (?:message )?received(?: from)?:? "
+    rf"(?:({_ADDRESS})|id=([0-9a-f]{{4}}))"
+)
+"""What a root port says: that a message came, and from whom. Kernels before 5.0 give the number alone."""
 _STATUS = re.compile(r"error status/mask=([0-9a-f]{8})/([0-9a-f]{8})")
 
 _KINDS = {
@@ -92,8 +102,17 @@ class Counting:
 
     def __init__(self) -> None:
         """Start before the first line."""
+        self._start()
+
+    def _start(self) -> None:
+        """Forget what was counted: of the boots in a log only the last one counts."""
         self._severity: dict[Address, str] = {}
+        """By which prefix the last error of a function counts."""
         self._errors: dict[Address, Counter[str]] = {}
+        self._waiting: dict[Address, str] = {}
+        """Functions whose last error has no details yet, and as what it counts until then."""
+        self._heard: tuple[Address, str] | None = None
+        """Sender of a message of which nothing more was said yet, and its prefix."""
         self._of_firmware = FirmwareErrors()
 
     def take(self, line: str) -> None:
@@ -101,7 +120,9 @@ class Counting:
         if SIGN in line or BESIDE in line:
             self._of_firmware.take(line)
             return
-        if "PCIe Bus Error" not in line and "error status/mask" not in line:
+        if BOOT_SIGN in line and is_boot(line):
+            self._start()
+        if "PCIe Bus Error" not in line and "error status/mask" not in line and "received" not in line:
             return
         match = _LINE.search(line)
         if match is None:
@@ -109,25 +130,45 @@ class Counting:
         address, message = Address.parse(match[1]), match[2]
         severity, status = _SEVERITY.search(message), _STATUS.search(message)
         if severity:
-            self._severity[address] = severity[1]
-            self._count(address, f"{_prefix(severity[1])}.TOTAL")
+            self._heard = None
+            prefix = self._severity[address] = _prefix(severity[1])
+            self._count(address, f"{prefix}.TOTAL")
+            if severity[2] is None:
+                self._waiting[address] = f"{prefix}.{WITHOUT_DETAILS}"
+                self._count(address, self._waiting[address])
         elif status:
             self._bits(address, int(status[1], 16) & ~int(status[2], 16))
+        elif received := _RECEIVED.search(message):
+            self._settle()
+            self._heard = (_source(address, received[2], received[3]), _prefix(received[1]))
 
     def _bits(self, address: Address, status: int) -> None:
-        severity = self._severity.get(address, "Corrected")
-        names = CORRECTABLE_BITS if severity == "Corrected" else UNCORRECTABLE_BITS
+        """Count errors by their names; what was counted for want of a name is taken back."""
+        prefix = self._severity.get(address, "correctable")
+        names = CORRECTABLE_BITS if prefix == "correctable" else UNCORRECTABLE_BITS
+        waiting = self._waiting.pop(address, None)
+        if waiting is not None:
+            self._errors[address][waiting] -= 1
         for bit, name in names.items():
             if status >> bit & 1:
-                self._count(address, f"{_prefix(severity)}.{name}")
+                self._count(address, f"{prefix}.{name}")
+
+    def _settle(self) -> None:
+        """Count the message that was heard last at its sender, if nobody has said more of it."""
+        if self._heard is not None:
+            address, prefix = self._heard
+            self._count(address, f"{prefix}.TOTAL")
+            self._count(address, f"{prefix}.{WITHOUT_DETAILS}")
+            self._heard = None
 
     def _count(self, address: Address, name: str) -> None:
         self._errors.setdefault(address, Counter())[name] += 1
 
     def counters(self) -> tuple[tuple[Address, tuple[tuple[str, int], ...]], ...]:
         """Return the counts of every function, as `registers.Errors.counters`."""
+        self._settle()
         found = {**self._of_firmware.counts(), **self._errors}
-        return tuple((address, tuple(sorted(counts.items()))) for address, counts in found.items())
+        return tuple((address, tuple(sorted((+counts).items()))) for address, counts in found.items())
 
 
 class _Reader:
@@ -201,7 +242,15 @@ def _mode(speed: str, width: str) -> LinkMode:
     return LinkMode(line_rate(speed), int(width))
 
 
+def _source(port: Address, address: str | None, requester: str | None) -> Address:
+    """Return who sent a message, where a kernel gives its Requester ID in place of an address."""
+    if address is not None:
+        return Address.parse(address)
+    number = int(requester or "0", 16)
+    return Address(port.domain, number >> 8, number >> 3 & 0x1F, number & 7)
+
+
 def _prefix(severity: str) -> str:
-    if severity == "Corrected":
+    if severity.startswith("Correct"):
         return "correctable"
     return "nonfatal" if "Non-Fatal" in severity else "fatal"

@@ -52,6 +52,10 @@ _SIGNS_OF_LOG = (
     ),
     *("Default domain type", "ommand line: ", "device recovery", "[Hardware Error]", "aer_status: 0x"),
     *("DMAR: [", "DMAR:[", "AMD-V", "arm-smmu", "FAULT state", "fault_state(", "non-operational", "lockup"),
+    *("AER: ", "amdgpu 0", "timed out", "bnxt_en 0", "wedged", "power cables", "EEH: ", "Safe Mode"),
+    *("Unit Hang", "habanalabs ", "unusable because", "can't enable", "ecovery mode", "ecovery Mode"),
+    *("mlx4_core 0", "recovery unsuccessful", "unload and reload", "diag reset", "timeout"),
+    *("Keep alive watchdog", "mpt3sas_cm", "mpt2sas_cm", "qla2xxx [", "smartpqi 0", "hpsa 0", "lpfc 0"),
     *("megaraid_sas 0", "ISP System Error", "Adapter Hardware", "global fatal", "uncorrectable hardware"),
 )
 """One of these is in every log that says anything of the bus."""

@@ -118,6 +118,60 @@ FAULTS = [
         ERROR,
     ),
     Fault(
+        "a drive that does not answer a command",
+        line_after(
+            "2024-10-30T12:34:56,789012+01:00 nvme nvme0: pci function 0000:19:00.0\n"
+            "2024-10-30T12:44:57,789012+01:00 nvme nvme0: I/O tag 24 (8018) opcode 0x2 (Read) QID 1 timeout, "
+            "aborting req_op:READ(0) size:131072"
+        ),
+        "19:00.0",
+        "device-timeout",
+    ),
+    Fault(
+        "an adapter whose firmware does not answer a command",
+        line_after(
+            "[ 861.3] mlx5_core 0000:3b:00.0: wait_func:1187:(pid 3322): ACCESS_REG(0x805) timeout. Will "
+            "cause a leak of a command resource"
+        ),
+        "3b:00.0",
+        "device-timeout",
+    ),
+    Fault(
+        "an adapter that has stopped sending",
+        line_after(
+            "[   4.1] mlx5_core 0000:3b:00.0 enp59s0np0: renamed from eth0\n"
+            "[ 861.3] NETDEV WATCHDOG: enp59s0np0 (mlx5_core): transmit queue 5 timed out"
+        ),
+        "3b:00.0",
+        "device-timeout",
+    ),
+    Fault(
+        "an adapter that asks for more power than its slot gives",
+        line_after(
+            "[   4.1] mlx5_core 0000:3b:00.0: mlx5_pcie_event:301:(pid 122): Detected insufficient power on "
+            "the PCIe slot (27W)."
+        ),
+        "3b:00.0",
+        "device-reduced",
+    ),
+    Fault(
+        "hundreds of errors of which the log tells only that they came",
+        line_after(
+            "\n".join(
+                400 * ["[ 99.1] pcieport 0000:17:02.0: AER: Multiple Corrected error received: 0000:19:00.0"]
+            )
+        ),
+        "19:00.0",
+        "link-errors",
+    ),
+    Fault(
+        "a GPU without its power cable",
+        line_after("[  9.9] NVRM: GPU 0000:5e:00.0: GPU does not have the necessary power cables connected."),
+        "5e:00.0",
+        "device-lost",
+        ERROR,
+    ),
+    Fault(
         "an adapter whose way carries less",
         line_after(
             "[ 3.9] mlx5_core 0000:3b:00.0: 31.504 Gb/s available PCIe bandwidth, limited by 8.0 GT/s PCIe "

@@ -1,0 +1,129 @@
+"""What drivers say in the kernel log of devices that are late, or do less than they could."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lanewise.doctor.finding import Finding, Severity
+from lanewise.doctor.registry import Bearing, Rule, rule
+from lanewise.machine.model import EventKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from lanewise.machine.model import KernelEvent
+    from lanewise.machine.view import View
+
+_MOST_LINES = 3
+LOSSES = {
+    EventKind.GPU_LOST: "fell off the bus",
+    EventKind.CONTROLLER_DOWN: "stopped answering",
+    EventKind.DEVICE_FAILED: "could not be started, or its driver gave it up",
+    EventKind.HEALTH_LOST: "has firmware that stopped working",
+    EventKind.NO_RETURN: "did not come back from a reset or from sleep",
+}
+"""What the log says of devices that were lost, worst first."""
+
+TIMEOUT = Rule(
+    id="device-timeout",
+    what="The kernel log says that a device did not answer its driver in time: a command to a drive, to the "
+    "firmware of an adapter or to a GPU timed out, or an adapter did not send what it was given.",
+    why="Commands take microseconds, and drivers wait for seconds. A device that is that late has firmware "
+    "that hangs, interrupts that were lost, or a link that loses packets. Programs wait, and the next "
+    "timeout may be the one after which the driver gives the device up.",
+    severity="warning; info where the log says later that the device works again",
+    cost="stated: what was asked of the device had to wait or failed",
+    fix="See how often it happens: `dmesg | grep -e BDF -e 'timed out' -e timeout`. Look for errors of the "
+    "link at the same time. Update firmware and driver of the device. If it happens again: reseat the card, "
+    "then replace it.",
+    references=(
+        "Linux, drivers/nvme/host/pci.c (nvme_timeout)",
+        "Linux, net/sched/sch_generic.c (dev_watchdog)",
+        "the table of messages in lanewise/machine/sources/driver_lines.py",
+    ),
+    not_said="Devices that `device-lost` tells of; lines before the last boot of the log.",
+    bearing=Bearing.DISTURBS,
+)
+
+LESS = Rule(
+    id="device-reduced",
+    what="The kernel log says that a driver runs an adapter with less than it can do: without the package "
+    "that its firmware needs, or with less power than it asks for.",
+    why="The adapter is listed, its link is up, and it moves data; but it does so with one queue, or with "
+    "ports that are held down, and no register shows it.",
+    severity="warning",
+    cost="stated: the adapter moves less data than it could",
+    fix="Safe Mode: install the DDP package (`/lib/firmware/intel/ice/ddp/ice.pkg`) that fits the driver, "
+    "and load the driver again. Insufficient power: put the card into a slot that gives 75 W, or look at the "
+    "slot's power limit in the firmware setup (`lspci -vv -s BDF | grep SlotPowerLimit`).",
+    references=(
+        "Linux, Documentation/networking/device_drivers/ethernet/intel/ice.rst (Safe Mode)",
+        "Linux, drivers/net/ethernet/mellanox/mlx5/core/events.c (mlx5_pcie_event)",
+    ),
+    bearing=Bearing.LIMITS,
+)
+
+
+def by_device(view: View) -> dict[str, list[KernelEvent]]:
+    """Return events by address, or by the name that the log has where no address is known."""
+    found: dict[str, list[KernelEvent]] = {}
+    for event in view.machine.events:
+        place = event.address.short if event.address else event.name
+        if place is None and event.kind is EventKind.GPU_LOST:
+            place = _only_gpu(view)
+        elif place is None and "amdgpu" in event.line:
+            place = _only_gpu(view, vendor=0x1002)
+        if place is not None:
+            found.setdefault(place, []).append(event)
+    return found
+
+
+def _only_gpu(view: View, vendor: int | None = None) -> str:
+    """Name the GPU of a line without an address, where there is only one."""
+    gpus = [
+        function
+        for function in view.machine
+        if view.is_compute_gpu(function) and vendor in (None, function.identity.vendor_id)
+    ]
+    return gpus[0].address.short if len(gpus) == 1 else "a GPU"
+
+
+@rule(TIMEOUT)
+def late_devices(view: View, this: Rule) -> Iterable[Finding]:
+    """Find devices that were late: one finding for each."""
+    for place, events in by_device(view).items():
+        late = [event for event in events if event.kind is EventKind.TIMED_OUT]
+        if late and not any(event.kind in LOSSES for event in events):
+            again = events[-1].kind is EventKind.RECOVERED
+            times = f"{len(late)} times" if len(late) > 1 else "once"
+            yield this.finding(
+                Severity.INFO if again else Severity.WARNING,
+                place,
+                f"{place} did not answer its driver in time, {times}{', and works again' if again else ''}",
+                _lines(view, place, late),
+            )
+
+
+@rule(LESS)
+def reduced_devices(view: View, this: Rule) -> Iterable[Finding]:
+    """Find adapters that their driver holds back: one finding for each."""
+    for place, events in by_device(view).items():
+        told = [event for event in events if event.kind is EventKind.RUNS_WITH_LESS]
+        if told:
+            power = "power" in told[-1].line
+            why = "its slot gives too little power" if power else "its driver runs it in Safe Mode"
+            yield this.finding(
+                Severity.WARNING,
+                place,
+                f"{place} does less than it could: {why}",
+                _lines(view, place, told),
+            )
+
+
+def _lines(view: View, place: str, events: list[KernelEvent]) -> list[str]:
+    address = events[-1].address
+    function = view.machine.functions.get(address) if address else None
+    return [
+        *dict.fromkeys(event.line for event in events[:_MOST_LINES]),
+        *([f"{place} is {function.name}"] if function is not None else []),
+    ]

@@ -28,7 +28,8 @@ the [glossary](glossary.md) has the words.
 | 1 | findings: a cell outside its band, a comparison outside its tolerance, a run that stalled |
 | 2 | wrong input, said on stderr with the place and a hint |
 | 3 | a bug in Lanewise; `-v` shows where |
-| 130 | you interrupted it; a run prints what it measured until then |
+| 130 | Ctrl-C, SIGTERM or SIGHUP: a run prints its results so far; `--watch` has its last status instead |
+| 141 | nobody reads the output any longer, as after `head` |
 """
 
 

@@ -1,7 +1,8 @@
 //! Every parameter as an axis: what it may be set to at its ends and otherwise, for tests that try all of them.
 
 use crate::parameter::{Field, FieldDefault, ParameterTable, TableSchema};
-use crate::parameters::{FirmwareParameters, LinkParameters, RunParameters, WORKLOAD_KINDS};
+use crate::parameters::{FirmwareParameters, LinkParameters, RunParameters};
+use crate::resolve::WORKLOAD_KINDS;
 use crate::structure::ComponentKind;
 use serde_json::Value as Json;
 

@@ -397,7 +397,7 @@ fn workload(
         return None;
     };
     let Some(kind_node) = written.get("kind") else {
-        let expected = crate::value::quoted_words(&crate::parameters::workload_words());
+        let expected = crate::value::quoted_words(&crate::resolve::workload_words());
         let problem = Problem::MissingKey { path, key: "kind".to_owned(), expected };
         let other = written.iter().find(|entry| key_meant(&entry.key, &["kind"]).is_some());
         let hint = other.map(|entry| format!("write `kind` for `{}`", shortened(&entry.key)));

@@ -1,8 +1,9 @@
 //! The reference pages, generated from the parameter tables, the problems and the catalog.
 
 use crate::parameter::{FieldDefault, ParameterTable, Provenance, TableSchema};
-use crate::parameters::{FirmwareParameters, LinkParameters, RunParameters, WORKLOAD_KINDS};
+use crate::parameters::{FirmwareParameters, LinkParameters, RunParameters};
 use crate::problem::all_codes;
+use crate::resolve::WORKLOAD_KINDS;
 use crate::schema::one_line;
 use crate::structure::{ComponentKind, HostSlotParameters, SlotParameters};
 use crate::value::ParameterType;

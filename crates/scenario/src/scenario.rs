@@ -12,10 +12,11 @@ use crate::parameter::{Origin, Output, ResolvedParameter};
 use crate::parameters::{FirmwareParameters, RunParameters};
 use crate::problem::Problem;
 use crate::resolve::memory_estimate;
-use crate::resolve::{self, NegotiatedLink, WorkloadConfig};
+use crate::resolve::{self, NegotiatedLink};
 use crate::source::{FILE_SIZE_LIMIT, FileSystem, SourceFile, SourceMap, too_large};
 use crate::value::ParameterType;
 use lanewise_fabric::config::FabricConfig;
+use lanewise_workload::LoadConfig;
 use serde::Serialize;
 
 /// Where a scenario is read from: its text, the catalog that its parts are in, and jobs that are in a file of their own.
@@ -83,7 +84,7 @@ pub struct Scenario {
     /// Devices and links.
     pub fabric: FabricConfig,
     /// Who asks for what.
-    pub workloads: Vec<WorkloadConfig>,
+    pub workloads: Vec<Box<dyn LoadConfig>>,
     /// Every value in force and where it came from.
     pub parameters: Vec<ResolvedParameter>,
     /// How every link came up.

@@ -1,7 +1,8 @@
 //! JSON Schema of scenario files, for editors. Generated from the parameter tables.
 
 use crate::parameter::{FieldDefault, ParameterTable, Provenance, TableSchema};
-use crate::parameters::{FirmwareParameters, RunParameters, WORKLOAD_KINDS};
+use crate::parameters::{FirmwareParameters, RunParameters};
+use crate::resolve::WORKLOAD_KINDS;
 use crate::structure::{ComponentKind, StructuralKey};
 use crate::value::ParameterType;
 use serde_json::{Map, Value as Json, json};

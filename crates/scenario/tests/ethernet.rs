@@ -1,6 +1,6 @@
 //! SmartFlow over a host that bridges: what a scenario becomes, and what is said about mistakes.
 
-use lanewise_scenario::{Source, WorkloadConfig, load};
+use lanewise_scenario::{Source, load};
 use lanewise_units::Span;
 use lanewise_workload::ethernet::{EthernetConfig, Load, Service};
 
@@ -36,7 +36,7 @@ fn config(overrides: &[(&str, &str)]) -> Result<EthernetConfig, String> {
         overrides.iter().map(|(path, value)| ((*path).to_owned(), (*value).to_owned())).collect();
     let scenario = load(&Source::from_text("bridge.toml", RIG), &overrides).map_err(|d| d.to_string())?;
     match &scenario.workloads[..] {
-        [WorkloadConfig::Ethernet(config)] => Ok(config.clone()),
+        [one] => Ok(one.of_kind::<EthernetConfig>().expect("SmartFlow is on Ethernet").clone()),
         other => panic!("one instrument is written, and {other:?} came out"),
     }
 }

@@ -3,8 +3,9 @@
 use lanewise_fabric::config::{DeviceKind, PortConfig};
 use lanewise_pcie::flow_control::Scale;
 use lanewise_pcie::virtual_channel::ChannelArbitration;
-use lanewise_scenario::{ExplainedParameter, Scenario, Source, WorkloadConfig, load};
+use lanewise_scenario::{ExplainedParameter, Scenario, Source, load};
 use lanewise_units::{Bytes, Span};
+use lanewise_workload::dma::DmaConfig;
 
 const RIG: &str = r#"
 title = "layers"
@@ -111,7 +112,7 @@ fn a_slot_of_its_own_differs_from_its_siblings() {
 fn structure_and_workloads_can_be_overridden_too() {
     let moved = rig(&[("sw0.attach", "server.slot3"), ("workload.write.outstanding", "3")]);
     assert_eq!((moved.links[0].upper.as_str(), moved.links[0].width.as_str()), ("server.slot3", "x4"));
-    let WorkloadConfig::Dma(dma) = &moved.workloads[1] else { panic!("DMA") };
+    let dma = moved.workloads[1].of_kind::<DmaConfig>().expect("DMA");
     assert_eq!((dma.outstanding, dma.device_name.as_str()), (3, "nic[1]"));
     assert_eq!(rig(&[("nic.count", "1")]).workloads.len(), 1);
     assert_eq!(rig(&[("sw0.part", "plx-pex8624")]).links[0].generation, "gen1");

@@ -1,7 +1,9 @@
 //! What `device` and `target` of one workload mean together, for every kind that has a peer; and devices of a group that the
 //! command line sets apart.
 
-use lanewise_scenario::{Scenario, Source, WorkloadConfig, load};
+use lanewise_scenario::{LoadConfig, Scenario, Source, load};
+use lanewise_workload::copy::CopyConfig;
+use lanewise_workload::dma::DmaConfig;
 
 const RIG: &str = "[host.server]\nslots = { slot1 = \"gen4 x16\" }\n\
     [switch.sw]\nattach = \"server.slot1\"\nports = { port0 = \"gen4 x16\", \"port1..port9\" = \"gen4 x4\" }\n\
@@ -22,14 +24,14 @@ fn pairs(kind: &str, device: &str, target: &str) -> Result<Vec<(String, u32, Str
         "kind = \"{kind}\"\ndirection = \"{direction}\"\ndevice = \"{device}\"\ntarget = \"{target}\""
     );
     let scenario = loaded(&text, &[])?;
-    let pair = |workload: &WorkloadConfig| match workload {
-        WorkloadConfig::Dma(dma) => (dma.name.clone(), dma.device.0, format!("{:?}", dma.target)),
-        WorkloadConfig::Copy(copy) => {
-            (copy.name.clone(), copy.device.0, format!("{:?}", copy.ways[0].target))
-        }
-        other => panic!("{other:?}"),
+    let pair = |load: &dyn LoadConfig| {
+        let dma = load.of_kind().map(|dma: &DmaConfig| (dma.name.clone(), dma.device.0, dma.target));
+        let copy = |copy: &CopyConfig| (copy.name.clone(), copy.device.0, copy.ways[0].target);
+        let (name, device, target) =
+            dma.or_else(|| load.of_kind().map(copy)).unwrap_or_else(|| panic!("{load:?}"));
+        (name, device, format!("{target:?}"))
     };
-    Ok(scenario.workloads.iter().map(pair).collect())
+    Ok(scenario.workloads.iter().map(|load| pair(load.as_ref())).collect())
 }
 
 #[test]

@@ -2,8 +2,10 @@
 
 use lanewise_fabric::config::DeviceKind;
 use lanewise_pcie::flow_control::CreditPool;
-use lanewise_scenario::{NativeFiles, Scenario, Source, WorkloadConfig, load};
+use lanewise_scenario::{NativeFiles, Scenario, Source, load};
 use lanewise_units::{Bytes, Generation, Width};
+use lanewise_workload::nvme::NvmeConfig;
+use lanewise_workload::storage::StorageConfig;
 
 fn scenario(name: &str) -> Scenario {
     let path = format!("{}/../../scenarios/{name}.toml", env!("CARGO_MANIFEST_DIR"));
@@ -105,7 +107,7 @@ fn a_slot_reducer_narrows_the_link_and_the_board_programs_its_payload_size() {
         panic!("a host comes first")
     };
     assert_eq!(host.completion_combine_max, Bytes::new(64));
-    let WorkloadConfig::Storage(storage) = &scenario.workloads[0] else { panic!("IOmeter is storage") };
+    let storage = scenario.workloads[0].of_kind::<StorageConfig>().expect("IOmeter is storage");
     assert_eq!((storage.hbas.len(), storage.drives.len(), storage.groups.len()), (1, 8, 1));
     assert_eq!(storage.groups[0].access[0].size, Bytes::from_kib(310));
     let ports: Vec<usize> = storage.drives.iter().map(|drive| drive.port).collect();
@@ -123,7 +125,7 @@ fn flits_are_used_where_the_rate_demands_them() {
 fn a_smart_nic_is_a_host_of_its_own_that_its_adapter_sits_in() {
     let targets = ["nvme_over_fabrics", "nvme_over_fabrics_smartnic"].map(|name| {
         let scenario = scenario(name);
-        let WorkloadConfig::Nvme(nvme) = &scenario.workloads[0] else { panic!("fio is on drives") };
+        let nvme = scenario.workloads[0].of_kind::<NvmeConfig>().expect("fio is on drives");
         let fabrics = nvme.groups[0].fabrics.clone().expect("the drives are elsewhere");
         assert_eq!(nvme.hosts[fabrics.target].name, "target");
         assert_eq!(nvme.hosts[nvme.groups[0].host].name, "initiator");

@@ -43,9 +43,11 @@ pub use results::{
 pub use runner::EndReason;
 pub use stop_rule::student_t;
 
+use lanewise_fabric::workload::Metric;
 use lanewise_fabric::{Simulation, Waiter};
-use lanewise_scenario::{Auto, RunUntil, WorkloadConfig};
+use lanewise_scenario::{Auto, RunUntil};
 use lanewise_units::{Bytes, Span, Time};
+use lanewise_workload::Tool;
 use runner::{LatencyGoal, Outcome, RunLimits};
 use std::ops::ControlFlow;
 use stop_rule::Lacking;
@@ -83,18 +85,14 @@ pub fn run(
 pub(crate) fn build(scenario: &Scenario) -> Result<Simulation, AssemblyError> {
     let mut simulation = Simulation::build(&scenario.fabric)?;
     for workload in &scenario.workloads {
-        simulation.add_workload(workload.clone().build());
+        simulation.add_workload(workload.build());
     }
     Ok(simulation)
 }
 
 /// When the machine first changes, if it does.
 fn first_change(scenario: &Scenario) -> Option<Span> {
-    let moves = scenario.workloads.iter().filter_map(|workload| match workload {
-        WorkloadConfig::Nvme(config) => config.moves.iter().map(|each| each.at).min(),
-        _ => None,
-    });
-    moves.min()
+    scenario.workloads.iter().filter_map(|load| load.first_change()).min()
 }
 
 fn read(scenario: &Scenario, simulation: &Simulation, outcome: &Outcome, limits: RunLimits) -> Results {
@@ -223,10 +221,10 @@ fn percent(share: f64) -> f64 {
 
 fn instruments(scenario: &Scenario, simulation: &Simulation, until: Time) -> Vec<Instrument> {
     let reports = simulation.reports(until);
-    let tools = scenario.workloads.iter().flat_map(WorkloadConfig::tools);
-    let named = |((workload, kind), metrics): ((String, &str), Vec<lanewise_fabric::workload::Metric>)| {
+    let tools = scenario.workloads.iter().flat_map(|load| load.tools());
+    let named = |(tool, metrics): (Tool, Vec<Metric>)| {
         let metrics = metrics.into_iter().map(NamedValue::from).collect();
-        Instrument { workload, kind: kind.to_owned(), metrics }
+        Instrument { workload: tool.name, kind: tool.kind.to_owned(), metrics }
     };
     tools.zip(reports.into_iter().flatten()).map(named).filter(|report| !report.metrics.is_empty()).collect()
 }

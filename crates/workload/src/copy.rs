@@ -8,6 +8,7 @@
 //! `memory_read_rate` and the like of the endpoint), translation of addresses inside the device.
 
 use crate::latency::LatencyTally;
+use crate::load::{Demand, LoadConfig, Tool};
 use crate::platform::{Instrument, Platform};
 use lanewise_fabric::Fabric;
 use lanewise_fabric::config::EngineConfig;
@@ -386,6 +387,24 @@ impl Measured {
             metric("largest latency of a copy (us)", self.latency.largest(us)),
             copies,
         ]
+    }
+}
+
+impl LoadConfig for CopyConfig {
+    fn build(&self) -> Box<dyn Workload> {
+        Box::new(CopyWorkload::new(self.clone()))
+    }
+
+    fn boxed(&self) -> Box<dyn LoadConfig> {
+        Box::new(self.clone())
+    }
+
+    fn tools(&self) -> Vec<Tool> {
+        Tool::one(&self.name, "copy")
+    }
+
+    fn demands(&self) -> Vec<Demand> {
+        vec![Demand { operations: u64::from(self.streams), of: format!("{}.streams", self.name) }]
     }
 }
 

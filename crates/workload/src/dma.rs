@@ -3,6 +3,7 @@
 //! One event an operation: large operations cost the instrument next to nothing. Latency is counted by the fabric
 //! for every request, and here for every operation: from when it is asked for until its last byte has arrived. Leaves out: descriptors, doorbells and completions; what costs those is an instrument of its own.
 
+use crate::load::{Demand, Larger, LoadConfig, Tool};
 use crate::platform::{Instrument, Platform};
 use lanewise_engine::random::RandomStream;
 use lanewise_fabric::Fabric;
@@ -186,6 +187,35 @@ impl Workload for DmaWorkload {
 
     fn handle(&mut self, event: WorkloadEvent, fabric: &mut Fabric) {
         self.react(event, fabric);
+    }
+}
+
+impl LoadConfig for DmaConfig {
+    fn build(&self) -> Box<dyn Workload> {
+        Box::new(DmaWorkload::new(self.clone()))
+    }
+
+    fn boxed(&self) -> Box<dyn LoadConfig> {
+        Box::new(self.clone())
+    }
+
+    fn tools(&self) -> Vec<Tool> {
+        Tool::one(&self.name, "dma")
+    }
+
+    fn demands(&self) -> Vec<Demand> {
+        vec![Demand { operations: u64::from(self.outstanding) * 2, of: format!("{}.outstanding", self.name) }]
+    }
+
+    fn targets(&self, flow: &str) -> Vec<DeviceId> {
+        match self.target {
+            Target::Endpoint(device) if self.name == flow => vec![device],
+            Target::Endpoint(_) | Target::HostMemory | Target::Nobody => Vec::new(),
+        }
+    }
+
+    fn deepen(&mut self, device: DeviceId, larger: &mut Larger) -> Option<()> {
+        (self.device == device).then(|| larger.more(&mut self.outstanding))
     }
 }
 

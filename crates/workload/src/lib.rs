@@ -30,6 +30,7 @@ mod completions;
 mod cpu;
 mod flows;
 mod latency;
+mod load;
 mod memory;
 mod platform;
 mod server;
@@ -38,4 +39,5 @@ mod streams;
 mod token;
 mod waiting;
 
+pub use load::{Demand, Larger, LoadConfig, Tool};
 pub use platform::{Instrument, Platform};

@@ -6,6 +6,7 @@
 //! one TLP when it is full, and its buffer is free when the root port has sent it (Intel 64 and IA-32 SDM, volume 3, "Write
 //! Combining Memory"). Leaves out: buffers that are flushed half full, fences.
 
+use crate::load::{Demand, LoadConfig, Tool};
 use crate::platform::{Instrument, Platform};
 use crate::slots::Slots;
 use lanewise_fabric::Fabric;
@@ -195,6 +196,30 @@ impl Workload for MmioWorkload {
 
     fn bytes_under_way(&self) -> u64 {
         self.in_flight.bytes()
+    }
+}
+
+impl LoadConfig for MmioConfig {
+    fn build(&self) -> Box<dyn Workload> {
+        Box::new(MmioWorkload::new(self.clone()))
+    }
+
+    fn boxed(&self) -> Box<dyn LoadConfig> {
+        Box::new(self.clone())
+    }
+
+    fn tools(&self) -> Vec<Tool> {
+        Tool::one(&self.name, "mmio")
+    }
+
+    fn demands(&self) -> Vec<Demand> {
+        match self.pacing {
+            Pacing::Closed { outstanding } => {
+                let of = format!("{}.outstanding", self.name);
+                vec![Demand { operations: u64::from(outstanding), of }]
+            }
+            Pacing::Open { .. } | Pacing::Combining { .. } => Vec::new(),
+        }
     }
 }
 

@@ -6,6 +6,7 @@
 //! Leaves out: the processor's time, interrupts, and the wire: neither is ever the limit here. Source of the life of a
 //! frame: Neugebauer et al., Understanding PCIe performance for end host networking, SIGCOMM 2018, section 2.
 
+use crate::load::{Demand, LoadConfig, Tool};
 use crate::platform::{Instrument, Platform};
 use crate::token::{self, kinds};
 use lanewise_fabric::Fabric;
@@ -220,6 +221,24 @@ impl Workload for RingsWorkload {
 
     fn handle(&mut self, event: WorkloadEvent, fabric: &mut Fabric) {
         self.react(event, fabric);
+    }
+}
+
+impl LoadConfig for RingsConfig {
+    fn build(&self) -> Box<dyn Workload> {
+        Box::new(RingsWorkload::new(self.clone()))
+    }
+
+    fn boxed(&self) -> Box<dyn LoadConfig> {
+        Box::new(self.clone())
+    }
+
+    fn tools(&self) -> Vec<Tool> {
+        Tool::one(&self.name, "rings")
+    }
+
+    fn demands(&self) -> Vec<Demand> {
+        vec![Demand { operations: u64::from(self.outstanding), of: format!("{}.outstanding", self.name) }]
     }
 }
 

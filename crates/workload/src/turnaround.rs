@@ -11,6 +11,7 @@
 //! Leaves out: what else the core and its caches do; coherence is the two latencies given for it.
 
 use crate::latency::LatencyTally;
+use crate::load::{LoadConfig, Tool};
 use crate::platform::{Instrument, Platform};
 use lanewise_engine::random::RandomStream;
 use lanewise_fabric::Fabric;
@@ -201,6 +202,20 @@ impl Workload for TurnaroundWorkload {
 
     fn start_measuring(&mut self, _now: Time) {
         self.tally = LatencyTally::default();
+    }
+}
+
+impl LoadConfig for TurnaroundConfig {
+    fn build(&self) -> Box<dyn Workload> {
+        Box::new(TurnaroundWorkload::new(self.clone()))
+    }
+
+    fn boxed(&self) -> Box<dyn LoadConfig> {
+        Box::new(self.clone())
+    }
+
+    fn tools(&self) -> Vec<Tool> {
+        Tool::one(&self.name, "turnaround")
     }
 }
 

@@ -63,48 +63,6 @@ pub use workload::{
     MmioDirectionChoice, MmioParameters, OrderChoice,
 };
 
-use crate::parameter::{ParameterTable, TableSchema};
-
-/// A kind of workload.
-pub(crate) struct WorkloadKind {
-    /// What `kind` says.
-    pub word: &'static str,
-    /// Its parameters.
-    pub table: &'static TableSchema,
-    /// Tables within them that are pages of their own in the reference, and what they are.
-    pub lines: &'static [(&'static str, &'static TableSchema)],
-}
-
-/// Every kind of workload, in the order of the reference.
-pub(crate) const WORKLOAD_KINDS: [WorkloadKind; 13] = [
-    kind("dma", &DmaParameters::SCHEMA, &[]),
-    kind("copy", &CopyParameters::SCHEMA, &[]),
-    kind("mmio", &MmioParameters::SCHEMA, &[]),
-    kind("rings", &RingsParameters::SCHEMA, &[]),
-    kind("iometer", &IometerParameters::SCHEMA, &[("A line of `access`", &AccessLineParameters::SCHEMA)]),
-    kind("fio", &FioParameters::SCHEMA, &[]),
-    kind("reassign", &ReassignParameters::SCHEMA, &[]),
-    kind("perftest", &PerftestParameters::SCHEMA, &[]),
-    kind("osu", &OsuParameters::SCHEMA, &[]),
-    kind("transactions", &TransactionsParameters::SCHEMA, &[]),
-    kind("smartflow", &SmartFlowParameters::SCHEMA, &[("A flow of `flows`", &TrafficFlowParameters::SCHEMA)]),
-    kind("frames", &FramesParameters::SCHEMA, &[("A scene of `scenes`", &SceneParameters::SCHEMA)]),
-    kind("turnaround", &TurnaroundParameters::SCHEMA, &[]),
-];
-
-const fn kind(
-    word: &'static str,
-    table: &'static TableSchema,
-    lines: &'static [(&'static str, &'static TableSchema)],
-) -> WorkloadKind {
-    WorkloadKind { word, table, lines }
-}
-
-/// What `kind` of a workload may say.
-pub(crate) fn workload_words() -> Vec<&'static str> {
-    WORKLOAD_KINDS.iter().map(|kind| kind.word).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use crate::parameter::{FieldDefault, ParameterTable, TableSchema};
@@ -137,7 +95,7 @@ mod tests {
         for kind in ComponentKind::ALL {
             check(kind.schema());
         }
-        for kind in super::WORKLOAD_KINDS {
+        for kind in crate::resolve::WORKLOAD_KINDS {
             check(kind.table);
             kind.lines.iter().for_each(|(_, table)| check(table));
         }

@@ -1,6 +1,6 @@
 //! Ethernet: from flows between named ports to adapters, the operating system between them, and SmartFlow.
 
-use super::workload::{place, unknown};
+use super::workload::{parameters, place, unknown};
 use super::{Rig, Settings};
 use crate::document::shortened;
 use crate::file::WrittenWorkload;
@@ -38,10 +38,11 @@ struct Used {
 pub(crate) fn smartflow(
     rig: &Rig<'_>,
     workload: &WrittenWorkload,
-    parameters: &SmartFlowParameters,
+    path: &str,
     systems: &Systems<'_>,
     output: &mut Output,
 ) -> Option<EthernetConfig> {
+    let parameters = &parameters::<SmartFlowParameters>(workload, path, output)?;
     let problems = output.diagnostics.len();
     check_lists(workload, parameters, output);
     let mut used = Used::default();

@@ -13,6 +13,7 @@ mod fabric;
 mod fabrics;
 mod frames;
 mod idle;
+mod kinds;
 mod link;
 mod loops;
 pub(crate) mod memory_estimate;
@@ -35,7 +36,7 @@ mod turnaround;
 mod workload;
 
 pub use computed::NegotiatedLink;
-pub use workload::WorkloadConfig;
+pub(crate) use kinds::{WORKLOAD_KINDS, workload_words};
 
 use crate::diagnostic::Diagnostic;
 use crate::file::{Component, ScenarioFile, two_layers};
@@ -54,6 +55,7 @@ use crate::variants;
 use computed::Computed;
 use lanewise_fabric::config::FabricConfig;
 use lanewise_units::Span;
+use lanewise_workload::LoadConfig;
 
 /// Everything that was read, before it is put together.
 pub(crate) struct Rig<'f> {
@@ -73,7 +75,7 @@ pub(crate) struct Resolution {
     pub run: RunParameters,
     pub firmware: FirmwareParameters,
     pub fabric: FabricConfig,
-    pub workloads: Vec<WorkloadConfig>,
+    pub workloads: Vec<Box<dyn LoadConfig>>,
     pub links: Vec<NegotiatedLink>,
     /// Values of the scenario that nothing reads.
     pub idle: Vec<IdleValue>,
@@ -103,7 +105,7 @@ pub(crate) fn resolve(file: &ScenarioFile, output: &mut Output) -> Option<Resolu
     let ports = port::configure(&rig, &trained, &payload, &maps, &mut computed, output);
     let fabric =
         fabric::build(&rig, (&trained, &maps), &payload, ports, run.as_ref()?.seed, &mut computed, output);
-    let workloads = workload::read(&rig, &mut computed, output);
+    let workloads = kinds::read(&rig, &mut computed, output);
     memory_estimate::check(run.as_ref()?, &fabric, &workloads, output);
     let links = computed::links(&rig, &trained, &payload);
     computed.replace_automatic(&mut output.parameters);

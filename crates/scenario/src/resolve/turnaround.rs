@@ -1,6 +1,7 @@
 //! The turn-around test: which host answers, and how.
 
 use super::peers::one;
+use super::workload::parameters;
 use super::{Rig, Settings};
 use crate::file::WrittenWorkload;
 use crate::parameter::Output;
@@ -13,9 +14,10 @@ use lanewise_workload::turnaround::{PollingConfig, Reading, TurnaroundConfig};
 pub(crate) fn config(
     rig: &Rig<'_>,
     workload: &WrittenWorkload,
-    parameters: &TurnaroundParameters,
+    path: &str,
     output: &mut Output,
 ) -> Option<TurnaroundConfig> {
+    let parameters = parameters::<TurnaroundParameters>(workload, path, output)?;
     let device = one(rig, workload, ("device", &parameters.device), output)?;
     let host = rig.topology.path_up(device).last()?;
     let (Some(Settings::Host(host)), Some(Settings::Endpoint(endpoint))) =

@@ -4,10 +4,9 @@ use super::Candidate;
 use super::candidate::direction;
 use crate::results::{Flow, Link, Requester, Resource, Results};
 use lanewise_fabric::config::{DeviceKind, FabricConfig};
-use lanewise_fabric::workload::Target;
 use lanewise_observe::CONTROL;
 use lanewise_pcie::tlp::FlowClass;
-use lanewise_scenario::{Scenario, WorkloadConfig};
+use lanewise_scenario::Scenario;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::collections::HashMap;
@@ -206,13 +205,8 @@ impl<'a> Evidence<'a> {
     fn devices(&self, flow: &Flow) -> Vec<usize> {
         let mut ends: Vec<usize> =
             flow.device.split('+').filter_map(|name| self.index.get(name).copied()).collect();
-        ends.extend(self.scenario.workloads.iter().filter_map(|workload| match workload {
-            WorkloadConfig::Dma(dma) if dma.name == flow.name => match dma.target {
-                Target::Endpoint(device) => Some(device.0 as usize),
-                Target::HostMemory | Target::Nobody => None,
-            },
-            _ => None,
-        }));
+        let loads = self.scenario.workloads.iter();
+        ends.extend(loads.flat_map(|load| load.targets(&flow.name)).map(|device| device.0 as usize));
         let mut devices = Vec::new();
         for end in ends {
             let mut at = end;

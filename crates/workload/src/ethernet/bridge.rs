@@ -9,6 +9,7 @@ use super::report::metric;
 use super::smartflow::SmartFlow;
 use super::software::Software;
 use super::token::{self, Kind, Token};
+use crate::load::{LoadConfig, Tool};
 use crate::platform::{Instrument, Platform};
 use crate::token::LARGEST_DETAIL;
 use lanewise_fabric::Fabric;
@@ -291,5 +292,19 @@ impl Workload for EthernetWorkload {
 
     fn has_ended(&self) -> Option<bool> {
         Some(self.smartflow.is_done())
+    }
+}
+
+impl LoadConfig for EthernetConfig {
+    fn build(&self) -> Box<dyn Workload> {
+        Box::new(EthernetWorkload::new(self.clone()))
+    }
+
+    fn boxed(&self) -> Box<dyn LoadConfig> {
+        Box::new(self.clone())
+    }
+
+    fn tools(&self) -> Vec<Tool> {
+        Tool::one(&self.name, "smartflow")
     }
 }

@@ -14,6 +14,7 @@ mod scene;
 #[cfg(test)]
 mod tests;
 
+use crate::load::{LoadConfig, Tool};
 use crate::platform::{Instrument, Platform};
 use crate::server::Server;
 use crate::token::{self, kinds};
@@ -309,5 +310,19 @@ impl Workload for FramesWorkload {
 
     fn has_ended(&self) -> Option<bool> {
         Some(self.is_over())
+    }
+}
+
+impl LoadConfig for FramesConfig {
+    fn build(&self) -> Box<dyn Workload> {
+        Box::new(FramesWorkload::new(self.clone()))
+    }
+
+    fn boxed(&self) -> Box<dyn LoadConfig> {
+        Box::new(self.clone())
+    }
+
+    fn tools(&self) -> Vec<Tool> {
+        Tool::one(&self.name, "frames")
     }
 }

@@ -18,6 +18,7 @@ mod fabrics;
 #[cfg(test)]
 mod fabrics_tests;
 mod host;
+mod load;
 mod moving;
 mod ssd;
 mod staging;

@@ -48,6 +48,7 @@ mod config;
 mod driver;
 mod host;
 mod instrument;
+mod load;
 mod mpi;
 mod network;
 mod osu;

@@ -17,6 +17,7 @@ mod deck;
 mod drive;
 mod hba;
 mod iometer;
+mod load;
 mod path;
 mod report;
 mod seats;

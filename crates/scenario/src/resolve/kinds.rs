@@ -1,0 +1,236 @@
+//! Every kind of workload: its word in a scenario, its parameters, and how one becomes the settings of a load.
+//!
+//! A new kind is a line of [`WORKLOAD_KINDS`].
+
+use super::computed::Computed;
+use super::fabrics::Carrier;
+use super::networks::{self, Networks};
+use super::rdma::{self, WrittenTool};
+use super::workload::parameters;
+use super::{Rig, copies, ethernet, frames, nvme, plain, rings, storage, turnaround};
+use crate::diagnostic::Diagnostic;
+use crate::document::shortened;
+use crate::file::WrittenWorkload;
+use crate::nearest::{asking, did_you_mean};
+use crate::parameter::{Output, ParameterTable, TableSchema};
+use crate::parameters::{
+    AccessLineParameters, CopyParameters, DmaParameters, FioParameters, FramesParameters, IometerParameters,
+    MmioParameters, OsuParameters, PerftestParameters, ReassignParameters, RingsParameters, SceneParameters,
+    SmartFlowParameters, TrafficFlowParameters, TransactionsParameters, TurnaroundParameters,
+};
+use crate::problem::Problem;
+use crate::value::quoted_words;
+use lanewise_workload::LoadConfig;
+
+/// Most instruments that a scenario's workloads may stand for together.
+const INSTRUMENT_LIMIT: usize = 65_536;
+
+/// A kind of workload.
+pub(crate) struct WorkloadKind {
+    /// What `kind` says.
+    pub word: &'static str,
+    /// Its parameters.
+    pub table: &'static TableSchema,
+    /// Tables within them that are pages of their own in the reference, and what they are.
+    pub lines: &'static [(&'static str, &'static TableSchema)],
+    /// Reads one; see [`Reading`].
+    read: Read,
+}
+
+/// Reads a workload, whose parameters are at a path.
+type Read = for<'r, 'f> fn(&mut Reading<'r, 'f>, &'f WrittenWorkload, &str);
+
+/// Every kind of workload, in the order of the reference.
+pub(crate) const WORKLOAD_KINDS: [WorkloadKind; 13] = [
+    kind("dma", &DmaParameters::SCHEMA, &[], |reading, workload, path| {
+        let read = plain::dma(reading.rig, workload, path, reading.computed, reading.output);
+        reading.add(read);
+    }),
+    kind("copy", &CopyParameters::SCHEMA, &[], |reading, workload, path| {
+        let read = copies::configs(reading.rig, workload, path, reading.computed, reading.output);
+        reading.add(read);
+    }),
+    kind("mmio", &MmioParameters::SCHEMA, &[], |reading, workload, path| {
+        let read = plain::mmio(reading.rig, workload, path, reading.output);
+        reading.add(read);
+    }),
+    kind("rings", &RingsParameters::SCHEMA, &[], |reading, workload, path| {
+        let read = rings::configs(reading.rig, workload, path, reading.output);
+        reading.add(read);
+    }),
+    kind(
+        "iometer",
+        &IometerParameters::SCHEMA,
+        &[("A line of `access`", &AccessLineParameters::SCHEMA)],
+        |reading, workload, path| {
+            let read = parameters(workload, path, reading.output);
+            reading.groups.extend(read.map(|parameters| (workload, parameters)));
+        },
+    ),
+    kind("fio", &FioParameters::SCHEMA, &[], |reading, workload, path| {
+        let read = parameters(workload, path, reading.output);
+        reading.jobs.extend(read.map(|parameters| (workload, parameters)));
+    }),
+    // Moves of drives are read before the tree is complete.
+    kind("reassign", &ReassignParameters::SCHEMA, &[], |_, _, _| {}),
+    kind("perftest", &PerftestParameters::SCHEMA, &[], |reading, workload, path| {
+        reading.add_tool(workload, path, WrittenTool::Perftest);
+    }),
+    kind("osu", &OsuParameters::SCHEMA, &[], |reading, workload, path| {
+        reading.add_tool(workload, path, WrittenTool::Osu);
+    }),
+    kind("transactions", &TransactionsParameters::SCHEMA, &[], |reading, workload, path| {
+        reading.add_tool(workload, path, WrittenTool::Transactions);
+    }),
+    kind(
+        "smartflow",
+        &SmartFlowParameters::SCHEMA,
+        &[("A flow of `flows`", &TrafficFlowParameters::SCHEMA)],
+        |reading, workload, path| {
+            let read = ethernet::smartflow(reading.rig, workload, path, &reading.systems, reading.output);
+            reading.add(read);
+        },
+    ),
+    kind(
+        "frames",
+        &FramesParameters::SCHEMA,
+        &[("A scene of `scenes`", &SceneParameters::SCHEMA)],
+        |reading, workload, path| {
+            let read = frames::config(reading.rig, workload, path, reading.output);
+            reading.add(read);
+        },
+    ),
+    kind("turnaround", &TurnaroundParameters::SCHEMA, &[], |reading, workload, path| {
+        let read = turnaround::config(reading.rig, workload, path, reading.output);
+        reading.add(read);
+    }),
+];
+
+const fn kind(
+    word: &'static str,
+    table: &'static TableSchema,
+    lines: &'static [(&'static str, &'static TableSchema)],
+    read: Read,
+) -> WorkloadKind {
+    WorkloadKind { word, table, lines, read }
+}
+
+/// What `kind` of a workload may say.
+pub(crate) fn workload_words() -> Vec<&'static str> {
+    WORKLOAD_KINDS.iter().map(|kind| kind.word).collect()
+}
+
+/// What has been read so far. Workloads over what is shared (adapters with drives, NVMe drives, networks) wait until all of them
+/// are known, and become one load.
+struct Reading<'r, 'f> {
+    rig: &'r Rig<'f>,
+    computed: &'r mut Computed,
+    output: &'r mut Output,
+    loads: Vec<Box<dyn LoadConfig>>,
+    /// IOmeter's.
+    groups: Vec<(&'f WrittenWorkload, IometerParameters)>,
+    /// fio's.
+    jobs: Vec<(&'f WrittenWorkload, FioParameters)>,
+    /// Those over networks.
+    tools: Vec<(&'f WrittenWorkload, WrittenTool)>,
+    systems: ethernet::Systems<'r>,
+}
+
+impl<'f> Reading<'_, 'f> {
+    fn add<C: LoadConfig>(&mut self, configs: impl IntoIterator<Item = C>) {
+        self.loads.extend(configs.into_iter().map(|config| Box::new(config) as Box<dyn LoadConfig>));
+    }
+
+    fn add_tool<P: ParameterTable>(
+        &mut self,
+        workload: &'f WrittenWorkload,
+        path: &str,
+        written: fn(P) -> WrittenTool,
+    ) {
+        let read = parameters::<P>(workload, path, self.output);
+        self.tools.extend(read.map(|parameters| (workload, written(parameters))));
+    }
+
+    fn len(&self) -> usize {
+        self.loads.len() + self.groups.len() + self.jobs.len() + self.tools.len()
+    }
+}
+
+/// Reads every workload.
+pub(crate) fn read(rig: &Rig<'_>, computed: &mut Computed, output: &mut Output) -> Vec<Box<dyn LoadConfig>> {
+    let systems = ethernet::systems(rig, output);
+    let (loads, groups, jobs, tools) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let mut reading = Reading { rig, computed, output, loads, groups, jobs, tools, systems };
+    let mut unread = Vec::new();
+    for workload in &rig.file.workloads {
+        let path = format!("workload.{}", workload.name);
+        let (known, so_far) = (reading.output.diagnostics.len(), reading.len());
+        match WORKLOAD_KINDS.iter().find(|kind| kind.word == workload.kind) {
+            Some(kind) => (kind.read)(&mut reading, workload, &path),
+            None => reading.output.diagnostics.push(unknown_kind(workload, &path)),
+        }
+        if reading.output.diagnostics.len() > known {
+            unread.push(workload);
+        }
+        let is_move = workload.kind == "reassign";
+        assert!(
+            reading.len() > so_far || is_move || !reading.output.diagnostics.is_empty(),
+            "`{path}` vanished without a word"
+        );
+        if reading.loads.len() > INSTRUMENT_LIMIT {
+            let (found, allowed) = (reading.loads.len().to_string(), INSTRUMENT_LIMIT.to_string());
+            reading.output.report(workload.place, Problem::TooManyDevices { found, allowed }, None);
+            return Vec::new();
+        }
+    }
+    let read = storage::build(rig, &reading.groups, reading.output);
+    reading.add(read);
+    let networks = networks::all(rig, reading.output);
+    check_networks(rig, &unread, &reading.tools, &networks, reading.output);
+    let carrier = Carrier { networks: &networks, has_tools: !reading.tools.is_empty() };
+    let read = nvme::build(rig, &reading.jobs, &carrier, reading.computed, reading.output);
+    reading.add(read);
+    let read = rdma::build(rig, &reading.tools, networks, reading.computed, reading.output);
+    reading.add(read);
+    reading.loads
+}
+
+fn unknown_kind(workload: &WrittenWorkload, path: &str) -> Diagnostic {
+    let (found, allowed) = (shortened(&workload.kind), quoted_words(&workload_words()));
+    let problem = Problem::UnknownChoice { path: format!("{path}.kind"), found, allowed };
+    let hint = kind_of_tool(&workload.kind).or_else(|| did_you_mean(&workload.kind, workload_words()));
+    Diagnostic::at(workload.place, problem).maybe_hint(hint)
+}
+
+/// The kind that a tool belongs to whose name is written in place of a kind.
+fn kind_of_tool(word: &str) -> Option<String> {
+    let word = word.to_ascii_lowercase();
+    let starts = |with: &str| word.starts_with(with);
+    Some(match word.as_str() {
+        _ if starts("ib_") => format!("write `kind = \"perftest\"` and `tool = \"{word}\"`"),
+        _ if starts("osu_") => format!("write `kind = \"osu\"` and `test = \"{}\"`", &word[4..]),
+        "nvbandwidth" | "bandwidthtest" | "memcpy" => asking("copy"),
+        "read" | "write" => format!("write `kind = \"dma\"` and `direction = \"{word}\"`"),
+        "nvme" => asking("fio"),
+        "rdma" => asking("perftest"),
+        _ => return None,
+    })
+}
+
+/// Looks up the networks of workloads that are wrong elsewhere, so that a wrong name is reported with the rest.
+fn check_networks(
+    rig: &Rig<'_>,
+    unread: &[&WrittenWorkload],
+    tools: &[(&WrittenWorkload, WrittenTool)],
+    networks: &Networks,
+    output: &mut Output,
+) {
+    for workload in unread {
+        let is_looked_up = tools.iter().any(|(other, _)| std::ptr::eq(*other, *workload));
+        let written = workload.layers().into_iter().find_map(|layer| layer.table.get("network"));
+        let takes_one = matches!(workload.kind.as_str(), "perftest" | "osu" | "transactions");
+        if let Some(name) = written.and_then(|node| node.as_str()).filter(|_| takes_one && !is_looked_up) {
+            networks.find(rig, workload, name, output);
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! The settings of a load: what a scenario asks for, and all that anybody else may ask of it.
+//!
+//! A kind of load is its settings, which implement [`LoadConfig`], and the instrument that they make. Those who hold
+//! loads (scenarios, runs, the search for limits) know this trait and none of the kinds.
+
+use lanewise_fabric::ResourceKind;
+use lanewise_fabric::workload::{DeviceId, Workload};
+use lanewise_units::{Rate, Span};
+use std::any::Any;
+use std::collections::HashSet;
+use std::fmt::Debug;
+
+/// The settings of one load.
+pub trait LoadConfig: Any + Debug + Send + Sync {
+    /// The instrument, at rest.
+    fn build(&self) -> Box<dyn Workload>;
+
+    /// A copy.
+    fn boxed(&self) -> Box<dyn LoadConfig>;
+
+    /// Each tool that the load stands for, in the order of [`Workload::reports`].
+    fn tools(&self) -> Vec<Tool>;
+
+    /// Operations that it may have open at a time, each with the parameters that say so.
+    fn demands(&self) -> Vec<Demand> {
+        Vec::new()
+    }
+
+    /// When it first changes the machine, after the start of the run; none if it never does.
+    fn first_change(&self) -> Option<Span> {
+        None
+    }
+
+    /// Endpoints that the flow of this name reads from or writes to.
+    fn targets(&self, flow: &str) -> Vec<DeviceId> {
+        let _ = flow;
+        Vec::new()
+    }
+
+    /// Keeps more operations outstanding at a device. None when it keeps none there.
+    fn deepen(&mut self, device: DeviceId, larger: &mut Larger) -> Option<()> {
+        let _ = (device, larger);
+        None
+    }
+
+    /// Makes wires beyond a device, which are not PCI Express, faster. None when it has none there.
+    fn widen(&mut self, device: DeviceId, larger: &mut Larger) -> Option<()> {
+        let _ = (device, larger);
+        None
+    }
+
+    /// Makes a shared resource of its own larger, by the name that [`Workload::resources`] gives it. None when it has none
+    /// of this name that can be larger.
+    fn enlarge(&mut self, resource: &str, kind: ResourceKind, larger: &mut Larger) -> Option<()> {
+        let _ = (resource, kind, larger);
+        None
+    }
+}
+
+impl Clone for Box<dyn LoadConfig> {
+    fn clone(&self) -> Self {
+        (**self).boxed()
+    }
+}
+
+impl dyn LoadConfig {
+    /// The settings, if they are of this kind.
+    pub fn of_kind<C: LoadConfig>(&self) -> Option<&C> {
+        (self as &dyn Any).downcast_ref()
+    }
+
+    /// The same, to be changed.
+    pub fn of_kind_mut<C: LoadConfig>(&mut self) -> Option<&mut C> {
+        (self as &mut dyn Any).downcast_mut()
+    }
+}
+
+/// A tool that a load stands for, as results name it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Tool {
+    /// Name of the workload in the scenario.
+    pub name: String,
+    /// Its `kind` there.
+    pub kind: &'static str,
+}
+
+impl Tool {
+    /// The only tool of a load.
+    pub(crate) fn one(name: &str, kind: &'static str) -> Vec<Self> {
+        vec![Self { name: name.to_owned(), kind }]
+    }
+}
+
+/// Operations that a load may have open at a time.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Demand {
+    /// How many.
+    pub operations: u64,
+    /// The parameters that say so, as a product of paths.
+    pub of: String,
+}
+
+/// Makes settings so many times larger, each once: what asks for more may share a setting with what asked before.
+#[derive(Debug)]
+pub struct Larger {
+    times: u32,
+    /// Settings that are larger already, by where they lie.
+    done: HashSet<usize>,
+}
+
+impl Larger {
+    /// Nothing is larger yet.
+    pub fn new(times: u32) -> Self {
+        Self { times, done: HashSet::new() }
+    }
+
+    /// A number of things.
+    pub fn more(&mut self, number: &mut u32) {
+        if self.is_new(number) {
+            *number = number.saturating_mul(self.times);
+        }
+    }
+
+    /// A rate.
+    pub fn quicken(&mut self, rate: &mut Rate) {
+        if self.is_new(rate) {
+            *rate = Rate::from_bytes_per_second(rate.bytes_per_second().saturating_mul(self.times.into()));
+        }
+    }
+
+    /// A time that something takes: divided.
+    pub fn shorten(&mut self, span: &mut Span) {
+        if self.is_new(span) {
+            *span = Span::from_ticks(span.ticks() / u64::from(self.times));
+        }
+    }
+
+    /// Several of them.
+    pub fn shorten_all<const N: usize>(&mut self, spans: [&mut Span; N]) {
+        spans.into_iter().for_each(|span| self.shorten(span));
+    }
+
+    fn is_new<T>(&mut self, setting: &T) -> bool {
+        self.done.insert(std::ptr::from_ref(setting).addr())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_asked_for_twice_becomes_larger_once() {
+        let mut larger = Larger::new(10);
+        let (mut count, mut rate, mut span) = (3, Rate::from_bytes_per_second(7), Span::from_ticks(1_000));
+        for _ in 0..2 {
+            larger.more(&mut count);
+            larger.quicken(&mut rate);
+            larger.shorten(&mut span);
+        }
+        assert_eq!((count, rate.bytes_per_second(), span.ticks()), (30, 70, 100));
+    }
+}

@@ -1,0 +1,66 @@
+//! Storage as a load: what it may have open, and what makes it larger.
+
+use super::{IometerConfig, StorageConfig, StorageWorkload, TargetAssignment};
+use crate::load::{Demand, Larger, LoadConfig, Tool};
+use lanewise_fabric::ResourceKind;
+use lanewise_fabric::workload::{DeviceId, Workload};
+
+impl LoadConfig for StorageConfig {
+    fn build(&self) -> Box<dyn Workload> {
+        Box::new(StorageWorkload::new(self.clone()))
+    }
+
+    fn boxed(&self) -> Box<dyn LoadConfig> {
+        Box::new(self.clone())
+    }
+
+    fn tools(&self) -> Vec<Tool> {
+        Tool::one("storage", "iometer")
+    }
+
+    fn demands(&self) -> Vec<Demand> {
+        self.groups.iter().map(demand).collect()
+    }
+
+    fn deepen(&mut self, device: DeviceId, larger: &mut Larger) -> Option<()> {
+        self.hbas.iter().find(|hba| hba.device == device)?;
+        self.groups.iter_mut().for_each(|group| larger.more(&mut group.outstanding));
+        Some(())
+    }
+
+    fn enlarge(&mut self, resource: &str, kind: ResourceKind, larger: &mut Larger) -> Option<()> {
+        let (owner, part) = resource.rsplit_once('.')?;
+        if kind == ResourceKind::Core {
+            let host = &mut self.host;
+            let costs = [
+                &mut host.worker_cost,
+                &mut host.submit_cost,
+                &mut host.interrupt_cost,
+                &mut host.completion_cost,
+            ];
+            larger.shorten_all(costs);
+            return Some(());
+        }
+        let hba = self.hbas.iter_mut().find(|hba| hba.name == owner)?;
+        match part {
+            "processor" => larger.shorten(&mut hba.command_time),
+            "read_path" => larger.quicken(hba.internal_read_bandwidth.as_mut()?),
+            "write_path" => larger.quicken(hba.internal_write_bandwidth.as_mut()?),
+            "internal_path" => larger.quicken(hba.internal_bandwidth.as_mut()?),
+            _ => return None,
+        }
+        Some(())
+    }
+}
+
+fn demand(group: &IometerConfig) -> Demand {
+    let workers = u64::from(group.managers) * u64::from(group.workers);
+    let targets = group.targets.len() as u64;
+    // Each worker has at least one target.
+    let seats = match group.assignment {
+        TargetAssignment::Split => targets.max(workers),
+        TargetAssignment::Shared => targets.saturating_mul(workers),
+    };
+    let of = format!("{}.workers × {0}.outstanding × targets", group.name);
+    Demand { operations: seats.saturating_mul(u64::from(group.outstanding)), of }
+}

@@ -54,7 +54,7 @@ impl Fabric {
         ports.clone().for_each(|id| self.advance_to(id, now));
         for id in ports {
             let port = &self.ports[id.index()];
-            if port.reliable && port.state == LinkState::Active {
+            if port.error_free_non_flit && port.state == LinkState::Active {
                 self.take_in_dllps(id, now);
             }
         }

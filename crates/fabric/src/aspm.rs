@@ -13,10 +13,10 @@
 //! below its switch ahead of need, one that wakes because a DLLP wakes a link below it, the substates of L1 other than by
 //! their exit latency, L0p, Flit Mode, and power itself.
 
-use crate::choose::wants_the_wire;
 use crate::config::{LinkPower, SleepConfig};
 use crate::fabric::Fabric;
 use crate::port::{LinkState, Owner, Port, PortId};
+use crate::select::wants_the_wire;
 use lanewise_observe::{Fact, Use};
 use lanewise_pcie::tlp::FlowClass;
 use lanewise_units::{Span, Time};
@@ -82,7 +82,7 @@ impl Port {
 
     /// Whether it comes up, or something waits for credits: then it does not fall asleep.
     fn stays_awake(&self) -> bool {
-        self.state != LinkState::Active || !self.awaits.is_none()
+        self.state != LinkState::Active || !self.waiting_for.is_none()
     }
 
     /// Since when nothing that it sent waits for an Ack: the link stays out of L1 while something does.

@@ -346,7 +346,7 @@ fn make_ports(config: &FabricConfig, links: &PortLinks, parts: &mut Parts) {
             parts.ports.push(made);
         }
     }
-    find_reliable_links(parts);
+    find_error_free_links(parts);
     if corruption::anywhere(config) {
         parts.endpoints.iter_mut().for_each(Endpoint::watch_all_reads);
     }
@@ -381,7 +381,7 @@ fn share<T: PartialEq>(kinds: &mut Vec<Arc<T>>, settings: T) -> Arc<T> {
     Arc::clone(&kinds[kinds.len() - 1])
 }
 
-/// Whether on a reliable link every Ack is there before the replay timer runs out: with timers as PCIe Base 6.3 §3.6.2.1 has them.
+/// Whether on a error-free link every Ack is there before the replay timer runs out: with timers as PCIe Base 6.3 §3.6.2.1 has them.
 fn acks_come_in_time(port: &Port, peer: &Port) -> bool {
     let wire = &port.settings.wire;
     let to_peer = wire.propagation + peer.settings.receive_latency;
@@ -396,20 +396,20 @@ fn acks_come_in_time(port: &Port, peer: &Port) -> bool {
 
 /// On a link without faults and flits, what arrives when is known when it is sent. At a switch with a shared memory it is an event
 /// all the same: writes to that memory are booked in the order of arrival over all its ports.
-fn find_reliable_links(parts: &mut Parts) {
+fn find_error_free_links(parts: &mut Parts) {
     for index in 0..parts.ports.len() {
-        let reliable = |port: &Port| port.faults.is_none() && port.settings.wire.flit.is_none();
+        let error_free = |port: &Port| port.faults.is_none() && port.settings.wire.flit.is_none();
         let port = &parts.ports[index];
         let peer = &parts.ports[port.peer.index()];
         let linked = port.peer.index() != index;
-        let reliable = linked && reliable(port) && reliable(peer);
+        let error_free = linked && error_free(port) && error_free(peer);
         let into_queues = match port.owner {
             Owner::Switch(switch) => {
                 !matches!(parts.switches[switch as usize].config.core, SwitchCore::SharedMemory { .. })
             }
             Owner::RootComplex(_) | Owner::Endpoint(_) => false,
         };
-        let watched = reliable && acks_come_in_time(port, peer);
+        let watched = error_free && acks_come_in_time(port, peer);
         let peer_cuts_through = match peer.owner {
             Owner::Switch(switch) => parts.switches[switch as usize].cuts_through(),
             Owner::RootComplex(_) | Owner::Endpoint(_) => false,
@@ -418,9 +418,9 @@ fn find_reliable_links(parts: &mut Parts) {
         if peer_cuts_through && let Some(flit) = &mut port.flit {
             flit.hand_over_early();
         }
-        port.reliable = reliable;
+        port.error_free_non_flit = error_free;
         port.replay_timer_watched = watched;
-        port.delivers_ahead = reliable && into_queues;
+        port.delivers_ahead = error_free && into_queues;
     }
 }
 

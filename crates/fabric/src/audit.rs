@@ -228,7 +228,7 @@ impl Fabric {
             "{received:?} is received, {acknowledged:?} acknowledged, and {} are unacknowledged",
             sent.unacknowledged()
         );
-        if port.reliable && peer.reliable {
+        if port.error_free_non_flit && peer.error_free_non_flit {
             let mut expected = peer.sequence.next_expected();
             for tlp in peer.in_flight.iter().filter(|tlp| tlp.fate != Fate::Nullified) {
                 if tlp.sequence == expected {
@@ -253,7 +253,7 @@ impl Fabric {
     fn audit_credits(&self, id: PortId) -> Audited {
         let (port, at) = (&self.ports[id.index()], Some(id));
         let peer = &self.ports[port.peer.index()];
-        let exactly = port.reliable && peer.reliable && port.state == LinkState::Active;
+        let exactly = port.error_free_non_flit && peer.error_free_non_flit && port.state == LinkState::Active;
         let on_the_way = if exactly { on_the_way(peer) } else { Default::default() };
         for channel in port.channel_numbers() {
             for class in FlowClass::ALL {

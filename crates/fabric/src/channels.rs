@@ -24,14 +24,14 @@ pub(crate) struct PortChannels {
     pub(crate) map: ChannelMap,
     pub(crate) arbiter: ChannelArbiter,
     /// VC1, VC2 and so on.
-    pub(crate) beyond: Vec<Channel>,
+    pub(crate) beyond: Vec<VirtualChannel>,
     /// Silence that the transmitter leaves after each TLP, and until when it leaves it now.
     pub(crate) tlp_gap: Span,
     silent_until: Time,
 }
 
 /// One channel other than VC0.
-pub(crate) struct Channel {
+pub(crate) struct VirtualChannel {
     pub(crate) credits: [TransmitCredits; 3],
     pub(crate) buffers: [IngressBuffer; 3],
     /// By class, when the next UpdateFC is due.
@@ -45,7 +45,7 @@ pub(crate) struct Channel {
 impl PortChannels {
     /// The channels of a port on a link with this map.
     pub(crate) fn new(map: ChannelMap, config: &PortConfig) -> Box<Self> {
-        let channel = |pools| Channel {
+        let channel = |pools| VirtualChannel {
             credits: [TransmitCredits::new(config.scale); 3],
             buffers: FlowClass::ALL.map(|class| IngressBuffer::new(class, pools, config)),
             update_at: [Time::NEVER; 3],
@@ -260,7 +260,7 @@ impl Port {
 
 /// A channel that is not kept within the port itself.
 #[inline(always)]
-fn beyond_vc0(channels: &Option<Box<PortChannels>>, channel: u8) -> Option<&Channel> {
+fn beyond_vc0(channels: &Option<Box<PortChannels>>, channel: u8) -> Option<&VirtualChannel> {
     match channel {
         VC0 => None, // Without a look at `channels`, which lie apart from what VC0 needs.
         _ => channels.as_ref().map(|channels| &channels.beyond[usize::from(channel) - 1]),
@@ -268,7 +268,7 @@ fn beyond_vc0(channels: &Option<Box<PortChannels>>, channel: u8) -> Option<&Chan
 }
 
 #[inline(always)]
-fn beyond_vc0_mut(channels: &mut Option<Box<PortChannels>>, channel: u8) -> Option<&mut Channel> {
+fn beyond_vc0_mut(channels: &mut Option<Box<PortChannels>>, channel: u8) -> Option<&mut VirtualChannel> {
     match channel {
         VC0 => None,
         _ => channels.as_mut().map(|channels| &mut channels.beyond[usize::from(channel) - 1]),

@@ -3,11 +3,11 @@
 //! The scenario layer fills these in (and knows where each value came from); [`crate::Simulation::build`] reads
 //! them. Nothing in here is behaviour.
 
+pub use lanewise_pcie::arbitration::Arbitration;
 use lanewise_pcie::encoding::{Clocking, LinkMode};
 use lanewise_pcie::flow_control::{CreditPool, Scale};
 use lanewise_pcie::tag::TagWidth;
 use lanewise_pcie::tlp::FlowClass;
-pub use lanewise_pcie::turn::Arbitration;
 use lanewise_pcie::virtual_channel::{ChannelArbitration, ChannelMap};
 use lanewise_units::{Bytes, Rate, Span};
 

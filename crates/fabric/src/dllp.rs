@@ -99,7 +99,7 @@ impl Fabric {
         let peer_id = port.peer;
         // Every flit has an Ack or Nak: the next says what a lost one did.
         let says_again = port.flit_mode() && matches!(dllp, Dllp::Ack(_) | Dllp::Nak(_));
-        if !port.reliable && port.faults.as_mut().is_some_and(|faults| faults.damages_dllp()) {
+        if !port.error_free_non_flit && port.faults.as_mut().is_some_and(|faults| faults.damages_dllp()) {
             if says_again && let Some(at_pins) = self.arrival_of_next_flit(id, at_pins) {
                 return self.arrives(peer_id, dllp, at_pins);
             }

@@ -13,7 +13,7 @@ use crate::channels::VC0;
 use crate::event::Event;
 use crate::fabric::Fabric;
 use crate::packet::{Packet, PacketId, PacketRef};
-use crate::port::{Answers, Fate, InFlight, Owner, Port, PortId, Wait};
+use crate::port::{DllpSet, Fate, InFlight, Owner, Port, PortId, Wait};
 use lanewise_observe::{Fact, Use};
 use lanewise_pcie::ack_nak::{
     FLIT_REPLAY_TIMEOUT_FLITS, ReceiveSequence, RetryBuffer, Sequence, SequenceSpace, Verdict,
@@ -203,7 +203,7 @@ impl Fabric {
             return Ok(());
         }
         if !self.flit_port(id).retry.fits(FLIT_BYTES) {
-            return Err(Wait::held(Use::BlockedRetryBuffer, Answers::ALL));
+            return Err(Wait::held(Use::BlockedRetryBuffer, DllpSet::ALL));
         }
         let gone = self.join_flit(id);
         let wait = self.fill_flit(id, now);

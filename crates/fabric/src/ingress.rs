@@ -6,7 +6,7 @@ use crate::config::{PortConfig, UpdatePolicy};
 use crate::port::PortId;
 use crate::ring::Ring;
 use lanewise_observe::{Fact, Observers};
-use lanewise_pcie::flow_control::{CreditPool, Credits, ReceiveCredits, Scale, starved_below};
+use lanewise_pcie::flow_control::{CreditPool, Credits, ReceiveCredits, Scale, low_credit_threshold};
 use lanewise_pcie::tlp::FlowClass;
 use lanewise_units::Time;
 
@@ -17,7 +17,7 @@ pub(crate) struct IngressBuffer {
     pub(crate) draining: Ring<(Time, Credits)>,
     pub(crate) credits: ReceiveCredits,
     /// What the peer must have left to be able to send any TLP: a step of the scale, and data for the largest payload.
-    starved_below: Credits,
+    low_credit_threshold: Credits,
     /// TLPs whose credits were freed since the last UpdateFC.
     pub(crate) freed_tlps: u32,
     /// An UpdateFC goes out once so many are free.
@@ -29,7 +29,7 @@ impl IngressBuffer {
         Self {
             draining: Ring::default(),
             credits: ReceiveCredits::new(config.scale, pools[class.index()]),
-            starved_below: starved_below(class, config.mps, config.scale),
+            low_credit_threshold: low_credit_threshold(class, config.mps, config.scale),
             freed_tlps: 0,
             update_every_tlps: update_every(class, &pools[class.index()], config),
         }
@@ -95,11 +95,11 @@ impl IngressBuffer {
     ///
     /// PCIe Base 6.3 §2.6.1.2: at once when the peer may be starved, else coalesced by count and by time.
     #[inline(always)]
-    pub(crate) fn hasten_update(&self, update_at: Time, policy: &UpdatePolicy, free_at: Time) -> Time {
+    pub(crate) fn schedule_update_fc(&self, update_at: Time, policy: &UpdatePolicy, free_at: Time) -> Time {
         if update_at <= free_at {
             return update_at; // It is due before these credits are free, whatever the reason.
         }
-        let due = if self.peer_may_starve() { free_at } else { free_at + policy.latency };
+        let due = if self.credits_are_low() { free_at } else { free_at + policy.latency };
         let by_count = if self.freed_tlps < self.update_every_tlps { Time::NEVER } else { self.counted_at() };
         update_at.min(due).min(by_count)
     }
@@ -114,8 +114,8 @@ impl IngressBuffer {
 
     /// The same given that the peer has just used credits, and that some have been free from `free_at` on.
     #[inline(always)]
-    pub(crate) fn hasten_if_starved(&self, update_at: Time, free_at: Time) -> Time {
-        if self.peer_may_starve() { update_at.min(free_at) } else { update_at }
+    pub(crate) fn schedule_if_credits_low(&self, update_at: Time, free_at: Time) -> Time {
+        if self.credits_are_low() { update_at.min(free_at) } else { update_at }
     }
 
     /// When the first credits that the peer has not been told of are free; `already` if they are.
@@ -131,21 +131,21 @@ impl IngressBuffer {
     #[inline(always)]
     pub(crate) fn update_after_update(&self, update_at: Time, policy: &UpdatePolicy) -> Time {
         let Some((first, _)) = self.draining.front() else { return update_at };
-        let due = if self.peer_may_starve() { *first } else { *first + policy.latency };
+        let due = if self.credits_are_low() { *first } else { *first + policy.latency };
         let counted = self.draining.iter().nth((self.update_every_tlps as usize).saturating_sub(1));
         update_at.min(due).min(counted.map_or(Time::NEVER, |(at, _)| *at))
     }
 
     #[inline(always)]
-    fn peer_may_starve(&self) -> bool {
-        self.credits.peer_has_less_than(self.starved_below)
+    fn credits_are_low(&self) -> bool {
+        self.credits.peer_has_less_than(self.low_credit_threshold)
     }
 }
 
 /// TLPs of a class whose credits one UpdateFC gives back: what the port asks for, but no more than a quarter of its pool
 /// in TLPs of full size, so that the peer never waits for most of a small one. A step of the scale can always be told.
 fn update_every(class: FlowClass, pool: &CreditPool, config: &PortConfig) -> u32 {
-    let data = starved_below(class, config.mps, Scale::One).data.max(1);
+    let data = low_credit_threshold(class, config.mps, Scale::One).data.max(1);
     let quarter = |credits: Option<u16>, each: u16| match credits {
         Some(credits) => u32::from(credits / each / 4).max(u32::from(config.scale.factor().div_ceil(each))),
         None => u32::MAX,

@@ -13,7 +13,7 @@
 //! | `receiver.rs`, `ingress.rs` | what a port owes its peer; its buffers |
 //! | `channels.rs` | virtual channels beyond VC0 |
 //! | `flit.rs` | what is different in Flit Mode |
-//! | `transmit.rs`, `choose.rs`, `receive.rs` | TLPs: what leaves a port, when, and which first; what arrives |
+//! | `transmit.rs`, `select.rs`, `receive.rs` | TLPs: what leaves a port, when, and which first; what arrives |
 //! | `dllp.rs`, `flow_control.rs`, `replay.rs` | DLLPs sent and taken in; InitFC; the replay timer and replays |
 //! | `advance.rs` | what needs no event of its own |
 //! | `switch.rs`, `root_complex.rs`, `endpoint.rs` | the devices |
@@ -44,7 +44,6 @@ mod audit;
 mod buses;
 mod cache;
 mod channels;
-mod choose;
 #[cfg(test)]
 #[path = "../tests/common/mod.rs"]
 mod common;
@@ -79,6 +78,7 @@ mod ring;
 mod root_complex;
 mod root_ports;
 mod routing;
+mod select;
 mod server;
 mod shared_memory;
 mod simulation;

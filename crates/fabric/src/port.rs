@@ -3,7 +3,7 @@
 //! State and the small rules on it. What happens between ports is in `transmit.rs`, `dllp.rs`, `replay.rs` and `receive.rs`.
 
 use crate::aspm::Aspm;
-use crate::channels::{Channel, PortChannels, VC0};
+use crate::channels::{PortChannels, VC0, VirtualChannel};
 use crate::config::{AckPolicy, PortConfig, UpdatePolicy};
 use crate::flit::FlitPort;
 use crate::ingress::IngressBuffer;
@@ -107,9 +107,9 @@ pub(crate) const ALL_CLASSES: u8 = 0b111;
 /// Which DLLPs a transmitter that is blocked waits for: one bit for the UpdateFC of each class, one for Acks, one for every
 /// UpdateFC of channels other than VC0.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Answers(u8);
+pub(crate) struct DllpSet(u8);
 
-impl Answers {
+impl DllpSet {
     pub(crate) const NONE: Self = Self(0);
     pub(crate) const ACK: Self = Self(8);
     pub(crate) const OTHER_CHANNELS: Self = Self(16);
@@ -191,11 +191,11 @@ pub(crate) struct Port {
     /// The last thing accounted for was silence: the next packet starts on a symbol boundary.
     pub(crate) silent: bool,
     /// DLLPs of the peer that may unblock the transmitter.
-    pub(crate) awaits: Answers,
+    pub(crate) waiting_for: DllpSet,
     /// DLLPs of this port that the peer's transmitter waits for: only for these does it wake.
-    pub(crate) awaited: Answers,
+    pub(crate) peer_waits_for: DllpSet,
     /// Nothing can go wrong on this link, and it carries no flits: when a TLP is sent, its arrival is known.
-    pub(crate) reliable: bool,
+    pub(crate) error_free_non_flit: bool,
     /// After so many of the TLPs to come it looks ahead whether anything may follow.
     pub(crate) looks_ahead: u8,
     /// TLPs wait in the queues of this port's switch from the moment they are sent; their arrival is no event.
@@ -239,9 +239,9 @@ pub(crate) struct Port {
     pub(crate) aspm: Option<Box<Aspm>>,
     /// Virtual channels beyond VC0.
     pub(crate) channels: Option<Box<PortChannels>>,
-    /// None on a reliable link.
+    /// None on a error-free link.
     pub(crate) faults: Option<Box<Faults>>,
-    /// When a Nak is owed; never on a reliable link.
+    /// When a Nak is owed; never on a error-free link.
     pub(crate) nak_at: Time,
 }
 
@@ -294,9 +294,9 @@ impl Port {
             state: LinkState::InitFlowControl1,
             idle_cause: Use::Down,
             silent: true,
-            awaits: Answers::ALL,
-            awaited: Answers::ALL,
-            reliable: false,
+            waiting_for: DllpSet::ALL,
+            peer_waits_for: DllpSet::ALL,
+            error_free_non_flit: false,
             looks_ahead: 0,
             delivers_ahead: false,
             replay_timer_watched: false,
@@ -457,7 +457,7 @@ impl Port {
     /// would find nothing new.
     #[inline(always)]
     pub(crate) fn is_held_up_alike(&self, traffic_class: u8, class: FlowClass, credits: Credits) -> bool {
-        self.awaits.include(Answers::update_of(VC0, class))
+        self.waiting_for.include(DllpSet::update_of(VC0, class))
             && self.credits[class as usize]
                 .gate(credits)
                 .is_err_and(|pool| self.idle_cause == Use::blocked_on(class, pool == Blocked::Data))
@@ -467,7 +467,7 @@ impl Port {
     /// What it waits for since it last looked in vain.
     #[inline]
     pub(crate) fn still_waits(&self) -> Wait {
-        Wait { on: self.idle_cause, answers: self.awaits, until: self.blocked_until }
+        Wait { on: self.idle_cause, dllps: self.waiting_for, until: self.blocked_until }
     }
 
     /// Whether a DLLP from the peer may let a TLP go that could not go before.
@@ -475,9 +475,9 @@ impl Port {
     pub(crate) fn may_unblock(&self, dllp: &Dllp) -> bool {
         match dllp {
             Dllp::UpdateFlowControl { channel, class, .. } => {
-                self.awaits.include(Answers::update_of(*channel, *class))
+                self.waiting_for.include(DllpSet::update_of(*channel, *class))
             }
-            Dllp::Ack(_) => self.awaits.include(Answers::ACK),
+            Dllp::Ack(_) => self.waiting_for.include(DllpSet::ACK),
             _ => true,
         }
     }
@@ -505,7 +505,7 @@ impl Port {
         self.blocked_until = Time::ZERO;
         self.unacknowledged = 0;
         self.idle_cause = Use::Down;
-        (self.awaits, self.awaited) = (Answers::ALL, Answers::ALL);
+        (self.waiting_for, self.peer_waits_for) = (DllpSet::ALL, DllpSet::ALL);
         while self.mailbox.pop_front().is_some() {}
         self.retry.reset_with(|_| {});
         self.replay_deadline = Time::NEVER;
@@ -530,7 +530,7 @@ impl Port {
     /// Heap memory behind this port, in bytes.
     pub(crate) fn heap_bytes(&self) -> usize {
         let buffers = self.channel_numbers().flat_map(|channel| self.buffers_of(channel));
-        let beyond = self.channels.iter().map(|channels| channels.beyond.len() * size_of::<Channel>());
+        let beyond = self.channels.iter().map(|channels| channels.beyond.len() * size_of::<VirtualChannel>());
         buffers.map(|buffer| buffer.draining.heap_bytes()).sum::<usize>()
             + beyond.sum::<usize>()
             + self.mailbox.heap_bytes()
@@ -562,7 +562,7 @@ pub(crate) struct Wait {
     /// What silence is put down to; [`Use::Idle`] when nothing but time has to pass, or nothing waits.
     pub(crate) on: Use,
     /// DLLPs that may let something go.
-    pub(crate) answers: Answers,
+    pub(crate) dllps: DllpSet,
     /// When something may leave without any of them.
     pub(crate) until: Time,
 }
@@ -574,13 +574,13 @@ impl Wait {
     /// Something may leave from then on.
     #[inline]
     pub(crate) const fn until(until: Time) -> Self {
-        Self { on: Use::Idle, answers: Answers::NONE, until }
+        Self { on: Use::Idle, dllps: DllpSet::NONE, until }
     }
 
     /// Something is held up until a DLLP comes.
     #[inline]
-    pub(crate) const fn held(on: Use, answers: Answers) -> Self {
-        Self { on, answers, until: Time::NEVER }
+    pub(crate) const fn held(on: Use, dllps: DllpSet) -> Self {
+        Self { on, dllps, until: Time::NEVER }
     }
 
     /// Of two places where nothing may leave: whichever may first. An obstacle says more than time to pass.
@@ -588,7 +588,7 @@ impl Wait {
     pub(crate) fn or(self, other: Self) -> Self {
         Self {
             on: if self.on == Use::Idle { other.on } else { self.on },
-            answers: self.answers.and(other.answers),
+            dllps: self.dllps.and(other.dllps),
             until: self.until.min(other.until),
         }
     }

@@ -85,7 +85,7 @@ impl Fabric {
     /// Makes sure that what the peer waits for is not overlooked, after something that may have brought it forward.
     #[inline(always)]
     pub(crate) fn schedule_peer_wake(&mut self, id: PortId) {
-        if !self.ports[id.index()].awaited.is_none() {
+        if !self.ports[id.index()].peer_waits_for.is_none() {
             self.plan_peer_wake(id);
         }
     }
@@ -94,15 +94,15 @@ impl Fabric {
     /// may be lost, or the link may sleep, this port wakes to send it.
     fn plan_peer_wake(&mut self, id: PortId) {
         let port = &self.ports[id.index()];
-        let at = port.answers_at();
+        let at = port.next_awaited_at();
         if at == Time::NEVER {
             return;
         }
-        if !port.reliable || port.sleeps {
+        if !port.error_free_non_flit || port.sleeps {
             return self.wake(id, at.max(port.free_for_dllps_at()));
         }
         if port.wake_at > at {
-            let (peer, at_pins) = (port.peer, port.answer_at_pins(at));
+            let (peer, at_pins) = (port.peer, port.awaited_at_pins(at));
             let arrival = at_pins + self.ports[peer.index()].settings.receive_latency;
             self.wake(peer, arrival);
         }

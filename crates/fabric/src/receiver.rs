@@ -6,7 +6,7 @@
 use crate::channels::buffer_of;
 use crate::ingress::buffer_bytes;
 use crate::packet::Packet;
-use crate::port::{Answers, InFlight, LinkState, Port, PortId};
+use crate::port::{DllpSet, InFlight, LinkState, Port, PortId};
 use lanewise_observe::{Fact, Observers};
 use lanewise_pcie::ack_nak::{Sequence, SequenceSpace};
 use lanewise_pcie::tlp::FlowClass;
@@ -51,7 +51,7 @@ impl Port {
             }
             // What was freed but not yet said may now be all that the peer is waiting for.
             if buffer.freed_tlps > 0 {
-                *update_at = buffer.hasten_if_starved(*update_at, buffer.first_untold(at).max(at));
+                *update_at = buffer.schedule_if_credits_low(*update_at, buffer.first_untold(at).max(at));
                 self.update_due_at = self.update_due_at.min(*update_at);
             }
         }
@@ -85,7 +85,7 @@ impl Port {
             observers.observe(now, Fact::BufferFreed { port: id.0, class, bytes });
         } else {
             buffer.will_drain(credits, free_at);
-            *update_at = buffer.hasten_update(*update_at, &self.settings.update, free_at);
+            *update_at = buffer.schedule_update_fc(*update_at, &self.settings.update, free_at);
             self.update_due_at = self.update_due_at.min(*update_at);
         }
     }
@@ -112,35 +112,35 @@ impl Port {
     }
 
     /// Earliest time at which this port acts on something that its peer waits for.
-    pub(crate) fn answers_at(&self) -> Time {
+    pub(crate) fn next_awaited_at(&self) -> Time {
         if self.state != LinkState::Active {
             return Time::NEVER; // It owes, but may not send yet.
         }
         let mut at = self.nak_due_at();
         // A TLP that arrives after that may bring an answer forward.
         let mut hastened_after = Time::NEVER;
-        if self.awaited.include(Answers::ACK) {
+        if self.peer_waits_for.include(DllpSet::ACK) {
             at = at.min(self.ack_at);
             hastened_after = Time::ZERO;
         }
-        for class in self.awaited.classes() {
+        for class in self.peer_waits_for.classes() {
             let buffer = &self.buffers[class];
             // An UpdateFC that only repeats what the peer knows lets nothing go, unless the last one was lost.
-            if buffer.freed_tlps > 0 || !self.reliable {
+            if buffer.freed_tlps > 0 || !self.error_free_non_flit {
                 at = at.min(self.update_at[class]);
                 // A TLP that takes the last credits makes haste with an UpdateFC that was not urgent.
                 hastened_after = hastened_after.min(buffer.first_untold(Time::ZERO));
             }
         }
-        if self.more_channels() && self.awaited.include(Answers::OTHER_CHANNELS) {
-            return self.answers_beyond_vc0_at(at, hastened_after != Time::NEVER);
+        if self.more_channels() && self.peer_waits_for.include(DllpSet::OTHER_CHANNELS) {
+            return self.awaited_beyond_vc0_at(at, hastened_after != Time::NEVER);
         }
         at.min(self.next_arrival.max(hastened_after))
     }
 
     /// When an answer that is due at `at` reaches the pins of the peer; not later than that.
     #[inline]
-    pub(crate) fn answer_at_pins(&self, at: Time) -> Time {
+    pub(crate) fn awaited_at_pins(&self, at: Time) -> Time {
         let wire = &self.settings.wire;
         let mut start = at.max(self.busy_until);
         // What goes out or arrives before may end the silence: then no symbol boundary is waited for.
@@ -149,7 +149,7 @@ impl Port {
             // Behind an ordered set that is due by then, packets start on other boundaries.
             start = if self.next_skip <= aligned { start } else { aligned };
         }
-        if self.ack_at <= at && !self.awaited.include(Answers::ACK) {
+        if self.ack_at <= at && !self.peer_waits_for.include(DllpSet::ACK) {
             // An Ack goes first, which the next TLP may hasten.
             let ack_at = match self.in_flight.front() {
                 Some(next) if self.next_arrival <= self.ack_at => next.checked.min(self.ack_at),
@@ -160,9 +160,9 @@ impl Port {
         start + wire.dllp + wire.propagation
     }
 
-    /// [`Self::answers_at`], given what it is for VC0, with UpdateFCs of the other channels.
+    /// [`Self::next_awaited_at`], given what it is for VC0, with UpdateFCs of the other channels.
     #[cold]
-    fn answers_beyond_vc0_at(&self, on_vc0: Time, arrivals_matter: bool) -> Time {
+    fn awaited_beyond_vc0_at(&self, on_vc0: Time, arrivals_matter: bool) -> Time {
         let Some(channels) = &self.channels else { return on_vc0 };
         let mut buffers = channels.beyond.iter().flat_map(|channel| &channel.buffers);
         let arrivals_matter = arrivals_matter || buffers.any(|buffer| buffer.freed_tlps > 0);
@@ -200,10 +200,10 @@ impl Port {
         self.ack_at.min(self.nak_due_at()).min(self.update_due_at)
     }
 
-    /// When a Nak is owed. On a reliable link that is not even looked up.
+    /// When a Nak is owed. On a error-free link that is not even looked up.
     #[inline]
     pub(crate) fn nak_due_at(&self) -> Time {
-        if self.reliable { Time::NEVER } else { self.nak_at }
+        if self.error_free_non_flit { Time::NEVER } else { self.nak_at }
     }
 
     /// Sequence number for an Ack that goes out now. A TLP whose LCRC is not checked yet waits for the next one.

@@ -9,21 +9,21 @@
 
 use crate::buses::Buses;
 use crate::channels::VC0;
-use crate::choose::{pick, wants_the_wire};
+use crate::select::{select_class, wants_the_wire};
 
 use crate::config::{Arbitration, Forwarding, SwitchConfig, SwitchCore};
 use crate::corruption::Corruption;
 use crate::flit::FlitParts;
 use crate::packet::{Address, ClassQueues, Flags, Packet, PacketId, PacketPool};
-use crate::port::{Answers, Port, PortId, PortSettings, Wait};
+use crate::port::{DllpSet, Port, PortId, PortSettings, Wait};
 use crate::routing::Routes;
 use crate::server::Book;
 use crate::shared_memory::SharedMemory;
 use lanewise_observe::Use;
+use lanewise_pcie::arbitration::Arbiter;
 use lanewise_pcie::flit::TLP_BYTES;
 use lanewise_pcie::flow_control::Credits;
 use lanewise_pcie::tlp::FlowClass;
-use lanewise_pcie::turn::Turn;
 use lanewise_pcie::virtual_channel::{ChannelMap, TRAFFIC_CLASSES};
 use lanewise_units::{Bytes, Rate, Span, SpanSum, Time};
 use std::sync::Arc;
@@ -55,12 +55,12 @@ struct Row {
     waiting: Waiting,
     port: PortId,
     /// At which ingress arbitration looks first.
-    turn: Turn,
+    arbiter: Arbiter,
 }
 
 impl Row {
     fn new(port: PortId, arbitration: &Arbitration) -> Self {
-        Self { waiting: Waiting::default(), port, turn: Turn::first(arbitration.weights()) }
+        Self { waiting: Waiting::default(), port, arbiter: Arbiter::first(arbitration.weights()) }
     }
 }
 
@@ -311,8 +311,13 @@ impl Switch {
 
     /// The next packet for the wire of `port`, which has VC0 alone, taken out of its queue; or why there is none.
     #[inline(always)]
-    pub(crate) fn choose(&mut self, packets: &PacketPool, port: &Port, now: Time) -> Result<PacketId, Wait> {
-        self.choose_in(VcEgress::only(port), packets, port, now)
+    pub(crate) fn arbitrate(
+        &mut self,
+        packets: &PacketPool,
+        port: &Port,
+        now: Time,
+    ) -> Result<PacketId, Wait> {
+        self.arbitrate_in(VcEgress::only(port), packets, port, now)
     }
 
     /// Why nothing that waits now may leave at `at` through `port`, which has VC0 alone; none if something may.
@@ -326,7 +331,7 @@ impl Switch {
 
     /// The next packet of the first channel, in the order of arbitration, that may send one.
     #[inline(never)]
-    pub(crate) fn choose_by_channel(
+    pub(crate) fn arbitrate_by_channel(
         &mut self,
         packets: &PacketPool,
         port: &Port,
@@ -335,7 +340,7 @@ impl Switch {
         let mut wait = Wait::NOTHING;
         for channel in port.channel_order() {
             let row = self.row_of(port.index, channel);
-            match self.choose_in(VcEgress::<true> { row, channel }, packets, port, now) {
+            match self.arbitrate_in(VcEgress::<true> { row, channel }, packets, port, now) {
                 Ok(id) => return Ok(id),
                 Err(found) => wait = wait.or(found),
             }
@@ -354,7 +359,7 @@ impl Switch {
     }
 
     #[inline(always)]
-    fn choose_in<const SEVERAL: bool>(
+    fn arbitrate_in<const SEVERAL: bool>(
         &mut self,
         vc_egress: VcEgress<SEVERAL>,
         packets: &PacketPool,
@@ -377,8 +382,8 @@ impl Switch {
         port: &Port,
         at: Time,
     ) -> Result<Found, Wait> {
-        let Row { waiting, turn, .. } = &self.rows[vc_egress.row];
-        let (waiting, turn) = (waiting.of_any_class(), turn.whose());
+        let Row { waiting, arbiter, .. } = &self.rows[vc_egress.row];
+        let (waiting, turn) = (waiting.of_any_class(), arbiter.whose());
         if waiting == 0 {
             return Err(Wait::NOTHING);
         }
@@ -441,7 +446,7 @@ impl Switch {
         at: Time,
     ) -> Result<Found, Wait> {
         let slot = vc_egress.row * self.ports.len() + ingress;
-        let class = pick(&self.queues[slot], packets, port, vc_egress.channel(), at)?;
+        let class = select_class(&self.queues[slot], packets, port, vc_egress.channel(), at)?;
         let busy_until = match self.config.core {
             SwitchCore::Crossbar { .. } => self.ingress_free_at[ingress],
             SwitchCore::SharedMemory { .. } => at, // Paid for when written and when read.
@@ -450,7 +455,7 @@ impl Switch {
             }
         };
         if busy_until > at {
-            return Err(Wait { on: Use::BlockedCore, answers: Answers::NONE, until: busy_until });
+            return Err(Wait { on: Use::BlockedCore, dllps: DllpSet::NONE, until: busy_until });
         }
         Ok(Found { ingress, class })
     }
@@ -504,7 +509,7 @@ impl Switch {
             self.rows[row].waiting.0[class as usize] &= !(1 << ingress);
         }
         if leaves {
-            self.rows[row].turn.served(ingress as u8, self.ports.len(), self.config.arbitration.weights());
+            self.rows[row].arbiter.served(ingress as u8, self.ports.len(), self.config.arbitration.weights());
         }
     }
 
@@ -599,7 +604,7 @@ impl Switch {
 fn exhausted(port: &Port, channel: u8, wait: Wait) -> [bool; 3] {
     FlowClass::ALL.map(|class| {
         let smallest = Credits { header: 1, data: u16::from(class != FlowClass::NonPosted) };
-        let awaited = wait.answers.include(Answers::update_of(channel, class));
+        let awaited = wait.dllps.include(DllpSet::update_of(channel, class));
         awaited && port.credits_of(channel)[class as usize].gate(smallest).is_err()
     })
 }

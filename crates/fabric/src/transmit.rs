@@ -2,11 +2,11 @@
 //! (PCIe Base 6.3 §3.6.2.1); and how a TLP gets onto the wire and to the peer's pins.
 
 use crate::channels::VC0;
-use crate::choose::pick;
 use crate::event::Event;
 use crate::fabric::Fabric;
 use crate::packet::{Flags, Packet, PacketId, PacketPool};
-use crate::port::{Answers, Fate, InFlight, LinkState, Owner, Port, PortId, Sent, Wait};
+use crate::port::{DllpSet, Fate, InFlight, LinkState, Owner, Port, PortId, Sent, Wait};
+use crate::select::select_class;
 use crate::switch::Switch;
 use lanewise_observe::{Fact, Use};
 use lanewise_pcie::dllp::Dllp;
@@ -139,9 +139,11 @@ impl Fabric {
             let port = &mut self.ports[id.index()];
             let packets = &self.packets;
             let packet_id = match (port.owner, CHANNELS) {
-                (Owner::Switch(index), false) => self.switches[index as usize].choose(packets, port, now)?,
+                (Owner::Switch(index), false) => {
+                    self.switches[index as usize].arbitrate(packets, port, now)?
+                }
                 (Owner::Switch(index), true) => {
-                    self.switches[index as usize].choose_by_channel(packets, port, now)?
+                    self.switches[index as usize].arbitrate_by_channel(packets, port, now)?
                 }
                 (Owner::RootComplex(_) | Owner::Endpoint(_), false) => own_queues(port, VC0, packets, now)?,
                 (Owner::RootComplex(_) | Owner::Endpoint(_), true) => {
@@ -183,7 +185,7 @@ impl Fabric {
             self.observers.observe(now, fact);
             sequence
         };
-        let damage = match port.reliable {
+        let damage = match port.error_free_non_flit {
             true => None,
             false => port.faults.as_mut().and_then(|faults| faults.damage_to_tlp(packet.cost.on_wire())),
         };
@@ -317,17 +319,17 @@ impl Fabric {
         if !port.is_plain() && next > now && next == port.silent_until() {
             port.idle_cause = Use::TlpGap;
         }
-        let awaited = std::mem::replace(&mut port.awaits, Answers::NONE);
-        let (peer, reliable) = (port.peer, port.reliable);
+        let awaited = std::mem::replace(&mut port.waiting_for, DllpSet::NONE);
+        let (peer, error_free) = (port.peer, port.error_free_non_flit);
         if next != Time::NEVER {
             self.wake(id, next);
         }
-        if !reliable {
+        if !error_free {
             self.plan_for_nak(id);
         }
         self.schedule_peer_wake(id);
-        if reliable && !awaited.is_none() {
-            self.ports[peer.index()].awaited = Answers::NONE;
+        if error_free && !awaited.is_none() {
+            self.ports[peer.index()].peer_waits_for = DllpSet::NONE;
         }
     }
 
@@ -347,15 +349,17 @@ impl Fabric {
     fn look_ahead(&mut self, id: PortId) -> Option<Wait> {
         let port = &mut self.ports[id.index()];
         port.looks_ahead -= 1;
-        if !port.reliable || !port.is_plain() || port.sleeps || port.retry.replaying() {
+        if !port.error_free_non_flit || !port.is_plain() || port.sleeps || port.retry.replaying() {
             return None;
         }
         let (packets, at) = (&self.packets, port.busy_until);
         let wait = match port.owner {
             Owner::Switch(index) => self.switches[index as usize].look_ahead(packets, port, at)?,
-            Owner::RootComplex(_) | Owner::Endpoint(_) => pick(&port.queues, packets, port, VC0, at).err()?,
+            Owner::RootComplex(_) | Owner::Endpoint(_) => {
+                select_class(&port.queues, packets, port, VC0, at).err()?
+            }
         };
-        (!wait.answers.is_none()).then_some(wait)
+        (!wait.dllps.is_none()).then_some(wait)
     }
 
     /// Nothing may leave: the port wakes when what it waits for may have come.
@@ -363,8 +367,8 @@ impl Fabric {
         let now = self.engine.now();
         let port = &mut self.ports[id.index()];
         port.blocked_until = wait.until;
-        port.awaits = wait.answers;
-        if !wait.answers.is_none() {
+        port.waiting_for = wait.dllps;
+        if !wait.dllps.is_none() {
             port.looks_ahead = LOOKS_AHEAD;
         }
         let (cause, mut next) = match port.owner {
@@ -375,19 +379,19 @@ impl Fabric {
         };
         port.idle_cause = cause;
         // A Nak is acted on whether or not anything waits.
-        if (!wait.answers.is_none() || !port.reliable)
+        if (!wait.dllps.is_none() || !port.error_free_non_flit)
             && let Some((at, _)) = port.mailbox.iter().find(|(_, dllp)| port.may_unblock(dllp))
         {
             next = next.min(*at);
         }
-        let (peer, reliable) = (port.peer, port.reliable);
+        let (peer, error_free) = (port.peer, port.error_free_non_flit);
         if next != Time::NEVER {
             self.wake(id, next);
         }
         self.schedule_peer_wake(id);
-        if reliable {
+        if error_free {
             // Of the peer's DLLPs these are worth an event, and no others.
-            self.ports[peer.index()].awaited = wait.answers;
+            self.ports[peer.index()].peer_waits_for = wait.dllps;
             self.schedule_peer_wake(peer);
         }
     }
@@ -432,7 +436,7 @@ fn own_queues(port: &mut Port, channel: u8, packets: &PacketPool, now: Time) -> 
     if port.queues_of(channel).is_empty() {
         return Err(Wait::NOTHING);
     }
-    let class = pick(port.queues_of(channel), packets, port, channel, now)?;
+    let class = select_class(port.queues_of(channel), packets, port, channel, now)?;
     Ok(port.queues_of_mut(channel).pop(packets, class).expect("the head was there"))
 }
 

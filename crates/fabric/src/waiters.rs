@@ -194,7 +194,7 @@ impl Fabric {
         }
         // A link that is down on purpose keeps nobody waiting, unless something is sent there all the same.
         let waits = match port.state {
-            LinkState::Active => !port.awaits.is_none(),
+            LinkState::Active => !port.waiting_for.is_none(),
             _ => !port.is_down() || !port.nothing_queued(),
         };
         waits.then(|| {

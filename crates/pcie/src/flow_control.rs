@@ -13,7 +13,7 @@ mod receive;
 mod transmit;
 
 pub use advertisement::{
-    CreditPool, ReceiverKind, largest_advertisement, minimum_advertisement, starved_below,
+    CreditPool, ReceiverKind, largest_advertisement, low_credit_threshold, minimum_advertisement,
 };
 pub use receive::{Overflow, ReceiveCredits};
 pub use transmit::{Blocked, TransmitCredits};

@@ -18,6 +18,7 @@
 //! | [`virtual_channel`] | traffic classes, the channels that carry them, arbitration between channels |
 
 pub mod ack_nak;
+pub mod arbitration;
 pub mod dllp;
 pub mod encoding;
 pub mod fec;
@@ -27,7 +28,6 @@ pub mod ordering;
 pub mod splitting;
 pub mod tag;
 pub mod tlp;
-pub mod turn;
 pub mod virtual_channel;
 
 pub use ack_nak::{

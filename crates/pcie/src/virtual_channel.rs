@@ -6,7 +6,7 @@
 //! low-priority group with an arbitration of its own below strict priorities, arbitration tables with phases (weights stand
 //! for how often a channel is listed in one), time-based round robin, and channel numbers with gaps.
 
-use crate::turn::{Arbitration, Turn};
+use crate::arbitration::{Arbiter, Arbitration};
 
 /// Traffic classes: 0 to 7. Source: PCIe Base 6.3 §2.2.6.6.
 pub const TRAFFIC_CLASSES: usize = 8;
@@ -101,7 +101,7 @@ pub type ChannelArbitration = Arbitration;
 pub struct ChannelArbiter {
     policy: ChannelArbitration,
     channels: u8,
-    turn: Turn,
+    arbiter: Arbiter,
 }
 
 impl ChannelArbiter {
@@ -113,20 +113,20 @@ impl ChannelArbiter {
         if let Some(weights) = policy.weights() {
             assert!(weights.len() == channels && !weights.contains(&0), "a weight for each channel");
         }
-        let turn = Turn::first(policy.weights());
-        Self { policy, channels: channels as u8, turn }
+        let arbiter = Arbiter::first(policy.weights());
+        Self { policy, channels: channels as u8, arbiter }
     }
 
     /// Channels in the order in which they may send.
     pub fn order(&self) -> impl Iterator<Item = u8> + use<> {
-        let (channels, first) = (self.channels, self.turn.whose());
+        let (channels, first) = (self.channels, self.arbiter.whose());
         let strict = self.policy == ChannelArbitration::Strict;
         (0..channels).map(move |place| if strict { channels - 1 - place } else { (first + place) % channels })
     }
 
     /// A channel has sent a packet.
     pub fn served(&mut self, channel: u8) {
-        self.turn.served(channel, usize::from(self.channels), self.policy.weights());
+        self.arbiter.served(channel, usize::from(self.channels), self.policy.weights());
     }
 }
 

@@ -102,7 +102,7 @@ pub const fn largest_advertisement(scale: Scale) -> CreditPool {
 
 /// Credits of a class below which the peer may be starved, so that an UpdateFC of what is freed goes out at once: a step of
 /// the scale, and of data an MPS, but a single unit for non-posted requests. Source: PCIe Base §2.6.1.2.
-pub const fn starved_below(class: FlowClass, mps: Bytes, scale: Scale) -> Credits {
+pub const fn low_credit_threshold(class: FlowClass, mps: Bytes, scale: Scale) -> Credits {
     let payload = match class {
         FlowClass::Posted | FlowClass::Completion => mps,
         FlowClass::NonPosted => DATA_CREDIT,
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn less_than_a_packet_of_credits_is_starving() {
-        let below = |class, scale| starved_below(class, Bytes::new(256), scale);
+        let below = |class, scale| low_credit_threshold(class, Bytes::new(256), scale);
         assert_eq!(below(FlowClass::Posted, Scale::One), Credits::new(1, 16));
         assert_eq!(below(FlowClass::NonPosted, Scale::One), Credits::new(1, 1));
         assert_eq!(below(FlowClass::NonPosted, Scale::Four), Credits::new(4, 4));

@@ -5,7 +5,7 @@
 //! depends on whose the older packets are, all of them and not only the first.
 
 use crate::packet::{ClassQueues, Flags, Packet, PacketPool};
-use crate::port::{Answers, Port, Wait};
+use crate::port::{DllpSet, Port, Wait};
 use lanewise_observe::Use;
 use lanewise_pcie::flow_control::Blocked;
 use lanewise_pcie::ordering::{OrderingAttributes, Passing, may_pass};
@@ -14,7 +14,7 @@ use lanewise_units::Time;
 
 /// Picks among the heads of `queues`, one of which is not empty, for `channel` of the wire of `port`.
 #[inline(always)]
-pub(crate) fn pick(
+pub(crate) fn select_class(
     queues: &ClassQueues,
     packets: &PacketPool,
     port: &Port,
@@ -26,7 +26,7 @@ pub(crate) fn pick(
             let packet = &packets[id];
             may_leave(packet, port, channel, now).map(|()| packet.class())
         }
-        None => pick_among(queues, packets, port, channel, now),
+        None => select_among(queues, packets, port, channel, now),
     }
 }
 
@@ -38,12 +38,12 @@ pub(crate) fn wants_the_wire(
     channel: u8,
     now: Time,
 ) -> bool {
-    pick(queues, packets, port, channel, now).map_or_else(|wait| !wait.answers.is_none(), |_| true)
+    select_class(queues, packets, port, channel, now).map_or_else(|wait| !wait.dllps.is_none(), |_| true)
 }
 
-/// [`pick`] where several classes wait, or none.
+/// [`select_class`] where several classes wait, or none.
 #[inline(never)]
-fn pick_among(
+fn select_among(
     queues: &ClassQueues,
     packets: &PacketPool,
     port: &Port,
@@ -92,10 +92,10 @@ fn may_leave(packet: &Packet, port: &Port, channel: u8, now: Time) -> Result<(),
     let class = packet.class();
     if let Err(pool) = port.credits_of(channel)[class.index()].gate(packet.credits()) {
         let on = Use::blocked_on(class, pool == Blocked::Data);
-        return Err(Wait::held(on, Answers::update_of(channel, class)));
+        return Err(Wait::held(on, DllpSet::update_of(channel, class)));
     }
     if !port.retry.fits(packet.cost.in_retry_buffer()) {
-        return Err(Wait::held(Use::BlockedRetryBuffer, Answers::ACK));
+        return Err(Wait::held(Use::BlockedRetryBuffer, DllpSet::ACK));
     }
     Ok(())
 }

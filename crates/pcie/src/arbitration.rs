@@ -30,13 +30,13 @@ impl Arbitration {
 
 /// The turn, and how much is left of it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Turn {
+pub struct Arbiter {
     whose: u8,
     /// Packets that it is still good for; 1 without weights.
     left: u8,
 }
 
-impl Turn {
+impl Arbiter {
     /// The first taker's, before anything was sent.
     pub fn first(weights: Option<&[u8]>) -> Self {
         Self { whose: 0, left: weights.map_or(1, |weights| weights[0]) }
@@ -67,11 +67,11 @@ impl Turn {
 
 #[cfg(test)]
 mod tests {
-    use super::Turn;
+    use super::Arbiter;
 
     /// Who sends so many packets, when all have some.
     fn sent(weights: Option<&[u8]>, count: usize, packets: usize) -> Vec<u8> {
-        let mut turn = Turn::first(weights);
+        let mut turn = Arbiter::first(weights);
         let mut send = |_| {
             let taker = turn.whose();
             turn.served(taker, count, weights);
@@ -89,7 +89,7 @@ mod tests {
     #[test]
     fn one_out_of_turn_has_a_whole_turn() {
         let weights = Some([3u8, 2].as_slice());
-        let mut turn = Turn::first(weights);
+        let mut turn = Arbiter::first(weights);
         turn.served(1, 2, weights);
         assert_eq!(turn.whose(), 1);
         turn.served(1, 2, weights);

@@ -4,9 +4,9 @@ mod hold;
 
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, BenchmarkId, Criterion, Throughput};
-use hold::{Aheads, Hold, POPULATIONS};
+use hold::{Aheads, BinaryHeapQueue, Hold, POPULATIONS};
 use lanewise_engine::EventQueue;
-use lanewise_engine::queue::{BinaryHeapQueue, QuaternaryHeapQueue, RadixHeapQueue, WheelQueue};
+use lanewise_engine::queue::WheelQueue;
 use std::time::Duration;
 
 /// Pairs of pop and push per iteration.
@@ -23,8 +23,6 @@ fn measure_all(criterion: &mut Criterion, mix: &str, aheads: fn() -> Aheads) {
     let mut group = criterion.benchmark_group(mix);
     group.throughput(Throughput::Elements(PAIRS as u64));
     measure::<BinaryHeapQueue<u32>>(&mut group, "binary_heap", aheads);
-    measure::<QuaternaryHeapQueue<u32>>(&mut group, "quaternary_heap", aheads);
-    measure::<RadixHeapQueue<u32>>(&mut group, "radix_heap", aheads);
     measure::<WheelQueue<u32>>(&mut group, "wheel", aheads);
     group.finish();
 }

@@ -1,13 +1,13 @@
-//! Races the event queues over the hold model and prints one table, in millions of pop-and-push pairs a second.
+//! Races the event queue and a binary heap over the hold model and prints one table, in millions of pop-and-push pairs a second.
 //!
 //! `cargo run --release -p lanewise-engine --example queue_race`
 
 #[path = "../benches/hold/mod.rs"]
 mod hold;
 
-use hold::{Aheads, Hold, POPULATIONS};
+use hold::{Aheads, BinaryHeapQueue, Hold, POPULATIONS};
 use lanewise_engine::EventQueue;
-use lanewise_engine::queue::{BinaryHeapQueue, QuaternaryHeapQueue, RadixHeapQueue, WheelQueue};
+use lanewise_engine::queue::WheelQueue;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::time::Instant;
@@ -46,8 +46,6 @@ impl Runner {
 fn field(population: usize, aheads: fn() -> Aheads) -> Vec<Runner> {
     vec![
         Runner::new::<BinaryHeapQueue<u32>>("binary heap", population, aheads()),
-        Runner::new::<QuaternaryHeapQueue<u32>>("quaternary heap", population, aheads()),
-        Runner::new::<RadixHeapQueue<u32>>("radix heap", population, aheads()),
         Runner::new::<WheelQueue<u32>>("wheel", population, aheads()),
     ]
 }

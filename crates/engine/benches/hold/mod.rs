@@ -1,5 +1,9 @@
 //! The hold model: a queue of constant population, in which each step pops one event and pushes one a little later.
 
+mod binary_heap;
+
+pub use binary_heap::BinaryHeapQueue;
+
 use lanewise_engine::EventQueue;
 use lanewise_units::{Span, TICKS_PER_NS, Time};
 

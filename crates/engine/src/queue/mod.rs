@@ -1,18 +1,10 @@
 //! Event queues: pending events in order of time, ties in order of insertion.
 //!
-//! All queues here give exactly the same sequence of events; they differ only in speed and memory (ADR 3). They are
-//! monotone: nothing may be pushed before the last event popped. That is what a simulation does anyway, and what the
-//! faster ones live on.
+//! A queue is monotone: nothing may be pushed before the last event popped. That is what a simulation does anyway, and what
+//! a fast queue lives on (ADR 3).
 
-mod binary_heap;
-mod order;
-mod quaternary_heap;
-mod radix_heap;
 mod wheel;
 
-pub use binary_heap::BinaryHeapQueue;
-pub use quaternary_heap::QuaternaryHeapQueue;
-pub use radix_heap::RadixHeapQueue;
 pub use wheel::WheelQueue;
 
 use lanewise_units::Time;

@@ -196,6 +196,8 @@ class Errors(NamedTuple):
     """The first 16 bytes of the TLP that was wrong, as four DW."""
     root_status: frozenset[str] | None = None
     """Root Error Status of a root port or event collector."""
+    error_sources: tuple[int, int] | None = None
+    """Error Source Identification: Requester IDs of the first correctable and uncorrectable message."""
     counters: tuple[tuple[str, int], ...] | None = None
     """Counted by Linux since boot: ``("correctable.BadTLP", 12)``, ``nonfatal.*``, ``*.TOTAL``."""
     counted_in_log: bool = False
@@ -373,6 +375,8 @@ class Registers(NamedTuple):
     """Whether a driver of Linux has switched the function on (sysfs: ``enable``)."""
     status: frozenset[str] | None = None
     """Error bits set in the Status register, as `lspci` writes them: ``<MAbort``, ``>SERR``."""
+    secondary_status: frozenset[str] | None = None
+    """Error bits of a bridge's Secondary Status, as `lspci` writes them: ``<SERR``. 7.5.1.3.7."""
     power_state: str | None = None
     """``D0``, ``D1``, ``D2``, ``D3hot``, ``D3cold``."""
     capabilities: tuple[str, ...] = ()

@@ -33,6 +33,17 @@ class Fault:
     least: Severity = WARNING
 
 
+def root_errors(received: str, kind: str, correctable: str, uncorrectable: str) -> Edit:
+    """Let the port above a drive keep error messages, as `lspci` prints them of a root port."""
+    rows = (
+        "RootCmd: CERptEn+ NFERptEn+ FERptEn+",
+        f"RootSta: {received}",
+        f"\t FirstFatal- {kind} FatalMsg- IntMsg 0",
+        f"ErrorSrc: ERR_COR: {correctable} ERR_FATAL/NONFATAL: {uncorrectable}",
+    )
+    return words("17:02.0", r"(\t\tHeaderLog:.*\n)", r"\1" + "".join(f"\t\t{row}\n" for row in rows))
+
+
 FAULTS = [
     Fault("a GPU on half its lanes", lanes(8, "17:00.0", "18:00.0"), "18:00.0", "link-width"),
     Fault("a drive on one lane", lanes(1, "17:02.0", "19:00.0"), "19:00.0", "link-width"),
@@ -75,6 +86,25 @@ FAULTS = [
         words("3b:00.0", r"(DevCtl2: Completion Timeout: )[^,]+", r"\g<1>50us to 100us"),
         "3b:00.0",
         "completion-timeout",
+    ),
+    Fault(
+        "a message of an error that nobody handled",
+        root_errors("CERcvd- MultCERcvd- UERcvd+ MultUERcvd-", "NonFatalMsg+", "0000", "1900"),
+        "19:00.0",
+        "error-message",
+    ),
+    Fault(
+        "messages of errors that were corrected",
+        root_errors("CERcvd+ MultCERcvd+ UERcvd- MultUERcvd-", "NonFatalMsg-", "1900", "0000"),
+        "19:00.0",
+        "error-message",
+        INFO,
+    ),
+    Fault(
+        "a poisoned packet below a port",
+        words("17:02.0", r"(Secondary status: .*)ParErr-(.*)<PERR-", r"\1ParErr+\2<PERR+"),
+        "17:02.0",
+        "errors-below",
     ),
     Fault("a GPU fell off the bus", answers_with_ones("18:00.0"), "18:00.0", "device-dead", ERROR),
     Fault("a GPU did not train", card_without_link("5d:00.0", "5e:00.0"), "5d:00.0", "slot-no-link"),

@@ -130,6 +130,9 @@ def _header(space: Bytes, into: Draft) -> None:
     command, status = space.word(4) or 0, space.word(6) or 0
     into.registers["memory_enabled"] = bool(command & 2)
     into.registers["bus_master"] = bool(command & 4)
+    into.registers["wire_interrupts_off"] = bool(command & 0x400)
+    if data[15] & 0xC0 == 0x80:
+        into.registers["self_test"] = data[15] & 0xF
     into.registers["status"] = frozenset(name for bit, name in _ERROR_BITS.items() if status >> bit & 1)
     layout = data[14] & 0x7F
     if layout in (1, _CARDBUS):

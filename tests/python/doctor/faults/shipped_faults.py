@@ -101,6 +101,63 @@ FAULTS = [
         INFO,
     ),
     Fault(
+        "a link that was left in compliance mode",
+        words("17:02.0", "EnterCompliance-", "EnterCompliance+"),
+        "17:02.0",
+        "link-test-mode",
+    ),
+    Fault(
+        "a drive that was left at another voltage",
+        words("19:00.0", "Transmit Margin: Normal Operating Range", "Transmit Margin: 200-400mV(full-swing)"),
+        "19:00.0",
+        "link-test-mode",
+    ),
+    Fault(
+        "an open latch",
+        together(
+            words("17:02.0", r"(SltCap:.*)MRL-", r"\1MRL+"), words("17:02.0", r"(SltSta:.*)MRL-", r"\1MRL+")
+        ),
+        "17:02.0",
+        "slot-latch-open",
+    ),
+    Fault(
+        "a lamp that is on",
+        words("17:02.0", "AttnInd Off", "AttnInd Blink"),
+        "17:02.0",
+        "slot-latch-open",
+        INFO,
+    ),
+    Fault(
+        "an adapter that failed its self-test",
+        words("3b:00.0", r"(\tInterrupt: )", r"\tBIST result: 03\n\1"),
+        "3b:00.0",
+        "self-test-failed",
+    ),
+    Fault(
+        "an adapter without any interrupt",
+        words(
+            "3b:00.0",
+            r"(\tCapabilities: \[60\])",
+            r"\tCapabilities: [50] MSI-X: Enable- Count=64 Masked-\n\1",
+        ),
+        "3b:00.0",
+        "interrupts-off",
+    ),
+    Fault(
+        "a drive whose virtual channel never came up",
+        words(
+            "19:00.0",
+            r"(\tKernel driver)",
+            r"\tCapabilities: [1a0 v1] Virtual Channel\n"
+            r"\t\tStatus:\tInProgress-\n"
+            r"\t\tVC0:\tCaps:\tPATOffset=00 MaxTimeSlots=1 RejSnoopTrans-\n"
+            r"\t\t\tCtrl:\tEnable+ ID=0 ArbSelect=Fixed TC/VC=ff\n"
+            r"\t\t\tStatus:\tNegoPending+ InProgress-\n\1",
+        ),
+        "19:00.0",
+        "channel-pending",
+    ),
+    Fault(
         "a poisoned packet below a port",
         words("17:02.0", r"(Secondary status: .*)ParErr-(.*)<PERR-", r"\1ParErr+\2<PERR+"),
         "17:02.0",

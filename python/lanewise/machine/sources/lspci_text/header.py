@@ -25,7 +25,21 @@ _STATUS_ERRORS = frozenset({"ParErr", ">TAbort", "<TAbort", "<MAbort", ">SERR", 
 
 
 def _command(draft: Draft, text: str) -> None:
-    copy_flags(text, draft.registers, bus_master="BusMaster", memory_enabled="Mem")
+    copy_flags(
+        text, draft.registers, bus_master="BusMaster", memory_enabled="Mem", wire_interrupts_off="DisINTx"
+    )
+
+
+def _self_test(draft: Draft, text: str) -> None:
+    code = re.search(r"BIST result: ([0-9a-f]{2})", text)
+    if code:
+        draft.registers["self_test"] = int(code[1], 16)
+
+
+def _channel_status(draft: Draft, text: str) -> None:
+    """Read Status of a virtual channel; the first one is VC0, which every link needs."""
+    if "NegoPending" in text:
+        draft.registers.setdefault("channel_pending", "NegoPending+" in text)
 
 
 def _bridge_control(draft: Draft, text: str) -> None:
@@ -143,6 +157,8 @@ RECORDS: dict[str, Callable[[Draft, str], None]] = {
     "Control": _command,
     "Status": _status,
     "Secondary status": _secondary_status,
+    "BIST result": _self_test,
+    "Virtual Status": _channel_status,
     "Flags": _short_flags,
     "Power Status": _power_state,
     "Bus": _bus_numbers,

@@ -64,7 +64,8 @@ INTERRUPTS = Rule(
     "masked. Or a device has no interrupt at all: those by wire are switched off, too.",
     why="Such devices need an interrupt for each queue. Without messages their drivers share one wire with "
     "others, or poll; where all of MSI-X is masked, no interrupt arrives.",
-    severity="warning where all messages are masked or there is no interrupt at all, and where drives or "
+    severity="warning where all messages are masked, where a GPU or adapter for RDMA has no interrupt at "
+    "all, and where drives or "
     "adapters for RDMA of the same kind "
     "have theirs; info otherwise, and for devices on slow links",
     cost="stated: slow or hanging transfers",
@@ -166,7 +167,8 @@ def silent_interrupts(view: View, this: Rule) -> Iterable[Finding]:
         if not fast and not odd and not mute and function.driver not in _AT_ONCE:
             continue
         # Drivers of plain network adapters may switch messages on only when their interface is up.
-        loud = masked or mute or (odd and (not function.is_nic or function.does_rdma))
+        loud = masked or (odd and (not function.is_nic or function.does_rdma))
+        loud = loud or (mute and (function.does_rdma or view.is_compute_gpu(function)))
         bdf = function.address.short
         how = "are all masked" if masked else "are off, by message and by wire," if mute else "are off"
         yield this.finding(

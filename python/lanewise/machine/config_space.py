@@ -42,6 +42,8 @@ _CAPABILITY_NAMES = {
 }
 _ERROR_BITS = {8: "ParErr", 11: ">TAbort", 12: "<TAbort", 13: "<MAbort", 14: ">SERR", 15: "<PERR"}
 """Bits of Status that say something went wrong, named as `lspci` does. 7.5.1.1.4."""
+_SECONDARY_BITS = {**_ERROR_BITS, 14: "<SERR"}
+"""The same of a bridge's Secondary Status, which tells that it received an error message. 7.5.1.3.7."""
 
 
 class Bytes:
@@ -128,6 +130,9 @@ def _header(space: Bytes, into: Draft) -> None:
     command, status = space.word(4) or 0, space.word(6) or 0
     into.registers["memory_enabled"] = bool(command & 2)
     into.registers["bus_master"] = bool(command & 4)
+    into.registers["wire_interrupts_off"] = bool(command & 0x400)
+    if data[15] & 0xC0 == 0x80:
+        into.registers["self_test"] = data[15] & 0xF
     into.registers["status"] = frozenset(name for bit, name in _ERROR_BITS.items() if status >> bit & 1)
     layout = data[14] & 0x7F
     if layout in (1, _CARDBUS):
@@ -135,6 +140,10 @@ def _header(space: Bytes, into: Draft) -> None:
         control = space.word(0x3E)
         into.registers["secondary_reset"] = None if control is None else bool(control & 0x40)
         if layout == 1:
+            below = space.word(0x1E) or 0
+            into.registers["secondary_status"] = frozenset(
+                name for bit, name in _SECONDARY_BITS.items() if below >> bit & 1
+            )
             into.registers["windows"] = _windows(data)
     elif layout == 0:
         identity["subsystem_vendor_id"] = space.word(0x2C) or None

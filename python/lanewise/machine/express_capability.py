@@ -137,11 +137,21 @@ def _aspm(bits: int) -> tuple[str, ...]:
     return (("L0s",) if bits & 1 else ()) + (("L1",) if bits & 2 else ())
 
 
+_TEST_MODES = (
+    (0x10, "EnterCompliance"),
+    (0x400, "EnterModifiedCompliance"),
+    (0x800, "ComplianceSOS"),
+    (0x380, "Transmit Margin"),
+)
+"""Bits of Link Control 2 that tests switch on. 7.5.3.19."""
+
+
 def _slot(space: Bytes, at: int, into: Draft) -> None:
     slot = into.slot
     capability, control, status = space.dword(at + 0x14), space.word(at + 0x18), space.word(at + 0x1A)
     if capability is not None:
         slot["power_controller"] = bool(capability & 2)
+        slot["latch_sensor"] = bool(capability & 4)
         slot["surprise"] = bool(capability & 0x20)
         slot["hot_plug"] = bool(capability & 0x40)
         slot["power_limit_w"] = _power(capability >> 7 & 0xFF, capability >> 15 & 3)
@@ -194,6 +204,7 @@ def _link_2(space: Bytes, at: int, into: Draft) -> None:
         # Hardwired to 0 where 2.5 GT/s is all there is (7.5.3.19).
         link["target_gt_s"] = _speed(control & 0xF or 1)
         link["autonomous_speed_disabled"] = bool(control & 0x20)
+        link["test_modes"] = tuple(name for bits, name in _TEST_MODES if control & bits)
     if status is not None:
         outcome = [bool(status >> bit & 1) for bit in range(1, 6)]
         link["equalization"] = (Equalization(8.0, *outcome),)

@@ -94,6 +94,9 @@ def _aer(space: Bytes, at: int, into: Draft) -> None:
         errors["header_log"] = tuple(log)
     if into.kind in (Kind.ROOT_PORT, Kind.EVENT_COLLECTOR):
         errors["root_status"] = _named(space.dword(at + 0x30), ROOT_ERROR_BITS)
+        correctable, uncorrectable = space.word(at + 0x34), space.word(at + 0x36)
+        if correctable is not None and uncorrectable is not None:
+            errors["error_sources"] = (correctable, uncorrectable)
 
 
 def _acs(space: Bytes, at: int, into: Draft) -> None:

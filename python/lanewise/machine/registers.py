@@ -87,6 +87,9 @@ class LinkRegisters(NamedTuple):
     autonomous_speed_disabled: bool | None = None
     """Hardware Autonomous Speed Disable: this end may not change the speed by itself, unless to keep the link
     reliable. 7.5.3.19."""
+    test_modes: tuple[str, ...] | None = None
+    """What tests switch on in Link Control 2 (``EnterCompliance``, ``EnterModifiedCompliance``,
+    ``ComplianceSOS``, ``Transmit Margin``); empty: nothing. 7.5.3.19."""
     bandwidth_managed: bool | None = None
     """Link Bandwidth Management Status: speed or width changed for reliability, or software asked."""
     bandwidth_autonomous: bool | None = None
@@ -172,6 +175,8 @@ class Transfers(NamedTuple):
     latency_l1_acceptable_s: float | None = None
     slot_power_limit_w: float | None = None
     """Captured Slot Power Limit of an upstream port or endpoint, watts."""
+    reports: frozenset[str] | None = None
+    """Errors that it reports, of ``CorrErr NonFatalErr FatalErr UnsupReq`` in Device Control."""
     status: frozenset[str] | None = None
     """Bits set in Device Status, of ``CorrErr NonFatalErr FatalErr UnsupReq AuxPwr TransPend``."""
 
@@ -196,6 +201,8 @@ class Errors(NamedTuple):
     """The first 16 bytes of the TLP that was wrong, as four DW."""
     root_status: frozenset[str] | None = None
     """Root Error Status of a root port or event collector."""
+    error_sources: tuple[int, int] | None = None
+    """Error Source Identification: Requester IDs of the first correctable and uncorrectable message."""
     counters: tuple[tuple[str, int], ...] | None = None
     """Counted by Linux since boot: ``("correctable.BadTLP", 12)``, ``nonfatal.*``, ``*.TOTAL``."""
     counted_in_log: bool = False
@@ -228,6 +235,8 @@ class Slot(NamedTuple):
     """Latched: the power controller saw a fault."""
     attention: str | None = None
     """Attention indicator: ``on``, ``blink`` or ``off``."""
+    latch_sensor: bool | None = None
+    """The slot has a sensor that tells of its latch; without one `latch_open` says nothing."""
     latch_open: bool | None = None
     """The manually operated retention latch is open."""
 
@@ -365,6 +374,13 @@ class Registers(NamedTuple):
     memory_enabled: bool | None = None
     interrupts: bool | None = None
     """Whether MSI or MSI-X is switched on; None for functions that have neither. 7.7.1, 7.7.2."""
+    wire_interrupts_off: bool | None = None
+    """Interrupt Disable in Command: interrupts by wire (INTx) are switched off. 7.5.1.1.3."""
+    self_test: int | None = None
+    """Completion code of the last built-in self-test; 0: passed. None for functions without one.
+    7.5.1.1.10."""
+    channel_pending: bool | None = None
+    """Virtual channel 0 is still being set up (VC Negotiation Pending). 7.9.1.8."""
     interrupts_masked: bool | None = None
     """Function Mask of MSI-X: no interrupt is sent. 7.7.2.2."""
     secondary_reset: bool | None = None
@@ -373,6 +389,8 @@ class Registers(NamedTuple):
     """Whether a driver of Linux has switched the function on (sysfs: ``enable``)."""
     status: frozenset[str] | None = None
     """Error bits set in the Status register, as `lspci` writes them: ``<MAbort``, ``>SERR``."""
+    secondary_status: frozenset[str] | None = None
+    """Error bits of a bridge's Secondary Status, as `lspci` writes them: ``<SERR``. 7.5.1.3.7."""
     power_state: str | None = None
     """``D0``, ``D1``, ``D2``, ``D3hot``, ``D3cold``."""
     capabilities: tuple[str, ...] = ()

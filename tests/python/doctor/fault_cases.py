@@ -14,6 +14,7 @@ from lanewise.machine.model import (
     Bar,
     Buses,
     Disagreement,
+    Errors,
     EventKind,
     Identity,
     KernelEvent,
@@ -147,10 +148,41 @@ LESS = {
     "port": Address.parse("00:09.0"),
 }
 
+HEARD = Errors(root_status=frozenset({"UERcvd", "NonFatalMsg"}), error_sources=(0, 0x0100))
 LATE = "nvme nvme0: I/O tag 24 (8018) QID 1 timeout, aborting"
 SAFE = "ice 0000:01:00.0: The DDP package could not be loaded. Entering Safe Mode."
 
 FAULT_CASES: dict[str, tuple[Machine, Machine, Severity]] = {
+    "link-test-mode": (
+        pair(link={"test_modes": ("EnterCompliance",)}),
+        pair(link={"test_modes": ()}),
+        Severity.WARNING,
+    ),
+    "slot-latch-open": (
+        pair(port={"registers": {"slot": Slot(number=7, latch_open=True, latch_sensor=True)}}),
+        pair(port={"registers": {"slot": Slot(number=7, latch_open=True, latch_sensor=False)}}),
+        Severity.WARNING,
+    ),
+    "self-test-failed": (
+        pair(registers={"self_test": 3}),
+        pair(registers={"self_test": 0}),
+        Severity.WARNING,
+    ),
+    "channel-pending": (
+        pair(registers={"channel_pending": True}),
+        pair(registers={"channel_pending": False}),
+        Severity.WARNING,
+    ),
+    "error-message": (
+        pair(port={"registers": {"errors": HEARD}}),
+        pair(port={"registers": {"errors": HEARD._replace(root_status=frozenset())}}),
+        Severity.WARNING,
+    ),
+    "errors-below": (
+        pair(port={"registers": {"secondary_status": frozenset({"ParErr", "<MAbort"})}}),
+        pair(port={"registers": {"secondary_status": frozenset({"<MAbort"})}}),
+        Severity.WARNING,
+    ),
     "device-timeout": (
         logged(pair(), (EventKind.TIMED_OUT, "01:00.0", LATE)),
         logged(pair(), (EventKind.RECOVERED, "01:00.0", LATE)),

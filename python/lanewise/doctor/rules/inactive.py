@@ -61,16 +61,19 @@ ASLEEP = Rule(
 INTERRUPTS = Rule(
     id="interrupts-off",
     what="A drive or network adapter has a driver and no interrupt messages: MSI and MSI-X are off, or "
-    "masked.",
+    "masked. Or a device has no interrupt at all: those by wire are switched off, too.",
     why="Such devices need an interrupt for each queue. Without messages their drivers share one wire with "
     "others, or poll; where all of MSI-X is masked, no interrupt arrives.",
-    severity="warning where all messages are masked, and where drives or adapters for RDMA of the same kind "
+    severity="warning where all messages are masked, where a GPU or adapter for RDMA has no interrupt at "
+    "all, and where drives or "
+    "adapters for RDMA of the same kind "
     "have theirs; info otherwise, and for devices on slow links",
     cost="stated: slow or hanging transfers",
     fix="Look for the reason in the log (`dmesg | grep -e BDF -e 'MSI'`); boot without `pci=nomsi`; unbind "
     "the driver and bind it again.",
     references=("PCIe Base 5.0 §6.1.4 (MSI and MSI-X)", "§7.7.2.2 (Message Control, Function Mask)"),
-    not_said="GPUs, whose drivers switch messages on when software uses them; virtual functions; devices "
+    not_said="GPUs that could use the wire, whose drivers switch messages on when software uses them; "
+    "virtual functions; devices "
     "held for a virtual machine or by a program; slow devices of which no other of their kind has messages.",
     bearing=Bearing.DISTURBS,
     profiles=PROVISIONING,
@@ -153,24 +156,29 @@ def silent_interrupts(view: View, this: Rule) -> Iterable[Finding]:
         registers = function.registers
         if registers.interrupts is not False and not registers.interrupts_masked:
             continue
+        mute = registers.interrupts is False and registers.wire_interrupts_off is True
         counts = function.is_nvme or function.does_rdma or function.is_nic or function.is_storage
+        counts = counts or (mute and view.is_compute_gpu(function))
         if not counts or not _is_driven(view, function) or registers.power_state in _ASLEEP:
             continue
         likes, masked = _likes(view, function), bool(registers.interrupts_masked)
         odd = sum(bool(one.registers.interrupts) for one in likes) * 2 >= max(len(likes), 1)
         fast = view.moves_data(function)
-        if not fast and not odd and function.driver not in _AT_ONCE:
+        if not fast and not odd and not mute and function.driver not in _AT_ONCE:
             continue
         # Drivers of plain network adapters may switch messages on only when their interface is up.
         loud = masked or (odd and (not function.is_nic or function.does_rdma))
+        loud = loud or (mute and (function.does_rdma or view.is_compute_gpu(function)))
         bdf = function.address.short
-        how = "are all masked" if masked else "are off"
+        how = "are all masked" if masked else "are off, by message and by wire," if mute else "are off"
         yield this.finding(
             Severity.WARNING if fast and loud else Severity.INFO,
             bdf,
-            f"interrupt messages of {bdf} {how}, although {function.driver} drives it",
+            f"{'interrupts' if mute else 'interrupt messages'} of {bdf} {how} although {function.driver} "
+            "drives it",
             [
                 f"{bdf} {'MSI-X: Enable+ Masked+' if masked else 'MSI and MSI-X: Enable-'} ({function.name})",
+                *([f"{bdf} Control: DisINTx+"] if mute else []),
                 *([f"others of its kind have them ({len(likes)} devices)"] if odd else []),
             ],
         )

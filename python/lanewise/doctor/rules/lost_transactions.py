@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from lanewise.doctor.error_words import fixes, in_words
 from lanewise.doctor.finding import Finding, Severity
 from lanewise.doctor.registry import PROVISIONING, Bearing, Rule, rule
 from lanewise.machine.model import PORTS_TO_LINKS
@@ -33,13 +34,13 @@ UNCORRECTABLE = Rule(
     why="Each of them lost a transaction: a poisoned packet, a completion that never came, a malformed "
     "packet, a link that went down. Applications saw an I/O error, or a device was reset. Device Status "
     "keeps that there was one, also where Advanced Error Reporting is missing or has been cleared.",
-    severity="warning; error when the kernel counted fatal ones; info for Completer Abort, Unexpected "
+    severity="warning; error for those that the device reports as fatal and for fatal ones that the kernel "
+    "counted; info for Completer Abort, Unexpected "
     "Completion and ACS Violation alone, which refused accesses and resets leave behind, and for non-fatal "
     "ones of slow devices that only Device Status tells of",
     cost="stated: transactions were lost",
-    fix="Find the moment in the kernel log (`dmesg | grep -i aer`); clear the bits and see whether they "
-    "come back. Malformed TLP: compare the MPS of both ends. Completion Timeout: suspect the device or "
-    "its firmware.",
+    fix="Find the moment in the kernel log (`dmesg | grep -i -e aer -e BDF`). Clear the bits (`setpci -s BDF "
+    "ECAP_AER+4.l=ffffffff; setpci -s BDF CAP_EXP+a.w=f`), run a load, and see whether they come back.",
     references=(
         "PCIe Base 5.0 §6.2.7 (error listing)",
         "§7.8.4.2 (Uncorrectable Error Status)",
@@ -66,13 +67,31 @@ def uncorrectable_errors(view: View, this: Rule) -> Iterable[Finding]:
         if not bits and not fatal and not nonfatal and not kept:
             continue
         bdf = function.address.short
-        what = ", ".join((*bits, *kept)) or ", ".join(_counted_names(function)) or "counted by the kernel"
+        counts = _counted_names(function)
+        named = in_words(bits or counts)
+        what = ", ".join(filter(None, (named, *kept))) or f"{fatal + nonfatal} counted in the kernel log"
         yield this.finding(
-            Severity.ERROR if fatal else _severity(view, function, bits, kept, nonfatal),
+            Severity.ERROR
+            if fatal or _fatal_bits(function, bits)
+            else _severity(view, function, bits, kept, nonfatal),
             bdf,
             f"uncorrectable errors at {bdf}: {what}",
             list(_lines(function, bits, list(kept.values()), fatal, nonfatal)),
+            fix=" ".join((this.fix, *fixes((*bits, *counts, *_poison(kept))))),
         )
+
+
+def _fatal_bits(function: Function, bits: list[str]) -> bool:
+    """Whether one of these errors is one that the function reports as fatal and says it had.
+
+    A link that went down by surprise is what pulling a card looks like.
+    """
+    fatal = (function.errors.uncorrectable_severity or frozenset()) - {"SDES"}
+    return bool(fatal & set(bits)) and "FatalErr" in (function.transfers.status or frozenset())
+
+
+def _poison(kept: dict[str, str]) -> list[str]:
+    return ["TLP"] if "a poisoned packet" in kept else []
 
 
 def _latched(function: Function) -> list[str]:

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 ODD = Rule(
     id="odd-one-out",
     what="One of several devices of the same kind differs from the others: speed, lanes, payload, read size, "
-    "NUMA node, BARs, a capability, firmware, BAR1 and ECC of GPUs, speed of network ports; or the uplink of "
+    "NUMA node, BARs, a capability, which errors it reports, firmware, BAR1 and ECC of GPUs, speed of "
+    "network ports; or the uplink of "
     "one of several switches of the same kind.",
     why="Machines are bought with the same device several times, and work that is spread over them waits for "
     "the slowest. What one of them has and the others have not is a fault more often than an intention, even "
@@ -309,6 +310,17 @@ def _sign(value: Hashable) -> str:
     return "on" if value else "off"
 
 
+def _named(bits: frozenset[str] | None) -> str | None:
+    return None if bits is None else " ".join(sorted(bits)) or "none"
+
+
+def _virtual_functions(function: Function) -> int | None:
+    sriov = function.registers.sriov
+    if sriov is None or sriov.enabled is None:
+        return None
+    return (sriov.count or 0) if sriov.enabled else 0
+
+
 def _is_off(value: Hashable, _usual: Hashable) -> bool:
     return value is False
 
@@ -357,6 +369,27 @@ _TRAITS = (
     ),
     _Trait("GPUDirect", _flag(lambda function: function.gpu_direct), _sign, _never),
     _Trait("ECC", _flag(lambda function: function.health and function.health.ecc), _sign, _never),
+    _Trait("errors reported", _flag(lambda function: _named(function.transfers.reports)), str, _never),
+    _Trait("errors masked", _flag(lambda function: _named(function.errors.uncorrectable_mask)), str, _never),
+    _Trait(
+        "fatal errors", _flag(lambda function: _named(function.errors.uncorrectable_severity)), str, _never
+    ),
+    _Trait(
+        "corrected errors masked",
+        _flag(lambda function: _named(function.errors.correctable_mask)),
+        str,
+        _never,
+    ),
+    _Trait("NoSnoop", _flag(lambda function: function.transfers.no_snoop), _sign, _never),
+    _Trait("LTR", _flag(lambda function: function.transfers.ltr), _sign, _never),
+    _Trait("10-bit tags", _flag(lambda function: function.transfers.ten_bit_tags), _sign, _never),
+    _Trait(
+        "slot power limit",
+        _flag(lambda function: function.transfers.slot_power_limit_w),
+        lambda value: f"{value:g} W",
+        _never,
+    ),
+    _Trait("virtual functions", lambda _, function: _virtual_functions(function), str, _never),
     _Trait("NUMA node", lambda _, function: function.numa_node, str, _never, fewest=4),
     _Trait("revision", lambda _, function: function.identity.revision, lambda value: f"{value:02x}", _never),
     _Trait("firmware", lambda _, function: function.firmware, str, _never),

@@ -33,6 +33,17 @@ class Fault:
     least: Severity = WARNING
 
 
+def root_errors(received: str, kind: str, correctable: str, uncorrectable: str) -> Edit:
+    """Let the port above a drive keep error messages, as `lspci` prints them of a root port."""
+    rows = (
+        "RootCmd: CERptEn+ NFERptEn+ FERptEn+",
+        f"RootSta: {received}",
+        f"\t FirstFatal- {kind} FatalMsg- IntMsg 0",
+        f"ErrorSrc: ERR_COR: {correctable} ERR_FATAL/NONFATAL: {uncorrectable}",
+    )
+    return words("17:02.0", r"(\t\tHeaderLog:.*\n)", r"\1" + "".join(f"\t\t{row}\n" for row in rows))
+
+
 FAULTS = [
     Fault("a GPU on half its lanes", lanes(8, "17:00.0", "18:00.0"), "18:00.0", "link-width"),
     Fault("a drive on one lane", lanes(1, "17:02.0", "19:00.0"), "19:00.0", "link-width"),
@@ -75,6 +86,82 @@ FAULTS = [
         words("3b:00.0", r"(DevCtl2: Completion Timeout: )[^,]+", r"\g<1>50us to 100us"),
         "3b:00.0",
         "completion-timeout",
+    ),
+    Fault(
+        "a message of an error that nobody handled",
+        root_errors("CERcvd- MultCERcvd- UERcvd+ MultUERcvd-", "NonFatalMsg+", "0000", "1900"),
+        "19:00.0",
+        "error-message",
+    ),
+    Fault(
+        "messages of errors that were corrected",
+        root_errors("CERcvd+ MultCERcvd+ UERcvd- MultUERcvd-", "NonFatalMsg-", "1900", "0000"),
+        "19:00.0",
+        "error-message",
+        INFO,
+    ),
+    Fault(
+        "a link that was left in compliance mode",
+        words("17:02.0", "EnterCompliance-", "EnterCompliance+"),
+        "17:02.0",
+        "link-test-mode",
+    ),
+    Fault(
+        "a drive that was left at another voltage",
+        words("19:00.0", "Transmit Margin: Normal Operating Range", "Transmit Margin: 200-400mV(full-swing)"),
+        "19:00.0",
+        "link-test-mode",
+    ),
+    Fault(
+        "an open latch",
+        together(
+            words("17:02.0", r"(SltCap:.*)MRL-", r"\1MRL+"), words("17:02.0", r"(SltSta:.*)MRL-", r"\1MRL+")
+        ),
+        "17:02.0",
+        "slot-latch-open",
+    ),
+    Fault(
+        "a lamp that is on",
+        words("17:02.0", "AttnInd Off", "AttnInd Blink"),
+        "17:02.0",
+        "slot-latch-open",
+        INFO,
+    ),
+    Fault(
+        "an adapter that failed its self-test",
+        words("3b:00.0", r"(\tInterrupt: )", r"\tBIST result: 03\n\1"),
+        "3b:00.0",
+        "self-test-failed",
+    ),
+    Fault(
+        "an adapter without any interrupt",
+        words(
+            "3b:00.0",
+            r"(\tCapabilities: \[60\])",
+            r"\tCapabilities: [50] MSI-X: Enable- Count=64 Masked-\n\1",
+        ),
+        "3b:00.0",
+        "interrupts-off",
+    ),
+    Fault(
+        "a drive whose virtual channel never came up",
+        words(
+            "19:00.0",
+            r"(\tKernel driver)",
+            r"\tCapabilities: [1a0 v1] Virtual Channel\n"
+            r"\t\tStatus:\tInProgress-\n"
+            r"\t\tVC0:\tCaps:\tPATOffset=00 MaxTimeSlots=1 RejSnoopTrans-\n"
+            r"\t\t\tCtrl:\tEnable+ ID=0 ArbSelect=Fixed TC/VC=ff\n"
+            r"\t\t\tStatus:\tNegoPending+ InProgress-\n\1",
+        ),
+        "19:00.0",
+        "channel-pending",
+    ),
+    Fault(
+        "a poisoned packet below a port",
+        words("17:02.0", r"(Secondary status: .*)ParErr-(.*)<PERR-", r"\1ParErr+\2<PERR+"),
+        "17:02.0",
+        "errors-below",
     ),
     Fault("a GPU fell off the bus", answers_with_ones("18:00.0"), "18:00.0", "device-dead", ERROR),
     Fault("a GPU did not train", card_without_link("5d:00.0", "5e:00.0"), "5d:00.0", "slot-no-link"),

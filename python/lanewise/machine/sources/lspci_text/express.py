@@ -35,6 +35,10 @@ _SAID = {
 """What `lspci` 3.6 and later says behind speed and width: it compares them with LnkCap."""
 _ATTENTION = re.compile(r"AttnInd (On|Blink|Off)")
 _ALL_ONES = re.compile(r"Speed unknown[^,]{0,40}, Width x63\b")
+_REPORTS = frozenset({"CorrErr", "NonFatalErr", "FatalErr", "UnsupReq"})
+_TEST_MODES = ("EnterCompliance", "EnterModifiedCompliance", "ComplianceSOS")
+_MARGIN = re.compile(r"Transmit Margin: ([^,]{1,60})")
+_NORMAL_MARGIN = "Normal Operating Range"
 _DEVICE_STATUS_RENAMED = {"UncorrErr": "NonFatalErr", "UnsuppReq": "UnsupReq"}
 
 
@@ -62,6 +66,12 @@ def _device_control(draft: Draft, text: str) -> None:
         transfers["mps"] = int(payload[1])
     if request:
         transfers["mrrs"] = int(request[1])
+    if "FatalErr" in text:
+        transfers["reports"] = frozenset(
+            _DEVICE_STATUS_RENAMED.get(name, name)
+            for name in set_bits(text)
+            if _DEVICE_STATUS_RENAMED.get(name, name) in _REPORTS
+        )
     copy_flags(text, transfers, relaxed_ordering="RlxdOrd", extended_tags="ExtTag", no_snoop="NoSnoop")
 
 
@@ -138,7 +148,9 @@ def _slot_capabilities(draft: Draft, text: str) -> None:
         slot["number"] = int(number[1])
     if power:
         slot["power_limit_w"] = float(power[1])
-    copy_flags(text, slot, hot_plug="HotPlug", surprise="Surprise", power_controller="PwrCtrl")
+    copy_flags(
+        text, slot, hot_plug="HotPlug", surprise="Surprise", power_controller="PwrCtrl", latch_sensor="MRL"
+    )
 
 
 def _slot_control(draft: Draft, text: str) -> None:
@@ -207,6 +219,12 @@ def _link_control_2(draft: Draft, text: str) -> None:
     if target:
         draft.link["target_gt_s"] = line_rate(target[1])
     copy_flags(text, draft.link, autonomous_speed_disabled="SpeedDis")
+    if "EnterCompliance" in text:
+        on, margin = set_bits(text), _MARGIN.search(text)
+        modes = [name for name in _TEST_MODES if name in on]
+        if margin is not None and margin[1].strip() != _NORMAL_MARGIN:
+            modes.append("Transmit Margin")
+        draft.link["test_modes"] = tuple(modes)
 
 
 def _link_status_2(draft: Draft, text: str) -> None:

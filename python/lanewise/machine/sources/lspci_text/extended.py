@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _SIZES = re.compile(r"(?<!\d)(\d{1,20})([KMGTPE]?)B")
 _VIRTUAL = re.compile(r"Initial VFs: (\d+), Total VFs: (\d+), Number of VFs: (\d+)")
+_SOURCES = re.compile(r"ERR_COR: ([0-9a-f]{4}) ERR_FATAL/NONFATAL: ([0-9a-f]{4})")
 _VF_PLACE = re.compile(r"VF offset: (\d+), stride: (\d+)")
 
 
@@ -44,6 +45,12 @@ def _header_log(draft: Draft, text: str) -> None:
 def _root_status(draft: Draft, text: str) -> None:
     if "CERcvd" in text:
         draft.errors["root_status"] = set_bits(text) & frozenset(ROOT_ERROR_BITS)
+
+
+def _error_sources(draft: Draft, text: str) -> None:
+    found = _SOURCES.search(text)
+    if found:
+        draft.errors["error_sources"] = (int(found[1], 16), int(found[2], 16))
 
 
 def _acs(field: str) -> Callable[[Draft, str], None]:
@@ -113,6 +120,7 @@ RECORDS: dict[str, Callable[[Draft, str], None]] = {
     "AERCap": _first_error,
     "HeaderLog": _header_log,
     "RootSta": _root_status,
+    "ErrorSrc": _error_sources,
     "ACSCap": _acs("supported"),
     "ACSCtl": _acs("enabled"),
     "DpcCtl": _dpc_control,

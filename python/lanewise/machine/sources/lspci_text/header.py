@@ -21,11 +21,25 @@ _BUSES = re.compile(r"primary=([0-9a-f]+), secondary=([0-9a-f]+), subordinate=([
 _POWER_STATE = re.compile(r"\b(D0|D1|D2|D3(?:hot|cold)?)\b")
 _PLACE = re.compile(r"(?:Memory|I/O ports|ROM) at ([0-9a-f]{1,16}|<[a-z]+>)")
 _WINDOW = re.compile(r"([0-9a-f]{8,16})-([0-9a-f]{8,16})")
-_STATUS_ERRORS = frozenset({"ParErr", ">TAbort", "<TAbort", "<MAbort", ">SERR", "<PERR"})
+_STATUS_ERRORS = frozenset({"ParErr", ">TAbort", "<TAbort", "<MAbort", ">SERR", "<SERR", "<PERR"})
 
 
 def _command(draft: Draft, text: str) -> None:
-    copy_flags(text, draft.registers, bus_master="BusMaster", memory_enabled="Mem")
+    copy_flags(
+        text, draft.registers, bus_master="BusMaster", memory_enabled="Mem", wire_interrupts_off="DisINTx"
+    )
+
+
+def _self_test(draft: Draft, text: str) -> None:
+    code = re.search(r"BIST result: ([0-9a-f]{2})", text)
+    if code:
+        draft.registers["self_test"] = int(code[1], 16)
+
+
+def _channel_status(draft: Draft, text: str) -> None:
+    """Read Status of a virtual channel; the first one is VC0, which every link needs."""
+    if "NegoPending" in text:
+        draft.registers.setdefault("channel_pending", "NegoPending+" in text)
 
 
 def _bridge_control(draft: Draft, text: str) -> None:
@@ -34,6 +48,10 @@ def _bridge_control(draft: Draft, text: str) -> None:
 
 def _status(draft: Draft, text: str) -> None:
     draft.registers["status"] = set_bits(text) & _STATUS_ERRORS
+
+
+def _secondary_status(draft: Draft, text: str) -> None:
+    draft.registers["secondary_status"] = set_bits(text) & _STATUS_ERRORS
 
 
 def _short_flags(draft: Draft, text: str) -> None:
@@ -138,6 +156,9 @@ def _power_state(draft: Draft, text: str) -> None:
 RECORDS: dict[str, Callable[[Draft, str], None]] = {
     "Control": _command,
     "Status": _status,
+    "Secondary status": _secondary_status,
+    "BIST result": _self_test,
+    "Virtual Status": _channel_status,
     "Flags": _short_flags,
     "Power Status": _power_state,
     "Bus": _bus_numbers,

@@ -7,14 +7,15 @@
 //! before TLPs that arrive.
 
 use crate::fabric::Fabric;
-use crate::port::{LinkState, PortId};
+use crate::link::{DllpSet, Timer};
+use crate::port::{LinkState, Port, PortId};
 use lanewise_units::Time;
 
 impl Fabric {
     /// Brings the receiver half of a port up to date, `now` included.
     #[inline]
     pub(crate) fn advance_to(&mut self, id: PortId, now: Time) {
-        if self.ports[id.index()].acts_at() <= now {
+        if self.ports[id.index()].receiver.acts_at() <= now {
             self.advance_port(id, now);
         }
     }
@@ -22,7 +23,7 @@ impl Fabric {
     /// The same for everything before `now`.
     #[inline]
     pub(crate) fn advance_before(&mut self, id: PortId, now: Time) {
-        if self.ports[id.index()].acts_at() < now {
+        if self.ports[id.index()].receiver.acts_at() < now {
             self.advance_port(id, Time::from_ticks(now.ticks() - 1));
         }
     }
@@ -31,17 +32,16 @@ impl Fabric {
     fn advance_port(&mut self, id: PortId, limit: Time) {
         loop {
             let port = &self.ports[id.index()];
-            let (dllp_at, arrival_at) = (port.next_dllp_at(), port.next_arrival);
-            if dllp_at <= limit && dllp_at <= arrival_at {
-                if port.sleeps && !self.may_send_dllps(id, dllp_at) {
-                    continue;
+            match port.receiver.next_deadline(port.dllps_from()) {
+                (at, _) if at > limit => break,
+                (at, Timer::Arrival) => self.take_delivered_ahead(id, at),
+                (at, Timer::Nak | Timer::Ack | Timer::UpdateFlowControl) => {
+                    if self.ports[id.index()].sleeps && !self.may_send_dllps(id, at) {
+                        continue;
+                    }
+                    self.ports[id.index()].settle(id, at, &mut self.observers);
+                    self.send_due_dllps(id, at);
                 }
-                self.ports[id.index()].settle(id, dllp_at, &mut self.observers);
-                self.send_due_dllps(id, dllp_at);
-            } else if arrival_at <= limit {
-                self.take_delivered_ahead(id, arrival_at);
-            } else {
-                break;
             }
         }
         self.schedule_peer_wake(id);
@@ -58,5 +58,48 @@ impl Fabric {
                 self.take_in_dllps(id, now);
             }
         }
+    }
+}
+
+impl Port {
+    /// From when on what the receiver owes can go out.
+    #[inline(always)]
+    pub(crate) fn dllps_from(&self) -> Time {
+        match self.state {
+            LinkState::Active => self.free_for_dllps_at(),
+            LinkState::InitFlowControl1 | LinkState::InitFlowControl2 => Time::NEVER,
+        }
+    }
+
+    /// From when on the wire has room for a DLLP: in Flit Mode, a flit that carries none yet.
+    #[inline(always)]
+    pub(crate) fn free_for_dllps_at(&self) -> Time {
+        if self.flit_mode() { self.free_for_dllps_in_flits_at() } else { self.busy_until }
+    }
+
+    /// Earliest time at which this port acts on something that its peer waits for.
+    pub(crate) fn next_awaited_at(&self) -> Time {
+        match self.state {
+            LinkState::Active => self.receiver.next_of(self.peer_waits_for, !self.error_free_non_flit),
+            LinkState::InitFlowControl1 | LinkState::InitFlowControl2 => Time::NEVER, // It owes, but may not send yet.
+        }
+    }
+
+    /// When a DLLP that the peer waits for, and that is due at `at`, reaches the pins of the peer; not later than that.
+    #[inline]
+    pub(crate) fn awaited_at_pins(&self, at: Time) -> Time {
+        let wire = &self.settings.wire;
+        let mut start = at.max(self.busy_until);
+        // What goes out or arrives before may end the silence: then no symbol boundary is waited for.
+        if self.receiver.acts_at() >= at && (self.silent || start > self.busy_until) {
+            let aligned = wire.next_boundary(self.boundary, start);
+            // Behind an ordered set that is due by then, packets start on other boundaries.
+            start = if self.next_skip <= aligned { start } else { aligned };
+        }
+        if self.receiver.ack_at() <= at && !self.peer_waits_for.include(DllpSet::ACK) {
+            // An Ack goes first, which the next TLP may bring forward.
+            start = start.max(self.receiver.ack_at_latest().max(self.busy_until) + wire.dllp);
+        }
+        start + wire.dllp + wire.propagation
     }
 }

@@ -18,7 +18,6 @@ use crate::fabric::Fabric;
 use crate::port::{LinkState, Owner, Port, PortId};
 use crate::select::wants_the_wire;
 use lanewise_observe::{Fact, Use};
-use lanewise_pcie::tlp::FlowClass;
 use lanewise_units::{Span, Time};
 
 /// A switch begins to wake the link above it at the latest so long after one below: PCIe Base 6.3 §5.4.1.3.
@@ -95,13 +94,6 @@ impl Port {
                 Time::ZERO + deadline.saturating_since(Time::ZERO + self.settings.replay_timer)
             }
         }
-    }
-
-    /// Whether all DLLPs due at `at` are UpdateFCs that repeat what the peer knows.
-    fn only_repeats(&self, at: Time) -> bool {
-        self.ack_at > at
-            && self.nak_due_at() > at
-            && self.all_buffers().all(|(buffer, update_at)| update_at > at || buffer.freed_tlps == 0)
     }
 }
 
@@ -185,13 +177,14 @@ impl Fabric {
         self.advance_before(peer, at);
         self.take_in_dllps(id, at);
         self.take_in_dllps(peer, at);
-        if self.ports[id.index()].next_dllp_at() > at {
+        let port = &self.ports[id.index()];
+        if port.receiver.owed_at().max(port.dllps_from()) > at {
             return false; // The peer woke the link, and it is still waking; or nothing is due any more.
         }
         let in_l1 = self.entry_times(id).l1 < at;
         let port = &mut self.ports[id.index()];
-        if in_l1 && port.only_repeats(at) {
-            port.stop_updates(at);
+        if in_l1 && port.receiver.only_repeats(at) {
+            port.receiver.stop_updates(at);
             return false;
         }
         if !self.start_exit(id, at, false) {
@@ -236,7 +229,7 @@ impl Fabric {
         let span = awake_at - port.busy_until;
         self.observers.observe(at, Fact::Spent { port: id.0, on: Use::Waking, span });
         port.rest_until(awake_at);
-        port.resume_updates(awake_at);
+        port.receiver.resume_updates(awake_at, port.settings.receiver.update.period);
         let aspm = port.aspm();
         aspm.awake_at = awake_at;
         // Silence counts from its waking on, also where that takes no time and ends where the accounts of sleep did.
@@ -259,32 +252,5 @@ impl Fabric {
             aspm.called_at = aspm.called_at.min(at);
             self.wake(upstream, at);
         }
-    }
-}
-
-impl Port {
-    /// UpdateFCs are not due in L1: those that would only repeat wait until the link wakes.
-    fn stop_updates(&mut self, at: Time) {
-        for channel in self.channel_numbers() {
-            for due in self.updates_of_mut(channel).iter_mut().filter(|due| **due <= at) {
-                *due = Time::NEVER;
-            }
-        }
-        self.find_update_due();
-    }
-
-    /// The link wakes: the periods of UpdateFCs that stopped start anew.
-    fn resume_updates(&mut self, at: Time) {
-        let period = self.settings.update.period;
-        for channel in self.channel_numbers() {
-            for class in FlowClass::ALL {
-                let counts = !self.buffers_of(channel)[class.index()].credits.is_infinite();
-                let due = &mut self.updates_of_mut(channel)[class.index()];
-                if *due == Time::NEVER && counts {
-                    *due = at + period;
-                }
-            }
-        }
-        self.find_update_due();
     }
 }

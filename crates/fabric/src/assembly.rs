@@ -356,6 +356,7 @@ fn make_ports(config: &FabricConfig, links: &PortLinks, parts: &mut Parts) {
 fn give_channels(port: &mut Port, map: ChannelMap, settings: &PortConfig, parts: &mut Parts) {
     port.carries = Carries::Channels;
     port.channels = Some(PortChannels::new(map, settings));
+    port.receiver.add_channels(settings);
     match port.owner {
         Owner::Switch(index) => parts.switches[index as usize].add_channels(port.index, &map),
         Owner::Endpoint(index) => parts.endpoints[index as usize].use_channels(map),
@@ -391,7 +392,7 @@ fn acks_come_in_time(port: &Port, peer: &Port) -> bool {
     let longest = wire.span(peer.settings.mps + FRAMING_NON_FLIT + Bytes::new(128));
     let dllps = wire.dllp * (u64::from(peer.channel_numbers().end) * 3 + 1);
     let ahead = longest + wire.longest_skip() + dllps + wire.symbol;
-    !port.sleeps && to_peer + peer.settings.ack.latency + ahead + back < port.settings.replay_timer
+    !port.sleeps && to_peer + peer.settings.receiver.ack.latency + ahead + back < port.settings.replay_timer
 }
 
 /// On a link without faults and flits, what arrives when is known when it is sent. At a switch with a shared memory it is an event

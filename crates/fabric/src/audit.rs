@@ -11,9 +11,10 @@
 
 use crate::config::{FabricConfig, LinkConfig};
 use crate::fabric::Fabric;
-use crate::ingress::buffer_bytes;
+use crate::link::Fate;
+use crate::link::buffer::buffer_bytes;
 use crate::packet::{Flags, Packet};
-use crate::port::{Fate, LinkState, Owner, Port, PortId};
+use crate::port::{LinkState, Owner, Port, PortId};
 use lanewise_observe::Use;
 use lanewise_pcie::ack_nak::SequenceSpace;
 use lanewise_pcie::dllp::Dllp;
@@ -215,12 +216,12 @@ impl Fabric {
         let (port, at) = (&self.ports[id.index()], Some(id));
         let peer = &self.ports[port.peer.index()];
         if let (Some(sent), Some(received)) = (&port.flit, &peer.flit) {
-            let on_the_way = peer.in_flight.len();
+            let on_the_way = peer.receiver.in_flight().len();
             return sent.audit(received, on_the_way).map_err(|what| Discrepancy { port: at, what });
         }
         let (space, sent) = (SequenceSpace::NonFlit, &port.retry);
         balance!(at, sent.adds_up(), "the retry buffer holds other bytes than it counts: {sent:?}");
-        let (acknowledged, received) = (sent.acknowledged(), peer.sequence.last_accepted());
+        let (acknowledged, received) = (sent.acknowledged(), peer.receiver.sequence().last_accepted());
         let behind = usize::from(space.distance(acknowledged, received));
         balance!(
             at,
@@ -229,8 +230,8 @@ impl Fabric {
             sent.unacknowledged()
         );
         if port.error_free_non_flit && peer.error_free_non_flit {
-            let mut expected = peer.sequence.next_expected();
-            for tlp in peer.in_flight.iter().filter(|tlp| tlp.fate != Fate::Nullified) {
+            let mut expected = peer.receiver.sequence().next_expected();
+            for tlp in peer.receiver.in_flight().filter(|tlp| tlp.fate != Fate::Nullified) {
                 if tlp.sequence == expected {
                     expected = space.next(expected);
                 } else {
@@ -257,7 +258,7 @@ impl Fabric {
         let on_the_way = if exactly { on_the_way(peer) } else { Default::default() };
         for channel in port.channel_numbers() {
             for class in FlowClass::ALL {
-                let buffer = &peer.buffers_of(channel)[class.index()];
+                let buffer = peer.receiver.buffer(channel, class);
                 let mut told = port.credits_of(channel)[class.index()];
                 let counted_on = told.available();
                 let left = buffer.credits.available_to_peer();
@@ -306,7 +307,7 @@ impl Fabric {
         for class in FlowClass::ALL {
             let (mut held_bytes, mut all_count) = (0, true);
             for channel in port.channel_numbers() {
-                let buffer = &port.buffers_of(channel)[class.index()];
+                let buffer = port.receiver.buffer(channel, class);
                 let (held, room) = (buffer.credits.held(), buffer.credits.available_to_peer());
                 let [headers, data] = sum(buffer.draining.iter().map(|(_, credits)| credits));
                 balance!(
@@ -392,9 +393,9 @@ impl Fabric {
 
 /// Headers and data of TLPs that are sent and not received, by channel and class.
 fn on_the_way(peer: &Port) -> [[[u32; 2]; 3]; TRAFFIC_CLASSES] {
-    let mut expected = peer.sequence.next_expected();
+    let mut expected = peer.receiver.sequence().next_expected();
     let mut new = [[[0; 2]; 3]; TRAFFIC_CLASSES];
-    for tlp in peer.in_flight.iter().filter(|tlp| tlp.fate != Fate::Nullified) {
+    for tlp in peer.receiver.in_flight().filter(|tlp| tlp.fate != Fate::Nullified) {
         // Others are sent again.
         if tlp.sequence == expected {
             expected = SequenceSpace::NonFlit.next(expected);
@@ -455,14 +456,18 @@ mod tests {
         let unspent = found(|fabric, port| {
             let (mut credits, peer) =
                 (fabric.ports[port.index()].credits[posted], fabric.ports[port.index()].peer);
-            let (header, data) = fabric.ports[peer.index()].buffers[posted].credits.limit();
+            let (header, data) =
+                fabric.ports[peer.index()].receiver.buffer(0, FlowClass::Posted).credits.limit();
             credits.update(header + 60, data + 400);
             fabric.ports[port.index()].credits[posted] = credits;
         });
         assert!(unspent.contains("are counted on"), "{unspent}");
         let lost = found(|fabric, port| {
             let peer = fabric.ports[port.index()].peer;
-            while fabric.ports[peer.index()].in_flight.pop_front().is_some() {}
+            let receiver = &mut fabric.ports[peer.index()].receiver;
+            while receiver.in_flight().len() > 0 {
+                receiver.take_next();
+            }
         });
         assert!(lost.contains("is missing"), "{lost}");
         let tag = found(|fabric, _| {

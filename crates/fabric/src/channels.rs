@@ -1,4 +1,4 @@
-//! Virtual channels beyond VC0 at one port: credits, ingress buffers and queues of their own, and whose turn it is.
+//! Virtual channels beyond VC0 at one port: credits and queues of their own, and whose turn it is. Their buffers are the receiver's.
 //!
 //! A port keeps VC0 within itself, so that a link without other channels costs nothing for them. A transmitter that leaves a
 //! silence after each TLP is one with channels too, be it only VC0. Sequence numbers, the
@@ -7,10 +7,9 @@
 //! channel, which is kept although nobody asks for it (§2.4.1).
 
 use crate::config::PortConfig;
-use crate::ingress::IngressBuffer;
+use crate::link::ALL_CLASSES;
 use crate::packet::{ClassQueues, Packet, PacketId, PacketPool};
-use crate::port::{ALL_CLASSES, Port, PortId};
-use lanewise_observe::Observers;
+use crate::port::Port;
 use lanewise_pcie::flow_control::TransmitCredits;
 use lanewise_pcie::tlp::FlowClass;
 use lanewise_pcie::virtual_channel::{ChannelArbiter, ChannelMap};
@@ -33,9 +32,6 @@ pub(crate) struct PortChannels {
 /// One channel other than VC0.
 pub(crate) struct VirtualChannel {
     pub(crate) credits: [TransmitCredits; 3],
-    pub(crate) buffers: [IngressBuffer; 3],
-    /// By class, when the next UpdateFC is due.
-    update_at: [Time; 3],
     /// TLPs of an endpoint or root port that wait here.
     pub(crate) queues: ClassQueues,
     /// Classes for which the peer's InitFC1 has arrived, a bit each.
@@ -45,25 +41,18 @@ pub(crate) struct VirtualChannel {
 impl PortChannels {
     /// The channels of a port on a link with this map.
     pub(crate) fn new(map: ChannelMap, config: &PortConfig) -> Box<Self> {
-        let channel = |pools| VirtualChannel {
+        let channel = || VirtualChannel {
             credits: [TransmitCredits::new(config.scale); 3],
-            buffers: FlowClass::ALL.map(|class| IngressBuffer::new(class, pools, config)),
-            update_at: [Time::NEVER; 3],
             queues: ClassQueues::default(),
             initialised: 0,
         };
         Box::new(Self {
             map,
             arbiter: ChannelArbiter::new(config.channel_arbitration.clone(), map.channels()),
-            beyond: config.more_credits.iter().map(channel).collect(),
+            beyond: config.more_credits.iter().map(|_| channel()).collect(),
             tlp_gap: Span::ZERO,
             silent_until: Time::ZERO,
         })
-    }
-
-    /// When the next UpdateFC is due.
-    pub(crate) fn update_due_at(&self) -> Time {
-        self.beyond.iter().flat_map(|channel| channel.update_at).min().unwrap_or(Time::NEVER)
     }
 }
 
@@ -104,47 +93,6 @@ impl Port {
             Some(channel) => &mut channel.credits,
             None => &mut self.credits,
         }
-    }
-
-    /// Ingress buffers of a channel.
-    #[inline(always)]
-    pub(crate) fn buffers_of(&self, channel: u8) -> &[IngressBuffer; 3] {
-        match beyond_vc0(&self.channels, channel) {
-            Some(channel) => &channel.buffers,
-            None => &self.buffers,
-        }
-    }
-
-    #[inline(always)]
-    pub(crate) fn buffers_of_mut(&mut self, channel: u8) -> &mut [IngressBuffer; 3] {
-        match beyond_vc0_mut(&mut self.channels, channel) {
-            Some(channel) => &mut channel.buffers,
-            None => &mut self.buffers,
-        }
-    }
-
-    /// By class, when the next UpdateFC of a channel is due.
-    #[inline(always)]
-    pub(crate) fn updates_of(&self, channel: u8) -> &[Time; 3] {
-        match beyond_vc0(&self.channels, channel) {
-            Some(channel) => &channel.update_at,
-            None => &self.update_at,
-        }
-    }
-
-    #[inline(always)]
-    pub(crate) fn updates_of_mut(&mut self, channel: u8) -> &mut [Time; 3] {
-        match beyond_vc0_mut(&mut self.channels, channel) {
-            Some(channel) => &mut channel.update_at,
-            None => &mut self.update_at,
-        }
-    }
-
-    /// Ingress buffers of every class on every channel, each with when its next UpdateFC is due.
-    pub(crate) fn all_buffers(&self) -> impl Iterator<Item = (&IngressBuffer, Time)> {
-        let of_channel =
-            |channel| self.buffers_of(channel).iter().zip(self.updates_of(channel).iter().copied());
-        self.channel_numbers().flat_map(of_channel)
     }
 
     /// Until when it leaves a silence after its last TLP.
@@ -222,30 +170,6 @@ impl Port {
         first
     }
 
-    /// Buffer space of a class that devices have drained by now is allocated again, of all channels in order of time: what is
-    /// observed of a port's buffers of a class is their sum.
-    #[cold]
-    pub(crate) fn release_drained(
-        &mut self,
-        id: PortId,
-        class: FlowClass,
-        now: Time,
-        observers: &mut Observers,
-    ) {
-        loop {
-            let front = |channel: &u8| {
-                let buffer = &self.buffers_of(*channel)[class.index()];
-                buffer.draining.front().map_or(Time::NEVER, |(at, _)| *at)
-            };
-            let Some(first) = self.channel_numbers().min_by_key(front) else { return };
-            let at = front(&first);
-            if at > now {
-                return;
-            }
-            self.buffers_of_mut(first)[class.index()].release_drained(id, class, at, observers);
-        }
-    }
-
     /// A TLP goes out: its channel pays for it, and others may have the next turn. Returns the channel.
     #[cold]
     pub(crate) fn spend_on_channel(&mut self, packet: &Packet) -> u8 {
@@ -273,19 +197,4 @@ fn beyond_vc0_mut(channels: &mut Option<Box<PortChannels>>, channel: u8) -> Opti
         VC0 => None,
         _ => channels.as_mut().map(|channels| &mut channels.beyond[usize::from(channel) - 1]),
     }
-}
-
-/// The ingress buffer of a class on a channel and when its next UpdateFC is due, given those of VC0 and the others.
-#[inline(always)]
-pub(crate) fn buffer_of<'b>(
-    vc0: (&'b mut [IngressBuffer; 3], &'b mut [Time; 3]),
-    channels: &'b mut Option<Box<PortChannels>>,
-    channel: u8,
-    class: FlowClass,
-) -> (&'b mut IngressBuffer, &'b mut Time) {
-    let (buffers, update_at) = match beyond_vc0_mut(channels, channel) {
-        Some(channel) => (&mut channel.buffers, &mut channel.update_at),
-        None => vc0,
-    };
-    (&mut buffers[class as usize], &mut update_at[class as usize])
 }

@@ -3,6 +3,7 @@
 //! A DLLP takes its time on the wire and then lies in the mailbox of the peer until somebody looks. Order of priority:
 //! PCIe Base 6.3 §3.6.2.1.
 
+use crate::books::Books;
 use crate::channels::VC0;
 use crate::fabric::Fabric;
 use crate::port::{LinkState, PortId};
@@ -14,67 +15,55 @@ use lanewise_pcie::tlp::FlowClass;
 use lanewise_units::Time;
 
 impl Fabric {
-    /// Sends what the receiver half owes the peer: Nak, Ack, UpdateFC.
+    /// Sends what the receiver owes the peer: Nak, Ack, UpdateFC.
     pub(crate) fn send_due_dllps(&mut self, id: PortId, now: Time) {
         let port = &mut self.ports[id.index()];
-        if port.nak_due_at() <= now {
-            let sequence = port.nak_sequence;
-            port.nak_at = Time::NEVER;
-            port.unacknowledged = 0;
-            port.ack_at = Time::NEVER;
-            self.observers.observe(now, Fact::NakSent { port: id.0 });
+        let mut books = Books { port: id, observers: &mut self.observers };
+        if let Some(sequence) = port.receiver.take_nak(now, &mut books) {
             self.send_dllp(id, Dllp::Nak(sequence), now);
         }
         let port = &mut self.ports[id.index()];
-        if port.ack_at <= now {
-            let sequence = port.take_ack(now);
+        if let Some(sequence) = port.receiver.take_ack(now, &port.settings.receiver.ack) {
             self.send_dllp(id, Dllp::Ack(sequence), now);
         }
-        if self.ports[id.index()].update_due_at <= now {
-            if self.ports[id.index()].flit_mode() {
-                return self.send_longest_due_update(id, now);
-            }
-            for class in FlowClass::ALL {
-                if self.ports[id.index()].update_at[class.index()] <= now {
-                    self.send_update(id, VC0, class, now);
-                }
-            }
-            if self.ports[id.index()].more_channels() {
-                self.send_updates_beyond_vc0(id, now);
-            }
+        if !self.ports[id.index()].receiver.owes_update(now) {
+            return;
+        }
+        if self.ports[id.index()].flit_mode() {
+            return self.send_longest_due_update(id, now);
+        }
+        FlowClass::ALL.into_iter().for_each(|class| self.send_due_update(id, VC0, class, now));
+        if self.ports[id.index()].more_channels() {
+            self.send_updates_beyond_vc0(id, now);
         }
     }
 
-    /// A flit carries one DLLP: the UpdateFC that has been due for longest goes, the others when their turn comes.
-    #[inline(never)]
-    fn send_longest_due_update(&mut self, id: PortId, now: Time) {
-        let update_at = self.ports[id.index()].update_at;
-        if let Some(class) = FlowClass::ALL.into_iter().min_by_key(|class| update_at[class.index()]) {
-            self.send_update(id, VC0, class, now);
+    #[inline(always)]
+    fn send_due_update(&mut self, id: PortId, channel: u8, class: FlowClass, now: Time) {
+        let port = &mut self.ports[id.index()];
+        let mut books = Books { port: id, observers: &mut self.observers };
+        let policy = &port.settings.receiver.update;
+        if let Some(update) = port.receiver.take_update(channel, class, now, policy, &mut books) {
+            self.send_dllp(id, update, now);
         }
     }
 
     #[cold]
     fn send_updates_beyond_vc0(&mut self, id: PortId, now: Time) {
-        for channel in self.ports[id.index()].channel_numbers().skip(1) {
-            for class in FlowClass::ALL {
-                if self.ports[id.index()].updates_of(channel)[class.index()] <= now {
-                    self.send_update(id, channel, class, now);
-                }
-            }
+        for channel in 1..self.ports[id.index()].receiver.channels() {
+            FlowClass::ALL.into_iter().for_each(|class| self.send_due_update(id, channel, class, now));
         }
     }
 
-    #[inline(always)]
-    fn send_update(&mut self, id: PortId, channel: u8, class: FlowClass, now: Time) {
+    /// A flit carries one DLLP, and every flit an Ack or Nak without that.
+    #[inline(never)]
+    fn send_longest_due_update(&mut self, id: PortId, now: Time) {
         let port = &mut self.ports[id.index()];
-        match port.more_channels() {
-            false => port.buffers[class.index()].release_drained(id, class, now, &mut self.observers),
-            true => port.release_drained(id, class, now, &mut self.observers),
+        let mut books = Books { port: id, observers: &mut self.observers };
+        let update = port.receiver.longest_due_update(now, &port.settings.receiver.update, &mut books);
+        if let Some(dllp) = update {
+            self.send_dllp(id, dllp, now);
         }
-        let (header, data) = port.buffers_of(channel)[class.index()].credits.limit();
-        port.update_sent(channel, class, now);
-        self.send_dllp(id, Dllp::UpdateFlowControl { channel, class, header, data }, now);
     }
 
     /// Puts a DLLP on the wire and into the peer's mailbox.

@@ -9,11 +9,15 @@
 //! as if that had been good), shared and merged credits (the six pools stay apart), selective Nak, L0p, nullified TLPs,
 //! orthogonal header content.
 
+use crate::books::Books;
 use crate::channels::VC0;
 use crate::event::Event;
 use crate::fabric::Fabric;
+use crate::link::{DllpSet, Fate, InFlight};
 use crate::packet::{Packet, PacketId, PacketRef};
-use crate::port::{DllpSet, Fate, InFlight, Owner, Port, PortId, Wait};
+use crate::port::{Flying, Owner, Port, PortId};
+use crate::receive::overflows;
+use crate::wait::Wait;
 use lanewise_observe::{Fact, Use};
 use lanewise_pcie::ack_nak::{
     FLIT_REPLAY_TIMEOUT_FLITS, ReceiveSequence, RetryBuffer, Sequence, SequenceSpace, Verdict,
@@ -364,7 +368,7 @@ impl Fabric {
                 (in_flight.class, in_flight.data_credits) = (packet.class(), packet.credits().data);
                 self.route_in_flits(peer_id, &mut in_flight, (at_pins, parts), packet_id);
             }
-            self.ports[peer_id.index()].in_flight.push_back(in_flight);
+            self.ports[peer_id.index()].receiver.expect(in_flight);
         }
         let damaged = damage.is_some();
         self.flit_port(peer_id).arriving.push_back(ArrivingFlit { sequence, damaged, tlps });
@@ -375,7 +379,7 @@ impl Fabric {
     fn route_in_flits(
         &self,
         peer_id: PortId,
-        in_flight: &mut InFlight,
+        in_flight: &mut Flying,
         (at_pins, parts): (Time, FlitParts),
         packet_id: PacketId,
     ) {
@@ -399,8 +403,13 @@ impl Fabric {
         let flit = state.arriving.pop_front().expect("an arrival was scheduled for each flit sent");
         let verdict = state.sequence.receive(flit.sequence, !flit.damaged);
         for _ in 0..flit.tlps {
-            let arrived = self.ports[id.index()].in_flight.pop_front().expect("as many as the flit says");
+            let port = &mut self.ports[id.index()];
+            let arrived = port.receiver.take_next();
             if verdict == Verdict::Accept {
+                let mut books = Books { port: id, observers: &mut self.observers };
+                if let Err(overflow) = port.receiver.fill(&arrived, now, &mut books) {
+                    overflows(id, now, &arrived, overflow);
+                }
                 self.deliver(id, &arrived, now);
             }
         }

@@ -29,7 +29,7 @@ impl Fabric {
     fn send_init_triplet(&mut self, id: PortId, channel: u8, second: bool, now: Time) {
         for class in FlowClass::ALL {
             let port = &self.ports[id.index()];
-            let (header, data) = port.buffers_of(channel)[class.index()].credits.limit();
+            let (header, data) = port.receiver.buffer(channel, class).credits.limit();
             let dllp = match second {
                 false => Dllp::InitFlowControl1 { channel, class, header, data },
                 true => Dllp::InitFlowControl2 { channel, class, header, data },
@@ -51,6 +51,6 @@ impl Fabric {
         }
         let port = &mut self.ports[id.index()];
         port.state = LinkState::Active;
-        port.start_updates(now);
+        port.receiver.start_updates(now, port.settings.receiver.update.period);
     }
 }

@@ -7,6 +7,7 @@
 //! Leaves out: surprise removal, in which outstanding requests end as Unsupported Request or time out (§2.9.1), what the
 //! training sets of a hot reset put on the wire, and Flit Mode.
 
+use crate::books::Books;
 use crate::fabric::Fabric;
 use crate::port::{Owner, Port, PortId};
 use crate::workload::{DeviceId, Direction};
@@ -45,7 +46,7 @@ impl Fabric {
             && !waits_above
             && ends.iter().all(|id| {
                 let port = &self.ports[id.index()];
-                port.is_quiet() && port.all_buffers().all(|(buffer, _)| buffer.is_empty_by(now))
+                port.is_quiet() && port.receiver.all_buffers().all(|(buffer, _)| buffer.is_empty_by(now))
             })
     }
 
@@ -65,7 +66,8 @@ impl Fabric {
             let port = &mut self.ports[id.index()];
             assert!(port.flit.is_none(), "links in Flit Mode stay up");
             for class in FlowClass::ALL {
-                port.release_drained(id, class, now, &mut self.observers);
+                let mut books = Books { port: id, observers: &mut self.observers };
+                port.receiver.release_drained(class, now, &mut books);
             }
             self.settle(id, now);
             self.ports[id.index()].go_down();

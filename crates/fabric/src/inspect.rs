@@ -1,5 +1,6 @@
 //! Reading a fabric from outside: settling the books, conservation.
 
+use crate::books::Books;
 use crate::fabric::Fabric;
 use crate::port::{Owner, Port, PortId};
 use crate::workload::DeviceId;
@@ -19,7 +20,8 @@ impl Fabric {
         for index in 0..self.ports.len() {
             let id = PortId(index as u32);
             for class in FlowClass::ALL {
-                self.ports[index].release_drained(id, class, at, &mut self.observers);
+                let mut books = Books { port: id, observers: &mut self.observers };
+                self.ports[index].receiver.release_drained(class, at, &mut books);
             }
             self.settle(id, at);
         }
@@ -118,7 +120,7 @@ impl Fabric {
 
 /// Whether a receiver holds nothing of a class, and its peer knows.
 fn all_credits_returned(port: &Port, peer: &Port, channel: u8, class: FlowClass) -> bool {
-    let received = &port.buffers_of(channel)[class.index()].credits;
+    let received = &port.receiver.buffer(channel, class).credits;
     let mut told = peer.credits_of(channel)[class.index()];
     for (_, dllp) in peer.mailbox.iter() {
         match dllp {

@@ -10,7 +10,8 @@
 //! | `fabric.rs`, `slots.rs` | the state of everything, in arenas |
 //! | `packet.rs`, `ring.rs` | TLPs and their queues |
 //! | `wire.rs`, `port.rs` | one link direction in time; one port's state |
-//! | `receiver.rs`, `ingress.rs` | what a port owes its peer; its buffers |
+//! | `link/` | the receiver of a link without the fabric: what arrives, what is owed for it, its buffers |
+//! | `books.rs`, `wait.rs` | what came of a call to it, as facts; why nothing leaves |
 //! | `channels.rs` | virtual channels beyond VC0 |
 //! | `flit.rs` | what is different in Flit Mode |
 //! | `transmit.rs`, `select.rs`, `receive.rs` | TLPs: what leaves a port, when, and which first; what arrives |
@@ -41,6 +42,7 @@ mod advance;
 mod aspm;
 mod assembly;
 mod audit;
+mod books;
 mod buses;
 mod cache;
 mod channels;
@@ -58,9 +60,9 @@ mod fabric;
 mod flit;
 mod flow_control;
 mod hot_plug;
-mod ingress;
 mod inspect;
 mod iommu;
+mod link;
 mod memory;
 mod memory_path;
 mod mmio;
@@ -70,7 +72,6 @@ mod peers;
 mod phases;
 mod port;
 mod receive;
-mod receiver;
 mod replay;
 mod requests;
 mod resources;
@@ -87,6 +88,7 @@ mod sockets;
 mod stack;
 mod switch;
 mod transmit;
+mod wait;
 mod waiters;
 mod wire;
 pub mod workload;

@@ -1,17 +1,19 @@
 //! One port: the transmitter of one link direction and the receiver of the other.
 //!
-//! State and the small rules on it. What happens between ports is in `transmit.rs`, `dllp.rs`, `replay.rs` and `receive.rs`.
+//! State and the small rules on it; the receiver is an object of its own, in `link/`. What happens between ports is in
+//! `transmit.rs`, `dllp.rs`, `replay.rs` and `receive.rs`.
 
 use crate::aspm::Aspm;
 use crate::channels::{PortChannels, VC0, VirtualChannel};
-use crate::config::{AckPolicy, PortConfig, UpdatePolicy};
+use crate::config::PortConfig;
 use crate::flit::FlitPort;
-use crate::ingress::IngressBuffer;
+use crate::link::{DllpSet, InFlight, Receiver, ReceiverPolicy};
 use crate::packet::{ClassQueues, PacketRef};
 use crate::ring::Ring;
-use crate::wire::{Damage, Faults, WireTiming};
+use crate::wait::Wait;
+use crate::wire::{Faults, WireTiming};
 use lanewise_observe::{Fact, Observers, Use};
-use lanewise_pcie::ack_nak::{ReceiveSequence, RetryBuffer, Sequence};
+use lanewise_pcie::ack_nak::RetryBuffer;
 use lanewise_pcie::dllp::Dllp;
 use lanewise_pcie::flit::FLIT_BYTES;
 use lanewise_pcie::flow_control::{Blocked, Credits, TransmitCredits};
@@ -54,98 +56,8 @@ pub(crate) struct Sent {
     pub(crate) packet: PacketRef,
 }
 
-/// A TLP on its way to this port: half a cache line.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct InFlight {
-    pub(crate) packet: PacketRef,
-    /// A switch may forward it from then on.
-    pub(crate) eligible_at: Time,
-    /// Last byte checked by this port's data link layer.
-    pub(crate) checked: Time,
-    pub(crate) sequence: Sequence,
-    /// The port through which a switch will forward it.
-    pub(crate) egress: u8,
-    /// Virtual channel that carries it.
-    pub(crate) channel: u8,
-    /// Data credits it takes, beside one for its header.
-    pub(crate) data_credits: u16,
-    pub(crate) class: FlowClass,
-    pub(crate) fate: Fate,
-}
-
-impl InFlight {
-    #[inline]
-    pub(crate) fn credits(&self) -> Credits {
-        Credits::of_tlp(self.data_credits)
-    }
-}
-
-/// In which state a TLP arrives.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Fate {
-    Good,
-    Damaged,
-    /// Damaged where it begins: the receiver takes the link through Recovery.
-    Misframed,
-    Nullified,
-}
-
-impl Fate {
-    #[inline]
-    pub(crate) const fn of(damage: Option<Damage>) -> Self {
-        match damage {
-            None => Self::Good,
-            Some(Damage::Contents) => Self::Damaged,
-            Some(Damage::Token) => Self::Misframed,
-        }
-    }
-}
-
-/// A bit for each class.
-pub(crate) const ALL_CLASSES: u8 = 0b111;
-
-/// Which DLLPs a transmitter that is blocked waits for: one bit for the UpdateFC of each class, one for Acks, one for every
-/// UpdateFC of channels other than VC0.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct DllpSet(u8);
-
-impl DllpSet {
-    pub(crate) const NONE: Self = Self(0);
-    pub(crate) const ACK: Self = Self(8);
-    pub(crate) const OTHER_CHANNELS: Self = Self(16);
-    pub(crate) const ALL: Self = Self(31);
-
-    #[inline(always)]
-    pub(crate) const fn update_of(channel: u8, class: FlowClass) -> Self {
-        if channel == 0 { Self(1 << class as u8) } else { Self::OTHER_CHANNELS }
-    }
-
-    /// Indices of the classes of VC0 whose UpdateFC is among them.
-    #[inline(always)]
-    pub(crate) fn classes(self) -> impl Iterator<Item = usize> {
-        let mut rest = self.0 & ALL_CLASSES;
-        std::iter::from_fn(move || {
-            let class = (rest != 0).then(|| rest.trailing_zeros() as usize)?;
-            rest &= rest - 1;
-            Some(class)
-        })
-    }
-
-    #[inline]
-    pub(crate) const fn and(self, other: Self) -> Self {
-        Self(self.0 | other.0)
-    }
-
-    #[inline]
-    pub(crate) const fn include(self, other: Self) -> bool {
-        self.0 & other.0 != 0
-    }
-
-    #[inline]
-    pub(crate) fn is_none(self) -> bool {
-        self == Self::NONE
-    }
-}
+/// A TLP on its way to a port.
+pub(crate) type Flying = InFlight<PacketRef>;
 
 /// What a link carries.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -160,9 +72,9 @@ pub(crate) enum Carries {
 
 /// One port.
 ///
-/// Fields lie in cache lines by who uses them: times that every event looks at; what else it looks at; the retry buffer;
-/// what the transmitter counts with; what is coming; one line per ingress buffer; what waits at an endpoint or a root
-/// port. In a large fabric a hop costs what it touches, not what it computes.
+/// Fields lie in cache lines by who uses them: times that every event looks at, the first of the receiver's among them; what is
+/// coming; one line per ingress buffer; what else every event looks at; the retry buffer; what the transmitter counts with; what
+/// waits at an endpoint or a root port. In a large fabric a hop costs what it touches, not what it computes.
 #[repr(C, align(64))]
 pub(crate) struct Port {
     /// Earliest wake-up in the event queue.
@@ -172,19 +84,14 @@ pub(crate) struct Port {
     /// The last symbol or flit boundary at which a packet started after silence, or the end of an ordered set that others count from.
     pub(crate) boundary: Time,
     pub(crate) next_skip: Time,
-    /// A wake-up that is in the event queue too, later than `wake_at`, which took its place; or one that has passed.
-    pub(crate) displaced_wake_at: Time,
-    pub(crate) ack_at: Time,
-    /// The earliest UpdateFC of any class.
-    pub(crate) update_due_at: Time,
-    /// When the oldest TLP on its way here is taken into account, if that is no event of its own.
-    pub(crate) next_arrival: Time,
+
+    /// The receiver of the other direction.
+    pub(crate) receiver: Receiver<PacketRef>,
 
     pub(crate) owner: Owner,
     pub(crate) peer: PortId,
     /// Index among the ports of its device.
     pub(crate) index: u16,
-    pub(crate) nak_sequence: Sequence,
     pub(crate) state: LinkState,
     /// What silence since `busy_until` is put down to.
     pub(crate) idle_cause: Use,
@@ -196,19 +103,13 @@ pub(crate) struct Port {
     pub(crate) peer_waits_for: DllpSet,
     /// Nothing can go wrong on this link, and it carries no flits: when a TLP is sent, its arrival is known.
     pub(crate) error_free_non_flit: bool,
-    /// After so many of the TLPs to come it looks ahead whether anything may follow.
-    pub(crate) looks_ahead: u8,
     /// TLPs wait in the queues of this port's switch from the moment they are sent; their arrival is no event.
     pub(crate) delivers_ahead: bool,
-    /// An event looks at the replay timer, or it can never run out.
-    pub(crate) replay_timer_watched: bool,
     /// There is a `aspm`.
     pub(crate) sleeps: bool,
     /// Classes of VC0 for which the peer's InitFC1 has arrived, a bit each.
     pub(crate) initialised: u8,
     pub(crate) carries: Carries,
-    /// TLPs accepted since the last Ack.
-    pub(crate) unacknowledged: u32,
     /// DLLPs sent by the peer that this transmitter has not looked at yet, with their times of arrival.
     pub(crate) mailbox: Ring<(Time, Dllp)>,
     pub(crate) settings: Arc<PortSettings>,
@@ -218,31 +119,26 @@ pub(crate) struct Port {
 
     /// Nothing that waits here may leave before, unless a DLLP or a packet comes that changes this.
     pub(crate) blocked_until: Time,
+    /// A wake-up that is in the event queue too, later than `wake_at`, which took its place; or one that has passed.
+    pub(crate) displaced_wake_at: Time,
     pub(crate) credits: [TransmitCredits; 3],
-    /// Flit Mode: in place of `retry` and `sequence`.
-    pub(crate) flit: Option<Box<FlitPort>>,
+    /// After so many of the TLPs to come it looks ahead whether anything may follow.
+    pub(crate) looks_ahead: u8,
+    /// An event looks at the replay timer, or it can never run out.
+    pub(crate) replay_timer_watched: bool,
 
-    pub(crate) in_flight: Ring<InFlight>,
-    /// When the last accepted TLP's LCRC is checked: a cut-through switch accepts on credit, as it were.
-    pub(crate) last_checked: Time,
-    /// By class of VC0, when the next UpdateFC is due: together, for the earliest of them is asked for each time.
-    pub(crate) update_at: [Time; 3],
-    pub(crate) sequence: ReceiveSequence,
-
-    pub(crate) buffers: [IngressBuffer; 3],
-
-    /// TLPs of an endpoint or root port that wait here; a switch keeps its own.
-    pub(crate) queues: ClassQueues,
     /// When the InitFC triplet of the present state goes out next.
     pub(crate) init_due_at: Time,
     /// None on a link that is always awake.
     pub(crate) aspm: Option<Box<Aspm>>,
     /// Virtual channels beyond VC0.
     pub(crate) channels: Option<Box<PortChannels>>,
-    /// None on a error-free link.
+    /// None on an error-free link.
     pub(crate) faults: Option<Box<Faults>>,
-    /// When a Nak is owed; never on a error-free link.
-    pub(crate) nak_at: Time,
+    /// Flit Mode: in place of `retry` and the receiver's sequence numbers.
+    pub(crate) flit: Option<Box<FlitPort>>,
+    /// TLPs of an endpoint or root port that wait here; a switch keeps its own.
+    pub(crate) queues: ClassQueues,
 }
 
 /// What does not change, kept once for all ports that are alike: of thousands of ports few differ.
@@ -250,8 +146,7 @@ pub(crate) struct Port {
 pub(crate) struct PortSettings {
     pub(crate) wire: WireTiming,
     pub(crate) receive_latency: Span,
-    pub(crate) ack: AckPolicy,
-    pub(crate) update: UpdatePolicy,
+    pub(crate) receiver: ReceiverPolicy,
     pub(crate) replay_timer: Span,
     pub(crate) mps: Bytes,
 }
@@ -261,8 +156,7 @@ impl PortSettings {
         Self {
             wire,
             receive_latency: config.receive_latency,
-            ack: config.ack,
-            update: config.update_flow_control,
+            receiver: ReceiverPolicy { ack: config.ack, update: config.update_flow_control },
             replay_timer: config.replay_timer,
             mps: config.mps,
         }
@@ -281,49 +175,39 @@ impl Port {
         Self {
             wake_at: Time::NEVER,
             busy_until: Time::ZERO,
-            blocked_until: Time::ZERO,
+            boundary: Time::ZERO,
             next_skip: Time::ZERO + wire.skip_interval,
-            displaced_wake_at: Time::NEVER,
-            ack_at: Time::NEVER,
-            update_due_at: Time::NEVER,
-            next_arrival: Time::NEVER,
+            receiver: Receiver::new(config),
             owner,
             peer,
             index,
-            nak_sequence: Sequence::ZERO,
             state: LinkState::InitFlowControl1,
             idle_cause: Use::Down,
             silent: true,
             waiting_for: DllpSet::ALL,
             peer_waits_for: DllpSet::ALL,
             error_free_non_flit: false,
-            looks_ahead: 0,
             delivers_ahead: false,
-            replay_timer_watched: false,
             sleeps: false,
             initialised: 0,
             carries: if wire.flit.is_some() { Carries::Flits } else { Carries::Packets },
-            unacknowledged: 0,
             mailbox: Ring::default(),
-            flit: wire
-                .flit
-                .map(|mode| Box::new(FlitPort::new(mode, wire.span(FLIT_BYTES), config.retry_buffer))),
             retry: RetryBuffer::new(config.retry_buffer),
             replay_deadline: Time::NEVER,
-            settings,
-            boundary: Time::ZERO,
+            blocked_until: Time::ZERO,
+            displaced_wake_at: Time::NEVER,
             credits: [TransmitCredits::new(config.scale); 3],
-            sequence: ReceiveSequence::default(),
+            looks_ahead: 0,
+            replay_timer_watched: false,
             queues: ClassQueues::default(),
-            in_flight: Ring::default(),
-            update_at: [Time::NEVER; 3],
-            last_checked: Time::ZERO,
-            buffers: FlowClass::ALL.map(|class| IngressBuffer::new(class, &config.credits, config)),
-            faults: None,
-            nak_at: Time::NEVER,
             init_due_at: Time::ZERO,
             aspm: None,
             channels: None,
+            faults: None,
+            flit: wire
+                .flit
+                .map(|mode| Box::new(FlitPort::new(mode, wire.span(FLIT_BYTES), config.retry_buffer))),
+            settings,
         }
     }
 
@@ -500,21 +384,17 @@ impl Port {
         self.state = LinkState::InitFlowControl1;
         self.init_due_at = Time::NEVER;
         self.initialised = 0;
-        (self.wake_at, self.next_skip, self.next_arrival) = (Time::NEVER, Time::NEVER, Time::NEVER);
-        (self.ack_at, self.nak_at, self.update_due_at) = (Time::NEVER, Time::NEVER, Time::NEVER);
+        (self.wake_at, self.next_skip) = (Time::NEVER, Time::NEVER);
+        self.receiver.reset();
         self.blocked_until = Time::ZERO;
-        self.unacknowledged = 0;
         self.idle_cause = Use::Down;
         (self.waiting_for, self.peer_waits_for) = (DllpSet::ALL, DllpSet::ALL);
         while self.mailbox.pop_front().is_some() {}
         self.retry.reset_with(|_| {});
         self.replay_deadline = Time::NEVER;
-        self.sequence = ReceiveSequence::default();
         for channel in self.channel_numbers() {
             let credits = self.credits_of_mut(channel);
             *credits = credits.map(|credits| TransmitCredits::new(credits.scale()));
-            self.buffers_of_mut(channel).iter_mut().for_each(IngressBuffer::reset);
-            *self.updates_of_mut(channel) = [Time::NEVER; 3];
         }
         for channel in self.channels.iter_mut().flat_map(|channels| &mut channels.beyond) {
             channel.initialised = 0;
@@ -529,12 +409,10 @@ impl Port {
 
     /// Heap memory behind this port, in bytes.
     pub(crate) fn heap_bytes(&self) -> usize {
-        let buffers = self.channel_numbers().flat_map(|channel| self.buffers_of(channel));
         let beyond = self.channels.iter().map(|channels| channels.beyond.len() * size_of::<VirtualChannel>());
-        buffers.map(|buffer| buffer.draining.heap_bytes()).sum::<usize>()
+        self.receiver.heap_bytes()
             + beyond.sum::<usize>()
             + self.mailbox.heap_bytes()
-            + self.in_flight.heap_bytes()
             + self.aspm.as_ref().map_or(0, |aspm| size_of_val(&**aspm))
             + self.flit.as_ref().map_or(0, |flit| flit.heap_bytes())
     }
@@ -542,7 +420,7 @@ impl Port {
     /// Whether all that was sent has been acknowledged and nothing is on its way.
     pub(crate) fn is_quiet(&self) -> bool {
         self.nothing_to_replay()
-            && self.in_flight.is_empty()
+            && self.receiver.in_flight().len() == 0
             && self.nothing_queued()
             && self.flit.as_ref().is_none_or(|flit| flit.is_quiet())
     }
@@ -556,66 +434,31 @@ impl Port {
     }
 }
 
-/// Why nothing leaves, and what may change that.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Wait {
-    /// What silence is put down to; [`Use::Idle`] when nothing but time has to pass, or nothing waits.
-    pub(crate) on: Use,
-    /// DLLPs that may let something go.
-    pub(crate) dllps: DllpSet,
-    /// When something may leave without any of them.
-    pub(crate) until: Time,
-}
-
-impl Wait {
-    /// Nothing waits.
-    pub(crate) const NOTHING: Self = Self::until(Time::NEVER);
-
-    /// Something may leave from then on.
-    #[inline]
-    pub(crate) const fn until(until: Time) -> Self {
-        Self { on: Use::Idle, dllps: DllpSet::NONE, until }
-    }
-
-    /// Something is held up until a DLLP comes.
-    #[inline]
-    pub(crate) const fn held(on: Use, dllps: DllpSet) -> Self {
-        Self { on, dllps, until: Time::NEVER }
-    }
-
-    /// Of two places where nothing may leave: whichever may first. An obstacle says more than time to pass.
-    #[inline]
-    pub(crate) fn or(self, other: Self) -> Self {
-        Self {
-            on: if self.on == Use::Idle { other.on } else { self.on },
-            dllps: self.dllps.and(other.dllps),
-            until: self.until.min(other.until),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::link::buffer::IngressBuffer;
     use std::mem::offset_of;
 
     #[test]
     fn a_port_is_nine_cache_lines_with_each_group_in_its_own() {
         let starts = [
-            offset_of!(Port, owner),
+            offset_of!(Port, wake_at),
+            offset_of!(Port, receiver) + Receiver::<PacketRef>::FIRST_LINE,
+            offset_of!(Port, receiver) + Receiver::<PacketRef>::BUFFERS,
+            offset_of!(Port, receiver) + size_of::<Receiver<PacketRef>>() - 8,
             offset_of!(Port, retry),
             offset_of!(Port, blocked_until),
-            offset_of!(Port, in_flight),
-            offset_of!(Port, buffers),
-            offset_of!(Port, queues),
+            offset_of!(Port, init_due_at),
             size_of::<Port>(),
         ];
-        assert_eq!(starts.map(|bytes| bytes / 64), [1, 2, 3, 4, 5, 8, 9]);
-        assert_eq!(starts.map(|bytes| bytes % 64), [0; 7]);
+        assert_eq!(starts.map(|bytes| bytes / 64), [0, 1, 2, 5, 6, 7, 8, 9]);
+        assert_eq!(starts.map(|bytes| bytes % 64), [0; 8]);
+        assert_eq!(size_of::<IngressBuffer>(), 64);
     }
 
     #[test]
     fn a_tlp_in_flight_is_half_a_cache_line() {
-        assert_eq!(size_of::<InFlight>(), 32);
+        assert_eq!(size_of::<Flying>(), 32);
     }
 }

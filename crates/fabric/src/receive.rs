@@ -1,13 +1,15 @@
 //! What a port does with a TLP that arrives: check, acknowledge, account credits, hand over to the device.
 
+use crate::books::Books;
 use crate::endpoint::wants_notice;
 use crate::fabric::Fabric;
+use crate::link::{Fate, Outcome, Space};
 use crate::packet::{Flags, Packet, PacketId};
-use crate::port::{Fate, InFlight, Owner, PortId};
+use crate::port::{Flying, Owner, PortId};
 use crate::root_complex;
 use crate::workload::{Notify, WorkloadEvent};
 use lanewise_observe::Fact;
-use lanewise_pcie::ack_nak::Verdict;
+use lanewise_pcie::flow_control::Overflow;
 use lanewise_pcie::splitting;
 use lanewise_pcie::tlp::FlowClass;
 use lanewise_units::{Bytes, Span, Time};
@@ -22,31 +24,20 @@ impl Fabric {
         if port.flit_mode() {
             return self.on_flit(id);
         }
-        let arrived = *port.in_flight.front().expect("an arrival was scheduled for each TLP sent");
-        port.in_flight.drop_front();
-        if arrived.fate == Fate::Nullified {
-            return self.drop_nullified(id, &arrived, now);
-        }
-        let damaged = arrived.fate != Fate::Good;
-        match port.sequence.receive(arrived.sequence, !damaged) {
-            Verdict::Accept => {
-                port.accept(&arrived);
-                self.deliver(id, &arrived, now);
-            }
-            Verdict::DiscardDuplicate => self.discard_duplicate(id, &arrived, now),
-            Verdict::DiscardNak(sequence) => {
-                (port.nak_at, port.nak_sequence) = (arrived.checked, sequence);
-                self.observers.observe(now, Fact::BadTlp { port: id.0 });
+        let mut books = Books { port: id, observers: &mut self.observers };
+        let arrived = port.receiver.take_next();
+        match port.receiver.receive(&arrived, now, &port.settings.receiver.ack, &mut books) {
+            Outcome::Accepted => self.deliver(id, &arrived, now),
+            Outcome::Duplicate => self.wake(id, self.ports[id.index()].receiver.ack_at()),
+            Outcome::Nullified => return self.drop_nullified(&arrived),
+            Outcome::Refused => {
                 if now < arrived.checked {
                     self.forward_damaged(id, &arrived, now);
                 }
                 self.wake(id, arrived.checked);
             }
-            Verdict::DiscardSilently => {
-                if damaged {
-                    self.observers.observe(now, Fact::BadTlp { port: id.0 });
-                }
-            }
+            Outcome::RefusedAgain => {}
+            Outcome::Overflow(overflow) => overflows(id, now, &arrived, overflow),
         }
         if arrived.fate == Fate::Misframed {
             // A framing error of 128b/130b: PCIe Base 6.3 §4.2.2.3.4.
@@ -59,27 +50,17 @@ impl Fabric {
     #[inline(always)]
     pub(crate) fn take_delivered_ahead(&mut self, id: PortId, at: Time) {
         let port = &mut self.ports[id.index()];
-        let arrived = port.take_delivered_ahead();
-        if arrived.fate == Fate::Nullified {
-            return self.drop_nullified(id, &arrived, at);
-        }
-        match port.sequence.receive(arrived.sequence, true) {
-            Verdict::Accept => {
-                port.accept(&arrived);
-                port.fill_buffer(id, &arrived, at, &mut self.observers);
+        let mut books = Books { port: id, observers: &mut self.observers };
+        let arrived = port.receiver.take_next_ahead();
+        match port.receiver.receive(&arrived, at, &port.settings.receiver.ack, &mut books) {
+            Outcome::Accepted => {}
+            Outcome::Duplicate => self.wake(id, self.ports[id.index()].receiver.ack_at()),
+            Outcome::Nullified => self.drop_nullified(&arrived),
+            Outcome::Overflow(overflow) => overflows(id, at, &arrived, overflow),
+            Outcome::Refused | Outcome::RefusedAgain => {
+                panic!("{at:?}: port {} refuses {:?}, delivered ahead", id.0, arrived.sequence)
             }
-            Verdict::DiscardDuplicate => self.discard_duplicate(id, &arrived, at),
-            verdict => panic!("{at:?}: port {} answers a TLP delivered ahead with {verdict:?}", id.0),
         }
-    }
-
-    #[cold]
-    fn discard_duplicate(&mut self, id: PortId, arrived: &InFlight, at: Time) {
-        let port = &mut self.ports[id.index()];
-        port.ack_at = port.ack_at.min(arrived.checked);
-        let due = port.ack_at;
-        self.observers.observe(at, Fact::Duplicate { port: id.0 });
-        self.wake(id, due);
     }
 
     /// Makes sure that what the peer waits for is not overlooked, after something that may have brought it forward.
@@ -108,10 +89,9 @@ impl Fabric {
         }
     }
 
-    /// Accounts the credits of a TLP and gives it to the device.
+    /// Gives a TLP that is in the buffer to the device.
     #[inline]
-    pub(crate) fn deliver(&mut self, id: PortId, arrived: &InFlight, now: Time) {
-        self.ports[id.index()].fill_buffer(id, arrived, now, &mut self.observers);
+    pub(crate) fn deliver(&mut self, id: PortId, arrived: &Flying, now: Time) {
         self.schedule_peer_wake(id);
         let packet_id = self.packets.resolve(arrived.packet).expect("nobody else owns an undelivered packet");
         match self.ports[id.index()].owner {
@@ -148,7 +128,7 @@ impl Fabric {
     }
 
     /// A cut-through switch has begun to forward a TLP whose LCRC turns out bad: the copy will be nullified.
-    fn forward_damaged(&mut self, id: PortId, arrived: &InFlight, now: Time) {
+    fn forward_damaged(&mut self, id: PortId, arrived: &Flying, now: Time) {
         let Owner::Switch(index) = self.ports[id.index()].owner else { return };
         let Some(original) = self.packets.resolve(arrived.packet) else { return };
         let mut copy = self.packets[original];
@@ -169,8 +149,7 @@ impl Fabric {
         self.offer(egress_id, now);
     }
 
-    fn drop_nullified(&mut self, id: PortId, arrived: &InFlight, now: Time) {
-        self.observers.observe(now, Fact::Nullified { port: id.0 });
+    fn drop_nullified(&mut self, arrived: &Flying) {
         if let Some(copy) = self.packets.resolve(arrived.packet) {
             self.packets.remove(copy);
         }
@@ -291,7 +270,11 @@ impl Fabric {
     pub(crate) fn drain(&mut self, id: PortId, packet: &Packet, free_at: Time) {
         let now = self.engine.now();
         self.advance_to(id, now);
-        self.ports[id.index()].drain(id, packet, free_at, now, &mut self.observers);
+        let port = &mut self.ports[id.index()];
+        let (channel, class) = (port.channel_of(packet.traffic_class), packet.class());
+        let space = Space { channel, class, credits: packet.credits() };
+        let mut books = Books { port: id, observers: &mut self.observers };
+        port.receiver.drain(space, free_at, now, &port.settings.receiver.update, &mut books);
         self.schedule_peer_wake(id);
     }
 
@@ -311,4 +294,11 @@ impl Fabric {
             self.refill(index);
         }
     }
+}
+
+/// A peer has sent a TLP without credits for it, which is a bug in this crate.
+#[cold]
+pub(crate) fn overflows(id: PortId, at: Time, arrived: &Flying, overflow: Overflow) -> ! {
+    let (class, sequence) = (arrived.class, arrived.sequence);
+    panic!("{at:?}: {sequence:?} overflows the {class} {overflow:?} buffer of port {}", id.0);
 }

@@ -6,7 +6,9 @@
 use crate::channels::VC0;
 use crate::event::Event;
 use crate::fabric::Fabric;
-use crate::port::{Fate, InFlight, PortId, Wait};
+use crate::link::{Fate, InFlight};
+use crate::port::PortId;
+use crate::wait::Wait;
 use lanewise_observe::{Fact, Use};
 use lanewise_pcie::ack_nak::ReplayOutcome;
 use lanewise_pcie::tlp::{FRAMING_NON_FLIT, FlowClass, SEQUENCE_AND_LCRC};
@@ -44,10 +46,11 @@ impl Fabric {
         };
         let peer = &mut self.ports[peer_id.index()];
         let checked = in_flight.checked + peer.settings.receive_latency;
-        let duplicate = InFlight { checked, eligible_at: checked.max(peer.last_arrival()), ..in_flight };
+        let duplicate =
+            InFlight { checked, eligible_at: checked.max(peer.receiver.last_arrival()), ..in_flight };
         match self.packets.resolve(sent.packet) {
             // It had nothing but a late Ack: a duplicate, of which the peer only checks the sequence number.
-            _ if peer.delivers_ahead => peer.deliver_ahead(duplicate),
+            _ if peer.delivers_ahead => peer.receiver.expect_ahead(duplicate),
             Some(packet_id) => {
                 let packet = &self.packets[packet_id];
                 let (class, data_credits) = (packet.class(), packet.credits().data);
@@ -56,7 +59,7 @@ impl Fabric {
             }
             // Delivered already: a duplicate too.
             None => {
-                peer.in_flight.push_back(duplicate);
+                peer.receiver.expect(duplicate);
                 self.engine.schedule(checked, Event::Arrival(peer_id).pack());
             }
         }

@@ -89,7 +89,7 @@ impl<T: Copy> Ring<T> {
     }
 
     /// From the oldest to the newest.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
+    pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = &T> {
         (0..self.len).map(|position| &self.slots[self.slot(position)])
     }
 

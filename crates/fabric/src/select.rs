@@ -4,8 +4,10 @@
 //! table lets it pass everything older that stays behind (PCIe Base 6.3 §2.4.1, Table 2-42). With ID-based ordering that
 //! depends on whose the older packets are, all of them and not only the first.
 
+use crate::link::DllpSet;
 use crate::packet::{ClassQueues, Flags, Packet, PacketPool};
-use crate::port::{DllpSet, Port, Wait};
+use crate::port::Port;
+use crate::wait::Wait;
 use lanewise_observe::Use;
 use lanewise_pcie::flow_control::Blocked;
 use lanewise_pcie::ordering::{OrderingAttributes, Passing, may_pass};

@@ -4,10 +4,12 @@
 use crate::channels::VC0;
 use crate::event::Event;
 use crate::fabric::Fabric;
+use crate::link::{DllpSet, Fate, InFlight};
 use crate::packet::{Flags, Packet, PacketId, PacketPool};
-use crate::port::{DllpSet, Fate, InFlight, LinkState, Owner, Port, PortId, Sent, Wait};
+use crate::port::{Flying, LinkState, Owner, Port, PortId, Sent};
 use crate::select::select_class;
 use crate::switch::Switch;
+use crate::wait::Wait;
 use lanewise_observe::{Fact, Use};
 use lanewise_pcie::dllp::Dllp;
 use lanewise_pcie::tlp::FlowClass;
@@ -50,7 +52,7 @@ impl Fabric {
             return; // An earlier wake-up has taken its place.
         }
         // Until it plans its next look, it is up: nobody needs to wake it for this instant or later.
-        let (peer, idle) = (port.peer, port.busy_until <= now && port.acts_at() > now);
+        let (peer, idle) = (port.peer, port.busy_until <= now && port.receiver.acts_at() > now);
         if !idle && !self.free_the_wire(id, now) {
             return;
         }
@@ -247,7 +249,7 @@ impl Fabric {
     /// A cut-through switch acts as soon as it may forward, everybody else when the LCRC has been checked; both
     /// happen in the order in which the TLPs were sent.
     #[inline(always)]
-    pub(crate) fn launch(&mut self, id: PortId, mut in_flight: InFlight, packet_id: PacketId) {
+    pub(crate) fn launch(&mut self, id: PortId, mut in_flight: Flying, packet_id: PacketId) {
         let peer_id = self.ports[id.index()].peer;
         let span = in_flight.checked - in_flight.eligible_at;
         in_flight.checked += self.ports[peer_id.index()].settings.receive_latency;
@@ -257,7 +259,7 @@ impl Fabric {
         if peer.delivers_ahead {
             return self.deliver_ahead(peer_id, in_flight, packet_id);
         }
-        peer.in_flight.push_back(in_flight);
+        peer.receiver.expect(in_flight);
         self.engine.schedule(at, Event::Arrival(peer_id).pack());
     }
 
@@ -265,12 +267,12 @@ impl Fabric {
     ///
     /// That is before its time, which `eligible_at` keeps. TLPs of a link stay in the order in which they were sent.
     #[inline(always)]
-    fn deliver_ahead(&mut self, id: PortId, mut in_flight: InFlight, packet_id: PacketId) {
+    fn deliver_ahead(&mut self, id: PortId, mut in_flight: Flying, packet_id: PacketId) {
         let port = &mut self.ports[id.index()];
-        let last_arrival = port.last_arrival();
+        let last_arrival = port.receiver.last_arrival();
         let eligible_at = in_flight.eligible_at.max(last_arrival);
         in_flight.eligible_at = eligible_at.min(in_flight.checked.max(last_arrival));
-        port.deliver_ahead(in_flight);
+        port.receiver.expect_ahead(in_flight);
         if in_flight.fate == Fate::Good
             && let Owner::Switch(index) = port.owner
         {
@@ -283,7 +285,7 @@ impl Fabric {
     ///
     /// Everybody but a switch acts on a TLP when it has been checked.
     #[inline(always)]
-    pub(crate) fn route(&self, peer_id: PortId, in_flight: &mut InFlight, span: Span, packet_id: PacketId) {
+    pub(crate) fn route(&self, peer_id: PortId, in_flight: &mut Flying, span: Span, packet_id: PacketId) {
         let peer = &self.ports[peer_id.index()];
         let Owner::Switch(index) = peer.owner else {
             in_flight.eligible_at = in_flight.checked;

@@ -1,17 +1,16 @@
-//! One class of a port's ingress buffer: its credits, what is draining, and when the peer must hear of it.
+//! A receiver's buffer of one class: its credits, what is draining, and when the transmitter must hear of it.
 //!
 //! Everything that the arrival and the departure of a TLP touch, in one cache line.
 
+use super::effect::{Effect, Effects};
+
 use crate::config::{PortConfig, UpdatePolicy};
-use crate::port::PortId;
 use crate::ring::Ring;
-use lanewise_observe::{Fact, Observers};
 use lanewise_pcie::flow_control::{CreditPool, Credits, ReceiveCredits, Scale, low_credit_threshold};
 use lanewise_pcie::tlp::FlowClass;
 use lanewise_units::Time;
 
-/// The buffer of one class.
-#[repr(align(64))]
+/// The buffer of one class: 64 bytes, which whoever keeps it puts into one cache line.
 pub(crate) struct IngressBuffer {
     /// Space that will be free by then, in order of time.
     pub(crate) draining: Ring<(Time, Credits)>,
@@ -78,16 +77,9 @@ impl IngressBuffer {
 
     /// Buffer space that devices have drained by now is allocated again.
     #[inline(always)]
-    pub(crate) fn release_drained(
-        &mut self,
-        id: PortId,
-        class: FlowClass,
-        now: Time,
-        observers: &mut Observers,
-    ) {
+    pub(crate) fn release_drained(&mut self, class: FlowClass, now: Time, effects: &mut impl Effects) {
         while let Some((at, credits)) = self.take_drained(now) {
-            let bytes = buffer_bytes(credits);
-            observers.observe(at, Fact::BufferFreed { port: id.0, class, bytes });
+            effects.push(at, Effect::BufferFreed { class, bytes: buffer_bytes(credits) });
         }
     }
 

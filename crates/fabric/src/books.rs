@@ -1,0 +1,28 @@
+//! What came of a call to an object of a link, told to the observers as facts of a port.
+
+use crate::link::{Effect, Effects};
+use crate::port::PortId;
+use lanewise_observe::{Fact, Observers};
+use lanewise_units::Time;
+
+/// The observers, for one port.
+pub(crate) struct Books<'o> {
+    pub(crate) port: PortId,
+    pub(crate) observers: &'o mut Observers,
+}
+
+impl Effects for Books<'_> {
+    #[inline(always)]
+    fn push(&mut self, at: Time, effect: Effect) {
+        let port = self.port.0;
+        let fact = match effect {
+            Effect::BufferFilled { class, bytes } => Fact::BufferFilled { port, class, bytes },
+            Effect::BufferFreed { class, bytes } => Fact::BufferFreed { port, class, bytes },
+            Effect::BadTlp => Fact::BadTlp { port },
+            Effect::Duplicate => Fact::Duplicate { port },
+            Effect::Nullified => Fact::Nullified { port },
+            Effect::NakSent => Fact::NakSent { port },
+        };
+        self.observers.observe(at, fact);
+    }
+}

@@ -1,0 +1,34 @@
+//! What came of a call to one of the objects of a link, beside what the call returned.
+
+use lanewise_pcie::tlp::FlowClass;
+use lanewise_units::Time;
+
+/// What came of a call, for the books of whoever drives the link.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Effect {
+    /// A TLP takes up so many bytes of the receiver's buffer of a class.
+    BufferFilled { class: FlowClass, bytes: u32 },
+    /// So many bytes of the receiver's buffer of a class are free again.
+    BufferFreed { class: FlowClass, bytes: u32 },
+    /// A TLP arrived damaged, or out of order.
+    BadTlp,
+    /// A TLP arrived that the receiver has already.
+    Duplicate,
+    /// A TLP arrived that its transmitter took back.
+    Nullified,
+    /// A Nak goes out.
+    NakSent,
+}
+
+/// Takes effects as they happen, each with its time.
+pub(crate) trait Effects {
+    /// Something came of it, at `at`.
+    fn push(&mut self, at: Time, effect: Effect);
+}
+
+#[cfg(test)]
+impl Effects for Vec<(Time, Effect)> {
+    fn push(&mut self, at: Time, effect: Effect) {
+        self.push((at, effect));
+    }
+}

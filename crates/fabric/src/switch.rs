@@ -27,7 +27,7 @@ use lanewise_pcie::flit::TLP_BYTES;
 use lanewise_pcie::flow_control::Credits;
 use lanewise_pcie::tlp::FlowClass;
 use lanewise_pcie::virtual_channel::{ChannelMap, TRAFFIC_CLASSES};
-use lanewise_units::{Bytes, Rate, Span, SpanSum, Time};
+use lanewise_units::{Bytes, Rate, Span, SpanSum, Time, wide};
 use std::sync::Arc;
 
 /// Most ports a switch may have: one bit each in a word.
@@ -270,7 +270,7 @@ impl Switch {
         };
         let slot = usize::from(row) * self.ports.len() + usize::from(ingress);
         let first = self.queues[slot].push(packets, id);
-        self.rows[usize::from(row)].waiting.0[packets[id].class() as usize] |= 1 << ingress;
+        self.rows[usize::from(row)].waiting.0[packets[id].class() as usize] |= wide::bit(ingress as u32);
         first.then_some(ready_at)
     }
 
@@ -391,7 +391,7 @@ impl Switch {
         }
         let first = if self.config.arbitration == Arbitration::Strict { 0 } else { turn };
         // Ports from `first` up, then those below it.
-        let from_first = waiting & (u128::MAX << first);
+        let from_first = waiting & wide::bit(first as u32).wrapping_neg();
         let below_first = waiting ^ from_first;
         let candidate = if from_first != 0 { from_first } else { below_first }.trailing_zeros();
         let wait = match self.try_ingress(candidate as usize, vc_egress, packets, port, at) {
@@ -401,7 +401,7 @@ impl Switch {
         if waiting & (waiting - 1) == 0 {
             return Err(wait);
         }
-        let others = self.others(vc_egress, port, wait) & !(1 << candidate);
+        let others = self.others(vc_egress, port, wait) & !wide::bit(candidate);
         self.find_among([from_first & others, below_first & others], vc_egress, wait, packets, port, at)
     }
 
@@ -508,7 +508,7 @@ impl Switch {
         }
         let class = packet.class();
         if self.queues[slot].head(class).is_none() {
-            self.rows[row].waiting.0[class as usize] &= !(1 << ingress);
+            self.rows[row].waiting.0[class as usize] &= !wide::bit(ingress as u32);
         }
         if leaves {
             self.rows[row].arbiter.served(ingress as u8, self.ports.len(), self.config.arbitration.weights());

@@ -1,7 +1,7 @@
 //! Latencies of one kind: exact sums, and a histogram for percentiles.
 
 use hdrhistogram::Histogram;
-use lanewise_units::{Span, TICKS_PER_NS};
+use lanewise_units::{Span, TICKS_PER_NS, wide};
 
 /// Latencies since the window started; what every one changes lies before the histogram.
 #[derive(Clone, Debug)]
@@ -83,9 +83,9 @@ impl LatencyTally {
         }
         self.count += 1;
         self.sum_ticks += u128::from(ticks);
-        let difference = u128::from(ticks.abs_diff(self.shift));
+        let difference = ticks.abs_diff(self.shift);
         // Beyond 2¹²⁸ there are latencies of seconds by the billion.
-        self.squares = self.squares.saturating_add(difference * difference);
+        self.squares = self.squares.saturating_add(wide::product(difference, difference));
         self.min_ticks = self.min_ticks.min(ticks);
         self.max_ticks = self.max_ticks.max(ticks);
         self.recent[self.recent_count as usize] =

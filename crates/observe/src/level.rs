@@ -1,6 +1,6 @@
 //! A level that rises and falls: time-weighted mean and maximum.
 
-use lanewise_units::{Span, Time};
+use lanewise_units::{Span, Time, wide};
 
 /// What is kept of a level while it is observed: half a cache line.
 #[derive(Clone, Copy, Debug, Default)]
@@ -15,7 +15,7 @@ pub(crate) struct LevelTally {
 impl LevelTally {
     #[inline]
     pub(crate) fn change(&mut self, at: Time, up: u32, down: u32) {
-        self.area += u128::from(self.now) * u128::from((at - self.changed_at).ticks());
+        self.area += wide::product(u64::from(self.now), (at - self.changed_at).ticks());
         self.changed_at = at;
         self.now = self.now + up - down;
         self.max = self.max.max(self.now);

@@ -10,6 +10,7 @@ mod bytes;
 mod lanes;
 mod rate;
 mod time;
+pub mod wide;
 
 pub use bytes::Bytes;
 pub use lanes::{Generation, SymbolTimes, Width};

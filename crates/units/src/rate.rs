@@ -43,7 +43,7 @@ impl Rate {
 
     /// Time that `bytes` take at this rate, rounded up to a tick.
     pub const fn span_ceil(self, bytes: Bytes) -> Span {
-        let ticks_q16 = bytes.get() as u128 * self.ticks_per_byte_q16 as u128;
+        let ticks_q16 = crate::wide::product(bytes.get(), self.ticks_per_byte_q16);
         Span::from_ticks(((ticks_q16 + 0xffff) >> 16) as u64)
     }
 }

@@ -1,0 +1,105 @@
+/** How to take a scenario. */
+export interface Options {
+  /** What messages and results call it; `<text>` by itself. */
+  path?: string;
+  /** Pairs of a path, as `explain` names it, and a value with its unit: `["card0.mps", "128 B"]`. */
+  overrides?: [string, string][];
+  /** Parts besides those of the catalog, or in their place: by name, the text of a file as in `catalog/`. */
+  parts?: Record<string, string>;
+}
+
+/** One mistake: `error` of `schema/output.schema.json`. */
+export interface Mistake {
+  /** Of a scenario, a code of `docs/reference/problems.md`; else `wrong-input` or `internal`. */
+  code: string;
+  message: string;
+  path: string | null;
+  /** From 1. */
+  line: number | null;
+  /** From 1, in characters. */
+  column: number | null;
+  hint: string | null;
+}
+
+/** Something that a scenario states, and that changes nothing or costs more than one might think. */
+export interface Remark {
+  path: string;
+  value: string;
+  place: string;
+  effect: "none" | "slower";
+  reason: string;
+}
+
+/** What `check` finds. */
+export interface Checked {
+  format: 1;
+  /** Empty when the scenario can be run. */
+  errors: Mistake[];
+  /** The same as text, with the lines in question. */
+  report: string;
+  remarks: Remark[];
+}
+
+/** Results of a run, as `lanewise run --json` prints them; `docs/reference/json.md` says what the keys mean. */
+export interface Results {
+  format: 1;
+  title: string;
+  lanewise_version: string;
+  scenario_path: string;
+  seed: number;
+  end_reason: "Converged" | "Finished" | "TimeLimit" | "EventLimit" | "MemoryLimit" | "Stalled" | "Interrupted";
+  end_detail: string;
+  simulated_s: number;
+  warm_up_s: number;
+  measured_s: number;
+  events: number;
+  tlp_hops: number;
+  /** Hash of the trajectory, 16 hexadecimal digits: the same here as in the command line. */
+  fingerprint: string;
+  [key: string]: unknown;
+}
+
+/** What went wrong, thrown by every call. */
+export class LanewiseError extends Error {
+  /** 2: the input is wrong. 3: the fault is Lanewise's. */
+  readonly status: 2 | 3;
+  readonly errors: Mistake[];
+  /** The instance answers nothing any more; `renewed` gives another. */
+  readonly discard: boolean;
+  readonly document: object;
+}
+
+/** An instance of the module. Its calls block. */
+export class Lanewise {
+  private constructor();
+  readonly version: string;
+  /** Whether a fault has made this instance useless. */
+  readonly discarded: boolean;
+  /** Another instance of the same module. */
+  renewed(): Promise<Lanewise>;
+  run(scenario: string, options?: Options): Results;
+  explain(scenario: string, options?: Options): Record<string, unknown>;
+  check(scenario: string, options?: Options): Checked;
+  parts(): Record<string, unknown>;
+  scenarioSchema(): Record<string, unknown>;
+  /** The scenario of a benchmark of `lanewise bench`: `chain`, `mixed`, `tree512` or `tree4096`. */
+  benchmark(name: string): string;
+}
+
+/** The same in a worker: calls return promises. */
+export interface Connection {
+  version(): Promise<string>;
+  run(scenario: string, options?: Options): Promise<Results>;
+  explain(scenario: string, options?: Options): Promise<Record<string, unknown>>;
+  check(scenario: string, options?: Options): Promise<Checked>;
+  parts(): Promise<Record<string, unknown>>;
+  scenarioSchema(): Promise<Record<string, unknown>>;
+  /** Ends the worker, and with it a run that is under way. */
+  stop(): void;
+}
+
+/** Loads the module: from `lanewise.wasm` beside the loader, or from what is given. */
+export function load(source?: string | URL | Response | BufferSource | WebAssembly.Module): Promise<Lanewise>;
+
+/** Speaks to a worker that runs `worker.js`. */
+export function connect(worker: Worker): Connection;

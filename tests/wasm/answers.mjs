@@ -1,0 +1,15 @@
+// Reads calls from standard input, [[verb, scenario, options], ...] as JSON, and writes what one instance answers to each.
+import { readFile } from "node:fs/promises";
+import { text } from "node:stream/consumers";
+import { LanewiseError, load } from "../../crates/wasm/js/lanewise.js";
+
+const lanewise = await load(await readFile(process.env.LANEWISE_WASM));
+const answers = JSON.parse(await text(process.stdin)).map(([verb, scenario, options]) => {
+  try {
+    return lanewise[verb](scenario, options);
+  } catch (error) {
+    if (error instanceof LanewiseError) return error.document;
+    throw error;
+  }
+});
+process.stdout.write(JSON.stringify(answers));

@@ -390,6 +390,12 @@ _TRAITS = (
         _never,
     ),
     _Trait("virtual functions", lambda _, function: _virtual_functions(function), str, _never),
+    _Trait(
+        "power limit",
+        _flag(lambda function: function.health and function.health.power_limit_w),
+        lambda value: f"{value} W",
+        _never,
+    ),
     _Trait("NUMA node", lambda _, function: function.numa_node, str, _never, fewest=4),
     _Trait("revision", lambda _, function: function.identity.revision, lambda value: f"{value:02x}", _never),
     _Trait("firmware", lambda _, function: function.firmware, str, _never),

@@ -51,7 +51,8 @@ def named(findings: Iterable[Finding], view: View) -> list[Finding]:
 
 def _words(view: View, bdf: str) -> str:
     """Return words like ``NVIDIA H100 SXM5 80GB, slot 24``."""
-    function = view.machine.functions.get(Address.parse(bdf))
+    address = Address.find(bdf)
+    function = view.machine.functions.get(address) if address is not None else None
     if function is None or function.implied:
         return ""
     slot = _slot(view, view.machine, function)

@@ -80,7 +80,7 @@ class Rule:
         if bdf:
             # Folders of sysfs have the domain in their names.
             if "devices/BDF" in remedy:
-                remedy = remedy.replace("devices/BDF", f"devices/{Address.parse(bdf)}")
+                remedy = remedy.replace("devices/BDF", f"devices/{Address.find(bdf) or bdf}")
             remedy = remedy.replace("BDF", bdf)
         words = cost or (self.stated_cost if trial is None else None)
         return Finding(

@@ -65,7 +65,7 @@ def _waivers_of(finding: Finding, waivers: tuple[Waiver, ...], machine: Machine)
 
 
 def _is_for(waiver: Waiver, finding: Finding, bdf: str, machine: Machine) -> bool:
-    address = Address.parse(bdf) if bdf else None
+    address = Address.find(bdf)
     if waiver.at is not None and waiver.at != address:
         return False
     absent = finding.absent

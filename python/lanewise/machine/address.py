@@ -28,6 +28,14 @@ class Address(NamedTuple):
     """0 to 7."""
 
     @classmethod
+    def find(cls, text: str) -> Address | None:
+        """Read the same; None for anything else, as the name by which a log calls a device."""
+        try:
+            return cls.parse(text)
+        except ValueError:
+            return None
+
+    @classmethod
     def parse(cls, text: str) -> Address:
         """Read ``[domain:]bus:device.function`` in hexadecimal; raises ValueError for anything else."""
         match = _ADDRESS.fullmatch(text.strip())

@@ -37,6 +37,28 @@ class GpuHealth(NamedTuple):
     inforom_corrupted: bool | None = None
     slowdowns: tuple[str, ...] | None = None
     """What hardware holds the clocks down for now: ``thermal``, ``power brake``, or ``unknown``."""
+    slowed_by_driver: bool | None = None
+    """Whether the driver holds its clocks down because it is too warm (SW Thermal Slowdown)."""
+    degrees_c: int | None = None
+    """Temperature of the GPU, degrees Celsius."""
+    slowdown_at_c: int | None = None
+    """Temperature at which hardware slows it down."""
+    degrees_left_c: int | None = None
+    """Degrees below the limit at which it slows down (T.Limit); negative: above it."""
+    banks_without_spares: int | None = None
+    """Banks of memory that have no spare row left."""
+    rows_replaced: int | None = None
+    """Rows of memory replaced after errors that could not be corrected."""
+    pages_retired: int | None = None
+    """Pages of memory taken out of use, before Ampere."""
+    fabric_state: str | None = None
+    """How far its links to NVSwitches are set up: ``Completed``, ``In Progress``, ``Not Started``."""
+    fabric_status: str | None = None
+    """How that went: ``Success`` or what failed."""
+    unreadable: str | None = None
+    """What stands in place of a value that the driver could not read, like ``Unknown Error``."""
+    power_limit_w: int | None = None
+    """The most power that it may take now, W, rounded."""
     bar1_bytes: int | None = None
     """How much of its memory other devices and the CPU can reach."""
     utilization_percent: int | None = None

@@ -40,6 +40,7 @@ class EventKind(StrEnum):
     LIMITED = "a device could do more than its path to the host carries"
     NO_SPACE = "there was no address space for a BAR"
     IOMMU = "how the IOMMU treats devices"
+    NO_GPUS = "a tool found no GPU, or fewer than there are"
     GPU_ERROR = "a GPU, or a switch between GPUs, reported an error"
     DMA_BLOCKED = "the IOMMU blocked an access of a device to memory"
 

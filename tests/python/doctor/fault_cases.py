@@ -153,6 +153,11 @@ LATE = "nvme nvme0: I/O tag 24 (8018) QID 1 timeout, aborting"
 SAFE = "ice 0000:01:00.0: The DDP package could not be loaded. Entering Safe Mode."
 
 FAULT_CASES: dict[str, tuple[Machine, Machine, Severity]] = {
+    "gpu-unreachable": (
+        replace(gpus(2), events=(KernelEvent(EventKind.NO_GPUS, "No devices were found"),)),
+        gpus(2),
+        Severity.ERROR,
+    ),
     "link-test-mode": (
         pair(link={"test_modes": ("EnterCompliance",)}),
         pair(link={"test_modes": ()}),

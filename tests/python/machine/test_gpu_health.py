@@ -6,6 +6,7 @@ The forms are those of drivers 352 to 595; the values are made up.
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 
@@ -42,6 +43,7 @@ GPU 00000000:3B:00.0
     Performance State                                  : P0
     Clocks Event Reasons
         Idle                                           : Active
+        SW Thermal Slowdown                            : Not Active
         HW Slowdown                                    : Not Active
             HW Thermal Slowdown                        : Not Active
             HW Power Brake Slowdown                    : Not Active
@@ -76,12 +78,24 @@ GPU 00000000:3B:00.0
         TPC Repair Pending                             : No
         Unrepairable Memory                            : No
     Retired Pages
+        Single Bit ECC                                 : N/A
+        Double Bit ECC                                 : N/A
         Pending Page Blacklist                         : N/A
     Remapped Rows
         Correctable Error                              : 0
         Uncorrectable Error                            : 0
         Pending                                        : No
         Remapping Failure Occurred                     : No
+        Bank Remap Availability Histogram
+            Max                                        : 2560 bank(s)
+            None                                       : 0 bank(s)
+    Temperature
+        GPU Current Temp                               : 41 C
+        GPU T.Limit Temp                               : 46 C
+        GPU Shutdown T.Limit Temp                      : -8 C
+        GPU Slowdown T.Limit Temp                      : -2 C
+    GPU Power Readings
+        Current Power Limit                            : 700.00 W
     Fabric
         State                                          : Completed
         Status                                         : Success
@@ -101,6 +115,14 @@ SOUND = GpuHealth(
     recovery_action="None",
     fabric="Healthy",
     slowdowns=(),
+    slowed_by_driver=False,
+    degrees_c=41,
+    degrees_left_c=46,
+    banks_without_spares=0,
+    rows_replaced=0,
+    fabric_state="Completed",
+    fabric_status="Success",
+    power_limit_w=700,
     bar1_bytes=128 << 30,
     utilization_percent=0,
 )
@@ -182,6 +204,16 @@ CHANGES = [
     ("GPU Recovery Action", "Drain P2P", {"recovery_action": "Drain P2P"}, "warning"),
     ("GPU Recovery Action", "N/A", {"recovery_action": None}, None),
     ("Summary", "Unhealthy", {"fabric": "Unhealthy"}, "warning"),
+    ("State", "In Progress", {"fabric_state": "In Progress"}, "warning"),
+    ("State", "Not Started", {"fabric_state": "Not Started"}, "warning"),
+    ("Status", "Insufficient Resources", {"fabric_status": "Insufficient Resources"}, "warning"),
+    ("Single Bit ECC", "63", {"pages_retired": 63}, "warning"),
+    ("Single Bit ECC", "3", {"pages_retired": 3}, "info"),
+    ("Uncorrectable Error", "2", {"rows_replaced": 2}, "info"),
+    ("None", "2 bank(s)", {"banks_without_spares": 2}, "warning"),
+    ("GPU T.Limit Temp", "-3 C", {"degrees_left_c": -3}, "warning"),
+    ("SW Thermal Slowdown", "Active", {"slowed_by_driver": True}, "info"),
+    ("Current Power Limit", "Unknown Error", {"power_limit_w": None, "unreadable": "Unknown Error"}, "error"),
     ("HW Thermal Slowdown", "Active", {"slowdowns": ("thermal",)}, "warning"),
     ("HW Slowdown", "Active", {"slowdowns": ("unknown",)}, "warning"),
 ]
@@ -198,10 +230,10 @@ def with_value(key: str, value: str, text: str = NEW) -> str:
     ("key", "value", "said", "severity"), CHANGES, ids=[f"{c[0]}: {c[1]}" for c in CHANGES]
 )
 def test_what_a_gpu_says_against_itself(
-    key: str, value: str, said: dict[str, object], severity: str | None
+    key: str, value: str, said: dict[str, Any], severity: str | None
 ) -> None:
     text = HEAD + with_value(key, value)
-    assert health(text) == SOUND._replace(**said)  # type: ignore[arg-type]
+    assert health(text) == SOUND._replace(**said)
     assert judged(text) == (set() if severity is None else {severity})
 
 
@@ -220,7 +252,12 @@ def judged(text: str) -> set[str]:
 
 def test_old_drivers() -> None:
     assert health(OLD) == GpuHealth(
-        ecc=True, uncorrectable=1, uncorrectable_in_life=3, retirement_pending=True, slowdowns=("unknown",)
+        ecc=True,
+        uncorrectable=1,
+        uncorrectable_in_life=3,
+        retirement_pending=True,
+        slowdowns=("unknown",),
+        pages_retired=1,
     )
 
 
@@ -269,3 +306,42 @@ def test_a_gpu_in_use_is_not_idle_whatever_it_says(state: str, used: str, slow: 
     findings = diagnose(read_bytes((HEAD + text).encode()), cost=False).findings
     assert ({f.rule for f in findings} == {"link-speed"}) is slow
     assert ({f.rule for f in findings} == {"gpu-link-idle"}) is not slow
+
+
+GUEST = NEW.replace(
+    "Host Max                               : 5", "Host Max                               : N/A"
+)
+NO_ANSWER = (
+    "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that the latest "
+    "NVIDIA driver is installed and running.\n",
+    "No devices were found\n",
+    "Failed to initialize NVML: Driver/library version mismatch\nNVML library version: 550.54\n",
+)
+
+
+def test_a_guest_whose_host_is_unknown_sees_a_slow_link_at_work() -> None:
+    text = with_value("Current", "1", GUEST.partition("    PCI\n")[2])
+    text = GUEST.partition("    PCI\n")[0] + "    PCI\n" + with_value("GPU", "99 %", text)
+    assert [(f.rule, f.severity.value) for f in diagnose(read_bytes((HEAD + text).encode())).findings] == [
+        ("link-speed", "warning")
+    ]
+
+
+@pytest.mark.parametrize(("name", "severity"), [("NVIDIA H200 SXM", "warning"), ("NVIDIA H200 NVL", "info")])
+def test_a_module_without_half_of_its_lanes_is_no_matter_of_slots(name: str, severity: str) -> None:
+    head, heading, tail = GUEST.replace("NVIDIA H100 80GB HBM3", name).partition("            Link Width\n")
+    text = HEAD + head + heading + with_value("Current", "8x", tail)
+    (finding,) = diagnose(read_bytes(text.encode()), cost=False).findings
+    assert (finding.rule, finding.severity.value) == ("link-one-end", severity)
+
+
+@pytest.mark.parametrize("text", NO_ANSWER)
+def test_a_tool_that_reaches_no_gpu(text: str) -> None:
+    (finding,) = diagnose(read_bytes(text.encode()), cost=False).findings
+    assert (finding.rule, finding.severity.value, finding.bdf) == ("gpu-unreachable", "error", "")
+    assert finding.evidence == (text.splitlines()[0],)
+
+
+def test_words_in_passing_are_no_failure() -> None:
+    log = "[ 1.1] app: retry after No devices were found in the pool\n[ 1.2] usb 1-1: new device\n"
+    assert read_bytes((HEAD + NEW + log).encode()).events == ()

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from lanewise.doctor import diagnose
 from lanewise.errors import InputError
 from lanewise.machine import read, read_bytes
 from lanewise.machine.kernel_event import EventKind
@@ -485,3 +486,27 @@ def test_a_log_alone_names_its_devices() -> None:
     assert (gpu.address.short, gpu.driver, gpu.is_gpu) == ("3b:00.0", "nvidia", True)
     (drive,) = read_bytes(b"[1.0] DMAR: [DMA Read] Request device [ca:00.0] fault addr 0 [fault reason 06]\n")
     assert (drive.address.short, drive.identity.class_code) == ("ca:00.0", None)
+
+
+def test_a_gpu_that_was_named_a_line_before(tmp_path: Path) -> None:
+    log = (
+        "[ 9.1] NVRM: The NVIDIA GPU 0000:01:00.0\n"
+        "[ 9.1] NVRM: (PCI ID: 10de:26b5) installed in this system has\n"
+        "[ 9.1] NVRM: fallen off the bus and is not responding to commands.\n"
+    )
+    (event,) = read_bytes((DRIVE + log).encode()).events
+    assert (event.kind, str(event.address)) == (EventKind.GPU_LOST, "0000:01:00.0")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "nvme nvme7: controller is down; will reset: CSTS=0xffffffff, PCI_STATUS=0x10",
+        "mpt3sas_cm3: fault_state(0x5854)!",
+        "NVRM: fallen off the bus and is not responding to commands.",
+        "habanalabs hl3: Device heartbeat failed! PCI link is broken",
+    ],
+)
+def test_a_device_that_a_log_names_and_nobody_knows(line: str) -> None:
+    findings = diagnose(read_bytes(f"{DRIVE}\n[ 9.1] {line}\n".encode()), cost=False).findings
+    assert [f.severity.value for f in findings if f.rule == "device-lost"] == ["error"]

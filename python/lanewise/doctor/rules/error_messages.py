@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from lanewise.machine.view import View
 
 _HARMLESS = frozenset({"UnsupReq"})
-_ONLY_ADVISORY = frozenset({"AdvNonFatalErr"})
 
 RECEIVED = Rule(
     id="error-message",
@@ -116,8 +115,7 @@ def _sender(view: View, port: Function, source: int) -> Function | None:
 
 
 def _latched_correctable(function: Function) -> bool:
-    status = function.errors.correctable_status or frozenset()
-    return bool(latched(function)) or status == _ONLY_ADVISORY
+    return bool(latched(function))
 
 
 def _latched_uncorrectable(function: Function) -> bool:

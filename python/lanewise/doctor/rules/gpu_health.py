@@ -10,21 +10,28 @@ from lanewise.doctor.registry import PROVISIONING, Bearing, Rule, rule
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from lanewise.machine.function import Function
     from lanewise.machine.gpu_health import GpuHealth
     from lanewise.machine.view import View
 
+_MOST_PAGES = 60
+"""Retired pages from which NVIDIA replaces a GPU (Dynamic Page Retirement)."""
+_NOT_SET_UP = frozenset({"In Progress", "Not Started"})
 _INFO, _WARNING, _ERROR = Severity.INFO, Severity.WARNING, Severity.ERROR
 
 HEALTH = Rule(
     id="gpu-health",
     what="`nvidia-smi` says that a GPU is to be reset, repaired or replaced: memory errors that could not be "
     "corrected, rows or channels of memory that wait for a reset, a repair that failed, links to NVSwitches "
-    "that are not healthy, or the driver's own GPU Recovery Action.",
+    "that are not healthy or not set up, heat, values that the driver cannot read, or the driver's own GPU "
+    "Recovery Action.",
     why="Memory that fails stops the programs that use it, and again until the GPU replaces the row, which "
     "it does at a reset. A GPU without spare rows cannot be mended. Its link may be in order all the same.",
     severity="error where a repair failed, memory cannot be repaired, the SRAM threshold is exceeded, or the "
-    "driver asks for a reset or a reboot; warning for errors since the driver started, for what waits for a "
-    "reset, unhealthy links to NVSwitches, and a corrupted InfoROM; info for errors of the past",
+    "driver cannot read it or asks for a reset or a reboot; warning for errors since the driver started, for "
+    "what waits for a reset, banks without spare rows, 60 and more retired pages, heat above the limit, "
+    "links to NVSwitches that are unhealthy or not set up, and a corrupted InfoROM; info for errors of the "
+    "past, replaced rows and retired pages",
     cost="stated: programs on the GPU are stopped, or were",
     fix="Drain the node and reset the GPU (`nvidia-smi --gpu-reset -i BDF`), or start the node again. Then "
     "test the GPU: `dcgmi diag -r 3`.",
@@ -47,7 +54,7 @@ SLOWDOWN = Rule(
     what="Hardware holds the clocks of a GPU down: it is too hot, or the server's power brake is on.",
     why="The GPU halves its clocks, or lowers them further, whatever runs on it. Copies by its kernels and "
     "work that is spread over several GPUs wait for it.",
-    severity="warning",
+    severity="warning; info where its driver lowers them because the GPU is warm",
     cost="stated: the GPU runs at half of its clocks or less",
     fix="Thermal: look at fans, air flow and the cooler of BDF. Power brake: look at the power supplies, and "
     "at what the management controller says of them. Then ask again: `nvidia-smi -q -d PERFORMANCE`.",
@@ -115,18 +122,50 @@ def _signs(health: GpuHealth) -> Iterator[_Sign]:
     ):
         if waits:
             yield _Sign(_WARNING, words, evidence)
+    yield from _wear(health)
+    if health.unreadable is not None:
+        words = f"the driver cannot read it ({health.unreadable})"
+        yield _Sign(_ERROR, words, f"nvidia-smi -q: {health.unreadable}")
+    if health.fabric_state in _NOT_SET_UP or health.fabric_status not in (None, "Success"):
+        told = health.fabric_status if health.fabric_status not in (None, "Success") else health.fabric_state
+        yield _Sign(_WARNING, f"its links to NVSwitches are not set up: {told}", f"Fabric: {told}")
     if health.fabric not in (None, "Healthy"):
         yield _Sign(_WARNING, f"links to NVSwitches: {health.fabric}", f"Fabric Health: {health.fabric}")
     if health.inforom_corrupted:
         yield _Sign(_WARNING, "its InfoROM is corrupted", "WARNING: infoROM is corrupted")
 
 
+def _wear(health: GpuHealth) -> Iterator[_Sign]:
+    """List signs of memory that wears out, and of heat."""
+    if health.banks_without_spares:
+        words = f"{health.banks_without_spares} memory banks have no spare row left"
+        evidence = f"Bank Remap Availability Histogram, None: {health.banks_without_spares} bank(s)"
+        yield _Sign(_WARNING, words, evidence)
+    if (health.pages_retired or 0) >= _MOST_PAGES:
+        words = f"{health.pages_retired} pages of memory were taken out of use, the most that it can"
+        yield _Sign(_WARNING, words, f"Retired Pages: {health.pages_retired}", replace=True)
+    elif health.pages_retired:
+        words = f"{health.pages_retired} pages of memory were taken out of use"
+        yield _Sign(_INFO, words, f"Retired Pages: {health.pages_retired}")
+    if health.rows_replaced:
+        words = f"{health.rows_replaced} rows of memory were replaced after errors"
+        yield _Sign(_INFO, words, f"Remapped Rows, Uncorrectable Error: {health.rows_replaced}")
+    now, limit, left = health.degrees_c, health.slowdown_at_c, health.degrees_left_c
+    if now is not None and limit is not None and now >= limit > 0:
+        yield _Sign(_WARNING, f"it is at {now} C and slows down from {limit} C on", f"Temperature: {now} C")
+    elif left is not None and left < 0:
+        yield _Sign(_WARNING, f"it is {-left} C above its limit", f"GPU T.Limit Temp: {left} C")
+
+
 @rule(SLOWDOWN)
 def slowed_gpus(view: View, this: Rule) -> Iterable[Finding]:
     """Find GPUs whose clocks are held down by hardware."""
     for function in view.machine:
-        reasons = function.health.slowdowns if function.health is not None else None
+        health = function.health
+        reasons = health.slowdowns if health is not None else None
         if not reasons:
+            if health is not None and health.slowed_by_driver:
+                yield _slowed_by_driver(this, function)
             continue
         bdf = function.address.short
         why = {"thermal": "it is too hot", "power brake": "the power brake is on"}
@@ -137,3 +176,14 @@ def slowed_gpus(view: View, this: Rule) -> Iterable[Finding]:
             f"hardware holds the clocks of {bdf} down: {words}",
             [f"{bdf} Clocks Event Reasons: {', '.join(reasons)} active ({function.name})"],
         )
+
+
+def _slowed_by_driver(this: Rule, function: Function) -> Finding:
+    bdf = function.address.short
+    return this.finding(
+        Severity.INFO,
+        bdf,
+        f"the driver lowers the clocks of {bdf}, because the GPU is warm",
+        [f"{bdf} Clocks Event Reasons: SW Thermal Slowdown active ({function.name})"],
+        cost="the GPU runs slower than it could",
+    )

@@ -58,6 +58,9 @@ _FAR_LESS = 4
 
 _ROM = 6
 
+_ROUNDING = 0.02
+"""By how much two ends of one link differ that run alike: hwloc rounds."""
+
 _ITS_OWN = re.compile(r":.*|\s+\S*\d.*")
 """What follows the name of a capability: its state, a serial number."""
 
@@ -199,6 +202,13 @@ def _bandwidth(view: View, function: Function) -> Hashable:
     link = view.machine.link_above(function)
     ends = (function, *((link.upper,) if link is not None else ()))
     return min((end.link.bandwidth_gb_s for end in ends if end.link.bandwidth_gb_s), default=0.0)
+
+
+def _own_bandwidth(view: View, function: Function) -> Hashable:
+    """Return what hwloc tells of a device's own end, where the port above says something else."""
+    link, own = view.machine.link_above(function), function.link.bandwidth_gb_s
+    port = link.upper.link.bandwidth_gb_s if link is not None else None
+    return own if own and port and abs(own - port) > _ROUNDING * own else None
 
 
 def _slower(value: Hashable, usual: Hashable) -> bool:
@@ -348,6 +358,7 @@ _OF_LINKS = (
     ),
     _Trait("link width", _width, lambda value: f"x{value}", _less),
     _Trait("link bandwidth", _bandwidth, _gb_per_s, _slower, of_two=_noted),
+    _Trait("bandwidth of its end of the link", _own_bandwidth, _gb_per_s, _slower, of_two=_noted),
 )
 _TRAITS = (
     *_OF_LINKS,
@@ -390,6 +401,12 @@ _TRAITS = (
         _never,
     ),
     _Trait("virtual functions", lambda _, function: _virtual_functions(function), str, _never),
+    _Trait(
+        "power limit",
+        _flag(lambda function: function.health and function.health.power_limit_w),
+        lambda value: f"{value} W",
+        _never,
+    ),
     _Trait("NUMA node", lambda _, function: function.numa_node, str, _never, fewest=4),
     _Trait("revision", lambda _, function: function.identity.revision, lambda value: f"{value:02x}", _never),
     _Trait("firmware", lambda _, function: function.firmware, str, _never),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from lanewise.doctor.finding import Finding, Severity
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 _AMD = 0x1022
 """AMD sells no cards under this number: such an endpoint is on the die."""
 
+_MODULE = re.compile(r"\bSXM\d?\b|\bOAM\b")
+"""In the names of GPUs that are modules of a baseboard."""
+
 _LINKED = ENDPOINTS | {Kind.UPSTREAM_PORT, None}
 
 ONE_END = Rule(
@@ -31,7 +35,8 @@ ONE_END = Rule(
     what="A device runs below what it can do, and what its port can do is not in the source.",
     why="A dump of one device shows one end of its link. Fewer lanes or less speed than the device has are "
     "in order where the slot has no more, and a fault where it has; only the other end tells which.",
-    severity="warning for at most a quarter of the device's lanes outside virtual machines; info otherwise",
+    severity="warning for at most a quarter of the device's lanes outside virtual machines, and for any lane "
+    "that a GPU lacks that is a module (SXM, OAM); info otherwise",
     cost="simulated: DMA in both directions as the link runs and as the device could",
     fix="Take the dump of the whole machine (`sudo lspci -vvv`), or look at LnkCap of the port: `sudo lspci "
     "-vvv -s $(basename $(dirname $(readlink -f /sys/bus/pci/devices/BDF)))`. A card that should have more "
@@ -59,6 +64,7 @@ def lonely_devices(view: View, this: Rule) -> Iterable[Finding]:
             continue
         bdf = function.address.short
         few = (now.width or 0) * FEW_LANES <= (could.width or 0) and not view.is_guest
+        few = few or (lanes_missing and _is_module(function))
         yield this.finding(
             Severity.WARNING if few else Severity.INFO,
             bdf,
@@ -67,6 +73,11 @@ def lonely_devices(view: View, this: Rule) -> Iterable[Finding]:
             [f"{bdf} LnkCap: {could}; now {now} ({function.name})", _missing(view, function)],
             trial=_trial(view, function),
         )
+
+
+def _is_module(function: Function) -> bool:
+    """Whether a GPU is a module of a baseboard, which wires all of its lanes."""
+    return function.is_gpu and bool(_MODULE.search(function.name))
 
 
 def _is_lower_end(view: View, function: Function) -> bool:

@@ -129,8 +129,9 @@ _ANY = re.compile("|".join(f"(?P<{kind.name}>{pattern})" for kind, pattern in _P
 _CODE = re.compile(r"Xid (?:\([^)]{0,40}\): )?(\d+)")
 _MANY_TIMES = (EventKind.GPU_ERROR, EventKind.DMA_BLOCKED, EventKind.TIMED_OUT)
 _HINT = re.compile(
-    r"Xid|off the bus|from bus|nvme\d|nvme 0|inaccessible|not ready|giving up|Refused to change|recover|"
-    r"mlx5_core|offline|link lost|RmInitAdapter|BAR ?\d|[Ss]lot|pciehp|Link Active not set|DPC:|retraining|"
+    r"Xid|off the bus|The NVIDIA GPU|from bus|nvme\d|nvme 0|inaccessible|not ready|giving up|"
+    r"Refused to change|recover|mlx5_core|offline|link lost|RmInitAdapter|BAR ?\d|[Ss]lot|pciehp|"
+    r"Link Active not set|DPC:|retraining|"
     r"Adapter removed|available PCIe|probe of|probe with|unknown header|Default domain type|"
     r"Kernel command line|DMAR|AMD-V[iI]|arm-smmu|FAULT|fault_state|non-op|mpt[23]sas|lockup|Hardware Error|"
     r"ISP System|fatal error|uncorrectable hardware|time(?:d )?out|Internal error|irmware|Rebuild|heartbeat|"
@@ -140,36 +141,67 @@ _HINT = re.compile(
 """What is in every such line: spares most lines the long search."""
 
 
+class _Names:
+    """Learns which names and which lines before belong to which address."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Address] = {}
+        self._sas: Address | None = None
+        self._probed: Address | None = None
+
+    def forget(self) -> None:
+        """Start a boot: names are given anew."""
+        self._known.clear()
+
+    def learn_port(self, line: str) -> None:
+        """Take the name of a network adapter's port."""
+        if ("renamed" in line or "ink is" in line) and (interface := _INTERFACE.search(line)):
+            self._known[interface[2]] = Address.parse(interface[1])
+
+    def learn(self, line: str) -> None:
+        """Take names of drives and SAS controllers, and a GPU whose fate is in the next lines."""
+        if "sas" in line:
+            self._sas = Address.parse(before[1]) if (before := _SAS.search(line)) else self._sas
+            if self._sas is not None and (named_so := _NAME.search(line)):
+                self._known.setdefault(named_so[1], self._sas)
+        if "The NVIDIA GPU " in line and (gpu := _ADDRESS.search(line)):
+            self._probed = Address.parse(f"{gpu[1]}.{gpu[2] or 0}")
+        introduced = _INTRODUCED.search(line)
+        if introduced:
+            self._known[introduced[1]] = Address.parse(introduced[2])
+
+    def placed(self, event: KernelEvent) -> KernelEvent:
+        """Give a lost GPU the address that stood before its line."""
+        lost = event.kind is EventKind.GPU_LOST and event.address is None
+        return replace(event, address=self._probed) if lost and self._probed else event
+
+    def addressed(self, event: KernelEvent) -> KernelEvent:
+        """Give an event the address of its name."""
+        return replace(event, address=event.address or self._known.get(event.name or ""))
+
+
 def take(lines: Sequence[str]) -> KernelLog:
     """Read a text in one pass; lines of other tools say nothing."""
     from lanewise.machine.sources import kernel_log
 
     events: list[KernelEvent] = []
     lacking: set[tuple[Address, int | None]] = set()
-    names: dict[str, Address] = {}
+    names = _Names()
     seen: Counter[tuple[EventKind, Address | None, str | None, int | None]] = Counter()
-    sas: Address | None = None
     counting = kernel_log.Counting()
     for full_line in lines:
         line = full_line[:_MOST_SEARCHED]
         if BOOT_SIGN in line and is_boot(line):
             events.clear()
-            names.clear()
+            names.forget()
         counting.take(line)
-        if ("renamed" in line or "ink is" in line) and (interface := _INTERFACE.search(line)):
-            names[interface[2]] = Address.parse(interface[1])
+        names.learn_port(line)
         if not _HINT.search(line):
             continue
-        if "sas" in line:
-            sas = Address.parse(before[1]) if (before := _SAS.search(line)) else sas
-            if sas is not None and (named_so := _NAME.search(line)):
-                names.setdefault(named_so[1], sas)
-        introduced = _INTRODUCED.search(line)
-        if introduced:
-            names[introduced[1]] = Address.parse(introduced[2])
+        names.learn(line)
         found = _ANY.search(line)
         if found is not None and len(events) < _MOST_EVENTS:
-            event = _event(EventKind[found.lastgroup or ""], line)
+            event = names.placed(_event(EventKind[found.lastgroup or ""], line))
             what = (event.kind, event.address, event.name, event.number)
             seen[what] += 1
             if event.kind in _MANY_TIMES and seen[what] > _SHOWN:
@@ -183,8 +215,7 @@ def take(lines: Sequence[str]) -> KernelLog:
             if given in lacking:
                 lacking.discard(given)
                 events[:] = [event for event in events if _what_lacks_space(event) != given]
-    named = (replace(e, address=e.address or names.get(e.name or "")) for e in events)
-    return KernelLog(tuple(named), counting.counters())
+    return KernelLog(tuple(map(names.addressed, events)), counting.counters())
 
 
 def _event(kind: EventKind, line: str) -> KernelEvent:

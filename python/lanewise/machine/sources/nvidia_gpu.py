@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 _NVIDIA = 0x10DE
 _DISPLAY = 0x038000
 """Class of a display controller that is neither said to be VGA nor 3D."""
+_VBIOS = re.compile(r"[0-9A-Fa-f]{2}(?:\.[0-9A-Fa-f]{2}){2,5}$")
 _STATE = re.compile(r"P\d{1,2}$")
 _FIRST_SAVING = 5
 """The first performance state in which GPUs save power. Assumed: P0 to P3 are for loads (manual)."""
@@ -56,7 +57,11 @@ def take(said: Mapping[str, str], address: Address, into: Reading) -> Draft:
     _identify(draft, said)
     able = generation(said.get("gpumax")) or generation(said.get("max"))
     _set_mode(draft, "capability", LinkMode(able, width(said.get("width.max"))))
-    now = generation(said.get("gpucurrent")) or generation(said.get("current"))
+    if _VBIOS.match(said.get("vbios", "")):
+        draft.function["firmware"] = said["vbios"]
+    # A link has one generation: where the two differ, the lower one is what it runs at.
+    both = (generation(said.get("gpucurrent")), generation(said.get("current")))
+    now = min((one for one in both if one is not None), default=None)
     _set_mode(draft, "status", LinkMode(now, width(said.get("width.current"))))
     _count(draft, said)
     health = nvidia_health.health(said)
@@ -72,9 +77,9 @@ def take(said: Mapping[str, str], address: Address, into: Reading) -> Draft:
     if said.get("index", "").isdigit():
         draft.add_interface(f"GPU{int(said['index'])}")
     host = generation(said.get("hostmax"))
-    if draft.function.get("idle") is False and not {"hostmax", "gpumax"} & said.keys():
-        # Old drivers say nothing of the host. Their ``Max`` is of GPU and host together, so the port can do
-        # it, and a GPU at work that is slower fell back.
+    if draft.function.get("idle") is False and host is None:
+        # Old drivers say nothing of the host, and those in a guest do not know it. Their ``Max`` is of GPU
+        # and host together, so the port can do it, and a GPU at work that is slower fell back.
         host = generation(said.get("max"))
     if host is not None and draft.parent is None:
         _add_port(draft, host, into)

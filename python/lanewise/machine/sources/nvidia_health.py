@@ -35,6 +35,28 @@ _KEYS = {
     "utilization|gpu_util": "util",
     "BAR1 Memory Usage|Total": "bar1",
     "bar1_memory_usage|total": "bar1",
+    "Temperature|GPU Current Temp": "degrees",
+    "temperature|gpu_temp": "degrees",
+    "Temperature|GPU Slowdown Temp": "slowdown at",
+    "temperature|gpu_temp_slow_threshold": "slowdown at",
+    "Temperature|GPU T.Limit Temp": "degrees left",
+    "temperature|gpu_temp_tlimit": "degrees left",
+    "Bank Remap Availability Histogram|None": "no spares",
+    "row_remapper_histogram|row_remapper_histogram_none": "no spares",
+    "Remapped Rows|Uncorrectable Error": "rows",
+    "remapped_rows|remapped_row_unc": "rows",
+    "Retired Pages|Single Bit ECC": "pages of single bits",
+    "multiple_single_bit_retirement|retired_count": "pages of single bits",
+    "Retired Pages|Double Bit ECC": "pages of double bits",
+    "double_bit_retirement|retired_count": "pages of double bits",
+    "Fabric|State": "fabric state",
+    "fabric|state": "fabric state",
+    "Fabric|Status": "fabric status",
+    "fabric|status": "fabric status",
+    "GPU Power Readings|Current Power Limit": "power limit",
+    "Power Readings|Power Limit": "power limit",
+    "gpu_power_readings|current_power_limit": "power limit",
+    "power_readings|power_limit": "power limit",
     "Health|Summary": "fabric",
     "health|summary": "fabric",
 }
@@ -50,6 +72,9 @@ _ANYWHERE = {
     "unrepairable_memory": "unrepairable_memory",
     "Remapping Failure Occurred": "remap_failed",
     "Pending Page Blacklist": "retirement_pending",
+    "SW Thermal Slowdown": "slowed by driver",
+    "clocks_event_reason_sw_thermal_slowdown": "slowed by driver",
+    "clocks_throttle_reason_sw_thermal_slowdown": "slowed by driver",
     "GPU Recovery Action": "recovery_action",
     "gpu_recovery_action": "recovery_action",
 }
@@ -66,6 +91,8 @@ _SPANS = {"volatile": "volatile", "aggregate": "aggregate"}
 _DOUBLE_BIT = frozenset({"Double Bit", "double_bit"})
 _SIZE = re.compile(r"(\d{1,9}) ?([KMG])i?B")
 _SHIFTS = {"K": 10, "M": 20, "G": 30}
+_NUMBER = re.compile(r"-?\d{1,6}")
+_UNREADABLE = re.compile(r"\[?(?:Unknown Error|ERR!|GPU is lost|GPU requires reset)\]?$")
 _NO_ANSWER = re.compile(r"N/A|Unknown|Requested|Not |\[|ERR|$", re.IGNORECASE)
 
 
@@ -73,6 +100,8 @@ def take(path: Sequence[str], key: str, value: str, said: dict[str, str]) -> Non
     """Keep a value that is about health; `path` holds the names above it, outermost first."""
     if not _PARTS.isdisjoint(path):
         return
+    if _UNREADABLE.match(value):
+        said.setdefault("unreadable", value.strip("[]"))
     above = path[-1] if path else ""
     known = _KEYS.get(f"{above}|{key}") or _ANYWHERE.get(key)
     if known is not None:
@@ -95,11 +124,22 @@ def health(said: Mapping[str, str]) -> GpuHealth | None:
         ecc=_yes(said.get("ecc"), "Enabled", "Disabled"),
         uncorrectable=_sum(said, "volatile"),
         uncorrectable_in_life=_sum(said, "aggregate"),
-        recovery_action=None if _NO_ANSWER.match(action) else action,
-        fabric=None if _NO_ANSWER.match(fabric) else fabric,
+        recovery_action=_answer(action),
+        fabric=_answer(fabric),
         inforom_corrupted=True if said.get("inforom") else None,
         slowdowns=_slowdowns(said),
         bar1_bytes=int(size[1]) << _SHIFTS[size[2]] if size else None,
+        slowed_by_driver=_yes(said.get("slowed by driver"), "Active", "Not Active"),
+        degrees_c=_number(said, "degrees"),
+        slowdown_at_c=_number(said, "slowdown at"),
+        degrees_left_c=_number(said, "degrees left"),
+        banks_without_spares=_number(said, "no spares"),
+        rows_replaced=_number(said, "rows"),
+        pages_retired=_pages(said),
+        fabric_state=_answer(said.get("fabric state", "")),
+        fabric_status=_answer(said.get("fabric status", "")),
+        unreadable=said.get("unreadable"),
+        power_limit_w=_number(said, "power limit"),
         utilization_percent=natural(said.get("util", "").removesuffix("%").strip()),
         **{name: _yes(said.get(name), "Yes", "No") for name in _YES_OR_NO},
     )
@@ -119,6 +159,22 @@ _YES_OR_NO = (
 
 def _yes(text: str | None, yes: str, no: str) -> bool | None:
     return {yes: True, no: False}.get(text or "")
+
+
+def _answer(text: str) -> str | None:
+    return None if _NO_ANSWER.match(text) and text != "Not Started" else text
+
+
+def _number(said: Mapping[str, str], key: str) -> int | None:
+    """Return the whole number that a value begins with; None where it is none."""
+    found = _NUMBER.match(said.get(key, ""))
+    return int(found[0]) if found else None
+
+
+def _pages(said: Mapping[str, str]) -> int | None:
+    counts = [_number(said, key) for key in ("pages of single bits", "pages of double bits")]
+    known = [count for count in counts if count is not None]
+    return sum(known) if known else None
 
 
 def _sum(said: Mapping[str, str], span: str) -> int | None:

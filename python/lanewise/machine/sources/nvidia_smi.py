@@ -35,6 +35,7 @@ _CORRUPTED = re.compile(rf"infoROM is corrupted at gpu ({_ADDRESS})")
 
 _TEXT = {
     ("", "Product Name"): "name",
+    ("", "VBIOS Version"): "vbios",
     ("PCI", "Base Classcode"): "base_class",
     ("PCI", "Sub Classcode"): "sub_class",
     ("PCI", "Device Id"): "device_id",
@@ -55,6 +56,7 @@ _TEXT = {
 """Heading (any where it is empty) and key, and what they are called in `nvidia_gpu.take`."""
 _XML = {
     "product_name": "name",
+    "vbios_version": "vbios",
     "pci_base_class": "base_class",
     "pci_sub_class": "sub_class",
     "pci_device_id": "device_id",

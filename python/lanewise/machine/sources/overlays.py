@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from lanewise.machine.sources import text_kinds
+from lanewise.machine.sources import text_kinds, tool_failures
 from lanewise.machine.sources.wrapping import FENCE
 
 if TYPE_CHECKING:
@@ -94,6 +94,8 @@ class Overlays:
             adapters, taken = ethtool.take(lines)
             self._add("ethtool", partial(ethtool.put_on, adapters=adapters), taken, wanted=bool(adapters))
         self._add_log(lines, text)
+        if any(sign in text for sign in tool_failures.SIGNS):
+            self._add_failures(lines)
         if "GPU0" in text:
             from lanewise.machine.sources import topo
 
@@ -153,6 +155,12 @@ class Overlays:
         log = kernel_events.take(lines)
         self.stand_alone |= bool(log)
         self._add("kernel log", partial(kernel_events.put_on, log=log), (), wanted=bool(log))
+
+    def _add_failures(self, lines: list[str]) -> None:
+        """Add what a tool of GPUs says when it reaches none: alone that is a machine that fails."""
+        events = tool_failures.take(lines)
+        self.stand_alone |= bool(events)
+        self._add("nvidia-smi", partial(tool_failures.put_on, events=events), (), wanted=bool(events))
 
     def _add_matrix(self, kind: str, matrix: Matrix) -> None:
         from lanewise.machine.sources import topo

@@ -12,6 +12,7 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from lanewise.machine.kernel_event import EventKind, KernelEvent
 from lanewise.machine.model import Kind, Relation
 from lanewise.machine.sources.numbers import natural
 
@@ -25,6 +26,8 @@ _PATHS = {"X", "SYS", "SOC", "NODE", "PHB", "PXB", "PIX", "PSB"}
 _NVLINK = re.compile(r"NV(\d+)$")
 _LEGEND = re.compile(r"\s*(NIC\d+): (\S+)\s*$")
 _NVIDIA = 0x10DE
+_DRIVERS = frozenset({"nvidia"})
+"""Whose GPUs the tool lists."""
 _NOT_PATHS = {"OK", "CNS", "GNS", "TNS", "NS", "U", "DR"}
 
 LOOKS_LIKE_MATRIX = re.compile(r"^([^\n]{0,60}?)\bGPU0[ \t|]+X(?:[ \t|]|$)", re.MULTILINE)
@@ -143,7 +146,17 @@ def put_on(machine: Machine, matrix: Matrix) -> Machine:
         functions=functions,
         relations=machine.relations + relations,
         notes=(*machine.notes, *notes),
+        events=(*machine.events, *_fewer(matrix, named, gpus)),
     )
+
+
+def _fewer(matrix: Matrix, named: list[str], gpus: list[Function]) -> list[KernelEvent]:
+    """Say that a matrix lists fewer GPUs than the driver has."""
+    driven = [gpu for gpu in gpus if gpu.driver in _DRIVERS]
+    if not named or len(named) >= len(driven):
+        return []
+    line = f"{matrix.tool}: {len(named)} GPUs listed, {len(driven)} with driver {driven[0].driver}"
+    return [KernelEvent(EventKind.NO_GPUS, line)]
 
 
 def _near(function: Function, row: Row) -> Function:

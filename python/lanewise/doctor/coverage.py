@@ -112,9 +112,11 @@ def _links(view: View) -> Iterator[Link]:
 
 
 def _alone(view: View) -> Iterator[Function]:
-    """List the lower ends of links whose port is not in the source."""
+    """List the lower ends of links whose port is not in the source, and functions that may be one."""
     for function in _real(view):
-        lower = view.machine.role(function) in _LOWER_ENDS and function.address.function == 0
+        role = view.machine.role(function)
+        may_be = role is None and function.registers.express and not function.is_bridge
+        lower = (role in _LOWER_ENDS or may_be) and function.address.function == 0
         if lower and view.machine.link_above(function) is None:
             yield function
 

@@ -363,6 +363,13 @@ def _read_tree_beside(text: str, lines: list[str], reading: Reading) -> None:
         tree.read(lines, reading, alone=False)
 
 
+_OTHER_OUTPUTS = {
+    "H/W path": "lists devices without addresses: 'lshw' alone and 'lshw -businfo' have them",
+    "|----": "looks like output of esxcfg-info, which is not read: 'esxcli hardware pci list' is",
+}
+"""Signs of outputs that are not read, and what to give in their place."""
+
+
 def _nothing_found(text: str, on_top: Overlays, name: str) -> str:
     if on_top.notes:
         return f"'{name}': {on_top.notes[0]}; 'nvidia-smi topo -m' prints the topology"
@@ -373,9 +380,8 @@ def _nothing_found(text: str, on_top: Overlays, name: str) -> str:
             f"'{name}' has lines about links ({links_told(text)}), and none that says of which device; keep "
             "the first line of each function: lspci -vvv | grep -E '^[0-9a-f]|LnkCap:|LnkSta:'"
         )
-    if "H/W path" in text:
-        return f"'{name}' lists devices without addresses: 'lshw' alone and 'lshw -businfo' have them"
     if (scenario := said_of_a_scenario(text, name)) is not None:
         return scenario
     what = "is empty" if not text.strip() else "has no PCI device in it"
-    return f"'{name}' {what}; accepted are {_ACCEPTED}"
+    other = next((said for sign, said in _OTHER_OUTPUTS.items() if sign in text), None)
+    return f"'{name}' {other or f'{what}; accepted are {_ACCEPTED}'}"

@@ -203,6 +203,15 @@ metadata:
 spec:
     vendor_id: "0x8086"
 """
+TALOS_TABLE = """\
+$ talosctl -n 10.0.0.5 get pcidevices
+NODE       NAMESPACE   TYPE        ID             VERSION   CLASS                       SUBCLASS                    VENDOR              PRODUCT
+10.0.0.5   hardware    PCIDevice   0000:00:00.0   1         Bridge                      Host bridge                 Intel Corporation   82G33/G31/P35/P31 Express DRAM Controller
+10.0.0.5   hardware    PCIDevice   0000:00:01.0   1         Display controller          VGA compatible controller
+10.0.0.5   hardware    PCIDevice   0000:00:03.0   1         Unclassified device                                     Red Hat, Inc.       Virtio RNG
+10.0.0.5   hardware    PCIDevice   0000:01:00.0   1         Mass storage controller     Non-Volatile memory controller   Samsung Electronics Co Ltd   NVMe SSD Controller PM9A1/PM9A3/980PRO
+10.0.0.6   hardware    PCIDevice   0000:02:00.0   1         Bridge                      PCI bridge
+"""  # noqa: E501
 
 
 def device(name: str, **more: Any) -> dict[str, Any]:
@@ -391,7 +400,40 @@ def test_talos() -> None:
     assert any("several nodes" in note for note in machine.notes)
 
 
-ALL = [INXI, OLD_INXI, TAIL, GREP, TREE, AMD, ROCM_BUS, ROCM_TOPOLOGY, MAC, TALOS]
+def test_talos_as_a_table() -> None:
+    machine = machine_of(TALOS_TABLE)
+    assert [str(f.address) for f in machine] == [
+        "0000:00:00.0",
+        "0000:00:01.0",
+        "0000:00:03.0",
+        "0000:01:00.0",
+    ]
+    bridge, display, random, drive = machine
+    assert (bridge.identity.class_name, bridge.identity.vendor_name) == ("Host bridge", "Intel Corporation")
+    assert (display.identity.class_name, display.identity.device_name) == ("VGA compatible controller", None)
+    assert (random.identity.vendor_name, random.identity.device_name) == ("Red Hat, Inc.", "Virtio RNG")
+    assert (drive.is_nvme, machine.hostname) == (True, "10.0.0.5")
+    assert any("several nodes" in note for note in machine.notes)
+
+
+def test_devices_whose_kind_is_not_told_may_hide_a_short_link() -> None:
+    """Status 0 is for machines of which enough was readable, and here it was not."""
+    short = "".join(
+        f"==> /sys/bus/pci/devices/0000:01:00.0/{name} <==\n{value}\n\n"
+        for name, value in {
+            "current_link_speed": "16.0 GT/s PCIe",
+            "current_link_width": "8",
+            "max_link_speed": "32.0 GT/s PCIe",
+            "max_link_width": "16",
+        }.items()
+    )
+    assert not diagnose(machine_of(short), cost=False).examined
+    # A port or a device at its best: a short link would be seen at either.
+    full = short.replace("16.0 GT/s PCIe", "32.0 GT/s PCIe").replace("<==\n8\n", "<==\n16\n")
+    assert diagnose(machine_of(full), cost=False, profile="provisioning").examined
+
+
+ALL = [INXI, OLD_INXI, TAIL, GREP, TREE, AMD, ROCM_BUS, ROCM_TOPOLOGY, MAC, TALOS, TALOS_TABLE]
 DOCUMENTS: list[Any] = [AMD_JSON, ROCM_JSON, MAC_JSON, [device("59-0", Slot=SLOT), FUNCTION, SLOTS]]
 
 
@@ -405,7 +447,9 @@ def test_what_breaks_off_never_breaks_us(text: str) -> None:
             continue
 
 
-@pytest.mark.parametrize("text", [INXI, TAIL, GREP, AMD, ROCM_BUS, MAC, TALOS, *map(json.dumps, DOCUMENTS)])
+@pytest.mark.parametrize(
+    "text", [INXI, TAIL, GREP, AMD, ROCM_BUS, MAC, TALOS, TALOS_TABLE, *map(json.dumps, DOCUMENTS)]
+)
 def test_on_top_of_lspci(text: str, tmp_path: Path) -> None:
     alone = machine_of(text)
     lines = [f"{f.address} Class [{0xFF:04x}]: Vendor Device (rev 01)" for f in alone if not f.implied]

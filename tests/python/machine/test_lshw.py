@@ -174,3 +174,35 @@ def test_lspci_says_more_than_lshw() -> None:
 def test_json_without_functions_is_not_one() -> None:
     with pytest.raises(InputError):
         as_json({"id": "rig", "children": []})
+
+
+def test_german_and_numbers_without_leading_zeros() -> None:
+    """As lshw prints them in a German forum: device 0x0204 is ``1106:204``."""
+    text = """\
+     *-pci:0
+          Beschreibung: Host bridge
+          Produkt: K8M800 Host Bridge [1106:204]
+          Hersteller: VIA Technologies, Inc. [1106]
+          Physische ID: 100
+          Bus-Informationen: pci@0000:00:00.0
+          Version: 00
+          Breite: 32 bits
+          Takt: 66MHz
+          Konfiguration: driver=agpgart-amd64 latency=8
+          Ressourcen: irq:0 memory:e8000000-efffffff
+        *-network DEAKTIVIERT
+             Beschreibung: Ethernet interface
+             Produkt: RTL8101E/RTL8102E PCI Express Fast Ethernet controller [10EC:8136]
+             Hersteller: Realtek Semiconductor Co., Ltd. [10EC]
+             Physische ID: 0
+             Bus-Informationen: pci@0000:09:00.0
+             Logischer Name: eth0
+             Seriennummer: a0:48:1c:1b:0c:09
+             Kapazität: 100Mbit/s
+             Fähigkeiten: pm msi pciexpress bus_master cap_list ethernet physical
+             Konfiguration: broadcast=yes driver=r8169 firmware=N/A latency=0 link=no
+"""
+    bridge, nic = read_bytes(text.encode())
+    assert (bridge.identity.vendor_id, bridge.identity.device_id) == (0x1106, 0x0204)
+    assert bridge.identity.device_name == "K8M800 Host Bridge"
+    assert (nic.identity.device_id, nic.driver, nic.interfaces) == (0x8136, "r8169", ("eth0",))

@@ -244,6 +244,11 @@ class TestLshw:
         with pytest.raises(InputError, match="lshw -businfo"):
             machine_of(text)
 
+    def test_what_esxcfg_info_prints_is_not_read_and_says_what_is(self) -> None:
+        text = "   \\==+Hardware Info : \n      |----Product Name.......................PowerEdge R630\n"
+        with pytest.raises(InputError, match="esxcli hardware pci list"):
+            machine_of(text)
+
 
 @pytest.mark.parametrize("text", [PLAIN, VERBOSE, VERSION_1, ESXI, ESXI_TABLE, BUSINFO])
 def test_what_breaks_off_never_breaks_us(text: str) -> None:

@@ -30,6 +30,13 @@ pub enum Candidate {
         /// From its lower to its upper port.
         upstream: bool,
     },
+    /// Bit errors on a link direction: it is down after them, or sends again.
+    Errors {
+        /// The link.
+        link: usize,
+        /// From its lower to its upper port.
+        upstream: bool,
+    },
     /// Tags of a requester.
     Tags {
         /// The endpoint.
@@ -83,13 +90,14 @@ const fn class_words(class: FlowClass) -> &'static str {
 }
 
 impl Candidate {
-    /// Kind in results: that of a resource, or `wire`, `credits`, `retry_buffer`, `tags`, `window`, `request_interval`,
-    /// `memory_latency`, `wire_beyond`, `demand`.
+    /// Kind in results: that of a resource, or `wire`, `credits`, `retry_buffer`, `errors`, `tags`, `window`,
+    /// `request_interval`, `memory_latency`, `wire_beyond`, `demand`.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Wire { .. } => "wire",
             Self::Credits { .. } => "credits",
             Self::RetryBuffer { .. } => "retry_buffer",
+            Self::Errors { .. } => "errors",
             Self::Tags { .. } => "tags",
             Self::Window { .. } => "window",
             Self::RequestInterval { .. } => "request_interval",
@@ -114,6 +122,9 @@ impl Candidate {
             }
             Self::RetryBuffer { link, upstream } => {
                 format!("{}.retry_buffer", port(fabric, ends(fabric, *link, *upstream).0))
+            }
+            Self::Errors { link, upstream } => {
+                format!("{}.errors_{}", device(fabric.links[*link].lower.0), direction(*upstream))
             }
             Self::Tags { device: at } => format!("{}.tags", device(*at)),
             Self::Window { device: at } => format!("{}.window", device(*at)),
@@ -141,6 +152,10 @@ impl Candidate {
             }
             Self::RetryBuffer { link, upstream } => {
                 format!("the retry buffer of {}", port(fabric, ends(fabric, *link, *upstream).0))
+            }
+            Self::Errors { link, upstream } => {
+                let lower = &fabric.devices[fabric.links[*link].lower.0].name;
+                format!("bit errors on the wire above {lower}, {}", direction(*upstream))
             }
             Self::Tags { device } => match &fabric.devices[*device].kind {
                 DeviceKind::Endpoint(endpoint) => {

@@ -1,4 +1,5 @@
-//! A scenario with one candidate ten times larger: places, credits, tags and rates times ten, times and latencies by ten.
+//! A scenario with one candidate ten times larger: places, credits, tags and rates times ten; times, latencies and
+//! bit errors by ten.
 //!
 //! All of it is done here, on the resolved configuration, whatever the file says. What was worked out from the old size
 //! (credits, timers) stays as it is.
@@ -39,6 +40,11 @@ fn enlarge(scenario: &mut Scenario, larger: &mut Larger, candidate: &Candidate) 
             let (device, port) = ends(&scenario.fabric, *link, *upstream).0;
             let buffer = &mut scenario.fabric.devices[device].ports[port].retry_buffer;
             *buffer = *buffer * u64::from(TIMES);
+        }
+        Candidate::Errors { link, upstream } => {
+            let link = &mut scenario.fabric.links[*link];
+            let faults = if *upstream { &mut link.faults_upstream } else { &mut link.faults_downstream };
+            faults.bit_error_rate /= f64::from(TIMES);
         }
         Candidate::Tags { device } => {
             let endpoint = endpoint(scenario, *device)?;

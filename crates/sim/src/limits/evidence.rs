@@ -16,7 +16,7 @@ use std::collections::HashMap;
 pub struct LimitedBy {
     /// Unique name: `server.memory`, `card.upstream` (a wire), `card.tags`, `server.slot1.posted_credits`.
     pub name: String,
-    /// `wire`, `credits`, `retry_buffer`, `tags`, `window`, `request_interval`, `demand`, or the kind of a resource.
+    /// `wire`, `credits`, `retry_buffer`, `errors`, `tags`, `window`, `request_interval`, `demand`, or the kind of a resource.
     pub kind: &'static str,
     /// Part of the time: in use, of wires and resources; waited for, of all others.
     pub share: f64,
@@ -82,13 +82,21 @@ struct Evidence<'a> {
     requesters: HashMap<&'a str, &'a Requester>,
 }
 
-/// The likely limit; none when nothing moved.
+/// The likely limit; none when nothing moved, and no link was down after errors.
 pub(crate) fn limited_by(scenario: &Scenario, results: &Results) -> Option<LimitedBy> {
     let evidence = Evidence::new(scenario, results);
     let groups = evidence.first_suspects();
     let total: f64 = groups.iter().map(|group| group.weight).sum();
-    let first =
-        groups.into_iter().reduce(|best, next| if next.weight > best.weight { next } else { best })?;
+    let first = groups.into_iter().reduce(|best, next| if next.weight > best.weight { next } else { best });
+    // What a flow waits for beyond its adapter may be the link at the other end.
+    let beyond = |group: &Group| matches!(group.members[0].candidate, Candidate::Beyond { .. });
+    if results.end_reason == "Stalled" || first.as_ref().is_none_or(beyond) {
+        let everywhere = (0..results.links.len()).flat_map(|link| evidence.errors(link));
+        if let Some(worst) = choose_errors(everywhere) {
+            return Some(evidence.describe(&Group { members: vec![worst], weight: 0.0 }, 1.0));
+        }
+    }
+    let first = first?;
     Some(evidence.describe(&first, first.weight / total.max(f64::MIN_POSITIVE)))
 }
 
@@ -186,6 +194,7 @@ impl<'a> Evidence<'a> {
                 format!("{} {} {}", mode.generation, mode.width, direction(*upstream))
             }
             Candidate::Credits { upstream, class, .. } => format!("{class} {}", direction(*upstream)),
+            Candidate::Errors { upstream, .. } => direction(*upstream).to_owned(),
             Candidate::Tags { device } => match &fabric.devices[*device].kind {
                 DeviceKind::Endpoint(endpoint) => endpoint.tags.to_string(),
                 DeviceKind::RootComplex(_) | DeviceKind::Switch(_) => String::new(),
@@ -238,7 +247,24 @@ impl<'a> Evidence<'a> {
         found
     }
 
+    /// Directions of a link on which bits may arrive wrong, with the time lost by it: the link trains again, or sends again.
+    fn errors(&self, link: usize) -> impl Iterator<Item = Suspect> {
+        let (config, measured) = (&self.fabric().links[link], &self.results.links[link]);
+        let sides = [
+            (true, &config.faults_upstream, &measured.upstream),
+            (false, &config.faults_downstream, &measured.downstream),
+        ];
+        sides.into_iter().filter(|(_, faults, _)| faults.bit_error_rate > 0.0).map(
+            move |(upstream, _, side)| {
+                let lost =
+                    share_of(&side.time_attribution, "down") + share_of(&side.time_attribution, "replay");
+                Suspect::waited_for(Candidate::Errors { link, upstream }, lost)
+            },
+        )
+    }
+
     fn suspects_of_link(&self, link: usize, found: &mut Vec<Suspect>) {
+        found.extend(self.errors(link));
         let measured: &Link = &self.results.links[link];
         for upstream in [true, false] {
             let side = if upstream { &measured.upstream } else { &measured.downstream };
@@ -295,6 +321,7 @@ impl<'a> Evidence<'a> {
             Candidate::Demand { .. } => format!("nothing to do {percent:.1} % of the time"),
             Candidate::Tags { .. } => format!("all in use {percent:.1} %"),
             Candidate::Window { .. } => format!("all of it under way {percent:.1} %"),
+            Candidate::Errors { .. } => format!("it trains again or sends again {percent:.1} % of the time"),
             _ if first.in_use => format!("in use {percent:.1} %"),
             _ => format!("waited for {percent:.1} %"),
         };
@@ -365,10 +392,20 @@ fn share_of(shares: &Map<String, Value>, name: &str) -> f64 {
     shares.get(name).and_then(Value::as_f64).unwrap_or(0.0)
 }
 
-/// The first suspect: what is in use nearly all the time, a wire before others as much in use; else the credits that keep a link
+/// Errors that cost more than half of the time: whatever else waits, waits for what does not get through.
+fn choose_errors(suspects: impl Iterator<Item = Suspect>) -> Option<Suspect> {
+    let errors = suspects
+        .filter(|suspect| matches!(suspect.candidate, Candidate::Errors { .. }) && suspect.share > MOSTLY);
+    errors.reduce(|worst, next| if next.share > worst.share { next } else { worst })
+}
+
+/// The first suspect: errors that cost most of the time; else what is in use nearly all the time, a wire before others as much in use; else the credits that keep a link
 /// direction blocked whenever it is not in use: it is never free, and what a device has outstanding waits there; else what is
 /// waited for most.
 fn choose(suspects: Vec<Suspect>) -> Option<Suspect> {
+    if let Some(errors) = choose_errors(suspects.iter().cloned()) {
+        return Some(errors);
+    }
     let in_use = suspects.iter().filter(|suspect| suspect.in_use);
     let used = in_use.map(|suspect| suspect.share).fold(0.0, f64::max);
     if used < SATURATED {

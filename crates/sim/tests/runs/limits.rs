@@ -51,6 +51,17 @@ fn a_wire_is_the_limit() {
     limited(RIG, &[READ], "wire", &["card.downstream"], 30.0);
 }
 
+#[test]
+fn bit_errors_are_the_limit() {
+    let errors = [("card.link.bit_error_rate_upstream", "0.001"), ("run.time_limit", "5 ms")];
+    let found = limited(RIG, &errors, "errors", &["card.errors_upstream"], 100.0);
+    assert!(
+        found.sentence.starts_with("Limited by bit errors on the wire above card, upstream"),
+        "{}",
+        found.sentence
+    );
+}
+
 /// In 0.1.0 this was 'blocked posted header' and nothing else.
 #[test]
 fn memory_is_the_limit() {

@@ -37,5 +37,7 @@ fn a_run_that_stalls_names_the_link_that_replays_without_end() {
         let found = results.stalled_waiting.iter().find(|sentence| sentence.starts_with(&begins));
         let found = found.unwrap_or_else(|| panic!("{file}: {:?}", results.stalled_waiting));
         assert!(found.ends_with("TLPs or flits damaged"), "{file}: {found}");
+        let limit = results.limited_by.expect("the errors");
+        assert_eq!(limit.name, format!("{device}.errors_{towards}stream"), "{file}: {}", limit.sentence);
     }
 }

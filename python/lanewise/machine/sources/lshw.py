@@ -71,7 +71,8 @@ _ROW_WORDS = frozenset(_ROW_CLASSES) | {
     "disk",
 }
 _NVME = 0x010802
-_NUMBERS = re.compile(r"(?<!\s)\s*+\[(?:[0-9a-fA-F]{4}:)?([0-9a-fA-F]{4})\]$")
+_NUMBERS = re.compile(r"(?<!\s)\s*+\[(?:[0-9a-fA-F]{1,4}:([0-9a-fA-F]{1,4})|([0-9a-fA-F]{4}))\]$")
+"""Numbers of ``-numeric``, which have no leading zeros: ``[1106:204]``."""
 _BUS = re.compile(r"PCIBUS:[0-9a-fA-F]+:([0-9a-fA-F]{1,2})$")
 _MOST_DEEP = 200
 _LONGEST_VALUE = 4096
@@ -271,7 +272,7 @@ def _describe(node: _Node, draft: Draft) -> None:
     for who, printed in (("vendor", vendor), ("device", product)):
         number = _NUMBERS.search(printed or "")
         if number is not None:
-            identity[f"{who}_id"] = int(number[1], 16)
+            identity[f"{who}_id"] = int(number[1] or number[2], 16)
         identity[f"{who}_name"] = _NUMBERS.sub("", printed or "") or None
     draft.registers["express"] = "capabilities.pciexpress" in properties or None
     draft.function["driver"] = properties.get("configuration.driver")

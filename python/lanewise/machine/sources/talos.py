@@ -1,7 +1,9 @@
-"""Talos Linux: ``talosctl get pcidevices -o yaml``, one document of YAML per function.
+"""Talos Linux: ``talosctl get pcidevices`` as a table, and with ``-o yaml`` as one document per function.
 
-Tells class, vendor and product in words and numbers, and the driver; nothing of links, and not who is below
-whom. Read line by line, for the few keys that count. Source: Talos 1.5 to 1.11, ``PCIDeviceSpec``.
+Both tell class, vendor and product in words; YAML has the numbers and the driver, too. Nothing of links, and
+not who is below whom. YAML is read line by line, for the few keys that count. Columns of the table are three
+blanks apart, and an unclassified device has no subclass. Source: Talos 1.5 to 1.11, ``PCIDeviceSpec``, and
+outputs of machines.
 """
 
 from __future__ import annotations
@@ -23,6 +25,12 @@ _PAIR = re.compile(
     r"^[ \t]{0,12}(node|type|id|class_id|subclass_id|vendor_id|product_id|product|vendor|driver): (.{1,200})$"
 )
 _WANTED = "PCIDevices.hardware.talos.dev"
+_ROW = r"^[ \t>]{0,16}(\S{1,80})[ \t]{1,80}hardware[ \t]{1,80}PCIDevice[ \t]{1,80}"
+LOOKS_LIKE_TABLE = re.compile(_ROW + r"[0-9a-f]{4,8}:", re.MULTILINE)
+"""A row of the table: node, namespace, type, and the address as the name."""
+_FUNCTION_ROW = re.compile(_ROW + r"([0-9a-f:.]{12,16})[ \t]{1,80}\d{1,9}(?:[ \t]{2,80}(\S.{0,400}))?$")
+_BETWEEN = re.compile(r" {2,}")
+_WITHOUT_SUBCLASS = "Unclassified device"
 
 
 def read(lines: Sequence[str], into: Reading) -> None:
@@ -41,6 +49,29 @@ def read(lines: Sequence[str], into: Reading) -> None:
         if pair is not None:
             document.setdefault(pair[1], pair[2].strip(" \"'"))
     into.hostname = into.hostname or node
+    into.kinds.append("Talos")
+
+
+def read_table(lines: Sequence[str], into: Reading) -> None:
+    """Read all rows; of several nodes only the first is one machine."""
+    for line in lines:
+        row = _FUNCTION_ROW.match(line.rstrip())
+        if row is None:
+            continue
+        if row[1] != (into.hostname or row[1]):
+            into.note(f"several nodes are in it: only the first, {into.hostname}, was read")
+            continue
+        try:
+            draft = into.draft(Address.parse(row[2]))
+        except ValueError:
+            continue
+        into.hostname = row[1]
+        words = _BETWEEN.split(row[3] or "")
+        if words[0] == _WITHOUT_SUBCLASS:
+            words.insert(1, words[0])
+        names = (*words[1:], None, None, None)
+        draft.identity["class_name"] = names[0] or words[0] or None
+        draft.identity["vendor_name"], draft.identity["device_name"] = names[1], names[2]
     into.kinds.append("Talos")
 
 

@@ -53,6 +53,7 @@ LAYERS = (
     TextKind(("bus-ID: ",), "inxi"),
     TextKind(("bus/pci/devices/", "devices/pci"), "link_files"),
     TextKind(("PCIDevices.hardware.talos.dev",), "talos"),
+    TextKind(("PCIDevice  ",), "talos", "LOOKS_LIKE_TABLE", "read_table"),
     TextKind(("Vendor ID: 0x",), "system_profiler"),
     TextKind(("pci.bus_id", "pcie.link", "Bus-Id", " 00000000:"), "nvidia_smi_csv"),
 )

@@ -19,7 +19,7 @@ impl Fabric {
     pub(crate) fn send_due_dllps(&mut self, id: PortId, now: Time) {
         let port = &mut self.ports[id.index()];
         let mut books = Books { port: id, observers: &mut self.observers };
-        if let Some(sequence) = port.receiver.take_nak(now, &mut books) {
+        if let Some(sequence) = port.receiver.take_nak(now, &port.settings.receiver.ack, &mut books) {
             self.send_dllp(id, Dllp::Nak(sequence), now);
         }
         let port = &mut self.ports[id.index()];

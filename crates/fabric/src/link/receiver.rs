@@ -50,7 +50,7 @@ pub(crate) enum Outcome {
 
 /// The receiver of one direction.
 ///
-/// Fields lie as a port wants them, who puts the first four into a cache line with the times of its transmitter: then come a
+/// Fields lie as a port wants them, which puts the first four into a cache line with the times of its transmitter: then come a
 /// line of what arrives, one line for each buffer, and what few have.
 #[repr(C)]
 pub(crate) struct Receiver<T> {

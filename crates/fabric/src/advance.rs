@@ -74,7 +74,7 @@ impl Port {
     /// From when on the wire has room for a DLLP: in Flit Mode, a flit that carries none yet.
     #[inline(always)]
     pub(crate) fn free_for_dllps_at(&self) -> Time {
-        if self.flit_mode() { self.free_for_dllps_in_flits_at() } else { self.busy_until }
+        if self.flit_mode() { self.free_for_dllps_in_flits_at() } else { self.transmitter.busy_until }
     }
 
     /// Earliest time at which this port acts on something that its peer waits for.
@@ -89,16 +89,16 @@ impl Port {
     #[inline]
     pub(crate) fn awaited_at_pins(&self, at: Time) -> Time {
         let wire = &self.settings.wire;
-        let mut start = at.max(self.busy_until);
+        let mut start = at.max(self.transmitter.busy_until);
         // What goes out or arrives before may end the silence: then no symbol boundary is waited for.
-        if self.receiver.acts_at() >= at && (self.silent || start > self.busy_until) {
-            let aligned = wire.next_boundary(self.boundary, start);
+        if self.receiver.acts_at() >= at && (self.transmitter.silent || start > self.transmitter.busy_until) {
+            let aligned = wire.next_boundary(self.transmitter.boundary, start);
             // Behind an ordered set that is due by then, packets start on other boundaries.
-            start = if self.next_skip <= aligned { start } else { aligned };
+            start = if self.transmitter.next_skip <= aligned { start } else { aligned };
         }
         if self.receiver.ack_at() <= at && !self.peer_waits_for.include(DllpSet::ACK) {
             // An Ack goes first, which the next TLP may bring forward.
-            start = start.max(self.receiver.ack_at_latest().max(self.busy_until) + wire.dllp);
+            start = start.max(self.receiver.ack_at_latest().max(self.transmitter.busy_until) + wire.dllp);
         }
         start + wire.dllp + wire.propagation
     }

@@ -74,19 +74,19 @@ impl Port {
     /// When it last sent something, or was woken.
     fn idle_since(&self) -> Time {
         match &self.aspm {
-            Some(aspm) if aspm.accounted == self.busy_until => aspm.idle_since,
-            _ => self.busy_until,
+            Some(aspm) if aspm.accounted == self.transmitter.busy_until => aspm.idle_since,
+            _ => self.transmitter.busy_until,
         }
     }
 
     /// Whether it comes up, or something waits for credits: then it does not fall asleep.
     fn stays_awake(&self) -> bool {
-        self.state != LinkState::Active || !self.waiting_for.is_none()
+        self.state != LinkState::Active || !self.transmitter.waiting_for.is_none()
     }
 
     /// Since when nothing that it sent waits for an Ack: the link stays out of L1 while something does.
     fn acknowledged_since(&self) -> Time {
-        match (self.nothing_to_replay(), self.replay_deadline) {
+        match (self.nothing_to_replay(), self.transmitter.replay_deadline) {
             (false, _) => Time::NEVER,
             (true, Time::NEVER) => Time::ZERO, // Nothing was ever sent.
             // The Ack started the replay timer anew.
@@ -108,12 +108,12 @@ impl Fabric {
         let port = &mut self.ports[id.index()];
         let idle_since = port.idle_since();
         port.settle(id, at.min(asleep_from), &mut self.observers);
-        if asleep_from < at && port.busy_until < at {
-            let span = at - port.busy_until;
+        if asleep_from < at && port.transmitter.busy_until < at {
+            let span = at - port.transmitter.busy_until;
             self.observers.observe(at, Fact::Spent { port: id.0, on: Use::Asleep, span });
-            port.rest_until(at);
+            port.transmitter.rest_until(at, &port.settings.wire);
         }
-        let accounted = port.busy_until;
+        let accounted = port.transmitter.busy_until;
         let aspm = port.aspm();
         (aspm.idle_since, aspm.accounted) = (idle_since, accounted);
     }
@@ -162,7 +162,7 @@ impl Fabric {
     fn wants_the_wire(&self, id: PortId, now: Time) -> bool {
         let (port, packets) = (&self.ports[id.index()], &self.packets);
         let waits = |channel: u8| wants_the_wire(port.queues_of(channel), packets, port, channel, now);
-        port.retry.replaying()
+        port.transmitter.retry.replaying()
             || match port.owner {
                 Owner::Switch(index) => self.switches[index as usize].wants_the_wire(packets, port, now),
                 Owner::RootComplex(_) | Owner::Endpoint(_) => port.channel_numbers().any(waits),
@@ -224,11 +224,15 @@ impl Fabric {
 
     fn begin_to_wake(&mut self, id: PortId, at: Time, exit: Span) {
         let port = &mut self.ports[id.index()];
-        debug_assert!(port.busy_until <= at + exit, "{at:?}: port {} sent something in its sleep", id.0);
+        debug_assert!(
+            port.transmitter.busy_until <= at + exit,
+            "{at:?}: port {} sent something in its sleep",
+            id.0
+        );
         let awake_at = at + exit;
-        let span = awake_at - port.busy_until;
+        let span = awake_at - port.transmitter.busy_until;
         self.observers.observe(at, Fact::Spent { port: id.0, on: Use::Waking, span });
-        port.rest_until(awake_at);
+        port.transmitter.rest_until(awake_at, &port.settings.wire);
         port.receiver.resume_updates(awake_at, port.settings.receiver.update.period);
         let aspm = port.aspm();
         aspm.awake_at = awake_at;

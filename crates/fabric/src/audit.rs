@@ -191,7 +191,7 @@ impl Fabric {
         let port = &self.ports[id.index()];
         let at = Some(id);
         let tally = self.observers.direction(id.index());
-        let (stated, spoken_for) = (tally.window_end(), port.busy_until);
+        let (stated, spoken_for) = (tally.window_end(), port.transmitter.busy_until);
         balance!(
             at,
             stated == spoken_for,
@@ -219,7 +219,7 @@ impl Fabric {
             let on_the_way = peer.receiver.in_flight().len();
             return sent.audit(received, on_the_way).map_err(|what| Discrepancy { port: at, what });
         }
-        let (space, sent) = (SequenceSpace::NonFlit, &port.retry);
+        let (space, sent) = (SequenceSpace::NonFlit, &port.transmitter.retry);
         balance!(at, sent.adds_up(), "the retry buffer holds other bytes than it counts: {sent:?}");
         let (acknowledged, received) = (sent.acknowledged(), peer.receiver.sequence().last_accepted());
         let behind = usize::from(space.distance(acknowledged, received));
@@ -450,16 +450,16 @@ mod tests {
     fn a_fault_in_any_book_is_found() {
         let posted = FlowClass::Posted.index();
         let twice = found(|fabric, port| {
-            fabric.ports[port.index()].credits[posted].consume(Credits::new(1, 16));
+            fabric.ports[port.index()].transmitter.credits[posted].consume(Credits::new(1, 16));
         });
         assert!(twice.contains("are there to spend"), "{twice}");
         let unspent = found(|fabric, port| {
             let (mut credits, peer) =
-                (fabric.ports[port.index()].credits[posted], fabric.ports[port.index()].peer);
+                (fabric.ports[port.index()].transmitter.credits[posted], fabric.ports[port.index()].peer);
             let (header, data) =
                 fabric.ports[peer.index()].receiver.buffer(0, FlowClass::Posted).credits.limit();
             credits.update(header + 60, data + 400);
-            fabric.ports[port.index()].credits[posted] = credits;
+            fabric.ports[port.index()].transmitter.credits[posted] = credits;
         });
         assert!(unspent.contains("are counted on"), "{unspent}");
         let lost = found(|fabric, port| {
@@ -476,7 +476,8 @@ mod tests {
         assert!(tag.contains("tags are out"), "{tag}");
         let bytes = found(|fabric, _| fabric.own_books.told_bytes += 1);
         assert!(bytes.contains("B of payload are delivered"), "{bytes}");
-        let time = found(|fabric, port| fabric.ports[port.index()].busy_until += Span::from_ns(1));
+        let time =
+            found(|fabric, port| fabric.ports[port.index()].transmitter.busy_until += Span::from_ns(1));
         assert!(time.contains("time is stated up to"), "{time}");
         let buffer = found(|fabric, port| {
             let peer = fabric.ports[port.index()].peer;
@@ -488,7 +489,7 @@ mod tests {
         let fast = found(|fabric, port| {
             let (now, span) = (fabric.now(), Span::from_us(200));
             fabric.observers.observe(now, Fact::Spent { port: port.0, on: Use::Payload, span });
-            fabric.ports[port.index()].busy_until += span;
+            fabric.ports[port.index()].transmitter.busy_until += span;
         });
         assert!(fast.contains("the closed form"), "{fast}");
     }
@@ -544,7 +545,8 @@ mod tests {
     fn a_run_stops_at_a_fault_and_says_where_and_when() {
         let mut simulation = busy();
         let port = simulation.fabric.port_index(DeviceId(2), 0);
-        simulation.fabric.ports[port].credits[FlowClass::Posted.index()].consume(Credits::new(1, 16));
+        simulation.fabric.ports[port].transmitter.credits[FlowClass::Posted.index()]
+            .consume(Credits::new(1, 16));
         let stopped = catch_unwind(AssertUnwindSafe(|| advance(&mut simulation, us(2_000))));
         let said = *stopped.expect_err("it stops").downcast::<String>().expect("a message");
         let place = format!("{}.port0: VC0 posted: ", simulation.names()[2]);

@@ -1,6 +1,6 @@
 //! What came of a call to an object of a link, told to the observers as facts of a port.
 
-use crate::link::{Effect, Effects};
+use crate::link::{Effect, Effects, TlpSpans};
 use crate::port::PortId;
 use lanewise_observe::{Fact, Observers};
 use lanewise_units::Time;
@@ -16,6 +16,11 @@ impl Effects for Books<'_> {
     fn push(&mut self, at: Time, effect: Effect) {
         let port = self.port.0;
         let fact = match effect {
+            Effect::TlpSent { sequence, spans: TlpSpans { payload, header, framing } } => {
+                Fact::TlpSent { port, sequence: sequence.get(), payload, header, framing }
+            }
+            Effect::Spent { on, span } => Fact::Spent { port, on, span },
+            Effect::DllpSent => Fact::DllpSent { port },
             Effect::BufferFilled { class, bytes } => Fact::BufferFilled { port, class, bytes },
             Effect::BufferFreed { class, bytes } => Fact::BufferFreed { port, class, bytes },
             Effect::BadTlp => Fact::BadTlp { port },

@@ -83,7 +83,7 @@ impl Port {
     pub(crate) fn credits_of(&self, channel: u8) -> &[TransmitCredits; 3] {
         match beyond_vc0(&self.channels, channel) {
             Some(channel) => &channel.credits,
-            None => &self.credits,
+            None => &self.transmitter.credits,
         }
     }
 
@@ -91,7 +91,7 @@ impl Port {
     pub(crate) fn credits_of_mut(&mut self, channel: u8) -> &mut [TransmitCredits; 3] {
         match beyond_vc0_mut(&mut self.channels, channel) {
             Some(channel) => &mut channel.credits,
-            None => &mut self.credits,
+            None => &mut self.transmitter.credits,
         }
     }
 
@@ -103,7 +103,7 @@ impl Port {
     /// A TLP has left: silence follows, where its transmitter leaves one.
     pub(crate) fn leave_gap(&mut self) {
         if let Some(channels) = self.channels.as_mut().filter(|channels| !channels.tlp_gap.is_zero()) {
-            channels.silent_until = self.busy_until + channels.tlp_gap;
+            channels.silent_until = self.transmitter.busy_until + channels.tlp_gap;
         }
     }
 

@@ -7,7 +7,7 @@ use crate::books::Books;
 use crate::channels::VC0;
 use crate::fabric::Fabric;
 use crate::port::{LinkState, PortId};
-use lanewise_observe::{Fact, Use};
+use lanewise_observe::Fact;
 use lanewise_pcie::ack_nak::Sequence;
 use lanewise_pcie::dllp::Dllp;
 use lanewise_pcie::flow_control::CreditPool;
@@ -19,7 +19,7 @@ impl Fabric {
     pub(crate) fn send_due_dllps(&mut self, id: PortId, now: Time) {
         let port = &mut self.ports[id.index()];
         let mut books = Books { port: id, observers: &mut self.observers };
-        if let Some(sequence) = port.receiver.take_nak(now, &mut books) {
+        if let Some(sequence) = port.receiver.take_nak(now, &port.settings.receiver.ack, &mut books) {
             self.send_dllp(id, Dllp::Nak(sequence), now);
         }
         let port = &mut self.ports[id.index()];
@@ -72,12 +72,8 @@ impl Fabric {
         if port.flit_mode() {
             return self.ride_in_next_flit(id, dllp, now);
         }
-        port.align(id, now, &mut self.observers);
-        let span = port.settings.wire.dllp;
-        self.observers.observe(now, Fact::Spent { port: id.0, on: Use::Dllp, span });
-        self.observers.observe(now, Fact::DllpSent { port: id.0 });
-        port.busy_until += span;
-        let at_pins = port.busy_until + port.settings.wire.propagation;
+        let mut books = Books { port: id, observers: &mut self.observers };
+        let at_pins = port.transmitter.send_dllp(now, &port.settings.wire, &mut books);
         self.post(id, dllp, at_pins);
     }
 
@@ -165,9 +161,7 @@ impl Fabric {
     fn acknowledged(&mut self, id: PortId, sequence: Sequence, at: Time) {
         let port = &mut self.ports[id.index()];
         if !port.flit_mode() {
-            if port.retry.acknowledge(sequence) > 0 {
-                port.replay_deadline = at + port.settings.replay_timer;
-            }
+            port.transmitter.acknowledge(sequence, at, port.settings.replay_timer);
         } else if self.acknowledge_flits(id, sequence) {
             self.restart_replay_timer(id, at);
         }

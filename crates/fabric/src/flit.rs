@@ -194,7 +194,7 @@ impl FlitPort {
 impl Port {
     #[inline(never)]
     pub(crate) fn free_for_dllps_in_flits_at(&self) -> Time {
-        self.flit.as_ref().map_or(Time::ZERO, |flit| flit.dllp_slot_at).max(self.busy_until)
+        self.flit.as_ref().map_or(Time::ZERO, |flit| flit.dllp_slot_at).max(self.transmitter.busy_until)
     }
 }
 
@@ -228,11 +228,11 @@ impl Fabric {
     fn join_flit(&mut self, id: PortId) -> Span {
         let port = &mut self.ports[id.index()];
         let (wire, state) = (&port.settings.wire, port.flit.as_mut().expect("a port in Flit Mode"));
-        if !port.silent || !state.packer.is_empty() || state.filled > state.sent {
+        if !port.transmitter.silent || !state.packer.is_empty() || state.filled > state.sent {
             return Span::ZERO;
         }
-        let next = wire.next_boundary(port.boundary, port.busy_until);
-        let (left, byte) = (next - port.busy_until, wire.span(Bytes::new(1)));
+        let next = wire.next_boundary(port.transmitter.boundary, port.transmitter.busy_until);
+        let (left, byte) = (next - port.transmitter.busy_until, wire.span(Bytes::new(1)));
         if left.is_zero() {
             return Span::ZERO;
         }
@@ -243,7 +243,8 @@ impl Fabric {
         state.padding = (TLP_BYTES - packer.remaining()).get();
         state.packer = packer;
         let start = next - state.flit_span;
-        (port.busy_until, port.boundary, port.silent) = (start, start, false);
+        (port.transmitter.busy_until, port.transmitter.boundary, port.transmitter.silent) =
+            (start, start, false);
         gone
     }
 
@@ -253,7 +254,7 @@ impl Fabric {
             return;
         }
         let port = &mut self.ports[id.index()];
-        (port.busy_until, port.silent) = (now, true);
+        (port.transmitter.busy_until, port.transmitter.silent) = (now, true);
         let state = self.flit_port(id);
         (state.packer, state.padding) = (FlitPacker::new(), 0);
     }
@@ -272,10 +273,10 @@ impl Fabric {
             let packet = self.packets[packet_id];
             let reference = self.packets.reference(packet_id);
             let port = &mut self.ports[id.index()];
-            port.credits[packet.class().index()].consume(packet.credits());
+            port.transmitter.credits[packet.class().index()].consume(packet.credits());
             let state = port.flit.as_mut().expect("a port in Flit Mode");
             state.pack(reference, &packet);
-            let gone_at = port.busy_until + state.flit_span * (state.filled - state.sent + 1);
+            let gone_at = port.transmitter.busy_until + state.flit_span * (state.filled - state.sent + 1);
             // Time is stated flit by flit; this states the TLP.
             let fact = Fact::TlpSent {
                 port: id.0,
@@ -346,8 +347,8 @@ impl Fabric {
         let port = &mut self.ports[id.index()];
         let damage = port.faults.as_mut().and_then(|faults| faults.damage_to_tlp(FLIT_BYTES));
         let state = port.flit.as_mut().expect("a port in Flit Mode");
-        port.busy_until += state.flit_span;
-        let at_pins = port.busy_until + port.settings.wire.propagation;
+        port.transmitter.busy_until += state.flit_span;
+        let at_pins = port.transmitter.busy_until + port.settings.wire.propagation;
         let peer_id = port.peer;
         let packed: Vec<Packed> = state.retained.range(first..first + usize::from(tlps)).copied().collect();
         let checked = at_pins + self.ports[peer_id.index()].settings.receive_latency;

@@ -10,8 +10,8 @@
 //! | `fabric.rs`, `slots.rs` | the state of everything, in arenas |
 //! | `packet.rs`, `ring.rs` | TLPs and their queues |
 //! | `wire.rs`, `port.rs` | one link direction in time; one port's state |
-//! | `link/` | the receiver of a link without the fabric: what arrives, what is owed for it, its buffers |
-//! | `books.rs`, `wait.rs` | what came of a call to it, as facts; why nothing leaves |
+//! | `link/` | transmitter and receiver of a link without the fabric: its wire, what is kept, what arrives, what is owed for it |
+//! | `books.rs`, `wait.rs` | what came of a call to one of them, as facts; why nothing leaves |
 //! | `channels.rs` | virtual channels beyond VC0 |
 //! | `flit.rs` | what is different in Flit Mode |
 //! | `transmit.rs`, `select.rs`, `receive.rs` | TLPs: what leaves a port, when, and which first; what arrives |

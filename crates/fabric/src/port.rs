@@ -1,19 +1,19 @@
 //! One port: the transmitter of one link direction and the receiver of the other.
 //!
-//! State and the small rules on it; the receiver is an object of its own, in `link/`. What happens between ports is in
+//! State and the small rules on it; its two halves are objects of their own, in `link/`. What happens between ports is in
 //! `transmit.rs`, `dllp.rs`, `replay.rs` and `receive.rs`.
 
 use crate::aspm::Aspm;
+use crate::books::Books;
 use crate::channels::{PortChannels, VC0, VirtualChannel};
 use crate::config::PortConfig;
 use crate::flit::FlitPort;
-use crate::link::{DllpSet, InFlight, Receiver, ReceiverPolicy};
+use crate::link::{DllpSet, InFlight, Receiver, ReceiverPolicy, Transmitter};
 use crate::packet::{ClassQueues, PacketRef};
 use crate::ring::Ring;
 use crate::wait::Wait;
 use crate::wire::{Faults, WireTiming};
-use lanewise_observe::{Fact, Observers, Use};
-use lanewise_pcie::ack_nak::RetryBuffer;
+use lanewise_observe::{Observers, Use};
 use lanewise_pcie::dllp::Dllp;
 use lanewise_pcie::flit::FLIT_BYTES;
 use lanewise_pcie::flow_control::{Blocked, Credits, TransmitCredits};
@@ -50,12 +50,6 @@ pub(crate) enum LinkState {
     Active,
 }
 
-/// What the retry buffer remembers of a packet.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Sent {
-    pub(crate) packet: PacketRef,
-}
-
 /// A TLP on its way to a port.
 pub(crate) type Flying = InFlight<PacketRef>;
 
@@ -72,19 +66,20 @@ pub(crate) enum Carries {
 
 /// One port.
 ///
-/// Fields lie in cache lines by who uses them: times that every event looks at, the first of the receiver's among them; what is
-/// coming; one line per ingress buffer; what else every event looks at; the retry buffer; what the transmitter counts with; what
-/// waits at an endpoint or a root port. In a large fabric a hop costs what it touches, not what it computes.
+/// Fields lie in cache lines by who uses them: what the transmitter counts with; the retry buffer; times that every event looks at,
+/// the transmitter's last and the receiver's first; what is coming; one line per ingress buffer; what else every event looks at;
+/// what waits at an endpoint or a root port. In a large fabric a hop costs what it touches, not what it computes.
 #[repr(C, align(64))]
 pub(crate) struct Port {
+    /// Nothing that waits here may leave before, unless a DLLP or a packet comes that changes this.
+    pub(crate) blocked_until: Time,
+    /// A wake-up that is in the event queue too, later than `wake_at`, which took its place; or one that has passed.
+    pub(crate) displaced_wake_at: Time,
+
+    /// The transmitter of this direction.
+    pub(crate) transmitter: Transmitter<PacketRef>,
     /// Earliest wake-up in the event queue.
     pub(crate) wake_at: Time,
-    /// The wire's time is spoken for, and accounted for, up to here.
-    pub(crate) busy_until: Time,
-    /// The last symbol or flit boundary at which a packet started after silence, or the end of an ordered set that others count from.
-    pub(crate) boundary: Time,
-    pub(crate) next_skip: Time,
-
     /// The receiver of the other direction.
     pub(crate) receiver: Receiver<PacketRef>,
 
@@ -93,12 +88,6 @@ pub(crate) struct Port {
     /// Index among the ports of its device.
     pub(crate) index: u16,
     pub(crate) state: LinkState,
-    /// What silence since `busy_until` is put down to.
-    pub(crate) idle_cause: Use,
-    /// The last thing accounted for was silence: the next packet starts on a symbol boundary.
-    pub(crate) silent: bool,
-    /// DLLPs of the peer that may unblock the transmitter.
-    pub(crate) waiting_for: DllpSet,
     /// DLLPs of this port that the peer's transmitter waits for: only for these does it wake.
     pub(crate) peer_waits_for: DllpSet,
     /// Nothing can go wrong on this link, and it carries no flits: when a TLP is sent, its arrival is known.
@@ -110,22 +99,13 @@ pub(crate) struct Port {
     /// Classes of VC0 for which the peer's InitFC1 has arrived, a bit each.
     pub(crate) initialised: u8,
     pub(crate) carries: Carries,
-    /// DLLPs sent by the peer that this transmitter has not looked at yet, with their times of arrival.
-    pub(crate) mailbox: Ring<(Time, Dllp)>,
-    pub(crate) settings: Arc<PortSettings>,
-
-    pub(crate) retry: RetryBuffer<Sent>,
-    pub(crate) replay_deadline: Time,
-
-    /// Nothing that waits here may leave before, unless a DLLP or a packet comes that changes this.
-    pub(crate) blocked_until: Time,
-    /// A wake-up that is in the event queue too, later than `wake_at`, which took its place; or one that has passed.
-    pub(crate) displaced_wake_at: Time,
-    pub(crate) credits: [TransmitCredits; 3],
     /// After so many of the TLPs to come it looks ahead whether anything may follow.
     pub(crate) looks_ahead: u8,
     /// An event looks at the replay timer, or it can never run out.
     pub(crate) replay_timer_watched: bool,
+    /// DLLPs sent by the peer that this transmitter has not looked at yet, with their times of arrival.
+    pub(crate) mailbox: Ring<(Time, Dllp)>,
+    pub(crate) settings: Arc<PortSettings>,
 
     /// When the InitFC triplet of the present state goes out next.
     pub(crate) init_due_at: Time,
@@ -173,18 +153,15 @@ impl Port {
     ) -> Self {
         let wire = &settings.wire;
         Self {
+            blocked_until: Time::ZERO,
+            displaced_wake_at: Time::NEVER,
+            transmitter: Transmitter::new(config.scale, config.retry_buffer, wire),
             wake_at: Time::NEVER,
-            busy_until: Time::ZERO,
-            boundary: Time::ZERO,
-            next_skip: Time::ZERO + wire.skip_interval,
             receiver: Receiver::new(config),
             owner,
             peer,
             index,
             state: LinkState::InitFlowControl1,
-            idle_cause: Use::Down,
-            silent: true,
-            waiting_for: DllpSet::ALL,
             peer_waits_for: DllpSet::ALL,
             error_free_non_flit: false,
             delivers_ahead: false,
@@ -192,11 +169,6 @@ impl Port {
             initialised: 0,
             carries: if wire.flit.is_some() { Carries::Flits } else { Carries::Packets },
             mailbox: Ring::default(),
-            retry: RetryBuffer::new(config.retry_buffer),
-            replay_deadline: Time::NEVER,
-            blocked_until: Time::ZERO,
-            displaced_wake_at: Time::NEVER,
-            credits: [TransmitCredits::new(config.scale); 3],
             looks_ahead: 0,
             replay_timer_watched: false,
             queues: ClassQueues::default(),
@@ -226,104 +198,18 @@ impl Port {
         self.carries == Carries::Flits
     }
 
-    /// Accounts for the time since the wire fell silent: ordered sets when they were due, the rest to `idle_cause`.
-    #[inline]
+    /// Accounts for the time since the wire fell silent: ordered sets when they were due, the rest to what it was silent for.
+    #[inline(always)]
     pub(crate) fn settle(&mut self, id: PortId, now: Time, observers: &mut Observers) {
-        if self.next_skip <= now || self.busy_until < now {
-            self.settle_gap(id, now, observers);
-        }
-    }
-
-    fn settle_gap(&mut self, id: PortId, now: Time, observers: &mut Observers) {
-        let port = id.0;
-        let started = self.busy_until;
-        let mut ordered_sets = Span::ZERO;
-        while self.next_skip <= now {
-            self.skip_whole_periods(now, &mut ordered_sets);
-            self.send_skip(&mut ordered_sets);
-        }
-        if self.busy_until < now {
-            self.busy_until = now;
-            self.silent = true;
-        }
-        let silence = self.busy_until - started - ordered_sets;
-        if !ordered_sets.is_zero() {
-            observers.observe(now, Fact::Spent { port, on: Use::OrderedSet, span: ordered_sets });
-        }
-        if !silence.is_zero() {
-            observers.observe(now, Fact::Spent { port, on: self.idle_cause, span: silence });
-        }
-    }
-
-    /// The SKP ordered set that is due goes out: at once if the wire is silent, else when the packet or ordered set on it ends.
-    fn send_skip(&mut self, ordered_sets: &mut Span) {
-        let (wire, due) = (&self.settings.wire, self.next_skip);
-        let behind_another = wire.skips_are_blocks() && self.busy_until == self.boundary;
-        let start = if self.is_silent_at(due) || behind_another {
-            self.busy_until.max(due)
-        } else {
-            wire.skip_behind(due, self.busy_until)
-        };
-        let end = start + wire.skip;
-        *ordered_sets += end - self.busy_until.max(due);
-        self.busy_until = end;
-        if wire.skips_set_the_grid() {
-            self.boundary = end;
-        }
-        self.next_skip = due + wire.skip_interval;
-        self.silent = false;
-    }
-
-    /// Whether nothing is on the wire at `due` nor ends then: the data stream can end in time for an ordered set.
-    fn is_silent_at(&self, due: Time) -> bool {
-        self.silent || self.busy_until < due
-    }
-
-    /// Long silence in one step: as many SKP periods as end before the last one due by `now`.
-    fn skip_whole_periods(&mut self, now: Time, ordered_sets: &mut Span) {
-        let periods = (now - self.next_skip).div_floor(self.settings.wire.skip_interval).saturating_sub(1);
-        if periods > 0 && self.busy_until <= self.next_skip && self.is_silent_at(self.next_skip) {
-            *ordered_sets += self.settings.wire.skip * periods;
-            self.busy_until =
-                self.next_skip + self.settings.wire.skip_interval * (periods - 1) + self.settings.wire.skip;
-            self.silent = false;
-            if self.settings.wire.skips_set_the_grid() {
-                self.boundary = self.busy_until;
-            }
-            self.next_skip += self.settings.wire.skip_interval * periods;
-        }
-    }
-
-    /// The wire is not used until then, and accounted for.
-    pub(crate) fn rest_until(&mut self, until: Time) {
-        self.busy_until = until;
-        self.silent = true;
-        self.postpone_skips(until);
-    }
-
-    /// The link is down until then: no ordered sets fall due meanwhile.
-    pub(crate) fn postpone_skips(&mut self, until: Time) {
-        self.next_skip = self.next_skip.max(until + self.settings.wire.skip_interval);
+        let mut books = Books { port: id, observers };
+        self.transmitter.settle(now, &self.settings.wire, &mut books);
     }
 
     /// Moves the start of the next packet to a symbol or flit boundary if the wire has been silent.
     #[inline(always)]
     pub(crate) fn align(&mut self, id: PortId, now: Time, observers: &mut Observers) {
-        if self.silent {
-            self.align_after_silence(id, now, observers);
-        }
-    }
-
-    #[inline(never)]
-    fn align_after_silence(&mut self, id: PortId, now: Time, observers: &mut Observers) {
-        self.silent = false;
-        let start = self.settings.wire.next_boundary(self.boundary, self.busy_until);
-        self.boundary = start;
-        let span = start - self.busy_until;
-        if !span.is_zero() {
-            observers.observe(now, Fact::Spent { port: id.0, on: self.idle_cause, span });
-            self.busy_until = start;
-        }
+        let mut books = Books { port: id, observers };
+        self.transmitter.align(now, &self.settings.wire, &mut books);
     }
 
     /// Notes that this port wakes at `at`, which is earlier than before. Whether that needs a new event.
@@ -341,17 +227,21 @@ impl Port {
     /// would find nothing new.
     #[inline(always)]
     pub(crate) fn is_held_up_alike(&self, traffic_class: u8, class: FlowClass, credits: Credits) -> bool {
-        self.waiting_for.include(DllpSet::update_of(VC0, class))
-            && self.credits[class as usize]
-                .gate(credits)
-                .is_err_and(|pool| self.idle_cause == Use::blocked_on(class, pool == Blocked::Data))
+        self.transmitter.waiting_for.include(DllpSet::update_of(VC0, class))
+            && self.transmitter.credits[class as usize].gate(credits).is_err_and(|pool| {
+                self.transmitter.idle_cause == Use::blocked_on(class, pool == Blocked::Data)
+            })
             && self.channel_of(traffic_class) == VC0
     }
 
     /// What it waits for since it last looked in vain.
     #[inline]
     pub(crate) fn still_waits(&self) -> Wait {
-        Wait { on: self.idle_cause, dllps: self.waiting_for, until: self.blocked_until }
+        Wait {
+            on: self.transmitter.idle_cause,
+            dllps: self.transmitter.waiting_for,
+            until: self.blocked_until,
+        }
     }
 
     /// Whether a DLLP from the peer may let a TLP go that could not go before.
@@ -359,9 +249,9 @@ impl Port {
     pub(crate) fn may_unblock(&self, dllp: &Dllp) -> bool {
         match dllp {
             Dllp::UpdateFlowControl { channel, class, .. } => {
-                self.waiting_for.include(DllpSet::update_of(*channel, *class))
+                self.transmitter.waiting_for.include(DllpSet::update_of(*channel, *class))
             }
-            Dllp::Ack(_) => self.waiting_for.include(DllpSet::ACK),
+            Dllp::Ack(_) => self.transmitter.waiting_for.include(DllpSet::ACK),
             _ => true,
         }
     }
@@ -384,19 +274,14 @@ impl Port {
         self.state = LinkState::InitFlowControl1;
         self.init_due_at = Time::NEVER;
         self.initialised = 0;
-        (self.wake_at, self.next_skip) = (Time::NEVER, Time::NEVER);
+        self.wake_at = Time::NEVER;
+        self.transmitter.reset();
         self.receiver.reset();
         self.blocked_until = Time::ZERO;
-        self.idle_cause = Use::Down;
-        (self.waiting_for, self.peer_waits_for) = (DllpSet::ALL, DllpSet::ALL);
+        self.peer_waits_for = DllpSet::ALL;
         while self.mailbox.pop_front().is_some() {}
-        self.retry.reset_with(|_| {});
-        self.replay_deadline = Time::NEVER;
-        for channel in self.channel_numbers() {
-            let credits = self.credits_of_mut(channel);
-            *credits = credits.map(|credits| TransmitCredits::new(credits.scale()));
-        }
         for channel in self.channels.iter_mut().flat_map(|channels| &mut channels.beyond) {
+            channel.credits = channel.credits.map(|credits| TransmitCredits::new(credits.scale()));
             channel.initialised = 0;
         }
     }
@@ -404,7 +289,7 @@ impl Port {
     /// The link comes up after [`Self::go_down`]: flow control is initialised from `now` on.
     pub(crate) fn come_up(&mut self, now: Time) {
         self.init_due_at = now;
-        self.next_skip = self.busy_until.max(now) + self.settings.wire.skip_interval;
+        self.transmitter.next_skip = self.transmitter.busy_until.max(now) + self.settings.wire.skip_interval;
     }
 
     /// Heap memory behind this port, in bytes.
@@ -429,7 +314,7 @@ impl Port {
     pub(crate) fn nothing_to_replay(&self) -> bool {
         match &self.flit {
             Some(flit) => flit.retry.is_empty(),
-            None => self.retry.is_empty(),
+            None => self.transmitter.retry.is_empty(),
         }
     }
 }
@@ -442,17 +327,18 @@ mod tests {
 
     #[test]
     fn a_port_is_nine_cache_lines_with_each_group_in_its_own() {
+        let receiver = offset_of!(Port, receiver);
         let starts = [
-            offset_of!(Port, wake_at),
-            offset_of!(Port, receiver) + Receiver::<PacketRef>::FIRST_LINE,
-            offset_of!(Port, receiver) + Receiver::<PacketRef>::BUFFERS,
-            offset_of!(Port, receiver) + size_of::<Receiver<PacketRef>>() - 8,
-            offset_of!(Port, retry),
             offset_of!(Port, blocked_until),
+            offset_of!(Port, transmitter) + offset_of!(Transmitter<PacketRef>, retry),
+            offset_of!(Port, transmitter) + offset_of!(Transmitter<PacketRef>, busy_until),
+            receiver + Receiver::<PacketRef>::FIRST_LINE,
+            receiver + Receiver::<PacketRef>::BUFFERS,
+            receiver + size_of::<Receiver<PacketRef>>() - 8,
             offset_of!(Port, init_due_at),
             size_of::<Port>(),
         ];
-        assert_eq!(starts.map(|bytes| bytes / 64), [0, 1, 2, 5, 6, 7, 8, 9]);
+        assert_eq!(starts.map(|bytes| bytes / 64), [0, 1, 2, 3, 4, 7, 8, 9]);
         assert_eq!(starts.map(|bytes| bytes % 64), [0; 8]);
         assert_eq!(size_of::<IngressBuffer>(), 64);
     }

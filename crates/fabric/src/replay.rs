@@ -3,15 +3,16 @@
 //!
 //! Flits have their own order of replay, in `flit.rs`; timer and counting are the same.
 
+use crate::books::Books;
 use crate::channels::VC0;
 use crate::event::Event;
 use crate::fabric::Fabric;
-use crate::link::{Fate, InFlight};
+use crate::link::{Departure, Fate, InFlight};
 use crate::port::PortId;
 use crate::wait::Wait;
 use lanewise_observe::{Fact, Use};
 use lanewise_pcie::ack_nak::ReplayOutcome;
-use lanewise_pcie::tlp::{FRAMING_NON_FLIT, FlowClass, SEQUENCE_AND_LCRC};
+use lanewise_pcie::tlp::FlowClass;
 use lanewise_units::Time;
 
 impl Fabric {
@@ -19,24 +20,20 @@ impl Fabric {
     #[inline(never)]
     pub(crate) fn replay_next(&mut self, id: PortId, now: Time) -> Result<(), Wait> {
         let port = &mut self.ports[id.index()];
-        let Some((sequence, sent, bytes)) = port.retry.next_replay() else {
+        let mut books = Books { port: id, observers: &mut self.observers };
+        let sent = port.transmitter.send_again(now, &port.settings.wire, &mut books);
+        let Some((packet, on_wire, Departure { sequence, head, tail })) = sent else {
             return match port.more_channels() {
                 false => self.send_next::<false>(id, now),
                 true => self.send_next::<true>(id, now),
             };
         };
-        port.align(id, now, &mut self.observers);
-        let on_wire = bytes + (FRAMING_NON_FLIT - SEQUENCE_AND_LCRC);
-        let span = port.settings.wire.span(on_wire);
-        self.observers.observe(now, Fact::Spent { port: id.0, on: Use::Replay, span });
         let damage = port.faults.as_mut().and_then(|faults| faults.damage_to_tlp(on_wire));
-        let head = port.busy_until + port.settings.wire.propagation;
-        port.busy_until += span;
         let peer_id = port.peer;
         let in_flight = InFlight {
-            packet: sent.packet,
+            packet,
             eligible_at: head,
-            checked: head + span,
+            checked: tail,
             sequence,
             egress: 0,
             channel: VC0,
@@ -48,7 +45,7 @@ impl Fabric {
         let checked = in_flight.checked + peer.settings.receive_latency;
         let duplicate =
             InFlight { checked, eligible_at: checked.max(peer.receiver.last_arrival()), ..in_flight };
-        match self.packets.resolve(sent.packet) {
+        match self.packets.resolve(packet) {
             // It had nothing but a late Ack: a duplicate, of which the peer only checks the sequence number.
             _ if peer.delivers_ahead => peer.receiver.expect_ahead(duplicate),
             Some(packet_id) => {
@@ -73,21 +70,21 @@ impl Fabric {
         let port = &mut self.ports[id.index()];
         let unacknowledged = match &port.flit {
             Some(flit) if port.flit_mode() => flit.retry.unacknowledged(),
-            _ => port.retry.unacknowledged(),
+            _ => port.transmitter.retry.unacknowledged(),
         };
         if unacknowledged == 1 {
-            port.replay_deadline = port.busy_until + port.settings.replay_timer;
+            port.transmitter.replay_deadline = port.transmitter.busy_until + port.settings.replay_timer;
         }
         if !port.replay_timer_watched {
             port.replay_timer_watched = true;
-            self.engine.schedule(port.replay_deadline, Event::ReplayTimer(id).pack());
+            self.engine.schedule(port.transmitter.replay_deadline, Event::ReplayTimer(id).pack());
         }
     }
 
     /// Progress, or a replay: the timer starts again from `at`. The event already scheduled finds out.
     pub(crate) fn restart_replay_timer(&mut self, id: PortId, at: Time) {
         let port = &mut self.ports[id.index()];
-        port.replay_deadline = at + port.settings.replay_timer;
+        port.transmitter.replay_deadline = at + port.settings.replay_timer;
     }
 
     /// The replay timer may have run out.
@@ -101,12 +98,12 @@ impl Fabric {
             port.replay_timer_watched = false;
             return;
         }
-        if port.replay_deadline > now {
-            self.engine.schedule(port.replay_deadline, Event::ReplayTimer(id).pack());
+        if port.transmitter.replay_deadline > now {
+            self.engine.schedule(port.transmitter.replay_deadline, Event::ReplayTimer(id).pack());
             return;
         }
-        port.replay_deadline = now + port.settings.replay_timer;
-        self.engine.schedule(port.replay_deadline, Event::ReplayTimer(id).pack());
+        port.transmitter.replay_deadline = now + port.settings.replay_timer;
+        self.engine.schedule(port.transmitter.replay_deadline, Event::ReplayTimer(id).pack());
         self.start_replay(id, now, true);
     }
 
@@ -122,8 +119,8 @@ impl Fabric {
         let outcome = match port.flit {
             Some(_) => self.rewind_flits(id),
             None => {
-                port.retry.start_replay();
-                port.retry.on_replay_started()
+                port.transmitter.retry.start_replay();
+                port.transmitter.retry.on_replay_started()
             }
         };
         if outcome == ReplayOutcome::RolloverRetrain {
@@ -152,13 +149,13 @@ impl Fabric {
         self.advance_to(id, now);
         self.settle(id, now);
         let port = &mut self.ports[id.index()];
-        if until > port.busy_until {
-            let span = until - port.busy_until;
+        if until > port.transmitter.busy_until {
+            let span = until - port.transmitter.busy_until;
             self.observers.observe(now, Fact::Spent { port: id.0, on: Use::Down, span });
-            port.busy_until = until;
-            port.postpone_skips(until);
+            port.transmitter.busy_until = until;
+            port.transmitter.postpone_skips(until, &port.settings.wire);
             if port.flit_mode() {
-                port.boundary = until;
+                port.transmitter.boundary = until;
             }
         }
     }

@@ -4,7 +4,7 @@
 //! table lets it pass everything older that stays behind (PCIe Base 6.3 §2.4.1, Table 2-42). With ID-based ordering that
 //! depends on whose the older packets are, all of them and not only the first.
 
-use crate::link::DllpSet;
+use crate::link::{DllpSet, Hold};
 use crate::packet::{ClassQueues, Flags, Packet, PacketPool};
 use crate::port::Port;
 use crate::wait::Wait;
@@ -92,14 +92,14 @@ fn may_leave(packet: &Packet, port: &Port, channel: u8, now: Time) -> Result<(),
         return Ok(()); // Takes no credits and is not kept for replay.
     }
     let class = packet.class();
-    if let Err(pool) = port.credits_of(channel)[class.index()].gate(packet.credits()) {
-        let on = Use::blocked_on(class, pool == Blocked::Data);
-        return Err(Wait::held(on, DllpSet::update_of(channel, class)));
-    }
-    if !port.retry.fits(packet.cost.in_retry_buffer()) {
-        return Err(Wait::held(Use::BlockedRetryBuffer, DllpSet::ACK));
-    }
-    Ok(())
+    let (need, kept) = (packet.credits(), packet.cost.in_retry_buffer());
+    port.transmitter.gate(port.credits_of(channel), class, need, kept).map_err(|hold| match hold {
+        Hold::Credits(pool) => {
+            let on = Use::blocked_on(class, pool == Blocked::Data);
+            Wait::held(on, DllpSet::update_of(channel, class))
+        }
+        Hold::RetryBuffer => Wait::held(Use::BlockedRetryBuffer, DllpSet::ACK),
+    })
 }
 
 /// Whether `packet` may pass an older one of another class: the ordering table, columns by class.

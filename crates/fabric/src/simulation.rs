@@ -173,7 +173,7 @@ impl Simulation {
         self.fabric.changes.start_measuring();
         self.stop_measuring(at);
         self.window_start = at;
-        let accounted: Vec<Time> = self.fabric.ports.iter().map(|port| port.busy_until).collect();
+        let accounted: Vec<Time> = self.fabric.ports.iter().map(|port| port.transmitter.busy_until).collect();
         self.fabric.keep_delivered();
         self.fabric.observers.start_measuring(at, accounted.into_iter());
         for workload in &mut self.workloads {

@@ -1,16 +1,17 @@
 //! What a port does when its wire is free: ordered sets, DLLPs, replays, new TLPs, in this order of priority
 //! (PCIe Base 6.3 §3.6.2.1); and how a TLP gets onto the wire and to the peer's pins.
 
+use crate::books::Books;
 use crate::channels::VC0;
 use crate::event::Event;
 use crate::fabric::Fabric;
-use crate::link::{DllpSet, Fate, InFlight};
+use crate::link::{Departure, DllpSet, Fate, InFlight, TlpSpans};
 use crate::packet::{Flags, Packet, PacketId, PacketPool};
-use crate::port::{Flying, LinkState, Owner, Port, PortId, Sent};
+use crate::port::{Flying, LinkState, Owner, Port, PortId};
 use crate::select::select_class;
 use crate::switch::Switch;
 use crate::wait::Wait;
-use lanewise_observe::{Fact, Use};
+use lanewise_observe::Use;
 use lanewise_pcie::dllp::Dllp;
 use lanewise_pcie::tlp::FlowClass;
 use lanewise_units::{Span, Time};
@@ -25,7 +26,7 @@ impl Fabric {
     pub(crate) fn wake(&mut self, id: PortId, at: Time) {
         let now = self.engine.now();
         let port = &mut self.ports[id.index()];
-        let at = at.max(port.busy_until).max(now);
+        let at = at.max(port.transmitter.busy_until).max(now);
         if at < port.wake_at {
             let needs_event = port.wake_earlier(at, now);
             if at == now {
@@ -52,17 +53,17 @@ impl Fabric {
             return; // An earlier wake-up has taken its place.
         }
         // Until it plans its next look, it is up: nobody needs to wake it for this instant or later.
-        let (peer, idle) = (port.peer, port.busy_until <= now && port.receiver.acts_at() > now);
+        let (peer, idle) = (port.peer, port.transmitter.busy_until <= now && port.receiver.acts_at() > now);
         if !idle && !self.free_the_wire(id, now) {
             return;
         }
         self.advance_to(peer, now);
         if self.ports[id.index()].mailbox.front().is_some_and(|(at, _)| *at <= now) {
             let port = &self.ports[id.index()];
-            let (was_active, busy_until) = (port.state == LinkState::Active, port.busy_until);
+            let (was_active, busy_until) = (port.state == LinkState::Active, port.transmitter.busy_until);
             self.take_in_dllps(id, now);
             let port = &mut self.ports[id.index()];
-            if was_active && port.busy_until > busy_until {
+            if was_active && port.transmitter.busy_until > busy_until {
                 port.wake_at = Time::NEVER;
                 return self.wake(id, now); // A Nak took the link into Recovery: what goes first is decided after it.
             }
@@ -80,7 +81,7 @@ impl Fabric {
             self.send_specially(id, now)
         } else if now < port.blocked_until {
             Err(port.still_waits())
-        } else if port.retry.replaying() {
+        } else if port.transmitter.retry.replaying() {
             self.replay_next(id, now)
         } else {
             self.send_next::<false>(id, now)
@@ -98,7 +99,7 @@ impl Fabric {
     fn free_the_wire(&mut self, id: PortId, now: Time) -> bool {
         self.advance_before(id, now);
         let port = &self.ports[id.index()];
-        if now < port.busy_until && !(port.sleeps && port.has_sent_dllps_at(now)) {
+        if now < port.transmitter.busy_until && !(port.sleeps && port.has_sent_dllps_at(now)) {
             self.ports[id.index()].wake_at = Time::NEVER;
             self.wake(id, now);
             return false;
@@ -115,7 +116,7 @@ impl Fabric {
             self.send_flit(id, now)
         } else if now < port.blocked_until {
             Err(port.still_waits())
-        } else if port.retry.replaying() {
+        } else if port.transmitter.retry.replaying() {
             self.replay_next(id, now)
         } else {
             self.send_next::<true>(id, now)
@@ -168,40 +169,38 @@ impl Fabric {
         let port = &mut self.ports[id.index()];
         port.align(id, now, &mut self.observers);
 
-        let payload = port.settings.wire.span(packet.cost.payload());
-        let header = port.settings.wire.span(packet.cost.header());
-        let framing = port.settings.wire.framing;
-        let span = payload + header + framing;
+        let wire = &port.settings.wire;
+        let spans = TlpSpans {
+            payload: wire.span(packet.cost.payload()),
+            header: wire.span(packet.cost.header()),
+            framing: wire.framing,
+        };
         let mut channel = VC0;
-        let sequence = if nullified {
-            self.observers.observe(now, Fact::Spent { port: id.0, on: Use::Replay, span });
-            port.retry.next_sequence()
+        let mut books = Books { port: id, observers: &mut self.observers };
+        let Departure { sequence, head, tail } = if nullified {
+            port.transmitter.send_nullified(spans, now, &port.settings.wire, &mut books)
         } else {
             if CHANNELS {
                 channel = port.spend_on_channel(&packet);
             } else {
-                port.credits[packet.class().index()].consume(packet.credits());
+                port.transmitter.credits[packet.class().index()].consume(packet.credits());
             }
-            let sequence = port.retry.push(Sent { packet: reference }, packet.cost.in_retry_buffer());
-            let fact = Fact::TlpSent { port: id.0, sequence: sequence.get(), payload, header, framing };
-            self.observers.observe(now, fact);
-            sequence
+            let kept = packet.cost.in_retry_buffer();
+            port.transmitter.send(reference, kept, spans, now, &port.settings.wire, &mut books)
         };
         let damage = match port.error_free_non_flit {
             true => None,
             false => port.faults.as_mut().and_then(|faults| faults.damage_to_tlp(packet.cost.on_wire())),
         };
-        let head = port.busy_until + port.settings.wire.propagation;
-        port.busy_until += span;
         if CHANNELS {
             port.leave_gap();
         }
         let owner = port.owner;
-        let gone_at = port.busy_until;
+        let gone_at = port.transmitter.busy_until;
         let in_flight = InFlight {
             packet: reference,
             eligible_at: head,
-            checked: head + span,
+            checked: tail,
             sequence,
             egress: 0,
             channel,
@@ -317,11 +316,11 @@ impl Fabric {
         let next = self.next_start(id);
         let port = &mut self.ports[id.index()];
         port.blocked_until = Time::ZERO;
-        port.idle_cause = Use::Idle; // Unless a look at what waits says otherwise.
+        port.transmitter.idle_cause = Use::Idle; // Unless a look at what waits says otherwise.
         if !port.is_plain() && next > now && next == port.silent_until() {
-            port.idle_cause = Use::TlpGap;
+            port.transmitter.idle_cause = Use::TlpGap;
         }
-        let awaited = std::mem::replace(&mut port.waiting_for, DllpSet::NONE);
+        let awaited = std::mem::replace(&mut port.transmitter.waiting_for, DllpSet::NONE);
         let (peer, error_free) = (port.peer, port.error_free_non_flit);
         if next != Time::NEVER {
             self.wake(id, next);
@@ -351,10 +350,11 @@ impl Fabric {
     fn look_ahead(&mut self, id: PortId) -> Option<Wait> {
         let port = &mut self.ports[id.index()];
         port.looks_ahead -= 1;
-        if !port.error_free_non_flit || !port.is_plain() || port.sleeps || port.retry.replaying() {
+        if !port.error_free_non_flit || !port.is_plain() || port.sleeps || port.transmitter.retry.replaying()
+        {
             return None;
         }
-        let (packets, at) = (&self.packets, port.busy_until);
+        let (packets, at) = (&self.packets, port.transmitter.busy_until);
         let wait = match port.owner {
             Owner::Switch(index) => self.switches[index as usize].look_ahead(packets, port, at)?,
             Owner::RootComplex(_) | Owner::Endpoint(_) => {
@@ -369,7 +369,7 @@ impl Fabric {
         let now = self.engine.now();
         let port = &mut self.ports[id.index()];
         port.blocked_until = wait.until;
-        port.waiting_for = wait.dllps;
+        port.transmitter.waiting_for = wait.dllps;
         if !wait.dllps.is_none() {
             port.looks_ahead = LOOKS_AHEAD;
         }
@@ -379,7 +379,7 @@ impl Fabric {
             }
             _ => (wait.on, wait.until),
         };
-        port.idle_cause = cause;
+        port.transmitter.idle_cause = cause;
         // A Nak is acted on whether or not anything waits.
         if (!wait.dllps.is_none() || !port.error_free_non_flit)
             && let Some((at, _)) = port.mailbox.iter().find(|(_, dllp)| port.may_unblock(dllp))
@@ -402,7 +402,7 @@ impl Fabric {
     #[inline(always)]
     pub(crate) fn next_start(&self, id: PortId) -> Time {
         let port = &self.ports[id.index()];
-        if port.retry.replaying() {
+        if port.transmitter.retry.replaying() {
             return Time::ZERO;
         }
         if !port.is_plain() {

@@ -194,13 +194,13 @@ impl Fabric {
         }
         // A link that is down on purpose keeps nobody waiting, unless something is sent there all the same.
         let waits = match port.state {
-            LinkState::Active => !port.waiting_for.is_none(),
+            LinkState::Active => !port.transmitter.waiting_for.is_none(),
             _ => !port.is_down() || !port.nothing_queued(),
         };
         waits.then(|| {
             let (here, peer) = (self.place_of(id), self.place_of(port.peer));
             match port.state {
-                LinkState::Active => Waiter::Port { port: here, peer, on: port.idle_cause },
+                LinkState::Active => Waiter::Port { port: here, peer, on: port.transmitter.idle_cause },
                 _ => Waiter::Link { port: here, peer },
             }
         })

@@ -1,11 +1,20 @@
 //! What came of a call to one of the objects of a link, beside what the call returned.
 
+use super::transmitter::TlpSpans;
+use lanewise_observe::Use;
+use lanewise_pcie::ack_nak::Sequence;
 use lanewise_pcie::tlp::FlowClass;
-use lanewise_units::Time;
+use lanewise_units::{Span, Time};
 
 /// What came of a call, for the books of whoever drives the link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Effect {
+    /// A TLP goes out for the first time.
+    TlpSent { sequence: Sequence, spans: TlpSpans },
+    /// The wire spent time on something other than a new TLP, or on nothing.
+    Spent { on: Use, span: Span },
+    /// A DLLP goes out; its time is stated apart.
+    DllpSent,
     /// A TLP takes up so many bytes of the receiver's buffer of a class.
     BufferFilled { class: FlowClass, bytes: u32 },
     /// So many bytes of the receiver's buffer of a class are free again.

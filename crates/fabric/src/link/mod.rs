@@ -6,6 +6,7 @@
 //!
 //! | file | holds |
 //! |---|---|
+//! | `transmitter.rs` | the transmitter: its wire in time, credits, the retry buffer |
 //! | `receiver.rs` | the receiver: what arrives, what is owed to the transmitter for it (`owed.rs`), buffers by channel (`channels.rs`) |
 //! | `buffer.rs` | its buffer of one class: credits, what drains, when an UpdateFC is due |
 //! | `in_flight.rs` | a TLP on its way, and in which state it arrives |
@@ -18,9 +19,11 @@ mod effect;
 mod in_flight;
 mod receiver;
 mod timer;
+mod transmitter;
 
 pub(crate) use dllp_set::{ALL_CLASSES, DllpSet};
 pub(crate) use effect::{Effect, Effects};
 pub(crate) use in_flight::{Fate, InFlight, Space};
 pub(crate) use receiver::{Outcome, Receiver, ReceiverPolicy};
 pub(crate) use timer::Timer;
+pub(crate) use transmitter::{Departure, Hold, TlpSpans, Transmitter};

@@ -14,7 +14,7 @@ use super::in_flight::{Fate, InFlight, Space};
 use crate::config::{AckPolicy, PortConfig, UpdatePolicy};
 use crate::ring::Ring;
 use channels::buffers;
-use lanewise_pcie::ack_nak::{ReceiveSequence, Sequence, Verdict};
+use lanewise_pcie::ack_nak::{ReceiveSequence, Verdict};
 use lanewise_pcie::flow_control::Overflow;
 use lanewise_pcie::tlp::FlowClass;
 use lanewise_units::Time;
@@ -50,7 +50,7 @@ pub(crate) enum Outcome {
 
 /// The receiver of one direction.
 ///
-/// Fields lie as a port wants them, who puts the first four into a cache line with the times of its transmitter: then come a
+/// Fields lie as a port wants them, which puts the first four into a cache line with the times of its transmitter: then come a
 /// line of what arrives, one line for each buffer, and what few have.
 #[repr(C)]
 pub(crate) struct Receiver<T> {
@@ -68,8 +68,7 @@ pub(crate) struct Receiver<T> {
     update_at: [Time; 3],
     sequence: ReceiveSequence,
     /// TLPs accepted since the last Ack.
-    unacknowledged: u16,
-    nak_sequence: Sequence,
+    unacknowledged: u32,
 
     buffers: [IngressBuffer; 3],
 
@@ -104,7 +103,6 @@ impl<T: Copy> Receiver<T> {
             update_at: [Time::NEVER; 3],
             sequence: ReceiveSequence::default(),
             unacknowledged: 0,
-            nak_sequence: Sequence::ZERO,
             buffers: buffers(&config.credits, config),
             beyond: None,
         }
@@ -188,8 +186,8 @@ impl<T: Copy> Receiver<T> {
                 effects.push(at, Effect::Duplicate);
                 Outcome::Duplicate
             }
-            Verdict::DiscardNak(sequence) => {
-                (self.nak_at, self.nak_sequence) = (arrived.checked, sequence);
+            Verdict::DiscardNak(_) => {
+                self.nak_at = arrived.checked;
                 effects.push(at, Effect::BadTlp);
                 Outcome::Refused
             }
@@ -205,9 +203,9 @@ impl<T: Copy> Receiver<T> {
     /// A good TLP, checked by then: an Ack is owed by count or by time.
     #[inline(always)]
     fn plan_ack(&mut self, checked: Time, policy: &AckPolicy) {
-        self.unacknowledged += 1; // A window of sequence numbers at most.
+        self.unacknowledged += 1;
         self.last_checked = checked;
-        let by_count = u32::from(self.unacknowledged) >= policy.every_tlps;
+        let by_count = self.unacknowledged >= policy.every_tlps;
         let due = if by_count { checked } else { checked + policy.latency };
         self.ack_at = self.ack_at.min(due);
     }

@@ -73,12 +73,13 @@ impl System {
         if own.phase != Phase::Active || own.wire.packet_end > now {
             return;
         }
-        if let Some((at, sequence)) = own.nak
+        if let Some(at) = own.nak
             && at <= now
         {
             own.nak = None;
             (own.unacknowledged, own.ack_due) = (0, Time::NEVER);
-            self.send_dllp(port, Dllp::Nak(sequence));
+            let checked = own.checked;
+            self.send_dllp(port, Dllp::Nak(checked));
         }
         let own = &mut self.ports[port];
         if own.ack_due <= now {
@@ -350,7 +351,7 @@ impl System {
             self.plan_dllps(port);
         } else if !own.nak_scheduled {
             own.nak_scheduled = true;
-            own.nak = Some((arrival.checked, own.expected));
+            own.nak = Some(arrival.checked);
             self.plan_dllps(port);
             if now < arrival.checked {
                 self.forward_nullified(port, &arrival);

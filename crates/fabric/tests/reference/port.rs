@@ -218,7 +218,7 @@ pub struct Port {
     pub expected: u64,
     /// A Nak is owed or on its way, and the TLP that it asks for has not come.
     pub nak_scheduled: bool,
-    pub nak: Option<(Time, u64)>,
+    pub nak: Option<Time>,
     /// TLPs checked so far, and how many of them since the last Ack.
     pub checked: u64,
     pub unacknowledged: u32,
@@ -277,7 +277,7 @@ impl Port {
 
     /// When the next DLLP is due.
     pub fn dllp_due(&self) -> Time {
-        let nak = self.nak.map_or(Time::NEVER, |(at, _)| at);
+        let nak = self.nak.unwrap_or(Time::NEVER);
         let updates = self.buffers.iter().map(|buffer| buffer.update_due);
         updates.fold(self.ack_due.min(nak), Time::min)
     }

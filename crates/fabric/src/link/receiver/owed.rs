@@ -41,15 +41,20 @@ impl<T: Copy> Receiver<T> {
         self.ack_at.min(self.nak_at).min(self.update_due_at)
     }
 
-    /// Sequence number of the Nak that is due by now, if one is; what is owed for it, and the Ack that it replaces, is paid.
+    /// Sequence number of the Nak that is due by now, if one is. It says what has come by now, as the Ack would that it replaces.
     #[inline(always)]
-    pub(crate) fn take_nak(&mut self, now: Time, effects: &mut impl Effects) -> Option<Sequence> {
+    pub(crate) fn take_nak(
+        &mut self,
+        now: Time,
+        policy: &AckPolicy,
+        effects: &mut impl Effects,
+    ) -> Option<Sequence> {
         if self.nak_at > now {
             return None;
         }
-        (self.nak_at, self.ack_at, self.unacknowledged) = (Time::NEVER, Time::NEVER, 0);
+        self.nak_at = Time::NEVER;
         effects.push(now, Effect::NakSent);
-        Some(self.nak_sequence)
+        Some(self.acknowledge(now, policy))
     }
 
     /// Whether an UpdateFC of any class and channel is due by now.
@@ -86,22 +91,25 @@ impl<T: Copy> Receiver<T> {
         Some(self.update(0, class, now, policy, effects))
     }
 
-    /// Sequence number of the Ack that is due by now, if one is. A TLP whose LCRC is not checked yet waits for the next one.
+    /// Sequence number of the Ack that is due by now, if one is.
     #[inline(always)]
     pub(crate) fn take_ack(&mut self, now: Time, policy: &AckPolicy) -> Option<Sequence> {
-        if self.ack_at > now {
-            return None;
-        }
+        (self.ack_at <= now).then(|| self.acknowledge(now, policy))
+    }
+
+    /// The last sequence number that has come by now. A TLP whose LCRC is not checked yet waits for the next Ack.
+    #[inline(always)]
+    fn acknowledge(&mut self, now: Time, policy: &AckPolicy) -> Sequence {
         let last = self.sequence.last_accepted();
         if self.last_checked <= now {
             self.unacknowledged = 0;
             self.ack_at = Time::NEVER;
-            return Some(last);
+            return last;
         }
         self.unacknowledged = 1;
         let by_count = policy.every_tlps <= 1;
         self.ack_at = self.last_checked + if by_count { Span::ZERO } else { policy.latency };
-        Some(SequenceSpace::NonFlit.previous(last))
+        SequenceSpace::NonFlit.previous(last)
     }
 
     /// An UpdateFC goes out at `now`: what it says; plans the next.

@@ -3,6 +3,7 @@
 use super::*;
 use crate::config::UpdatePolicy;
 use crate::link::{DllpSet, Timer};
+use lanewise_pcie::ack_nak::Sequence;
 use lanewise_pcie::dllp::Dllp;
 use lanewise_pcie::flow_control::{CreditPool, Credits, Scale};
 use lanewise_pcie::virtual_channel::ChannelArbitration;
@@ -103,7 +104,7 @@ impl Bench {
 
     fn dllps_at(&mut self, at: Time) -> Vec<Dllp> {
         let Self { receiver, policy, effects } = self;
-        let nak = receiver.take_nak(at, effects).map(Dllp::Nak);
+        let nak = receiver.take_nak(at, &policy.ack, effects).map(Dllp::Nak);
         let ack = receiver.take_ack(at, &policy.ack).map(Dllp::Ack);
         let mut sent: Vec<Dllp> = nak.into_iter().chain(ack).collect();
         if receiver.owes_update(at) {
@@ -183,6 +184,17 @@ fn a_gap_is_refused_with_one_nak_in_place_of_the_ack() {
     assert_eq!((bench.saw(Effect::BadTlp), bench.saw(Effect::NakSent)), (1, 1));
     bench.accept(2..5, 300);
     assert_eq!(bench.dllps(400), [ack(4)]);
+}
+
+/// The transmitter may replay of its own accord before a Nak that waits for the wire has left.
+#[test]
+fn a_nak_that_leaves_late_says_what_has_come_meanwhile() {
+    let mut bench = Bench::roomy();
+    bench.accept(0..1, 0);
+    assert_eq!(bench.receive(write(2, ns(20))), Outcome::Refused);
+    bench.accept(1..3, 40);
+    assert_eq!(bench.dllps(50), [nak(2)]);
+    assert_eq!(bench.deadline().0, Time::NEVER, "all is acknowledged");
 }
 
 #[test]

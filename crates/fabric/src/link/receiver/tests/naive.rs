@@ -105,7 +105,7 @@ struct Naive {
     /// TLPs accepted so far.
     accepted: u64,
     nak_scheduled: bool,
-    nak: Option<(Time, u16)>,
+    nak: Option<Time>,
     unacknowledged: u32,
     ack_due: Time,
     buffers: [NaiveBuffer; 3],
@@ -117,7 +117,7 @@ impl Naive {
     }
 
     fn next_due(&self) -> Time {
-        let nak = self.nak.map_or(Time::NEVER, |(at, _)| at);
+        let nak = self.nak.unwrap_or(Time::NEVER);
         self.buffers.iter().fold(nak.min(self.ack_due), |at, buffer| at.min(buffer.update_due))
     }
 
@@ -126,11 +126,11 @@ impl Naive {
     }
 
     fn dllps(&mut self, now: Time, sent: &mut Vec<(Time, Dllp)>) {
-        if let Some((at, sequence)) = self.nak
+        if let Some(at) = self.nak
             && at <= now
         {
             (self.nak, self.ack_due, self.unacknowledged) = (None, Time::NEVER, 0);
-            sent.push((now, nak(sequence)));
+            sent.push((now, nak(self.last())));
         }
         if self.ack_due <= now {
             (self.ack_due, self.unacknowledged) = (Time::NEVER, 0);
@@ -160,7 +160,7 @@ impl Naive {
             self.ack_due = self.ack_due.min(now);
         } else if !self.nak_scheduled {
             self.nak_scheduled = true;
-            self.nak = Some((now, self.last()));
+            self.nak = Some(now);
         }
         false
     }
@@ -316,15 +316,16 @@ proptest! {
         prop_assert!(ours == theirs, "ours {:?}, theirs {:?}, before {:?}", ours.get(differ), theirs.get(differ), &ours[differ.saturating_sub(3)..differ]);
     }
 
-    /// What is held is what has not left.
+    /// What is accepted is acknowledged in time by an Ack or Nak that covers it, and what is held is what has not left.
     #[test]
-    fn credits_are_conserved(settings in settings(), steps in steps()) {
+    fn acks_come_in_time_and_credits_are_conserved(settings in settings(), steps in steps()) {
         let mut pair = Pair::new(&settings);
-        let mut now = Time::ZERO;
+        let (mut now, mut accepted) = (Time::ZERO, Vec::new());
         for (after_ns, step) in steps {
             now += Span::from_ns(after_ns);
             pair.advance(now);
             pair.step(step, now);
+            accepted.resize(pair.naive.accepted as usize, now);
         }
         for class in FlowClass::ALL {
             let NaiveBuffer { held, leaving, .. } = &pair.naive.buffers[class.index()];
@@ -335,6 +336,17 @@ proptest! {
             if !buffer.credits.is_infinite() {
                 prop_assert_eq!(buffer.credits.held(), Credits::new(headers as u16, data as u16));
             }
+        }
+        pair.advance(now + Span::from_us(1));
+        // Before an Ack that is due, a Nak, an Ack and three UpdateFCs may be on the wire.
+        let latest = settings.ack.latency + DLLP * 5;
+        for (number, at) in accepted.iter().enumerate() {
+            let covers = |(_, dllp): &&(Time, Dllp)| match dllp {
+                Dllp::Ack(last) | Dllp::Nak(last) => last.get() < 4095 && usize::from(last.get()) >= number,
+                _ => false,
+            };
+            let first = pair.sent[0].iter().find(covers);
+            prop_assert!(first.is_some_and(|(left, _)| *left <= *at + latest), "{number}, at {at:?}: {first:?}");
         }
     }
 }

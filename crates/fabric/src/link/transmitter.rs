@@ -1,0 +1,292 @@
+//! The transmitter of a link: its wire in time, its credits, and what it keeps until it is acknowledged.
+//!
+//! The time of the wire is accounted for up to [`Transmitter::busy_until`]. Whatever goes out is put behind that; silence before it
+//! and the ordered sets that were due in it are accounted for by [`Transmitter::settle`]. It has no clock and chooses nothing: whoever
+//! drives it asks [`Transmitter::gate`] of those that wait, and gives one to [`Transmitter::send`]. Leaves out: flits, which are kept
+//! apart (`flit.rs`) and only share the wire; credits of channels beyond VC0 (`channels.rs`).
+
+use super::dllp_set::DllpSet;
+use super::effect::{Effect, Effects};
+use crate::wire::WireTiming;
+use lanewise_observe::Use;
+use lanewise_pcie::ack_nak::{RetryBuffer, Sequence};
+use lanewise_pcie::flow_control::{Blocked, Credits, Scale, TransmitCredits};
+use lanewise_pcie::tlp::{FRAMING_NON_FLIT, FlowClass, SEQUENCE_AND_LCRC};
+use lanewise_units::{Bytes, Span, Time};
+
+#[cfg(test)]
+mod tests;
+
+/// The transmitter of one direction. `T` names a packet, for whoever drives the link.
+///
+/// Fields lie as a port wants them: what is counted with; a line of what is kept; times that every event looks at.
+#[repr(C)]
+pub(crate) struct Transmitter<T: Copy> {
+    /// CREDITS_CONSUMED and CREDIT_LIMIT of VC0, by class.
+    pub(crate) credits: [TransmitCredits; 3],
+    /// What silence since `busy_until` is put down to.
+    pub(crate) idle_cause: Use,
+    /// DLLPs of the receiver that may let something go.
+    pub(crate) waiting_for: DllpSet,
+    /// The last thing accounted for was silence: the next packet starts on a symbol boundary.
+    pub(crate) silent: bool,
+
+    /// TLPs that are not acknowledged.
+    pub(crate) retry: RetryBuffer<T>,
+    pub(crate) replay_deadline: Time,
+
+    /// The wire's time is spoken for, and accounted for, up to here.
+    pub(crate) busy_until: Time,
+    /// The last symbol or flit boundary at which a packet started after silence, or the end of an ordered set that others count from.
+    pub(crate) boundary: Time,
+    pub(crate) next_skip: Time,
+}
+
+/// Time that the parts of a TLP take on the wire.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct TlpSpans {
+    pub(crate) payload: Span,
+    pub(crate) header: Span,
+    pub(crate) framing: Span,
+}
+
+impl TlpSpans {
+    #[inline(always)]
+    fn total(self) -> Span {
+        self.payload + self.header + self.framing
+    }
+}
+
+/// A TLP that is on the wire.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Departure {
+    pub(crate) sequence: Sequence,
+    /// Its first byte, and its last, at the pins of the receiver.
+    pub(crate) head: Time,
+    pub(crate) tail: Time,
+}
+
+/// What holds up a TLP that has come to its turn.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Hold {
+    /// It lacks credits of its class.
+    Credits(Blocked),
+    /// The retry buffer has no room for it.
+    RetryBuffer,
+}
+
+impl<T: Copy> Transmitter<T> {
+    /// A transmitter at rest on a link that is down.
+    pub(crate) fn new(scale: Scale, retry_buffer: Bytes, wire: &WireTiming) -> Self {
+        Self {
+            credits: [TransmitCredits::new(scale); 3],
+            idle_cause: Use::Down,
+            waiting_for: DllpSet::ALL,
+            silent: true,
+            retry: RetryBuffer::new(retry_buffer),
+            replay_deadline: Time::NEVER,
+            busy_until: Time::ZERO,
+            boundary: Time::ZERO,
+            next_skip: Time::ZERO + wire.skip_interval,
+        }
+    }
+
+    /// The link goes down with nothing under way: everything starts anew when it comes up.
+    pub(crate) fn reset(&mut self) {
+        self.next_skip = Time::NEVER;
+        self.idle_cause = Use::Down;
+        self.waiting_for = DllpSet::ALL;
+        self.retry.reset_with(|_| {});
+        self.replay_deadline = Time::NEVER;
+        self.credits = self.credits.map(|credits| TransmitCredits::new(credits.scale()));
+    }
+
+    // --- what goes out -----------------------------------------------------------------------------------------
+
+    /// What holds up a TLP of a class with this many credits, `kept` bytes in the retry buffer, given the `credits` of its channel.
+    ///
+    /// # Errors
+    /// The first that does.
+    #[inline(always)]
+    pub(crate) fn gate(
+        &self,
+        credits: &[TransmitCredits; 3],
+        class: FlowClass,
+        need: Credits,
+        kept: Bytes,
+    ) -> Result<(), Hold> {
+        credits[class.index()].gate(need).map_err(Hold::Credits)?;
+        if self.retry.fits(kept) { Ok(()) } else { Err(Hold::RetryBuffer) }
+    }
+
+    /// Puts a TLP on the wire for the first time, and keeps `packet`, with so many bytes, until it is acknowledged.
+    ///
+    /// The caller has [settled](Self::settle) the time before, [asked](Self::gate) and taken the credits.
+    #[inline(always)]
+    pub(crate) fn send(
+        &mut self,
+        packet: T,
+        kept: Bytes,
+        spans: TlpSpans,
+        now: Time,
+        wire: &WireTiming,
+        effects: &mut impl Effects,
+    ) -> Departure {
+        let sequence = self.retry.push(packet, kept);
+        effects.push(now, Effect::TlpSent { sequence, spans });
+        self.begin(sequence, spans.total(), wire)
+    }
+
+    /// Puts a nullified TLP on the wire: it is not kept, and has the number that the next one will have.
+    #[inline(always)]
+    pub(crate) fn send_nullified(
+        &mut self,
+        spans: TlpSpans,
+        now: Time,
+        wire: &WireTiming,
+        effects: &mut impl Effects,
+    ) -> Departure {
+        effects.push(now, Effect::Spent { on: Use::Replay, span: spans.total() });
+        self.begin(self.retry.next_sequence(), spans.total(), wire)
+    }
+
+    /// Puts the next TLP of a replay on the wire, with its bytes there: none when the replay is over.
+    pub(crate) fn send_again(
+        &mut self,
+        now: Time,
+        wire: &WireTiming,
+        effects: &mut impl Effects,
+    ) -> Option<(T, Bytes, Departure)> {
+        let (sequence, packet, kept) = self.retry.next_replay()?;
+        self.align(now, wire, effects);
+        let on_wire = kept + (FRAMING_NON_FLIT - SEQUENCE_AND_LCRC);
+        let span = wire.span(on_wire);
+        effects.push(now, Effect::Spent { on: Use::Replay, span });
+        Some((packet, on_wire, self.begin(sequence, span, wire)))
+    }
+
+    /// Puts a DLLP on the wire: when its last byte is at the pins of the receiver.
+    #[inline(always)]
+    pub(crate) fn send_dllp(&mut self, now: Time, wire: &WireTiming, effects: &mut impl Effects) -> Time {
+        self.align(now, wire, effects);
+        effects.push(now, Effect::Spent { on: Use::Dllp, span: wire.dllp });
+        effects.push(now, Effect::DllpSent);
+        self.busy_until += wire.dllp;
+        self.busy_until + wire.propagation
+    }
+
+    #[inline(always)]
+    fn begin(&mut self, sequence: Sequence, span: Span, wire: &WireTiming) -> Departure {
+        let head = self.busy_until + wire.propagation;
+        self.busy_until += span;
+        Departure { sequence, head, tail: head + span }
+    }
+
+    /// An Ack or Nak that came at `at` says that the receiver has everything up to `sequence`: progress starts the replay timer again.
+    #[inline(always)]
+    pub(crate) fn acknowledge(&mut self, sequence: Sequence, at: Time, replay_timer: Span) {
+        if self.retry.acknowledge(sequence) > 0 {
+            self.replay_deadline = at + replay_timer;
+        }
+    }
+
+    // --- the wire in time --------------------------------------------------------------------------------------
+
+    /// Accounts for the time since the wire fell silent: ordered sets when they were due, the rest to `idle_cause`.
+    #[inline]
+    pub(crate) fn settle(&mut self, now: Time, wire: &WireTiming, effects: &mut impl Effects) {
+        if self.next_skip <= now || self.busy_until < now {
+            self.settle_gap(now, wire, effects);
+        }
+    }
+
+    fn settle_gap(&mut self, now: Time, wire: &WireTiming, effects: &mut impl Effects) {
+        let started = self.busy_until;
+        let mut ordered_sets = Span::ZERO;
+        while self.next_skip <= now {
+            self.skip_whole_periods(now, wire, &mut ordered_sets);
+            self.send_skip(wire, &mut ordered_sets);
+        }
+        if self.busy_until < now {
+            self.busy_until = now;
+            self.silent = true;
+        }
+        let silence = self.busy_until - started - ordered_sets;
+        if !ordered_sets.is_zero() {
+            effects.push(now, Effect::Spent { on: Use::OrderedSet, span: ordered_sets });
+        }
+        if !silence.is_zero() {
+            effects.push(now, Effect::Spent { on: self.idle_cause, span: silence });
+        }
+    }
+
+    /// The SKP ordered set that is due goes out: at once if the wire is silent, else when the packet or ordered set on it ends.
+    fn send_skip(&mut self, wire: &WireTiming, ordered_sets: &mut Span) {
+        let due = self.next_skip;
+        let behind_another = wire.skips_are_blocks() && self.busy_until == self.boundary;
+        let start = if self.is_silent_at(due) || behind_another {
+            self.busy_until.max(due)
+        } else {
+            wire.skip_behind(due, self.busy_until)
+        };
+        let end = start + wire.skip;
+        *ordered_sets += end - self.busy_until.max(due);
+        self.busy_until = end;
+        if wire.skips_set_the_grid() {
+            self.boundary = end;
+        }
+        self.next_skip = due + wire.skip_interval;
+        self.silent = false;
+    }
+
+    /// Whether nothing is on the wire at `due` nor ends then: the data stream can end in time for an ordered set.
+    fn is_silent_at(&self, due: Time) -> bool {
+        self.silent || self.busy_until < due
+    }
+
+    /// Long silence in one step: as many SKP periods as end before the last one due by `now`.
+    fn skip_whole_periods(&mut self, now: Time, wire: &WireTiming, ordered_sets: &mut Span) {
+        let periods = (now - self.next_skip).div_floor(wire.skip_interval).saturating_sub(1);
+        if periods > 0 && self.busy_until <= self.next_skip && self.is_silent_at(self.next_skip) {
+            *ordered_sets += wire.skip * periods;
+            self.busy_until = self.next_skip + wire.skip_interval * (periods - 1) + wire.skip;
+            self.silent = false;
+            if wire.skips_set_the_grid() {
+                self.boundary = self.busy_until;
+            }
+            self.next_skip += wire.skip_interval * periods;
+        }
+    }
+
+    /// The wire is not used until then, and accounted for.
+    pub(crate) fn rest_until(&mut self, until: Time, wire: &WireTiming) {
+        self.busy_until = until;
+        self.silent = true;
+        self.postpone_skips(until, wire);
+    }
+
+    /// The link is down until then: no ordered sets fall due meanwhile.
+    pub(crate) fn postpone_skips(&mut self, until: Time, wire: &WireTiming) {
+        self.next_skip = self.next_skip.max(until + wire.skip_interval);
+    }
+
+    /// Moves the start of the next packet to a symbol or flit boundary if the wire has been silent.
+    #[inline(always)]
+    pub(crate) fn align(&mut self, now: Time, wire: &WireTiming, effects: &mut impl Effects) {
+        if self.silent {
+            self.align_after_silence(now, wire, effects);
+        }
+    }
+
+    #[inline(never)]
+    fn align_after_silence(&mut self, now: Time, wire: &WireTiming, effects: &mut impl Effects) {
+        self.silent = false;
+        let start = wire.next_boundary(self.boundary, self.busy_until);
+        self.boundary = start;
+        let span = start - self.busy_until;
+        if !span.is_zero() {
+            effects.push(now, Effect::Spent { on: self.idle_cause, span });
+            self.busy_until = start;
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! The transmitter by itself: no fabric, no engine, no clock.
+
+use super::*;
+use crate::common::link;
+use crate::config::LinkConfig;
+use lanewise_pcie::encoding::LinkMode;
+use lanewise_pcie::flow_control::CreditPool;
+use lanewise_units::{Generation, Width};
+use proptest::prelude::*;
+
+fn ns(ns: u64) -> Time {
+    Time::ZERO + Span::from_ns(ns)
+}
+
+/// Gen1 x1: a byte, which is a symbol, takes 4 ns, and 4 ns lie between the pins; an ordered set of 16 ns each 1,000 ns.
+fn wire() -> WireTiming {
+    timing(LinkMode::new(Generation::Gen1, Width::X1), 1_000)
+}
+
+fn timing(mode: LinkMode, skip_ns: u64) -> WireTiming {
+    let (propagation, skip_interval) = (Span::from_ns(4), Some(Span::from_ns(skip_ns)));
+    WireTiming::new(&LinkConfig { propagation, skip_interval, ..link((0, 0), (1, 0), mode) })
+}
+
+/// A transmitter with what came of it.
+struct Bench {
+    transmitter: Transmitter<u32>,
+    wire: WireTiming,
+    effects: Vec<(Time, Effect)>,
+    sent: u32,
+}
+
+const PAYLOAD: Bytes = Bytes::new(16);
+const HEADER: Bytes = Bytes::new(12);
+/// Such a TLP with sequence number and LCRC.
+const KEPT: Bytes = Bytes::new(34);
+
+impl Bench {
+    /// Room for three TLPs in the retry buffer, credits for four.
+    fn new() -> Self {
+        Self::with(CreditPool::finite(4, 4))
+    }
+
+    fn with(pool: CreditPool) -> Self {
+        let wire = wire();
+        let mut transmitter = Transmitter::new(Scale::One, Bytes::new(3 * KEPT.get()), &wire);
+        transmitter.credits.iter_mut().for_each(|credits| credits.initialise(pool));
+        transmitter.idle_cause = Use::Idle;
+        Self { transmitter, wire, effects: Vec::new(), sent: 0 }
+    }
+
+    fn gate(&self) -> Result<(), Hold> {
+        let one = Credits::new(1, 1);
+        self.transmitter.gate(&self.transmitter.credits, FlowClass::Posted, one, KEPT)
+    }
+
+    /// A posted write of 16 B goes out: 12 B of header and 8 of framing beside it.
+    fn send(&mut self, now: Time) -> Departure {
+        let Self { transmitter, wire, effects, .. } = self;
+        let spans = TlpSpans {
+            payload: wire.span(PAYLOAD),
+            header: wire.span(HEADER),
+            framing: wire.span(FRAMING_NON_FLIT),
+        };
+        transmitter.settle(now, wire, effects);
+        transmitter.align(now, wire, effects);
+        transmitter.credits[FlowClass::Posted.index()].consume(Credits::new(1, 1));
+        self.sent += 1;
+        transmitter.send(self.sent, KEPT, spans, now, wire, effects)
+    }
+
+    fn settle(&mut self, now: Time) {
+        self.transmitter.settle(now, &self.wire, &mut self.effects);
+    }
+
+    fn spent(&self, on: Use) -> Span {
+        let spans = self.effects.iter().filter_map(|(_, effect)| match effect {
+            Effect::Spent { on: found, span } if *found == on => Some(*span),
+            _ => None,
+        });
+        spans.fold(Span::ZERO, |sum, span| sum + span)
+    }
+
+    /// All time that the effects state.
+    fn stated(&self) -> Span {
+        let span = |(_, effect): &(Time, Effect)| match effect {
+            Effect::Spent { span, .. } => *span,
+            Effect::TlpSent { spans, .. } => spans.total(),
+            _ => Span::ZERO,
+        };
+        self.effects.iter().map(span).fold(Span::ZERO, |sum, span| sum + span)
+    }
+}
+
+#[test]
+fn a_tlp_leaves_on_the_next_symbol_after_silence_and_at_once_behind_another() {
+    let mut bench = Bench::new();
+    let first = bench.send(ns(9));
+    // The symbol begins at 12 ns; 36 B take 144 ns; 4 ns lie between the pins.
+    assert_eq!((first.head, first.tail), (ns(16), ns(160)));
+    let second = bench.send(ns(156));
+    assert_eq!((second.head, second.sequence), (ns(160), Sequence::new(1)));
+    assert_eq!(bench.spent(Use::Idle), Span::from_ns(12));
+}
+
+#[test]
+fn ordered_sets_go_out_when_they_are_due_and_behind_what_is_on_the_wire() {
+    let mut bench = Bench::new();
+    bench.settle(ns(1_500));
+    assert_eq!(bench.spent(Use::OrderedSet), Span::from_ns(16));
+    assert_eq!(bench.spent(Use::Idle), Span::from_ns(1_484));
+    let tlp = bench.send(ns(1_900));
+    assert_eq!(tlp.tail, ns(2_048));
+    bench.settle(ns(2_044));
+    assert_eq!(bench.transmitter.busy_until, ns(2_060), "due at 2,000, in the midst of a TLP");
+    bench.settle(ns(60_000));
+    assert_eq!(bench.spent(Use::OrderedSet), Span::from_ns(60 * 16));
+}
+
+#[test]
+fn a_rest_puts_off_ordered_sets_and_is_accounted_for_elsewhere() {
+    let mut bench = Bench::new();
+    bench.settle(ns(500));
+    bench.transmitter.rest_until(ns(5_000), &bench.wire);
+    bench.settle(ns(5_900));
+    assert_eq!(bench.spent(Use::OrderedSet), Span::ZERO);
+    assert_eq!(bench.stated(), Span::from_ns(500 + 900));
+}
+
+#[test]
+fn a_dllp_takes_eight_bytes() {
+    let mut bench = Bench::new();
+    bench.settle(ns(20));
+    let at_pins = bench.transmitter.send_dllp(ns(20), &bench.wire, &mut bench.effects);
+    assert_eq!(at_pins, ns(20 + 32 + 4));
+    assert_eq!(bench.spent(Use::Dllp), Span::from_ns(32));
+}
+
+#[test]
+fn the_gate_says_what_is_lacking_first() {
+    let mut bench = Bench::new();
+    for tlp in 0..3 {
+        bench.send(ns(200 * tlp));
+    }
+    assert_eq!(bench.gate(), Err(Hold::RetryBuffer));
+    bench.transmitter.acknowledge(Sequence::new(0), ns(700), Span::from_us(1));
+    assert_eq!(bench.gate(), Ok(()));
+    bench.send(ns(800));
+    assert_eq!(bench.gate(), Err(Hold::Credits(Blocked::Header)));
+    bench.transmitter.credits[FlowClass::Posted.index()].update(5, 4);
+    assert_eq!(bench.gate(), Err(Hold::Credits(Blocked::Data)));
+}
+
+#[test]
+fn progress_starts_the_replay_timer_and_nothing_else_does() {
+    let mut bench = Bench::new();
+    bench.send(ns(0));
+    bench.send(ns(144));
+    bench.transmitter.acknowledge(Sequence::new(0), ns(400), Span::from_us(1));
+    assert_eq!(bench.transmitter.replay_deadline, ns(1_400));
+    bench.transmitter.acknowledge(Sequence::new(0), ns(500), Span::from_us(1));
+    assert_eq!(bench.transmitter.replay_deadline, ns(1_400));
+}
+
+#[test]
+fn a_replay_sends_what_is_not_acknowledged_with_the_same_numbers() {
+    let mut bench = Bench::new();
+    for tlp in 0..3 {
+        bench.send(ns(144 * tlp));
+    }
+    bench.transmitter.acknowledge(Sequence::new(0), ns(500), Span::from_us(1));
+    bench.transmitter.retry.start_replay();
+    let mut again = Vec::new();
+    bench.settle(ns(500));
+    let Bench { transmitter, wire, effects, .. } = &mut bench;
+    while let Some((packet, bytes, departure)) = transmitter.send_again(ns(500), wire, effects) {
+        again.push((packet, bytes.get(), departure.sequence.get(), departure.head));
+    }
+    assert_eq!(again, [(2, 36, 1, ns(504)), (3, 36, 2, ns(648))]);
+    assert_eq!(bench.spent(Use::Replay), Span::from_ns(288));
+}
+
+#[test]
+fn a_nullified_tlp_is_not_kept_and_leaves_its_number_to_the_next() {
+    let mut bench = Bench::new();
+    let Bench { transmitter, wire, effects, .. } = &mut bench;
+    let spans = TlpSpans { payload: Span::ZERO, header: Span::from_ns(48), framing: Span::from_ns(32) };
+    let nullified = transmitter.send_nullified(spans, ns(0), wire, effects);
+    assert_eq!((nullified.sequence, nullified.tail), (Sequence::new(0), ns(84)));
+    assert_eq!(bench.send(ns(80)).sequence, Sequence::new(0));
+    assert_eq!(bench.transmitter.retry.unacknowledged(), 1);
+}
+
+/// What a driver may do when the wire is free.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Tlp,
+    Dllp,
+    Replay,
+    Ack,
+    Rest(u64),
+}
+
+proptest! {
+    /// Every instant of the wire is stated once, and nothing is put on it before the last has passed.
+    #[test]
+    fn all_time_is_stated_once(
+        generation in prop::sample::select(vec![Generation::Gen1, Generation::Gen3, Generation::Gen5]),
+        width in prop::sample::select(vec![Width::X1, Width::X8, Width::X12]),
+        steps in prop::collection::vec(
+            (0u64..3_000, prop_oneof![
+                4 => Just(Step::Tlp), 2 => Just(Step::Dllp), 1 => Just(Step::Replay), 2 => Just(Step::Ack),
+                1 => (0u64..5_000).prop_map(Step::Rest),
+            ]),
+            1..80,
+        ),
+    ) {
+        let mut bench = Bench::with(CreditPool::INFINITE);
+        bench.wire = timing(LinkMode::new(generation, width), 700);
+        let (mut now, mut rested) = (Time::ZERO, Span::ZERO);
+        for (after, step) in steps {
+            now = bench.transmitter.busy_until.max(now) + Span::from_ticks(after * 512);
+            bench.settle(now);
+            let before = bench.transmitter.busy_until;
+            prop_assert!(before >= now);
+            match step {
+                Step::Tlp if bench.gate().is_ok() && !bench.transmitter.retry.replaying() => {
+                    let departure = bench.send(now);
+                    prop_assert!(departure.head >= before + bench.wire.propagation);
+                    prop_assert_eq!(departure.tail, bench.transmitter.busy_until + bench.wire.propagation);
+                }
+                Step::Dllp => {
+                    bench.transmitter.send_dllp(now, &bench.wire, &mut bench.effects);
+                }
+                Step::Replay => {
+                    bench.transmitter.retry.start_replay();
+                    bench.transmitter.send_again(now, &bench.wire, &mut bench.effects);
+                }
+                Step::Ack => {
+                    let last = bench.transmitter.retry.acknowledged().get();
+                    bench.transmitter.acknowledge(Sequence::new((last + 1) % 4096), now, Span::from_us(1));
+                }
+                Step::Rest(ns) => {
+                    rested += Span::from_ns(ns);
+                    bench.transmitter.rest_until(before + Span::from_ns(ns), &bench.wire);
+                }
+                Step::Tlp => {}
+            }
+            prop_assert_eq!(bench.stated() + rested, bench.transmitter.busy_until - Time::ZERO);
+        }
+        let between = bench.effects.iter().all(|(at, _)| *at <= now);
+        prop_assert!(between);
+    }
+}

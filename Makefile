@@ -109,10 +109,8 @@ test-wasm: setup ## the part of test that is about WebAssembly: the module in No
 	@if .ci/wasm-target; then $(MAKE) --silent wasm-test; fi
 
 WASM_BUILT := target/wasm32-unknown-unknown/wasm/lanewise_wasm.wasm
-# Of what engines of 2023 have, all but bulk memory: with it the compiler copies packets by an instruction that engines carry out as a call.
-WASM_TARGET := -Ctarget-cpu=mvp -Ctarget-feature=+mutable-globals,+sign-ext,+nontrapping-fptoint,+multivalue,+simd128
-# Without the branch profile, which is of another machine, and without the names of folders of this one.
-WASM_MODULE = RUSTFLAGS="$(WASM_TARGET) $(NAMELESS_PATHS)" cargo rustc --quiet --locked --profile wasm --target wasm32-unknown-unknown \
+# Without the branch profile, which is of another target, and without the names of folders of this machine.
+WASM_MODULE = RUSTFLAGS="$(NAMELESS_PATHS)" cargo rustc --quiet --locked --profile wasm --target wasm32-unknown-unknown \
 	-p lanewise-wasm --crate-type cdylib
 
 wasm-module:

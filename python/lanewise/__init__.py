@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from lanewise.machine_api import measure as measure
     from lanewise.machine_api import predict as predict
     from lanewise.machine_api import scan as scan
+    from lanewise.session import Session as Session
 
 _NAMES = {
     "lanewise.api": (
@@ -63,12 +64,14 @@ _NAMES = {
     ),
     "lanewise.errors": ("InputError", "ScenarioError"),
     "lanewise.machine_api": ("baseline", "diagnose", "judge", "measure", "predict", "scan"),
+    "lanewise.session": ("Session",),
 }
 _HOMES = {name: home for home, names in _NAMES.items() for name in names}
 
 __all__ = [
     "InputError",
     "ScenarioError",
+    "Session",
     "__version__",
     "baseline",
     "bench",

@@ -39,6 +39,45 @@ def run(
     a `flows_every_s` below 0.
     """
 
+class Session:
+    """A scenario at work; see `lanewise.Session`. State and results are JSON text."""
+
+    def __init__(
+        self,
+        path: str,
+        overrides: Sequence[tuple[str, str]] = ...,
+        source: str | None = ...,
+        ends_when_narrow: bool = ...,
+    ) -> None:
+        """Load a scenario as `run` does. Raises ScenarioError."""
+
+    def step(self, span: str | None = ...) -> bool:
+        """Go on for so long (``"250 us"``), or to the end; whether it can go on.
+
+        The interpreter lock is released. Raises ValueError for what is no time, and KeyboardInterrupt.
+        """
+
+    def state(self) -> str:
+        """Return the state, with rates since the last call: ``state`` of ``schema/output.schema.json``."""
+
+    def results(self) -> str:
+        """Return results so far, as `run` does."""
+
+    def change(self, path: str, value: str) -> str:
+        """Change a parameter; return a list of path, before and after. Raises ScenarioError."""
+
+    @property
+    def now_s(self) -> float:
+        """Simulated time, s."""
+
+    @property
+    def end_reason(self) -> str | None:
+        """Why the run is over; none while it can go on."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Hash of packets and changes, 16 hexadecimal digits."""
+
 def why(
     path: str,
     overrides: Sequence[tuple[str, str]] = ...,

@@ -416,10 +416,10 @@ def _pairs(overrides: Overrides) -> list[tuple[str, str]]:
     items: Any = overrides.items() if hasattr(overrides, "items") else overrides
     if isinstance(items, str) or not hasattr(items, "__iter__"):
         raise InputError(f"overrides are a mapping, or pairs, of paths and values; found {overrides!r}")
-    return [_pair(item) for item in items]
+    return [override_pair(item) for item in items]
 
 
-def _pair(item: Any) -> tuple[str, str]:
+def override_pair(item: Any) -> tuple[str, str]:
     """Return an override when it is a path and a value; InputError says what it is instead."""
     if isinstance(item, str) or not isinstance(item, Sequence) or len(item) != 2:
         raise InputError(f"an override is a pair of a path and a value; found {item!r}")

@@ -41,7 +41,7 @@ def simulate(
     `progress` hears of the run now and then (simulated_s, time_limit_s, events, measuring_since_s), and of
     its flows every so many seconds; returning False ends it.
     """
-    name, text = _given(scenario)
+    name, text = given(scenario)
     document = _core.run(name, list(overrides), progress, text, fio, flows_every_s)
     return RunResult(json.loads(document), tuple(overrides))
 
@@ -52,7 +52,7 @@ def prove(
     progress: Callable[[dict[str, Any]], bool | None] | None = None,
 ) -> WhyResult:
     """Run a scenario, and again with each candidate for its limit ten times larger."""
-    name, text = _given(scenario)
+    name, text = given(scenario)
     document = _core.why(name, list(overrides), progress, text)
     return WhyResult(json.loads(document), tuple(overrides))
 
@@ -64,7 +64,7 @@ def resolve(
     fio: _core.FioJobs | None = None,
 ) -> ExplainResult:
     """Resolve a scenario with overrides and other fio jobs: every parameter, and where it came from."""
-    name, text = _given(scenario)
+    name, text = given(scenario)
     return ExplainResult(json.loads(_core.explain(name, list(overrides), text, fio)))
 
 
@@ -94,7 +94,7 @@ def _written(scenario: Mapping[str, Any]) -> str:
         raise InputError(f"the dictionary cannot be a scenario: {error}") from error
 
 
-def _given(scenario: Scenario) -> tuple[str, str | None]:
+def given(scenario: Scenario) -> tuple[str, str | None]:
     """Return what messages call a scenario, and its text unless the core is to read it from a file."""
     if isinstance(scenario, Mapping):
         return called(scenario), _written(scenario)

@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 
 import lanewise
-from lanewise import api, machine_api
+from lanewise import api, machine_api, session
 
 ROOT = Path(__file__).parents[2]
 DUMP = ROOT / "tests/python/machine/dumps/qemu.vvv"
 FUNCTIONS = [name for name in lanewise.__all__ if inspect.isfunction(getattr(lanewise, name))]
 
 
-@pytest.mark.parametrize("module", [lanewise, api, machine_api], ids=lambda module: module.__name__)
+@pytest.mark.parametrize("module", [lanewise, api, machine_api, session], ids=lambda module: module.__name__)
 def test_examples_in_docstrings_are_true(module: object, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     assert inspect.ismodule(module)

@@ -20,6 +20,7 @@ pub fn all() -> Result<Vec<(&'static str, String)>, String> {
         ("docs/reference/scenario.md", noted(&lanewise_scenario::reference_markdown())),
         ("docs/reference/problems.md", noted(&lanewise_scenario::problems_markdown())),
         ("docs/reference/catalog.md", noted(&catalog(&parts))),
+        ("docs/reference/live.md", noted(&lanewise_scenario::live_markdown())),
     ])
 }
 

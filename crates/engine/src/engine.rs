@@ -83,6 +83,16 @@ impl<E: Copy, Q: EventQueue<E>> Engine<E, Q> {
         self.advance(next)
     }
 
+    /// Moves the clock to `at`, up to which nothing is pending: what is scheduled now is scheduled then.
+    ///
+    /// # Panics
+    /// When that is in the past, or an event is pending before it.
+    pub fn wait_until(&mut self, at: Time) {
+        assert!(at >= self.now, "{at:?} is before now, {:?}", self.now);
+        assert!(self.next_time().is_none_or(|next| next >= at), "an event is pending before {at:?}");
+        self.now = at;
+    }
+
     #[inline]
     fn advance(&mut self, next: Option<(Time, E)>) -> Option<(Time, E)> {
         if let Some((time, _)) = next {

@@ -98,6 +98,11 @@ impl LastLevelCache {
         }
     }
 
+    /// Reads of it take another time from now on.
+    pub(crate) fn set_latency(&mut self, latency: Span) {
+        self.latency = latency;
+    }
+
     /// A read of it takes so long, from the request to the first data at the root port.
     pub(crate) fn latency(&self) -> Span {
         self.latency

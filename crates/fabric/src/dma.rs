@@ -9,7 +9,7 @@
 //!
 //! All of it is cold: an endpoint with none of these settings has a null pointer instead.
 
-use crate::config::{DmaConfig, EngineConfig};
+use crate::config::{DmaConfig, EndpointConfig, EngineConfig};
 use crate::errors::Watch;
 use crate::fabric::Fabric;
 use crate::packet::{Flags, Packet, PacketId};
@@ -29,6 +29,13 @@ impl DmaConfig {
             && self.path_latency.is_zero()
             && !self.collects_reads
             && self.tag_hold.unwrap_or(completion_latency).is_zero()
+    }
+}
+
+impl EndpointConfig {
+    /// Whether the device has engines beyond cutting at its units.
+    pub(crate) fn has_engines(&self) -> bool {
+        !self.dma.is_plain(self.completion_latency)
     }
 }
 
@@ -123,6 +130,19 @@ impl DmaEngines {
             engines: std::iter::repeat_with(Engine::default).take(open).collect(),
             of_slot: Vec::new(),
             parked: 0,
+        }
+    }
+
+    /// Paces and paths as these settings have them, from now on.
+    pub(crate) fn take_live_settings(&mut self, config: &DmaConfig) {
+        for (pace, interval) in self.paces.iter_mut().zip([config.read_interval, config.write_interval]) {
+            pace.interval = interval;
+        }
+        for path in &mut self.paths {
+            path.latency = config.path_latency;
+            if let (Some(server), Some(rate)) = (&mut path.rate, config.path_rate) {
+                server.set_rate(rate);
+            }
         }
     }
 

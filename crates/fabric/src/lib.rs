@@ -21,6 +21,7 @@
 //! | `dma.rs` | engines with units of their own, paces, the device's own data path |
 //! | `buses.rs`, `shared_memory.rs` | cores of switches that packets queue for |
 //! | `hot_plug.rs`, `phases.rs` | links that go down and come up; before and after a change |
+//! | `live.rs` | settings that may change while a run goes on |
 //! | `aspm.rs` | links that fall asleep and wake |
 //! | `corruption.rs` | what only an ECRC finds |
 //! | `errors.rs` | completion timeouts, poisoned data, requests for nobody |
@@ -31,7 +32,7 @@
 //! | `memory_path.rs`, `sockets.rs`, `iommu.rs` | between root ports and memory: other sockets, address translation |
 //! | `workload.rs`, `requests.rs`, `mmio.rs`, `notices.rs` | the seam to whoever asks: transfers, loads and stores, timers and answers |
 //! | `simulation.rs`, `event.rs` | the run and its events |
-//! | `inspect.rs`, `waiters.rs` | reading it from outside; who waits for whom when it stalls |
+//! | `inspect.rs`, `reading.rs`, `waiters.rs` | reading it from outside; one port as it is now; who waits for whom when it stalls |
 //!
 //! Left out: virtual channels in Flit Mode, configuration and message traffic, surprise removal.
 
@@ -63,6 +64,7 @@ mod hot_plug;
 mod inspect;
 mod iommu;
 mod link;
+mod live;
 mod memory;
 mod memory_path;
 mod mmio;
@@ -71,6 +73,7 @@ mod packet;
 mod peers;
 mod phases;
 mod port;
+mod reading;
 mod receive;
 mod replay;
 mod requests;
@@ -95,9 +98,10 @@ pub mod workload;
 
 pub use assembly::AssemblyError;
 pub use fabric::Fabric;
+pub use reading::{LinkUp, PortReading};
 pub use resources::{ResourceKind, ResourceReading};
 pub use server::Book;
-pub use simulation::{Progress, Simulation};
+pub use simulation::{Pause, Progress, Simulation};
 pub use slots::bytes_when_grown;
 pub use switch::MAX_SWITCH_PORTS;
 pub use waiters::{Place, Waiter};

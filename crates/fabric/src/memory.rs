@@ -12,7 +12,7 @@
 use crate::config::MemoryConfig;
 use crate::packet::{Address, Packet};
 use crate::server::{Book, Server};
-use lanewise_units::{Bytes, Span, SpanSum, Time};
+use lanewise_units::{Bytes, Rate, Span, SpanSum, Time};
 
 /// Where something lies: an address in the buffers of a requester.
 #[derive(Clone, Copy, Debug)]
@@ -117,6 +117,12 @@ impl Memory {
         *bank = Bank { row, open_at: start, free_at: start + self.cycle };
         // Latency of an idle memory has the time of one row in it.
         moved.max(start)
+    }
+
+    /// Each channel has its part of another rate from now on.
+    pub(crate) fn set_rate(&mut self, rate: Rate) {
+        let rate = rate.div_floor(self.channels.len() as u64);
+        self.channels.iter_mut().for_each(|channel| channel.bus.set_rate(rate));
     }
 
     /// What all channels have done up to `at`, and how many there are.

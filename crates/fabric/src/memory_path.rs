@@ -33,6 +33,11 @@ impl MemoryPath {
         }))
     }
 
+    /// Other latencies of what it adds itself, from now on.
+    pub(crate) fn set_latencies(&mut self, write: Span, forward: Span) {
+        (self.write_latency, self.forward_latency) = (write, forward);
+    }
+
     /// The buffers of an endpoint are in the memory of `socket`. Before the run.
     pub(crate) fn place_memory(&mut self, endpoint: Address, socket: u16) {
         if let Some(sockets) = &mut self.sockets {

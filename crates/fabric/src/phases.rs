@@ -42,6 +42,12 @@ impl Fabric {
         self.changes.seen.push(Change { at, name, counts });
     }
 
+    /// The same for a change that nobody expected.
+    pub(crate) fn changed_from_outside(&mut self, name: String) {
+        let (at, counts) = (self.now(), self.flow_counts());
+        self.changes.seen.push(Change { at, name, counts });
+    }
+
     /// Changes that are still to come.
     pub fn changes_ahead(&self) -> usize {
         self.changes.ahead

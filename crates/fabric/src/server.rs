@@ -63,6 +63,11 @@ impl Server {
         self.rate
     }
 
+    /// Serves at another rate from now on; what it has booked stays.
+    pub(crate) fn set_rate(&mut self, rate: Rate) {
+        self.rate = rate;
+    }
+
     /// The book at `at`: what is booked, less what is still to be served then.
     pub(crate) fn book_at(&self, at: Time) -> Book {
         let ahead = self.free_at.saturating_since(at);

@@ -10,6 +10,7 @@ use crate::server::Book;
 use crate::waiters::Waiter;
 use crate::workload::{Metric, Workload, WorkloadId};
 use lanewise_units::{Span, SpanSum, Time};
+use std::any::Any;
 use std::collections::HashMap;
 
 /// How a call of [`Simulation::run_until`] ended.
@@ -26,6 +27,22 @@ pub enum Progress {
     },
     /// The number of events asked for was reached first.
     EventLimit,
+    /// A pause was reached: see [`Simulation::run_or_pause`].
+    Paused,
+}
+
+/// Where a run stands still for a while, whichever comes first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Pause {
+    /// After everything up to then.
+    pub at: Time,
+    /// After so many more events.
+    pub events: u64,
+}
+
+impl Pause {
+    /// It does not.
+    pub const NEVER: Self = Self { at: Time::NEVER, events: u64::MAX };
 }
 
 /// A fabric and who asks it for what.
@@ -44,6 +61,8 @@ pub struct Simulation {
     audits: u64,
     /// Events after which what takes longer is looked at next.
     look_closely_at: u64,
+    /// Events after which it is looked next whether the run goes anywhere; none but during a pause.
+    look_at: Option<u64>,
 }
 
 impl Simulation {
@@ -65,6 +84,7 @@ impl Simulation {
             audit_at: AUDIT_EVERY,
             audits: 0,
             look_closely_at: 0,
+            look_at: None,
         })
     }
 
@@ -88,34 +108,54 @@ impl Simulation {
 
     /// Runs until `limit`, or until exactly `events` more were handled; of none, it only begins.
     pub fn run_until(&mut self, limit: Time, events: u64) -> Progress {
+        self.run_or_pause(limit, events, Pause::NEVER)
+    }
+
+    /// The same, and stands still at a pause on the way.
+    ///
+    /// A pause is no look at anything: ports stay as far as they were, and nothing is counted. So a run that goes on after it, with
+    /// the same limit and what is left of the events, is the run without it, event for event, on any link.
+    pub fn run_or_pause(&mut self, limit: Time, events: u64, pause: Pause) -> Progress {
         if !self.started {
             self.start();
         }
-        let last_event = self.fabric.engine.events_handled().saturating_add(events);
         if events == 0 {
             return Progress::EventLimit;
         }
-        let mut look_at = (self.fabric.engine.events_handled() + LOOK_EVERY).min(last_event);
+        let before = self.events_handled();
+        let (last_event, pause_event) = (before.saturating_add(events), before.saturating_add(pause.events));
+        let mut look_at = self.look_at.take().unwrap_or(before.saturating_add(LOOK_EVERY)).min(last_event);
+        if pause.events == 0 && before < look_at {
+            self.look_at = Some(look_at);
+            return Progress::Paused;
+        }
         loop {
-            while let Some((now, event)) = self.fabric.engine.next_before(limit) {
+            let mut stop_at = look_at.min(pause_event);
+            while let Some((now, event)) = self.fabric.engine.next_before(limit.min(pause.at)) {
                 self.fabric.handle(event.unpack());
                 self.finish_event();
                 let handled = self.fabric.engine.events_handled();
+                if handled < stop_at {
+                    continue;
+                }
                 if handled >= look_at {
                     look_at = (handled + LOOK_EVERY).min(last_event);
-                    if handled >= self.audit_at {
-                        self.audit();
-                    }
-                    if !self.fabric.anything_open() || self.have_ended() == Some(true) {
-                        return Progress::Finished;
-                    }
-                    if !self.fabric.made_progress(now) {
-                        return Progress::Stalled { waiting: self.fabric.stall_report() };
+                    if let Some(end) = self.look(now) {
+                        return end;
                     }
                     if handled >= last_event {
                         return Progress::EventLimit;
                     }
                 }
+                if handled >= pause_event {
+                    self.look_at = Some(look_at);
+                    return Progress::Paused;
+                }
+                stop_at = look_at.min(pause_event);
+            }
+            if pause.at < limit {
+                self.look_at = Some(look_at);
+                return Progress::Paused;
             }
             if !self.fabric.anything_open() {
                 self.advance_to(self.fabric.now());
@@ -130,6 +170,20 @@ impl Simulation {
         } else {
             Progress::Reached
         }
+    }
+
+    /// Looks whether the run goes anywhere; how it ended if it does not.
+    fn look(&mut self, now: Time) -> Option<Progress> {
+        if self.events_handled() >= self.audit_at {
+            self.audit();
+        }
+        if !self.fabric.anything_open() || self.have_ended() == Some(true) {
+            return Some(Progress::Finished);
+        }
+        if !self.fabric.made_progress(now) {
+            return Some(Progress::Stalled { waiting: self.fabric.stall_report() });
+        }
+        None
     }
 
     /// Does what ports do without being asked to up to `at`. True when that let one act now, as the end of a link that woke
@@ -164,6 +218,21 @@ impl Simulation {
             self.fabric.current = workload;
             self.workloads[workload.0 as usize].handle(event, &mut self.fabric);
         }
+    }
+
+    /// Changes settings while the run goes on, at `at`, up to which everything has happened: those of the fabric become what
+    /// `config` says, and each workload that is named gets new settings of its kind. The change is told under `name`.
+    ///
+    /// Other settings than [`FabricConfig::with_live_settings_of`] has, and than a workload takes, must be as they were.
+    pub fn change(&mut self, at: Time, name: String, config: &FabricConfig, workloads: &[(usize, &dyn Any)]) {
+        self.fabric.engine.wait_until(at);
+        self.fabric.take_live_settings(config);
+        for (index, to) in workloads {
+            self.fabric.current = WorkloadId(*index as u32);
+            self.workloads[*index].change(*to, &mut self.fabric);
+        }
+        self.fabric.changed_from_outside(name);
+        self.finish_event();
     }
 
     /// The warm-up ends at `at`: what was observed so far is forgotten.

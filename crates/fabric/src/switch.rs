@@ -299,6 +299,14 @@ impl Switch {
         })
     }
 
+    /// Packets of a class that wait to leave through a port, whatever their virtual channel.
+    pub(crate) fn queued_for(&self, packets: &PacketPool, egress: u16, class: FlowClass) -> usize {
+        let (id, ports) = (self.ports[usize::from(egress)], self.ports.len());
+        let rows = self.rows.iter().zip(self.queues.chunks_exact(ports));
+        let of_egress = rows.filter(|(row, _)| row.port == id).flat_map(|(_, queues)| queues);
+        of_egress.map(|queues| queues.of_class(packets, class).count()).sum()
+    }
+
     /// Memory of the switch itself, its ports not counted, in bytes.
     pub(crate) fn heap_bytes(&self) -> usize {
         let ports = self.ports.len();

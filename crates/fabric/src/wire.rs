@@ -180,6 +180,16 @@ enum Unit {
     Flit,
 }
 
+impl Unit {
+    /// How probable it is that one is wrong, where bits are with this probability.
+    fn rate(self, bit_error_rate: f64, mode: LinkMode) -> f64 {
+        match self {
+            Self::Flit => flit_error_rate(mode, bit_error_rate),
+            Self::Bit | Self::TokenBit => bit_error_rate,
+        }
+    }
+}
+
 /// Bits of the token that a TLP starts with outside Flit Mode, with 128b/130b.
 const TOKEN_BITS: u64 = STP_TOKEN.get() * 8;
 
@@ -201,13 +211,24 @@ impl Faults {
         }
         let mut corrupt_tlps = config.corrupt_tlps.clone();
         corrupt_tlps.sort_unstable();
-        let (unit, rate) = match (mode.flit, mode.line_code()) {
-            (true, _) => (Unit::Flit, flit_error_rate(mode, config.bit_error_rate)),
-            (false, LineCode::Code128b130b) => (Unit::TokenBit, config.bit_error_rate),
-            (false, _) => (Unit::Bit, config.bit_error_rate),
+        let unit = match (mode.flit, mode.line_code()) {
+            (true, _) => Unit::Flit,
+            (false, LineCode::Code128b130b) => Unit::TokenBit,
+            (false, _) => Unit::Bit,
         };
+        let rate = unit.rate(config.bit_error_rate, mode);
         let bit_errors = (config.bit_error_rate > 0.0).then(|| BitErrors::new(stream(), rate));
         Some(Box::new(Self { corrupt_tlps, tlps_sent: 0, bit_errors, unit }))
+    }
+
+    /// Bits are wrong with another probability from now on, where they are wrong by chance at all. A bit does not remember how
+    /// many were right before it, so the next wrong one is drawn anew.
+    pub(crate) fn take_bit_error_rate(&mut self, config: &FaultConfig, mode: LinkMode) {
+        let rate = self.unit.rate(config.bit_error_rate, mode);
+        if let Some(errors) = self.bit_errors.as_mut().filter(|errors| errors.rate != rate) {
+            errors.rate = rate;
+            errors.good_to_next = errors.draw();
+        }
     }
 
     /// What becomes of the next TLP, of so many bytes on the wire, or of the next flit.

@@ -7,6 +7,7 @@ use crate::Fabric;
 use crate::resources::ResourceReading;
 use lanewise_observe::FlowId;
 use lanewise_units::{Bytes, Time};
+use std::any::Any;
 
 /// Index of a device among [`crate::config::FabricConfig::devices`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -176,6 +177,15 @@ pub trait Workload {
     /// Memory, in bytes, of tables of its own that grow with what is under way, and that nothing in its settings bounds.
     fn bytes_under_way(&self) -> u64 {
         0
+    }
+
+    /// Takes other settings, of its own kind, while it is at work; they differ from those that it has in what may change.
+    ///
+    /// # Panics
+    /// When it has nothing that may change, or the settings are another workload's.
+    fn change(&mut self, to: &dyn Any, fabric: &mut Fabric) {
+        let _ = (to, fabric);
+        panic!("nothing of this workload may change while it is at work");
     }
 
     /// Forget what was measured so far: the warm-up is over.

@@ -7,6 +7,7 @@ mod bench;
 mod errors;
 mod ladder;
 mod scenario;
+mod session;
 mod statistics;
 mod watch;
 
@@ -23,6 +24,8 @@ mod _core {
     use crate::ladder::ladder;
     #[pymodule_export]
     use crate::scenario::{explain, parts, run, scenario_schema, why};
+    #[pymodule_export]
+    use crate::session::PySession;
     #[pymodule_export]
     use crate::statistics::student_t;
 

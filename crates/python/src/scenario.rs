@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use serde_json::{Value, json};
 use std::time::Duration;
 
-type Overrides = Vec<(String, String)>;
+pub type Overrides = Vec<(String, String)>;
 /// Key, value and line of an option.
 type Options = Vec<(String, String, usize)>;
 /// Path and text of a file of fio's jobs, and of each job the name, the line of its heading and its options.
@@ -111,13 +111,18 @@ fn resolved(
     overrides: &[(String, String)],
 ) -> PyResult<Scenario> {
     let load = || {
-        let source = match source {
-            Some(text) => Source::from_text(path, text),
-            None => Source::read(path, &NativeFiles)?,
-        };
+        let source = source_of(path, source)?;
         lanewise_sim::load(&source.with_jobs(fio.map(job_file)), overrides)
     };
     py.detach(load).map_err(|problems| scenario_error(py, &problems))
+}
+
+/// A scenario in a file, or a text that messages call `path`.
+pub fn source_of(path: &str, source: Option<String>) -> Result<Source, lanewise_sim::Diagnostics> {
+    match source {
+        Some(text) => Ok(Source::from_text(path, text)),
+        None => Source::read(path, &NativeFiles),
+    }
 }
 
 fn job_file((path, text, jobs): FioJobs) -> JobFile {
@@ -140,6 +145,6 @@ fn parameter(parameter: &ResolvedParameter) -> Value {
     })
 }
 
-fn text(document: &impl serde::Serialize) -> PyResult<String> {
+pub fn text(document: &impl serde::Serialize) -> PyResult<String> {
     serde_json::to_string(document).map_err(|error| bug(&error))
 }

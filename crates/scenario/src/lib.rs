@@ -32,6 +32,7 @@ mod file;
 mod foreign;
 mod idle;
 mod job_file;
+mod live;
 mod nearest;
 mod overrides;
 mod parameter;
@@ -57,6 +58,7 @@ pub use catalog::{Catalog, PartListing, catalog};
 pub use diagnostic::{Diagnostic, DiagnosticRecord, Diagnostics};
 pub use job_file::{JobFile, JobOption, WrittenJob};
 pub use lanewise_workload::LoadConfig;
+pub use live::{Changed, ChangedValue, change, live_markdown, over};
 pub use parameter::{Layer, Origin, Provenance, ResolvedParameter, Role};
 pub use parameters::{FirmwareParameters, MpsPolicy, RunParameters, RunUntil};
 pub use problem::{Problem, all_codes};
@@ -68,3 +70,8 @@ pub use source::{FILE_SIZE_LIMIT, FileSystem, NativeFiles, Place, SourceFile};
 pub use structure::ComponentKind;
 pub use topology::DEVICE_LIMIT;
 pub use value::{Auto, Fraction, PayloadSize};
+
+/// A time as scenarios have it, with its unit: `250 us`. None for anything else.
+pub fn span_from_text(text: &str) -> Option<lanewise_units::Span> {
+    value::from_text(text)
+}

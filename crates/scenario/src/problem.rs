@@ -140,6 +140,8 @@ problems! {
     "peer-to-peer-blocked" PeerToPeerBlocked { path, host } = "`{path}` crosses root ports of `{host}`, which forwards no peer-to-peer traffic";
     /// A command line override that is not `path=value`, or names nothing in the scenario.
     "bad-override" BadOverride { found, reason } = "the override `{found}` cannot be used: {reason}";
+    /// A parameter that may not change while a run goes on; see [what may](live.md).
+    "fixed-in-a-run" FixedInARun { path, found, reason } = "`{path}` cannot become {found} while the run goes on: {reason}";
 }
 
 #[cfg(test)]

@@ -244,6 +244,11 @@ impl Scenario {
         self.parameters.iter().filter(|parameter| parameter.is_assumption())
     }
 
+    /// What is wrong with a change of it.
+    pub(crate) fn refuse(&self, diagnostic: Diagnostic) -> Diagnostics {
+        Diagnostics::new(vec![diagnostic], self.sources.clone())
+    }
+
     /// Where a value was decided, in words.
     pub fn place(&self, parameter: &ResolvedParameter) -> String {
         match parameter.origin {

@@ -1,6 +1,6 @@
 //! Every code of the reference is triggered by an input here, with its place, and all problems come at once.
 
-use lanewise_scenario::{FileSystem, Source, SourceFile, all_codes, catalog, load};
+use lanewise_scenario::{FileSystem, Source, SourceFile, all_codes, catalog, change, load};
 
 /// A host and a card, to which a mistake is added.
 const RIG: &str = "[host.server]\nslots = { slot1 = \"gen4 x4\", slot2 = \"gen4 x16\" }\n\
@@ -181,7 +181,11 @@ fn others() -> Vec<(&'static str, Vec<&'static str>)> {
     };
     let unreadable =
         Source::read("rig.toml", &Nothing).map_or_else(|problems| problems.codes(), |_| Vec::new());
+    let source = Source::from_text("rig.toml", RIG);
+    let sound = load(&source, &[]).expect("it is good");
+    let narrower = change(&source, &[], (&sound, &sound), ("nic0.width", "x2"));
     vec![
+        ("fixed-in-a-run", narrower.map_or_else(|problems| problems.codes(), |_| Vec::new())),
         ("unreadable-file", unreadable),
         ("file-too-large", codes(&" ".repeat(5 << 20), &[])),
         ("not-a-scenario", codes("<?xml version=\"1.0\"?>\n<system/>\n", &[])),

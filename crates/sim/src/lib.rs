@@ -29,26 +29,30 @@ mod phases;
 mod progress;
 mod results;
 mod runner;
+mod session;
+mod state;
 mod stop_rule;
 
 pub use lanewise_fabric::AssemblyError;
-pub use lanewise_scenario::{Diagnostics, Scenario, Source, catalog, load};
+pub use lanewise_scenario::{ChangedValue, Diagnostics, Scenario, Source, catalog, load, span_from_text};
 pub use limits::{Candidate, Larger, LimitedBy, Why, why};
 pub use phases::{Phase, PhaseFlow};
 pub use progress::{FlowUpdate, Rates, RunProgress, Updates};
 pub use results::{
-    Assumption, Buffer, Direction, Flow, Instrument, Ladder, Latency, Link, NamedValue, PercentileInterval,
-    Requester, Resource, Results,
+    Assumption, Buffer, Direction, Flow, Instrument, Ladder, Latency, Link, NamedValue, ParameterChange,
+    PercentileInterval, Requester, Resource, Results,
 };
 pub use runner::EndReason;
+pub use session::{Ends, Session, Status};
+pub use state::{ByClass, LiveDirection, LiveLink, LivePool, LiveRequester, LiveResource, State};
 pub use stop_rule::student_t;
 
 use lanewise_fabric::workload::Metric;
-use lanewise_fabric::{Simulation, Waiter};
+use lanewise_fabric::{Pause, Simulation, Waiter};
 use lanewise_scenario::{Auto, RunUntil};
 use lanewise_units::{Bytes, Span, Time};
 use lanewise_workload::Tool;
-use runner::{LatencyGoal, Outcome, RunLimits};
+use runner::{LatencyGoal, Outcome, Piece, RunLimits};
 use std::ops::ControlFlow;
 use stop_rule::Lacking;
 
@@ -60,8 +64,14 @@ pub fn run(
     scenario: &Scenario,
     progress: &mut dyn FnMut(&RunProgress<'_>) -> ControlFlow<()>,
 ) -> Result<Results, AssemblyError> {
-    let mut simulation = build(scenario)?;
-    let limits = RunLimits {
+    let mut session = Session::of(scenario, Ends::WhenNarrow)?;
+    while session.piece(Pause::NEVER) != Piece::Over && progress(&session.progress()).is_continue() {}
+    Ok(session.finish())
+}
+
+/// When a run of a scenario ends.
+pub(crate) fn limits_of(scenario: &Scenario, ends: Ends) -> RunLimits {
+    RunLimits {
         time_limit: scenario.run.time_limit,
         event_limit: scenario.run.event_limit,
         memory_limit: scenario.run.memory_limit.get(),
@@ -76,9 +86,8 @@ pub fn run(
             relative_half_width: scenario.run.latency_half_width.0,
         }),
         first_change: first_change(scenario),
-    };
-    let outcome = runner::run(&mut simulation, limits, progress);
-    Ok(read(scenario, &simulation, &outcome, limits))
+        converges: ends == Ends::WhenNarrow,
+    }
 }
 
 /// The simulation of a scenario, at rest, with its workloads.
@@ -113,6 +122,7 @@ fn read(scenario: &Scenario, simulation: &Simulation, outcome: &Outcome, limits:
         Some(PercentileInterval { percentile, low_ns: found.low, high_ns: found.high })
     };
     let mut results = Results {
+        changes: Vec::new(),
         limited_by: None,
         title: scenario.title.clone(),
         lanewise_version: env!("CARGO_PKG_VERSION"),

@@ -6,6 +6,7 @@
 use lanewise_fabric::Simulation;
 use lanewise_observe::FlowTally;
 use lanewise_units::{Span, Time};
+use serde::Serialize;
 
 /// How a run is getting on.
 #[derive(Clone, Copy)]
@@ -18,18 +19,23 @@ pub struct RunProgress<'a> {
     pub events: u64,
     /// When the warm-up was over and measuring began; nothing before.
     pub measuring_since: Option<Time>,
-    simulation: &'a Simulation,
+    pub(crate) simulation: &'a Simulation,
 }
 
 impl<'a> RunProgress<'a> {
-    pub(crate) fn new(simulation: &'a Simulation, time_limit: Span, measuring_since: Option<Time>) -> Self {
-        let simulated = simulation.fabric.now() - Time::ZERO;
+    pub(crate) fn new(
+        simulation: &'a Simulation,
+        now: Time,
+        time_limit: Span,
+        measuring_since: Option<Time>,
+    ) -> Self {
+        let simulated = now - Time::ZERO;
         Self { simulated, time_limit, events: simulation.events_handled(), measuring_since, simulation }
     }
 }
 
 /// What a flow has come to.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct FlowUpdate {
     /// Name.
     pub flow: String,
@@ -46,7 +52,7 @@ pub struct FlowUpdate {
 }
 
 /// Rates over some time.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Rates {
     /// Payload, 10⁹ B/s.
     pub goodput_gb_per_s: f64,
@@ -67,7 +73,7 @@ pub struct Updates {
 impl Updates {
     /// Every flow since the last call, which may come before anything of it, and since measuring began.
     pub fn next(&mut self, progress: &RunProgress<'_>) -> Vec<FlowUpdate> {
-        let now = progress.simulation.fabric.now();
+        let now = Time::ZERO + progress.simulated;
         let began = progress.measuring_since.unwrap_or(Time::ZERO);
         if progress.measuring_since != self.measuring_since {
             // Counts begin anew with the measuring.

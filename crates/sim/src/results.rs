@@ -38,6 +38,9 @@ pub struct Results {
     pub tlp_hops: u64,
     /// Hash of the trajectory, 16 hexadecimal digits.
     pub fingerprint: String,
+    /// Parameters that were changed while it went on; `fingerprint` covers them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<ParameterChange>,
     /// What limits it, by the time that others waited; none when nothing moved.
     pub limited_by: Option<LimitedBy>,
     /// Parts of the run between changes of the machine; empty when nothing changed.
@@ -60,6 +63,21 @@ pub struct Results {
     pub assumptions: Vec<Assumption>,
     /// Values that the scenario states and that change nothing.
     pub remarks: Vec<lanewise_scenario::Remark>,
+}
+
+/// A parameter that was changed while the run went on.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct ParameterChange {
+    /// Simulated time.
+    pub at_s: f64,
+    /// The same in ticks of 2⁻¹⁰ ps.
+    pub at_ticks: u64,
+    /// Dotted path.
+    pub path: String,
+    /// As it was.
+    pub before: String,
+    /// As it was from then on.
+    pub after: String,
 }
 
 /// Throughput and latency of a flow.

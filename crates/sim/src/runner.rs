@@ -1,12 +1,14 @@
 //! Runs a simulation until its results have settled and are narrow enough, or a limit is reached.
+//!
+//! A run is a chain of stretches: windows of warm-up, then batches. At the end of each it is looked at what they counted, and how
+//! long the next one is. Whoever runs it may stop anywhere within a stretch and go on later; only the end of a stretch is a look at
+//! the simulation, so the pieces in which a run is done change nothing about it.
 
-use crate::progress::RunProgress;
 use crate::stop_rule::{Batches, Counts, Lacking, LatencyBatches, Stocks, has_settled};
-use lanewise_fabric::{Progress, Simulation, Waiter};
+use lanewise_fabric::{Pause, Progress, Simulation, Waiter};
 use lanewise_observe::{CONTROL, FlowTally};
 use lanewise_units::{Bytes, Span, Time};
 use std::collections::HashMap;
-use std::ops::ControlFlow;
 
 /// When a run ends.
 #[derive(Clone, Copy, Debug)]
@@ -28,6 +30,8 @@ pub struct RunLimits {
     /// When the machine first changes, for instance because a drive changes hosts. Warm-up ends well before, and the
     /// run goes on until results after the last change are narrow enough.
     pub first_change: Option<Span>,
+    /// Whether it ends when results are narrow enough. It goes on to its other limits if not.
+    pub converges: bool,
 }
 
 /// How well a percentile of latencies is to be known before a run ends.
@@ -104,245 +108,370 @@ const WARM_UP_SHARE: u64 = 3;
 /// Batches per window of warm-up: a batch is then long beside what the warm-up had to wait for.
 const BATCHES_PER_WINDOW: u64 = 8;
 
-struct Run<'a> {
-    simulation: &'a mut Simulation,
+/// How a piece of a run ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Piece {
+    /// The pause was reached.
+    Paused,
+    /// So much has happened that whoever watches wants to hear of it.
+    Long,
+    /// The run is over.
+    Over,
+}
+
+/// Windows of warm-up, each twice as long as the one before.
+struct WarmUp {
+    window: Span,
+    /// End of this one.
+    end: Time,
+    /// The most that it may take.
+    longest: Time,
+    /// Whether it ends then because somebody said so.
+    is_given: bool,
+    /// What the window before counted.
+    before: Option<Counts>,
+    counted: Counts,
+    done: Counts,
+}
+
+/// Batches.
+struct Measuring {
+    batch: Span,
+    stocks: Stocks,
+    counted: Counts,
+    /// Changes of the machine that are still to come.
+    ahead: usize,
+    finds_warm_up: bool,
+    /// Something was changed since the last batch began.
+    is_disturbed: bool,
+}
+
+enum Stage {
+    WarmingUp(WarmUp),
+    Measuring(Measuring),
+    Over,
+}
+
+/// A run and how far it has come.
+pub(crate) struct Run {
     limits: RunLimits,
-    progress: &'a mut dyn FnMut(&RunProgress<'_>) -> ControlFlow<()>,
+    stage: Stage,
+    outcome: Outcome,
     /// When measuring began; nothing during the warm-up.
     measuring_since: Option<Time>,
     /// Events when whoever watches was last told.
     told_at: u64,
+    /// Events at which the present slice of the stretch ends; none when it is to begin.
+    slice_end: Option<u64>,
+    /// How that slice ended, when whoever watches was told first.
+    reached: Option<Progress>,
 }
 
-/// Runs `simulation` to its end.
-pub(crate) fn run(
-    simulation: &mut Simulation,
-    limits: RunLimits,
-    progress: &mut dyn FnMut(&RunProgress<'_>) -> ControlFlow<()>,
-) -> Outcome {
-    let mut run = Run { simulation, limits, progress, measuring_since: None, told_at: 0 };
-    let mut outcome = Outcome {
-        reason: EndReason::TimeLimit,
-        settled: true,
-        warm_up_end: Time::ZERO,
-        end: Time::ZERO,
-        batches: Batches::default(),
-        latencies: LatencyBatches::default(),
-        lacking: None,
-        awaits_end: false,
-        changes_ahead: 0,
-    };
-    match run.warm_up(&mut outcome) {
-        Err(reason) => {
-            // Nothing steady was found before the end: everything simulated is the result.
-            outcome.reason = reason;
-            outcome.end = run.end_time(&outcome);
-            outcome.warm_up_end = Time::ZERO;
-        }
-        Ok(window) => {
-            run.simulation.start_measuring(outcome.warm_up_end);
-            run.measuring_since = Some(outcome.warm_up_end);
-            outcome.reason = run.measure(&mut outcome, window);
-        }
-    }
-    run.simulation.stop_measuring(outcome.end);
-    outcome.changes_ahead = run.simulation.fabric.changes_ahead();
-    outcome
-}
-
-impl Run<'_> {
-    /// Runs until results have settled. Length of the last window, or why the run is over already.
-    fn warm_up(&mut self, outcome: &mut Outcome) -> Result<Span, EndReason> {
-        if let Some(warm_up) = self.limits.warm_up {
-            outcome.warm_up_end = Time::ZERO + warm_up.min(self.limits.time_limit);
-            self.advance(outcome.warm_up_end)?;
-            return Ok(warm_up.max(FIRST_WINDOW));
-        }
-        let share = self.limits.time_limit.ticks() / WARM_UP_SHARE;
+impl Run {
+    /// Before the first event.
+    pub(crate) fn new(limits: RunLimits) -> Self {
+        let share = limits.time_limit.ticks() / WARM_UP_SHARE;
         // What was before the first change needs time to be measured in, too.
-        let before_change = self.limits.first_change.map_or(share, |at| at.ticks() / 2);
-        let longest = Time::from_ticks(share.min(before_change));
-        let mut window = FIRST_WINDOW;
-        let mut end = Time::ZERO + window;
-        let mut before: Option<Counts> = None;
-        let mut done = self.operations();
-        let mut counted = self.counts();
+        let before_change = limits.first_change.map_or(share, |at| at.ticks() / 2);
+        let warm_up = match limits.warm_up {
+            Some(warm_up) => WarmUp {
+                window: warm_up.max(FIRST_WINDOW),
+                end: Time::ZERO + warm_up.min(limits.time_limit),
+                longest: Time::ZERO + warm_up.min(limits.time_limit),
+                is_given: true,
+                before: None,
+                counted: Counts::new(),
+                done: Counts::new(),
+            },
+            None => WarmUp {
+                window: FIRST_WINDOW,
+                end: Time::ZERO + FIRST_WINDOW,
+                longest: Time::from_ticks(share.min(before_change)),
+                is_given: false,
+                before: None,
+                counted: Counts::new(),
+                done: Counts::new(),
+            },
+        };
+        let outcome = Outcome {
+            reason: EndReason::TimeLimit,
+            settled: true,
+            warm_up_end: Time::ZERO,
+            end: Time::ZERO,
+            batches: Batches::default(),
+            latencies: LatencyBatches::default(),
+            lacking: None,
+            awaits_end: false,
+            changes_ahead: 0,
+        };
+        let stage = Stage::WarmingUp(warm_up);
+        Self { limits, stage, outcome, measuring_since: None, told_at: 0, slice_end: None, reached: None }
+    }
+
+    pub(crate) fn limits(&self) -> RunLimits {
+        self.limits
+    }
+
+    pub(crate) fn measuring_since(&self) -> Option<Time> {
+        self.measuring_since
+    }
+
+    /// What it came to; none before its end.
+    pub(crate) fn outcome(&self) -> Option<&Outcome> {
+        matches!(self.stage, Stage::Over).then_some(&self.outcome)
+    }
+
+    /// Goes on until `pause`, until much has happened, or to the end.
+    pub(crate) fn go(&mut self, simulation: &mut Simulation, pause: Pause) -> Piece {
+        let pause_event = simulation.events_handled().saturating_add(pause.events);
         loop {
-            outcome.warm_up_end = end.min(longest);
-            self.advance(outcome.warm_up_end)?;
-            if end >= longest {
-                outcome.settled = false;
-                return Ok(window);
+            let until = match &self.stage {
+                Stage::WarmingUp(warm_up) => warm_up.end.min(warm_up.longest),
+                Stage::Measuring(measuring) => {
+                    (self.outcome.end + measuring.batch).min(Time::ZERO + self.limits.time_limit)
+                }
+                Stage::Over => return Piece::Over,
+            };
+            let reason = match self.advance(simulation, until, (pause.at, pause_event)) {
+                Ok(Some(piece)) => return piece,
+                Ok(None) => self.end_of_stretch(simulation, until),
+                Err(reason) => Some(reason),
+            };
+            if let Some(reason) = reason {
+                self.end(simulation, reason, simulation.fabric.now());
             }
-            let total = self.counts();
-            let counts = difference(&total, &counted);
-            counted = total;
-            let operations = self.operations();
-            let completed = difference(&operations, &done);
-            done = operations;
-            let settled = before.is_some_and(|before| has_settled(&before, &counts, &completed));
-            if settled && self.everybody_has_begun() {
-                return Ok(window);
-            }
-            before = Some(counts);
-            window = window * 2;
-            end += window;
         }
     }
 
-    /// Collects batches until they are enough.
-    fn measure(&mut self, outcome: &mut Outcome, window: Span) -> EndReason {
-        let limit = Time::ZERO + self.limits.time_limit;
-        let finds_warm_up = self.limits.warm_up.is_none() && self.limits.first_change.is_none();
-        let longest = Time::from_ticks(self.limits.time_limit.ticks() / WARM_UP_SHARE);
-        let mut stocks = Stocks::since(self.simulation.held());
-        let mut batch = Span::from_ticks(window.ticks() / BATCHES_PER_WINDOW);
-        let mut counted = self.counts();
-        outcome.end = outcome.warm_up_end;
-        let mut ahead = self.simulation.fabric.changes_ahead();
-        while outcome.end + batch <= limit {
-            if let Err(reason) = self.advance(outcome.end + batch) {
-                outcome.end = self.end_time(outcome);
-                return reason;
+    /// Ends it here, at a time that has been reached.
+    pub(crate) fn end(&mut self, simulation: &mut Simulation, reason: EndReason, now: Time) {
+        let stage = std::mem::replace(&mut self.stage, Stage::Over);
+        self.outcome.reason = reason;
+        self.outcome.end = self.outcome.end.max(now);
+        if matches!(stage, Stage::WarmingUp(_)) {
+            // Nothing steady was found before the end: everything simulated is the result.
+            self.outcome.warm_up_end = Time::ZERO;
+        }
+        simulation.stop_measuring(self.outcome.end);
+        self.outcome.changes_ahead = simulation.fabric.changes_ahead();
+    }
+
+    /// Something was changed from outside: what was counted before says nothing about what comes after it.
+    pub(crate) fn disturb(&mut self) {
+        match &mut self.stage {
+            Stage::WarmingUp(warm_up) => warm_up.before = None,
+            Stage::Measuring(measuring) => {
+                (measuring.is_disturbed, measuring.finds_warm_up) = (true, false);
             }
-            outcome.end += batch;
-            let total = self.counts();
-            let merged = outcome.batches.push(difference(&total, &counted));
-            if merged {
-                batch = batch * 2;
-            }
-            counted = total;
-            stocks.push(self.simulation.held(), merged);
-            if self.limits.latency.is_some() {
-                let flows = self.simulation.fabric.observers().flows();
-                outcome.latencies.push(flows.iter().map(|flow| flow.widest().clone()).collect(), merged);
-            }
-            if ahead > 0 {
-                // Whatever was seen before the last change, or while it went on, is not what comes after it.
-                if self.simulation.fabric.changes_ahead() < ahead {
-                    ahead = self.simulation.fabric.changes_ahead();
-                    outcome.batches = Batches::default();
-                    outcome.latencies = LatencyBatches::default();
+            Stage::Over => {}
+        }
+    }
+
+    /// Simulates up to `until`: nothing to say when that is reached, or why the run is over.
+    fn advance(
+        &mut self,
+        simulation: &mut Simulation,
+        until: Time,
+        (pause_at, pause_event): (Time, u64),
+    ) -> Result<Option<Piece>, EndReason> {
+        loop {
+            let handled = simulation.events_handled();
+            if self.reached.is_none() {
+                let left = self.limits.event_limit.saturating_sub(handled);
+                let slice_end = *self.slice_end.get_or_insert(handled + SLICE.min(left));
+                let pause = Pause { at: pause_at, events: pause_event.saturating_sub(handled) };
+                match simulation.run_or_pause(until, slice_end - handled, pause) {
+                    Progress::Paused => return Ok(Some(Piece::Paused)),
+                    Progress::Finished => return Err(EndReason::Finished),
+                    Progress::Stalled { waiting } => return Err(EndReason::Stalled(waiting)),
+                    reached @ (Progress::Reached | Progress::EventLimit) => self.reached = Some(reached),
                 }
-                if ahead > 0 {
-                    continue;
-                }
-            }
-            // A workload with an end of its own is let come to it.
-            outcome.awaits_end = self.simulation.have_ended().is_some();
-            if !outcome.awaits_end && outcome.batches.is_time_to_look() {
-                outcome.lacking = self.lacking(outcome);
-                let moved = outcome.batches.moved_in_a_batch();
-                if finds_warm_up && stocks.grow(moved, self.limits.relative_half_width) {
-                    outcome.settled = outcome.end < longest;
-                    if outcome.settled {
-                        // All so far was warm-up. The next look is later by a longer time, for as long as it goes on.
-                        self.measure_anew(outcome);
-                        (stocks, counted, batch) =
-                            (Stocks::since(self.simulation.held()), self.counts(), batch * 2);
-                        continue;
+                self.slice_end = None;
+                // Many stretches may be shorter than a slice, and whoever watches waits for none of them.
+                if simulation.events_handled() - self.told_at >= SLICE {
+                    self.told_at = simulation.events_handled();
+                    if simulation.bytes_under_way() > self.limits.memory_limit {
+                        return Err(EndReason::MemoryLimit);
                     }
-                }
-                if outcome.lacking.is_none() {
-                    return EndReason::Converged;
+                    return Ok(Some(Piece::Long));
                 }
             }
-        }
-        match self.advance(limit) {
-            Ok(()) => outcome.end = limit,
-            Err(reason) => {
-                outcome.end = self.end_time(outcome);
-                return reason;
+            let reached = self.reached.take();
+            if simulation.events_handled() >= self.limits.event_limit {
+                return Err(EndReason::EventLimit);
+            }
+            if reached == Some(Progress::Reached) {
+                return Ok(None);
             }
         }
-        outcome.lacking = self.lacking(outcome);
-        if outcome.lacking.is_none() && !outcome.awaits_end && ahead == 0 {
-            return EndReason::Converged;
+    }
+
+    /// `until` is the end of a window or a batch: what comes next, or why the run is over.
+    fn end_of_stretch(&mut self, simulation: &mut Simulation, until: Time) -> Option<EndReason> {
+        match std::mem::replace(&mut self.stage, Stage::Over) {
+            Stage::WarmingUp(warm_up) => {
+                self.outcome.warm_up_end = until;
+                self.stage = self.end_of_window(simulation, warm_up);
+                None
+            }
+            Stage::Measuring(mut measuring) => {
+                let is_last = self.outcome.end + measuring.batch > Time::ZERO + self.limits.time_limit;
+                self.outcome.end = until;
+                let reason = match is_last {
+                    true => Some(self.time_is_over(simulation, &measuring)),
+                    false => self.end_of_batch(simulation, &mut measuring),
+                };
+                self.stage = Stage::Measuring(measuring);
+                reason
+            }
+            Stage::Over => None,
         }
-        EndReason::TimeLimit
+    }
+
+    /// Whether results have settled: another window, or the first batch.
+    fn end_of_window(&mut self, simulation: &mut Simulation, warm_up: WarmUp) -> Stage {
+        let WarmUp { window, end, longest, is_given, before, counted, done } = warm_up;
+        if is_given {
+            return self.first_batch(simulation, window);
+        }
+        if end >= longest {
+            self.outcome.settled = false;
+            return self.first_batch(simulation, window);
+        }
+        let (total, operations) = (counts(simulation), operations(simulation));
+        let (counts, completed) = (difference(&total, &counted), difference(&operations, &done));
+        let settled = before.is_some_and(|before| has_settled(&before, &counts, &completed));
+        if settled && everybody_has_begun(simulation) {
+            return self.first_batch(simulation, window);
+        }
+        let window = window * 2;
+        let (before, counted, done) = (Some(counts), total, operations);
+        Stage::WarmingUp(WarmUp { window, end: end + window, longest, is_given, before, counted, done })
+    }
+
+    fn first_batch(&mut self, simulation: &mut Simulation, window: Span) -> Stage {
+        simulation.start_measuring(self.outcome.warm_up_end);
+        self.measuring_since = Some(self.outcome.warm_up_end);
+        self.outcome.end = self.outcome.warm_up_end;
+        Stage::Measuring(Measuring {
+            batch: Span::from_ticks(window.ticks() / BATCHES_PER_WINDOW),
+            stocks: Stocks::since(simulation.held()),
+            counted: counts(simulation),
+            ahead: simulation.fabric.changes_ahead(),
+            finds_warm_up: self.limits.warm_up.is_none() && self.limits.first_change.is_none(),
+            is_disturbed: false,
+        })
+    }
+
+    /// Whether batches are enough.
+    fn end_of_batch(&mut self, simulation: &mut Simulation, measuring: &mut Measuring) -> Option<EndReason> {
+        let total = counts(simulation);
+        let merged = self.outcome.batches.push(difference(&total, &measuring.counted));
+        if merged {
+            measuring.batch = measuring.batch * 2;
+        }
+        measuring.counted = total;
+        measuring.stocks.push(simulation.held(), merged);
+        if self.limits.latency.is_some() {
+            let flows = simulation.fabric.observers().flows();
+            self.outcome.latencies.push(flows.iter().map(|flow| flow.widest().clone()).collect(), merged);
+        }
+        if std::mem::take(&mut measuring.is_disturbed) {
+            self.forget_batches();
+        }
+        if measuring.ahead > 0 {
+            // Whatever was seen before the last change, or while it went on, is not what comes after it.
+            if simulation.fabric.changes_ahead() < measuring.ahead {
+                measuring.ahead = simulation.fabric.changes_ahead();
+                self.forget_batches();
+            }
+            if measuring.ahead > 0 {
+                return None;
+            }
+        }
+        // A workload with an end of its own is let come to it.
+        self.outcome.awaits_end = simulation.have_ended().is_some();
+        if self.outcome.awaits_end || !self.outcome.batches.is_time_to_look() {
+            return None;
+        }
+        self.outcome.lacking = self.lacking();
+        let moved = self.outcome.batches.moved_in_a_batch();
+        if measuring.finds_warm_up && measuring.stocks.grow(moved, self.limits.relative_half_width) {
+            let longest = Time::from_ticks(self.limits.time_limit.ticks() / WARM_UP_SHARE);
+            self.outcome.settled = self.outcome.end < longest;
+            if self.outcome.settled {
+                // All so far was warm-up. The next look is later by a longer time, for as long as it goes on.
+                self.measure_anew(simulation);
+                measuring.stocks = Stocks::since(simulation.held());
+                (measuring.counted, measuring.batch) = (counts(simulation), measuring.batch * 2);
+                return None;
+            }
+        }
+        let is_enough = self.outcome.lacking.is_none() && self.limits.converges;
+        is_enough.then_some(EndReason::Converged)
+    }
+
+    /// The time limit is reached.
+    fn time_is_over(&mut self, simulation: &Simulation, measuring: &Measuring) -> EndReason {
+        let ahead = simulation.fabric.changes_ahead().min(measuring.ahead);
+        self.outcome.lacking = self.lacking();
+        match self.outcome.lacking.is_none() && !self.outcome.awaits_end && ahead == 0 {
+            true => EndReason::Converged,
+            false => EndReason::TimeLimit,
+        }
+    }
+
+    fn forget_batches(&mut self) {
+        (self.outcome.batches, self.outcome.latencies) = (Batches::default(), LatencyBatches::default());
     }
 
     /// What was measured so far is forgotten.
-    fn measure_anew(&mut self, outcome: &mut Outcome) {
-        outcome.warm_up_end = outcome.end;
-        (outcome.batches, outcome.latencies) = (Batches::default(), LatencyBatches::default());
-        self.simulation.start_measuring(outcome.end);
-        self.measuring_since = Some(outcome.end);
+    fn measure_anew(&mut self, simulation: &mut Simulation) {
+        self.outcome.warm_up_end = self.outcome.end;
+        self.forget_batches();
+        simulation.start_measuring(self.outcome.end);
+        self.measuring_since = Some(self.outcome.end);
     }
 
     /// What keeps the results from being narrow enough.
-    fn lacking(&self, outcome: &Outcome) -> Option<Lacking> {
+    fn lacking(&self) -> Option<Lacking> {
         let RunLimits { confidence_level, relative_half_width, latency, .. } = self.limits;
+        let outcome = &self.outcome;
         outcome.batches.lacking(confidence_level, relative_half_width).or_else(|| {
             let LatencyGoal { percentile, relative_half_width } = latency?;
             let flows = outcome.batches.decisive();
             outcome.latencies.lacking(&flows, percentile, confidence_level, relative_half_width)
         })
     }
+}
 
-    /// Whether every workload has moved something on each of its devices. What takes longer than the first windows, such as
-    /// the reads of a drive beside a fast adapter, has not settled at nothing. While the machine is still to change, some
-    /// may have nothing to do yet.
-    fn everybody_has_begun(&self) -> bool {
-        let flows = self.simulation.fabric.observers().flows();
-        let about_data = |flow: &&FlowTally| flow.spec.direction != CONTROL;
-        let mut begun: HashMap<(&str, &str), bool> = HashMap::new();
-        for flow in flows.iter().filter(about_data) {
-            let spec = &flow.spec;
-            *begun.entry((&spec.name, &spec.device)).or_default() |=
-                flow.payload() > Bytes::ZERO || flow.operations() > 0;
-        }
-        self.simulation.fabric.changes_ahead() > 0 || begun.into_values().all(|begun| begun)
+/// Whether every workload has moved something on each of its devices. What takes longer than the first windows, such as
+/// the reads of a drive beside a fast adapter, has not settled at nothing. While the machine is still to change, some
+/// may have nothing to do yet.
+fn everybody_has_begun(simulation: &Simulation) -> bool {
+    let flows = simulation.fabric.observers().flows();
+    let about_data = |flow: &&FlowTally| flow.spec.direction != CONTROL;
+    let mut begun: HashMap<(&str, &str), bool> = HashMap::new();
+    for flow in flows.iter().filter(about_data) {
+        let spec = &flow.spec;
+        *begun.entry((&spec.name, &spec.device)).or_default() |=
+            flow.payload() > Bytes::ZERO || flow.operations() > 0;
     }
+    simulation.fabric.changes_ahead() > 0 || begun.into_values().all(|begun| begun)
+}
 
-    fn end_time(&self, outcome: &Outcome) -> Time {
-        self.simulation.fabric.now().max(outcome.end)
-    }
+/// Throughput so far in this window of observation: payload, or operations of flows that move none.
+fn counts(simulation: &Simulation) -> Counts {
+    let count = |flow: &FlowTally| match flow.payload().get() {
+        0 => flow.operations(),
+        payload => payload,
+    };
+    simulation.fabric.observers().flows().iter().map(count).collect()
+}
 
-    /// Simulates up to `until`, or says why the run is over.
-    fn advance(&mut self, until: Time) -> Result<(), EndReason> {
-        loop {
-            let left = self.limits.event_limit.saturating_sub(self.simulation.events_handled());
-            let reached = self.simulation.run_until(until, SLICE.min(left));
-            match reached {
-                Progress::Finished => return Err(EndReason::Finished),
-                Progress::Stalled { waiting } => return Err(EndReason::Stalled(waiting)),
-                Progress::Reached | Progress::EventLimit => {}
-            }
-            let events = self.simulation.events_handled();
-            // Many stretches may be shorter than a slice, and whoever watches waits for none of them.
-            if events - self.told_at >= SLICE {
-                self.told_at = events;
-                if self.simulation.bytes_under_way() > self.limits.memory_limit {
-                    return Err(EndReason::MemoryLimit);
-                }
-                let report = RunProgress::new(self.simulation, self.limits.time_limit, self.measuring_since);
-                if (self.progress)(&report).is_break() {
-                    return Err(EndReason::Interrupted);
-                }
-            }
-            if events >= self.limits.event_limit {
-                return Err(EndReason::EventLimit);
-            }
-            if reached == Progress::Reached {
-                return Ok(());
-            }
-        }
-    }
-
-    /// Throughput so far in this window of observation: payload, or operations of flows that move none.
-    fn counts(&self) -> Counts {
-        let count = |flow: &FlowTally| match flow.payload().get() {
-            0 => flow.operations(),
-            payload => payload,
-        };
-        self.simulation.fabric.observers().flows().iter().map(count).collect()
-    }
-
-    /// Requests or operations completed, by flow.
-    fn operations(&self) -> Counts {
-        self.simulation.fabric.observers().flows().iter().map(|flow| flow.operations()).collect()
-    }
+/// Requests or operations completed, by flow.
+fn operations(simulation: &Simulation) -> Counts {
+    simulation.fabric.observers().flows().iter().map(|flow| flow.operations()).collect()
 }
 
 /// What was counted since. Flows may have been added, and one whose operations were counted counts bytes from its first on.

@@ -12,6 +12,7 @@ use lanewise_fabric::workload::{
 };
 use lanewise_observe::{FlowId, FlowSpec, LatencyOf};
 use lanewise_units::{Bytes, Time};
+use std::any::Any;
 
 /// Which way the data goes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -75,6 +76,8 @@ struct Stream {
     random: Option<RandomStream>,
     /// Of each operation in flight, when it was asked for.
     started: Vec<Time>,
+    /// Seats of those that nothing is in flight for, since fewer may be.
+    free: Vec<usize>,
 }
 
 /// The plain DMA instrument.
@@ -83,6 +86,23 @@ pub struct DmaWorkload {
     config: DmaConfig,
     strides: u64,
     streams: Vec<Stream>,
+}
+
+impl DmaConfig {
+    /// These settings, with what may change while the instrument is at work as in `other`: what the next operation is like, and
+    /// how many there are at a time.
+    #[must_use]
+    pub fn with_live_settings_of(&self, other: &Self) -> Self {
+        let Self { size, outstanding, stride, span, .. } = *other;
+        Self { size, outstanding, stride, span, ..self.clone() }
+    }
+}
+
+fn strides(config: &DmaConfig) -> u64 {
+    assert!(config.stride > Bytes::ZERO, "{}: operations need a stride", config.name);
+    let strides = config.span.div_floor(config.stride);
+    assert!(strides > 0, "{}: a span of {} holds no stride", config.name, config.span);
+    strides
 }
 
 impl DmaWorkload {
@@ -96,10 +116,7 @@ impl DmaWorkload {
             "{}: nothing to keep in flight",
             config.name
         );
-        assert!(config.stride > Bytes::ZERO, "{}: operations need a stride", config.name);
-        let strides = config.span.div_floor(config.stride);
-        assert!(strides > 0, "{}: a span of {} holds no stride", config.name, config.span);
-        Self { config, strides, streams: Vec::new() }
+        Self { strides: strides(&config), config, streams: Vec::new() }
     }
 
     fn open<P: Platform>(&mut self, direction: Direction, platform: &mut P) {
@@ -119,7 +136,15 @@ impl DmaWorkload {
             Some(class) => platform.open_channel_of(self.config.device, class),
         };
         let started = vec![Time::ZERO; self.config.outstanding as usize];
-        self.streams.push(Stream { direction, channel, flow, next_stride: 0, random, started });
+        self.streams.push(Stream {
+            direction,
+            channel,
+            flow,
+            next_stride: 0,
+            random,
+            started,
+            free: Vec::new(),
+        });
     }
 
     #[inline]
@@ -141,6 +166,18 @@ impl DmaWorkload {
 }
 
 impl Stream {
+    #[inline]
+    fn in_flight(&self) -> usize {
+        self.started.len() - self.free.len()
+    }
+
+    fn take_seat(&mut self) -> usize {
+        self.free.pop().unwrap_or_else(|| {
+            self.started.push(Time::ZERO);
+            self.started.len() - 1
+        })
+    }
+
     #[inline]
     fn take_stride(&mut self, strides: u64) -> u64 {
         match &mut self.random {
@@ -175,7 +212,29 @@ impl Instrument for DmaWorkload {
             let (seat, number) = (token as usize / STREAMS, token as usize % STREAMS);
             let stream = &self.streams[number];
             platform.operation_done(stream.flow, platform.now() - stream.started[seat]);
-            self.submit(number, seat, platform);
+            if stream.in_flight() > self.config.outstanding as usize {
+                self.streams[number].free.push(seat);
+            } else {
+                self.submit(number, seat, platform);
+            }
+        }
+    }
+}
+
+impl DmaWorkload {
+    /// Takes other settings: operations from the next one on are like that, and as many more as may be are asked for now.
+    fn retune<P: Platform>(&mut self, to: &DmaConfig, platform: &mut P) {
+        self.config = self.config.with_live_settings_of(to);
+        self.strides = strides(&self.config);
+        for number in 0..self.streams.len() {
+            let stream = &mut self.streams[number];
+            if stream.next_stride >= self.strides {
+                stream.next_stride = 0;
+            }
+            while self.streams[number].in_flight() < self.config.outstanding as usize {
+                let seat = self.streams[number].take_seat();
+                self.submit(number, seat, platform);
+            }
         }
     }
 }
@@ -187,6 +246,10 @@ impl Workload for DmaWorkload {
 
     fn handle(&mut self, event: WorkloadEvent, fabric: &mut Fabric) {
         self.react(event, fabric);
+    }
+
+    fn change(&mut self, to: &dyn Any, fabric: &mut Fabric) {
+        self.retune(to.downcast_ref().expect("settings of plain DMA"), fabric);
     }
 }
 
@@ -201,6 +264,13 @@ impl LoadConfig for DmaConfig {
 
     fn tools(&self) -> Vec<Tool> {
         Tool::one(&self.name, "dma")
+    }
+
+    fn retuned(&self, other: &dyn LoadConfig, _first: &dyn LoadConfig) -> Box<dyn LoadConfig> {
+        match other.of_kind::<Self>() {
+            Some(other) => Box::new(self.with_live_settings_of(other)),
+            None => self.boxed(),
+        }
     }
 
     fn demands(&self) -> Vec<Demand> {

@@ -49,6 +49,13 @@ pub trait LoadConfig: Any + Debug + Send + Sync {
         None
     }
 
+    /// These settings, with what may change while the load is at work as in `other`; the load began with `first`. A copy where nothing
+    /// may change. What differs then is what [`Workload::change`] takes.
+    fn retuned(&self, other: &dyn LoadConfig, first: &dyn LoadConfig) -> Box<dyn LoadConfig> {
+        let _ = (other, first);
+        self.boxed()
+    }
+
     /// Makes a shared resource of its own larger, by the name that [`Workload::resources`] gives it. None when it has none
     /// of this name that can be larger.
     fn enlarge(&mut self, resource: &str, kind: ResourceKind, larger: &mut Larger) -> Option<()> {

@@ -2,6 +2,7 @@
 
 mod automatic;
 mod benchmarks;
+mod changes;
 mod credits;
 mod data_paths;
 mod drives;
@@ -16,6 +17,7 @@ mod reassign;
 mod replay;
 mod resources;
 mod rig;
+mod session;
 mod shared_queue;
 mod targets;
 mod transaction_errors;

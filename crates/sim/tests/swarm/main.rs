@@ -1,10 +1,11 @@
 //! A swarm of scenarios: machines and shipped scenarios with parameters set at random, at the ends of what is allowed more often
-//! than not, ended at a random event. What must hold of every run holds, and twice the same is the same.
+//! than not, ended at a random event. What must hold of every run holds, twice the same is the same, and so is a run in pieces.
 //!
 //! `make swarm SECONDS=600 SEED=7` runs as long as one likes. A failure is made smaller, written to a file, and told with the one
 //! command that runs it again. A seed is one scenario; `SEED` is the first, and `SCENARIOS` how many at most.
 
 mod laws;
+mod pieces;
 mod rig;
 
 use lanewise_sim::{Results, Scenario, run};
@@ -36,6 +37,8 @@ fn fault(rig: &Rig, scenario: &Scenario) -> Option<String> {
         assert!(first.events <= scenario.run.event_limit, "{} events", first.events);
         let text = |results: &Results| serde_json::to_string(results).expect("results are JSON");
         assert!(text(&first) == text(&second), "two runs differ");
+        let pieces = pieces::in_pieces(scenario, first.events);
+        assert!(text(&first) == text(&pieces), "a run in pieces that is looked into differs");
     });
     let failure = catch_unwind(twice).err()?;
     let said = failure.downcast_ref::<String>().cloned();

@@ -35,8 +35,11 @@ pub(crate) struct Job {
     /// Core it runs on.
     pub(crate) core: u32,
     config: FioConfig,
-    /// Slots without an I/O.
+    /// Slots that it may use, and those of them without an I/O.
+    slots: u32,
     free: Vec<u32>,
+    /// Slots that it used when more I/Os might be in flight.
+    spare: Vec<u32>,
     next_file: usize,
     /// Where the next sequential block of each file starts: reads, writes.
     next_offset: Vec<[u64; 2]>,
@@ -68,7 +71,9 @@ impl Job {
             group,
             host,
             core,
+            slots: slots.len() as u32,
             free: slots.into_iter().rev().collect(),
+            spare: Vec::new(),
             next_file: 0,
             next_offset: vec![[0, 0]; files],
             left: (!config.time_based).then_some(bytes.get()),
@@ -113,13 +118,41 @@ impl Job {
         Next::Issue(slot, request)
     }
 
+    /// Takes other settings, which hold from the next I/O on. Slots beyond those that may be in flight are left out as they come
+    /// back; how many are wanted in addition.
+    pub(crate) fn retune(&mut self, config: FioConfig) -> u32 {
+        let before = self.config.effective_depth();
+        let after = config.effective_depth();
+        self.config = config;
+        let (smallest, end) = (self.config.blocks.smallest(), self.config.size);
+        for next in self.next_offset.iter_mut().flatten().filter(|next| Bytes::new(**next) + smallest > end) {
+            *next = 0;
+        }
+        let back = self.spare.len().min(after.saturating_sub(before) as usize);
+        self.free.extend(self.spare.drain(..back));
+        self.slots += back as u32;
+        while self.slots > after
+            && let Some(slot) = self.free.pop()
+        {
+            self.spare.push(slot);
+            self.slots -= 1;
+        }
+        after.saturating_sub(self.slots)
+    }
+
+    /// One more slot for an I/O.
+    pub(crate) fn add_slot(&mut self, slot: u32) {
+        self.free.push(slot);
+        self.slots += 1;
+    }
+
     fn is_about_to_think(&self) -> bool {
         self.config.thinking.is_some() && self.until_thought == 0
     }
 
     /// I/Os in flight.
     pub(crate) fn in_flight(&self) -> u32 {
-        self.config.effective_depth() - self.free.len() as u32
+        self.slots - self.free.len() as u32
     }
 
     fn think(&mut self, now: Time) {
@@ -167,7 +200,12 @@ impl Job {
     /// An I/O is over.
     pub(crate) fn completed(&mut self, slot: u32) {
         self.until_thought = self.until_thought.saturating_sub(1);
-        self.free.push(slot);
+        if self.slots > self.config.effective_depth() {
+            self.slots -= 1;
+            self.spare.push(slot);
+        } else {
+            self.free.push(slot);
+        }
     }
 }
 

@@ -86,6 +86,33 @@ pub struct FioConfig {
 }
 
 impl FioConfig {
+    /// These settings, with what may change while the job is at work as in `other`: its mix, as long as it goes both ways or one as
+    /// before; the sizes of its blocks, up to the largest of `first`, for which its buffers are; how many are in flight;
+    /// its rate and its pauses.
+    #[must_use]
+    pub(crate) fn with_live_settings_of(&self, other: &Self, first: &Self) -> Self {
+        let mut mixed = self.clone();
+        let same_ways = self.blocks.reads.is_some() == other.blocks.reads.is_some()
+            && self.blocks.writes.is_some() == other.blocks.writes.is_some();
+        if same_ways {
+            mixed.pattern.read_percent = other.pattern.read_percent;
+        }
+        if same_ways && other.blocks.largest() <= first.blocks.largest() {
+            mixed.blocks = other.blocks.clone();
+        }
+        if self.engine == IoEngine::Asynchronous {
+            mixed.depth = other.depth;
+        }
+        // A job without a rate keeps no account of when its next I/O is due.
+        if self.interval.is_some() == other.interval.is_some() {
+            mixed.interval = other.interval;
+        }
+        if self.thinking.is_some() == other.thinking.is_some() {
+            mixed.thinking = other.thinking;
+        }
+        mixed
+    }
+
     /// I/Os in flight for each clone, after what the engine allows.
     pub(crate) fn effective_depth(&self) -> u32 {
         match self.engine {

@@ -20,6 +20,13 @@ impl LoadConfig for NvmeConfig {
         Tool::one("nvme", "fio")
     }
 
+    fn retuned(&self, other: &dyn LoadConfig, first: &dyn LoadConfig) -> Box<dyn LoadConfig> {
+        match (other.of_kind::<Self>(), first.of_kind::<Self>()) {
+            (Some(other), Some(first)) => Box::new(self.with_live_settings_of(other, first)),
+            _ => self.boxed(),
+        }
+    }
+
     fn demands(&self) -> Vec<Demand> {
         self.groups.iter().map(|group| demand(&group.fio)).collect()
     }

@@ -83,6 +83,22 @@ pub struct SsdConfig {
     pub interrupt_delay: Span,
 }
 
+impl SsdConfig {
+    /// These settings, with what may change while the drive is at work as in `other`: its rates and times. What it has booked
+    /// before stays.
+    #[must_use]
+    pub(super) fn with_live_settings_of(&self, other: &Self) -> Self {
+        let Self { command_time, command_latency, read_rate, write_rate, random_write_rate, .. } = *other;
+        let Self { read_time, hit_time, write_time, .. } = *other;
+        let mut mixed = self.clone();
+        (mixed.command_time, mixed.command_latency) = (command_time, command_latency);
+        (mixed.read_rate, mixed.write_rate) = (read_rate, write_rate);
+        mixed.random_write_rate = random_write_rate;
+        (mixed.read_time, mixed.hit_time, mixed.write_time) = (read_time, hit_time, write_time);
+        mixed
+    }
+}
+
 /// A drive at work. Slots stand for commands.
 #[derive(Debug)]
 pub(crate) struct Ssd {

@@ -19,6 +19,7 @@ use lanewise_fabric::ResourceReading;
 use lanewise_fabric::workload::{DeviceId, Metric, Workload, WorkloadEvent};
 use lanewise_observe::LatencyOf;
 use lanewise_units::{Bytes, Span, Time};
+use std::any::Any;
 
 /// How a host reaches a drive.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -59,6 +60,22 @@ pub struct NvmeConfig {
     pub moves: Vec<MoveConfig>,
 }
 
+impl NvmeConfig {
+    /// These settings, with what may change while everything is at work as in `other`: rates and times of drives, and of each job
+    /// what it may change, given what it was at first.
+    #[must_use]
+    pub fn with_live_settings_of(&self, other: &Self, first: &Self) -> Self {
+        let mut mixed = self.clone();
+        for (ssd, from) in mixed.ssds.iter_mut().zip(&other.ssds) {
+            *ssd = ssd.with_live_settings_of(from);
+        }
+        for ((group, from), first) in mixed.groups.iter_mut().zip(&other.groups).zip(&first.groups) {
+            group.fio = group.fio.with_live_settings_of(&from.fio, &first.fio);
+        }
+        mixed
+    }
+}
+
 /// An I/O of a job, with its command. Slots are opened once and used again and again.
 #[derive(Clone, Debug)]
 pub(super) struct Slot {
@@ -94,6 +111,8 @@ pub struct NvmeWorkload {
     pub(super) jobs: Vec<Job>,
     pub(super) cores: Vec<Cores>,
     reports: Reports,
+    /// The largest block of each group when it began: buffers are for that.
+    largest: Vec<Bytes>,
 }
 
 /// Where data lies in memory, behind queues and lists of pages.
@@ -125,6 +144,7 @@ impl NvmeWorkload {
             jobs: Vec::new(),
             cores: config.hosts.iter().map(|host| Cores::new(host.cores)).collect(),
             reports: Reports::new(config.groups.iter().map(|group| &group.fio)),
+            largest: config.groups.iter().map(|group| group.fio.blocks.largest()).collect(),
             config,
         }
     }
@@ -162,7 +182,7 @@ impl NvmeWorkload {
             let connection = self.connect(index, end_flows);
             self.connections.push(connection);
             let slots = (0..group.fio.effective_depth())
-                .map(|_| self.open_slot(job, index as u32, group.fio.blocks.largest()))
+                .map(|_| self.open_slot(job, index as u32, self.largest[index]))
                 .collect();
             let random =
                 |purpose: &str| platform.random_stream(&group.fio.name, &format!("job {clone} {purpose}"));
@@ -338,6 +358,25 @@ impl NvmeWorkload {
     }
 }
 
+impl NvmeWorkload {
+    /// Takes other settings: drives from the next piece of work on, jobs from their next I/O on.
+    fn retune<P: Platform>(&mut self, to: &NvmeConfig, platform: &mut P) {
+        self.config = to.clone();
+        for (ssd, config) in self.ssds.iter_mut().zip(&self.config.ssds) {
+            ssd.config = ssd.config.with_live_settings_of(config);
+        }
+        for index in 0..self.jobs.len() {
+            let group = self.jobs[index].group;
+            let fio = self.config.groups[group as usize].fio.clone();
+            for _ in 0..self.jobs[index].retune(fio) {
+                let slot = self.open_slot(index as u32, group, self.largest[group as usize]);
+                self.jobs[index].add_slot(slot);
+            }
+            self.run_job(index as u32, platform);
+        }
+    }
+}
+
 impl Instrument for NvmeWorkload {
     fn begin<P: Platform>(&mut self, platform: &mut P) {
         self.network.begin(platform);
@@ -406,6 +445,10 @@ impl Workload for NvmeWorkload {
 
     fn handle(&mut self, event: WorkloadEvent, fabric: &mut Fabric) {
         self.react(event, fabric);
+    }
+
+    fn change(&mut self, to: &dyn Any, fabric: &mut Fabric) {
+        self.retune(to.downcast_ref().expect("settings of drives and jobs"), fabric);
     }
 
     fn report(&self, (start, end): (Time, Time)) -> Vec<Metric> {

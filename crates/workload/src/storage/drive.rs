@@ -53,6 +53,18 @@ pub struct DriveConfig {
     pub cache_window: Bytes,
 }
 
+impl DriveConfig {
+    /// These settings, with what may change while the drive is at work as in `other`: its rates and what commands cost. A frame that
+    /// is on its way between media and buffer stays as it was.
+    #[must_use]
+    pub(super) fn with_live_settings_of(&self, other: &Self) -> Self {
+        let Self { read_rate, write_rate, read_overhead, write_overhead, turnaround, positioning, .. } =
+            *other;
+        let mixed = Self { read_rate, write_rate, read_overhead, write_overhead, ..self.clone() };
+        Self { turnaround, positioning, ..mixed }
+    }
+}
+
 /// A command as it arrives at the drive.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Command {
@@ -136,6 +148,11 @@ impl Drive {
             read_room_used: 0,
             config,
         }
+    }
+
+    /// Takes other settings, which differ in what may change.
+    pub(crate) fn retune(&mut self, config: &DriveConfig) {
+        self.config = self.config.with_live_settings_of(config);
     }
 
     /// Bytes in its buffer.

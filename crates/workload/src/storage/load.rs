@@ -18,6 +18,13 @@ impl LoadConfig for StorageConfig {
         Tool::one("storage", "iometer")
     }
 
+    fn retuned(&self, other: &dyn LoadConfig, _first: &dyn LoadConfig) -> Box<dyn LoadConfig> {
+        match other.of_kind::<Self>() {
+            Some(other) => Box::new(self.with_live_settings_of(other)),
+            None => self.boxed(),
+        }
+    }
+
     fn demands(&self) -> Vec<Demand> {
         self.groups.iter().map(demand).collect()
     }

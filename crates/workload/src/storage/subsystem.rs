@@ -18,6 +18,7 @@ use lanewise_fabric::ResourceReading;
 use lanewise_fabric::workload::{Metric, Workload, WorkloadEvent};
 use lanewise_observe::LatencyOf;
 use lanewise_units::{Bytes, Span, Time};
+use std::any::Any;
 
 /// CPU cost of the host's software for each I/O, and the cores that pay it.
 #[derive(Clone, Debug)]
@@ -60,6 +61,18 @@ pub struct StorageConfig {
     pub drives: Vec<DrivePlacement>,
     /// Groups of workers, whose targets are indexes of drives.
     pub groups: Vec<IometerConfig>,
+}
+
+impl StorageConfig {
+    /// These settings, with what may change while everything is at work as in `other`: rates and costs of drives.
+    #[must_use]
+    pub fn with_live_settings_of(&self, other: &Self) -> Self {
+        let mut mixed = self.clone();
+        for (drive, from) in mixed.drives.iter_mut().zip(&other.drives) {
+            drive.config = drive.config.with_live_settings_of(&from.config);
+        }
+        mixed
+    }
 }
 
 /// An I/O of a worker, with the place for it in every table. Slots are opened once and used again and again.
@@ -356,6 +369,12 @@ impl Workload for StorageWorkload {
 
     fn handle(&mut self, event: WorkloadEvent, fabric: &mut Fabric) {
         self.react(event, fabric);
+    }
+
+    fn change(&mut self, to: &dyn Any, _fabric: &mut Fabric) {
+        self.config = to.downcast_ref::<StorageConfig>().expect("settings of storage").clone();
+        let placements = self.drives.iter_mut().zip(&self.config.drives);
+        placements.for_each(|(drive, placement)| drive.retune(&placement.config));
     }
 
     fn resources(&self, at: Time) -> Vec<ResourceReading> {

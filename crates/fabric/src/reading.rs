@@ -53,7 +53,7 @@ impl Fabric {
         let peer = &self.ports[port.peer.index()];
         let (unacknowledged, retry_buffer) = match &port.flit {
             Some(flit) => (flit.retry.unacknowledged(), flit.retry.unacknowledged_bytes()),
-            None => (port.retry.unacknowledged(), port.retry.unacknowledged_bytes()),
+            None => (port.transmitter.retry.unacknowledged(), port.transmitter.retry.unacknowledged_bytes()),
         };
         PortReading {
             link: match port.state {
@@ -61,8 +61,8 @@ impl Fabric {
                 _ if port.is_down() => LinkUp::Down,
                 _ => LinkUp::Initialising,
             },
-            stated_until: port.busy_until,
-            silence: port.idle_cause,
+            stated_until: port.transmitter.busy_until,
+            silence: port.transmitter.idle_cause,
             queued: self.queued_at(PortId(index as u32)),
             unacknowledged: unacknowledged as u32,
             retry_buffer,
@@ -90,7 +90,7 @@ impl Fabric {
 
 /// Credits that a transmitter may spend, UpdateFCs that have arrived counted.
 fn credits_at(port: &Port, now: Time) -> [CreditPool; 3] {
-    let mut credits = port.credits;
+    let mut credits = port.transmitter.credits;
     for (arrived, dllp) in port.mailbox.iter() {
         if *arrived <= now
             && let Dllp::UpdateFlowControl { channel: 0, class, header, data } = dllp

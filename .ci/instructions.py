@@ -67,8 +67,13 @@ def _compiler() -> str:
 
 
 def _built() -> Path:
-    """Build the program, with the flags of the core, and return where it is."""
-    command = ["cargo", "build", "--quiet", "--release", "-p", "lanewise-fabric", "--example", "speed"]
+    """Build the program, with the flags of the core, and return where it is.
+
+    Naming the package of the core, too, makes features of dependencies what they are there. Otherwise symbols have other
+    names, and a profile that was counted in the core says nothing about them.
+    """
+    command = ["cargo", "build", "--quiet", "--release", "-p", "lanewise-fabric", "-p", "lanewise-python"]
+    command += ["--example", "speed"]
     subprocess.run(command, check=True, cwd=ROOT)
     return Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "release" / "examples" / "speed"
 

@@ -317,7 +317,7 @@ impl Endpoint {
             memory: config.memory_read_rate.map(Server::new),
             errors: DeviceErrors::new(&config.errors),
             dma: DmaEngines::new(&config.dma, config.completion_latency),
-            units: units.map(|unit| unit.get() as u16), // At most 4 KiB.
+            units: units.map(checked_unit),
             classes: (config.traffic_class != 0).then(|| TrafficClasses::new(ChannelMap::ONLY_VC0, 0)),
             config,
             port,
@@ -366,6 +366,7 @@ impl Endpoint {
     pub(crate) fn open_channel_with(&mut self, engine: &EngineConfig, mps: Bytes) -> u32 {
         let open = self.channels.len();
         let with_channels = || Box::new(DmaEngines::with_channels(&self.config.dma, open));
+        [engine.write_unit, engine.read_unit].into_iter().flatten().for_each(|unit| _ = checked_unit(unit));
         let engine = EngineConfig {
             write_unit: engine.write_unit.map(|unit| unit.min(mps)),
             read_unit: engine.read_unit.map(|unit| unit.min(self.config.mrrs)),
@@ -592,9 +593,7 @@ impl Endpoint {
         let queue = &mut self.channels[channel as usize];
         let rest = queue.current.as_mut().expect("a channel takes turns only with a transfer");
         let (address, left) = (rest.address, Bytes::new(rest.bytes));
-        let limit = Bytes::new(u64::from(unit));
-        let requests = splitting::requests(address, left, limit).aligned_to(limit);
-        let length = { requests }.next().expect("a transfer in the ring has bytes left").length;
+        let length = splitting::first_aligned(address, left, Bytes::new(u64::from(unit)));
         rest.address += length.get();
         rest.bytes -= length.get();
 
@@ -657,6 +656,13 @@ impl Endpoint {
         assert_eq!(done, packet.flags.has(Flags::LAST), "read {slot}: last completion out of order");
         done
     }
+}
+
+/// The largest request of a kind.
+fn checked_unit(unit: Bytes) -> u16 {
+    let unit = unit.get();
+    assert!(unit.is_power_of_two() && (32..=4096).contains(&unit), "units are 32 to 4096 B");
+    unit as u16
 }
 
 /// Address of a transfer's first byte and who answers it.

@@ -82,6 +82,12 @@ impl Memory {
         if self.is_plain { self.channels[0].bus.serve(at, bytes) } else { self.spread(at, place, bytes) }
     }
 
+    /// The rate that it is, where it is nothing else.
+    #[inline(always)]
+    pub(crate) fn as_one_rate(&mut self) -> Option<&mut Server> {
+        if self.is_plain { self.channels.first_mut().map(|channel| &mut channel.bus) } else { None }
+    }
+
     #[inline(never)]
     fn spread(&mut self, at: Time, place: Place, bytes: Bytes) -> Time {
         let (mut address, end) = (place.address, place.address + bytes.get());

@@ -177,12 +177,18 @@ impl RootComplex {
         forwarded.max(path.forward(now, packet, ingress, egress, &mut self.sockets[near].memory))
     }
 
-    /// A read request has come: it waits for its turn.
+    /// A read request has come. Returns it when it can start at once; else it waits for its turn in its stack.
     #[inline]
-    pub(crate) fn queue_read(&mut self, now: Time, request: PacketId, port: u16) {
+    pub(crate) fn take_read(&mut self, now: Time, request: PacketId, stack: usize) -> Option<WaitingRead> {
         self.reads_seen += 1;
-        let order = self.reads_seen;
-        self.stack(port).trackers.waiting.push_back(WaitingRead { request, order, since: now });
+        let read = WaitingRead { request, order: self.reads_seen, since: now };
+        let has_room = self.has_room();
+        let trackers = &mut self.stacks[stack].trackers;
+        if has_room && trackers.waiting.is_empty() && trackers.has_room(now) {
+            return Some(read);
+        }
+        trackers.waiting.push_back(read);
+        None
     }
 
     /// Whether there is room for the data of a read in the queue that root ports share, if they do.
@@ -241,23 +247,38 @@ impl RootComplex {
         let length = Bytes::new(u64::from(request.length));
         let combine = self.config.completion_combine_max.min(mps);
         let chunks = splitting::completions(request.address, length, self.config.rcb, combine);
-        let digest = self.config.ecrc;
+        let completions = completions(request, Address::HOST, now, chunks, self.config.ecrc);
+        let latency = self.config.memory_latency + jitter;
+        let stack = usize::from(self.stack_of_port[usize::from(port)]);
+        if let (None, None, [Socket { memory, cache: None }]) =
+            (&self.path, &self.stacks[stack].reads, &mut self.sockets[..])
+            && let Some(memory) = memory.as_one_rate()
+        {
+            // As below, where there is nothing but rates in the way.
+            let reads = &mut self.reads;
+            let mut ready = now;
+            for mut completion in completions {
+                let payload = Bytes::new(u64::from(completion.length));
+                let moved = reads.serve(now, payload).max(memory.serve(now, payload));
+                ready = ready.max(moved + latency);
+                completion.eligible_at = ready;
+                made.push(packets.insert(completion));
+            }
+            return ready;
+        }
         let is_warm = self.warm_buffers.get(request.requester.0 as usize).is_some_and(|warm| *warm);
         let mut ready = now;
-        for mut completion in completions(request, Address::HOST, now, chunks, digest) {
+        for mut completion in completions {
             // Bandwidth is taken when the read starts, not when its data comes: a read whose data is far away
             // does not keep others from memory.
             let payload = completion.payload();
             let place = Place { address: completion.address, owner: request.requester };
-            let read = self.reads.serve(now, payload).max(self.stack(port).read(now, payload));
-            let in_memory = self.config.memory_latency;
+            let read = self.reads.serve(now, payload).max(self.stacks[stack].read(now, payload));
             let home = self.home(request, port);
             let found = home.cache.as_mut().and_then(|cache| {
-                cache.read(now, place, payload, is_warm).map(|moved| (moved, cache.latency()))
+                cache.read(now, place, payload, is_warm).map(|moved| (moved, cache.latency() + jitter))
             });
-            let (moved, latency) =
-                found.unwrap_or_else(|| (home.memory.serve(now, place, payload), in_memory));
-            let latency = latency + jitter;
+            let (moved, latency) = found.unwrap_or_else(|| (home.memory.serve(now, place, payload), latency));
             let mut at = read.max(moved) + latency;
             if let Some(path) = &mut self.path {
                 at = path.bring(now, &completion, port, at, latency);
@@ -291,18 +312,19 @@ pub(crate) fn completions(
     digest: bool,
 ) -> impl Iterator<Item = Packet> {
     let mut left = u64::from(request.length);
-    let request = *request;
+    // All are alike but for the bytes that they carry.
+    let tlp = Tlp::completion(request.address, Bytes::new(left))
+        .with_traffic_class(request.traffic_class)
+        .with_digest(digest);
+    let mut alike = Packet::new(&tlp, request.requester, completer, now);
+    alike.issued_at = request.issued_at;
+    alike.context = request.context;
+    alike.read = request.read;
+    alike.flags = alike.flags.with(request.flags.only(Flags::RELAXED.with(Flags::MMIO)));
     chunks.map(move |chunk| {
         left -= chunk.length.get();
-        let tlp = Tlp::completion(chunk.address, chunk.length)
-            .with_traffic_class(request.traffic_class)
-            .with_digest(digest);
-        let mut completion = Packet::new(&tlp, request.requester, completer, now);
-        completion.address = chunk.address;
-        completion.issued_at = request.issued_at;
-        completion.context = request.context;
-        completion.read = request.read;
-        completion.flags = completion.flags.with(request.flags.only(Flags::RELAXED.with(Flags::MMIO)));
+        let mut completion = alike;
+        completion.carry(chunk.address, chunk.length);
         if left == 0 {
             completion.flags = completion.flags.with(Flags::LAST);
         }

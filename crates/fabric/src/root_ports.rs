@@ -2,8 +2,11 @@
 
 use crate::event::Event;
 use crate::fabric::Fabric;
-use crate::packet::{Address, Flags, Packet, PacketId};
+use crate::packet::{Address, ClassQueues, Flags, Packet, PacketId, PacketPool};
 use crate::port::PortId;
+use crate::ring::Ring;
+use crate::stack::WaitingRead;
+use crate::wire::WireTiming;
 use lanewise_pcie::tlp::FlowClass;
 use lanewise_units::{Span, Time};
 
@@ -35,9 +38,11 @@ impl Fabric {
             }
             FlowClass::NonPosted => {
                 self.packets[packet_id].ingress = id.0;
-                root_complex.queue_read(now, packet_id, port);
                 let stack = root_complex.stack_of(port);
-                self.start_reads_of(index, stack);
+                match root_complex.take_read(now, packet_id, stack) {
+                    Some(read) => self.start_read(index, stack, read, now),
+                    None => self.start_reads_of(index, stack),
+                }
             }
             FlowClass::Completion => {
                 self.packets.remove(packet_id);
@@ -79,7 +84,7 @@ impl Fabric {
             if !root_complex.has_room() {
                 return; // Whoever makes room starts the next.
             }
-            self.start_read(index, stack, now);
+            self.start_oldest_read(index, stack, now);
         }
     }
 
@@ -88,7 +93,7 @@ impl Fabric {
         let now = self.engine.now();
         while self.root_complexes[index as usize].has_room() {
             let Some(stack) = self.root_complexes[index as usize].next_stack(now) else { break };
-            self.start_read(index, stack, now);
+            self.start_oldest_read(index, stack, now);
         }
         for stack in 0..self.root_complexes[index as usize].stacks.len() {
             let trackers = &mut self.root_complexes[index as usize].stacks[stack].trackers;
@@ -99,11 +104,16 @@ impl Fabric {
     }
 
     /// Starts the read of a stack that has waited longest, with an entry that is free.
-    #[inline(always)]
-    fn start_read(&mut self, index: u32, stack: usize, now: Time) {
-        let root_complex = &mut self.root_complexes[index as usize];
-        let waiting = &mut root_complex.stacks[stack].trackers.waiting;
+    fn start_oldest_read(&mut self, index: u32, stack: usize, now: Time) {
+        let waiting = &mut self.root_complexes[index as usize].stacks[stack].trackers.waiting;
         let read = waiting.pop_front().expect("asked for only where a read waits");
+        self.start_read(index, stack, read, now);
+    }
+
+    /// Starts a read with an entry of its stack that is free.
+    #[inline]
+    fn start_read(&mut self, index: u32, stack: usize, read: WaitingRead, now: Time) {
+        let root_complex = &mut self.root_complexes[index as usize];
         let request = self.packets.remove(read.request);
         if root_complex.errors.is_some() && !self.answers_now(index, &request) {
             return;
@@ -153,16 +163,41 @@ impl Fabric {
         if root_complex.errors.is_some() {
             self.inject_into_completions(index, &completions);
         }
-        let (mut turn, mut sent) = (Time::ZERO, Span::ZERO);
-        for completion in completions.drain(..) {
-            let packet = &self.packets[completion];
-            let wire = &self.ports[PortId(request.ingress).index()].settings.wire;
-            turn = turn.max(Time::from_ticks(packet.eligible_at.ticks().saturating_sub(sent.ticks())));
-            sent += wire.span(packet.cost.tlp()) + wire.framing;
-            self.queue_at_root_port(index, egress, completion, turn);
-        }
+        self.queue_completions(index, egress, PortId(request.ingress), &mut completions);
         self.scratch = completions;
         last
+    }
+
+    /// Queues the completions of one read at its root port, `id`.
+    #[inline(always)]
+    fn queue_completions(&mut self, index: u32, egress: u16, id: PortId, completions: &mut Vec<PacketId>) {
+        let root_complex = &mut self.root_complexes[index as usize];
+        let port = &mut self.ports[id.index()];
+        let (mut turn, mut sent) = (Time::ZERO, Span::ZERO);
+        let mut take_turn = |packet: &Packet, wire: &WireTiming| {
+            turn = turn.max(Time::from_ticks(packet.eligible_at.ticks().saturating_sub(sent.ticks())));
+            sent += wire.span(packet.cost.tlp()) + wire.framing;
+            turn
+        };
+        if root_complex.config.shared_outbound_queue.is_some() || port.more_channels() {
+            for completion in completions.drain(..) {
+                let wire = &self.ports[id.index()].settings.wire;
+                let turn = take_turn(&self.packets[completion], wire);
+                self.queue_at_root_port(index, egress, completion, turn);
+            }
+            return;
+        }
+        let ready = &mut root_complex.ready[usize::from(egress)];
+        let mut first = None;
+        for completion in completions.drain(..) {
+            let turn = take_turn(&self.packets[completion], &port.settings.wire);
+            if stand_in_line(ready, &mut port.queues, &mut self.packets, completion, turn) {
+                first = Some(self.packets[completion].eligible_at);
+            }
+        }
+        if let Some(at) = first {
+            self.offer(id, at);
+        }
     }
 
     /// Queues a packet for a root port: in its own queue, or in the one that all root ports share. A completion has its `turn`
@@ -194,12 +229,7 @@ impl Fabric {
             return port.queue_when_ready(&mut self.packets, packet_id);
         }
         let ready = &mut root_complex.ready[usize::from(egress)];
-        let in_order = ready.back().is_none_or(|(last, _)| *last <= turn);
-        let before = ready.push_before((turn, packet_id), |(other, _)| *other > turn);
-        match in_order {
-            true => port.queue(&mut self.packets, packet_id),
-            false => port.queues.insert_behind(&mut self.packets, before.map(|(_, id)| *id), packet_id),
-        }
+        stand_in_line(ready, &mut port.queues, &mut self.packets, packet_id, turn)
     }
 
     /// Moves packets from the head of the shared outbound queue to their root ports, until the head has to wait:
@@ -239,4 +269,21 @@ impl Fabric {
             self.start_reads(index);
         }
     }
+}
+
+/// Puts a completion into the queue of a root port by its `turn`, and notes that in `ready`. True when it is the first.
+#[inline(always)]
+fn stand_in_line(
+    ready: &mut Ring<(Time, PacketId)>,
+    queues: &mut ClassQueues,
+    packets: &mut PacketPool,
+    id: PacketId,
+    turn: Time,
+) -> bool {
+    if ready.back().is_none_or(|(last, _)| *last <= turn) {
+        ready.push_back((turn, id));
+        return queues.push(packets, id);
+    }
+    let before = ready.push_before((turn, id), |(other, _)| *other > turn).map(|(_, id)| *id);
+    queues.insert_behind(packets, before, id)
 }

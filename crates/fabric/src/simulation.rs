@@ -198,8 +198,15 @@ impl Simulation {
     /// Tells the workloads what happened and lets the ports that became able to send do so, until both are quiet.
     ///
     /// Neither is an event, so no limit of a run ends this: it is bounded here.
-    #[inline]
+    #[inline(always)]
     fn finish_event(&mut self) {
+        if !self.fabric.ready.is_empty() || !self.fabric.notices.is_empty() {
+            self.until_quiet();
+        }
+    }
+
+    #[inline(never)]
+    fn until_quiet(&mut self) {
         for _ in 0..MOST_AT_ONE_INSTANT {
             if let Some(port) = self.fabric.ready.pop_front() {
                 self.fabric.on_wake(port);
@@ -371,6 +378,14 @@ impl Fabric {
         match event {
             Event::Wake(port) => self.on_wake(port),
             Event::Arrival(port) => self.on_arrival(port),
+            _ => self.handle_rare(event),
+        }
+    }
+
+    #[inline(never)]
+    fn handle_rare(&mut self, event: Event) {
+        match event {
+            Event::Wake(_) | Event::Arrival(_) => unreachable!("the others are handled at once"),
             Event::ReplayTimer(port) => self.on_replay_timer(port),
             Event::Timer(index) => self.on_timer(index),
             Event::Entry(stack) => self.on_entry(stack),

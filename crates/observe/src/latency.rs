@@ -17,11 +17,29 @@ pub struct LatencyTally {
     count: u64,
     /// How many of `recent` there are.
     recent_count: u32,
-    /// Latencies, ns, that are not in the histogram yet. It lies elsewhere, and is cold when flows are many: so several go there
+    /// Latencies, ns, that are not in `buckets` yet. Those lie elsewhere, and are cold when flows are many: so several go there
     /// at a time.
     recent: [u32; 9],
-    /// Nanoseconds, two significant digits: percentiles are within 1 %. Mean and deviation do not come from it.
-    histogram: Histogram<u32>,
+    /// How many there are in each bucket of nanoseconds; short where the rest is empty.
+    buckets: Vec<u32>,
+}
+
+/// Buckets of one width: half as many as there are from zero to the largest number told exactly. Those of the library with two
+/// significant digits, so that counts go into it as they are: percentiles are within 1 %. Mean and deviation do not come from them.
+const OF_ONE_WIDTH: u32 = 1 << WIDTH_BITS;
+const WIDTH_BITS: u32 = 7;
+
+/// The bucket of so many nanoseconds.
+#[inline(always)]
+fn bucket_of(ns: u32) -> usize {
+    let width_bits = (ns | (2 * OF_ONE_WIDTH - 1)).ilog2() - WIDTH_BITS;
+    ((width_bits << WIDTH_BITS) + (ns >> width_bits)) as usize
+}
+
+/// The least number of nanoseconds in a bucket.
+fn least_in(bucket: usize) -> u64 {
+    let width_bits = (bucket >> WIDTH_BITS).saturating_sub(1);
+    ((bucket - (width_bits << WIDTH_BITS)) as u64) << width_bits
 }
 
 /// Latencies for a reader.
@@ -68,7 +86,7 @@ impl Default for LatencyTally {
             count: 0,
             recent_count: 0,
             recent: [0; 9],
-            histogram: Histogram::new(2).expect("two significant digits are within the library's 0 to 5"),
+            buckets: Vec::new(),
         }
     }
 }
@@ -93,7 +111,7 @@ impl LatencyTally {
         self.recent_count += 1;
         if self.recent_count as usize == self.recent.len() {
             self.recent_count = 0;
-            enter(&self.recent, &mut self.histogram);
+            count_in(&mut self.buckets, &self.recent);
         }
     }
 
@@ -114,8 +132,13 @@ impl LatencyTally {
 
     /// All of them so far, ns, up to 4.29 s each.
     pub fn histogram(&self) -> Histogram<u32> {
-        let mut histogram = self.histogram.clone();
-        enter(&self.recent[..self.recent_count as usize], &mut histogram);
+        let mut buckets = self.buckets.clone();
+        count_in(&mut buckets, &self.recent[..self.recent_count as usize]);
+        let longest = least_in(buckets.len()).max(2);
+        let mut histogram = Histogram::new_with_max(longest, 2).expect("as many digits as the library has");
+        for (bucket, count) in buckets.into_iter().enumerate().filter(|(_, count)| *count > 0) {
+            histogram.saturating_record_n(least_in(bucket), count);
+        }
         histogram
     }
 
@@ -149,10 +172,13 @@ impl LatencyTally {
 }
 
 #[inline(never)]
-fn enter(latencies: &[u32], histogram: &mut Histogram<u32>) {
+fn count_in(buckets: &mut Vec<u32>, latencies: &[u32]) {
     for ns in latencies {
-        // Auto-resizing is on: recording fails only beyond u64.
-        let _ = histogram.record(u64::from(*ns));
+        let bucket = bucket_of(*ns);
+        if bucket >= buckets.len() {
+            buckets.resize((bucket + 1).next_multiple_of(OF_ONE_WIDTH as usize), 0);
+        }
+        buckets[bucket] = buckets[bucket].saturating_add(1);
     }
 }
 
@@ -169,7 +195,29 @@ mod tests {
 
     #[test]
     fn what_every_latency_changes_is_in_two_cache_lines() {
-        assert!(offset_of!(LatencyTally, histogram) <= 2 * 64 - 16);
+        assert!(offset_of!(LatencyTally, buckets) <= 2 * 64 - 16);
+    }
+
+    /// Where a bucket ends and the next begins, up to the largest: what goes into the library comes out of it as if each had.
+    #[test]
+    fn buckets_are_those_of_the_library() {
+        let edges =
+            (1..32).flat_map(|bit| [-129, -128, -1, 0, 1, 127, 128, 129].map(|by| (1_i64 << bit) + by));
+        let all: Vec<u32> = edges
+            .chain([1, i64::from(u32::MAX)])
+            .filter_map(|ns| u32::try_from(ns).ok())
+            .filter(|ns| *ns > 0)
+            .collect();
+        let mut library = Histogram::<u32>::new(2).expect("two digits");
+        all.iter().for_each(|ns| library.record(u64::from(*ns)).expect("it grows"));
+        let ours = tally(all.iter().map(|ns| Span::from_ns(u64::from(*ns)))).histogram();
+        assert_eq!(ours.len(), all.len() as u64);
+        let steps = || (0..=2000).map(|step| f64::from(step) / 2000.0);
+        assert!(steps().all(|at| ours.value_at_quantile(at) == library.value_at_quantile(at)));
+        for ns in &all {
+            let bucket = bucket_of(*ns);
+            assert!(least_in(bucket) <= u64::from(*ns) && u64::from(*ns) < least_in(bucket + 1), "{ns}");
+        }
     }
 
     #[test]

@@ -107,15 +107,22 @@ impl SequenceSpace {
     #[inline]
     pub const fn advance(self, sequence: Sequence, steps: u16) -> Sequence {
         debug_assert!(steps < self.modulus());
-        let first = self.first().0;
-        let beyond = sequence.0 - first + steps;
-        Sequence(first + if beyond < self.modulus() { beyond } else { beyond - self.modulus() })
+        let after = sequence.0 + steps;
+        match self {
+            Self::NonFlit => Sequence(after % 4096),
+            Self::Flit if after <= 1023 => Sequence(after),
+            Self::Flit => Sequence(after - 1023),
+        }
     }
 
     /// Steps from `earlier` forwards to `later`.
     #[inline]
     pub const fn distance(self, earlier: Sequence, later: Sequence) -> u16 {
-        if later.0 >= earlier.0 { later.0 - earlier.0 } else { later.0 + self.modulus() - earlier.0 }
+        match self {
+            Self::NonFlit => later.0.wrapping_sub(earlier.0) % 4096,
+            Self::Flit if later.0 >= earlier.0 => later.0 - earlier.0,
+            Self::Flit => later.0 + 1023 - earlier.0,
+        }
     }
 }
 

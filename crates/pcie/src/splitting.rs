@@ -47,6 +47,14 @@ pub const fn requests(address: u64, length: Bytes, limit: Bytes) -> Requests {
     Requests { rest: Chunk { address, length }, limit, alignment: 1 }
 }
 
+/// Length of the first of [`requests`] that end at multiples of the limit, as [`Requests::aligned_to`] has them: up to the next
+/// multiple. A `limit` is a power of two from 32 to 4096 bytes.
+#[inline(always)]
+pub const fn first_aligned(address: u64, length: Bytes, limit: Bytes) -> Bytes {
+    let to_next = limit.get() - (address & (limit.get() - 1));
+    if length.get() < to_next { length } else { Bytes::new(to_next) }
+}
+
 /// Iterator of [`requests`].
 #[derive(Clone, Debug)]
 pub struct Requests {
@@ -231,6 +239,18 @@ mod tests {
     }
 
     proptest! {
+        /// The first of those that end at multiples of the limit, without the rest.
+        #[test]
+        fn the_first_aligned_request_is_the_first_of_all(
+            address in 0u64..1 << 40,
+            length in 1u64..40_000,
+            limit in unit(),
+        ) {
+            let (length, limit) = (Bytes::new(length), Bytes::new(limit));
+            let mut all = requests(address, length, limit).aligned_to(limit);
+            prop_assert_eq!(all.next().map(|chunk| chunk.length), Some(first_aligned(address, length, limit)));
+        }
+
         /// Requests cover the transfer once, stay within the limit in DW, and never cross 4 KiB.
         #[test]
         fn requests_obey_every_limit(

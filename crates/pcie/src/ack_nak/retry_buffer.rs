@@ -2,7 +2,6 @@
 
 use super::{Sequence, SequenceSpace};
 use lanewise_units::{Bytes, Generation};
-use std::collections::VecDeque;
 
 /// What starting a replay leads to.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -17,7 +16,8 @@ pub enum ReplayOutcome {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Entry<T> {
     item: T,
-    bytes: u32,
+    /// Bytes sent since the link came up, with these.
+    sent: u64,
 }
 
 /// The retry buffer of one transmitter: TLPs, or flits in Flit Mode, from sending to acknowledgement.
@@ -26,9 +26,14 @@ struct Entry<T> {
 /// storage grows to the most that was ever unacknowledged and stays.
 #[derive(Clone, Debug)]
 pub struct RetryBuffer<T: Copy> {
-    entries: VecDeque<Entry<T>>,
+    /// A power of two of them: those held are `len` from `oldest` on, in a circle.
+    entries: Box<[Entry<T>]>,
+    /// Bytes sent since the link came up, and those of them that were acknowledged.
+    sent: u64,
+    acknowledged: u64,
+    oldest: u32,
+    len: u32,
     capacity: u32,
-    held: u32,
     next: Sequence,
     /// Index of the next entry to send again, while replaying.
     replay: Option<u16>,
@@ -39,7 +44,7 @@ pub struct RetryBuffer<T: Copy> {
 
 impl<T: Copy> RetryBuffer<T> {
     /// A buffer for `capacity` bytes of TLPs outside Flit Mode. REPLAY_NUM rolls over on the fourth replay.
-    pub const fn new(capacity: Bytes) -> Self {
+    pub fn new(capacity: Bytes) -> Self {
         Self::in_space(capacity, SequenceSpace::NonFlit, 4)
     }
 
@@ -47,17 +52,20 @@ impl<T: Copy> RetryBuffer<T> {
     ///
     /// FLIT_REPLAY_NUM rolls over on the eighth replay at 64 GT/s and up, on the fourth below.
     /// Source: PCIe Base §4.2.3.4.2.1.7.
-    pub const fn for_flits(capacity: Bytes, generation: Generation) -> Self {
+    pub fn for_flits(capacity: Bytes, generation: Generation) -> Self {
         let rollover_at = if generation.number() >= 6 { 8 } else { 4 };
         Self::in_space(capacity, SequenceSpace::Flit, rollover_at)
     }
 
-    const fn in_space(capacity: Bytes, space: SequenceSpace, rollover_at: u8) -> Self {
+    fn in_space(capacity: Bytes, space: SequenceSpace, rollover_at: u8) -> Self {
         let most = u32::MAX as u64;
         Self {
-            entries: VecDeque::new(),
+            entries: Box::default(),
+            sent: 0,
+            acknowledged: 0,
+            oldest: 0,
+            len: 0,
             capacity: if capacity.get() > most { u32::MAX } else { capacity.get() as u32 },
-            held: 0,
             next: space.first(),
             replay: None,
             replays_without_progress: 0,
@@ -70,7 +78,7 @@ impl<T: Copy> RetryBuffer<T> {
     /// sequence numbers is open. A packet larger than the whole buffer never fits.
     #[inline]
     pub fn fits(&self, bytes: Bytes) -> bool {
-        u64::from(self.held) + bytes.get() <= u64::from(self.capacity) && !self.window_is_full()
+        self.unacknowledged_bytes() + bytes <= self.capacity() && !self.window_is_full()
     }
 
     /// Whether the sequence window, not the room, stops the transmitter.
@@ -78,7 +86,7 @@ impl<T: Copy> RetryBuffer<T> {
     /// (NEXT_TRANSMIT_SEQ − ACKD_SEQ) mod 4096 ≥ 2048. Source: PCIe Base §3.6.2.1.
     #[inline]
     pub fn window_is_full(&self) -> bool {
-        self.entries.len() >= self.space.window() as usize
+        self.len >= u32::from(self.space.window())
     }
 
     /// Keeps a copy of a packet sent for the first time and gives it the next sequence number.
@@ -90,11 +98,38 @@ impl<T: Copy> RetryBuffer<T> {
         debug_assert!(self.fits(bytes), "a packet was sent without room in the retry buffer");
         assert!(self.replay.is_none(), "a new packet overtook a replay");
         let sequence = self.next;
-        let bytes = bytes.get() as u32;
-        self.entries.push_back(Entry { item, bytes });
-        self.held += bytes;
+        self.sent += bytes.get();
+        let entry = Entry { item, sent: self.sent };
+        if self.unacknowledged() == self.entries.len() {
+            self.grow(entry);
+        }
+        let place = self.place(self.len);
+        self.entries[place] = entry;
+        self.len += 1;
         self.next = self.space.next(sequence);
         sequence
+    }
+
+    /// Where the entry is that is so many behind the oldest.
+    #[inline(always)]
+    fn place(&self, behind: u32) -> usize {
+        self.oldest.wrapping_add(behind) as usize & self.entries.len().wrapping_sub(1)
+    }
+
+    /// Those held, oldest first.
+    fn held(&self) -> impl Iterator<Item = &Entry<T>> {
+        (0..self.len).map(|behind| &self.entries[self.place(behind)])
+    }
+
+    /// Makes room for twice as many; `filler` stands where none is.
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, filler: Entry<T>) {
+        let most = (2 * self.entries.len()).max(4);
+        let mut entries = Vec::with_capacity(most);
+        entries.extend(self.held().copied());
+        entries.resize(most, filler);
+        (self.entries, self.oldest) = (entries.into_boxed_slice(), 0);
     }
 
     /// Purges everything up to and including `sequence`; for an Ack and for a Nak alike.
@@ -102,26 +137,27 @@ impl<T: Copy> RetryBuffer<T> {
     /// Returns how many were purged: none for a stale or repeated number. Any progress resets REPLAY_NUM.
     #[inline]
     pub fn acknowledge(&mut self, sequence: Sequence) -> usize {
-        self.acknowledge_with(sequence, |_| ())
+        let count = u32::from(self.space.distance(self.acknowledged(), sequence));
+        if count == 0 || count > self.len {
+            return 0;
+        }
+        self.acknowledged = self.entries[self.place(count - 1)].sent;
+        self.len -= count;
+        // Starts again at the first slot, which is in the cache, when there is none.
+        self.oldest = if self.len == 0 { 0 } else { self.oldest.wrapping_add(count) };
+        self.replays_without_progress = 0;
+        self.shift_replay(count as u16);
+        count as usize
     }
 
     /// [`Self::acknowledge`], handing every purged packet to `purged` in order.
     #[inline]
     pub fn acknowledge_with(&mut self, sequence: Sequence, mut purged: impl FnMut(T)) -> usize {
-        let count = usize::from(self.space.distance(self.acknowledged(), sequence));
-        if count == 0 || count > self.entries.len() {
-            return 0;
+        let (oldest, slots) = (self.oldest as usize, self.entries.len());
+        let count = self.acknowledge(sequence);
+        for behind in 0..count {
+            purged(self.entries[(oldest + behind) & (slots - 1)].item);
         }
-        for _ in 0..count {
-            let entry = self.entries.pop_front().expect("no more than there are");
-            self.held -= entry.bytes;
-            purged(entry.item);
-        }
-        if self.entries.is_empty() {
-            self.entries.clear(); // Starts again at the first slot, which is in the cache.
-        }
-        self.replays_without_progress = 0;
-        self.shift_replay(count as u16);
         count
     }
 
@@ -130,7 +166,7 @@ impl<T: Copy> RetryBuffer<T> {
     fn shift_replay(&mut self, purged: u16) {
         if let Some(at) = self.replay {
             let at = at.saturating_sub(purged);
-            self.replay = (usize::from(at) < self.entries.len()).then_some(at);
+            self.replay = (u32::from(at) < self.len).then_some(at);
         }
     }
 
@@ -138,7 +174,7 @@ impl<T: Copy> RetryBuffer<T> {
     ///
     /// Also restarts a replay that is under way. Call [`Self::on_replay_started`] to count it.
     pub fn start_replay(&mut self) {
-        self.replay = (!self.entries.is_empty()).then_some(0);
+        self.replay = (!self.is_empty()).then_some(0);
     }
 
     /// Counts a replay: on the fourth in a row without progress (eighth for Gen6 flits) the link must
@@ -157,7 +193,7 @@ impl<T: Copy> RetryBuffer<T> {
     pub fn next_replay(&mut self) -> Option<(Sequence, T, Bytes)> {
         let next = self.peek_replay()?;
         let at = self.replay? + 1;
-        self.replay = (usize::from(at) < self.entries.len()).then_some(at);
+        self.replay = (u32::from(at) < self.len).then_some(at);
         Some(next)
     }
 
@@ -165,9 +201,13 @@ impl<T: Copy> RetryBuffer<T> {
     #[inline]
     pub fn peek_replay(&self) -> Option<(Sequence, T, Bytes)> {
         let at = self.replay?;
-        let entry = self.entries[usize::from(at)];
+        let entry = self.entries[self.place(u32::from(at))];
+        let before = match at {
+            0 => self.acknowledged,
+            _ => self.entries[self.place(u32::from(at) - 1)].sent,
+        };
         let sequence = self.space.advance(self.acknowledged(), at + 1);
-        Some((sequence, entry.item, Bytes::new(u64::from(entry.bytes))))
+        Some((sequence, entry.item, Bytes::new(entry.sent - before)))
     }
 
     /// Whether packets are left to send again; new ones must wait.
@@ -179,25 +219,26 @@ impl<T: Copy> RetryBuffer<T> {
     /// Whether everything sent was acknowledged.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
+        self.len == 0
     }
 
     /// Packets sent and not acknowledged.
     #[inline]
     pub fn unacknowledged(&self) -> usize {
-        self.entries.len()
+        self.len as usize
     }
 
     /// Bytes of packets sent and not acknowledged.
     #[inline]
     pub const fn unacknowledged_bytes(&self) -> Bytes {
-        Bytes::new(self.held as u64)
+        Bytes::new(self.sent - self.acknowledged)
     }
 
     /// Whether the bytes that are counted are those of the packets held, and there is room for them.
     pub fn adds_up(&self) -> bool {
-        let held: u64 = self.entries.iter().map(|entry| u64::from(entry.bytes)).sum();
-        held == u64::from(self.held) && self.held <= self.capacity
+        let mut upto = self.acknowledged;
+        let each_has_some = self.held().all(|entry| std::mem::replace(&mut upto, entry.sent) < entry.sent);
+        each_has_some && upto == self.sent && self.unacknowledged_bytes() <= self.capacity()
     }
 
     /// Bytes the buffer can hold.
@@ -215,16 +256,15 @@ impl<T: Copy> RetryBuffer<T> {
     /// ACKD_SEQ: the last number acknowledged.
     #[inline]
     pub fn acknowledged(&self) -> Sequence {
-        let back = self.space.modulus() - 1 - self.entries.len() as u16;
+        let back = self.space.modulus() - 1 - self.len as u16;
         self.space.advance(self.next, back)
     }
 
     /// Empties the buffer because the link went down, and starts numbering anew.
     pub fn reset_with(&mut self, mut lost: impl FnMut(T)) {
-        for entry in self.entries.drain(..) {
-            lost(entry.item);
-        }
-        self.held = 0;
+        self.held().for_each(|entry| lost(entry.item));
+        (self.oldest, self.len) = (0, 0);
+        (self.sent, self.acknowledged) = (0, 0);
         self.next = self.space.first();
         self.replay = None;
         self.replays_without_progress = 0;
@@ -249,8 +289,8 @@ mod tests {
     #[test]
     fn an_idle_buffer_owns_no_storage_and_little_memory() {
         let buffer = RetryBuffer::<u32>::new(ROOM);
-        assert_eq!(buffer.entries.capacity(), 0);
-        assert!(size_of::<RetryBuffer<u32>>() <= 56, "{}", size_of::<RetryBuffer<u32>>());
+        assert_eq!(buffer.entries.len(), 0);
+        assert!(size_of::<RetryBuffer<u32>>() == 56, "{}", size_of::<RetryBuffer<u32>>());
     }
 
     #[test]
@@ -322,6 +362,18 @@ mod tests {
         buffer.reset_with(|item| lost.push(item));
         assert_eq!(lost, [0, 1, 2]);
         assert_eq!((buffer.next_sequence(), buffer.unacknowledged_bytes()), (Sequence::ZERO, Bytes::ZERO));
+    }
+
+    #[test]
+    fn bytes_add_up_however_often_the_circle_is_gone_round() {
+        let mut buffer = filled(3);
+        for item in 3..40 {
+            buffer.push(item, Bytes::new(20 + u64::from(item)));
+            buffer.acknowledge(Sequence::new(item as u16 - 2));
+            assert!(buffer.adds_up());
+        }
+        buffer.sent += 1;
+        assert!(!buffer.adds_up());
     }
 
     #[derive(Clone, Copy, Debug)]

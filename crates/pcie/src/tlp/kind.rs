@@ -151,6 +151,10 @@ impl TlpKind {
     /// Whether a payload follows the header. Source: PCIe Base Table 2-5.
     #[inline]
     pub const fn carries_data(self) -> bool {
+        CARRY_DATA >> self as u8 & 1 == 1
+    }
+
+    const fn has_payload(self) -> bool {
         match self {
             Self::MemoryWrite | Self::MessageWithData => true,
             Self::CompletionWithData | Self::LockedCompletionWithData => true,
@@ -176,6 +180,16 @@ impl TlpKind {
         }
     }
 }
+
+/// A bit for each kind that carries data.
+const CARRY_DATA: u32 = {
+    let (mut bits, mut index) = (0, 0);
+    while index < TlpKind::ALL.len() {
+        bits |= (TlpKind::ALL[index].has_payload() as u32) << TlpKind::ALL[index] as u8;
+        index += 1;
+    }
+    bits
+};
 
 /// Length of a TLP header.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

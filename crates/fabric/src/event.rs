@@ -42,6 +42,12 @@ impl Event {
 }
 
 impl PackedEvent {
+    /// The port that it wakes, if that is what it is: nearly all are.
+    #[inline(always)]
+    pub(crate) fn as_wake(self) -> Option<PortId> {
+        (self.0 < 1 << INDEX_BITS).then_some(PortId(self.0))
+    }
+
     #[inline]
     pub(crate) fn unpack(self) -> Event {
         let index = self.0 & ((1 << INDEX_BITS) - 1);

@@ -256,10 +256,14 @@ impl RootComplex {
         {
             // As below, where there is nothing but rates in the way.
             let reads = &mut self.reads;
+            let (mut length, mut spans) = (0, [Span::ZERO; 2]);
             let mut ready = now;
             for mut completion in completions {
-                let payload = Bytes::new(u64::from(completion.length));
-                let moved = reads.serve(now, payload).max(memory.serve(now, payload));
+                if completion.length != length {
+                    length = completion.length; // Most are as long as the one before.
+                    spans = [reads.rate(), memory.rate()].map(|rate| rate.span_ceil(completion.payload()));
+                }
+                let moved = reads.serve_for(now, spans[0]).max(memory.serve_for(now, spans[1]));
                 ready = ready.max(moved + latency);
                 completion.eligible_at = ready;
                 made.push(packets.insert(completion));

@@ -2,7 +2,7 @@
 
 use crate::audit::Discrepancy;
 use crate::config::FabricConfig;
-use crate::event::Event;
+use crate::event::{Event, PackedEvent};
 use crate::fabric::Fabric;
 use crate::port::{Port, PortId};
 use crate::resources::ResourceReading;
@@ -132,7 +132,7 @@ impl Simulation {
         loop {
             let mut stop_at = look_at.min(pause_event);
             while let Some((now, event)) = self.fabric.engine.next_before(limit.min(pause.at)) {
-                self.fabric.handle(event.unpack());
+                self.fabric.handle(event);
                 self.finish_event();
                 let handled = self.fabric.engine.events_handled();
                 if handled < stop_at {
@@ -374,18 +374,21 @@ impl Simulation {
 
 impl Fabric {
     #[inline]
-    fn handle(&mut self, event: Event) {
-        match event {
-            Event::Wake(port) => self.on_wake(port),
-            Event::Arrival(port) => self.on_arrival(port),
-            _ => self.handle_rare(event),
+    fn handle(&mut self, event: PackedEvent) {
+        match event.as_wake() {
+            Some(port) => self.on_wake(port),
+            None => match event.unpack() {
+                Event::Arrival(port) => self.on_arrival(port),
+                event => self.handle_rare(event),
+            },
         }
     }
 
     #[inline(never)]
     fn handle_rare(&mut self, event: Event) {
         match event {
-            Event::Wake(_) | Event::Arrival(_) => unreachable!("the others are handled at once"),
+            Event::Wake(port) => self.on_wake(port),
+            Event::Arrival(port) => self.on_arrival(port),
             Event::ReplayTimer(port) => self.on_replay_timer(port),
             Event::Timer(index) => self.on_timer(index),
             Event::Entry(stack) => self.on_entry(stack),

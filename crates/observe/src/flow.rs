@@ -30,7 +30,7 @@ pub enum LatencyOf {
     Both,
 }
 
-/// Payload and latencies of one flow since the window started; what every packet changes is in the first two cache lines.
+/// Payload and latencies of one flow since the window started; what every packet changes is in the first cache line.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct FlowTally {
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_every_packet_changes_is_in_two_cache_lines() {
+    fn what_every_packet_changes_is_in_one_cache_line() {
         assert_eq!(offset_of!(FlowTally, latency), 16);
     }
 

@@ -3,10 +3,15 @@
 use hdrhistogram::Histogram;
 use lanewise_units::{Span, TICKS_PER_NS, wide};
 
-/// Latencies since the window started; what every one changes lies before the histogram.
+/// Latencies since the window started. What every one changes comes first, and the rest when there are a few.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct LatencyTally {
+    /// How many of `recent` there are.
+    recent_count: u32,
+    /// Latencies, ticks, that are in none of what follows yet. That lies elsewhere, and is cold when flows are many: so several
+    /// go there at a time.
+    recent: [u64; RECENT],
     sum_ticks: u128,
     /// Squared differences from `shift`, ticks²: exact, and small numbers beside squares of the latencies themselves.
     squares: u128,
@@ -15,14 +20,12 @@ pub struct LatencyTally {
     min_ticks: u64,
     max_ticks: u64,
     count: u64,
-    /// How many of `recent` there are.
-    recent_count: u32,
-    /// Latencies, ns, that are not in `buckets` yet. Those lie elsewhere, and are cold when flows are many: so several go there
-    /// at a time.
-    recent: [u32; 9],
     /// How many there are in each bucket of nanoseconds; short where the rest is empty.
     buckets: Vec<u32>,
 }
+
+/// So many that they share a cache line with what else a flow keeps of every packet.
+const RECENT: usize = 5;
 
 /// Buckets of one width: half as many as there are from zero to the largest number told exactly. Those of the library with two
 /// significant digits, so that counts go into it as they are: percentiles are within 1 %. Mean and deviation do not come from them.
@@ -78,14 +81,14 @@ impl LatencySummary {
 impl Default for LatencyTally {
     fn default() -> Self {
         Self {
+            recent_count: 0,
+            recent: [0; RECENT],
             sum_ticks: 0,
             squares: 0,
             shift: 0,
             min_ticks: u64::MAX,
             max_ticks: 0,
             count: 0,
-            recent_count: 0,
-            recent: [0; 9],
             buckets: Vec::new(),
         }
     }
@@ -93,47 +96,73 @@ impl Default for LatencyTally {
 
 impl LatencyTally {
     /// Takes in one more.
-    #[inline]
+    #[inline(always)]
     pub fn enter(&mut self, latency: Span) {
-        let ticks = latency.ticks();
-        if self.count == 0 {
-            self.shift = ticks;
-        }
-        self.count += 1;
-        self.sum_ticks += u128::from(ticks);
-        let difference = ticks.abs_diff(self.shift);
-        // Beyond 2¹²⁸ there are latencies of seconds by the billion.
-        self.squares = self.squares.saturating_add(wide::product(difference, difference));
-        self.min_ticks = self.min_ticks.min(ticks);
-        self.max_ticks = self.max_ticks.max(ticks);
-        self.recent[self.recent_count as usize] =
-            u32::try_from(ticks / TICKS_PER_NS).unwrap_or(u32::MAX).max(1);
+        self.recent[self.recent_count as usize] = latency.ticks();
         self.recent_count += 1;
-        if self.recent_count as usize == self.recent.len() {
-            self.recent_count = 0;
-            count_in(&mut self.buckets, &self.recent);
+        if self.recent_count as usize == RECENT {
+            self.take_in_recent();
         }
+    }
+
+    #[inline(never)]
+    fn take_in_recent(&mut self) {
+        let recent = &self.recent[..self.recent_count as usize];
+        if self.count == 0 {
+            self.shift = recent.first().copied().unwrap_or_default();
+        }
+        self.count += recent.len() as u64;
+        for &ticks in recent {
+            self.sum_ticks += u128::from(ticks);
+            let difference = ticks.abs_diff(self.shift);
+            // Beyond 2¹²⁸ there are latencies of seconds by the billion.
+            self.squares = self.squares.saturating_add(wide::product(difference, difference));
+            self.min_ticks = self.min_ticks.min(ticks);
+            self.max_ticks = self.max_ticks.max(ticks);
+            let bucket = bucket_of(u32::try_from(ticks / TICKS_PER_NS).unwrap_or(u32::MAX).max(1));
+            if bucket >= self.buckets.len() {
+                self.buckets.resize((bucket + 1).next_multiple_of(OF_ONE_WIDTH as usize), 0);
+            }
+            self.buckets[bucket] = self.buckets[bucket].saturating_add(1);
+        }
+        self.recent_count = 0;
+    }
+
+    /// The same, with none that wait.
+    fn with_recent(&self) -> Self {
+        let mut all = self.clone();
+        all.take_in_recent();
+        all
+    }
+
+    fn waiting(&self) -> &[u64] {
+        &self.recent[..self.recent_count as usize]
     }
 
     /// How many.
     pub fn count(&self) -> u64 {
-        self.count
+        self.count + u64::from(self.recent_count)
     }
 
     /// Sum of all, for Little's law.
     pub fn sum_seconds(&self) -> f64 {
-        self.sum_ticks as f64 / lanewise_units::TICKS_PER_SECOND as f64
+        let waiting: u128 = self.waiting().iter().map(|ticks| u128::from(*ticks)).sum();
+        (self.sum_ticks + waiting) as f64 / lanewise_units::TICKS_PER_SECOND as f64
     }
 
     /// Largest, ns; zero when there was none.
     pub fn max_ns(&self) -> f64 {
-        self.max_ticks as f64 / TICKS_PER_NS as f64
+        let largest = self.waiting().iter().fold(self.max_ticks, |largest, ticks| largest.max(*ticks));
+        largest as f64 / TICKS_PER_NS as f64
     }
 
     /// All of them so far, ns, up to 4.29 s each.
     pub fn histogram(&self) -> Histogram<u32> {
-        let mut buckets = self.buckets.clone();
-        count_in(&mut buckets, &self.recent[..self.recent_count as usize]);
+        self.with_recent().told_by_the_library()
+    }
+
+    fn told_by_the_library(self) -> Histogram<u32> {
+        let Self { buckets, .. } = self;
         let longest = least_in(buckets.len()).max(2);
         let mut histogram = Histogram::new_with_max(longest, 2).expect("as many digits as the library has");
         for (bucket, count) in buckets.into_iter().enumerate().filter(|(_, count)| *count > 0) {
@@ -144,41 +173,35 @@ impl LatencyTally {
 
     /// Summary; all zero when there were none.
     pub fn summary(&self) -> LatencySummary {
-        if self.count == 0 {
+        if self.count() == 0 {
             return LatencySummary::default();
         }
+        self.with_recent().sum_up()
+    }
+
+    fn sum_up(self) -> LatencySummary {
         let ticks_per_ns = TICKS_PER_NS as f64;
         let count = self.count as f64;
         // Around the first latency, so that no large numbers are subtracted from each other.
         let offset =
             (self.sum_ticks as i128 - i128::from(self.shift) * i128::from(self.count)) as f64 / count;
         let variance = (self.squares as f64 / count - offset * offset).max(0.0);
-        let histogram = self.histogram();
-        // The histogram answers with the upper edge of a bucket of whole nanoseconds, which may lie outside of what there was.
+        let (count_of_all, sum_ticks) = (self.count, self.sum_ticks);
         let (min_ns, max_ns) = (self.min_ticks as f64 / ticks_per_ns, self.max_ns());
+        let histogram = self.told_by_the_library();
+        // The histogram answers with the upper edge of a bucket of whole nanoseconds, which may lie outside of what there was.
         let percentile = |p: f64| {
             let given = count * (100.0 - p) / 100.0 >= 1.0 - 1e-9;
             given.then(|| (histogram.value_at_percentile(p) as f64).clamp(min_ns, max_ns))
         };
         LatencySummary {
-            count: self.count,
+            count: count_of_all,
             min_ns,
-            mean_ns: self.sum_ticks as f64 / ticks_per_ns / count,
+            mean_ns: sum_ticks as f64 / ticks_per_ns / count,
             stddev_ns: variance.sqrt() / ticks_per_ns,
             percentiles_ns: PERCENTILES.map(percentile),
             max_ns,
         }
-    }
-}
-
-#[inline(never)]
-fn count_in(buckets: &mut Vec<u32>, latencies: &[u32]) {
-    for ns in latencies {
-        let bucket = bucket_of(*ns);
-        if bucket >= buckets.len() {
-            buckets.resize((bucket + 1).next_multiple_of(OF_ONE_WIDTH as usize), 0);
-        }
-        buckets[bucket] = buckets[bucket].saturating_add(1);
     }
 }
 
@@ -194,8 +217,8 @@ mod tests {
     }
 
     #[test]
-    fn what_every_latency_changes_is_in_two_cache_lines() {
-        assert!(offset_of!(LatencyTally, buckets) <= 2 * 64 - 16);
+    fn what_every_latency_changes_shares_a_cache_line() {
+        assert!(offset_of!(LatencyTally, sum_ticks) <= 64 - 16);
     }
 
     /// Where a bucket ends and the next begins, up to the largest: what goes into the library comes out of it as if each had.
@@ -217,6 +240,23 @@ mod tests {
         for ns in &all {
             let bucket = bucket_of(*ns);
             assert!(least_in(bucket) <= u64::from(*ns) && u64::from(*ns) < least_in(bucket + 1), "{ns}");
+        }
+    }
+
+    /// However many wait to be taken in, nothing that is read says so.
+    #[test]
+    fn those_that_wait_count() {
+        for count in 1..=2 * RECENT as u64 + 1 {
+            let tally = tally((1..=count).map(Span::from_ns));
+            assert_eq!(
+                (tally.count(), tally.histogram().len(), tally.max_ns()),
+                (count, count, count as f64)
+            );
+            let sum = (count * (count + 1) / 2) as f64;
+            assert!((tally.sum_seconds() * 1e9 - sum).abs() < 1e-6);
+            let summary = tally.summary();
+            assert_eq!((summary.count, summary.min_ns, summary.max_ns), (count, 1.0, count as f64));
+            assert_eq!(summary.mean_ns, sum / count as f64);
         }
     }
 

@@ -12,9 +12,9 @@ pub enum Overflow {
     Data,
 }
 
-/// One counter pair with what the peer was last told, all modulo the counter width.
+/// One counter pair with what the peer was last told. They count on and on; what they say is modulo the counter width.
 ///
-/// An infinite kind counts modulo one: everything stays zero, and always fits.
+/// An infinite kind counts modulo one: it always says zero, and everything fits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 struct Counter {
     allocated: u16,
@@ -66,13 +66,19 @@ impl Counter {
 
     #[inline]
     const fn receive(&mut self, need: u16) {
-        self.received = self.received.wrapping_add(need) & self.mask;
+        self.received = self.received.wrapping_add(need);
     }
 
     #[inline]
     const fn release(&mut self, credits: u16) {
         assert!(credits <= self.held() || self.is_infinite(), "more credits freed than TLPs held");
-        self.allocated = self.allocated.wrapping_add(credits) & self.mask;
+        self.allocated = self.allocated.wrapping_add(credits);
+    }
+
+    /// What an UpdateFC says: whole steps of the scale.
+    #[inline]
+    const fn limit(&self, scale: Scale) -> u16 {
+        scale.whole_steps(self.allocated & self.mask)
     }
 
     #[inline]
@@ -158,7 +164,7 @@ impl ReceiveCredits {
     /// Header and data limits to put into an UpdateFC, in whole steps of the scale; zero where infinite.
     #[inline]
     pub const fn limit(&self) -> (u16, u16) {
-        (self.scale.whole_steps(self.header.allocated), self.scale.whole_steps(self.data.allocated))
+        (self.header.limit(self.scale), self.data.limit(self.scale))
     }
 
     /// Notes that the peer was told [`Self::limit`].

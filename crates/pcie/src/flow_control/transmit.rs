@@ -12,7 +12,7 @@ pub enum Blocked {
     Data,
 }
 
-/// CREDITS_CONSUMED and CREDIT_LIMIT of one class, headers and data, all modulo the counter width.
+/// CREDITS_CONSUMED and CREDIT_LIMIT of one class, headers and data, compared modulo the counter width.
 ///
 /// An infinite kind counts modulo one, so that its gate is always open without asking.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -47,7 +47,7 @@ impl Counter {
 
     #[inline]
     const fn consume(&mut self, need: u16) {
-        self.consumed = self.consumed.wrapping_add(need) & self.mask;
+        self.consumed = self.consumed.wrapping_add(need);
     }
 
     #[inline]

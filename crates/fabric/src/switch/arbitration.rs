@@ -1,0 +1,344 @@
+//! Who sends what next through an egress of a switch, and why nobody does.
+
+use super::{Row, Switch};
+use crate::channels::VC0;
+use crate::config::{Arbitration, SwitchCore};
+use crate::link::DllpSet;
+use crate::packet::{Flags, PacketId, PacketPool};
+use crate::port::Port;
+use crate::select::{select_class, wants_the_wire};
+use crate::shared_memory::SharedMemory;
+use crate::wait::Wait;
+use lanewise_observe::Use;
+use lanewise_pcie::flow_control::Credits;
+use lanewise_pcie::tlp::FlowClass;
+use lanewise_units::{Rate, Time, wide};
+
+/// A row, and the virtual channel of its egress that it is for: one of `SEVERAL`, or VC0.
+#[derive(Clone, Copy)]
+struct VcEgress<const SEVERAL: bool> {
+    row: usize,
+    channel: u8,
+}
+
+impl VcEgress<false> {
+    /// That of a port with VC0 alone.
+    #[inline(always)]
+    fn only(port: &Port) -> Self {
+        Self { row: usize::from(port.index), channel: VC0 }
+    }
+}
+
+impl<const SEVERAL: bool> VcEgress<SEVERAL> {
+    #[inline(always)]
+    fn channel(self) -> u8 {
+        if SEVERAL { self.channel } else { VC0 }
+    }
+}
+
+/// Who sends what next.
+struct Found {
+    ingress: usize,
+    class: FlowClass,
+}
+
+impl Switch {
+    /// The next packet for the wire of `port`, which has VC0 alone, taken out of its queue; or why there is none.
+    #[inline(always)]
+    pub(crate) fn arbitrate(
+        &mut self,
+        packets: &PacketPool,
+        port: &Port,
+        now: Time,
+    ) -> Result<PacketId, Wait> {
+        self.arbitrate_in(VcEgress::only(port), packets, port, now)
+    }
+
+    /// Why nothing that waits now may leave at `at` through `port`, which has VC0 alone; none if something may.
+    #[inline(never)]
+    pub(crate) fn look_ahead(&mut self, packets: &PacketPool, port: &Port, at: Time) -> Option<Wait> {
+        match self.buses {
+            Some(_) => None, // Who asks for a bus has it, or stands in line for it.
+            None => self.find(VcEgress::only(port), packets, port, at).err(),
+        }
+    }
+
+    /// The next packet of the first channel, in the order of arbitration, that may send one.
+    #[inline(never)]
+    pub(crate) fn arbitrate_by_channel(
+        &mut self,
+        packets: &PacketPool,
+        port: &Port,
+        now: Time,
+    ) -> Result<PacketId, Wait> {
+        let mut wait = Wait::NOTHING;
+        for channel in port.channel_order() {
+            let row = self.row_of(port.index, channel);
+            match self.arbitrate_in(VcEgress::<true> { row, channel }, packets, port, now) {
+                Ok(id) => return Ok(id),
+                Err(found) => wait = wait.or(found),
+            }
+        }
+        Err(wait)
+    }
+
+    #[inline(always)]
+    fn row_of(&self, egress: u16, channel: u8) -> usize {
+        let egress = usize::from(egress);
+        let more = || self.special.as_ref()?.rows.as_ref();
+        match channel {
+            VC0 => egress,
+            _ => more().map_or(egress, |more| usize::from(more.of_vc1[egress]) + usize::from(channel) - 1),
+        }
+    }
+
+    #[inline(always)]
+    fn arbitrate_in<const SEVERAL: bool>(
+        &mut self,
+        vc_egress: VcEgress<SEVERAL>,
+        packets: &PacketPool,
+        port: &Port,
+        now: Time,
+    ) -> Result<PacketId, Wait> {
+        let found = self.find(vc_egress, packets, port, now)?;
+        let slot = vc_egress.row * self.ports.len() + found.ingress;
+        let id = self.queues[slot].pop(packets, found.class).expect("the head was there");
+        self.granted(packets, id, found.ingress, slot, vc_egress.row, now);
+        Ok(id)
+    }
+
+    /// Whose turn it is to send what, of those that may at `at`; or why nobody may.
+    #[inline(always)]
+    fn find<const SEVERAL: bool>(
+        &mut self,
+        vc_egress: VcEgress<SEVERAL>,
+        packets: &PacketPool,
+        port: &Port,
+        at: Time,
+    ) -> Result<Found, Wait> {
+        let Row { waiting, arbiter, .. } = &self.rows[vc_egress.row];
+        let (waiting, turn) = (waiting.of_any_class(), arbiter.whose());
+        if waiting == 0 {
+            return Err(Wait::NOTHING);
+        }
+        let first = if self.config.arbitration == Arbitration::Strict { 0 } else { turn };
+        // Ports from `first` up, then those below it.
+        let from_first = waiting & wide::bit(first as u32).wrapping_neg();
+        let below_first = waiting ^ from_first;
+        let candidate = if from_first != 0 { from_first } else { below_first }.trailing_zeros();
+        let wait = match self.try_ingress(candidate as usize, vc_egress, packets, port, at) {
+            Ok(found) => return Ok(found),
+            Err(wait) => wait,
+        };
+        if waiting & (waiting - 1) == 0 {
+            return Err(wait);
+        }
+        let others = self.others(vc_egress, port, wait) & !wide::bit(candidate);
+        self.find_among([from_first & others, below_first & others], vc_egress, wait, packets, port, at)
+    }
+
+    /// Ingress ports to look at after one that has to `wait`. Who has nothing but packets of a class without credits
+    /// cannot go either.
+    fn others<const SEVERAL: bool>(&self, vc_egress: VcEgress<SEVERAL>, port: &Port, wait: Wait) -> u128 {
+        let exhausted =
+            if self.has_nullified { [false; 3] } else { exhausted(port, vc_egress.channel(), wait) };
+        self.rows[vc_egress.row].waiting.beside(exhausted)
+    }
+
+    /// [`Self::find`] when the first ingress of the turn has nothing that may go: looks at the others.
+    #[inline(never)]
+    fn find_among<const SEVERAL: bool>(
+        &mut self,
+        halves: [u128; 2],
+        vc_egress: VcEgress<SEVERAL>,
+        mut wait: Wait,
+        packets: &PacketPool,
+        port: &Port,
+        at: Time,
+    ) -> Result<Found, Wait> {
+        for mut rest in halves {
+            while rest != 0 {
+                let ingress = rest.trailing_zeros() as usize;
+                rest &= rest - 1;
+                match self.try_ingress(ingress, vc_egress, packets, port, at) {
+                    Ok(found) => return Ok(found),
+                    Err(found) => wait = wait.or(found),
+                }
+            }
+        }
+        Err(wait)
+    }
+
+    /// What `ingress` may send next on the wire of `port`, if it may and the core is free for it.
+    #[inline(always)]
+    fn try_ingress<const SEVERAL: bool>(
+        &mut self,
+        ingress: usize,
+        vc_egress: VcEgress<SEVERAL>,
+        packets: &PacketPool,
+        port: &Port,
+        at: Time,
+    ) -> Result<Found, Wait> {
+        let slot = vc_egress.row * self.ports.len() + ingress;
+        let class = select_class(&self.queues[slot], packets, port, vc_egress.channel(), at)?;
+        let busy_until = match self.config.core {
+            SwitchCore::Crossbar { .. } => self.ingress_free_at[ingress],
+            SwitchCore::SharedMemory { .. } => at, // Paid for when written and when read.
+            SwitchCore::Buses { rate, .. } => {
+                self.take_buses(rate, [ingress as u16, port.index], (slot, class), packets, at)
+            }
+        };
+        if busy_until > at {
+            return Err(Wait { on: Use::BlockedCore, dllps: DllpSet::NONE, until: busy_until });
+        }
+        Ok(Found { ingress, class })
+    }
+
+    /// Takes the buses for the head of a queue, or says until when they are taken: then it is later than `now`.
+    #[inline(never)]
+    fn take_buses(
+        &mut self,
+        rate: Rate,
+        [ingress, egress]: [u16; 2],
+        (slot, class): (usize, FlowClass),
+        packets: &PacketPool,
+        now: Time,
+    ) -> Time {
+        let head = self.queues[slot].head(class).expect("the head was there");
+        let span = rate.span_ceil(packets[head].cost.tlp());
+        let buses = self.buses.as_mut().expect("the core has buses");
+        buses.take(ingress, egress, span, now).err().unwrap_or(now)
+    }
+
+    /// Books a crossbar or memory for the packet and passes the turn on.
+    #[inline(always)]
+    fn granted(
+        &mut self,
+        packets: &PacketPool,
+        id: PacketId,
+        ingress: usize,
+        slot: usize,
+        row: usize,
+        now: Time,
+    ) {
+        let packet = &packets[id];
+        let bytes = packet.cost.tlp();
+        // A nullified copy whose time is over leaves no more: neither the core nor the turn is taken for it.
+        let leaves = !self.has_nullified || !Self::is_stale(packets, id, now);
+        match self.config.core {
+            _ if !leaves => {}
+            SwitchCore::Crossbar { port_rate } => {
+                let span = port_rate.span_ceil(bytes);
+                self.ingress_free_at[ingress] = now + span;
+                let busy = &mut self.ingress_busy[ingress];
+                *busy = (busy.0 + span, busy.1 + 1);
+            }
+            SwitchCore::Buses { .. } => {} // Taken when they were found free.
+            SwitchCore::SharedMemory { .. } => {
+                self.memory.as_mut().expect("the core is a memory").read(bytes, now);
+            }
+        }
+        let class = packet.class();
+        if self.queues[slot].head(class).is_none() {
+            self.rows[row].waiting.0[class as usize] &= !wide::bit(ingress as u32);
+        }
+        if leaves {
+            self.rows[row].arbiter.served(ingress as u8, self.ports.len(), self.config.arbitration.weights());
+        }
+    }
+
+    /// What `port` waits for whose packets may leave from `until` on, if it has any: a shared memory that writes one that
+    /// might have left already, or just for time to pass; and how long that is the answer.
+    #[inline(always)]
+    pub(crate) fn silence(&self, packets: &PacketPool, port: &Port, now: Time, until: Time) -> (Use, Time) {
+        match &self.memory {
+            None => (Use::Idle, until),
+            Some(memory) => self.silence_of_memory(memory, packets, port, now, until),
+        }
+    }
+
+    #[inline(never)]
+    fn silence_of_memory(
+        &self,
+        memory: &SharedMemory,
+        packets: &PacketPool,
+        port: &Port,
+        now: Time,
+        mut until: Time,
+    ) -> (Use, Time) {
+        let mut on = Use::Idle;
+        for channel in port.channel_numbers() {
+            for id in self.heads(self.row_of(port.index, channel)) {
+                let ready_at = memory.ready_at(id);
+                if ready_at > now {
+                    until = until.min(ready_at);
+                } else if packets[id].eligible_at > now {
+                    on = Use::BlockedCore;
+                }
+            }
+        }
+        (on, until)
+    }
+
+    /// The oldest packet of each class of each ingress that waits in a row.
+    fn heads(&self, row: usize) -> impl Iterator<Item = PacketId> {
+        let ports = self.ports.len();
+        let waiting = self.rows[row].waiting.of_any_class();
+        let ingresses = (0..ports).filter(move |ingress| waiting >> ingress & 1 == 1);
+        let queues = ingresses.map(move |ingress| &self.queues[row * ports + ingress]);
+        queues.flat_map(|queues| FlowClass::ALL.into_iter().filter_map(|class| queues.head(class)))
+    }
+
+    /// When something that waits for a channel of `egress` may leave, if anything does; not later than that.
+    #[inline(always)]
+    pub(crate) fn next_start(&self, packets: &PacketPool, egress: u16, channel: u8) -> Time {
+        let row = self.row_of(egress, channel);
+        let waiting = self.rows[row].waiting.of_any_class();
+        if waiting == 0 {
+            return Time::NEVER;
+        }
+        if let Some(memory) = &self.memory {
+            return self.heads(row).map(|id| memory.ready_at(id)).min().unwrap_or(Time::NEVER);
+        }
+        if waiting & (waiting - 1) != 0 {
+            return Time::ZERO; // Several ingress ports: arbitration will look.
+        }
+        let slot = row * self.ports.len() + waiting.trailing_zeros() as usize;
+        self.queues[slot].next_start(packets)
+    }
+
+    /// Whether anything that waits for `port` may leave now, or would but for credits or the retry buffer.
+    pub(crate) fn wants_the_wire(&self, packets: &PacketPool, port: &Port, now: Time) -> bool {
+        port.channel_numbers().any(|channel| {
+            let row = self.row_of(port.index, channel);
+            let waiting = self.rows[row].waiting.of_any_class();
+            let mut ingresses = (0..self.ports.len()).filter(|ingress| waiting >> ingress & 1 == 1);
+            ingresses.any(|ingress| {
+                let queues = &self.queues[row * self.ports.len() + ingress];
+                self.core_is_free(ingress, port.index, now)
+                    && wants_the_wire(queues, packets, port, channel, now)
+            })
+        })
+    }
+
+    fn core_is_free(&self, ingress: usize, egress: u16, now: Time) -> bool {
+        match &self.buses {
+            Some(buses) => buses.are_free(ingress as u16, egress, now),
+            None => self.ingress_free_at[ingress] <= now,
+        }
+    }
+
+    /// Takes out a nullified copy that has not started to leave when its damaged original ends.
+    pub(crate) fn is_stale(packets: &PacketPool, id: PacketId, now: Time) -> bool {
+        packets[id].flags.has(Flags::NULLIFIED) && packets[id].issued_at <= now
+    }
+}
+
+/// Classes that a packet waits for credits of when the peer of `port` has none left for the smallest TLP of that class.
+fn exhausted(port: &Port, channel: u8, wait: Wait) -> [bool; 3] {
+    FlowClass::ALL.map(|class| {
+        let smallest = Credits { header: 1, data: u16::from(class != FlowClass::NonPosted) };
+        let awaited = wait.dllps.include(DllpSet::update_of(channel, class));
+        awaited && port.credits_of(channel)[class as usize].gate(smallest).is_err()
+    })
+}

@@ -22,6 +22,7 @@ from lanewise.machine.model import (
     LinkMode,
     LinkRegisters,
     Machine,
+    PhysicalSlot,
     Registers,
     Slot,
     Window,
@@ -139,6 +140,17 @@ def contradicted(first: str, second: str, *, less: bool) -> Machine:
     return replace(pair(), disagreements=(one,))
 
 
+def in_slots(*used: str) -> Machine:
+    """A drive in its slot beside an empty port, and slots that the firmware found a card in."""
+    drive = pair()
+    empty = replace(function("00:02.0", Kind.ROOT_PORT, can="16 x4"), buses=Buses(0, 2, 2))
+    slots = [
+        PhysicalSlot(f"Slot {number}", used=True, address=address, device=address if number == 1 else None)
+        for number, address in enumerate(map(Address.parse, used), start=1)
+    ]
+    return replace(machine(*drive.functions.values(), empty), slots=tuple(slots))
+
+
 SILENT = {"no_answer": ("configuration space: all ones",)}
 DOWN, UP = EventKind.LINK_DOWN, EventKind.LINK_UP
 XID = "NVRM: Xid (PCI:0000:10:00): 79, pid=1, GPU has fallen off the bus."
@@ -158,6 +170,7 @@ FAULT_CASES: dict[str, tuple[Machine, Machine, Severity]] = {
         gpus(2),
         Severity.ERROR,
     ),
+    "slot-device-missing": (in_slots("01:00.0", "02:00.0"), in_slots("01:00.0"), Severity.WARNING),
     "link-test-mode": (
         pair(link={"test_modes": ("EnterCompliance",)}),
         pair(link={"test_modes": ()}),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from lanewise.doctor.examination import rules
 from lanewise.doctor.files import file_rules
 from lanewise.doctor.reference import page
 
+FIELDS = Path(__file__).parents[3] / "docs" / "reference" / "doctor-fields.md"
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "doctor-rules.md"
 
 
@@ -22,3 +24,13 @@ def test_every_rule_says_everything() -> None:
         assert rule.references
         assert rule.what.endswith(".")
         assert rule.fix.endswith(".")
+
+
+def test_the_page_of_fields_names_rules_that_exist() -> None:
+    ids = {rule.id for rule in rules()}
+    rows = [line for line in FIELDS.read_text(encoding="utf-8").splitlines() if line.startswith("| ")]
+    named = {
+        word for row in rows for word in re.findall(r"`([a-z0-9]+(?:-[a-z0-9]+)+)`", row.split(" | ")[-1])
+    }
+    assert len(named) > 40
+    assert named <= ids, sorted(named - ids)

@@ -62,12 +62,12 @@ def unassigned_bars(view: View, this: Rule) -> Iterable[Finding]:
         told.add(function.address)
         bdf = function.address.short
         bars = [bar for bar in function.registers.bars or () if _is_memory(bar)]
-        every = "any BAR" if len(lacking) == len(bars) and len(bars) > 1 else _named(lacking)
+        every = "any of its BARs" if len(lacking) == len(bars) and len(bars) > 1 else _named(lacking)
         above = view.machine.parent(function)
         yield this.finding(
             Severity.ERROR if _matters(function) else Severity.WARNING,
             bdf,
-            f"no address for {every} of {bdf}",
+            f"{bdf} has no address for {every}, so its memory cannot be reached",
             [
                 *(f"{bdf} Region {bar.index}: {_as_read(bar)} ({function.name})" for bar in lacking),
                 *([f"{bdf} Control: Mem-"] if function.registers.memory_enabled is False else []),
@@ -124,7 +124,7 @@ def _logged(view: View, this: Rule, told: set[Address]) -> Iterable[Finding]:
         yield this.finding(
             Severity.ERROR if not shown and (function is None or _matters(function)) else Severity.WARNING,
             address.short,
-            f"no address for BAR {', '.join(map(str, numbers))} of {address.short}"
+            f"{address.short} got no address for BAR {', '.join(map(str, numbers))}"
             + (" by the log, and the dump shows some" if shown else ""),
             [event.line for event in events[:4]],
         )
@@ -169,11 +169,11 @@ def closed_windows(view: View, this: Rule) -> Iterable[Finding]:
         if not cut:
             continue
         bdf = bridge.address.short
-        how = "has no memory window" if _is_closed(bridge) else "does not decode memory"
+        how = "passes no memory addresses on" if _is_closed(bridge) else "answers no memory access (Mem-)"
         yield this.finding(
             Severity.ERROR,
             bdf,
-            f"no way to {cut[0].address.short}: the bridge {bdf} above it {how}",
+            f"{cut[0].address.short} cannot be reached: the bridge {bdf} above it {how}",
             [
                 *(_window_lines(bridge) if _is_closed(bridge) else [f"{bdf} Control: Mem- ({bridge.name})"]),
                 *(

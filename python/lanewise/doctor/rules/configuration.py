@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 LOST = Rule(
     id="configuration-lost",
-    what="A driver is bound to a device that does not decode its memory, may not master the bus, or whose "
+    what="A driver is bound to a device that does not decode its memory, has bus mastering switched off, "
+    "or whose "
     "BARs are empty.",
     why="After a reset, a reloaded FPGA image or a failed resume the device is back at its defaults while "
     "the kernel still assumes the values that it wrote. The link is up at full speed; reads return ones "
@@ -93,9 +94,9 @@ def _words(*, blind: bool, empty: bool, mute: bool) -> str:
     said = [
         words
         for words, applies in (
-            ("it does not decode memory", blind),
+            ("it answers no access to its memory", blind),
             ("its BARs are empty", empty),
-            ("it may not start DMA", mute),
+            ("it cannot read or write memory, because bus mastering is off", mute),
         )
         if applies
     ]

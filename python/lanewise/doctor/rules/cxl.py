@@ -52,7 +52,7 @@ def plain_cxl_devices(view: View, this: Rule) -> Iterable[Finding]:
         yield this.finding(
             Severity.WARNING,
             function.address.short,
-            f"{function.address.short} can do {' and '.join(lost)} and runs without",
+            f"{function.address.short} can do {' and '.join(lost)} and runs as a plain PCI Express device",
             [
                 f"{function.address.short} CXLCap: Cache{sign(cxl.cache_capable)} "
                 f"Mem{sign(cxl.memory_capable)} ({function.name})",

@@ -54,4 +54,4 @@ def disagreeing_sources(view: View, this: Rule) -> Iterable[Finding]:
 
 
 def _words(one: Disagreement) -> str:
-    return f"{one.what}: {one.first}, {one.second}"
+    return f"{one.what} ({one.first}, {one.second})"

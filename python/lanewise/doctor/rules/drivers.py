@@ -24,7 +24,8 @@ MISSING = Rule(
     severity="warning where devices of the same kind, or another port of the adapter, have a driver; info "
     "for devices that have none by themselves, and for those that are held for a virtual machine or a "
     "program, "
-    "unless few are and most of their kind are not",
+    "unless the host drives the sound of the same GPU, or few of their kind are and other functions of the "
+    "same card are not",
     cost="stated: the device is not used",
     fix="Read why it failed: `dmesg | grep BDF`. Then bind it: `echo BDF > "
     "/sys/bus/pci/drivers/DRIVER/bind`. If it fails again, reseat the card and compare its firmware with "
@@ -37,11 +38,11 @@ MISSING = Rule(
 
 _STAND_INS = {
     "nouveau": "which cannot compute at full speed",
-    "vfio-pci": "which holds it for a virtual machine",
-    "pci-stub": "which only keeps others away",
-    "xen-pciback": "which holds it for a virtual machine",
-    "uio_pci_generic": "which holds it for a program",
-    "igb_uio": "which holds it for a program",
+    "vfio-pci": "which keeps it for a virtual machine, so that the host cannot use it",
+    "pci-stub": "which keeps all other drivers away from it",
+    "xen-pciback": "which keeps it for a virtual machine, so that the host cannot use it",
+    "uio_pci_generic": "which keeps it for a program like DPDK",
+    "igb_uio": "which keeps it for a program like DPDK",
 }
 """Drivers that stand in for the device's own, and what they mean."""
 _ON_PURPOSE = frozenset(_STAND_INS) - {"nouveau"}
@@ -64,7 +65,7 @@ def missing_drivers(view: View, this: Rule) -> Iterable[Finding]:
                 member.driver is None or own.count(member.driver) <= len(own) // 2
             ):
                 told.add(member.address)
-                yield _odd(this, member, usual, shown)
+                yield _odd(view, this, member, usual, shown)
     for member, brother in _beside_driven(view):
         if member.address not in told:
             told.add(member.address)
@@ -121,29 +122,48 @@ def _remedy(this: Rule, member: Function, usual: str) -> str:
 
 
 _HELD = (
-    "If a virtual machine or a program is to have BDF: nothing. If not, give it back: `echo BDF > "
-    "/sys/bus/pci/drivers/HOLDER/unbind; echo BDF > /sys/bus/pci/drivers/DRIVER/bind`, and look for what "
-    "binds "
-    "it at boot (`driver_override`, `vfio-pci.ids=` of the kernel)."
+    "If BDF is meant for a virtual machine or for such a program, nothing is wrong. If the host is to use "
+    "it, "
+    "give it back to its driver: `echo BDF > /sys/bus/pci/drivers/HOLDER/unbind; echo BDF > "
+    "/sys/bus/pci/drivers/DRIVER/bind`. Then look for what takes it at boot: `vfio-pci.ids=` in "
+    "/proc/cmdline, /etc/modprobe.d, `driver_override` in sysfs."
 )
 
 
-def _odd(this: Rule, member: Function, usual: str, shown: list[Function]) -> Finding:
+def _is_given_away(view: View, member: Function) -> bool:
+    """Whether all functions of a card are held: who passes one on does so with its sound and its ports."""
+    slot = member.address.slot
+    others = [f for f in view.machine if f.address.slot == slot and f is not member and not f.virtual]
+    return bool(others) and all(f.driver in _ON_PURPOSE for f in others)
+
+
+def _is_half_held(view: View, member: Function) -> bool:
+    """Whether a GPU is held for a virtual machine that cannot get it: the host drives its sound or USB."""
+    slot = member.address.slot
+    others = [f.driver for f in view.machine if f.address.slot == slot and f is not member and not f.virtual]
+    return (
+        member.driver == "vfio-pci" and member.is_gpu and any(d not in (None, *_ON_PURPOSE) for d in others)
+    )
+
+
+def _odd(view: View, this: Rule, member: Function, usual: str, shown: list[Function]) -> Finding:
     bdf, driver = member.address.short, member.driver
     having = sum(one.driver == usual for one in shown)
     on_purpose = driver in _ON_PURPOSE
-    rare = alike.is_rare(sum(one.driver in _ON_PURPOSE for one in shown), len(shown))
+    half = _is_half_held(view, member)
+    rare = half or alike.is_rare(sum(one.driver in _ON_PURPOSE for one in shown), len(shown))
     fix = _remedy(this, member, usual)
     if on_purpose and driver is not None:
         fix = _HELD.replace("HOLDER", driver).replace("DRIVER", usual).replace("BDF", str(member.address))
     what = "no driver" if driver is None else f"driver {driver}"
     meaning = f", {_STAND_INS[driver]}" if driver in _STAND_INS else ""
     return this.finding(
-        Severity.INFO if on_purpose and not rare else Severity.WARNING,
+        Severity.INFO if on_purpose and (not rare or _is_given_away(view, member)) else Severity.WARNING,
         bdf,
         f"{what} at {bdf}{meaning}; {having} of {len(shown)} devices of its kind have {usual}",
         [
             f"{bdf} driver in use: {driver or 'none'} ({member.name})",
+            *(["the host drives another function of the same card"] if half else []),
             *([f"{bdf} Control: Mem-"] if member.registers.memory_enabled is False else []),
         ],
         fix=fix,

@@ -50,7 +50,9 @@ LANES = Rule(
     "Ports latch it during training too.",
     severity="info",
     cost="stated: none by itself",
-    fix="Clear it, run a load, look again; the same lane twice points at a contact or trace.",
+    fix="Clear it (`setpci -s BDF ECAP19+8.l=ffffffff`), run a load, and look again (`lspci -vvv -s BDF | "
+    "grep "
+    "LaneErr`). The same lane twice points at a contact or a trace: reseat the card, then try another slot.",
     references=("PCIe Base 5.0 §7.7.3.3 (Lane Error Status)",),
     profiles=PROVISIONING,
 )
@@ -70,7 +72,7 @@ def link_errors(view: View, this: Rule) -> Iterable[Finding]:
         if replays < _MANY_REPLAYS and not _is_severe(view, link, bits, errors):
             history.append(ends)
             continue
-        what = f"{errors} correctable errors counted" if errors else "link errors latched"
+        what = f"{errors} correctable errors counted" if errors else "damaged packets were seen"
         what = f"{replays} replays counted" if replays >= _MANY_REPLAYS else what
         title = f"{what} at {device.address.short}"
         yield this.finding(

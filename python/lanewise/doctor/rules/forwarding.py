@@ -21,7 +21,7 @@ _PORTS = frozenset({Kind.ROOT_PORT, Kind.UPSTREAM_PORT, Kind.DOWNSTREAM_PORT})
 
 BLOCKED = Rule(
     id="dma-blocked",
-    what="A bridge may not master the bus, and a device below it does.",
+    what="Bus mastering is switched off at a bridge, and a device below it uses it: none of its DMA passes.",
     why="With Bus Master Enable clear, a bridge forwards no requests upstream: reads and writes of the "
     "device below end as Unsupported Request, and so do its interrupts, which are writes.",
     severity="error",
@@ -83,7 +83,7 @@ def blocked_masters(view: View, this: Rule) -> Iterable[Finding]:
         yield this.finding(
             Severity.ERROR,
             bdf,
-            f"no DMA from {listed(cut)}: the bridge {bdf} above may not master the bus",
+            f"{listed(cut)} cannot read or write memory: bus mastering is off at bridge {bdf} above",
             [
                 f"{bdf} Control: BusMaster- ({bridge.name})",
                 *(f"{f.address.short} Control: BusMaster+ ({f.name})" for f in cut[:4]),
@@ -175,7 +175,9 @@ def conflicting_addresses(view: View, this: Rule) -> Iterable[Finding]:
                 yield this.finding(
                     Severity.ERROR,
                     bdf,
-                    f"no way to BAR {bar.index} of {bdf}, outside the windows of {bridge.address.short}",
+                    f"BAR {bar.index} of {bdf} cannot be reached: bridge {bridge.address.short} does not "
+                    f"pass its "
+                    "addresses on",
                     [line, *_window_lines(bridge)],
                     also=[bridge.address.short],
                 )

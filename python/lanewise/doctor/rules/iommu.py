@@ -70,7 +70,8 @@ def translated_gpus(view: View, this: Rule) -> Iterable[Finding]:
     yield this.finding(
         Severity.WARNING if many else Severity.INFO,
         translated[0].address.short,
-        f"translated by the IOMMU: {len(translated)} of {len(gpus)} GPUs ({listed(translated)})",
+        f"the IOMMU translates the memory accesses of {len(translated)} of {len(gpus)} GPUs "
+        f"({listed(translated)})",
         evidence,
         also=[function.address.short for function in translated[1:]],
     )

@@ -169,15 +169,18 @@ def _outcome(view: View, port: Function | None, bdf: str, events: list[KernelEve
     """Tell what became of a link by the last line about it, and by what the dump shows below its port."""
     last = events[-1].kind
     if last in (EventKind.LINK_UP, EventKind.CARD_PRESENT, EventKind.RECOVERED):
-        return Severity.INFO, f"link down at {bdf} some time ago; it came back"
+        return Severity.INFO, f"the link of {bdf} went down some time ago and came back"
     if port is not None and any(not view.is_dead(child) for child in view.machine.children(port)):
-        return Severity.WARNING, f"link down at {bdf} by the log, and its device is in the dump"
+        return (
+            Severity.WARNING,
+            f"the link of {bdf} went down by the log, and its device is there in the dump",
+        )
     kinds = {event.kind for event in events[-_MOST_LINES:]}
     if EventKind.NO_LINK in kinds:
-        return Severity.WARNING, f"link down at {bdf}: it did not come up"
+        return Severity.WARNING, f"the link of {bdf} did not come up"
     if EventKind.CARD_GONE in kinds:
-        return Severity.WARNING, f"link down at {bdf}: its card went away"
-    return Severity.ERROR, f"link down at {bdf}: it did not come back"
+        return Severity.WARNING, f"the link of {bdf} went down: its card left the slot"
+    return Severity.ERROR, f"the link of {bdf} went down and did not come back"
 
 
 @rule(RETRAINED)
@@ -203,6 +206,6 @@ def retrained_links(view: View, this: Rule) -> Iterable[Finding]:
         yield this.finding(
             severity,
             bdf,
-            f"retrained: the kernel forced the link of {bdf} to 2.5GT/s, {how}",
+            f"the kernel forced the link of {bdf} to 2.5GT/s, {how}",
             [*(event.line for event in events[:_MOST_LINES]), *([f"{bdf} is {port.name}"] if port else [])],
         )

@@ -112,7 +112,7 @@ def training_links(view: View, this: Rule) -> Iterable[Finding]:
         yield this.finding(
             Severity.WARNING,
             bdf,
-            f"training without end: the link of {bdf} does not come up",
+            f"the link of {bdf} keeps training and does not come up",
             [f"{_link_line(port)}, Train+", *presence, *signs],
         )
 

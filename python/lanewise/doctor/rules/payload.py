@@ -70,8 +70,8 @@ def mismatched_payloads(view: View, this: Rule) -> Iterable[Finding]:
         yield this.finding(
             Severity.ERROR,
             lower.address.short,
-            f"{larger.address.short} sends up to {max(above, below)} B, {smaller.address.short} "
-            f"takes {min(above, below)} B",
+            f"{larger.address.short} sends payloads of up to {max(above, below)} B, and "
+            f"{smaller.address.short} takes no more than {min(above, below)} B",
             [_mps_line(upper), _mps_line(lower)],
         )
     for function in view.machine:

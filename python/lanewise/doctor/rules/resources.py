@@ -140,7 +140,7 @@ def virtual_functions_without_ari(view: View, this: Rule) -> Iterable[Finding]:
         yield this.finding(
             Severity.WARNING,
             function.address.short,
-            f"{sriov.count} virtual functions of {function.address.short} without ARI",
+            f"{function.address.short} has {sriov.count} virtual functions, and ARI, which they need, is off",
             [
                 f"{function.address.short} IOVCtl: Enable+, Number of VFs: {sriov.count} ({function.name})",
                 f"{port.address.short} DevCtl2: ARIFwd- ({port.name})",

@@ -54,14 +54,14 @@ def dead_devices(view: View, this: Rule) -> Iterable[Finding]:
         down = port is not None and port.link.data_link_active is False
         asleep = _may_be_switched_off(view, functions)
         severity = Severity.ERROR if any(map(_matters, functions)) else Severity.INFO
-        title = f"no answer from {bdf}: its registers read as ones"
+        title = f"{bdf} does not answer: all of its registers read as ones"
         if _is_side_function(view, functions):
             severity = Severity.INFO
-            title = f"no answer from {bdf}, while the GPU that it is part of answers: switched off"
+            title = f"{bdf} does not answer, while the GPU that it is part of does: it is switched off"
         elif down and port is not None:
-            title = f"no answer from {bdf}, because the link of {port.address.short} above it is down"
+            title = f"{bdf} does not answer, because the link of {port.address.short} above it is down"
         elif asleep:
-            title = f"no answer from {bdf}: it is dead, or switched off to save power"
+            title = f"{bdf} does not answer: it is dead, or switched off to save power"
         yield this.finding(
             Severity.WARNING if asleep else severity,
             bdf,

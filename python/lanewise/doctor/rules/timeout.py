@@ -24,8 +24,8 @@ TIMEOUT = Rule(
     "every such read fails.",
     severity="warning for a range that ends below 10 ms; info for a timeout that is off",
     cost="stated: failed or hanging reads, no bandwidth",
-    fix="Set Completion Timeout Value in Device Control 2 to the default range (50 us to 50 ms) or a "
-    "longer one, and leave the timeout enabled.",
+    fix="Set the default range, 50 us to 50 ms, with the timeout switched on: `setpci -s BDF "
+    "CAP_EXP+28.w=0:1f`. A driver or the firmware setup that changes it does so again at the next boot.",
     references=("PCIe Base 5.0 §2.8 (Completion Timeout Mechanism)", "§7.5.3.16 (Device Control 2)"),
     not_said="The default range, although it starts at 50 us: devices choose 10 ms or more inside it.",
     bearing=Bearing.DISTURBS,

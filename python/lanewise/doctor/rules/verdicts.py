@@ -69,7 +69,7 @@ def downgraded_links(view: View, this: Rule) -> Iterable[Finding]:
         yield this.finding(
             Severity.WARNING if agreeing or wider or (lanes and not ports) else Severity.INFO,
             bdf,
-            f"downgraded {what} at {bdf}: {link.status}"
+            f"the link of {bdf} runs at {link.status}, and lspci calls its {what} downgraded"
             + ("" if agreeing or wider or not ports else ", as its slot may be"),
             [
                 f"{bdf} LnkSta: {_as_said(function)} ({function.name})",
@@ -123,7 +123,7 @@ def limited_devices(view: View, this: Rule) -> Iterable[Finding]:
         yield this.finding(
             Severity.WARNING if fault else Severity.INFO,
             address.short,
-            f"limited bandwidth of {address.short}: {event.now} of {event.able} on its path to the host",
+            f"the path from {address.short} to the host carries {event.now}; the device can do {event.able}",
             [event.line, *([f"{address.short} is {function.name}"] if function is not None else [])],
         )
 

@@ -33,6 +33,24 @@ class Fault:
     least: Severity = WARNING
 
 
+_SLOT = """\
+Handle 0x09{number:02d}, DMI type 9, 17 bytes
+System Slot Information
+\tDesignation: Slot {number}
+\tType: x4 PCI Express 3 x4
+\tCurrent Usage: In Use
+\tLength: Short
+\tCharacteristics:
+\t\t3.3 V is provided
+\tBus Address: 0000:{bus}:00.0
+
+"""
+SLOTS = "# dmidecode 3.5\nGetting SMBIOS data from sysfs.\nSMBIOS 3.2.0 present.\n\n" + "".join(
+    _SLOT.format(number=number, bus=bus) for number, bus in enumerate(("18", "19", "1a"), start=1)
+)
+"""What `dmidecode -t slot` prints of three slots in use."""
+
+
 def root_errors(received: str, kind: str, correctable: str, uncorrectable: str) -> Edit:
     """Let the port above a drive keep error messages, as `lspci` prints them of a root port."""
     rows = (
@@ -156,6 +174,16 @@ FAULTS = [
         ),
         "19:00.0",
         "channel-pending",
+    ),
+    Fault(
+        "a drive that only the firmware has seen",
+        together(
+            card_without_link("17:02.0", "19:00.0"),
+            words("17:02.0", r"(SltSta:.*)PresDet\+", r"\1PresDet-"),
+            line_after(SLOTS),
+        ),
+        "19:00.0",
+        "slot-device-missing",
     ),
     Fault(
         "a poisoned packet below a port",

@@ -19,6 +19,9 @@ parameters! {
         /// Largest work request that the CPU pushes into the adapter with the doorbell; "0 B" for none.
         push_max: Bytes = "256 B" in "0 B" to "1 KiB",
         Datasheet "mlx4 and mlx5 in rdma-core: a BlueFlame register takes 256 B";
+        /// Whether the CPU also pushes writes and sends whose data stay in memory; if not, it rings the doorbell for them.
+        push_without_data: bool = "true",
+        Datasheet "mlx5 in rdma-core pushes any single request that fits (MLX5_POST_SEND_PREFER_BF); mlx4 does not";
         /// Largest payload that can travel inside a work request.
         inline_max: Bytes = "220 B" in "0 B" to "1 KiB",
         Published "perftest's default for its latency tests, which drivers accept";

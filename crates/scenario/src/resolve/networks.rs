@@ -281,6 +281,7 @@ fn nic_config(name: String, instance: usize, rdma: &RdmaParameters) -> RdmaNicCo
         doorbell: rdma.doorbell,
         work_request: rdma.work_request,
         push_max: rdma.push_max,
+        push_without_data: rdma.push_without_data,
         inline_max: rdma.inline_max,
         completion_entry: rdma.completion_entry,
         message_interval: rdma.message_interval,

@@ -22,6 +22,7 @@ fn nic(index: usize) -> RdmaNicConfig {
         doorbell: Bytes::new(8),
         work_request: Bytes::new(64),
         push_max: Bytes::new(256),
+        push_without_data: true,
         inline_max: Bytes::ZERO,
         completion_entry: Bytes::new(64),
         queue_pair_interval: Span::ZERO,

@@ -19,6 +19,8 @@ pub struct RdmaNicConfig {
     pub work_request: Bytes,
     /// Largest work request that the CPU pushes into the adapter together with the doorbell; zero for none.
     pub push_max: Bytes,
+    /// Whether it also pushes writes and sends whose data stay in memory; reads are pushed either way.
+    pub push_without_data: bool,
     /// Largest payload that can travel inside the work request.
     pub inline_max: Bytes,
     /// Bytes of a completion entry.

@@ -377,11 +377,10 @@ impl RdmaNetwork {
         let &mut Message { request, end, next, .. } = self.messages.get(message);
         let nic = self.nic_of(end);
         let (device, token) = (nic.config.device, token::of(Kind::Doorbell, message));
-        let size = nic.config.request_bytes(&request);
-        if size > nic.config.push_max || next.is_some() {
+        if next.is_some() || !nic.config.pushes(&request) {
             return platform.mmio_write(device, nic.config.doorbell, token);
         }
-        let parts = size.div_ceil(PUSH);
+        let parts = nic.config.request_bytes(&request).div_ceil(PUSH);
         for part in 1..=parts {
             let token = if part == parts { token } else { token::of(Kind::PushedPart, message) };
             platform.mmio_write(device, PUSH, token);
@@ -446,5 +445,11 @@ impl RdmaNicConfig {
             true => Bytes::new((INLINE_HEADER + request.length.get()).next_multiple_of(64)),
             false => self.work_request,
         }
+    }
+
+    /// Whether the CPU pushes a request that is posted alone, or rings the doorbell and has it fetched.
+    pub(super) fn pushes(&self, request: &WorkRequest) -> bool {
+        let complete = request.inline || request.opcode == Opcode::Read || request.length == Bytes::ZERO;
+        self.request_bytes(request) <= self.push_max && (complete || self.push_without_data)
     }
 }

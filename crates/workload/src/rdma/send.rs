@@ -23,7 +23,7 @@ impl RdmaNetwork {
             list = next;
         }
         let nic = self.nic_of(state.end);
-        if size <= nic.config.push_max && state.next.is_none() {
+        if state.next.is_none() && nic.config.pushes(&state.request) {
             return self.process(message, platform);
         }
         let (channel, token) = (nic.control, token::of(Kind::RequestFetched, message));

@@ -20,6 +20,7 @@ fn nic(index: usize) -> RdmaNicConfig {
         doorbell: Bytes::new(8),
         work_request: Bytes::new(64),
         push_max: Bytes::new(256),
+        push_without_data: true,
         inline_max: Bytes::new(220),
         completion_entry: Bytes::new(64),
         message_interval: Span::from_ns(10),
@@ -139,6 +140,21 @@ fn an_inline_write_takes_the_sum_of_its_steps() {
     // The acknowledgement leaves at 413.68: 30 B 2.4, cable 10, adapter 100, entry 200 + 4.
     assert_eq!(told[1], (CompletionKind::Done, 730));
     assert_eq!(script.network.under_way(), 0);
+}
+
+#[test]
+fn an_adapter_to_which_only_data_and_reads_are_pushed_fetches_other_requests() {
+    let latency = |opcode, inline, push_without_data| {
+        let mut config = network(4096);
+        config.nics[0].push_without_data = push_without_data;
+        let mut script = Script::new(config, vec![WorkRequest { inline, ..request(opcode, 2) }]);
+        bench().run(&mut script, Span::from_us(100));
+        (script.seen[0].0 - Time::ZERO).as_ns() as u64
+    };
+    // A read of 64 B from memory: 200 ns of the link, and 4 ns at its rate.
+    assert_eq!(latency(Opcode::Write, false, false) - latency(Opcode::Write, false, true), 204);
+    assert_eq!(latency(Opcode::Write, true, false), latency(Opcode::Write, true, true));
+    assert_eq!(latency(Opcode::Read, false, false), latency(Opcode::Read, false, true));
 }
 
 #[test]

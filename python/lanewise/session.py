@@ -193,7 +193,7 @@ class Session:
     >>> session.state().links.filter(link="card0", direction="downstream")["utilisation"].round(1).item()
     1.0
     >>> session.change("workload.read0.outstanding", 1)
-    [Change(path='workload.read0.outstanding', before='16', after='1')]
+    [Change(path='workload.read0.outstanding', before='32', after='1')]
     >>> session.step("200 us")
     True
     >>> session.results().end_reason

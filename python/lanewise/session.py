@@ -158,11 +158,14 @@ class LiveState(Result):
 
     @cached_property
     def requesters(self) -> pl.DataFrame:
-        """Reads outstanding at each endpoint, and what it spent the window on: one row a state."""
+        """Reads outstanding at each endpoint, and what it spent the window on: one row a state.
+
+        After no time at all there is one row a device, without a state.
+        """
         rows = (
             {**each, "state": state, "time_fraction": share}
             for each in self.document["requesters"]
-            for state, share in each["time_attribution"].items()
+            for state, share in each["time_attribution"].items() or [(None, None)]
         )
         return frame(rows, _REQUESTER_COLUMNS)
 
@@ -193,7 +196,7 @@ class Session:
     >>> session.state().links.filter(link="card0", direction="downstream")["utilisation"].round(1).item()
     1.0
     >>> session.change("workload.read0.outstanding", 1)
-    [Change(path='workload.read0.outstanding', before='16', after='1')]
+    [Change(path='workload.read0.outstanding', before='32', after='1')]
     >>> session.step("200 us")
     True
     >>> session.results().end_reason

@@ -258,6 +258,7 @@ impl Reading<'_> {
             sent.ticks.iter().zip(&before.ticks).map(|(now, before)| now.saturating_sub(*before)).collect();
         let all = spent.iter().sum::<u64>().max(1) as f64;
         let share = |on: &Use| spent[*on as usize] as f64 / all;
+        let busy: u64 = Use::ALL.iter().filter(|on| !on.is_silent()).map(|on| spent[*on as usize]).sum();
         let used = Use::ALL.iter().filter(|on| spent[**on as usize] > 0);
         let device = &self.config.devices[device];
         LiveDirection {
@@ -271,7 +272,7 @@ impl Reading<'_> {
             tlps_per_s: (sent.tlps - before.tlps) as f64 / self.since_look,
             dllps_per_s: (sent.dllps - before.dllps) as f64 / self.since_look,
             replays: sent.replays - before.replays,
-            utilisation: used.clone().filter(|on| !on.is_silent()).map(share).sum(),
+            utilisation: busy as f64 / all,
             time_attribution: used.map(|on| (on.name().to_owned(), share(on).into())).collect(),
             waits_for: is_silent.then(|| reading.silence.name()),
             queued_tlps: by_class(|class| reading.queued[class]),

@@ -24,6 +24,7 @@ from lanewise.machine.model import (
     Machine,
     PhysicalSlot,
     Registers,
+    Relation,
     Slot,
     Window,
 )
@@ -140,6 +141,13 @@ def contradicted(first: str, second: str, *, less: bool) -> Machine:
     return replace(pair(), disagreements=(one,))
 
 
+def meshed(count: int, *, first: int) -> Machine:
+    """GPUs with 18 NVLinks to each other; between the first two there are others."""
+    pairs = [(a, b) for a in range(count) for b in range(a + 1, count)]
+    relations = (Relation(f"GPU{a}", f"GPU{b}", "NV", first if (a, b) == (0, 1) else 18) for a, b in pairs)
+    return replace(gpus(count), relations=tuple(relations))
+
+
 def in_slots(*used: str) -> Machine:
     """A drive in its slot beside an empty port, and slots that the firmware found a card in."""
     drive = pair()
@@ -171,6 +179,7 @@ FAULT_CASES: dict[str, tuple[Machine, Machine, Severity]] = {
         Severity.ERROR,
     ),
     "slot-device-missing": (in_slots("01:00.0", "02:00.0"), in_slots("01:00.0"), Severity.WARNING),
+    "gpu-links-fewer": (meshed(8, first=12), meshed(8, first=18), Severity.WARNING),
     "link-test-mode": (
         pair(link={"test_modes": ("EnterCompliance",)}),
         pair(link={"test_modes": ()}),

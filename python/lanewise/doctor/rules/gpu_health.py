@@ -21,7 +21,8 @@ _INFO, _WARNING, _ERROR = Severity.INFO, Severity.WARNING, Severity.ERROR
 
 HEALTH = Rule(
     id="gpu-health",
-    what="`nvidia-smi` says that a GPU is to be reset, repaired or replaced: memory errors that could not be "
+    what="`nvidia-smi` or `amd-smi` says that a GPU is to be reset, repaired or replaced: memory errors "
+    "that could not be "
     "corrected, rows or channels of memory that wait for a reset, a repair that failed, links to NVSwitches "
     "that are not healthy or not set up, heat, values that the driver cannot read, or the driver's own GPU "
     "Recovery Action.",

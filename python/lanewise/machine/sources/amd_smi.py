@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from lanewise.machine.address import Address
 from lanewise.machine.function import Kind
+from lanewise.machine.gpu_health import GpuHealth
 from lanewise.machine.model import Relation
 from lanewise.machine.registers import LinkMode
 from lanewise.machine.sources.documents import documents_of, objects_of, text_at
@@ -71,6 +72,7 @@ _KEYS = {
     "replay_count": "replays",
     "pcie replay count": "replays",
     "replay_roll_over_count": "rollovers",
+    "total_uncorrectable_count": "uncorrectable",
 }
 """What keys of either tool are called here, in lower case."""
 _MODULES = ("OAM",)
@@ -180,6 +182,9 @@ def _describe(draft: Draft, said: dict[str, str], into: Reading) -> None:
     counters = [(name, count) for name, key in found if (count := natural(said.get(key))) is not None]
     if counters:
         draft.errors["counters"] = tuple(counters)
+    uncorrectable = natural(said.get("uncorrectable"))
+    if uncorrectable is not None:
+        draft.function["health"] = GpuHealth(uncorrectable=uncorrectable)
 
 
 def _rate(text: str | None) -> float | None:

@@ -84,6 +84,11 @@ def _device(space: Bytes, at: int, into: Draft) -> None:
         if into.kind in (Kind.ENDPOINT, Kind.LEGACY_ENDPOINT, Kind.UPSTREAM_PORT, Kind.PCIE_TO_PCI_BRIDGE):
             transfers["slot_power_limit_w"] = _power(capability >> 18 & 0xFF, capability >> 26 & 3)
     if control is not None:
+        transfers["reports"] = frozenset(
+            name
+            for bit, name in enumerate(("CorrErr", "NonFatalErr", "FatalErr", "UnsupReq"))
+            if control >> bit & 1
+        )
         transfers["relaxed_ordering"] = bool(control & 0x10)
         transfers["mps"] = 128 << (control >> 5 & 7)
         transfers["extended_tags"] = bool(control & 0x100)

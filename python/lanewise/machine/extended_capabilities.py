@@ -213,8 +213,17 @@ def _device_3(space: Bytes, at: int, into: Draft) -> None:
         into.transfers["fourteen_bit_tags"] = bool(control & 4)
 
 
+def _virtual_channel(space: Bytes, at: int, into: Draft) -> None:
+    """Virtual Channel, 7.9.1, of which VC0 counts; a second ID is for devices of several functions."""
+    status = space.word(at + 0x1A)
+    if status is not None:
+        into.registers.setdefault("channel_pending", bool(status & 2))
+
+
 _READERS: dict[int, tuple[str, Callable[[Bytes, int, Draft], None]]] = {
     0x0001: ("Advanced Error Reporting", _aer),
+    0x0002: ("Virtual Channel", _virtual_channel),
+    0x0009: ("Virtual Channel", _virtual_channel),
     0x000D: ("Access Control Services", _acs),
     0x000E: ("Alternative Routing-ID Interpretation", _ari),
     0x0010: ("Single Root I/O Virtualization", _sriov),
@@ -230,7 +239,6 @@ _READERS: dict[int, tuple[str, Callable[[Bytes, int, Draft], None]]] = {
     0x0031: ("Physical Layer 64.0 GT/s", _equalization(64.0)),
 }
 _OTHERS = {
-    0x0002: "Virtual Channel",
     0x0003: "Device Serial Number",
     0x0004: "Power Budgeting",
     0x0005: "Root Complex Link",

@@ -250,6 +250,27 @@ def _sample(sequence: Any) -> str:
     return "".join(found)
 
 
+_ANYWHERE = ("search", "finditer", "findall", "sub", "subn", "split")
+
+
+def counts_line_ends_again(expression: Expression) -> bool:
+    """Whether an expression begins at each line and takes line ends from there: the square of blank lines.
+
+    Told from the expression alone, without running it.
+    """
+    pattern = expression.pattern
+    text = pattern if isinstance(pattern, str) else pattern.decode("latin-1")
+    tree = _parser.parse(text, expression.flags)
+    flags = expression.flags | tree.state.flags
+    if not flags & re.MULTILINE or expression.method not in _ANYWHERE or len(tree) < 2:
+        return False
+    (first, place), (second, repeated) = tree[0], tree[1]
+    if (str(first), str(place)) != ("AT", "AT_BEGINNING") or "REPEAT" not in str(second):
+        return False
+    _, most, body = repeated
+    return most >= _LARGE and len(body) == 1 and _takes(body[0], "\n")
+
+
 def slowest(expression: Expression, small: int, factor: int) -> tuple[float, str]:
     """Return how much more a character costs in a text `factor` times as long, for the worst text.
 

@@ -6,11 +6,14 @@ import re
 import sys
 
 import pytest
-from expressions import Expression, Unknown, collect, slowest
+from expressions import Expression, Unknown, collect, counts_line_ends_again, slowest
 
 from lanewise.machine import adapters, drives, parts
 
-PACKAGES = ("machine", "instruments", "judging", "job_file", "measuring", "predicting")
+PACKAGES = (
+    *("machine", "instruments", "judging", "job_file", "measuring", "predicting"),
+    *("doctor", "scenario_text.py", "toml.py"),
+)
 FOUND, UNKNOWN = collect(*PACKAGES)
 PUT_TOGETHER = {
     ("adapters", "re.search(pattern, name)"): [pattern for pattern, *_ in adapters._PORTS],
@@ -47,7 +50,7 @@ def test_all_are_found() -> None:
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_each_costs_as_much_as_its_text_is_long(package: str) -> None:
-    checked = [each for each in FOUND if each.module.split(".")[1] == package]
+    checked = [each for each in FOUND if each.module.split(".")[1] == package.removesuffix(".py")]
     assert checked
     slow = []
     for expression in checked:
@@ -55,6 +58,27 @@ def test_each_costs_as_much_as_its_text_is_long(package: str) -> None:
         if growth > QUADRATIC:
             slow.append(f"{expression}: {growth:.1f} times as much per character for {text}")
     assert not slow, "\n".join(slow)
+
+
+def test_blank_lines_are_read_once() -> None:
+    """A hundred thousand of them took 38 s. Nothing is timed here."""
+    assert not [str(each) for each in FOUND if counts_line_ends_again(each)]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "method", "bad"),
+    [
+        (r"^\s*\[workload", "search", True),
+        (r"^\s*+\[workload", "search", True),
+        (r"(?m)^\W+x", "finditer", True),
+        (r"^\s*\[workload", "match", False),
+        (r"^[ \t]*+\[workload", "search", False),
+        (r"^\s?x", "search", False),
+        (r"\A\s*x", "search", False),
+    ],
+)
+def test_what_reads_blank_lines_again_is_told(pattern: str, method: str, bad: bool) -> None:
+    assert counts_line_ends_again(Expression("here", 0, pattern, re.MULTILINE, method)) is bad
 
 
 def test_those_put_together_too() -> None:

@@ -38,6 +38,19 @@ def test_outputs(name: str, tmp_path: Path) -> None:
     refused(run("import", tmp_path / "out.txt", "--machine", QEMU))
 
 
+def test_a_vendor_of_many_companies(tmp_path: Path) -> None:
+    """Each comma could be read in two ways: forty of them took two to the power of forty steps."""
+    nic = (
+        "  *-network\n       description: Ethernet interface\n       product: X1 Ethernet\n"
+        "       vendor: {}\n       physical id: 0\n       bus info: pci@0000:0{}:00.0\n"
+        "       capabilities: pm msi pciexpress bus_master\n       configuration: {}latency=0\n"
+    )
+    text = nic.format("B", 1, "driver=igb ") + nic.format(f"A{' Inc,' * 40} x", 2, "")
+    (tmp_path / "lshw.txt").write_text(text)
+    done = run("doctor", tmp_path / "lshw.txt", "--no-cost")
+    assert b"driver-missing" in done.stdout
+
+
 RIG = Path(__file__).parents[2] / "scenarios/nvme_fio.toml"
 JOBS = {
     "many variables": "[a]\nb=" + "${" * 40_000,

@@ -25,15 +25,16 @@ if TYPE_CHECKING:
 _MOST = 34
 """Characters of a product's name, so that a row of a table still holds it beside its finding."""
 
-_PRODUCT = re.compile(r"\[([^\]]*[A-Za-z][^\]]*)\]\s*$")
+_PRODUCT = re.compile(r"\[(?=[^][A-Za-z]*+[A-Za-z])([^][]++)\]\s*+$")
 """The name of a product behind that of its chip, like ``GH100 [H100 SXM5 80GB]``."""
 _SHORT_VENDOR = re.compile(r"\[([A-Za-z][A-Za-z0-9 .-]*)[\]/]")
 """A vendor's own short name, like ``Advanced Micro Devices, Inc. [AMD/ATI]``."""
 _NO_NAME = re.compile(r"0(-\d+)?$")
 """What the kernel calls slots of ports that have no number."""
 _LEGAL = re.compile(
-    r"(?:,? (?:Inc|Corp|Corporation|Co|Company|Ltd|Limited|LLC|GmbH|AG|and subsidiaries|Technology|"
-    r"Technologies|Electronics|Semiconductors?|Systems|International|Group|Computer)\b\.?,?| / .*)+\s*$"
+    r"(?>,? (?:Inc|Corp|Corporation|Co|Company|Ltd|Limited|LLC|GmbH|AG|and subsidiaries|Technology|"
+    r"Technologies|Electronics|Semiconductors?|Systems|International|Group|Computer)\b\.?+,?+|"
+    r" / .{0,200}+){1,8}+\s*+$"
 )
 
 

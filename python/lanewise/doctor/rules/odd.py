@@ -61,7 +61,7 @@ _ROM = 6
 _ROUNDING = 0.02
 """By how much two ends of one link differ that run alike: hwloc rounds."""
 
-_ITS_OWN = re.compile(r":.*|\s+\S*\d.*")
+_ITS_OWN = re.compile(r":.*|(?<!\s)\s++\S*\d.*")
 """What follows the name of a capability: its state, a serial number."""
 
 

@@ -18,6 +18,7 @@ use lanewise_pcie::ack_nak::{ReceiveSequence, Verdict};
 use lanewise_pcie::flow_control::Overflow;
 use lanewise_pcie::tlp::FlowClass;
 use lanewise_units::Time;
+use std::collections::VecDeque;
 
 mod channels;
 mod owed;
@@ -72,12 +73,17 @@ pub(crate) struct Receiver<T> {
 
     buffers: [IngressBuffer; 3],
 
-    /// Virtual channels beyond VC0.
-    beyond: Option<Box<Beyond>>,
+    rare: Option<Box<Rare>>,
 }
 
-/// Buffers of VC1, VC2 and so on.
-struct Beyond(Vec<ChannelBuffers>);
+/// What few receivers have.
+#[derive(Default)]
+struct Rare {
+    /// Buffers of VC1, VC2 and so on.
+    beyond: Vec<ChannelBuffers>,
+    /// When the accepted TLPs before the last one are checked, if that may be later than now: at a cut-through switch.
+    unchecked: VecDeque<Time>,
+}
 
 struct ChannelBuffers {
     buffers: [IngressBuffer; 3],
@@ -104,7 +110,7 @@ impl<T: Copy> Receiver<T> {
             sequence: ReceiveSequence::default(),
             unacknowledged: 0,
             buffers: buffers(&config.credits, config),
-            beyond: None,
+            rare: None,
         }
     }
 
@@ -112,7 +118,9 @@ impl<T: Copy> Receiver<T> {
     pub(crate) fn add_channels(&mut self, config: &PortConfig) {
         let channel = |pools| ChannelBuffers { buffers: buffers(pools, config), update_at: [Time::NEVER; 3] };
         let beyond: Vec<ChannelBuffers> = config.more_credits.iter().map(channel).collect();
-        self.beyond = (!beyond.is_empty()).then(|| Box::new(Beyond(beyond)));
+        if !beyond.is_empty() {
+            self.rare.get_or_insert_default().beyond = beyond;
+        }
     }
 
     // --- what arrives ------------------------------------------------------------------------------------------
@@ -175,7 +183,7 @@ impl<T: Copy> Receiver<T> {
         }
         match self.sequence.receive(arrived.sequence, arrived.fate == Fate::Good) {
             Verdict::Accept => {
-                self.plan_ack(arrived.checked, policy);
+                self.plan_ack(arrived.checked, at, policy);
                 match self.fill(arrived, at, effects) {
                     Ok(()) => Outcome::Accepted,
                     Err(overflow) => Outcome::Overflow(overflow),
@@ -200,10 +208,13 @@ impl<T: Copy> Receiver<T> {
         }
     }
 
-    /// A good TLP, checked by then: an Ack is owed by count or by time.
+    /// A good TLP is accepted at `at` and will be checked by then: an Ack is owed by count or by time.
     #[inline(always)]
-    fn plan_ack(&mut self, checked: Time, policy: &AckPolicy) {
+    fn plan_ack(&mut self, checked: Time, at: Time, policy: &AckPolicy) {
         self.unacknowledged += 1;
+        if self.last_checked > at {
+            self.note_unchecked(at);
+        }
         self.last_checked = checked;
         let by_count = self.unacknowledged >= policy.every_tlps;
         let due = if by_count { checked } else { checked + policy.latency };
@@ -222,7 +233,7 @@ impl<T: Copy> Receiver<T> {
         effects: &mut impl Effects,
     ) -> Result<(), Overflow> {
         let class = arrived.class;
-        if self.beyond.is_some() {
+        if self.rare.is_some() {
             self.release_of_all_channels(class, at, effects);
         }
         let (buffer, update_at) = self.buffer_mut(arrived.channel, class);
@@ -261,7 +272,7 @@ impl<T: Copy> Receiver<T> {
             self.update_due_at = self.update_due_at.min(update_at);
             return;
         }
-        if self.beyond.is_some() {
+        if self.rare.is_some() {
             self.release_of_all_channels(class, now, effects);
         }
         effects.push(now, Effect::BufferFreed { class, bytes: buffer_bytes(credits) });
@@ -270,7 +281,7 @@ impl<T: Copy> Receiver<T> {
     /// Space of a class that devices have drained by now is allocated again, whatever the channel.
     #[inline(always)]
     pub(crate) fn release_drained(&mut self, class: FlowClass, now: Time, effects: &mut impl Effects) {
-        match self.beyond {
+        match self.rare {
             None => self.buffers[class as usize].release_drained(class, now, effects),
             Some(_) => self.release_of_all_channels(class, now, effects),
         }

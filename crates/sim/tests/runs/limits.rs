@@ -95,6 +95,9 @@ fn walkers_are_the_limit() {
         ("server.iommu.walkers", "2"),
     ];
     limited(RIG, &settings, "walkers", &["server.iommu.walkers"], 100.0);
+    // All walkers wait for their turn.
+    let turns = [("server.iommu.walkers", "64"), ("server.iommu.walk_interval", "100 ns")];
+    limited(RIG, &[&settings[..], &turns].concat(), "walkers", &["server.iommu.walkers"], 100.0);
 }
 
 #[test]
@@ -252,4 +255,87 @@ fn a_buffer_that_a_slow_reader_fills_is_the_limit() {
     let found = limited(HEAD_OF_LINE, &[], "credits", &["sw0.port0.completion_credits"], 300.0);
     let tags = found.run.requesters.iter().find(|each| each.device == "fast").expect("it reads");
     assert!(tags.time_attribution["tags"].as_f64().is_some_and(|share| share > 0.95), "{tags:?}");
+}
+
+/// A device whose requests go to another device of the same host, if a target is asked for.
+const PAIR: &str = r#"
+title = "Two devices"
+[host.server]
+slots = { slot1 = "gen4 x16", slot2 = "gen4 x16" }
+stack = { read_trackers = 1024 }
+peer_to_peer = true
+[endpoint.card]
+attach = "server.slot1"
+generation = "gen4"
+width = "x16"
+tags = 768
+[endpoint.other]
+attach = "server.slot2"
+generation = "gen4"
+width = "x16"
+[[workload]]
+kind = "dma"
+name = "stream"
+device = "card"
+direction = "write"
+target = "other"
+size = "64 KiB"
+outstanding = 16
+"#;
+
+#[test]
+fn ways_to_memory_are_the_limit() {
+    for (rate, kind, direction) in
+        [("read_bandwidth", "memory_reads", "read"), ("write_bandwidth", "memory_writes", "write")]
+    {
+        for owner in ["server", "server.stack"] {
+            let path = format!("{owner}.{rate}");
+            let name = path.replace("stack", "stack0");
+            let settings = [("workload.stream.direction", direction), (path.as_str(), "5 GB/s")];
+            limited(RIG, &settings, kind, &[&name], 300.0);
+        }
+    }
+    limited(RIG, &[("server.write_overhead", "60 ns")], "memory_writes", &["server.write_bandwidth"], 300.0);
+}
+
+#[test]
+fn banks_of_memory_are_the_limit() {
+    let settings = [
+        READ,
+        ("server.memory.banks", "1"),
+        ("workload.stream.size", "256 B"),
+        ("workload.stream.order", "random"),
+        ("workload.stream.span", "1 GiB"),
+        ("workload.stream.outstanding", "256"),
+    ];
+    limited(RIG, &settings, "banks", &["server.memory.banks"], 300.0);
+}
+
+#[test]
+fn the_cache_is_the_limit() {
+    let settings = [
+        READ,
+        ("card.buffers", "warm"),
+        ("server.llc.size", "32 MiB"),
+        ("server.llc.read_bandwidth", "5 GB/s"),
+        ("workload.stream.span", "1 MiB"),
+    ];
+    limited(RIG, &settings, "cache", &["server.llc"], 300.0);
+}
+
+#[test]
+fn the_path_of_peers_and_what_takes_their_packets_are_the_limit() {
+    let ways = ["server.stack0.peers_in", "server.stack1.peers_out"];
+    limited(PAIR, &[("server.peer.rate", "5 GB/s")], "peer_path", &ways, 300.0);
+    limited(PAIR, &[("other.write_drain", "5 GB/s")], "endpoint_drain", &["other.write_drain"], 300.0);
+    limited(PAIR, &[READ, ("other.memory_read_rate", "5 GB/s")], "endpoint_memory", &["other.memory"], 300.0);
+    // Small packets leave the host, and their headers fill the wire there.
+    limited(PAIR, &[("server.peer.largest_packet", "64 B")], "wire", &["other.downstream"], 20.0);
+}
+
+#[test]
+fn other_cores_of_a_switch_are_the_limit() {
+    let ingress = ["sw0.core.port1", "sw0.core.port2"];
+    limited(SWITCHED, &[("sw0.core", "crossbar")], "switch_core", &ingress, 80.0);
+    limited(SWITCHED, &[("sw0.core", "shared-memory")], "switch_memory", &["sw0.memory"], 300.0);
 }

@@ -24,6 +24,7 @@ class EventKind(StrEnum):
     DEVICE_FAILED = "a device could not be brought up, or was given up"
     HEALTH_LOST = "the firmware of an adapter stopped answering"
     TIMED_OUT = "a device did not answer its driver in time"
+    ACCESS_FAILED = "reads or writes of a drive failed"
     RUNS_WITH_LESS = "a driver runs a device with less than it can do"
     NO_RETURN = "a device did not come back from a reset or from sleep"
     RECOVERED = "a device works again"

@@ -170,6 +170,7 @@ LESS = {
 
 HEARD = Errors(root_status=frozenset({"UERcvd", "NonFatalMsg"}), error_sources=(0, 0x0100))
 LATE = "nvme nvme0: I/O tag 24 (8018) QID 1 timeout, aborting"
+MEDIUM = "critical medium error, dev nvme0n1, sector 2048 op 0x0:(READ) flags 0x80700"
 SAFE = "ice 0000:01:00.0: The DDP package could not be loaded. Entering Safe Mode."
 
 FAULT_CASES: dict[str, tuple[Machine, Machine, Severity]] = {
@@ -180,6 +181,11 @@ FAULT_CASES: dict[str, tuple[Machine, Machine, Severity]] = {
     ),
     "slot-device-missing": (in_slots("01:00.0", "02:00.0"), in_slots("01:00.0"), Severity.WARNING),
     "gpu-links-fewer": (meshed(8, first=12), meshed(8, first=18), Severity.WARNING),
+    "drive-errors": (
+        logged(pair(), (EventKind.ACCESS_FAILED, "01:00.0", MEDIUM)),
+        logged(pair(), (EventKind.RECOVERED, "01:00.0", MEDIUM)),
+        Severity.WARNING,
+    ),
     "link-test-mode": (
         pair(link={"test_modes": ("EnterCompliance",)}),
         pair(link={"test_modes": ()}),

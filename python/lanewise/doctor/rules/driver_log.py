@@ -64,6 +64,22 @@ LESS = Rule(
 )
 
 
+FAILED_ACCESS = Rule(
+    id="drive-errors",
+    what="The kernel log says that reads or writes of an NVMe drive failed.",
+    why="The drive, or the path to it, could not deliver or keep data. File systems go read-only, arrays "
+    "drop "
+    "the drive.",
+    severity="warning",
+    cost="stated: data could not be read or written",
+    fix="Ask the drive (`nvme smart-log /dev/NAME`): media errors and used-up spares mean that it is to be "
+    "replaced. Without them look for errors of its link (`dmesg | grep -e BDF -e NAME`) and reseat it.",
+    references=("Linux, block/blk-mq.c (blk_print_req_error)", "NVM Express Base 2.0 §5.16.1.3 (SMART)"),
+    not_said="Drives that `device-lost` tells of, whose accesses fail with them; lines before the last boot.",
+    bearing=Bearing.DISTURBS,
+)
+
+
 def by_device(view: View) -> dict[str, list[KernelEvent]]:
     """Return events by address, or by the name that the log has where no address is known."""
     found: dict[str, list[KernelEvent]] = {}
@@ -101,6 +117,22 @@ def late_devices(view: View, this: Rule) -> Iterable[Finding]:
                 place,
                 f"{place} did not answer its driver in time, {times}{', and works again' if again else ''}",
                 _lines(view, place, late),
+            )
+
+
+@rule(FAILED_ACCESS)
+def failing_drives(view: View, this: Rule) -> Iterable[Finding]:
+    """Find drives whose reads or writes failed: one finding for each."""
+    for place, events in by_device(view).items():
+        failed = [event for event in events if event.kind is EventKind.ACCESS_FAILED]
+        if failed and not any(event.kind in LOSSES for event in events):
+            times = f"{len(failed)} reads or writes" if len(failed) > 1 else "a read or write"
+            yield this.finding(
+                Severity.WARNING,
+                place,
+                f"{times} of the drive {place} failed",
+                _lines(view, place, failed),
+                fix=this.fix.replace("NAME", failed[0].name or "nvme0"),
             )
 
 

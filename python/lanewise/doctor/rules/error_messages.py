@@ -37,7 +37,6 @@ RECEIVED = Rule(
     ),
     not_said="Errors that the sender still has latched (see `uncorrectable-errors`, `link-errors`).",
     bearing=Bearing.DISTURBS,
-    profiles=PROVISIONING,
 )
 
 BELOW = Rule(

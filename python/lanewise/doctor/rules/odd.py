@@ -393,6 +393,7 @@ _TRAITS = (
     ),
     _Trait("NoSnoop", _flag(lambda function: function.transfers.no_snoop), _sign, _never),
     _Trait("LTR", _flag(lambda function: function.transfers.ltr), _sign, _never),
+    _Trait("10-bit tags", _flag(lambda function: function.transfers.ten_bit_tags), _sign, _never),
     _Trait(
         "slot power limit",
         _flag(lambda function: function.transfers.slot_power_limit_w),

@@ -139,6 +139,12 @@ LINES = (
     ),
     DriverLine(_SLOW, rf"{_SAS}Command Timeout", "scsi/mpt3sas/mpt3sas_base.c"),
     DriverLine(_SLOW, rf"megaraid_sas {_AT}: .{{0,40}}waiting for \d+ commands to complete", "scsi/megaraid"),
+    DriverLine(
+        EventKind.ACCESS_FAILED,
+        r"(?:I/O error|critical (?:medium|target) error), dev nvme\d+(?:c\d+)?n\d+, sector \d|"
+        r"nvme\d+n\d+: .{0,80}Unrecovered Read Error",
+        "block/blk-mq.c (blk_print_req_error), nvme/host/core.c",
+    ),
     DriverLine(_LESS, r"\bice .{0,160}Entering Safe Mode", "net/ethernet/intel/ice/ice_main.c"),
     DriverLine(
         _LESS,

@@ -35,7 +35,9 @@ if TYPE_CHECKING:
 
 _ADDRESS = re.compile(r"(?<![0-9a-f])([0-9a-f]{4,8}:[0-9a-f]{2}:[01][0-9a-f])(?:\.([0-7]))?(?![0-9a-f])")
 """Of a function, or of a device: Xids have no function number."""
-_NAME = re.compile(r"\b(nvme\d{1,4}|mpt[23]sas(?:_cm)?\d{1,3}|hl\d{1,2})\b")
+_NAME = re.compile(
+    r"\b(nvme\d{1,4}(?=(?:c\d{1,4})?n\d)|nvme\d{1,4}|mpt[23]sas(?:_cm)?\d{1,3}|hl\d{1,2})(?:\b|(?:c\d{1,4})?n\d)"
+)
 _SAS = re.compile(r"\bmpt[23]sas ([0-9a-f]{4,8}:[0-9a-f]{2}:[01][0-9a-f]\.[0-7]): ")
 """What stands before the first line by which a SAS controller is called by its name."""
 _INTRODUCED = re.compile(r"\b(nvme\d{1,4}): pci function ([0-9a-f]{4,8}:[0-9a-f]{2}:[01][0-9a-f]\.[0-7])")
@@ -83,6 +85,7 @@ _KINDS: tuple[tuple[EventKind, str], ...] = (
     ),
     (EventKind.HEALTH_LOST, ""),
     (EventKind.TIMED_OUT, ""),
+    (EventKind.ACCESS_FAILED, ""),
     (EventKind.RUNS_WITH_LESS, ""),
     (
         EventKind.RECOVERED,
@@ -127,7 +130,7 @@ _PATTERNS = {kind: "|".join(filter(None, (pattern, *pattern_of(kind)))) for kind
 _ANY = re.compile("|".join(f"(?P<{kind.name}>{pattern})" for kind, pattern in _PATTERNS.items()))
 """One search tells the first kind of a line."""
 _CODE = re.compile(r"Xid (?:\([^)]{0,40}\): )?(\d+)")
-_MANY_TIMES = (EventKind.GPU_ERROR, EventKind.DMA_BLOCKED, EventKind.TIMED_OUT)
+_MANY_TIMES = (EventKind.GPU_ERROR, EventKind.DMA_BLOCKED, EventKind.TIMED_OUT, EventKind.ACCESS_FAILED)
 _HINT = re.compile(
     r"Xid|off the bus|The NVIDIA GPU|from bus|nvme\d|nvme 0|inaccessible|not ready|giving up|"
     r"Refused to change|recover|mlx5_core|offline|link lost|RmInitAdapter|BAR ?\d|[Ss]lot|pciehp|"
@@ -136,7 +139,7 @@ _HINT = re.compile(
     r"Kernel command line|DMAR|AMD-V[iI]|arm-smmu|FAULT|fault_state|non-op|mpt[23]sas|lockup|Hardware Error|"
     r"ISP System|fatal error|uncorrectable hardware|time(?:d )?out|Internal error|irmware|Rebuild|heartbeat|"
     r"disconnect|wedged|power cables|amdgpu|EEH: Inv|can't enable|unusable because|Unit Hang|Safe Mode|"
-    r"insufficient power|waiting for|diag reset"
+    r"insufficient power|waiting for|diag reset|dev nvme|Unrecovered Read"
 )
 """What is in every such line: spares most lines the long search."""
 

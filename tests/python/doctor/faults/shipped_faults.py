@@ -243,6 +243,16 @@ FAULTS = [
         "device-timeout",
     ),
     Fault(
+        "a drive whose reads fail",
+        line_after(
+            "[   2.1] nvme nvme0: pci function 0000:19:00.0\n"
+            "[ 861.3] critical medium error, dev nvme0n1, sector 2048 op 0x0:(READ) flags 0x80700 "
+            "phys_seg 4 prio class 2"
+        ),
+        "19:00.0",
+        "drive-errors",
+    ),
+    Fault(
         "an adapter whose firmware does not answer a command",
         line_after(
             "[ 861.3] mlx5_core 0000:3b:00.0: wait_func:1187:(pid 3322): ACCESS_REG(0x805) timeout. Will "

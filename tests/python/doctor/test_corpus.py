@@ -71,7 +71,8 @@ NOTED = {
     "lspci-vvv/huawei-qingyun-w510-kunpeng920.vvv": {"device-dead"},
     "lspci-vvv/asus-esc8000a-e13p-8xrtxpro6000.vvv": {"odd-one-out"},
 }
-"""Notes that are true: an engine of a processor that nothing drives does not answer; two of eight GPUs have 10-bit tags off."""
+"""Notes that are true: an engine of a processor that nothing drives does not answer; two of eight GPUs have
+10-bit tags off."""
 
 
 @pytest.mark.parametrize("name", DUMPS)

@@ -33,8 +33,7 @@ _NO_NAME = re.compile(r"0(-\d+)?$")
 """What the kernel calls slots of ports that have no number."""
 _LEGAL = re.compile(
     r"(?>,? (?:Inc|Corp|Corporation|Co|Company|Ltd|Limited|LLC|GmbH|AG|and subsidiaries|Technology|"
-    r"Technologies|Electronics|Semiconductors?|Systems|International|Group|Computer)\b\.?+,?+|"
-    r" / .{0,200}+){1,8}+\s*+$"
+    r"Technologies|Electronics|Semiconductors?|Systems|International|Group|Computer)\b\.?+,?+){1,8}+\s*+$"
 )
 
 
@@ -76,7 +75,7 @@ def short_name(function: Function) -> str:
 @cache
 def _vendor(name: str) -> str:
     own = _SHORT_VENDOR.search(name)
-    return own[1] if own else _LEGAL.sub("", name)
+    return own[1] if own else _LEGAL.sub("", name.partition(" / ")[0])
 
 
 @cache

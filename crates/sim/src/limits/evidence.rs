@@ -3,7 +3,7 @@
 use super::Candidate;
 use super::candidate::direction;
 use crate::results::{Flow, Link, Requester, Resource, Results};
-use lanewise_fabric::config::{DeviceKind, FabricConfig};
+use lanewise_fabric::config::{DeviceKind, FabricConfig, LinkConfig};
 use lanewise_observe::CONTROL;
 use lanewise_pcie::tlp::FlowClass;
 use lanewise_scenario::Scenario;
@@ -244,6 +244,12 @@ impl<'a> Evidence<'a> {
         for device in flow.device.split('+').filter_map(|name| self.index.get(name).copied()) {
             self.suspects_of_requester(device, &mut found);
         }
+        if self.fabric().links.iter().any(has_errors) {
+            // The adapter at the other end has a flow of the same workload.
+            let others = self.results.flows.iter().filter(|other| other.name == flow.name);
+            let links = others.flat_map(|other| self.devices(other)).filter_map(|device| self.above[device]);
+            found.extend(links.flat_map(|link| self.errors(link)));
+        }
         found
     }
 
@@ -264,7 +270,6 @@ impl<'a> Evidence<'a> {
     }
 
     fn suspects_of_link(&self, link: usize, found: &mut Vec<Suspect>) {
-        found.extend(self.errors(link));
         let measured: &Link = &self.results.links[link];
         for upstream in [true, false] {
             let side = if upstream { &measured.upstream } else { &measured.downstream };
@@ -381,6 +386,10 @@ impl Group {
     pub(crate) fn share(&self) -> f64 {
         self.members.iter().map(|member| member.share).fold(0.0, f64::max)
     }
+}
+
+fn has_errors(link: &LinkConfig) -> bool {
+    link.faults_upstream.bit_error_rate > 0.0 || link.faults_downstream.bit_error_rate > 0.0
 }
 
 /// Payload of a flow, or its operations when it moves none.

@@ -41,3 +41,11 @@ fn a_run_that_stalls_names_the_link_that_replays_without_end() {
         assert_eq!(limit.name, format!("{device}.errors_{towards}stream"), "{file}: {}", limit.sentence);
     }
 }
+
+/// A little gets through, and the adapter at the other end waits nearly all the time.
+#[test]
+fn errors_at_the_other_end_of_the_network_are_named() {
+    let results = results_of_file("rdma_write", &[("nic0.link.bit_error_rate_upstream", "0.01")]);
+    let limit = results.limited_by.expect("the errors");
+    assert_eq!(limit.name, "nic0.errors_upstream", "{}", limit.sentence);
+}

@@ -14,6 +14,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from lanewise.machine.address import Address
+from lanewise.machine.sources.made_up import MADE_UP_DOMAIN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -29,6 +30,8 @@ _PRODUCT = re.compile(r"\[(?=[^][A-Za-z]*+[A-Za-z])([^][]++)\]\s*+$")
 """The name of a product behind that of its chip, like ``GH100 [H100 SXM5 80GB]``."""
 _SHORT_VENDOR = re.compile(r"\[([A-Za-z][A-Za-z0-9 .-]*)[\]/]")
 """A vendor's own short name, like ``Advanced Micro Devices, Inc. [AMD/ATI]``."""
+_MADE_UP = re.compile(r"\bffff[0-9a-f]{4}:[0-9a-f]{2}:[01][0-9a-f]\.[0-7]\b")
+"""An address beyond any that a machine has (`machine.sources.made_up`)."""
 _NO_NAME = re.compile(r"0(-\d+)?$")
 """What the kernel calls slots of ports that have no number."""
 _LEGAL = re.compile(
@@ -40,13 +43,43 @@ _LEGAL = re.compile(
 def named(findings: Iterable[Finding], view: View) -> list[Finding]:
     """Give each finding the name and slot of its device; those about no device that is there have none."""
     known: dict[str, str] = {}
+    names = _instead_of_made_up(view.machine)
     for finding in (all_of_them := list(findings)):
         if finding.bdf and finding.bdf not in known:
             known[finding.bdf] = _words(view, finding.bdf)
     return [
-        replace(finding, device=known[finding.bdf]) if known.get(finding.bdf) else finding
+        _called_by_name(
+            replace(finding, device=known[finding.bdf]) if known.get(finding.bdf) else finding, names
+        )
         for finding in all_of_them
     ]
+
+
+def _instead_of_made_up(machine: Machine) -> dict[str, str]:
+    """Return the names of devices whose source states no addresses, by the addresses that were made up."""
+    return {
+        function.address.short: function.interfaces[0]
+        for function in machine
+        if function.address.domain >= MADE_UP_DOMAIN and not function.implied and function.interfaces
+    }
+
+
+def _called_by_name(finding: Finding, names: dict[str, str]) -> Finding:
+    """Write the names of devices for addresses that nobody can look up."""
+    if not names:
+        return finding
+
+    def told(text: str) -> str:
+        return _MADE_UP.sub(lambda found: names.get(found[0], found[0]), text)
+
+    return replace(
+        finding,
+        bdf=told(finding.bdf),
+        title=told(finding.title),
+        evidence=tuple(map(told, finding.evidence)),
+        fix=told(finding.fix),
+        also=tuple(map(told, finding.also)),
+    )
 
 
 def _words(view: View, bdf: str) -> str:

@@ -148,6 +148,8 @@ class Function:
     """Whether NCCL found that a network adapter can reach the memory of GPUs (GPUDirect RDMA)."""
     health: GpuHealth | None = None
     """Of a GPU, as its driver says."""
+    stated_health: str | None = None
+    """How the management controller says it is: ``OK``, ``Warning``, ``Critical`` (Redfish, Health)."""
     stated_path: tuple[Address, ...] = ()
     """Bridges above it, root first, when the source prints the way (`lspci -PP`)."""
 

@@ -281,6 +281,11 @@ FAULT_CASES: dict[str, tuple[Machine, Machine, Severity]] = {
         Severity.ERROR,
     ),
     "driver-missing": (gpus(4, {"driver": None}), gpus(4), Severity.WARNING),
+    "device-health": (
+        gpus(4, {"stated_health": "Critical"}, stated_health="OK"),
+        gpus(4, stated_health="OK"),
+        Severity.ERROR,
+    ),
     "odd-one-out": (gpus(8, {"now": "2.5 x16"}), gpus(8, now="2.5 x16"), Severity.WARNING),
     "uplink-slow": (uplink(5.0), uplink(32.0), Severity.WARNING),
     "iommu-translated": (

@@ -29,9 +29,8 @@ ODD = Rule(
     severity="warning for less speed, fewer lanes, smaller payloads or reads, and a missing capability; of "
     "two devices, for a smaller BAR of a GPU that cannot be resized and a port for RDMA at a quarter of the "
     "other's rate; info for other differences, for a link of which hwloc knows nothing, and where the slot "
-    "explains them, unless it is that of one of four and more adapters for RDMA, or GPUs that drive no "
-    "display "
-    "or share a switch",
+    "explains them, unless it is that of one of four and more adapters for RDMA, uplinks of switches, or "
+    "GPUs that drive no display or share a switch",
     cost="stated: work spread over all of them waits for this one",
     fix="Compare the slot, riser and firmware setting of BDF with those of the others; swap it with one of "
     "them and see whether the difference goes with the card or stays with the slot.",
@@ -89,10 +88,12 @@ def odd_devices(view: View, this: Rule) -> Iterable[Finding]:
     yield from _other_class(view, this)
     for members in alike.uplinks(view):
         for trait in _OF_LINKS:
-            yield from _compared(view, this, members, trait)
+            yield from _compared(view, this, members, trait, uplinks=True)
 
 
-def _compared(view: View, this: Rule, members: list[Function], trait: _Trait) -> Iterator[Finding]:
+def _compared(
+    view: View, this: Rule, members: list[Function], trait: _Trait, *, uplinks: bool = False
+) -> Iterator[Finding]:
     found = alike.odd_ones(members, lambda member: trait.value(view, member))
     if found is None or len(members) < trait.fewest:
         if len(members) == _PAIR and trait.of_two is not None:
@@ -102,7 +103,11 @@ def _compared(view: View, this: Rule, members: list[Function], trait: _Trait) ->
     for member in odd:
         value, bdf = trait.value(view, member), member.address.short
         alike_ones = [other for other in members if trait.value(view, other) == usual]
-        many = len(members) >= _MANY and (_is_of_a_server(view, member) or member.does_rdma)
+        if trait.value is _top_speed and _runs_odd(view, members, member):
+            continue
+        # Ports that are alike, each with a switch that is alike, were built alike: what one lacks is set so.
+        equal = uplinks or _is_of_a_server(view, member) or member.does_rdma
+        many = len(members) >= _MANY and equal
         loss = trait.worse(value, usual) and (many or not _slot_explains(view, member, trait))
         yield this.finding(
             Severity.WARNING if loss else Severity.INFO,
@@ -219,8 +224,28 @@ def _gb_per_s(value: Hashable) -> str:
     return f"{value:.1f} GB/s" if value and isinstance(value, float) else "unknown"
 
 
+def _gt_per_s(value: Hashable) -> str:
+    return f"{value:g}GT/s" if isinstance(value, float) else "?"
+
+
 def _speed(view: View, function: Function) -> Hashable:
     return None if function.link.bandwidth_gb_s else alike.link_speed(view, function)
+
+
+def _top_speed(view: View, function: Function) -> Hashable:
+    """Return the most that a GPU of a server and its slot can do together, in GT/s."""
+    if function.address.function or function.link.bandwidth_gb_s or not _is_of_a_server(view, function):
+        return None
+    link = view.machine.link_above(function)
+    if link is None:
+        return function.link.capability.gt_s
+    return link.limit.gt_s if view.is_wire(link) else None
+
+
+def _runs_odd(view: View, members: list[Function], member: Function) -> bool:
+    """Whether the speed at which its link runs is odd, too, and says the same."""
+    found = alike.odd_ones(members, lambda one: _speed(view, one))
+    return found is not None and member in found[0]
 
 
 def _width(view: View, function: Function) -> Hashable:
@@ -353,7 +378,7 @@ _OF_LINKS = (
     _Trait(
         "link speed",
         _speed,
-        lambda value: f"{value:g}GT/s" if isinstance(value, float) else "?",
+        _gt_per_s,
         _less,
     ),
     _Trait("link width", _width, lambda value: f"x{value}", _less),
@@ -362,6 +387,7 @@ _OF_LINKS = (
 )
 _TRAITS = (
     *_OF_LINKS,
+    _Trait("top speed of GPU and slot", _top_speed, _gt_per_s, _less, fewest=_MANY),
     _Trait("MaxPayload", _payload, _bytes, _less),
     _Trait("MaxReadReq", lambda _, function: function.transfers.mrrs, _bytes, _less),
     _Trait("ExtTag", _flag(lambda function: function.transfers.extended_tags), _sign, _is_off, of_two=_noted),

@@ -35,6 +35,7 @@ _FILLED = (
     "model",
     "firmware",
     "health",
+    "stated_health",
 )
 """What is taken of a function besides its identity, its registers and its names."""
 

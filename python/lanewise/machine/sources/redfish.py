@@ -29,6 +29,10 @@ JSON_SIGNS = re.compile(r'"(?:PCIeInterface|MaxPCIeType|LanesInUse)"\s*:|#PCIe(?
 """A key or a type that only Redfish has."""
 _DELL = re.compile(r"(\d{1,3})-(\d{1,2})(?:-(\d))?$")
 _AMI = re.compile(r"([0-9A-F]{2,4})_([0-9A-F]{2})_([0-9A-F]{2})(?:_([0-7]{1,2}))?$")
+_HEALTH = ("OK", "Warning", "Critical")
+"""Values of Status.Health (Redfish, Resource.json)."""
+_PLAIN_NAME = re.compile(r"[A-Za-z]{3,12}_?\d{1,3}$")
+"""An identifier that people use for a device: ``GPU5``, ``NIC_2``."""
 _GENERATION = re.compile(r"Gen(\d)$")
 _CLASSES = {
     "MassStorageController": 0x018000,
@@ -120,6 +124,11 @@ def _describe(draft: Draft, device: dict[str, Any], function: dict[str, Any]) ->
     draft.function["firmware"] = text_at(device, "FirmwareVersion") or None
     label = text_at(device, "Slot", "Location", "PartLocation", "ServiceLabel")
     draft.function["physical_slot"] = label or None
+    health = text_at(device, "Status", "Health")
+    draft.function["stated_health"] = health if health in _HEALTH else None
+    own_name = text_at(device, "Id")
+    if _PLAIN_NAME.match(own_name):
+        draft.add_interface(own_name)
 
 
 def _mode(said: Any, generation: str, lanes: str) -> LinkMode:

@@ -82,3 +82,25 @@ def test_what_may_be_idle_on_purpose_is_a_note(text: str) -> None:
 def test_what_is_held_for_a_virtual_machine_is_no_fault() -> None:
     held = DRIVEN.format(bus=0x17).replace("nvidia", "vfio-pci")
     assert [f for f in undriven(HOST + held) if f.severity is not Severity.INFO] == []
+
+
+INXI = """\
+System:
+  Host: nas1 Kernel: 6.1.0-18-amd64 arch: x86_64 bits: 64
+Network:
+  Device-1: Intel 82599ES 10-Gigabit SFI/SFP+ Network vendor: Intel driver: ixgbe
+    v: kernel pcie: speed: 5 GT/s lanes: 8 port: 6020 bus-ID: 05:00.0
+    chip-ID: 8086:10fb
+  IF: enp5s0f0 state: up speed: 10000 Mbps duplex: full mac: 00:1b:21:00:00:01
+  Device-2: Intel 82599ES 10-Gigabit SFI/SFP+ Network vendor: Intel driver: {}
+    pcie: speed: 5 GT/s lanes: 8 port: 6000 bus-ID: 05:00.1
+    chip-ID: 8086:10fb
+  Device-3: Intel I210 Gigabit Network driver: igb v: kernel pcie:
+    speed: 2.5 GT/s lanes: 1 port: 5000 bus-ID: 07:00.0 chip-ID: 8086:1533
+"""
+
+
+def test_a_port_of_an_adapter_in_a_list_without_classes() -> None:
+    assert undriven(INXI.format("ixgbe")) == []
+    (found,) = undriven(INXI.format("N/A"))
+    assert (found.severity, found.bdf) == (Severity.WARNING, "05:00.1")

@@ -33,6 +33,9 @@ _END = re.compile(
     r"|(?:IF|ID|IP|Display|Screen|Monitor|API|Server|Sound|Report|Local|Message|Type|Resolution|OpenGL|GLX)"
     r"[-\w ]{0,24}:)"
 )
+_SECTION = re.compile(r"^(?:[>|] ?)?([A-Z][a-z]{3,14}):(?:[ \t]|$)")
+_NETWORK = 0x028000
+"""What a device of that section is, where ``-xxx`` did not print its class."""
 _ADDRESS = re.compile(rf"\bbus-ID: ({_FUNCTION})(?=\s|$)")
 _CHIP = re.compile(r"\bchip-ID: ([0-9a-f]{4}):([0-9a-f]{4})\b")
 _CLASS = re.compile(r"\bclass-ID: ([0-9a-f]{4})\b")
@@ -45,7 +48,7 @@ def read(lines: Sequence[str], into: Reading) -> None:
     """Read all devices with an address."""
     tells_most = any("link-max:" in line for line in lines)
     before = len(into.drafts)
-    for record in _records(lines):
+    for section, record in _records(lines):
         address, chip = _ADDRESS.search(record), _CHIP.search(record)
         if address is None or chip is None:
             continue
@@ -56,6 +59,8 @@ def read(lines: Sequence[str], into: Reading) -> None:
             draft.identity["class_code"] = int(number[1], 16) << 8
             if "pcie: " in record and not number[1].startswith("06"):
                 draft.kind = Kind.ENDPOINT
+        elif section == "Network":
+            draft.identity["class_code"] = _NETWORK
         if driver is not None:
             draft.function["driver"] = None if driver[1] == "N/A" else driver[1]
             draft.function["driver_known"] = True
@@ -72,22 +77,22 @@ def read(lines: Sequence[str], into: Reading) -> None:
         into.kinds.append("inxi")
 
 
-def _records(lines: Sequence[str]) -> Iterator[str]:
-    """Join the lines of each device."""
+def _records(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Join the lines of each device, and say in which section it is."""
     record: list[str] = []
+    section = ""
     for line in lines:
-        if _START.match(line):
-            if record:
-                yield " ".join(record)
-            record = [line.strip(" \t>|")]
-        elif _END.match(line) or not line.strip():
-            if record:
-                yield " ".join(record)
+        heading = _SECTION.match(line)
+        if (heading or _START.match(line) or _END.match(line) or not line.strip()) and record:
+            yield section, " ".join(record)
             record = []
+        section = heading[1] if heading else section
+        if _START.match(line):
+            record = [line.strip(" \t>|")]
         elif record and len(record) < _MOST_LINES:
             record.append(line.strip(" \t>|"))
     if record:
-        yield " ".join(record)
+        yield section, " ".join(record)
 
 
 def _modes(record: str) -> tuple[LinkMode, LinkMode]:

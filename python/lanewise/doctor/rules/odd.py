@@ -83,9 +83,12 @@ class _Trait(NamedTuple):
 def odd_devices(view: View, this: Rule) -> Iterable[Finding]:
     """Find what differs: one finding per difference, at the first device that has it."""
     for members in alike.groups(view):
+        equals = alike.of_one_capability(members)
         for trait in _TRAITS:
-            yield from _compared(view, this, members, trait)
-        yield from _missing_capabilities(view, this, members)
+            for compared in equals if trait in _OF_LINKS else [members]:
+                yield from _compared(view, this, compared, trait)
+        for compared in equals:
+            yield from _missing_capabilities(view, this, compared)
     yield from _other_class(view, this)
     for members in alike.uplinks(view):
         for trait in _OF_LINKS:

@@ -1,0 +1,129 @@
+"""What machines in order look like that once was called a fault: parts of real dumps, in their form."""
+
+from __future__ import annotations
+
+from lanewise.doctor import Finding, Severity, diagnose
+from lanewise.machine import read_bytes
+
+
+def found(dump: bytes | str, rule: str) -> list[Finding]:
+    text = dump.encode() if isinstance(dump, str) else dump
+    return [f for f in diagnose(read_bytes(text), cost=False).findings if f.rule == rule]
+
+
+PORT = """\
+{bdf} PCI bridge: Advanced Micro Devices, Inc. [AMD] Family 17h (Models 00h-0fh) PCIe GPP Bridge (prog-if 00 \
+[Normal decode])
+\tControl: I/O+ Mem+ BusMaster+ SpecCycle- MemWINV- VGASnoop- ParErr+ Stepping- SERR+ FastB2B- DisINTx+
+\tBus: primary={primary}, secondary={bus}, subordinate={bus}, sec-latency=0
+\tI/O behind bridge: 0000f000-00000fff [disabled]
+\tMemory behind bridge: {memory}
+\tPrefetchable memory behind bridge: {prefetchable}
+\tCapabilities: [58] Express (v2) Root Port (Slot+), MSI 00
+\t\tLnkCap:\tPort #247, Speed 8GT/s, Width x4, ASPM L1, Exit Latency L1 <64us
+\t\t\tClockPM- Surprise- LLActRep+ BwNot+ ASPMOptComp+
+\t\tLnkSta:\tSpeed 2.5GT/s (downgraded), Width x4 (ok)
+\t\t\tTrErr- Train- SlotClk+ DLActive- BWMgmt- ABWMgmt-
+\t\tSltCap:\tAttnBtn{bay} PwrCtrl{bay} MRL- AttnInd{bay} PwrInd{bay} HotPlug{hot} Surprise{bay}
+\t\t\tSlot #{slot}, PowerLimit 0.000W; Interlock- NoCompl-
+\t\tSltCtl:\tEnable: AttnBtn- PwrFlt- MRL- PresDet- CmdCplt- HPIrq+ LinkChg+
+\t\t\tControl: AttnInd Off, PwrInd On, Power- Interlock-
+\t\tSltSta:\tStatus: AttnBtn- PowerFlt- MRL- CmdCplt- PresDet{there} Interlock-
+\t\t\tChanged: MRL- PresDet- LinkState{changed}
+"""
+BAY = {
+    "primary": "80",
+    "memory": "b7400000-b75fffff [size=2M]",
+    "prefetchable": "0000041ec0000000-0000041ec01fffff [size=2M]",
+    "bay": "+",
+    "hot": "+",
+    "there": "+",
+    "changed": "-",
+}
+CLOSED = {"memory": "fff00000-000fffff [disabled]", "prefetchable": "fff00000-000fffff [disabled]"}
+
+
+def port(bdf: str, bus: str, slot: int, **other: str) -> str:
+    return PORT.format(**{**BAY, "bdf": bdf, "bus": bus, "slot": slot, **other})
+
+
+BAYS = port("80:01.1", "83", 21) + "\n" + port("80:01.2", "84", 22)
+FREE = port("a0:01.1", "a1", 0, primary="a0", bay="-", there="-")
+
+
+def test_empty_bays_that_tie_presence_are_a_note_beside_a_free_slot_of_another_kind() -> None:
+    both = found(f"{BAYS}\n{FREE}", "slot-no-link")
+    assert [f.severity for f in both] == [Severity.INFO, Severity.INFO]
+    assert "dmidecode" in both[0].fix
+
+
+def test_a_free_bay_of_the_same_kind_shows_that_presence_is_right() -> None:
+    free = port("80:01.3", "85", 23, there="-")
+    (one,) = found(port("80:01.1", "83", 21) + "\n" + free, "slot-no-link")
+    assert one.severity is Severity.WARNING
+
+
+def test_a_port_that_the_firmware_left_closed_and_that_takes_no_card_later_is_a_note() -> None:
+    closed = port("00:02.1", "01", 0, primary="00", bay="-", hot="-", changed="+", **CLOSED)
+    (one,) = found(closed, "slot-no-link")
+    assert one.severity is Severity.INFO
+    opened = port("00:02.1", "01", 0, primary="00", bay="-", hot="-", changed="+")
+    (one,) = found(opened, "slot-no-link")
+    assert one.severity is Severity.WARNING
+
+
+def test_what_is_behind_a_sleeping_bridge_is_not_dead() -> None:
+    dead = (
+        "02:00.0 PCI bridge: Intel Corporation JHL7540 Thunderbolt 3 Bridge [Titan Ridge 4C 2018] (rev ff) "
+        "(prog-if ff)\n\t!!! Unknown header type 7f\n"
+    )
+    far = (
+        "06:00.0 USB controller: Intel Corporation JHL7540 Thunderbolt 3 USB Controller (rev ff) "
+        "(prog-if ff)\n\t!!! Unknown header type 7f\n"
+    )
+    above = (
+        port("00:1b.0", "02", 20, primary="00").replace("subordinate=02", "subordinate=6c")
+        + "\tCapabilities: [a0] Power Management version 3\n"
+        "\t\tStatus: D3 NoSoftRst- PME-Enable+ DSel=0 DScale=0 PME-\n"
+    ).replace("DLActive-", "DLActive+")
+    asleep = found(f"{above}\n{dead}\n{far}", "device-dead")
+    assert {f.severity for f in asleep} == {Severity.INFO}
+    assert "sleeps" in asleep[0].title
+    awake = found(f"{above}\n{dead}\n{far}".replace("Status: D3", "Status: D0"), "device-dead")
+    assert {f.severity for f in awake} == {Severity.ERROR}
+
+
+BEHIND = """\
+00:0{n}.0 PCI bridge: Loongson Technology LLC PCI Express x4 Root Port (prog-if 00 [Normal decode])
+\tControl: I/O+ Mem+ BusMaster+ SpecCycle- MemWINV- VGASnoop- ParErr- Stepping- SERR- FastB2B- DisINTx+
+\tBus: primary=00, secondary=0{n}, subordinate=0{n}, sec-latency=0
+\tMemory behind bridge: 30{n}00000-30{n}fffff [size=1M] [32-bit]
+\tPrefetchable memory behind bridge: e8{n}00000000-e8{n}0fffffff [size=256M] [64-bit]
+\tCapabilities: [70] Express (v2) Root Port (Slot-), IntMsgNum 0
+
+0{n}:00.0 Non-Volatile memory controller: Silicon Motion, Inc. SM2269XT (DRAM-less) NVMe SSD Controller \
+(prog-if 02 [NVM Express])
+\tControl: I/O- Mem+ BusMaster+ SpecCycle- MemWINV- VGASnoop- ParErr- Stepping- SERR- FastB2B- DisINTx+
+\tRegion 0: Memory at {high}30{n}00000 (64-bit, non-prefetchable) [size=16K]
+\tRegion 2: Memory at e8{n}00000000 (64-bit, prefetchable) [size=16K]
+\tCapabilities: [70] Express (v2) Endpoint, IntMsgNum 0
+\tKernel driver in use: nvme
+"""
+
+
+def test_a_host_bridge_that_translates_is_no_conflict() -> None:
+    both = "\n".join(BEHIND.format(n=n, high="e00") for n in (5, 8))
+    assert not found(both, "address-conflict")
+    one = BEHIND.format(n=5, high="e00") + "\n" + BEHIND.format(n=8, high="")
+    assert [f.severity for f in found(one, "address-conflict")] == [Severity.ERROR]
+
+
+def test_a_device_with_a_driver_is_in_use_whatever_its_likes_have() -> None:
+    text = "\n".join(BEHIND.format(n=n, high="") for n in range(1, 6))
+    others = text.replace("Kernel driver in use: nvme", "Kernel driver in use: libnvm helper", 4)
+    (one,) = found(others, "driver-missing")
+    assert one.severity is Severity.INFO
+    assert one.bdf == "05:00.0"
+    assert "bind" not in one.fix
+    (none,) = found(others.replace("\tKernel driver in use: nvme\n", ""), "driver-missing")
+    assert none.severity is Severity.WARNING

@@ -67,8 +67,8 @@ def of_one_capability(members: list[Function]) -> list[list[Function]]:
     """Split devices that may be different boards by what their own links can do.
 
     Of one board, one that can do less than the others is odd in that very thing; of boards that the source
-    does not tell apart, a card of eight lanes beside others of sixteen is another product. Those whose capability
-    nobody tells stay with the most.
+    does not tell apart, a card of eight lanes beside others of sixteen is another product. Those whose
+    capability nobody tells stay with the most.
     """
     identity = members[0].identity
     if identity.subsystem_id is not None or identity.subsystem_name:

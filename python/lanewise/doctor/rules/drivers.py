@@ -23,8 +23,8 @@ MISSING = Rule(
     "at this one: its log lines say why.",
     severity="warning where devices of the same kind, or another port of the adapter, have a driver; info "
     "for devices that have none by themselves, for those that another driver drives, and for those that are "
-    "held for a virtual machine or a program, unless the host drives the sound of the same GPU, or few of their kind are and other functions of the "
-    "same card are not",
+    "held for a virtual machine or a program, unless the host drives the sound of the same GPU, or few of "
+    "their kind are and other functions of the same card are not",
     cost="stated: the device is not used",
     fix="Read why it failed: `dmesg | grep BDF`. Then bind it: `echo BDF > "
     "/sys/bus/pci/drivers/DRIVER/bind`. If it fails again, reseat the card and compare its firmware with "

@@ -141,12 +141,14 @@ def _severity(
 
 def _lines(function: Function, bits: list[str], kept: list[str], fatal: int, nonfatal: int) -> Iterator[str]:
     bdf, errors = function.address.short, function.errors
+    before = errors.counter("boot_before.TOTAL")
     if bits:
         yield f"{bdf} UESta: {' '.join(f'{bit}+' for bit in bits)} ({function.name})"
     yield from kept
     if fatal or nonfatal:
         yield (
             f"{bdf} in the kernel log: {fatal} fatal, {nonfatal} non-fatal errors"
+            + (", kept by the firmware from the boot before (BERT)" if before else "")
             if errors.counted_in_log
             else f"{bdf} aer_dev_fatal {fatal}, aer_dev_nonfatal {nonfatal}"
         )

@@ -38,8 +38,8 @@ NO_LINK = Rule(
 
 _LOOK = (
     "Many boards tie Presence Detect, so that a free slot looks like this. `dmidecode -t slot` decides "
-    "(Current Usage: In Use or Available), or a look into the slot. If a card is in it, reseat it and check its "
-    "power cable and riser; if none is, nothing is to do."
+    "(Current Usage: In Use or Available), or a look into the slot. If a card is in it, reseat it and check "
+    "its power cable and riser; if none is, nothing is to do."
 )
 
 _ENABLE = (
@@ -227,15 +227,23 @@ def _what_siblings_say(view: View, port: Function) -> Iterator[str]:
 
     A board wires the bays of drives otherwise than its card slots: only slots of the same kind tell.
     """
-    siblings = [other for other in _siblings(view, port) if _kind_of_slot(other) == _kind_of_slot(port)]
-    free = [
-        s for s in siblings if view.has_no_link(s) and s.registers.slot and s.registers.slot.presence is False
-    ]
+    siblings = _likes_of(view, port)
+    free = [other for other in siblings if _is_free(view, other)]
     used = [s for s in siblings if view.machine.link_below(s) is not None]
     if free:
         yield f"{free[0].address.short} of the same make is free and says PresDet-"
     elif len(used) >= _FEW and len(used) == len(siblings):
         yield f"all {len(used)} other ports of its make have a device"
+
+
+def _likes_of(view: View, port: Function) -> list[Function]:
+    return [other for other in _siblings(view, port) if _kind_of_slot(other) == _kind_of_slot(port)]
+
+
+def _is_free(view: View, port: Function) -> bool:
+    """Whether a port has no link and says that nothing is in its slot: there presence is right."""
+    slot = port.registers.slot
+    return view.has_no_link(port) and slot is not None and slot.presence is False
 
 
 def _kind_of_slot(port: Function) -> tuple[object, ...]:
@@ -253,7 +261,8 @@ def _what_speaks_against(view: View, port: Function, slot: Slot) -> str | None:
         if physical.used is False and (physical.address == port.address or behind):
             return f"dmidecode: {physical.name.strip()} is available (Bus Address {address})"
     kinds = {window.prefetchable for window in port.registers.windows or ()}
-    if slot.hot_plug is False and kinds == {True, False} and not _room(port):
+    shows = any(_is_free(view, other) for other in _likes_of(view, port))
+    if slot.hot_plug is False and kinds == {True, False} and not _room(port) and not shows:
         return (
             f"{port.address.short} has no windows: the firmware found nothing in it at the start, and it "
             "takes no card later (HotPlug-)"

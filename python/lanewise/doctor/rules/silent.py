@@ -19,8 +19,8 @@ DEAD = Rule(
     why="A read without a completion returns ones. The kernel still lists the device because it was there at "
     "boot; nothing can be moved to or from it, and its driver waits or fails.",
     severity="error; warning for a GPU that may be switched off beside one in the processor; info "
-    "below a bridge in D3, for a device without driver that moves no data, which firmware may have switched off, and for the sound of a "
-    "GPU that answers",
+    "below a bridge in D3, for a device without driver that moves no data, which firmware may have switched "
+    "off, and for the sound of a GPU that answers",
     cost="stated: the device is out of service",
     fix="Check the power of the card: its cables, its slot, its lamps. Switch the machine off, take its "
     "power away for a minute, reseat the card. Without a restart: `echo 1 > "

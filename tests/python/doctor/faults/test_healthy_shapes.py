@@ -127,3 +127,71 @@ def test_a_device_with_a_driver_is_in_use_whatever_its_likes_have() -> None:
     assert "bind" not in one.fix
     (none,) = found(others.replace("\tKernel driver in use: nvme\n", ""), "driver-missing")
     assert none.severity is Severity.WARNING
+
+
+LOG = """\
+[    6.410623] pci 0000:01:00.0: [{ids}] type 00 class 0x020000 PCIe Endpoint
+[    6.445928] pci 0000:01:00.0: {have} Gb/s available PCIe bandwidth, limited by {now} link at 0000:00:1c.2 \
+(capable of {able})
+[    6.463150] pci 0000:01:00.1: [{ids}] type 00 class 0x020000 PCIe Endpoint
+[    7.100000] pci 0000:00:1c.2: [8086:8d14] type 01 class 0x060400 PCIe Root Port
+[    7.200000] pci 0000:00:1c.2: PCI bridge to [bus 01]
+"""
+ON_ONE_LANE = {"have": "4.000", "now": "5.0 GT/s PCIe x1", "able": "16.000 Gb/s with 5.0 GT/s PCIe x4 link"}
+ON_TWO_LANES = {"have": "15.752", "now": "8.0 GT/s PCIe x2", "able": "63.008 Gb/s with 8.0 GT/s PCIe x8 link"}
+
+
+def loud(text: str) -> list[str]:
+    findings = diagnose(read_bytes(text.encode()), cost=False).findings
+    return [f.rule for f in findings if f.severity is not Severity.INFO]
+
+
+def test_a_path_that_carries_all_that_the_ports_of_an_adapter_can_send_is_a_note() -> None:
+    assert loud(LOG.format(ids="8086:1521", **ON_ONE_LANE)) == []
+    assert loud(LOG.format(ids="15b3:1015", **ON_TWO_LANES)) != []
+
+
+def test_a_gigabit_adapter_that_only_its_driver_names_is_known() -> None:
+    line = "[   12.0] pci 0000:04:00.0: 8.000 Gb/s available PCIe bandwidth, limited by 5 GT/s x{n} link at "
+    line += "0000:00:01.4 (capable of 64.000 Gb/s with 5 GT/s x16 link)\n"
+    named = "".join(
+        f"[   18.1] igb 0000:04:00.{n}: Intel(R) Gigabit Ethernet Network Connection\n" for n in (0, 1)
+    )
+    assert loud(line.format(n=2)) != []
+    assert loud(line.format(n=2) + named) == []
+
+
+DOCK = """\
+[    0.500000] pci 0000:00:07.0: [8086:7ec4] type 01 class 0x060400 PCIe Root Port
+[    0.500001] pci 0000:00:07.0: PCI bridge to [bus 20-49]
+[    0.600000] pci 0000:20:00.0: [8086:{dock}] type 01 class 0x060400 PCIe Switch Upstream Port
+[    0.600001] pci 0000:20:00.0: PCI bridge to [bus 21-49]
+[  202.963206] pcieport 0000:20:00.0: Unable to change power state from D3cold to D0, device inaccessible
+"""
+
+
+def test_a_thunderbolt_dock_that_went_is_a_note() -> None:
+    assert loud(DOCK.format(dock="0b26")) == []
+    assert loud(DOCK.format(dock="2030").replace("7ec4", "2030")) == ["device-lost"]
+
+
+BERT = """\
+[    0.1] pci 0000:16:00.0: [10de:2330] type 00 class 0x030200 PCIe Endpoint
+[    1.1] BERT: Error records from previous boot:
+[    1.2] [Hardware Error]: event severity: fatal
+[    1.3] [Hardware Error]:  Error 0, type: fatal
+[    1.4] [Hardware Error]:   section_type: PCIe error
+[    1.5] [Hardware Error]:   device_id: 0000:16:00.0
+[    1.6] [Hardware Error]:   aer_uncor_status: 0x00000020, aer_uncor_mask: 0x00000000
+"""
+
+
+def test_what_the_firmware_kept_of_the_boot_before_says_so() -> None:
+    (one,) = found(BERT, "uncorrectable-errors")
+    assert any("boot before" in line for line in one.evidence)
+    now = BERT.replace(
+        "BERT: Error records from previous boot:",
+        "{1}[Hardware Error]: Hardware error from APEI Generic Hardware Error Source: 1",
+    )
+    (one,) = found(now, "uncorrectable-errors")
+    assert not any("boot before" in line for line in one.evidence)

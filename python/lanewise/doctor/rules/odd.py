@@ -44,6 +44,13 @@ ODD = Rule(
 )
 
 
+_RESIZE = (
+    "The window of this GPU to its memory was left small: switch Above 4G Decoding and Resizable BAR on in "
+    "the firmware setup, for this slot, too, and see that the range for 64-bit addresses (MMIO High Size) "
+    "holds all GPUs. Then look at what the kernel could not place: `dmesg | grep -e BDF -e 'BAR '`. If the "
+    "others keep theirs, compare the firmware of the cards (`nvidia-smi -q | grep -i vbios`)."
+)
+
 _MANY = 4
 """GPUs of a server, or adapters for RDMA, of a kind that have slots alike: hosts are built for so many.
 Assumed."""
@@ -116,6 +123,7 @@ def _compared(view: View, this: Rule, members: list[Function], trait: _Trait) ->
                 f"{bdf} {trait.what}: {trait.words(value)} ({member.name})",
                 *(f"{other.address.short} {trait.what}: {trait.words(usual)}" for other in alike_ones[:2]),
             ],
+            fix=_RESIZE if trait.value is _memory and member.is_gpu and trait.worse(value, usual) else None,
         )
 
 

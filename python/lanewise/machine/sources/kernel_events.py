@@ -139,7 +139,7 @@ _HINT = re.compile(
     r"Kernel command line|DMAR|AMD-V[iI]|arm-smmu|FAULT|fault_state|non-op|mpt[23]sas|lockup|Hardware Error|"
     r"ISP System|fatal error|uncorrectable hardware|time(?:d )?out|Internal error|irmware|Rebuild|heartbeat|"
     r"disconnect|wedged|power cables|amdgpu|EEH: Inv|can't enable|unusable because|Unit Hang|Safe Mode|"
-    r"insufficient power|waiting for|diag reset|dev nvme|Unrecovered Read"
+    r"insufficient power|waiting for|diag reset|dev nvme|Unrecovered Read|: 0xffffffff"
 )
 """What is in every such line: spares most lines the long search."""
 

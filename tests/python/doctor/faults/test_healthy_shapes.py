@@ -195,3 +195,13 @@ def test_what_the_firmware_kept_of_the_boot_before_says_so() -> None:
     )
     (one,) = found(now, "uncorrectable-errors")
     assert not any("boot before" in line for line in one.evidence)
+
+
+def test_registers_of_ones_in_a_log_are_a_lost_adapter() -> None:
+    lines = (
+        "[15342.1] tg3 0000:04:00.1 eno2: transmit timed out, resetting\n"
+        "[15342.2] tg3 0000:04:00.1 eno2: 0x00000000: 0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff\n"
+    )
+    pci = "[    1.0] pci 0000:04:00.1: [14e4:1657] type 00 class 0x020000 PCIe Endpoint\n"
+    assert [f.severity for f in found(pci + lines, "device-lost")] == [Severity.ERROR]
+    assert not found(pci + lines.splitlines()[0] + "\n", "device-lost")

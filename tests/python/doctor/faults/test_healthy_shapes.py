@@ -205,3 +205,31 @@ def test_registers_of_ones_in_a_log_are_a_lost_adapter() -> None:
     pci = "[    1.0] pci 0000:04:00.1: [14e4:1657] type 00 class 0x020000 PCIe Endpoint\n"
     assert [f.severity for f in found(pci + lines, "device-lost")] == [Severity.ERROR]
     assert not found(pci + lines.splitlines()[0] + "\n", "device-lost")
+
+
+def test_a_read_that_timed_out_at_a_host_bridge_is_a_note() -> None:
+    bridge = (
+        "00:00.0 {kind}: Loongson Technology LLC Device 7a59\n"
+        "\tCapabilities: [70] Express (v2) Endpoint, IntMsgNum 0\n"
+        "\t\tDevSta:\tCorrErr+ NonFatalErr+ FatalErr- UnsupReq- AuxPwr+ TransPend-\n"
+        "\tCapabilities: [100 v1] Advanced Error Reporting\n"
+        "\t\tUESta:\tDLP- SDES- TLP- FCP- CmpltTO+ CmpltAbrt- UnxCmplt- RxOF- MalfTLP-\n"
+    )
+    (one,) = found(bridge.format(kind="Host bridge"), "uncorrectable-errors")
+    assert one.severity is Severity.INFO
+    (one,) = found(bridge.format(kind="Non-Volatile memory controller"), "uncorrectable-errors")
+    assert one.severity is Severity.WARNING
+
+
+def test_an_end_that_contradicts_itself_about_speeds_is_a_note() -> None:
+    text = BEHIND.format(n=5, high="")
+    for able, severity in (("2.5GT/s", Severity.INFO), ("2.5-8GT/s", Severity.WARNING)):
+        registers = (
+            "\t\tLnkCap:\tPort #0, Speed 16GT/s, Width x4, ASPM not supported\n"
+            "\t\tLnkSta:\tSpeed 8GT/s, Width x4\n"
+            f"\t\tLnkCap2: Supported Link Speeds: {able}, Crosslink- Retimer+ 2Retimers+ DRS-\n"
+            "\t\tLnkCtl2: Target Link Speed: 8GT/s, EnterCompliance+ SpeedDis-\n"
+        )
+        port_line = "Express (v2) Root Port (Slot-), IntMsgNum 0\n"
+        (one,) = found(text.replace(port_line, port_line + registers), "link-test-mode")
+        assert one.severity is severity

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from lanewise.doctor.finding import Finding, Severity
 from lanewise.doctor.registry import Bearing, Rule, rule
-from lanewise.machine.model import PORTS_TO_LINKS, EventKind, Slot
+from lanewise.machine.model import PORTS_TO_LINKS, EventKind, Kind, Slot
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -27,7 +27,7 @@ NO_LINK = Rule(
     severity="warning where a second sign says that there is a card: windows set up for it, a link that came "
     "or went, an attention lamp, ports of the same switch whose presence is right, the firmware's table, the "
     "kernel log; info without, because some boards tie presence of empty bays, and where the firmware's "
-    "table calls the slot free or the firmware set up nothing for a slot without hot plug",
+    "table calls the slot free or the firmware set up nothing for a root port without hot plug",
     cost="stated: the device in the slot is missing",
     fix="Reseat what is in the slot, check its power cable and riser; try the card in another slot and "
     "another card in this one.",
@@ -262,7 +262,8 @@ def _what_speaks_against(view: View, port: Function, slot: Slot) -> str | None:
             return f"dmidecode: {physical.name.strip()} is available (Bus Address {address})"
     kinds = {window.prefetchable for window in port.registers.windows or ()}
     shows = any(_is_free(view, other) for other in _likes_of(view, port))
-    if slot.hot_plug is False and kinds == {True, False} and not _room(port) and not shows:
+    at_root = view.machine.role(port) is Kind.ROOT_PORT
+    if at_root and slot.hot_plug is False and kinds == {True, False} and not _room(port) and not shows:
         return (
             f"{port.address.short} has no windows: the firmware found nothing in it at the start, and it "
             "takes no card later (HotPlug-)"

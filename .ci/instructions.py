@@ -24,7 +24,8 @@ COLUMNS = ["compiler", "profile", "case", "instructions_per_hop"]
 CASES = {"chain": (200, 600), "mixed": (60, 180), "tree512": (24, 36), "tree4096": (3, 6)}
 """Simulated microseconds of the short and the longer run.
 
-In the tree of 512, reads fill the root complex for the first 20: there every hop would pay for completions that others make later.
+In the tree of 512, reads fill the root complex for the first 20: there every hop would pay for completions
+that others make later.
 """
 TOLERANCE = 0.02
 
@@ -72,8 +73,8 @@ def _compiler() -> str:
 def _built() -> Path:
     """Build the program, with the flags of the core, and return where it is.
 
-    Naming the package of the core, too, makes features of dependencies what they are there. Otherwise symbols have other
-    names, and a profile that was counted in the core says nothing about them.
+    Naming the package of the core, too, makes features of dependencies what they are there. Otherwise symbols
+    have other names, and a profile that was counted in the core says nothing about them.
     """
     command = ["cargo", "build", "--quiet", "--release", "-p", "lanewise-fabric", "-p", "lanewise-python"]
     command += ["--example", "speed"]

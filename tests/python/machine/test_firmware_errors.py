@@ -103,3 +103,10 @@ def test_a_block_alone_is_a_log() -> None:
     machine = read_bytes(block("recoverable", *UNCORRECTED).encode())
     assert [function.address.short for function in machine] == ["04:00.0"]
     assert machine["04:00.0"].errors.counter("nonfatal.CmpltTO") == 1
+
+
+def test_a_block_without_registers_leaves_the_name_to_the_line_beside_it() -> None:
+    beside = "[86112.3] nvme 0000:04:00.0: aer_status: 0x00000001, aer_mask: 0x00000000\n"
+    beside += "[86112.3] nvme 0000:04:00.0:    [ 0] RxErr                  (First)\n"
+    log = (block("corrected") + beside) * 250
+    assert counts(log) == {"correctable.TOTAL": 250, "correctable.RxErr": 250}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from lanewise.doctor.finding import Finding, Severity
@@ -11,10 +12,13 @@ from lanewise.machine.model import EventKind
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from lanewise.machine.model import KernelEvent
+    from lanewise.machine.model import Function, KernelEvent
     from lanewise.machine.view import View
 
 _MOST_LINES = 3
+_WITH_DISPLAY = 0x0300
+_WITHOUT_ATOMICS = re.compile(r"skipped device ([0-9a-f]{4}):([0-9a-f]{4}), PCI rejects atomics")
+"""How ROCm's driver names a GPU: by vendor and device."""
 LOSSES = {
     EventKind.GPU_LOST: "fell off the bus",
     EventKind.CONTROLLER_DOWN: "stopped answering",
@@ -51,7 +55,7 @@ LESS = Rule(
     "that its firmware needs, or with less power than it asks for.",
     why="The adapter is listed, its link is up, and it moves data; but it does so with one queue, or with "
     "ports that are held down, and no register shows it.",
-    severity="warning",
+    severity="warning; info for GPUs with a display that ROCm leaves out",
     cost="stated: the adapter moves less data than it could",
     fix="Safe Mode: install the DDP package (`/lib/firmware/intel/ice/ddp/ice.pkg`) that fits the driver, "
     "and load the driver again. Insufficient power: put the card into a slot that gives 75 W, or look at the "
@@ -59,6 +63,7 @@ LESS = Rule(
     references=(
         "Linux, Documentation/networking/device_drivers/ethernet/intel/ice.rst (Safe Mode)",
         "Linux, drivers/net/ethernet/mellanox/mlx5/core/events.c (mlx5_pcie_event)",
+        "Linux, drivers/gpu/drm/amd/amdkfd/kfd_device.c (kgd2kfd_device_init)",
     ),
     bearing=Bearing.LIMITS,
 )
@@ -85,6 +90,10 @@ def by_device(view: View) -> dict[str, list[KernelEvent]]:
     found: dict[str, list[KernelEvent]] = {}
     for event in view.machine.events:
         place = event.address.short if event.address else event.name
+        if (skipped := _WITHOUT_ATOMICS.search(event.line)) is not None:
+            for gpu in _of_numbers(view, skipped):
+                found.setdefault(gpu.address.short, []).append(event)
+            continue
         if place is None and event.kind is EventKind.GPU_LOST:
             place = _only_gpu(view)
         elif place is None and "amdgpu" in event.line:
@@ -92,6 +101,16 @@ def by_device(view: View) -> dict[str, list[KernelEvent]]:
         if place is not None:
             found.setdefault(place, []).append(event)
     return found
+
+
+def _of_numbers(view: View, skipped: re.Match[str]) -> list[Function]:
+    """Return the GPUs that a line names by vendor and device."""
+    numbers = (int(skipped[1], 16), int(skipped[2], 16))
+    return [
+        function
+        for function in view.machine
+        if (function.identity.vendor_id, function.identity.device_id) == numbers and function.is_gpu
+    ]
 
 
 def _only_gpu(view: View, vendor: int | None = None) -> str:
@@ -142,14 +161,32 @@ def reduced_devices(view: View, this: Rule) -> Iterable[Finding]:
     for place, events in by_device(view).items():
         told = [event for event in events if event.kind is EventKind.RUNS_WITH_LESS]
         if told:
-            power = "power" in told[-1].line
-            why = "its slot gives too little power" if power else "its driver runs it in Safe Mode"
+            severity, why, fix = _why_less(view, place, told[-1].line)
             yield this.finding(
-                Severity.WARNING,
-                place,
-                f"{place} does less than it could: {why}",
-                _lines(view, place, told),
+                severity, place, f"{place} does less than it could: {why}", _lines(view, place, told), fix=fix
             )
+
+
+def _why_less(view: View, place: str, line: str) -> tuple[Severity, str, str | None]:
+    """Say why a device does less, how bad that is, and what to do about it."""
+    if "rejects atomics" in line:
+        shows = any(f.address.short == place and f.is_class(_WITH_DISPLAY) for f in view.machine)
+        return (
+            Severity.INFO if shows else Severity.WARNING,
+            "ROCm leaves it out, because its path to the host passes no atomic operations on",
+            "Move it to a slot of the processor, or below a switch that routes atomics (`lspci -vvv | grep "
+            "AtomicOpsCap`); look for such a setting in the firmware setup.",
+        )
+    if "Speed 2.5GT/s" in line:
+        return (
+            Severity.WARNING,
+            "its driver finds its link at 2.5 GT/s",
+            "Look at both ends (`lspci -vvv -s BDF | grep -e LnkCap -e LnkSta`) and at the speed of the slot "
+            "in the firmware setup; reseat the card, look at riser and bifurcation.".replace("BDF", place),
+        )
+    power = "power" in line
+    why = "its slot gives too little power" if power else "its driver runs it in Safe Mode"
+    return Severity.WARNING, why, None
 
 
 def _lines(view: View, place: str, events: list[KernelEvent]) -> list[str]:

@@ -8,6 +8,7 @@ from lanewise.doctor import alike
 from lanewise.doctor.finding import Finding, Severity
 from lanewise.doctor.registry import Bearing, Rule, rule
 from lanewise.doctor.rules.bars import lacking_bars
+from lanewise.doctor.words import listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -21,8 +22,9 @@ MISSING = Rule(
     "devices beside it.",
     why="A device without a driver does nothing. Where its likes have one, the driver was there and failed "
     "at this one: its log lines say why.",
-    severity="warning where devices of the same kind, or another port of the adapter, have a driver; info "
-    "for devices that have none by themselves, for those that another driver drives, and for those that are "
+    severity="warning where devices of the same kind, or another port of the adapter, have a driver, and "
+    "for GPUs without a display, accelerators and NVMe drives of a machine whose other devices have theirs; "
+    "info for other devices that have none, for those that another driver drives, and for those that are "
     "held for a virtual machine or a program, unless the host drives the sound of the same GPU, or few of "
     "their kind are and other functions of the same card are not",
     cost="stated: the device is not used",
@@ -78,15 +80,60 @@ def missing_drivers(view: View, this: Rule) -> Iterable[Finding]:
         and function.address not in told
         and not lacking_bars(view, function)
     ]
-    if alone:
+    missed = [function for function in alone if _is_missed(view, function)]
+    if missed:
+        yield this.finding(
+            Severity.WARNING,
+            missed[0].address.short,
+            f"no driver at {listed(missed)}, while other devices have theirs: nothing can use "
+            f"{'it' if len(missed) == 1 else 'them'}",
+            [f"{f.address.short} has no driver ({f.name})" for f in missed[:8]],
+            fix=_LOAD.replace("BDF", missed[0].address.short),
+            also=[f.address.short for f in missed[1:]],
+        )
+    others = [function for function in alone if function not in missed]
+    if others:
         yield this.finding(
             Severity.INFO,
-            alone[0].address.short,
-            f"no driver for {len(alone)} device{'s' if len(alone) > 1 else ''} that could move data",
-            [f"{f.address.short} has no driver ({f.name})" for f in alone[:8]],
+            others[0].address.short,
+            f"no driver for {len(others)} device{'s' if len(others) > 1 else ''} that could move data",
+            [f"{f.address.short} has no driver ({f.name})" for f in others[:8]],
             fix="If they are to be used, load their driver; otherwise nothing.",
-            also=[f.address.short for f in alone[1:]],
+            also=[f.address.short for f in others[1:]],
         )
+
+
+_LOAD = (
+    "See whether its module is there and why it was not loaded or failed: `lspci -k -s BDF` names it under "
+    "`Kernel modules`; `modprobe MODULE`, then `dmesg | tail`. After an update of the kernel or the driver "
+    "build the module again (`dkms status`). If the device is not to be used, waive this."
+)
+_NVME, _COMPUTE = 0x0108, (0x0302, 0x0380, 0x0B40, 0x1200)
+_INTEL, _AMD_GPU = 0x8086, 0x1002
+
+
+def _is_missed(view: View, function: Function) -> bool:
+    """Whether a machine has it to be used: a GPU without a display, an accelerator, an NVMe drive.
+
+    Cards with a display work without a driver on consoles, laptops switch their second GPU off, and what is
+    on the first bus belongs to the chipset. Adapters are left in machines for later, without a driver.
+    """
+    if not function.is_class(_NVME, *_COMPUTE) or function.virtual:
+        return False
+    if function.address.bus == 0 or view.is_guest:
+        return False
+    if function.is_class(*_COMPUTE) and _has_own_graphics(view):
+        return False
+    return any(
+        other.driver and not other.virtual and view.is_data_mover(other) and other.address != function.address
+        for other in view.machine
+    )
+
+
+def _has_own_graphics(view: View) -> bool:
+    """Whether a processor with graphics drives the display, as in laptops and desktops."""
+    makers = (_INTEL, _AMD_GPU)
+    return any(other.is_class(0x0300) and other.identity.vendor_id in makers for other in view.machine)
 
 
 def _beside_driven(view: View) -> Iterator[tuple[Function, Function]]:

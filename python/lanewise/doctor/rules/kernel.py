@@ -27,6 +27,8 @@ _OF_SLOTS = (
     EventKind.RECOVERED,
 )
 _MOST_LINES = 4
+_NO_ROOM = ("can't reserve", "selected_regions", "scsih_probe", "error -12", "error -16", "No bus number")
+"""In lines of devices that were given no addresses or buses, or whose addresses something else has."""
 _FAILED_START = "failed with error -"
 """In the line of a driver that could not start a device; it may have been loaded again since."""
 
@@ -108,7 +110,20 @@ def lost_devices(view: View, this: Rule) -> Iterable[Finding]:
                 *([f"{place} is {function.name}"] if function is not None else []),
                 *([f"{len(losses)} lines of that kind in the log"] if len(losses) > _MOST_LINES else []),
             ],
+            fix=_remedy(losses),
         )
+
+
+def _remedy(losses: list[KernelEvent]) -> str | None:
+    """Say what to do where a device only lacks addresses or buses; None: what a lost device needs."""
+    if all(any(words in event.line for words in _NO_ROOM) for event in losses):
+        return (
+            "Nothing tells of a fault of the card: what it needs is taken or was not given. See who has it "
+            "(`grep -i -e pci -e reserved /proc/iomem`, `dmesg | grep -e 'BAR ' -e reserve -e conflict`). "
+            "Update firmware of host and card, switch on decoding above 4 GB in the setup, or start Linux "
+            "with `pci=realloc` (addresses) or `pci=hpbussize=8` (buses of hot-plug slots)."
+        )
+    return None
 
 
 def _first_of_each_kind(events: list[KernelEvent]) -> list[KernelEvent]:

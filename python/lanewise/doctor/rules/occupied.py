@@ -225,10 +225,10 @@ def _siblings(view: View, port: Function) -> list[Function]:
 def _what_siblings_say(view: View, port: Function) -> Iterator[str]:
     """Say how presence works at ports of the same make: free ones without it, or all others in use.
 
-    A board wires the bays of drives otherwise than its card slots: only slots of the same kind tell.
+    A board wires the bays of drives otherwise than its card slots: only free slots of the same kind tell.
     """
-    siblings = _likes_of(view, port)
-    free = [other for other in siblings if _is_free(view, other)]
+    siblings = _siblings(view, port)
+    free = [other for other in _likes_of(view, port) if _is_free(view, other)]
     used = [s for s in siblings if view.machine.link_below(s) is not None]
     if free:
         yield f"{free[0].address.short} of the same make is free and says PresDet-"

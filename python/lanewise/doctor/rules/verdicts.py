@@ -10,12 +10,16 @@ from lanewise.doctor.registry import Bearing, Rule, rule
 from lanewise.doctor.severity import FEW_LANES, by_loss
 from lanewise.machine.lanes import rate_of
 from lanewise.machine.model import IDLE_GPU_GT_S, EventKind, LinkMode
+from lanewise.machine.registers import SPEEDS_GT_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from lanewise.machine.model import Function, KernelEvent
     from lanewise.machine.view import View
+
+_SLOT_OF_AN_ADAPTER = 8
+"""Lanes of slots for adapters; the processor's have had more than 2.5 GT/s since 2008."""
 
 DOWNGRADED = Rule(
     id="link-downgraded",
@@ -39,7 +43,8 @@ LIMITED = Rule(
     why="Linux names the link that limits: `63.008 Gb/s available PCIe bandwidth, limited by 8.0 GT/s PCIe "
     "x8 link`. A slot with fewer lanes than the card is in order; fewer lanes than the slot has is a fault.",
     severity="warning where the link carries less than its port can, or less than for others of the kind, "
-    "or a quarter of the device's lanes where the port is not known; info otherwise",
+    "or a quarter of the device's lanes where the port is not known, or for an adapter that has all of eight "
+    "and more lanes at 2.5 GT/s; info otherwise",
     cost="stated: the device cannot reach what it could",
     fix="Reseat the card, look at riser and bifurcation; if its slot has no more, use another one.",
     references=("Linux, drivers/pci/pci.c (__pcie_print_link_status)",),
@@ -170,4 +175,15 @@ def _is_fault(view: View, function: Function | None, event: KernelEvent, port: F
         for other in view.machine
     ):
         return True
-    return width * FEW_LANES <= full
+    return width * FEW_LANES <= full or _fell_back(function, event)
+
+
+def _fell_back(function: Function | None, event: KernelEvent) -> bool:
+    """Whether an adapter has all of its lanes, as in a slot of its size, at the first speed there was.
+
+    Thunderbolt states that speed, too, and four lanes.
+    """
+    now, able = event.now or LinkMode(), event.able or LinkMode()
+    wide = now.width == able.width and (now.width or 0) >= _SLOT_OF_AN_ADAPTER
+    slow = now.gt_s == SPEEDS_GT_S[0] and (able.gt_s or 0.0) >= SPEEDS_GT_S[2]
+    return wide and slow and function is not None and function.is_nic

@@ -43,6 +43,9 @@ LINES = (
     DriverLine(_DOWN, r"nvme.{0,80}timeout, (?:reset|disable) controller", "nvme/host/pci.c"),
     DriverLine(_DOWN, r"nvme.{0,60}frozen state error", "nvme/host/pci.c"),
     DriverLine(
+        _DOWN, rf"xhci_hcd {_AT}: xHCI host controller not responding, assume dead", "usb/host/xhci-ring.c"
+    ),
+    DriverLine(
         _DOWN,
         rf"\b(?:ixgbe|i40e|ice|igb|igc|e1000e) {_AT}: (?:[\w: ]{{0,24}})Adapter removed",
         "net/ethernet/intel",
@@ -74,11 +77,18 @@ LINES = (
         rf"\b{DRIVERS} {_AT}: probe with driver \S{{1,32}} failed with error -(?!517)",
         "base/dd.c",
     ),
+    DriverLine(_FAILED, rf"\b{DRIVERS} {_AT}: BAR \d: can't reserve \[mem", "pci/pci.c"),
+    DriverLine(
+        _FAILED,
+        rf"{_SAS}(?:pci_request_selected_regions: failed|failure at \S{{1,80}}/\w*scsih_probe\(\)!)",
+        "scsi/mpt3sas/mpt3sas_base.c, mpt3sas_scsih.c",
+    ),
     DriverLine(_FAILED, rf"\b{DRIVERS}: probe of {_AT} failed with error -(?!517)", "base/dd.c"),
     DriverLine(
         _HEALTH,
         r"mlx5_core.{0,120}(?:health compromised|PCI (?:slot )?is (?:offline|unavailable)|"
-        r"unable to respond to|sensors reported fatal|Fatal error \d+ detected|firmware internal err)",
+        r"PCI reads still not working|unable to respond to|sensors reported fatal|Fatal error \d+ detected|"
+        r"firmware internal err)",
         "net/ethernet/mellanox/mlx5/core/health.c",
     ),
     DriverLine(_HEALTH, r"PCI (?:channel|device) is offline", "net/ethernet/mellanox"),
@@ -155,6 +165,12 @@ LINES = (
         _LESS,
         r"mlx5_core.{0,60}insufficient power on the PCIe slot",
         "net/ethernet/mellanox/mlx5/core/events.c",
+    ),
+    DriverLine(_LESS, rf"\bi40e {_AT}: PCI-Express: Speed 2\.5GT/s", "net/ethernet/intel/i40e/i40e_main.c"),
+    DriverLine(
+        _LESS,
+        r"kfd: .{0,16}skipped device [0-9a-f:]{9}, PCI rejects atomics",
+        "gpu/drm/amd/amdkfd/kfd_device.c",
     ),
     DriverLine(_AGAIN, r"nvme\d+: \d+/\d+/\d+ default/read/poll queues", "nvme/host/pci.c"),
     DriverLine(_AGAIN, r"megaraid_sas.{0,60}Reset successful for scsi", "scsi/megaraid"),

@@ -3,7 +3,7 @@
 Servers whose firmware owns Advanced Error Reporting print nothing else of an error: a block for each record
 of APEI (``{1}[Hardware Error]: ...``), also of the boot before (BERT), and then, where the kernel could tell
 it to a driver, ``aer_status`` with an address. Both tell of the same error, so the second counts only where
-no block does. Blocks about processors and memory are passed over.
+no block says which error it was. Blocks about processors and memory are passed over.
 
 Source: Linux, drivers/firmware/efi/cper.c (`cper_print_pcie`), drivers/acpi/apei/ghes.c,
 drivers/pci/pcie/aer.c (`pci_print_aer`), 3.10 to 6.17, read for the wording only; UEFI 2.10, N.2.7.
@@ -138,4 +138,10 @@ class FirmwareErrors:
         self._close()
         for address in list(self._waiting):
             self._settle(address)
-        return {**self._beside, **self._counted}
+        named = {address: counts for address, counts in self._counted.items() if not _only_totals(counts)}
+        return {**self._counted, **self._beside, **named}
+
+
+def _only_totals(counts: Counter[str]) -> bool:
+    """Whether blocks say how many errors there were and not which, as those without AER registers do."""
+    return all(name.endswith(".TOTAL") for name in counts)

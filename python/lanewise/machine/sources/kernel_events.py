@@ -81,7 +81,8 @@ _KINDS: tuple[tuple[EventKind, str], ...] = (
         EventKind.DEVICE_FAILED,
         r"AER: [Dd]evice recovery failed|BAR\d is 0M @ 0x0|unknown header type 7f, ignoring|"
         r"EEH: Invoking \S{1,32}>error_detected\(IO frozen\)|"
-        r"can't enable device: BAR \d|devices behind bridge are unusable because",
+        r"can't enable device: BAR \d|No bus number available for hot-added bridge|"
+        r"devices behind bridge are unusable because",
     ),
     (EventKind.HEALTH_LOST, ""),
     (EventKind.TIMED_OUT, ""),
@@ -139,7 +140,8 @@ _HINT = re.compile(
     r"Kernel command line|DMAR|AMD-V[iI]|arm-smmu|FAULT|fault_state|non-op|mpt[23]sas|lockup|Hardware Error|"
     r"ISP System|fatal error|uncorrectable hardware|time(?:d )?out|Internal error|irmware|Rebuild|heartbeat|"
     r"disconnect|wedged|power cables|amdgpu|EEH: Inv|can't enable|unusable because|Unit Hang|Safe Mode|"
-    r"insufficient power|waiting for|diag reset|dev nvme|Unrecovered Read|: 0xffffffff"
+    r"insufficient power|waiting for|diag reset|dev nvme|Unrecovered Read|rejects atomics|Speed 2\.5GT|"
+    r"assume dead|No bus number|: 0xffffffff"
 )
 """What is in every such line: spares most lines the long search."""
 

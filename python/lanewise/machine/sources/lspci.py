@@ -33,10 +33,15 @@ _IDS = re.compile(r"\[([0-9a-fA-F]{4}):([0-9a-fA-F]{4})\]")
 _REVISION = re.compile(r" \(rev ([0-9a-fA-F]{2})\)")
 _INTERFACE = re.compile(r" \(prog-if ([0-9a-fA-F]{2})")
 _TAIL = re.compile(r" \((?:rev|prog-if) .*")
+_CUT = "--"
+"""The line that `grep -A` puts between what it left: a driver may be among what it dropped."""
 _KERNEL_LOG = re.compile(r"\[ *\d+\.\d+\] ")
 
 _DOUBLE_SPACED = 0.4
 """Share of empty lines from which on they are between all lines and no longer between functions."""
+
+_DRIVERS_OF_A_LIST = 2
+"""Functions with a driver from which on a list is one of ``-k``. One may be a capture of its own."""
 
 _OTHER_MACHINE = 0.3
 """Share of functions that are another device at the same address, from which on it is another machine."""
@@ -72,6 +77,9 @@ def read(lines: Sequence[str], into: Reading) -> None:
             seen_text |= block.words.take(line, number, into)
         after_blank = False
     _keep(block, captures, into)
+    if not any(line == _CUT or line.endswith(f" {_CUT}") for line in lines):
+        for capture in captures:
+            _settle_drivers(capture)
     _merge(captures, into)
     into.kinds.append(f"lspci {' and '.join(_kinds(seen_text, seen_hex))}")
 
@@ -102,6 +110,24 @@ def _keep(block: _Block | None, captures: list[dict[Address, Draft]], into: Read
         refuse_more_than_a_machine_has(captures)
     captures[-1][address] = block.draft
     refuse_more_than_a_machine_has(captures[-1])
+
+
+def _settle_drivers(capture: dict[Address, Draft]) -> None:
+    """Take it that functions of a whole ``lspci -k`` without a driver line have none.
+
+    A whole list begins with a host bridge. What is printed of one without body says nothing by itself.
+    """
+    drafts = capture.values()
+    if sum(bool(draft.function.get("driver")) for draft in drafts) < _DRIVERS_OF_A_LIST:
+        return
+    if any(_is_host_bridge(draft) for draft in drafts):
+        for draft in drafts:
+            draft.function.setdefault("driver_known", True)
+
+
+def _is_host_bridge(draft: Draft) -> bool:
+    code = draft.identity.get("class_code")
+    return code >> 8 == 0x0600 if code is not None else draft.identity.get("class_name") == "Host bridge"
 
 
 def _merge(captures: list[dict[Address, Draft]], into: Reading) -> None:

@@ -30,6 +30,11 @@ _SIGNS_OF_LOG = (
     *(
         "Xid",
         "off the bus",
+        "rejects atomics",
+        "assume dead",
+        "No bus number available",
+        "can't reserve [mem",
+        "Speed 2.5GT/s",
         "from bus",
         "nvme nvme",
         "nvme 0",

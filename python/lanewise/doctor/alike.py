@@ -48,6 +48,8 @@ def groups_of_any_size(
                 identity.device_id,
                 identity.subsystem_vendor_id,
                 identity.subsystem_id,
+                # A list without numbers names the board, and that tells two of them apart as well.
+                identity.subsystem_name if identity.subsystem_id is None else None,
                 identity.class_code,
                 identity.device_name,
                 function.address.function,
@@ -59,6 +61,27 @@ def groups_of_any_size(
 def groups(view: View) -> list[list[Function]]:
     """Return devices that have another of their kind beside them."""
     return [members for members in groups_of_any_size(view) if len(members) > 1]
+
+
+def of_one_capability(members: list[Function]) -> list[list[Function]]:
+    """Split devices that may be different boards by what their own links can do.
+
+    Of one board, one that can do less than the others is odd in that very thing; of boards that the source
+    does not tell apart, a card of eight lanes beside others of sixteen is another product. Those whose
+    capability nobody tells stay with the most.
+    """
+    identity = members[0].identity
+    if identity.subsystem_id is not None or identity.subsystem_name:
+        return [members]
+    found: dict[Hashable, list[Function]] = {}
+    for member in members:
+        can = member.link.capability
+        found.setdefault((can.gt_s, can.width) if can.known else None, []).append(member)
+    unknown = found.pop(None, [])
+    if not found:
+        return [unknown]
+    max(found.values(), key=len).extend(unknown)
+    return list(found.values())
 
 
 def uplinks(view: View) -> list[list[Function]]:

@@ -107,7 +107,7 @@ def is_of_thunderbolt(upper: Function, lower: Function) -> bool:
 def is_thunderbolt(function: Function) -> bool:
     """Whether a function is part of a Thunderbolt or USB4 controller, by its name in `pci.ids`."""
     name = function.identity.device_name or ""
-    return "Thunderbolt" in name or "USB4" in name
+    return any(word in name for word in ("Thunderbolt", "USB4", "USB Type-C Subsystem PCIe"))
 
 
 def _speaks_express(function: Function, kind: Kind | None) -> bool:

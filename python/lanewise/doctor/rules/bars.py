@@ -92,7 +92,7 @@ def lacking_bars(view: View, function: Function) -> list[Bar]:
         bar
         for bar in registers.bars or ()
         if _is_memory(bar)
-        and (bar.unassigned or bar.ignored or bar.address is None or _is_lost(function, bar))
+        and (bar.unassigned or bar.ignored or bar.address is None or _is_lost(view, function, bar))
     ]
 
 
@@ -102,9 +102,16 @@ def _cannot_do_without(function: Function) -> bool:
     return kinds and function.registers.express is True and _ELSEWHERE not in function.registers.capabilities
 
 
-def _is_lost(function: Function, bar: Bar) -> bool:
-    """Whether only the kernel knows an address; of a device with a driver `configuration-lost` tells."""
-    return bar.virtual and function.driver is None and function.registers.express is True
+def _is_lost(view: View, function: Function, bar: Bar) -> bool:
+    """Whether only the kernel knows an address; of a device with a driver `configuration-lost` tells.
+
+    Sources that name no driver at all, like lspci under Windows, do not say which it is: there systems keep
+    addresses of devices that sleep, and of BARs that registers do not hold.
+    """
+    if not bar.virtual or function.driver is not None or function.registers.express is not True:
+        return False
+    asleep = function.registers.power_state in ("D3hot", "D3cold", "D3")
+    return not asleep and any(other.driver for other in view.machine)
 
 
 def _is_memory(bar: Bar) -> bool:

@@ -45,12 +45,23 @@ def disagreeing_sources(view: View, this: Rule) -> Iterable[Finding]:
         yield this.finding(
             Severity.WARNING if bad else Severity.INFO,
             bdf,
-            f"two sources disagree about {bdf}: {'; '.join(map(_words, found))}",
+            _unlisted(view, bdf, found)
+            or f"two sources disagree about {bdf}: {'; '.join(map(_words, found))}",
             [
                 *(f"{bdf} {one.what}: {one.first}; {one.second}" for one in found),
                 *([f"{bdf} is {function.name}"] if function is not None else []),
             ],
         )
+
+
+def _unlisted(view: View, bdf: str, found: list[Disagreement]) -> str | None:
+    """Say that a tool of a driver leaves a GPU out, with how many it lists; None where it is about more."""
+    if len(found) != 1 or found[0].what != "listed" or not found[0].less:
+        return None
+    missing = {one.address for one in view.machine.disagreements if one.what == "listed" and one.less}
+    gpus = [f for f in view.machine if view.is_compute_gpu(f) and not f.virtual]
+    tool = found[0].second.partition(":")[0]
+    return f"{tool} lists {len(gpus) - len(missing)} of {len(gpus)} GPUs: {bdf} is not there"
 
 
 def _words(one: Disagreement) -> str:

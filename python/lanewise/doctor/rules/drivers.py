@@ -24,9 +24,9 @@ MISSING = Rule(
     "at this one: its log lines say why.",
     severity="warning where devices of the same kind, or another port of the adapter, have a driver, and "
     "for GPUs without a display, accelerators and NVMe drives of a machine whose other devices have theirs; "
-    "info for other devices that have none, and for those that are held for a virtual machine or a program, "
-    "unless the host drives the sound of the same GPU, or few of their kind are and other functions of the "
-    "same card are not",
+    "info for other devices that have none, for those that another driver drives, and for those that are "
+    "held for a virtual machine or a program, unless the host drives the sound of the same GPU, or few of "
+    "their kind are and other functions of the same card are not",
     cost="stated: the device is not used",
     fix="Read why it failed: `dmesg | grep BDF`. Then bind it: `echo BDF > "
     "/sys/bus/pci/drivers/DRIVER/bind`. If it fails again, reseat the card and compare its firmware with "
@@ -192,10 +192,26 @@ def _is_half_held(view: View, member: Function) -> bool:
     )
 
 
+def _otherwise_driven(this: Rule, member: Function, usual: str, shown: list[Function]) -> Finding:
+    """Note a device that another driver drives than its likes: it is in use, as a boot drive is."""
+    bdf, driver = member.address.short, member.driver
+    having = sum(one.driver == usual for one in shown)
+    return this.finding(
+        Severity.INFO,
+        bdf,
+        f"{bdf} has the driver {driver}; {having} of {len(shown)} devices of its kind have {usual}",
+        [f"{bdf} driver in use: {driver} ({member.name})"],
+        fix=f"If {driver} is meant to drive it, nothing is wrong: a boot drive stays with the driver of the "
+        f"system while a program has the others.",
+    )
+
+
 def _odd(view: View, this: Rule, member: Function, usual: str, shown: list[Function]) -> Finding:
     bdf, driver = member.address.short, member.driver
     having = sum(one.driver == usual for one in shown)
     on_purpose = driver in _ON_PURPOSE
+    if driver is not None and driver not in _STAND_INS:
+        return _otherwise_driven(this, member, usual, shown)
     half = _is_half_held(view, member)
     rare = half or alike.is_rare(sum(one.driver in _ON_PURPOSE for one in shown), len(shown))
     fix = _remedy(this, member, usual)

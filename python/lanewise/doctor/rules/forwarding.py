@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from lanewise.machine.view import View
 
 _ROM = 6
+_LOW = (1 << 32) - 1
 _PORTS = frozenset({Kind.ROOT_PORT, Kind.UPSTREAM_PORT, Kind.DOWNSTREAM_PORT})
 
 BLOCKED = Rule(
@@ -60,7 +61,8 @@ CONFLICT = Rule(
     fix="Remove the device and rescan: `echo 1 > /sys/bus/pci/devices/BDF/remove; echo 1 > "
     "/sys/bus/pci/rescan`; or boot with `pci=realloc`; update firmware.",
     references=("PCIe Base 5.0 §7.5.1.2.1 (Base Address Registers)", "§7.5.1.3.8 (Memory Base and Limit)"),
-    not_said="Expansion ROMs and I/O; virtual functions; bridges whose windows are all closed "
+    not_said="Expansion ROMs and I/O; devices whose host bridge translates addresses, by the same shift at "
+    "two of them; virtual functions; bridges whose windows are all closed "
     "(`bridge-window-closed`); devices that do not decode memory.",
     bearing=Bearing.DISTURBS,
 )
@@ -165,13 +167,15 @@ def conflicting_addresses(view: View, this: Rule) -> Iterable[Finding]:
     """Find memory that no bridge passes on, and memory that two devices claim."""
     taken: dict[int, list[tuple[int, int, Function, Bar]]] = {}
     passed_on = {function.address.domain for function in view.machine if _is_behind_a_window(view, function)}
+    shifts = _shifts(view)
     for function in view.machine:
         if function.is_bridge or function.virtual or function.registers.memory_enabled is False:
             continue
         for bar in _memory(function):
             bdf, line = function.address.short, _bar_line(function, bar)
             bridge = _bridge_beside(view, function, bar)
-            if bridge is not None and function.address.domain in passed_on:
+            shifted = (function.address.domain, _high_part(bar)) in shifts and _is_shifted(bridge, bar)
+            if bridge is not None and function.address.domain in passed_on and not shifted:
                 yield this.finding(
                     Severity.ERROR,
                     bdf,
@@ -211,6 +215,41 @@ def _is_behind_a_window(view: View, function: Function) -> bool:
     bridge = view.machine.parent(function)
     windows = (bridge.registers.windows or ()) if bridge is not None else ()
     return any(_holds(window, bar) for bar in _memory(function) for window in windows)
+
+
+def _shifts(view: View) -> set[tuple[int, int]]:
+    """Return by domain what its host bridge adds to addresses of the bus below 4 GiB.
+
+    On some processors (Loongson, Arm) lspci shows addresses of the processor at devices and those of the bus
+    at bridges, for one of the two kinds of memory only. Two devices, each shifted by the same upper half into
+    the window above it, show such a translation, and so does one whose BAR has no upper half to hold it.
+    """
+    seen: dict[tuple[int, int], set[tuple[int, int, int]]] = {}
+    certain = set()
+    for function in view.machine:
+        if function.is_bridge or function.virtual:
+            continue
+        for bar in _memory(function):
+            if _is_shifted(_bridge_beside(view, function, bar), bar):
+                key = (function.address.domain, _high_part(bar))
+                seen.setdefault(key, set()).add(function.address.slot)
+                if not bar.bits64:
+                    certain.add(key)
+    return certain | {key for key, slots in seen.items() if len(slots) > 1}
+
+
+def _high_part(bar: Bar) -> int:
+    return (bar.address or 0) & ~_LOW
+
+
+def _is_shifted(bridge: Function | None, bar: Bar) -> bool:
+    """Whether a BAR above 4 GiB would lie in a window of its bridge without its upper half."""
+    low = (bar.address or 0) & _LOW
+    return (
+        bridge is not None
+        and _high_part(bar) != 0
+        and any(w.size and w.first <= low <= w.last for w in bridge.registers.windows or ())
+    )
 
 
 def _bridge_beside(view: View, function: Function, bar: Bar) -> Function | None:

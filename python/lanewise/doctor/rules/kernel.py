@@ -99,7 +99,7 @@ def lost_devices(view: View, this: Rule) -> Iterable[Finding]:
         went, again = _went_with_its_card(view, losses), _works_again(view, events, function)
         worst = min(losses, key=lambda event: list(LOSSES).index(event.kind))
         xid = f" (Xid {worst.number})" if worst.kind is EventKind.GPU_LOST and worst.number else ""
-        tail = ", when its card or cable was pulled" if went else "; it works again" if again else ""
+        tail = ", as when a card or cable is pulled" if went else "; it works again" if again else ""
         severity = Severity.WARNING if again else Severity.ERROR
         yield this.finding(
             Severity.INFO if went else severity,
@@ -143,9 +143,17 @@ def _works_again(view: View, events: list[KernelEvent], function: Function | Non
 
 
 def _went_with_its_card(view: View, losses: list[KernelEvent]) -> bool:
-    """Whether devices that are no longer listed only did not wake after their card or cable was pulled."""
+    """Whether devices that are no longer listed only did not wake after their card or cable was pulled.
+
+    What is part of a Thunderbolt controller, or behind one, goes with its cable, and the controller with what
+    is on it. A log lists all that was ever there.
+    """
     if any(e.kind is not EventKind.NO_RETURN or "D3" not in e.line for e in losses):
         return False
+    there = [view.machine.functions.get(event.address) for event in losses if event.address is not None]
+    behind = [one is not None and any(map(view.is_thunderbolt, view.machine.path(one))) for one in there]
+    if behind and all(behind) and view.machine.kinds == ("kernel log",):
+        return True
     gone = any(event.kind is EventKind.CARD_GONE for event in view.machine.events)
     return gone and all(event.address not in view.machine.functions for event in losses)
 
@@ -216,6 +224,8 @@ def retrained_links(view: View, this: Rule) -> Iterable[Finding]:
             severity, how = Severity.WARNING, "and it is at full speed in the dump"
         elif failed and link is None:
             severity, how = Severity.ERROR, "and it did not come up even so"
+        elif link is None and port is not None:
+            severity, how = Severity.WARNING, "and nothing is listed behind it"
         else:
             severity, how = Severity.WARNING, "and it stays slow"
         yield this.finding(

@@ -12,6 +12,7 @@ from lanewise.machine.view import is_emulated
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from lanewise.machine.model import Function
     from lanewise.machine.view import View
 
 TEST_MODE = Rule(
@@ -22,7 +23,7 @@ TEST_MODE = Rule(
     why="These bits are for laboratories. With compliance mode set, the link sends a test pattern and no "
     "data "
     "after its next reset; with another voltage the other end may receive errors.",
-    severity="warning",
+    severity="warning; info where the link runs faster than the same registers say that it can",
     cost="stated: the link may not come up again, or have errors",
     fix="Clear the bits (`setpci -s BDF CAP_EXP+30.w=0:0f90`), and find the script or firmware that set "
     "them. A "
@@ -82,14 +83,30 @@ def test_modes(view: View, this: Rule) -> Iterable[Finding]:
         for end, other in ((link.upper, link.device), (link.device, link.upper)):
             if end.link.test_modes and not is_emulated(end):
                 bdf = end.address.short
+                contradicts = _contradicts_itself(end)
                 yield this.finding(
-                    Severity.WARNING,
+                    Severity.INFO if contradicts else Severity.WARNING,
                     bdf,
                     f"{bdf} is set up for a test of its link to {other.address.short}: "
                     f"{', '.join(end.link.test_modes)}",
-                    [f"{bdf} LnkCtl2: {', '.join(end.link.test_modes)} set ({end.name})"],
+                    [f"{bdf} LnkCtl2: {', '.join(end.link.test_modes)} set ({end.name})"]
+                    + (
+                        [
+                            f"{bdf} LnkCap2: no speed above {max(end.link.supported_gt_s or (0.0,)):g}GT/s, "
+                            f"and its link runs at {end.link.status.gt_s:g}GT/s: what this port says in its "
+                            "newer registers is not right"
+                        ]
+                        if contradicts
+                        else []
+                    ),
                     also=[other.address.short],
                 )
+
+
+def _contradicts_itself(end: Function) -> bool:
+    """Whether a link runs faster than its end says in Link Capabilities 2 that it can."""
+    able, now = end.link.supported_gt_s, end.link.status.gt_s
+    return bool(able) and now is not None and now > max(able or (now,))
 
 
 @rule(LATCH)

@@ -110,7 +110,7 @@ def slow_links(view: View, this: Rule) -> Iterable[Finding]:
     for link in view.live_links:
         if not link.below_speed or view.machine.is_slow_as_idle_gpus(link):
             continue
-        held = link.held
+        held = _held(view, link)
         chosen = held is not None and not view.is_worth_tuning(rate_of(link.limit) or 0.0)
         reason, evidence = "", _evidence(link)
         if held is not None:
@@ -160,6 +160,24 @@ def _how(held: tuple[Function, float]) -> str:
     if end.link.target_gt_s == speed:
         return f"is told to stay at {speed:g}GT/s"
     return "may not change the speed by itself"
+
+
+def _held(view: View, link: Link) -> tuple[Function, float] | None:
+    """Return which end holds a link, as `Link.held`.
+
+    Hardware Autonomous Speed Disable is no limit by itself: an end that comes up at full speed stays there.
+    Where another link with that bit runs at full speed, the bit is not why this one does not.
+    """
+    held = link.held
+    if held is None or held[0].link.target_gt_s == held[1]:
+        return held
+    others = (
+        end.link.autonomous_speed_disabled
+        for other in view.live_links
+        if other is not link and other.now.gt_s is not None and other.now.gt_s == other.limit.gt_s
+        for end in (other.upper, other.device)
+    )
+    return None if any(others) else held
 
 
 def _register_line(held: tuple[Function, float]) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from lanewise.doctor.error_words import fixes, in_words
 from lanewise.doctor.finding import Finding, Severity
 from lanewise.doctor.registry import PROVISIONING, Bearing, Rule, rule
-from lanewise.machine.model import PORTS_TO_LINKS
+from lanewise.machine.model import ENDPOINTS, PORTS_TO_LINKS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -36,7 +36,8 @@ UNCORRECTABLE = Rule(
     "keeps that there was one, also where Advanced Error Reporting is missing or has been cleared.",
     severity="warning; error for those that the device reports as fatal and for fatal ones that the kernel "
     "counted; info for Completer Abort, Unexpected "
-    "Completion and ACS Violation alone, which refused accesses and resets leave behind, and for non-fatal "
+    "Completion and ACS Violation alone, which refused accesses and resets leave behind, for reads through "
+    "a host bridge that is no port, and for non-fatal "
     "ones of slow devices that only Device Status tells of",
     cost="stated: transactions were lost",
     fix="Find the moment in the kernel log (`dmesg | grep -i -e aer -e BDF`). Clear the bits (`setpci -s BDF "
@@ -133,20 +134,29 @@ def _severity(
     view: View, function: Function, bits: list[str], kept: dict[str, str], nonfatal: int
 ) -> Severity:
     """Return a note for bits alone that tell of a refused access, and for a small matter of a slow device."""
+    if set(bits) == {"CmpltTO"} and not nonfatal and not kept and _is_a_host_bridge(function):
+        return Severity.INFO
     if nonfatal or set(bits) - _REFUSED:
         return Severity.WARNING
     minor = not kept or (kept.keys() == {"a non-fatal error"} and not _is_of_worth(view, function))
     return Severity.INFO if minor else Severity.WARNING
 
 
+def _is_a_host_bridge(function: Function) -> bool:
+    """Whether a host bridge calls itself an endpoint: bus scans read through it what is not there."""
+    return function.is_class(0x0600) and function.kind in ENDPOINTS and function.driver is None
+
+
 def _lines(function: Function, bits: list[str], kept: list[str], fatal: int, nonfatal: int) -> Iterator[str]:
     bdf, errors = function.address.short, function.errors
+    before = errors.counter("boot_before.TOTAL")
     if bits:
         yield f"{bdf} UESta: {' '.join(f'{bit}+' for bit in bits)} ({function.name})"
     yield from kept
     if fatal or nonfatal:
         yield (
             f"{bdf} in the kernel log: {fatal} fatal, {nonfatal} non-fatal errors"
+            + (", kept by the firmware from the boot before (BERT)" if before else "")
             if errors.counted_in_log
             else f"{bdf} aer_dev_fatal {fatal}, aer_dev_nonfatal {nonfatal}"
         )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from lanewise.doctor.finding import Finding, Severity
 from lanewise.doctor.registry import Bearing, Rule, rule
-from lanewise.machine.model import PORTS_TO_LINKS, EventKind, Slot
+from lanewise.machine.model import PORTS_TO_LINKS, EventKind, Kind, Slot
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -26,13 +26,20 @@ NO_LINK = Rule(
     "State without a link.",
     severity="warning where a second sign says that there is a card: windows set up for it, a link that came "
     "or went, an attention lamp, ports of the same switch whose presence is right, the firmware's table, the "
-    "kernel log; info without, because some boards tie presence of empty bays",
+    "kernel log; info without, because some boards tie presence of empty bays, and where the firmware's "
+    "table calls the slot free or the firmware set up nothing for a root port without hot plug",
     cost="stated: the device in the slot is missing",
     fix="Reseat what is in the slot, check its power cable and riser; try the card in another slot and "
-    "another card in this one. If no card is in it, the board ties presence: nothing to do.",
+    "another card in this one.",
     references=("PCIe Base 5.0 §7.5.3.11 (Slot Status)", "§7.5.3.8 (Link Status)", "§4.2.5 (LTSSM)"),
     not_said="Ports that contain an error (see `dpc-triggered`), that train (see "
     "`link-training`), or whose link went down by the log (see `link-lost`); Thunderbolt and USB4.",
+)
+
+_LOOK = (
+    "Many boards tie Presence Detect, so that a free slot looks like this. `dmidecode -t slot` decides "
+    "(Current Usage: In Use or Available), or a look into the slot. If a card is in it, reseat it and check "
+    "its power cable and riser; if none is, nothing is to do."
 )
 
 _ENABLE = (
@@ -79,22 +86,23 @@ def occupied_slots(view: View, this: Rule) -> Iterable[Finding]:
             continue
         if port.registers.dpc is not None and port.registers.dpc.triggered:
             continue
-        signs = list(_signs(view, port, slot))
+        signs, against = list(_signs(view, port, slot)), _what_speaks_against(view, port, slot)
         bdf = port.address.short
         off = bool(port.link.disabled)
         what = f"link disabled at {bdf}" if off else f"no link at {bdf}"
         yield this.finding(
-            Severity.WARNING if signs else Severity.INFO,
+            Severity.WARNING if signs and against is None else Severity.INFO,
             bdf,
-            f"{what}, although {_slot_words(slot)} is occupied"
-            + ("" if signs else ", unless the board ties presence"),
+            f"{what}, although {_slot_words(slot)} "
+            + ("is occupied" if signs and against is None else "says that a card is in it"),
             [
                 _link_line(port),
                 f"{bdf} SltSta: PresDet+",
                 *([f"{bdf} LnkCtl: Disabled+"] if off else []),
                 *signs,
+                *([against] if against is not None else []),
             ],
-            fix=_ENABLE if off else None,
+            fix=_ENABLE if off else None if signs and against is None else _LOOK,
         )
 
 
@@ -215,16 +223,52 @@ def _siblings(view: View, port: Function) -> list[Function]:
 
 
 def _what_siblings_say(view: View, port: Function) -> Iterator[str]:
-    """Say how presence works at ports of the same make: free ones without it, or all others in use."""
+    """Say how presence works at ports of the same make: free ones without it, or all others in use.
+
+    A board wires the bays of drives otherwise than its card slots: only free slots of the same kind tell.
+    """
     siblings = _siblings(view, port)
-    free = [
-        s for s in siblings if view.has_no_link(s) and s.registers.slot and s.registers.slot.presence is False
-    ]
+    free = [other for other in _likes_of(view, port) if _is_free(view, other)]
     used = [s for s in siblings if view.machine.link_below(s) is not None]
     if free:
         yield f"{free[0].address.short} of the same make is free and says PresDet-"
     elif len(used) >= _FEW and len(used) == len(siblings):
         yield f"all {len(used)} other ports of its make have a device"
+
+
+def _likes_of(view: View, port: Function) -> list[Function]:
+    return [other for other in _siblings(view, port) if _kind_of_slot(other) == _kind_of_slot(port)]
+
+
+def _is_free(view: View, port: Function) -> bool:
+    """Whether a port has no link and says that nothing is in its slot: there presence is right."""
+    slot = port.registers.slot
+    return view.has_no_link(port) and slot is not None and slot.presence is False
+
+
+def _kind_of_slot(port: Function) -> tuple[object, ...]:
+    """Return what a board fixes of a slot: hot plug, who switches its power, its latch."""
+    slot = port.registers.slot or Slot()
+    return (slot.hot_plug, slot.surprise, slot.power_controller, slot.latch_sensor)
+
+
+def _what_speaks_against(view: View, port: Function, slot: Slot) -> str | None:
+    """Say what shows that nothing is in a slot, although its port says that a card is in it."""
+    buses = port.buses
+    for physical in view.machine.slots:
+        address = physical.address
+        behind = address is not None and buses is not None and buses.secondary == address.bus
+        if physical.used is False and (physical.address == port.address or behind):
+            return f"dmidecode: {physical.name.strip()} is available (Bus Address {address})"
+    kinds = {window.prefetchable for window in port.registers.windows or ()}
+    shows = any(_is_free(view, other) for other in _likes_of(view, port))
+    at_root = view.machine.role(port) is Kind.ROOT_PORT
+    if at_root and slot.hot_plug is False and kinds == {True, False} and not _room(port) and not shows:
+        return (
+            f"{port.address.short} has no windows: the firmware found nothing in it at the start, and it "
+            "takes no card later (HotPlug-)"
+        )
+    return None
 
 
 def _slot_words(slot: Slot | None) -> str:

@@ -43,6 +43,13 @@ ODD = Rule(
 )
 
 
+_RESIZE = (
+    "The window of this GPU to its memory was left small: switch Above 4G Decoding and Resizable BAR on in "
+    "the firmware setup, for this slot, too, and see that the range for 64-bit addresses (MMIO High Size) "
+    "holds all GPUs. Then look at what the kernel could not place: `dmesg | grep -e BDF -e 'BAR '`. If the "
+    "others keep theirs, compare the firmware of the cards (`nvidia-smi -q | grep -i vbios`)."
+)
+
 _MANY = 4
 """GPUs of a server, or adapters for RDMA, of a kind that have slots alike: hosts are built for so many.
 Assumed."""
@@ -82,9 +89,12 @@ class _Trait(NamedTuple):
 def odd_devices(view: View, this: Rule) -> Iterable[Finding]:
     """Find what differs: one finding per difference, at the first device that has it."""
     for members in alike.groups(view):
+        equals = alike.of_one_capability(members)
         for trait in _TRAITS:
-            yield from _compared(view, this, members, trait)
-        yield from _missing_capabilities(view, this, members)
+            for compared in equals if trait in _OF_LINKS else [members]:
+                yield from _compared(view, this, compared, trait)
+        for compared in equals:
+            yield from _missing_capabilities(view, this, compared)
     yield from _other_class(view, this)
     for members in alike.uplinks(view):
         for trait in _OF_LINKS:
@@ -118,6 +128,7 @@ def _compared(
                 f"{bdf} {trait.what}: {trait.words(value)} ({member.name})",
                 *(f"{other.address.short} {trait.what}: {trait.words(usual)}" for other in alike_ones[:2]),
             ],
+            fix=_RESIZE if trait.value is _memory and member.is_gpu and trait.worse(value, usual) else None,
         )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from lanewise.doctor.finding import Finding, Severity
 from lanewise.doctor.registry import Bearing, Rule, rule
 from lanewise.doctor.rig import both_ways
-from lanewise.doctor.severity import FEW_LANES
+from lanewise.doctor.severity import FEW_LANES, by_loss
 from lanewise.doctor.words import port_words
 from lanewise.machine.lanes import rate_of
 from lanewise.machine.model import ENDPOINTS, IDLE_GPU_GT_S, Kind, LinkMode
@@ -66,13 +66,19 @@ def lonely_devices(view: View, this: Rule) -> Iterable[Finding]:
         few = (now.width or 0) * FEW_LANES <= (could.width or 0) and not view.is_guest
         few = few or (lanes_missing and _is_module(function))
         yield this.finding(
-            Severity.WARNING if few else Severity.INFO,
+            Severity.WARNING if few and _is_missed(view, function, rate, full) else Severity.INFO,
             bdf,
             f"{bdf} runs at {now} and could do {could}: {_other_end(view, function)} has no more, or "
             "something is wrong",
             [f"{bdf} LnkCap: {could}; now {now} ({function.name})", _missing(view, function)],
             trial=_trial(view, function),
         )
+
+
+def _is_missed(view: View, function: Function, rate: float, full: float) -> bool:
+    """Whether a device has a use for what it lost: a port of 1 Gb/s has none for four lanes."""
+    own = view.own_rate(function)
+    return own is None or by_loss(rate, full, own) is Severity.WARNING
 
 
 def _is_module(function: Function) -> bool:

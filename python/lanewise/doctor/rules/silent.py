@@ -18,9 +18,9 @@ DEAD = Rule(
     what="A device does not answer: its registers read as ones (`rev ff`, `Unknown header type 7f`).",
     why="A read without a completion returns ones. The kernel still lists the device because it was there at "
     "boot; nothing can be moved to or from it, and its driver waits or fails.",
-    severity="error; warning for a GPU that may be switched off beside one in the processor; info for a "
-    "device without driver that moves no data, which firmware may have switched off, and for the sound of a "
-    "GPU that answers",
+    severity="error; warning for a GPU that may be switched off beside one in the processor; info "
+    "below a bridge in D3, for a device without driver that moves no data, which firmware may have switched "
+    "off, and for the sound of a GPU that answers",
     cost="stated: the device is out of service",
     fix="Check the power of the card: its cables, its slot, its lamps. Switch the machine off, take its "
     "power away for a minute, reseat the card. Without a restart: `echo 1 > "
@@ -34,6 +34,7 @@ DEAD = Rule(
 
 
 _OF_BMCS = frozenset({0x102B, 0x1A03})
+_ASLEEP = ("D3hot", "D3cold", "D3")
 _BMC_NAMES = ("Matrox", "ASPEED")
 """Makers of the displays that BMCs have: no laptop has one, so nothing there is switched off."""
 
@@ -54,10 +55,14 @@ def dead_devices(view: View, this: Rule) -> Iterable[Finding]:
         down = port is not None and port.link.data_link_active is False
         asleep = _may_be_switched_off(view, functions)
         severity = Severity.ERROR if any(map(_matters, functions)) else Severity.INFO
+        sleeper = _asleep_above(view, first)
         title = f"{bdf} does not answer: all of its registers read as ones"
         if _is_side_function(view, functions):
             severity = Severity.INFO
             title = f"{bdf} does not answer, while the GPU that it is part of does: it is switched off"
+        elif sleeper is not None:
+            severity, asleep = Severity.INFO, False
+            title = f"{bdf} does not answer, because {sleeper.address.short} above it sleeps"
         elif down and port is not None:
             title = f"{bdf} does not answer, because the link of {port.address.short} above it is down"
         elif asleep:
@@ -69,11 +74,28 @@ def dead_devices(view: View, this: Rule) -> Iterable[Finding]:
             [
                 *(f"{f.address.short} {sign}" for f in functions[:4] for sign in f.registers.no_answer),
                 f"{bdf} is {first.name}" + (f"; driver in use: {first.driver}" if first.driver else ""),
+                *([f"{sleeper.address.short} Status: {sleeper.registers.power_state}"] if sleeper else []),
                 *_port_lines(port),
                 *(event.line for function in functions for event in view.events_at(function.address)[:4]),
             ],
             also=[function.address.short for function in functions[1:]],
         )
+
+
+def _asleep_above(view: View, function: Function) -> Function | None:
+    """Return the nearest bridge above that is in D3: systems put one there when all below it sleep."""
+    for step in reversed(view.machine.path(function)):
+        if step is not function and step.registers.power_state in _ASLEEP:
+            return step
+    # A switch that does not answer hides its bus numbers: what is behind it hangs on no bridge that answers.
+    bus, domain = function.address.bus, function.address.domain
+    for bridge in view.machine:
+        buses = bridge.buses
+        if buses is None or bridge.address.domain != domain or view.is_dead(bridge):
+            continue
+        if buses.secondary <= bus <= buses.subordinate and bridge.registers.power_state in _ASLEEP:
+            return bridge
+    return None
 
 
 def _matters(function: Function) -> bool:

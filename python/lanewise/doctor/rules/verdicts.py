@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from lanewise.doctor import alike
 from lanewise.doctor.finding import Finding, Severity
 from lanewise.doctor.registry import Bearing, Rule, rule
-from lanewise.doctor.severity import FEW_LANES
+from lanewise.doctor.severity import FEW_LANES, by_loss
+from lanewise.machine.lanes import rate_of
 from lanewise.machine.model import IDLE_GPU_GT_S, EventKind, LinkMode
 from lanewise.machine.registers import SPEEDS_GT_S
 
@@ -105,7 +106,8 @@ def _agrees(port: Function, mode: LinkMode, *, lanes: bool, speed: bool) -> bool
 
 def _as_said(function: Function) -> str:
     link, now = function.link, function.link.status
-    return f"Speed {now.gt_s:g}GT/s ({link.said_of_speed}), Width x{now.width} ({link.said_of_width})"
+    speed, width = (f" ({said})" if said else "" for said in (link.said_of_speed, link.said_of_width))
+    return f"Speed {now.gt_s:g}GT/s{speed}, Width x{now.width}{width}"
 
 
 @rule(LIMITED)
@@ -148,6 +150,14 @@ def _is_told(view: View, function: Function | None, event: KernelEvent) -> bool:
 def _is_fault(view: View, function: Function | None, event: KernelEvent, port: Function | None) -> bool:
     assert event.now is not None
     assert event.able is not None
+    ends = [one for one in (function, port) if one is not None]
+    if any(view.is_thunderbolt(step) for end in ends for step in view.machine.path(end)):
+        # Links in a Thunderbolt cable are made up of packets, and say 2.5 GT/s whatever it carries.
+        return False
+    now, able_rate = rate_of(event.now), rate_of(event.able)
+    own = view.own_rate(function) if function is not None else None
+    if own is not None and now is not None and able_rate is not None:
+        return by_loss(now, able_rate, own) is Severity.WARNING
     width, full = event.now.width or 0, event.able.width or 0
     link = view.machine.link_below(port) if port is not None else None
     if link is not None and link.limit.known and link.now.known:

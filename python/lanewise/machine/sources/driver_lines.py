@@ -50,6 +50,11 @@ LINES = (
         rf"\b(?:ixgbe|i40e|ice|igb|igc|e1000e) {_AT}: (?:[\w: ]{{0,24}})Adapter removed",
         "net/ethernet/intel",
     ),
+    DriverLine(
+        _DOWN,
+        r"\btg3.{0,60}(?:0x00000000: 0xffffffff, 0xffffffff|timed out, .{0,60}=ffffffff)",
+        "net/ethernet/broadcom/tg3.c (tg3_dump_state, tg3_abort_hw)",
+    ),
     DriverLine(_FAILED, r"nvme.{0,90}Device not ready; aborting", "nvme/host/core.c"),
     DriverLine(_FAILED, r"nvme.{0,90}device inaccessible", "pci/pci.c"),
     DriverLine(_FAILED, r"nvme.{0,90}Removing after probe failure", "nvme/host/pci.c"),

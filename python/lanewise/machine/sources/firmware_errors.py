@@ -33,6 +33,8 @@ _BESIDE = re.compile(
 )
 SIGN = "[Hardware Error]"
 """In every line of a block."""
+BEFORE = "Error records from previous boot"
+"""In the line before the blocks of a boot that ended with an error (drivers/acpi/apei/bert.c)."""
 BESIDE = "aer_"
 """In the lines beside a block."""
 
@@ -70,12 +72,18 @@ class FirmwareErrors:
         self._open: _Error | None = None
         """The section that is being read, of a block about PCI Express."""
         self._event = ""
+        self._before = False
+        """The blocks are of the boot before, kept by firmware (BERT)."""
         self._counted: dict[Address, Counter[str]] = {}
         self._waiting: dict[Address, _Error] = {}
         self._beside: dict[Address, Counter[str]] = {}
 
     def take(self, line: str) -> None:
         """Take a line that has `SIGN` or `BESIDE` in it."""
+        if BEFORE in line:
+            self._close()
+            self._before = True
+            return
         found = _BLOCK.search(line)
         if found is not None:
             self._take_of_block(found)
@@ -85,6 +93,7 @@ class FirmwareErrors:
     def _take_of_block(self, found: re.Match[str]) -> None:
         if found["start"] or found["type"]:
             self._close()
+            self._before = self._before and "Hardware error from" not in (found["start"] or "")
             self._event = (found["event"] or self._event) if not found["type"] else self._event
         elif found["section"]:
             self._close()
@@ -104,7 +113,9 @@ class FirmwareErrors:
     def _close(self) -> None:
         error, self._open = self._open, None
         if error is not None and error.device is not None and error.severity != "info":
-            self._counted.setdefault(error.device, Counter()).update(error.counts())
+            counts = self._counted.setdefault(error.device, Counter())
+            counts.update(error.counts())
+            counts["boot_before.TOTAL"] += self._before
 
     def _take_beside(self, address: Address, status: str | None, mask: str | None, fatal: str | None) -> None:
         if status is not None:

@@ -141,7 +141,7 @@ _HINT = re.compile(
     r"ISP System|fatal error|uncorrectable hardware|time(?:d )?out|Internal error|irmware|Rebuild|heartbeat|"
     r"disconnect|wedged|power cables|amdgpu|EEH: Inv|can't enable|unusable because|Unit Hang|Safe Mode|"
     r"insufficient power|waiting for|diag reset|dev nvme|Unrecovered Read|rejects atomics|Speed 2\.5GT|"
-    r"assume dead|No bus number"
+    r"assume dead|No bus number|: 0xffffffff"
 )
 """What is in every such line: spares most lines the long search."""
 

@@ -23,7 +23,7 @@ from lanewise.machine.address import Address
 from lanewise.machine.extended_capabilities import CORRECTABLE_BITS, UNCORRECTABLE_BITS
 from lanewise.machine.function import Buses, Kind
 from lanewise.machine.registers import WITHOUT_DETAILS, LinkMode
-from lanewise.machine.sources.firmware_errors import BESIDE, SIGN, FirmwareErrors
+from lanewise.machine.sources.firmware_errors import BEFORE, BESIDE, SIGN, FirmwareErrors
 from lanewise.machine.sources.log_stamps import BOOT_SIGN, is_boot
 from lanewise.machine.sources.numbers import line_rate
 
@@ -41,6 +41,8 @@ _BUSES = re.compile(r"PCI bridge to \[bus ([0-9a-f]{2})(?:-([0-9a-f]{2}))?\]")
 _MODE = r"([\d.]+) GT/s(?: PCIe)? x(\d+) link"
 _LIMITED = re.compile(rf"available PCIe bandwidth, limited by {_MODE} at ({_ADDRESS}) .{{0,80}}?with {_MODE}")
 _UNLIMITED = re.compile(rf"available PCIe bandwidth \({_MODE}\)")
+_GIGABIT = re.compile(r"^Intel\(R\) (?:Gigabit Ethernet|PRO/1000) Network Connection$")
+"""What igb and e1000e print of each port when they start it, where the log does not have its numbers."""
 _PAYLOAD = re.compile(r"Max Payload Size set to +(\d+)(?:/ *(\d+))? \(was +\d+(?:, max (\d+))?\)")
 _HOW_BAD = r"(Correct(?:ed|able)|Uncorrect\w+ \((?:Non-)?Fatal\))"
 """Kernels before 6.10 say Corrected, and Uncorrected; Correctable and Uncorrectable since."""
@@ -117,7 +119,7 @@ class Counting:
 
     def take(self, line: str) -> None:
         """Take a line; most are about something else."""
-        if SIGN in line or BESIDE in line:
+        if SIGN in line or BESIDE in line or BEFORE in line:
             self._of_firmware.take(line)
             return
         if BOOT_SIGN in line and is_boot(line):
@@ -183,6 +185,7 @@ class _Reader:
             (_LIMITED, self._limited),
             (_UNLIMITED, self._unlimited),
             (_PAYLOAD, self._payload),
+            (_GIGABIT, self._gigabit),
         )
 
     def take(self, line: str) -> None:
@@ -224,6 +227,11 @@ class _Reader:
         draft = self._into.draft(address)
         draft.link["capability"] = _mode(match[1], match[2])
         draft.registers["express"] = True
+
+    def _gigabit(self, address: Address, _match: re.Match[str]) -> None:
+        draft = self._into.draft(address)
+        if "class_code" not in draft.identity:
+            draft.identity.update(class_code=0x020000, device_name="Gigabit Ethernet Network Connection")
 
     def _payload(self, address: Address, match: re.Match[str]) -> None:
         """Take the payload; the read size that is logged with it is what drivers change when they start."""

@@ -156,8 +156,14 @@ def _is_fault(view: View, function: Function | None, event: KernelEvent, port: F
         return False
     now, able_rate = rate_of(event.now), rate_of(event.able)
     own = view.own_rate(function) if function is not None else None
-    if own is not None and now is not None and able_rate is not None:
-        return by_loss(now, able_rate, own) is Severity.WARNING
+    # What its own ports need is less than the device's link: where they lose little, nothing is wrong.
+    if (
+        own is not None
+        and now is not None
+        and able_rate is not None
+        and by_loss(now, able_rate, own) is not Severity.WARNING
+    ):
+        return False
     width, full = event.now.width or 0, event.able.width or 0
     link = view.machine.link_below(port) if port is not None else None
     if link is not None and link.limit.known and link.now.known:

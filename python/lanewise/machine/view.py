@@ -80,6 +80,12 @@ class View:
         registers = function.registers
         return bool(registers.no_answer) and not function.virtual and registers.power_state != "D3cold"
 
+    def shows_device_below(self, port: Function | None) -> bool:
+        """Whether a device that answers is seen below a port; a log alone shows what was once there."""
+        if port is None or self.machine.kinds == ("kernel log",):
+            return False
+        return any(not self.is_dead(child) for child in self.machine.children(port))
+
     def events_at(self, address: Address, *kinds: EventKind) -> list[KernelEvent]:
         """List what a kernel log says of a function, in its order; all kinds when none is given."""
         return [event for event in self._events.get(address, ()) if not kinds or event.kind in kinds]

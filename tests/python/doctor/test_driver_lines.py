@@ -103,3 +103,19 @@ def test_an_adapter_with_all_lanes_at_the_first_speed(speed: str, lanes: int, lo
 def test_a_gpu_that_rocm_leaves_out(numbers: str, bdf: str, severity: Severity) -> None:
     line = f"kfd kfd: amdgpu: skipped device {numbers}, PCI rejects atomics 730<0"
     assert about("device-reduced", line)[:2] == (bdf, severity)
+
+
+SHUT = "pcieport 0000:40:03.1: DPC: containment event, status:0x1f01 source:0x0000"
+GONE = (
+    "pcieport 0000:40:03.1: pciehp: Slot(4): Link Down",
+    "pcieport 0000:40:03.1: pciehp: Slot(4): Card not present",
+)
+
+
+def test_a_log_alone_does_not_show_that_a_device_is_there() -> None:
+    rule, severity, text = about("link-lost", *GONE)
+    assert (rule, severity) == ("40:03.1", Severity.WARNING)
+    assert "its card left the slot" in text
+    _, severity, text = about("dpc-triggered", SHUT, *GONE)
+    assert severity is Severity.ERROR
+    assert "took its link down" in text

@@ -66,8 +66,7 @@ def contained_ports(view: View, this: Rule) -> Iterable[Finding]:
         if address in told:
             continue
         events = view.events_at(address, EventKind.CONTAINED, EventKind.RECOVERED)
-        shut = view.machine.functions.get(address)
-        alive = shut is not None and any(not view.is_dead(child) for child in view.machine.children(shut))
+        alive = view.shows_device_below(view.machine.functions.get(address))
         back = alive or events[-1].kind is EventKind.RECOVERED
         yield this.finding(
             Severity.WARNING if back else Severity.ERROR,

@@ -193,7 +193,7 @@ def _outcome(view: View, port: Function | None, bdf: str, events: list[KernelEve
     last = events[-1].kind
     if last in (EventKind.LINK_UP, EventKind.CARD_PRESENT, EventKind.RECOVERED):
         return Severity.INFO, f"the link of {bdf} went down some time ago and came back"
-    if port is not None and any(not view.is_dead(child) for child in view.machine.children(port)):
+    if view.shows_device_below(port):
         return (
             Severity.WARNING,
             f"the link of {bdf} went down by the log, and its device is there in the dump",

@@ -10,6 +10,7 @@ use crate::parameter::{Layer, LayerTable, check_table, is_component};
 use crate::problem::Problem;
 use crate::source::{Place, SourceMap};
 use crate::structure::ComponentKind;
+use crate::topology::DEVICE_LIMIT;
 use crate::value::{ParameterType, Reading};
 use crate::variants::{self, OneOf};
 use std::collections::{HashMap, HashSet};
@@ -20,8 +21,9 @@ const SECTIONS: [&str; 4] = ["title", "run", "firmware", "workload"];
 const TARGETS: [&str; 2] = ["memory", "nobody"];
 /// Longest name.
 const NAME_LIMIT: usize = 64;
-/// Most components, and most workloads, that one file may declare. Each may stand for many devices, with `count`.
-const COMPONENT_LIMIT: usize = 16_384;
+/// Most components, and most workloads, that one file may declare: as many as there may be devices, so that
+/// devices written one by one are refused at the same number as those that `count` says.
+const COMPONENT_LIMIT: usize = DEVICE_LIMIT;
 
 /// A scenario as written.
 #[derive(Debug, Default)]

@@ -21,7 +21,7 @@ pub const DEVICE_LIMIT: usize = 65_536;
 /// Most levels of devices, the host included. A hierarchy has 256 buses, and a switch takes two.
 const DEPTH_LIMIT: usize = 128;
 /// Most slots that all components of a file may declare together, and most ports of all devices together.
-const TOTAL_SLOT_LIMIT: usize = 32_768;
+const TOTAL_SLOT_LIMIT: usize = 2 * DEVICE_LIMIT;
 const TOTAL_PORT_LIMIT: usize = 524_288;
 
 /// One device: an instance of a component.
@@ -202,6 +202,7 @@ impl<'f> Builder<'f, '_> {
                 matches!(problem, Problem::BadName { .. } | Problem::TooManyPorts { .. })
                     || matches!(problem, Problem::WrongType { path, .. } if component.kind.slots_key().is_some_and(|key| *path == format!("{}.{key}", component.name)))
             });
+            let lost = lost || total > TOTAL_SLOT_LIMIT;
             let has_no_upstream_port = component.kind == ComponentKind::Switch
                 && !component.part_is_unreadable
                 && slots.first().is_none_or(|slot| slot.name != "port0");
@@ -212,8 +213,10 @@ impl<'f> Builder<'f, '_> {
                 let problem = Problem::TooManyPorts { path: component.name.clone(), found, allowed };
                 self.report(component.place, problem, None);
             }
+            let known = total;
             total += slots.len();
-            if total > TOTAL_SLOT_LIMIT {
+            // Said once, where it was passed: what comes after was not read.
+            if total > TOTAL_SLOT_LIMIT && known <= TOTAL_SLOT_LIMIT {
                 let (found, allowed) = (total.to_string(), TOTAL_SLOT_LIMIT.to_string());
                 let problem = Problem::TooManyPorts { path: "the scenario".to_owned(), found, allowed };
                 self.report(component.place, problem, None);
@@ -252,8 +255,12 @@ impl<'f> Builder<'f, '_> {
             if most.is_none_or(|(known, _)| number > known) {
                 most = Some((number, count.map_or(component.place, |(_, place)| place)));
             }
+            let known = ports;
             ports = ports.saturating_add(number.saturating_mul(self.topology.slots[index].len().max(1)));
             if ports > TOTAL_PORT_LIMIT && total <= DEVICE_LIMIT {
+                if known > TOTAL_PORT_LIMIT {
+                    continue;
+                }
                 let (found, allowed) = (ports.to_string(), TOTAL_PORT_LIMIT.to_string());
                 let problem = Problem::TooManyPorts { path: "the scenario".to_owned(), found, allowed };
                 self.report(count.map_or(component.place, |(_, place)| place), problem, None);

@@ -43,7 +43,7 @@ TIMEOUT = Rule(
     references=(
         "Linux, drivers/nvme/host/pci.c (nvme_timeout)",
         "Linux, net/sched/sch_generic.c (dev_watchdog)",
-        "the table of messages in lanewise/machine/sources/driver_lines.py",
+        "the table of messages in lanewise/machine/sources/driver_messages",
     ),
     not_said="Devices that `device-lost` tells of; lines before the last boot of the log.",
     bearing=Bearing.DISTURBS,
@@ -81,6 +81,24 @@ FAILED_ACCESS = Rule(
     "replaced. Without them look for errors of its link (`dmesg | grep -e BDF -e NAME`) and reseat it.",
     references=("Linux, block/blk-mq.c (blk_print_req_error)", "NVM Express Base 2.0 §5.16.1.3 (SMART)"),
     not_said="Drives that `device-lost` tells of, whose accesses fail with them; lines before the last boot.",
+    bearing=Bearing.DISTURBS,
+)
+
+
+COMPLAINT = Rule(
+    id="driver-error",
+    what="The kernel log says that a driver met an error of its device that no other rule here knows: a part "
+    "that failed to start, a reset that failed, a parity error, firmware that reports a fatal error.",
+    why="Drivers write such a line where a device does what it must not do. Some go on, some give up "
+    "without another word, and the next start may fail.",
+    severity="warning; info where the log says later that the device works again",
+    cost="stated: what the device does is not to be relied upon",
+    fix="Read what the driver says before and after it (`dmesg | grep -e BDF`). Update firmware and driver "
+    "of the device. If it comes again after a cold start: reseat the card, then replace it.",
+    references=("the table of messages in lanewise/machine/sources/driver_messages",),
+    not_said="Devices that `device-lost` or `device-timeout` tells of; what drivers say of firmware files, "
+    "interrupts, virtual functions, cables and remote ends; drivers of displays, sound and USB; lines before "
+    "the last boot of the log.",
     bearing=Bearing.DISTURBS,
 )
 
@@ -136,6 +154,22 @@ def late_devices(view: View, this: Rule) -> Iterable[Finding]:
                 place,
                 f"{place} did not answer its driver in time, {times}{', and works again' if again else ''}",
                 _lines(view, place, late),
+            )
+
+
+@rule(COMPLAINT)
+def complaining_drivers(view: View, this: Rule) -> Iterable[Finding]:
+    """Find devices of which their driver reports errors: one finding for each."""
+    for place, events in by_device(view).items():
+        told = [event for event in events if event.kind is EventKind.COMPLAINED]
+        if told and not any(event.kind in LOSSES or event.kind is EventKind.TIMED_OUT for event in events):
+            again = events[-1].kind is EventKind.RECOVERED
+            times = f", {len(told)} times" if len(told) > 1 else ""
+            yield this.finding(
+                Severity.INFO if again else Severity.WARNING,
+                place,
+                f"the driver of {place} reports an error of it{times}{'; it works again' if again else ''}",
+                _lines(view, place, told),
             )
 
 

@@ -24,7 +24,7 @@ from lanewise.machine.address import Address
 from lanewise.machine.function import Function, Identity
 from lanewise.machine.kernel_event import EventKind, KernelEvent, KernelLog
 from lanewise.machine.registers import LinkMode
-from lanewise.machine.sources.driver_lines import pattern_of
+from lanewise.machine.sources import driver_lines
 from lanewise.machine.sources.log_stamps import BOOT_SIGN, is_boot, message_of
 from lanewise.machine.sources.numbers import line_rate, natural
 
@@ -43,8 +43,11 @@ _SAS = re.compile(r"\bmpt[23]sas ([0-9a-f]{4,8}:[0-9a-f]{2}:[01][0-9a-f]\.[0-7])
 _INTRODUCED = re.compile(r"\b(nvme\d{1,4}): pci function ([0-9a-f]{4,8}:[0-9a-f]{2}:[01][0-9a-f]\.[0-7])")
 _INTERFACE = re.compile(
     r"\b[a-z][\w-]{1,24} ([0-9a-f]{4,8}:[0-9a-f]{2}:[01][0-9a-f]\.[0-7]) (?:net )?((?:eth|en|ib)\w{1,14}): "
+    r"(?:renamed from (\w{1,16}))?"
 )
-"""A line by which a driver tells the name of a network adapter's port."""
+"""A line by which a driver tells the name of a network adapter's port, and the one that it had."""
+_PORT = re.compile(r"\b((?:eth|en[opsPx]|ib)[\w]{0,12}\d\w{0,6})\b")
+"""The name of a port in a line without an address."""
 _WATCHED = re.compile(r"NETDEV WATCHDOG: (?:CPU: \d+: )?(\w{1,16}) \(|\b(\w{1,16}): NETDEV WATCHDOG")
 _BLOCKED = re.compile(
     r"Request device \[((?:[0-9a-f]{4}:)?[0-9a-f]{2}:[01][0-9a-f][.:][0-7])\]|"
@@ -70,7 +73,6 @@ _SLOT = r"[Ss]lot\([^()]{0,16}\): "
 
 _KINDS: tuple[tuple[EventKind, str], ...] = (
     (EventKind.GPU_LOST, r"Xid (?:\([^)]{0,40}\): )?(79|167)\b|fallen off the bus|device lost from bus"),
-    (EventKind.CONTROLLER_DOWN, ""),
     (
         EventKind.NO_RETURN,
         r"not ready \d+ms after [\w ]{1,60}; giving up|"
@@ -84,10 +86,13 @@ _KINDS: tuple[tuple[EventKind, str], ...] = (
         r"can't enable device: BAR \d|No bus number available for hot-added bridge|"
         r"devices behind bridge are unusable because",
     ),
-    (EventKind.HEALTH_LOST, ""),
-    (EventKind.TIMED_OUT, ""),
-    (EventKind.ACCESS_FAILED, ""),
-    (EventKind.RUNS_WITH_LESS, ""),
+    (EventKind.TIMED_OUT, r"NETDEV WATCHDOG: .{0,60}transmit queue \d+ timed out"),
+    (
+        EventKind.ACCESS_FAILED,
+        r"(?:I/O error|critical (?:medium|target) error), dev nvme\d+(?:c\d+)?n\d+, sector \d|"
+        r"nvme\d+n\d+: .{0,80}Unrecovered Read Error",
+    ),
+    (EventKind.RUNS_WITH_LESS, r"kfd: .{0,16}skipped device [0-9a-f:]{9}, PCI rejects atomics"),
     (
         EventKind.RECOVERED,
         r"AER: [Dd]evice recovery successful|DPC port successfully recovered|recovered by DPC|"
@@ -127,11 +132,13 @@ _KINDS: tuple[tuple[EventKind, str], ...] = (
         r"IOTLB_INV_TIMEOUT)|arm-smmu.{0,40}event: F_(?:TRANSLATION|PERMISSION|ACCESS|ADDR_SIZE) client: ",
     ),
 )
-_PATTERNS = {kind: "|".join(filter(None, (pattern, *pattern_of(kind)))) for kind, pattern in _KINDS}
-_ANY = re.compile("|".join(f"(?P<{kind.name}>{pattern})" for kind, pattern in _PATTERNS.items()))
+_ANY = re.compile("|".join(f"(?P<{kind.name}>{pattern})" for kind, pattern in _KINDS))
 """One search tells the first kind of a line."""
 _CODE = re.compile(r"Xid (?:\([^)]{0,40}\): )?(\d+)")
-_MANY_TIMES = (EventKind.GPU_ERROR, EventKind.DMA_BLOCKED, EventKind.TIMED_OUT, EventKind.ACCESS_FAILED)
+_MANY_TIMES = (
+    *(EventKind.GPU_ERROR, EventKind.DMA_BLOCKED, EventKind.TIMED_OUT, EventKind.ACCESS_FAILED),
+    EventKind.COMPLAINED,
+)
 _HINT = re.compile(
     r"Xid|off the bus|The NVIDIA GPU|from bus|nvme\d|nvme 0|inaccessible|not ready|giving up|"
     r"Refused to change|recover|mlx5_core|offline|link lost|RmInitAdapter|BAR ?\d|[Ss]lot|pciehp|"
@@ -150,9 +157,12 @@ class _Names:
     """Learns which names and which lines before belong to which address."""
 
     def __init__(self) -> None:
-        self._known: dict[str, Address] = {}
+        self._known: dict[str, Address | None] = {}
+        """None: several have been called so."""
         self._sas: Address | None = None
         self._probed: Address | None = None
+        self._drivers: dict[str, Address | None] = {}
+        """The only device of each driver that was looked for; None: there are several."""
 
     def forget(self) -> None:
         """Start a boot: names are given anew."""
@@ -160,8 +170,12 @@ class _Names:
 
     def learn_port(self, line: str) -> None:
         """Take the name of a network adapter's port."""
-        if ("renamed" in line or "ink is" in line) and (interface := _INTERFACE.search(line)):
-            self._known[interface[2]] = Address.parse(interface[1])
+        if (" eth" in line or " en" in line or " ib" in line) and (interface := _INTERFACE.search(line)):
+            address = Address.parse(interface[1])
+            self._known[interface[2]] = address
+            before = interface[3]
+            if before is not None:
+                self._known[before] = address if self._known.get(before, address) == address else None
 
     def learn(self, line: str) -> None:
         """Take names of drives and SAS controllers, and a GPU whose fate is in the next lines."""
@@ -180,16 +194,31 @@ class _Names:
         lost = event.kind is EventKind.GPU_LOST and event.address is None
         return replace(event, address=self._probed) if lost and self._probed else event
 
-    def addressed(self, event: KernelEvent) -> KernelEvent:
-        """Give an event the address of its name."""
-        return replace(event, address=event.address or self._known.get(event.name or ""))
+    def addressed(self, event: KernelEvent, driver: str, lines: Sequence[str]) -> KernelEvent:
+        """Give an event the address of its name, or of the only device of its driver."""
+        if event.address is not None:
+            return event
+        address = self._known.get(event.name or "") or (self._only_one_of(driver, lines) if driver else None)
+        unnamed = event.name is None and driver and driver not in driver_lines.GPUS
+        return replace(event, address=address, name=driver if unnamed else event.name)
+
+    def _only_one_of(self, driver: str, lines: Sequence[str]) -> Address | None:
+        """Return the only device that lines of a driver have before their message."""
+        if driver not in self._drivers:
+            spoken = re.compile(
+                rf"\b{re.escape(driver)} \[?([0-9a-f]{{4,8}}:[0-9a-f]{{2}}:[01][0-9a-f]\.[0-7])"
+            )
+            found = {place[1] for line in lines if driver in line for place in spoken.finditer(line)}
+            self._drivers[driver] = Address.parse(found.pop()) if len(found) == 1 else None
+        return self._drivers[driver]
 
 
 def take(lines: Sequence[str]) -> KernelLog:
     """Read a text in one pass; lines of other tools say nothing."""
     from lanewise.machine.sources import kernel_log
 
-    events: list[KernelEvent] = []
+    told: list[tuple[KernelEvent, str]] = []
+    """Events, and the drivers that spoke."""
     lacking: set[tuple[Address, int | None]] = set()
     names = _Names()
     seen: Counter[tuple[EventKind, Address | None, str | None, int | None]] = Counter()
@@ -197,30 +226,39 @@ def take(lines: Sequence[str]) -> KernelLog:
     for full_line in lines:
         line = full_line[:_MOST_SEARCHED]
         if BOOT_SIGN in line and is_boot(line):
-            events.clear()
+            told.clear()
             names.forget()
         counting.take(line)
         names.learn_port(line)
-        if not _HINT.search(line):
-            continue
-        names.learn(line)
-        found = _ANY.search(line)
-        if found is not None and len(events) < _MOST_EVENTS:
-            event = names.placed(_event(EventKind[found.lastgroup or ""], line))
+        kind, driver = _told_by(line, names)
+        if kind is not None and len(told) < _MOST_EVENTS:
+            event = names.placed(_event(kind, line))
             what = (event.kind, event.address, event.name, event.number)
             seen[what] += 1
             if event.kind in _MANY_TIMES and seen[what] > _SHOWN:
                 continue
-            events.append(event)
+            told.append((event, driver))
             if place := _what_lacks_space(event):
                 lacking.add(place)
-        elif found is None and lacking and _ASSIGNED.search(line):
+        elif kind is None and lacking and _ASSIGNED.search(line):
             # The kernel tries again with other windows, and what failed first is no matter then.
             given = _what_lacks_space(_event(EventKind.NO_SPACE, line))
             if given in lacking:
                 lacking.discard(given)
-                events[:] = [event for event in events if _what_lacks_space(event) != given]
-    return KernelLog(tuple(map(names.addressed, events)), counting.counters())
+                told[:] = [pair for pair in told if _what_lacks_space(pair[0]) != given]
+    events = tuple(names.addressed(event, driver, lines) for event, driver in told)
+    return KernelLog(events, counting.counters())
+
+
+def _told_by(line: str, names: _Names) -> tuple[EventKind | None, str]:
+    """Return what a line tells, and the driver that spoke where it was one."""
+    if _HINT.search(line):
+        names.learn(line)
+        found = _ANY.search(line)
+        if found is not None:
+            return EventKind[found.lastgroup or ""], ""
+    said = driver_lines.said(line)
+    return (said.kind, said.driver) if said is not None else (None, "")
 
 
 def _event(kind: EventKind, line: str) -> KernelEvent:
@@ -231,11 +269,13 @@ def _event(kind: EventKind, line: str) -> KernelEvent:
     watched = _WATCHED.search(line) if kind is EventKind.TIMED_OUT else None
     if watched is not None and place is None:
         return KernelEvent(kind, message, name=watched[1] or watched[2])
+    port = _PORT.search(line) if place is None and name is None else None
+    called = name or port
     event = KernelEvent(
         kind,
         message,
         address=Address.parse(f"{place[1]}.{place[2] or 0}") if place else None,
-        name=name[1] if name else None,
+        name=called[1] if called else None,
     )
     if kind is EventKind.LIMITED and (limit := _LIMITED.search(line)):
         speed, width, device, function, could, lanes = limit.group(1, 2, 4, 5, 6, 7)
@@ -268,6 +308,8 @@ def _what_lacks_space(event: KernelEvent) -> tuple[Address, int | None] | None:
 def put_on(machine: Machine, log: KernelLog) -> Machine:
     """Put a log on a machine: its events, and the errors of functions whose kernel counts none."""
     names = {name: function.address for function in machine for name in function.interfaces}
+    drivers = Counter(function.driver for function in machine)
+    names |= {f.driver: f.address for f in machine if f.driver and drivers[f.driver] == 1}
     events = tuple(
         event if event.address else replace(event, address=names.get(event.name or ""))
         for event in log.events

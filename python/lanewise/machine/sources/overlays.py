@@ -72,6 +72,7 @@ _SIGNS_OF_LOG = (
     *("Unit Hang", "habanalabs ", "unusable because", "can't enable", "ecovery mode", "ecovery Mode"),
     *("mlx4_core 0", "recovery unsuccessful", "unload and reload", "diag reset", "timeout"),
     *("Keep alive watchdog", "mpt3sas_cm", "mpt2sas_cm", "qla2xxx [", "smartpqi 0", "hpsa 0", "lpfc 0"),
+    *(" 0000:", "[0000:", " kernel: ", "aacraid: ", "AAC: ", "megasas: ", "zpci: ", "bnx2x: ", "NVRM: "),
     *("megaraid_sas 0", "ISP System Error", "Adapter Hardware", "global fatal", "uncorrectable hardware"),
 )
 """One of these is in every log that says anything of the bus."""

@@ -9,6 +9,7 @@ import pytest
 from expressions import Expression, Unknown, collect, counts_line_ends_again, slowest
 
 from lanewise.machine import adapters, drives, parts
+from lanewise.machine.sources import driver_lines
 
 PACKAGES = (
     *("machine", "instruments", "judging", "job_file", "measuring", "predicting"),
@@ -22,6 +23,12 @@ PUT_TOGETHER = {
     ("express", "Latency"): [r"Latency (?:L0s? [^,;]{1,40}, )?L1 ([^,;]+)"],
     ("wrapping", "shape"): [r"abc\[[ \t]+\d+\.\d+\][ \t]+ ?"],
     ("matching", "re.escape"): [r"\bnvme0\b"],
+    ("driver_lines", "pattern_of"): sorted(
+        driver_lines.pattern_of(row.message)
+        for row in {row for rows in driver_lines.table().values() for row in rows}
+        if row.sign != row.message
+    ),
+    ("kernel_events", "re.escape"): [r"\baacraid \[?([0-9a-f]{4,8}:[0-9a-f]{2}:[01][0-9a-f]\.[0-7])"],
     ("iometer", "names"): [
         r"(?P<workload>a|b) worker (?P<number>\d{1,9})(?: (?P<disk>.{1,80}))?: Total I/Os per Second"
     ],

@@ -170,6 +170,7 @@ LESS = {
 
 HEARD = Errors(root_status=frozenset({"UERcvd", "NonFatalMsg"}), error_sources=(0, 0x0100))
 LATE = "nvme nvme0: I/O tag 24 (8018) QID 1 timeout, aborting"
+PARITY = "bnx2x 0000:01:00.0: Parity errors detected in blocks: BRB"
 MEDIUM = "critical medium error, dev nvme0n1, sector 2048 op 0x0:(READ) flags 0x80700"
 SAFE = "ice 0000:01:00.0: The DDP package could not be loaded. Entering Safe Mode."
 
@@ -184,6 +185,11 @@ FAULT_CASES: dict[str, tuple[Machine, Machine, Severity]] = {
     "drive-errors": (
         logged(pair(), (EventKind.ACCESS_FAILED, "01:00.0", MEDIUM)),
         logged(pair(), (EventKind.RECOVERED, "01:00.0", MEDIUM)),
+        Severity.WARNING,
+    ),
+    "driver-error": (
+        logged(pair(), (EventKind.COMPLAINED, "01:00.0", PARITY)),
+        logged(pair(), (EventKind.RECOVERED, "01:00.0", PARITY)),
         Severity.WARNING,
     ),
     "link-test-mode": (

@@ -81,6 +81,7 @@ _KINDS: tuple[tuple[EventKind, str], ...] = (
     ),
     (
         EventKind.DEVICE_FAILED,
+        r"nvme.{0,90}device inaccessible|"
         r"AER: [Dd]evice recovery failed|BAR\d is 0M @ 0x0|unknown header type 7f, ignoring|"
         r"EEH: Invoking \S{1,32}>error_detected\(IO frozen\)|"
         r"can't enable device: BAR \d|No bus number available for hot-added bridge|"
@@ -96,7 +97,7 @@ _KINDS: tuple[tuple[EventKind, str], ...] = (
     (
         EventKind.RECOVERED,
         r"AER: [Dd]evice recovery successful|DPC port successfully recovered|recovered by DPC|"
-        r"ready \d+ms after",
+        r"(?<!not )ready \d+ms after",
     ),
     (EventKind.POWER_FAULT, _SLOT + r"[Pp]ower fault|Power fault on [Ss]lot|power fault bit"),
     (EventKind.PLANNED, _SLOT + r".{0,32}(?:due to button press|will power off|[Pp]owering off)"),

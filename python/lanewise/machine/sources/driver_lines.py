@@ -192,15 +192,16 @@ def _moves_data(driver: str) -> bool:
 
 def said(line: str) -> Said | None:
     """Return what a line of a driver means; None where it tells of no failing device."""
-    rows = table()
+    rows, known = table(), False
     for number, word in enumerate(_WORD.finditer(line)):
         if number == _WORDS_LOOKED_AT:
             break
         name = word[0]
+        known = known or _moves_data(name)
         for row in rows.get(name) or rows.get(name.rstrip("0123456789")) or ():
             if row.fits(line):
                 return Said(row.kind, row.driver)
-    return _in_common_words(line) if _SOON.search(line) else None
+    return _in_common_words(line) if known and _SOON.search(line) else None
 
 
 def _in_common_words(line: str) -> Said | None:

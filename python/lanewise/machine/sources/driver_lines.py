@@ -62,7 +62,7 @@ _MORE_DRIVERS = frozenset(
 """Drivers of what moves data that the table does not have. Source: the names of PCI drivers in Linux 6.12,
 drivers/net/ethernet, scsi, message, infiniband/hw, ntb, accel and crypto."""
 
-_HOLDER = re.compile(r"%[-+ #0]*\d*(?:\.\d+)?(?:hh?|ll?|z)?[diuxXcsp][eRfMU]?")
+_HOLDER = re.compile(r"%[-+ #0]{0,4}\d{0,3}(?:\.\d{1,3})?(?:hh?|ll?|z)?[diuxXcsp][eRfMU]?")
 _WORD = re.compile(r"[A-Za-z0-9][\w-]{1,24}")
 _WORDS_LOOKED_AT = 12
 _SPOKEN = re.compile(
@@ -115,7 +115,7 @@ _SOON = re.compile(
 
 
 _WORKS = re.compile(
-    r"\b(?:reset|recover\w*|restart)\b.{0,24}\b(?:succe\w+|completed?|done)\b|back online|operational again",
+    r"\b(?:reset|recover\w{0,8}|restart)\b.{0,24}\b(?:succe\w{1,8}|completed?|done)\b|back online|operational again",
     re.IGNORECASE,
 )
 """What a driver says of a device that works again."""

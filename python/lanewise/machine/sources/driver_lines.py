@@ -115,7 +115,8 @@ _SOON = re.compile(
 
 
 _WORKS = re.compile(
-    r"\b(?:reset|recover\w{0,8}|restart)\b.{0,24}\b(?:succe\w{1,8}|completed?|done)\b|back online|operational again",
+    r"\b(?:reset|recover\w{0,8}|restart)\b.{0,24}\b(?:succe\w{1,8}|completed?|done)\b|back online|"
+    r"operational again",
     re.IGNORECASE,
 )
 """What a driver says of a device that works again."""

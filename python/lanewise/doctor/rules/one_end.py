@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from lanewise.doctor import alike
 from lanewise.doctor.finding import Finding, Severity
 from lanewise.doctor.registry import Bearing, Rule, rule
 from lanewise.doctor.rig import both_ways
@@ -25,8 +26,27 @@ if TYPE_CHECKING:
 _AMD = 0x1022
 """AMD sells no cards under this number: such an endpoint is on the die."""
 
+_3D = 0x0302
+"""Class of GPUs that drive no display."""
+
 _MODULE = re.compile(r"\bSXM\d?\b|\bOAM\b")
 """In the names of GPUs that are modules of a baseboard."""
+
+_FAR_FASTER = 2
+"""A device of the same kind that carries so many times more has a slot or a cable that this one has not."""
+
+_WIDE = 8
+"""Lanes from which a slot is the processor's or a switch's: chipsets have slots of four. Assumed."""
+
+_HOST_ADAPTERS = (0x0104, 0x0107, 0x0C04)
+"""RAID, SAS and Fibre Channel controllers, which servers have."""
+
+_SERVER_DRIVE = re.compile(
+    r"datacenter|data center|\bDC\b|enterprise|\bU\.[23]\b|E[13]\.[SL]|2\.5\""
+    r"|PM17[2-5]\d|PM9[AD]3|\bC[DM]\d|Ultrastar",
+    re.IGNORECASE,
+)
+"""In the names of drives for bays, which are wired alike (pci.ids)."""
 
 _LINKED = ENDPOINTS | {Kind.UPSTREAM_PORT, None}
 
@@ -35,8 +55,10 @@ ONE_END = Rule(
     what="A device runs below what it can do, and what its port can do is not in the source.",
     why="A dump of one device shows one end of its link. Fewer lanes or less speed than the device has are "
     "in order where the slot has no more, and a fault where it has; only the other end tells which.",
-    severity="warning for at most a quarter of the device's lanes outside virtual machines, and for any lane "
-    "that a GPU lacks that is a module (SXM, OAM); info otherwise",
+    severity="warning for at most a quarter of the device's lanes outside virtual machines, for any lane "
+    "that a GPU lacks that is a module (SXM, OAM), and where a device of the same kind in the source runs in "
+    "full at twice the rate: of adapters for RDMA, SAS, RAID or Fibre Channel, GPUs without a display and "
+    "drives for bays, and for less speed of all on eight lanes and more; info otherwise",
     cost="simulated: DMA in both directions as the link runs and as the device could",
     fix="Take the dump of the whole machine (`sudo lspci -vvv`), or look at LnkCap of the port: `sudo lspci "
     "-vvv -s $(basename $(dirname $(readlink -f /sys/bus/pci/devices/BDF)))`. A card that should have more "
@@ -65,12 +87,18 @@ def lonely_devices(view: View, this: Rule) -> Iterable[Finding]:
         bdf = function.address.short
         few = (now.width or 0) * FEW_LANES <= (could.width or 0) and not view.is_guest
         few = few or (lanes_missing and _is_module(function))
+        twin = _faster_twin(view, function, rate)
+        few = few or (twin is not None and _has_equal_slots(view, function, now, could))
         yield this.finding(
             Severity.WARNING if few and _is_missed(view, function, rate, full) else Severity.INFO,
             bdf,
             f"{bdf} runs at {now} and could do {could}: {_other_end(view, function)} has no more, or "
             "something is wrong",
-            [f"{bdf} LnkCap: {could}; now {now} ({function.name})", _missing(view, function)],
+            [
+                f"{bdf} LnkCap: {could}; now {now} ({function.name})",
+                *([f"{twin.address.short}, of its kind, runs at {_now(view, twin)}"] if twin else []),
+                _missing(view, function),
+            ],
             trial=_trial(view, function),
         )
 
@@ -79,6 +107,30 @@ def _is_missed(view: View, function: Function, rate: float, full: float) -> bool
     """Whether a device has a use for what it lost: a port of 1 Gb/s has none for four lanes."""
     own = view.own_rate(function)
     return own is None or by_loss(rate, full, own) is Severity.WARNING
+
+
+def _faster_twin(view: View, function: Function, rate: float) -> Function | None:
+    """Return a device of the same kind that runs in full and carries twice as much; none for guests."""
+    if view.is_guest:
+        return None
+    likes = next((group for group in alike.groups(view) if function in group), [])
+    for other in likes:
+        theirs = rate_of(_now(view, other))
+        if theirs is not None and theirs == rate_of(_could(view, other)) and theirs >= _FAR_FASTER * rate:
+            return other
+    return None
+
+
+def _has_equal_slots(view: View, function: Function, now: LinkMode, could: LinkMode) -> bool:
+    """Whether machines have slots alike for devices of this kind, or a slot as wide is alike by itself."""
+    if now.width == could.width and (now.width or 0) >= _WIDE:
+        return True
+    if function.does_rdma or function.is_class(*_HOST_ADAPTERS):
+        return True
+    if function.is_nvme:
+        names = f"{function.identity.device_name} {function.identity.subsystem_name} {function.model}"
+        return _SERVER_DRIVE.search(names) is not None
+    return view.is_compute_gpu(function) and function.is_class(_3D, 0x12)
 
 
 def _is_module(function: Function) -> bool:

@@ -99,7 +99,7 @@ def unhealthy_gpus(view: View, this: Rule) -> Iterable[Finding]:
 
 def _silent_ones(view: View, this: Rule) -> Iterator[Finding]:
     """Find the one GPU of several of whose link the tool tells nothing, where it tells of all others."""
-    if view.machine.kinds != ("nvidia-smi",):
+    if view.machine.kinds not in (("nvidia-smi",), ("AMD SMI",)):
         return
     for members in alike.groups(view):
         silent = [member for member in members if not member.link.status.known]

@@ -94,6 +94,7 @@ def _function(machine: Machine, function: Function) -> dict[str, Any]:
         "port_mbit_s": function.port_mbit_s,
         "gpu_direct": function.gpu_direct,
         "health": None if function.health is None else _plain(function.health),
+        "stated_health": function.stated_health,
         "virtual": function.virtual or None,
         "physical_function": None if function.physical_function is None else str(function.physical_function),
         "no_answer": list(registers.no_answer) or None,

@@ -13,7 +13,7 @@ from lanewise.doctor.severity import FEW_LANES, by_loss
 from lanewise.doctor.words import port_words
 from lanewise.machine.lanes import rate_of
 from lanewise.machine.model import ENDPOINTS, IDLE_GPU_GT_S, Kind, LinkMode
-from lanewise.machine.topology import is_thunderbolt
+from lanewise.machine.topology import is_inside_chip, is_thunderbolt
 from lanewise.machine.view import is_emulated
 
 if TYPE_CHECKING:
@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from lanewise.doctor.rig import Trial
     from lanewise.machine.model import Function
     from lanewise.machine.view import View
-
-_AMD = 0x1022
-"""AMD sells no cards under this number: such an endpoint is on the die."""
 
 _3D = 0x0302
 """Class of GPUs that drive no display."""
@@ -65,7 +62,8 @@ ONE_END = Rule(
     "lanes in that slot: reseat it, look at risers and at bifurcation in the firmware setup. Inside a "
     "virtual machine only the host knows: take the dump there.",
     references=("PCIe Base 5.0 §7.5.3.6 (Link Capabilities)", "§7.5.3.8 (Link Status)"),
-    not_said="GPUs at 2.5 or 5 GT/s and full width, as idle ones are; devices slower than 1.9 GB/s; "
+    not_said="Functions inside processors and chipsets; "
+    "GPUs at 2.5 or 5 GT/s and full width, as idle ones are; devices slower than 1.9 GB/s; "
     "Thunderbolt and USB4, whose tunnels report 2.5 GT/s whatever they carry.",
     bearing=Bearing.EXPLAINS,
 )
@@ -142,7 +140,7 @@ def _is_lower_end(view: View, function: Function) -> bool:
     """Whether a function is the lower end of a link whose upper end is not known."""
     if function.virtual or (function.is_bridge and function.kind is not Kind.UPSTREAM_PORT):
         return False
-    if view.machine.role(function) not in _LINKED or function.identity.vendor_id == _AMD:
+    if view.machine.role(function) not in _LINKED or is_inside_chip(function):
         return False
     if is_thunderbolt(function) or is_emulated(function):
         return False

@@ -106,9 +106,15 @@ def _function(machine: Machine, function: Function) -> dict[str, Any]:
         "interrupts": registers.interrupts,
         "interrupts_masked": registers.interrupts_masked or None,
         "secondary_reset": registers.secondary_reset or None,
+        "wire_interrupts_off": registers.wire_interrupts_off,
+        "self_test": registers.self_test,
+        "channel_pending": registers.channel_pending or None,
         "enabled": registers.enabled,
         "power_state": registers.power_state,
         "status": None if registers.status is None else sorted(registers.status),
+        "secondary_status": None
+        if registers.secondary_status is None
+        else sorted(registers.secondary_status),
         "transfers": _transfers(function),
         "bars": _plain(registers.bars),
         "windows": _plain(registers.windows),

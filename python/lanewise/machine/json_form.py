@@ -82,6 +82,7 @@ def _function(machine: Machine, function: Function) -> dict[str, Any]:
         "numa_node": function.numa_node,
         "local_cpus": function.local_cpus,
         "driver": function.driver,
+        "modules": list(function.modules) or None,
         "iommu_group": function.iommu_group,
         "iommu_type": function.iommu_type,
         "physical_slot": function.physical_slot,

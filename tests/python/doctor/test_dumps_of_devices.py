@@ -98,3 +98,14 @@ def test_translated_gpus_need_no_ports_in_the_dump(domain: str, found: bool) -> 
     machine = read_bytes(f"{LOG.format(domain=domain)}\n{gpus}".encode())
     rules = {one.rule: one.severity for one in diagnose(machine, cost=False).findings}
     assert rules.get("iommu-translated") is (Severity.WARNING if found else None)
+
+
+def test_two_that_ask_for_different_sizes_are_a_note() -> None:
+    gpus = text(H100, "32 x16", "32 x16", "32 x16")
+    head, bdf, tail = gpus.partition("31:00.0")
+    gpus = head + bdf + tail.replace("MaxReadReq 4096", "MaxReadReq 512")
+    (found,) = [
+        one for one in diagnose(read_bytes(gpus.encode()), cost=False).findings if one.rule == "odd-one-out"
+    ]
+    assert (found.bdf, found.severity) == ("31:00.0", Severity.INFO)
+    assert "512 B" in found.title

@@ -74,6 +74,24 @@ def test_one_of_two_that_has_far_less_is_told_where_slots_are_alike(
     assert "21:00.0, of its kind, runs at" in " ".join(found[0].evidence)
 
 
+@pytest.mark.parametrize(
+    ("name", "can", "now", "severity"),
+    [
+        (HBA, "8 x8", "2.5 x8", Severity.WARNING),
+        (P5510, "16 x4", "2.5 x4", Severity.WARNING),
+        (HBA, "8 x8", "5 x8", Severity.INFO),
+        (M2, "16 x4", "2.5 x4", Severity.INFO),
+    ],
+)
+def test_the_first_speed_there_was_is_no_slots_where_it_is_wide(
+    name: str, can: str, now: str, severity: Severity
+) -> None:
+    found = [
+        one for one in diagnose(devices(name, can, now), cost=False).findings if one.rule == "link-one-end"
+    ]
+    assert [one.severity for one in found] == [severity]
+
+
 def test_two_that_are_both_slow_have_such_slots() -> None:
     found = diagnose(devices(CX7, "32 x16", "16 x16", "16 x16"), cost=False).findings
     assert not [one for one in found if one.severity is not Severity.INFO]

@@ -13,6 +13,7 @@ from lanewise.doctor.severity import FEW_LANES, by_loss
 from lanewise.doctor.words import port_words
 from lanewise.machine.lanes import rate_of
 from lanewise.machine.model import ENDPOINTS, IDLE_GPU_GT_S, Kind, LinkMode
+from lanewise.machine.registers import SPEEDS_GT_S
 from lanewise.machine.topology import is_inside_chip, is_thunderbolt
 from lanewise.machine.view import is_emulated
 
@@ -55,7 +56,8 @@ ONE_END = Rule(
     severity="warning for at most a quarter of the device's lanes outside virtual machines, for any lane "
     "that a GPU lacks that is a module (SXM, OAM), and where a device of the same kind in the source runs in "
     "full at twice the rate: of adapters for RDMA, SAS, RAID or Fibre Channel, GPUs without a display and "
-    "drives for bays, and for less speed of all on eight lanes and more; info otherwise",
+    "drives for bays, and for less speed of all on eight lanes and more; warning for 2.5 GT/s of 8 and more "
+    "on eight lanes, or of a drive for bays; info otherwise",
     cost="simulated: DMA in both directions as the link runs and as the device could",
     fix="Take the dump of the whole machine (`sudo lspci -vvv`), or look at LnkCap of the port: `sudo lspci "
     "-vvv -s $(basename $(dirname $(readlink -f /sys/bus/pci/devices/BDF)))`. A card that should have more "
@@ -87,6 +89,7 @@ def lonely_devices(view: View, this: Rule) -> Iterable[Finding]:
         few = few or (lanes_missing and _is_module(function))
         twin = _faster_twin(view, function, rate)
         few = few or (twin is not None and _has_equal_slots(view, function, now, could))
+        few = few or _fell_back(view, function, now, could)
         yield this.finding(
             Severity.WARNING if few and _is_missed(view, function, rate, full) else Severity.INFO,
             bdf,
@@ -119,15 +122,31 @@ def _faster_twin(view: View, function: Function, rate: float) -> Function | None
     return None
 
 
+def _fell_back(view: View, function: Function, now: LinkMode, could: LinkMode) -> bool:
+    """Whether it runs at the first speed there was where no slot for it is so slow.
+
+    Small boards have such slots for modules, and Thunderbolt states that speed: of four lanes at most.
+    """
+    first = now.gt_s == SPEEDS_GT_S[0] and (could.gt_s or 0.0) >= SPEEDS_GT_S[2]
+    if not first or function.is_gpu or view.is_guest:
+        return False
+    return (now.width or 0) >= _WIDE or _is_of_a_bay(function)
+
+
+def _is_of_a_bay(function: Function) -> bool:
+    """Whether a drive is of a kind that is made for bays of servers."""
+    names = f"{function.identity.device_name} {function.identity.subsystem_name} {function.model}"
+    return function.is_nvme and _SERVER_DRIVE.search(names) is not None
+
+
 def _has_equal_slots(view: View, function: Function, now: LinkMode, could: LinkMode) -> bool:
     """Whether machines have slots alike for devices of this kind, or a slot as wide is alike by itself."""
     if now.width == could.width and (now.width or 0) >= _WIDE:
         return True
     if function.does_rdma or function.is_class(*_HOST_ADAPTERS):
         return True
-    if function.is_nvme:
-        names = f"{function.identity.device_name} {function.identity.subsystem_name} {function.model}"
-        return _SERVER_DRIVE.search(names) is not None
+    if _is_of_a_bay(function):
+        return True
     return view.is_compute_gpu(function) and function.is_class(_3D, 0x12)
 
 

@@ -115,6 +115,8 @@ class Function:
     """Name of the driver that is bound."""
     driver_known: bool = False
     """Whether the source shows drivers: then no `driver` means that none is bound."""
+    modules: tuple[str, ...] = ()
+    """Modules of the running kernel that could drive it, as `lspci -k` finds them."""
     numa_node: int | None = None
     """Node of the host it is attached to; the kernel's -1 (not known) is None."""
     local_cpus: str | None = None

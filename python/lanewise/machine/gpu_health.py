@@ -57,6 +57,8 @@ class GpuHealth(NamedTuple):
     """How that went: ``Success`` or what failed."""
     unreadable: str | None = None
     """What stands in place of a value that the driver could not read, like ``Unknown Error``."""
+    sensors_unreadable: tuple[str, ...] | None = None
+    """Sensors that the driver could not read although the GPU answers: ``fan``, ``power``."""
     power_limit_w: int | None = None
     """The most power that it may take now, W, rounded."""
     bar1_bytes: int | None = None

@@ -29,8 +29,20 @@ _GPU_SWITCHES = frozenset(
 """Ports of the switches inside Navi and MI100, Vega 10, Arc (pci.ids, public dumps)."""
 _ADAPTER_BRIDGES = range(0x1974, 0x1980)
 """Ports of the switches inside ConnectX-5 to 8 and BlueField (pci.ids)."""
-_X722 = range(0x37C0, 0x37DA)
-"""Ports and functions of the network controller inside the C620 chipset (pci.ids)."""
+_HYGON = 0x1D94
+_INSIDE_INTEL = frozenset(
+    {
+        *range(0x37C0, 0x37DA),  # ports, QuickAssist and X722 of the C620 chipset
+        *(0x0B25, 0x1212, 0x0CFE, 0x1216, 0x2710, 0x2714),  # DSA, IAA, DLB
+        *(0x18A0, 0x18EE, 0x19E2, 0x1F18, 0x1F19, 0x6F54),  # QuickAssist of Atom and Xeon D
+        *(0x4940, 0x4942, 0x4944, 0x4946, 0x4948),  # QuickAssist of Xeon since Sapphire Rapids
+        *(0x15AA, 0x15AB, 0x15AC, 0x15AD, 0x15AE, 0x15B0),  # X552
+        *(*range(0x15C2, 0x15C9), 0x15CE, 0x15E4, 0x15E5),  # X553
+        *(0x1F40, 0x1F41, 0x1F45, 0x151D),  # I354, E823-L
+        *(*range(0x124C, 0x1250), *range(0x188A, 0x188F), *range(0x1890, 0x189B), *range(0x579C, 0x57A0)),
+    }
+)
+"""Functions inside Intel's processors and chipsets, whose links say 2.5 GT/s x1 or anything (pci.ids)."""
 
 
 def infer(functions: Mapping[Address, Function]) -> dict[Address, Kind]:
@@ -120,7 +132,7 @@ def is_on_die(upper: Function, lower: Function) -> bool:
     """Whether both ends are in one chip, so that the registers of the link are no physical limit.
 
     Known: functions of AMD's processors and chipsets, FCH SATA among them; the switches inside GPUs and
-    network adapters; the X722 network controller inside Intel chipsets.
+    network adapters; network controllers and accelerators inside Intel's processors and chipsets.
     """
     above, below = upper.identity, lower.identity
     if above.device_id is not None and (above.vendor_id, above.device_id) in _GPU_SWITCHES:
@@ -130,14 +142,23 @@ def is_on_die(upper: Function, lower: Function) -> bool:
         return internal and below.vendor_id == _AMD_GPU
     if above.vendor_id == _INTEL:
         inside_gpu = upper.kind is Kind.DOWNSTREAM_PORT and lower.is_class(0x03, 0x0403, 0x12)
-        return inside_gpu or (below.device_id or 0) in _X722
+        return inside_gpu or (below.device_id or 0) in _INSIDE_INTEL
     inside_adapter = (above.vendor_id, lower.is_bridge) == (_MELLANOX, False)
     return internal or is_inside_amd(lower) or (inside_adapter and above.device_id in _ADAPTER_BRIDGES)
 
 
+def is_inside_chip(function: Function) -> bool:
+    """Whether a function is on the die of a processor or chipset, so that no wire leads to it."""
+    identity = function.identity
+    return is_inside_amd(function) or (identity.vendor_id == _INTEL and identity.device_id in _INSIDE_INTEL)
+
+
 def is_inside_amd(function: Function) -> bool:
-    """Whether a function is in an AMD processor or chipset: AMD sells no cards under that number."""
-    return function.identity.vendor_id == _AMD_CPU and not function.is_bridge
+    """Whether a function is in an AMD processor or chipset: AMD sells no cards under that number.
+
+    Hygon's processors are AMD's design, and Hygon sells no cards either.
+    """
+    return function.identity.vendor_id in (_AMD_CPU, _HYGON) and not function.is_bridge
 
 
 def is_chipset_uplink(upper: Function, lower: Function) -> bool:

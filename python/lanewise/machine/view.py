@@ -44,6 +44,8 @@ _DETACHED_DRIVERS = frozenset({"vfio-pci", "pci-stub", "xen-pciback", "uio_pci_g
 _HYPERVISORS = frozenset({0x1AF4, 0x1B36, 0x15AD, 0x1414, 0x5853, 0x80EE, 0x1D0F, 0x1AE0, 0x1DED})
 """Red Hat's virtio and QEMU, VMware, Microsoft, Xen, VirtualBox, Amazon, Google, Alibaba (pci.ids)."""
 
+_BRIDGES = frozenset({Kind.ROOT_PORT, Kind.UPSTREAM_PORT, Kind.DOWNSTREAM_PORT})
+
 _MANAGEMENT = frozenset({(0x1000, 0x00B2)})
 """Broadcom's management endpoints inside PEX switches, which state mass storage as their class (pci.ids)."""
 
@@ -222,6 +224,12 @@ class View:
     def is_held_by_another(self, function: Function) -> bool:
         """Whether its driver only keeps it for a virtual machine."""
         return function.driver in _DETACHED_DRIVERS
+
+    def passes_on(self, bridge: Function) -> bool:
+        """Whether it is a bridge of Express, or one of which a dump of an ordinary user shows the header."""
+        role = self.machine.role(bridge)
+        unknown = role is None and bridge.is_bridge and bridge.registers.express is None
+        return role in _BRIDGES or unknown
 
     def leaf_lanes(self, function: Function) -> Lanes | None:
         """How the link of a device can run, for a rig."""

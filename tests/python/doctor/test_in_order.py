@@ -55,6 +55,11 @@ def test_a_soldered_chipset_on_fewer_lanes_is_no_fault() -> None:
     assert "Reseat" not in finding.fix
 
 
+def test_a_chipset_on_fewer_lanes_than_boards_have_is_a_fault() -> None:
+    found = {one.rule: one.severity for one in diagnose(x570(chipset="16 x1"), cost=False).findings}
+    assert found["link-width"] is Severity.WARNING
+
+
 def test_a_drive_behind_the_chipset_that_lost_lanes_is() -> None:
     assert [f.bdf for f in loud(x570(drive="16 x1"))] == ["04:00.0"]
 

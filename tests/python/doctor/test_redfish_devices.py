@@ -10,6 +10,7 @@ import pytest
 from lanewise.doctor import Severity, diagnose
 from lanewise.doctor.finding import Finding
 from lanewise.machine import read_bytes
+from lanewise.machine.json_form import to_json
 
 
 def findings(interface: dict[str, Any] | None = None, health: str = "OK") -> list[Finding]:
@@ -61,3 +62,15 @@ def test_a_slow_gpu_is_called_by_its_name(interface: dict[str, Any], rule: str) 
 def test_a_gpu_that_the_controller_calls_unhealthy(health: str, severity: Severity) -> None:
     (found,) = findings(health=health)
     assert (found.rule, found.bdf, found.severity) == ("device-health", "GPU5", severity)
+
+
+def test_what_the_controller_says_of_health_is_in_the_json_of_scan() -> None:
+    device = {
+        "@odata.type": "#PCIeDevice.v1_5_0.PCIeDevice",
+        "@odata.id": "/redfish/v1/Chassis/1/PCIeDevices/59-0",
+        "Id": "59-0",
+        "PCIeInterface": {"MaxLanes": 16, "MaxPCIeType": "Gen5", "PCIeType": "Gen5", "LanesInUse": 16},
+        "Status": {"State": "Enabled", "Health": "Warning"},
+    }
+    (function,) = to_json(read_bytes(json.dumps(device, indent=1).encode()))["machine"]["functions"]
+    assert function["stated_health"] == "Warning"

@@ -104,3 +104,18 @@ def test_a_port_of_an_adapter_in_a_list_without_classes() -> None:
     assert undriven(INXI.format("ixgbe")) == []
     (found,) = undriven(INXI.format("N/A"))
     assert (found.severity, found.bdf) == (Severity.WARNING, "05:00.1")
+
+
+HBA = """\
+82:00.0 Serial Attached SCSI controller [0107]: Broadcom / LSI SAS3008 Fusion-MPT SAS-3 [1000:0097]
+\tSubsystem: Broadcom / LSI SAS9300-8i [1000:30e0]
+"""
+
+
+@pytest.mark.parametrize(
+    ("modules", "severity"), [("\tKernel modules: mpt3sas\n", Severity.WARNING), ("", Severity.INFO)]
+)
+def test_an_adapter_whose_module_is_there_and_does_not_drive_it(modules: str, severity: Severity) -> None:
+    (found,) = undriven(HOST + HBA + modules)
+    assert (found.bdf, found.severity) == ("82:00.0", severity)
+    assert undriven(HOST + HBA + modules + "\tKernel driver in use: mpt3sas\n") == []

@@ -288,6 +288,70 @@ def test_columns_and_the_table() -> None:
     assert health(table) == GpuHealth(uncorrectable=2)
 
 
+SECOND = "| {first:<38} |       4MiB /  81920MiB | {use:>8}      Default |\n"
+
+
+@pytest.mark.parametrize(
+    ("first", "use", "said", "severity"),
+    [
+        ("N/A   30C    P8    62W /  400W", "0%", GpuHealth(uncorrectable=0), set()),
+        ("ERR!   ERR! ERR!   ERR! / ERR!", "ERR!", GpuHealth(uncorrectable=0, unreadable="ERR!"), {"error"}),
+        ("ERR!   30C    P8    62W /  400W", "0%", GpuHealth(uncorrectable=0), {"warning"}),
+        ("N/A   30C    P8    ERR! /  400W", "0%", GpuHealth(uncorrectable=0), {"info"}),
+    ],
+)
+def test_cells_of_the_table_that_could_not_be_read(
+    first: str, use: str, said: GpuHealth, severity: set[str]
+) -> None:
+    table = (
+        "|   0  NVIDIA A100-SXM4-80GB          On  |   00000000:07:00.0 Off |                    0 |\n"
+        + SECOND.format(first=first, use=use)
+    )
+    found = health(table)
+    assert found is not None
+    assert found._replace(sensors_unreadable=None) == said
+    assert judged(table) == severity
+
+
+COLUMNS = [
+    ("pcie.link.gen.current", "4", "[GPU requires reset]", "error"),
+    ("temperature.gpu", "40", "[Unknown Error]", "error"),
+    ("fan.speed [%]", "30 %", "[Unknown Error]", "warning"),
+    ("remapped_rows.failure", "0", "1", "error"),
+    ("remapped_rows.pending", "No", "Yes", "warning"),
+    ("ecc.errors.uncorrected.volatile.dram", "0", "2", "warning"),
+    ("clocks_throttle_reasons.active", "0x0000000000000001", "0x0000000000000048", "warning"),
+    ("fabric.status", "Success", "Insufficient Resources", "warning"),
+]
+
+
+@pytest.mark.parametrize(("column", "sound", "sick", "severity"), COLUMNS, ids=[one[0] for one in COLUMNS])
+def test_columns_in_which_one_gpu_is_sick(column: str, sound: str, sick: str, severity: str) -> None:
+    text = f"gpu_bus_id, {column}\n00000000:07:00.0, {sound}\n00000000:0B:00.0, {{}}\n"
+    assert judged(text.format(sound)) == set()
+    assert judged(text.format(sick)) == {severity}
+
+
+def test_one_gpu_of_whose_link_nothing_is_told() -> None:
+    heading = "name, pci.bus_id, pcie.link.gen.current, pcie.link.width.current\n"
+    rows = "".join(f"NVIDIA A100-SXM4-80GB, 00000000:{bus}:00.0, 4, 16\n" for bus in ("07", "0B", "48"))
+    assert judged(heading + rows) == set()
+    assert judged(f"{heading}{rows}NVIDIA A100-SXM4-80GB, 00000000:4C:00.0, [N/A], [N/A]\n") == {"warning"}
+
+
+def test_what_drivers_asked_for_before_the_recovery_action() -> None:
+    status = "    GPU Reset Status\n        Reset Required : {}\n        Drain and Reset Recommended : {}\n"
+    assert judged(HEAD + OLD.replace("Active", "Not Active").replace("Yes", "No")) == {"warning"}
+    for required, drain, action in (
+        ("Yes", "Yes", "Reset"),
+        ("No", "Yes", "Drain and Reset"),
+        ("No", "No", None),
+    ):
+        said = health(HEAD + OLD + status.format(required, drain))
+        assert said is not None
+        assert said.recovery_action == action
+
+
 def test_what_is_said_below_the_list() -> None:
     text = HEAD + NEW + "WARNING: infoROM is corrupted at gpu 0000:3B:00.0\n"
     assert health(text) == SOUND._replace(inforom_corrupted=True)
@@ -333,6 +397,30 @@ def test_a_module_without_half_of_its_lanes_is_no_matter_of_slots(name: str, sev
     text = HEAD + head + heading + with_value("Current", "8x", tail)
     (finding,) = diagnose(read_bytes(text.encode()), cost=False).findings
     assert (finding.rule, finding.severity.value) == ("link-one-end", severity)
+
+
+UNREACHED = [
+    "Unable to determine the device handle for GPU0: 0000:3B:00.0: Unknown Error",
+    "Unable to determine the device handle for GPU0000:3B:00.0: Not Found",
+    "Unable to determine the device handle for GPU 0000:3B:00.0: GPU is lost.  Reboot the system to recover",
+    "Unable to determine the device handle for gpu 0000:3B:00.0: Unable to communicate with GPU because "
+    "it is insufficiently powered.",
+]
+
+
+@pytest.mark.parametrize("line", UNREACHED)
+def test_each_form_of_a_gpu_without_a_handle(line: str) -> None:
+    (finding,) = diagnose(read_bytes(f"{line}\n".encode()), cost=False).findings
+    assert (finding.rule, finding.severity.value, finding.bdf) == ("device-lost", "error", "3b:00.0")
+
+
+def test_a_list_of_names_with_one_too_few() -> None:
+    line = "GPU {}: NVIDIA H100 PCIe (UUID: GPU-5a4f7a3c-1111-2222-3333-44445555666{})\n"
+    two = HEAD + NEW + NEW.replace("3B", "5E")
+    for listed, found in ((2, set()), (1, {"gpu-unreachable"})):
+        text = two + "".join(line.format(number, number) for number in range(listed))
+        rules = {one.rule for one in diagnose(read_bytes(text.encode()), cost=False).findings}
+        assert rules & {"gpu-unreachable"} == found
 
 
 @pytest.mark.parametrize("text", NO_ANSWER)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from lanewise.doctor.finding import Finding, Severity
 from lanewise.doctor.registry import Bearing, Rule, rule
 from lanewise.doctor.words import size
-from lanewise.machine.model import ENDPOINTS, Bar, EventKind, Kind
+from lanewise.machine.model import ENDPOINTS, Bar, EventKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 _ROM = 6
 _ELSEWHERE = "Enhanced Allocation"
-_PORTS = frozenset({Kind.ROOT_PORT, Kind.UPSTREAM_PORT, Kind.DOWNSTREAM_PORT})
 
 UNASSIGNED = Rule(
     id="bar-unassigned",
@@ -170,7 +169,7 @@ def _as_read(bar: Bar) -> str:
 def closed_windows(view: View, this: Rule) -> Iterable[Finding]:
     """Find bridges that cut off what is below them."""
     for bridge in view.machine:
-        if view.machine.role(bridge) not in _PORTS or not (_is_closed(bridge) or _is_blind(bridge)):
+        if not view.passes_on(bridge) or not (_is_closed(bridge) or _is_blind(bridge)):
             continue
         cut = [f for f in view.machine.descendants(bridge) if _wants_memory(view, f)]
         if not cut:

@@ -72,14 +72,25 @@ def _should_work(view: View, function: Function) -> bool:
         bool(function.driver)
         and not function.is_bridge
         and not function.virtual
-        and function.registers.express is True
+        and (function.registers.express is True or _shows_its_header(view, function))
         and function.registers.power_state not in _SLEEPING
         and not view.is_held_by_another(function)
     )
 
 
+def _shows_its_header(view: View, function: Function) -> bool:
+    """Whether it is a device behind a bridge in a dump of an ordinary user, which shows no capabilities."""
+    behind = function.address.bus != 0 and not is_emulated(function)
+    return function.registers.express is None and behind and view.is_data_mover(function)
+
+
 def _masters_the_bus(view: View, function: Function) -> bool:
-    """Whether a driver of such a device starts DMA as soon as it is bound, however slow its link is."""
+    """Whether a driver of such a device starts DMA as soon as it is bound, however slow its link is.
+
+    Where its power state is not shown, a network adapter may sleep because nobody uses it.
+    """
+    if function.registers.express is None and function.is_nic and not function.does_rdma:
+        return False
     return view.is_data_mover(function) and not is_emulated(function) and not is_management(function)
 
 

@@ -23,7 +23,8 @@ MISSING = Rule(
     why="A device without a driver does nothing. Where its likes have one, the driver was there and failed "
     "at this one: its log lines say why.",
     severity="warning where devices of the same kind, or another port of the adapter, have a driver, and "
-    "for GPUs without a display, accelerators and NVMe drives of a machine whose other devices have theirs; "
+    "for GPUs without a display, accelerators and NVMe drives of a machine whose other devices have theirs, "
+    "and adapters for which the kernel has a module; "
     "info for other devices that have none, for those that another driver drives, and for those that are "
     "held for a virtual machine or a program, unless the host drives the sound of the same GPU, or few of "
     "their kind are and other functions of the same card are not",
@@ -109,6 +110,8 @@ _LOAD = (
     "build the module again (`dkms status`). If the device is not to be used, waive this."
 )
 _NVME, _COMPUTE = 0x0108, (0x0302, 0x0380, 0x0B40, 0x1200)
+_ADAPTERS = (0x01, 0x02, 0x0C04, 0x0C06)
+"""Network, storage, Fibre Channel and InfiniBand, whose modules are loaded by themselves."""
 _INTEL, _AMD_GPU = 0x8086, 0x1002
 
 
@@ -116,8 +119,11 @@ def _is_missed(view: View, function: Function) -> bool:
     """Whether a machine has it to be used: a GPU without a display, an accelerator, an NVMe drive.
 
     Cards with a display work without a driver on consoles, laptops switch their second GPU off, and what is
-    on the first bus belongs to the chipset. Adapters are left in machines for later, without a driver.
+    on the first bus belongs to the chipset. Adapters are left in machines for later, without a driver; where
+    the kernel has a module for one, it was loaded for it at boot, and failed.
     """
+    if function.modules and function.is_class(*_ADAPTERS) and not function.virtual:
+        return function.address.bus != 0
     if not function.is_class(_NVME, *_COMPUTE) or function.virtual:
         return False
     if function.address.bus == 0 or view.is_guest:

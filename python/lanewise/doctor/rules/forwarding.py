@@ -72,7 +72,7 @@ CONFLICT = Rule(
 def blocked_masters(view: View, this: Rule) -> Iterable[Finding]:
     """Find bridges that hold up the requests of devices below them."""
     for bridge in view.machine:
-        if view.machine.role(bridge) not in _PORTS or bridge.registers.bus_master is not False:
+        if not view.passes_on(bridge) or bridge.registers.bus_master is not False:
             continue
         cut = [
             f

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from lanewise.doctor import alike
 from lanewise.doctor.finding import Finding, Severity
 from lanewise.doctor.registry import PROVISIONING, Bearing, Rule, rule
 
@@ -31,6 +32,7 @@ HEALTH = Rule(
     severity="error where a repair failed, memory cannot be repaired, the SRAM threshold is exceeded, or the "
     "driver cannot read it or asks for a reset or a reboot; warning for errors since the driver started, for "
     "what waits for a reset, banks without spare rows, 60 and more retired pages, heat above the limit, "
+    "a fan that cannot be read, one GPU of several of whose link nothing is told, "
     "links to NVSwitches that are unhealthy or not set up, and a corrupted InfoROM; info for errors of the "
     "past, replaced rows and retired pages",
     cost="stated: programs on the GPU are stopped, or were",
@@ -92,6 +94,24 @@ def unhealthy_gpus(view: View, this: Rule) -> Iterable[Finding]:
             [*(f"{bdf} {sign.evidence}" for sign in signs), f"{bdf} is {function.name}"],
             fix=_TO_REPLACE if any(sign.replace for sign in signs) else None,
         )
+    yield from _silent_ones(view, this)
+
+
+def _silent_ones(view: View, this: Rule) -> Iterator[Finding]:
+    """Find the one GPU of several of whose link the tool tells nothing, where it tells of all others."""
+    if view.machine.kinds not in (("nvidia-smi",), ("AMD SMI",)):
+        return
+    for members in alike.groups(view):
+        silent = [member for member in members if not member.link.status.known]
+        if len(silent) != 1 or len(members) < alike.FEWEST or silent[0].virtual:
+            continue
+        bdf = silent[0].address.short
+        yield this.finding(
+            _WARNING,
+            bdf,
+            f"GPU at {bdf}: the driver tells nothing of its link, and of those of {len(members) - 1} like it",
+            [f"{bdf} pcie.link: N/A ({silent[0].name})"],
+        )
 
 
 def _signs(health: GpuHealth) -> Iterator[_Sign]:
@@ -124,9 +144,7 @@ def _signs(health: GpuHealth) -> Iterator[_Sign]:
         if waits:
             yield _Sign(_WARNING, words, evidence)
     yield from _wear(health)
-    if health.unreadable is not None:
-        words = f"the driver cannot read it ({health.unreadable})"
-        yield _Sign(_ERROR, words, f"nvidia-smi -q: {health.unreadable}")
+    yield from _unread(health)
     if health.fabric_state in _NOT_SET_UP or health.fabric_status not in (None, "Success"):
         told = health.fabric_status if health.fabric_status not in (None, "Success") else health.fabric_state
         yield _Sign(_WARNING, f"its links to NVSwitches are not set up: {told}", f"Fabric: {told}")
@@ -134,6 +152,17 @@ def _signs(health: GpuHealth) -> Iterator[_Sign]:
         yield _Sign(_WARNING, f"links to NVSwitches: {health.fabric}", f"Fabric Health: {health.fabric}")
     if health.inforom_corrupted:
         yield _Sign(_WARNING, "its InfoROM is corrupted", "WARNING: infoROM is corrupted")
+
+
+def _unread(health: GpuHealth) -> Iterator[_Sign]:
+    """List what the driver could not read."""
+    if health.unreadable is not None:
+        words = f"the driver cannot read it ({health.unreadable})"
+        yield _Sign(_ERROR, words, f"nvidia-smi: {health.unreadable}")
+    for sensor in health.sensors_unreadable or ():
+        # Notebooks whose firmware owns the sensor of power print that for years.
+        severity = _WARNING if sensor == "fan" else _INFO
+        yield _Sign(severity, f"the driver cannot read its {sensor}", f"nvidia-smi: {sensor} cannot be read")
 
 
 def _wear(health: GpuHealth) -> Iterator[_Sign]:

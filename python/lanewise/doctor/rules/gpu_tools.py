@@ -48,7 +48,7 @@ def unreached_gpus(view: View, this: Rule) -> Iterable[Finding]:
         amd = "amdgpu" in event.line or "Unable to detect" in event.line
         gpus = [gpu for gpu in view.machine if _is_of(gpu, _AMD if amd else _NVIDIA)]
         names = [gpu.address.short for gpu in gpus]
-        some = "listed" in event.line
+        some = any(word in event.line for word in ("listed", "GPU handle for", "shut down NVML"))
         held = bool(gpus) and all(map(view.is_held_by_another, gpus))
         absent = bool(view.machine.functions) and not gpus
         tool = "rocm-smi" if amd else "nvidia-smi"

@@ -48,7 +48,7 @@ def translated_gpus(view: View, this: Rule) -> Iterable[Finding]:
         if view.is_compute_gpu(function)
         and not function.virtual
         and not view.is_held_by_another(function)
-        and view.machine.link_above(function) is not None
+        and (view.machine.link_above(function) is not None or function.link.capability.known)
     ]
     if view.is_guest or len(gpus) < 2:
         return

@@ -12,6 +12,7 @@ from lanewise.doctor.severity import by_loss
 from lanewise.doctor.words import SOLDERED, port_words
 from lanewise.machine.lanes import rate_of
 from lanewise.machine.model import IDLE_GPU_GT_S, LinkMode
+from lanewise.machine.topology import is_chipset_uplink
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,13 +21,17 @@ if TYPE_CHECKING:
     from lanewise.machine.model import Function, Link
     from lanewise.machine.view import View
 
+_CHIPSET_LANES = 4
+"""Lanes between AMD's processors and chipsets: 4, or 8 on TRX40 and WRX80. AMD, chipset block diagrams."""
+
 WIDTH = Rule(
     id="link-width",
     what="A link runs on fewer lanes than both of its ends have.",
     why="Bandwidth falls with the lanes. A card that is not seated, a dirty contact, a damaged trace, a "
     "riser or a BIOS setting that splits the slot are the usual reasons, and nothing else in the system "
     "says so.",
-    severity="warning; info for soldered devices, which have the lanes that the board gives them, and for "
+    severity="warning; info for soldered devices, which have the lanes that the board gives them (a chipset "
+    "has four), and for "
     "devices whose own wires or media need no more",
     cost="simulated: DMA in both directions at the width of now and at the width of both ends, at the speed "
     "of now (of a GPU at its full speed)",
@@ -90,7 +95,7 @@ def narrow_links(view: View, this: Rule) -> Iterable[Finding]:
     for link in view.live_links:
         if not link.below_width:
             continue
-        soldered = view.is_wired_on_board(link)
+        soldered = view.is_wired_on_board(link) and not _lacks_lanes_of_chipset(link)
         title = f"{link.device.address.short} runs on x{link.now.width} of x{link.limit.width} lanes" + (
             ", most likely by the wiring of the board" if soldered else ""
         )
@@ -140,6 +145,11 @@ _FASTER_UPLINK = (
     "riser or backplane between the two; update the firmware of the switch. To see whether the speed holds: "
     "`setpci -s PORT CAP_EXP+30.w=SPEED:f; setpci -s PORT CAP_EXP+10.w=20:20`."
 )
+
+
+def _lacks_lanes_of_chipset(link: Link) -> bool:
+    """Whether the uplink of a chipset has fewer lanes than boards give it, whatever both ends could do."""
+    return is_chipset_uplink(link.upper, link.device) and (link.now.width or 0) < _CHIPSET_LANES
 
 
 def _is_uplink(view: View, link: Link) -> bool:

@@ -109,8 +109,11 @@ def occupied_slots(view: View, this: Rule) -> Iterable[Finding]:
 @rule(TRAINING)
 def training_links(view: View, this: Rule) -> Iterable[Finding]:
     """Find links that never come up."""
-    for port, slot in _ports_without_link(view):
-        if not port.link.training or slot.presence is False or view.is_thunderbolt(port):
+    for port in view.machine:
+        slot = port.registers.slot or Slot()
+        if view.machine.role(port) not in PORTS_TO_LINKS or port.children or not port.link.training:
+            continue
+        if slot.presence is False or view.is_thunderbolt(port):
             continue
         signs = list(_signs(view, port, slot))
         if not slot.presence and not signs:

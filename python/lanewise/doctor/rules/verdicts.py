@@ -11,6 +11,7 @@ from lanewise.doctor.severity import FEW_LANES, by_loss
 from lanewise.machine.lanes import rate_of
 from lanewise.machine.model import IDLE_GPU_GT_S, EventKind, LinkMode
 from lanewise.machine.registers import SPEEDS_GT_S
+from lanewise.machine.topology import is_inside_chip
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -48,7 +49,8 @@ LIMITED = Rule(
     cost="stated: the device cannot reach what it could",
     fix="Reseat the card, look at riser and bifurcation; if its slot has no more, use another one.",
     references=("Linux, drivers/pci/pci.c (__pcie_print_link_status)",),
-    not_said="GPUs that were idle at that time; links of which the dump says the same (see `link-width`, "
+    not_said="Functions inside processors and chipsets; "
+    "GPUs that were idle at that time; links of which the dump says the same (see `link-width`, "
     "`link-speed`, `device-above-slot`).",
     bearing=Bearing.EXPLAINS,
 )
@@ -117,6 +119,8 @@ def limited_devices(view: View, this: Rule) -> Iterable[Finding]:
     for address, event in latest.items():
         function = view.machine.functions.get(address)
         if event.now is None or event.able is None or address.function or _is_told(view, function, event):
+            continue
+        if function is not None and is_inside_chip(function):
             continue
         lanes = (event.now.width or 0, event.able.width or 0)
         gpu = function is not None and function.is_gpu

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
     from lanewise.machine.model import Function, Machine
 
-_NVIDIA_SMI = "nvidia-smi"
-_NVIDIA = 0x10DE
+_AMD_SMI = "AMD SMI"
+_DRIVERS = {"nvidia-smi": ("nvidia", 0x10DE), _AMD_SMI: ("amdgpu", 0x1002)}
+"""Tools, the driver that they ask, and the maker of its GPUs."""
 _FEWEST_LISTED = 2
 """GPUs that a list has which is no query of a single one."""
 
@@ -52,19 +53,24 @@ def between(machine: Machine, mine: Function, told: Machine, theirs: Function) -
 
 
 def of_lists(machine: Machine, told: Machine, *, whole: bool = False) -> Iterator[Disagreement]:
-    """Find GPUs that only one of `nvidia-smi` and the other source has.
+    """Find GPUs that only one of `nvidia-smi` or `amd-smi` and the other source has.
 
     `whole` says that the list counts the GPUs and holds as many; another may be one of some of them.
     """
     listed = {f.address for f in told if not f.implied and f.address.domain < MADE_UP_DOMAIN}
-    if _NVIDIA_SMI not in told.kinds or (len(listed) < _FEWEST_LISTED and not whole):
+    tool = next((one for one in _DRIVERS if one in told.kinds), None)
+    if tool is None or (len(listed) < _FEWEST_LISTED and not whole):
         return
-    driven = {f.address: f for f in machine if _is_driven(f)}
+    driven = {f.address: f for f in machine if _is_driven(f, tool)}
+    if tool == _AMD_SMI:
+        # A processor's own GPU has that driver as well, and AMD's tools may leave it out.
+        kinds = {f.identity.device_id for address, f in driven.items() if address in listed}
+        driven = {address: f for address, f in driven.items() if f.identity.device_id in kinds}
     missing = [address for address in driven if address not in listed]
     common = listed & driven.keys()
     if len(missing) < len(common) or (whole and common):
         for address in missing:
-            how = "driver in use: nvidia" if driven[address].driver else "there"
+            how = f"driver in use: {driven[address].driver}" if driven[address].driver else "there"
             first, second = f"{_name(machine)}: {how}", f"{_name(told)}: not there"
             yield Disagreement(address, "listed", first, second, less=True)
     if common:
@@ -72,12 +78,13 @@ def of_lists(machine: Machine, told: Machine, *, whole: bool = False) -> Iterato
             yield Disagreement(address, "listed", f"{_name(machine)}: not there", f"{_name(told)}: there")
 
 
-def _is_driven(function: Function) -> bool:
-    """Whether a GPU belongs to NVIDIA's driver; of NVIDIA's GPUs in a source that shows no driver all may."""
+def _is_driven(function: Function, tool: str) -> bool:
+    """Whether a GPU belongs to the driver of a tool; of its maker's in a source without drivers all may."""
+    driver, vendor = _DRIVERS[tool]
     if function.virtual or not function.is_gpu or not function.registers.express:
         return False
-    return function.driver == "nvidia" or (
-        function.identity.vendor_id == _NVIDIA and function.driver is None and not function.driver_known
+    return function.driver == driver or (
+        function.identity.vendor_id == vendor and function.driver is None and not function.driver_known
     )
 
 

@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from lanewise.machine.gpu_health import GpuHealth
-from lanewise.machine.sources.numbers import natural
+from lanewise.machine.sources.numbers import natural, whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -84,6 +84,8 @@ _SLOWDOWN = re.compile(
     r"(?:clocks_(?:event|throttle)_reason_)?(?:hw_|HW )"
     r"(thermal_|Thermal |power_brake_|Power Brake )?[sS]lowdown$"
 )
+_REASON_BITS = {0x40: "thermal", 0x80: "power brake"}
+_HARDWARE_SLOWDOWN = 0x8
 _UNCORRECTABLE = re.compile(
     r"(?:SRAM|DRAM) Uncorrectable(?: Parity| SEC-DED)?$|[sd]ram_uncorrectable(?:_\w+)?$"
 )
@@ -92,7 +94,18 @@ _DOUBLE_BIT = frozenset({"Double Bit", "double_bit"})
 _SIZE = re.compile(r"(\d{1,9}) ?([KMG])i?B")
 _SHIFTS = {"K": 10, "M": 20, "G": 30}
 _NUMBER = re.compile(r"-?\d{1,6}")
-_UNREADABLE = re.compile(r"\[?(?:Unknown Error|ERR!|GPU is lost|GPU requires reset)\]?$")
+_UNREADABLE = re.compile(
+    r"\[?(?:Unknown Error|ERR!|GPU is lost|(?:GPU )?requires reset|Insufficient Power)\]?$", re.IGNORECASE
+)
+_SENSORS = {
+    "Fan Speed": "fan",
+    "fan_speed": "fan",
+    "fan.speed": "fan",
+    **dict.fromkeys(("Power Draw", "Average Power Draw", "Instantaneous Power Draw"), "power"),
+    **dict.fromkeys(("power_draw", "average_power_draw", "instant_power_draw"), "power"),
+    **{f"power.draw{which}": "power" for which in ("", ".average", ".instant")},
+}
+"""Values of a sensor by itself, which may fail without the GPU."""
 _NO_ANSWER = re.compile(r"N/A|Unknown|Requested|Not |\[|ERR|$", re.IGNORECASE)
 
 
@@ -100,8 +113,7 @@ def take(path: Sequence[str], key: str, value: str, said: dict[str, str]) -> Non
     """Keep a value that is about health; `path` holds the names above it, outermost first."""
     if not _PARTS.isdisjoint(path):
         return
-    if _UNREADABLE.match(value):
-        said.setdefault("unreadable", value.strip("[]"))
+    take_unreadable(key, value, said)
     above = path[-1] if path else ""
     known = _KEYS.get(f"{above}|{key}") or _ANYWHERE.get(key)
     if known is not None:
@@ -116,6 +128,17 @@ def take(path: Sequence[str], key: str, value: str, said: dict[str, str]) -> Non
             said.setdefault(f"{span} {key}", value)
 
 
+def take_unreadable(key: str, value: str, said: dict[str, str]) -> None:
+    """Keep what stands in place of a value that the driver could not read, in whatever form."""
+    if not _UNREADABLE.match(value):
+        return
+    sensor = _SENSORS.get(key)
+    if sensor is None:
+        said.setdefault("unreadable", value.strip("[]"))
+    else:
+        said[f"unreadable {sensor}"] = value.strip("[]")
+
+
 def health(said: Mapping[str, str]) -> GpuHealth | None:
     """Return what was said; None where nothing was."""
     action, fabric = said.get("recovery_action", ""), said.get("fabric", "")
@@ -124,10 +147,10 @@ def health(said: Mapping[str, str]) -> GpuHealth | None:
         ecc=_yes(said.get("ecc"), "Enabled", "Disabled"),
         uncorrectable=_sum(said, "volatile"),
         uncorrectable_in_life=_sum(said, "aggregate"),
-        recovery_action=_answer(action),
+        recovery_action=_answer(action) or _reset_status(said),
         fabric=_answer(fabric),
         inforom_corrupted=True if said.get("inforom") else None,
-        slowdowns=_slowdowns(said),
+        slowdowns=_slowdowns(said) if "reasons" not in said else _slowdowns_of_bits(said["reasons"]),
         bar1_bytes=int(size[1]) << _SHIFTS[size[2]] if size else None,
         slowed_by_driver=_yes(said.get("slowed by driver"), "Active", "Not Active"),
         degrees_c=_number(said, "degrees"),
@@ -139,9 +162,10 @@ def health(said: Mapping[str, str]) -> GpuHealth | None:
         fabric_state=_answer(said.get("fabric state", "")),
         fabric_status=_answer(said.get("fabric status", "")),
         unreadable=said.get("unreadable"),
+        sensors_unreadable=tuple(each for each in ("fan", "power") if f"unreadable {each}" in said) or None,
         power_limit_w=_number(said, "power limit"),
         utilization_percent=natural(said.get("util", "").removesuffix("%").strip()),
-        **{name: _yes(said.get(name), "Yes", "No") for name in _YES_OR_NO},
+        **{name: _yes_or_number(said.get(name)) for name in _YES_OR_NO},
     )
     return None if found == GpuHealth() else found
 
@@ -159,6 +183,18 @@ _YES_OR_NO = (
 
 def _yes(text: str | None, yes: str, no: str) -> bool | None:
     return {yes: True, no: False}.get(text or "")
+
+
+def _reset_status(said: Mapping[str, str]) -> str | None:
+    """Return what drivers before the GPU Recovery Action asked for."""
+    if said.get("reset required") == "Yes":
+        return "Reset"
+    return "Drain and Reset" if said.get("drain recommended") == "Yes" else None
+
+
+def _yes_or_number(text: str | None) -> bool | None:
+    """Read ``Yes`` and ``No``, and the ``1`` and ``0`` of `--query-remapped-rows`."""
+    return {"Yes": True, "No": False, "1": True, "0": False}.get(text or "")
 
 
 def _answer(text: str) -> str | None:
@@ -181,6 +217,15 @@ def _sum(said: Mapping[str, str], span: str) -> int | None:
     counts = [natural(value) for key, value in said.items() if key.startswith(f"{span} ")]
     known = [count for count in counts if count is not None]
     return sum(known) if known else None
+
+
+def _slowdowns_of_bits(text: str) -> tuple[str, ...] | None:
+    """Read all reasons in one number (NVML, nvmlClocksEventReasons)."""
+    bits = whole(text, 16)
+    if bits is None:
+        return None
+    active = tuple(reason for bit, reason in _REASON_BITS.items() if bits & bit)
+    return active or (("unknown",) if bits & _HARDWARE_SLOWDOWN else ())
 
 
 def _slowdowns(said: Mapping[str, str]) -> tuple[str, ...] | None:

@@ -25,11 +25,15 @@ if TYPE_CHECKING:
 _ADDRESS = r"(?:[0-9A-Fa-f]{4,8}:)[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7]"
 LOOKS_LIKE = re.compile(
     rf"^[ \t>|]{{0,40}}(?:GPU {_ADDRESS}|Bus Id[ \t]{{0,60}}: {_ADDRESS})[ \t]*$"
-    rf"|device handle for GPU ?{_ADDRESS}[^\n:]{{0,40}}: ",
+    rf"|device handle for (?:GPU|gpu) ?(?:\d{{1,3}}: ?)?{_ADDRESS}[^\n:]{{0,40}}: "
+    rf"|infoROM is corrupted at gpu {_ADDRESS}",
     re.MULTILINE,
 )
 """The heading of a GPU, its address, or that there is no reaching it."""
-_LOST = re.compile(rf"(?:device handle for GPU ?|GPU at PCI:)({_ADDRESS})[^\n:]{{0,40}}: ([^\n]{{1,80}})")
+_LOST = re.compile(
+    rf"(?:device handle for (?:GPU|gpu) ?(?:\d{{1,3}}: ?)?|GPU at PCI:)({_ADDRESS})"
+    r"[^\n:]{0,40}: ([^\n]{1,80})"
+)
 
 _CORRUPTED = re.compile(rf"infoROM is corrupted at gpu ({_ADDRESS})")
 
@@ -50,6 +54,8 @@ _TEXT = {
     ("", "Replays Since Reset"): "replays",
     ("", "Replay Number Rollovers"): "rollovers",
     ("", "Performance State"): "pstate",
+    ("GPU Reset Status", "Reset Required"): "reset required",
+    ("GPU Reset Status", "Drain and Reset Recommended"): "drain recommended",
     ("Clocks Event Reasons", "Idle"): "idle",
     ("Clocks Throttle Reasons", "Idle"): "idle",
 }
@@ -71,6 +77,8 @@ _XML = {
     "replay_counter": "replays",
     "replay_rollover_counter": "rollovers",
     "performance_state": "pstate",
+    "reset_required": "reset required",
+    "drain_and_reset_recommended": "drain recommended",
     "clocks_event_reason_gpu_idle": "idle",
     "clocks_throttle_reason_gpu_idle": "idle",
 }
@@ -138,10 +146,13 @@ def _lost(lines: Sequence[str], into: Reading) -> None:
     """Take GPUs that the driver cannot reach: what is lost on the bus is an event, as in a kernel log."""
     for line in lines:
         corrupted = _CORRUPTED.search(line) if "infoROM" in line else None
-        if corrupted is not None and (gpu := nvidia_gpu.address_of(corrupted[1])) in into.drafts:
+        gpu = nvidia_gpu.address_of(corrupted[1]) if corrupted is not None else None
+        if gpu is not None:
+            if gpu not in into.drafts:
+                nvidia_gpu.take({}, gpu, into)
             health = into.drafts[gpu].function.get("health") or GpuHealth()
             into.drafts[gpu].function["health"] = health._replace(inforom_corrupted=True)
-        lost = _LOST.search(line) if "device handle for GPU" in line else None
+        lost = _LOST.search(line) if "device handle for" in line else None
         address = nvidia_gpu.address_of(lost[1]) if lost is not None else None
         if lost is None or address is None:
             continue

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from lanewise.machine.sources import nvidia_gpu
+from lanewise.machine.sources import nvidia_gpu, nvidia_health
 from lanewise.machine.sources.made_up import made_up_address
 
 if TYPE_CHECKING:
@@ -20,17 +20,20 @@ if TYPE_CHECKING:
     from lanewise.machine.assembly import Reading
 
 _ADDRESS = r"(?:[0-9A-Fa-f]{4,8}:)[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7]"
-_COMMAND = re.compile(r"--query-gpu[= ][\"']?([a-z][\w.,\[\]% ]{0,2000})")
+_COMMAND = re.compile(r"--query-(?:gpu|remapped-rows)[= ][\"']?([a-z][\w.,\[\]% ]{0,2000})")
 _ROW = re.compile(rf"^[^,\n|]{{0,60}},[^\n|]{{0,400}}\b{_ADDRESS}(?:,|[ \t]*$)|^{_ADDRESS},", re.MULTILINE)
 _TABLE = re.compile(
     rf"^[ \t]{{0,8}}\|[^|\n]{{1,80}}\|[ \t]{{1,4}}{_ADDRESS}[ \t]+\S{{1,12}}[ \t]*\|", re.MULTILINE
 )
 _HEADING = re.compile(
-    r"^[ \t>]{0,8}(?:[\w.]{1,60}(?: \[[^\],\n]{1,8}\])?, ?){0,60}(?:pci\.bus_id|pcie\.link\.)", re.MULTILINE
+    r"^[ \t>]{0,8}(?:[\w.]{1,60}(?: \[[^\],\n]{1,8}\])?, ?){0,60}(?:pci\.bus_id|gpu_bus_id|pcie\.link\.)",
+    re.MULTILINE,
 )
 LOOKS_LIKE = re.compile(f"{_HEADING.pattern}|{_TABLE.pattern}|{_ROW.pattern}", re.MULTILINE)
 """A heading, a row of the table, or a row with an address."""
 _STATE = re.compile(r"P\d{1,2}$")
+_POWER = 3
+"""Place of the power in a row of the table: behind fan, temperature and performance state."""
 _MAKERS = ("NVIDIA", "Tesla", "Quadro", "GeForce", "GRID", "A100", "H100")
 
 _KEYS = {
@@ -58,7 +61,23 @@ _KEYS = {
     "ecc.mode.current": "ecc",
     "ecc.errors.uncorrected.volatile.total": "volatile total",
     "ecc.errors.uncorrected.aggregate.total": "aggregate total",
+    "ecc.errors.uncorrected.volatile.dram": "volatile DRAM",
+    "ecc.errors.uncorrected.volatile.sram": "volatile SRAM",
+    "ecc.errors.uncorrected.aggregate.dram": "aggregate DRAM",
+    "ecc.errors.uncorrected.aggregate.sram": "aggregate SRAM",
     "retired_pages.pending": "retirement_pending",
+    "remapped_rows.pending": "remap_pending",
+    "remapped_rows.failure": "remap_failed",
+    "remapped_rows.uncorrectable": "rows",
+    "fabric.state": "fabric state",
+    "fabric.status": "fabric status",
+    "temperature.gpu": "degrees",
+    "fan.speed": "fan",
+    "power.draw": "power",
+    "temperature.gpu.tlimit": "degrees left",
+    "power.limit": "power limit",
+    "clocks_throttle_reasons.active": "reasons",
+    "clocks_event_reasons.active": "reasons",
     **{
         f"clocks_{word}_reasons.hw{part}_slowdown": f"slowdown {part[1:].replace('_', ' ') or 'unknown'}"
         for word in ("event", "throttle")
@@ -74,7 +93,7 @@ def read(lines: Sequence[str], into: Reading) -> None:
     in_table: dict[str, str] = {}
     before = len(into.drafts)
     for line in lines:
-        command = _COMMAND.search(line) if "--query-gpu" in line else None
+        command = _COMMAND.search(line) if "--query-" in line else None
         cells = [cell.strip() for cell in line.strip(" \t>").split(",")]
         bare = [cell.partition(" [")[0] for cell in cells]
         if command is not None:
@@ -84,11 +103,23 @@ def read(lines: Sequence[str], into: Reading) -> None:
         elif "|" in line:
             in_table = _table_row(line, in_table, into)
         elif len(cells) == len(keys) and len(cells) > 1:
-            _gpu({_KEYS[key]: cell for key, cell in zip(keys, cells, strict=True) if key in _KEYS}, into)
+            _gpu(_of_columns(dict(zip(keys, cells, strict=True))), into)
         elif _ROW.match(line):
             _row_without_heading(cells, into)
     if len(into.drafts) > before:
         into.kinds.append("nvidia-smi")
+
+
+def _of_columns(row: dict[str, str]) -> dict[str, str]:
+    """Return what the columns of a row say; a total of errors counts, or else its parts."""
+    said = {_KEYS[key]: cell for key, cell in row.items() if key in _KEYS}
+    for span in ("volatile", "aggregate"):
+        if said.get(f"{span} total", "").isdigit():
+            said.pop(f"{span} DRAM", None)
+            said.pop(f"{span} SRAM", None)
+    for key, cell in row.items():
+        nvidia_health.take_unreadable(key, cell, said)
+    return said
 
 
 def _gpu(said: dict[str, str], into: Reading) -> None:
@@ -110,7 +141,7 @@ def _row_without_heading(cells: list[str], into: Reading) -> None:
 
 
 def _table_row(line: str, above: dict[str, str], into: Reading) -> dict[str, str]:
-    """Read the first of two lines about a GPU, or the second, which has its performance state."""
+    """Read the first of the lines about a GPU, or another one: its state, and what could not be read."""
     cells = [cell.split() for cell in line.split("|")]
     if len(cells) > 2 and cells[1] and cells[2] and nvidia_gpu.address_of(cells[2][0]) is not None:
         words = cells[1]
@@ -119,9 +150,26 @@ def _table_row(line: str, above: dict[str, str], into: Reading) -> dict[str, str
         said = {"index": words[0], "name": " ".join(words[1:-1]), "address": cells[2][0]}
         if len(cells) > 3 and cells[3]:
             said |= {"volatile total": cells[3][0], "ecc": "Disabled" if cells[3][0] == "Off" else ""}
+            nvidia_health.take_unreadable("", " ".join(cells[3]), said)
         _gpu(said, into)
         return said
-    state = next((word for word in cells[1] if _STATE.match(word)), None) if len(cells) > 1 else None
-    if above and state is not None:
-        _gpu(above | {"pstate": state}, into)
-    return {}
+    more = _second_row(cells) if above else {}
+    if more:
+        above = above | more
+        _gpu(above, into)
+    return {} if line.lstrip(" \t|").startswith("Processes") else above
+
+
+def _second_row(cells: list[list[str]]) -> dict[str, str]:
+    """Read the line below: fan, temperature, performance state and power; memory; use."""
+    said: dict[str, str] = {}
+    sensors = cells[1] if len(cells) > 1 else []
+    state = next((word for word in sensors if _STATE.match(word)), None)
+    if state is not None:
+        said["pstate"] = state
+    for place, word in enumerate(sensors):
+        key = "fan.speed" if place == 0 else "power.draw" if place >= _POWER else ""
+        nvidia_health.take_unreadable(key, word, said)
+    for cell in cells[2:]:
+        nvidia_health.take_unreadable("", cell[0] if cell[:1] == ["ERR!"] else " ".join(cell), said)
+    return said

@@ -118,6 +118,10 @@ class Overlays:
 
             if topo.LOOKS_LIKE_MATRIX.search(text):
                 self._add_matrix("nvidia-smi topo", topo.read(lines))
+        if "(UUID: GPU-" in text:
+            from lanewise.machine.sources import nvidia_list
+
+            self._add_matrix("nvidia-smi -L", nvidia_list.read(lines))
         if "GPU 0/0 " in text:
             from lanewise.machine.sources import xpu_smi
 

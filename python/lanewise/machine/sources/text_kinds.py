@@ -48,14 +48,14 @@ TREES = (
     TextKind(("pci ", "pcieport ", "PCIe Bus Error"), "kernel_log", "LOOKS_LIKE_LOG"),
 )
 LAYERS = (
-    TextKind(("Bus Id", "GPU 0000", "device handle for GPU"), "nvidia_smi"),
+    TextKind(("Bus Id", "GPU 0000", "device handle for ", "corrupted at gpu"), "nvidia_smi"),
     TextKind(("GPU[", "BDF: ", "MAX_PCIE_", "PCIE:", "Link Type between"), "amd_smi"),
     TextKind(("bus-ID: ",), "inxi"),
     TextKind(("bus/pci/devices/", "devices/pci"), "link_files"),
     TextKind(("PCIDevices.hardware.talos.dev",), "talos"),
     TextKind(("PCIDevice  ",), "talos", "LOOKS_LIKE_TABLE", "read_table"),
     TextKind(("Vendor ID: 0x",), "system_profiler"),
-    TextKind(("pci.bus_id", "pcie.link", "Bus-Id", " 00000000:"), "nvidia_smi_csv"),
+    TextKind(("pci.bus_id", "gpu_bus_id", "pcie.link", "Bus-Id", " 00000000:"), "nvidia_smi_csv"),
 )
 DOCUMENTS = (
     TextKind(('"bdf"', '"gpu"', '"PCI Bus"', "(Topology)"), "amd_smi", "JSON_SIGNS", "read_document"),

@@ -21,14 +21,17 @@ SIGNS = (
     "NVIDIA-SMI has failed",
     "No devices were found",
     "Failed to initialize NVML",
+    "Failed to properly shut down NVML",
+    "Unable to determine GPU handle",
     "Unable to detect any GPU",
     "amdgpu not found in modules",
 )
 """One of them is in every such text."""
 _FAILED = re.compile(
     r"(?:^|[ \t>|$#:])(NVIDIA-SMI has failed because|No devices were found[ \t]*$|"
-    r"Failed to initialize NVML: |ERROR:.{0,20}Unable to detect any GPU|"
-    r"ERROR:.{0,20}amdgpu not found in modules)"
+    r"Failed to initialize NVML: |Failed to properly shut down NVML: |"
+    r"Unable to determine GPU handle for GPU |ERROR:.{0,20}Unable to detect any GPU|"
+    r"ERROR:.{0,40}amdgpu not found in modules)"
 )
 _LONGEST = 200
 

@@ -124,6 +124,8 @@ def _kernel(draft: Draft, text: str) -> None:
     if key == "Kernel driver in use":
         draft.function["driver"] = value.strip() or None
         draft.function["driver_known"] = True
+    elif key == "Kernel modules":
+        draft.function["modules"] = tuple(name.strip() for name in value.split(",") if name.strip())
 
 
 def _physical_slot(draft: Draft, text: str) -> None:

@@ -219,3 +219,23 @@ def test_alike_rows_of_a_comparison_are_one(lanewise: CommandLine, tmp_path: Pat
     one = lanewise("compare", rig, rig, *short, *slower[-2:]).stdout.split("Flows")[1]
     assert seven in one
     assert "\nnic7" in one
+
+
+def test_the_bar_of_a_run_fits_eighty_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The share done, the time left and the time so far are all there; none ends in dots."""
+    import io
+
+    from rich.console import Console
+
+    from lanewise.cli import progress
+
+    drawn = io.StringIO()
+    console = Console(file=drawn, force_terminal=True, width=80, no_color=True)
+    monkeypatch.setattr(progress, "stderr", lambda: console)
+    monkeypatch.setattr(progress, "_SOON_S", 0.0)
+    report = {"simulated_s": 0.015, "time_limit_s": 0.05, "events": 1_880_724_000}
+    with progress.RunProgress("my_own_scenario.toml") as bar:
+        bar(report)
+    text = drawn.getvalue()
+    assert "\N{HORIZONTAL ELLIPSIS}" not in text
+    assert "30 % 15.00 ms simulated, at most 0:00 left 0:00:00" in text

@@ -115,9 +115,9 @@ partition_of = \"nic0\"",
         ),
         ("virtual-channels-impossible", "link = { virtual_channels = [[0, 3], [3], []] }\n".into()),
         ("too-many-tags", "tag_width = \"5 bits\"\ntags = 64\n".into()),
-        ("too-few-credits", "credits = { posted_data = 4 }\n".into()),
+        ("too-few-credits", "credits = { posted_data = 8 }\n".into()),
         ("too-many-credits", "flow_control_scale = \"off\"\ncredits = { posted_data = 4000 }\n".into()),
-        ("retry-buffer-too-small", "retry_buffer = \"100 B\"\n".into()),
+        ("retry-buffer-too-small", "retry_buffer = \"200 B\"\n".into()),
         ("bad-groups", format!("{SWITCH}core = \"hybrid\"\ngroups = [[0, 1], [1]]\n")),
         ("bad-groups", format!("{SWITCH}core = \"hybrid\"\ngroups = [[0]]\n")),
         ("wrong-length", format!("{SWITCH}arbitration = \"weighted-round-robin\"\nweights = [1, 2]\n")),
@@ -559,7 +559,7 @@ fn credits_that_are_counted_hold_a_packet_of_full_size_wherever_they_are() {
     // Completion credits of an endpoint and of a root port are infinite unless they are given.
     for device in ["nic0", "server"] {
         let given = |key: &str, credits| codes(RIG, &[(&format!("{device}.credits.{key}"), credits)]);
-        assert_eq!(given("completion_data", "1"), ["too-few-credits"], "{device}");
+        assert_eq!(given("completion_data", "8"), ["too-few-credits"], "{device}");
         assert_eq!(given("completion_header", "4"), [""; 0], "{device}");
         assert_eq!(given("completion_data", "infinite"), [""; 0], "{device}");
     }

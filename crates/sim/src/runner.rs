@@ -243,6 +243,11 @@ impl Run {
         }
     }
 
+    /// The end of the last stretch: everything up to then has happened.
+    pub(crate) fn reached_until(&self) -> Time {
+        self.outcome.end
+    }
+
     /// Ends it here, at a time that has been reached.
     pub(crate) fn end(&mut self, simulation: &mut Simulation, reason: EndReason, now: Time) {
         let stage = std::mem::replace(&mut self.stage, Stage::Over);

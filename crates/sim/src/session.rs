@@ -189,7 +189,8 @@ impl<'a> Session<'a> {
         self.now = match piece {
             // Nothing more happens before the pause, unless it ended for the number of events.
             Piece::Paused if self.events() < last_event && pause.at != Time::NEVER => self.now.max(pause.at),
-            Piece::Paused | Piece::Long => self.now.max(happened),
+            // The end of a stretch lies behind it although nothing may have happened then, and counting began there.
+            Piece::Paused | Piece::Long => self.now.max(happened).max(self.run.reached_until()),
             Piece::Over => self.run.outcome().map_or(happened, |outcome| outcome.end),
         };
         piece

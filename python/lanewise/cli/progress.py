@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from rich.progress import ProgressColumn
 
 
+_WIDE = 120
+"""Terminals of fewer columns have no room for the number of events beside the time left."""
+
 _SOON_S = 1.0
 """Before so many seconds an estimate of the rest says little."""
 
@@ -61,9 +64,8 @@ class RunProgress:
     def __call__(self, report: dict[str, Any]) -> None:
         """Take a report of the core: simulated time and limit in seconds, events so far."""
         done = report["simulated_s"] / report["time_limit_s"] if report["time_limit_s"] else 0.0
-        note = (
-            f"{1e3 * report['simulated_s']:.2f} ms simulated, {report['events']:,} events{self._left(done)}"
-        )
+        events = f", {report['events']:,} events" if self._bar.console.width >= _WIDE else ""
+        note = f"{1e3 * report['simulated_s']:.2f} ms simulated{events}{self._left(done)}"
         self._bar.update(self._task, completed=done, note=note)
 
     def _left(self, done: float) -> str:

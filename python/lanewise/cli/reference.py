@@ -29,7 +29,7 @@ the [glossary](glossary.md) has the words.
 | 2 | wrong input, said on stderr with the place and a hint |
 | 3 | a bug in Lanewise; `-v` shows where |
 | 130 | Ctrl-C, SIGTERM or SIGHUP: a run prints its results so far; `--watch` has its last status instead |
-| 141 | nobody reads the output any longer, as after `head` |
+| 141 | the reader of the output has gone, as after `head` |
 """
 
 

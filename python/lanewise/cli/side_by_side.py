@@ -15,9 +15,13 @@ from lanewise.cli.options import AsJson, Scenario, Settings, pairs, refuse_nan
 if TYPE_CHECKING:
     from lanewise.comparison import Comparison
 
-_OfOneSide = Annotated[
+_OnlyA = Annotated[
     list[str] | None,
-    typer.Option(metavar="PATH=VALUE", help="Change this parameter on one side only.", show_default=False),
+    typer.Option(metavar="PATH=VALUE", help="Change this parameter in A only.", show_default=False),
+]
+_OnlyB = Annotated[
+    list[str] | None,
+    typer.Option(metavar="PATH=VALUE", help="Change this parameter in B only.", show_default=False),
 ]
 _Within = Annotated[
     float | None,
@@ -46,8 +50,8 @@ def _compare(
         ),
     ],
     settings: Settings = None,
-    set_a: _OfOneSide = None,
-    set_b: _OfOneSide = None,
+    set_a: _OnlyA = None,
+    set_b: _OnlyB = None,
     within: _Within = None,
     as_json: AsJson = False,
 ) -> None:

@@ -34,9 +34,9 @@ a dump holds. A rule does not report on registers that the source lacks.
 
 An *error* is a fault: transfers fail, or a device is out of service. A *warning* is something to mend: a link
 that fell back, errors that were counted, a device that is missing, or a setting that costs a device at least
-NOTICEABLE % of what it can use. *Info* costs less, or nothing that anybody could measure, or is how the
+NOTICEABLE % of what it can use. *Info* costs less, or nothing measurable, or is how the
 machine was designed. What a device can use is the rate of its link, and no more than that of its own wires or
-media: adapters are known by their names, drives by their published rates, and of a drive that nobody knows
+media: adapters are known by their names, drives by their published rates, and of an unknown drive
 the media are taken to use DRIVE_SHARE % of its link. Four gigabit ports lose nothing on two lanes, and
 payloads of 128 B cost no drive a tenth. Costs are bounded likewise, and findings are ordered by severity,
 then by cost. Severities follow from closed forms, so that they are the same with and without `--no-cost`.

@@ -43,8 +43,10 @@ def memory(_view: View, function: Function) -> Hashable:
 
 def _bar1(view: View, function: Function) -> Hashable:
     """Return the BAR through which a GPU shows its memory, unless registers tell that BARs differ."""
-    told = len({memory(view, one) for one in view.machine if one.is_gpu and one.health}) > 1
-    return None if function.health is None or told else function.health.bar1_bytes
+    if function.health is None:
+        return None
+    told = len({memory(view, one) for one in view.machine if one.health and one.is_gpu}) > 1
+    return None if told else function.health.bar1_bytes
 
 
 def _smaller_window(_view: View, function: Function, _value: Hashable, _theirs: Hashable) -> Severity | None:

@@ -182,11 +182,9 @@ class Function:
 
     def is_class(self, *classes: int) -> bool:
         """Whether it is of a base class (``0x03``) or class and subclass (``0x0108``)."""
-        identity = self.identity
-        return identity.class_code is not None and any(
-            identity.subclass == wanted if wanted > 0xFF else identity.base_class == wanted
-            for wanted in classes
-        )
+        code = self.identity.class_code or 0
+        # Devices older than classes are of base class 0, whose subclasses look like base classes.
+        return code > 0xFFFF and (code >> 16 in classes or code >> 8 in classes)
 
     @property
     def is_gpu(self) -> bool:

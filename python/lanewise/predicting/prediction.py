@@ -19,6 +19,7 @@ from lanewise.output_format import stamped
 from lanewise.predicting.as_scenario import MOST_TOGETHER
 from lanewise.predicting.benchmarks import Benchmark, benchmarks_of
 from lanewise.predicting.left_out import left_out
+from lanewise.predicting.payload import unstated_payloads
 from lanewise.predicting.simulator import Row, Simulator, goodput_of
 from lanewise.predicting.wire import pace
 
@@ -138,7 +139,11 @@ def predict(
     return Prediction(
         source=machine.source,
         rows=tuple(row for _, row in rows),
-        assumptions=(*_ASSUMPTIONS, *_known_parts(chosen)),
+        assumptions=(
+            *_ASSUMPTIONS,
+            *unstated_payloads(machine, chosen, simulator.changes, simulator.payloads),
+            *_known_parts(chosen),
+        ),
         notes=(
             *machine.notes,
             *machine.contradictions,

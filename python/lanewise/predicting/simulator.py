@@ -68,6 +68,8 @@ class Simulator:
         self.machine = machine
         self.changes = changes
         self.runs = 0
+        self.payloads: dict[Address, int] = {}
+        """Maximum Payload Size in bytes of the way of each device that was simulated."""
         self._results: dict[str, str] = {}
         self._words = {endpoint_name(f): f.address.short for f in machine} | {
             f"switch_{f.address.short.replace(':', '_').replace('.', '_')}": f"switch {f.address.short}"
@@ -81,6 +83,7 @@ class Simulator:
         if result is None:
             return None
         function = benchmark.function
+        self.payloads.setdefault(function.address, min(int(link["mps_bytes"]) for link in result["links"]))
         name = endpoint_name(function)
         latency = benchmark.quantity == "latency"
         goodput = goodput_of(result)

@@ -15,7 +15,7 @@ from lanewise.instruments.measurement import Case, ImportProblemError, Measureme
 from lanewise.judging import Judgement, Verdict, judge
 from lanewise.judging.detect import decoded, parse_measurement
 from lanewise.judging.matching import match
-from lanewise.machine.model import Address, Errors, Kind, Machine
+from lanewise.machine.model import Address, Errors, Kind, Machine, Relation
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -312,3 +312,26 @@ class TestVerb:
         assert result.exit_code == 2
         assert f"nothing in '{files[1]}'" in result.stderr
         assert files[0] not in result.stderr
+
+
+def test_a_collective_over_pci_express_is_judged() -> None:
+    """GPUs of which the driver says that PCI Express alone joins them."""
+    text = (
+        "# nThread 1 nGpus 2 minBytes 8 maxBytes 8589934592 step: 2(factor)\n"
+        "#  Rank  0 Group  0 Pid 5484 on node1 device  0 [0x03] NVIDIA L40S\n"
+        "#  Rank  1 Group  0 Pid 5484 on node1 device  1 [0x04] NVIDIA L40S\n"
+        "#       size         count      type   redop    root     time   algbw   busbw #wrong\n"
+        "   536870912     134217728     float     sum      -1    43330   {0}   {0}      0\n"
+        "# Collective test concluded: all_reduce_perf\n"
+    )
+    gpu = {"can": "16 x16", "class_code": GPU, "vendor": 0x10DE}
+    alone = switched(gpu, gpu)
+    first, second = (f.address for f in alone if f.is_gpu)
+    by_switch = Relation("GPU0", "GPU1", "PIX", first_address=first, second_address=second)
+    joined = replace(alone, relations=(by_switch,))
+    (good,), (bad,) = (judged(text.format(rate), joined).cases for rate in ("27.90", "12.38"))
+    assert good.predicted_gb_per_s == pytest.approx(28.7, rel=0.02)
+    assert (good.bdf, good.verdict) == (first.short, Verdict.GOOD)
+    assert bad.ratio == pytest.approx(12.38 / 28.7, rel=0.02)
+    assert bad.verdict not in (Verdict.GOOD, Verdict.NONE)
+    assert judged(text.format("27.90"), alone).cases[0].verdict is Verdict.NONE

@@ -379,3 +379,13 @@ def test_every_device_that_is_left_out_is_said_with_its_reason() -> None:
     assert not any("not predicted" in note for note in predict(pair()).notes)
     chosen = predict(read_bytes(NCCL.encode()), devices=[Address.parse("0001:00:00.0")])
     assert not any("not predicted" in note for note in chosen.notes)
+
+
+def test_a_payload_size_that_no_source_states_is_assumed_and_said_to_be() -> None:
+    silent = {"transfers": {"mps": None, "mps_supported": None}}
+    [said] = [text for text in predict(pair(port=silent, **silent)).assumptions if "MPS" in text]
+    assert said == "01:00.0: MPS 512 B, which the source does not state; with 128 B links carry 12 % less"
+    for stated in (pair(), pair(port=silent), pair(**silent)):
+        assert not any("MPS" in text for text in predict(stated).assumptions), "one function states it"
+    tried = predict(pair(port=silent, **silent), changes={DRIVE: Change(mps=128)})
+    assert not any("MPS" in text for text in tried.assumptions)

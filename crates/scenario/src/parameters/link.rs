@@ -64,7 +64,7 @@ parameters! {
         clocking: ClockingChoice = "common",
         Assumed "what computers without cables use";
         /// Time between SKP ordered sets.
-        skip_interval: Auto<Span> = "auto" in "1 ns" to "1 ms",
+        skip_interval: Auto<Span> = "auto" in "5 ns" to "1 ms",
         Spec "the midpoint of the legal range, PCIe Base 6.3 §4.2.8";
         /// Traffic classes of VC1, VC2 and so on, a list for each; the others are on VC0.
         virtual_channels: Vec<Vec<u8>> = "[]",

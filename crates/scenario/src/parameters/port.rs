@@ -40,7 +40,7 @@ parameters! {
         posted_header: Auto<Credit> = "auto" in "1" to "2032",
         Assumed "a designer gives a port the credits that keep its link busy for one credit loop";
         /// Data of posted requests.
-        posted_data: Auto<Credit> = "auto" in "1" to "32752",
+        posted_data: Auto<Credit> = "auto" in "8" to "32752",
         Assumed "a designer gives a port the credits that keep its link busy for one credit loop";
         /// Headers of non-posted requests.
         non_posted_header: Auto<Credit> = "auto" in "1" to "2032",
@@ -52,7 +52,7 @@ parameters! {
         completion_header: Auto<Credit> = "auto" in "1" to "2032",
         Spec "infinite at endpoints and root ports, PCIe Base 6.3 Table 2-50; as posted at switches";
         /// Data of completions.
-        completion_data: Auto<Credit> = "auto" in "1" to "32752",
+        completion_data: Auto<Credit> = "auto" in "8" to "32752",
         Spec "infinite at endpoints and root ports, PCIe Base 6.3 Table 2-50; as posted at switches";
     }
 }
@@ -71,7 +71,7 @@ parameters! {
         reach: Auto<Span> = "auto" in "0 ns" to "10 us",
         Published "180 ns for ports that support 8 GT/s or more, which makes the 750 posted data credits that Intel's L- and H-tile cores have at Gen3 x16 (user guide 683111, receive buffer); 2 ns, a board, for older ones";
         /// Capacity of the retry buffer, in bytes of TLPs with sequence number and LCRC.
-        retry_buffer: Auto<Bytes> = "auto" in "64 B" to "16 MiB",
+        retry_buffer: Auto<Bytes> = "auto" in "152 B" to "16 MiB",
         Spec "bandwidth times the Ack latency limit, a packet in each direction, both receivers and `reach`, PCIe Base 6.3 §3.6.3.1";
         /// An Ack is sent at the latest after so many packets.
         ack_every_tlps: u32 = "8" in "1" to "2048",

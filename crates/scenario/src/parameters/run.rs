@@ -22,7 +22,7 @@ parameters! {
         memory_limit: Bytes = "8 GiB" in "1 MiB" to "1048576 GiB",
         Assumed "what most machines that run simulations have to spare; 16,384 endpoints take 1 GiB";
         /// Time at the start that is not measured, or "auto": found from the results.
-        warm_up: Auto<Span> = "auto" in "0 ns" to "14400 s",
+        warm_up: Auto<Span> = "auto" in "0 ns" to "14399 s",
         Assumed "the run itself shows when it has settled";
         /// Probability with which the confidence interval covers the true mean.
         confidence_level: Fraction = "0.95" in "0.5" to "0.9999",

@@ -4,6 +4,7 @@
 //! `make swarm SECONDS=600 SEED=7` runs as long as one likes. A failure is made smaller, written to a file, and told with the one
 //! command that runs it again. A seed is one scenario; `SEED` is the first, and `SCENARIOS` how many at most.
 
+mod ends;
 mod laws;
 mod pieces;
 mod rig;

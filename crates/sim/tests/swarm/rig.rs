@@ -88,6 +88,19 @@ impl World {
         self.axes.values().map(|axis| axis.ends.iter().collect::<BTreeSet<_>>().len()).sum()
     }
 
+    /// All of them: parameter and value.
+    pub fn all_ends(&self) -> BTreeSet<(String, String)> {
+        let of = |(path, axis): (&String, &Axis)| {
+            axis.ends.iter().map(|end| (path.clone(), end.clone())).collect::<Vec<_>>()
+        };
+        self.axes.iter().flat_map(of).collect()
+    }
+
+    /// Every shipped scenario, in pieces.
+    pub fn shipped_blocks(&self) -> Vec<Vec<String>> {
+        self.shipped.iter().map(|path| blocks_of(path)).collect()
+    }
+
     /// The scenario of a seed, and what it is when loaded.
     pub fn draw(&mut self, seed: u64) -> (Rig, Scenario) {
         let random = &mut RandomStream::new(seed, "swarm", "scenario");
@@ -161,18 +174,7 @@ impl World {
     }
 
     fn shipped_one(&self, random: &mut RandomStream) -> Vec<String> {
-        let path = &self.shipped[random.below(self.shipped.len() as u64) as usize];
-        let text = std::fs::read_to_string(path).expect("it can be read");
-        assert!(Source::read(path, &NativeFiles).is_ok());
-        // A table begins at the start of a line; what belongs to a component follows it.
-        let mut blocks = vec![String::new()];
-        for line in text.lines() {
-            if line.starts_with('[') {
-                blocks.push(String::new());
-            }
-            let _ = writeln!(blocks.last_mut().expect("there is one"), "{line}");
-        }
-        blocks
+        blocks_of(&self.shipped[random.below(self.shipped.len() as u64) as usize])
     }
 
     /// A host with a tree of switches and devices below some of its slots, and work for every device.
@@ -184,6 +186,20 @@ impl World {
         blocks.extend(work);
         blocks
     }
+}
+
+fn blocks_of(path: &str) -> Vec<String> {
+    let text = std::fs::read_to_string(path).expect("it can be read");
+    assert!(Source::read(path, &NativeFiles).is_ok());
+    // A table begins at the start of a line; what belongs to a component follows it.
+    let mut blocks = vec![String::new()];
+    for line in text.lines() {
+        if line.starts_with('[') {
+            blocks.push(String::new());
+        }
+        let _ = writeln!(blocks.last_mut().expect("there is one"), "{line}");
+    }
+    blocks
 }
 
 struct Machine<'a> {

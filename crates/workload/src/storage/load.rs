@@ -61,7 +61,7 @@ impl LoadConfig for StorageConfig {
 }
 
 fn demand(group: &IometerConfig) -> Demand {
-    let workers = u64::from(group.managers) * u64::from(group.workers);
+    let workers = u64::from(group.workers);
     let targets = group.targets.len() as u64;
     // Each worker has at least one target.
     let seats = match group.assignment {

@@ -20,7 +20,7 @@ _HARMLESS = frozenset({"UnsupReq"})
 
 RECEIVED = Rule(
     id="error-message",
-    what="A root port has received an error message from a device below it, and nobody has handled it.",
+    what="A root port has received an error message from a device below it, and no software has handled it.",
     why="Devices report errors to the root port above them, which keeps what came and from whom. The kernel "
     "clears it when it handles an error; what is left there was never handled, also where the device itself "
     "shows nothing any more.",

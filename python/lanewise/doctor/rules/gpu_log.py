@@ -54,8 +54,8 @@ _TO_REPLACE = (
 BLOCKED = Rule(
     id="dma-fault",
     what="The IOMMU blocked accesses of a device to memory.",
-    why="The device read or wrote an address that nobody had given it. Its transfer failed. The device, its "
-    "firmware or its driver has a fault, or firmware of the host still uses a device that the kernel has "
+    why="The device read or wrote an address that it had not been given. Its transfer failed. The device, "
+    "its firmware or its driver has a fault, or firmware of the host still uses a device that the kernel has "
     "taken over.",
     severity="warning; info for management controllers, USB, sound, displays of processors, and devices that "
     "are held for a virtual machine or by a program",

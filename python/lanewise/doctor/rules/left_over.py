@@ -37,7 +37,7 @@ LATCH = Rule(
     id="slot-latch-open",
     what="The retention latch of a slot is open, or its attention lamp is on, and a device works in it.",
     why="With an open latch the card is not held: it may lose contact, and the slot's power goes off when "
-    "software sees the latch. The lamp is how the system, or somebody, points at a slot that needs a person.",
+    "software sees the latch. The system or an operator lights the lamp at a slot that needs attention.",
     severity="warning for an open latch; info for the lamp",
     cost="stated: none yet",
     fix="Latch: push the card home and close the latch. Lamp: read why it is on in the log of the management "

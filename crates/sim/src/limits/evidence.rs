@@ -228,9 +228,29 @@ impl<'a> Evidence<'a> {
         devices
     }
 
+    /// Devices of the host at the other end, if a device of the flow waits for the wire between them: the other end has a flow of
+    /// the same workload, and what takes the messages there may be why the wire does not.
+    fn far_devices(&self, flow: &Flow, near: &[usize]) -> Vec<usize> {
+        let waits = |name: &str| {
+            let requester = self.requesters.get(name);
+            requester.is_some_and(|each| share_of(&each.time_attribution, "wire") >= LEAST_BLOCKED)
+        };
+        if !flow.device.split('+').any(waits) {
+            return Vec::new();
+        }
+        let others = self.decisive().filter(|other| other.name == flow.name).map(|other| self.devices(other));
+        // Not those of the same host: they carry another part of the workload.
+        let mut far: Vec<usize> =
+            others.filter(|other| !other.iter().any(|device| near.contains(device))).flatten().collect();
+        far.sort_unstable();
+        far.dedup();
+        far
+    }
+
     /// Who may limit a flow: everything on its way, with the share of the time that speaks for it.
     fn suspects(&self, flow: &Flow) -> Vec<Suspect> {
-        let devices = self.devices(flow);
+        let mut devices = self.devices(flow);
+        devices.extend(self.far_devices(flow, &devices));
         let mut found = Vec::new();
         for link in devices.iter().filter_map(|device| self.above[*device]) {
             self.suspects_of_link(link, &mut found);

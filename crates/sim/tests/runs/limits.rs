@@ -339,3 +339,56 @@ fn other_cores_of_a_switch_are_the_limit() {
     limited(SWITCHED, &[("sw0.core", "crossbar")], "switch_core", &ingress, 80.0);
     limited(SWITCHED, &[("sw0.core", "shared-memory")], "switch_memory", &["sw0.memory"], 300.0);
 }
+
+/// Two hosts, an adapter in each, and a cable that is narrower than either slot.
+const VERBS: &str = r#"
+title = "ib_write_bw over one cable"
+[run]
+warm_up = "100 us"
+time_limit = "600 us"
+[host.client]
+slots = { slot1 = "gen4 x16" }
+[host.target]
+slots = { slot1 = "gen4 x16" }
+[endpoint.nic0]
+attach = "client.slot1"
+generation = "gen4"
+width = "x16"
+rdma = { ports = 1 }
+[endpoint.nic1]
+attach = "target.slot1"
+generation = "gen4"
+width = "x16"
+rdma = { ports = 1 }
+[network.cable]
+kind = "infiniband-edr"
+ends = ["nic0.port1", "nic1.port1"]
+[[workload]]
+kind = "perftest"
+name = "test"
+network = "cable"
+tool = "ib_write_bw"
+"#;
+
+#[test]
+fn the_wire_beyond_an_adapter_is_the_limit() {
+    // One wire: both adapters wait for it.
+    limited(VERBS, &[], "wire_beyond", &["nic0.port1.wire", "nic1.wire_beyond"], 30.0);
+}
+
+/// Small messages, each of which takes so long in the adapter that neither the core that posts them nor the wire is full.
+#[test]
+fn the_pipelines_of_an_adapter_are_the_limit() {
+    for (part, name) in [
+        ("nic0.rdma.message_interval", "nic0.pipeline"),
+        // The adapter that waits is the other one: it says that it waits for the wire.
+        ("nic1.rdma.message_interval", "nic1.receive_pipeline"),
+        ("nic0.rdma.queue_pair_interval", "nic0.queue_pairs"),
+    ] {
+        let settings = [("workload.test.size", "64 B"), (part, "1 us")];
+        limited(VERBS, &settings, "pipeline", &[name], 100.0);
+    }
+    // Both ways through one path inside the adapter, which is slower than the wire.
+    let path = [("nic0.rdma.shared_bandwidth", "4 GB/s")];
+    limited(VERBS, &path, "pipeline", &["nic0.shared_path"], 100.0);
+}

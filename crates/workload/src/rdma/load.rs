@@ -58,6 +58,10 @@ impl RdmaNetworkConfig {
         let owner = resource.split('.').next()?;
         let nic = self.nics.iter_mut().find(|nic| nic.name == owner)?;
         match resource.rsplit_once('.')?.1 {
+            "wire" => {
+                let device = nic.device;
+                return self.widen(device, larger);
+            }
             "pipeline" | "receive_pipeline" => larger.shorten(&mut nic.message_interval),
             "queue_pairs" => larger.shorten(&mut nic.queue_pair_interval),
             "shared_path" => larger.quicken(nic.shared_bandwidth.as_mut()?),

@@ -273,7 +273,8 @@ impl RdmaNetwork {
             .enumerate()
             .flat_map(move |(index, nic)| nic.resources(self.pairs_of(index), at));
         let ports = self.port_of.iter().zip(&self.ports).flat_map(move |((end, _), port)| {
-            port.resources(&format!("{}.port{}", self.nics[end.nic].config.name, end.port), at)
+            // Ports count from one where a scenario names them.
+            port.resources(&format!("{}.port{}", self.nics[end.nic].config.name, end.port + 1), at)
         });
         own.chain(ports)
     }

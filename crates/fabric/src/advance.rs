@@ -7,8 +7,8 @@
 //! before TLPs that arrive.
 
 use crate::fabric::Fabric;
-use crate::link::{DllpSet, Timer};
-use crate::port::{LinkState, Port, PortId};
+use crate::link::{DllpSet, LinkState, Timer};
+use crate::port::{Port, PortId};
 use lanewise_units::Time;
 
 impl Fabric {
@@ -35,6 +35,7 @@ impl Fabric {
             match port.receiver.next_deadline(port.dllps_from()) {
                 (at, _) if at > limit => break,
                 (at, Timer::Arrival) => self.take_delivered_ahead(id, at),
+                (_, Timer::InitFlowControl | Timer::Replay) => unreachable!("these are of transmitters"),
                 (at, Timer::Nak | Timer::Ack | Timer::UpdateFlowControl) => {
                     if self.ports[id.index()].sleeps && !self.may_send_dllps(id, at) {
                         continue;
@@ -54,7 +55,7 @@ impl Fabric {
         ports.clone().for_each(|id| self.advance_to(id, now));
         for id in ports {
             let port = &self.ports[id.index()];
-            if port.error_free_non_flit && port.state == LinkState::Active {
+            if port.error_free_non_flit && port.transmitter.state == LinkState::Active {
                 self.take_in_dllps(id, now);
             }
         }
@@ -65,7 +66,7 @@ impl Port {
     /// From when on what the receiver owes can go out.
     #[inline(always)]
     pub(crate) fn dllps_from(&self) -> Time {
-        match self.state {
+        match self.transmitter.state {
             LinkState::Active => self.free_for_dllps_at(),
             LinkState::InitFlowControl1 | LinkState::InitFlowControl2 => Time::NEVER,
         }
@@ -79,7 +80,7 @@ impl Port {
 
     /// Earliest time at which this port acts on something that its peer waits for.
     pub(crate) fn next_awaited_at(&self) -> Time {
-        match self.state {
+        match self.transmitter.state {
             LinkState::Active => self.receiver.next_of(self.peer_waits_for, !self.error_free_non_flit),
             LinkState::InitFlowControl1 | LinkState::InitFlowControl2 => Time::NEVER, // It owes, but may not send yet.
         }

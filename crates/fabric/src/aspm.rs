@@ -15,7 +15,8 @@
 
 use crate::config::{LinkPower, SleepConfig};
 use crate::fabric::Fabric;
-use crate::port::{LinkState, Owner, Port, PortId};
+use crate::link::LinkState;
+use crate::port::{Owner, Port, PortId};
 use crate::select::wants_the_wire;
 use lanewise_observe::{Fact, Use};
 use lanewise_units::{Span, Time};
@@ -81,16 +82,16 @@ impl Port {
 
     /// Whether it comes up, or something waits for credits: then it does not fall asleep.
     fn stays_awake(&self) -> bool {
-        self.state != LinkState::Active || !self.transmitter.waiting_for.is_none()
+        self.transmitter.state != LinkState::Active || !self.transmitter.waiting_for.is_none()
     }
 
     /// Since when nothing that it sent waits for an Ack: the link stays out of L1 while something does.
     fn acknowledged_since(&self) -> Time {
-        match (self.nothing_to_replay(), self.transmitter.replay_deadline) {
+        match (self.nothing_to_replay(), self.transmitter.replay_deadline()) {
             (false, _) => Time::NEVER,
-            (true, Time::NEVER) => Time::ZERO, // Nothing was ever sent.
+            (true, None) => Time::ZERO, // Nothing was ever sent.
             // The Ack started the replay timer anew.
-            (true, deadline) => {
+            (true, Some(deadline)) => {
                 Time::ZERO + deadline.saturating_since(Time::ZERO + self.settings.replay_timer)
             }
         }

@@ -416,11 +416,11 @@ fn find_error_free_links(parts: &mut Parts) {
             Owner::RootComplex(_) | Owner::Endpoint(_) => false,
         };
         let port = &mut parts.ports[index];
-        if peer_cuts_through && let Some(flit) = &mut port.flit {
-            flit.hand_over_early();
+        if peer_cuts_through && let Some(flits) = &mut port.flits {
+            flits.transmitter.hand_over_early();
         }
         port.error_free_non_flit = error_free;
-        port.replay_timer_watched = watched;
+        port.transmitter.replay_timer_watched = watched;
         port.delivers_ahead = error_free && into_queues;
     }
 }

@@ -5,9 +5,9 @@ use crate::books::Books;
 use crate::channels::VC0;
 use crate::event::Event;
 use crate::fabric::Fabric;
-use crate::link::{Departure, DllpSet, Fate, InFlight, TlpSpans};
+use crate::link::{Departure, DllpSet, Fate, InFlight, LinkState, TlpSpans};
 use crate::packet::{Flags, Packet, PacketId, PacketPool};
-use crate::port::{Flying, LinkState, Owner, Port, PortId};
+use crate::port::{Flying, Owner, Port, PortId};
 use crate::select::select_class;
 use crate::switch::Switch;
 use crate::wait::Wait;
@@ -60,7 +60,8 @@ impl Fabric {
         self.advance_to(peer, now);
         if self.ports[id.index()].mailbox.front().is_some_and(|(at, _)| *at <= now) {
             let port = &self.ports[id.index()];
-            let (was_active, busy_until) = (port.state == LinkState::Active, port.transmitter.busy_until);
+            let (was_active, busy_until) =
+                (port.transmitter.state == LinkState::Active, port.transmitter.busy_until);
             self.take_in_dllps(id, now);
             let port = &mut self.ports[id.index()];
             if was_active && port.transmitter.busy_until > busy_until {
@@ -73,7 +74,7 @@ impl Fabric {
         }
         let port = &mut self.ports[id.index()];
         port.settle(id, now, &mut self.observers);
-        if port.state != LinkState::Active {
+        if port.transmitter.state != LinkState::Active {
             port.wake_at = Time::NEVER;
             return self.initialise_flow_control(id, now);
         }
@@ -413,7 +414,7 @@ impl Fabric {
 
     #[inline(never)]
     fn next_special_start(&self, port: &Port) -> Time {
-        if port.flit.as_ref().is_some_and(|flit| flit.has_more()) {
+        if port.flits.as_ref().is_some_and(|flits| flits.transmitter.has_more()) {
             return Time::ZERO;
         }
         let starts = port.channel_numbers().map(|channel| self.next_start_on(port, channel));

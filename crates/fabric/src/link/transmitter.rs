@@ -7,6 +7,8 @@
 
 use super::dllp_set::DllpSet;
 use super::effect::{Effect, Effects};
+use super::initialisation::LinkState;
+use super::timer::Timer;
 use crate::wire::WireTiming;
 use lanewise_observe::Use;
 use lanewise_pcie::ack_nak::{RetryBuffer, Sequence};
@@ -30,10 +32,16 @@ pub(crate) struct Transmitter<T: Copy> {
     pub(crate) waiting_for: DllpSet,
     /// The last thing accounted for was silence: the next packet starts on a symbol boundary.
     pub(crate) silent: bool,
+    /// Its driver looks at the replay timer in time, or it can never run out.
+    pub(crate) replay_timer_watched: bool,
+    pub(crate) state: LinkState,
+    /// Classes of VC0 that the peer has advertised, a bit each.
+    pub(super) initialised: u8,
 
     /// TLPs that are not acknowledged.
     pub(crate) retry: RetryBuffer<T>,
-    pub(crate) replay_deadline: Time,
+    /// While the link comes up, when InitFCs go out next; then, when the replay timer runs out.
+    pub(super) deadline: Time,
 
     /// The wire's time is spoken for, and accounted for, up to here.
     pub(crate) busy_until: Time,
@@ -76,15 +84,18 @@ pub(crate) enum Hold {
 }
 
 impl<T: Copy> Transmitter<T> {
-    /// A transmitter at rest on a link that is down.
+    /// A transmitter at rest on a link that comes up at the start.
     pub(crate) fn new(scale: Scale, retry_buffer: Bytes, wire: &WireTiming) -> Self {
         Self {
             credits: [TransmitCredits::new(scale); 3],
             idle_cause: Use::Down,
             waiting_for: DllpSet::ALL,
             silent: true,
+            replay_timer_watched: false,
+            state: LinkState::InitFlowControl1,
+            initialised: 0,
             retry: RetryBuffer::new(retry_buffer),
-            replay_deadline: Time::NEVER,
+            deadline: Time::ZERO,
             busy_until: Time::ZERO,
             boundary: Time::ZERO,
             next_skip: Time::ZERO + wire.skip_interval,
@@ -97,7 +108,7 @@ impl<T: Copy> Transmitter<T> {
         self.idle_cause = Use::Down;
         self.waiting_for = DllpSet::ALL;
         self.retry.reset_with(|_| {});
-        self.replay_deadline = Time::NEVER;
+        (self.state, self.initialised, self.deadline) = (LinkState::InitFlowControl1, 0, Time::NEVER);
         self.credits = self.credits.map(|credits| TransmitCredits::new(credits.scale()));
     }
 
@@ -186,7 +197,64 @@ impl<T: Copy> Transmitter<T> {
     #[inline(always)]
     pub(crate) fn acknowledge(&mut self, sequence: Sequence, at: Time, replay_timer: Span) {
         if self.retry.acknowledge(sequence) > 0 {
-            self.replay_deadline = at + replay_timer;
+            self.restart_replay_timer(at, replay_timer);
+        }
+    }
+
+    // --- the replay timer --------------------------------------------------------------------------------------
+
+    /// A TLP or flit went out, and so many are not acknowledged now: the timer runs from its end if nothing older waits for an
+    /// Ack (PCIe Base 6.3 §3.6.2.1). When the driver is to look at it, if it does not already.
+    #[inline(always)]
+    pub(crate) fn arm_replay_timer(&mut self, unacknowledged: usize, period: Span) -> Option<Time> {
+        if unacknowledged == 1 {
+            self.deadline = self.busy_until + period;
+        }
+        if self.replay_timer_watched {
+            return None;
+        }
+        self.replay_timer_watched = true;
+        Some(self.deadline)
+    }
+
+    /// Progress, or a replay: the timer starts again from `from`. Who looks at it finds out then.
+    #[inline(always)]
+    pub(crate) fn restart_replay_timer(&mut self, from: Time, period: Span) {
+        if self.state == LinkState::Active {
+            self.deadline = from + period;
+        }
+    }
+
+    /// When the replay timer runs out; none if it has never run.
+    pub(crate) fn replay_deadline(&self) -> Option<Time> {
+        (self.state == LinkState::Active && self.deadline != Time::NEVER).then_some(self.deadline)
+    }
+
+    /// The driver looks at the timer, with so many that are not acknowledged. When it is to look again, and whether the timer has run
+    /// out, which starts it anew.
+    pub(crate) fn look_at_replay_timer(
+        &mut self,
+        unacknowledged: usize,
+        now: Time,
+        period: Span,
+    ) -> (Time, bool) {
+        if unacknowledged == 0 {
+            self.replay_timer_watched = false;
+            return (Time::NEVER, false);
+        }
+        let ran_out = self.deadline <= now;
+        if ran_out {
+            self.restart_replay_timer(now, period);
+        }
+        (self.deadline, ran_out)
+    }
+
+    /// When it must act by itself, and why, with so many that are not acknowledged.
+    pub(crate) fn next_deadline(&self, unacknowledged: usize) -> (Time, Timer) {
+        match self.state {
+            LinkState::Active if unacknowledged == 0 => (Time::NEVER, Timer::Replay),
+            LinkState::Active => (self.deadline, Timer::Replay),
+            _ => (self.deadline, Timer::InitFlowControl),
         }
     }
 

@@ -3,6 +3,7 @@
 use super::*;
 use crate::common::link;
 use crate::config::LinkConfig;
+use crate::link::{ChannelCredits, InitFlowControl};
 use lanewise_pcie::encoding::LinkMode;
 use lanewise_pcie::flow_control::CreditPool;
 use lanewise_units::{Generation, Width};
@@ -44,7 +45,8 @@ impl Bench {
     fn with(pool: CreditPool) -> Self {
         let wire = wire();
         let mut transmitter = Transmitter::new(Scale::One, Bytes::new(3 * KEPT.get()), &wire);
-        transmitter.credits.iter_mut().for_each(|credits| credits.initialise(pool));
+        FlowClass::ALL.iter().for_each(|class| transmitter.hear_init(None, 0, *class, pool, ns(0)));
+        transmitter.become_active();
         transmitter.idle_cause = Use::Idle;
         Self { transmitter, wire, effects: Vec::new(), sent: 0 }
     }
@@ -157,9 +159,51 @@ fn progress_starts_the_replay_timer_and_nothing_else_does() {
     bench.send(ns(0));
     bench.send(ns(144));
     bench.transmitter.acknowledge(Sequence::new(0), ns(400), Span::from_us(1));
-    assert_eq!(bench.transmitter.replay_deadline, ns(1_400));
+    assert_eq!(bench.transmitter.replay_deadline(), Some(ns(1_400)));
     bench.transmitter.acknowledge(Sequence::new(0), ns(500), Span::from_us(1));
-    assert_eq!(bench.transmitter.replay_deadline, ns(1_400));
+    assert_eq!(bench.transmitter.replay_deadline(), Some(ns(1_400)));
+}
+
+#[test]
+fn the_replay_timer_runs_while_something_is_not_acknowledged() {
+    let mut bench = Bench::new();
+    let period = Span::from_us(1);
+    bench.send(ns(0));
+    assert_eq!(bench.transmitter.arm_replay_timer(1, period), Some(ns(1_144)), "from the end of the TLP");
+    bench.send(ns(144));
+    assert_eq!(bench.transmitter.arm_replay_timer(2, period), None, "it is looked at already");
+    assert_eq!(bench.transmitter.next_deadline(2), (ns(1_144), Timer::Replay));
+    bench.transmitter.acknowledge(Sequence::new(0), ns(400), period);
+    assert_eq!(bench.transmitter.look_at_replay_timer(1, ns(1_144), period), (ns(1_400), false));
+    assert_eq!(bench.transmitter.look_at_replay_timer(1, ns(1_400), period), (ns(2_400), true));
+    assert_eq!(bench.transmitter.look_at_replay_timer(0, ns(2_400), period), (Time::NEVER, false));
+    assert_eq!(bench.transmitter.next_deadline(0).0, Time::NEVER);
+}
+
+#[test]
+fn flow_control_is_initialised_when_every_class_of_every_channel_is_advertised() {
+    let mut transmitter: Transmitter<u32> = Transmitter::new(Scale::One, Bytes::from_kib(1), &wire());
+    let (mut beyond, pool) = (ChannelCredits::new(Scale::One, 1), CreditPool::finite(4, 4));
+    assert_eq!(transmitter.next_deadline(0), (ns(0), Timer::InitFlowControl));
+    assert_eq!(transmitter.take_init(ns(0)), Some(InitFlowControl::First));
+    assert_eq!(transmitter.take_init(ns(33_999)), None);
+    assert_eq!(transmitter.take_init(ns(34_000)), Some(InitFlowControl::First));
+    for channel in [0, 1] {
+        for class in FlowClass::ALL {
+            assert_eq!(transmitter.state, LinkState::InitFlowControl1);
+            transmitter.hear_init(Some(&mut beyond), channel, class, pool, ns(40_000));
+        }
+    }
+    assert_eq!(transmitter.state, LinkState::InitFlowControl2);
+    assert_eq!(transmitter.take_init(ns(40_000)), Some(InitFlowControl::Second));
+    let posted = FlowClass::Posted;
+    beyond.consume(1, posted, Credits::new(1, 4));
+    transmitter.hear_init(Some(&mut beyond), 1, posted, pool, ns(40_001));
+    assert_eq!(beyond.of(1)[posted.index()].available(), CreditPool::finite(3, 0), "once and no more");
+    transmitter.become_active();
+    assert_eq!(transmitter.next_deadline(0), (Time::NEVER, Timer::Replay));
+    transmitter.reset();
+    assert!(transmitter.is_down());
 }
 
 #[test]

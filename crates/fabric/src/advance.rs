@@ -35,8 +35,7 @@ impl Fabric {
             match port.receiver.next_deadline(port.dllps_from()) {
                 (at, _) if at > limit => break,
                 (at, Timer::Arrival) => self.take_delivered_ahead(id, at),
-                (_, Timer::InitFlowControl | Timer::Replay) => unreachable!("these are of transmitters"),
-                (at, Timer::Nak | Timer::Ack | Timer::UpdateFlowControl) => {
+                (at, _) => {
                     if self.ports[id.index()].sleeps && !self.may_send_dllps(id, at) {
                         continue;
                     }

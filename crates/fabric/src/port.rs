@@ -3,11 +3,10 @@
 //! State and the small rules on it; its two halves are objects of their own, in `link/`. What happens between ports is in
 //! `transmit.rs`, `dllp.rs`, `replay.rs` and `receive.rs`.
 
-use crate::aspm::Aspm;
 use crate::books::Books;
 use crate::channels::{PortChannels, VC0};
 use crate::config::PortConfig;
-use crate::link::{DllpSet, Flits, InFlight, Receiver, ReceiverPolicy, Transmitter};
+use crate::link::{DllpSet, Flits, InFlight, Receiver, ReceiverPolicy, Sleep, Transmitter};
 use crate::packet::{ClassQueues, PacketRef};
 use crate::ring::Ring;
 use crate::wait::Wait;
@@ -81,7 +80,7 @@ pub(crate) struct Port {
     pub(crate) error_free_non_flit: bool,
     /// TLPs wait in the queues of this port's switch from the moment they are sent; their arrival is no event.
     pub(crate) delivers_ahead: bool,
-    /// There is a `aspm`.
+    /// There is a `sleep`.
     pub(crate) sleeps: bool,
     pub(crate) carries: Carries,
     /// After so many of the TLPs to come it looks ahead whether anything may follow.
@@ -91,7 +90,7 @@ pub(crate) struct Port {
     pub(crate) settings: Arc<PortSettings>,
 
     /// None on a link that is always awake.
-    pub(crate) aspm: Option<Box<Aspm>>,
+    pub(crate) sleep: Option<Box<Sleep>>,
     /// Virtual channels beyond VC0.
     pub(crate) channels: Option<Box<PortChannels>>,
     /// None on an error-free link.
@@ -150,7 +149,7 @@ impl Port {
             mailbox: Ring::default(),
             looks_ahead: 0,
             queues: ClassQueues::default(),
-            aspm: None,
+            sleep: None,
             channels: None,
             faults: None,
             flits: wire
@@ -270,7 +269,7 @@ impl Port {
         self.receiver.heap_bytes()
             + self.channels.as_ref().map_or(0, |channels| channels.heap_bytes())
             + self.mailbox.heap_bytes()
-            + self.aspm.as_ref().map_or(0, |aspm| size_of_val(&**aspm))
+            + self.sleep.as_ref().map_or(0, |sleep| size_of_val(&**sleep))
             + self.flits.as_ref().map_or(0, |flits| flits.heap_bytes())
     }
 
@@ -313,7 +312,7 @@ mod tests {
             receiver + Receiver::<PacketRef>::FIRST_LINE,
             receiver + Receiver::<PacketRef>::BUFFERS,
             receiver + size_of::<Receiver<PacketRef>>() - 8,
-            offset_of!(Port, aspm),
+            offset_of!(Port, sleep),
             size_of::<Port>(),
         ];
         assert_eq!(starts.map(|bytes| bytes / 64), [0, 1, 2, 3, 4, 7, 8, 9]);

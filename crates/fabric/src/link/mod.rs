@@ -9,6 +9,7 @@
 //! | `transmitter.rs` | the transmitter: its wire in time, credits, the retry buffer |
 //! | `receiver.rs` | the receiver: what arrives, what is owed to the transmitter for it (`owed.rs`), buffers by channel (`channels.rs`) |
 //! | `initialisation.rs` | InitFCs, and credits of virtual channels beyond VC0 |
+//! | `sleep.rs` | since when a transmitter is silent, from when on it sleeps, when it is awake |
 //! | `flits.rs` | what both have in Flit Mode instead: flits with sequence numbers, kept and sent again |
 //! | `buffer.rs` | its buffer of one class: credits, what drains, when an UpdateFC is due |
 //! | `in_flight.rs` | a TLP on its way, and in which state it arrives |
@@ -22,6 +23,7 @@ mod flits;
 mod in_flight;
 mod initialisation;
 mod receiver;
+mod sleep;
 mod timer;
 mod transmitter;
 
@@ -31,5 +33,6 @@ pub(crate) use flits::{ArrivingFlit, FlitParts, Flits, Packed, SentFlit};
 pub(crate) use in_flight::{Fate, InFlight, Space};
 pub(crate) use initialisation::{ChannelCredits, InitFlowControl, LinkState};
 pub(crate) use receiver::{Outcome, Receiver, ReceiverPolicy};
+pub(crate) use sleep::{EntryTimes, Exit, Silence, Sleep};
 pub(crate) use timer::Timer;
 pub(crate) use transmitter::{Departure, Hold, TlpSpans, Transmitter};

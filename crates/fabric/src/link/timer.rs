@@ -16,4 +16,8 @@ pub(crate) enum Timer {
     InitFlowControl,
     /// The transmitter has waited for an Ack for as long as it may: it sends again what is not acknowledged.
     Replay,
+    /// A transmitter has been silent for as long as its sleep asks for, or the link further down calls it.
+    Sleep,
+    /// A transmitter that wakes can use its wire.
+    ExitFromSleep,
 }

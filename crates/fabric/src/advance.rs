@@ -74,7 +74,11 @@ impl Port {
     /// From when on the wire has room for a DLLP: in Flit Mode, a flit that carries none yet.
     #[inline(always)]
     pub(crate) fn free_for_dllps_at(&self) -> Time {
-        if self.flit_mode() { self.free_for_dllps_in_flits_at() } else { self.transmitter.busy_until }
+        if self.flit_mode() {
+            self.free_for_dllps_in_flits_at()
+        } else {
+            self.transmitter.free_for_dllps_at()
+        }
     }
 
     /// Earliest time at which this port acts on something that its peer waits for.
@@ -91,7 +95,9 @@ impl Port {
         let wire = &self.settings.wire;
         let mut start = at.max(self.transmitter.busy_until);
         // What goes out or arrives before may end the silence: then no symbol boundary is waited for.
-        if self.receiver.acts_at() >= at && (self.transmitter.silent || start > self.transmitter.busy_until) {
+        if self.receiver.acts_at() >= at
+            && (self.transmitter.is_silent() || start > self.transmitter.busy_until)
+        {
             let aligned = wire.next_boundary(self.transmitter.boundary, start);
             // Behind an ordered set that is due by then, packets start on other boundaries.
             start = if self.transmitter.next_skip <= aligned { start } else { aligned };

@@ -28,11 +28,6 @@ impl Port {
         self.sleep.as_mut().expect("this link may sleep")
     }
 
-    /// Whether DLLPs have been sent at this instant, before others looked at the wire: both ends of a link often wake at once.
-    pub(crate) fn has_sent_dllps_at(&self, now: Time) -> bool {
-        self.sleep.as_ref().is_some_and(|sleep| sleep.has_sent_dllps_at(now))
-    }
-
     fn silence(&self) -> Silence {
         let (unacknowledged, period) = (self.unacknowledged(), self.settings.replay_timer);
         Silence::of(self.sleep.as_deref(), &self.transmitter, unacknowledged, period)
@@ -122,7 +117,6 @@ impl Fabric {
             return false;
         }
         self.settle(id, at);
-        self.ports[id.index()].sleep().dllps_go(at);
         true
     }
 

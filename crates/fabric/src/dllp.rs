@@ -105,8 +105,28 @@ impl Fabric {
         if peer.may_unblock(&dllp) || peer.transmitter.state != LinkState::Active {
             self.wake(peer_id, arrival);
         } else if peer.mailbox.len() > MAILBOX_LIMIT {
-            self.take_in_dllps(peer_id, now);
+            self.take_in_dllps_before_nak(peer_id, now);
         }
+    }
+
+    /// Acts on the DLLPs that have arrived by now, up to a Nak if a packet of this port is on the wire: a replay starts when that has
+    /// left. Returns when, if there is such a Nak.
+    pub(crate) fn take_in_dllps_before_nak(&mut self, id: PortId, now: Time) -> Option<Time> {
+        let port = &self.ports[id.index()];
+        let free_at = port.transmitter.decides_at(now);
+        let is_nak = |(at, dllp): &(Time, Dllp)| *at <= now && matches!(dllp, Dllp::Nak(_));
+        let waits = free_at > now && !port.error_free_non_flit && port.mailbox.iter().any(is_nak);
+        if !waits {
+            self.take_in_dllps(id, now);
+            return None;
+        }
+        while let Some(front) = self.ports[id.index()].mailbox.front().copied()
+            && !is_nak(&front)
+        {
+            self.ports[id.index()].mailbox.pop_front();
+            self.take_in_dllp(id, front.1, front.0, now);
+        }
+        Some(free_at)
     }
 
     /// Acts on the DLLPs that have arrived by now.
@@ -159,7 +179,7 @@ impl Fabric {
             None => port.transmitter.acknowledge(sequence, at, port.settings.replay_timer),
             Some(flits) => {
                 if flits.transmitter.acknowledge(sequence) {
-                    port.transmitter.restart_replay_timer(at, port.settings.replay_timer);
+                    port.transmitter.progress_at(at, port.settings.replay_timer);
                 }
             }
         }

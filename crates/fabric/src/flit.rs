@@ -31,7 +31,7 @@ impl Port {
         self.flits
             .as_ref()
             .map_or(Time::ZERO, |flits| flits.transmitter.free_for_dllps_at())
-            .max(self.transmitter.busy_until)
+            .max(self.transmitter.free_for_dllps_at())
     }
 }
 

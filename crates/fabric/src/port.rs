@@ -60,8 +60,6 @@ pub(crate) enum Carries {
 pub(crate) struct Port {
     /// Nothing that waits here may leave before, unless a DLLP or a packet comes that changes this.
     pub(crate) blocked_until: Time,
-    /// A wake-up that is in the event queue too, later than `wake_at`, which took its place; or one that has passed.
-    pub(crate) displaced_wake_at: Time,
 
     /// The transmitter of this direction.
     pub(crate) transmitter: Transmitter<PacketRef>,
@@ -89,6 +87,8 @@ pub(crate) struct Port {
     pub(crate) mailbox: Ring<(Time, Dllp)>,
     pub(crate) settings: Arc<PortSettings>,
 
+    /// A wake-up that is in the event queue too, later than `wake_at`, which took its place; or one that has passed.
+    pub(crate) displaced_wake_at: Time,
     /// None on a link that is always awake.
     pub(crate) sleep: Option<Box<Sleep>>,
     /// Virtual channels beyond VC0.
@@ -312,7 +312,7 @@ mod tests {
             receiver + Receiver::<PacketRef>::FIRST_LINE,
             receiver + Receiver::<PacketRef>::BUFFERS,
             receiver + size_of::<Receiver<PacketRef>>() - 8,
-            offset_of!(Port, sleep),
+            offset_of!(Port, displaced_wake_at),
             size_of::<Port>(),
         ];
         assert_eq!(starts.map(|bytes| bytes / 64), [0, 1, 2, 3, 4, 7, 8, 9]);

@@ -83,9 +83,15 @@ impl Fabric {
     /// The replay timer may have run out.
     pub(crate) fn on_replay_timer(&mut self, id: PortId) {
         let now = self.engine.now();
-        let peer = self.ports[id.index()].peer;
-        self.advance_to(peer, now);
-        self.take_in_dllps(id, now);
+        let port = &self.ports[id.index()];
+        if port.transmitter.replay_deadline().is_none_or(|deadline| deadline <= now) {
+            let peer = port.peer;
+            self.advance_to(peer, now);
+            if let Some(at) = self.take_in_dllps_before_nak(id, now) {
+                // The Nak came before the timer ran out, and starts a replay itself once the wire is free.
+                return self.engine.schedule(at, Event::ReplayTimer(id).pack());
+            }
+        }
         let port = &mut self.ports[id.index()];
         let (unacknowledged, period) = (port.unacknowledged(), port.settings.replay_timer);
         let (look_at, ran_out) = port.transmitter.look_at_replay_timer(unacknowledged, now, period);
@@ -142,11 +148,7 @@ impl Fabric {
         if until > port.transmitter.busy_until {
             let span = until - port.transmitter.busy_until;
             self.observers.observe(now, Fact::Spent { port: id.0, on: Use::Down, span });
-            port.transmitter.busy_until = until;
-            port.transmitter.postpone_skips(until, &port.settings.wire);
-            if port.flit_mode() {
-                port.transmitter.boundary = until;
-            }
+            port.transmitter.go_down_until(until, &port.settings.wire);
         }
     }
 }

@@ -26,11 +26,11 @@ impl Fabric {
     pub(crate) fn wake(&mut self, id: PortId, at: Time) {
         let now = self.engine.now();
         let port = &mut self.ports[id.index()];
-        let at = at.max(port.transmitter.busy_until).max(now);
+        let at = port.transmitter.decides_at(at.max(now));
         if at < port.wake_at {
             let needs_event = port.wake_earlier(at, now);
             if at == now {
-                self.ready.push_back(id);
+                self.ready.add(id);
             } else if needs_event {
                 self.engine.schedule(at, Event::Wake(id).pack());
             }
@@ -94,13 +94,13 @@ impl Fabric {
         }
     }
 
-    /// Sends the DLLPs that are due before anything else. False when one that began before now is still on the wire:
-    /// then the port wakes when it has passed.
+    /// Sends the DLLPs that are due before anything else. False when a packet that began before now is still on the wire: then the
+    /// port wakes when it has passed.
     #[inline(never)]
     fn free_the_wire(&mut self, id: PortId, now: Time) -> bool {
         self.advance_before(id, now);
         let port = &self.ports[id.index()];
-        if now < port.transmitter.busy_until && !(port.sleeps && port.has_sent_dllps_at(now)) {
+        if port.transmitter.decides_at(now) > now {
             self.ports[id.index()].wake_at = Time::NEVER;
             self.wake(id, now);
             return false;

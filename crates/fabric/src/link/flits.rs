@@ -150,7 +150,7 @@ impl<T: Copy> FlitTransmitter<T> {
     /// A silent link sends NOP flits; what is to be sent can go into the one on the wire, at the next 4 DW. Returns how much of
     /// that flit is gone.
     pub(crate) fn join(&mut self, transmitter: &mut Transmitter<T>, wire: &WireTiming) -> Span {
-        if !transmitter.silent || !self.packer.is_empty() || self.has_filled() {
+        if !transmitter.is_silent() || !self.packer.is_empty() || self.has_filled() {
             return Span::ZERO;
         }
         let next = wire.next_boundary(transmitter.boundary, transmitter.busy_until);
@@ -165,7 +165,8 @@ impl<T: Copy> FlitTransmitter<T> {
         self.padding = (TLP_BYTES - packer.remaining()).get();
         self.packer = packer;
         let start = next - self.flit_span;
-        (transmitter.busy_until, transmitter.boundary, transmitter.silent) = (start, start, false);
+        transmitter.set_back(start, false);
+        transmitter.boundary = start;
         gone
     }
 
@@ -174,7 +175,7 @@ impl<T: Copy> FlitTransmitter<T> {
         if gone.is_zero() {
             return;
         }
-        (transmitter.busy_until, transmitter.silent) = (now, true);
+        transmitter.set_back(now, true);
         (self.packer, self.padding) = (FlitPacker::new(), 0);
     }
 
@@ -259,7 +260,7 @@ impl<T: Copy> FlitTransmitter<T> {
             }
             effects.push(now, Effect::Spent { on, span });
         }
-        transmitter.busy_until += self.flit_span;
+        transmitter.take(self.flit_span);
         SentFlit { sequence, first: self.retained.len() - usize::from(tlps), tlps }
     }
 
@@ -279,7 +280,7 @@ impl<T: Copy> FlitTransmitter<T> {
         let first = self.replayed;
         self.replayed += usize::from(tlps);
         effects.push(now, Effect::Spent { on: Use::Replay, span: self.flit_span });
-        transmitter.busy_until += self.flit_span;
+        transmitter.take(self.flit_span);
         SentFlit { sequence, first, tlps }
     }
 

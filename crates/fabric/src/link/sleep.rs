@@ -22,8 +22,6 @@ pub(crate) struct Sleep {
     awake_at: Time,
     /// A link further down wakes, and this one is to follow from then on.
     called_at: Time,
-    /// DLLPs were last sent.
-    dllps_sent_at: Time,
 }
 
 /// What one end of a link knows of its own silence.
@@ -90,7 +88,6 @@ impl Sleep {
             accounted: Time::NEVER,
             awake_at: Time::ZERO,
             called_at: Time::NEVER,
-            dllps_sent_at: Time::NEVER,
         };
         (power != LinkPower::default()).then(|| Box::new(sleep))
     }
@@ -151,16 +148,6 @@ impl Sleep {
             self.called_at = Time::NEVER;
         }
         called
-    }
-
-    /// DLLPs go out at `at`.
-    pub(crate) fn dllps_go(&mut self, at: Time) {
-        self.dllps_sent_at = at;
-    }
-
-    /// Whether DLLPs have been sent at this instant, before others looked at the wire: both ends of a link often wake at once.
-    pub(crate) fn has_sent_dllps_at(&self, now: Time) -> bool {
-        self.dllps_sent_at == now
     }
 
     /// When it acts next by itself, and why, if nothing is sent.

@@ -157,11 +157,37 @@ fn the_gate_says_what_is_lacking_first() {
 fn progress_starts_the_replay_timer_and_nothing_else_does() {
     let mut bench = Bench::new();
     bench.send(ns(0));
+    bench.transmitter.arm_replay_timer(1, Span::from_us(1));
     bench.send(ns(144));
     bench.transmitter.acknowledge(Sequence::new(0), ns(400), Span::from_us(1));
     assert_eq!(bench.transmitter.replay_deadline(), Some(ns(1_400)));
     bench.transmitter.acknowledge(Sequence::new(0), ns(500), Span::from_us(1));
     assert_eq!(bench.transmitter.replay_deadline(), Some(ns(1_400)));
+    // While the link retrains the timer is held, and an Ack that came before does not let it go.
+    bench.transmitter.restart_replay_timer(ns(9_000), Span::from_us(1));
+    bench.transmitter.acknowledge(Sequence::new(1), ns(600), Span::from_us(1));
+    assert_eq!(bench.transmitter.replay_deadline(), Some(ns(10_000)));
+}
+
+#[test]
+fn a_packet_follows_dllps_of_its_instant_and_ordered_sets_and_waits_for_packets() {
+    let mut bench = Bench::new();
+    bench.settle(ns(990));
+    let Bench { transmitter, wire, effects, .. } = &mut bench;
+    // Eight bytes from the symbol boundary at 992 ns.
+    transmitter.send_dllp(ns(990), wire, effects);
+    assert_eq!(transmitter.decides_at(ns(990)), ns(990));
+    assert_eq!(transmitter.decides_at(ns(991)), ns(1_024), "a DLLP is not interrupted");
+    assert_eq!(transmitter.free_for_dllps_at(), ns(1_024));
+    // An ordered set fell due at 1,000 ns and goes behind it until 1,040, whoever looks when.
+    transmitter.settle(ns(1_010), wire, effects);
+    assert_eq!(transmitter.busy_until, ns(1_040));
+    assert_eq!(transmitter.decides_at(ns(1_010)), ns(1_024));
+    assert_eq!(transmitter.decides_at(ns(1_030)), ns(1_030), "behind the ordered set, at once");
+    assert_eq!(transmitter.free_for_dllps_at(), ns(1_024));
+    let sent = bench.send(ns(1_030));
+    assert_eq!(sent.head, ns(1_044));
+    assert_eq!(bench.transmitter.decides_at(ns(1_030)), ns(1_184));
 }
 
 #[test]

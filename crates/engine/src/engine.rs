@@ -1,12 +1,12 @@
 //! The clock and the pending events: what a run loop pulls from.
 
-use crate::{DefaultQueue, EventQueue};
+use crate::{DefaultQueue, Event, EventQueue};
 use core::marker::PhantomData;
 use lanewise_units::Time;
 
 /// Pending events, the time of the one being handled, and how many were handled.
 ///
-/// Events of one time are handled in the order in which they were scheduled. The clock only moves when an event is
+/// Events of one time are handled in order of their [rank](Event::rank), and those of one rank as they were scheduled. The clock only moves when an event is
 /// pulled, and never backwards.
 ///
 /// ```
@@ -21,14 +21,14 @@ use lanewise_units::Time;
 /// assert_eq!(engine.pending(), 1);
 /// ```
 #[derive(Clone, Debug)]
-pub struct Engine<E: Copy, Q: EventQueue<E> = DefaultQueue<E>> {
+pub struct Engine<E: Event, Q: EventQueue<E> = DefaultQueue<E>> {
     queue: Q,
     now: Time,
     events_handled: u64,
     event: PhantomData<E>,
 }
 
-impl<E: Copy, Q: EventQueue<E>> Engine<E, Q> {
+impl<E: Event, Q: EventQueue<E>> Engine<E, Q> {
     /// An engine at [`Time::ZERO`] with nothing to do.
     pub fn new() -> Self {
         Self { queue: Q::default(), now: Time::ZERO, events_handled: 0, event: PhantomData }
@@ -58,7 +58,13 @@ impl<E: Copy, Q: EventQueue<E>> Engine<E, Q> {
         self.queue.next_time()
     }
 
-    /// Puts `event` at `at`, after every event already there.
+    /// The event that would be pulled next, if it is of this very time.
+    #[inline]
+    pub fn next_now(&self) -> Option<E> {
+        self.queue.next_at(self.now)
+    }
+
+    /// Puts `event` at `at`, after every event of its rank already there.
     ///
     /// # Panics
     /// When `at` is earlier than [`Self::now`].
@@ -103,7 +109,7 @@ impl<E: Copy, Q: EventQueue<E>> Engine<E, Q> {
     }
 }
 
-impl<E: Copy, Q: EventQueue<E>> Default for Engine<E, Q> {
+impl<E: Event, Q: EventQueue<E>> Default for Engine<E, Q> {
     fn default() -> Self {
         Self::new()
     }

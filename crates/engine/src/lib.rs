@@ -11,4 +11,4 @@ pub mod queue;
 pub mod random;
 
 pub use engine::Engine;
-pub use queue::{DefaultQueue, EventQueue};
+pub use queue::{DefaultQueue, Event, EventQueue};

@@ -1,18 +1,28 @@
-//! Every queue against an obvious list: pop the earliest, and of the earliest the first inserted.
+//! Every queue against an obvious list: pop the earliest, of these those of the lowest rank, and of these the first inserted.
 
 #[path = "../benches/hold/binary_heap.rs"]
 mod binary_heap;
 
 use binary_heap::BinaryHeapQueue;
 use lanewise_engine::queue::WheelQueue;
-use lanewise_engine::{Engine, EventQueue};
+use lanewise_engine::{Engine, Event, EventQueue};
 use lanewise_units::{Span, Time};
 use proptest::prelude::*;
+
+/// An event with one of three ranks.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Numbered(u32);
+
+impl Event for Numbered {
+    fn rank(self) -> u32 {
+        self.0 * 7 % 3
+    }
+}
 
 /// The obvious list, in order of insertion.
 #[derive(Default)]
 struct Model {
-    pending: Vec<(Time, u32)>,
+    pending: Vec<(Time, Numbered)>,
     now: Time,
 }
 
@@ -21,13 +31,19 @@ impl Model {
         self.pending.iter().map(|&(time, _)| time).min()
     }
 
-    fn pop(&mut self) -> Option<(Time, u32)> {
+    fn next_at(&self, at: Time) -> Option<Numbered> {
+        let of_time = self.pending.iter().filter(|(time, _)| *time == at);
+        of_time.map(|(_, event)| *event).min_by_key(|event| event.rank())
+    }
+
+    fn pop(&mut self) -> Option<(Time, Numbered)> {
         self.now = self.next_time()?;
-        let first = self.pending.iter().position(|&(time, _)| time == self.now)?;
+        let next = self.next_at(self.now)?;
+        let first = self.pending.iter().position(|&(time, event)| (time, event) == (self.now, next))?;
         Some(self.pending.remove(first))
     }
 
-    fn pop_before(&mut self, limit: Time) -> Option<(Time, u32)> {
+    fn pop_before(&mut self, limit: Time) -> Option<(Time, Numbered)> {
         if self.next_time()? <= limit { self.pop() } else { None }
     }
 }
@@ -76,7 +92,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-fn agrees<Q: EventQueue<u32>>(steps: &[Step]) -> Result<(), TestCaseError> {
+fn agrees<Q: EventQueue<Numbered>>(steps: &[Step]) -> Result<(), TestCaseError> {
     let mut queue = Q::default();
     let mut model = Model::default();
     let mut event = 0;
@@ -86,14 +102,15 @@ fn agrees<Q: EventQueue<u32>>(steps: &[Step]) -> Result<(), TestCaseError> {
                 for number in 0..times as u64 {
                     let time = model.now.ticks().saturating_add(ahead).saturating_add(number * apart);
                     let time = Time::from_ticks(time);
-                    queue.push(time, event);
-                    model.pending.push((time, event));
+                    queue.push(time, Numbered(event));
+                    model.pending.push((time, Numbered(event)));
                     event += 1;
                 }
             }
             Step::Pop { times } => {
                 for _ in 0..times {
                     prop_assert_eq!(queue.pop(), model.pop());
+                    prop_assert_eq!(queue.next_at(model.now), model.next_at(model.now));
                 }
             }
             Step::PopBefore { ahead } => {
@@ -117,10 +134,10 @@ fn agrees<Q: EventQueue<u32>>(steps: &[Step]) -> Result<(), TestCaseError> {
 }
 
 /// A crowd that keeps its size: each popped event is followed by one a short way ahead, on a coarse or fine grid.
-fn holds<Q: EventQueue<u32>>(population: u32, grid: u64, aheads: &[u64]) -> Result<(), TestCaseError> {
+fn holds<Q: EventQueue<Numbered>>(population: u32, grid: u64, aheads: &[u64]) -> Result<(), TestCaseError> {
     let mut queue = Q::default();
     let mut model = Model::default();
-    for event in 0..population {
+    for event in (0..population).map(Numbered) {
         queue.push(Time::ZERO, event);
         model.pending.push((Time::ZERO, event));
     }
@@ -159,10 +176,10 @@ macro_rules! same_as_the_list {
                 #[test]
                 fn the_past_is_refused(now in 1_u64.., back in 1_u64..) {
                     let mut queue = <$queue>::default();
-                    queue.push(Time::from_ticks(now), 0);
+                    queue.push(Time::from_ticks(now), Numbered(0));
                     queue.pop();
                     let past = Time::from_ticks(now.saturating_sub(back));
-                    let pushed = std::panic::catch_unwind(move || queue.push(past, 1));
+                    let pushed = std::panic::catch_unwind(move || queue.push(past, Numbered(1)));
                     prop_assert!(pushed.is_err());
                 }
             }
@@ -170,8 +187,8 @@ macro_rules! same_as_the_list {
     };
 }
 
-same_as_the_list!(yardstick, BinaryHeapQueue<u32>);
-same_as_the_list!(wheel, WheelQueue<u32>);
+same_as_the_list!(yardstick, BinaryHeapQueue<Numbered>);
+same_as_the_list!(wheel, WheelQueue<Numbered>);
 
 #[test]
 fn an_engine_runs_on_any_queue() {

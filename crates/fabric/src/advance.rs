@@ -7,8 +7,8 @@
 //! before TLPs that arrive.
 
 use crate::fabric::Fabric;
-use crate::link::{DllpSet, Timer};
-use crate::port::{LinkState, Port, PortId};
+use crate::link::{DllpSet, LinkState, Timer};
+use crate::port::{Port, PortId};
 use lanewise_units::Time;
 
 impl Fabric {
@@ -35,7 +35,7 @@ impl Fabric {
             match port.receiver.next_deadline(port.dllps_from()) {
                 (at, _) if at > limit => break,
                 (at, Timer::Arrival) => self.take_delivered_ahead(id, at),
-                (at, Timer::Nak | Timer::Ack | Timer::UpdateFlowControl) => {
+                (at, _) => {
                     if self.ports[id.index()].sleeps && !self.may_send_dllps(id, at) {
                         continue;
                     }
@@ -54,7 +54,7 @@ impl Fabric {
         ports.clone().for_each(|id| self.advance_to(id, now));
         for id in ports {
             let port = &self.ports[id.index()];
-            if port.error_free_non_flit && port.state == LinkState::Active {
+            if port.error_free_non_flit && port.transmitter.state == LinkState::Active {
                 self.take_in_dllps(id, now);
             }
         }
@@ -65,7 +65,7 @@ impl Port {
     /// From when on what the receiver owes can go out.
     #[inline(always)]
     pub(crate) fn dllps_from(&self) -> Time {
-        match self.state {
+        match self.transmitter.state {
             LinkState::Active => self.free_for_dllps_at(),
             LinkState::InitFlowControl1 | LinkState::InitFlowControl2 => Time::NEVER,
         }
@@ -74,12 +74,16 @@ impl Port {
     /// From when on the wire has room for a DLLP: in Flit Mode, a flit that carries none yet.
     #[inline(always)]
     pub(crate) fn free_for_dllps_at(&self) -> Time {
-        if self.flit_mode() { self.free_for_dllps_in_flits_at() } else { self.transmitter.busy_until }
+        if self.flit_mode() {
+            self.free_for_dllps_in_flits_at()
+        } else {
+            self.transmitter.free_for_dllps_at()
+        }
     }
 
     /// Earliest time at which this port acts on something that its peer waits for.
     pub(crate) fn next_awaited_at(&self) -> Time {
-        match self.state {
+        match self.transmitter.state {
             LinkState::Active => self.receiver.next_of(self.peer_waits_for, !self.error_free_non_flit),
             LinkState::InitFlowControl1 | LinkState::InitFlowControl2 => Time::NEVER, // It owes, but may not send yet.
         }
@@ -91,7 +95,9 @@ impl Port {
         let wire = &self.settings.wire;
         let mut start = at.max(self.transmitter.busy_until);
         // What goes out or arrives before may end the silence: then no symbol boundary is waited for.
-        if self.receiver.acts_at() >= at && (self.transmitter.silent || start > self.transmitter.busy_until) {
+        if self.receiver.acts_at() >= at
+            && (self.transmitter.is_silent() || start > self.transmitter.busy_until)
+        {
             let aligned = wire.next_boundary(self.transmitter.boundary, start);
             // Behind an ordered set that is due by then, packets start on other boundaries.
             start = if self.transmitter.next_skip <= aligned { start } else { aligned };

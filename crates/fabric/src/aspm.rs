@@ -6,16 +6,16 @@
 //! §5.4.1, §2.6.1.2). When a link below a switch wakes for a TLP, the switch wakes the one above within a microsecond
 //! (§5.4.1.3).
 //!
-//! None of it is an event. When a wire is wanted after silence, or when the books are settled, it is worked out since when
+//! The rules are in `link/sleep.rs`; here the fabric applies them to both ends. None of it is an event. When a wire is wanted after silence, or when the books are settled, it is worked out since when
 //! it slept: it is accounted as asleep from then on, and as waking for the exit latency from when it is wanted.
 //!
 //! Leaves out: the DLLPs by which both ends agree on L1 (some 100 ns of an idle link), an upstream port that wakes links
 //! below its switch ahead of need, one that wakes because a DLLP wakes a link below it, the substates of L1 other than by
 //! their exit latency, L0p, Flit Mode, and power itself.
 
-use crate::config::{LinkPower, SleepConfig};
 use crate::fabric::Fabric;
-use crate::port::{LinkState, Owner, Port, PortId};
+use crate::link::{EntryTimes, Exit, Silence, Sleep, Timer};
+use crate::port::{Owner, Port, PortId};
 use crate::select::wants_the_wire;
 use lanewise_observe::{Fact, Use};
 use lanewise_units::{Span, Time};
@@ -23,77 +23,14 @@ use lanewise_units::{Span, Time};
 /// A switch begins to wake the link above it at the latest so long after one below: PCIe Base 6.3 §5.4.1.3.
 const NEXT_LINK_WAKES_AFTER: Span = Span::from_us(1);
 
-/// What a port whose link may sleep remembers.
-#[derive(Debug)]
-pub(crate) struct Aspm {
-    power: LinkPower,
-    /// The last thing was sent before, if `busy_until` is still where the accounts of silence ended.
-    idle_since: Time,
-    /// Where the accounts of silence ended.
-    accounted: Time,
-    /// The wire can be used from then on.
-    awake_at: Time,
-    /// A link further down wakes, and this one is to follow from then on.
-    called_at: Time,
-    /// DLLPs were last sent.
-    dllps_sent_at: Time,
-}
-
-impl Aspm {
-    /// None for a link that stays awake.
-    pub(crate) fn new(power: LinkPower) -> Option<Box<Self>> {
-        let aspm = Self {
-            power,
-            idle_since: Time::ZERO,
-            accounted: Time::NEVER,
-            awake_at: Time::ZERO,
-            called_at: Time::NEVER,
-            dllps_sent_at: Time::NEVER,
-        };
-        (power != LinkPower::default()).then(|| Box::new(aspm))
-    }
-}
-
-/// From when on a transmitter sleeps in which state, if nothing is sent; [`Time::NEVER`] for not at all.
-#[derive(Clone, Copy)]
-struct EntryTimes {
-    l0s: Time,
-    l1: Time,
-}
-
 impl Port {
-    fn aspm(&mut self) -> &mut Aspm {
-        self.aspm.as_mut().expect("this link may sleep")
+    fn sleep(&mut self) -> &mut Sleep {
+        self.sleep.as_mut().expect("this link may sleep")
     }
 
-    /// Whether DLLPs have been sent at this instant, before others looked at the wire: both ends of a link often wake at once.
-    pub(crate) fn has_sent_dllps_at(&self, now: Time) -> bool {
-        self.aspm.as_ref().is_some_and(|aspm| aspm.dllps_sent_at == now)
-    }
-
-    /// When it last sent something, or was woken.
-    fn idle_since(&self) -> Time {
-        match &self.aspm {
-            Some(aspm) if aspm.accounted == self.transmitter.busy_until => aspm.idle_since,
-            _ => self.transmitter.busy_until,
-        }
-    }
-
-    /// Whether it comes up, or something waits for credits: then it does not fall asleep.
-    fn stays_awake(&self) -> bool {
-        self.state != LinkState::Active || !self.transmitter.waiting_for.is_none()
-    }
-
-    /// Since when nothing that it sent waits for an Ack: the link stays out of L1 while something does.
-    fn acknowledged_since(&self) -> Time {
-        match (self.nothing_to_replay(), self.transmitter.replay_deadline) {
-            (false, _) => Time::NEVER,
-            (true, Time::NEVER) => Time::ZERO, // Nothing was ever sent.
-            // The Ack started the replay timer anew.
-            (true, deadline) => {
-                Time::ZERO + deadline.saturating_since(Time::ZERO + self.settings.replay_timer)
-            }
-        }
+    fn silence(&self) -> Silence {
+        let (unacknowledged, period) = (self.unacknowledged(), self.settings.replay_timer);
+        Silence::of(self.sleep.as_deref(), &self.transmitter, unacknowledged, period)
     }
 }
 
@@ -104,9 +41,10 @@ impl Fabric {
             return self.ports[id.index()].settle(id, at, &mut self.observers);
         }
         let entry_times = self.entry_times(id);
-        let asleep_from = entry_times.l0s.min(entry_times.l1);
+        let asleep_from = entry_times.first();
         let port = &mut self.ports[id.index()];
-        let idle_since = port.idle_since();
+        let busy_until = port.transmitter.busy_until;
+        let idle_since = port.sleep().idle_since(busy_until);
         port.settle(id, at.min(asleep_from), &mut self.observers);
         if asleep_from < at && port.transmitter.busy_until < at {
             let span = at - port.transmitter.busy_until;
@@ -114,25 +52,15 @@ impl Fabric {
             port.transmitter.rest_until(at, &port.settings.wire);
         }
         let accounted = port.transmitter.busy_until;
-        let aspm = port.aspm();
-        (aspm.idle_since, aspm.accounted) = (idle_since, accounted);
+        port.sleep().account(idle_since, accounted);
     }
 
     /// When this direction falls asleep, if nothing is sent.
     fn entry_times(&self, id: PortId) -> EntryTimes {
         let port = &self.ports[id.index()];
         let peer = &self.ports[port.peer.index()];
-        let power = port.aspm.as_ref().map_or(LinkPower::default(), |aspm| aspm.power);
-        let after = |state: Option<SleepConfig>, silent_since: Time| match state {
-            Some(state) if silent_since != Time::NEVER => silent_since + state.idle,
-            _ => Time::NEVER,
-        };
-        let silent_since = |port: &Port| if port.stays_awake() { Time::NEVER } else { port.idle_since() };
-        let acknowledged_since = port.acknowledged_since().max(peer.acknowledged_since());
-        EntryTimes {
-            l0s: after(power.l0s, silent_since(port)),
-            l1: after(power.l1, silent_since(port).max(silent_since(peer)).max(acknowledged_since)),
-        }
+        let times = |sleep: &Sleep| sleep.entry_times(port.silence(), peer.silence());
+        port.sleep.as_deref().map_or(EntryTimes::NEVER, times)
     }
 
     /// A port whose link may sleep wakes: whether it can go on at once. If not, it wakes again when its wire can be used.
@@ -142,15 +70,13 @@ impl Fabric {
         port.wake_at = Time::NEVER;
         let peer = port.peer;
         self.take_in_dllps(peer, now);
-        let aspm = self.ports[id.index()].aspm();
-        if aspm.awake_at > now {
+        let entry_times = self.entry_times(id);
+        let sleep = self.ports[id.index()].sleep();
+        if let (_, Timer::ExitFromSleep) = sleep.next_deadline(entry_times, now) {
             self.wake(id, now);
             return false;
         }
-        let called = aspm.called_at <= now;
-        if called {
-            aspm.called_at = Time::NEVER;
-        }
+        let called = sleep.take_call(now);
         if (called || self.wants_the_wire(id, now)) && !self.start_exit(id, now, true) {
             return false;
         }
@@ -191,7 +117,6 @@ impl Fabric {
             return false;
         }
         self.settle(id, at);
-        self.ports[id.index()].aspm().dllps_sent_at = at;
         true
     }
 
@@ -200,26 +125,25 @@ impl Fabric {
     fn start_exit(&mut self, id: PortId, at: Time, follows: bool) -> bool {
         let entry_times = self.entry_times(id);
         let port = &self.ports[id.index()];
-        let (peer, power) = (port.peer, port.aspm.as_ref().map_or(LinkPower::default(), |s| s.power));
-        match power {
-            LinkPower { l1: Some(state), .. } if entry_times.l1 < at => {
+        let peer = port.peer;
+        match port.sleep.as_ref().and_then(|sleep| sleep.exit_at(entry_times, at)) {
+            None => return true,
+            Some(Exit::L1(exit)) => {
                 // Both are accounted for before either is busy waking, because each one's sleep is that of both.
                 self.settle(id, at);
                 self.settle(peer, at);
-                self.begin_to_wake(id, at, state.exit);
-                self.begin_to_wake(peer, at, state.exit);
+                self.begin_to_wake(id, at, exit);
+                self.begin_to_wake(peer, at, exit);
                 if follows {
                     self.wake_upstream_link([id, peer], at + NEXT_LINK_WAKES_AFTER);
                 }
-                false
             }
-            LinkPower { l0s: Some(state), .. } if entry_times.l0s < at => {
+            Some(Exit::L0s(exit)) => {
                 self.settle(id, at);
-                self.begin_to_wake(id, at, state.exit);
-                false
+                self.begin_to_wake(id, at, exit);
             }
-            _ => true,
         }
+        false
     }
 
     fn begin_to_wake(&mut self, id: PortId, at: Time, exit: Span) {
@@ -234,10 +158,7 @@ impl Fabric {
         self.observers.observe(at, Fact::Spent { port: id.0, on: Use::Waking, span });
         port.transmitter.rest_until(awake_at, &port.settings.wire);
         port.receiver.resume_updates(awake_at, port.settings.receiver.update.period);
-        let aspm = port.aspm();
-        aspm.awake_at = awake_at;
-        // Silence counts from its waking on, also where that takes no time and ends where the accounts of sleep did.
-        aspm.accounted = Time::NEVER;
+        port.sleep().wakes_at(awake_at);
         // Both ends wake in the order in which they were woken, whenever each would have looked at its wire without that.
         port.wake_at = Time::NEVER;
         self.wake(id, at);
@@ -252,8 +173,7 @@ impl Fabric {
             if port.index == 0 || !self.ports[upstream.index()].sleeps {
                 continue;
             }
-            let aspm = self.ports[upstream.index()].aspm();
-            aspm.called_at = aspm.called_at.min(at);
+            self.ports[upstream.index()].sleep().call(at);
             self.wake(upstream, at);
         }
     }

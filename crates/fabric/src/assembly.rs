@@ -1,11 +1,11 @@
 //! From configuration to ports, devices and routes.
 
-use crate::aspm::Aspm;
 use crate::channels::PortChannels;
 use crate::config::{DeviceKind, EndpointConfig, FabricConfig, LinkConfig, PortConfig, SwitchCore};
 use crate::corruption::{self, Corruption};
 use crate::endpoint::Endpoint;
 use crate::fabric::Device;
+use crate::link::Sleep;
 use crate::packet::Address;
 use crate::port::{Carries, Owner, Port, PortId, PortSettings};
 use crate::root_complex::RootComplex;
@@ -323,8 +323,8 @@ fn make_ports(config: &FabricConfig, links: &PortLinks, parts: &mut Parts) {
                     let shared = share(&mut kinds, PortSettings::new(settings, WireTiming::new(link)));
                     let mut made = Port::new(owner, port as u16, peer, settings, shared);
                     made.faults = faults(config, link, upper);
-                    made.aspm = Aspm::new(link.power);
-                    made.sleeps = made.aspm.is_some();
+                    made.sleep = Sleep::new(link.power);
+                    made.sleeps = made.sleep.is_some();
                     if link.channels.channels() > 1 {
                         give_channels(&mut made, link.channels, settings, parts);
                     }
@@ -416,11 +416,11 @@ fn find_error_free_links(parts: &mut Parts) {
             Owner::RootComplex(_) | Owner::Endpoint(_) => false,
         };
         let port = &mut parts.ports[index];
-        if peer_cuts_through && let Some(flit) = &mut port.flit {
-            flit.hand_over_early();
+        if peer_cuts_through && let Some(flits) = &mut port.flits {
+            flits.transmitter.hand_over_early();
         }
         port.error_free_non_flit = error_free;
-        port.replay_timer_watched = watched;
+        port.transmitter.replay_timer_watched = watched;
         port.delivers_ahead = error_free && into_queues;
     }
 }

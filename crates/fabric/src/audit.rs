@@ -11,10 +11,10 @@
 
 use crate::config::{FabricConfig, LinkConfig};
 use crate::fabric::Fabric;
-use crate::link::Fate;
 use crate::link::buffer::buffer_bytes;
+use crate::link::{Fate, LinkState};
 use crate::packet::{Flags, Packet};
-use crate::port::{LinkState, Owner, Port, PortId};
+use crate::port::{Owner, Port, PortId};
 use lanewise_observe::Use;
 use lanewise_pcie::ack_nak::SequenceSpace;
 use lanewise_pcie::dllp::Dllp;
@@ -215,9 +215,12 @@ impl Fabric {
     fn audit_sequences(&self, id: PortId) -> Audited {
         let (port, at) = (&self.ports[id.index()], Some(id));
         let peer = &self.ports[port.peer.index()];
-        if let (Some(sent), Some(received)) = (&port.flit, &peer.flit) {
+        if let (Some(sent), Some(received)) = (&port.flits, &peer.flits) {
             let on_the_way = peer.receiver.in_flight().len();
-            return sent.audit(received, on_the_way).map_err(|what| Discrepancy { port: at, what });
+            return sent
+                .transmitter
+                .audit(&received.receiver, on_the_way)
+                .map_err(|what| Discrepancy { port: at, what });
         }
         let (space, sent) = (SequenceSpace::NonFlit, &port.transmitter.retry);
         balance!(at, sent.adds_up(), "the retry buffer holds other bytes than it counts: {sent:?}");
@@ -254,7 +257,9 @@ impl Fabric {
     fn audit_credits(&self, id: PortId) -> Audited {
         let (port, at) = (&self.ports[id.index()], Some(id));
         let peer = &self.ports[port.peer.index()];
-        let exactly = port.error_free_non_flit && peer.error_free_non_flit && port.state == LinkState::Active;
+        let exactly = port.error_free_non_flit
+            && peer.error_free_non_flit
+            && port.transmitter.state == LinkState::Active;
         let on_the_way = if exactly { on_the_way(peer) } else { Default::default() };
         for channel in port.channel_numbers() {
             for class in FlowClass::ALL {

@@ -7,11 +7,10 @@
 //! channel, which is kept although nobody asks for it (§2.4.1).
 
 use crate::config::PortConfig;
-use crate::link::ALL_CLASSES;
+use crate::link::ChannelCredits;
 use crate::packet::{ClassQueues, Packet, PacketId, PacketPool};
 use crate::port::Port;
 use lanewise_pcie::flow_control::TransmitCredits;
-use lanewise_pcie::tlp::FlowClass;
 use lanewise_pcie::virtual_channel::{ChannelArbiter, ChannelMap};
 use lanewise_units::{Span, Time};
 
@@ -22,44 +21,39 @@ pub(crate) const VC0: u8 = 0;
 pub(crate) struct PortChannels {
     pub(crate) map: ChannelMap,
     pub(crate) arbiter: ChannelArbiter,
-    /// VC1, VC2 and so on.
-    pub(crate) beyond: Vec<VirtualChannel>,
+    /// Credits of VC1, VC2 and so on.
+    pub(crate) credits: ChannelCredits,
+    /// By channel beyond VC0, TLPs of an endpoint or root port that wait here.
+    queues: Vec<ClassQueues>,
     /// Silence that the transmitter leaves after each TLP, and until when it leaves it now.
     pub(crate) tlp_gap: Span,
     silent_until: Time,
 }
 
-/// One channel other than VC0.
-pub(crate) struct VirtualChannel {
-    pub(crate) credits: [TransmitCredits; 3],
-    /// TLPs of an endpoint or root port that wait here.
-    pub(crate) queues: ClassQueues,
-    /// Classes for which the peer's InitFC1 has arrived, a bit each.
-    pub(crate) initialised: u8,
-}
-
 impl PortChannels {
     /// The channels of a port on a link with this map.
     pub(crate) fn new(map: ChannelMap, config: &PortConfig) -> Box<Self> {
-        let channel = || VirtualChannel {
-            credits: [TransmitCredits::new(config.scale); 3],
-            queues: ClassQueues::default(),
-            initialised: 0,
-        };
+        let beyond_vc0 = config.more_credits.len();
         Box::new(Self {
             map,
             arbiter: ChannelArbiter::new(config.channel_arbitration.clone(), map.channels()),
-            beyond: config.more_credits.iter().map(|_| channel()).collect(),
+            credits: ChannelCredits::new(config.scale, beyond_vc0),
+            queues: (0..beyond_vc0).map(|_| ClassQueues::default()).collect(),
             tlp_gap: Span::ZERO,
             silent_until: Time::ZERO,
         })
+    }
+
+    /// Heap memory, in bytes.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        self.credits.heap_bytes() + size_of_val(&*self.queues)
     }
 }
 
 impl Port {
     /// Numbers of all its channels.
     pub(crate) fn channel_numbers(&self) -> std::ops::Range<u8> {
-        let count = || self.channels.as_ref().map_or(1, |channels| channels.beyond.len() as u8 + 1);
+        let count = || self.channels.as_ref().map_or(1, |channels| channels.queues.len() as u8 + 1);
         0..if self.more_channels() { count() } else { 1 }
     }
 
@@ -79,19 +73,20 @@ impl Port {
         self.channels.as_ref().expect("a port with several channels").arbiter.order()
     }
 
+    /// The transmitter's credits of a channel. VC0's are found without a look at `channels`, which lie apart from what VC0 needs.
     #[inline(always)]
     pub(crate) fn credits_of(&self, channel: u8) -> &[TransmitCredits; 3] {
-        match beyond_vc0(&self.channels, channel) {
-            Some(channel) => &channel.credits,
-            None => &self.transmitter.credits,
+        match &self.channels {
+            Some(channels) if channel != VC0 => channels.credits.of(channel),
+            _ => &self.transmitter.credits,
         }
     }
 
     #[inline(always)]
     pub(crate) fn credits_of_mut(&mut self, channel: u8) -> &mut [TransmitCredits; 3] {
-        match beyond_vc0_mut(&mut self.channels, channel) {
-            Some(channel) => &mut channel.credits,
-            None => &mut self.transmitter.credits,
+        match &mut self.channels {
+            Some(channels) if channel != VC0 => channels.credits.of_mut(channel),
+            _ => &mut self.transmitter.credits,
         }
     }
 
@@ -110,17 +105,17 @@ impl Port {
     /// What waits at an endpoint or root port for a channel.
     #[inline(always)]
     pub(crate) fn queues_of(&self, channel: u8) -> &ClassQueues {
-        match beyond_vc0(&self.channels, channel) {
-            Some(channel) => &channel.queues,
-            None => &self.queues,
+        match &self.channels {
+            Some(channels) if channel != VC0 => &channels.queues[usize::from(channel) - 1],
+            _ => &self.queues,
         }
     }
 
     #[inline(always)]
     pub(crate) fn queues_of_mut(&mut self, channel: u8) -> &mut ClassQueues {
-        match beyond_vc0_mut(&mut self.channels, channel) {
-            Some(channel) => &mut channel.queues,
-            None => &mut self.queues,
+        match &mut self.channels {
+            Some(channels) if channel != VC0 => &mut channels.queues[usize::from(channel) - 1],
+            _ => &mut self.queues,
         }
     }
 
@@ -145,56 +140,24 @@ impl Port {
     /// Whether nothing waits in its own queues, whatever the channel.
     #[inline]
     pub(crate) fn nothing_queued(&self) -> bool {
-        let beyond =
-            |channels: &PortChannels| channels.beyond.iter().all(|channel| channel.queues.is_empty());
+        let beyond = |channels: &PortChannels| channels.queues.iter().all(|queues| queues.is_empty());
         self.queues.is_empty() && self.channels.as_deref().is_none_or(beyond)
-    }
-
-    /// Whether the peer has advertised its credits for every channel.
-    pub(crate) fn all_initialised(&self) -> bool {
-        let beyond = |channels: &PortChannels| {
-            channels.beyond.iter().all(|channel| channel.initialised == ALL_CLASSES)
-        };
-        self.initialised == ALL_CLASSES && self.channels.as_deref().is_none_or(beyond)
-    }
-
-    /// Notes that the peer has advertised credits of a class. False when it had before.
-    pub(crate) fn note_initialised(&mut self, channel: u8, class: FlowClass) -> bool {
-        let noted = match beyond_vc0_mut(&mut self.channels, channel) {
-            Some(channel) => &mut channel.initialised,
-            None => &mut self.initialised,
-        };
-        let bit = 1 << class as u8;
-        let first = *noted & bit == 0;
-        *noted |= bit;
-        first
     }
 
     /// A TLP goes out: its channel pays for it, and others may have the next turn. Returns the channel.
     #[cold]
     pub(crate) fn spend_on_channel(&mut self, packet: &Packet) -> u8 {
         let channel = self.mapped(packet.traffic_class);
-        self.credits_of_mut(channel)[packet.class().index()].consume(packet.credits());
+        let (class, credits) = (packet.class(), packet.credits());
+        if channel == VC0 {
+            self.transmitter.credits[class.index()].consume(credits);
+        }
         if let Some(channels) = &mut self.channels {
+            if channel != VC0 {
+                channels.credits.consume(channel, class, credits);
+            }
             channels.arbiter.served(channel);
         }
         channel
-    }
-}
-
-/// A channel that is not kept within the port itself.
-#[inline(always)]
-fn beyond_vc0(channels: &Option<Box<PortChannels>>, channel: u8) -> Option<&VirtualChannel> {
-    match channel {
-        VC0 => None, // Without a look at `channels`, which lie apart from what VC0 needs.
-        _ => channels.as_ref().map(|channels| &channels.beyond[usize::from(channel) - 1]),
-    }
-}
-
-#[inline(always)]
-fn beyond_vc0_mut(channels: &mut Option<Box<PortChannels>>, channel: u8) -> Option<&mut VirtualChannel> {
-    match channel {
-        VC0 => None,
-        _ => channels.as_mut().map(|channels| &mut channels.beyond[usize::from(channel) - 1]),
     }
 }

@@ -6,7 +6,8 @@
 use crate::books::Books;
 use crate::channels::VC0;
 use crate::fabric::Fabric;
-use crate::port::{LinkState, PortId};
+use crate::link::LinkState;
+use crate::port::PortId;
 use lanewise_observe::Fact;
 use lanewise_pcie::ack_nak::Sequence;
 use lanewise_pcie::dllp::Dllp;
@@ -101,11 +102,31 @@ impl Fabric {
         let peer = &mut self.ports[peer_id.index()];
         let arrival = at_pins + peer.settings.receive_latency;
         peer.mailbox.push_before((arrival, dllp), |(at, _)| *at > arrival);
-        if peer.may_unblock(&dllp) || peer.state != LinkState::Active {
+        if peer.may_unblock(&dllp) || peer.transmitter.state != LinkState::Active {
             self.wake(peer_id, arrival);
         } else if peer.mailbox.len() > MAILBOX_LIMIT {
-            self.take_in_dllps(peer_id, now);
+            self.take_in_dllps_before_nak(peer_id, now);
         }
+    }
+
+    /// Acts on the DLLPs that have arrived by now, up to a Nak if a packet of this port is on the wire: a replay starts when that has
+    /// left. Returns when, if there is such a Nak.
+    pub(crate) fn take_in_dllps_before_nak(&mut self, id: PortId, now: Time) -> Option<Time> {
+        let port = &self.ports[id.index()];
+        let free_at = port.transmitter.decides_at(now);
+        let is_nak = |(at, dllp): &(Time, Dllp)| *at <= now && matches!(dllp, Dllp::Nak(_));
+        let waits = free_at > now && !port.error_free_non_flit && port.mailbox.iter().any(is_nak);
+        if !waits {
+            self.take_in_dllps(id, now);
+            return None;
+        }
+        while let Some(front) = self.ports[id.index()].mailbox.front().copied()
+            && !is_nak(&front)
+        {
+            self.ports[id.index()].mailbox.pop_front();
+            self.take_in_dllp(id, front.1, front.0, now);
+        }
+        Some(free_at)
     }
 
     /// Acts on the DLLPs that have arrived by now.
@@ -128,7 +149,7 @@ impl Fabric {
         match dllp {
             Dllp::UpdateFlowControl { channel, class, header, data } => {
                 port.credits_of_mut(channel)[class as usize].update(header, data);
-                if port.state == LinkState::InitFlowControl2 {
+                if port.transmitter.state == LinkState::InitFlowControl2 {
                     self.flow_control_initialised(id, now);
                 }
             }
@@ -137,19 +158,13 @@ impl Fabric {
                 self.acknowledged(id, sequence, at);
                 self.start_replay(id, now, false);
             }
-            // Either says the same, and the first may be lost: PCIe Base 6.3 §3.4.1.
             Dllp::InitFlowControl1 { channel, class, header, data }
             | Dllp::InitFlowControl2 { channel, class, header, data }
-                if port.state == LinkState::InitFlowControl1 =>
+                if port.transmitter.state == LinkState::InitFlowControl1 =>
             {
-                if port.note_initialised(channel, class) {
-                    let pool = CreditPool::from_advertisement(header, data);
-                    port.credits_of_mut(channel)[class.index()].initialise(pool);
-                    if port.all_initialised() {
-                        port.state = LinkState::InitFlowControl2;
-                        port.init_due_at = now;
-                    }
-                }
+                let pool = CreditPool::from_advertisement(header, data);
+                let beyond = port.channels.as_mut().map(|channels| &mut channels.credits);
+                port.transmitter.hear_init(beyond, channel, class, pool, now);
             }
             Dllp::InitFlowControl1 { .. } => {}
             Dllp::InitFlowControl2 { .. } => self.flow_control_initialised(id, now),
@@ -160,10 +175,13 @@ impl Fabric {
     #[inline]
     fn acknowledged(&mut self, id: PortId, sequence: Sequence, at: Time) {
         let port = &mut self.ports[id.index()];
-        if !port.flit_mode() {
-            port.transmitter.acknowledge(sequence, at, port.settings.replay_timer);
-        } else if self.acknowledge_flits(id, sequence) {
-            self.restart_replay_timer(id, at);
+        match &mut port.flits {
+            None => port.transmitter.acknowledge(sequence, at, port.settings.replay_timer),
+            Some(flits) => {
+                if flits.transmitter.acknowledge(sequence) {
+                    port.transmitter.progress_at(at, port.settings.replay_timer);
+                }
+            }
         }
     }
 }

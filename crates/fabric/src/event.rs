@@ -1,4 +1,9 @@
-//! What can happen at a point in time, in four bytes.
+//! What can happen at a point in time, in four bytes, and the order of what happens at one instant.
+//!
+//! What comes in is first, by kind and then by the number of its direction, device or stack: TLPs that arrive, entries of stacks and
+//! whatever else devices wait for, replay timers, timers of workloads. Workloads are told of it at once. Then ports decide what they
+//! send, in the order of their numbers, which follow from the paths of their devices. Nothing depends on what was scheduled when; only
+//! timers of one instant come in the order in which they were set.
 
 use crate::port::PortId;
 
@@ -24,17 +29,20 @@ pub(crate) enum Event {
 pub(crate) struct PackedEvent(u32);
 
 const INDEX_BITS: u32 = 29;
+const INDEX: u32 = (1 << INDEX_BITS) - 1;
+/// Decisions of ports come last.
+const WAKE: u32 = 7;
 
 impl Event {
     #[inline]
     pub(crate) fn pack(self) -> PackedEvent {
         let (kind, index) = match self {
-            Self::Wake(port) => (0, port.0),
-            Self::Arrival(port) => (1, port.0),
-            Self::ReplayTimer(port) => (2, port.0),
-            Self::Timer(index) => (3, index),
-            Self::Watch(index) => (4, index),
-            Self::Entry(index) => (5, index),
+            Self::Arrival(port) => (0, port.0),
+            Self::Entry(index) => (1, index),
+            Self::Watch(index) => (2, index),
+            Self::ReplayTimer(port) => (3, port.0),
+            Self::Timer(index) => (4, index),
+            Self::Wake(port) => (WAKE, port.0),
         };
         debug_assert!(index < 1 << INDEX_BITS);
         PackedEvent(kind << INDEX_BITS | index)
@@ -45,19 +53,30 @@ impl PackedEvent {
     /// The port that it wakes, if that is what it is: nearly all are.
     #[inline(always)]
     pub(crate) fn as_wake(self) -> Option<PortId> {
-        (self.0 < 1 << INDEX_BITS).then_some(PortId(self.0))
+        (self.0 >= WAKE << INDEX_BITS).then_some(PortId(self.0 & INDEX))
     }
 
     #[inline]
     pub(crate) fn unpack(self) -> Event {
-        let index = self.0 & ((1 << INDEX_BITS) - 1);
+        let index = self.0 & INDEX;
         match self.0 >> INDEX_BITS {
-            0 => Event::Wake(PortId(index)),
-            1 => Event::Arrival(PortId(index)),
-            2 => Event::ReplayTimer(PortId(index)),
-            3 => Event::Timer(index),
-            4 => Event::Watch(index),
-            _ => Event::Entry(index),
+            0 => Event::Arrival(PortId(index)),
+            1 => Event::Entry(index),
+            2 => Event::Watch(index),
+            3 => Event::ReplayTimer(PortId(index)),
+            4 => Event::Timer(index),
+            _ => Event::Wake(PortId(index)),
+        }
+    }
+}
+
+impl lanewise_engine::Event for PackedEvent {
+    /// Kind and number; of timers and watches, whose numbers are places in a table, only the kind.
+    #[inline(always)]
+    fn rank(self) -> u32 {
+        match self.0 >> INDEX_BITS {
+            2 | 4 => self.0 & !INDEX,
+            _ => self.0,
         }
     }
 }

@@ -11,6 +11,7 @@ use crate::packet::{PacketId, PacketPool};
 use crate::peers::CutPacket;
 use crate::phases::Changes;
 use crate::port::{Owner, Port, PortId};
+use crate::ready::Ready;
 use crate::root_complex::RootComplex;
 use crate::slots::Slots;
 use crate::switch::Switch;
@@ -49,8 +50,8 @@ pub struct Fabric {
     pub(crate) notices: VecDeque<(WorkloadId, WorkloadEvent)>,
     pub(crate) watches: Slots<Watch>,
     pub(crate) cut_packets: Slots<CutPacket>,
-    /// Ports that may do something at this very time, drained at the end of the event: no event of their own.
-    pub(crate) ready: VecDeque<PortId>,
+    /// Ports that may do something at this very time, once everything else of it has happened: no event of their own.
+    pub(crate) ready: Ready,
     pub(crate) current: WorkloadId,
     pub(crate) hops_seen: u64,
     pub(crate) progress_at: Time,
@@ -84,7 +85,7 @@ impl Fabric {
             notices: VecDeque::new(),
             watches: Slots::default(),
             cut_packets: Slots::default(),
-            ready: VecDeque::new(),
+            ready: Ready::default(),
             current: WorkloadId(0),
             hops_seen: 0,
             progress_at: Time::ZERO,

@@ -2,8 +2,9 @@
 //! channels together.
 
 use crate::fabric::Fabric;
-use crate::port::{LinkState, PortId};
-use lanewise_pcie::dllp::{Dllp, INIT_FLOW_CONTROL_INTERVAL};
+use crate::link::{InitFlowControl, LinkState};
+use crate::port::PortId;
+use lanewise_pcie::dllp::Dllp;
 use lanewise_pcie::tlp::FlowClass;
 use lanewise_units::Time;
 
@@ -14,25 +15,24 @@ impl Fabric {
     #[inline(never)]
     pub(crate) fn initialise_flow_control(&mut self, id: PortId, now: Time) {
         let port = &mut self.ports[id.index()];
-        if port.init_due_at <= now {
-            port.init_due_at = now + INIT_FLOW_CONTROL_INTERVAL;
-            let second = port.state != LinkState::InitFlowControl1;
+        if let Some(which) = port.transmitter.take_init(now) {
             for channel in port.channel_numbers() {
-                self.send_init_triplet(id, channel, second, now);
+                self.send_init_triplet(id, channel, which, now);
             }
         }
         let port = &self.ports[id.index()];
-        let next = port.mailbox.front().map_or(port.init_due_at, |(at, _)| port.init_due_at.min(*at));
+        let (due_at, _) = port.transmitter.next_deadline(0);
+        let next = port.mailbox.front().map_or(due_at, |(at, _)| due_at.min(*at));
         self.wake(id, next);
     }
 
-    fn send_init_triplet(&mut self, id: PortId, channel: u8, second: bool, now: Time) {
+    fn send_init_triplet(&mut self, id: PortId, channel: u8, which: InitFlowControl, now: Time) {
         for class in FlowClass::ALL {
             let port = &self.ports[id.index()];
             let (header, data) = port.receiver.buffer(channel, class).credits.limit();
-            let dllp = match second {
-                false => Dllp::InitFlowControl1 { channel, class, header, data },
-                true => Dllp::InitFlowControl2 { channel, class, header, data },
+            let dllp = match which {
+                InitFlowControl::First => Dllp::InitFlowControl1 { channel, class, header, data },
+                InitFlowControl::Second => Dllp::InitFlowControl2 { channel, class, header, data },
             };
             self.send_dllp(id, dllp, now);
         }
@@ -41,16 +41,16 @@ impl Fabric {
     /// The peer has left FC_INIT1, which ends FC_INIT2 here: TLPs may flow.
     pub(crate) fn flow_control_initialised(&mut self, id: PortId, now: Time) {
         let port = &mut self.ports[id.index()];
-        if port.state != LinkState::InitFlowControl2 {
+        if port.transmitter.state != LinkState::InitFlowControl2 {
             return;
         }
         port.settle(id, now, &mut self.observers);
         // The peer still waits for the InitFC2 of this side, if that has not gone out yet.
-        if port.init_due_at <= now {
+        if port.transmitter.next_deadline(0).0 <= now {
             self.initialise_flow_control(id, now);
         }
         let port = &mut self.ports[id.index()];
-        port.state = LinkState::Active;
+        port.transmitter.become_active();
         port.receiver.start_updates(now, port.settings.receiver.update.period);
     }
 }

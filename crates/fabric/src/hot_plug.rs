@@ -9,7 +9,7 @@
 
 use crate::books::Books;
 use crate::fabric::Fabric;
-use crate::port::{Owner, Port, PortId};
+use crate::port::{Owner, PortId};
 use crate::workload::{DeviceId, Direction};
 use lanewise_pcie::tlp::FlowClass;
 
@@ -64,7 +64,7 @@ impl Fabric {
         let now = self.now();
         for id in self.ends(device) {
             let port = &mut self.ports[id.index()];
-            assert!(port.flit.is_none(), "links in Flit Mode stay up");
+            assert!(port.flits.is_none(), "links in Flit Mode stay up");
             for class in FlowClass::ALL {
                 let mut books = Books { port: id, observers: &mut self.observers };
                 port.receiver.release_drained(class, now, &mut books);
@@ -84,12 +84,5 @@ impl Fabric {
         for id in self.ends(device) {
             self.wake(id, now);
         }
-    }
-}
-
-impl Port {
-    /// Whether its link is down and stays so until somebody brings it up.
-    pub(crate) fn is_down(&self) -> bool {
-        self.init_due_at == lanewise_units::Time::NEVER
     }
 }

@@ -74,6 +74,7 @@ mod peers;
 mod phases;
 mod port;
 mod reading;
+mod ready;
 mod receive;
 mod replay;
 mod requests;

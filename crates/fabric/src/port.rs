@@ -3,12 +3,10 @@
 //! State and the small rules on it; its two halves are objects of their own, in `link/`. What happens between ports is in
 //! `transmit.rs`, `dllp.rs`, `replay.rs` and `receive.rs`.
 
-use crate::aspm::Aspm;
 use crate::books::Books;
-use crate::channels::{PortChannels, VC0, VirtualChannel};
+use crate::channels::{PortChannels, VC0};
 use crate::config::PortConfig;
-use crate::flit::FlitPort;
-use crate::link::{DllpSet, InFlight, Receiver, ReceiverPolicy, Transmitter};
+use crate::link::{DllpSet, Flits, InFlight, Receiver, ReceiverPolicy, Sleep, Transmitter};
 use crate::packet::{ClassQueues, PacketRef};
 use crate::ring::Ring;
 use crate::wait::Wait;
@@ -16,7 +14,7 @@ use crate::wire::{Faults, WireTiming};
 use lanewise_observe::{Observers, Use};
 use lanewise_pcie::dllp::Dllp;
 use lanewise_pcie::flit::FLIT_BYTES;
-use lanewise_pcie::flow_control::{Blocked, Credits, TransmitCredits};
+use lanewise_pcie::flow_control::{Blocked, Credits};
 use lanewise_pcie::tlp::FlowClass;
 use lanewise_units::{Bytes, Span, Time};
 use std::sync::Arc;
@@ -39,17 +37,6 @@ pub(crate) enum Owner {
     Endpoint(u32),
 }
 
-/// State of the data link layer, PCIe Base 6.3 §3.2.1.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum LinkState {
-    /// Sending InitFC1, waiting for the peer's three.
-    InitFlowControl1,
-    /// Sending InitFC2, waiting for the peer's.
-    InitFlowControl2,
-    /// TLPs may flow.
-    Active,
-}
-
 /// A TLP on its way to a port.
 pub(crate) type Flying = InFlight<PacketRef>;
 
@@ -60,7 +47,7 @@ pub(crate) enum Carries {
     Packets,
     /// Packets on several virtual channels: there are `channels`.
     Channels,
-    /// Flits: there is a `flit`.
+    /// Flits: there are `flits`.
     Flits,
 }
 
@@ -73,8 +60,6 @@ pub(crate) enum Carries {
 pub(crate) struct Port {
     /// Nothing that waits here may leave before, unless a DLLP or a packet comes that changes this.
     pub(crate) blocked_until: Time,
-    /// A wake-up that is in the event queue too, later than `wake_at`, which took its place; or one that has passed.
-    pub(crate) displaced_wake_at: Time,
 
     /// The transmitter of this direction.
     pub(crate) transmitter: Transmitter<PacketRef>,
@@ -87,36 +72,31 @@ pub(crate) struct Port {
     pub(crate) peer: PortId,
     /// Index among the ports of its device.
     pub(crate) index: u16,
-    pub(crate) state: LinkState,
     /// DLLPs of this port that the peer's transmitter waits for: only for these does it wake.
     pub(crate) peer_waits_for: DllpSet,
     /// Nothing can go wrong on this link, and it carries no flits: when a TLP is sent, its arrival is known.
     pub(crate) error_free_non_flit: bool,
     /// TLPs wait in the queues of this port's switch from the moment they are sent; their arrival is no event.
     pub(crate) delivers_ahead: bool,
-    /// There is a `aspm`.
+    /// There is a `sleep`.
     pub(crate) sleeps: bool,
-    /// Classes of VC0 for which the peer's InitFC1 has arrived, a bit each.
-    pub(crate) initialised: u8,
     pub(crate) carries: Carries,
     /// After so many of the TLPs to come it looks ahead whether anything may follow.
     pub(crate) looks_ahead: u8,
-    /// An event looks at the replay timer, or it can never run out.
-    pub(crate) replay_timer_watched: bool,
     /// DLLPs sent by the peer that this transmitter has not looked at yet, with their times of arrival.
     pub(crate) mailbox: Ring<(Time, Dllp)>,
     pub(crate) settings: Arc<PortSettings>,
 
-    /// When the InitFC triplet of the present state goes out next.
-    pub(crate) init_due_at: Time,
+    /// A wake-up that is in the event queue too, later than `wake_at`, which took its place; or one that has passed.
+    pub(crate) displaced_wake_at: Time,
     /// None on a link that is always awake.
-    pub(crate) aspm: Option<Box<Aspm>>,
+    pub(crate) sleep: Option<Box<Sleep>>,
     /// Virtual channels beyond VC0.
     pub(crate) channels: Option<Box<PortChannels>>,
     /// None on an error-free link.
     pub(crate) faults: Option<Box<Faults>>,
     /// Flit Mode: in place of `retry` and the receiver's sequence numbers.
-    pub(crate) flit: Option<Box<FlitPort>>,
+    pub(crate) flits: Option<Box<Flits<PacketRef>>>,
     /// TLPs of an endpoint or root port that wait here; a switch keeps its own.
     pub(crate) queues: ClassQueues,
 }
@@ -161,24 +141,20 @@ impl Port {
             owner,
             peer,
             index,
-            state: LinkState::InitFlowControl1,
             peer_waits_for: DllpSet::ALL,
             error_free_non_flit: false,
             delivers_ahead: false,
             sleeps: false,
-            initialised: 0,
             carries: if wire.flit.is_some() { Carries::Flits } else { Carries::Packets },
             mailbox: Ring::default(),
             looks_ahead: 0,
-            replay_timer_watched: false,
             queues: ClassQueues::default(),
-            init_due_at: Time::ZERO,
-            aspm: None,
+            sleep: None,
             channels: None,
             faults: None,
-            flit: wire
+            flits: wire
                 .flit
-                .map(|mode| Box::new(FlitPort::new(mode, wire.span(FLIT_BYTES), config.retry_buffer))),
+                .map(|mode| Box::new(Flits::new(mode, wire.span(FLIT_BYTES), config.retry_buffer))),
             settings,
         }
     }
@@ -265,41 +241,36 @@ impl Port {
         settings: Arc<PortSettings>,
     ) -> Self {
         let mut port = Self::new(owner, index, id, config, settings);
-        port.init_due_at = Time::NEVER;
+        port.transmitter.reset();
         port
     }
 
     /// The link goes down, with nothing under way: everything starts anew when it comes up.
     pub(crate) fn go_down(&mut self) {
-        self.state = LinkState::InitFlowControl1;
-        self.init_due_at = Time::NEVER;
-        self.initialised = 0;
         self.wake_at = Time::NEVER;
         self.transmitter.reset();
         self.receiver.reset();
         self.blocked_until = Time::ZERO;
         self.peer_waits_for = DllpSet::ALL;
         while self.mailbox.pop_front().is_some() {}
-        for channel in self.channels.iter_mut().flat_map(|channels| &mut channels.beyond) {
-            channel.credits = channel.credits.map(|credits| TransmitCredits::new(credits.scale()));
-            channel.initialised = 0;
+        if let Some(channels) = &mut self.channels {
+            channels.credits.reset();
         }
     }
 
     /// The link comes up after [`Self::go_down`]: flow control is initialised from `now` on.
     pub(crate) fn come_up(&mut self, now: Time) {
-        self.init_due_at = now;
+        self.transmitter.start_initialisation(now);
         self.transmitter.next_skip = self.transmitter.busy_until.max(now) + self.settings.wire.skip_interval;
     }
 
     /// Heap memory behind this port, in bytes.
     pub(crate) fn heap_bytes(&self) -> usize {
-        let beyond = self.channels.iter().map(|channels| channels.beyond.len() * size_of::<VirtualChannel>());
         self.receiver.heap_bytes()
-            + beyond.sum::<usize>()
+            + self.channels.as_ref().map_or(0, |channels| channels.heap_bytes())
             + self.mailbox.heap_bytes()
-            + self.aspm.as_ref().map_or(0, |aspm| size_of_val(&**aspm))
-            + self.flit.as_ref().map_or(0, |flit| flit.heap_bytes())
+            + self.sleep.as_ref().map_or(0, |sleep| size_of_val(&**sleep))
+            + self.flits.as_ref().map_or(0, |flits| flits.heap_bytes())
     }
 
     /// Whether all that was sent has been acknowledged and nothing is on its way.
@@ -307,14 +278,20 @@ impl Port {
         self.nothing_to_replay()
             && self.receiver.in_flight().len() == 0
             && self.nothing_queued()
-            && self.flit.as_ref().is_none_or(|flit| flit.is_quiet())
+            && self.flits.as_ref().is_none_or(|flits| flits.is_quiet())
     }
 
     /// Whether all that was sent has been acknowledged.
     pub(crate) fn nothing_to_replay(&self) -> bool {
-        match &self.flit {
-            Some(flit) => flit.retry.is_empty(),
-            None => self.transmitter.retry.is_empty(),
+        self.unacknowledged() == 0
+    }
+
+    /// TLPs, or flits, that were sent and are not acknowledged.
+    #[inline(always)]
+    pub(crate) fn unacknowledged(&self) -> usize {
+        match &self.flits {
+            Some(flits) if self.flit_mode() => flits.transmitter.retry.unacknowledged(),
+            _ => self.transmitter.retry.unacknowledged(),
         }
     }
 }
@@ -335,7 +312,7 @@ mod tests {
             receiver + Receiver::<PacketRef>::FIRST_LINE,
             receiver + Receiver::<PacketRef>::BUFFERS,
             receiver + size_of::<Receiver<PacketRef>>() - 8,
-            offset_of!(Port, init_due_at),
+            offset_of!(Port, displaced_wake_at),
             size_of::<Port>(),
         ];
         assert_eq!(starts.map(|bytes| bytes / 64), [0, 1, 2, 3, 4, 7, 8, 9]);

@@ -5,7 +5,8 @@
 
 use crate::channels::VC0;
 use crate::fabric::Fabric;
-use crate::port::{LinkState, Owner, Port, PortId};
+use crate::link::LinkState;
+use crate::port::{Owner, Port, PortId};
 use lanewise_observe::Use;
 use lanewise_pcie::dllp::Dllp;
 use lanewise_pcie::flow_control::{CreditPool, Credits};
@@ -51,14 +52,17 @@ impl Fabric {
     pub fn port_reading(&self, index: usize, now: Time) -> PortReading {
         let port = &self.ports[index];
         let peer = &self.ports[port.peer.index()];
-        let (unacknowledged, retry_buffer) = match &port.flit {
-            Some(flit) => (flit.retry.unacknowledged(), flit.retry.unacknowledged_bytes()),
+        let (unacknowledged, retry_buffer) = match &port.flits {
+            Some(flits) => {
+                let retry = &flits.transmitter.retry;
+                (retry.unacknowledged(), retry.unacknowledged_bytes())
+            }
             None => (port.transmitter.retry.unacknowledged(), port.transmitter.retry.unacknowledged_bytes()),
         };
         PortReading {
-            link: match port.state {
+            link: match port.transmitter.state {
                 LinkState::Active => LinkUp::Active,
-                _ if port.is_down() => LinkUp::Down,
+                _ if port.transmitter.is_down() => LinkUp::Down,
                 _ => LinkUp::Initialising,
             },
             stated_until: port.transmitter.busy_until,

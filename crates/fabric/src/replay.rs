@@ -68,43 +68,39 @@ impl Fabric {
     #[inline(always)]
     pub(crate) fn arm_replay_timer(&mut self, id: PortId) {
         let port = &mut self.ports[id.index()];
-        let unacknowledged = match &port.flit {
-            Some(flit) if port.flit_mode() => flit.retry.unacknowledged(),
-            _ => port.transmitter.retry.unacknowledged(),
-        };
-        if unacknowledged == 1 {
-            port.transmitter.replay_deadline = port.transmitter.busy_until + port.settings.replay_timer;
-        }
-        if !port.replay_timer_watched {
-            port.replay_timer_watched = true;
-            self.engine.schedule(port.transmitter.replay_deadline, Event::ReplayTimer(id).pack());
+        let (unacknowledged, period) = (port.unacknowledged(), port.settings.replay_timer);
+        if let Some(at) = port.transmitter.arm_replay_timer(unacknowledged, period) {
+            self.engine.schedule(at, Event::ReplayTimer(id).pack());
         }
     }
 
     /// Progress, or a replay: the timer starts again from `at`. The event already scheduled finds out.
     pub(crate) fn restart_replay_timer(&mut self, id: PortId, at: Time) {
         let port = &mut self.ports[id.index()];
-        port.transmitter.replay_deadline = at + port.settings.replay_timer;
+        port.transmitter.restart_replay_timer(at, port.settings.replay_timer);
     }
 
     /// The replay timer may have run out.
     pub(crate) fn on_replay_timer(&mut self, id: PortId) {
         let now = self.engine.now();
-        let peer = self.ports[id.index()].peer;
-        self.advance_to(peer, now);
-        self.take_in_dllps(id, now);
+        let port = &self.ports[id.index()];
+        if port.transmitter.replay_deadline().is_none_or(|deadline| deadline <= now) {
+            let peer = port.peer;
+            self.advance_to(peer, now);
+            if let Some(at) = self.take_in_dllps_before_nak(id, now) {
+                // The Nak came before the timer ran out, and starts a replay itself once the wire is free.
+                return self.engine.schedule(at, Event::ReplayTimer(id).pack());
+            }
+        }
         let port = &mut self.ports[id.index()];
-        if port.nothing_to_replay() {
-            port.replay_timer_watched = false;
-            return;
+        let (unacknowledged, period) = (port.unacknowledged(), port.settings.replay_timer);
+        let (look_at, ran_out) = port.transmitter.look_at_replay_timer(unacknowledged, now, period);
+        if look_at != Time::NEVER {
+            self.engine.schedule(look_at, Event::ReplayTimer(id).pack());
         }
-        if port.transmitter.replay_deadline > now {
-            self.engine.schedule(port.transmitter.replay_deadline, Event::ReplayTimer(id).pack());
-            return;
+        if ran_out {
+            self.start_replay(id, now, true);
         }
-        port.transmitter.replay_deadline = now + port.settings.replay_timer;
-        self.engine.schedule(port.transmitter.replay_deadline, Event::ReplayTimer(id).pack());
-        self.start_replay(id, now, true);
     }
 
     #[inline(never)]
@@ -116,8 +112,8 @@ impl Fabric {
         // A replay needs neither credits nor room: whatever the port was stuck on does not hold it up.
         port.blocked_until = Time::ZERO;
         self.observers.observe(now, Fact::ReplayStarted { port: id.0, by_timer });
-        let outcome = match port.flit {
-            Some(_) => self.rewind_flits(id),
+        let outcome = match &mut port.flits {
+            Some(flits) => flits.transmitter.rewind(),
             None => {
                 port.transmitter.retry.start_replay();
                 port.transmitter.retry.on_replay_started()
@@ -152,11 +148,7 @@ impl Fabric {
         if until > port.transmitter.busy_until {
             let span = until - port.transmitter.busy_until;
             self.observers.observe(now, Fact::Spent { port: id.0, on: Use::Down, span });
-            port.transmitter.busy_until = until;
-            port.transmitter.postpone_skips(until, &port.settings.wire);
-            if port.flit_mode() {
-                port.transmitter.boundary = until;
-            }
+            port.transmitter.go_down_until(until, &port.settings.wire);
         }
     }
 }

@@ -9,6 +9,7 @@ use crate::resources::ResourceReading;
 use crate::server::Book;
 use crate::waiters::Waiter;
 use crate::workload::{Metric, Workload, WorkloadId};
+use lanewise_engine::Event as _;
 use lanewise_units::{Span, SpanSum, Time};
 use std::any::Any;
 use std::collections::HashMap;
@@ -195,7 +196,8 @@ impl Simulation {
         somebody_acts
     }
 
-    /// Tells the workloads what happened and lets the ports that became able to send do so, until both are quiet.
+    /// Tells the workloads what happened and, unless something else happens at this instant that comes before, lets the ports that
+    /// became able to send do so, until both are quiet.
     ///
     /// Neither is an event, so no limit of a run ends this: it is bounded here.
     #[inline(always)]
@@ -208,15 +210,20 @@ impl Simulation {
     #[inline(never)]
     fn until_quiet(&mut self) {
         for _ in 0..MOST_AT_ONE_INSTANT {
-            if let Some(port) = self.fabric.ready.pop_front() {
-                self.fabric.on_wake(port);
-            } else if !self.fabric.notices.is_empty() {
+            if !self.fabric.notices.is_empty() {
                 self.deliver_notices();
+            } else if let Some(port) = self.fabric.ready.first() {
+                let turn = Event::Wake(port).pack().rank();
+                if self.fabric.engine.next_now().is_some_and(|next| next.rank() <= turn) {
+                    return; // It is an event, and what waits here comes after it.
+                }
+                self.fabric.ready.take_first();
+                self.fabric.on_wake(port);
             } else {
                 return;
             }
         }
-        let (at, seed, port) = (self.fabric.now(), self.fabric.seed, self.fabric.ready.front());
+        let (at, seed, port) = (self.fabric.now(), self.fabric.seed, self.fabric.ready.first());
         panic!("no end of what happens at {at:?}, seed {seed}: {port:?} acts again and again");
     }
 

@@ -11,7 +11,7 @@
 use crate::buses::Buses;
 use crate::config::{Arbitration, Forwarding, SwitchConfig, SwitchCore};
 use crate::corruption::Corruption;
-use crate::flit::FlitParts;
+use crate::link::FlitParts;
 use crate::packet::{Address, ClassQueues, Packet, PacketId, PacketPool};
 use crate::port::{PortId, PortSettings};
 use crate::routing::Routes;

@@ -5,9 +5,9 @@ use crate::books::Books;
 use crate::channels::VC0;
 use crate::event::Event;
 use crate::fabric::Fabric;
-use crate::link::{Departure, DllpSet, Fate, InFlight, TlpSpans};
+use crate::link::{Departure, DllpSet, Fate, InFlight, LinkState, TlpSpans};
 use crate::packet::{Flags, Packet, PacketId, PacketPool};
-use crate::port::{Flying, LinkState, Owner, Port, PortId};
+use crate::port::{Flying, Owner, Port, PortId};
 use crate::select::select_class;
 use crate::switch::Switch;
 use crate::wait::Wait;
@@ -26,11 +26,11 @@ impl Fabric {
     pub(crate) fn wake(&mut self, id: PortId, at: Time) {
         let now = self.engine.now();
         let port = &mut self.ports[id.index()];
-        let at = at.max(port.transmitter.busy_until).max(now);
+        let at = port.transmitter.decides_at(at.max(now));
         if at < port.wake_at {
             let needs_event = port.wake_earlier(at, now);
             if at == now {
-                self.ready.push_back(id);
+                self.ready.add(id);
             } else if needs_event {
                 self.engine.schedule(at, Event::Wake(id).pack());
             }
@@ -60,7 +60,8 @@ impl Fabric {
         self.advance_to(peer, now);
         if self.ports[id.index()].mailbox.front().is_some_and(|(at, _)| *at <= now) {
             let port = &self.ports[id.index()];
-            let (was_active, busy_until) = (port.state == LinkState::Active, port.transmitter.busy_until);
+            let (was_active, busy_until) =
+                (port.transmitter.state == LinkState::Active, port.transmitter.busy_until);
             self.take_in_dllps(id, now);
             let port = &mut self.ports[id.index()];
             if was_active && port.transmitter.busy_until > busy_until {
@@ -73,7 +74,7 @@ impl Fabric {
         }
         let port = &mut self.ports[id.index()];
         port.settle(id, now, &mut self.observers);
-        if port.state != LinkState::Active {
+        if port.transmitter.state != LinkState::Active {
             port.wake_at = Time::NEVER;
             return self.initialise_flow_control(id, now);
         }
@@ -93,13 +94,13 @@ impl Fabric {
         }
     }
 
-    /// Sends the DLLPs that are due before anything else. False when one that began before now is still on the wire:
-    /// then the port wakes when it has passed.
+    /// Sends the DLLPs that are due before anything else. False when a packet that began before now is still on the wire: then the
+    /// port wakes when it has passed.
     #[inline(never)]
     fn free_the_wire(&mut self, id: PortId, now: Time) -> bool {
         self.advance_before(id, now);
         let port = &self.ports[id.index()];
-        if now < port.transmitter.busy_until && !(port.sleeps && port.has_sent_dllps_at(now)) {
+        if port.transmitter.decides_at(now) > now {
             self.ports[id.index()].wake_at = Time::NEVER;
             self.wake(id, now);
             return false;
@@ -413,7 +414,7 @@ impl Fabric {
 
     #[inline(never)]
     fn next_special_start(&self, port: &Port) -> Time {
-        if port.flit.as_ref().is_some_and(|flit| flit.has_more()) {
+        if port.flits.as_ref().is_some_and(|flits| flits.transmitter.has_more()) {
             return Time::ZERO;
         }
         let starts = port.channel_numbers().map(|channel| self.next_start_on(port, channel));

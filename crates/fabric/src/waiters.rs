@@ -2,7 +2,8 @@
 
 use crate::config::FabricConfig;
 use crate::fabric::Fabric;
-use crate::port::{LinkState, Owner, PortId};
+use crate::link::LinkState;
+use crate::port::{Owner, PortId};
 use lanewise_observe::{FlowTally, Use};
 
 /// A port: index of its device in the configuration, and its own in the device.
@@ -184,7 +185,7 @@ impl Fabric {
 
     fn port_that_waits(&self, id: PortId) -> Option<Waiter> {
         let port = &self.ports[id.index()];
-        if port.state == LinkState::Active && !port.nothing_to_replay() {
+        if port.transmitter.state == LinkState::Active && !port.nothing_to_replay() {
             let replays = self.observers.counters(id.index()).errors.replays;
             if replays > 0 {
                 let damaged = self.observers.counters(port.peer.index()).errors.bad_tlps;
@@ -193,13 +194,13 @@ impl Fabric {
             }
         }
         // A link that is down on purpose keeps nobody waiting, unless something is sent there all the same.
-        let waits = match port.state {
+        let waits = match port.transmitter.state {
             LinkState::Active => !port.transmitter.waiting_for.is_none(),
-            _ => !port.is_down() || !port.nothing_queued(),
+            _ => !port.transmitter.is_down() || !port.nothing_queued(),
         };
         waits.then(|| {
             let (here, peer) = (self.place_of(id), self.place_of(port.peer));
-            match port.state {
+            match port.transmitter.state {
                 LinkState::Active => Waiter::Port { port: here, peer, on: port.transmitter.idle_cause },
                 _ => Waiter::Link { port: here, peer },
             }

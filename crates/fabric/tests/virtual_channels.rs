@@ -99,7 +99,9 @@ fn a_read_stays_behind_writes_of_its_own_channel_only() {
             offset: 0,
             length,
         };
-        let steps = vec![(us(5), on(0, Direction::Write, 256)), (us(5), on(1, Direction::Read, 64))];
+        // What is asked for at one instant is there before the port decides: the read comes after the second write.
+        let later = us(5) + Span::from_ns(1);
+        let steps = vec![(us(5), on(0, Direction::Write, 256)), (later, on(1, Direction::Read, 64))];
         let mut simulation = Simulation::build(&config).expect("a tree");
         let (script, log) = Script::new(steps);
         simulation.add_workload(Box::new(script.with_classes(&[0, class])));

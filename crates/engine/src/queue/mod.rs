@@ -1,4 +1,4 @@
-//! Event queues: pending events in order of time, ties in order of insertion.
+//! Event queues: pending events in order of time, at one time in order of rank, and of one rank in order of insertion.
 //!
 //! A queue is monotone: nothing may be pushed before the last event popped. That is what a simulation does anyway, and what
 //! a fast queue lives on (ADR 3).
@@ -12,9 +12,29 @@ use lanewise_units::Time;
 /// The fastest queue over the populations that a fabric has, from one chain to thousands of endpoints.
 pub type DefaultQueue<E> = WheelQueue<E>;
 
-/// Pending events, earliest first, and of one time in the order of insertion.
-pub trait EventQueue<E: Copy>: Default {
-    /// Adds `event` at `at`, after every event already pending at that time.
+/// An event, which knows its place among others of the same time.
+pub trait Event: Copy {
+    /// Of events at one time, those of a lower rank come first. Those of one rank come in the order of insertion.
+    fn rank(self) -> u32;
+}
+
+/// Plain values have no rank.
+macro_rules! without_rank {
+    ($($value:ty),*) => {
+        $(impl Event for $value {
+            #[inline(always)]
+            fn rank(self) -> u32 {
+                0
+            }
+        })*
+    };
+}
+
+without_rank!(i32, u32, u64, &str);
+
+/// Pending events, earliest first, at one time by rank, and of one rank in the order of insertion.
+pub trait EventQueue<E: Event>: Default {
+    /// Adds `event` at `at`, after every event of its rank already pending at that time.
     ///
     /// # Panics
     /// When `at` is before the last popped time.
@@ -28,6 +48,9 @@ pub trait EventQueue<E: Copy>: Default {
     fn pop_before(&mut self, limit: Time) -> Option<(Time, E)> {
         if self.next_time()? <= limit { self.pop() } else { None }
     }
+
+    /// The next event, if its time is `at`, to which the last popped event has brought the queue.
+    fn next_at(&self, at: Time) -> Option<E>;
 
     /// Time of the first event. Looking does not close the time up to it: earlier events may still be pushed.
     fn next_time(&mut self) -> Option<Time>;

@@ -12,4 +12,12 @@ pub(crate) enum Timer {
     UpdateFlowControl,
     /// The oldest TLP on its way is there, and that is no event of its own.
     Arrival,
+    /// The link comes up: the InitFCs of every channel go out, and again every 34 us.
+    InitFlowControl,
+    /// The transmitter has waited for an Ack for as long as it may: it sends again what is not acknowledged.
+    Replay,
+    /// A transmitter has been silent for as long as its sleep asks for, or the link further down calls it.
+    Sleep,
+    /// A transmitter that wakes can use its wire.
+    ExitFromSleep,
 }

@@ -7,6 +7,8 @@
 
 use super::dllp_set::DllpSet;
 use super::effect::{Effect, Effects};
+use super::initialisation::LinkState;
+use super::timer::Timer;
 use crate::wire::WireTiming;
 use lanewise_observe::Use;
 use lanewise_pcie::ack_nak::{RetryBuffer, Sequence};
@@ -22,24 +24,44 @@ mod tests;
 /// Fields lie as a port wants them: what is counted with; a line of what is kept; times that every event looks at.
 #[repr(C)]
 pub(crate) struct Transmitter<T: Copy> {
+    /// A packet may be committed from then on, behind DLLPs of that very instant or behind ordered sets: see `last`.
+    decided_from: Time,
     /// CREDITS_CONSUMED and CREDIT_LIMIT of VC0, by class.
     pub(crate) credits: [TransmitCredits; 3],
     /// What silence since `busy_until` is put down to.
     pub(crate) idle_cause: Use,
     /// DLLPs of the receiver that may let something go.
     pub(crate) waiting_for: DllpSet,
-    /// The last thing accounted for was silence: the next packet starts on a symbol boundary.
-    pub(crate) silent: bool,
+    last: Last,
+    /// Its driver looks at the replay timer in time, or it can never run out.
+    pub(crate) replay_timer_watched: bool,
+    pub(crate) state: LinkState,
+    /// Classes of VC0 that the peer has advertised, a bit each.
+    pub(super) initialised: u8,
 
     /// TLPs that are not acknowledged.
     pub(crate) retry: RetryBuffer<T>,
-    pub(crate) replay_deadline: Time,
+    /// While the link comes up, when InitFCs go out next; then, when the replay timer runs out.
+    pub(super) deadline: Time,
 
     /// The wire's time is spoken for, and accounted for, up to here.
     pub(crate) busy_until: Time,
     /// The last symbol or flit boundary at which a packet started after silence, or the end of an ordered set that others count from.
     pub(crate) boundary: Time,
     pub(crate) next_skip: Time,
+}
+
+/// What the time of the wire was last spoken for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Last {
+    /// Silence: the next packet starts on a symbol boundary.
+    Silence,
+    /// A TLP or flit, or time that the link is down.
+    Packet,
+    /// DLLPs, committed at `decided_from`.
+    Dllps,
+    /// Ordered sets, behind a packet that ended at `decided_from`.
+    OrderedSets,
 }
 
 /// Time that the parts of a TLP take on the wire.
@@ -76,15 +98,19 @@ pub(crate) enum Hold {
 }
 
 impl<T: Copy> Transmitter<T> {
-    /// A transmitter at rest on a link that is down.
+    /// A transmitter at rest on a link that comes up at the start.
     pub(crate) fn new(scale: Scale, retry_buffer: Bytes, wire: &WireTiming) -> Self {
         Self {
+            decided_from: Time::ZERO,
             credits: [TransmitCredits::new(scale); 3],
             idle_cause: Use::Down,
             waiting_for: DllpSet::ALL,
-            silent: true,
+            last: Last::Silence,
+            replay_timer_watched: false,
+            state: LinkState::InitFlowControl1,
+            initialised: 0,
             retry: RetryBuffer::new(retry_buffer),
-            replay_deadline: Time::NEVER,
+            deadline: Time::ZERO,
             busy_until: Time::ZERO,
             boundary: Time::ZERO,
             next_skip: Time::ZERO + wire.skip_interval,
@@ -97,7 +123,7 @@ impl<T: Copy> Transmitter<T> {
         self.idle_cause = Use::Down;
         self.waiting_for = DllpSet::ALL;
         self.retry.reset_with(|_| {});
-        self.replay_deadline = Time::NEVER;
+        (self.state, self.initialised, self.deadline) = (LinkState::InitFlowControl1, 0, Time::NEVER);
         self.credits = self.credits.map(|credits| TransmitCredits::new(credits.scale()));
     }
 
@@ -172,13 +198,14 @@ impl<T: Copy> Transmitter<T> {
         effects.push(now, Effect::Spent { on: Use::Dllp, span: wire.dllp });
         effects.push(now, Effect::DllpSent);
         self.busy_until += wire.dllp;
+        (self.last, self.decided_from) = (Last::Dllps, now);
         self.busy_until + wire.propagation
     }
 
     #[inline(always)]
     fn begin(&mut self, sequence: Sequence, span: Span, wire: &WireTiming) -> Departure {
         let head = self.busy_until + wire.propagation;
-        self.busy_until += span;
+        self.take(span);
         Departure { sequence, head, tail: head + span }
     }
 
@@ -186,7 +213,87 @@ impl<T: Copy> Transmitter<T> {
     #[inline(always)]
     pub(crate) fn acknowledge(&mut self, sequence: Sequence, at: Time, replay_timer: Span) {
         if self.retry.acknowledge(sequence) > 0 {
-            self.replay_deadline = at + replay_timer;
+            self.progress_at(at, replay_timer);
+        }
+    }
+
+    /// A TLP, or a flit, takes so much of the wire's time.
+    #[inline(always)]
+    pub(super) fn take(&mut self, span: Span) {
+        self.busy_until += span;
+        self.last = Last::Packet;
+    }
+
+    /// The wire has been silent: the next packet starts on a symbol boundary.
+    pub(crate) fn is_silent(&self) -> bool {
+        self.last == Last::Silence
+    }
+
+    /// Its time is spoken for up to `at`, where a flit that has begun goes on, or where it is silent.
+    pub(super) fn set_back(&mut self, at: Time, silent: bool) {
+        (self.busy_until, self.last) = (at, if silent { Last::Silence } else { Last::Packet });
+    }
+
+    // --- the replay timer --------------------------------------------------------------------------------------
+
+    /// A TLP or flit went out, and so many are not acknowledged now: the timer runs from its end if nothing older waits for an
+    /// Ack (PCIe Base 6.3 §3.6.2.1). When the driver is to look at it, if it does not already.
+    #[inline(always)]
+    pub(crate) fn arm_replay_timer(&mut self, unacknowledged: usize, period: Span) -> Option<Time> {
+        if unacknowledged == 1 {
+            self.deadline = self.busy_until + period;
+        }
+        if self.replay_timer_watched {
+            return None;
+        }
+        self.replay_timer_watched = true;
+        Some(self.deadline)
+    }
+
+    /// Progress, or a replay: the timer starts again from `from`. Who looks at it finds out then.
+    #[inline(always)]
+    pub(crate) fn restart_replay_timer(&mut self, from: Time, period: Span) {
+        if self.state == LinkState::Active {
+            self.deadline = from + period;
+        }
+    }
+
+    /// An Ack that came at `at` was progress: the timer starts again, unless it is held until later because the link retrains.
+    #[inline(always)]
+    pub(crate) fn progress_at(&mut self, at: Time, period: Span) {
+        self.deadline = self.deadline.max(at + period);
+    }
+
+    /// When the replay timer runs out; none if it has never run.
+    pub(crate) fn replay_deadline(&self) -> Option<Time> {
+        (self.state == LinkState::Active && self.deadline != Time::NEVER).then_some(self.deadline)
+    }
+
+    /// The driver looks at the timer, with so many that are not acknowledged. When it is to look again, and whether the timer has run
+    /// out, which starts it anew.
+    pub(crate) fn look_at_replay_timer(
+        &mut self,
+        unacknowledged: usize,
+        now: Time,
+        period: Span,
+    ) -> (Time, bool) {
+        if unacknowledged == 0 {
+            self.replay_timer_watched = false;
+            return (Time::NEVER, false);
+        }
+        let ran_out = self.deadline <= now;
+        if ran_out {
+            self.restart_replay_timer(now, period);
+        }
+        (self.deadline, ran_out)
+    }
+
+    /// When it must act by itself, and why, with so many that are not acknowledged.
+    pub(crate) fn next_deadline(&self, unacknowledged: usize) -> (Time, Timer) {
+        match self.state {
+            LinkState::Active if unacknowledged == 0 => (Time::NEVER, Timer::Replay),
+            LinkState::Active => (self.deadline, Timer::Replay),
+            _ => (self.deadline, Timer::InitFlowControl),
         }
     }
 
@@ -209,7 +316,7 @@ impl<T: Copy> Transmitter<T> {
         }
         if self.busy_until < now {
             self.busy_until = now;
-            self.silent = true;
+            self.last = Last::Silence;
         }
         let silence = self.busy_until - started - ordered_sets;
         if !ordered_sets.is_zero() {
@@ -217,6 +324,13 @@ impl<T: Copy> Transmitter<T> {
         }
         if !silence.is_zero() {
             effects.push(now, Effect::Spent { on: self.idle_cause, span: silence });
+        }
+    }
+
+    /// An ordered set goes out behind what ended at `busy_until`, or behind others.
+    fn ordered_sets_begin(&mut self) {
+        if self.last != Last::OrderedSets {
+            (self.last, self.decided_from) = (Last::OrderedSets, self.busy_until);
         }
     }
 
@@ -230,18 +344,40 @@ impl<T: Copy> Transmitter<T> {
             wire.skip_behind(due, self.busy_until)
         };
         let end = start + wire.skip;
+        self.ordered_sets_begin();
         *ordered_sets += end - self.busy_until.max(due);
         self.busy_until = end;
         if wire.skips_set_the_grid() {
             self.boundary = end;
         }
         self.next_skip = due + wire.skip_interval;
-        self.silent = false;
+    }
+
+    /// When a packet may be committed, not before `at`: when the wire is free; or while ordered sets are on it behind the last packet,
+    /// or at the very instant at which DLLPs are put there, and then it follows them.
+    #[inline(always)]
+    pub(crate) fn decides_at(&self, at: Time) -> Time {
+        if self.busy_until <= at { at } else { self.decides_behind(at) }
+    }
+
+    /// From when on a DLLP may be committed: when no packet is on the wire.
+    #[inline(always)]
+    pub(crate) fn free_for_dllps_at(&self) -> Time {
+        if self.last == Last::OrderedSets { self.decided_from } else { self.busy_until }
+    }
+
+    #[inline(always)]
+    fn decides_behind(&self, at: Time) -> Time {
+        match self.last {
+            Last::OrderedSets => at.max(self.decided_from),
+            Last::Dllps if at == self.decided_from => at,
+            _ => self.busy_until,
+        }
     }
 
     /// Whether nothing is on the wire at `due` nor ends then: the data stream can end in time for an ordered set.
     fn is_silent_at(&self, due: Time) -> bool {
-        self.silent || self.busy_until < due
+        self.last == Last::Silence || self.busy_until < due
     }
 
     /// Long silence in one step: as many SKP periods as end before the last one due by `now`.
@@ -249,8 +385,8 @@ impl<T: Copy> Transmitter<T> {
         let periods = (now - self.next_skip).div_floor(wire.skip_interval).saturating_sub(1);
         if periods > 0 && self.busy_until <= self.next_skip && self.is_silent_at(self.next_skip) {
             *ordered_sets += wire.skip * periods;
+            self.ordered_sets_begin();
             self.busy_until = self.next_skip + wire.skip_interval * (periods - 1) + wire.skip;
-            self.silent = false;
             if wire.skips_set_the_grid() {
                 self.boundary = self.busy_until;
             }
@@ -260,27 +396,37 @@ impl<T: Copy> Transmitter<T> {
 
     /// The wire is not used until then, and accounted for.
     pub(crate) fn rest_until(&mut self, until: Time, wire: &WireTiming) {
-        self.busy_until = until;
-        self.silent = true;
+        (self.busy_until, self.last) = (until, Last::Silence);
         self.postpone_skips(until, wire);
     }
 
+    /// The link is down until then, which its driver accounts for.
+    pub(crate) fn go_down_until(&mut self, until: Time, wire: &WireTiming) {
+        // The next packet follows as it would have followed what was there before.
+        let last = if self.last == Last::Silence { Last::Silence } else { Last::Packet };
+        (self.busy_until, self.last) = (until, last);
+        self.postpone_skips(until, wire);
+        if wire.flit.is_some() {
+            self.boundary = until;
+        }
+    }
+
     /// The link is down until then: no ordered sets fall due meanwhile.
-    pub(crate) fn postpone_skips(&mut self, until: Time, wire: &WireTiming) {
+    fn postpone_skips(&mut self, until: Time, wire: &WireTiming) {
         self.next_skip = self.next_skip.max(until + wire.skip_interval);
     }
 
     /// Moves the start of the next packet to a symbol or flit boundary if the wire has been silent.
     #[inline(always)]
     pub(crate) fn align(&mut self, now: Time, wire: &WireTiming, effects: &mut impl Effects) {
-        if self.silent {
+        if self.last == Last::Silence {
             self.align_after_silence(now, wire, effects);
         }
     }
 
     #[inline(never)]
     fn align_after_silence(&mut self, now: Time, wire: &WireTiming, effects: &mut impl Effects) {
-        self.silent = false;
+        self.last = Last::Packet;
         let start = wire.next_boundary(self.boundary, self.busy_until);
         self.boundary = start;
         let span = start - self.busy_until;

@@ -1,13 +1,13 @@
 //! What will happen, in order: a binary heap, and nothing is ever taken out of it early.
 //!
-//! The order at one instant is (rank, order of scheduling). The ranks are the rules of one instant; the head of `main.rs` lists
-//! them. [`Choices`] turn single instants round, where the fabric's order follows from which port looked first.
+//! The order at one instant is (rank, number of the direction or stack, order of scheduling). The ranks are the rules of one instant; the
+//! head of `main.rs` lists them.
 
 use super::port::Dllp;
 use super::tlp::{Arrival, Credits};
 use lanewise_units::Time;
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::BinaryHeap;
 
 /// Something that happens at a time.
 #[derive(Clone, Debug)]
@@ -40,39 +40,28 @@ pub enum Event {
 pub mod rank {
     pub const FACTS: u8 = 0;
     pub const DLLPS: u8 = 1;
-    pub const EARLY: u8 = 2;
-    pub const SWITCH_TAKES: u8 = 3;
-    pub const ACTIONS: u8 = 4;
-    pub const LATE: u8 = 5;
+    pub const SWITCH_TAKES: u8 = 2;
+    pub const ARRIVALS: u8 = 3;
+    pub const ENTRIES: u8 = 4;
+    pub const TAGS: u8 = 5;
+    pub const REPLAY_TIMERS: u8 = 6;
+    pub const ASKED: u8 = 7;
+    pub const LOOKS: u8 = 8;
 }
 
-/// What an exception is about.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Which {
-    /// A port's look for a TLP to send.
-    Look,
-    /// A TLP that arrives at a port.
-    Arrival,
-    /// A TLP that would be committed behind DLLPs or ordered sets that go first.
-    Follow,
+impl Event {
+    /// Among events of its rank: the number of its direction or stack, where it has one.
+    fn place(&self) -> (usize, usize) {
+        match self {
+            Self::Arrives { port, .. } | Self::Look { port } | Self::ReplayTimer { port } => (*port, 0),
+            Self::Entry { device, stack } => (*device, *stack),
+            _ => (0, 0),
+        }
+    }
 }
-
-/// One way in which an instant may be turned round.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Instead {
-    /// Before the other actions of this instant.
-    First,
-    /// After the other actions of this instant.
-    Last,
-    /// The port asks again when what goes first has left.
-    AskAgain,
-}
-
-/// Instants at which the order is not the usual one, by time and port.
-pub type Choices = BTreeMap<(Time, usize, Which), Instead>;
 
 struct Entry {
-    key: (Time, u8, u64),
+    key: (Time, u8, (usize, usize), u64),
     event: Event,
 }
 
@@ -101,25 +90,13 @@ impl Ord for Entry {
 pub struct Agenda {
     heap: BinaryHeap<Reverse<Entry>>,
     scheduled: u64,
-    pub choices: Choices,
 }
 
 impl Agenda {
-    /// Puts an event at a time, behind those of its rank.
+    /// Puts an event at a time, behind those of its rank and place.
     pub fn add(&mut self, at: Time, rank: u8, event: Event) {
-        let which = match event {
-            Event::Look { port } => Some((port, Which::Look)),
-            Event::Arrives { port, .. } => Some((port, Which::Arrival)),
-            _ => None,
-        };
-        let choice = which.and_then(|(port, which)| self.choices.get(&(at, port, which)));
-        let rank = match choice {
-            Some(Instead::First) => rank::EARLY,
-            Some(Instead::Last) => rank::LATE,
-            _ => rank,
-        };
         self.scheduled += 1;
-        self.heap.push(Reverse(Entry { key: (at, rank, self.scheduled), event }));
+        self.heap.push(Reverse(Entry { key: (at, rank, event.place(), self.scheduled), event }));
     }
 
     /// The next event, if it is not later than `limit`.

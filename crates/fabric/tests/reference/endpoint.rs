@@ -178,7 +178,7 @@ impl System {
                         self.tag_is_free(device, tlp.read);
                     } else {
                         let free = Event::TagFree { device, read: tlp.read };
-                        self.agenda.add(now + delay, rank::ACTIONS, free);
+                        self.agenda.add(now + delay, rank::TAGS, free);
                     }
                 }
             }

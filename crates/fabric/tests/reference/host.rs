@@ -150,7 +150,7 @@ impl System {
             }
             if one.entries.len() >= most {
                 let at = *one.entries.iter().min().expect("all are in use");
-                return self.agenda.add(at, rank::ACTIONS, Event::Entry { device, stack });
+                return self.agenda.add(at, rank::ENTRIES, Event::Entry { device, stack });
             }
             let (port, request) = one.waiting.pop_front().expect("one waits");
             self.free_at(port, &request, now);

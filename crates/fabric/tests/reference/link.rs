@@ -3,7 +3,7 @@
 //! Order on a free wire: ordered sets, Nak, Ack, UpdateFC, replays, new TLPs; nothing is interrupted (PCIe Base 6.3 §3.6.2.1,
 //! docs/explanation/data-link.md).
 
-use super::agenda::{Event, Which, rank};
+use super::agenda::{Event, rank};
 use super::port::{Allowance, Dllp, Kept, Phase};
 use super::record::Sent;
 use super::system::{Kind, System};
@@ -22,27 +22,10 @@ impl System {
     pub fn look(&mut self, port: usize) {
         let now = self.now;
         self.ports[port].wire.send_skips(now);
-        if self.agenda.choices.contains_key(&(now, port, Which::Follow)) {
-            self.send_due_dllps(port);
-            let wire = &self.ports[port].wire;
-            let end = wire.end.max(wire.packet_end);
-            if end > now {
-                self.ports[port].asks_at = end;
-                self.agenda.add(end, rank::ACTIONS, Event::Look { port });
-            }
-        }
-        if now < self.ports[port].asks_at {
+        if !self.may_commit(port) {
             return;
         }
-        let wire_is_free = self.ports[port].wire.packet_end <= now;
-        let behind_dllps = self.ports[port].dllps_begun == now && self.ports[port].tlp_begun != now;
-        if !wire_is_free && !behind_dllps {
-            return;
-        }
-        self.record.note(now, port, Which::Look);
-        if wire_is_free {
-            self.send_due_dllps(port);
-        }
+        self.send_due_dllps(port);
         self.read_dllps(port);
         if self.ports[port].wire.packet_end > now && self.ports[port].dllps_begun != now {
             return; // The link went into Recovery.
@@ -55,6 +38,12 @@ impl System {
             }
             Phase::Init1 | Phase::Init2 => self.initialise(port),
         }
+    }
+
+    /// Whether no packet is on the wire that was put there before this instant, nor a TLP at all.
+    fn may_commit(&self, port: usize) -> bool {
+        let (own, now) = (&self.ports[port], self.now);
+        own.wire.packet_end <= now || own.dllps_begun == now && own.tlp_begun != now
     }
 
     /// Has a port look again when the first TLP of a class may leave, if that is later than now.
@@ -120,13 +109,13 @@ impl System {
         if !lost {
             let at = at_pins + self.ports[peer].config.receive_latency;
             self.agenda.add(at, rank::FACTS, Event::DllpArrives { port: peer, dllp });
-            self.agenda.add(at, rank::ACTIONS, Event::Look { port: peer });
+            self.agenda.add(at, rank::LOOKS, Event::Look { port: peer });
         }
     }
 
     fn wire_is_free_at(&mut self, port: usize, at: Time) {
         self.agenda.add(at, rank::DLLPS, Event::DllpDue { port });
-        self.agenda.add(at, rank::ACTIONS, Event::Look { port });
+        self.agenda.add(at, rank::LOOKS, Event::Look { port });
     }
 
     /// Acts on the DLLPs that have arrived: a port does so when it looks, so not while a packet of its own is on the wire.
@@ -211,13 +200,26 @@ impl System {
         let own = &mut self.ports[port];
         own.replay_deadline = from + own.config.replay_timer;
         let at = own.replay_deadline.max(self.now);
-        self.agenda.add(at, rank::ACTIONS, Event::ReplayTimer { port });
+        self.agenda.add(at, rank::REPLAY_TIMERS, Event::ReplayTimer { port });
     }
 
+    /// The replay timer may have run out. Acks that have come are read; a Nak that has come starts a replay itself once the wire is free.
     pub fn on_replay_timer(&mut self, port: usize) {
+        if self.ports[port].replay_deadline > self.now {
+            return;
+        }
+        let wire_is_free = self.may_commit(port);
+        let inbox = &self.ports[port].inbox;
+        let nak = inbox.iter().position(|(_, dllp)| matches!(dllp, Dllp::Nak(_))).filter(|_| !wire_is_free);
+        let later = nak.map(|place| self.ports[port].inbox.split_off(place));
         self.read_dllps(port);
+        if let Some(later) = later {
+            self.ports[port].inbox.extend(later);
+            let at = self.ports[port].wire.packet_end;
+            return self.agenda.add(at, rank::REPLAY_TIMERS, Event::ReplayTimer { port });
+        }
         let own = &self.ports[port];
-        if own.replay_deadline == self.now && !own.kept.is_empty() {
+        if own.replay_deadline <= self.now && !own.kept.is_empty() {
             self.start_replay(port);
         }
     }
@@ -266,9 +268,6 @@ impl System {
     fn send_next(&mut self, port: usize) {
         let Some(tlp) = self.choose(port) else { return };
         let own = &mut self.ports[port];
-        if own.dllps_begun == self.now || own.wire.end > self.now {
-            self.record.note(self.now, port, Which::Follow);
-        }
         // On x12 each part is rounded up to a tick.
         let parts = [tlp.payload(), tlp.header, FRAMING].map(|bytes| own.wire.span(bytes));
         let span = parts.into_iter().sum();
@@ -316,13 +315,13 @@ impl System {
                 arrival.eligible = self.switch(device).eligible_at(head, checked, span, span_out);
             }
             let (at, eligible) = (arrival.eligible.min(checked), arrival.eligible);
-            let rank = if self.ports[peer].error_free { rank::SWITCH_TAKES } else { rank::ACTIONS };
+            let rank = if self.ports[peer].error_free { rank::SWITCH_TAKES } else { rank::ARRIVALS };
             self.agenda.add(at, rank, Event::Arrives { port: peer, arrival: Box::new(arrival) });
-            self.agenda.add(eligible, rank::ACTIONS, Event::Look { port: egress });
+            self.agenda.add(eligible, rank::LOOKS, Event::Look { port: egress });
         } else {
             self.agenda.add(
                 checked,
-                rank::ACTIONS,
+                rank::ARRIVALS,
                 Event::Arrives { port: peer, arrival: Box::new(arrival) },
             );
         }

@@ -211,8 +211,6 @@ pub struct Port {
     pub dllps_begun: Time,
     /// When a TLP was last put on the wire.
     pub tlp_begun: Time,
-    /// It decides on no TLP before: see [`super::agenda::Instead::AskAgain`].
-    pub asks_at: Time,
 
     /// Sequence number of the next new TLP, counted up for ever.
     pub expected: u64,
@@ -248,7 +246,6 @@ impl Port {
             queues: Default::default(),
             dllps_begun: Time::NEVER,
             tlp_begun: Time::NEVER,
-            asks_at: Time::ZERO,
             expected: 0,
             nak_scheduled: false,
             nak: None,

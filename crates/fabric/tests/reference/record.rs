@@ -1,6 +1,5 @@
 //! What was sent and what arrived, in the same words of the reference and of the fabric.
 
-use super::agenda::Which;
 use lanewise_fabric::Fabric;
 use lanewise_observe::{Fact, Observer, Use};
 use lanewise_units::{Span, Time};
@@ -34,8 +33,6 @@ pub struct Record {
     pub delivered: Vec<Vec<(Time, u64)>>,
     /// By flow, when requests were complete, and their latency.
     pub done: Vec<Vec<(Time, Span)>>,
-    /// Of the reference: what acted when, where an order at one instant may matter.
-    pub notes: Vec<(Time, usize, Which)>,
 }
 
 impl Record {
@@ -44,7 +41,6 @@ impl Record {
             sent: vec![Vec::new(); ports],
             delivered: vec![Vec::new(); flows],
             done: vec![Vec::new(); flows],
-            notes: Vec::new(),
         }
     }
 
@@ -58,10 +54,6 @@ impl Record {
 
     pub fn request_done(&mut self, now: Time, flow: usize, latency: Span) {
         self.done[flow].push((now, latency));
-    }
-
-    pub fn note(&mut self, now: Time, port: usize, which: Which) {
-        self.notes.push((now, port, which));
     }
 }
 

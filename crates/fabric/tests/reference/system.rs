@@ -1,6 +1,6 @@
 //! The whole system: devices and ports, the loop over events, and what was written down.
 
-use super::agenda::{Agenda, Choices, Event, Which, rank};
+use super::agenda::{Agenda, Event, rank};
 use super::endpoint::Endpoint;
 use super::host::Host;
 use super::port::Port;
@@ -10,7 +10,6 @@ use super::wire::{Faults, Wire};
 use lanewise_engine::random::RandomStream;
 use lanewise_fabric::config::*;
 use lanewise_units::{Bytes, Time};
-use std::collections::VecDeque;
 
 /// A transfer that a device is asked for; its index is its flow.
 #[derive(Clone, Debug)]
@@ -48,8 +47,6 @@ pub struct System {
     pub devices: Vec<Device>,
     pub steps: Vec<Step>,
     pub record: Record,
-    /// Ports that look when the present event is over.
-    pub ready: VecDeque<usize>,
     entered: u64,
 }
 
@@ -93,7 +90,7 @@ pub fn refusal(config: &FabricConfig) -> Option<&'static str> {
 impl System {
     /// # Panics
     /// When something of the configuration is left out here, with its name.
-    pub fn new(config: &FabricConfig, steps: Vec<Step>, choices: Choices) -> Self {
+    pub fn new(config: &FabricConfig, steps: Vec<Step>) -> Self {
         if let Some(what) = refusal(config) {
             panic!("left out of the reference: {what}");
         }
@@ -149,35 +146,21 @@ impl System {
             }
         }
         let record = Record::new(ports.len(), steps.len());
-        let mut agenda = Agenda::default();
-        agenda.choices = choices;
-        Self { now: Time::ZERO, agenda, ports, devices, steps, record, ready: VecDeque::new(), entered: 0 }
+        Self { now: Time::ZERO, agenda: Agenda::default(), ports, devices, steps, record, entered: 0 }
     }
 
     /// Runs up to and including `limit`.
     pub fn run(&mut self, limit: Time) {
         for port in 0..self.ports.len() {
             self.agenda.add(self.ports[port].wire.next_skip, rank::FACTS, Event::SkipDue { port });
-            self.ready.push_back(port);
+            self.agenda.add(Time::ZERO, rank::LOOKS, Event::Look { port });
         }
         for step in 0..self.steps.len() {
-            self.agenda.add(self.steps[step].at, rank::ACTIONS, Event::Asked { step });
+            self.agenda.add(self.steps[step].at, rank::ASKED, Event::Asked { step });
         }
-        self.look_where_ready();
         while let Some((now, event)) = self.agenda.next(limit) {
             self.now = now;
             self.handle(event);
-            self.look_where_ready();
-        }
-    }
-
-    fn look_where_ready(&mut self) {
-        while let Some(port) = self.ready.pop_front() {
-            if self.agenda.choices.contains_key(&(self.now, port, Which::Look)) {
-                self.agenda.add(self.now, rank::ACTIONS, Event::Look { port });
-            } else {
-                self.look(port);
-            }
         }
     }
 
@@ -206,7 +189,6 @@ impl System {
                 self.send_due_dllps(port);
             }
             Event::Arrives { port, arrival } => {
-                self.record.note(now, port, Which::Arrival);
                 self.take_in(port, *arrival);
             }
             Event::Look { port } => {
@@ -225,13 +207,9 @@ impl System {
         self.entered
     }
 
-    /// Has a port look when the present event is over, or later.
+    /// Has a port look at a time; now, once everything else of this instant has happened.
     pub fn look_at(&mut self, port: usize, at: Time) {
-        if at <= self.now {
-            self.ready.push_back(port);
-        } else {
-            self.agenda.add(at, rank::ACTIONS, Event::Look { port });
-        }
+        self.agenda.add(at.max(self.now), rank::LOOKS, Event::Look { port });
     }
 
     /// The buffer space of a TLP that came in at `port` is free at `at`. DLLPs that are due now go without it.

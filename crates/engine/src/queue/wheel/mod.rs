@@ -5,12 +5,13 @@
 //! popped from there; a crowd is spread over the slots of a finer level first. A near event is thus written twice and
 //! sorted among a handful, however many are pending.
 //!
-//! Ties need no numbers: each step keeps the order of insertion, and events of one time are always in one place.
+//! Ties need no numbers: each step keeps the order of insertion, and events of one time are always in one place. There they are
+//! sorted by rank, too.
 
 mod level;
 mod slots;
 
-use super::{EventQueue, refuse_past};
+use super::{Event, EventQueue, refuse_past};
 use lanewise_units::Time;
 use level::Level;
 use slots::Slots;
@@ -38,7 +39,7 @@ pub struct WheelQueue<E> {
     len: usize,
 }
 
-impl<E: Copy> WheelQueue<E> {
+impl<E: Event> WheelQueue<E> {
     #[inline(always)]
     fn place(&mut self, time: Time, event: E) {
         let level = Level::of_difference(time.ticks() ^ self.now.ticks());
@@ -79,6 +80,7 @@ impl<E: Copy> WheelQueue<E> {
         let differing = self.soon.iter().fold(0, |bits, (time, _)| bits | (time.ticks() ^ first.ticks()));
         if differing == 0 {
             self.soon_end = first;
+            self.soon.sort_by_key(|(_, event)| event.rank());
             return;
         }
         let level = Level::of_difference(differing);
@@ -88,27 +90,28 @@ impl<E: Copy> WheelQueue<E> {
         self.refill();
     }
 
-    /// Puts an event into its place in `soon`, behind those of the same time.
+    /// Puts an event into its place in `soon`, behind those of the same time and rank.
     ///
     /// The nearer end makes room: in front the last pop has left some.
     #[inline(always)]
     fn insert_soon(&mut self, time: Time, event: E) {
-        if self.soon.last().is_none_or(|&(last, _)| last <= time) {
+        let pending = &self.soon[self.soon_first..];
+        if pending.last().is_none_or(|last| !is_after(last, time, event)) {
             return self.soon.push((time, event));
         }
         let middle = (self.soon_first + self.soon.len()) / 2;
-        if self.soon[middle].0 <= time {
+        if !is_after(&self.soon[middle], time, event) {
             return self.insert_from_the_back(time, event);
         }
         if self.soon_first == 0 {
-            let place = self.soon.partition_point(|&(earlier, _)| earlier <= time);
+            let place = self.soon.partition_point(|earlier| !is_after(earlier, time, event));
             return self.soon.insert(place, (time, event));
         }
         self.soon_first -= 1;
         let room_first = &mut self.soon[self.soon_first..];
         let mut place = 0;
         for next in 1..room_first.len() {
-            if room_first[next].0 > time {
+            if is_after(&room_first[next], time, event) {
                 break;
             }
             room_first[next - 1] = room_first[next];
@@ -121,7 +124,7 @@ impl<E: Copy> WheelQueue<E> {
     fn insert_from_the_back(&mut self, time: Time, event: E) {
         let mut place = self.soon.len();
         self.soon.push((time, event));
-        while place > 0 && self.soon[place - 1].0 > time {
+        while place > 0 && is_after(&self.soon[place - 1], time, event) {
             self.soon[place] = self.soon[place - 1];
             place -= 1;
         }
@@ -175,13 +178,19 @@ impl<E: Copy> WheelQueue<E> {
     }
 }
 
+/// Whether an event comes after a new one.
+#[inline(always)]
+fn is_after<E: Event>(&(at, other): &(Time, E), time: Time, event: E) -> bool {
+    at > time || at == time && other.rank() > event.rank()
+}
+
 /// A stable sort for a short list of which only neighbours are out of order.
 #[inline(always)]
-fn sort_nearly_sorted<E: Copy>(events: &mut [(Time, E)]) {
+fn sort_nearly_sorted<E: Event>(events: &mut [(Time, E)]) {
     for end in 1..events.len() {
         let inserted = events[end];
         let mut place = end;
-        while place > 0 && events[place - 1].0 > inserted.0 {
+        while place > 0 && is_after(&events[place - 1], inserted.0, inserted.1) {
             events[place] = events[place - 1];
             place -= 1;
         }
@@ -203,7 +212,7 @@ impl<E> Default for WheelQueue<E> {
     }
 }
 
-impl<E: Copy> EventQueue<E> for WheelQueue<E> {
+impl<E: Event> EventQueue<E> for WheelQueue<E> {
     #[inline]
     fn push(&mut self, time: Time, event: E) {
         self.len += 1;
@@ -237,6 +246,14 @@ impl<E: Copy> EventQueue<E> for WheelQueue<E> {
             _ => return None,
         }
         self.take_soon()
+    }
+
+    #[inline(always)]
+    fn next_at(&self, at: Time) -> Option<E> {
+        match self.soon.get(self.soon_first) {
+            Some(&(time, event)) if time == at => Some(event),
+            _ => None,
+        }
     }
 
     fn next_time(&mut self) -> Option<Time> {

@@ -3,6 +3,7 @@
 use super::*;
 use crate::common::link;
 use crate::config::LinkConfig;
+use crate::link::{ChannelCredits, InitFlowControl};
 use lanewise_pcie::encoding::LinkMode;
 use lanewise_pcie::flow_control::CreditPool;
 use lanewise_units::{Generation, Width};
@@ -44,7 +45,8 @@ impl Bench {
     fn with(pool: CreditPool) -> Self {
         let wire = wire();
         let mut transmitter = Transmitter::new(Scale::One, Bytes::new(3 * KEPT.get()), &wire);
-        transmitter.credits.iter_mut().for_each(|credits| credits.initialise(pool));
+        FlowClass::ALL.iter().for_each(|class| transmitter.hear_init(None, 0, *class, pool, ns(0)));
+        transmitter.become_active();
         transmitter.idle_cause = Use::Idle;
         Self { transmitter, wire, effects: Vec::new(), sent: 0 }
     }
@@ -155,11 +157,79 @@ fn the_gate_says_what_is_lacking_first() {
 fn progress_starts_the_replay_timer_and_nothing_else_does() {
     let mut bench = Bench::new();
     bench.send(ns(0));
+    bench.transmitter.arm_replay_timer(1, Span::from_us(1));
     bench.send(ns(144));
     bench.transmitter.acknowledge(Sequence::new(0), ns(400), Span::from_us(1));
-    assert_eq!(bench.transmitter.replay_deadline, ns(1_400));
+    assert_eq!(bench.transmitter.replay_deadline(), Some(ns(1_400)));
     bench.transmitter.acknowledge(Sequence::new(0), ns(500), Span::from_us(1));
-    assert_eq!(bench.transmitter.replay_deadline, ns(1_400));
+    assert_eq!(bench.transmitter.replay_deadline(), Some(ns(1_400)));
+    // While the link retrains the timer is held, and an Ack that came before does not let it go.
+    bench.transmitter.restart_replay_timer(ns(9_000), Span::from_us(1));
+    bench.transmitter.acknowledge(Sequence::new(1), ns(600), Span::from_us(1));
+    assert_eq!(bench.transmitter.replay_deadline(), Some(ns(10_000)));
+}
+
+#[test]
+fn a_packet_follows_dllps_of_its_instant_and_ordered_sets_and_waits_for_packets() {
+    let mut bench = Bench::new();
+    bench.settle(ns(990));
+    let Bench { transmitter, wire, effects, .. } = &mut bench;
+    // Eight bytes from the symbol boundary at 992 ns.
+    transmitter.send_dllp(ns(990), wire, effects);
+    assert_eq!(transmitter.decides_at(ns(990)), ns(990));
+    assert_eq!(transmitter.decides_at(ns(991)), ns(1_024), "a DLLP is not interrupted");
+    assert_eq!(transmitter.free_for_dllps_at(), ns(1_024));
+    // An ordered set fell due at 1,000 ns and goes behind it until 1,040, whoever looks when.
+    transmitter.settle(ns(1_010), wire, effects);
+    assert_eq!(transmitter.busy_until, ns(1_040));
+    assert_eq!(transmitter.decides_at(ns(1_010)), ns(1_024));
+    assert_eq!(transmitter.decides_at(ns(1_030)), ns(1_030), "behind the ordered set, at once");
+    assert_eq!(transmitter.free_for_dllps_at(), ns(1_024));
+    let sent = bench.send(ns(1_030));
+    assert_eq!(sent.head, ns(1_044));
+    assert_eq!(bench.transmitter.decides_at(ns(1_030)), ns(1_184));
+}
+
+#[test]
+fn the_replay_timer_runs_while_something_is_not_acknowledged() {
+    let mut bench = Bench::new();
+    let period = Span::from_us(1);
+    bench.send(ns(0));
+    assert_eq!(bench.transmitter.arm_replay_timer(1, period), Some(ns(1_144)), "from the end of the TLP");
+    bench.send(ns(144));
+    assert_eq!(bench.transmitter.arm_replay_timer(2, period), None, "it is looked at already");
+    assert_eq!(bench.transmitter.next_deadline(2), (ns(1_144), Timer::Replay));
+    bench.transmitter.acknowledge(Sequence::new(0), ns(400), period);
+    assert_eq!(bench.transmitter.look_at_replay_timer(1, ns(1_144), period), (ns(1_400), false));
+    assert_eq!(bench.transmitter.look_at_replay_timer(1, ns(1_400), period), (ns(2_400), true));
+    assert_eq!(bench.transmitter.look_at_replay_timer(0, ns(2_400), period), (Time::NEVER, false));
+    assert_eq!(bench.transmitter.next_deadline(0).0, Time::NEVER);
+}
+
+#[test]
+fn flow_control_is_initialised_when_every_class_of_every_channel_is_advertised() {
+    let mut transmitter: Transmitter<u32> = Transmitter::new(Scale::One, Bytes::from_kib(1), &wire());
+    let (mut beyond, pool) = (ChannelCredits::new(Scale::One, 1), CreditPool::finite(4, 4));
+    assert_eq!(transmitter.next_deadline(0), (ns(0), Timer::InitFlowControl));
+    assert_eq!(transmitter.take_init(ns(0)), Some(InitFlowControl::First));
+    assert_eq!(transmitter.take_init(ns(33_999)), None);
+    assert_eq!(transmitter.take_init(ns(34_000)), Some(InitFlowControl::First));
+    for channel in [0, 1] {
+        for class in FlowClass::ALL {
+            assert_eq!(transmitter.state, LinkState::InitFlowControl1);
+            transmitter.hear_init(Some(&mut beyond), channel, class, pool, ns(40_000));
+        }
+    }
+    assert_eq!(transmitter.state, LinkState::InitFlowControl2);
+    assert_eq!(transmitter.take_init(ns(40_000)), Some(InitFlowControl::Second));
+    let posted = FlowClass::Posted;
+    beyond.consume(1, posted, Credits::new(1, 4));
+    transmitter.hear_init(Some(&mut beyond), 1, posted, pool, ns(40_001));
+    assert_eq!(beyond.of(1)[posted.index()].available(), CreditPool::finite(3, 0), "once and no more");
+    transmitter.become_active();
+    assert_eq!(transmitter.next_deadline(0), (Time::NEVER, Timer::Replay));
+    transmitter.reset();
+    assert!(transmitter.is_down());
 }
 
 #[test]

@@ -1,0 +1,149 @@
+//! The next request of an endpoint, cut off the transfer of the channel whose turn it is.
+
+use super::Endpoint;
+use super::transfers::{Rest, Transfers};
+use crate::channels::VC0;
+use crate::packet::{Flags, Packet};
+use crate::workload::Direction;
+use lanewise_pcie::splitting;
+use lanewise_pcie::tlp::{Routing, Tlp, TlpKind};
+use lanewise_pcie::virtual_channel::ChannelMap;
+use lanewise_units::{Bytes, Time};
+
+impl Endpoint {
+    /// The next posted write, from the channel whose turn it is.
+    #[inline(always)]
+    pub(crate) fn next_write(&mut self, now: Time, transfers: &Transfers) -> Option<Packet> {
+        let channel = self.turns_on(VC0).pop(Direction::Write)?;
+        Some(self.next_request(TlpKind::MemoryWrite, channel, self.units[1], now, transfers))
+    }
+
+    /// [`Self::next_write`] of an endpoint that is not plain: for a virtual channel, and perhaps poisoned.
+    pub(crate) fn next_write_on(&mut self, vc: u8, now: Time, transfers: &Transfers) -> Option<Packet> {
+        let channel = self.turns_on(vc).pop(Direction::Write)?;
+        let unit = self.unit(channel, Direction::Write);
+        let mut packet = self.next_request(TlpKind::MemoryWrite, channel, unit, now, transfers);
+        self.start_on_engine(channel, Direction::Write, now, &mut packet);
+        packet.traffic_class = self.class_of(channel);
+        if let Some(errors) = &mut self.errors {
+            errors.inject(&mut packet);
+        }
+        Some(packet)
+    }
+
+    /// [`Self::next_read`] of an endpoint that is not plain: for a virtual channel, watched where the endpoint does so, and
+    /// asking again for what did not come.
+    pub(crate) fn next_read_on(&mut self, vc: u8, now: Time, transfers: &Transfers) -> Option<Packet> {
+        let map = self.classes.as_ref().map_or(ChannelMap::ONLY_VC0, |classes| classes.map);
+        let again = self.errors.as_ref().and_then(|errors| errors.class_of_next_again());
+        let asks_again = again.is_some_and(|class| map.channel_of(class) == vc);
+        let (packet, first_issued, attempts) = if asks_again {
+            let tag = self.reads.tags.take()?;
+            let (mut packet, first_issued, attempts) = self.errors.as_mut()?.take_again()?;
+            packet.issued_at = now;
+            packet.eligible_at = self.next_request_at.max(now);
+            packet.flags = packet.flags.without(Flags::LAST);
+            self.next_request_at = packet.eligible_at + self.config.request_interval;
+            packet.read = self.reads.enter(tag, packet.length, now);
+            (packet, first_issued, attempts)
+        } else {
+            let packet = self.new_read(vc, now, transfers)?;
+            (packet, packet.issued_at, 0)
+        };
+        if let Some(errors) = &mut self.errors {
+            errors.watch(&packet, first_issued, attempts);
+        }
+        Some(packet)
+    }
+
+    /// The next memory read request, if there is a tag for it.
+    #[inline(always)]
+    pub(crate) fn next_read(&mut self, now: Time, transfers: &Transfers) -> Option<Packet> {
+        if self.turns.is_empty(Direction::Read) {
+            return None;
+        }
+        let tag = self.reads.tags.take()?;
+        let channel = self.turns_on(VC0).pop(Direction::Read).expect("checked above");
+        let mut packet = self.next_request(TlpKind::MemoryRead, channel, self.units[0], now, transfers);
+        packet.read = self.reads.enter(tag, packet.length, now);
+        Some(packet)
+    }
+
+    /// The next read of data that was not asked for before, of an endpoint that is not plain.
+    fn new_read(&mut self, vc: u8, now: Time, transfers: &Transfers) -> Option<Packet> {
+        if self.turns_on(vc).is_empty(Direction::Read) || !self.reads.tags.has_free() {
+            return None;
+        }
+        let channel = loop {
+            let channel = self.turns_on(vc).pop(Direction::Read)?;
+            let unit = Bytes::new(u64::from(self.unit(channel, Direction::Read)));
+            if self.dma.as_mut().is_none_or(|dma| dma.may_read(channel, unit)) {
+                break channel;
+            }
+        };
+        let tag = self.reads.tags.take().expect("there is one");
+        let unit = self.unit(channel, Direction::Read);
+        let mut packet = self.next_request(TlpKind::MemoryRead, channel, unit, now, transfers);
+        self.start_on_engine(channel, Direction::Read, now, &mut packet);
+        packet.traffic_class = self.class_of(channel);
+        packet.read = self.reads.enter(tag, packet.length, now);
+        if let Some(dma) = &mut self.dma {
+            dma.began(channel, packet.read, Bytes::new(u64::from(packet.length)));
+        }
+        Some(packet)
+    }
+
+    /// Largest request of a channel.
+    fn unit(&self, channel: u32, direction: Direction) -> u16 {
+        let own = self.dma.as_ref().and_then(|dma| dma.unit(channel, direction));
+        own.map_or(self.units[direction as usize], |unit| unit.get() as u16)
+    }
+
+    /// The channel's engine starts a request when its pace, and the data path, let it.
+    fn start_on_engine(&mut self, channel: u32, direction: Direction, now: Time, packet: &mut Packet) {
+        let Some(dma) = &mut self.dma else { return };
+        let at = packet.eligible_at.max(now);
+        let is_last = packet.flags.has(Flags::LAST);
+        packet.eligible_at =
+            dma.start((channel, direction), at, Bytes::new(u64::from(packet.length)), is_last);
+    }
+
+    fn class_of(&self, channel: u32) -> u8 {
+        self.classes.as_ref().map_or(0, |classes| classes.of_channel[channel as usize])
+    }
+
+    #[inline(always)]
+    fn next_request(
+        &mut self,
+        kind: TlpKind,
+        channel: u32,
+        unit: u16,
+        now: Time,
+        transfers: &Transfers,
+    ) -> Packet {
+        let queue = &mut self.channels[channel as usize];
+        let rest = queue.current.as_mut().expect("a channel takes turns only with a transfer");
+        let (address, left) = (rest.address, Bytes::new(rest.bytes));
+        let length = splitting::first_aligned(address, left, Bytes::new(u64::from(unit)));
+        rest.address += length.get();
+        rest.bytes -= length.get();
+
+        let tlp = Tlp::new(kind, Routing::Address(address), length)
+            .with_attributes(self.attributes)
+            .with_prefixes(self.prefixes)
+            .with_digest(self.digest);
+        let mut packet = Packet::new(&tlp, rest.destination, self.ordinal, now);
+        packet.eligible_at = self.next_request_at.max(now);
+        packet.context = rest.transfer;
+        self.next_request_at = packet.eligible_at + self.config.request_interval;
+
+        if length == left {
+            packet.flags = packet.flags.with(Flags::LAST);
+            queue.current = queue.waiting.pop_front().map(|next| transfers.whole(next));
+        }
+        if let Some(Rest { direction, .. }) = queue.current {
+            self.takes_turns(channel, direction);
+        }
+        packet
+    }
+}

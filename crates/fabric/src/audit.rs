@@ -417,6 +417,7 @@ fn sum<'a>(credits: impl Iterator<Item = &'a Credits>) -> [u32; 2] {
 mod tests {
     use crate::common::{Stream, advance, behind_switch, us};
     use crate::port::PortId;
+    use crate::ports::Tally;
     use crate::workload::{DeviceId, Direction};
     use crate::{Fabric, Simulation};
     use lanewise_observe::{Fact, FlowId, FlowSpec, LatencyOf, Use};

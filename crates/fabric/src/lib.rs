@@ -73,6 +73,7 @@ mod packet;
 mod peers;
 mod phases;
 mod port;
+pub mod ports;
 mod reading;
 mod receive;
 mod replay;

@@ -9,12 +9,10 @@
 
 use crate::latency::LatencyTally;
 use crate::load::{Demand, LoadConfig, Tool};
-use crate::platform::{Instrument, Platform};
-use lanewise_fabric::Fabric;
+use crate::ports::{self, Event, Instrument, called_by_fabric, needs};
+use crate::token::{self, kinds};
 use lanewise_fabric::config::EngineConfig;
-use lanewise_fabric::workload::{
-    ChannelId, DeviceId, Direction, Metric, Notify, Target, Transfer, Workload, WorkloadEvent,
-};
+use lanewise_fabric::workload::{ChannelId, DeviceId, Direction, Metric, Notify, Target, Transfer, Workload};
 use lanewise_observe::{FlowId, FlowSpec, LatencyOf};
 use lanewise_units::{Bytes, Rate, Span, Time};
 
@@ -71,35 +69,25 @@ pub struct CopyConfig {
     pub staging: Option<Staging>,
 }
 
-/// What a timer or transfer was for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[repr(u64)]
-enum Step {
-    /// The overhead of a copy has passed.
-    Begun = 0,
-    /// Data have been moved by the engine.
-    Moved,
-    /// A core has copied a chunk.
-    Staged,
-    /// The end of a copy is known.
-    Ended,
-}
-
-impl Step {
-    fn token(self, stream: usize) -> u64 {
-        (self as u64) << 32 | stream as u64
-    }
-
-    fn of(token: u64) -> (Self, usize) {
-        let step = match token >> 32 {
-            0 => Self::Begun,
-            1 => Self::Moved,
-            2 => Self::Staged,
-            _ => Self::Ended,
-        };
-        (step, token as u32 as usize)
+kinds! {
+    /// What a timer or transfer was for. The subject is a stream.
+    pub(crate) enum Step {
+        /// The overhead of a copy has passed.
+        Begun,
+        /// Data have been moved by the engine.
+        Moved,
+        /// A core has copied a chunk.
+        Staged,
+        /// The end of a copy is known.
+        Ended,
     }
 }
+
+type Token = token::Token<Step>;
+needs!(pub(crate) Needs: Timers, Dma, Tally);
+
+/// The machine as it sees it.
+pub(crate) type Ports<'a, M> = ports::Ports<'a, M, Step>;
 
 /// A copy as chunks: how many have gone how far.
 #[derive(Clone, Copy, Default, Debug)]
@@ -165,15 +153,15 @@ impl CopyWorkload {
         Self { config, flows: Vec::new(), streams: Vec::new(), phase: 0, busy: 0, measured }
     }
 
-    fn open<P: Platform>(&mut self, platform: &mut P) {
+    fn open<M: Needs>(&mut self, ports: &mut Ports<'_, M>) {
         for (way, CopyWay { word, .. }) in self.config.ways.iter().enumerate() {
-            self.flows.push(platform.add_flow(FlowSpec {
+            self.flows.push(ports.add_flow(FlowSpec {
                 name: self.config.name.clone(),
                 device: self.config.device_name.clone(),
                 direction: word,
                 latency: LatencyOf::Operation,
             }));
-            let open = |_| platform.open_channel_with(self.config.device, &self.config.engine);
+            let open = |_| ports.open_channel_with(self.config.device, &self.config.engine);
             let channels: Vec<ChannelId> = (0..self.config.engines).map(open).collect();
             for stream in 0..self.config.streams {
                 let channel = channels[(stream % self.config.engines) as usize];
@@ -194,37 +182,37 @@ impl CopyWorkload {
     }
 
     /// Every stream begins with copies of the present size.
-    fn start_phase<P: Platform>(&mut self, platform: &mut P) {
+    fn start_phase<M: Needs>(&mut self, ports: &mut Ports<'_, M>) {
         self.busy = self.streams.len();
         for measured in &mut self.measured[self.phase] {
-            measured.since = self.config.copies.map(|_| platform.now());
+            measured.since = self.config.copies.map(|_| ports.now());
         }
         for stream in 0..self.streams.len() {
             self.streams[stream].begun = 0;
-            self.start_copy(stream, platform);
+            self.start_copy(stream, ports);
         }
     }
 
-    fn start_copy<P: Platform>(&mut self, stream: usize, platform: &mut P) {
+    fn start_copy<M: Needs>(&mut self, stream: usize, ports: &mut Ports<'_, M>) {
         let all = self.size().div_ceil(self.chunk());
-        let now = platform.now();
+        let now = ports.now();
         let it = &mut self.streams[stream];
         it.started = now;
         it.begun += 1;
         it.chunks = Chunks { all, ..Chunks::default() };
-        self.after(self.config.overhead, Step::Begun, stream, platform);
+        self.after(self.config.overhead, Step::Begun, stream, ports);
     }
 
     /// Goes on with a step after some time, or at once.
-    fn after<P: Platform>(&mut self, delay: Span, step: Step, stream: usize, platform: &mut P) {
+    fn after<M: Needs>(&mut self, delay: Span, step: Step, stream: usize, ports: &mut Ports<'_, M>) {
         if delay.is_zero() {
-            self.step(step, stream, platform);
+            self.step(step, stream, ports);
         } else {
-            platform.set_timer(platform.now() + delay, step.token(stream));
+            ports.set_timer(ports.now() + delay, Token::of(step, stream as u32));
         }
     }
 
-    fn step<P: Platform>(&mut self, step: Step, stream: usize, platform: &mut P) {
+    fn step<M: Needs>(&mut self, step: Step, stream: usize, ports: &mut Ports<'_, M>) {
         let chunks = &mut self.streams[stream].chunks;
         match step {
             Step::Begun => {}
@@ -233,12 +221,12 @@ impl CopyWorkload {
                 chunks.staged += 1;
                 chunks.staging = false;
             }
-            Step::Ended => return self.copy_ended(stream, platform),
+            Step::Ended => return self.copy_ended(stream, ports),
         }
         if self.is_moved(stream) {
-            return self.after(self.config.completion, Step::Ended, stream, platform);
+            return self.after(self.config.completion, Step::Ended, stream, ports);
         }
-        self.go_on(stream, platform);
+        self.go_on(stream, ports);
     }
 
     /// Whether all of a copy is where it was to go.
@@ -248,11 +236,11 @@ impl CopyWorkload {
     }
 
     /// Starts whatever of a copy can be started: the core's next chunk, the engine's next.
-    fn go_on<P: Platform>(&mut self, stream: usize, platform: &mut P) {
+    fn go_on<M: Needs>(&mut self, stream: usize, ports: &mut Ports<'_, M>) {
         let Chunks { all, submitted, moved, staging, staged } = self.streams[stream].chunks;
         let Some(buffers) = self.config.staging else {
             if submitted == 0 {
-                self.submit(stream, platform);
+                self.submit(stream, ports);
             }
             return;
         };
@@ -266,10 +254,10 @@ impl CopyWorkload {
         if !staging && may_stage {
             let took = buffers.cost + buffers.rate.span_ceil(self.bytes_of(staged));
             self.streams[stream].chunks.staging = true;
-            platform.set_timer(platform.now() + took, Step::Staged.token(stream));
+            ports.set_timer(ports.now() + took, Token::of(Step::Staged, stream as u32));
         }
         for _ in submitted..may_submit {
-            self.submit(stream, platform);
+            self.submit(stream, ports);
         }
     }
 
@@ -279,7 +267,7 @@ impl CopyWorkload {
     }
 
     /// Gives the engine the next chunk of a copy.
-    fn submit<P: Platform>(&mut self, stream: usize, platform: &mut P) {
+    fn submit<M: Needs>(&mut self, stream: usize, ports: &mut Ports<'_, M>) {
         let number = self.streams[stream].chunks.submitted;
         let length = self.bytes_of(number);
         let it = &mut self.streams[stream];
@@ -292,16 +280,16 @@ impl CopyWorkload {
             offset: it.offset + buffer * length.get(),
             length,
             flow: self.flows[it.way],
-            token: Step::Moved.token(stream),
+            token: Token::of(Step::Moved, stream as u32),
             notify: Notify::Done,
         };
-        platform.submit(it.channel, transfer);
+        ports.submit(it.channel, transfer);
     }
 
-    fn copy_ended<P: Platform>(&mut self, stream: usize, platform: &mut P) {
-        let (now, size) = (platform.now(), self.size());
+    fn copy_ended<M: Needs>(&mut self, stream: usize, ports: &mut Ports<'_, M>) {
+        let (now, size) = (ports.now(), self.size());
         let Stream { way, started, begun, .. } = self.streams[stream];
-        platform.operation_done(self.flows[way], now - started);
+        ports.operation_done(self.flows[way], now - started);
         let measured = &mut self.measured[self.phase][way];
         measured.latency.add(now - started);
         match measured.since {
@@ -311,12 +299,12 @@ impl CopyWorkload {
         }
         measured.until = now;
         if self.config.copies.is_none_or(|copies| begun < copies) {
-            return self.start_copy(stream, platform);
+            return self.start_copy(stream, ports);
         }
         self.busy -= 1;
         if self.busy == 0 && self.phase + 1 < self.config.sizes.len() {
             self.phase += 1;
-            self.start_phase(platform);
+            self.start_phase(ports);
         }
     }
 
@@ -325,26 +313,22 @@ impl CopyWorkload {
     }
 }
 
-impl Instrument for CopyWorkload {
-    fn begin<P: Platform>(&mut self, platform: &mut P) {
-        self.open(platform);
-        self.start_phase(platform);
+impl<M: Needs> Instrument<M> for CopyWorkload {
+    type Kind = Step;
+
+    fn begin(&mut self, ports: &mut Ports<'_, M>) {
+        self.open(ports);
+        self.start_phase(ports);
     }
 
-    fn react<P: Platform>(&mut self, event: WorkloadEvent, platform: &mut P) {
-        let (step, stream) = Step::of(event.token());
-        self.step(step, stream, platform);
+    fn react(&mut self, event: Event<Self::Kind>, ports: &mut Ports<'_, M>) {
+        let Token { kind: step, subject: stream, .. } = event.token();
+        self.step(step, stream as usize, ports);
     }
 }
 
 impl Workload for CopyWorkload {
-    fn start(&mut self, fabric: &mut Fabric) {
-        self.begin(fabric);
-    }
-
-    fn handle(&mut self, event: WorkloadEvent, fabric: &mut Fabric) {
-        self.react(event, fabric);
-    }
+    called_by_fabric!();
 
     fn report(&self, _window: (Time, Time)) -> Vec<Metric> {
         let mut metrics = Vec::new();

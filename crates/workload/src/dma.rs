@@ -4,12 +4,11 @@
 //! for every request, and here for every operation: from when it is asked for until its last byte has arrived. Leaves out: descriptors, doorbells and completions; what costs those is an instrument of its own.
 
 use crate::load::{Demand, Larger, LoadConfig, Tool};
-use crate::platform::{Instrument, Platform};
+use crate::ports::{self, Event, Instrument, called_by_fabric, needs};
+use crate::token::{self, kinds};
 use lanewise_engine::random::RandomStream;
 use lanewise_fabric::Fabric;
-use lanewise_fabric::workload::{
-    ChannelId, DeviceId, Direction, Notify, Target, Transfer, Workload, WorkloadEvent,
-};
+use lanewise_fabric::workload::{ChannelId, DeviceId, Direction, Notify, Target, Transfer, Workload};
 use lanewise_observe::{FlowId, FlowSpec, LatencyOf};
 use lanewise_units::{Bytes, Time};
 use std::any::Any;
@@ -63,8 +62,24 @@ pub struct DmaConfig {
     pub order: OffsetOrder,
 }
 
-/// Most directions: a token says which one an operation is of, and which seat of those in flight it has.
-const STREAMS: usize = 2;
+kinds! {
+    /// What may happen: the subject is the seat of an operation among those in flight.
+    pub(crate) enum Kind {
+        /// An operation of the first direction has ended.
+        First,
+        /// One of the second has.
+        Second,
+    }
+}
+
+/// Of each direction, in the order in which they are opened.
+const ENDED: [Kind; 2] = [Kind::First, Kind::Second];
+
+type Token = token::Token<Kind>;
+needs!(pub(crate) Needs: Dma, Tally, Randomness);
+
+/// The machine as it sees it.
+pub(crate) type Ports<'a, M> = ports::Ports<'a, M, Kind>;
 
 /// One direction of the instrument.
 #[derive(Debug)]
@@ -119,9 +134,9 @@ impl DmaWorkload {
         Self { strides: strides(&config), config, streams: Vec::new() }
     }
 
-    fn open<P: Platform>(&mut self, direction: Direction, platform: &mut P) {
+    fn open<M: Needs>(&mut self, direction: Direction, ports: &mut Ports<'_, M>) {
         let word = direction.name();
-        let flow = platform.add_flow(FlowSpec {
+        let flow = ports.add_flow(FlowSpec {
             name: self.config.name.clone(),
             device: self.config.device_name.clone(),
             direction: word,
@@ -129,11 +144,11 @@ impl DmaWorkload {
         });
         let random = match self.config.order {
             OffsetOrder::Sequential => None,
-            OffsetOrder::Random => Some(platform.random_stream(&self.config.name, word)),
+            OffsetOrder::Random => Some(ports.random_stream(&self.config.name, word)),
         };
         let channel = match self.config.traffic_class {
-            None => platform.open_channel(self.config.device),
-            Some(class) => platform.open_channel_of(self.config.device, class),
+            None => ports.open_channel(self.config.device),
+            Some(class) => ports.open_channel_of(self.config.device, class),
         };
         let started = vec![Time::ZERO; self.config.outstanding as usize];
         self.streams.push(Stream {
@@ -148,10 +163,10 @@ impl DmaWorkload {
     }
 
     #[inline]
-    fn submit<P: Platform>(&mut self, stream: usize, seat: usize, platform: &mut P) {
-        let token = (seat * STREAMS + stream) as u64;
+    fn submit<M: Needs>(&mut self, stream: usize, seat: usize, ports: &mut Ports<'_, M>) {
+        let token = Token::of(ENDED[stream], seat as u32);
         let stream = &mut self.streams[stream];
-        stream.started[seat] = platform.now();
+        stream.started[seat] = ports.now();
         let transfer = Transfer {
             direction: stream.direction,
             target: self.config.target,
@@ -161,7 +176,7 @@ impl DmaWorkload {
             token,
             notify: Notify::Done,
         };
-        platform.submit(stream.channel, transfer);
+        ports.submit(stream.channel, transfer);
     }
 }
 
@@ -191,39 +206,41 @@ impl Stream {
     }
 }
 
-impl Instrument for DmaWorkload {
-    fn begin<P: Platform>(&mut self, platform: &mut P) {
+impl<M: Needs> Instrument<M> for DmaWorkload {
+    type Kind = Kind;
+
+    fn begin(&mut self, ports: &mut Ports<'_, M>) {
         if self.config.direction != DmaDirection::Write {
-            self.open(Direction::Read, platform);
+            self.open(Direction::Read, ports);
         }
         if self.config.direction != DmaDirection::Read {
-            self.open(Direction::Write, platform);
+            self.open(Direction::Write, ports);
         }
         for stream in 0..self.streams.len() {
             for seat in 0..self.config.outstanding as usize {
-                self.submit(stream, seat, platform);
+                self.submit(stream, seat, ports);
             }
         }
     }
 
     #[inline]
-    fn react<P: Platform>(&mut self, event: WorkloadEvent, platform: &mut P) {
-        if let WorkloadEvent::TransferDone { token } = event {
-            let (seat, number) = (token as usize / STREAMS, token as usize % STREAMS);
-            let stream = &self.streams[number];
-            platform.operation_done(stream.flow, platform.now() - stream.started[seat]);
-            if stream.in_flight() > self.config.outstanding as usize {
-                self.streams[number].free.push(seat);
-            } else {
-                self.submit(number, seat, platform);
-            }
+    fn react(&mut self, event: Event<Self::Kind>, ports: &mut Ports<'_, M>) {
+        let Token { kind, subject, .. } = event.token();
+        let (seat, number) = (subject as usize, kind as usize);
+        let stream = &self.streams[number];
+        let now = ports.now();
+        ports.operation_done(stream.flow, now - stream.started[seat]);
+        if stream.in_flight() > self.config.outstanding as usize {
+            self.streams[number].free.push(seat);
+        } else {
+            self.submit(number, seat, ports);
         }
     }
 }
 
 impl DmaWorkload {
     /// Takes other settings: operations from the next one on are like that, and as many more as may be are asked for now.
-    fn retune<P: Platform>(&mut self, to: &DmaConfig, platform: &mut P) {
+    fn retune<M: Needs>(&mut self, to: &DmaConfig, ports: &mut Ports<'_, M>) {
         self.config = self.config.with_live_settings_of(to);
         self.strides = strides(&self.config);
         for number in 0..self.streams.len() {
@@ -233,23 +250,18 @@ impl DmaWorkload {
             }
             while self.streams[number].in_flight() < self.config.outstanding as usize {
                 let seat = self.streams[number].take_seat();
-                self.submit(number, seat, platform);
+                self.submit(number, seat, ports);
             }
         }
     }
 }
 
 impl Workload for DmaWorkload {
-    fn start(&mut self, fabric: &mut Fabric) {
-        self.begin(fabric);
-    }
-
-    fn handle(&mut self, event: WorkloadEvent, fabric: &mut Fabric) {
-        self.react(event, fabric);
-    }
+    called_by_fabric!();
 
     fn change(&mut self, to: &dyn Any, fabric: &mut Fabric) {
-        self.retune(to.downcast_ref().expect("settings of plain DMA"), fabric);
+        let now = fabric.now();
+        self.retune(to.downcast_ref().expect("settings of plain DMA"), &mut Ports::of(fabric, now));
     }
 }
 

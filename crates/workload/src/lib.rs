@@ -1,5 +1,5 @@
-//! Who asks for what, when. An instrument is a state machine over a [`Platform`]: it is told what happened and asks
-//! for transfers, CPU accesses and timers.
+//! Who asks for what, when. An instrument is a state machine over a machine that has [the ports](lanewise_fabric::ports) it needs: it
+//! is told what happened and asks for transfers, CPU accesses and timers.
 //!
 //! - [`copy`]: copies by a device's copy engines or kernels, with what each costs.
 //! - [`dma`]: operations of one size, a number of them in flight.
@@ -32,7 +32,7 @@ mod flows;
 mod latency;
 mod load;
 mod memory;
-mod platform;
+mod ports;
 mod server;
 mod slots;
 mod streams;
@@ -40,4 +40,3 @@ mod token;
 mod waiting;
 
 pub use load::{Demand, Larger, LoadConfig, Tool};
-pub use platform::{Instrument, Platform};

@@ -7,9 +7,9 @@
 //! Combining Memory"). Leaves out: buffers that are flushed half full, fences.
 
 use crate::load::{Demand, LoadConfig, Tool};
-use crate::platform::{Instrument, Platform};
+use crate::ports::{self, Event, Instrument, called_by_fabric, needs};
 use crate::slots::Slots;
-use lanewise_fabric::Fabric;
+use crate::token::{self, kinds};
 use lanewise_fabric::workload::{DeviceId, Workload, WorkloadEvent};
 use lanewise_observe::{FlowId, FlowSpec, LatencyOf};
 use lanewise_units::{Bytes, Span, Time};
@@ -65,8 +65,21 @@ pub struct MmioConfig {
     pub pacing: Pacing,
 }
 
-/// Token of the pacing timer; accesses use the index of their slot.
-const NEXT: u64 = u64::MAX;
+kinds! {
+    /// What may happen.
+    pub(crate) enum Kind {
+        /// The pacing timer is due.
+        Next,
+        /// Something about an access. The subject is its slot.
+        Access,
+    }
+}
+
+type Token = token::Token<Kind>;
+needs!(pub(crate) Needs: Timers, Mmio, Tally);
+
+/// The machine as it sees it.
+pub(crate) type Ports<'a, M> = ports::Ports<'a, M, Kind>;
 
 /// The MMIO instrument.
 #[derive(Debug)]
@@ -96,89 +109,91 @@ impl MmioWorkload {
         Self { config, flow: None, in_flight: Slots::default(), filling_since: None, waiting: 0 }
     }
 
-    fn issue<P: Platform>(&mut self, platform: &mut P) {
-        let slot = self.in_flight.insert(platform.now());
+    fn issue<M: Needs>(&mut self, ports: &mut Ports<'_, M>) {
+        let token = Token::of(Kind::Access, self.in_flight.insert(ports.now()));
         match self.config.direction {
-            MmioDirection::Read => platform.mmio_read(self.config.device, self.config.size, slot.into()),
-            MmioDirection::Write => platform.mmio_write(self.config.device, self.config.size, slot.into()),
+            MmioDirection::Read => ports.mmio_read(self.config.device, self.config.size, token),
+            MmioDirection::Write => ports.mmio_write(self.config.device, self.config.size, token),
         }
     }
 
-    fn finish<P: Platform>(&mut self, slot: u32, platform: &mut P) {
-        let latency = platform.now() - self.in_flight.take(slot);
+    fn finish<M: Needs>(&mut self, slot: u32, ports: &mut Ports<'_, M>) {
+        let latency = ports.now() - self.in_flight.take(slot);
         let combines = matches!(self.config.pacing, Pacing::Combining { .. });
         if let Some(flow) = self.flow {
-            platform.payload_delivered(flow, if combines { COMBINED } else { self.config.size });
-            platform.operation_done(flow, latency);
+            ports.payload_delivered(flow, if combines { COMBINED } else { self.config.size });
+            ports.operation_done(flow, latency);
         }
         match self.config.pacing {
-            Pacing::Closed { .. } if self.config.cost.is_zero() => self.issue(platform),
-            Pacing::Closed { .. } => platform.set_timer(platform.now() + self.config.cost, NEXT),
+            Pacing::Closed { .. } if self.config.cost.is_zero() => self.issue(ports),
+            Pacing::Closed { .. } => {
+                ports.set_timer(ports.now() + self.config.cost, Token::of(Kind::Next, 0))
+            }
             Pacing::Open { .. } | Pacing::Combining { .. } => {}
         }
     }
 
     /// The core fills the next line, if there is a buffer for it.
-    fn fill<P: Platform>(&mut self, buffers: u32, platform: &mut P) {
+    fn fill<M: Needs>(&mut self, buffers: u32, ports: &mut Ports<'_, M>) {
         if self.filling_since.is_none() && self.waiting < buffers {
-            let now = platform.now();
+            let now = ports.now();
             self.filling_since = Some(now);
             let stores = COMBINED.div_ceil(self.config.size);
-            platform.set_timer(now + self.config.cost * stores, NEXT);
+            ports.set_timer(now + self.config.cost * stores, Token::of(Kind::Next, 0));
         }
     }
 
     /// A line is full: it goes out.
-    fn flush<P: Platform>(&mut self, platform: &mut P) {
+    fn flush<M: Needs>(&mut self, ports: &mut Ports<'_, M>) {
         if let Some(since) = self.filling_since.take() {
             self.waiting += 1;
-            let slot = self.in_flight.insert(since);
-            platform.mmio_write_followed(self.config.device, COMBINED, slot.into());
+            let token = Token::of(Kind::Access, self.in_flight.insert(since));
+            ports.mmio_write_followed(self.config.device, COMBINED, token);
         }
     }
 
-    fn issue_and_wait<P: Platform>(&mut self, interval: Span, platform: &mut P) {
-        self.issue(platform);
-        let next = platform.now() + interval;
-        platform.set_timer(next, NEXT);
+    fn issue_and_wait<M: Needs>(&mut self, interval: Span, ports: &mut Ports<'_, M>) {
+        self.issue(ports);
+        let next = ports.now() + interval;
+        ports.set_timer(next, Token::of(Kind::Next, 0));
     }
 }
 
-impl Instrument for MmioWorkload {
-    fn begin<P: Platform>(&mut self, platform: &mut P) {
+impl<M: Needs> Instrument<M> for MmioWorkload {
+    type Kind = Kind;
+
+    fn begin(&mut self, ports: &mut Ports<'_, M>) {
         let direction = match self.config.direction {
             MmioDirection::Read => "mmio read",
             MmioDirection::Write => "mmio write",
         };
-        self.flow = Some(platform.add_flow(FlowSpec {
+        self.flow = Some(ports.add_flow(FlowSpec {
             name: self.config.name.clone(),
             device: self.config.device_name.clone(),
             direction,
             latency: LatencyOf::Operation,
         }));
         match self.config.pacing {
-            Pacing::Closed { outstanding } => (0..outstanding).for_each(|_| self.issue(platform)),
-            Pacing::Open { interval } => self.issue_and_wait(interval, platform),
-            Pacing::Combining { buffers } => self.fill(buffers, platform),
+            Pacing::Closed { outstanding } => (0..outstanding).for_each(|_| self.issue(ports)),
+            Pacing::Open { interval } => self.issue_and_wait(interval, ports),
+            Pacing::Combining { buffers } => self.fill(buffers, ports),
         }
     }
 
-    fn react<P: Platform>(&mut self, event: WorkloadEvent, platform: &mut P) {
+    fn react(&mut self, event: Event<Self::Kind>, ports: &mut Ports<'_, M>) {
         match (event, self.config.pacing) {
-            (WorkloadEvent::Timer { token: NEXT }, Pacing::Open { interval }) => {
-                self.issue_and_wait(interval, platform);
-            }
-            (WorkloadEvent::Timer { token: NEXT }, Pacing::Closed { .. }) => self.issue(platform),
-            (WorkloadEvent::Timer { token: NEXT }, Pacing::Combining { buffers }) => {
-                self.flush(platform);
-                self.fill(buffers, platform);
+            (WorkloadEvent::Timer { .. }, Pacing::Open { interval }) => self.issue_and_wait(interval, ports),
+            (WorkloadEvent::Timer { .. }, Pacing::Closed { .. }) => self.issue(ports),
+            (WorkloadEvent::Timer { .. }, Pacing::Combining { buffers }) => {
+                self.flush(ports);
+                self.fill(buffers, ports);
             }
             (WorkloadEvent::MmioWriteLeft { .. }, Pacing::Combining { buffers }) => {
                 self.waiting -= 1;
-                self.fill(buffers, platform);
+                self.fill(buffers, ports);
             }
             (WorkloadEvent::MmioReadDone { token } | WorkloadEvent::MmioWriteArrived { token }, _) => {
-                self.finish(token as u32, platform);
+                self.finish(token.subject, ports);
             }
             _ => {}
         }
@@ -186,13 +201,7 @@ impl Instrument for MmioWorkload {
 }
 
 impl Workload for MmioWorkload {
-    fn start(&mut self, fabric: &mut Fabric) {
-        self.begin(fabric);
-    }
-
-    fn handle(&mut self, event: WorkloadEvent, fabric: &mut Fabric) {
-        self.react(event, fabric);
-    }
+    called_by_fabric!();
 
     fn bytes_under_way(&self) -> u64 {
         self.in_flight.bytes()

@@ -7,12 +7,9 @@
 //! frame: Neugebauer et al., Understanding PCIe performance for end host networking, SIGCOMM 2018, section 2.
 
 use crate::load::{Demand, LoadConfig, Tool};
-use crate::platform::{Instrument, Platform};
+use crate::ports::{self, Event, Instrument, called_by_fabric, needs};
 use crate::token::{self, kinds};
-use lanewise_fabric::Fabric;
-use lanewise_fabric::workload::{
-    ChannelId, DeviceId, Direction, Notify, Target, Transfer, Workload, WorkloadEvent,
-};
+use lanewise_fabric::workload::{ChannelId, DeviceId, Direction, Notify, Target, Transfer, Workload};
 use lanewise_observe::{CONTROL, FlowId, FlowSpec, LatencyOf};
 use lanewise_units::Bytes;
 
@@ -51,7 +48,7 @@ pub struct RingsConfig {
 
 kinds! {
     /// What may happen to a batch.
-    enum Kind {
+    pub(crate) enum Kind {
         /// The doorbell has arrived.
         Doorbell,
         /// Its descriptors are here.
@@ -64,6 +61,10 @@ kinds! {
 }
 
 type Token = token::Token<Kind>;
+needs!(pub(crate) Needs: Dma, Mmio, Tally);
+
+/// The machine as it sees it.
+pub(crate) type Ports<'a, M> = ports::Ports<'a, M, Kind>;
 
 #[derive(Clone, Copy, Default, Debug)]
 struct Batch {
@@ -102,23 +103,23 @@ impl RingsWorkload {
         Self { config, batches, opened: None }
     }
 
-    fn ring<P: Platform>(&mut self, batch: u32, platform: &mut P) {
+    fn ring<M: Needs>(&mut self, batch: u32, ports: &mut Ports<'_, M>) {
         self.batches[batch as usize] = Batch::default();
-        platform.mmio_write(self.config.device, self.config.doorbell, Token::of(Kind::Doorbell, batch));
+        ports.mmio_write(self.config.device, self.config.doorbell, Token::of(Kind::Doorbell, batch));
     }
 
-    fn fetch<P: Platform>(&self, batch: u32, platform: &mut P) {
+    fn fetch<M: Needs>(&self, batch: u32, ports: &mut Ports<'_, M>) {
         let length = self.config.descriptor.get() * u64::from(self.config.batch);
         self.control(
             Direction::Read,
             u64::from(batch) * length,
             length,
             Token::of(Kind::Descriptors, batch),
-            platform,
+            ports,
         );
     }
 
-    fn move_frames<P: Platform>(&self, batch: u32, platform: &mut P) {
+    fn move_frames<M: Needs>(&self, batch: u32, ports: &mut Ports<'_, M>) {
         let Some(opened) = self.opened else { return };
         for frame in 0..self.config.batch {
             let number = u64::from(batch) * u64::from(self.config.batch) + u64::from(frame);
@@ -131,12 +132,12 @@ impl RingsWorkload {
                 token: Token::of(Kind::Frame, batch),
                 notify: Notify::Done,
             };
-            platform.submit(opened.frame_channel, transfer);
+            ports.submit(opened.frame_channel, transfer);
         }
     }
 
     /// A frame is where it belongs; completions of several are written together, those of the last ones at once.
-    fn frame_moved<P: Platform>(&mut self, batch: u32, platform: &mut P) {
+    fn frame_moved<M: Needs>(&mut self, batch: u32, ports: &mut Ports<'_, M>) {
         let state = &mut self.batches[batch as usize];
         state.moved += 1;
         let waiting = (state.moved - 1) % self.config.completion_batch + 1;
@@ -147,24 +148,24 @@ impl RingsWorkload {
         let offset =
             COMPLETION_RING + u64::from(batch) * self.config.completion.get() * u64::from(self.config.batch);
         let token = Token::with(Kind::Completions, batch, waiting);
-        self.control(Direction::Write, offset, length, token, platform);
+        self.control(Direction::Write, offset, length, token, ports);
     }
 
-    fn completed<P: Platform>(&mut self, batch: u32, frames: u32, platform: &mut P) {
+    fn completed<M: Needs>(&mut self, batch: u32, frames: u32, ports: &mut Ports<'_, M>) {
         let state = &mut self.batches[batch as usize];
         state.completed += frames;
         if state.completed == self.config.batch {
-            self.ring(batch, platform);
+            self.ring(batch, ports);
         }
     }
 
-    fn control<P: Platform>(
+    fn control<M: Needs>(
         &self,
         direction: Direction,
         offset: u64,
         length: u64,
-        token: u64,
-        platform: &mut P,
+        token: Token,
+        ports: &mut Ports<'_, M>,
     ) {
         let Some(opened) = self.opened else { return };
         let transfer = Transfer {
@@ -176,12 +177,14 @@ impl RingsWorkload {
             token,
             notify: Notify::Done,
         };
-        platform.submit(opened.control_channel, transfer);
+        ports.submit(opened.control_channel, transfer);
     }
 }
 
-impl Instrument for RingsWorkload {
-    fn begin<P: Platform>(&mut self, platform: &mut P) {
+impl<M: Needs> Instrument<M> for RingsWorkload {
+    type Kind = Kind;
+
+    fn begin(&mut self, ports: &mut Ports<'_, M>) {
         let spec = |direction| FlowSpec {
             name: self.config.name.clone(),
             device: self.config.device_name.clone(),
@@ -189,39 +192,29 @@ impl Instrument for RingsWorkload {
             latency: LatencyOf::Request,
         };
         self.opened = Some(Opened {
-            control_channel: platform.open_channel(self.config.device),
-            frame_channel: platform.open_channel(self.config.device),
-            frames: platform.add_flow(spec(self.config.direction.name())),
-            control: platform.add_flow(spec(CONTROL)),
+            control_channel: ports.open_channel(self.config.device),
+            frame_channel: ports.open_channel(self.config.device),
+            frames: ports.add_flow(spec(self.config.direction.name())),
+            control: ports.add_flow(spec(CONTROL)),
         });
         for batch in 0..self.config.outstanding {
-            self.ring(batch, platform);
+            self.ring(batch, ports);
         }
     }
 
-    fn react<P: Platform>(&mut self, event: WorkloadEvent, platform: &mut P) {
-        let (WorkloadEvent::TransferDone { token } | WorkloadEvent::MmioWriteArrived { token }) = event
-        else {
-            return;
-        };
-        let token = Token::unpack(token);
+    fn react(&mut self, event: Event<Self::Kind>, ports: &mut Ports<'_, M>) {
+        let token = event.token();
         match token.kind {
-            Kind::Doorbell => self.fetch(token.subject, platform),
-            Kind::Descriptors => self.move_frames(token.subject, platform),
-            Kind::Frame => self.frame_moved(token.subject, platform),
-            Kind::Completions => self.completed(token.subject, token.detail, platform),
+            Kind::Doorbell => self.fetch(token.subject, ports),
+            Kind::Descriptors => self.move_frames(token.subject, ports),
+            Kind::Frame => self.frame_moved(token.subject, ports),
+            Kind::Completions => self.completed(token.subject, token.detail, ports),
         }
     }
 }
 
 impl Workload for RingsWorkload {
-    fn start(&mut self, fabric: &mut Fabric) {
-        self.begin(fabric);
-    }
-
-    fn handle(&mut self, event: WorkloadEvent, fabric: &mut Fabric) {
-        self.react(event, fabric);
-    }
+    called_by_fabric!();
 }
 
 impl LoadConfig for RingsConfig {

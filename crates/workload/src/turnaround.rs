@@ -12,12 +12,10 @@
 
 use crate::latency::LatencyTally;
 use crate::load::{LoadConfig, Tool};
-use crate::platform::{Instrument, Platform};
+use crate::ports::{self, Event, Instrument, called_by_fabric, needs};
+use crate::token::{self, kinds};
 use lanewise_engine::random::RandomStream;
-use lanewise_fabric::Fabric;
-use lanewise_fabric::workload::{
-    ChannelId, DeviceId, Direction, Metric, Notify, Target, Transfer, Workload, WorkloadEvent,
-};
+use lanewise_fabric::workload::{ChannelId, DeviceId, Direction, Metric, Notify, Target, Transfer, Workload};
 use lanewise_observe::{FlowId, FlowSpec, LatencyOf};
 use lanewise_units::{Bytes, Span, Time};
 
@@ -68,11 +66,25 @@ pub struct TurnaroundConfig {
     pub unseen: Span,
 }
 
-/// Tokens of its events.
-const START: u64 = 0;
-const MOVED: u64 = 1;
-const STORE: u64 = 2;
-const ANSWERED: u64 = 3;
+kinds! {
+    /// What may happen.
+    pub(crate) enum Kind {
+        /// The pause is over.
+        Start,
+        /// The line is where it was to go.
+        Moved,
+        /// The CPU's store is at the root port.
+        Store,
+        /// It is at the device.
+        Answered,
+    }
+}
+
+type Token = token::Token<Kind>;
+needs!(pub(crate) Needs: Timers, Dma, Mmio, Tally, Randomness);
+
+/// The machine as it sees it.
+pub(crate) type Ports<'a, M> = ports::Ports<'a, M, Kind>;
 
 /// The instrument.
 #[derive(Debug)]
@@ -99,15 +111,15 @@ impl TurnaroundWorkload {
         Self { config, flow, channel, pauses, noise, started: Time::ZERO, tally: LatencyTally::default() }
     }
 
-    fn pause<P: Platform>(&mut self, platform: &mut P) {
+    fn pause<M: Needs>(&mut self, ports: &mut Ports<'_, M>) {
         let shortest = self.config.pause;
         let more = self.pauses.as_mut().map_or(0, |stream| stream.below(shortest.ticks().max(1)));
-        platform.set_timer(platform.now() + shortest + Span::from_ticks(more), START);
+        ports.set_timer(ports.now() + shortest + Span::from_ticks(more), Token::of(Kind::Start, 0));
     }
 
-    fn start<P: Platform>(&mut self, platform: &mut P) {
+    fn start<M: Needs>(&mut self, ports: &mut Ports<'_, M>) {
         let (Some(channel), Some(flow)) = (self.channel, self.flow) else { return };
-        self.started = platform.now();
+        self.started = ports.now();
         let direction = match self.config.reading {
             Reading::Poll => Direction::Write,
             Reading::Read => Direction::Read,
@@ -118,71 +130,67 @@ impl TurnaroundWorkload {
             offset: 0,
             length: self.config.size,
             flow,
-            token: MOVED,
+            token: Token::of(Kind::Moved, 0),
             notify: Notify::Done,
         };
-        platform.submit(channel, transfer);
+        ports.submit(channel, transfer);
     }
 
     /// The line is at the root port: when does the CPU's store get there?
-    fn answer<P: Platform>(&mut self, platform: &mut P) {
+    fn answer<M: Needs>(&mut self, ports: &mut Ports<'_, M>) {
         let host = self.config.host;
-        let visible = platform.now() + host.landing;
+        let visible = ports.now() + host.landing;
         let interval = host.interval.ticks();
         let poll = Time::from_ticks(visible.ticks().div_ceil(interval) * interval);
         let noise = match &mut self.noise {
             Some(stream) if !host.noise.is_zero() => stream.exponential(host.noise),
             _ => Span::ZERO,
         };
-        platform.set_timer(poll + host.load + noise + host.store, STORE);
+        ports.set_timer(poll + host.load + noise + host.store, Token::of(Kind::Store, 0));
     }
 
-    fn finish<P: Platform>(&mut self, platform: &mut P) {
-        let time = (platform.now() - self.started).saturating_sub(self.config.unseen);
+    fn finish<M: Needs>(&mut self, ports: &mut Ports<'_, M>) {
+        let time = (ports.now() - self.started).saturating_sub(self.config.unseen);
         self.tally.add(time);
         if let Some(flow) = self.flow {
-            platform.operation_done(flow, time);
+            ports.operation_done(flow, time);
         }
-        self.pause(platform);
+        self.pause(ports);
     }
 }
 
-impl Instrument for TurnaroundWorkload {
-    fn begin<P: Platform>(&mut self, platform: &mut P) {
-        self.flow = Some(platform.add_flow(FlowSpec {
+impl<M: Needs> Instrument<M> for TurnaroundWorkload {
+    type Kind = Kind;
+
+    fn begin(&mut self, ports: &mut Ports<'_, M>) {
+        self.flow = Some(ports.add_flow(FlowSpec {
             name: self.config.name.clone(),
             device: self.config.device_name.clone(),
             direction: "turnaround",
             latency: LatencyOf::Operation,
         }));
-        self.channel = Some(platform.open_channel(self.config.device));
-        self.pauses = Some(platform.random_stream(&self.config.name, "pauses"));
-        self.noise = Some(platform.random_stream(&self.config.name, "noise"));
-        self.pause(platform);
+        self.channel = Some(ports.open_channel(self.config.device));
+        self.pauses = Some(ports.random_stream(&self.config.name, "pauses"));
+        self.noise = Some(ports.random_stream(&self.config.name, "noise"));
+        self.pause(ports);
     }
 
-    fn react<P: Platform>(&mut self, event: WorkloadEvent, platform: &mut P) {
-        match (event, self.config.reading) {
-            (WorkloadEvent::Timer { token: START }, _) => self.start(platform),
-            (WorkloadEvent::TransferDone { .. }, Reading::Poll) => self.answer(platform),
-            (WorkloadEvent::TransferDone { .. }, Reading::Read) => self.finish(platform),
-            (WorkloadEvent::Timer { token: STORE }, _) => {
-                platform.mmio_write(self.config.device, self.config.answer, ANSWERED);
+    fn react(&mut self, event: Event<Self::Kind>, ports: &mut Ports<'_, M>) {
+        match (event.token().kind, self.config.reading) {
+            (Kind::Start, _) => self.start(ports),
+            (Kind::Moved, Reading::Poll) => self.answer(ports),
+            (Kind::Moved, Reading::Read) => self.finish(ports),
+            (Kind::Store, _) => {
+                let token = Token::of(Kind::Answered, 0);
+                ports.mmio_write(self.config.device, self.config.answer, token);
             }
-            (WorkloadEvent::MmioWriteArrived { .. }, _) => self.finish(platform),
-            _ => {}
+            (Kind::Answered, _) => self.finish(ports),
         }
     }
 }
 
 impl Workload for TurnaroundWorkload {
-    fn start(&mut self, fabric: &mut Fabric) {
-        self.begin(fabric);
-    }
-
-    fn handle(&mut self, event: WorkloadEvent, fabric: &mut Fabric) {
-        self.react(event, fabric);
-    }
+    called_by_fabric!();
 
     fn report(&self, _window: (Time, Time)) -> Vec<Metric> {
         const NANOSECOND: Span = Span::from_ns(1);

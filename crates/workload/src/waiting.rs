@@ -1,6 +1,8 @@
 //! What a device with nothing to ask for waits for, as its instrument knows it and results show it.
 
-use crate::platform::Platform;
+use crate::ports::Ports;
+use crate::token::Kind;
+use lanewise_fabric::ports::Dma;
 use lanewise_fabric::workload::DeviceId;
 use lanewise_observe::RequesterState;
 
@@ -19,10 +21,15 @@ impl Default for Waiting {
 impl Waiting {
     /// Says what the device waits for from now on, if that is something else.
     #[inline]
-    pub(crate) fn say<P: Platform>(&mut self, state: RequesterState, device: DeviceId, platform: &mut P) {
+    pub(crate) fn say<M: Dma, K: Kind>(
+        &mut self,
+        state: RequesterState,
+        device: DeviceId,
+        ports: &mut Ports<'_, M, K>,
+    ) {
         if state != self.said {
             self.said = state;
-            platform.waits_for(device, state);
+            ports.waits_for(device, state);
         }
     }
 }

@@ -8,12 +8,11 @@ use super::nic::{Frame, Port, Taken};
 use super::report::metric;
 use super::smartflow::SmartFlow;
 use super::software::Software;
-use super::token::{self, Kind, Token};
+use super::token::{self, Kind, Needs, Ports, Token};
 use crate::load::{LoadConfig, Tool};
-use crate::platform::{Instrument, Platform};
+use crate::ports::{Event, Instrument, called_by_fabric};
 use crate::token::LARGEST_DETAIL;
-use lanewise_fabric::Fabric;
-use lanewise_fabric::workload::{ChannelId, Metric, Workload, WorkloadEvent};
+use lanewise_fabric::workload::{ChannelId, Metric, Workload};
 use lanewise_observe::{CONTROL, FlowId, FlowSpec, LatencyOf};
 use lanewise_units::{Span, Time};
 use std::collections::VecDeque;
@@ -120,27 +119,27 @@ impl EthernetWorkload {
         &self.config.nics[self.nic_of[port]]
     }
 
-    fn open<P: Platform>(&mut self, platform: &mut P) {
+    fn open<M: Needs>(&mut self, ports: &mut Ports<'_, M>) {
         for nic in &self.config.nics {
             let mut flow = |direction, latency| {
                 let (name, device) = (nic.name.clone(), nic.name.clone());
-                platform.add_flow(FlowSpec { name, device, direction, latency })
+                ports.add_flow(FlowSpec { name, device, direction, latency })
             };
             let receive = flow("write", LatencyOf::Request);
             let transmit = flow("read", LatencyOf::Request);
             let control = flow(CONTROL, LatencyOf::Request);
             self.nic_flows.push(NicFlows { receive, transmit, control });
             for _ in 0..nic.ports {
-                let posted = platform.open_channel(nic.device);
-                let descriptors = platform.open_channel(nic.device);
+                let posted = ports.open_channel(nic.device);
+                let descriptors = ports.open_channel(nic.device);
                 self.channels.push(Channels { posted, descriptors });
             }
-            let channel = platform.open_channel(nic.device);
+            let channel = ports.open_channel(nic.device);
             self.engines.push(TransmitEngine { channel, busy: 0, turn: 0 });
         }
         for flow in &self.config.smartflow.flows {
             let name = |(nic, port): (usize, usize)| format!("{}.{port}", self.config.nics[nic].name);
-            self.frame_flows.push(platform.add_flow(FlowSpec {
+            self.frame_flows.push(ports.add_flow(FlowSpec {
                 name: flow.name.clone(),
                 device: format!("{} > {}", name(flow.from), name(flow.to)),
                 direction: "frames",
@@ -150,8 +149,8 @@ impl EthernetWorkload {
     }
 
     /// Starts the next trial, if there is one: the first frame of each flow, evenly spread over an interval.
-    fn start_trial<P: Platform>(&mut self, platform: &mut P) {
-        let now = platform.now();
+    fn start_trial<M: Needs>(&mut self, ports: &mut Ports<'_, M>) {
+        let now = ports.now();
         self.trial = (self.trial + 1) & LARGEST_DETAIL;
         if !self.smartflow.start(now) {
             return;
@@ -163,51 +162,51 @@ impl EthernetWorkload {
         for flow in 0..flows {
             let offset = Span::from_ticks(interval.ticks() / flows * flow);
             let token = token::with(Kind::FrameIn, flow as usize, self.trial);
-            platform.set_timer(now + frame + offset, token);
+            ports.set_timer(now + frame + offset, token);
         }
     }
 
     /// The last bit of a frame is at the adapter, and the next one of its flow is on its way.
-    fn frame_in<P: Platform>(&mut self, flow: usize, platform: &mut P) {
-        let now = platform.now();
+    fn frame_in<M: Needs>(&mut self, flow: usize, ports: &mut Ports<'_, M>) {
+        let now = ports.now();
         if self.smartflow.has_failed() {
-            return self.end_if_over(platform);
+            return self.end_if_over(ports);
         }
         let Some(count) = &mut self.smartflow.count else { return };
         let trial = count.trial;
         if !count.lasts_until(now) {
-            return self.end_if_over(platform);
+            return self.end_if_over(ports);
         }
         count.sent(flow);
         let priority = self.config.smartflow.flows[flow].priority;
         let frame = Frame { flow: flow as u32, size: trial.size.get() as u32, priority, arrived: now };
         let interval = self.smartflow.interval(trial);
-        platform.set_timer(now + interval, token::with(Kind::FrameIn, flow, self.trial));
+        ports.set_timer(now + interval, token::with(Kind::FrameIn, flow, self.trial));
         let (nic, port) = self.config.smartflow.flows[flow].from;
         let port = self.first_port[nic] + port;
         match self.ports[port].take(&self.config.nics[nic], frame) {
-            Taken::Stored => self.write_frames(port, platform),
-            Taken::Lost => self.lost(frame, platform),
+            Taken::Stored => self.write_frames(port, ports),
+            Taken::Lost => self.lost(frame, ports),
         }
     }
 
-    pub(super) fn lost<P: Platform>(&mut self, frame: Frame, platform: &mut P) {
+    pub(super) fn lost<M: Needs>(&mut self, frame: Frame, ports: &mut Ports<'_, M>) {
         if let Some(count) = &mut self.smartflow.count {
-            count.lost(frame.flow as usize, platform.now());
+            count.lost(frame.flow as usize, ports.now());
         }
-        self.end_if_over(platform);
+        self.end_if_over(ports);
     }
 
     /// Ends the trial when no more frames come and none is left inside.
-    pub(super) fn end_if_over<P: Platform>(&mut self, platform: &mut P) {
+    pub(super) fn end_if_over<M: Needs>(&mut self, ports: &mut Ports<'_, M>) {
         let failed = self.smartflow.has_failed();
         let Some(count) = &self.smartflow.count else { return };
-        let generating = !failed && count.lasts_until(platform.now());
+        let generating = !failed && count.lasts_until(ports.now());
         if generating || !count.is_drained() {
             return;
         }
         self.smartflow.finish();
-        self.start_trial(platform);
+        self.start_trial(ports);
     }
 
     fn own_metrics(&self) -> [Metric; 3] {
@@ -222,67 +221,63 @@ impl EthernetWorkload {
     }
 }
 
-impl Instrument for EthernetWorkload {
-    fn begin<P: Platform>(&mut self, platform: &mut P) {
-        self.open(platform);
+impl<M: Needs> Instrument<M> for EthernetWorkload {
+    type Kind = Kind;
+
+    fn begin(&mut self, ports: &mut Ports<'_, M>) {
+        self.open(ports);
         for port in 0..self.ports.len() {
-            self.write_frames(port, platform);
+            self.write_frames(port, ports);
         }
-        self.start_trial(platform);
+        self.start_trial(ports);
     }
 
-    fn react<P: Platform>(&mut self, event: WorkloadEvent, platform: &mut P) {
-        let Token { kind, subject, detail } = Token::unpack(event.token());
+    fn react(&mut self, event: Event<Self::Kind>, ports: &mut Ports<'_, M>) {
+        let Token { kind, subject, detail } = event.token();
         let subject = subject as usize;
         match kind {
-            Kind::FrameIn if detail == self.trial => self.frame_in(subject, platform),
+            Kind::FrameIn if detail == self.trial => self.frame_in(subject, ports),
             Kind::FrameIn => {}
             Kind::FrameWritten => self.ports[subject].written(detail),
             Kind::ReceiveWrittenBack => self.ports[subject].reported(detail),
             Kind::ReceiveFetched => {
                 self.ports[subject].fetched(detail);
-                self.write_frames(subject, platform);
+                self.write_frames(subject, ports);
             }
-            Kind::Interrupt => self.interrupt(subject, platform),
+            Kind::Interrupt => self.interrupt(subject, ports),
             Kind::Moderation => {
                 self.ports[subject].timer_set = false;
-                self.consider_interrupt(subject, platform);
+                self.consider_interrupt(subject, ports);
             }
             Kind::Doorbell => {
                 self.ports[subject].announce(detail);
-                self.fetch_transmit(subject, platform);
+                self.fetch_transmit(subject, ports);
             }
             Kind::TransmitFetched => {
                 self.ports[subject].fetched_transmit(detail);
-                self.run_engine(self.nic_of[subject], platform);
+                self.run_engine(self.nic_of[subject], ports);
             }
-            Kind::FrameRead => self.frame_read(subject, platform),
-            Kind::FrameReady => self.frame_ready(subject, platform),
-            Kind::LineFree => self.line_free(subject, detail, platform),
+            Kind::FrameRead => self.frame_read(subject, ports),
+            Kind::FrameReady => self.frame_ready(subject, ports),
+            Kind::LineFree => self.line_free(subject, detail, ports),
             Kind::TransmitWrittenBack => self.ports[subject].reported_transmit(detail),
             Kind::Replenished => {
                 self.ports[subject].replenished(detail);
-                self.write_frames(subject, platform);
+                self.write_frames(subject, ports);
             }
             Kind::Enabled => {
                 self.ports[subject].enabled = true;
-                self.consider_interrupt(subject, platform);
+                self.consider_interrupt(subject, ports);
             }
             Kind::RegisterWritten => {}
-            Kind::RegisterRead => self.register_read(subject, platform),
-            Kind::WorkDone => self.run_core(subject, platform),
+            Kind::RegisterRead => self.register_read(subject, ports),
+            Kind::WorkDone => self.run_core(subject, ports),
         }
     }
 }
 
 impl Workload for EthernetWorkload {
-    fn start(&mut self, fabric: &mut Fabric) {
-        self.begin(fabric);
-    }
-
-    fn handle(&mut self, event: WorkloadEvent, fabric: &mut Fabric) {
-        self.react(event, fabric);
-    }
+    called_by_fabric!();
 
     fn report(&self, _window: (Time, Time)) -> Vec<Metric> {
         let mut metrics = self.smartflow.results().to_vec();

@@ -1,8 +1,8 @@
 //! Where frames and descriptors are in host memory, and the transfers that move descriptors.
 
 use super::bridge::EthernetWorkload;
+use super::token::{Needs, Ports, Token};
 use crate::memory::PAGE;
-use crate::platform::Platform;
 use lanewise_fabric::workload::{Direction, Notify, Target, Transfer};
 use lanewise_observe::FlowId;
 use lanewise_units::Bytes;
@@ -47,12 +47,12 @@ pub(super) fn interrupts_of(port: usize) -> u64 {
 }
 
 impl EthernetWorkload {
-    pub(super) fn read_descriptors<P: Platform>(
+    pub(super) fn read_descriptors<M: Needs>(
         &self,
         port: usize,
         count: u32,
-        token: u64,
-        platform: &mut P,
+        token: Token,
+        ports: &mut Ports<'_, M>,
     ) {
         let transfer = Transfer {
             direction: Direction::Read,
@@ -63,24 +63,30 @@ impl EthernetWorkload {
             token,
             notify: Notify::Done,
         };
-        platform.submit(self.channels[port].descriptors, transfer);
+        ports.submit(self.channels[port].descriptors, transfer);
     }
 
-    pub(super) fn write_descriptors<P: Platform>(
+    pub(super) fn write_descriptors<M: Needs>(
         &self,
         port: usize,
         count: u32,
-        token: u64,
-        platform: &mut P,
+        token: Token,
+        ports: &mut Ports<'_, M>,
     ) {
         let flow = self.nic_flows[self.nic_of[port]].control;
         let offset = descriptors_of(port);
         let length = self.nic(port).descriptor * u64::from(count);
-        platform.submit(self.channels[port].posted, write(flow, offset, length, token, Notify::Done));
+        ports.submit(self.channels[port].posted, write(flow, offset, length, token, Notify::Done));
     }
 }
 
 /// A write to host memory.
-pub(super) fn write(flow: FlowId, offset: u64, length: Bytes, token: u64, notify: Notify) -> Transfer {
+pub(super) fn write(
+    flow: FlowId,
+    offset: u64,
+    length: Bytes,
+    token: Token,
+    notify: Notify,
+) -> Transfer<Token> {
     Transfer { direction: Direction::Write, target: Target::HostMemory, offset, length, flow, token, notify }
 }

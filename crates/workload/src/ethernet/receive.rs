@@ -2,42 +2,41 @@
 
 use super::bridge::EthernetWorkload;
 use super::memory::{interrupts_of, write};
-use super::token::{self, Kind};
+use super::token::{self, Kind, Needs, Ports};
 use crate::completions::INTERRUPT;
-use crate::platform::Platform;
 use lanewise_fabric::workload::Notify;
 
 impl EthernetWorkload {
     /// Writes what waits in the FIFO and has a descriptor, reports it, and fetches more descriptors.
-    pub(super) fn write_frames<P: Platform>(&mut self, port: usize, platform: &mut P) {
+    pub(super) fn write_frames<M: Needs>(&mut self, port: usize, ports: &mut Ports<'_, M>) {
         while let Some(frame) = self.ports[port].next_write() {
             let offset = self.buffers[port][0].next();
             let flow = self.nic_flows[self.nic_of[port]].receive;
             let token = token::with(Kind::FrameWritten, port, frame.size);
             let transfer = write(flow, offset, frame.in_memory(), token, Notify::Sent);
-            platform.submit(self.channels[port].posted, transfer);
+            ports.submit(self.channels[port].posted, transfer);
         }
-        self.report(port, platform);
+        self.report(port, ports);
         let nic = &self.config.nics[self.nic_of[port]];
         if let Some(count) = self.ports[port].fetch(nic) {
             let token = token::with(Kind::ReceiveFetched, port, count);
-            self.read_descriptors(port, count, token, platform);
+            self.read_descriptors(port, count, token, ports);
         }
     }
 
     /// Writes receive descriptors back when they are due, and sees to an interrupt.
-    pub(super) fn report<P: Platform>(&mut self, port: usize, platform: &mut P) {
+    pub(super) fn report<M: Needs>(&mut self, port: usize, ports: &mut Ports<'_, M>) {
         let nic = &self.config.nics[self.nic_of[port]];
         if let Some(count) = self.ports[port].write_back(nic) {
             let token = token::with(Kind::ReceiveWrittenBack, port, count);
-            self.write_descriptors(port, count, token, platform);
-            self.consider_interrupt(port, platform);
+            self.write_descriptors(port, count, token, ports);
+            self.consider_interrupt(port, ports);
         }
     }
 
     /// Sends an interrupt, or sets the timer of the moderation, when there is a reason and the driver allows it.
-    pub(super) fn consider_interrupt<P: Platform>(&mut self, port: usize, platform: &mut P) {
-        let now = platform.now();
+    pub(super) fn consider_interrupt<M: Needs>(&mut self, port: usize, ports: &mut Ports<'_, M>) {
+        let now = ports.now();
         let interval = self.nic(port).interrupt_interval;
         let state = &mut self.ports[port];
         if !state.enabled || state.timer_set || !state.wants_interrupt() {
@@ -45,14 +44,14 @@ impl EthernetWorkload {
         }
         if now < state.next_interrupt {
             state.timer_set = true;
-            platform.set_timer(state.next_interrupt, token::of(Kind::Moderation, port));
+            ports.set_timer(state.next_interrupt, token::of(Kind::Moderation, port));
             return;
         }
         state.enabled = false;
         state.next_interrupt = now + interval;
         let flow = self.nic_flows[self.nic_of[port]].control;
         let token = token::of(Kind::Interrupt, port);
-        platform.submit(
+        ports.submit(
             self.channels[port].posted,
             write(flow, interrupts_of(port), INTERRUPT, token, Notify::Done),
         );

@@ -1,4 +1,4 @@
-//! Bridging on a platform of plain arithmetic, where what limits a host can be worked out by hand.
+//! Bridging on a ports of plain arithmetic, where what limits a host can be worked out by hand.
 
 use super::*;
 use crate::bench::Bench;

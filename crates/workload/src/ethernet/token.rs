@@ -1,11 +1,12 @@
 //! What a timer, a transfer or an access of the Ethernet adapters was for. Ports, flows and cores are counted over all
 //! adapters.
 
+use crate::ports::{self, needs};
 use crate::token::{self, kinds};
 
 kinds! {
     /// What happened.
-    pub(super) enum Kind {
+    pub(crate) enum Kind {
         /// The last bit of a frame of a flow is in; the flow's next one follows. Flow.
         FrameIn,
         /// A received frame has left by DMA. Port, bytes.
@@ -44,16 +45,21 @@ kinds! {
 }
 
 /// A token of Ethernet adapters.
-pub(super) type Token = token::Token<Kind>;
+pub(crate) type Token = token::Token<Kind>;
+
+needs!(pub(crate) Needs: Timers, Dma, Mmio, Tally);
+
+/// The machine as it sees it.
+pub(crate) type Ports<'a, M> = ports::Ports<'a, M, Kind>;
 
 /// A token without a detail.
 #[inline]
-pub(super) fn of(kind: Kind, subject: usize) -> u64 {
+pub(super) fn of(kind: Kind, subject: usize) -> Token {
     with(kind, subject, 0)
 }
 
 /// A token with one: a count, or bytes.
 #[inline]
-pub(super) fn with(kind: Kind, subject: usize, detail: u32) -> u64 {
+pub(super) fn with(kind: Kind, subject: usize, detail: u32) -> Token {
     Token::with(kind, subject as u32, detail)
 }

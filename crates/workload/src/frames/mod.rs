@@ -15,13 +15,10 @@ mod scene;
 mod tests;
 
 use crate::load::{LoadConfig, Tool};
-use crate::platform::{Instrument, Platform};
+use crate::ports::{self, Event, Instrument, called_by_fabric, needs};
 use crate::server::Server;
 use crate::token::{self, kinds};
-use lanewise_fabric::Fabric;
-use lanewise_fabric::workload::{
-    ChannelId, DeviceId, Direction, Metric, Notify, Target, Transfer, Workload, WorkloadEvent,
-};
+use lanewise_fabric::workload::{ChannelId, DeviceId, Direction, Metric, Notify, Target, Transfer, Workload};
 use lanewise_observe::{FlowId, FlowSpec, LatencyOf};
 use lanewise_units::{Bytes, Span, Time};
 pub use scene::Scene;
@@ -45,7 +42,7 @@ pub struct FramesConfig {
 
 kinds! {
     /// What happened.
-    enum Kind {
+    pub(crate) enum Kind {
         /// The processor has worked on a batch.
         Computed,
         /// A register has been read.
@@ -65,6 +62,10 @@ kinds! {
 
 /// Kind, and the GPU it happened to.
 type Token = token::Token<Kind>;
+needs!(pub(crate) Needs: Timers, Dma, Mmio, Tally);
+
+/// The machine as it sees it.
+pub(crate) type Ports<'a, M> = ports::Ports<'a, M, Kind>;
 
 /// One GPU.
 #[derive(Clone, Copy, Debug)]
@@ -125,18 +126,18 @@ impl FramesWorkload {
         }
     }
 
-    fn open<P: Platform>(&mut self, platform: &mut P) {
+    fn open<M: Needs>(&mut self, ports: &mut Ports<'_, M>) {
         for (device, name) in &self.config.gpus {
             let mut flow = |direction| {
                 let (name, device) = (self.config.name.clone(), name.clone());
-                platform.add_flow(FlowSpec { name, device, direction, latency: LatencyOf::Request })
+                ports.add_flow(FlowSpec { name, device, direction, latency: LatencyOf::Request })
             };
             let (reads, writes) = (flow("read"), flow("write"));
-            let channel = platform.open_channel(*device);
+            let channel = ports.open_channel(*device);
             self.gpus.push(Gpu { channel, reads, writes, fetched: 0, engine: Server::default() });
         }
         let names: Vec<&str> = self.config.gpus.iter().map(|(_, name)| name.as_str()).collect();
-        self.flow = Some(platform.add_flow(FlowSpec {
+        self.flow = Some(ports.add_flow(FlowSpec {
             name: self.config.name.clone(),
             device: names.join("+"),
             direction: "frames",
@@ -144,100 +145,100 @@ impl FramesWorkload {
         }));
     }
 
-    fn start_frame<P: Platform>(&mut self, platform: &mut P) {
-        self.frame_start = platform.now();
+    fn start_frame<M: Needs>(&mut self, ports: &mut Ports<'_, M>) {
+        self.frame_start = ports.now();
         self.batch = 0;
         self.rendering = self.gpus.len();
         self.exchanging = if self.now_on().image == Bytes::ZERO { 0 } else { self.gpus.len() - 1 };
         self.gpus.iter_mut().for_each(|gpu| gpu.fetched = 0);
-        self.compute(platform);
+        self.compute(ports);
     }
 
     /// The processor works on the next batch, if there is one.
-    fn compute<P: Platform>(&mut self, platform: &mut P) {
+    fn compute<M: Needs>(&mut self, ports: &mut Ports<'_, M>) {
         let scene = self.now_on();
         if self.batch < scene.batches {
-            let end = platform.now() + part(scene.cpu_time, scene.batches, self.batch);
-            platform.set_timer(end, Token::of(Kind::Computed, 0));
+            let end = ports.now() + part(scene.cpu_time, scene.batches, self.batch);
+            ports.set_timer(end, Token::of(Kind::Computed, 0));
         }
     }
 
     /// A batch is ready: tells the GPUs, and asks one of them how far it is.
-    fn submit_batch<P: Platform>(&mut self, platform: &mut P) {
+    fn submit_batch<M: Needs>(&mut self, ports: &mut Ports<'_, M>) {
         for (gpu, (device, _)) in self.config.gpus.iter().enumerate() {
-            platform.mmio_write(*device, REGISTER, Token::of(Kind::Doorbell, gpu as u32));
+            ports.mmio_write(*device, REGISTER, Token::of(Kind::Doorbell, gpu as u32));
         }
         let asked = self.batch as usize % self.gpus.len();
-        self.read_start = platform.now();
-        platform.mmio_read(self.config.gpus[asked].0, REGISTER, Token::of(Kind::RegisterRead, asked as u32));
+        self.read_start = ports.now();
+        ports.mmio_read(self.config.gpus[asked].0, REGISTER, Token::of(Kind::RegisterRead, asked as u32));
     }
 
-    fn register_read<P: Platform>(&mut self, platform: &mut P) {
+    fn register_read<M: Needs>(&mut self, ports: &mut Ports<'_, M>) {
         self.reads += 1;
-        self.read_time += platform.now() - self.read_start;
+        self.read_time += ports.now() - self.read_start;
         self.batch += 1;
-        self.compute(platform);
+        self.compute(ports);
     }
 
-    fn fetch<P: Platform>(&self, gpu: usize, platform: &mut P) {
+    fn fetch<M: Needs>(&self, gpu: usize, ports: &mut Ports<'_, M>) {
         let scene = self.now_on();
         let length = Bytes::new(scene.commands.get().div_ceil(scene.batches.into()).max(1));
         let offset = gpu as u64 * GPU_AREA;
-        self.transfer(gpu, Direction::Read, offset, length, Token::of(Kind::Fetched, gpu as u32), platform);
+        self.transfer(gpu, Direction::Read, offset, length, Token::of(Kind::Fetched, gpu as u32), ports);
     }
 
     /// A GPU has a batch and works on it behind those before it.
-    fn fetched<P: Platform>(&mut self, index: usize, platform: &mut P) {
+    fn fetched<M: Needs>(&mut self, index: usize, ports: &mut Ports<'_, M>) {
         let Scene { gpu_time, batches, .. } = *self.now_on();
         let gpu = &mut self.gpus[index];
         let work = part(gpu_time, batches, gpu.fetched);
-        let rendered = gpu.engine.occupy(platform.now(), work);
+        let rendered = gpu.engine.occupy(ports.now(), work);
         gpu.fetched += 1;
         if gpu.fetched == batches {
-            platform.set_timer(rendered, Token::of(Kind::Rendered, index as u32));
+            ports.set_timer(rendered, Token::of(Kind::Rendered, index as u32));
         }
     }
 
-    fn rendered<P: Platform>(&mut self, gpu: usize, platform: &mut P) {
+    fn rendered<M: Needs>(&mut self, gpu: usize, ports: &mut Ports<'_, M>) {
         self.rendering -= 1;
         let image = self.now_on().image;
         if gpu > 0 && image > Bytes::ZERO {
             let offset = gpu as u64 * GPU_AREA + GPU_AREA / 2;
             let token = Token::of(Kind::ImageWritten, gpu as u32);
-            self.transfer(gpu, Direction::Write, offset, image, token, platform);
+            self.transfer(gpu, Direction::Write, offset, image, token, ports);
         }
-        self.finish_if_over(platform);
+        self.finish_if_over(ports);
     }
 
-    fn image_written<P: Platform>(&self, gpu: usize, platform: &mut P) {
+    fn image_written<M: Needs>(&self, gpu: usize, ports: &mut Ports<'_, M>) {
         let offset = gpu as u64 * GPU_AREA + GPU_AREA / 2;
         let token = Token::of(Kind::ImageRead, gpu as u32);
-        self.transfer(0, Direction::Read, offset, self.now_on().image, token, platform);
+        self.transfer(0, Direction::Read, offset, self.now_on().image, token, ports);
     }
 
-    fn transfer<P: Platform>(
+    fn transfer<M: Needs>(
         &self,
         gpu: usize,
         direction: Direction,
         offset: u64,
         length: Bytes,
-        token: u64,
-        platform: &mut P,
+        token: Token,
+        ports: &mut Ports<'_, M>,
     ) {
         let state = &self.gpus[gpu];
         let flow = if direction == Direction::Read { state.reads } else { state.writes };
         let target = Target::HostMemory;
         let transfer = Transfer { direction, target, offset, length, flow, token, notify: Notify::Done };
-        platform.submit(state.channel, transfer);
+        ports.submit(state.channel, transfer);
     }
 
-    fn finish_if_over<P: Platform>(&mut self, platform: &mut P) {
+    fn finish_if_over<M: Needs>(&mut self, ports: &mut Ports<'_, M>) {
         if self.rendering > 0 || self.exchanging > 0 || self.batch < self.now_on().batches {
             return;
         }
-        let end = platform.now();
+        let end = ports.now();
         if let Some(flow) = self.flow {
-            platform.operation_done(flow, end - self.frame_start);
+            ports.operation_done(flow, end - self.frame_start);
         }
         let rendered = &mut self.rendered[self.scene];
         rendered.add(self.frame_start, end);
@@ -245,7 +246,7 @@ impl FramesWorkload {
             self.scene += 1;
         }
         if !self.is_over() {
-            self.start_frame(platform);
+            self.start_frame(ports);
         }
     }
 
@@ -265,41 +266,37 @@ fn part(work: Span, batches: u32, number: u32) -> Span {
     Span::from_ticks((up_to(number + 1) - up_to(number)) as u64)
 }
 
-impl Instrument for FramesWorkload {
-    fn begin<P: Platform>(&mut self, platform: &mut P) {
-        self.open(platform);
-        self.start_frame(platform);
+impl<M: Needs> Instrument<M> for FramesWorkload {
+    type Kind = Kind;
+
+    fn begin(&mut self, ports: &mut Ports<'_, M>) {
+        self.open(ports);
+        self.start_frame(ports);
     }
 
-    fn react<P: Platform>(&mut self, event: WorkloadEvent, platform: &mut P) {
-        let Token { kind, subject, .. } = Token::unpack(event.token());
+    fn react(&mut self, event: Event<Self::Kind>, ports: &mut Ports<'_, M>) {
+        let Token { kind, subject, .. } = event.token();
         let gpu = subject as usize;
         match kind {
-            Kind::Computed => self.submit_batch(platform),
+            Kind::Computed => self.submit_batch(ports),
             Kind::RegisterRead => {
-                self.register_read(platform);
-                self.finish_if_over(platform);
+                self.register_read(ports);
+                self.finish_if_over(ports);
             }
-            Kind::Doorbell => self.fetch(gpu, platform),
-            Kind::Fetched => self.fetched(gpu, platform),
-            Kind::Rendered => self.rendered(gpu, platform),
-            Kind::ImageWritten => self.image_written(gpu, platform),
+            Kind::Doorbell => self.fetch(gpu, ports),
+            Kind::Fetched => self.fetched(gpu, ports),
+            Kind::Rendered => self.rendered(gpu, ports),
+            Kind::ImageWritten => self.image_written(gpu, ports),
             Kind::ImageRead => {
                 self.exchanging -= 1;
-                self.finish_if_over(platform);
+                self.finish_if_over(ports);
             }
         }
     }
 }
 
 impl Workload for FramesWorkload {
-    fn start(&mut self, fabric: &mut Fabric) {
-        self.begin(fabric);
-    }
-
-    fn handle(&mut self, event: WorkloadEvent, fabric: &mut Fabric) {
-        self.react(event, fabric);
-    }
+    called_by_fabric!();
 
     fn report(&self, _window: (Time, Time)) -> Vec<Metric> {
         let mut metrics = metrics(&self.config.scenes, &self.rendered);

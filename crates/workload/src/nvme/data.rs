@@ -4,10 +4,9 @@
 
 use super::ssd::{COMMAND, COMPLETION, DOORBELL, page_list};
 use super::system::NvmeWorkload;
-use super::token::{Kind, Token};
+use super::token::{Kind, Needs, Ports, Token};
 use crate::completions::{INTERRUPT, InterruptAction, Moderation};
 use crate::memory::PAGE;
-use crate::platform::Platform;
 use lanewise_fabric::workload::{ChannelId, Direction, Notify, Target, Transfer};
 use lanewise_observe::FlowId;
 use lanewise_units::Bytes;
@@ -22,22 +21,22 @@ const PAGE_LISTS: u64 = 1 << 30;
 
 impl NvmeWorkload {
     /// The driver is done: tell the drive.
-    pub(super) fn ring_doorbell<P: Platform>(&mut self, slot: u32, platform: &mut P) {
+    pub(super) fn ring_doorbell<M: Needs>(&mut self, slot: u32, ports: &mut Ports<'_, M>) {
         let device = self.ssds[self.slots[slot as usize].ssd as usize].config.device;
-        platform.mmio_write(device, DOORBELL, Token::of(Kind::Doorbell, slot));
+        ports.mmio_write(device, DOORBELL, Token::of(Kind::Doorbell, slot));
     }
 
     /// The doorbell arrived.
-    pub(super) fn doorbell_arrived<P: Platform>(&mut self, slot: u32, platform: &mut P) {
+    pub(super) fn doorbell_arrived<M: Needs>(&mut self, slot: u32, ports: &mut Ports<'_, M>) {
         let state = &self.slots[slot as usize];
         let (ssd, queue) = (state.ssd, state.queue);
         self.ssds[ssd as usize].in_software -= 1;
         self.ssds[ssd as usize].announce(queue, slot);
-        self.fetch_commands(ssd, platform);
+        self.fetch_commands(ssd, ports);
     }
 
     /// Reads the next commands, if no other read of commands is under way.
-    fn fetch_commands<P: Platform>(&mut self, ssd: u32, platform: &mut P) {
+    fn fetch_commands<M: Needs>(&mut self, ssd: u32, ports: &mut Ports<'_, M>) {
         let drive = &mut self.ssds[ssd as usize];
         let Some((queue, first, count)) = drive.next_fetch() else { return };
         let pair = &mut self.queues[queue as usize];
@@ -48,36 +47,36 @@ impl NvmeWorkload {
             length: COMMAND * u64::from(count),
             ..self.control(first, Direction::Read, Token::with(Kind::Fetched, ssd, count), Notify::Done)
         };
-        platform.submit(self.ssds[ssd as usize].command_channel, transfer);
+        ports.submit(self.ssds[ssd as usize].command_channel, transfer);
     }
 
     /// Commands are in the drive: its processors turn to them.
-    pub(super) fn commands_fetched<P: Platform>(&mut self, ssd: u32, count: u32, platform: &mut P) {
+    pub(super) fn commands_fetched<M: Needs>(&mut self, ssd: u32, count: u32, ports: &mut Ports<'_, M>) {
         for _ in 0..count {
-            let taken = self.ssds[ssd as usize].take_fetched(platform.now());
+            let taken = self.ssds[ssd as usize].take_fetched(ports.now());
             let (slot, processed) = taken.expect("as many as were fetched");
-            platform.set_timer(processed, Token::of(Kind::Processed, slot));
+            ports.set_timer(processed, Token::of(Kind::Processed, slot));
         }
-        self.fetch_commands(ssd, platform);
+        self.fetch_commands(ssd, ports);
     }
 
     /// The command is understood: where is its memory?
-    pub(super) fn command_processed<P: Platform>(&mut self, slot: u32, platform: &mut P) {
+    pub(super) fn command_processed<M: Needs>(&mut self, slot: u32, ports: &mut Ports<'_, M>) {
         let state = &self.slots[slot as usize];
         self.ssds[state.ssd as usize].processed();
         let Some(length) = page_list(Bytes::new(state.request.size)) else {
-            return self.start_data(slot, platform);
+            return self.start_data(slot, ports);
         };
         let transfer = Transfer {
             offset: PAGE_LISTS + u64::from(slot) * PAGE.get(),
             length,
             ..self.control(slot, Direction::Read, Token::of(Kind::PagesFetched, slot), Notify::Done)
         };
-        platform.submit(self.ssds[state.ssd as usize].command_channel, transfer);
+        ports.submit(self.ssds[state.ssd as usize].command_channel, transfer);
     }
 
     /// The drive knows all it needs.
-    pub(super) fn start_data<P: Platform>(&mut self, slot: u32, platform: &mut P) {
+    pub(super) fn start_data<M: Needs>(&mut self, slot: u32, ports: &mut Ports<'_, M>) {
         let state = &self.slots[slot as usize];
         let (ssd, request) = (state.ssd, state.request);
         let drive = &mut self.ssds[ssd as usize];
@@ -85,99 +84,99 @@ impl NvmeWorkload {
             let sequential = drive.is_sequential_write(request.offset, request.size);
             self.slots[slot as usize].sequential = sequential;
             drive.want_data(slot, request.size);
-            return self.fetch_data(ssd, platform);
+            return self.fetch_data(ssd, ports);
         }
-        let now = platform.now();
+        let now = ports.now();
         drive.read_media(request.offset, request.size, now, |bytes, at| {
-            platform.set_timer(at, Token::with(Kind::MediaReady, slot, bytes));
+            ports.set_timer(at, Token::with(Kind::MediaReady, slot, bytes));
         });
     }
 
     /// A piece is out of the media.
-    pub(super) fn media_ready<P: Platform>(&mut self, slot: u32, bytes: u32, platform: &mut P) {
+    pub(super) fn media_ready<M: Needs>(&mut self, slot: u32, bytes: u32, ports: &mut Ports<'_, M>) {
         let ssd = self.slots[slot as usize].ssd;
-        self.ssds[ssd as usize].media_ready(slot, bytes.into(), platform.now());
-        self.cross(ssd, platform);
+        self.ssds[ssd as usize].media_ready(slot, bytes.into(), ports.now());
+        self.cross(ssd, ports);
     }
 
     /// Sends the next units through the data path: those that may enter it now, and a timer for the one after them.
-    fn cross<P: Platform>(&mut self, ssd: u32, platform: &mut P) {
-        while let Some(at) = self.ssds[ssd as usize].start_crossing(platform.now()) {
-            if at > platform.now() {
-                return platform.set_timer(at, Token::of(Kind::Crossed, ssd));
+    fn cross<M: Needs>(&mut self, ssd: u32, ports: &mut Ports<'_, M>) {
+        while let Some(at) = self.ssds[ssd as usize].start_crossing(ports.now()) {
+            if at > ports.now() {
+                return ports.set_timer(at, Token::of(Kind::Crossed, ssd));
             }
-            self.move_unit(ssd, platform);
+            self.move_unit(ssd, ports);
         }
     }
 
     /// A unit enters the data path, which takes no time of its own, and the next one may follow.
-    pub(super) fn crossed<P: Platform>(&mut self, ssd: u32, platform: &mut P) {
-        self.move_unit(ssd, platform);
-        self.cross(ssd, platform);
+    pub(super) fn crossed<M: Needs>(&mut self, ssd: u32, ports: &mut Ports<'_, M>) {
+        self.move_unit(ssd, ports);
+        self.cross(ssd, ports);
     }
 
     /// A unit is in the data buffer: into memory with it, and the completion after the last one.
-    fn move_unit<P: Platform>(&mut self, ssd: u32, platform: &mut P) {
+    fn move_unit<M: Needs>(&mut self, ssd: u32, ports: &mut Ports<'_, M>) {
         let (slot, bytes) = self.ssds[ssd as usize].take_crossed();
         let channel = self.ssds[ssd as usize].posted_channel;
         let token = Token::with(Kind::DataSent, ssd, bytes);
-        self.move_data(slot, bytes, (channel, token, Notify::Sent), platform);
+        self.move_data(slot, bytes, (channel, token, Notify::Sent), ports);
         let state = &mut self.slots[slot as usize];
         state.moved += bytes;
         if state.moved == state.request.size {
-            self.post_completion(slot, platform);
+            self.post_completion(slot, ports);
         }
     }
 
     /// Read data has left: its room goes to the next piece.
-    pub(super) fn data_sent<P: Platform>(&mut self, ssd: u32, bytes: u32, platform: &mut P) {
+    pub(super) fn data_sent<M: Needs>(&mut self, ssd: u32, bytes: u32, ports: &mut Ports<'_, M>) {
         self.ssds[ssd as usize].data_sent(bytes.into());
-        self.cross(ssd, platform);
+        self.cross(ssd, ports);
     }
 
     /// Reads as much write data from memory as there is room for.
-    fn fetch_data<P: Platform>(&mut self, ssd: u32, platform: &mut P) {
+    fn fetch_data<M: Needs>(&mut self, ssd: u32, ports: &mut Ports<'_, M>) {
         while let Some((slot, bytes)) = self.ssds[ssd as usize].next_piece() {
             let channel = self.ssds[ssd as usize].data_channel;
             let token = Token::with(Kind::DataFetched, slot, bytes);
-            self.move_data(slot, bytes, (channel, token, Notify::Done), platform);
+            self.move_data(slot, bytes, (channel, token, Notify::Done), ports);
             self.slots[slot as usize].moved += bytes;
         }
     }
 
     /// A piece of write data is in the drive.
-    pub(super) fn data_fetched<P: Platform>(&mut self, slot: u32, bytes: u32, platform: &mut P) {
-        let now = platform.now();
+    pub(super) fn data_fetched<M: Needs>(&mut self, slot: u32, bytes: u32, ports: &mut Ports<'_, M>) {
+        let now = ports.now();
         let state = &mut self.slots[slot as usize];
         state.arrived += u64::from(bytes);
         let (ssd, complete) = (state.ssd, state.arrived == state.request.size);
         let sequential = state.sequential;
         let drive = &mut self.ssds[ssd as usize];
         let drained = drive.drain(now, bytes.into(), sequential);
-        platform.set_timer(drained, Token::with(Kind::Drained, ssd, bytes));
+        ports.set_timer(drained, Token::with(Kind::Drained, ssd, bytes));
         while let Some(earlier) = drive.earlier_writes() {
             let drained = drive.drain(now, earlier, sequential);
-            platform.set_timer(drained, Token::with(Kind::Drained, ssd, earlier as u32));
+            ports.set_timer(drained, Token::with(Kind::Drained, ssd, earlier as u32));
         }
         if complete {
-            platform.set_timer(drive.accept(now), Token::of(Kind::Accepted, slot));
+            ports.set_timer(drive.accept(now), Token::of(Kind::Accepted, slot));
         }
     }
 
     /// Write data is on the media: its room goes to the next piece.
-    pub(super) fn drained<P: Platform>(&mut self, ssd: u32, bytes: u32, platform: &mut P) {
+    pub(super) fn drained<M: Needs>(&mut self, ssd: u32, bytes: u32, ports: &mut Ports<'_, M>) {
         self.ssds[ssd as usize].drained(bytes.into());
-        self.fetch_data(ssd, platform);
+        self.fetch_data(ssd, ports);
     }
 
     /// A write is answered.
-    pub(super) fn accepted<P: Platform>(&mut self, slot: u32, platform: &mut P) {
+    pub(super) fn accepted<M: Needs>(&mut self, slot: u32, ports: &mut Ports<'_, M>) {
         self.ssds[self.slots[slot as usize].ssd as usize].accepted();
-        self.post_completion(slot, platform);
+        self.post_completion(slot, ports);
     }
 
     /// Writes the completion, and an interrupt when it is time for one.
-    fn post_completion<P: Platform>(&mut self, slot: u32, platform: &mut P) {
+    fn post_completion<M: Needs>(&mut self, slot: u32, ports: &mut Ports<'_, M>) {
         let state = &self.slots[slot as usize];
         let (ssd, queue) = (state.ssd, state.queue);
         self.ssds[ssd as usize].in_software += 1;
@@ -190,22 +189,22 @@ impl NvmeWorkload {
             length: COMPLETION,
             ..self.control(slot, Direction::Write, token, notify)
         };
-        platform.submit(self.ssds[ssd as usize].posted_channel, transfer);
+        ports.submit(self.ssds[ssd as usize].posted_channel, transfer);
         if notify == Notify::Nothing {
             self.queues[queue as usize].completions.post(slot);
-            self.consider_interrupt(queue, platform);
+            self.consider_interrupt(queue, ports);
         }
     }
 
     /// Sends the interrupt of a queue when it is due; it counts for the flow of the first command that it tells of.
-    fn consider_interrupt<P: Platform>(&mut self, queue: u32, platform: &mut P) {
+    fn consider_interrupt<M: Needs>(&mut self, queue: u32, ports: &mut Ports<'_, M>) {
         let pair = &mut self.queues[queue as usize];
         let drive = &self.ssds[pair.ssd as usize];
         let config = &drive.config;
         let moderation = Moderation { enough: config.interrupt_completions, delay: config.interrupt_delay };
-        match pair.completions.moderate(platform.now(), moderation) {
+        match pair.completions.moderate(ports.now(), moderation) {
             InterruptAction::Nothing => {}
-            InterruptAction::At(at) => platform.set_timer(at, Token::of(Kind::Moderation, queue)),
+            InterruptAction::At(at) => ports.set_timer(at, Token::of(Kind::Moderation, queue)),
             InterruptAction::Send { first } => {
                 let channel = drive.posted_channel;
                 let token = Token::of(Kind::Interrupt, queue);
@@ -213,26 +212,26 @@ impl NvmeWorkload {
                     length: INTERRUPT,
                     ..self.control(first, Direction::Write, token, Notify::Done)
                 };
-                platform.submit(channel, transfer);
+                ports.submit(channel, transfer);
             }
         }
     }
 
     /// A moderation timer came.
-    pub(super) fn moderation_due<P: Platform>(&mut self, queue: u32, platform: &mut P) {
-        if self.queues[queue as usize].completions.is_due(platform.now()) {
-            self.consider_interrupt(queue, platform);
+    pub(super) fn moderation_due<M: Needs>(&mut self, queue: u32, ports: &mut Ports<'_, M>) {
+        if self.queues[queue as usize].completions.is_due(ports.now()) {
+            self.consider_interrupt(queue, ports);
         }
     }
 
     /// Moves a piece of a command's data, from where the last one ended: by DMA, or inside the drive, where only the
     /// controller that it crosses takes time.
-    fn move_data<P: Platform>(
+    fn move_data<M: Needs>(
         &mut self,
         slot: u32,
         bytes: u64,
-        (channel, token, notify): (ChannelId, u64, Notify),
-        platform: &mut P,
+        (channel, token, notify): (ChannelId, Token, Notify),
+        ports: &mut Ports<'_, M>,
     ) {
         let state = &self.slots[slot as usize];
         let flows = self.data_flows(slot);
@@ -244,21 +243,27 @@ impl NvmeWorkload {
         match self.data_target(slot) {
             Some(target) => {
                 let moved = Transfer { target, offset, length, ..transfer(direction, flow, token, notify) };
-                platform.submit(channel, moved);
+                ports.submit(channel, moved);
             }
             None => {
-                platform.payload_delivered(flow, length);
-                platform.set_timer(platform.now(), token);
+                ports.payload_delivered(flow, length);
+                ports.set_timer(ports.now(), token);
             }
         }
     }
 
     /// Something that is not data.
-    pub(super) fn control(&self, slot: u32, direction: Direction, token: u64, notify: Notify) -> Transfer {
+    pub(super) fn control(
+        &self,
+        slot: u32,
+        direction: Direction,
+        token: Token,
+        notify: Notify,
+    ) -> Transfer<Token> {
         transfer(direction, self.data_flows(slot).control, token, notify)
     }
 }
 
-fn transfer(direction: Direction, flow: FlowId, token: u64, notify: Notify) -> Transfer {
+fn transfer(direction: Direction, flow: FlowId, token: Token, notify: Notify) -> Transfer<Token> {
     Transfer { direction, target: Target::HostMemory, offset: 0, length: Bytes::ZERO, flow, token, notify }
 }

@@ -36,12 +36,11 @@
 use super::ssd::{COMMAND, COMPLETION};
 use super::staging::Staging;
 use super::system::NvmeWorkload;
-use super::token::{Kind, Token};
+use super::token::{Kind, Needs, Ports, Token};
 use crate::cpu::CpuWork;
 use crate::fio::Request;
 use crate::flows::Flows;
 use crate::memory::PAGE;
-use crate::platform::Platform;
 use crate::rdma::{
     Completion, CompletionKind, EndId, HOST_MEMORY, NicPort, Opcode, VerbsHostConfig, WorkRequest,
 };
@@ -116,13 +115,17 @@ pub(super) struct Connection {
 
 impl NvmeWorkload {
     /// Flows of a group's adapters, at the initiator and at the target, if its drives are elsewhere.
-    pub(super) fn add_end_flows<P: Platform>(&self, group: usize, platform: &mut P) -> Option<[Flows; 2]> {
+    pub(super) fn add_end_flows<M: Needs>(
+        &self,
+        group: usize,
+        ports: &mut Ports<'_, M>,
+    ) -> Option<[Flows; 2]> {
         let config = &self.config.groups[group];
         let fabrics = config.fabrics.as_ref()?;
         Some([0, 1].map(|side| {
             let device = &self.network.config().nics[fabrics.ports[side].nic].name;
             let name = format!("{} at {}", config.fio.name, ["initiator", "target"][side]);
-            Flows::add(&name, device, LatencyOf::Request, platform)
+            Flows::add(&name, device, LatencyOf::Request, ports)
         }))
     }
 
@@ -154,26 +157,26 @@ impl NvmeWorkload {
     }
 
     /// The initiator's driver is done: to the drive, or into a capsule.
-    pub(super) fn submitted<P: Platform>(&mut self, slot: u32, platform: &mut P) {
-        let Some(connection) = self.connection(slot) else { return self.ring_doorbell(slot, platform) };
+    pub(super) fn submitted<M: Needs>(&mut self, slot: u32, ports: &mut Ports<'_, M>) {
+        let Some(connection) = self.connection(slot) else { return self.ring_doorbell(slot, ports) };
         let request = self.slots[slot as usize].request;
         let (at, length) = match self.fabrics(slot).in_capsule(&request) {
-            true => (platform.now(), COMMAND + Bytes::new(request.size)),
-            false => (self.network.register(connection.initiator, platform.now()), COMMAND),
+            true => (ports.now(), COMMAND + Bytes::new(request.size)),
+            false => (self.network.register(connection.initiator, ports.now()), COMMAND),
         };
-        self.post(at, slot, 0, connection.initiator, (Opcode::Send, length, CAPSULES), platform);
+        self.post(at, slot, 0, connection.initiator, (Opcode::Send, length, CAPSULES), ports);
     }
 
     /// Posts a request for a slot at the initiator, 0, or the target, 1, with a doorbell that its core stores at `at`.
     /// Data lies in the slot's buffer, capsules in their own places behind `area`.
-    fn post<P: Platform>(
+    fn post<M: Needs>(
         &mut self,
         at: Time,
         slot: u32,
         side: usize,
         end: EndId,
         (opcode, length, area): (Opcode, Bytes, u64),
-        platform: &mut P,
+        ports: &mut Ports<'_, M>,
     ) {
         let place = match opcode {
             Opcode::Send => area + u64::from(slot) * PAGE.get(),
@@ -194,16 +197,16 @@ impl NvmeWorkload {
             signaled: opcode == Opcode::Read,
             id: slot.into(),
         };
-        self.network.post(at, end, request, platform);
+        self.network.post(at, end, request, &mut ports.second());
     }
 
     /// An adapter's completion entry is in memory.
-    pub(super) fn adapter_completion<P: Platform>(&mut self, completion: Completion, platform: &mut P) {
+    pub(super) fn adapter_completion<M: Needs>(&mut self, completion: Completion, ports: &mut Ports<'_, M>) {
         let slot = completion.id as u32;
         let at_target = self.connection(slot).is_some_and(|connection| connection.target == completion.end);
         if at_target {
             self.drive_of(slot).in_software += 1;
-            self.say_what_holds_back(self.slots[slot as usize].ssd, platform);
+            self.say_what_holds_back(self.slots[slot as usize].ssd, ports);
         }
         match (at_target, completion.kind) {
             (true, CompletionKind::Received) => {
@@ -211,20 +214,27 @@ impl NvmeWorkload {
                 let takes_pages = self.staging(slot) == Some(Staging::HostMemory);
                 let data = if takes_pages { self.slots[slot as usize].request.size } else { 0 };
                 let cost = self.fabrics(slot).software.command(Bytes::new(data));
-                self.run_target(slot, true, cost, Kind::CommandTaken, platform);
+                self.run_target(slot, true, cost, Kind::CommandTaken, ports);
             }
-            (true, _) => self.run_target(slot, true, Span::ZERO, Kind::WriteDataHere, platform),
-            (false, _) => self.take_response(slot, platform),
+            (true, _) => self.run_target(slot, true, Span::ZERO, Kind::WriteDataHere, ports),
+            (false, _) => self.take_response(slot, ports),
         }
     }
 
     /// The target's core works for a slot, after it has seen a completion of its adapter if there is one.
-    fn run_target<P: Platform>(&mut self, slot: u32, sees: bool, cost: Span, then: Kind, platform: &mut P) {
+    fn run_target<M: Needs>(
+        &mut self,
+        slot: u32,
+        sees: bool,
+        cost: Span,
+        then: Kind,
+        ports: &mut Ports<'_, M>,
+    ) {
         let fabrics = self.fabrics(slot);
         let (driver, host, polls) = (&fabrics.drivers[1], fabrics.target, fabrics.software.polls);
         let (seen, takes) = match sees {
-            true => (platform.now() + driver.poll_latency, driver.poll_cost),
-            false => (platform.now(), Span::ZERO),
+            true => (ports.now() + driver.poll_latency, driver.poll_cost),
+            false => (ports.now(), Span::ZERO),
         };
         let core = self.connection(slot).map_or(0, |connection| connection.core) as usize;
         let wakes = sees && !polls && self.cores[host].is_idle(core, seen);
@@ -232,65 +242,65 @@ impl NvmeWorkload {
         let cores = &mut self.cores[host];
         cores.run(core, seen, interrupt, CpuWork::Interrupt);
         let end = cores.run(core, seen, takes + cost, CpuWork::Privileged);
-        platform.set_timer(end, Token::of(then, slot));
+        ports.set_timer(end, Token::of(then, slot));
     }
 
     /// The target knows the command: it needs the data of a write that did not come along.
-    pub(super) fn command_taken<P: Platform>(&mut self, slot: u32, platform: &mut P) {
+    pub(super) fn command_taken<M: Needs>(&mut self, slot: u32, ports: &mut Ports<'_, M>) {
         let request = self.slots[slot as usize].request;
         if request.write && !self.fabrics(slot).in_capsule(&request) {
             let cost = self.fabrics(slot).drivers[1].post_cost;
-            return self.run_target(slot, false, cost, Kind::WriteDataAsked, platform);
+            return self.run_target(slot, false, cost, Kind::WriteDataAsked, ports);
         }
-        self.submit_at_target(slot, platform);
+        self.submit_at_target(slot, ports);
     }
 
     /// Reads the data of a write from the initiator's memory.
-    pub(super) fn fetch_write_data<P: Platform>(&mut self, slot: u32, platform: &mut P) {
+    pub(super) fn fetch_write_data<M: Needs>(&mut self, slot: u32, ports: &mut Ports<'_, M>) {
         self.drive_of(slot).in_software -= 1;
         let length = Bytes::new(self.slots[slot as usize].request.size);
         if let Some(connection) = self.connection(slot) {
-            self.post(platform.now(), slot, 1, connection.target, (Opcode::Read, length, 0), platform);
+            self.post(ports.now(), slot, 1, connection.target, (Opcode::Read, length, 0), ports);
         }
     }
 
     /// The target's driver of the drive puts the command into a queue.
-    pub(super) fn submit_at_target<P: Platform>(&mut self, slot: u32, platform: &mut P) {
+    pub(super) fn submit_at_target<M: Needs>(&mut self, slot: u32, ports: &mut Ports<'_, M>) {
         let cost = self.config.hosts[self.fabrics(slot).target].submit_cost;
-        self.run_target(slot, false, cost, Kind::TargetSubmitted, platform);
+        self.run_target(slot, false, cost, Kind::TargetSubmitted, ports);
     }
 
     /// The drive's command is over where the drive is: the I/O, or the target's part of it.
-    pub(super) fn drive_completed<P: Platform>(&mut self, slot: u32, platform: &mut P) {
+    pub(super) fn drive_completed<M: Needs>(&mut self, slot: u32, ports: &mut Ports<'_, M>) {
         if self.connection(slot).is_none() {
-            return self.complete(slot, platform);
+            return self.complete(slot, ports);
         }
         let fabrics = self.fabrics(slot);
         let requests = if self.slots[slot as usize].request.write { 1 } else { 2 };
         let software = &fabrics.software;
         let cost = software.on_its_core(software.response_cost) + fabrics.drivers[1].post_cost * requests;
-        self.run_target(slot, false, cost, Kind::Response, platform);
+        self.run_target(slot, false, cost, Kind::Response, ports);
     }
 
     /// The target sends a read's data, and the response behind it.
-    pub(super) fn respond<P: Platform>(&mut self, slot: u32, platform: &mut P) {
+    pub(super) fn respond<M: Needs>(&mut self, slot: u32, ports: &mut Ports<'_, M>) {
         self.drive_of(slot).in_software -= 1;
         let Some(Connection { target, .. }) = self.connection(slot) else { return };
-        let (request, now) = (self.slots[slot as usize].request, platform.now());
+        let (request, now) = (self.slots[slot as usize].request, ports.now());
         if !request.write {
-            self.post(now, slot, 1, target, (Opcode::Write, Bytes::new(request.size), 0), platform);
+            self.post(now, slot, 1, target, (Opcode::Write, Bytes::new(request.size), 0), ports);
         }
-        self.post(now, slot, 1, target, (Opcode::Send, COMPLETION, CAPSULES), platform);
+        self.post(now, slot, 1, target, (Opcode::Send, COMPLETION, CAPSULES), ports);
     }
 
     /// The initiator's driver takes the response.
-    fn take_response<P: Platform>(&mut self, slot: u32, platform: &mut P) {
+    fn take_response<M: Needs>(&mut self, slot: u32, ports: &mut Ports<'_, M>) {
         let state = &self.slots[slot as usize];
         let job = &self.jobs[state.job as usize];
         let (host, core) = (job.host as usize, job.core as usize);
         let polled = self.config.groups[state.group as usize].fio.polled;
         let driver = &self.fabrics(slot).drivers[0];
-        let (seen, taken) = (platform.now() + driver.poll_latency, driver.poll_cost);
+        let (seen, taken) = (ports.now() + driver.poll_latency, driver.poll_cost);
         let costs = &self.config.hosts[host];
         let cost = taken + costs.completion_cost;
         let interrupt = if polled { Span::ZERO } else { costs.interrupt_cost };
@@ -298,6 +308,6 @@ impl NvmeWorkload {
         cores.run(core, seen, interrupt, CpuWork::Interrupt);
         let end = cores.run(core, seen, cost, CpuWork::Deferred);
         self.tally_of(slot).cpu.system += cost;
-        platform.set_timer(end, Token::of(Kind::Responded, slot));
+        ports.set_timer(end, Token::of(Kind::Responded, slot));
     }
 }

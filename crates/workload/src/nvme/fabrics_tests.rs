@@ -10,7 +10,7 @@ use lanewise_fabric::workload::DeviceId;
 use lanewise_network::NetworkWire;
 use lanewise_units::{Bytes, Rate, Span};
 
-/// One way over a link of the platform, and over the wire, in ns.
+/// One way over a link of the ports, and over the wire, in ns.
 const LINK: f64 = 500.0;
 const WIRE: f64 = 1_000.0;
 
@@ -107,7 +107,7 @@ fn added(block: Bytes, read_percent: u32, software: NvmeTargetConfig) -> f64 {
 }
 
 /// What each I/O pays for a capsule each way, its data aside: post and store, doorbell, fetch of the payload, adapters,
-/// wire, placement and its completion entry. A read over a link of the platform takes its latency once.
+/// wire, placement and its completion entry. A read over a link of the ports takes its latency once.
 const CAPSULE: f64 = 40.0 + LINK + 100.0 + LINK + WIRE + 200.0 + LINK + 80.0;
 
 /// Software besides the drive's own: posting and polling, the target's costs, and the initiator's stack, which the

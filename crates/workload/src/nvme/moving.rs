@@ -19,8 +19,7 @@
 
 use super::ssd::Ssd;
 use super::system::NvmeWorkload;
-use super::token::{Kind, Token};
-use crate::platform::Platform;
+use super::token::{Kind, Needs, Ports, Token};
 use lanewise_fabric::workload::DeviceId;
 use lanewise_units::{Span, Time};
 
@@ -52,73 +51,73 @@ const LOOK_AGAIN: Span = Span::from_us(10);
 
 impl NvmeWorkload {
     /// Takes the links down at which no drive is yet, and plans the moves.
-    pub(super) fn plan_moves<P: Platform>(&mut self, platform: &mut P) {
+    pub(super) fn plan_moves<M: Needs>(&mut self, ports: &mut Ports<'_, M>) {
         let moves = self.config.moves.clone();
         let mut absent: Vec<DeviceId> = Vec::new();
         for (index, each) in moves.iter().enumerate() {
             let first = self.ssds[each.ssd].config.device;
             if each.device != first && !absent.contains(&each.device) {
                 absent.push(each.device);
-                platform.disconnect(each.device);
+                ports.disconnect(each.device);
             }
-            platform.set_timer(Time::ZERO + each.at, Token::of(Kind::MoveDue, index as u32));
+            ports.set_timer(Time::ZERO + each.at, Token::of(Kind::MoveDue, index as u32));
         }
         // Each begins and ends.
-        platform.expect_changes(2 * moves.len());
+        ports.expect_changes(2 * moves.len());
     }
 
     /// The drive is asked to leave; after an earlier move, if that takes until now.
-    pub(super) fn move_due<P: Platform>(&mut self, index: u32, platform: &mut P) {
+    pub(super) fn move_due<M: Needs>(&mut self, index: u32, ports: &mut Ports<'_, M>) {
         let ssd = self.config.moves[index as usize].ssd;
         let drive = &mut self.ssds[ssd];
         if drive.leaving.is_some() {
-            platform.set_timer(platform.now() + LOOK_AGAIN, Token::of(Kind::MoveDue, index));
+            ports.set_timer(ports.now() + LOOK_AGAIN, Token::of(Kind::MoveDue, index));
             return;
         }
         drive.leaving = Some(index);
         let name = format!("{} leaves {}", drive.config.name, self.config.hosts[drive.config.host].name);
-        platform.changed(name);
-        self.drain_before_move(ssd, platform);
+        ports.changed(name);
+        self.drain_before_move(ssd, ports);
     }
 
     /// If the drive is to leave and its last command is over, the old host shuts it down.
-    pub(super) fn drain_before_move<P: Platform>(&mut self, ssd: usize, platform: &mut P) {
+    pub(super) fn drain_before_move<M: Needs>(&mut self, ssd: usize, ports: &mut Ports<'_, M>) {
         let drive = &self.ssds[ssd];
         let Some(index) = drive.leaving.filter(|_| drive.in_flight == 0) else { return };
-        let until = platform.now() + self.config.moves[index as usize].shutdown_time;
-        platform.set_timer(until, Token::of(Kind::MoveShutDown, index));
+        let until = ports.now() + self.config.moves[index as usize].shutdown_time;
+        ports.set_timer(until, Token::of(Kind::MoveShutDown, index));
     }
 
     /// The old host is done: the link goes down as soon as the drive is at rest.
-    pub(super) fn move_shut_down<P: Platform>(&mut self, index: u32, platform: &mut P) {
+    pub(super) fn move_shut_down<M: Needs>(&mut self, index: u32, ports: &mut Ports<'_, M>) {
         let planned = &self.config.moves[index as usize];
         let drive = &self.ssds[planned.ssd];
-        if !drive.is_at_rest() || !platform.is_at_rest(drive.config.device) {
-            platform.set_timer(platform.now() + LOOK_AGAIN, Token::of(Kind::MoveShutDown, index));
+        if !drive.is_at_rest() || !ports.is_at_rest(drive.config.device) {
+            ports.set_timer(ports.now() + LOOK_AGAIN, Token::of(Kind::MoveShutDown, index));
             return;
         }
-        platform.disconnect(drive.config.device);
-        let up = platform.now() + planned.reset_time + planned.training_time;
-        platform.set_timer(up, Token::of(Kind::MoveLinkUp, index));
+        ports.disconnect(drive.config.device);
+        let up = ports.now() + planned.reset_time + planned.training_time;
+        ports.set_timer(up, Token::of(Kind::MoveLinkUp, index));
     }
 
     /// The link to the new host's partition has trained.
-    pub(super) fn move_link_up<P: Platform>(&mut self, index: u32, platform: &mut P) {
+    pub(super) fn move_link_up<M: Needs>(&mut self, index: u32, ports: &mut Ports<'_, M>) {
         let planned = &self.config.moves[index as usize];
-        platform.connect(planned.device);
-        let there = platform.now() + planned.ready_time + planned.enumeration_time;
-        platform.set_timer(there, Token::of(Kind::MoveDone, index));
+        ports.connect(planned.device);
+        let there = ports.now() + planned.ready_time + planned.enumeration_time;
+        ports.set_timer(there, Token::of(Kind::MoveDone, index));
     }
 
     /// The new host has the drive.
-    pub(super) fn move_done<P: Platform>(&mut self, index: u32, platform: &mut P) {
+    pub(super) fn move_done<M: Needs>(&mut self, index: u32, ports: &mut Ports<'_, M>) {
         let planned = self.config.moves[index as usize].clone();
-        let channels = [(); 3].map(|()| platform.open_channel(planned.device));
+        let channels = [(); 3].map(|()| ports.open_channel(planned.device));
         let drive = &mut self.ssds[planned.ssd];
         drive.attach(planned.device, planned.host, channels);
-        platform.changed(format!("{} on {}", drive.config.name, self.config.hosts[planned.host].name));
+        ports.changed(format!("{} on {}", drive.config.name, self.config.hosts[planned.host].name));
         for job in 0..self.jobs.len() as u32 {
-            self.run_job(job, platform);
+            self.run_job(job, ports);
         }
     }
 

@@ -6,17 +6,18 @@ use super::fabrics::{Connection, FabricsConfig};
 use super::host::{NvmeHostConfig, QueuePair};
 use super::moving::MoveConfig;
 use super::ssd::{DOORBELL, Ssd, SsdConfig};
-use super::token::{Kind, Token};
+use super::token::{Kind, Kinds, Needs, Ports, Token as Own};
 use crate::cpu::{Cores, CpuWork};
 use crate::fio::{FioConfig, GroupTally, IoEngine, Job, Next, Reports, Request};
 use crate::flows::Flows;
 use crate::memory::PAGE;
-use crate::platform::{Instrument, Platform};
+use crate::ports::{Event, Instrument, called_by_fabric, split};
 use crate::rdma::{RdmaNetwork, RdmaNetworkConfig};
 use crate::server::asked_for;
+use crate::token::{Joined, Token};
 use lanewise_fabric::Fabric;
 use lanewise_fabric::ResourceReading;
-use lanewise_fabric::workload::{DeviceId, Metric, Workload, WorkloadEvent};
+use lanewise_fabric::workload::{DeviceId, Metric, Workload};
 use lanewise_observe::LatencyOf;
 use lanewise_units::{Bytes, Span, Time};
 use std::any::Any;
@@ -161,20 +162,20 @@ impl NvmeWorkload {
         group.fabrics.as_ref().map_or(group.fio.polled, |fabrics| fabrics.software.polls)
     }
 
-    fn build_drives<P: Platform>(&mut self, platform: &mut P) {
+    fn build_drives<M: Needs>(&mut self, ports: &mut Ports<'_, M>) {
         for config in &self.config.ssds {
-            let channels = [(); 3].map(|()| platform.open_channel(config.device));
+            let channels = [(); 3].map(|()| ports.open_channel(config.device));
             self.ssds.push(Ssd::new(config.clone(), channels));
         }
     }
 
-    fn build_group<P: Platform>(&mut self, index: usize, platform: &mut P) {
+    fn build_group<M: Needs>(&mut self, index: usize, ports: &mut Ports<'_, M>) {
         let group = self.config.groups[index].clone();
         let names =
             group.fio.files.iter().map(|file| self.config.ssds[self.config.paths[*file].ssd].name.as_str());
         let device = names.collect::<Vec<_>>().join("+");
-        self.flows.push(Flows::add(&group.fio.name, &device, LatencyOf::Operation, platform));
-        let end_flows = self.add_end_flows(index, platform);
+        self.flows.push(Flows::add(&group.fio.name, &device, LatencyOf::Operation, ports));
+        let end_flows = self.add_end_flows(index, ports);
         for clone in 0..group.fio.jobs {
             let running = self.jobs.iter().filter(|job| job.host as usize == group.host).count() as u32;
             let core = running % self.config.hosts[group.host].cores;
@@ -185,10 +186,10 @@ impl NvmeWorkload {
                 .map(|_| self.open_slot(job, index as u32, self.largest[index]))
                 .collect();
             let random =
-                |purpose: &str| platform.random_stream(&group.fio.name, &format!("job {clone} {purpose}"));
+                |purpose: &str| ports.random_stream(&group.fio.name, &format!("job {clone} {purpose}"));
             let streams = ["directions", "offsets", "sizes"].map(random);
             let place = (index as u32, group.host as u32, core);
-            self.jobs.push(Job::new(place, group.fio.clone(), slots, streams, platform.now()));
+            self.jobs.push(Job::new(place, group.fio.clone(), slots, streams, ports.now()));
         }
     }
 
@@ -222,23 +223,23 @@ impl NvmeWorkload {
     }
 
     /// Lets a job issue whatever it can.
-    pub(super) fn run_job<P: Platform>(&mut self, job: u32, platform: &mut P) {
-        let now = platform.now();
+    pub(super) fn run_job<M: Needs>(&mut self, job: u32, ports: &mut Ports<'_, M>) {
+        let now = ports.now();
         loop {
             let (ssds, paths) = (&self.ssds, &self.config.paths);
             match self.jobs[job as usize].next(now, |path| Self::is_usable(ssds, paths[path])) {
                 Next::Wait => return,
                 Next::Sleep(until) => {
-                    platform.set_timer(until, Token::of(Kind::Awake, job));
+                    ports.set_timer(until, Own::of(Kind::Awake, job));
                     return;
                 }
-                Next::Issue(slot, request) => self.issue(slot, request, platform),
+                Next::Issue(slot, request) => self.issue(slot, request, ports),
             }
         }
     }
 
     /// The job's thread and the driver spend their time on an I/O; the doorbell is rung at the end of it.
-    fn issue<P: Platform>(&mut self, index: u32, request: Request, platform: &mut P) {
+    fn issue<M: Needs>(&mut self, index: u32, request: Request, ports: &mut Ports<'_, M>) {
         let job = &self.jobs[self.slots[index as usize].job as usize];
         let (group, host, core) = (job.group as usize, job.host as usize, job.core);
         let path = self.config.paths[self.config.groups[group].fio.files[request.file as usize]];
@@ -248,8 +249,8 @@ impl NvmeWorkload {
         let (worker_cost, submit_cost) =
             (costs.worker_cost, costs.submit_cost + self.post_cost(group, &request));
         let cores = &mut self.cores[host];
-        let started = cores.run(core as usize, platform.now(), worker_cost, CpuWork::User);
-        let submitted = cores.run(core as usize, platform.now(), submit_cost, CpuWork::Privileged);
+        let started = cores.run(core as usize, ports.now(), worker_cost, CpuWork::User);
+        let submitted = cores.run(core as usize, ports.now(), submit_cost, CpuWork::Privileged);
         let slot = &mut self.slots[index as usize];
         slot.request = request;
         (slot.ssd, slot.queue) = (path.ssd as u32, queue);
@@ -263,8 +264,8 @@ impl NvmeWorkload {
         let drive = &mut self.ssds[path.ssd];
         drive.in_flight += 1;
         drive.in_software += u32::from(connection.is_none());
-        platform.set_timer(submitted, Token::of(Kind::Submitted, index));
-        self.say_what_holds_back(path.ssd as u32, platform);
+        ports.set_timer(submitted, Own::of(Kind::Submitted, index));
+        self.say_what_holds_back(path.ssd as u32, ports);
     }
 
     pub(super) fn drive_of(&mut self, slot: u32) -> &mut Ssd {
@@ -272,9 +273,9 @@ impl NvmeWorkload {
     }
 
     /// Says what a drive waits for.
-    pub(super) fn say_what_holds_back<P: Platform>(&mut self, ssd: u32, platform: &mut P) {
+    pub(super) fn say_what_holds_back<M: Needs>(&mut self, ssd: u32, ports: &mut Ports<'_, M>) {
         let drive = &mut self.ssds[ssd as usize];
-        drive.waiting.say(drive.waits_for(platform.now()), drive.config.device, platform);
+        drive.waiting.say(drive.waits_for(ports.now()), drive.config.device, ports);
     }
 
     /// Drive that an event is about, if it is about one.
@@ -293,50 +294,50 @@ impl NvmeWorkload {
     }
 
     /// An interrupt arrived: its handler runs when the core gets to it.
-    fn take_interrupt<P: Platform>(&mut self, queue: u32, platform: &mut P) {
+    fn take_interrupt<M: Needs>(&mut self, queue: u32, ports: &mut Ports<'_, M>) {
         let pair = &self.queues[queue as usize];
         let (host, core) = (self.ssds[pair.ssd as usize].config.host, pair.core as usize);
         let cost = self.config.hosts[host].interrupt_cost;
-        let end = self.cores[host].run(core, platform.now(), cost, CpuWork::Interrupt);
-        platform.set_timer(end, Token::of(Kind::Handler, queue));
+        let end = self.cores[host].run(core, ports.now(), cost, CpuWork::Interrupt);
+        ports.set_timer(end, Own::of(Kind::Handler, queue));
     }
 
     /// The handler: one piece of work for every completion that it finds, also those that came after the interrupt.
-    fn serve_interrupt<P: Platform>(&mut self, queue: u32, platform: &mut P) {
+    fn serve_interrupt<M: Needs>(&mut self, queue: u32, ports: &mut Ports<'_, M>) {
         let pair = &mut self.queues[queue as usize];
         let (ssd, core) = (pair.ssd, pair.core);
         let slots = pair.completions.take_all();
         let host = self.ssds[ssd as usize].config.host;
         for slot in slots {
-            self.finish(slot, host, core, platform);
+            self.finish(slot, host, core, ports);
         }
         // It says how far it has read.
         let device = self.ssds[ssd as usize].config.device;
-        platform.mmio_write(device, DOORBELL, Token::of(Kind::Ignored, queue));
+        ports.mmio_write(device, DOORBELL, Own::of(Kind::Ignored, queue));
     }
 
     /// A completion that was polled for is there.
-    fn polled<P: Platform>(&mut self, slot: u32, platform: &mut P) {
+    fn polled<M: Needs>(&mut self, slot: u32, ports: &mut Ports<'_, M>) {
         let state = &self.slots[slot as usize];
         let core = self.queues[state.queue as usize].core;
         let host = self.ssds[state.ssd as usize].config.host;
-        self.finish(slot, host, core, platform);
+        self.finish(slot, host, core, ports);
     }
 
     /// The driver hands a command back.
-    fn finish<P: Platform>(&mut self, slot: u32, host: usize, core: u32, platform: &mut P) {
+    fn finish<M: Needs>(&mut self, slot: u32, host: usize, core: u32, ports: &mut Ports<'_, M>) {
         let cost = self.config.hosts[host].completion_cost;
-        let end = self.cores[host].run(core as usize, platform.now(), cost, CpuWork::Deferred);
+        let end = self.cores[host].run(core as usize, ports.now(), cost, CpuWork::Deferred);
         // A target's processors are not the job's.
         if self.connections[self.slots[slot as usize].job as usize].is_none() {
             self.tally_of(slot).cpu.system += cost;
         }
-        platform.set_timer(end, Token::of(Kind::Completed, slot));
+        ports.set_timer(end, Own::of(Kind::Completed, slot));
     }
 
     /// The I/O is over for the job that asked for it.
-    pub(super) fn complete<P: Platform>(&mut self, index: u32, platform: &mut P) {
-        let now = platform.now();
+    pub(super) fn complete<M: Needs>(&mut self, index: u32, ports: &mut Ports<'_, M>) {
+        let now = ports.now();
         let slot = &self.slots[index as usize];
         let (job, group, request) = (slot.job, slot.group as usize, slot.request);
         let (submission, completion) = match self.config.groups[group].fio.engine {
@@ -345,22 +346,21 @@ impl NvmeWorkload {
             IoEngine::Synchronous => (Span::ZERO, now - slot.started),
         };
         let flows = self.flows[group];
-        platform
-            .operation_done(if request.write { flows.write } else { flows.read }, submission + completion);
+        ports.operation_done(if request.write { flows.write } else { flows.read }, submission + completion);
         self.tally_of(index).add(request.write, request.size, submission, completion);
         self.jobs[job as usize].completed(index);
         let attached = self.connections[job as usize].is_none();
         let ssd = self.slots[index as usize].ssd as usize;
         self.ssds[ssd].in_flight -= 1;
         self.ssds[ssd].in_software -= u32::from(attached);
-        self.drain_before_move(ssd, platform);
-        self.run_job(job, platform);
+        self.drain_before_move(ssd, ports);
+        self.run_job(job, ports);
     }
 }
 
 impl NvmeWorkload {
     /// Takes other settings: drives from the next piece of work on, jobs from their next I/O on.
-    fn retune<P: Platform>(&mut self, to: &NvmeConfig, platform: &mut P) {
+    fn retune<M: Needs>(&mut self, to: &NvmeConfig, ports: &mut Ports<'_, M>) {
         self.config = to.clone();
         for (ssd, config) in self.ssds.iter_mut().zip(&self.config.ssds) {
             ssd.config = ssd.config.with_live_settings_of(config);
@@ -372,83 +372,83 @@ impl NvmeWorkload {
                 let slot = self.open_slot(index as u32, group, self.largest[group as usize]);
                 self.jobs[index].add_slot(slot);
             }
-            self.run_job(index as u32, platform);
+            self.run_job(index as u32, ports);
         }
     }
 }
 
-impl Instrument for NvmeWorkload {
-    fn begin<P: Platform>(&mut self, platform: &mut P) {
-        self.network.begin(platform);
-        self.build_drives(platform);
-        self.plan_moves(platform);
+impl<M: Needs> Instrument<M> for NvmeWorkload {
+    type Kind = Kinds;
+
+    fn begin(&mut self, ports: &mut Ports<'_, M>) {
+        self.network.begin(&mut ports.second());
+        self.build_drives(ports);
+        self.plan_moves(ports);
         for group in 0..self.config.groups.len() {
-            self.build_group(group, platform);
+            self.build_group(group, ports);
         }
         for job in 0..self.jobs.len() as u32 {
-            self.run_job(job, platform);
+            self.run_job(job, ports);
         }
     }
 
-    fn react<P: Platform>(&mut self, event: WorkloadEvent, platform: &mut P) {
-        if self.network.react(event, platform) {
-            while let Some(completion) = self.network.poll() {
-                self.adapter_completion(completion, platform);
+    fn react(&mut self, event: Event<Self::Kind>, ports: &mut Ports<'_, M>) {
+        let Token { kind, subject, detail } = match split(event) {
+            Joined::First(event) => event.token(),
+            Joined::Second(event) => {
+                self.network.react(event, &mut ports.second());
+                while let Some(completion) = self.network.poll() {
+                    self.adapter_completion(completion, ports);
+                }
+                return;
             }
-            return;
-        }
-        let Token { kind, subject, detail } = Token::unpack(event.token());
+        };
         let concerned = self.concerned(kind, subject);
         match kind {
-            Kind::Submitted => self.submitted(subject, platform),
-            Kind::Doorbell => self.doorbell_arrived(subject, platform),
-            Kind::Fetched => self.commands_fetched(subject, detail, platform),
-            Kind::Processed => self.command_processed(subject, platform),
-            Kind::PagesFetched => self.start_data(subject, platform),
-            Kind::MediaReady => self.media_ready(subject, detail, platform),
-            Kind::Crossed => self.crossed(subject, platform),
-            Kind::DataSent => self.data_sent(subject, detail, platform),
-            Kind::DataFetched => self.data_fetched(subject, detail, platform),
-            Kind::Drained => self.drained(subject, detail, platform),
-            Kind::Accepted => self.accepted(subject, platform),
-            Kind::Polled => self.polled(subject, platform),
-            Kind::Moderation => self.moderation_due(subject, platform),
-            Kind::Interrupt => self.take_interrupt(subject, platform),
-            Kind::Handler => self.serve_interrupt(subject, platform),
-            Kind::Completed => self.drive_completed(subject, platform),
-            Kind::CommandTaken => self.command_taken(subject, platform),
-            Kind::WriteDataAsked => self.fetch_write_data(subject, platform),
-            Kind::WriteDataHere => self.submit_at_target(subject, platform),
-            Kind::TargetSubmitted => self.ring_doorbell(subject, platform),
-            Kind::Response => self.respond(subject, platform),
-            Kind::Responded => self.complete(subject, platform),
-            Kind::MoveDue => self.move_due(subject, platform),
-            Kind::MoveShutDown => self.move_shut_down(subject, platform),
-            Kind::MoveLinkUp => self.move_link_up(subject, platform),
-            Kind::MoveDone => self.move_done(subject, platform),
+            Kind::Submitted => self.submitted(subject, ports),
+            Kind::Doorbell => self.doorbell_arrived(subject, ports),
+            Kind::Fetched => self.commands_fetched(subject, detail, ports),
+            Kind::Processed => self.command_processed(subject, ports),
+            Kind::PagesFetched => self.start_data(subject, ports),
+            Kind::MediaReady => self.media_ready(subject, detail, ports),
+            Kind::Crossed => self.crossed(subject, ports),
+            Kind::DataSent => self.data_sent(subject, detail, ports),
+            Kind::DataFetched => self.data_fetched(subject, detail, ports),
+            Kind::Drained => self.drained(subject, detail, ports),
+            Kind::Accepted => self.accepted(subject, ports),
+            Kind::Polled => self.polled(subject, ports),
+            Kind::Moderation => self.moderation_due(subject, ports),
+            Kind::Interrupt => self.take_interrupt(subject, ports),
+            Kind::Handler => self.serve_interrupt(subject, ports),
+            Kind::Completed => self.drive_completed(subject, ports),
+            Kind::CommandTaken => self.command_taken(subject, ports),
+            Kind::WriteDataAsked => self.fetch_write_data(subject, ports),
+            Kind::WriteDataHere => self.submit_at_target(subject, ports),
+            Kind::TargetSubmitted => self.ring_doorbell(subject, ports),
+            Kind::Response => self.respond(subject, ports),
+            Kind::Responded => self.complete(subject, ports),
+            Kind::MoveDue => self.move_due(subject, ports),
+            Kind::MoveShutDown => self.move_shut_down(subject, ports),
+            Kind::MoveLinkUp => self.move_link_up(subject, ports),
+            Kind::MoveDone => self.move_done(subject, ports),
             Kind::Awake => {
                 self.jobs[subject as usize].awake();
-                self.run_job(subject, platform);
+                self.run_job(subject, ports);
             }
             Kind::Ignored => {}
         }
         if let Some(ssd) = concerned {
-            self.say_what_holds_back(ssd, platform);
+            self.say_what_holds_back(ssd, ports);
         }
     }
 }
 
 impl Workload for NvmeWorkload {
-    fn start(&mut self, fabric: &mut Fabric) {
-        self.begin(fabric);
-    }
-
-    fn handle(&mut self, event: WorkloadEvent, fabric: &mut Fabric) {
-        self.react(event, fabric);
-    }
+    called_by_fabric!();
 
     fn change(&mut self, to: &dyn Any, fabric: &mut Fabric) {
-        self.retune(to.downcast_ref().expect("settings of drives and jobs"), fabric);
+        let now = fabric.now();
+        self.retune(to.downcast_ref().expect("settings of drives and jobs"), &mut Ports::of(fabric, now));
     }
 
     fn report(&self, (start, end): (Time, Time)) -> Vec<Metric> {

@@ -1,6 +1,8 @@
 //! What a timer, a transfer or an MMIO write of NVMe was for.
 
-use crate::token::{self, kinds};
+use crate::ports::{self, needs};
+use crate::rdma;
+use crate::token::{self, Joined, kinds};
 
 kinds! {
     /// What happened. The subject is a slot unless another one is named.
@@ -64,5 +66,13 @@ kinds! {
     }
 }
 
+/// That, or something of the network's.
+pub(crate) type Kinds = Joined<Kind, rdma::Kind>;
+
 /// Kind, subject and detail of what happened.
-pub(crate) type Token = token::Token<Kind>;
+pub(crate) type Token = token::Token<Kinds>;
+
+needs!(pub(crate) Needs: Timers, Dma, Mmio, Tally, HotPlug, Randomness);
+
+/// The machine as it sees it.
+pub(crate) type Ports<'a, M> = ports::Ports<'a, M, Kinds>;

@@ -1,26 +1,42 @@
-//! What an instrument over the network has at hand: the network, the platform, and timers of its own.
+//! What an instrument over the network has at hand: the network, the machine, and timers of its own.
 
 use super::config::NicPort;
 use super::network::RdmaNetwork;
+use super::token as network;
 use super::verbs::{Completion, EndId, WorkRequest};
 use crate::flows::Flows;
-use crate::platform::Platform;
+use crate::ports::{self, needs};
 use crate::server::{Server, reading};
+use crate::token::{self, Joined, kinds};
 use lanewise_fabric::workload::Metric;
 use lanewise_fabric::{ResourceKind, ResourceReading};
 use lanewise_observe::{FlowId, FlowSpec, LatencyOf};
 use lanewise_units::{Span, Time};
 
+kinds! {
+    /// What may happen to a tool by itself.
+    pub(crate) enum Kind {
+        /// A timer of its own. Its detail; the number of the tool.
+        Timer,
+    }
+}
+
+/// That, or something of the network's.
+pub(crate) type Kinds = Joined<Kind, network::Kind>;
+type Token = token::Token<Kinds>;
+
+needs!(pub(crate) ToolNeeds: Timers, Dma, Mmio, Tally);
+
 /// One tool between two ports.
 pub(super) trait Driver {
     /// Called once, when adapters are ready: make connections and flows.
-    fn connect<P: Platform>(&mut self, at: &mut At<'_, P>);
+    fn connect<M: ToolNeeds>(&mut self, at: &mut At<'_, M>);
     /// Called once, when every tool has connected: buffers may be placed, requests posted.
-    fn start<P: Platform>(&mut self, at: &mut At<'_, P>);
+    fn start<M: ToolNeeds>(&mut self, at: &mut At<'_, M>);
     /// Software of one of its ends sees something.
-    fn completion<P: Platform>(&mut self, completion: Completion, at: &mut At<'_, P>);
+    fn completion<M: ToolNeeds>(&mut self, completion: Completion, at: &mut At<'_, M>);
     /// A timer of its own.
-    fn timer<P: Platform>(&mut self, detail: u32, at: &mut At<'_, P>);
+    fn timer<M: ToolNeeds>(&mut self, detail: u32, at: &mut At<'_, M>);
     /// Its threads, with what they have done up to `at`.
     fn threads(&self, at: Time) -> Vec<ResourceReading>;
     /// The warm-up is over.
@@ -32,25 +48,25 @@ pub(super) trait Driver {
 }
 
 /// Everything around a tool while it acts.
-pub(super) struct At<'a, P> {
+pub(super) struct At<'a, M> {
     pub network: &'a mut RdmaNetwork,
-    pub platform: &'a mut P,
+    pub ports: ports::Ports<'a, M, Kinds>,
     /// Number of the tool, for its timers.
     pub tool: u32,
 }
 
-impl<P: Platform> At<'_, P> {
+impl<M: ToolNeeds> At<'_, M> {
     pub(super) fn now(&self) -> Time {
-        self.platform.now()
+        self.ports.now()
     }
 
     /// [`Driver::timer`] is called at `at`, which is not before now.
     pub(super) fn set_timer(&mut self, at: Time, detail: u32) {
-        self.platform.set_timer(at, token(self.tool, detail));
+        self.ports.set_timer(at, Token::with(Kind::Timer, detail, self.tool));
     }
 
     pub(super) fn post(&mut self, at: Time, end: EndId, request: WorkRequest) {
-        self.network.post(at, end, request, self.platform);
+        self.network.post(at, end, request, &mut self.ports.second());
     }
 
     pub(super) fn post_list(
@@ -59,20 +75,20 @@ impl<P: Platform> At<'_, P> {
         end: EndId,
         requests: impl IntoIterator<Item = WorkRequest>,
     ) {
-        self.network.post_list(at, end, requests, self.platform);
+        self.network.post_list(at, end, requests, &mut self.ports.second());
     }
 
     /// A flow of one adapter, for operations of the tool.
     pub(super) fn add_flow(&mut self, name: &str, nic: usize, direction: &'static str) -> FlowId {
         let device = self.network.config().nics[nic].name.clone();
         let latency = LatencyOf::Operation;
-        self.platform.add_flow(FlowSpec { name: name.to_owned(), device, direction, latency })
+        self.ports.add_flow(FlowSpec { name: name.to_owned(), device, direction, latency })
     }
 
     /// Flows for the traffic of a tool at both of its ports.
     pub(super) fn add_end_flows(&mut self, name: &str, ports: [NicPort; 2]) -> [Flows; 2] {
         let nics = &self.network.config().nics;
-        ports.map(|port| Flows::add(name, &nics[port.nic].name, LatencyOf::Request, self.platform))
+        ports.map(|port| Flows::add(name, &nics[port.nic].name, LatencyOf::Request, &mut self.ports))
     }
 }
 
@@ -87,16 +103,6 @@ pub(super) fn threads<'t>(
         reading(name, ResourceKind::Core, "one thread".to_owned(), thread, at)
     };
     ["first_thread", "second_thread"].into_iter().zip(threads).map(of).collect()
-}
-
-/// Token of a tool's timer; bit 63 is the network's.
-fn token(tool: u32, detail: u32) -> u64 {
-    u64::from(tool) << 32 | u64::from(detail)
-}
-
-/// Tool and detail of a token.
-pub(super) fn split_token(token: u64) -> (u32, u32) {
-    ((token >> 32) as u32, token as u32)
 }
 
 /// Fewest trips that a latency is reported from.

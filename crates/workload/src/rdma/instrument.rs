@@ -1,16 +1,16 @@
 //! All tools over one network as one instrument: who gets which event.
 
 use super::config::RdmaNetworkConfig;
-use super::driver::{At, Driver, split_token};
+use super::driver::{At, Driver, Kinds, ToolNeeds};
 use super::network::RdmaNetwork;
 use super::osu::{Osu, OsuConfig};
 use super::perftest::{Perftest, PerftestConfig};
 use super::transactions::{Transactions, TransactionsConfig};
-use crate::platform::{Instrument, Platform};
+use crate::ports::{Event, Instrument, Ports, called_by_fabric, split};
 use crate::server::asked_for;
-use lanewise_fabric::Fabric;
+use crate::token::{Joined, Token};
 use lanewise_fabric::ResourceReading;
-use lanewise_fabric::workload::{Metric, Workload, WorkloadEvent};
+use lanewise_fabric::workload::{Metric, Workload};
 use lanewise_units::Time;
 
 /// Settings of a tool.
@@ -95,43 +95,41 @@ impl RdmaWorkload {
     }
 }
 
-impl Instrument for RdmaWorkload {
-    fn begin<P: Platform>(&mut self, platform: &mut P) {
-        self.network.begin(platform);
+impl<M: ToolNeeds> Instrument<M> for RdmaWorkload {
+    type Kind = Kinds;
+
+    fn begin(&mut self, ports: &mut Ports<'_, M, Kinds>) {
+        self.network.begin(&mut ports.second());
         for (number, tool) in self.tools.iter_mut().enumerate() {
-            let mut at = At { network: &mut self.network, platform, tool: number as u32 };
+            let mut at = At { network: &mut self.network, ports: ports.again(), tool: number as u32 };
             each!(tool, driver => driver.connect(&mut at));
             self.owners.resize(self.network.end_count(), number as u32);
         }
         for (number, tool) in self.tools.iter_mut().enumerate() {
-            let mut at = At { network: &mut self.network, platform, tool: number as u32 };
+            let mut at = At { network: &mut self.network, ports: ports.again(), tool: number as u32 };
             each!(tool, driver => driver.start(&mut at));
         }
     }
 
-    fn react<P: Platform>(&mut self, event: WorkloadEvent, platform: &mut P) {
-        if !self.network.react(event, platform) {
-            let WorkloadEvent::Timer { token } = event else { return };
-            let (number, detail) = split_token(token);
-            let mut at = At { network: &mut self.network, platform, tool: number };
-            each!(&mut self.tools[number as usize], driver => driver.timer(detail, &mut at));
+    fn react(&mut self, event: Event<Self::Kind>, ports: &mut Ports<'_, M, Kinds>) {
+        match split(event) {
+            Joined::First(timer) => {
+                let Token { subject: detail, detail: number, .. } = timer.token();
+                let mut at = At { network: &mut self.network, ports: ports.again(), tool: number };
+                each!(&mut self.tools[number as usize], driver => driver.timer(detail, &mut at));
+            }
+            Joined::Second(event) => self.network.react(event, &mut ports.second()),
         }
         while let Some(completion) = self.network.poll() {
             let number = self.owners[completion.end.0 as usize];
-            let mut at = At { network: &mut self.network, platform, tool: number };
+            let mut at = At { network: &mut self.network, ports: ports.again(), tool: number };
             each!(&mut self.tools[number as usize], driver => driver.completion(completion, &mut at));
         }
     }
 }
 
 impl Workload for RdmaWorkload {
-    fn start(&mut self, fabric: &mut Fabric) {
-        self.begin(fabric);
-    }
-
-    fn handle(&mut self, event: WorkloadEvent, fabric: &mut Fabric) {
-        self.react(event, fabric);
-    }
+    called_by_fabric!();
 
     fn reports(&self, window: (Time, Time)) -> Vec<Vec<Metric>> {
         let report = |tool: &Tool| each!(tool, driver => driver.report(window));

@@ -73,5 +73,6 @@ pub use mpi::{MpiConfig, Rendezvous};
 pub(crate) use network::RdmaNetwork;
 pub use osu::{OsuConfig, OsuTool};
 pub use perftest::{PerftestConfig, PerftestTool};
+pub(crate) use token::Kind;
 pub use transactions::{TcpStackConfig, TransactionsConfig};
 pub(crate) use verbs::{Completion, CompletionKind, EndId, HOST_MEMORY, Opcode, WorkRequest};

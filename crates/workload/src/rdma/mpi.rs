@@ -7,11 +7,10 @@
 //! Leaves out: registration (buffers are cached), matching beyond its cost, unexpected messages, credits of the rings.
 //! Source: MVAPICH user guides, "RDMA fast path" and "rendezvous protocols" (RPUT, RGET).
 
-use super::driver::At;
+use super::driver::{At, ToolNeeds};
 use super::host::{MpiHostConfig, VerbsHostConfig};
 use super::verbs::{Completion, CompletionKind, EndId, HOST_MEMORY, Opcode, WorkRequest};
 use crate::memory::PAGE;
-use crate::platform::Platform;
 use crate::server::Server;
 use crate::slots::Slots;
 use crate::token::{Kind, kinds};
@@ -125,7 +124,7 @@ impl Mpi {
     }
 
     /// A rank calls send; [`MpiEvent::Sent`] follows.
-    pub(super) fn send<P: Platform>(&mut self, rank: usize, size: Bytes, at: &mut At<'_, P>) {
+    pub(super) fn send<M: ToolNeeds>(&mut self, rank: usize, size: Bytes, at: &mut At<'_, M>) {
         let eager = size <= self.config.eager_max;
         let (verbs, mpi) = &self.hosts[rank];
         let mut cost = mpi.send_cost + verbs.post_cost;
@@ -144,14 +143,14 @@ impl Mpi {
     }
 
     /// Writes into the other rank's ring; the core has stored the doorbell at `done`.
-    fn write<P: Platform>(
+    fn write<M: ToolNeeds>(
         &mut self,
         rank: usize,
         what: Wire,
         size: u64,
         length: Bytes,
         done: Time,
-        at: &mut At<'_, P>,
+        at: &mut At<'_, M>,
     ) {
         let request = WorkRequest {
             opcode: Opcode::WritePolled,
@@ -167,13 +166,13 @@ impl Mpi {
     }
 
     /// Moves the data of a large message.
-    fn move_data<P: Platform>(
+    fn move_data<M: ToolNeeds>(
         &mut self,
         rank: usize,
         opcode: Opcode,
         size: u64,
         done: Time,
-        at: &mut At<'_, P>,
+        at: &mut At<'_, M>,
     ) {
         let stride = Bytes::new(size).round_up_to(PAGE).get();
         let buffer = self.buffers + self.sent[rank] % BUFFERS * stride;
@@ -191,11 +190,11 @@ impl Mpi {
         self.post(rank, request, done, at);
     }
 
-    fn post<P: Platform>(&mut self, rank: usize, request: WorkRequest, done: Time, at: &mut At<'_, P>) {
+    fn post<M: ToolNeeds>(&mut self, rank: usize, request: WorkRequest, done: Time, at: &mut At<'_, M>) {
         at.post(done, self.end(rank), request);
     }
 
-    fn later<P: Platform>(&mut self, when: Time, work: Work, at: &mut At<'_, P>) {
+    fn later<M: ToolNeeds>(&mut self, when: Time, work: Work, at: &mut At<'_, M>) {
         let work = self.works.insert(work);
         at.set_timer(when, work);
     }
@@ -206,7 +205,7 @@ impl Mpi {
     }
 
     /// Something arrived for a rank: its thread sees it and deals with it.
-    pub(super) fn completion<P: Platform>(&mut self, completion: Completion, at: &mut At<'_, P>) {
+    pub(super) fn completion<M: ToolNeeds>(&mut self, completion: Completion, at: &mut At<'_, M>) {
         let rank = self.rank(completion.end);
         let (what, size) = split_id(completion.id);
         let (verbs, mpi) = &self.hosts[rank];
@@ -238,10 +237,10 @@ impl Mpi {
     }
 
     /// A thread has done what it was at; what its rank has achieved with that.
-    pub(super) fn timer<P: Platform>(
+    pub(super) fn timer<M: ToolNeeds>(
         &mut self,
         detail: u32,
-        at: &mut At<'_, P>,
+        at: &mut At<'_, M>,
     ) -> Option<(usize, MpiEvent)> {
         let (rank, what, size) = match self.works.take(detail) {
             Work::Done(rank, event) => return Some((rank, event)),
@@ -276,9 +275,9 @@ impl Mpi {
 
 /// Kind and size of a message as an id.
 fn id(what: Wire, size: u64) -> u64 {
-    what.number() << 56 | size
+    (what.number() as u64) << 56 | size
 }
 
 fn split_id(id: u64) -> (Wire, u64) {
-    (Wire::ALL[(id >> 56) as usize], id & ((1 << 56) - 1))
+    (Wire::of((id >> 56) as usize), id & ((1 << 56) - 1))
 }

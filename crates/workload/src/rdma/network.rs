@@ -2,14 +2,14 @@
 
 use super::config::{NicPort, RdmaNetworkConfig, RdmaNicConfig};
 use super::port::{Port, PortSettings};
-use super::token::{self, Kind, Token};
+use super::token::{Kind, Needs, Ports, Token};
 use super::verbs::{Completion, CompletionKind, EndId, Opcode, WorkRequest};
 use crate::flows::Flows;
-use crate::platform::Platform;
+use crate::ports::Event;
 use crate::server::{RateServer, Server, reading};
 use crate::slots::Slots;
 use crate::waiting::Waiting;
-use lanewise_fabric::workload::{ChannelId, Direction, Notify, Target, Transfer, WorkloadEvent};
+use lanewise_fabric::workload::{ChannelId, Direction, Notify, Target, Transfer};
 use lanewise_fabric::{ResourceKind, ResourceReading};
 use lanewise_observe::{FlowId, RequesterState};
 use lanewise_units::{Bytes, Span, Time};
@@ -119,12 +119,12 @@ impl RdmaNetwork {
     }
 
     /// Opens the DMA channels of every adapter. Called once, at the start of the run.
-    pub fn begin<P: Platform>(&mut self, platform: &mut P) {
+    pub fn begin<M: Needs>(&mut self, ports: &mut Ports<'_, M>) {
         for config in &self.config.nics {
             self.nics.push(Nic {
-                posted: platform.open_channel(config.device),
-                payload: platform.open_channel(config.device),
-                control: platform.open_channel(config.device),
+                posted: ports.open_channel(config.device),
+                payload: ports.open_channel(config.device),
+                control: ports.open_channel(config.device),
                 pipeline: Server::default(),
                 receiver: Server::default(),
                 registrar: Server::default(),
@@ -189,8 +189,8 @@ impl RdmaNetwork {
     ///
     /// # Panics
     /// When inline data does not fit the adapter.
-    pub fn post<P: Platform>(&mut self, at: Time, end: EndId, request: WorkRequest, platform: &mut P) {
-        self.post_list(at, end, [request], platform);
+    pub fn post<M: Needs>(&mut self, at: Time, end: EndId, request: WorkRequest, ports: &mut Ports<'_, M>) {
+        self.post_list(at, end, [request], ports);
     }
 
     /// The same for several work requests with one doorbell, which the adapter fetches together. A single one may be
@@ -198,14 +198,14 @@ impl RdmaNetwork {
     ///
     /// # Panics
     /// When there are none, more than a queue holds, or inline data does not fit the adapter.
-    pub fn post_list<P: Platform>(
+    pub fn post_list<M: Needs>(
         &mut self,
         at: Time,
         end: EndId,
         requests: impl IntoIterator<Item = WorkRequest>,
-        platform: &mut P,
+        ports: &mut Ports<'_, M>,
     ) {
-        let at = at.max(platform.now());
+        let at = at.max(ports.now());
         let (mut first, mut last) = (None, None);
         for request in requests {
             let message = self.open(at, end, request);
@@ -215,10 +215,10 @@ impl RdmaNetwork {
             }
         }
         let first = first.expect("something is posted");
-        if at > platform.now() {
-            platform.set_timer(at, token::of(Kind::Posted, first));
+        if at > ports.now() {
+            ports.set_timer(at, Token::of(Kind::Posted, first));
         } else {
-            self.ring_doorbell(first, platform);
+            self.ring_doorbell(first, ports);
         }
     }
 
@@ -290,46 +290,45 @@ impl RdmaNetwork {
         self.messages.len()
     }
 
-    /// Takes an event; false when it is not one of the network's.
-    pub fn react<P: Platform>(&mut self, event: WorkloadEvent, platform: &mut P) -> bool {
-        let Some(Token { kind, subject, detail }) = token::unpack(event.token()) else { return false };
+    /// Takes an event.
+    pub fn react<M: Needs>(&mut self, event: Event<Kind>, ports: &mut Ports<'_, M>) {
+        let Token { kind, subject, detail } = event.token();
         match kind {
-            Kind::Posted => self.ring_doorbell(subject, platform),
+            Kind::Posted => self.ring_doorbell(subject, ports),
             Kind::PushedPart | Kind::ReceiveFetched => {}
-            Kind::Doorbell => self.doorbell(subject, platform),
-            Kind::RequestFetched => self.requests_fetched(subject, platform),
-            Kind::Started => self.through_pipeline_of(subject, platform),
-            Kind::Processed => self.processed(subject, platform),
-            Kind::ReadAccepted => self.read_accepted(subject, platform),
-            Kind::PayloadFetched => self.payload_fetched(subject, detail, platform),
-            Kind::CrossedOutbound => self.crossed_outbound(subject, platform),
-            Kind::LaneFree => self.lane_free(subject, platform),
-            Kind::CreditsBack => self.credits_back(subject, platform),
-            Kind::Arrived => self.arrived(subject, platform),
-            Kind::CrossedInbound => self.crossed_inbound(subject, platform),
-            Kind::Placed => self.placed(subject, detail, platform),
-            Kind::LastPlaced => self.last_placed(subject, detail, platform),
+            Kind::Doorbell => self.doorbell(subject, ports),
+            Kind::RequestFetched => self.requests_fetched(subject, ports),
+            Kind::Started => self.through_pipeline_of(subject, ports),
+            Kind::Processed => self.processed(subject, ports),
+            Kind::ReadAccepted => self.read_accepted(subject, ports),
+            Kind::PayloadFetched => self.payload_fetched(subject, detail, ports),
+            Kind::CrossedOutbound => self.crossed_outbound(subject, ports),
+            Kind::LaneFree => self.lane_free(subject, ports),
+            Kind::CreditsBack => self.credits_back(subject, ports),
+            Kind::Arrived => self.arrived(subject, ports),
+            Kind::CrossedInbound => self.crossed_inbound(subject, ports),
+            Kind::Placed => self.placed(subject, detail, ports),
+            Kind::LastPlaced => self.last_placed(subject, detail, ports),
             Kind::ReceiveCompleted => self.tell_peer(subject, CompletionKind::Received),
             Kind::Completed => self.tell_requester(subject),
         }
-        self.say_what_holds_back(platform);
-        true
+        self.say_what_holds_back(ports);
     }
 
     /// Says what each adapter waits for when it has nothing to ask for: its inside if that is at work, else the wire if anything uses it, else software.
-    fn say_what_holds_back<P: Platform>(&mut self, platform: &mut P) {
-        let now = platform.now();
+    fn say_what_holds_back<M: Needs>(&mut self, ports: &mut Ports<'_, M>) {
+        let now = ports.now();
         for nic in &mut self.nics {
-            let mut ports = nic.ports.iter().map(|port| &self.ports[*port as usize]);
+            let mut mine = nic.ports.iter().map(|port| &self.ports[*port as usize]);
             let inside = [&nic.pipeline, &nic.receiver].iter().any(|station| station.is_busy(now));
-            let state = if inside || ports.clone().any(Port::crosses) {
+            let state = if inside || mine.clone().any(Port::crosses) {
                 RequesterState::Device
-            } else if ports.any(|port| port.uses_wire(now)) {
+            } else if mine.any(|port| port.uses_wire(now)) {
                 RequesterState::Wire
             } else {
                 RequesterState::Cpu
             };
-            nic.waiting.say(state, nic.config.device, platform);
+            nic.waiting.say(state, nic.config.device, ports);
         }
     }
 
@@ -339,7 +338,13 @@ impl RdmaNetwork {
     }
 
     /// Something between an end's queues in memory and its adapter.
-    pub(super) fn control(&mut self, end: u32, direction: Direction, length: Bytes, token: u64) -> Transfer {
+    pub(super) fn control(
+        &mut self,
+        end: u32,
+        direction: Direction,
+        length: Bytes,
+        token: Token,
+    ) -> Transfer<Token> {
         let state = &mut self.ends[end as usize];
         state.entries += 1;
         let entry = state.entries % QUEUE_ENTRIES * 64;
@@ -361,9 +366,9 @@ impl RdmaNetwork {
         (target, offset): (Target, u64),
         length: u64,
         flow: FlowId,
-        token: u64,
+        token: Token,
         notify: Notify,
-    ) -> Transfer {
+    ) -> Transfer<Token> {
         let length = Bytes::new(length);
         Transfer { direction, target, offset, length, flow, token, notify }
     }
@@ -373,17 +378,17 @@ impl RdmaNetwork {
         (self.ends.len() as u64 * QUEUE_AREA).next_multiple_of(2 << 20)
     }
 
-    fn ring_doorbell<P: Platform>(&mut self, message: u32, platform: &mut P) {
+    fn ring_doorbell<M: Needs>(&mut self, message: u32, ports: &mut Ports<'_, M>) {
         let &mut Message { request, end, next, .. } = self.messages.get(message);
         let nic = self.nic_of(end);
-        let (device, token) = (nic.config.device, token::of(Kind::Doorbell, message));
+        let (device, token) = (nic.config.device, Token::of(Kind::Doorbell, message));
         if next.is_some() || !nic.config.pushes(&request) {
-            return platform.mmio_write(device, nic.config.doorbell, token);
+            return ports.mmio_write(device, nic.config.doorbell, token);
         }
         let parts = nic.config.request_bytes(&request).div_ceil(PUSH);
         for part in 1..=parts {
-            let token = if part == parts { token } else { token::of(Kind::PushedPart, message) };
-            platform.mmio_write(device, PUSH, token);
+            let token = if part == parts { token } else { Token::of(Kind::PushedPart, message) };
+            ports.mmio_write(device, PUSH, token);
         }
     }
 

@@ -7,11 +7,10 @@
 //! Source: OSU Micro-Benchmarks 5, `mpi/pt2pt`; that 3.1.1 is the same is Assumed.
 
 use super::config::NicPort;
-use super::driver::{At, Driver, FEWEST_TRIPS, Samples, Throughput, metric, threads};
+use super::driver::{At, Driver, FEWEST_TRIPS, Samples, Throughput, ToolNeeds, metric, threads};
 use super::host::{MpiHostConfig, VerbsHostConfig};
 use super::mpi::{Mpi, MpiConfig, MpiEvent};
 use super::verbs::Completion;
-use crate::platform::Platform;
 use lanewise_fabric::ResourceReading;
 use lanewise_fabric::workload::Metric;
 use lanewise_observe::FlowId;
@@ -85,7 +84,7 @@ impl Osu {
         }
     }
 
-    fn send_window<P: Platform>(&mut self, rank: usize, at: &mut At<'_, P>) {
+    fn send_window<M: ToolNeeds>(&mut self, rank: usize, at: &mut At<'_, M>) {
         self.progress[rank] = Progress::default();
         for _ in 0..self.config.window {
             self.mpi.send(rank, self.config.size, at);
@@ -93,7 +92,7 @@ impl Osu {
     }
 
     /// `osu_bw`: rank 0 sends a window, rank 1 answers when it has all of it.
-    fn one_way<P: Platform>(&mut self, rank: usize, event: MpiEvent, at: &mut At<'_, P>) {
+    fn one_way<M: ToolNeeds>(&mut self, rank: usize, event: MpiEvent, at: &mut At<'_, M>) {
         let window = self.config.window;
         match (rank, event) {
             (1, MpiEvent::Received) => {
@@ -112,7 +111,7 @@ impl Osu {
     }
 
     /// `osu_bibw`: each rank starts its next window when it has sent and received the present one.
-    fn both_ways<P: Platform>(&mut self, rank: usize, event: MpiEvent, at: &mut At<'_, P>) {
+    fn both_ways<M: ToolNeeds>(&mut self, rank: usize, event: MpiEvent, at: &mut At<'_, M>) {
         let window = self.config.window;
         let progress = &mut self.progress[rank];
         match event {
@@ -136,7 +135,7 @@ impl Osu {
     }
 
     /// `osu_latency`: to and fro.
-    fn ping_pong<P: Platform>(&mut self, rank: usize, event: MpiEvent, at: &mut At<'_, P>) {
+    fn ping_pong<M: ToolNeeds>(&mut self, rank: usize, event: MpiEvent, at: &mut At<'_, M>) {
         if event != MpiEvent::Received {
             return;
         }
@@ -145,7 +144,7 @@ impl Osu {
             let latency = Span::from_ticks((now - self.trip_started).ticks() / 2);
             self.samples.add(latency);
             let flow = self.flow.expect("osu_latency has one");
-            at.platform.operation_done(flow, latency);
+            at.ports.operation_done(flow, latency);
             self.trip_started = now;
         }
         self.mpi.send(rank, self.config.size, at);
@@ -153,7 +152,7 @@ impl Osu {
 }
 
 impl Driver for Osu {
-    fn connect<P: Platform>(&mut self, at: &mut At<'_, P>) {
+    fn connect<M: ToolNeeds>(&mut self, at: &mut At<'_, M>) {
         let ports = self.config.ports;
         let flows = at.add_end_flows(&self.config.name, ports);
         if self.config.tool == OsuTool::Latency {
@@ -163,7 +162,7 @@ impl Driver for Osu {
         self.mpi.connected(ends);
     }
 
-    fn start<P: Platform>(&mut self, at: &mut At<'_, P>) {
+    fn start<M: ToolNeeds>(&mut self, at: &mut At<'_, M>) {
         self.mpi.place_buffers(at.network.first_buffer());
         self.trip_started = at.now();
         match self.config.tool {
@@ -176,11 +175,11 @@ impl Driver for Osu {
         }
     }
 
-    fn completion<P: Platform>(&mut self, completion: Completion, at: &mut At<'_, P>) {
+    fn completion<M: ToolNeeds>(&mut self, completion: Completion, at: &mut At<'_, M>) {
         self.mpi.completion(completion, at);
     }
 
-    fn timer<P: Platform>(&mut self, detail: u32, at: &mut At<'_, P>) {
+    fn timer<M: ToolNeeds>(&mut self, detail: u32, at: &mut At<'_, M>) {
         let Some((rank, event)) = self.mpi.timer(detail, at) else { return };
         match self.config.tool {
             OsuTool::Latency => self.ping_pong(rank, event, at),

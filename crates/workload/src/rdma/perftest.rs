@@ -8,12 +8,11 @@
 //! Source: perftest (github.com/linux-rdma/perftest), its manual page and README; MB there are 2²⁰ bytes.
 
 use super::config::NicPort;
-use super::driver::{At, Driver, FEWEST_TRIPS, Samples, Throughput, metric, quantile_us, threads};
+use super::driver::{At, Driver, FEWEST_TRIPS, Samples, Throughput, ToolNeeds, metric, quantile_us, threads};
 use super::host::VerbsHostConfig;
 use super::peak::{MOST_ITERATIONS, Peak};
 use super::verbs::{Completion, CompletionKind, EndId, HOST_MEMORY, Opcode, WorkRequest};
 use crate::memory::PAGE;
-use crate::platform::Platform;
 use crate::server::Server;
 use lanewise_fabric::ResourceReading;
 use lanewise_fabric::workload::Metric;
@@ -225,7 +224,7 @@ impl Perftest {
     }
 
     /// Posts the next request of a bandwidth test, if any queue pair has room.
-    fn post_next<P: Platform>(&mut self, side: usize, at: &mut At<'_, P>) {
+    fn post_next<M: ToolNeeds>(&mut self, side: usize, at: &mut At<'_, M>) {
         let config = &self.config;
         let state = &mut self.sides[side];
         let count = state.pairs.len();
@@ -264,7 +263,7 @@ impl Perftest {
     }
 
     /// Starts a trip of a latency test from one side.
-    fn post_one<P: Platform>(&mut self, side: usize, at: &mut At<'_, P>) {
+    fn post_one<M: ToolNeeds>(&mut self, side: usize, at: &mut At<'_, M>) {
         let state = &mut self.sides[side];
         let made = state.thread.occupy(at.now(), state.host.post_cost);
         state.thread.occupy(made, state.host.doorbell_cost);
@@ -273,7 +272,7 @@ impl Perftest {
     }
 
     /// The thread of a side has looked at what came.
-    fn look<P: Platform>(&mut self, side: usize, at: &mut At<'_, P>) {
+    fn look<M: ToolNeeds>(&mut self, side: usize, at: &mut At<'_, M>) {
         if self.config.tool.is_latency() {
             return self.trip_over(side, at);
         }
@@ -294,7 +293,7 @@ impl Perftest {
     }
 
     /// A message of a latency test has arrived at a side.
-    fn trip_over<P: Platform>(&mut self, side: usize, at: &mut At<'_, P>) {
+    fn trip_over<M: ToolNeeds>(&mut self, side: usize, at: &mut At<'_, M>) {
         if side == 1 {
             return self.post_one(1, at);
         }
@@ -304,7 +303,7 @@ impl Perftest {
         let latency = if one_way { Span::from_ticks(trip.ticks() / 2) } else { trip };
         self.samples.add(latency);
         let flow = self.flow.expect("latency tests have one");
-        at.platform.operation_done(flow, latency);
+        at.ports.operation_done(flow, latency);
         self.cycles += 1;
         self.cycle_started = now;
         if self.cycles < self.config.iterations {
@@ -323,7 +322,7 @@ impl Perftest {
 }
 
 impl Driver for Perftest {
-    fn connect<P: Platform>(&mut self, at: &mut At<'_, P>) {
+    fn connect<M: ToolNeeds>(&mut self, at: &mut At<'_, M>) {
         let ports = self.config.ports;
         let flows = at.add_end_flows(&self.config.name, ports);
         if self.config.tool.is_latency() {
@@ -341,7 +340,7 @@ impl Driver for Perftest {
         }
     }
 
-    fn start<P: Platform>(&mut self, at: &mut At<'_, P>) {
+    fn start<M: ToolNeeds>(&mut self, at: &mut At<'_, M>) {
         self.base = at.network.first_buffer();
         if self.config.tool.is_latency() {
             self.cycle_started = at.now();
@@ -353,7 +352,7 @@ impl Driver for Perftest {
         }
     }
 
-    fn completion<P: Platform>(&mut self, completion: Completion, at: &mut At<'_, P>) {
+    fn completion<M: ToolNeeds>(&mut self, completion: Completion, at: &mut At<'_, M>) {
         if !self.is_awaited(completion.kind) {
             return;
         }
@@ -368,7 +367,7 @@ impl Driver for Perftest {
         at.set_timer(done, POLL + side as u32);
     }
 
-    fn timer<P: Platform>(&mut self, detail: u32, at: &mut At<'_, P>) {
+    fn timer<M: ToolNeeds>(&mut self, detail: u32, at: &mut At<'_, M>) {
         let side = (detail & 1) as usize;
         if detail & POLL == 0 {
             self.post_next(side, at);

@@ -1,10 +1,12 @@
-//! The network on a platform of plain arithmetic: what arrives when, in which order, and how fast.
+//! The network on a ports of plain arithmetic: what arrives when, in which order, and how fast.
 
+use super::token::{Kind, Needs, Ports};
 use super::*;
 use crate::bench::Bench;
 use crate::flows::Flows;
-use crate::platform::{Instrument, Platform};
-use lanewise_fabric::workload::{DeviceId, WorkloadEvent};
+use crate::ports::{Event, Instrument};
+use lanewise_fabric::ports::Tally;
+use lanewise_fabric::workload::DeviceId;
 use lanewise_network::NetworkWire;
 use lanewise_network::infiniband::InfinibandRate;
 use lanewise_observe::{FlowSpec, LatencyOf};
@@ -68,36 +70,38 @@ impl Script {
     }
 }
 
-impl Instrument for Script {
-    fn begin<P: Platform>(&mut self, platform: &mut P) {
-        self.network.begin(platform);
+impl<M: Needs + Tally> Instrument<M> for Script {
+    type Kind = Kind;
+
+    fn begin(&mut self, ports: &mut Ports<'_, M>) {
+        self.network.begin(ports);
         for connection in 0..self.connections {
             let mut flow = |device: usize, direction| {
                 let (name, device) = (format!("c{connection}"), format!("nic{device}"));
-                platform.add_flow(FlowSpec { name, device, direction, latency: LatencyOf::Request })
+                ports.add_flow(FlowSpec { name, device, direction, latency: LatencyOf::Request })
             };
             let flows = [
                 Flows { read: flow(0, "read"), write: flow(0, "write"), control: flow(0, "control") },
                 Flows { read: flow(1, "read1"), write: flow(1, "write1"), control: flow(1, "control1") },
             ];
-            let ports = [0, 1].map(|nic| NicPort { nic, port: connection % 2 });
-            self.ends.push(self.network.connect(ports, flows));
+            let wired = [0, 1].map(|nic| NicPort { nic, port: connection % 2 });
+            self.ends.push(self.network.connect(wired, flows));
         }
         let posting: Vec<EndId> =
             self.ends.iter().flat_map(|ends| &ends[..1 + usize::from(self.both)]).copied().collect();
         for end in posting {
             for request in self.opening.clone() {
-                self.network.post(platform.now(), end, request, platform);
+                self.network.post(ports.now(), end, request, ports);
             }
         }
     }
 
-    fn react<P: Platform>(&mut self, event: WorkloadEvent, platform: &mut P) {
-        assert!(self.network.react(event, platform));
+    fn react(&mut self, event: Event<Self::Kind>, ports: &mut Ports<'_, M>) {
+        self.network.react(event, ports);
         while let Some(completion) = self.network.poll() {
-            self.seen.push((platform.now(), completion));
+            self.seen.push((ports.now(), completion));
             if self.repeat && completion.kind == CompletionKind::Done {
-                self.network.post(platform.now(), completion.end, self.opening[0], platform);
+                self.network.post(ports.now(), completion.end, self.opening[0], ports);
             }
         }
     }

@@ -1,11 +1,11 @@
-//! What a timer, a transfer or an MMIO write of the network was for. Bit 63 is set in every token of the network, so
-//! that whoever owns it can use all others.
+//! What a timer, a transfer or an MMIO write of the network was for.
 
+use crate::ports::{self, needs};
 use crate::token::{self, kinds};
 
 kinds! {
     /// What happened.
-    pub(super) enum Kind {
+    pub(crate) enum Kind {
         /// The CPU's store is on its way to the root port. Message.
         Posted,
         /// Part of a pushed work request is at the adapter; the rest follows.
@@ -45,38 +45,10 @@ kinds! {
     }
 }
 
-/// The bit that tells tokens of the network from its owner's.
-const NETWORK: u64 = 1 << 63;
-
 /// Kind, subject (a message or a port) and detail (bytes, or the number of a packet).
-pub(super) type Token = token::Token<Kind>;
+pub(crate) type Token = token::Token<Kind>;
 
-/// A token of the network without a detail.
-#[inline]
-pub(super) fn of(kind: Kind, subject: u32) -> u64 {
-    with(kind, subject, 0)
-}
+needs!(pub(crate) Needs: Timers, Dma, Mmio);
 
-/// A token of the network with one.
-#[inline]
-pub(super) fn with(kind: Kind, subject: u32, detail: u32) -> u64 {
-    NETWORK | Token::with(kind, subject, detail)
-}
-
-/// The token, if it is one of the network's.
-#[inline]
-pub(super) fn unpack(packed: u64) -> Option<Token> {
-    (packed & NETWORK != 0).then(|| Token::unpack(packed))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn tokens_of_the_network_are_told_from_others() {
-        let token = Token { kind: Kind::Arrived, subject: u32::MAX, detail: 7 };
-        assert_eq!(unpack(with(token.kind, token.subject, token.detail)), Some(token));
-        assert_eq!(unpack(NETWORK - 1), None);
-    }
-}
+/// The machine as the network sees it.
+pub(crate) type Ports<'a, M> = ports::Ports<'a, M, Kind>;

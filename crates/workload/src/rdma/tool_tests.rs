@@ -1,4 +1,4 @@
-//! The tools on a platform of plain arithmetic: their numbers are sums that can be written down.
+//! The tools on a ports of plain arithmetic: their numbers are sums that can be written down.
 
 use super::tests::{EDR, bench, network};
 use super::*;
@@ -85,7 +85,7 @@ fn run(tool: RdmaToolConfig, span: Span) -> Outcome {
 fn a_trip_of_ib_write_lat_is_the_sum_of_its_steps() {
     let outcome = run(RdmaToolConfig::Perftest(perftest(PerftestTool::WriteLatency)), Span::from_ms(1));
     // Made 60, adapters and wire 613.8 as in the network's own test, seen 80, taken 30. The way to the root port is the
-    // platform's, and this one has none. The core is at the doorbell for 100 more, which is over before anything comes back.
+    // ports's, and this one has none. The core is at the doorbell for 100 more, which is over before anything comes back.
     assert!((outcome.of("t_typical (us)") - 0.7838).abs() < 1e-3, "{}", outcome.of("t_typical (us)"));
     assert!(outcome.of("t_stdev (us)") < 1e-6 && outcome.of("iterations") > 500.0);
 }

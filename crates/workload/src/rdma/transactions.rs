@@ -7,10 +7,9 @@
 //! their own, delayed acknowledgements: with one request in flight they travel with responses.
 
 use super::config::NicPort;
-use super::driver::{At, Driver, FEWEST_TRIPS, Samples, Throughput, metric, quantile_us, threads};
+use super::driver::{At, Driver, FEWEST_TRIPS, Samples, Throughput, ToolNeeds, metric, quantile_us, threads};
 use super::verbs::{Completion, CompletionKind, EndId, HOST_MEMORY, Opcode, WorkRequest};
 use crate::memory::PAGE;
-use crate::platform::Platform;
 use crate::server::Server;
 use lanewise_fabric::ResourceReading;
 use lanewise_fabric::workload::Metric;
@@ -89,7 +88,7 @@ impl Transactions {
     }
 
     /// A party sends on a connection, after `work` of its own.
-    fn send<P: Platform>(&mut self, party: usize, connection: usize, work: Span, at: &mut At<'_, P>) {
+    fn send<M: ToolNeeds>(&mut self, party: usize, connection: usize, work: Span, at: &mut At<'_, M>) {
         let stack = &self.config.stacks[party];
         let length = if party == 0 { self.config.request } else { self.config.response };
         let done = self.parties[party].thread.occupy(at.now(), work + stack.send_cost);
@@ -109,20 +108,20 @@ impl Transactions {
     }
 
     /// The client has a response.
-    fn answered<P: Platform>(&mut self, connection: usize, at: &mut At<'_, P>) {
+    fn answered<M: ToolNeeds>(&mut self, connection: usize, at: &mut At<'_, M>) {
         let now = at.now();
         let latency = now - self.started[connection];
         self.samples.add(latency);
         self.throughput.add(now, 1, (self.config.request + self.config.response).get());
         let flow = self.flow.expect("made when it connected");
-        at.platform.operation_done(flow, latency);
+        at.ports.operation_done(flow, latency);
         self.started[connection] = now;
         self.send(0, connection, Span::ZERO, at);
     }
 }
 
 impl Driver for Transactions {
-    fn connect<P: Platform>(&mut self, at: &mut At<'_, P>) {
+    fn connect<M: ToolNeeds>(&mut self, at: &mut At<'_, M>) {
         let ports = self.config.ports;
         let flows = at.add_end_flows(&self.config.name, ports);
         self.flow = Some(at.add_flow(&self.config.name, ports[0].nic, "transaction"));
@@ -131,7 +130,7 @@ impl Driver for Transactions {
         }
     }
 
-    fn start<P: Platform>(&mut self, at: &mut At<'_, P>) {
+    fn start<M: ToolNeeds>(&mut self, at: &mut At<'_, M>) {
         self.base = at.network.first_buffer();
         for connection in 0..self.ends.len() {
             self.started[connection] = at.now();
@@ -139,7 +138,7 @@ impl Driver for Transactions {
         }
     }
 
-    fn completion<P: Platform>(&mut self, completion: Completion, at: &mut At<'_, P>) {
+    fn completion<M: ToolNeeds>(&mut self, completion: Completion, at: &mut At<'_, M>) {
         if completion.kind != CompletionKind::Received {
             return;
         }
@@ -154,7 +153,7 @@ impl Driver for Transactions {
         at.set_timer(done, party as u32);
     }
 
-    fn timer<P: Platform>(&mut self, detail: u32, at: &mut At<'_, P>) {
+    fn timer<M: ToolNeeds>(&mut self, detail: u32, at: &mut At<'_, M>) {
         let party = detail as usize;
         let connection = self.parties[party].waiting.pop_front().expect("a timer for each message");
         match party {

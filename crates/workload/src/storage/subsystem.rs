@@ -7,15 +7,15 @@ use super::hba::{Hba, HbaConfig};
 use super::iometer::{Io, IometerConfig, Next, Worker};
 use super::report::{GroupTally, cpu_metrics, io_metrics};
 use super::seats::{self, Seat, sum_of};
-use super::token::{Kind, Token};
+use super::token::{Kind, Needs, Ports, Token};
 use crate::cpu::{Cores, CpuTally, CpuWork};
 use crate::flows::Flows;
 use crate::memory::PAGE;
-use crate::platform::{Instrument, Platform};
+use crate::ports::{Event, Instrument, called_by_fabric};
 use crate::server::asked_for;
 use lanewise_fabric::Fabric;
 use lanewise_fabric::ResourceReading;
-use lanewise_fabric::workload::{Metric, Workload, WorkloadEvent};
+use lanewise_fabric::workload::{Metric, Workload};
 use lanewise_observe::LatencyOf;
 use lanewise_units::{Bytes, Span, Time};
 use std::any::Any;
@@ -156,35 +156,35 @@ impl StorageWorkload {
         u64::from(slot) * COMMAND_AREA
     }
 
-    fn build_adapters<P: Platform>(&mut self, platform: &mut P) {
+    fn build_adapters<M: Needs>(&mut self, ports: &mut Ports<'_, M>) {
         for (index, config) in self.config.hbas.iter().enumerate() {
-            let mut ports = vec![Vec::new(); config.ports as usize];
+            let mut behind = vec![Vec::new(); config.ports as usize];
             for (drive, placement) in self.config.drives.iter().enumerate() {
                 if placement.hba == index {
-                    ports[placement.port].push(drive as u32);
+                    behind[placement.port].push(drive as u32);
                 }
             }
-            let mut hba = Hba::new(config.clone(), ports);
-            hba.posted_channel = Some(platform.open_channel(config.device));
-            hba.data_channel = Some(platform.open_channel(config.device));
-            hba.command_channel = Some(platform.open_channel(config.device));
+            let mut hba = Hba::new(config.clone(), behind);
+            hba.posted_channel = Some(ports.open_channel(config.device));
+            hba.data_channel = Some(ports.open_channel(config.device));
+            hba.command_channel = Some(ports.open_channel(config.device));
             self.hbas.push(hba);
         }
         for placement in &self.config.drives {
             let frame = self.config.hbas[placement.hba].wire.frame_payload();
-            let random = platform.random_stream(&placement.name, "drive");
+            let random = ports.random_stream(&placement.name, "drive");
             self.drives.push(Drive::new(placement.config.clone(), frame, random));
         }
     }
 
-    fn build_group<P: Platform>(&mut self, index: usize, platform: &mut P) {
+    fn build_group<M: Needs>(&mut self, index: usize, ports: &mut Ports<'_, M>) {
         let group = self.config.groups[index].clone();
         let devices = devices_of(&group, &self.config);
-        self.flows.push(Flows::add(&group.name, &devices, LatencyOf::Operation, platform));
+        self.flows.push(Flows::add(&group.name, &devices, LatencyOf::Operation, ports));
         for number in 0..group.workers {
             let targets = group.targets_of(number);
             let stream =
-                |purpose: &str| platform.random_stream(&group.name, &format!("worker {number} {purpose}"));
+                |purpose: &str| ports.random_stream(&group.name, &format!("worker {number} {purpose}"));
             let seen = targets.iter().map(|&drive| {
                 let placement = &self.config.drives[drive];
                 (placement.config.capacity, stream(&placement.name))
@@ -232,60 +232,60 @@ impl StorageWorkload {
     }
 
     /// Lets a worker issue whatever it can.
-    fn run_worker<P: Platform>(&mut self, worker: u32, platform: &mut P) {
-        let now = platform.now();
+    fn run_worker<M: Needs>(&mut self, worker: u32, ports: &mut Ports<'_, M>) {
+        let now = ports.now();
         loop {
             match self.workers[worker as usize].next(now) {
                 Next::Wait => return,
                 Next::Sleep(until) => {
-                    platform.set_timer(until, Token::of(Kind::Awake, worker));
+                    ports.set_timer(until, Token::of(Kind::Awake, worker));
                     return;
                 }
-                Next::Issue(slot, io) => self.issue(slot, io, platform),
+                Next::Issue(slot, io) => self.issue(slot, io, ports),
             }
         }
     }
 
     /// The worker's thread and the driver spend their time on an I/O; the doorbell is rung at the end of it.
-    fn issue<P: Platform>(&mut self, index: u32, io: Io, platform: &mut P) {
+    fn issue<M: Needs>(&mut self, index: u32, io: Io, ports: &mut Ports<'_, M>) {
         let host = &self.config.host;
         let slot = &mut self.slots[index as usize];
         let core = slot.worker as usize;
         slot.io = io;
         slot.moved = 0;
         slot.answered = false;
-        slot.started = self.cores.run(core, platform.now(), host.worker_cost, CpuWork::User);
+        slot.started = self.cores.run(core, ports.now(), host.worker_cost, CpuWork::User);
         self.hbas[slot.hba as usize].in_software += 1;
-        let submitted = self.cores.run(core, platform.now(), host.submit_cost, CpuWork::Privileged);
+        let submitted = self.cores.run(core, ports.now(), host.submit_cost, CpuWork::Privileged);
         self.workers[slot.worker as usize].issued(index, slot.started);
-        platform.set_timer(submitted, Token::of(Kind::Submitted, index));
+        ports.set_timer(submitted, Token::of(Kind::Submitted, index));
     }
 
     /// An interrupt arrived: one piece of work for it, and one for every I/O that it tells of.
-    fn serve_interrupt<P: Platform>(&mut self, hba: u32, platform: &mut P) {
-        let now = platform.now();
+    fn serve_interrupt<M: Needs>(&mut self, hba: u32, ports: &mut Ports<'_, M>) {
+        let now = ports.now();
         let host = &self.config.host;
         self.interrupts += 1;
         self.cores.run(hba as usize, now, host.interrupt_cost, CpuWork::Interrupt);
         for slot in self.hbas[hba as usize].completions.take_signalled() {
             let end = self.cores.run(hba as usize, now, host.completion_cost, CpuWork::Deferred);
-            platform.set_timer(end, Token::of(Kind::Completed, slot));
+            ports.set_timer(end, Token::of(Kind::Completed, slot));
         }
-        self.consider_interrupt(hba, platform);
+        self.consider_interrupt(hba, ports);
     }
 
     /// Says what each adapter waits for.
-    fn say_what_holds_back<P: Platform>(&mut self, platform: &mut P) {
-        let now = platform.now();
+    fn say_what_holds_back<M: Needs>(&mut self, ports: &mut Ports<'_, M>) {
+        let now = ports.now();
         for hba in &mut self.hbas {
             let state = hba.waits_for(&self.drives, now);
-            hba.waiting.say(state, hba.config.device, platform);
+            hba.waiting.say(state, hba.config.device, ports);
         }
     }
 
     /// The I/O is over for the worker that asked for it.
-    fn complete<P: Platform>(&mut self, index: u32, platform: &mut P) {
-        let now = platform.now();
+    fn complete<M: Needs>(&mut self, index: u32, ports: &mut Ports<'_, M>) {
+        let now = ports.now();
         let slot = &self.slots[index as usize];
         let (worker, group, seat, io) = (slot.worker, slot.group as usize, slot.seat as usize, slot.io);
         self.hbas[slot.hba as usize].in_software -= 1;
@@ -297,11 +297,11 @@ impl StorageWorkload {
         } else {
             tally.write.add(io.size, latency)
         }
-        platform.operation_done(flow, latency);
+        ports.operation_done(flow, latency);
         if let Some(transaction) = self.workers[worker as usize].completed(index, now) {
             self.seats[seat].tally.transaction.add(0, transaction);
         }
-        self.run_worker(worker, platform);
+        self.run_worker(worker, ports);
     }
 
     fn measured(&self, window: Span) -> Vec<Metric> {
@@ -327,49 +327,45 @@ fn devices_of(group: &IometerConfig, config: &StorageConfig) -> String {
     names.map(|(_, hba)| hba.name.as_str()).collect::<Vec<_>>().join("+")
 }
 
-impl Instrument for StorageWorkload {
-    fn begin<P: Platform>(&mut self, platform: &mut P) {
-        self.build_adapters(platform);
+impl<M: Needs> Instrument<M> for StorageWorkload {
+    type Kind = Kind;
+
+    fn begin(&mut self, ports: &mut Ports<'_, M>) {
+        self.build_adapters(ports);
         for group in 0..self.config.groups.len() {
-            self.build_group(group, platform);
+            self.build_group(group, ports);
         }
         self.place_buffers();
         for worker in 0..self.workers.len() as u32 {
-            self.run_worker(worker, platform);
+            self.run_worker(worker, ports);
         }
     }
 
-    fn react<P: Platform>(&mut self, event: WorkloadEvent, platform: &mut P) {
-        let Token { kind, subject, detail } = Token::unpack(event.token());
+    fn react(&mut self, event: Event<Self::Kind>, ports: &mut Ports<'_, M>) {
+        let Token { kind, subject, detail } = event.token();
         match kind {
-            Kind::Submitted => self.ring_doorbell(subject, platform),
-            Kind::Doorbell => self.take_command(subject, platform),
-            Kind::Processed => self.fetch_command(subject, platform),
-            Kind::CommandFetched => self.send_command(subject, platform),
-            Kind::Arrived => self.frame_arrived(subject, detail, platform),
-            Kind::Departed => self.frame_departed(subject, detail, platform),
-            Kind::Media => self.media_due(subject, platform),
-            Kind::CrossedInbound => self.write_to_memory(subject, detail, platform),
-            Kind::DataSent => self.data_sent(subject, detail, platform),
-            Kind::DataFetched => self.data_fetched(subject, detail, platform),
-            Kind::CrossedOutbound => self.send_data(subject, detail, platform),
-            Kind::Moderation => self.moderation_due(subject, platform),
-            Kind::Interrupt => self.serve_interrupt(subject, platform),
-            Kind::Completed => self.complete(subject, platform),
-            Kind::Awake => self.run_worker(subject, platform),
+            Kind::Submitted => self.ring_doorbell(subject, ports),
+            Kind::Doorbell => self.take_command(subject, ports),
+            Kind::Processed => self.fetch_command(subject, ports),
+            Kind::CommandFetched => self.send_command(subject, ports),
+            Kind::Arrived => self.frame_arrived(subject, detail, ports),
+            Kind::Departed => self.frame_departed(subject, detail, ports),
+            Kind::Media => self.media_due(subject, ports),
+            Kind::CrossedInbound => self.write_to_memory(subject, detail, ports),
+            Kind::DataSent => self.data_sent(subject, detail, ports),
+            Kind::DataFetched => self.data_fetched(subject, detail, ports),
+            Kind::CrossedOutbound => self.send_data(subject, detail, ports),
+            Kind::Moderation => self.moderation_due(subject, ports),
+            Kind::Interrupt => self.serve_interrupt(subject, ports),
+            Kind::Completed => self.complete(subject, ports),
+            Kind::Awake => self.run_worker(subject, ports),
         }
-        self.say_what_holds_back(platform);
+        self.say_what_holds_back(ports);
     }
 }
 
 impl Workload for StorageWorkload {
-    fn start(&mut self, fabric: &mut Fabric) {
-        self.begin(fabric);
-    }
-
-    fn handle(&mut self, event: WorkloadEvent, fabric: &mut Fabric) {
-        self.react(event, fabric);
-    }
+    called_by_fabric!();
 
     fn change(&mut self, to: &dyn Any, _fabric: &mut Fabric) {
         self.config = to.downcast_ref::<StorageConfig>().expect("settings of storage").clone();

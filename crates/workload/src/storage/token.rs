@@ -1,5 +1,6 @@
 //! What a timer or a transfer of the storage subsystem was for. A detail is a number of bytes, or a port.
 
+use crate::ports::{self, needs};
 use crate::token::{self, kinds};
 
 kinds! {
@@ -40,3 +41,8 @@ kinds! {
 
 /// Kind, subject and detail of what happened.
 pub(crate) type Token = token::Token<Kind>;
+
+needs!(pub(crate) Needs: Timers, Dma, Mmio, Tally, Randomness);
+
+/// The machine as it sees it.
+pub(crate) type Ports<'a, M> = ports::Ports<'a, M, Kind>;

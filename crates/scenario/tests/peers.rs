@@ -2,8 +2,8 @@
 //! command line sets apart.
 
 use lanewise_scenario::{LoadConfig, Scenario, Source, load};
-use lanewise_workload::copy::CopyConfig;
-use lanewise_workload::dma::DmaConfig;
+use lanewise_workload::load::copy::CopyConfig;
+use lanewise_workload::load::dma::DmaConfig;
 
 const RIG: &str = "[host.server]\nslots = { slot1 = \"gen4 x16\" }\n\
     [switch.sw]\nattach = \"server.slot1\"\nports = { port0 = \"gen4 x16\", \"port1..port9\" = \"gen4 x4\" }\n\

@@ -103,12 +103,25 @@ impl<'a, M, K: Kind> Ports<'a, M, K> {
     }
 }
 
-impl<M, A: Kind, B: Kind> Ports<'_, M, Joined<A, B>> {
+impl<'a, M, A: Kind, B: Kind> Ports<'a, M, Joined<A, B>> {
     /// Those of the second of two components.
     #[inline]
     pub(crate) fn second(&mut self) -> Ports<'_, M, B> {
-        let Self { now, base, .. } = *self;
-        Ports { machine: self.machine, now, base: base + A::COUNT, kinds: PhantomData }
+        self.again().into_second()
+    }
+
+    /// Those of the first.
+    #[inline]
+    pub(crate) fn into_first(self) -> Ports<'a, M, A> {
+        let Self { machine, now, base, .. } = self;
+        Ports { machine, now, base, kinds: PhantomData }
+    }
+
+    /// Those of the second.
+    #[inline]
+    pub(crate) fn into_second(self) -> Ports<'a, M, B> {
+        let Self { machine, now, base, .. } = self;
+        Ports { machine, now, base: base + A::COUNT, kinds: PhantomData }
     }
 }
 

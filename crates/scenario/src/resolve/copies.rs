@@ -14,7 +14,7 @@ use crate::value::Auto;
 use lanewise_fabric::config::EngineConfig;
 use lanewise_fabric::workload::{DeviceId, Direction, Target};
 use lanewise_units::{Bytes, Span};
-use lanewise_workload::copy::{CopyConfig, CopyWay, Staging};
+use lanewise_workload::load::copy::{CopyConfig, CopyWay, Staging};
 
 /// An instrument for each endpoint that the workload names, and for each of several peers of one.
 pub(crate) fn configs(

@@ -16,9 +16,10 @@ use crate::topology::InstanceName;
 use crate::value::Fraction;
 use lanewise_fabric::workload::DeviceId;
 use lanewise_network::ethernet::{EthernetRate, LARGEST_JUMBO_FRAME, SMALLEST_FRAME};
-use lanewise_workload::ethernet::{
-    EthernetConfig, Load, NicConfig, Resolution, Service, SmartFlowConfig, SmartFlowTest, StackConfig,
-    TrafficFlow,
+use lanewise_workload::device::ethernet::NicConfig;
+use lanewise_workload::host::bridge::{Service, StackConfig};
+use lanewise_workload::load::smartflow::{
+    EthernetConfig, Load, Resolution, SmartFlowConfig, SmartFlowTest, TrafficFlow,
 };
 use std::collections::{BTreeMap, HashSet};
 

@@ -7,7 +7,7 @@ use crate::parameter::Output;
 use crate::parameters::{FramesParameters, SceneParameters};
 use crate::problem::Problem;
 use lanewise_fabric::workload::DeviceId;
-use lanewise_workload::frames::{FramesConfig, Scene};
+use lanewise_workload::load::frames::{FramesConfig, Scene};
 use std::collections::BTreeSet;
 
 /// The instrument that a workload asks for; nothing when it names no GPU.

@@ -15,11 +15,11 @@ use crate::structure::ComponentKind;
 use crate::value::Auto;
 use lanewise_fabric::workload::DeviceId;
 use lanewise_units::{Bytes, Span, TICKS_PER_SECOND};
-use lanewise_workload::fio::{Blocks, FioConfig, IoEngine, Pattern, Thinking};
-use lanewise_workload::nvme::{
-    FabricsConfig, GroupConfig, MoveConfig, NvmeConfig, NvmeHostConfig, PathConfig, SsdConfig,
-};
-use lanewise_workload::rdma::RdmaNetworkConfig;
+use lanewise_workload::device::nvme::SsdConfig;
+use lanewise_workload::device::rdma::RdmaNetworkConfig;
+use lanewise_workload::host::NvmeHostConfig;
+use lanewise_workload::load::fio::{Blocks, FioConfig, IoEngine, Pattern, Thinking};
+use lanewise_workload::load::fio::{FabricsConfig, GroupConfig, MoveConfig, NvmeConfig, PathConfig};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 

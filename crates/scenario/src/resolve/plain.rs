@@ -11,8 +11,8 @@ use crate::problem::Problem;
 use crate::value::Auto;
 use lanewise_fabric::workload::{DeviceId, Target};
 use lanewise_units::{Bytes, Span};
-use lanewise_workload::dma::{DmaConfig, DmaDirection, OffsetOrder};
-use lanewise_workload::mmio::{MmioConfig, MmioDirection, Pacing};
+use lanewise_workload::load::dma::{DmaConfig, DmaDirection, OffsetOrder};
+use lanewise_workload::load::mmio::{MmioConfig, MmioDirection, Pacing};
 
 /// The target that stands for an address in nobody's window.
 const NOBODY: &str = "nobody";

@@ -14,9 +14,10 @@ use crate::problem::Problem;
 use crate::value::Auto;
 use lanewise_network::NetworkWire;
 use lanewise_units::Bytes;
-use lanewise_workload::rdma::{
-    MpiConfig, MpiHostConfig, OsuConfig, OsuTool, PerftestConfig, PerftestTool, RdmaConfig, RdmaToolConfig,
-    Rendezvous, TcpStackConfig, TransactionsConfig,
+use lanewise_workload::host::MpiHostConfig;
+use lanewise_workload::load::rdma::{
+    MpiConfig, OsuConfig, OsuTool, PerftestConfig, PerftestTool, RdmaConfig, RdmaToolConfig, Rendezvous,
+    TcpStackConfig, TransactionsConfig,
 };
 
 /// A tool as written.

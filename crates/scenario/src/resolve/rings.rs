@@ -6,7 +6,7 @@ use crate::file::WrittenWorkload;
 use crate::parameter::Output;
 use crate::parameters::{FrameDirectionChoice, RingsParameters};
 use lanewise_fabric::workload::Direction;
-use lanewise_workload::rings::RingsConfig;
+use lanewise_workload::load::rings::RingsConfig;
 
 /// An instrument for each endpoint that the workload names.
 pub(crate) fn configs(

@@ -8,7 +8,7 @@ use crate::parameter::Output;
 use crate::parameters::{CacheParameters, ReadingChoice, TurnaroundParameters};
 use lanewise_fabric::workload::DeviceId;
 use lanewise_units::Span;
-use lanewise_workload::turnaround::{PollingConfig, Reading, TurnaroundConfig};
+use lanewise_workload::load::turnaround::{PollingConfig, Reading, TurnaroundConfig};
 
 /// The instrument that a workload asks for; nothing when its device is none.
 pub(crate) fn config(

@@ -534,7 +534,7 @@ mod tests {
     #[test]
     fn what_is_used_for_more_time_than_there_was_ends_the_run() {
         let mut simulation = busy();
-        simulation.fabric.root_complexes[0].writes.book.busy += Span::from_us(21);
+        simulation.fabric.root_complexes[0].writes.station.book.busy += Span::from_us(21);
         let at = simulation.fabric.now();
         let stopped = catch_unwind(AssertUnwindSafe(|| simulation.stop_measuring(at)));
         let said = *stopped.expect_err("it stops").downcast::<String>().expect("a message");

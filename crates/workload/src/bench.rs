@@ -2,8 +2,8 @@
 
 use crate::ports::{Instrument, Ports, typed};
 use crate::server::RateServer;
-use crate::slots::Slots;
 use lanewise_engine::random::RandomStream;
+use lanewise_fabric::Slots;
 use lanewise_fabric::config::EngineConfig;
 use lanewise_fabric::ports::{Dma, HotPlug, Mmio, Randomness, Tally, Timers};
 use lanewise_fabric::workload::{ChannelId, DeviceId, Direction, Notify, Transfer, WorkloadEvent};

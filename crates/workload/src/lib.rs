@@ -17,7 +17,6 @@ mod flows;
 mod latency;
 mod ports;
 mod server;
-mod slots;
 mod token;
 
 pub use load::{Demand, Larger, LoadConfig, Tool};

@@ -2,12 +2,15 @@
 
 use super::computed::Computed;
 use super::fabrics::{self, Carrier};
+use super::kinds::{WorkloadKind, kind};
 use super::peers;
 use super::reassign::Move;
+use super::workload::parameters;
 use super::workload::{TARGET_LIMIT, check_peer_to_peer, endpoints, place, unknown};
 use super::{Rig, Settings};
 use crate::file::WrittenWorkload;
 use crate::idle::Idle;
+use crate::parameter::ParameterTable;
 use crate::parameter::{Output, Provenance};
 use crate::parameters::{FioParameters, IoEngineChoice, NvmeParameters, NvmeSoftwareParameters, RwChoice};
 use crate::problem::Problem;
@@ -22,6 +25,12 @@ use lanewise_workload::load::fio::{Blocks, FioConfig, IoEngine, Pattern, Thinkin
 use lanewise_workload::load::fio::{FabricsConfig, GroupConfig, MoveConfig, NvmeConfig, PathConfig};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
+
+/// fio over NVMe drives.
+pub(super) const FIO: WorkloadKind = kind("fio", &FioParameters::SCHEMA, &[], |reading, workload, path| {
+    let read = parameters(workload, path, reading.output);
+    reading.jobs.extend(read.map(|parameters| (workload, parameters)));
+});
 
 /// The drives and hosts that are in use, by instance.
 struct System {

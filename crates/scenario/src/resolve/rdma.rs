@@ -2,9 +2,11 @@
 
 use super::Rig;
 use super::computed::Computed;
+use super::kinds::{WorkloadKind, kind};
 use super::networks::Networks;
 use super::workload::{place, unknown};
 use crate::file::WrittenWorkload;
+use crate::parameter::ParameterTable;
 use crate::parameter::{Output, Provenance};
 use crate::parameters::{
     MpiParameters, OsuParameters, OsuToolChoice, PerftestParameters, PerftestToolChoice, RendezvousChoice,
@@ -19,6 +21,23 @@ use lanewise_workload::load::rdma::{
     MpiConfig, OsuConfig, OsuTool, PerftestConfig, PerftestTool, RdmaConfig, RdmaToolConfig, Rendezvous,
     TcpStackConfig, TransactionsConfig,
 };
+
+/// perftest over RDMA.
+pub(super) const PERFTEST: WorkloadKind =
+    kind("perftest", &PerftestParameters::SCHEMA, &[], |reading, workload, path| {
+        reading.add_tool(workload, path, WrittenTool::Perftest);
+    });
+
+/// OSU Micro-Benchmarks over RDMA.
+pub(super) const OSU: WorkloadKind = kind("osu", &OsuParameters::SCHEMA, &[], |reading, workload, path| {
+    reading.add_tool(workload, path, WrittenTool::Osu);
+});
+
+/// Requests and responses over TCP.
+pub(super) const TRANSACTIONS: WorkloadKind =
+    kind("transactions", &TransactionsParameters::SCHEMA, &[], |reading, workload, path| {
+        reading.add_tool(workload, path, WrittenTool::Transactions);
+    });
 
 /// A tool as written.
 pub(crate) enum WrittenTool {

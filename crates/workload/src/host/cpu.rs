@@ -2,7 +2,8 @@
 //!
 //! Leaves out: preemption, caches, frequency, and everything that the instrument itself does not cause.
 
-use crate::server::{Server, reading};
+use crate::server::reading;
+use lanewise_fabric::Station;
 use lanewise_fabric::{ResourceKind, ResourceReading};
 use lanewise_units::{Span, Time};
 
@@ -69,7 +70,7 @@ pub(crate) struct CpuShares {
 /// All cores of a host.
 #[derive(Clone, Debug)]
 pub(crate) struct Cores {
-    cores: Vec<Server>,
+    cores: Vec<Station>,
     /// Busy time so far.
     pub(crate) tally: CpuTally,
 }
@@ -77,7 +78,7 @@ pub(crate) struct Cores {
 impl Cores {
     /// So many idle cores, at least one.
     pub(crate) fn new(count: u32) -> Self {
-        Self { cores: vec![Server::default(); count.max(1) as usize], tally: CpuTally::default() }
+        Self { cores: vec![Station::default(); count.max(1) as usize], tally: CpuTally::default() }
     }
 
     /// How many there are.

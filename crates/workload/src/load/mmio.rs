@@ -8,8 +8,8 @@
 
 use crate::load::{Demand, LoadConfig, Tool};
 use crate::ports::{self, Event, Instrument, called_by_fabric, needs};
-use crate::slots::Slots;
 use crate::token::{self, kinds};
+use lanewise_fabric::Slots;
 use lanewise_fabric::workload::{DeviceId, Workload, WorkloadEvent};
 use lanewise_observe::{FlowId, FlowSpec, LatencyOf};
 use lanewise_units::{Bytes, Span, Time};

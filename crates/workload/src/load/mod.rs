@@ -1,5 +1,6 @@
 //! Loads: what is asked for, when, and what the tool that asks reports.
 //!
+//! - [`collective`]: a ring of devices that write to each other, as nccl-tests time it.
 //! - [`copy`]: copies by a device's copy engines or kernels, with what each costs.
 //! - [`dma`]: operations of one size, a number of them in flight.
 //! - [`fio`]: jobs over NVMe drives, at hand or across a network.
@@ -13,6 +14,7 @@
 //!
 //! A new load is a file or folder here whose settings implement [`LoadConfig`], and a line in the scenario layer's registry.
 
+pub mod collective;
 pub mod copy;
 pub mod dma;
 pub mod fio;

@@ -23,7 +23,8 @@ use super::config::SsdConfig;
 use crate::device::streams::{Place, Streams};
 use crate::device::waiting::Waiting;
 use crate::host::memory::PAGE;
-use crate::server::{Server, reading};
+use crate::server::reading;
+use lanewise_fabric::Station;
 use lanewise_fabric::workload::{ChannelId, DeviceId};
 use lanewise_fabric::{ResourceKind, ResourceReading};
 use lanewise_observe::RequesterState;
@@ -51,18 +52,18 @@ pub(crate) struct Ssd {
     turns: VecDeque<u32>,
     /// Commands that are being fetched, in order.
     fetching: VecDeque<u32>,
-    processor: Server,
+    processor: Station,
     /// Commands that are with the processors.
     processing: u32,
-    dies: Vec<Server>,
+    dies: Vec<Station>,
     streams: Streams,
     written: Streams,
     /// Pieces out of the media: slot, bytes, and since when.
     ready: VecDeque<(u32, u64, Time)>,
     /// The unit that enters the data path next.
     crossing: Option<(u32, u64)>,
-    inbound: Server,
-    outbound: Server,
+    inbound: Station,
+    outbound: Station,
     read_room: u64,
     write_room: u64,
     /// Pieces of write data until the drive knows what is written, and one while its buffer is filled with the like.
@@ -93,15 +94,15 @@ impl Ssd {
             announced: BTreeMap::new(),
             turns: VecDeque::new(),
             fetching: VecDeque::new(),
-            processor: Server::default(),
+            processor: Station::default(),
             processing: 0,
-            dies: vec![Server::default(); config.dies.max(1) as usize],
+            dies: vec![Station::default(); config.dies.max(1) as usize],
             streams: Streams::new(config.streams, config.read_ahead),
             written: Streams::new(config.streams, Bytes::ZERO),
             ready: VecDeque::new(),
             crossing: None,
-            inbound: Server::default(),
-            outbound: Server::default(),
+            inbound: Station::default(),
+            outbound: Station::default(),
             read_room: config.buffer.get(),
             write_room: config.buffer.get(),
             writes_to_see: if config.preconditioned { WRITES_TO_SEE } else { 0 },
@@ -322,7 +323,7 @@ impl Ssd {
     /// Its media, its controller's processors and data paths, with what they have done up to `at`.
     pub(crate) fn resources(&self, at: Time) -> impl Iterator<Item = ResourceReading> {
         let SsdConfig { name, dies, command_time, read_rate, write_rate, .. } = &self.config;
-        let of = |part: &str, kind, limit, servers: &[Server]| {
+        let of = |part: &str, kind, limit, servers: &[Station]| {
             reading(format!("{name}.{part}"), kind, limit, servers, at)
         };
         let one = std::slice::from_ref;

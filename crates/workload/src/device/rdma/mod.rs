@@ -22,7 +22,7 @@
 //!    [`EndId`]s, each the [`EndId::peer`] of the other. The instrument adds the flows that traffic is counted for.
 //!    Buffers may lie anywhere from [`RdmaNetwork::first_buffer`] on, once all connections are made.
 //! 2. To send: [`RdmaNetwork::post`] with a [`WorkRequest`], at the time at which the CPU's store is at the root port.
-//!    CPU time is the instrument's own; a [`Server`](crate::server::Server) adds it up for a core.
+//!    CPU time is the instrument's own; a [`Station`](lanewise_fabric::Station) adds it up for a core.
 //! 3. In `react`: give the network's events to [`RdmaNetwork::react`]: those of its own kinds, which
 //!    [`split`](crate::ports::split) tells from the instrument's. Then take [`Completion`]s with [`RdmaNetwork::poll`] until there are none. A
 //!    completion is handed out when its entry, or polled payload, is at the root port; what a core needs to see it is
@@ -47,6 +47,7 @@
 mod config;
 mod larger;
 mod network;
+mod nic;
 mod port;
 mod receive;
 mod send;

@@ -1,18 +1,20 @@
 //! The network as software sees it: connections, work requests in, completions out; and what belongs to which event.
 
-use super::config::{NicPort, RdmaNetworkConfig, RdmaNicConfig};
+use super::config::{NicPort, RdmaNetworkConfig};
+use super::nic::Nic;
 use super::port::{Port, PortSettings};
 use super::token::{Kind, Needs, Ports, Token};
 use super::verbs::{Completion, CompletionKind, EndId, Opcode, WorkRequest};
 use crate::device::waiting::Waiting;
 use crate::flows::Flows;
 use crate::ports::Event;
-use crate::server::{RateServer, Server, reading};
-use crate::slots::Slots;
-use lanewise_fabric::workload::{ChannelId, Direction, Notify, Target, Transfer};
-use lanewise_fabric::{ResourceKind, ResourceReading};
+use crate::server::RateServer;
+use lanewise_fabric::ResourceReading;
+use lanewise_fabric::Slots;
+use lanewise_fabric::Station;
+use lanewise_fabric::workload::{Direction, Notify, Target, Transfer};
 use lanewise_observe::{FlowId, RequesterState};
-use lanewise_units::{Bytes, Span, Time};
+use lanewise_units::{Bytes, Time};
 use std::collections::VecDeque;
 
 /// Host memory set aside for the queues of each end: work requests and completion entries.
@@ -56,30 +58,11 @@ pub(super) struct End {
     pub responses: SendQueue,
     pub reads_outstanding: u32,
     /// What the adapter does for this queue pair alone.
-    pub context: Server,
+    pub context: Station,
     /// Payload that the adapter reads from memory and writes to it; work requests and completion entries.
     pub flows: Flows,
     /// Entries of its queues so far.
     entries: u64,
-}
-
-/// An adapter.
-#[derive(Clone, Debug)]
-pub(super) struct Nic {
-    pub config: RdmaNicConfig,
-    /// Payload and completion entries, in order.
-    pub posted: ChannelId,
-    pub payload: ChannelId,
-    pub control: ChannelId,
-    pub pipeline: Server,
-    /// The same for messages that come in.
-    pub receiver: Server,
-    registrar: Server,
-    pub shared: RateServer,
-    /// Its ports with a wire.
-    ports: Vec<u32>,
-    /// What it was last said to wait for.
-    waiting: Waiting,
 }
 
 /// Adapters, wires and connections. Part of an instrument, which gives it its events.
@@ -125,9 +108,9 @@ impl RdmaNetwork {
                 posted: ports.open_channel(config.device),
                 payload: ports.open_channel(config.device),
                 control: ports.open_channel(config.device),
-                pipeline: Server::default(),
-                receiver: Server::default(),
-                registrar: Server::default(),
+                pipeline: Station::default(),
+                receiver: Station::default(),
+                registrar: Station::default(),
                 shared: RateServer::new(config.shared_bandwidth),
                 ports: Vec::new(),
                 waiting: Waiting::default(),
@@ -176,7 +159,7 @@ impl RdmaNetwork {
                 requests: SendQueue::default(),
                 responses: SendQueue::default(),
                 reads_outstanding: 0,
-                context: Server::default(),
+                context: Station::default(),
                 flows,
                 entries: 0,
             });
@@ -211,7 +194,7 @@ impl RdmaNetwork {
             let message = self.open(at, end, request);
             first = first.or(Some(message));
             if let Some(last) = last.replace(message) {
-                self.messages.get(last).next = Some(message);
+                self.messages.get_mut(last).next = Some(message);
             }
         }
         let first = first.expect("something is posted");
@@ -279,7 +262,7 @@ impl RdmaNetwork {
     }
 
     /// What an adapter does for each of its queue pairs.
-    fn pairs_of(&self, nic: usize) -> Vec<Server> {
+    fn pairs_of(&self, nic: usize) -> Vec<Station> {
         let mine = self.ends.iter().filter(|end| self.ports[end.port as usize].nic == nic);
         mine.map(|end| end.context).collect()
     }
@@ -287,7 +270,7 @@ impl RdmaNetwork {
     /// Messages that are not over.
     #[cfg(test)]
     pub fn under_way(&self) -> usize {
-        self.messages.len()
+        self.messages.taken()
     }
 
     /// Takes an event.
@@ -379,7 +362,7 @@ impl RdmaNetwork {
     }
 
     fn ring_doorbell<M: Needs>(&mut self, message: u32, ports: &mut Ports<'_, M>) {
-        let &mut Message { request, end, next, .. } = self.messages.get(message);
+        let &mut Message { request, end, next, .. } = self.messages.get_mut(message);
         let nic = self.nic_of(end);
         let (device, token) = (nic.config.device, Token::of(Kind::Doorbell, message));
         if next.is_some() || !nic.config.pushes(&request) {
@@ -394,7 +377,7 @@ impl RdmaNetwork {
 
     /// Hands a completion to the software of `end`.
     pub(super) fn tell(&mut self, end: u32, kind: CompletionKind, message: u32) {
-        let &mut Message { request, posted, .. } = self.messages.get(message);
+        let &mut Message { request, posted, .. } = self.messages.get_mut(message);
         self.completions.push_back(Completion {
             end: EndId(end),
             kind,
@@ -406,55 +389,21 @@ impl RdmaNetwork {
     }
 
     pub(super) fn tell_peer(&mut self, message: u32, kind: CompletionKind) {
-        let end = EndId(self.messages.get(message).end).peer();
+        let end = EndId(self.messages.get_mut(message).end).peer();
         self.tell(end.0, kind, message);
     }
 
     fn tell_requester(&mut self, message: u32) {
-        let end = self.messages.get(message).end;
+        let end = self.messages.get_mut(message).end;
         self.tell(end, CompletionKind::Done, message);
     }
 
     /// One side is through with a message; when both are, it is forgotten.
     pub(super) fn close(&mut self, message: u32) {
-        let state = self.messages.get(message);
+        let state = self.messages.get_mut(message);
         state.open -= 1;
         if state.open == 0 {
             self.messages.take(message);
         }
-    }
-}
-
-impl Nic {
-    fn resources(&self, pairs: Vec<Server>, at: Time) -> impl Iterator<Item = ResourceReading> + use<> {
-        let RdmaNicConfig { name, message_interval, queue_pair_interval, .. } = &self.config;
-        let of = |part: &str, limit: &Span, servers: &[Server]| {
-            let limit = format!("{limit} a message");
-            reading(format!("{name}.{part}"), ResourceKind::Pipeline, limit, servers, at)
-        };
-        let own = [
-            of("pipeline", message_interval, std::slice::from_ref(&self.pipeline)),
-            of("receive_pipeline", message_interval, std::slice::from_ref(&self.receiver)),
-            of("queue_pairs", queue_pair_interval, &pairs),
-        ];
-        own.into_iter().chain(self.shared.reading(format!("{name}.shared_path"), at))
-    }
-}
-
-impl RdmaNicConfig {
-    /// Bytes of a work request: control, address and either a pointer or the data, in units of 64 B.
-    pub(super) fn request_bytes(&self, request: &WorkRequest) -> Bytes {
-        /// Control and address segments and the header of inline data, as mlx4 and mlx5 have them.
-        const INLINE_HEADER: u64 = 36;
-        match request.inline {
-            true => Bytes::new((INLINE_HEADER + request.length.get()).next_multiple_of(64)),
-            false => self.work_request,
-        }
-    }
-
-    /// Whether the CPU pushes a request that is posted alone, or rings the doorbell and has it fetched.
-    pub(super) fn pushes(&self, request: &WorkRequest) -> bool {
-        let complete = request.inline || request.opcode == Opcode::Read || request.length == Bytes::ZERO;
-        self.request_bytes(request) <= self.push_max && (complete || self.push_without_data)
     }
 }

@@ -3,7 +3,8 @@
 //! Times are arithmetic. The lane is busy with one packet at a time; packets leave in the order in which they were
 //! made, acknowledgements and flow control before them.
 
-use crate::server::{RateServer, Server, reading};
+use crate::server::{RateServer, reading};
+use lanewise_fabric::Station;
 use lanewise_fabric::{ResourceKind, ResourceReading};
 use lanewise_network::NetworkWire;
 use lanewise_network::transport::PacketKind;
@@ -62,7 +63,7 @@ pub(super) struct Port {
     /// Payload in `outgoing`.
     buffered: u64,
     send_buffer: u64,
-    lane: Server,
+    lane: Station,
     /// A timer for the end of the packet on the lane is running.
     pub lane_timer: bool,
     /// Time that flow control packets have to take before the next packet.
@@ -119,7 +120,7 @@ impl Port {
             urgent: VecDeque::new(),
             buffered: 0,
             send_buffer: settings.send_buffer.get(),
-            lane: Server::default(),
+            lane: Station::default(),
             lane_timer: false,
             owed: Span::ZERO,
             receive_buffer: settings.credits.get(),

@@ -15,7 +15,7 @@ impl RdmaNetwork {
         match packet.kind {
             PacketKind::Acknowledge => self.acknowledged(packet.message, ports),
             PacketKind::ReadRequest => {
-                let responder = self.messages.get(packet.message).end ^ 1;
+                let responder = self.messages.get_mut(packet.message).end ^ 1;
                 self.through_pipeline(responder, Token::of(Kind::ReadAccepted, packet.message), ports);
             }
             _ => self.payload_arrived(port, packet, ports),
@@ -23,7 +23,7 @@ impl RdmaNetwork {
     }
 
     fn payload_arrived<M: Needs>(&mut self, port: u32, packet: Packet, ports: &mut Ports<'_, M>) {
-        let request = self.messages.get(packet.message).request;
+        let request = self.messages.get_mut(packet.message).request;
         if packet.last && !matches!(request.opcode, Opcode::Read | Opcode::Datagram) {
             // Acknowledged as soon as it is in the adapter; what software sees waits for memory.
             let message = packet.message;
@@ -57,7 +57,7 @@ impl RdmaNetwork {
 
     /// Hands payload to DMA, and after the last of a message its completion entry.
     fn place<M: Needs>(&mut self, port: u32, packet: Packet, ports: &mut Ports<'_, M>) {
-        let state = self.messages.get(packet.message);
+        let state = self.messages.get_mut(packet.message);
         let (request, requester, offset) = (state.request, state.end, state.placed);
         state.placed += u64::from(packet.payload);
         let end = if request.opcode == Opcode::Read { requester } else { requester ^ 1 };
@@ -107,7 +107,7 @@ impl RdmaNetwork {
 
     /// The last payload of a polled write is in memory.
     pub(super) fn last_placed<M: Needs>(&mut self, message: u32, payload: u32, ports: &mut Ports<'_, M>) {
-        let end = self.messages.get(message).end ^ 1;
+        let end = self.messages.get_mut(message).end ^ 1;
         self.placed(self.ends[end as usize].port, payload, ports);
         self.tell_peer(message, CompletionKind::Written);
     }
@@ -127,7 +127,7 @@ impl RdmaNetwork {
 
     /// The other side has acknowledged a write or send, or a datagram has left.
     pub(super) fn acknowledged<M: Needs>(&mut self, message: u32, ports: &mut Ports<'_, M>) {
-        let state = self.messages.get(message);
+        let state = self.messages.get_mut(message);
         let (end, signaled) = (state.end, state.request.signaled);
         if signaled {
             self.complete(end, message, ports);
@@ -139,7 +139,7 @@ impl RdmaNetwork {
     /// All of a read's answer is in the adapter, and its payload on the way to memory before the completion entry.
     fn read_answered<M: Needs>(&mut self, end: u32, message: u32, ports: &mut Ports<'_, M>) {
         self.ends[end as usize].reads_outstanding -= 1;
-        if self.messages.get(message).request.signaled {
+        if self.messages.get_mut(message).request.signaled {
             self.complete(end, message, ports);
         } else {
             self.close(message);

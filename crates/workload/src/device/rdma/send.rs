@@ -12,11 +12,11 @@ use lanewise_units::{Bytes, Time};
 impl RdmaNetwork {
     /// The doorbell is at the adapter: the work request came with it, or has to be fetched.
     pub(super) fn doorbell<M: Needs>(&mut self, message: u32, ports: &mut Ports<'_, M>) {
-        let state = *self.messages.get(message);
+        let state = *self.messages.get_mut(message);
         let mut size = Bytes::ZERO;
         let mut list = Some(message);
         while let Some(each) = list {
-            let Message { request, next, .. } = *self.messages.get(each);
+            let Message { request, next, .. } = *self.messages.get_mut(each);
             self.ends[state.end as usize].requests.messages.push_back(each);
             size += self.nic_of(state.end).config.request_bytes(&request);
             list = next;
@@ -34,14 +34,14 @@ impl RdmaNetwork {
     pub(super) fn requests_fetched<M: Needs>(&mut self, message: u32, ports: &mut Ports<'_, M>) {
         let mut list = Some(message);
         while let Some(each) = list {
-            list = self.messages.get(each).next;
+            list = self.messages.get_mut(each).next;
             self.process(each, ports);
         }
     }
 
     /// The adapter takes the work request: what it does for its queue pair, then the pipeline that all share.
     fn process<M: Needs>(&mut self, message: u32, ports: &mut Ports<'_, M>) {
-        let end = self.messages.get(message).end;
+        let end = self.messages.get_mut(message).end;
         let interval = self.nic_of(end).config.queue_pair_interval;
         let starts = self.ends[end as usize].context.enter(ports.now(), interval);
         if starts > ports.now() {
@@ -52,7 +52,7 @@ impl RdmaNetwork {
 
     /// The queue pair of a work request has got to it.
     pub(super) fn through_pipeline_of<M: Needs>(&mut self, message: u32, ports: &mut Ports<'_, M>) {
-        let end = self.messages.get(message).end;
+        let end = self.messages.get_mut(message).end;
         self.through_pipeline(end, Token::of(Kind::Processed, message), ports);
     }
 
@@ -66,7 +66,7 @@ impl RdmaNetwork {
 
     /// Packets can be made of a message.
     pub(super) fn processed<M: Needs>(&mut self, message: u32, ports: &mut Ports<'_, M>) {
-        let state = self.messages.get(message);
+        let state = self.messages.get_mut(message);
         state.known = true;
         let end = state.end;
         self.offer(end, false, ports);
@@ -74,7 +74,7 @@ impl RdmaNetwork {
 
     /// This side of a read can answer it.
     pub(super) fn read_accepted<M: Needs>(&mut self, message: u32, ports: &mut Ports<'_, M>) {
-        let responder = self.messages.get(message).end ^ 1;
+        let responder = self.messages.get_mut(message).end ^ 1;
         self.ends[responder as usize].responses.messages.push_back(message);
         self.offer(responder, true, ports);
     }
@@ -99,8 +99,8 @@ impl RdmaNetwork {
             let head = queue.messages.front().copied();
             let made = match head {
                 Some(message) if answers => self.make_data(port, end, message, true, ports),
-                Some(message) if !self.messages.get(message).known => Made::NothingYet,
-                Some(message) if self.messages.get(message).request.opcode == Opcode::Read => {
+                Some(message) if !self.messages.get_mut(message).known => Made::NothingYet,
+                Some(message) if self.messages.get_mut(message).request.opcode == Opcode::Read => {
                     self.make_read_request(port, end, message, ports.now())
                 }
                 Some(message) => self.make_data(port, end, message, false, ports),
@@ -145,7 +145,7 @@ impl RdmaNetwork {
         ports: &mut Ports<'_, M>,
     ) -> Made {
         let mtu = self.ports[port as usize].mtu.get();
-        let state = self.messages.get(message);
+        let state = self.messages.get_mut(message);
         let (request, offset) = (state.request, state.cut);
         let payload = mtu.min(request.length.get() - offset);
         if !self.ports[port as usize].has_room(payload) {

@@ -7,6 +7,7 @@
 //! A job may be on another host than its drives, with RDMA between the two: NVMe over Fabrics, in `fabrics.rs`.
 
 mod blocks;
+mod config;
 mod distribution;
 mod fabrics;
 #[cfg(test)]
@@ -24,8 +25,9 @@ mod token;
 mod workload;
 
 pub use blocks::{BlockSizes, Blocks};
+pub use config::{GroupConfig, NvmeConfig, PathConfig};
 pub use fabrics::FabricsConfig;
 pub use jobs::{FioConfig, IoEngine, Pattern, Thinking};
 pub use moving::MoveConfig;
 pub use staging::Staging;
-pub use workload::{GroupConfig, NvmeConfig, NvmeWorkload, PathConfig};
+pub use workload::NvmeWorkload;

@@ -2,18 +2,17 @@
 //!
 //! The drives' side is [`Drives`], what a network adds is in [`super::fabrics`].
 
-use super::fabrics::{Connection, FabricsConfig};
+use super::config::NvmeConfig;
+use super::fabrics::Connection;
 use super::job::{Job, Next, Request};
-use super::jobs::{FioConfig, IoEngine};
-use super::moving::MoveConfig;
+use super::jobs::IoEngine;
 use super::report::GroupTally;
 use super::reports::Reports;
 use super::token::{Kind, Kinds, Needs, Ports, Token as Own, drives, network};
-use crate::device::nvme::{Command, Drives, Notice, Ssd, SsdConfig};
-use crate::device::rdma::{RdmaNetwork, RdmaNetworkConfig};
+use crate::device::nvme::{Command, Drives, Notice, Ssd};
+use crate::device::rdma::RdmaNetwork;
 use crate::device::{nvme, rdma};
 use crate::flows::Flows;
-use crate::host::NvmeHostConfig;
 use crate::host::cpu::{Cores, CpuWork};
 use crate::host::memory::PAGE;
 use crate::ports::{Event, Instrument, called_by_fabric, split};
@@ -21,65 +20,10 @@ use crate::server::asked_for;
 use crate::token::{Joined, Token};
 use lanewise_fabric::Fabric;
 use lanewise_fabric::ResourceReading;
-use lanewise_fabric::workload::{DeviceId, Metric, Workload};
+use lanewise_fabric::workload::{Metric, Workload};
 use lanewise_observe::LatencyOf;
 use lanewise_units::{Bytes, Span, Time};
 use std::any::Any;
-
-/// How a host reaches a drive.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct PathConfig {
-    /// Index of the drive.
-    pub ssd: usize,
-    /// Index of the host whose path it is: of no use while the drive is on another one.
-    pub host: usize,
-}
-
-/// A job section and where it runs.
-#[derive(Clone, Debug)]
-pub struct GroupConfig {
-    /// The job; its files are indexes of paths.
-    pub fio: FioConfig,
-    /// Index of the host whose processors run it.
-    pub host: usize,
-    /// Endpoint whose memory the data goes to or comes from, instead of the host's.
-    pub memory: Option<DeviceId>,
-    /// How it reaches its drives when they are on another host; none when they are attached.
-    pub fabrics: Option<FabricsConfig>,
-}
-
-/// Settings of everything.
-#[derive(Clone, Debug)]
-pub struct NvmeConfig {
-    /// Hosts.
-    pub hosts: Vec<NvmeHostConfig>,
-    /// Drives.
-    pub ssds: Vec<SsdConfig>,
-    /// Ways to drives.
-    pub paths: Vec<PathConfig>,
-    /// Jobs.
-    pub groups: Vec<GroupConfig>,
-    /// Adapters and networks between hosts; empty when all drives are attached.
-    pub network: RdmaNetworkConfig,
-    /// Drives that change hosts, in the order of time for each drive.
-    pub moves: Vec<MoveConfig>,
-}
-
-impl NvmeConfig {
-    /// These settings, with what may change while everything is at work as in `other`: rates and times of drives, and of each job
-    /// what it may change, given what it was at first.
-    #[must_use]
-    pub fn with_live_settings_of(&self, other: &Self, first: &Self) -> Self {
-        let mut mixed = self.clone();
-        for (ssd, from) in mixed.ssds.iter_mut().zip(&other.ssds) {
-            *ssd = ssd.with_live_settings_of(from);
-        }
-        for ((group, from), first) in mixed.groups.iter_mut().zip(&other.groups).zip(&first.groups) {
-            group.fio = group.fio.with_live_settings_of(&from.fio, &first.fio);
-        }
-        mixed
-    }
-}
 
 /// An I/O of a job, with its command. Slots are opened once and used again and again.
 #[derive(Clone, Debug)]

@@ -16,8 +16,8 @@ mod tests;
 
 use crate::load::{LoadConfig, Tool};
 use crate::ports::{self, Event, Instrument, called_by_fabric, needs};
-use crate::server::Server;
 use crate::token::{self, kinds};
+use lanewise_fabric::Station;
 use lanewise_fabric::workload::{ChannelId, DeviceId, Direction, Metric, Notify, Target, Transfer, Workload};
 use lanewise_observe::{FlowId, FlowSpec, LatencyOf};
 use lanewise_units::{Bytes, Span, Time};
@@ -76,7 +76,7 @@ struct Gpu {
     writes: FlowId,
     /// Batches of the frame that it has.
     fetched: u32,
-    engine: Server,
+    engine: Station,
 }
 
 /// The instrument.
@@ -134,7 +134,7 @@ impl FramesWorkload {
             };
             let (reads, writes) = (flow("read"), flow("write"));
             let channel = ports.open_channel(*device);
-            self.gpus.push(Gpu { channel, reads, writes, fetched: 0, engine: Server::default() });
+            self.gpus.push(Gpu { channel, reads, writes, fetched: 0, engine: Station::default() });
         }
         let names: Vec<&str> = self.config.gpus.iter().map(|(_, name)| name.as_str()).collect();
         self.flow = Some(ports.add_flow(FlowSpec {

@@ -6,8 +6,9 @@ use crate::device::rdma::RdmaNetwork;
 use crate::device::rdma::{Completion, EndId, WorkRequest};
 use crate::flows::Flows;
 use crate::ports::{self, needs};
-use crate::server::{Server, reading};
+use crate::server::reading;
 use crate::token::{self, Joined, kinds};
+use lanewise_fabric::Station;
 use lanewise_fabric::workload::Metric;
 use lanewise_fabric::{ResourceKind, ResourceReading};
 use lanewise_observe::{FlowId, FlowSpec, LatencyOf};
@@ -95,10 +96,10 @@ impl<M: ToolNeeds> At<'_, M> {
 /// The threads of a tool at its two ends, with what they have done up to `at`.
 pub(super) fn threads<'t>(
     name: &str,
-    threads: impl IntoIterator<Item = &'t Server>,
+    threads: impl IntoIterator<Item = &'t Station>,
     at: Time,
 ) -> Vec<ResourceReading> {
-    let of = |(side, thread): (&str, &'t Server)| {
+    let of = |(side, thread): (&str, &'t Station)| {
         let (name, thread) = (format!("{name}.{side}"), std::slice::from_ref(thread));
         reading(name, ResourceKind::Core, "one thread".to_owned(), thread, at)
     };

@@ -11,9 +11,9 @@ use super::driver::{At, ToolNeeds};
 use crate::device::rdma::{Completion, CompletionKind, EndId, HOST_MEMORY, Opcode, WorkRequest};
 use crate::host::memory::PAGE;
 use crate::host::{MpiHostConfig, VerbsHostConfig};
-use crate::server::Server;
-use crate::slots::Slots;
 use crate::token::{Kind, kinds};
+use lanewise_fabric::Slots;
+use lanewise_fabric::Station;
 use lanewise_units::{Bytes, Span, Time};
 
 /// How the data of a large message moves.
@@ -79,7 +79,7 @@ pub(super) struct Mpi {
     config: MpiConfig,
     hosts: [(VerbsHostConfig, MpiHostConfig); 2],
     ends: Option<[EndId; 2]>,
-    threads: [Server; 2],
+    threads: [Station; 2],
     works: Slots<Work>,
     ring: u64,
     buffers: u64,
@@ -92,7 +92,7 @@ impl Mpi {
             config,
             hosts,
             ends: None,
-            threads: [Server::default(); 2],
+            threads: [Station::default(); 2],
             works: Slots::default(),
             ring: 0,
             buffers: 0,
@@ -200,7 +200,7 @@ impl Mpi {
     }
 
     /// The threads of both ranks.
-    pub(super) fn threads(&self) -> &[Server; 2] {
+    pub(super) fn threads(&self) -> &[Station; 2] {
         &self.threads
     }
 

@@ -7,14 +7,17 @@
 //! reads outstanding than the adapter allows (`-o`), limits of the rate, and `-O`, which is a test on each of two networks.
 //! Source: perftest (github.com/linux-rdma/perftest), its manual page and README; MB there are 2²⁰ bytes.
 
+mod side;
+
+use self::side::{Pair, Side};
 use super::driver::{At, Driver, FEWEST_TRIPS, Samples, Throughput, ToolNeeds, metric, quantile_us, threads};
 use super::peak::{MOST_ITERATIONS, Peak};
 use crate::device::rdma::NicPort;
-use crate::device::rdma::{Completion, CompletionKind, EndId, HOST_MEMORY, Opcode, WorkRequest};
+use crate::device::rdma::{Completion, CompletionKind, HOST_MEMORY, Opcode, WorkRequest};
 use crate::host::VerbsHostConfig;
 use crate::host::memory::PAGE;
-use crate::server::Server;
 use lanewise_fabric::ResourceReading;
+use lanewise_fabric::Station;
 use lanewise_fabric::workload::Metric;
 use lanewise_observe::FlowId;
 use lanewise_units::{Bytes, Span, Time};
@@ -82,79 +85,8 @@ pub struct PerftestConfig {
     pub bidirectional: bool,
 }
 
-/// Shortest time between two completions of a pair that makes a rate: the thread sees them a little sooner or later, by
-/// what it does besides and by what is before their entries on the link.
-const SHORTEST_WINDOW: Span = Span::from_us(200);
-
 /// Bytes of perftest's MB.
 const MEBIBYTE: f64 = 1_048_576.0;
-
-/// One queue pair, seen from the side that posts.
-#[derive(Clone, Copy, Debug)]
-struct Pair {
-    end: EndId,
-    posted: u32,
-    completed: u32,
-    /// Between its first and its last completion in the measured window. Requests of a pair end in order, so what ends
-    /// after the first completion has crossed the wire after what that one told of: the rates of the pairs, added up,
-    /// are what the wire carries, however many of them end together.
-    throughput: Throughput,
-}
-
-/// Client or server.
-#[derive(Clone, Debug)]
-struct Side {
-    host: VerbsHostConfig,
-    thread: Server,
-    pairs: Vec<Pair>,
-    /// Queue pair whose turn it is.
-    turn: usize,
-    /// A timer for the end of the present piece of work is running.
-    posting: bool,
-    /// When its first request was posted, and when its last completion was seen.
-    first_post: Option<Time>,
-    last_look: Time,
-    /// For the peak; none when the test is too long for the tool to look for one.
-    peak: Option<Peak>,
-    /// Received and not yet looked at: completions of each pair, in order.
-    polled: VecDeque<(usize, u32)>,
-}
-
-impl Side {
-    /// Best rate from a post to a completion, messages a second; zero where the tool looks for none. The tool's average
-    /// is from its first post to its last completion, so it is never above the peak; ours is over a window of a longer
-    /// test, which leaves out the wait of the first message, so that it is the limit of both. It is all there is when
-    /// no message was both posted and completed in the window.
-    fn peak(&self, average: f64) -> f64 {
-        let Some(peak) = &self.peak else { return 0.0 };
-        let rate = |(messages, span): (u64, Span)| messages as f64 / span.as_seconds();
-        peak.best().map_or(0.0, rate).max(average)
-    }
-
-    /// Messages that an average is of.
-    fn messages(&self, iterations: u32) -> u64 {
-        if self.is_over(iterations) {
-            return u64::from(iterations) * self.pairs.len() as u64;
-        }
-        self.pairs.iter().map(|pair| pair.throughput.messages()).sum()
-    }
-
-    fn is_over(&self, iterations: u32) -> bool {
-        self.pairs.iter().all(|pair| pair.completed == iterations)
-    }
-
-    /// Messages a second: of a test that is over what the tool prints, all of it from the first post to the last
-    /// completion; else what its pairs do in the measured window. None before each of them has done something.
-    fn average(&self, iterations: u32) -> Option<f64> {
-        if self.is_over(iterations) {
-            return Some(self.messages(iterations) as f64 / (self.last_look - self.first_post?).as_seconds());
-        }
-        // When some have ended, the others go faster: that is no rate of all of them.
-        let moving = |pair: &Pair| pair.throughput.span() >= SHORTEST_WINDOW && pair.completed < iterations;
-        let rates = || self.pairs.iter().map(|pair| pair.throughput.rates().1);
-        self.pairs.iter().all(moving).then(|| rates().sum())
-    }
-}
 
 /// A test that runs.
 #[derive(Debug)]
@@ -184,7 +116,7 @@ impl Perftest {
         assert!(config.post_list > 0 && held <= config.tx_depth, "{}: never a completion", config.name);
         let sides = config.hosts.iter().map(|host| Side {
             host: host.clone(),
-            thread: Server::default(),
+            thread: Station::default(),
             pairs: Vec::new(),
             turn: 0,
             posting: false,

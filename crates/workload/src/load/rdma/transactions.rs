@@ -10,8 +10,8 @@ use super::driver::{At, Driver, FEWEST_TRIPS, Samples, Throughput, ToolNeeds, me
 use crate::device::rdma::NicPort;
 use crate::device::rdma::{Completion, CompletionKind, EndId, HOST_MEMORY, Opcode, WorkRequest};
 use crate::host::memory::PAGE;
-use crate::server::Server;
 use lanewise_fabric::ResourceReading;
+use lanewise_fabric::Station;
 use lanewise_fabric::workload::Metric;
 use lanewise_observe::FlowId;
 use lanewise_units::{Bytes, Span, Time};
@@ -51,7 +51,7 @@ pub struct TransactionsConfig {
 /// Client or server: its thread, and connections whose messages it has not dealt with.
 #[derive(Clone, Debug)]
 struct Party {
-    thread: Server,
+    thread: Station,
     waiting: VecDeque<usize>,
 }
 
@@ -74,7 +74,7 @@ impl Transactions {
     pub(super) fn new(config: TransactionsConfig) -> Self {
         let least = config.request.min(config.response);
         assert!(least > Bytes::ZERO && config.connections > 0, "{}: somebody asks something", config.name);
-        let party = || Party { thread: Server::default(), waiting: VecDeque::new() };
+        let party = || Party { thread: Station::default(), waiting: VecDeque::new() };
         Self {
             parties: [party(), party()],
             ends: Vec::new(),

@@ -422,6 +422,7 @@ fn sum<'a>(credits: impl Iterator<Item = &'a Credits>) -> [u32; 2] {
 mod tests {
     use crate::common::{Stream, advance, behind_switch, us};
     use crate::port::PortId;
+    use crate::ports::Tally;
     use crate::workload::{DeviceId, Direction};
     use crate::{Fabric, Simulation};
     use lanewise_observe::{Fact, FlowId, FlowSpec, LatencyOf, Use};
@@ -538,7 +539,7 @@ mod tests {
     #[test]
     fn what_is_used_for_more_time_than_there_was_ends_the_run() {
         let mut simulation = busy();
-        simulation.fabric.root_complexes[0].writes.book.busy += Span::from_us(21);
+        simulation.fabric.root_complexes[0].writes.station.book.busy += Span::from_us(21);
         let at = simulation.fabric.now();
         let stopped = catch_unwind(AssertUnwindSafe(|| simulation.stop_measuring(at)));
         let said = *stopped.expect_err("it stops").downcast::<String>().expect("a message");

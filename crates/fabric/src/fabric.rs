@@ -11,6 +11,7 @@ use crate::packet::{PacketId, PacketPool};
 use crate::peers::CutPacket;
 use crate::phases::Changes;
 use crate::port::{Owner, Port, PortId};
+use crate::ports::{Randomness, Tally};
 use crate::ready::Ready;
 use crate::root_complex::RootComplex;
 use crate::slots::Slots;
@@ -103,33 +104,33 @@ impl Fabric {
         &self.observers
     }
 
-    /// Adds a flow to the results.
-    pub fn add_flow(&mut self, spec: FlowSpec) -> FlowId {
-        self.observers.add_flow(spec)
-    }
-
-    /// Counts payload of a flow that did not travel as a transfer: what the CPU loaded or stored.
-    pub fn payload_delivered(&mut self, flow: FlowId, payload: Bytes) {
-        let now = self.now();
-        self.own_books.told_bytes += payload.get();
-        self.observers.observe(now, Fact::Delivered { flow, payload });
-    }
-
-    /// Counts one operation of a flow with [`lanewise_observe::LatencyOf::Operation`].
-    pub fn operation_done(&mut self, flow: FlowId, latency: Span) {
-        let now = self.now();
-        self.observers.observe(now, Fact::OperationDone { flow, latency });
-    }
-
-    /// The random stream for this component and purpose.
-    pub fn random_stream(&self, path: &str, purpose: &str) -> RandomStream {
-        RandomStream::new(self.seed, path, purpose)
-    }
-
     pub(crate) fn endpoint_index(&self, device: DeviceId) -> u32 {
         match self.devices[device.0 as usize].owner {
             Owner::Endpoint(index) => index,
             other => panic!("device {} is no endpoint but {other:?}", device.0),
         }
+    }
+}
+
+impl Tally for Fabric {
+    fn add_flow(&mut self, spec: FlowSpec) -> FlowId {
+        self.observers.add_flow(spec)
+    }
+
+    fn payload_delivered(&mut self, flow: FlowId, payload: Bytes) {
+        let now = self.now();
+        self.own_books.told_bytes += payload.get();
+        self.observers.observe(now, Fact::Delivered { flow, payload });
+    }
+
+    fn operation_done(&mut self, flow: FlowId, latency: Span) {
+        let now = self.now();
+        self.observers.observe(now, Fact::OperationDone { flow, latency });
+    }
+}
+
+impl Randomness for Fabric {
+    fn random_stream(&self, path: &str, purpose: &str) -> RandomStream {
+        RandomStream::new(self.seed, path, purpose)
     }
 }

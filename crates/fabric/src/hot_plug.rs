@@ -9,7 +9,9 @@
 
 use crate::books::Books;
 use crate::fabric::Fabric;
+use crate::phases::Change;
 use crate::port::{Owner, PortId};
+use crate::ports::HotPlug;
 use crate::workload::{DeviceId, Direction};
 use lanewise_pcie::tlp::FlowClass;
 
@@ -19,10 +21,10 @@ impl Fabric {
         let lower = self.device_ports[device.0 as usize][0];
         [lower, self.ports[lower.index()].peer]
     }
+}
 
-    /// Whether nothing of an endpoint is under way: no access of the CPU to it, no request of its own that is not answered,
-    /// no packet for it at the port above, nothing unacknowledged on its link, nothing in the buffers at either end.
-    pub fn is_at_rest(&mut self, device: DeviceId) -> bool {
+impl HotPlug for Fabric {
+    fn is_at_rest(&mut self, device: DeviceId) -> bool {
         let now = self.now();
         let ends = self.ends(device);
         for id in ends {
@@ -50,11 +52,7 @@ impl Fabric {
             })
     }
 
-    /// Takes the link above an endpoint down.
-    ///
-    /// # Panics
-    /// When the endpoint is not at rest, or its link is in Flit Mode.
-    pub fn disconnect(&mut self, device: DeviceId) {
+    fn disconnect(&mut self, device: DeviceId) {
         assert!(
             self.is_at_rest(device),
             "{:?}: device {} is taken away with work to do",
@@ -74,8 +72,7 @@ impl Fabric {
         }
     }
 
-    /// Lets the link above an endpoint come up again: both ends begin to initialise flow control.
-    pub fn connect(&mut self, device: DeviceId) {
+    fn connect(&mut self, device: DeviceId) {
         let now = self.now();
         for id in self.ends(device) {
             self.settle(id, now);
@@ -84,5 +81,14 @@ impl Fabric {
         for id in self.ends(device) {
             self.wake(id, now);
         }
+    }
+
+    fn expect_changes(&mut self, count: usize) {
+        self.changes.expect(count);
+    }
+
+    fn changed(&mut self, name: String) {
+        let (at, counts) = (self.now(), self.flow_counts());
+        self.changes.saw(Change { at, name, counts });
     }
 }

@@ -7,6 +7,7 @@ use crate::endpoint::BAR_ABOVE_4_GIB;
 use crate::errors::Watch;
 use crate::fabric::Fabric;
 use crate::packet::{Address, Flags, Packet, PacketId};
+use crate::ports::Mmio;
 use crate::workload::{DeviceId, WorkloadEvent, WorkloadId};
 use lanewise_pcie::tlp::{Routing, Tlp, TlpKind};
 use lanewise_units::{Bytes, Span};
@@ -23,32 +24,24 @@ pub(crate) struct MmioOperation {
     is_followed: bool,
 }
 
-impl Fabric {
-    /// The CPU above `device` writes to its BAR; [`WorkloadEvent::MmioWriteArrived`] follows.
-    ///
-    /// # Panics
-    /// When the write does not fit one TLP.
-    pub fn mmio_write(&mut self, device: DeviceId, bytes: Bytes, token: u64) {
+impl Mmio for Fabric {
+    #[inline]
+    fn mmio_write(&mut self, device: DeviceId, bytes: Bytes, token: u64) {
         self.mmio(TlpKind::MemoryWrite, device, bytes, token, false);
     }
 
-    /// The same for a write-combining buffer of the core: when the root port has sent it, and the buffer is free again,
-    /// [`WorkloadEvent::MmioWriteLeft`] comes before.
-    ///
-    /// # Panics
-    /// When the write does not fit one TLP.
-    pub fn mmio_write_followed(&mut self, device: DeviceId, bytes: Bytes, token: u64) {
+    #[inline]
+    fn mmio_write_followed(&mut self, device: DeviceId, bytes: Bytes, token: u64) {
         self.mmio(TlpKind::MemoryWrite, device, bytes, token, true);
     }
 
-    /// The CPU above `device` reads from its BAR; [`WorkloadEvent::MmioReadDone`] follows.
-    ///
-    /// # Panics
-    /// When the answer does not fit one TLP.
-    pub fn mmio_read(&mut self, device: DeviceId, bytes: Bytes, token: u64) {
+    #[inline]
+    fn mmio_read(&mut self, device: DeviceId, bytes: Bytes, token: u64) {
         self.mmio(TlpKind::MemoryRead, device, bytes, token, false);
     }
+}
 
+impl Fabric {
     fn mmio(&mut self, kind: TlpKind, device: DeviceId, bytes: Bytes, token: u64, is_followed: bool) {
         let now = self.now();
         let endpoint = self.endpoint_index(device);

@@ -3,6 +3,7 @@
 use crate::errors::Watch;
 use crate::event::Event;
 use crate::fabric::Fabric;
+use crate::ports::Timers;
 use crate::workload::{WorkloadEvent, WorkloadId};
 use lanewise_units::{Span, Time};
 
@@ -13,13 +14,15 @@ pub(crate) struct PendingNotice {
     event: WorkloadEvent,
 }
 
-impl Fabric {
-    /// Gives the calling workload a [`WorkloadEvent::Timer`] at `at`.
-    pub fn set_timer(&mut self, at: Time, token: u64) {
+impl Timers for Fabric {
+    #[inline]
+    fn set_timer(&mut self, at: Time, token: u64) {
         let notice = PendingNotice { workload: self.current, event: WorkloadEvent::Timer { token } };
         self.schedule_notice(at.max(self.now()), notice);
     }
+}
 
+impl Fabric {
     pub(crate) fn notify(&mut self, workload: WorkloadId, event: WorkloadEvent, delay: Span) {
         if delay.is_zero() {
             self.notices.push_back((workload, event));

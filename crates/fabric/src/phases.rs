@@ -22,6 +22,17 @@ pub(crate) struct Changes {
 }
 
 impl Changes {
+    /// So many are to come.
+    pub(crate) fn expect(&mut self, count: usize) {
+        self.ahead += count;
+    }
+
+    /// One of those that were to come.
+    pub(crate) fn saw(&mut self, change: Change) {
+        self.ahead = self.ahead.saturating_sub(1);
+        self.seen.push(change);
+    }
+
     /// What was counted before is forgotten.
     pub(crate) fn start_measuring(&mut self) {
         self.seen.clear();
@@ -29,19 +40,6 @@ impl Changes {
 }
 
 impl Fabric {
-    /// A workload will call [`Self::changed`] so many times: until then the run is not over.
-    pub fn expect_changes(&mut self, count: usize) {
-        self.changes.ahead += count;
-    }
-
-    /// Something about the machine is different from now on: the next part of the run begins, under this name.
-    pub fn changed(&mut self, name: String) {
-        let at = self.now();
-        let counts = self.flow_counts();
-        self.changes.ahead = self.changes.ahead.saturating_sub(1);
-        self.changes.seen.push(Change { at, name, counts });
-    }
-
     /// The same for a change that nobody expected.
     pub(crate) fn changed_from_outside(&mut self, name: String) {
         let (at, counts) = (self.now(), self.flow_counts());

@@ -3,47 +3,32 @@
 use crate::config::EngineConfig;
 use crate::endpoint::{Endpoint, resolve_target};
 use crate::fabric::Fabric;
+use crate::ports::Dma;
 use crate::workload::{ChannelId, DeviceId, Target, Transfer};
 use lanewise_observe::{Fact, RequesterState};
 use lanewise_pcie::tlp::FlowClass;
 use lanewise_pcie::virtual_channel::TRAFFIC_CLASSES;
 use lanewise_units::{Bytes, Time};
 
-impl Fabric {
-    /// Opens a DMA channel of an endpoint.
-    ///
-    /// # Panics
-    /// When the device is not an endpoint.
-    pub fn open_channel(&mut self, device: DeviceId) -> ChannelId {
+impl Dma for Fabric {
+    fn open_channel(&mut self, device: DeviceId) -> ChannelId {
         let index = self.endpoint_index(device);
         ChannelId { device, index: self.endpoints[index as usize].open_channel() }
     }
 
-    /// Opens a DMA channel of an endpoint whose requests carry a traffic class other than the device's own.
-    ///
-    /// # Panics
-    /// When the device is not an endpoint, or there is no such class.
-    pub fn open_channel_of(&mut self, device: DeviceId, traffic_class: u8) -> ChannelId {
+    fn open_channel_of(&mut self, device: DeviceId, traffic_class: u8) -> ChannelId {
         assert!(usize::from(traffic_class) < TRAFFIC_CLASSES, "there is no TC{traffic_class}");
         let index = self.endpoint_index(device);
         ChannelId { device, index: self.endpoints[index as usize].open_channel_of(traffic_class) }
     }
 
-    /// Opens a DMA channel of an endpoint with an engine of its own.
-    ///
-    /// # Panics
-    /// When the device is not an endpoint, or a unit is no power of two from 32 to 4096 bytes.
-    pub fn open_channel_with(&mut self, device: DeviceId, engine: &EngineConfig) -> ChannelId {
+    fn open_channel_with(&mut self, device: DeviceId, engine: &EngineConfig) -> ChannelId {
         let index = self.endpoint_index(device);
         let mps = self.ports[self.endpoints[index as usize].port.index()].settings.mps;
         ChannelId { device, index: self.endpoints[index as usize].open_channel_with(engine, mps) }
     }
 
-    /// Queues a transfer on a channel.
-    ///
-    /// # Panics
-    /// When the transfer is empty, or its target cannot be reached from the device.
-    pub fn submit(&mut self, channel: ChannelId, transfer: Transfer) {
+    fn submit(&mut self, channel: ChannelId, transfer: Transfer) {
         assert!(transfer.length > Bytes::ZERO, "a transfer moves at least a byte");
         let endpoint = self.endpoint_index(channel.device);
         let device = self.devices[channel.device.0 as usize];
@@ -65,6 +50,19 @@ impl Fabric {
         self.refill(endpoint);
     }
 
+    fn waits_for(&mut self, device: DeviceId, state: RequesterState) {
+        let now = self.now();
+        let index = self.endpoint_index(device);
+        let endpoint = &mut self.endpoints[index as usize];
+        endpoint.waits_for = state;
+        if self.ports[endpoint.port.index()].nothing_queued() {
+            let state = endpoint.idle_state();
+            self.observers.observe(now, Fact::Requester { endpoint: index, state });
+        }
+    }
+}
+
+impl Fabric {
     /// Stages the next posted write and the next read request of an endpoint, and says what holds it back.
     pub(crate) fn refill(&mut self, index: u32) {
         match self.endpoints[index as usize].is_plain() {
@@ -133,19 +131,6 @@ impl Fabric {
             self.offer(id, staged_at);
         }
         self.arm_deadlines(index);
-    }
-
-    /// States what `device` waits for whenever it has nothing to ask for: a [`RequesterState`] that the fabric cannot
-    /// see by itself, such as its wire or the host's software.
-    pub fn waits_for(&mut self, device: DeviceId, state: RequesterState) {
-        let now = self.now();
-        let index = self.endpoint_index(device);
-        let endpoint = &mut self.endpoints[index as usize];
-        endpoint.waits_for = state;
-        if self.ports[endpoint.port.index()].nothing_queued() {
-            let state = endpoint.idle_state();
-            self.observers.observe(now, Fact::Requester { endpoint: index, state });
-        }
     }
 }
 

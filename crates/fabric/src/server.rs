@@ -1,4 +1,4 @@
-//! Something that serves bytes one after the other, and the book that it keeps: how long it was busy, how long others waited.
+//! What serves one piece of work after the other, and the book that it keeps: how long it was busy, how long others waited.
 //!
 //! A book holds plain sums and no mean: who reads it takes the difference of two readings.
 
@@ -45,21 +45,78 @@ impl Book {
     }
 }
 
-/// A rate that is shared.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Server {
-    rate: Rate,
+/// What serves one piece of work after another, first come, first served: arithmetic instead of events.
+///
+/// ```text
+///  work arrives ──► waits ──► starts ──► the station is free for the next ──► (latency) ──► leaves
+///                             └─ busy: the reciprocal of its throughput ─┘
+/// ```
+///
+/// Where one piece is dealt with at a time (a core, a thread, a die), it stays for as long as the station is busy with it:
+/// [`Self::occupy`]. Where several are under way at once (a pipeline), a piece starts when the one before has made room,
+/// and how long it stays is a latency of its own that nobody else waits for: [`Self::enter`]. A limit of throughput is
+/// then no latency for a piece alone.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Station {
     free_at: Time,
     pub(crate) book: Book,
 }
 
+impl Station {
+    /// Works for `span`, from `at` on or as soon as it is free; returns the end.
+    #[inline]
+    pub fn occupy(&mut self, at: Time, span: Span) -> Time {
+        self.occupy_since(at, at, span)
+    }
+
+    /// The same for work that has waited since `asked`, somewhere else.
+    #[inline]
+    pub fn occupy_since(&mut self, asked: Time, at: Time, span: Span) -> Time {
+        let start = self.free_at.max(at);
+        self.book.enter(asked, start, span);
+        self.free_at = start + span;
+        self.free_at
+    }
+
+    /// Lets work in at `at` or as soon as it can; the next may follow `span` later. Returns when it is let in.
+    #[inline]
+    pub fn enter(&mut self, at: Time, span: Span) -> Time {
+        self.occupy(at, span) - span
+    }
+
+    /// When it has done all that it was given.
+    pub fn free_at(&self) -> Time {
+        self.free_at
+    }
+
+    /// What it has done up to `at`: what is booked, less what is still to be done then.
+    pub fn book_at(&self, at: Time) -> Book {
+        let ahead = self.free_at.saturating_since(at);
+        Book { busy: self.book.busy.saturating_sub(ahead), ..self.book }
+    }
+
+    /// Whether it has something to do at `at`, which is not before now.
+    #[inline]
+    pub fn is_busy(&self, at: Time) -> bool {
+        self.free_at > at
+    }
+}
+
+/// A station whose work is bytes, at a rate that is shared.
+#[derive(Clone, Copy, Debug)]
+pub struct Server {
+    rate: Rate,
+    pub(crate) station: Station,
+}
+
 impl Server {
-    pub(crate) fn new(rate: Rate) -> Self {
-        Self { rate, free_at: Time::ZERO, book: Book::default() }
+    /// One that has served nothing.
+    pub fn new(rate: Rate) -> Self {
+        Self { rate, station: Station::default() }
     }
 
     /// What it serves at.
-    pub(crate) fn rate(&self) -> Rate {
+    pub fn rate(&self) -> Rate {
         self.rate
     }
 
@@ -69,24 +126,26 @@ impl Server {
     }
 
     /// The book at `at`: what is booked, less what is still to be served then.
-    pub(crate) fn book_at(&self, at: Time) -> Book {
-        let ahead = self.free_at.saturating_since(at);
-        Book { busy: self.book.busy.saturating_sub(ahead), ..self.book }
+    pub fn book_at(&self, at: Time) -> Book {
+        self.station.book_at(at)
+    }
+
+    /// Whether it has something to serve at `at`, which is not before now.
+    #[inline]
+    pub fn is_busy(&self, at: Time) -> bool {
+        self.station.is_busy(at)
     }
 
     /// When `bytes` that are ready at `at` have been served.
     #[inline]
-    pub(crate) fn serve(&mut self, at: Time, bytes: Bytes) -> Time {
-        self.serve_for(at, self.rate.span_ceil(bytes))
+    pub fn serve(&mut self, at: Time, bytes: Bytes) -> Time {
+        self.station.occupy(at, self.rate.span_ceil(bytes))
     }
 
     /// When something that is ready at `at` and takes `span` has been served.
     #[inline]
     pub(crate) fn serve_for(&mut self, at: Time, span: Span) -> Time {
-        let start = self.free_at.max(at);
-        self.book.enter(at, start, span);
-        self.free_at = start + span;
-        self.free_at
+        self.station.occupy(at, span)
     }
 }
 
@@ -101,6 +160,42 @@ mod tests {
         assert_eq!(server.serve(at, Bytes::new(100)), at + Span::from_ns(100));
         assert_eq!(server.serve(at, Bytes::new(50)), at + Span::from_ns(150));
         let expected = Book { busy: Span::from_ns(150).into(), waited: Span::from_ns(100).into(), served: 2 };
-        assert_eq!(server.book, expected);
+        assert_eq!(server.station.book, expected);
+    }
+
+    fn at(ns: u64) -> Time {
+        Time::ZERO + Span::from_ns(ns)
+    }
+
+    #[test]
+    fn work_waits_for_work_and_idle_time_is_lost() {
+        let mut station = Station::default();
+        assert_eq!(station.occupy(at(10), Span::from_ns(5)), at(15));
+        assert_eq!(station.occupy(at(12), Span::from_ns(5)), at(20));
+        assert!(station.is_busy(at(19)) && !station.is_busy(at(20)));
+        assert_eq!(station.occupy(at(50), Span::from_ns(5)), at(55));
+        let book = |busy, waited, served| Book {
+            busy: Span::from_ns(busy).into(),
+            waited: Span::from_ns(waited).into(),
+            served,
+        };
+        assert_eq!(station.book_at(at(55)), book(15, 3, 3));
+        assert_eq!(station.book_at(at(52)), book(12, 3, 3), "what is still to be done is not done");
+    }
+
+    #[test]
+    fn a_pipeline_lets_work_in_at_its_rate_and_alone_at_once() {
+        let mut station = Station::default();
+        assert_eq!(station.enter(at(10), Span::from_ns(5)), at(10));
+        assert_eq!(station.enter(at(10), Span::from_ns(5)), at(15));
+        assert_eq!(station.enter(at(40), Span::from_ns(5)), at(40));
+        assert_eq!(station.free_at(), at(45));
+    }
+
+    #[test]
+    fn work_that_waited_elsewhere_says_since_when() {
+        let mut station = Station::default();
+        assert_eq!(station.occupy_since(at(3), at(10), Span::from_ns(5)), at(15));
+        assert_eq!(station.book_at(at(20)).waited, Span::from_ns(7).into());
     }
 }

@@ -7,9 +7,9 @@ pub fn bytes_when_grown<T>(items: &Vec<T>) -> u64 {
     if items.len() > items.capacity() / 8 * 7 { 3 * bytes } else { bytes }
 }
 
-/// Copies of `T`, each found again by the index of its slot.
+/// Copies of `T`, each found again by the index of its slot: a small number that fits in an event or a token.
 #[derive(Debug)]
-pub(crate) struct Slots<T> {
+pub struct Slots<T> {
     items: Vec<T>,
     free: Vec<u32>,
 }
@@ -22,7 +22,7 @@ impl<T> Default for Slots<T> {
 
 impl<T: Copy> Slots<T> {
     /// Puts `item` into a free slot.
-    pub(crate) fn insert(&mut self, item: T) -> u32 {
+    pub fn insert(&mut self, item: T) -> u32 {
         match self.free.pop() {
             Some(index) => {
                 self.items[index as usize] = item;
@@ -37,19 +37,19 @@ impl<T: Copy> Slots<T> {
 
     /// What lies in a slot.
     #[inline]
-    pub(crate) fn get(&self, index: u32) -> &T {
+    pub fn get(&self, index: u32) -> &T {
         &self.items[index as usize]
     }
 
     /// What lies in a slot, to be changed.
     #[inline]
-    pub(crate) fn get_mut(&mut self, index: u32) -> &mut T {
+    pub fn get_mut(&mut self, index: u32) -> &mut T {
         &mut self.items[index as usize]
     }
 
     /// Takes out what lies in a slot.
     #[inline]
-    pub(crate) fn take(&mut self, index: u32) -> T {
+    pub fn take(&mut self, index: u32) -> T {
         self.free.push(index);
         self.items[index as usize]
     }
@@ -60,12 +60,12 @@ impl<T: Copy> Slots<T> {
     }
 
     /// Memory that it takes when it grows next, in bytes.
-    pub(crate) fn bytes(&self) -> u64 {
+    pub fn bytes(&self) -> u64 {
         bytes_when_grown(&self.items) + bytes_when_grown(&self.free)
     }
 
     /// How many slots hold something.
-    pub(crate) fn taken(&self) -> usize {
+    pub fn taken(&self) -> usize {
         self.items.len() - self.free.len()
     }
 }

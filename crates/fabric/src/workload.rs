@@ -1,7 +1,7 @@
 //! The seam between the fabric and whoever asks it for bytes.
 //!
 //! A [`Workload`] is told that something happened and answers by asking the [`Fabric`] for transfers, MMIO and
-//! timers. It sees no ports, credits or packets; the fabric knows nothing of disks, files or benchmarks.
+//! timers, through [its ports](crate::ports). It sees no ports, credits or packets; the fabric knows nothing of disks, files or benchmarks.
 
 use crate::Fabric;
 use crate::resources::ResourceReading;
@@ -52,9 +52,9 @@ pub enum Target {
     Nobody,
 }
 
-/// One piece of DMA.
+/// One piece of DMA. To the fabric a token is 64 bits; whoever asks may have a type of its own for them.
 #[derive(Clone, Copy, Debug)]
-pub struct Transfer {
+pub struct Transfer<T = u64> {
     /// Read or write.
     pub direction: Direction,
     /// Whose memory.
@@ -66,9 +66,18 @@ pub struct Transfer {
     /// Flow that the payload is counted for.
     pub flow: FlowId,
     /// Given back in the event that ends the transfer.
-    pub token: u64,
+    pub token: T,
     /// Which event, if any, the workload wants.
     pub notify: Notify,
+}
+
+impl<T> Transfer<T> {
+    /// The same with its token written in another way.
+    #[inline]
+    pub fn map<U>(self, write: impl FnOnce(T) -> U) -> Transfer<U> {
+        let Self { direction, target, offset, length, flow, token, notify } = self;
+        Transfer { direction, target, offset, length, flow, token: write(token), notify }
+    }
 }
 
 /// Which event a workload wants of a transfer.
@@ -84,43 +93,43 @@ pub enum Notify {
 
 /// What a workload is told.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum WorkloadEvent {
-    /// A timer set with [`Fabric::set_timer`].
+pub enum WorkloadEvent<T = u64> {
+    /// A timer set with [`Timers::set_timer`](crate::ports::Timers::set_timer).
     Timer {
         /// As given.
-        token: u64,
+        token: T,
     },
     /// The last request of a transfer left the endpoint's queue.
     TransferSent {
         /// As given in the transfer.
-        token: u64,
+        token: T,
     },
     /// A read's last byte arrived in the device, or a write's last byte at its target.
     TransferDone {
         /// As given in the transfer.
-        token: u64,
+        token: T,
     },
     /// A write by the CPU arrived at the endpoint.
     MmioWriteArrived {
-        /// As given to [`Fabric::mmio_write`].
-        token: u64,
+        /// As given to [`Mmio::mmio_write`](crate::ports::Mmio::mmio_write).
+        token: T,
     },
     /// A write by the CPU has left the root port: what held it in the core is free.
     MmioWriteLeft {
-        /// As given to [`Fabric::mmio_write_followed`].
-        token: u64,
+        /// As given to [`Mmio::mmio_write_followed`](crate::ports::Mmio::mmio_write_followed).
+        token: T,
     },
     /// A read by the CPU came back.
     MmioReadDone {
-        /// As given to [`Fabric::mmio_read`].
-        token: u64,
+        /// As given to [`Mmio::mmio_read`](crate::ports::Mmio::mmio_read).
+        token: T,
     },
 }
 
-impl WorkloadEvent {
+impl<T: Copy> WorkloadEvent<T> {
     /// What the workload gave with the request that this is the answer to.
     #[inline]
-    pub const fn token(self) -> u64 {
+    pub const fn token(self) -> T {
         let (Self::Timer { token }
         | Self::TransferSent { token }
         | Self::TransferDone { token }
@@ -128,6 +137,20 @@ impl WorkloadEvent {
         | Self::MmioWriteLeft { token }
         | Self::MmioReadDone { token }) = self;
         token
+    }
+
+    /// The same event with its token read in another way.
+    #[inline]
+    pub fn map<U>(self, read: impl FnOnce(T) -> U) -> WorkloadEvent<U> {
+        let token = read(self.token());
+        match self {
+            Self::Timer { .. } => WorkloadEvent::Timer { token },
+            Self::TransferSent { .. } => WorkloadEvent::TransferSent { token },
+            Self::TransferDone { .. } => WorkloadEvent::TransferDone { token },
+            Self::MmioWriteArrived { .. } => WorkloadEvent::MmioWriteArrived { token },
+            Self::MmioWriteLeft { .. } => WorkloadEvent::MmioWriteLeft { token },
+            Self::MmioReadDone { .. } => WorkloadEvent::MmioReadDone { token },
+        }
     }
 }
 

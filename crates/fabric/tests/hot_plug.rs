@@ -4,6 +4,7 @@ mod common;
 
 use common::{behind_switch, direct, root_mut, us};
 use lanewise_fabric::config::FabricConfig;
+use lanewise_fabric::ports::{Dma, HotPlug, Mmio, Tally, Timers};
 use lanewise_fabric::workload::{
     ChannelId, DeviceId, Direction, Notify, Target, Transfer, Workload, WorkloadEvent,
 };

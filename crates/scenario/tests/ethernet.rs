@@ -2,7 +2,8 @@
 
 use lanewise_scenario::{Source, load};
 use lanewise_units::Span;
-use lanewise_workload::ethernet::{EthernetConfig, Load, Service};
+use lanewise_workload::host::bridge::Service;
+use lanewise_workload::load::smartflow::{EthernetConfig, Load};
 
 const RIG: &str = r#"
 [host.server]

@@ -5,7 +5,7 @@ use lanewise_pcie::flow_control::Scale;
 use lanewise_pcie::virtual_channel::ChannelArbitration;
 use lanewise_scenario::{ExplainedParameter, Scenario, Source, load};
 use lanewise_units::{Bytes, Span};
-use lanewise_workload::dma::DmaConfig;
+use lanewise_workload::load::dma::DmaConfig;
 
 const RIG: &str = r#"
 title = "layers"

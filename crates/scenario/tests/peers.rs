@@ -2,8 +2,9 @@
 //! command line sets apart.
 
 use lanewise_scenario::{LoadConfig, Scenario, Source, load};
-use lanewise_workload::copy::CopyConfig;
-use lanewise_workload::dma::DmaConfig;
+use lanewise_workload::load::collective::CollectiveConfig;
+use lanewise_workload::load::copy::CopyConfig;
+use lanewise_workload::load::dma::DmaConfig;
 
 const RIG: &str = "[host.server]\nslots = { slot1 = \"gen4 x16\" }\n\
     [switch.sw]\nattach = \"server.slot1\"\nports = { port0 = \"gen4 x16\", \"port1..port9\" = \"gen4 x4\" }\n\
@@ -62,6 +63,20 @@ fn a_key_that_is_about_one_device_takes_no_other_number() {
     assert_eq!(loaded("kind = \"turnaround\"\ndevice = \"nic[*]\"", &[]).unwrap_err(), ["device-count"]);
     let reassign = "kind = \"reassign\"\ndevice = \"nic[*]\"\nto = \"sw\"\nat = \"1 ms\"";
     assert_eq!(loaded(reassign, &[]).unwrap_err(), ["device-count"]);
+}
+
+#[test]
+fn a_ring_is_of_two_devices_at_least_each_once() {
+    let ring = |devices: &str| loaded(&format!("kind = \"collective\"\ndevices = {devices}"), &[]);
+    let made = ring("[\"gpu[*]\", \"nic[0]\"]").unwrap();
+    let devices = |config: &CollectiveConfig| -> Vec<String> {
+        config.devices.iter().map(|(_, name)| name.clone()).collect()
+    };
+    assert_eq!(made.workloads[0].of_kind().map(devices).unwrap(), ["gpu[0]", "gpu[1]", "nic[0]"]);
+    assert_eq!(ring("[]").unwrap_err(), ["unknown-device"]);
+    assert_eq!(ring("[\"gpu[0]\"]").unwrap_err(), ["unknown-device"]);
+    assert_eq!(ring("[\"gpu[*]\", \"gpu[1]\"]").unwrap_err(), ["duplicate-name"]);
+    assert_eq!(ring("[\"gpus[*]\"]").unwrap_err(), ["unknown-device"]);
 }
 
 #[test]

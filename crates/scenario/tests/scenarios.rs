@@ -4,8 +4,8 @@ use lanewise_fabric::config::DeviceKind;
 use lanewise_pcie::flow_control::CreditPool;
 use lanewise_scenario::{NativeFiles, Scenario, Source, load};
 use lanewise_units::{Bytes, Generation, Width};
-use lanewise_workload::nvme::NvmeConfig;
-use lanewise_workload::storage::StorageConfig;
+use lanewise_workload::load::fio::NvmeConfig;
+use lanewise_workload::load::iometer::StorageConfig;
 
 fn scenario(name: &str) -> Scenario {
     let path = format!("{}/../../scenarios/{name}.toml", env!("CARGO_MANIFEST_DIR"));

@@ -23,11 +23,13 @@
 //! ```
 
 pub mod bench;
+mod counts;
 mod limits;
 mod measured;
 mod phases;
 mod progress;
 mod results;
+mod run_limits;
 mod runner;
 mod session;
 mod state;
@@ -42,7 +44,7 @@ pub use results::{
     Assumption, Buffer, Direction, Flow, Instrument, Ladder, Latency, Link, NamedValue, ParameterChange,
     PercentileInterval, Requester, Resource, Results,
 };
-pub use runner::EndReason;
+pub use run_limits::EndReason;
 pub use session::{Ends, Session, Status};
 pub use state::{ByClass, LiveDirection, LiveLink, LivePool, LiveRequester, LiveResource, State};
 pub use stop_rule::student_t;
@@ -52,7 +54,8 @@ use lanewise_fabric::{Pause, Simulation, Waiter};
 use lanewise_scenario::{Auto, RunUntil};
 use lanewise_units::{Bytes, Span, Time};
 use lanewise_workload::Tool;
-use runner::{LatencyGoal, Outcome, Piece, RunLimits};
+use run_limits::{LatencyGoal, RunLimits};
+use runner::{Outcome, Piece};
 use std::ops::ControlFlow;
 use stop_rule::Lacking;
 

@@ -4,78 +4,11 @@
 //! long the next one is. Whoever runs it may stop anywhere within a stretch and go on later; only the end of a stretch is a look at
 //! the simulation, so the pieces in which a run is done change nothing about it.
 
+use crate::counts::{counts, difference, everybody_has_begun, operations};
+use crate::run_limits::{EndReason, LatencyGoal, RunLimits};
 use crate::stop_rule::{Batches, Counts, Lacking, LatencyBatches, Stocks, has_settled};
-use lanewise_fabric::{Pause, Progress, Simulation, Waiter};
-use lanewise_observe::{CONTROL, FlowTally};
-use lanewise_units::{Bytes, Span, Time};
-use std::collections::HashMap;
-
-/// When a run ends.
-#[derive(Clone, Copy, Debug)]
-pub struct RunLimits {
-    /// Simulated time, warm-up included.
-    pub time_limit: Span,
-    /// Events handled: no more than that.
-    pub event_limit: u64,
-    /// Memory of what is under way, in bytes.
-    pub memory_limit: u64,
-    /// Warm-up; none to find it from the results.
-    pub warm_up: Option<Span>,
-    /// Probability that the confidence interval covers the mean.
-    pub confidence_level: f64,
-    /// Half of the interval, as a part of the mean, at which a run has converged.
-    pub relative_half_width: f64,
-    /// What a percentile of latencies has to reach, too; none when throughput alone decides.
-    pub latency: Option<LatencyGoal>,
-    /// When the machine first changes, for instance because a drive changes hosts. Warm-up ends well before, and the
-    /// run goes on until results after the last change are narrow enough.
-    pub first_change: Option<Span>,
-    /// Whether it ends when results are narrow enough. It goes on to its other limits if not.
-    pub converges: bool,
-}
-
-/// How well a percentile of latencies is to be known before a run ends.
-#[derive(Clone, Copy, Debug)]
-pub struct LatencyGoal {
-    /// Between 0 and 1.
-    pub percentile: f64,
-    /// Half of the confidence interval, as a part of the percentile.
-    pub relative_half_width: f64,
-}
-
-/// Why a run ended.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum EndReason {
-    /// The confidence interval of every flow that matters is narrow enough, since the last change of the machine.
-    Converged,
-    /// Every workload was done.
-    Finished,
-    /// The time limit was reached first.
-    TimeLimit,
-    /// The event limit was reached first.
-    EventLimit,
-    /// What is under way would have taken more memory than the run may.
-    MemoryLimit,
-    /// Requests are open and nothing moves.
-    Stalled(Vec<Waiter>),
-    /// The caller asked for an end.
-    Interrupted,
-}
-
-impl EndReason {
-    /// Name in results.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::Converged => "Converged",
-            Self::Finished => "Finished",
-            Self::TimeLimit => "TimeLimit",
-            Self::EventLimit => "EventLimit",
-            Self::MemoryLimit => "MemoryLimit",
-            Self::Stalled(_) => "Stalled",
-            Self::Interrupted => "Interrupted",
-        }
-    }
-}
+use lanewise_fabric::{Pause, Progress, Simulation};
+use lanewise_units::{Span, Time};
 
 /// What a run came to.
 pub(crate) struct Outcome {
@@ -448,39 +381,4 @@ impl Run {
             outcome.latencies.lacking(&flows, percentile, confidence_level, relative_half_width)
         })
     }
-}
-
-/// Whether every workload has moved something on each of its devices. What takes longer than the first windows, such as
-/// the reads of a drive beside a fast adapter, has not settled at nothing. While the machine is still to change, some
-/// may have nothing to do yet.
-fn everybody_has_begun(simulation: &Simulation) -> bool {
-    let flows = simulation.fabric.observers().flows();
-    let about_data = |flow: &&FlowTally| flow.spec.direction != CONTROL;
-    let mut begun: HashMap<(&str, &str), bool> = HashMap::new();
-    for flow in flows.iter().filter(about_data) {
-        let spec = &flow.spec;
-        *begun.entry((&spec.name, &spec.device)).or_default() |=
-            flow.payload() > Bytes::ZERO || flow.operations() > 0;
-    }
-    simulation.fabric.changes_ahead() > 0 || begun.into_values().all(|begun| begun)
-}
-
-/// Throughput so far in this window of observation: payload, or operations of flows that move none.
-fn counts(simulation: &Simulation) -> Counts {
-    let count = |flow: &FlowTally| match flow.payload().get() {
-        0 => flow.operations(),
-        payload => payload,
-    };
-    simulation.fabric.observers().flows().iter().map(count).collect()
-}
-
-/// Requests or operations completed, by flow.
-fn operations(simulation: &Simulation) -> Counts {
-    simulation.fabric.observers().flows().iter().map(|flow| flow.operations()).collect()
-}
-
-/// What was counted since. Flows may have been added, and one whose operations were counted counts bytes from its first on.
-fn difference(now: &[u64], before: &[u64]) -> Counts {
-    let before = before.iter().copied().chain(std::iter::repeat(0));
-    now.iter().zip(before).map(|(now, before)| now.saturating_sub(before)).collect()
 }

@@ -37,7 +37,8 @@
 
 use crate::progress::RunProgress;
 use crate::results::{ParameterChange, Results};
-use crate::runner::{EndReason, Piece, Run};
+use crate::run_limits::EndReason;
+use crate::runner::{Piece, Run};
 use crate::state::{Looks, State};
 use crate::{build, limits_of};
 use lanewise_fabric::{AssemblyError, Pause, Simulation};

@@ -172,22 +172,10 @@ impl Request {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const RIG: &str = r#"
-[host.server]
-slots = { slot1 = "gen3 x8" }
-[endpoint.nic]
-attach = "server.slot1"
-generation = "gen3"
-width = "x8"
-[[workload]]
-kind = "dma"
-device = "nic"
-direction = "write"
-"#;
+    use crate::rig::{RIG, read};
 
     fn answer(verb: fn(&str) -> String, request: &Value) -> Value {
-        serde_json::from_str(&verb(&request.to_string())).expect("an answer is JSON")
+        read(&verb(&request.to_string()))
     }
 
     #[test]
@@ -247,7 +235,7 @@ direction = "write"
     #[test]
     fn a_request_that_is_none_is_refused() {
         for request in ["", "[]", "{}", "{\"scenario\": 1}", "{\"scenario\": \"\", \"sead\": 1}"] {
-            let answer: Value = serde_json::from_str(&run(request)).unwrap();
+            let answer = read(&run(request));
             assert_eq!(
                 (&answer["status"], &answer["errors"][0]["code"]),
                 (&json!(2), &json!("wrong-input")),

@@ -14,6 +14,8 @@
 mod abi;
 mod answer;
 mod door;
+#[cfg(test)]
+mod rig;
 mod session;
 
 pub use answer::{FORMAT, internal};

@@ -150,23 +150,7 @@ fn narrow(text: &str) -> Result<(Request, Ends), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const RIG: &str = r#"
-[host.server]
-slots = { slot1 = "gen3 x8" }
-[endpoint.nic]
-attach = "server.slot1"
-generation = "gen3"
-width = "x8"
-[[workload]]
-kind = "dma"
-device = "nic"
-direction = "write"
-"#;
-
-    fn read(answer: &str) -> Value {
-        serde_json::from_str(answer).expect("an answer is JSON")
-    }
+    use crate::rig::{RIG, read};
 
     #[test]
     fn a_session_has_a_number_until_it_is_closed() {

@@ -1,11 +1,13 @@
-//! A platform of plain arithmetic for the tests of this crate: a link per device with a rate and a latency.
+//! A ports of plain arithmetic for the tests of this crate: a link per device with a rate and a latency.
 
-use crate::platform::{Instrument, Platform};
+use crate::ports::{Instrument, Ports, typed};
 use crate::server::RateServer;
-use crate::slots::Slots;
 use lanewise_engine::random::RandomStream;
+use lanewise_fabric::Slots;
+use lanewise_fabric::config::EngineConfig;
+use lanewise_fabric::ports::{Dma, HotPlug, Mmio, Randomness, Tally, Timers};
 use lanewise_fabric::workload::{ChannelId, DeviceId, Direction, Notify, Transfer, WorkloadEvent};
-use lanewise_observe::{FlowId, FlowSpec};
+use lanewise_observe::{FlowId, FlowSpec, RequesterState};
 use lanewise_units::{Bytes, Rate, Span, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -16,7 +18,7 @@ const DEVICES: usize = 4;
 /// When something happens, its number, which keeps the order of equal times, and its slot.
 type Pending = Reverse<(Time, u64, u32)>;
 
-/// The platform.
+/// The ports.
 pub(crate) struct Bench {
     pub(crate) now: Time,
     occurrences: Slots<Occurrence>,
@@ -69,13 +71,14 @@ impl Bench {
     }
 
     /// Runs an instrument from the start, up to and including `limit`.
-    pub(crate) fn run<I: Instrument>(&mut self, instrument: &mut I, limit: Span) {
-        instrument.begin(self);
+    pub(crate) fn run<I: Instrument<Self>>(&mut self, instrument: &mut I, limit: Span) {
+        let now = self.now;
+        instrument.begin(&mut Ports::of(self, now));
         self.go_on(instrument, limit);
     }
 
     /// Runs an instrument on from now, for `span` more.
-    pub(crate) fn go_on<I: Instrument>(&mut self, instrument: &mut I, span: Span) {
+    pub(crate) fn go_on<I: Instrument<Self>>(&mut self, instrument: &mut I, span: Span) {
         let limit = self.now + span;
         while let Some(Reverse((time, ..))) = self.pending.peek()
             && *time <= limit
@@ -86,7 +89,7 @@ impl Bench {
                 Occurrence::Delivered { flow, payload } => self.flows[flow].payload += payload,
                 Occurrence::Event(event) => {
                     self.handled += 1;
-                    instrument.react(event, self);
+                    instrument.react(typed(event), &mut Ports::of(self, time));
                 }
             }
         }
@@ -127,19 +130,27 @@ impl Bench {
     }
 }
 
-impl Platform for Bench {
-    fn now(&self) -> Time {
-        self.now
-    }
-
+impl Timers for Bench {
     fn set_timer(&mut self, at: Time, token: u64) {
         assert!(at >= self.now, "a timer in the past");
         self.at(at, WorkloadEvent::Timer { token });
     }
+}
 
+impl Dma for Bench {
     fn open_channel(&mut self, device: DeviceId) -> ChannelId {
         self.channels += 1;
         ChannelId { device, index: self.channels - 1 }
+    }
+
+    /// It knows no traffic classes.
+    fn open_channel_of(&mut self, device: DeviceId, _traffic_class: u8) -> ChannelId {
+        self.open_channel(device)
+    }
+
+    /// It has no use for an engine's units.
+    fn open_channel_with(&mut self, device: DeviceId, _engine: &EngineConfig) -> ChannelId {
+        self.open_channel(device)
     }
 
     fn submit(&mut self, channel: ChannelId, transfer: Transfer) {
@@ -168,6 +179,10 @@ impl Platform for Bench {
         }
     }
 
+    fn waits_for(&mut self, _device: DeviceId, _state: RequesterState) {}
+}
+
+impl Mmio for Bench {
     fn mmio_write(&mut self, _device: DeviceId, _bytes: Bytes, token: u64) {
         self.at(self.now + self.latency, WorkloadEvent::MmioWriteArrived { token });
     }
@@ -181,7 +196,9 @@ impl Platform for Bench {
     fn mmio_read(&mut self, _device: DeviceId, _bytes: Bytes, token: u64) {
         self.at(self.now + self.latency * 2, WorkloadEvent::MmioReadDone { token });
     }
+}
 
+impl Tally for Bench {
     fn add_flow(&mut self, spec: FlowSpec) -> FlowId {
         self.flows.push(FlowTally { spec, payload: 0, operations: 0, latency_sum: 0 });
         FlowId(self.flows.len() as u32 - 1)
@@ -197,8 +214,25 @@ impl Platform for Bench {
         flow.latency_sum += u128::from(latency.ticks());
         self.worst_latency = self.worst_latency.max(latency);
     }
+}
 
+impl Randomness for Bench {
     fn random_stream(&self, path: &str, purpose: &str) -> RandomStream {
         RandomStream::new(1, path, purpose)
     }
+}
+
+/// Its devices are always there, and always at rest.
+impl HotPlug for Bench {
+    fn is_at_rest(&mut self, _device: DeviceId) -> bool {
+        true
+    }
+
+    fn disconnect(&mut self, _device: DeviceId) {}
+
+    fn connect(&mut self, _device: DeviceId) {}
+
+    fn expect_changes(&mut self, _count: usize) {}
+
+    fn changed(&mut self, _name: String) {}
 }

@@ -1,6 +1,8 @@
 //! Flows of one side of an instrument, as results list them.
 
-use crate::platform::Platform;
+use crate::ports::Ports;
+use crate::token::Kind;
+use lanewise_fabric::ports::Tally;
 use lanewise_observe::{CONTROL, FlowId, FlowSpec, LatencyOf};
 
 /// Data by its direction, and what is not data apart from both.
@@ -16,10 +18,15 @@ pub(crate) struct Flows {
 
 impl Flows {
     /// Declares three flows of a name at a device, or at several with their names joined.
-    pub(crate) fn add<P: Platform>(name: &str, device: &str, latency: LatencyOf, platform: &mut P) -> Self {
+    pub(crate) fn add<M: Tally, K: Kind>(
+        name: &str,
+        device: &str,
+        latency: LatencyOf,
+        ports: &mut Ports<'_, M, K>,
+    ) -> Self {
         let mut flow = |direction| {
             let (name, device) = (name.to_owned(), device.to_owned());
-            platform.add_flow(FlowSpec { name, device, direction, latency })
+            ports.add_flow(FlowSpec { name, device, direction, latency })
         };
         Self { read: flow("read"), write: flow("write"), control: flow(CONTROL) }
     }

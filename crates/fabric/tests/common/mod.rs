@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
 use lanewise_fabric::config::*;
+use lanewise_fabric::ports::{Dma, Mmio, Tally, Timers};
 use lanewise_fabric::workload::*;
 use lanewise_fabric::{Fabric, Progress, Simulation};
 use lanewise_observe::{FlowId, FlowSpec, LatencyOf};

@@ -3,6 +3,7 @@
 use super::case::Case;
 use lanewise_fabric::Fabric;
 use lanewise_fabric::config::FabricConfig;
+use lanewise_fabric::ports::{Dma, HotPlug, Mmio, Tally, Timers};
 use lanewise_fabric::workload::*;
 use lanewise_observe::{Fact, FlowId, FlowSpec, LatencyOf, Observer};
 use lanewise_units::{Bytes, Span, Time};

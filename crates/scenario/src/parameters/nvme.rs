@@ -3,7 +3,7 @@
 use crate::parameter::parameters;
 use crate::value::{Auto, choices};
 use lanewise_units::{Bytes, Rate, Span};
-use lanewise_workload::fio::BlockSizes;
+use lanewise_workload::load::fio::BlockSizes;
 
 parameters! {
     /// An endpoint that is an NVMe drive: its controller and media.

@@ -1,10 +1,12 @@
 //! Copies: from names, engines and sizes to instruments.
 
 use super::computed::Computed;
+use super::kinds::{WorkloadKind, kind};
 use super::peers::pairs;
 use super::workload::{Seat, check_peer_to_peer, place, seats, unknown};
 use super::{Rig, Settings};
 use crate::file::WrittenWorkload;
+use crate::parameter::ParameterTable;
 use crate::parameter::{Output, Provenance};
 use crate::parameters::{
     CopyDirectionChoice, CopyParameters, EndpointParameters, EngineChoice, HostParameters, PeerCopyChoice,
@@ -14,7 +16,14 @@ use crate::value::Auto;
 use lanewise_fabric::config::EngineConfig;
 use lanewise_fabric::workload::{DeviceId, Direction, Target};
 use lanewise_units::{Bytes, Span};
-use lanewise_workload::copy::{CopyConfig, CopyWay, Staging};
+use lanewise_workload::load::copy::{CopyConfig, CopyWay, Staging};
+
+/// Copies by a device.
+pub(super) const COPY: WorkloadKind =
+    kind("copy", &CopyParameters::SCHEMA, &[], |reading, workload, path| {
+        let read = configs(reading.rig, workload, path, reading.computed, reading.output);
+        reading.add(read);
+    });
 
 /// An instrument for each endpoint that the workload names, and for each of several peers of one.
 pub(crate) fn configs(

@@ -1,11 +1,13 @@
 //! Ethernet: from flows between named ports to adapters, the operating system between them, and SmartFlow.
 
+use super::kinds::{WorkloadKind, kind};
 use super::workload::{parameters, place, unknown};
 use super::{Rig, Settings};
 use crate::document::shortened;
 use crate::file::WrittenWorkload;
 use crate::nearest::did_you_mean;
 use crate::parameter::Output;
+use crate::parameter::ParameterTable;
 use crate::parameters::{
     EthernetAdapterParameters, EthernetRateChoice, ServiceChoice, SmartFlowParameters, SmartFlowTestChoice,
     SystemParameters, TrafficFlowParameters,
@@ -16,11 +18,23 @@ use crate::topology::InstanceName;
 use crate::value::Fraction;
 use lanewise_fabric::workload::DeviceId;
 use lanewise_network::ethernet::{EthernetRate, LARGEST_JUMBO_FRAME, SMALLEST_FRAME};
-use lanewise_workload::ethernet::{
-    EthernetConfig, Load, NicConfig, Resolution, Service, SmartFlowConfig, SmartFlowTest, StackConfig,
-    TrafficFlow,
+use lanewise_workload::device::ethernet::NicConfig;
+use lanewise_workload::host::bridge::{Service, StackConfig};
+use lanewise_workload::load::smartflow::{
+    EthernetConfig, Load, Resolution, SmartFlowConfig, SmartFlowTest, TrafficFlow,
 };
 use std::collections::{BTreeMap, HashSet};
+
+/// SmartFlow over Ethernet adapters.
+pub(super) const SMARTFLOW: WorkloadKind = kind(
+    "smartflow",
+    &SmartFlowParameters::SCHEMA,
+    &[("A flow of `flows`", &TrafficFlowParameters::SCHEMA)],
+    |reading, workload, path| {
+        let read = smartflow(reading.rig, workload, path, &reading.systems, reading.output);
+        reading.add(read);
+    },
+);
 
 /// A port of an adapter in use: the adapter's index among those in use, and the port.
 type PortPlace = (usize, usize);

@@ -7,7 +7,8 @@ use crate::file::WrittenWorkload;
 use crate::parameter::Output;
 use crate::parameters::{FioParameters, NvmeParameters, TargetCompletionsChoice};
 use lanewise_network::NetworkWire;
-use lanewise_workload::nvme::{FabricsConfig, NvmeTargetConfig};
+use lanewise_workload::host::NvmeTargetConfig;
+use lanewise_workload::load::fio::FabricsConfig;
 
 /// The networks of a scenario, and whether RDMA tools are on them.
 pub(crate) struct Carrier<'n> {

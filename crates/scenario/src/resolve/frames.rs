@@ -1,14 +1,27 @@
 //! A game loop: which GPUs render it, and what.
 
 use super::Rig;
+use super::kinds::{WorkloadKind, kind};
 use super::workload::{endpoints, parameters, place, unknown};
 use crate::file::WrittenWorkload;
 use crate::parameter::Output;
+use crate::parameter::ParameterTable;
 use crate::parameters::{FramesParameters, SceneParameters};
 use crate::problem::Problem;
 use lanewise_fabric::workload::DeviceId;
-use lanewise_workload::frames::{FramesConfig, Scene};
+use lanewise_workload::load::frames::{FramesConfig, Scene};
 use std::collections::BTreeSet;
+
+/// Frames of a game.
+pub(super) const FRAMES: WorkloadKind = kind(
+    "frames",
+    &FramesParameters::SCHEMA,
+    &[("A scene of `scenes`", &SceneParameters::SCHEMA)],
+    |reading, workload, path| {
+        let read = config(reading.rig, workload, path, reading.output);
+        reading.add(read);
+    },
+);
 
 /// The instrument that a workload asks for; nothing when it names no GPU.
 pub(crate) fn config(

@@ -1,23 +1,19 @@
 //! Every kind of workload: its word in a scenario, its parameters, and how one becomes the settings of a load.
 //!
-//! A new kind is a line of [`WORKLOAD_KINDS`].
+//! A new kind is a file beside this one, with its parameters, and a line of [`WORKLOAD_KINDS`].
 
 use super::computed::Computed;
 use super::fabrics::Carrier;
 use super::networks::{self, Networks};
 use super::rdma::{self, WrittenTool};
 use super::workload::parameters;
-use super::{Rig, copies, ethernet, frames, nvme, plain, rings, storage, turnaround};
+use super::{Rig, collective, copies, ethernet, frames, nvme, plain, reassign, rings, storage, turnaround};
 use crate::diagnostic::Diagnostic;
 use crate::document::shortened;
 use crate::file::WrittenWorkload;
 use crate::nearest::{asking, did_you_mean};
 use crate::parameter::{Output, ParameterTable, TableSchema};
-use crate::parameters::{
-    AccessLineParameters, CopyParameters, DmaParameters, FioParameters, FramesParameters, IometerParameters,
-    MmioParameters, OsuParameters, PerftestParameters, ReassignParameters, RingsParameters, SceneParameters,
-    SmartFlowParameters, TrafficFlowParameters, TransactionsParameters, TurnaroundParameters,
-};
+use crate::parameters::{FioParameters, IometerParameters};
 use crate::problem::Problem;
 use crate::value::quoted_words;
 use lanewise_workload::LoadConfig;
@@ -38,75 +34,27 @@ pub(crate) struct WorkloadKind {
 }
 
 /// Reads a workload, whose parameters are at a path.
-type Read = for<'r, 'f> fn(&mut Reading<'r, 'f>, &'f WrittenWorkload, &str);
+pub(super) type Read = for<'r, 'f> fn(&mut Reading<'r, 'f>, &'f WrittenWorkload, &str);
 
 /// Every kind of workload, in the order of the reference.
-pub(crate) const WORKLOAD_KINDS: [WorkloadKind; 13] = [
-    kind("dma", &DmaParameters::SCHEMA, &[], |reading, workload, path| {
-        let read = plain::dma(reading.rig, workload, path, reading.computed, reading.output);
-        reading.add(read);
-    }),
-    kind("copy", &CopyParameters::SCHEMA, &[], |reading, workload, path| {
-        let read = copies::configs(reading.rig, workload, path, reading.computed, reading.output);
-        reading.add(read);
-    }),
-    kind("mmio", &MmioParameters::SCHEMA, &[], |reading, workload, path| {
-        let read = plain::mmio(reading.rig, workload, path, reading.output);
-        reading.add(read);
-    }),
-    kind("rings", &RingsParameters::SCHEMA, &[], |reading, workload, path| {
-        let read = rings::configs(reading.rig, workload, path, reading.output);
-        reading.add(read);
-    }),
-    kind(
-        "iometer",
-        &IometerParameters::SCHEMA,
-        &[("A line of `access`", &AccessLineParameters::SCHEMA)],
-        |reading, workload, path| {
-            let read = parameters(workload, path, reading.output);
-            reading.groups.extend(read.map(|parameters| (workload, parameters)));
-        },
-    ),
-    kind("fio", &FioParameters::SCHEMA, &[], |reading, workload, path| {
-        let read = parameters(workload, path, reading.output);
-        reading.jobs.extend(read.map(|parameters| (workload, parameters)));
-    }),
-    // Moves of drives are read before the tree is complete.
-    kind("reassign", &ReassignParameters::SCHEMA, &[], |_, _, _| {}),
-    kind("perftest", &PerftestParameters::SCHEMA, &[], |reading, workload, path| {
-        reading.add_tool(workload, path, WrittenTool::Perftest);
-    }),
-    kind("osu", &OsuParameters::SCHEMA, &[], |reading, workload, path| {
-        reading.add_tool(workload, path, WrittenTool::Osu);
-    }),
-    kind("transactions", &TransactionsParameters::SCHEMA, &[], |reading, workload, path| {
-        reading.add_tool(workload, path, WrittenTool::Transactions);
-    }),
-    kind(
-        "smartflow",
-        &SmartFlowParameters::SCHEMA,
-        &[("A flow of `flows`", &TrafficFlowParameters::SCHEMA)],
-        |reading, workload, path| {
-            let read = ethernet::smartflow(reading.rig, workload, path, &reading.systems, reading.output);
-            reading.add(read);
-        },
-    ),
-    kind(
-        "frames",
-        &FramesParameters::SCHEMA,
-        &[("A scene of `scenes`", &SceneParameters::SCHEMA)],
-        |reading, workload, path| {
-            let read = frames::config(reading.rig, workload, path, reading.output);
-            reading.add(read);
-        },
-    ),
-    kind("turnaround", &TurnaroundParameters::SCHEMA, &[], |reading, workload, path| {
-        let read = turnaround::config(reading.rig, workload, path, reading.output);
-        reading.add(read);
-    }),
+pub(crate) const WORKLOAD_KINDS: [WorkloadKind; 14] = [
+    plain::DMA,
+    copies::COPY,
+    collective::COLLECTIVE,
+    plain::MMIO,
+    rings::RINGS,
+    storage::IOMETER,
+    nvme::FIO,
+    reassign::REASSIGN,
+    rdma::PERFTEST,
+    rdma::OSU,
+    rdma::TRANSACTIONS,
+    ethernet::SMARTFLOW,
+    frames::FRAMES,
+    turnaround::TURNAROUND,
 ];
 
-const fn kind(
+pub(super) const fn kind(
     word: &'static str,
     table: &'static TableSchema,
     lines: &'static [(&'static str, &'static TableSchema)],
@@ -122,26 +70,26 @@ pub(crate) fn workload_words() -> Vec<&'static str> {
 
 /// What has been read so far. Workloads over what is shared (adapters with drives, NVMe drives, networks) wait until all of them
 /// are known, and become one load.
-struct Reading<'r, 'f> {
-    rig: &'r Rig<'f>,
-    computed: &'r mut Computed,
-    output: &'r mut Output,
-    loads: Vec<Box<dyn LoadConfig>>,
+pub(super) struct Reading<'r, 'f> {
+    pub(super) rig: &'r Rig<'f>,
+    pub(super) computed: &'r mut Computed,
+    pub(super) output: &'r mut Output,
+    pub(super) loads: Vec<Box<dyn LoadConfig>>,
     /// IOmeter's.
-    groups: Vec<(&'f WrittenWorkload, IometerParameters)>,
+    pub(super) groups: Vec<(&'f WrittenWorkload, IometerParameters)>,
     /// fio's.
-    jobs: Vec<(&'f WrittenWorkload, FioParameters)>,
+    pub(super) jobs: Vec<(&'f WrittenWorkload, FioParameters)>,
     /// Those over networks.
-    tools: Vec<(&'f WrittenWorkload, WrittenTool)>,
-    systems: ethernet::Systems<'r>,
+    pub(super) tools: Vec<(&'f WrittenWorkload, WrittenTool)>,
+    pub(super) systems: ethernet::Systems<'r>,
 }
 
 impl<'f> Reading<'_, 'f> {
-    fn add<C: LoadConfig>(&mut self, configs: impl IntoIterator<Item = C>) {
+    pub(super) fn add<C: LoadConfig>(&mut self, configs: impl IntoIterator<Item = C>) {
         self.loads.extend(configs.into_iter().map(|config| Box::new(config) as Box<dyn LoadConfig>));
     }
 
-    fn add_tool<P: ParameterTable>(
+    pub(super) fn add_tool<P: ParameterTable>(
         &mut self,
         workload: &'f WrittenWorkload,
         path: &str,

@@ -4,6 +4,7 @@
 //! Everything is looked at even after a mistake, as far as it makes sense, so that all mistakes are found at once.
 
 mod channels;
+mod collective;
 mod computed;
 mod copies;
 mod credits;

@@ -18,7 +18,8 @@ use lanewise_fabric::workload::DeviceId;
 use lanewise_network::NetworkWire;
 use lanewise_network::infiniband::InfinibandRate;
 use lanewise_units::{Bytes, Span};
-use lanewise_workload::rdma::{NicPort, RdmaLinkConfig, RdmaNetworkConfig, RdmaNicConfig, VerbsHostConfig};
+use lanewise_workload::device::rdma::{NicPort, RdmaLinkConfig, RdmaNetworkConfig, RdmaNicConfig};
+use lanewise_workload::host::VerbsHostConfig;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Payload of a TCP segment: 1,500 B less 20 B of IP and 32 B of TCP with time stamps.

@@ -2,12 +2,15 @@
 
 use super::computed::Computed;
 use super::fabrics::{self, Carrier};
+use super::kinds::{WorkloadKind, kind};
 use super::peers;
 use super::reassign::Move;
+use super::workload::parameters;
 use super::workload::{TARGET_LIMIT, check_peer_to_peer, endpoints, place, unknown};
 use super::{Rig, Settings};
 use crate::file::WrittenWorkload;
 use crate::idle::Idle;
+use crate::parameter::ParameterTable;
 use crate::parameter::{Output, Provenance};
 use crate::parameters::{FioParameters, IoEngineChoice, NvmeParameters, NvmeSoftwareParameters, RwChoice};
 use crate::problem::Problem;
@@ -15,13 +18,19 @@ use crate::structure::ComponentKind;
 use crate::value::Auto;
 use lanewise_fabric::workload::DeviceId;
 use lanewise_units::{Bytes, Span, TICKS_PER_SECOND};
-use lanewise_workload::fio::{Blocks, FioConfig, IoEngine, Pattern, Thinking};
-use lanewise_workload::nvme::{
-    FabricsConfig, GroupConfig, MoveConfig, NvmeConfig, NvmeHostConfig, PathConfig, SsdConfig,
-};
-use lanewise_workload::rdma::RdmaNetworkConfig;
+use lanewise_workload::device::nvme::SsdConfig;
+use lanewise_workload::device::rdma::RdmaNetworkConfig;
+use lanewise_workload::host::NvmeHostConfig;
+use lanewise_workload::load::fio::{Blocks, FioConfig, IoEngine, Pattern, Thinking};
+use lanewise_workload::load::fio::{FabricsConfig, GroupConfig, MoveConfig, NvmeConfig, PathConfig};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
+
+/// fio over NVMe drives.
+pub(super) const FIO: WorkloadKind = kind("fio", &FioParameters::SCHEMA, &[], |reading, workload, path| {
+    let read = parameters(workload, path, reading.output);
+    reading.jobs.extend(read.map(|parameters| (workload, parameters)));
+});
 
 /// The drives and hosts that are in use, by instance.
 struct System {

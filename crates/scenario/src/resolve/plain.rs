@@ -1,18 +1,33 @@
 //! Plain traffic: DMA of endpoints, and the CPU's loads and stores.
 
 use super::computed::Computed;
+use super::kinds::{WorkloadKind, kind};
 use super::peers::pairs;
 use super::workload::{Seat, check_peer_to_peer, place, seats};
 use super::{Rig, Settings};
 use crate::file::WrittenWorkload;
+use crate::parameter::ParameterTable;
 use crate::parameter::{Output, Provenance};
 use crate::parameters::{DirectionChoice, DmaParameters, MmioDirectionChoice, MmioParameters, OrderChoice};
 use crate::problem::Problem;
 use crate::value::Auto;
 use lanewise_fabric::workload::{DeviceId, Target};
 use lanewise_units::{Bytes, Span};
-use lanewise_workload::dma::{DmaConfig, DmaDirection, OffsetOrder};
-use lanewise_workload::mmio::{MmioConfig, MmioDirection, Pacing};
+use lanewise_workload::load::dma::{DmaConfig, DmaDirection, OffsetOrder};
+use lanewise_workload::load::mmio::{MmioConfig, MmioDirection, Pacing};
+
+/// Plain DMA.
+pub(super) const DMA: WorkloadKind = kind("dma", &DmaParameters::SCHEMA, &[], |reading, workload, path| {
+    let read = dma(reading.rig, workload, path, reading.computed, reading.output);
+    reading.add(read);
+});
+
+/// Loads and stores of the CPU.
+pub(super) const MMIO: WorkloadKind =
+    kind("mmio", &MmioParameters::SCHEMA, &[], |reading, workload, path| {
+        let read = mmio(reading.rig, workload, path, reading.output);
+        reading.add(read);
+    });
 
 /// The target that stands for an address in nobody's window.
 const NOBODY: &str = "nobody";

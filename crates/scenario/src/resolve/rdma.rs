@@ -2,9 +2,11 @@
 
 use super::Rig;
 use super::computed::Computed;
+use super::kinds::{WorkloadKind, kind};
 use super::networks::Networks;
 use super::workload::{place, unknown};
 use crate::file::WrittenWorkload;
+use crate::parameter::ParameterTable;
 use crate::parameter::{Output, Provenance};
 use crate::parameters::{
     MpiParameters, OsuParameters, OsuToolChoice, PerftestParameters, PerftestToolChoice, RendezvousChoice,
@@ -14,10 +16,28 @@ use crate::problem::Problem;
 use crate::value::Auto;
 use lanewise_network::NetworkWire;
 use lanewise_units::Bytes;
-use lanewise_workload::rdma::{
-    MpiConfig, MpiHostConfig, OsuConfig, OsuTool, PerftestConfig, PerftestTool, RdmaConfig, RdmaToolConfig,
-    Rendezvous, TcpStackConfig, TransactionsConfig,
+use lanewise_workload::host::MpiHostConfig;
+use lanewise_workload::load::rdma::{
+    MpiConfig, OsuConfig, OsuTool, PerftestConfig, PerftestTool, RdmaConfig, RdmaToolConfig, Rendezvous,
+    TcpStackConfig, TransactionsConfig,
 };
+
+/// perftest over RDMA.
+pub(super) const PERFTEST: WorkloadKind =
+    kind("perftest", &PerftestParameters::SCHEMA, &[], |reading, workload, path| {
+        reading.add_tool(workload, path, WrittenTool::Perftest);
+    });
+
+/// OSU Micro-Benchmarks over RDMA.
+pub(super) const OSU: WorkloadKind = kind("osu", &OsuParameters::SCHEMA, &[], |reading, workload, path| {
+    reading.add_tool(workload, path, WrittenTool::Osu);
+});
+
+/// Requests and responses over TCP.
+pub(super) const TRANSACTIONS: WorkloadKind =
+    kind("transactions", &TransactionsParameters::SCHEMA, &[], |reading, workload, path| {
+        reading.add_tool(workload, path, WrittenTool::Transactions);
+    });
 
 /// A tool as written.
 pub(crate) enum WrittenTool {

@@ -3,18 +3,23 @@
 //! To each host a drive is a device of its own, so every partition that it will be in gets an instance of it at the same
 //! port. Only the link of one of them is up at a time; the workload over the drives sees to that.
 
+use super::kinds::{WorkloadKind, kind};
 use super::link::TrainedLink;
 use super::peers;
 use super::workload::{parameters, place, unknown};
 use super::{Rig, Settings};
 use crate::file::WrittenWorkload;
 use crate::parameter::Output;
+use crate::parameter::ParameterTable;
 use crate::parameters::{ReassignParameters, RunParameters};
 use crate::problem::Problem;
 use crate::structure::ComponentKind;
 use crate::topology::Instance;
 use crate::value::Auto;
 use lanewise_units::Span;
+
+/// Drives that change hosts. They are read before the tree is complete.
+pub(super) const REASSIGN: WorkloadKind = kind("reassign", &ReassignParameters::SCHEMA, &[], |_, _, _| {});
 
 /// A move of a drive.
 pub(crate) struct Move<'f> {

@@ -1,12 +1,21 @@
 //! Frames through descriptor rings: from names to adapters.
 
 use super::Rig;
+use super::kinds::{WorkloadKind, kind};
 use super::workload::seats;
 use crate::file::WrittenWorkload;
 use crate::parameter::Output;
+use crate::parameter::ParameterTable;
 use crate::parameters::{FrameDirectionChoice, RingsParameters};
 use lanewise_fabric::workload::Direction;
-use lanewise_workload::rings::RingsConfig;
+use lanewise_workload::load::rings::RingsConfig;
+
+/// Frames through descriptor rings.
+pub(super) const RINGS: WorkloadKind =
+    kind("rings", &RingsParameters::SCHEMA, &[], |reading, workload, path| {
+        let read = configs(reading.rig, workload, path, reading.output);
+        reading.add(read);
+    });
 
 /// An instrument for each endpoint that the workload names.
 pub(crate) fn configs(

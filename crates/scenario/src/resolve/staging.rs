@@ -9,7 +9,7 @@ use crate::parameter::Output;
 use crate::parameters::{FioParameters, NvmeParameters};
 use crate::problem::Problem;
 use lanewise_fabric::workload::DeviceId;
-use lanewise_workload::nvme::Staging;
+use lanewise_workload::load::fio::Staging;
 
 /// Staging is the business of a target: a job on attached drives has none.
 pub(crate) fn none_without_network(

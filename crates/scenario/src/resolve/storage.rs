@@ -1,5 +1,7 @@
 //! The storage of each host: adapters, drives, and IOmeter's workers over them.
 
+use super::kinds::{WorkloadKind, kind};
+use super::workload::parameters;
 use super::workload::{TARGET_LIMIT, place, unknown};
 use super::{Rig, Settings};
 use crate::diagnostic::hint_unless_crowded;
@@ -7,6 +9,7 @@ use crate::document::shortened;
 use crate::file::WrittenWorkload;
 use crate::nearest::did_you_mean;
 use crate::parameter::Output;
+use crate::parameter::ParameterTable;
 use crate::parameters::{
     AccessLineParameters, AdapterParameters, AssignmentChoice, IometerParameters, SoftwareParameters,
     StorageParameters, WireChoice,
@@ -18,11 +21,23 @@ use crate::value::Auto;
 use lanewise_fabric::workload::DeviceId;
 use lanewise_network::WireKind;
 use lanewise_units::Bytes;
-use lanewise_workload::storage::{
-    AccessLine, DriveConfig, DrivePlacement, HbaConfig, HostSoftwareConfig, IometerConfig, StorageConfig,
-    TargetAssignment,
+use lanewise_workload::device::hba::{DriveConfig, HbaConfig};
+use lanewise_workload::host::HostSoftwareConfig;
+use lanewise_workload::load::iometer::{
+    AccessLine, DrivePlacement, IometerConfig, StorageConfig, TargetAssignment,
 };
 use std::collections::{BTreeMap, BTreeSet};
+
+/// IOmeter over adapters with drives.
+pub(super) const IOMETER: WorkloadKind = kind(
+    "iometer",
+    &IometerParameters::SCHEMA,
+    &[("A line of `access`", &AccessLineParameters::SCHEMA)],
+    |reading, workload, path| {
+        let read = parameters(workload, path, reading.output);
+        reading.groups.extend(read.map(|parameters| (workload, parameters)));
+    },
+);
 
 /// Most drives of all storage together.
 const DRIVE_LIMIT: usize = 65_536;

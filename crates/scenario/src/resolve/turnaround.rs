@@ -1,14 +1,23 @@
 //! The turn-around test: which host answers, and how.
 
+use super::kinds::{WorkloadKind, kind};
 use super::peers::one;
 use super::workload::parameters;
 use super::{Rig, Settings};
 use crate::file::WrittenWorkload;
 use crate::parameter::Output;
+use crate::parameter::ParameterTable;
 use crate::parameters::{CacheParameters, ReadingChoice, TurnaroundParameters};
 use lanewise_fabric::workload::DeviceId;
 use lanewise_units::Span;
-use lanewise_workload::turnaround::{PollingConfig, Reading, TurnaroundConfig};
+use lanewise_workload::load::turnaround::{PollingConfig, Reading, TurnaroundConfig};
+
+/// Turn-around of a device and its host.
+pub(super) const TURNAROUND: WorkloadKind =
+    kind("turnaround", &TurnaroundParameters::SCHEMA, &[], |reading, workload, path| {
+        let read = config(reading.rig, workload, path, reading.output);
+        reading.add(read);
+    });
 
 /// The instrument that a workload asks for; nothing when its device is none.
 pub(crate) fn config(

@@ -3,7 +3,7 @@
 use super::{ParameterType, Reading, from_text};
 use crate::document::Node;
 use lanewise_units::Bytes;
-use lanewise_workload::fio::BlockSizes;
+use lanewise_workload::load::fio::BlockSizes;
 use serde_json::{Value as Json, json};
 
 /// Most sizes of one mix, fio's own limit.

@@ -178,7 +178,7 @@ mod tests {
     use super::*;
     use lanewise_scenario::{Source, load};
     use lanewise_units::Rate;
-    use lanewise_workload::nvme::NvmeConfig;
+    use lanewise_workload::load::fio::NvmeConfig;
 
     /// One job over two drives has one depth, and both stacks of a host have one rate.
     const SHARED: &str = r#"

@@ -3,7 +3,7 @@
 use crate::rig::*;
 use lanewise_observe::RequesterState;
 use lanewise_units::{Bytes, Span, Width};
-use lanewise_workload::storage::StorageConfig;
+use lanewise_workload::load::iometer::StorageConfig;
 
 /// Payload that memory writes of 128 B with 3 DW headers can carry over Gen1 x4, skip ordered sets taken off, MB/s.
 const X4_WRITE_CEILING: f64 = 862.3;

@@ -5,9 +5,9 @@ use lanewise_fabric::Simulation;
 use lanewise_fabric::config::{EngineConfig, RootComplexConfig};
 use lanewise_fabric::workload::{Direction, Target, Workload};
 use lanewise_units::{Bytes, Span, Time, Width};
-use lanewise_workload::copy::{CopyConfig, CopyWay, CopyWorkload};
-use lanewise_workload::dma::{DmaConfig, DmaDirection, DmaWorkload, OffsetOrder};
-use lanewise_workload::mmio::{MmioConfig, MmioDirection, MmioWorkload, Pacing};
+use lanewise_workload::load::copy::{CopyConfig, CopyWay, CopyWorkload};
+use lanewise_workload::load::dma::{DmaConfig, DmaDirection, DmaWorkload, OffsetOrder};
+use lanewise_workload::load::mmio::{MmioConfig, MmioDirection, MmioWorkload, Pacing};
 
 fn measure(attachment: Attachment, workloads: Vec<Box<dyn Workload>>) -> Simulation {
     measure_on(attachment, root_complex(), workloads)

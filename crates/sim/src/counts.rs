@@ -1,0 +1,42 @@
+//! What a simulation has counted, flow by flow, as the stop rule looks at it.
+
+use crate::stop_rule::Counts;
+use lanewise_fabric::Simulation;
+use lanewise_observe::{CONTROL, FlowTally};
+use lanewise_units::Bytes;
+use std::collections::HashMap;
+
+/// Whether every workload has moved something on each of its devices. What takes longer than the first windows, such as
+/// the reads of a drive beside a fast adapter, has not settled at nothing. While the machine is still to change, some
+/// may have nothing to do yet.
+pub(crate) fn everybody_has_begun(simulation: &Simulation) -> bool {
+    let flows = simulation.fabric.observers().flows();
+    let about_data = |flow: &&FlowTally| flow.spec.direction != CONTROL;
+    let mut begun: HashMap<(&str, &str), bool> = HashMap::new();
+    for flow in flows.iter().filter(about_data) {
+        let spec = &flow.spec;
+        *begun.entry((&spec.name, &spec.device)).or_default() |=
+            flow.payload() > Bytes::ZERO || flow.operations() > 0;
+    }
+    simulation.fabric.changes_ahead() > 0 || begun.into_values().all(|begun| begun)
+}
+
+/// Throughput so far in this window of observation: payload, or operations of flows that move none.
+pub(crate) fn counts(simulation: &Simulation) -> Counts {
+    let count = |flow: &FlowTally| match flow.payload().get() {
+        0 => flow.operations(),
+        payload => payload,
+    };
+    simulation.fabric.observers().flows().iter().map(count).collect()
+}
+
+/// Requests or operations completed, by flow.
+pub(crate) fn operations(simulation: &Simulation) -> Counts {
+    simulation.fabric.observers().flows().iter().map(|flow| flow.operations()).collect()
+}
+
+/// What was counted since. Flows may have been added, and one whose operations were counted counts bytes from its first on.
+pub(crate) fn difference(now: &[u64], before: &[u64]) -> Counts {
+    let before = before.iter().copied().chain(std::iter::repeat(0));
+    now.iter().zip(before).map(|(now, before)| now.saturating_sub(before)).collect()
+}

@@ -1,0 +1,124 @@
+//! One drive: fetching, media, the buffer, and what writes cost.
+
+use super::*;
+use lanewise_fabric::Book;
+use lanewise_units::{Rate, Span, SpanSum};
+
+pub(crate) fn config() -> SsdConfig {
+    SsdConfig {
+        name: "ssd".into(),
+        device: DeviceId(0),
+        host: 0,
+        capacity: Bytes::new(1 << 40),
+        fetch_batch: 4,
+        command_time: Span::from_ns(500),
+        command_latency: Span::from_ns(800),
+        read_rate: Rate::from_bytes_per_second(5_000_000_000),
+        write_rate: Rate::from_bytes_per_second(4_000_000_000),
+        random_write_rate: Rate::from_bytes_per_second(4_000_000_000),
+        dma_unit: Bytes::from_kib(4),
+        dies: 4,
+        piece: Bytes::from_kib(16),
+        read_time: Span::from_us(60),
+        hit_time: Span::from_us(5),
+        write_time: Span::from_us(3),
+        buffer: Bytes::from_kib(64),
+        preconditioned: false,
+        read_ahead: Bytes::from_kib(1024),
+        streams: 256,
+        interrupt_completions: 1,
+        interrupt_delay: Span::ZERO,
+    }
+}
+
+fn ssd() -> Ssd {
+    let channel = |index| ChannelId { device: DeviceId(0), index };
+    Ssd::new(config(), [channel(0), channel(1), channel(2)])
+}
+
+#[test]
+fn a_page_list_is_read_from_the_third_page_on() {
+    assert_eq!(page_list(Bytes::from_kib(4)), None);
+    assert_eq!(page_list(Bytes::from_kib(8)), None);
+    assert_eq!(page_list(Bytes::from_kib(12)), Some(Bytes::new(16)));
+    assert_eq!(page_list(Bytes::from_kib(128)), Some(Bytes::new(248)), "the 31 pages after the first");
+}
+
+#[test]
+fn a_batch_is_of_one_queue_and_one_fetch_runs_at_a_time() {
+    let mut ssd = ssd();
+    for (queue, slot) in [(0, 1), (0, 2), (1, 3), (1, 4), (1, 5), (1, 6), (1, 7)] {
+        ssd.announce(queue, slot);
+    }
+    assert_eq!(ssd.next_fetch(), Some((0, 1, 2)), "two of the first queue");
+    assert_eq!(ssd.next_fetch(), None, "one at a time");
+    let first = ssd.take_fetched(Time::ZERO).unwrap();
+    let second = ssd.take_fetched(Time::ZERO).unwrap();
+    assert_eq!((first.0, second.0), (1, 2));
+    assert_eq!(first.1, Time::ZERO + Span::from_ns(800), "alone it takes its latency");
+    assert_eq!(second.1 - first.1, Span::from_ns(500), "and the next comes at the rate");
+    ssd.announce(0, 8);
+    assert_eq!(ssd.next_fetch(), Some((1, 3, 4)), "a full batch of the second queue");
+    assert_eq!(ssd.fetching.drain(..).collect::<Vec<_>>(), [3, 4, 5, 6]);
+    ssd.announce(0, 9);
+    assert_eq!(ssd.next_fetch(), Some((0, 8, 2)), "and the first has its turn, with both");
+}
+
+#[test]
+fn scattered_reads_wait_for_their_die_and_sequential_ones_hit() {
+    let mut ssd = ssd();
+    let mut times = Vec::new();
+    let unit = 16 * 1024;
+    ssd.read_media(1 << 30, unit, Time::ZERO, |_, at| times.push(at));
+    ssd.read_media((1 << 30) + 8 * unit, unit, Time::ZERO, |_, at| times.push(at));
+    ssd.read_media((1 << 32) + unit, unit, Time::ZERO, |_, at| times.push(at));
+    ssd.read_media((1 << 30) + unit, unit, Time::ZERO, |_, at| times.push(at));
+    let us = |us| Time::ZERO + Span::from_us(us);
+    assert_eq!(times, [us(60), us(120), us(60), us(5)], "same die, same die, another die, read ahead");
+}
+
+#[test]
+fn pieces_wait_for_room_in_the_buffer() {
+    let mut ssd = ssd();
+    ssd.read_media(0, 6 * 16 * 1024, Time::ZERO, |_, _| {});
+    for slot in 0..6 {
+        ssd.media_ready(slot, 16 * 1024, Time::ZERO);
+    }
+    for unit in 0..16 {
+        assert!(ssd.start_crossing(Time::ZERO).is_some());
+        assert_eq!(ssd.take_crossed(), (unit / 4, 4096));
+    }
+    assert_eq!(ssd.start_crossing(Time::ZERO), None, "64 KiB are full");
+    ssd.data_sent(4096);
+    assert!(ssd.start_crossing(Time::ZERO).is_some());
+}
+
+#[test]
+fn the_first_unit_of_a_piece_goes_at_once_and_the_rest_at_the_rate() {
+    let mut ssd = ssd();
+    ssd.read_media(0, 16 * 1024, Time::ZERO, |_, _| {});
+    let out = Time::ZERO + Span::from_us(60);
+    ssd.media_ready(0, 16 * 1024, out);
+    let unit = Rate::from_bytes_per_second(5_000_000_000).span_ceil(Bytes::from_kib(4));
+    for number in 0..4 {
+        assert_eq!(ssd.start_crossing(out), Some(out + unit * number));
+        assert_eq!(ssd.start_crossing(out), None, "one at a time");
+        ssd.take_crossed();
+    }
+    let read: Vec<ResourceReading> = ssd.resources(Time::ZERO + Span::from_us(100)).collect();
+    let book = |busy: Span, served| Book { busy: busy.into(), waited: SpanSum::ZERO, served };
+    assert_eq!((read[0].book, read[0].places), (book(Span::from_us(60), 1), 4), "dies");
+    assert_eq!(read[2].book, book(unit * 4, 4), "data path: a unit that follows has not waited");
+}
+
+#[test]
+fn scattered_writes_drain_at_their_own_rate() {
+    let config = SsdConfig { random_write_rate: Rate::from_bytes_per_second(500_000_000), ..config() };
+    let channel = |index| ChannelId { device: DeviceId(0), index };
+    let mut ssd = Ssd::new(config, [channel(0), channel(1), channel(2)]);
+    assert!(!ssd.is_sequential_write(1 << 20, 4096), "the first of a stream is not known to be one");
+    assert!(ssd.is_sequential_write((1 << 20) + 4096, 4096));
+    let first = ssd.drain(Time::ZERO, 4000, false);
+    assert_eq!(first, Time::ZERO + Span::from_us(8));
+    assert_eq!(ssd.drain(Time::ZERO, 4000, true), first + Span::from_us(1));
+}

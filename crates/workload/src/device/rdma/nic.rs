@@ -1,0 +1,67 @@
+//! One adapter: its channels, pipelines and paths, and how work requests come to it.
+
+use super::config::RdmaNicConfig;
+use super::verbs::{Opcode, WorkRequest};
+use crate::device::waiting::Waiting;
+use crate::server::{RateServer, reading};
+use lanewise_fabric::Station;
+use lanewise_fabric::workload::ChannelId;
+use lanewise_fabric::{ResourceKind, ResourceReading};
+use lanewise_units::{Bytes, Span, Time};
+
+/// An adapter.
+#[derive(Clone, Debug)]
+pub(super) struct Nic {
+    pub config: RdmaNicConfig,
+    /// Payload and completion entries, in order.
+    pub posted: ChannelId,
+    pub payload: ChannelId,
+    pub control: ChannelId,
+    pub pipeline: Station,
+    /// The same for messages that come in.
+    pub receiver: Station,
+    pub registrar: Station,
+    pub shared: RateServer,
+    /// Its ports with a wire.
+    pub ports: Vec<u32>,
+    /// What it was last said to wait for.
+    pub waiting: Waiting,
+}
+
+impl Nic {
+    pub(super) fn resources(
+        &self,
+        pairs: Vec<Station>,
+        at: Time,
+    ) -> impl Iterator<Item = ResourceReading> + use<> {
+        let RdmaNicConfig { name, message_interval, queue_pair_interval, .. } = &self.config;
+        let of = |part: &str, limit: &Span, servers: &[Station]| {
+            let limit = format!("{limit} a message");
+            reading(format!("{name}.{part}"), ResourceKind::Pipeline, limit, servers, at)
+        };
+        let own = [
+            of("pipeline", message_interval, std::slice::from_ref(&self.pipeline)),
+            of("receive_pipeline", message_interval, std::slice::from_ref(&self.receiver)),
+            of("queue_pairs", queue_pair_interval, &pairs),
+        ];
+        own.into_iter().chain(self.shared.reading(format!("{name}.shared_path"), at))
+    }
+}
+
+impl RdmaNicConfig {
+    /// Bytes of a work request: control, address and either a pointer or the data, in units of 64 B.
+    pub(super) fn request_bytes(&self, request: &WorkRequest) -> Bytes {
+        /// Control and address segments and the header of inline data, as mlx4 and mlx5 have them.
+        const INLINE_HEADER: u64 = 36;
+        match request.inline {
+            true => Bytes::new((INLINE_HEADER + request.length.get()).next_multiple_of(64)),
+            false => self.work_request,
+        }
+    }
+
+    /// Whether the CPU pushes a request that is posted alone, or rings the doorbell and has it fetched.
+    pub(super) fn pushes(&self, request: &WorkRequest) -> bool {
+        let complete = request.inline || request.opcode == Opcode::Read || request.length == Bytes::ZERO;
+        self.request_bytes(request) <= self.push_max && (complete || self.push_without_data)
+    }
+}

@@ -1,0 +1,316 @@
+//! A port of an adapter: what waits to be sent, the lane, the credits of the other side, and what comes in.
+//!
+//! Times are arithmetic. The lane is busy with one packet at a time; packets leave in the order in which they were
+//! made, acknowledgements and flow control before them.
+
+use crate::server::{RateServer, reading};
+use lanewise_fabric::Station;
+use lanewise_fabric::{ResourceKind, ResourceReading};
+use lanewise_network::NetworkWire;
+use lanewise_network::transport::PacketKind;
+use lanewise_units::{Bytes, Span, Time};
+use std::collections::VecDeque;
+
+/// A packet on the wire.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Packet {
+    pub kind: PacketKind,
+    pub message: u32,
+    pub payload: u32,
+    /// It is the last of its message.
+    pub last: bool,
+}
+
+/// A packet that was made and has not left.
+#[derive(Clone, Copy, Debug)]
+struct Outgoing {
+    packet: Packet,
+    /// Since when its payload is in the adapter and has crossed it.
+    ready: Option<Time>,
+}
+
+/// What a port does next.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Next {
+    /// Nothing, until something else happens.
+    Idle,
+    /// Look again at this time.
+    Wait(Time),
+    /// Nothing until credits come back; at this time if they are on their way.
+    Blocked(Option<Time>),
+    /// A packet starts now; the other adapter acts on it at the time given.
+    Sent(Packet, Time),
+}
+
+/// One port.
+#[derive(Clone, Debug)]
+pub(super) struct Port {
+    pub nic: usize,
+    /// Index of the port at the other end.
+    pub peer: u32,
+    pub wire: NetworkWire,
+    pub mtu: Bytes,
+    latency: Span,
+    /// Of the adapter at the other end.
+    receive_latency: Span,
+    packet_gap: Span,
+    /// Ends with packets to make, each in its turn: end and whether it answers reads.
+    pub ring: VecDeque<(u32, bool)>,
+    outgoing: VecDeque<Outgoing>,
+    /// Number of the packet at the front of `outgoing`.
+    front: u32,
+    urgent: VecDeque<(Packet, Time)>,
+    /// Payload in `outgoing`.
+    buffered: u64,
+    send_buffer: u64,
+    lane: Station,
+    /// A timer for the end of the packet on the lane is running.
+    pub lane_timer: bool,
+    /// Time that flow control packets have to take before the next packet.
+    owed: Span,
+    /// Receive buffer of the other side.
+    receive_buffer: u64,
+    /// Room in it, as far as this side knows.
+    credits: u64,
+    /// Credits on their way back, and when they are here.
+    returning: VecDeque<(Time, u64)>,
+    pub credit_timer: bool,
+    /// The packet at the front lacks credits.
+    pub blocked: bool,
+    /// Packets on their way to this port, in order.
+    pub arriving: VecDeque<Packet>,
+    pub outbound_path: RateServer,
+    pub inbound_path: RateServer,
+    /// Packets that cross the adapter outwards, by number; and inwards.
+    pub crossing_outbound: VecDeque<u32>,
+    pub crossing_inbound: VecDeque<Packet>,
+}
+
+/// What a port is made of.
+pub(super) struct PortSettings {
+    pub nic: usize,
+    pub peer: u32,
+    pub wire: NetworkWire,
+    pub mtu: Bytes,
+    pub latency: Span,
+    /// Of the adapter at the other end.
+    pub receive_latency: Span,
+    pub packet_gap: Span,
+    pub send_buffer: Bytes,
+    /// Receive buffer of the other side.
+    pub credits: Bytes,
+    pub outbound_path: RateServer,
+    pub inbound_path: RateServer,
+}
+
+impl Port {
+    /// A port with nothing on its wire.
+    pub(super) fn new(settings: PortSettings) -> Self {
+        Self {
+            nic: settings.nic,
+            peer: settings.peer,
+            wire: settings.wire,
+            mtu: settings.mtu,
+            latency: settings.latency,
+            receive_latency: settings.receive_latency,
+            packet_gap: settings.packet_gap,
+            ring: VecDeque::new(),
+            outgoing: VecDeque::new(),
+            front: 0,
+            urgent: VecDeque::new(),
+            buffered: 0,
+            send_buffer: settings.send_buffer.get(),
+            lane: Station::default(),
+            lane_timer: false,
+            owed: Span::ZERO,
+            receive_buffer: settings.credits.get(),
+            credits: settings.credits.get(),
+            returning: VecDeque::new(),
+            credit_timer: false,
+            blocked: false,
+            arriving: VecDeque::new(),
+            outbound_path: settings.outbound_path,
+            inbound_path: settings.inbound_path,
+            crossing_outbound: VecDeque::new(),
+            crossing_inbound: VecDeque::new(),
+        }
+    }
+
+    /// Whether the send buffer takes so much payload more.
+    pub(super) fn has_room(&self, payload: u64) -> bool {
+        self.buffered + payload <= self.send_buffer
+    }
+
+    /// Makes a packet; it leaves behind all others. Its number.
+    pub(super) fn push(&mut self, packet: Packet, ready: Option<Time>) -> u32 {
+        self.buffered += u64::from(packet.payload);
+        self.outgoing.push_back(Outgoing { packet, ready });
+        self.front.wrapping_add(self.outgoing.len() as u32 - 1)
+    }
+
+    /// Makes a packet that leaves before all that carry payload.
+    pub(super) fn push_urgent(&mut self, packet: Packet, now: Time) {
+        self.urgent.push_back((packet, now));
+    }
+
+    /// The payload of the packet with this number (modulo what `mask` keeps) is there; its bytes.
+    pub(super) fn find(&self, number: u32, mask: u32) -> (u32, Bytes) {
+        let index = number.wrapping_sub(self.front) & mask;
+        let packet = self.outgoing[index as usize].packet;
+        (self.front.wrapping_add(index), Bytes::new(u64::from(packet.payload)))
+    }
+
+    /// The packet with this number may leave.
+    pub(super) fn ready(&mut self, number: u32, now: Time) {
+        let index = number.wrapping_sub(self.front);
+        self.outgoing[index as usize].ready = Some(now);
+    }
+
+    /// A flow control packet is owed to the other side: it costs a busy lane time, an idle one none.
+    pub(super) fn owe_flow_control(&mut self, now: Time) {
+        if self.lane.is_busy(now) {
+            self.owed += self.wire.flow_control_span();
+        }
+    }
+
+    /// Credits for so many bytes left the other side now.
+    pub(super) fn credits_left(&mut self, now: Time, bytes: u64) {
+        if bytes > 0 {
+            self.returning.push_back((now + self.latency, bytes));
+        }
+    }
+
+    /// Payload that has come into its send buffer, is on the wire, or in the receive buffer of the other side. Room that is kept
+    /// for what is still being read holds nothing.
+    pub(super) fn held(&self) -> u64 {
+        let there = self.outgoing.iter().filter(|outgoing| outgoing.ready.is_some());
+        let ready: u64 = there.map(|outgoing| u64::from(outgoing.packet.payload)).sum();
+        let known = self.credits + self.returning.iter().map(|(_, bytes)| bytes).sum::<u64>();
+        ready + self.receive_buffer - known
+    }
+
+    /// Whether packets are on the wire either way, or wait for it.
+    pub(super) fn uses_wire(&self, now: Time) -> bool {
+        let leaving = self.lane.is_busy(now) || !self.outgoing.is_empty() || !self.urgent.is_empty();
+        leaving || !self.arriving.is_empty()
+    }
+
+    /// Whether payload crosses the adapter for this port.
+    pub(super) fn crosses(&self) -> bool {
+        !self.crossing_outbound.is_empty() || !self.crossing_inbound.is_empty()
+    }
+
+    /// Its data paths and the wire out of it, with what they have done up to `at`. Packets wait for the wire behind others
+    /// that are not ready, and for credits.
+    pub(super) fn resources(&self, name: &str, at: Time) -> impl Iterator<Item = ResourceReading> + use<> {
+        let lane = std::slice::from_ref(&self.lane);
+        let wire = format!("{:.4} GB/s", 1.0 / self.wire.byte_span(Bytes::new(1_000_000_000)).as_seconds());
+        let lane = reading(format!("{name}.wire"), ResourceKind::Wire, wire, lane, at);
+        let outbound = self.outbound_path.reading(format!("{name}.send_path"), at);
+        let inbound = self.inbound_path.reading(format!("{name}.receive_path"), at);
+        [Some(lane), outbound, inbound].into_iter().flatten()
+    }
+
+    /// When the next credits are here, if any are on their way.
+    pub(super) fn next_credits(&self) -> Option<Time> {
+        self.returning.front().map(|(at, _)| *at)
+    }
+
+    /// Takes in the credits that have come back.
+    fn take_credits(&mut self, now: Time) {
+        while let Some((at, bytes)) = self.returning.front().copied()
+            && at <= now
+        {
+            self.returning.pop_front();
+            self.credits += bytes;
+        }
+    }
+
+    /// Sends the next packet if it can.
+    pub(super) fn next(&mut self, now: Time) -> Next {
+        self.blocked = false;
+        let front = self.outgoing.front().and_then(|first| Some((first.packet, first.ready?)));
+        let Some((packet, since)) = self.urgent.front().copied().or(front) else { return Next::Idle };
+        if self.lane.is_busy(now) {
+            return Next::Wait(self.lane.free_at());
+        }
+        if self.urgent.is_empty() {
+            self.take_credits(now);
+            let payload = u64::from(packet.payload);
+            if self.credits < payload {
+                self.blocked = true;
+                return Next::Blocked(self.next_credits());
+            }
+            self.credits -= payload;
+            self.buffered -= payload;
+            self.outgoing.pop_front();
+            self.front = self.front.wrapping_add(1);
+        } else {
+            self.urgent.pop_front();
+        }
+        let payload = Bytes::new(u64::from(packet.payload));
+        let span = self.owed + self.wire.packet_span(packet.kind, payload);
+        self.owed = Span::ZERO;
+        self.lane.occupy_since(since, now, span + self.packet_gap);
+        let end = now + span;
+        Next::Sent(packet, end + self.latency + self.receive_latency)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lanewise_network::infiniband::InfinibandRate;
+
+    fn port(credits: u64) -> Port {
+        Port::new(PortSettings {
+            nic: 0,
+            peer: 1,
+            wire: NetworkWire::Infiniband { rate: InfinibandRate::Edr, lanes: 4 },
+            mtu: Bytes::new(4096),
+            latency: Span::from_ns(10),
+            receive_latency: Span::from_ns(100),
+            packet_gap: Span::from_ns(5),
+            send_buffer: Bytes::from_kib(64),
+            credits: Bytes::new(credits),
+            outbound_path: RateServer::new(None),
+            inbound_path: RateServer::new(None),
+        })
+    }
+
+    fn data(payload: u32) -> Packet {
+        Packet { kind: PacketKind::Data, message: 0, payload, last: true }
+    }
+
+    #[test]
+    fn packets_leave_in_order_when_their_payload_is_there() {
+        let mut port = port(1 << 20);
+        let first = port.push(data(4096), None);
+        let second = port.push(data(4096), None);
+        port.ready(second, Time::ZERO);
+        assert!(matches!(port.next(Time::ZERO), Next::Idle), "the first has to go first");
+        port.ready(first, Time::ZERO);
+        let Next::Sent(_, arrival) = port.next(Time::ZERO) else { panic!("nothing holds it") };
+        let span = port.wire.packet_span(PacketKind::Data, Bytes::new(4096));
+        assert_eq!(arrival, Time::ZERO + span + Span::from_ns(110));
+        let Next::Wait(free_at) = port.next(Time::ZERO) else { panic!("the lane is busy") };
+        assert_eq!(free_at, Time::ZERO + span + Span::from_ns(5));
+    }
+
+    #[test]
+    fn an_acknowledgement_overtakes_and_needs_no_credits() {
+        let mut port = port(0);
+        let number = port.push(data(64), Some(Time::ZERO));
+        assert_eq!(number, 0);
+        port.push_urgent(
+            Packet { kind: PacketKind::Acknowledge, message: 7, payload: 0, last: true },
+            Time::ZERO,
+        );
+        assert!(matches!(port.next(Time::ZERO), Next::Sent(Packet { message: 7, .. }, _)));
+        let later = Time::ZERO + Span::from_us(1);
+        assert!(matches!(port.next(later), Next::Blocked(None)));
+        port.credits_left(later, 64);
+        assert!(matches!(port.next(later), Next::Blocked(Some(at)) if at == later + Span::from_ns(10)));
+        assert!(matches!(port.next(later + Span::from_ns(10)), Next::Sent(..)));
+    }
+}

@@ -1,0 +1,121 @@
+//! Copies on a link of plain arithmetic: what one costs, how streams share an engine, how pageable memory is staged.
+
+use super::*;
+use crate::bench::Bench;
+
+const GB_PER_S: Rate = Rate::from_bytes_per_second(1_000_000_000);
+
+fn way(word: &'static str, direction: Direction) -> CopyWay {
+    CopyWay { word, direction, target: Target::HostMemory }
+}
+
+fn config(ways: Vec<CopyWay>) -> CopyConfig {
+    CopyConfig {
+        name: "copy".into(),
+        device: DeviceId(0),
+        device_name: "gpu0".into(),
+        ways,
+        engine: EngineConfig::default(),
+        engines: 1,
+        overhead: Span::from_us(5),
+        completion: Span::from_us(1),
+        sizes: vec![Bytes::new(100_000)],
+        copies: None,
+        streams: 1,
+        staging: None,
+    }
+}
+
+fn down() -> Vec<CopyWay> {
+    vec![way("host-to-device", Direction::Read)]
+}
+
+/// What the instrument reports after so long, on a link of 1 GB/s with 500 ns each way.
+fn report(config: CopyConfig, span: Span) -> Vec<(String, f64)> {
+    let mut bench = Bench::new(GB_PER_S, Span::from_ns(500));
+    let mut instrument = CopyWorkload::new(config);
+    bench.run(&mut instrument, span);
+    let metrics = instrument.report((Time::ZERO, bench.now));
+    metrics.into_iter().map(|metric| (metric.name, metric.value)).collect()
+}
+
+fn value(report: &[(String, f64)], name: &str) -> f64 {
+    report.iter().find(|(known, _)| known == name).unwrap_or_else(|| panic!("{name}: {report:?}")).1
+}
+
+#[test]
+fn a_copy_costs_its_overhead_its_data_and_its_end() {
+    let report = report(config(down()), Span::from_ms(10));
+    // 5 us, 500 ns there, 100 us of data, 1 us.
+    assert_eq!(value(&report, "host-to-device mean latency of a copy (us)"), 106.5);
+    let rate = value(&report, "host-to-device (GB/s)");
+    assert!((rate - 100.0 / 106.5).abs() < 1e-9, "{rate}");
+}
+
+#[test]
+fn streams_hide_each_others_overhead() {
+    let report = report(CopyConfig { streams: 2, ..config(down()) }, Span::from_ms(10));
+    let rate = value(&report, "host-to-device (GB/s)");
+    assert!(rate > 0.99 && rate <= 1.0 + 1e-9, "{rate}");
+}
+
+#[test]
+fn sizes_follow_each_other_and_end() {
+    let sizes = [1_000u64, 10_000, 100_000];
+    let list = CopyConfig {
+        sizes: sizes.map(Bytes::new).to_vec(),
+        copies: Some(10),
+        ..config(vec![way("device-to-host", Direction::Write)])
+    };
+    let report = report(list, Span::from_ms(10));
+    for size in sizes {
+        let what = format!("device-to-host {}", Bytes::new(size));
+        assert_eq!(value(&report, &format!("{what} copies")), 10.0);
+        let expected = size as f64 / (size as f64 + 6500.0);
+        let rate = value(&report, &format!("{what} (GB/s)"));
+        assert!((rate - expected).abs() < 1e-9, "{what}: {rate}, {expected}");
+    }
+}
+
+#[test]
+fn an_instrument_with_a_list_ends() {
+    let mut bench = Bench::new(GB_PER_S, Span::ZERO);
+    let mut instrument = CopyWorkload::new(CopyConfig { copies: Some(3), ..config(down()) });
+    bench.run(&mut instrument, Span::from_us(200));
+    assert_eq!(instrument.has_ended(), Some(false));
+    bench.go_on(&mut instrument, Span::from_us(200));
+    assert_eq!(instrument.has_ended(), Some(true));
+}
+
+/// Chunks of 20 kB through two buffers: the slower of core and link sets the pace, the other is paid once.
+#[test]
+fn no_copy_has_no_rate_and_no_latency() {
+    let metrics = Measured::default().metrics("host-to-device");
+    let named: Vec<(&str, f64)> = metrics.iter().map(|each| (each.name.as_str(), each.value)).collect();
+    assert_eq!(named, [("host-to-device copies", 0.0)]);
+}
+
+#[test]
+fn pageable_memory_is_staged() {
+    for (direction, word) in [(Direction::Read, "host-to-device"), (Direction::Write, "device-to-host")] {
+        for (cpu, per_chunk_us) in [(500_000_000, 40.0), (4_000_000_000, 20.0)] {
+            let staging = Staging {
+                rate: Rate::from_bytes_per_second(cpu),
+                chunk: Bytes::new(20_000),
+                buffers: 2,
+                cost: Span::ZERO,
+            };
+            let report = report(
+                CopyConfig { staging: Some(staging), ..config(vec![way(word, direction)]) },
+                Span::from_ms(20),
+            );
+            let cpu_us = 20_000.0 / cpu as f64 * 1e6;
+            // Five chunks at the pace of the slower, and one of the other: 20 us on the link, 500 ns each.
+            let other = if cpu_us > 20.0 { 20.0 } else { cpu_us };
+            let mut expected = 5.0 + 5.0 * per_chunk_us + other + 1.0;
+            expected += 0.5; // The chunk that is not hidden by another's.
+            let latency = value(&report, &format!("{word} mean latency of a copy (us)"));
+            assert!((latency - expected).abs() < 0.005 * expected, "{word} {cpu}: {latency}, {expected}");
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! fio's jobs over NVMe drives, with the host software between them.
+//!
+//! A read: the job's thread and the driver take CPU time, put a command into a submission queue and ring its doorbell; the drive
+//! does the rest ([`crate::device::nvme`]), up to an interrupt; the host's interrupt and completion work ends the I/O, and the job
+//! starts the next one in its place. Each job has a queue of its own on each drive, as Linux gives each core one.
+//!
+//! A job may be on another host than its drives, with RDMA between the two: NVMe over Fabrics, in `fabrics.rs`.
+
+mod blocks;
+mod config;
+mod distribution;
+mod fabrics;
+#[cfg(test)]
+mod fabrics_tests;
+mod job;
+mod jobs;
+mod moving;
+mod report;
+mod reports;
+mod settings;
+mod staging;
+#[cfg(test)]
+mod tests;
+mod token;
+mod workload;
+
+pub use blocks::{BlockSizes, Blocks};
+pub use config::{GroupConfig, NvmeConfig, PathConfig};
+pub use fabrics::FabricsConfig;
+pub use jobs::{FioConfig, IoEngine, Pattern, Thinking};
+pub use moving::MoveConfig;
+pub use staging::Staging;
+pub use workload::NvmeWorkload;

@@ -1,0 +1,82 @@
+//! NVMe drives under fio as a load: what it may have open, when it moves drives, and what makes it larger.
+
+use super::{FioConfig, IoEngine, NvmeConfig, NvmeWorkload};
+use crate::load::{Demand, Larger, LoadConfig, Tool};
+use lanewise_fabric::ResourceKind;
+use lanewise_fabric::workload::{DeviceId, Workload};
+use lanewise_units::Span;
+
+impl LoadConfig for NvmeConfig {
+    fn build(&self) -> Box<dyn Workload> {
+        Box::new(NvmeWorkload::new(self.clone()))
+    }
+
+    fn boxed(&self) -> Box<dyn LoadConfig> {
+        Box::new(self.clone())
+    }
+
+    fn tools(&self) -> Vec<Tool> {
+        Tool::one("nvme", "fio")
+    }
+
+    fn retuned(&self, other: &dyn LoadConfig, first: &dyn LoadConfig) -> Box<dyn LoadConfig> {
+        match (other.of_kind::<Self>(), first.of_kind::<Self>()) {
+            (Some(other), Some(first)) => Box::new(self.with_live_settings_of(other, first)),
+            _ => self.boxed(),
+        }
+    }
+
+    fn demands(&self) -> Vec<Demand> {
+        self.groups.iter().map(|group| demand(&group.fio)).collect()
+    }
+
+    fn first_change(&self) -> Option<Span> {
+        self.moves.iter().map(|each| each.at).min()
+    }
+
+    fn deepen(&mut self, device: DeviceId, larger: &mut Larger) -> Option<()> {
+        self.ssds.iter().find(|ssd| ssd.device == device)?;
+        self.groups.iter_mut().for_each(|group| larger.more(&mut group.fio.depth));
+        Some(())
+    }
+
+    fn widen(&mut self, device: DeviceId, larger: &mut Larger) -> Option<()> {
+        self.network.widen(device, larger)
+    }
+
+    fn enlarge(&mut self, resource: &str, kind: ResourceKind, larger: &mut Larger) -> Option<()> {
+        let (owner, part) = resource.rsplit_once('.')?;
+        if kind == ResourceKind::Core {
+            let host = self.hosts.iter_mut().find(|host| host.name == owner)?;
+            let costs = [
+                &mut host.worker_cost,
+                &mut host.submit_cost,
+                &mut host.interrupt_cost,
+                &mut host.completion_cost,
+                &mut host.register_cost,
+            ];
+            larger.shorten_all(costs);
+            return Some(());
+        }
+        let Some(ssd) = self.ssds.iter_mut().find(|ssd| ssd.name == owner) else {
+            return self.network.enlarge(resource, larger);
+        };
+        match part {
+            "media" => larger.shorten_all([&mut ssd.read_time, &mut ssd.hit_time, &mut ssd.write_time]),
+            "controller" => larger.shorten(&mut ssd.command_time),
+            "read_path" => larger.quicken(&mut ssd.read_rate),
+            "write_path" => {
+                larger.quicken(&mut ssd.write_rate);
+                larger.quicken(&mut ssd.random_write_rate);
+            }
+            _ => return None,
+        }
+        Some(())
+    }
+}
+
+fn demand(fio: &FioConfig) -> Demand {
+    let depth = if fio.engine == IoEngine::Synchronous { 1 } else { u64::from(fio.depth) };
+    let of = format!("{}.numjobs × {0}.iodepth", fio.name);
+    Demand { operations: u64::from(fio.jobs) * depth, of }
+}

@@ -1,0 +1,402 @@
+//! Drives, hosts and jobs as one instrument: what it is made of, the host's side of an I/O, and its report.
+//!
+//! The drives' side is [`Drives`], what a network adds is in [`super::fabrics`].
+
+use super::config::NvmeConfig;
+use super::fabrics::Connection;
+use super::job::{Job, Next, Request};
+use super::jobs::IoEngine;
+use super::report::GroupTally;
+use super::reports::Reports;
+use super::token::{Kind, Kinds, Needs, Ports, Token as Own, drives, network};
+use crate::device::nvme::{Command, Drives, Notice, Ssd};
+use crate::device::rdma::RdmaNetwork;
+use crate::device::{nvme, rdma};
+use crate::flows::Flows;
+use crate::host::cpu::{Cores, CpuWork};
+use crate::host::memory::PAGE;
+use crate::ports::{Event, Instrument, called_by_fabric, split};
+use crate::server::asked_for;
+use crate::token::{Joined, Token};
+use lanewise_fabric::Fabric;
+use lanewise_fabric::ResourceReading;
+use lanewise_fabric::workload::{Metric, Workload};
+use lanewise_observe::LatencyOf;
+use lanewise_units::{Bytes, Span, Time};
+use std::any::Any;
+
+/// An I/O of a job, with its command. Slots are opened once and used again and again.
+#[derive(Clone, Debug)]
+pub(super) struct Slot {
+    pub job: u32,
+    pub group: u32,
+    pub ssd: u32,
+    pub queue: u32,
+    pub request: Request,
+    /// Where its data lies, in the memory that the drive accesses.
+    pub buffer: u64,
+    /// When the job turned to it, and when the kernel had it.
+    pub started: Time,
+    pub submitted: Time,
+}
+
+/// The instrument.
+#[derive(Debug)]
+pub struct NvmeWorkload {
+    pub(super) config: NvmeConfig,
+    pub(super) network: RdmaNetwork,
+    /// Of each job whose drives are on another host.
+    pub(super) connections: Vec<Option<Connection>>,
+    pub(super) drives: Drives,
+    pub(super) slots: Vec<Slot>,
+    /// Of each group.
+    flows: Vec<Flows>,
+    pub(super) jobs: Vec<Job>,
+    pub(super) cores: Vec<Cores>,
+    reports: Reports,
+    /// The largest block of each group when it began: buffers are for that.
+    largest: Vec<Bytes>,
+}
+
+/// Where data lies in memory, behind queues and lists of pages.
+const BUFFERS: u64 = 2 << 30;
+
+impl NvmeWorkload {
+    /// Everything at rest.
+    ///
+    /// # Panics
+    /// When a drive, host or path does not exist, or a job is not one.
+    pub fn new(config: NvmeConfig) -> Self {
+        for ssd in &config.ssds {
+            assert!(ssd.host < config.hosts.len(), "{}: no such host", ssd.name);
+        }
+        for group in &config.groups {
+            group.fio.check();
+            assert!(group.host < config.hosts.len(), "{}: no such host", group.fio.name);
+            let known =
+                |file: &usize| config.paths.get(*file).is_some_and(|path| path.ssd < config.ssds.len());
+            assert!(group.fio.files.iter().all(known), "{}: no such drive", group.fio.name);
+        }
+        Self {
+            network: RdmaNetwork::new(config.network.clone()),
+            connections: Vec::new(),
+            drives: Drives::default(),
+            slots: Vec::new(),
+            flows: Vec::new(),
+            jobs: Vec::new(),
+            cores: config.hosts.iter().map(|host| Cores::new(host.cores)).collect(),
+            reports: Reports::new(config.groups.iter().map(|group| &group.fio)),
+            largest: config.groups.iter().map(|group| group.fio.blocks.largest()).collect(),
+            config,
+        }
+    }
+
+    /// Whether somebody polls for a slot's completion.
+    fn is_polled(&self, slot: u32) -> bool {
+        let group = &self.config.groups[self.slots[slot as usize].group as usize];
+        // A target has its own way, whatever the initiator does.
+        group.fabrics.as_ref().map_or(group.fio.polled, |fabrics| fabrics.software.polls)
+    }
+
+    fn build_group<M: Needs>(&mut self, index: usize, ports: &mut Ports<'_, M>) {
+        let group = self.config.groups[index].clone();
+        let names =
+            group.fio.files.iter().map(|file| self.config.ssds[self.config.paths[*file].ssd].name.as_str());
+        let device = names.collect::<Vec<_>>().join("+");
+        self.flows.push(Flows::add(&group.fio.name, &device, LatencyOf::Operation, ports));
+        let end_flows = self.add_end_flows(index, ports);
+        for clone in 0..group.fio.jobs {
+            let running = self.jobs.iter().filter(|job| job.host as usize == group.host).count() as u32;
+            let core = running % self.config.hosts[group.host].cores;
+            let job = self.jobs.len() as u32;
+            let connection = self.connect(index, end_flows);
+            self.connections.push(connection);
+            let slots = (0..group.fio.effective_depth())
+                .map(|_| self.open_slot(job, index as u32, self.largest[index]))
+                .collect();
+            let random =
+                |purpose: &str| ports.random_stream(&group.fio.name, &format!("job {clone} {purpose}"));
+            let streams = ["directions", "offsets", "sizes"].map(random);
+            let place = (index as u32, group.host as u32, core);
+            self.jobs.push(Job::new(place, group.fio.clone(), slots, streams, ports.now()));
+        }
+    }
+
+    fn open_slot(&mut self, job: u32, group: u32, block: Bytes) -> u32 {
+        let before = self.slots.last().map_or(BUFFERS, |slot| slot.buffer + slot.request.size);
+        let buffer = Bytes::new(before).round_up_to(PAGE).get();
+        let request = Request { file: 0, write: false, offset: 0, size: block.get() };
+        self.slots.push(Slot {
+            job,
+            group,
+            ssd: 0,
+            queue: 0,
+            request,
+            buffer,
+            started: Time::ZERO,
+            submitted: Time::ZERO,
+        });
+        self.slots.len() as u32 - 1
+    }
+
+    /// The driver has put a slot's command into its queue: tells the drive.
+    pub(super) fn ring_doorbell<M: Needs>(&mut self, slot: u32, ports: &mut Ports<'_, M>) {
+        let state = &self.slots[slot as usize];
+        let command = Command {
+            drive: state.ssd,
+            queue: state.queue,
+            write: state.request.write,
+            offset: state.request.offset,
+            size: state.request.size,
+            memory: self.data_target(slot),
+            buffer: state.buffer,
+            polled: self.is_polled(slot),
+            flows: self.flows[state.group as usize],
+        };
+        self.drives.submit(slot, command, &mut drives(ports));
+    }
+
+    /// Lets a job issue whatever it can.
+    pub(super) fn run_job<M: Needs>(&mut self, job: u32, ports: &mut Ports<'_, M>) {
+        let now = ports.now();
+        loop {
+            let (known, paths) = (&self.drives, &self.config.paths);
+            match self.jobs[job as usize].next(now, |path| Self::is_usable(known, paths[path])) {
+                Next::Wait => return,
+                Next::Sleep(until) => {
+                    ports.set_timer(until, Own::of(Kind::Awake, job));
+                    return;
+                }
+                Next::Issue(slot, request) => self.issue(slot, request, ports),
+            }
+        }
+    }
+
+    /// The job's thread and the driver spend their time on an I/O; the doorbell is rung at the end of it.
+    fn issue<M: Needs>(&mut self, index: u32, request: Request, ports: &mut Ports<'_, M>) {
+        let job = &self.jobs[self.slots[index as usize].job as usize];
+        let (group, host, core) = (job.group as usize, job.host as usize, job.core);
+        let path = self.config.paths[self.config.groups[group].fio.files[request.file as usize]];
+        let connection = self.connections[self.slots[index as usize].job as usize];
+        let queue =
+            self.drives.queue_of(path.ssd as u32, connection.map_or(core, |connection| connection.core));
+        let costs = &self.config.hosts[host];
+        let (worker_cost, submit_cost) =
+            (costs.worker_cost, costs.submit_cost + self.post_cost(group, &request));
+        let cores = &mut self.cores[host];
+        let started = cores.run(core as usize, ports.now(), worker_cost, CpuWork::User);
+        let submitted = cores.run(core as usize, ports.now(), submit_cost, CpuWork::Privileged);
+        let slot = &mut self.slots[index as usize];
+        slot.request = request;
+        (slot.ssd, slot.queue) = (path.ssd as u32, queue);
+        (slot.started, slot.submitted) = (started, submitted);
+        let depth = self.jobs[slot.job as usize].in_flight();
+        let tally = self.tally_of(index);
+        tally.issued_at(depth);
+        tally.cpu.user += worker_cost;
+        tally.cpu.system += submit_cost;
+        let drive = self.drives.drive_mut(path.ssd as u32);
+        drive.in_flight += 1;
+        drive.in_software += u32::from(connection.is_none());
+        ports.set_timer(submitted, Own::of(Kind::Submitted, index));
+        self.drives.say_what_holds_back(path.ssd as u32, &mut drives(ports));
+    }
+
+    pub(super) fn drive_of(&mut self, slot: u32) -> &mut Ssd {
+        self.drives.drive_mut(self.slots[slot as usize].ssd)
+    }
+
+    /// Drive that an event is about, if it is about one.
+    fn concerned(&self, kind: Kind, subject: u32) -> Option<u32> {
+        match kind {
+            Kind::Handler => Some(self.drives.ends_of(subject).0),
+            Kind::MoveDue | Kind::MoveShutDown | Kind::MoveLinkUp | Kind::MoveDone | Kind::Awake => None,
+            _ => Some(self.slots[subject as usize].ssd),
+        }
+    }
+
+    pub(super) fn tally_of(&mut self, slot: u32) -> &mut GroupTally {
+        self.reports.of(self.slots[slot as usize].job)
+    }
+
+    /// A drive says something.
+    fn noticed<M: Needs>(&mut self, notice: Notice, ports: &mut Ports<'_, M>) {
+        match notice {
+            Notice::Completed { slot } => {
+                let state = &self.slots[slot as usize];
+                let core = self.drives.ends_of(state.queue).1;
+                let host = self.drives.drive(state.ssd).config.host;
+                self.finish(slot, host, core, ports);
+            }
+            Notice::Interrupt { queue } => self.take_interrupt(queue, ports),
+        }
+    }
+
+    /// An interrupt arrived: its handler runs when the core gets to it.
+    fn take_interrupt<M: Needs>(&mut self, queue: u32, ports: &mut Ports<'_, M>) {
+        let (ssd, core) = self.drives.ends_of(queue);
+        let host = self.drives.drive(ssd).config.host;
+        let cost = self.config.hosts[host].interrupt_cost;
+        let end = self.cores[host].run(core as usize, ports.now(), cost, CpuWork::Interrupt);
+        ports.set_timer(end, Own::of(Kind::Handler, queue));
+    }
+
+    /// The handler: one piece of work for every completion that it finds, also those that came after the interrupt.
+    fn serve_interrupt<M: Needs>(&mut self, queue: u32, ports: &mut Ports<'_, M>) {
+        let (ssd, core) = self.drives.ends_of(queue);
+        let host = self.drives.drive(ssd).config.host;
+        for slot in self.drives.take_completions(queue) {
+            self.finish(slot, host, core, ports);
+        }
+        self.drives.acknowledge(queue, &mut drives(ports));
+    }
+
+    /// The driver hands a command back.
+    fn finish<M: Needs>(&mut self, slot: u32, host: usize, core: u32, ports: &mut Ports<'_, M>) {
+        let cost = self.config.hosts[host].completion_cost;
+        let end = self.cores[host].run(core as usize, ports.now(), cost, CpuWork::Deferred);
+        // A target's processors are not the job's.
+        if self.connections[self.slots[slot as usize].job as usize].is_none() {
+            self.tally_of(slot).cpu.system += cost;
+        }
+        ports.set_timer(end, Own::of(Kind::Completed, slot));
+    }
+
+    /// The I/O is over for the job that asked for it.
+    pub(super) fn complete<M: Needs>(&mut self, index: u32, ports: &mut Ports<'_, M>) {
+        let now = ports.now();
+        let slot = &self.slots[index as usize];
+        let (job, group, request) = (slot.job, slot.group as usize, slot.request);
+        let (submission, completion) = match self.config.groups[group].fio.engine {
+            IoEngine::Asynchronous => (slot.submitted - slot.started, now - slot.submitted),
+            // A call that returns with the data has no submission of its own.
+            IoEngine::Synchronous => (Span::ZERO, now - slot.started),
+        };
+        let flows = self.flows[group];
+        ports.operation_done(if request.write { flows.write } else { flows.read }, submission + completion);
+        self.tally_of(index).add(request.write, request.size, submission, completion);
+        self.jobs[job as usize].completed(index);
+        let attached = self.connections[job as usize].is_none();
+        let ssd = self.slots[index as usize].ssd;
+        let drive = self.drives.drive_mut(ssd);
+        drive.in_flight -= 1;
+        drive.in_software -= u32::from(attached);
+        self.drain_before_move(ssd, ports);
+        self.run_job(job, ports);
+    }
+}
+
+impl NvmeWorkload {
+    /// Something happened to a drive or to the network: what they say of it is dealt with at once.
+    fn device_acts<M: Needs>(
+        &mut self,
+        event: Event<Joined<nvme::Kind, rdma::Kind>>,
+        ports: &mut Ports<'_, M>,
+    ) {
+        match split(event) {
+            Joined::First(event) => {
+                let concerned = self.drives.react(event, &mut drives(ports));
+                while let Some(notice) = self.drives.poll() {
+                    self.noticed(notice, ports);
+                }
+                if let Some(ssd) = concerned {
+                    self.drives.say_what_holds_back(ssd, &mut drives(ports));
+                }
+            }
+            Joined::Second(event) => {
+                self.network.react(event, &mut network(ports));
+                while let Some(completion) = self.network.poll() {
+                    self.adapter_completion(completion, ports);
+                }
+            }
+        }
+    }
+
+    /// Takes other settings: drives from the next piece of work on, jobs from their next I/O on.
+    fn retune<M: Needs>(&mut self, to: &NvmeConfig, ports: &mut Ports<'_, M>) {
+        self.config = to.clone();
+        self.drives.retune(&self.config.ssds);
+        for index in 0..self.jobs.len() {
+            let group = self.jobs[index].group;
+            let fio = self.config.groups[group as usize].fio.clone();
+            for _ in 0..self.jobs[index].retune(fio) {
+                let slot = self.open_slot(index as u32, group, self.largest[group as usize]);
+                self.jobs[index].add_slot(slot);
+            }
+            self.run_job(index as u32, ports);
+        }
+    }
+}
+
+impl<M: Needs> Instrument<M> for NvmeWorkload {
+    type Kind = Kinds;
+
+    fn begin(&mut self, ports: &mut Ports<'_, M>) {
+        self.network.begin(&mut network(ports));
+        self.drives.begin(&self.config.ssds, &mut drives(ports));
+        self.plan_moves(ports);
+        for group in 0..self.config.groups.len() {
+            self.build_group(group, ports);
+        }
+        for job in 0..self.jobs.len() as u32 {
+            self.run_job(job, ports);
+        }
+    }
+
+    fn react(&mut self, event: Event<Self::Kind>, ports: &mut Ports<'_, M>) {
+        let Token { kind, subject, .. } = match split(event) {
+            Joined::First(event) => event.token(),
+            Joined::Second(event) => return self.device_acts(event, ports),
+        };
+        let concerned = self.concerned(kind, subject);
+        match kind {
+            Kind::Submitted => self.submitted(subject, ports),
+            Kind::Handler => self.serve_interrupt(subject, ports),
+            Kind::Completed => self.drive_completed(subject, ports),
+            Kind::CommandTaken => self.command_taken(subject, ports),
+            Kind::WriteDataAsked => self.fetch_write_data(subject, ports),
+            Kind::WriteDataHere => self.submit_at_target(subject, ports),
+            Kind::TargetSubmitted => self.ring_doorbell(subject, ports),
+            Kind::Response => self.respond(subject, ports),
+            Kind::Responded => self.complete(subject, ports),
+            Kind::MoveDue => self.move_due(subject, ports),
+            Kind::MoveShutDown => self.move_shut_down(subject, ports),
+            Kind::MoveLinkUp => self.move_link_up(subject, ports),
+            Kind::MoveDone => self.move_done(subject, ports),
+            Kind::Awake => {
+                self.jobs[subject as usize].awake();
+                self.run_job(subject, ports);
+            }
+        }
+        if let Some(ssd) = concerned {
+            self.drives.say_what_holds_back(ssd, &mut drives(ports));
+        }
+    }
+}
+
+impl Workload for NvmeWorkload {
+    called_by_fabric!();
+
+    fn change(&mut self, to: &dyn Any, fabric: &mut Fabric) {
+        let now = fabric.now();
+        self.retune(to.downcast_ref().expect("settings of drives and jobs"), &mut Ports::of(fabric, now));
+    }
+
+    fn report(&self, (start, end): (Time, Time)) -> Vec<Metric> {
+        self.reports.metrics(end.saturating_since(start))
+    }
+
+    fn resources(&self, at: Time) -> Vec<ResourceReading> {
+        let hosts = self.config.hosts.iter().zip(&self.cores);
+        let cores = hosts.flat_map(|(host, cores)| cores.resources(&host.name, at));
+        cores.chain(self.drives.resources(at)).chain(self.network.resources(at)).filter(asked_for).collect()
+    }
+
+    fn held(&self) -> u64 {
+        self.drives.held() + self.network.held()
+    }
+
+    fn start_measuring(&mut self, _now: Time) {
+        self.reports.restart();
+    }
+}

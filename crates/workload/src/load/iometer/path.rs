@@ -1,0 +1,259 @@
+//! The adapters' side of an I/O: doorbell, command, data in both directions, status and interrupt.
+//!
+//! Each function is one event; each ends by starting whatever the event made possible.
+
+use super::token::{Kind, Needs, Ports, Token};
+use super::workload::StorageWorkload;
+use crate::device::completions::{INTERRUPT, InterruptAction};
+use crate::device::hba::{Command, DriveFrame, HostFrame};
+use lanewise_fabric::workload::{ChannelId, Direction, Notify, Target, Transfer};
+use lanewise_observe::FlowId;
+use lanewise_units::{Bytes, Time};
+
+impl StorageWorkload {
+    /// The driver is done: tell the adapter.
+    pub(super) fn ring_doorbell<M: Needs>(&mut self, slot: u32, ports: &mut Ports<'_, M>) {
+        let config = &self.hbas[self.slots[slot as usize].hba as usize].config;
+        ports.mmio_write(config.device, config.doorbell, Token::of(Kind::Doorbell, slot));
+    }
+
+    /// The doorbell arrived: the adapter's processor turns to it.
+    pub(super) fn take_command<M: Needs>(&mut self, slot: u32, ports: &mut Ports<'_, M>) {
+        let hba = &mut self.hbas[self.slots[slot as usize].hba as usize];
+        hba.in_software -= 1;
+        let processed = hba.process_command(ports.now());
+        self.at_or_now(processed, Token::of(Kind::Processed, slot), ports);
+    }
+
+    /// Reads the command, with its scatter/gather list, from host memory.
+    pub(super) fn fetch_command<M: Needs>(&mut self, slot: u32, ports: &mut Ports<'_, M>) {
+        let state = &self.slots[slot as usize];
+        let hba = &self.hbas[state.hba as usize];
+        let transfer = Transfer {
+            offset: Self::command_area(slot),
+            length: hba.config.command_bytes(Bytes::new(state.io.size)),
+            ..self.control(slot, Direction::Read, Token::of(Kind::CommandFetched, slot), Notify::Done)
+        };
+        ports.submit(open(hba.command_channel), transfer);
+    }
+
+    /// Sends the command to the drive.
+    pub(super) fn send_command<M: Needs>(&mut self, slot: u32, ports: &mut Ports<'_, M>) {
+        let (hba, port) = self.place_of(slot);
+        self.hbas[hba as usize].queue_outbound(port as usize, HostFrame::Command { slot });
+        self.start_outbound(hba, port, ports);
+    }
+
+    /// A frame from a drive is at the adapter.
+    pub(super) fn frame_arrived<M: Needs>(&mut self, hba: u32, port: u32, ports: &mut Ports<'_, M>) {
+        let now = ports.now();
+        let adapter = &mut self.hbas[hba as usize];
+        match adapter.take_arrived(port as usize, now) {
+            DriveFrame::Data { slot, bytes } => {
+                let crossed = adapter.cross_inbound(now, bytes);
+                self.at_or_now(crossed, Token::with(Kind::CrossedInbound, slot, bytes), ports);
+            }
+            DriveFrame::TransferReady { slot, bytes } => {
+                adapter.grant(slot, bytes);
+                self.fetch_data(hba, ports);
+            }
+            DriveFrame::Response { slot } => {
+                self.slots[slot as usize].answered = true;
+                self.finish_if_over(slot, ports);
+            }
+        }
+        self.start_inbound(hba, port, ports);
+    }
+
+    /// Read data has crossed the adapter: into host memory with it.
+    pub(super) fn write_to_memory<M: Needs>(&mut self, slot: u32, bytes: u32, ports: &mut Ports<'_, M>) {
+        let token = Token::with(Kind::DataSent, slot, bytes);
+        let transfer = self.data(slot, Direction::Write, token, Notify::Sent);
+        let channel = open(self.hbas[self.slots[slot as usize].hba as usize].posted_channel);
+        ports.submit(channel, transfer);
+        self.slots[slot as usize].moved += u64::from(bytes);
+        self.finish_if_over(slot, ports);
+    }
+
+    /// Read data has left: its room in the buffer goes to frames that wait for it.
+    pub(super) fn data_sent<M: Needs>(&mut self, slot: u32, bytes: u32, ports: &mut Ports<'_, M>) {
+        let hba = self.slots[slot as usize].hba;
+        if self.hbas[hba as usize].free_read_room(bytes.into()) {
+            for port in self.hbas[hba as usize].ports_in_turn() {
+                self.start_inbound(hba, port as u32, ports);
+            }
+        }
+    }
+
+    /// Reads as much write data from host memory as the adapter has room for.
+    fn fetch_data<M: Needs>(&mut self, hba: u32, ports: &mut Ports<'_, M>) {
+        while let Some((slot, bytes)) = self.hbas[hba as usize].next_fetch() {
+            let token = Token::with(Kind::DataFetched, slot, bytes);
+            let transfer = self.data(slot, Direction::Read, token, Notify::Done);
+            self.slots[slot as usize].moved += bytes;
+            ports.submit(open(self.hbas[hba as usize].data_channel), transfer);
+        }
+    }
+
+    /// Write data is in the adapter.
+    pub(super) fn data_fetched<M: Needs>(&mut self, slot: u32, bytes: u32, ports: &mut Ports<'_, M>) {
+        let hba = &mut self.hbas[self.slots[slot as usize].hba as usize];
+        let crossed = hba.cross_outbound(ports.now(), bytes.into());
+        self.at_or_now(crossed, Token::with(Kind::CrossedOutbound, slot, bytes), ports);
+    }
+
+    /// Write data has crossed the adapter: onto the wire with it.
+    pub(super) fn send_data<M: Needs>(&mut self, slot: u32, bytes: u32, ports: &mut Ports<'_, M>) {
+        let (hba, port) = self.place_of(slot);
+        let frame = HostFrame::Data { slot, bytes: bytes.into() };
+        self.hbas[hba as usize].queue_outbound(port as usize, frame);
+        self.start_outbound(hba, port, ports);
+    }
+
+    /// A frame from the adapter is at its drive.
+    pub(super) fn frame_departed<M: Needs>(&mut self, hba: u32, port: u32, ports: &mut Ports<'_, M>) {
+        let now = ports.now();
+        let frame = self.hbas[hba as usize].take_departed(port as usize, now);
+        let (HostFrame::Command { slot } | HostFrame::Data { slot, .. }) = frame;
+        let drive = self.slots[slot as usize].drive;
+        let due = match frame {
+            HostFrame::Command { slot } => {
+                let io = self.slots[slot as usize].io;
+                let command = Command { slot, write: !io.read, offset: io.offset, size: io.size };
+                self.drives[drive as usize].accept(now, command)
+            }
+            HostFrame::Data { slot, bytes } => self.drives[drive as usize].receive(now, slot, bytes),
+        };
+        self.arm_media(drive, due, ports);
+        self.fetch_data(hba, ports);
+        self.start_outbound(hba, port, ports);
+        self.start_inbound(hba, port, ports);
+    }
+
+    /// A drive's own time has come.
+    pub(super) fn media_due<M: Needs>(&mut self, drive: u32, ports: &mut Ports<'_, M>) {
+        let due = self.drives[drive as usize].media_due(ports.now());
+        self.arm_media(drive, due, ports);
+        let (hba, port) = self.place_of_drive(drive);
+        self.start_inbound(hba, port, ports);
+    }
+
+    /// A moderation timer came.
+    pub(super) fn moderation_due<M: Needs>(&mut self, hba: u32, ports: &mut Ports<'_, M>) {
+        if self.hbas[hba as usize].completions.is_due(ports.now()) {
+            self.consider_interrupt(hba, ports);
+        }
+    }
+
+    /// Ends a command when the drive has answered and all its data is on its way: writes the status.
+    fn finish_if_over<M: Needs>(&mut self, slot: u32, ports: &mut Ports<'_, M>) {
+        let state = &self.slots[slot as usize];
+        if !state.answered || state.moved < state.io.size {
+            return;
+        }
+        let hba = state.hba;
+        self.hbas[hba as usize].in_software += 1;
+        let adapter = &self.hbas[hba as usize];
+        let transfer = Transfer {
+            length: adapter.config.status,
+            ..self.control(slot, Direction::Write, Token::of(Kind::Interrupt, hba), Notify::Nothing)
+        };
+        ports.submit(open(adapter.posted_channel), transfer);
+        self.hbas[hba as usize].completions.post(slot);
+        self.consider_interrupt(hba, ports);
+    }
+
+    /// Sends an interrupt for the completions that have gathered, or has a look at them later.
+    pub(super) fn consider_interrupt<M: Needs>(&mut self, hba: u32, ports: &mut Ports<'_, M>) {
+        let adapter = &mut self.hbas[hba as usize];
+        match adapter.completions.moderate(ports.now(), adapter.config.moderation()) {
+            InterruptAction::Nothing => {}
+            InterruptAction::At(at) => ports.set_timer(at, Token::of(Kind::Moderation, hba)),
+            InterruptAction::Send { first } => {
+                let channel = open(adapter.posted_channel);
+                let token = Token::of(Kind::Interrupt, hba);
+                let transfer = Transfer {
+                    length: INTERRUPT,
+                    ..self.control(first, Direction::Write, token, Notify::Done)
+                };
+                ports.submit(channel, transfer);
+            }
+        }
+    }
+
+    fn start_inbound<M: Needs>(&mut self, hba: u32, port: u32, ports: &mut Ports<'_, M>) {
+        let now = ports.now();
+        let adapter = &mut self.hbas[hba as usize];
+        let started = adapter.start_inbound(port as usize, &mut self.drives, now);
+        let Some((drive, arrival, due)) = started else { return };
+        ports.set_timer(arrival, Token::with(Kind::Arrived, hba, port));
+        self.arm_media(drive, due, ports);
+    }
+
+    fn start_outbound<M: Needs>(&mut self, hba: u32, port: u32, ports: &mut Ports<'_, M>) {
+        if let Some(arrival) = self.hbas[hba as usize].start_outbound(port as usize, ports.now()) {
+            ports.set_timer(arrival, Token::with(Kind::Departed, hba, port));
+        }
+    }
+
+    fn arm_media<M: Needs>(&self, drive: u32, due: Option<Time>, ports: &mut Ports<'_, M>) {
+        if let Some(due) = due {
+            ports.set_timer(due, Token::of(Kind::Media, drive));
+        }
+    }
+
+    /// Goes on at once when a step takes no time, which saves its event.
+    fn at_or_now<M: Needs>(&mut self, at: Time, token: Token, ports: &mut Ports<'_, M>) {
+        if at > ports.now() {
+            ports.set_timer(at, token);
+            return;
+        }
+        let Token { kind, subject, detail } = token;
+        match kind {
+            Kind::Processed => self.fetch_command(subject, ports),
+            Kind::CrossedInbound => self.write_to_memory(subject, detail, ports),
+            Kind::CrossedOutbound => self.send_data(subject, detail, ports),
+            other => unreachable!("{other:?} always takes time"),
+        }
+    }
+
+    /// A piece of an I/O's data, from where the last one ended.
+    fn data(&self, slot: u32, direction: Direction, token: Token, notify: Notify) -> Transfer<Token> {
+        let state = &self.slots[slot as usize];
+        let flows = &self.flows[state.group as usize];
+        let flow = if state.io.read { flows.read } else { flows.write };
+        Transfer {
+            offset: state.buffer + state.moved,
+            length: Bytes::new(token.detail.into()),
+            ..self.transfer(direction, flow, token, notify)
+        }
+    }
+
+    /// Something that is not data, in the status area unless told otherwise.
+    fn control(&self, slot: u32, direction: Direction, token: Token, notify: Notify) -> Transfer<Token> {
+        let flow = self.flows[self.slots[slot as usize].group as usize].control;
+        self.transfer(direction, flow, token, notify)
+    }
+
+    fn transfer(&self, direction: Direction, flow: FlowId, token: Token, notify: Notify) -> Transfer<Token> {
+        Transfer {
+            direction,
+            target: Target::HostMemory,
+            offset: self.status_area(),
+            length: Bytes::ZERO,
+            flow,
+            token,
+            notify,
+        }
+    }
+
+    fn place_of(&self, slot: u32) -> (u32, u32) {
+        let state = &self.slots[slot as usize];
+        (state.hba, state.port)
+    }
+}
+
+/// A channel of an adapter that runs.
+fn open(channel: Option<ChannelId>) -> ChannelId {
+    channel.expect("channels are open from the start of the run")
+}

@@ -1,0 +1,317 @@
+//! CPU accesses to an endpoint: loads that wait for their data, and stores that are posted.
+//!
+//! Closed loop: a number of accesses in flight, each followed by the next when it is done and the core has had its time for
+//! it; a load is done when its data is back, a store when it has arrived. Open loop: one access every interval, whatever
+//! becomes of the others. Combining: a core stores without a pause into write-combining buffers; each line of 64 B goes out as
+//! one TLP when it is full, and its buffer is free when the root port has sent it (Intel 64 and IA-32 SDM, volume 3, "Write
+//! Combining Memory"). Leaves out: buffers that are flushed half full, fences.
+
+use crate::load::{Demand, LoadConfig, Tool};
+use crate::ports::{self, Event, Instrument, called_by_fabric, needs};
+use crate::token::{self, kinds};
+use lanewise_fabric::Slots;
+use lanewise_fabric::workload::{DeviceId, Workload, WorkloadEvent};
+use lanewise_observe::{FlowId, FlowSpec, LatencyOf};
+use lanewise_units::{Bytes, Span, Time};
+
+/// What the CPU does.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum MmioDirection {
+    /// Loads.
+    Read,
+    /// Stores.
+    Write,
+}
+
+/// When the next access starts.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Pacing {
+    /// When one of so many in flight is done; at least one.
+    Closed {
+        /// Accesses in flight.
+        outstanding: u32,
+    },
+    /// One every interval; never zero.
+    Open {
+        /// Time between the starts of two accesses.
+        interval: Span,
+    },
+    /// Stores into so many buffers, one after another; at least one.
+    Combining {
+        /// Write-combining buffers of the core.
+        buffers: u32,
+    },
+}
+
+/// Bytes of a write-combining buffer: a cache line.
+pub const COMBINED: Bytes = Bytes::new(64);
+
+/// Settings of an MMIO instrument.
+#[derive(Clone, Debug)]
+pub struct MmioConfig {
+    /// Name of its flow.
+    pub name: String,
+    /// The endpoint that is accessed, by the CPU of the root complex above it.
+    pub device: DeviceId,
+    /// The endpoint's name.
+    pub device_name: String,
+    /// Loads or stores.
+    pub direction: MmioDirection,
+    /// Bytes of one access; not zero.
+    pub size: Bytes,
+    /// Time of the core for each access: of a loop that polls, from one load's end to the next load; of a store.
+    pub cost: Span,
+    /// When accesses start.
+    pub pacing: Pacing,
+}
+
+kinds! {
+    /// What may happen.
+    pub(crate) enum Kind {
+        /// The pacing timer is due.
+        Next,
+        /// Something about an access. The subject is its slot.
+        Access,
+    }
+}
+
+type Token = token::Token<Kind>;
+needs!(pub(crate) Needs: Timers, Mmio, Tally);
+
+/// The machine as it sees it.
+pub(crate) type Ports<'a, M> = ports::Ports<'a, M, Kind>;
+
+/// The MMIO instrument.
+#[derive(Debug)]
+pub struct MmioWorkload {
+    config: MmioConfig,
+    flow: Option<FlowId>,
+    /// When each access in flight started.
+    in_flight: Slots<Time>,
+    /// Combining: when the line that is being filled was begun.
+    filling_since: Option<Time>,
+    /// Combining: buffers that wait for the root port.
+    waiting: u32,
+}
+
+impl MmioWorkload {
+    /// An instrument with nothing in flight yet.
+    ///
+    /// # Panics
+    /// When the size, the number in flight or the interval is zero.
+    pub fn new(config: MmioConfig) -> Self {
+        assert!(config.size > Bytes::ZERO, "{}: an access moves something", config.name);
+        match config.pacing {
+            Pacing::Closed { outstanding } => assert!(outstanding > 0, "{}: nothing in flight", config.name),
+            Pacing::Open { interval } => assert!(!interval.is_zero(), "{}: interval of zero", config.name),
+            Pacing::Combining { buffers } => assert!(buffers > 0, "{}: no buffers", config.name),
+        }
+        Self { config, flow: None, in_flight: Slots::default(), filling_since: None, waiting: 0 }
+    }
+
+    fn issue<M: Needs>(&mut self, ports: &mut Ports<'_, M>) {
+        let token = Token::of(Kind::Access, self.in_flight.insert(ports.now()));
+        match self.config.direction {
+            MmioDirection::Read => ports.mmio_read(self.config.device, self.config.size, token),
+            MmioDirection::Write => ports.mmio_write(self.config.device, self.config.size, token),
+        }
+    }
+
+    fn finish<M: Needs>(&mut self, slot: u32, ports: &mut Ports<'_, M>) {
+        let latency = ports.now() - self.in_flight.take(slot);
+        let combines = matches!(self.config.pacing, Pacing::Combining { .. });
+        if let Some(flow) = self.flow {
+            ports.payload_delivered(flow, if combines { COMBINED } else { self.config.size });
+            ports.operation_done(flow, latency);
+        }
+        match self.config.pacing {
+            Pacing::Closed { .. } if self.config.cost.is_zero() => self.issue(ports),
+            Pacing::Closed { .. } => {
+                ports.set_timer(ports.now() + self.config.cost, Token::of(Kind::Next, 0))
+            }
+            Pacing::Open { .. } | Pacing::Combining { .. } => {}
+        }
+    }
+
+    /// The core fills the next line, if there is a buffer for it.
+    fn fill<M: Needs>(&mut self, buffers: u32, ports: &mut Ports<'_, M>) {
+        if self.filling_since.is_none() && self.waiting < buffers {
+            let now = ports.now();
+            self.filling_since = Some(now);
+            let stores = COMBINED.div_ceil(self.config.size);
+            ports.set_timer(now + self.config.cost * stores, Token::of(Kind::Next, 0));
+        }
+    }
+
+    /// A line is full: it goes out.
+    fn flush<M: Needs>(&mut self, ports: &mut Ports<'_, M>) {
+        if let Some(since) = self.filling_since.take() {
+            self.waiting += 1;
+            let token = Token::of(Kind::Access, self.in_flight.insert(since));
+            ports.mmio_write_followed(self.config.device, COMBINED, token);
+        }
+    }
+
+    fn issue_and_wait<M: Needs>(&mut self, interval: Span, ports: &mut Ports<'_, M>) {
+        self.issue(ports);
+        let next = ports.now() + interval;
+        ports.set_timer(next, Token::of(Kind::Next, 0));
+    }
+}
+
+impl<M: Needs> Instrument<M> for MmioWorkload {
+    type Kind = Kind;
+
+    fn begin(&mut self, ports: &mut Ports<'_, M>) {
+        let direction = match self.config.direction {
+            MmioDirection::Read => "mmio read",
+            MmioDirection::Write => "mmio write",
+        };
+        self.flow = Some(ports.add_flow(FlowSpec {
+            name: self.config.name.clone(),
+            device: self.config.device_name.clone(),
+            direction,
+            latency: LatencyOf::Operation,
+        }));
+        match self.config.pacing {
+            Pacing::Closed { outstanding } => (0..outstanding).for_each(|_| self.issue(ports)),
+            Pacing::Open { interval } => self.issue_and_wait(interval, ports),
+            Pacing::Combining { buffers } => self.fill(buffers, ports),
+        }
+    }
+
+    fn react(&mut self, event: Event<Self::Kind>, ports: &mut Ports<'_, M>) {
+        match (event, self.config.pacing) {
+            (WorkloadEvent::Timer { .. }, Pacing::Open { interval }) => self.issue_and_wait(interval, ports),
+            (WorkloadEvent::Timer { .. }, Pacing::Closed { .. }) => self.issue(ports),
+            (WorkloadEvent::Timer { .. }, Pacing::Combining { buffers }) => {
+                self.flush(ports);
+                self.fill(buffers, ports);
+            }
+            (WorkloadEvent::MmioWriteLeft { .. }, Pacing::Combining { buffers }) => {
+                self.waiting -= 1;
+                self.fill(buffers, ports);
+            }
+            (WorkloadEvent::MmioReadDone { token } | WorkloadEvent::MmioWriteArrived { token }, _) => {
+                self.finish(token.subject, ports);
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Workload for MmioWorkload {
+    called_by_fabric!();
+
+    fn bytes_under_way(&self) -> u64 {
+        self.in_flight.bytes()
+    }
+}
+
+impl LoadConfig for MmioConfig {
+    fn build(&self) -> Box<dyn Workload> {
+        Box::new(MmioWorkload::new(self.clone()))
+    }
+
+    fn boxed(&self) -> Box<dyn LoadConfig> {
+        Box::new(self.clone())
+    }
+
+    fn tools(&self) -> Vec<Tool> {
+        Tool::one(&self.name, "mmio")
+    }
+
+    fn demands(&self) -> Vec<Demand> {
+        match self.pacing {
+            Pacing::Closed { outstanding } => {
+                let of = format!("{}.outstanding", self.name);
+                vec![Demand { operations: u64::from(outstanding), of }]
+            }
+            Pacing::Open { .. } | Pacing::Combining { .. } => Vec::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::Bench;
+    use lanewise_units::Rate;
+
+    fn run(direction: MmioDirection, pacing: Pacing) -> (u64, Span) {
+        let mut bench = Bench::new(Rate::from_bytes_per_second(1_000_000_000), Span::from_ns(500));
+        let mut instrument = MmioWorkload::new(MmioConfig {
+            name: "registers".into(),
+            device: DeviceId(0),
+            device_name: "nic0".into(),
+            direction,
+            size: Bytes::new(4),
+            cost: Span::ZERO,
+            pacing,
+        });
+        bench.run(&mut instrument, Span::from_us(100));
+        let word = if direction == MmioDirection::Read { "mmio read" } else { "mmio write" };
+        let (done, _) = bench.operations("registers", word);
+        assert_eq!(bench.payload("registers", word), done * 4);
+        (done, bench.worst_latency)
+    }
+
+    #[test]
+    fn a_closed_loop_of_one_load_is_the_round_trip() {
+        // 500 ns each way: one load every microsecond.
+        let (done, latency) = run(MmioDirection::Read, Pacing::Closed { outstanding: 1 });
+        assert_eq!((done, latency), (100, Span::from_us(1)));
+    }
+
+    #[test]
+    fn more_in_flight_is_as_much_more() {
+        let (done, _) = run(MmioDirection::Write, Pacing::Closed { outstanding: 4 });
+        assert_eq!(done, 4 * 200);
+    }
+
+    #[test]
+    fn a_polling_loop_has_its_own_time() {
+        let mut bench = Bench::new(Rate::from_bytes_per_second(1_000_000_000), Span::from_ns(500));
+        let mut instrument = MmioWorkload::new(MmioConfig { cost: Span::from_ns(250), ..loads() });
+        bench.run(&mut instrument, Span::from_us(100));
+        assert_eq!(bench.operations("registers", "mmio read"), (80, 1000.0));
+    }
+
+    /// 64 B take 16 stores; the link takes 64 ns for them. The slower of both decides.
+    #[test]
+    fn combined_stores_go_as_fast_as_the_core_or_the_link() {
+        for (cost_ns, period_ns) in [(10, 160), (1, 64)] {
+            let mut bench = Bench::new(Rate::from_bytes_per_second(1_000_000_000), Span::from_ns(500));
+            let mut instrument = MmioWorkload::new(MmioConfig {
+                direction: MmioDirection::Write,
+                cost: Span::from_ns(cost_ns),
+                pacing: Pacing::Combining { buffers: 10 },
+                ..loads()
+            });
+            bench.run(&mut instrument, Span::from_us(100));
+            let expected = (100_000 - 500) / period_ns * 64;
+            let payload = bench.payload("registers", "mmio write");
+            assert!(payload.abs_diff(expected) <= 128, "{cost_ns} ns: {payload} B, {expected}");
+        }
+    }
+
+    fn loads() -> MmioConfig {
+        MmioConfig {
+            name: "registers".into(),
+            device: DeviceId(0),
+            device_name: "nic0".into(),
+            direction: MmioDirection::Read,
+            size: Bytes::new(4),
+            cost: Span::ZERO,
+            pacing: Pacing::Closed { outstanding: 1 },
+        }
+    }
+
+    #[test]
+    fn an_open_loop_does_not_wait() {
+        let interval = Span::from_ns(100);
+        let (done, latency) = run(MmioDirection::Read, Pacing::Open { interval });
+        // The last ten are still under way.
+        assert_eq!((done, latency), (991, Span::from_us(1)));
+    }
+}

@@ -1,0 +1,31 @@
+//! Loads: what is asked for, when, and what the tool that asks reports.
+//!
+//! - [`collective`]: a ring of devices that write to each other, as nccl-tests time it.
+//! - [`copy`]: copies by a device's copy engines or kernels, with what each costs.
+//! - [`dma`]: operations of one size, a number of them in flight.
+//! - [`fio`]: jobs over NVMe drives, at hand or across a network.
+//! - [`frames`]: a game loop over GPUs, scene by scene.
+//! - [`iometer`]: workers over adapters with drives behind them.
+//! - [`mmio`]: loads and stores of the CPU.
+//! - [`rdma`]: perftest, the OSU Micro-Benchmarks and transactions over RDMA adapters.
+//! - [`rings`]: an adapter that moves frames through descriptor rings.
+//! - [`smartflow`]: an operating system that bridges between ports of adapters, and SmartFlow outside.
+//! - [`turnaround`]: a device and an analyzer on its link.
+//!
+//! A new load is a file or folder here whose settings implement [`LoadConfig`], and a line in the scenario layer's registry.
+
+pub mod collective;
+pub mod copy;
+pub mod dma;
+pub mod fio;
+pub mod frames;
+pub mod iometer;
+pub mod mmio;
+pub mod rdma;
+pub mod rings;
+pub mod smartflow;
+pub mod turnaround;
+
+mod settings;
+
+pub use settings::{Demand, Larger, LoadConfig, Tool};

@@ -1,0 +1,78 @@
+//! RDMA as a load: what its tools may have open, and what makes adapters, wires and drivers larger.
+
+use super::{RdmaConfig, RdmaToolConfig, RdmaWorkload};
+use crate::host::VerbsHostConfig;
+use crate::load::{Demand, Larger, LoadConfig, Tool};
+use lanewise_fabric::ResourceKind;
+use lanewise_fabric::workload::{DeviceId, Workload};
+
+impl LoadConfig for RdmaConfig {
+    fn build(&self) -> Box<dyn Workload> {
+        Box::new(RdmaWorkload::new(self.clone()))
+    }
+
+    fn boxed(&self) -> Box<dyn LoadConfig> {
+        Box::new(self.clone())
+    }
+
+    fn tools(&self) -> Vec<Tool> {
+        self.tools.iter().map(|tool| Tool { name: tool.name().to_owned(), kind: tool.kind() }).collect()
+    }
+
+    fn demands(&self) -> Vec<Demand> {
+        self.tools.iter().map(demand).collect()
+    }
+
+    fn widen(&mut self, device: DeviceId, larger: &mut Larger) -> Option<()> {
+        self.network.widen(device, larger)
+    }
+
+    fn enlarge(&mut self, resource: &str, _: ResourceKind, larger: &mut Larger) -> Option<()> {
+        let (owner, part) = resource.rsplit_once('.')?;
+        match self.tools.iter_mut().find(|tool| tool.name() == owner) {
+            Some(tool) => enlarge_software(tool, usize::from(part == "second_thread"), larger),
+            None => self.network.enlarge(resource, larger)?,
+        }
+        Some(())
+    }
+}
+
+/// Software at one end of a tool.
+fn enlarge_software(tool: &mut RdmaToolConfig, side: usize, larger: &mut Larger) {
+    let quicken_driver = |host: &mut VerbsHostConfig, larger: &mut Larger| {
+        larger.shorten_all([&mut host.post_cost, &mut host.doorbell_cost, &mut host.poll_cost]);
+    };
+    match tool {
+        RdmaToolConfig::Perftest(perftest) => quicken_driver(&mut perftest.hosts[side], larger),
+        RdmaToolConfig::Osu(osu) => {
+            let (driver, mpi) = &mut osu.hosts[side];
+            quicken_driver(driver, larger);
+            larger.shorten_all([&mut mpi.send_cost, &mut mpi.receive_cost]);
+            larger.quicken(&mut mpi.copy_bandwidth);
+        }
+        RdmaToolConfig::Transactions(transactions) => {
+            let stack = &mut transactions.stacks[side];
+            larger.shorten_all([&mut stack.send_cost, &mut stack.receive_cost]);
+            if side == 1 {
+                larger.shorten(&mut transactions.service_time);
+            }
+        }
+    }
+}
+
+fn demand(tool: &RdmaToolConfig) -> Demand {
+    let name = tool.name();
+    match tool {
+        RdmaToolConfig::Perftest(config) => {
+            let ways = if config.bidirectional { 2 } else { 1 };
+            let operations = u64::from(config.queue_pairs) * u64::from(config.tx_depth) * ways;
+            Demand { operations, of: format!("{name}.queue_pairs × {name}.tx_depth") }
+        }
+        RdmaToolConfig::Osu(config) => {
+            Demand { operations: u64::from(config.window) * 2, of: format!("{name}.window") }
+        }
+        RdmaToolConfig::Transactions(config) => {
+            Demand { operations: u64::from(config.connections), of: format!("{name}.connections") }
+        }
+    }
+}

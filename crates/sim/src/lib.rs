@@ -23,6 +23,7 @@
 //! ```
 
 pub mod bench;
+mod document;
 mod limits;
 mod measured;
 mod phases;
@@ -30,9 +31,11 @@ mod progress;
 mod results;
 mod runner;
 mod session;
+mod shape;
 mod state;
 mod stop_rule;
 
+pub use document::{Document, FORMAT};
 pub use lanewise_fabric::AssemblyError;
 pub use lanewise_scenario::{ChangedValue, Diagnostics, Scenario, Source, catalog, load, span_from_text};
 pub use limits::{Candidate, Larger, LimitedBy, Why, why};
@@ -42,7 +45,7 @@ pub use results::{
     Assumption, Buffer, Direction, Flow, Instrument, Ladder, Latency, Link, NamedValue, ParameterChange,
     PercentileInterval, Requester, Resource, Results,
 };
-pub use runner::EndReason;
+pub use runner::{EndName, EndReason};
 pub use session::{Ends, Session, Status};
 pub use state::{ByClass, LiveDirection, LiveLink, LivePool, LiveRequester, LiveResource, State};
 pub use stop_rule::student_t;
@@ -124,6 +127,7 @@ fn read(scenario: &Scenario, simulation: &Simulation, outcome: &Outcome, limits:
     let mut results = Results {
         changes: Vec::new(),
         limited_by: None,
+        why: None,
         title: scenario.title.clone(),
         lanewise_version: env!("CARGO_PKG_VERSION"),
         scenario_path: scenario.path.clone(),

@@ -8,6 +8,8 @@ use crate::stop_rule::{Batches, Counts, Lacking, LatencyBatches, Stocks, has_set
 use lanewise_fabric::{Pause, Progress, Simulation, Waiter};
 use lanewise_observe::{CONTROL, FlowTally};
 use lanewise_units::{Bytes, Span, Time};
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::collections::HashMap;
 
 /// When a run ends.
@@ -62,17 +64,37 @@ pub enum EndReason {
     Interrupted,
 }
 
+/// Why a run ended, in a word: what results have.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[schemars(rename = "EndReason")]
+#[allow(missing_docs, reason = "as in EndReason")]
+pub enum EndName {
+    Converged,
+    Finished,
+    TimeLimit,
+    EventLimit,
+    MemoryLimit,
+    Stalled,
+    Interrupted,
+}
+
+impl std::fmt::Display for EndName {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "{self:?}")
+    }
+}
+
 impl EndReason {
     /// Name in results.
-    pub fn name(&self) -> &'static str {
+    pub fn name(&self) -> EndName {
         match self {
-            Self::Converged => "Converged",
-            Self::Finished => "Finished",
-            Self::TimeLimit => "TimeLimit",
-            Self::EventLimit => "EventLimit",
-            Self::MemoryLimit => "MemoryLimit",
-            Self::Stalled(_) => "Stalled",
-            Self::Interrupted => "Interrupted",
+            Self::Converged => EndName::Converged,
+            Self::Finished => EndName::Finished,
+            Self::TimeLimit => EndName::TimeLimit,
+            Self::EventLimit => EndName::EventLimit,
+            Self::MemoryLimit => EndName::MemoryLimit,
+            Self::Stalled(_) => EndName::Stalled,
+            Self::Interrupted => EndName::Interrupted,
         }
     }
 }

@@ -16,6 +16,6 @@ mod answer;
 mod door;
 mod session;
 
-pub use answer::{FORMAT, internal};
+pub use answer::internal;
 pub use door::{MEMORY_LIMIT, benchmark, check, explain, parts, run, scenario_schema, version};
 pub use session::Sessions;

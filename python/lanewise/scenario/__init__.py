@@ -1,0 +1,1 @@
+"""Scenarios as documents: what programs write and the core reads."""

@@ -153,6 +153,7 @@ impl Request {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::Value;
 
     const RIG: &str = r#"
 [host.server]

@@ -49,7 +49,7 @@ class Endpoint(TypedDict, total=False):
     """
     tags: Literal["auto"] | int | Sourced
     """Read requests it may have outstanding, within its tag field. Default: auto."""
-    tag_width: Literal["auto", "5 bits", "8 bits", "10 bits", "14 bits"] | Sourced
+    tag_width: str | Sourced
     """Width of the tag field in use. Default: auto."""
     relaxed_ordering: bool | Sourced
     """Whether its requests carry the Relaxed Ordering attribute. Default: false."""
@@ -339,7 +339,7 @@ class EndpointAdapter(TypedDict, total=False):
 class EndpointEthernet(TypedDict, total=False):
     """The far side of an Ethernet adapter: ports, rings, FIFOs, the transmit engine and interrupts."""
 
-    rate: Literal["none", "100 Mb/s", "1 Gb/s", "10 Gb/s", "25 Gb/s", "40 Gb/s", "100 Gb/s"] | Sourced
+    rate: str | Sourced
     """Rate of each port's line; "none" for an endpoint that is no Ethernet adapter. Default: none."""
     ports: int | Sourced
     """Ports, all alike. Default: 1."""
@@ -563,7 +563,7 @@ class Host(TypedDict, total=False):
     """Rate of reads and writes together, of the memory of one socket. Default: 400 GB/s."""
     write_overhead: str | Sourced
     """Fixed cost of each posted write on its way to memory, on top of its bytes. Default: 0 ns."""
-    rcb: Literal["64 B", "128 B"] | Sourced
+    rcb: str | Sourced
     """Read Completion Boundary: completions of a long read end at multiples of it. Default: 64 B."""
     completion_combine: str | Sourced
     """Completions are combined up to this size, and never above the Maximum Payload Size. Default: 256 B."""

@@ -74,10 +74,25 @@ fn sourced() -> Value {
 fn simple(schema: &Value) -> Value {
     match schema {
         Value::Object(_) if is_sourced(schema) => reference("sourced"),
+        Value::Object(entries) if entries.get("const").is_some_and(is_quantity) => {
+            json!({ "type": "string" })
+        }
+        Value::Object(entries) if entries.get("enum").is_some_and(are_quantities) => {
+            json!({ "type": "string" })
+        }
         Value::Object(entries) => entries.iter().map(|(key, value)| (key.clone(), simple(value))).collect(),
         Value::Array(items) => items.iter().map(simple).collect(),
         other => other.clone(),
     }
+}
+
+/// Whether words are numbers with a unit, which programs put together.
+fn are_quantities(words: &Value) -> bool {
+    words.as_array().is_some_and(|words| words.iter().all(is_quantity))
+}
+
+fn is_quantity(word: &Value) -> bool {
+    word.as_str().is_some_and(|word| word.contains(' ') && word.starts_with(|c: char| c.is_ascii_digit()))
 }
 
 fn is_sourced(schema: &Value) -> bool {

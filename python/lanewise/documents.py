@@ -1248,6 +1248,8 @@ ScanMachineFunction = TypedDict(
         "idle": "NotRequired[bool]",
         "port_mbit_s": "NotRequired[int]",
         "gpu_direct": "NotRequired[bool]",
+        "modules": "NotRequired[list[str]]",
+        "stated_health": "NotRequired[Literal['OK', 'Warning', 'Critical']]",
         "health": "NotRequired[ScanMachineFunctionHealth]",
         "link": "NotRequired[ScanMachineFunctionLink]",
         "mps": "NotRequired[ScanMachineFunctionMps]",
@@ -1271,6 +1273,10 @@ ScanMachineFunction = TypedDict(
         "interrupts": "NotRequired[bool]",
         "interrupts_masked": "NotRequired[bool]",
         "secondary_reset": "NotRequired[bool]",
+        "wire_interrupts_off": "NotRequired[bool]",
+        "self_test": "NotRequired[int]",
+        "channel_pending": "NotRequired[bool]",
+        "secondary_status": "NotRequired[list[str]]",
         "enabled": "NotRequired[bool]",
         "power_state": "NotRequired[str]",
         "status": "NotRequired[list[str]]",
@@ -1316,6 +1322,7 @@ class ScanMachineFunctionHealth(TypedDict, total=False):
     inforom_corrupted: bool
     slowdowns: list[str]
     bar1_bytes: int
+    sensors_unreadable: list[Literal["fan", "power"]]
     utilization_percent: int
 
 

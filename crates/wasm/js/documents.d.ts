@@ -1083,6 +1083,8 @@ export interface ScanMachineFunction {
   idle?: boolean;
   port_mbit_s?: number;
   gpu_direct?: boolean;
+  modules?: string[];
+  stated_health?: "OK" | "Warning" | "Critical";
   /** Of a GPU, as its driver says. */
   health?: ScanMachineFunctionHealth;
   link?: ScanMachineFunctionLink;
@@ -1108,6 +1110,11 @@ export interface ScanMachineFunction {
   interrupts?: boolean;
   interrupts_masked?: boolean;
   secondary_reset?: boolean;
+  wire_interrupts_off?: boolean;
+  /** completion code of the last one; 0: passed */
+  self_test?: number;
+  channel_pending?: boolean;
+  secondary_status?: string[];
   enabled?: boolean;
   power_state?: string;
   status?: string[];
@@ -1148,6 +1155,7 @@ export interface ScanMachineFunctionHealth {
   inforom_corrupted?: boolean;
   slowdowns?: string[];
   bar1_bytes?: number;
+  sensors_unreadable?: ("fan" | "power")[];
   utilization_percent?: number;
 }
 

@@ -13,15 +13,16 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from lanewise import _core, toml
+from lanewise import _core
 from lanewise.errors import InputError
 from lanewise.results import ExplainResult, RunResult, WhyResult
+from lanewise.scenario.text import scenario_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-Scenario: TypeAlias = str | Path | Mapping[str, Any]
-"""The path of a scenario file, TOML text of more than one line, or a dictionary of what a file would say."""
+Scenario: TypeAlias = str | Path | Mapping[str, object]
+"""The path of a scenario file, its text of more than one line, or a dictionary of what a file would say."""
 
 _STANDARD_INPUT = "-"
 _MOST_BYTES = 4 << 20
@@ -87,10 +88,10 @@ def hashable(scenario: Scenario) -> str | Path:
     return Path(scenario) if is_file(scenario) else scenario
 
 
-def _written(scenario: Mapping[str, Any]) -> str:
+def _written(scenario: Mapping[str, object]) -> str:
     try:
-        return toml.document(scenario)
-    except TypeError as error:
+        return scenario_text(scenario)
+    except (TypeError, ValueError) as error:
         raise InputError(f"the dictionary cannot be a scenario: {error}") from error
 
 

@@ -9,8 +9,13 @@ import json
 import re
 from collections.abc import Mapping
 from numbers import Integral, Real
-from typing import Any
+from typing import TYPE_CHECKING, TypeGuard
 
+if TYPE_CHECKING:
+    from collections.abc import Set as AbstractSet
+
+_HEADED = 2
+"""Keys of a path down to which every table has a heading: ``[host.server]``."""
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
@@ -39,38 +44,76 @@ def override(value: object) -> str:
     return value if isinstance(value, str) else inline(value)
 
 
-def document(tables: Mapping[str, Any]) -> str:
+def document(
+    tables: Mapping[str, object],
+    *,
+    notes: Mapping[tuple[str, ...], str] | None = None,
+    headed: AbstractSet[tuple[str, ...]] = frozenset(),
+) -> str:
     """Write a whole file; TypeError as `inline`.
 
     Tables have headings, those in tables (``[host.server]``) and in lists (``[[workload]]``) too; what lies
-    deeper stands on one line.
+    deeper stands on one line, except for the paths in `headed`. `notes` are comments by the path of a key or
+    a heading, those of a section such as ``[run]`` above it.
     """
-    lines = _entries({key: value for key, value in tables.items() if not _has_heading(value)})
-    for key, value in tables.items():
-        if isinstance(value, Mapping):
-            own = {name: each for name, each in value.items() if not isinstance(each, Mapping)}
-            if own or not value:
-                lines += ["", f"[{_key(key)}]", *_entries(own)]
-            for name, each in value.items():
-                if name not in own:
-                    lines += ["", f"[{_key(key)}.{_key(name)}]", *_entries(each)]
-        elif _has_heading(value):
-            for each in value:
-                lines += ["", f"[[{_key(key)}]]", *_entries(each)]
-    return "\n".join(lines).strip() + "\n"
+    return "\n".join(_Writer(notes or {}, headed).table((), tables)).strip() + "\n"
 
 
-def _entries(table: Mapping[str, Any]) -> list[str]:
-    return [f"{_key(key)} = {inline(value)}" for key, value in table.items()]
+class _Writer:
+    def __init__(self, notes: Mapping[tuple[str, ...], str], headed: AbstractSet[tuple[str, ...]]) -> None:
+        self.notes = notes
+        self.headed = headed | {path[:size] for path in headed for size in range(len(path))}
+
+    def table(self, path: tuple[str, ...], table: Mapping[str, object]) -> list[str]:
+        """Write what stands below the heading of a table, the tables in it last."""
+        lines, deeper = [], []
+        for key, value in table.items():
+            inner = (*path, _text(key))
+            if isinstance(value, Mapping) and (len(inner) <= _HEADED or inner in self.headed):
+                deeper += self._headed(inner, value)
+            elif not path and _has_heading(value):
+                for each in value:
+                    deeper += ["", f"[[{_key(key)}]]", *self.table((*inner, ""), each)]
+            else:
+                lines += self._entry(inner, len(path), value)
+        return lines + deeper
+
+    def _entry(self, path: tuple[str, ...], size: int, value: object) -> list[str]:
+        """Write a value on one line; with notes within it, each of its own below a dotted key."""
+        noted = any(len(other) > len(path) and other[: len(path)] == path for other in self.notes)
+        if isinstance(value, Mapping) and noted:
+            return [
+                line for key, each in value.items() for line in self._entry((*path, _text(key)), size, each)
+            ]
+        return [f"{'.'.join(map(_key, path[size:]))} = {inline(value)}{self._note(path)}"]
+
+    def _headed(self, path: tuple[str, ...], table: Mapping[str, object]) -> list[str]:
+        lines = self.table(path, table)
+        # A table of nothing but tables needs no heading, unless it is a component.
+        own = not table or lines[0] != ""
+        if own or len(path) == _HEADED:
+            heading = ".".join(map(_key, path))
+            if len(path) < _HEADED and path in self.notes:
+                return ["", f"# {self.notes[path]}", f"[{heading}]", *lines]
+            return ["", f"[{heading}]{self._note(path)}", *lines]
+        return lines
+
+    def _note(self, path: tuple[str, ...]) -> str:
+        return f"      # {self.notes[path]}" if path in self.notes else ""
 
 
-def _has_heading(value: object) -> bool:
-    """Whether this is a table, or a list of nothing but tables."""
+def _has_heading(value: object) -> TypeGuard[list[Mapping[str, object]]]:
+    """Whether this is a list of nothing but tables."""
     of_tables = isinstance(value, list | tuple) and all(isinstance(each, Mapping) for each in value)
-    return isinstance(value, Mapping) or (of_tables and bool(value))
+    return of_tables and bool(value)
 
 
 def _key(key: object) -> str:
+    text = _text(key)
+    return text if _BARE.fullmatch(text) else inline(text)
+
+
+def _text(key: object) -> str:
     if not isinstance(key, str):
         raise TypeError(f"TOML has no key {key!r}")
-    return key if _BARE.fullmatch(key) else inline(key)
+    return key

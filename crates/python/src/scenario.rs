@@ -2,9 +2,8 @@
 
 use crate::errors::{bug, scenario_error, wrong_argument};
 use crate::watch::Watch;
-use lanewise_scenario::{JobFile, JobOption, NativeFiles, ResolvedParameter, Scenario, Source, WrittenJob};
+use lanewise_scenario::{JobFile, JobOption, NativeFiles, Scenario, Source, WrittenJob};
 use pyo3::prelude::*;
-use serde_json::{Value, json};
 use std::time::Duration;
 
 pub type Overrides = Vec<(String, String)>;
@@ -27,7 +26,7 @@ pub fn explain(
     fio: Option<FioJobs>,
 ) -> PyResult<String> {
     let scenario = resolved(py, path, source, fio, &overrides)?;
-    text(&scenario.explain())
+    document(&scenario.explain())
 }
 
 /// Simulates the scenario in a file and returns its results as JSON.
@@ -51,7 +50,7 @@ pub fn run(
     let mut watch = Watch::new(progress, flows_every);
     let results = py.detach(|| lanewise_sim::run(&scenario, &mut |progress| watch.look(progress)));
     watch.into_result()?;
-    text(&results.map_err(|error| bug(&error))?)
+    document(&results.map_err(|error| bug(&error))?)
 }
 
 /// Simulates the scenario in a file, and again with each candidate for its limit ten times larger; returns the results of the
@@ -71,10 +70,7 @@ pub fn why(
     let mut watch = Watch::new(progress, None);
     let found = py.detach(|| lanewise_sim::why(&scenario, &mut |progress| watch.look(progress)));
     watch.into_result()?;
-    let lanewise_sim::Why { run, times, larger, sentence } = found.map_err(|error| bug(&error))?;
-    let mut document = serde_json::to_value(run).map_err(|error| bug(&error))?;
-    document["why"] = json!({ "times": times, "sentence": sentence, "larger": larger });
-    text(&document)
+    document(&found.map_err(|error| bug(&error))?)
 }
 
 fn interval(seconds: f64) -> PyResult<Duration> {
@@ -85,16 +81,8 @@ fn interval(seconds: f64) -> PyResult<Duration> {
 /// Lists the catalog as JSON, every value with its provenance and source.
 #[pyfunction]
 pub fn parts(py: Python<'_>) -> PyResult<String> {
-    let listings = lanewise_scenario::catalog().list().map_err(|problems| scenario_error(py, &problems))?;
-    let parts = listings.iter().map(|part| {
-        json!({
-            "name": part.name,
-            "kind": part.kind.word(),
-            "title": part.title,
-            "parameters": part.parameters.iter().map(parameter).collect::<Vec<Value>>(),
-        })
-    });
-    Ok(json!({ "parts": parts.collect::<Vec<Value>>() }).to_string())
+    let parts = lanewise_scenario::catalog().parts().map_err(|problems| scenario_error(py, &problems))?;
+    document(&parts)
 }
 
 /// The JSON Schema of scenario files.
@@ -135,14 +123,9 @@ fn job_file((path, text, jobs): FioJobs) -> JobFile {
     JobFile { kind: "fio".to_owned(), path, text, jobs: jobs.collect() }
 }
 
-fn parameter(parameter: &ResolvedParameter) -> Value {
-    json!({
-        "path": parameter.path,
-        "value": parameter.value,
-        "provenance": parameter.provenance.word(),
-        "source": parameter.source,
-        "fitted_on": parameter.fitted_on,
-    })
+/// A document as `--json` prints it, with its format in front.
+pub fn document(content: &impl serde::Serialize) -> PyResult<String> {
+    text(&lanewise_sim::Document::of(content))
 }
 
 pub fn text(document: &impl serde::Serialize) -> PyResult<String> {

@@ -4,7 +4,7 @@
 //! holds the interpreter lock while the simulator works.
 
 use crate::errors::{bug, scenario_error, wrong_argument};
-use crate::scenario::{Overrides, source_of, text};
+use crate::scenario::{Overrides, document, source_of, text};
 use lanewise_sim::{Diagnostics, Ends, Session, Status, span_from_text};
 use lanewise_units::{Span, Time};
 use pyo3::prelude::*;
@@ -102,12 +102,12 @@ impl PySession {
 
     /// What is there now, and what has happened since the last call, as JSON.
     fn state(&self, py: Python<'_>) -> PyResult<String> {
-        text(&self.ask(py, Session::state)?)
+        document(&self.ask(py, Session::state)?)
     }
 
     /// Results so far as JSON, as `run` has them.
     fn results(&self, py: Python<'_>) -> PyResult<String> {
-        text(&self.ask(py, Session::results)?)
+        document(&self.ask(py, Session::results)?)
     }
 
     /// Changes a parameter from now on. What became another value, as JSON: `path`, `before`, `after`.
@@ -124,8 +124,8 @@ impl PySession {
 
     /// Why the run is over; none while it can go on.
     #[getter]
-    fn end_reason(&self, py: Python<'_>) -> PyResult<Option<&'static str>> {
-        self.ask(py, |session| session.end_reason().map(lanewise_sim::EndReason::name))
+    fn end_reason(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        self.ask(py, |session| session.end_reason().map(|reason| reason.name().to_string()))
     }
 
     /// Hash of what went over the links so far and of the changes, 16 hexadecimal digits.

@@ -6,7 +6,9 @@
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::document::{self, Table, Value};
 use crate::nearest::nearest;
-use crate::parameter::{Layer, LayerTable, Origin, Output, ResolvedParameter, check_keys, check_table};
+use crate::parameter::{
+    Layer, LayerTable, Origin, Output, Provenance, ResolvedParameter, check_keys, check_table,
+};
 use crate::problem::Problem;
 use crate::reader::Reader;
 use crate::settings::Settings;
@@ -14,6 +16,8 @@ use crate::slots::read_slots;
 use crate::source::{FileSystem, Place, SourceFile, SourceMap};
 use crate::structure::ComponentKind;
 use crate::value::{ParameterType, Reading, quoted_words};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 include!(concat!(env!("OUT_DIR"), "/catalog_files.rs"));
 
@@ -48,6 +52,60 @@ pub struct PartListing {
     pub kind: ComponentKind,
     /// Every value it gives, without the name of the part in the path.
     pub parameters: Vec<ResolvedParameter>,
+}
+
+/// What `parts` prints.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Parts {
+    /// Every part, by name.
+    pub parts: Vec<PartRecord>,
+}
+
+/// One part in the words of the machine-readable contract.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct PartRecord {
+    /// Its name.
+    pub name: String,
+    /// Kind of component that it describes, as a heading of a scenario has it.
+    pub kind: &'static str,
+    /// What it is, in words.
+    pub title: String,
+    /// Every value it gives.
+    pub parameters: Vec<PartParameter>,
+}
+
+/// A value that a part gives.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct PartParameter {
+    /// Dotted path, without the name of the part.
+    pub path: String,
+    /// As a person would write it, unit included.
+    pub value: String,
+    /// How it is known.
+    #[schemars(with = "Provenance")]
+    pub provenance: String,
+    /// Source, in a sentence.
+    pub source: String,
+    /// Cells it was fitted on.
+    pub fitted_on: Vec<String>,
+}
+
+impl From<&PartListing> for PartRecord {
+    fn from(part: &PartListing) -> Self {
+        let parameter = |parameter: &ResolvedParameter| PartParameter {
+            path: parameter.path.clone(),
+            value: parameter.value.clone(),
+            provenance: parameter.provenance.word(),
+            source: parameter.source.clone(),
+            fitted_on: parameter.fitted_on.clone(),
+        };
+        Self {
+            name: part.name.clone(),
+            kind: part.kind.word(),
+            title: part.title.clone(),
+            parameters: part.parameters.iter().map(parameter).collect(),
+        }
+    }
 }
 
 /// The catalog that comes with the program.
@@ -122,6 +180,14 @@ impl Catalog {
         } else {
             Err(Diagnostics::new(output.diagnostics, sources))
         }
+    }
+
+    /// Every part, as `parts` prints them.
+    ///
+    /// # Errors
+    /// As [`Self::list`].
+    pub fn parts(&self) -> Result<Parts, Diagnostics> {
+        Ok(Parts { parts: self.list()?.iter().map(PartRecord::from).collect() })
     }
 
     fn position(&self, name: &str) -> Result<usize, usize> {

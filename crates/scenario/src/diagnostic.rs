@@ -4,6 +4,7 @@ use crate::nearest::asking;
 use crate::problem::Problem;
 use crate::source::{Place, SourceFile, SourceMap};
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::fmt;
 
@@ -59,7 +60,7 @@ pub struct Diagnostics {
 }
 
 /// A diagnostic in the words of the machine-readable contract.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct DiagnosticRecord {
     /// Stable code.
     pub code: &'static str,

@@ -1,8 +1,9 @@
-//! A TOML text as a tree in which every key and value knows its place.
+//! A text in TOML or JSON as a tree in which every key and value knows its place.
 //!
-//! The `toml` crate parses; this module bounds what comes out and keeps the order of the file.
+//! The `toml` crate parses, and [`json`] what programs write; this module bounds what comes out and keeps the order of the file.
 
 use crate::diagnostic::Diagnostic;
+use crate::json;
 use crate::problem::Problem;
 use crate::source::{FileId, Place, SourceFile};
 use crate::syntax::{self, Damage};
@@ -99,6 +100,11 @@ impl Table {
                 self.entries.push(entry);
             }
         }
+    }
+
+    /// Adds an entry whose key is not there yet.
+    pub(crate) fn push(&mut self, entry: Entry) {
+        self.entries.push(entry);
     }
 
     /// A table with one entry.
@@ -216,6 +222,12 @@ pub(crate) fn shortened(text: &str) -> String {
 
 /// Parses a text, as far as it can be read; every syntax error is reported.
 pub(crate) fn parse(file: FileId, source: &SourceFile, diagnostics: &mut Vec<Diagnostic>) -> (Table, Damage) {
+    if json::is_json(&source.text) {
+        return match json::parse(file, source, diagnostics) {
+            Some(table) => (table, Damage::default()),
+            None => (Table::default(), Damage::of_all(file)),
+        };
+    }
     let (root, errors) = DeTable::parse_recoverable(&source.text);
     let table = convert_table(file, root.into_inner(), 0, diagnostics);
     let damage = syntax::report(file, source, &errors, &table, diagnostics);

@@ -19,6 +19,11 @@ use std::collections::{HashMap, HashSet};
 const SECTIONS: [&str; 4] = ["title", "run", "firmware", "workload"];
 /// Targets of DMA that are no component.
 const TARGETS: [&str; 2] = ["memory", "nobody"];
+/// Whether a scenario may have a table of this name.
+pub(crate) fn is_section(key: &str) -> bool {
+    SECTIONS.contains(&key) || ComponentKind::ALL.iter().any(|kind| kind.word() == key)
+}
+
 /// Longest name.
 const NAME_LIMIT: usize = 64;
 /// Most components, and most workloads, that one file may declare: as many as there may be devices, so that

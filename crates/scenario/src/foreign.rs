@@ -1,6 +1,8 @@
 //! Texts that are given as scenarios and are something else: dumps of machines, job files, other encodings.
 
 use crate::diagnostic::Diagnostic;
+use crate::file::is_section;
+use crate::json::{self, is_json};
 use crate::problem::Problem;
 use crate::source::{FileId, Place, SourceFile};
 
@@ -28,10 +30,10 @@ fn kind_of(text: &str, path: &str) -> Option<(&'static str, String)> {
             "a scenario is a TOML file; `lanewise new` copies one to start from".to_owned(),
         ));
     }
-    if start.starts_with('{') {
+    if is_json(text) && !is_scenario(text) {
         return Some((
             "JSON",
-            "a scenario is a TOML file; `lanewise import` reads results of tools".to_owned(),
+            "a scenario in JSON has keys like `host` and `endpoint`; `lanewise import` reads results of tools".to_owned(),
         ));
     }
     if text.lines().take(200).any(is_function) {
@@ -45,6 +47,13 @@ fn kind_of(text: &str, path: &str) -> Option<(&'static str, String)> {
         return Some(("a job file of fio", hint));
     }
     None
+}
+
+/// Whether JSON is a scenario, by the keys of its outermost object; one with a mistake is taken for a scenario, which reports it.
+fn is_scenario(text: &str) -> bool {
+    let Some(keys) = json::keys(text) else { return true };
+    let sections = keys.iter().filter(|key| is_section(key)).count();
+    sections * 2 >= keys.len()
 }
 
 /// Whether a line begins with the address of a function, like `01:00.0 Non-Volatile memory controller`.
@@ -90,6 +99,7 @@ mod tests {
             let (found, _) = kind_of(text, "a").unwrap_or_else(|| panic!("{text} is not told"));
             assert!(found.contains(what), "{found}");
         }
+        assert!(kind_of("{\"host\": {}, \"title\": \"a\"}", "a").is_none());
         assert!(kind_of("title = \"01:00.0 a\"\n[host.a]\n", "a").is_none());
     }
 

@@ -32,6 +32,7 @@ mod file;
 mod foreign;
 mod idle;
 mod job_file;
+mod json;
 mod live;
 mod nearest;
 mod overrides;
@@ -54,7 +55,7 @@ mod value;
 mod variants;
 
 pub use axes::{Axis, axes};
-pub use catalog::{Catalog, PartListing, catalog};
+pub use catalog::{Catalog, PartListing, PartParameter, PartRecord, Parts, catalog};
 pub use diagnostic::{Diagnostic, DiagnosticRecord, Diagnostics};
 pub use job_file::{JobFile, JobOption, WrittenJob};
 pub use lanewise_workload::LoadConfig;

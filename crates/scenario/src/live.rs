@@ -7,6 +7,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::parameter::{Layer, Origin, ResolvedParameter};
 use crate::problem::Problem;
 use crate::scenario::{Scenario, Source, load};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -135,7 +136,7 @@ const FIXED: &[(&[&str], &str)] = &[
 ];
 
 /// A value that is another one from now on.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ChangedValue {
     /// Dotted path.
     pub path: String,

@@ -11,7 +11,10 @@ use crate::reader::Reader;
 use crate::source::Place;
 use crate::structure::ComponentKind;
 use crate::value::{ParameterType, choices, from_text};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Serialize;
 use serde_json::Value as Json;
+use std::borrow::Cow;
 
 choices! {
     /// Where a value comes from.
@@ -29,6 +32,16 @@ choices! {
     }
 }
 
+impl JsonSchema for Provenance {
+    fn schema_name() -> Cow<'static, str> {
+        "Provenance".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "enum": Self::WORDS, "description": "How a value is known." })
+    }
+}
+
 impl Provenance {
     /// The word for it, as files and results have it.
     pub fn word(self) -> String {
@@ -37,22 +50,13 @@ impl Provenance {
 }
 
 /// Whether a parameter says something about hardware or only what the user wants.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
 pub enum Role {
     /// A statement about hardware, which can be wrong and therefore needs a source.
     Claim,
     /// A wish: how long to run, what to transfer, where to plug a card.
     Choice,
-}
-
-impl Role {
-    /// `claim` or `choice`.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Claim => "claim",
-            Self::Choice => "choice",
-        }
-    }
 }
 
 /// What holds when nothing is written.

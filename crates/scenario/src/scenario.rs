@@ -8,7 +8,7 @@ use crate::foreign;
 use crate::idle::{Caution, IdleValue};
 use crate::job_file::JobFile;
 use crate::overrides::Overrides;
-use crate::parameter::{Origin, Output, ResolvedParameter};
+use crate::parameter::{Origin, Output, Provenance, ResolvedParameter, Role};
 use crate::parameters::{FirmwareParameters, RunParameters};
 use crate::problem::Problem;
 use crate::resolve::memory_estimate;
@@ -17,6 +17,7 @@ use crate::source::{FILE_SIZE_LIMIT, FileSystem, SourceFile, SourceMap, too_larg
 use crate::value::ParameterType;
 use lanewise_fabric::config::FabricConfig;
 use lanewise_workload::LoadConfig;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Where a scenario is read from: its text, the catalog that its parts are in, and jobs that are in a file of their own.
@@ -95,7 +96,7 @@ pub struct Scenario {
 }
 
 /// What a remark says of a value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Effect {
     /// It changes nothing.
@@ -105,7 +106,7 @@ pub enum Effect {
 }
 
 /// A value that the scenario or the command line states, and that changes nothing, or costs more than one might think.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Remark {
     /// Dotted path.
     pub path: String,
@@ -120,7 +121,7 @@ pub struct Remark {
 }
 
 /// What `explain` prints, in the words of the machine-readable contract.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Explanation {
     /// Title of the scenario.
     pub title: String,
@@ -133,13 +134,14 @@ pub struct Explanation {
 }
 
 /// One value in force.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ExplainedParameter {
     /// Dotted path, which is also how an override names it.
     pub path: String,
     /// As a person would write it, unit included.
     pub value: String,
-    /// `spec`, `datasheet`, `published`, `calibrated` or `assumed`.
+    /// How it is known.
+    #[schemars(with = "Provenance")]
     pub provenance: String,
     /// Source, in a sentence.
     pub source: String,
@@ -147,8 +149,8 @@ pub struct ExplainedParameter {
     pub place: String,
     /// Cells it was fitted on.
     pub fitted_on: Vec<String>,
-    /// `claim` about hardware, or `choice` of the user.
-    pub role: &'static str,
+    /// A claim about hardware, or a choice of the user.
+    pub role: Role,
 }
 
 /// Reads and resolves a scenario. Overrides are pairs of a path, as `explain` prints it, and a value.
@@ -229,7 +231,7 @@ impl Scenario {
             source: parameter.source.clone(),
             place: self.place(parameter),
             fitted_on: parameter.fitted_on.clone(),
-            role: parameter.role.word(),
+            role: parameter.role,
         });
         Explanation {
             title: self.title.clone(),

@@ -264,6 +264,11 @@ fn hint(message: &str, found: &str) -> Option<String> {
 }
 
 impl Damage {
+    /// Nothing of the text could be read.
+    pub(crate) fn of_all(file: FileId) -> Self {
+        Self { file: Some(file), open_at: Some(0), loses_keys: true, ..Self::default() }
+    }
+
     /// Counts the lines below a heading as unread.
     fn lose_table(&mut self, source: &SourceFile, heading: usize) {
         self.lines.extend((heading + 1..=source.lines()).take_while(|below| !is_heading(source, *below)));

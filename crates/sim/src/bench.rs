@@ -5,12 +5,13 @@
 use crate::{Source, build, load};
 use lanewise_fabric::Simulation;
 use lanewise_units::{Span, Time};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::fmt::Write;
 use std::time::Instant;
 
 /// One benchmark's figures.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Benchmark {
     /// `chain`, `mixed`, `tree512` or `tree4096`.
     pub name: &'static str,
@@ -31,6 +32,7 @@ pub struct Benchmark {
     /// Part of the wall time that went into audits, percent: how many there were, at what the last state takes to audit.
     pub audit_percent: f64,
     /// Hash of the trajectory: a benchmark that does other work is another benchmark.
+    #[schemars(regex(pattern = "^[0-9a-f]{16}$"))]
     pub fingerprint: String,
 }
 

@@ -24,6 +24,7 @@
 
 pub mod bench;
 mod counts;
+mod document;
 mod limits;
 mod measured;
 mod phases;
@@ -32,9 +33,11 @@ mod results;
 mod run_limits;
 mod runner;
 mod session;
+mod shape;
 mod state;
 mod stop_rule;
 
+pub use document::{Document, FORMAT};
 pub use lanewise_fabric::AssemblyError;
 pub use lanewise_scenario::{ChangedValue, Diagnostics, Scenario, Source, catalog, load, span_from_text};
 pub use limits::{Candidate, Larger, LimitedBy, Why, why};
@@ -44,7 +47,7 @@ pub use results::{
     Assumption, Buffer, Direction, Flow, Instrument, Ladder, Latency, Link, NamedValue, ParameterChange,
     PercentileInterval, Requester, Resource, Results,
 };
-pub use run_limits::EndReason;
+pub use run_limits::{EndName, EndReason};
 pub use session::{Ends, Session, Status};
 pub use state::{ByClass, LiveDirection, LiveLink, LivePool, LiveRequester, LiveResource, State};
 pub use stop_rule::student_t;
@@ -127,6 +130,7 @@ fn read(scenario: &Scenario, simulation: &Simulation, outcome: &Outcome, limits:
     let mut results = Results {
         changes: Vec::new(),
         limited_by: None,
+        why: None,
         title: scenario.title.clone(),
         lanewise_version: env!("CARGO_PKG_VERSION"),
         scenario_path: scenario.path.clone(),

@@ -2,10 +2,11 @@
 
 use lanewise_fabric::Simulation;
 use lanewise_units::Time;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A part of a run in which the machine stayed as it was.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Phase {
     /// What happened at its beginning.
     pub name: String,
@@ -18,7 +19,7 @@ pub struct Phase {
 }
 
 /// What a flow moved in a phase.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct PhaseFlow {
     /// Name of the flow.
     pub name: String,

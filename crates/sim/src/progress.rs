@@ -6,6 +6,7 @@
 use lanewise_fabric::Simulation;
 use lanewise_observe::FlowTally;
 use lanewise_units::{Span, Time};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// How a run is getting on.
@@ -35,7 +36,7 @@ impl<'a> RunProgress<'a> {
 }
 
 /// What a flow has come to.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
 pub struct FlowUpdate {
     /// Name.
     pub flow: String,
@@ -52,7 +53,7 @@ pub struct FlowUpdate {
 }
 
 /// Rates over some time.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, JsonSchema)]
 pub struct Rates {
     /// Payload, 10⁹ B/s.
     pub goodput_gb_per_s: f64,

@@ -2,15 +2,20 @@
 //!
 //! GB/s is 10⁹ bytes per second, MiB/s is 2²⁰. Floats appear here and nowhere before.
 
-use crate::limits::LimitedBy;
+use crate::EndName;
+use crate::limits::{LimitedBy, Why};
+use crate::shape::Shares;
 use lanewise_fabric::ResourceKind;
 use lanewise_fabric::workload::Metric;
 use lanewise_observe::LatencySummary;
+use lanewise_scenario::Provenance;
+use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 
 /// Everything about one run.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Results {
     /// Title of the scenario.
     pub title: String,
@@ -20,8 +25,8 @@ pub struct Results {
     pub scenario_path: String,
     /// Seed of the random streams.
     pub seed: u64,
-    /// Why the run ended: `Converged`, `Finished`, `TimeLimit`, `EventLimit`, `MemoryLimit`, `Stalled` or `Interrupted`.
-    pub end_reason: &'static str,
+    /// Why the run ended.
+    pub end_reason: EndName,
     /// The same in a sentence.
     pub end_detail: String,
     /// Of a stalled run, who waits for what.
@@ -37,9 +42,11 @@ pub struct Results {
     /// TLPs sent over links, first transmissions.
     pub tlp_hops: u64,
     /// Hash of the trajectory, 16 hexadecimal digits.
+    #[schemars(regex(pattern = "^[0-9a-f]{16}$"))]
     pub fingerprint: String,
     /// Parameters that were changed while it went on; `fingerprint` covers them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(min = 1))]
     pub changes: Vec<ParameterChange>,
     /// What limits it, by the time that others waited; none when nothing moved.
     pub limited_by: Option<LimitedBy>,
@@ -63,10 +70,14 @@ pub struct Results {
     pub assumptions: Vec<Assumption>,
     /// Values that the scenario states and that change nothing.
     pub remarks: Vec<lanewise_scenario::Remark>,
+    /// What each candidate for the limit would bring if it were so many times larger; with `--why` only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Why")]
+    pub why: Option<Why>,
 }
 
 /// A parameter that was changed while the run went on.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
 pub struct ParameterChange {
     /// Simulated time.
     pub at_s: f64,
@@ -81,7 +92,7 @@ pub struct ParameterChange {
 }
 
 /// Throughput and latency of a flow.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Flow {
     /// Name.
     pub name: String,
@@ -97,8 +108,8 @@ pub struct Flow {
     pub confidence_half_width_percent: Option<f64>,
     /// Payload bytes.
     pub bytes: u64,
-    /// What `operations` are, and whose latency it is: `requests` (TLPs that ask) or `operations`, as the instrument
-    /// counts them.
+    /// What `operations` are, and whose latency it is: requests (TLPs that ask) or operations, as the instrument counts them.
+    #[schemars(extend("enum" = ["requests", "operations"]))]
     pub counted: &'static str,
     /// Requests, or operations as the instrument counts them.
     pub operations: u64,
@@ -113,7 +124,7 @@ pub struct Flow {
 }
 
 /// A percentile of latencies, ns, and between which latencies it lies with the confidence of the run.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct PercentileInterval {
     /// Which, in percent: 99 for p99.
     pub percentile: f64,
@@ -123,8 +134,8 @@ pub struct PercentileInterval {
     pub high_ns: f64,
 }
 
-/// Latency, ns. A percentile that there are too few latencies for is none.
-#[derive(Clone, Debug, Serialize)]
+/// Latency, ns. A percentile that there are too few latencies for is null.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 #[allow(missing_docs, reason = "the names say it all")]
 pub struct Latency {
     pub min: f64,
@@ -148,7 +159,7 @@ impl From<LatencySummary> for Latency {
 }
 
 /// A link and its two directions.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Link {
     /// Name: that of the device below.
     pub name: String,
@@ -171,13 +182,15 @@ pub struct Link {
 }
 
 /// One direction of a link.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Direction {
     /// From line rate to goodput.
     pub ladder: Ladder,
     /// Part of the time for each use; sums to one.
+    #[schemars(with = "Shares")]
     pub time_attribution: Map<String, Value>,
     /// The same in ticks of 2⁻¹⁰ ps; sums to `measured_ticks` exactly.
+    #[schemars(with = "BTreeMap<String, u64>")]
     pub time_attribution_ticks: Map<String, Value>,
     /// Ticks measured, from packet boundary to packet boundary.
     pub measured_ticks: u64,
@@ -194,7 +207,7 @@ pub struct Direction {
 }
 
 /// The efficiency ladder of one direction: what is left at each rung, 10⁹ B/s.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Ladder {
     /// Transfers per second × lanes ÷ 8.
     pub line_rate_gb_per_s: f64,
@@ -207,20 +220,22 @@ pub struct Ladder {
 }
 
 /// What held an endpoint's requester back.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Requester {
     /// Endpoint.
     pub device: String,
     /// Part of the time in each state; sums to one.
+    #[schemars(with = "Shares")]
     pub time_attribution: Map<String, Value>,
 }
 
 /// Occupancy of an ingress buffer, counted as credits count: 16 B per header and per begun 16 B of data.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Buffer {
     /// `device.port`.
     pub port: String,
-    /// `posted`, `non_posted` or `completion`.
+    /// Flow class.
+    #[schemars(extend("enum" = ["posted", "non_posted", "completion"]))]
     pub class: String,
     /// Mean over the measured time.
     pub mean_bytes: f64,
@@ -231,12 +246,13 @@ pub struct Buffer {
 }
 
 /// Something that several share: how much of it was in use, and how long others waited for it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Resource {
     /// Path of names: `server.memory`, `sw0.core.port3`.
     pub name: String,
     /// Kind: `memory`, `read_trackers`, `walkers`, `core` and so on.
     #[serde(serialize_with = "name_of_kind")]
+    #[schemars(with = "String")]
     pub kind: ResourceKind,
     /// How many it serves at a time.
     pub places: u32,
@@ -256,7 +272,7 @@ pub struct Resource {
 }
 
 /// Errors of the transaction layer that one port detected.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ErrorCount {
     /// `device.port`.
     pub port: String,
@@ -269,7 +285,7 @@ pub struct ErrorCount {
 }
 
 /// Numbers in an instrument's own words.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Instrument {
     /// Name of the workload.
     pub workload: String,
@@ -280,7 +296,7 @@ pub struct Instrument {
 }
 
 /// One number of an instrument.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct NamedValue {
     /// Name with unit.
     pub name: String,
@@ -289,13 +305,14 @@ pub struct NamedValue {
 }
 
 /// A parameter without a specification or datasheet behind it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Assumption {
     /// Dotted path.
     pub path: String,
     /// Value in force.
     pub value: String,
-    /// `published`, `calibrated` or `assumed`.
+    /// How it is known.
+    #[schemars(with = "Provenance")]
     pub provenance: String,
     /// Where it comes from.
     pub source: String,

@@ -2,6 +2,8 @@
 
 use lanewise_fabric::Waiter;
 use lanewise_units::Span;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// When a run ends.
 #[derive(Clone, Copy, Debug)]
@@ -55,17 +57,37 @@ pub enum EndReason {
     Interrupted,
 }
 
+/// Why a run ended, in a word: what results have.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[schemars(rename = "EndReason")]
+#[allow(missing_docs, reason = "as in EndReason")]
+pub enum EndName {
+    Converged,
+    Finished,
+    TimeLimit,
+    EventLimit,
+    MemoryLimit,
+    Stalled,
+    Interrupted,
+}
+
+impl std::fmt::Display for EndName {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "{self:?}")
+    }
+}
+
 impl EndReason {
     /// Name in results.
-    pub fn name(&self) -> &'static str {
+    pub fn name(&self) -> EndName {
         match self {
-            Self::Converged => "Converged",
-            Self::Finished => "Finished",
-            Self::TimeLimit => "TimeLimit",
-            Self::EventLimit => "EventLimit",
-            Self::MemoryLimit => "MemoryLimit",
-            Self::Stalled(_) => "Stalled",
-            Self::Interrupted => "Interrupted",
+            Self::Converged => EndName::Converged,
+            Self::Finished => EndName::Finished,
+            Self::TimeLimit => EndName::TimeLimit,
+            Self::EventLimit => EndName::EventLimit,
+            Self::MemoryLimit => EndName::MemoryLimit,
+            Self::Stalled(_) => EndName::Stalled,
+            Self::Interrupted => EndName::Interrupted,
         }
     }
 }

@@ -7,33 +7,38 @@
 //! GB/s is 10⁹ bytes per second. Shares of time are parts of one. Credits are in the units of the specification: one of a header,
 //! or of 16 B of data (PCIe Base 6.3 §2.6.1).
 
+use crate::EndName;
 use crate::progress::{FlowUpdate, RunProgress, Updates};
+use crate::shape::Shares;
 use lanewise_fabric::config::{DeviceKind, FabricConfig, LinkConfig, PortConfig};
 use lanewise_fabric::workload::DeviceId;
 use lanewise_fabric::{Book, LinkUp, PortReading, ResourceReading};
 use lanewise_observe::{RequesterState, Use};
 use lanewise_scenario::Scenario;
 use lanewise_units::{Span, Time};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::collections::HashMap;
 
 /// A run at one instant.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct State {
     /// Simulated time.
     pub time_s: f64,
     /// The same in ticks of 2⁻¹⁰ ps.
     pub time_ticks: u64,
-    /// `warm-up`, `measuring` or `over`.
+    /// How far the run has come.
+    #[schemars(extend("enum" = ["warm-up", "measuring", "over"]))]
     pub stage: &'static str,
     /// Why the run is over; none while it goes on.
-    pub end_reason: Option<&'static str>,
+    pub end_reason: Option<EndName>,
     /// Time that rates and shares are about: since the last look, or since measuring began if that was later.
     pub window_s: f64,
     /// Events handled so far.
     pub events: u64,
     /// Hash of what went over the links so far, 16 hexadecimal digits.
+    #[schemars(regex(pattern = "^[0-9a-f]{16}$"))]
     pub trajectory: String,
     /// Per flow.
     pub flows: Vec<FlowUpdate>,
@@ -46,7 +51,7 @@ pub struct State {
 }
 
 /// A link and its two directions.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct LiveLink {
     /// Name: that of the device below.
     pub name: String,
@@ -57,11 +62,12 @@ pub struct LiveLink {
 }
 
 /// One direction of a link: its transmitter, and what the receiver at the other end holds.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct LiveDirection {
     /// `device.port` that transmits.
     pub transmitter: String,
-    /// `active`, `initialising` or `down`.
+    /// Of the Data Link Layer.
+    #[schemars(extend("enum" = ["active", "initialising", "down"]))]
     pub link: &'static str,
     /// Payload put on the wire in the window.
     pub goodput_gb_per_s: f64,
@@ -72,8 +78,10 @@ pub struct LiveDirection {
     /// Replays started since the last look.
     pub replays: u32,
     /// Part of the window that anything but silence was on the wire.
+    #[schemars(range(min = 0.0, max = 1.0))]
     pub utilisation: f64,
     /// Part of the window for each use that had any; sums to one.
+    #[schemars(with = "Shares")]
     pub time_attribution: Map<String, Value>,
     /// What the wire is silent for now, in the words of the time attribution: `blocked_posted_data`, `idle` and so on; none
     /// while something is on it.
@@ -90,8 +98,9 @@ pub struct LiveDirection {
 }
 
 /// One of each flow class.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 #[allow(missing_docs, reason = "the names say it all")]
+#[schemars(rename = "{T}ByClass")]
 pub struct ByClass<T> {
     pub posted: T,
     pub non_posted: T,
@@ -99,7 +108,7 @@ pub struct ByClass<T> {
 }
 
 /// Credits of one flow class. The rest of what was advertised is on the wire, in the receiver, or on its way back.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 pub struct LivePool {
     /// Header credits that the transmitter may spend; none where they are infinite.
     pub header_free: Option<u16>,
@@ -116,7 +125,7 @@ pub struct LivePool {
 }
 
 /// What an endpoint has asked for, and what holds it back.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct LiveRequester {
     /// Endpoint.
     pub device: String,
@@ -125,11 +134,12 @@ pub struct LiveRequester {
     /// Tags that it may have outstanding.
     pub tags: u32,
     /// Part of the window in each state that it was in; sums to one.
+    #[schemars(with = "Shares")]
     pub time_attribution: Map<String, Value>,
 }
 
 /// Something that several share.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct LiveResource {
     /// Path of names: `server.memory`, `ssd.media`.
     pub name: String,
@@ -177,7 +187,7 @@ impl Default for Sent {
 pub(crate) fn read(
     scenario: &Scenario,
     progress: &RunProgress<'_>,
-    end_reason: Option<&'static str>,
+    end_reason: Option<EndName>,
     looks: &mut Looks,
 ) -> State {
     let now = Time::ZERO + progress.simulated;

@@ -1,3 +1,8 @@
+// What documents hold is generated into documents.d.ts; docs/reference/json.md says what the keys mean.
+import type { EndReason, Explain, Mistake, Parts, Remark, Run as Results, State } from "./documents";
+export type * from "./documents";
+export type { Run as Results } from "./documents";
+
 /** How to take a scenario. */
 export interface Options {
   /** What messages and results call it; `<text>` by itself. */
@@ -6,28 +11,6 @@ export interface Options {
   overrides?: [string, string][];
   /** Parts besides those of the catalog, or in their place: by name, the text of a file as in `catalog/`. */
   parts?: Record<string, string>;
-}
-
-/** One mistake: `error` of `schema/output.schema.json`. */
-export interface Mistake {
-  /** Of a scenario, a code of `docs/reference/problems.md`; else `wrong-input` or `internal`. */
-  code: string;
-  message: string;
-  path: string | null;
-  /** From 1. */
-  line: number | null;
-  /** From 1, in characters. */
-  column: number | null;
-  hint: string | null;
-}
-
-/** Something that a scenario states, and that changes nothing or costs more than one might think. */
-export interface Remark {
-  path: string;
-  value: string;
-  place: string;
-  effect: "none" | "slower";
-  reason: string;
 }
 
 /** What `check` finds. */
@@ -40,25 +23,6 @@ export interface Checked {
   remarks: Remark[];
 }
 
-/** Results of a run, as `lanewise run --json` prints them; `docs/reference/json.md` says what the keys mean. */
-export interface Results {
-  format: 1;
-  title: string;
-  lanewise_version: string;
-  scenario_path: string;
-  seed: number;
-  end_reason: "Converged" | "Finished" | "TimeLimit" | "EventLimit" | "MemoryLimit" | "Stalled" | "Interrupted";
-  end_detail: string;
-  simulated_s: number;
-  warm_up_s: number;
-  measured_s: number;
-  events: number;
-  tlp_hops: number;
-  /** Hash of the trajectory, 16 hexadecimal digits: the same here as in the command line. */
-  fingerprint: string;
-  [key: string]: unknown;
-}
-
 /** How far a session has come. */
 export interface Step {
   format: 1;
@@ -66,16 +30,8 @@ export interface Step {
   over: boolean;
   now_s: number;
   events: number;
-  end_reason: Results["end_reason"] | null;
+  end_reason: EndReason | null;
   fingerprint: string;
-}
-
-/** What is there at one instant; `docs/reference/json.md` says what the keys mean. */
-export interface State {
-  format: 1;
-  time_s: number;
-  stage: "warm-up" | "measuring" | "over";
-  [key: string]: unknown;
 }
 
 /** How a session begins. */
@@ -121,9 +77,9 @@ export class Lanewise {
   /** Another instance of the same module. */
   renewed(): Promise<Lanewise>;
   run(scenario: string, options?: Options): Results;
-  explain(scenario: string, options?: Options): Record<string, unknown>;
+  explain(scenario: string, options?: Options): Explain;
   check(scenario: string, options?: Options): Checked;
-  parts(): Record<string, unknown>;
+  parts(): Parts;
   scenarioSchema(): Record<string, unknown>;
   session(scenario: string, options?: SessionOptions): Session;
   /** The scenario of a benchmark of `lanewise bench`: `chain`, `mixed`, `tree512` or `tree4096`. */
@@ -134,9 +90,9 @@ export class Lanewise {
 export interface Connection {
   version(): Promise<string>;
   run(scenario: string, options?: Options): Promise<Results>;
-  explain(scenario: string, options?: Options): Promise<Record<string, unknown>>;
+  explain(scenario: string, options?: Options): Promise<Explain>;
   check(scenario: string, options?: Options): Promise<Checked>;
-  parts(): Promise<Record<string, unknown>>;
+  parts(): Promise<Parts>;
   scenarioSchema(): Promise<Record<string, unknown>>;
   session(scenario: string, options?: SessionOptions): Promise<Session<false>>;
   /** Ends the worker, and with it a run that is under way. */

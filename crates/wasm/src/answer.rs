@@ -1,11 +1,9 @@
 //! The JSON of answers: what `lanewise VERB --json` prints, and for mistakes what its `error` is.
 
 use lanewise_scenario::{DiagnosticRecord, Diagnostics};
+use lanewise_sim::Document;
 use serde::Serialize;
-use serde_json::{Value, json};
-
-/// Version of the format that every answer begins with, `$id` of `schema/output.schema.json`.
-pub const FORMAT: u32 = 1;
+use serde_json::json;
 
 /// Exit status of the command line for wrong input.
 const WRONG_INPUT: u8 = 2;
@@ -15,15 +13,7 @@ const INTERNAL: u8 = 3;
 
 /// An answer with its format in front.
 pub(crate) fn stamped(document: &impl Serialize) -> String {
-    match serde_json::to_value(document) {
-        Ok(Value::Object(document)) => {
-            let mut answer = serde_json::Map::from_iter([("format".to_owned(), FORMAT.into())]);
-            answer.extend(document);
-            Value::Object(answer).to_string()
-        }
-        Ok(other) => internal(&format!("an answer is an object, not {other}"), false),
-        Err(error) => internal(&error.to_string(), false),
-    }
+    serde_json::to_string(&Document::of(document)).unwrap_or_else(|error| internal(&error.to_string(), false))
 }
 
 /// The mistakes of a scenario, each by itself, and `report` as a person would read them.

@@ -1,11 +1,11 @@
 //! The verbs: what a request means, and what answers it.
 
 use crate::answer::{mistakes, stamped, wrong_request};
-use lanewise_scenario::{Catalog, ResolvedParameter, Scenario, Source, SourceFile, catalog};
+use lanewise_scenario::{Catalog, Scenario, Source, SourceFile, catalog};
 use lanewise_sim::{Diagnostics, Ends, Session};
 use lanewise_units::Bytes;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
@@ -75,29 +75,10 @@ pub fn check(request: &str) -> String {
 
 /// The catalog, as `lanewise parts --json` prints it.
 pub fn parts() -> String {
-    let listings = match catalog().list() {
-        Ok(listings) => listings,
-        Err(diagnostics) => return mistakes(&diagnostics),
-    };
-    let parts = listings.iter().map(|part| {
-        json!({
-            "name": part.name,
-            "kind": part.kind.word(),
-            "title": part.title,
-            "parameters": part.parameters.iter().map(parameter).collect::<Vec<Value>>(),
-        })
-    });
-    stamped(&json!({ "parts": parts.collect::<Vec<Value>>() }))
-}
-
-fn parameter(parameter: &ResolvedParameter) -> Value {
-    json!({
-        "path": parameter.path,
-        "value": parameter.value,
-        "provenance": parameter.provenance.word(),
-        "source": parameter.source,
-        "fitted_on": parameter.fitted_on,
-    })
+    match catalog().parts() {
+        Ok(parts) => stamped(&parts),
+        Err(diagnostics) => mistakes(&diagnostics),
+    }
 }
 
 /// The JSON Schema of scenario files, as it is: without a format.
@@ -173,6 +154,7 @@ impl Request {
 mod tests {
     use super::*;
     use crate::rig::{RIG, read};
+    use serde_json::Value;
 
     fn answer(verb: fn(&str) -> String, request: &Value) -> Value {
         read(&verb(&request.to_string()))

@@ -18,6 +18,6 @@ mod door;
 mod rig;
 mod session;
 
-pub use answer::{FORMAT, internal};
+pub use answer::internal;
 pub use door::{MEMORY_LIMIT, benchmark, check, explain, parts, run, scenario_schema, version};
 pub use session::Sessions;

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from lanewise import _core
 from lanewise.doctor.finding import Compared, Cost
+from lanewise.scenario.text import scenario_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -51,7 +52,7 @@ def price(trial: Trial) -> Cost:
 @cache
 def _simulated(rig: Rig, quantity: str) -> float:
     """Return GB/s of all flows together, or the mean latency in ns of the first."""
-    result = json.loads(_core.run("doctor", source=rig.scenario()))
+    result = json.loads(_core.run("doctor", source=scenario_text(rig.scenario())))
     data = [flow for flow in result["flows"] if flow["direction"] != "control"]
     if quantity == "latency":
         return float(data[0]["latency_ns"]["mean"])

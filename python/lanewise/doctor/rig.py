@@ -7,9 +7,9 @@ runs of a trial share them, so they matter little to the difference. Left out: e
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, cast
 
 from lanewise.machine.lanes import lanes_of
 
@@ -18,10 +18,24 @@ if TYPE_CHECKING:
     from lanewise.machine.model import LinkMode
     from lanewise.machine.own_rate import Own
     from lanewise.machine.sockets import Interconnect
+    from lanewise.scenario.tables import (
+        Endpoint,
+        EndpointLink,
+        Host,
+        HostSlot,
+        Run,
+        Scenario,
+        Sourced,
+        Switch,
+        SwitchPort,
+        Workload,
+    )
 
 _SETTLE_US = 12
 _MEASURE_US = 24
 _NARROW_FACTOR = 4
+_LARGEST = "4 KiB"
+"""Payload that every port of a rig supports: what is set decides."""
 _PAUSES = 3
 """Pauses before measuring begins; twice as many are measured."""
 
@@ -31,7 +45,7 @@ class Leaf:
     """A device below the last switch, or at the root port, and what it does."""
 
     link: Lanes
-    direction: str = "read"
+    direction: Literal["read", "write", "both", "idle"] = "read"
     size: int = 65536
     outstanding: int = 16
     mrrs: int = 512
@@ -43,8 +57,8 @@ class Leaf:
     """Below a second root port of its own, beside the switches."""
     pause_us: int | None = None
     """In place of DMA, the CPU reads a register of it once in so many microseconds."""
-    sleep: tuple[str, ...] = ()
-    """Entries of its `link` table; none for a link that stays awake."""
+    sleep: EndpointLink | None = field(default=None, hash=False)
+    """Its `link` table; None for a link that stays awake."""
     interval_ns: float | None = None
     """Least time between two of its requests, for devices that are slower than their link."""
     socket: int = 0
@@ -74,118 +88,116 @@ class Rig:
         """Return the rig with something changed at every device."""
         return replace(self, leaves=tuple(replace(leaf, **changes) for leaf in self.leaves))  # type: ignore[arg-type]
 
-    def scenario(self) -> str:
-        """Write the scenario file."""
-        return "\n".join([*self._run(), *self._host(), *self._switches(), *self._devices()]) + "\n"
+    def scenario(self) -> Scenario:
+        """Make the scenario."""
+        return {
+            "run": self._run(),
+            "host": {"machine": self._host()},
+            "switch": {f"switch{number}": self._switch(number) for number in range(len(self.uplinks))},
+            "endpoint": {
+                f"device{number}": self._endpoint(number, leaf) for number, leaf in enumerate(self.leaves)
+            },
+            "workload": [
+                _workload(number, leaf) for number, leaf in enumerate(self.leaves) if leaf.direction != "idle"
+            ],
+        }
 
-    def _run(self) -> list[str]:
+    def _run(self) -> Run:
         slowest = min(leaf.link.gt_s * leaf.link.width for leaf in self.leaves)
         factor = _NARROW_FACTOR if slowest < 32 else 1
         pauses = [leaf.pause_us for leaf in self.leaves if leaf.pause_us]
         if pauses:
             factor = _PAUSES * max(pauses) // _SETTLE_US
         settle, end = _SETTLE_US * factor, (_SETTLE_US + _MEASURE_US) * factor
-        return [
-            "[run]",
-            f'warm_up = "{settle} us"',
-            f'time_limit = "{end} us"',
-            'relative_half_width = "0.001 %"',
-        ]
+        return {"warm_up": f"{settle} us", "time_limit": f"{end} us", "relative_half_width": "0.001 %"}
 
-    def _host(self) -> list[str]:
+    def _host(self) -> Host:
         root = self.uplinks[0] if self.uplinks else self.leaves[0].link
         first = 0 if self.uplinks else self.leaves[0].socket
-        slots = [f"port0 = {_slot(root, first)}"]
-        slots += [
-            f"port{number + 1} = {_slot(leaf.link, leaf.socket)}"
-            for number, leaf in enumerate(self.leaves)
-            if leaf.attached_to_root or (not self.uplinks and number > 0)
-        ]
-        lines = [
-            "[host.machine]",
-            f"slots = {{ {', '.join(slots)} }}",
-            *self._payload(),
-            f'rcb = "{self.rcb} B"',
-        ]
-        if self.completion_combine is not None:
-            lines.append(f'completion_combine = "{self.completion_combine} B"')
-        if self.host_latency_ns is not None:
-            lines.append(f'memory_latency = "{self.host_latency_ns} ns"')
-        if self.forward_between_roots or self.acs_redirect:
-            lines.append("peer_to_peer = true")
-        return [*lines, *(self.interconnect.toml("machine") if self.interconnect else [])]
-
-    def _switches(self) -> list[str]:
-        lines = []
-        for number, uplink in enumerate(self.uplinks):
-            last = number == len(self.uplinks) - 1
-            below = [f'port{index + 1} = "{leaf.link.word}"' for index, leaf in enumerate(self.leaves)]
-            ports = below if last else [f'port1 = "{self.uplinks[number + 1].word}"']
-            lines += [
-                f"[switch.switch{number}]",
-                f'attach = "{"machine.port0" if number == 0 else f"switch{number - 1}.port1"}"',
-                f'ports = {{ port0 = "{uplink.word}", {", ".join(ports)} }}',
-                *self._payload(),
-            ]
-            if self.acs_redirect:
-                lines.append("acs_redirect = true")
-        return lines
-
-    def _devices(self) -> list[str]:
-        lines = []
+        slots = {"port0": _slot(root, first)}
         for number, leaf in enumerate(self.leaves):
-            at_root = leaf.attached_to_root or not self.uplinks
-            root_port = number + 1 if leaf.attached_to_root or number > 0 else 0
-            place = (
-                f"machine.port{root_port}" if at_root else f"switch{len(self.uplinks) - 1}.port{number + 1}"
-            )
-            lines += [
-                f"[endpoint.device{number}]",
-                f'attach = "{place}"',
-                f'generation = "gen{leaf.link.generation}"',
-                f'width = "x{leaf.link.width}"',
-                f'mrrs = "{leaf.mrrs} B"',
-                f'tag_width = "{leaf.tag_bits} bits"',
-                f"relaxed_ordering = {str(leaf.relaxed_ordering).lower()}",
-                *(["memory_socket = 1"] if leaf.far_memory else []),
-                *self._payload(),
-            ]
-            if leaf.interval_ns is not None:
-                lines.append(f'request_interval = "{leaf.interval_ns:.3f} ns"')
-            if leaf.sleep:
-                lines.append(f"link = {{ {', '.join(leaf.sleep)} }}")
-            if leaf.direction == "idle":
-                continue
-            if leaf.pause_us is not None:
-                lines += [
-                    "[[workload]]",
-                    'kind = "mmio"',
-                    f'name = "flow{number}"',
-                    f'device = "device{number}"',
-                    'direction = "read"',
-                    f'interval = "{leaf.pause_us} us"',
-                ]
-                continue
-            lines += [
-                "[[workload]]",
-                'kind = "dma"',
-                f'name = "flow{number}"',
-                f'device = "device{number}"',
-                f'direction = "{leaf.direction}"',
-                f'size = "{leaf.size} B"',
-                f"outstanding = {leaf.outstanding}",
-            ]
-            if leaf.target is not None:
-                lines.append(f'target = "device{leaf.target}"')
-        return lines
+            if leaf.attached_to_root or (not self.uplinks and number > 0):
+                slots[f"port{number + 1}"] = _slot(leaf.link, leaf.socket)
+        host: Host = {
+            "slots": slots,
+            "mps_supported": _LARGEST,
+            "mps": f"{self.mps} B",
+            "rcb": f"{self.rcb} B",
+        }
+        if self.completion_combine is not None:
+            host["completion_combine"] = f"{self.completion_combine} B"
+        if self.host_latency_ns is not None:
+            host["memory_latency"] = f"{self.host_latency_ns} ns"
+        if self.forward_between_roots or self.acs_redirect:
+            host["peer_to_peer"] = True
+        if self.interconnect is not None:
+            host["interconnect"] = self.interconnect.table()
+        return host
 
-    def _payload(self) -> list[str]:
-        return ['mps_supported = "4 KiB"', f'mps = "{self.mps} B"']
+    def _switch(self, number: int) -> Switch:
+        ports: dict[str, str | Sourced | SwitchPort] = {"port0": self.uplinks[number].word}
+        if number == len(self.uplinks) - 1:
+            ports |= {f"port{index + 1}": leaf.link.word for index, leaf in enumerate(self.leaves)}
+        else:
+            ports["port1"] = self.uplinks[number + 1].word
+        switch: Switch = {
+            "attach": "machine.port0" if number == 0 else f"switch{number - 1}.port1",
+            "ports": ports,
+            "mps_supported": _LARGEST,
+            "mps": f"{self.mps} B",
+        }
+        if self.acs_redirect:
+            switch["acs_redirect"] = True
+        return switch
+
+    def _endpoint(self, number: int, leaf: Leaf) -> Endpoint:
+        at_root = leaf.attached_to_root or not self.uplinks
+        root_port = number + 1 if leaf.attached_to_root or number > 0 else 0
+        endpoint: Endpoint = {
+            "attach": f"machine.port{root_port}"
+            if at_root
+            else f"switch{len(self.uplinks) - 1}.port{number + 1}",
+            "generation": f"gen{leaf.link.generation}",
+            "width": f"x{leaf.link.width}",
+            "mrrs": f"{leaf.mrrs} B",
+            "tag_width": f"{leaf.tag_bits} bits",
+            "relaxed_ordering": leaf.relaxed_ordering,
+            "mps_supported": _LARGEST,
+            "mps": f"{self.mps} B",
+        }
+        if leaf.far_memory:
+            endpoint["memory_socket"] = 1
+        if leaf.interval_ns is not None:
+            endpoint["request_interval"] = f"{leaf.interval_ns:.3f} ns"
+        if leaf.sleep is not None:
+            endpoint["link"] = leaf.sleep
+        return endpoint
 
 
-def _slot(link: Lanes, socket: int) -> str:
+def _workload(number: int, leaf: Leaf) -> Workload:
+    flow, device = f"flow{number}", f"device{number}"
+    if leaf.pause_us is not None:
+        return {
+            "kind": "mmio",
+            "name": flow,
+            "device": device,
+            "direction": "read",
+            "interval": f"{leaf.pause_us} us",
+        }
+    return {
+        "kind": "dma",
+        "name": flow,
+        "device": device,
+        "direction": cast("Literal['read', 'write', 'both']", leaf.direction),
+        "size": f"{leaf.size} B",
+        "outstanding": leaf.outstanding,
+        "target": "memory" if leaf.target is None else f"device{leaf.target}",
+    }
+
+
+def _slot(link: Lanes, socket: int) -> str | Sourced | HostSlot:
     """Write a slot; which socket it is on only where that is not the first."""
-    return f'{{ link = "{link.word}", socket = {socket} }}' if socket else f'"{link.word}"'
+    return {"link": link.word, "socket": socket} if socket else link.word
 
 
 @dataclass(frozen=True)

@@ -236,10 +236,16 @@ def _collective(case: Case, measurement: Measurement, machine: Machine) -> Match
 
 def _peer_copy(case: Case, measurement: Measurement, first: Function, second: Function) -> Match:
     both = case.direction == "both"
-    workload = dma(first, "write", LARGE, target=second)
-    if both:
-        workload += dma(second, "write", LARGE, target=first)
-    benchmark = Benchmark(case.name, first, workload, "both" if both else "write", 30, 60, peer=second)
+    benchmark = Benchmark(
+        case.name,
+        first,
+        dma(first, "write", LARGE, target=second),
+        "both" if both else "write",
+        30,
+        60,
+        peer=second,
+        beside=(dma(second, "write", LARGE, target=first),) if both else (),
+    )
     one_of_two = both and measurement.tool == "nvbandwidth" and "Total" not in case.name
     return Match(first, benchmark, share=0.5 if one_of_two else 1.0)
 

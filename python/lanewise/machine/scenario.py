@@ -13,16 +13,17 @@ the first of a device, which share its link.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from lanewise.errors import InputError
 from lanewise.machine.lanes import LAST_WITHOUT_FLITS
 from lanewise.machine.model import Kind
 from lanewise.machine.parts import part_of, switch_part
 from lanewise.machine.registers import PACKET_SIZES
-from lanewise.machine.sleep import sleep_entries
+from lanewise.machine.sleep import sleep_table
 from lanewise.machine.sockets import interconnect_of, sockets_of
 from lanewise.machine.ways import NO_CHANGE, Ways
+from lanewise.scenario.annotated import Annotated, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -30,6 +31,18 @@ if TYPE_CHECKING:
     from lanewise.machine.address import Address
     from lanewise.machine.model import Function, Link, LinkMode, Machine
     from lanewise.machine.ways import Change, Modes
+    from lanewise.scenario.tables import (
+        Endpoint,
+        EndpointLink,
+        Host,
+        HostSlot,
+        Run,
+        Scenario,
+        Sourced,
+        Switch,
+        SwitchPort,
+        Workload,
+    )
 
 _HOST_PARTS = {
     4: "generic-gen4-server",
@@ -55,24 +68,25 @@ def endpoint_name(function: Function) -> str:
     return f"{kind}_{_identifier(function.address)}"
 
 
-def scan_to_scenario(
+def scan_to_document(
     machine: Machine,
     *,
     endpoints: Iterable[Address | str] | None = None,
-    workload: str | None = None,
+    workload: Sequence[Workload] | None = None,
+    run: Run | None = None,
     changes: Mapping[Address, Change] | None = None,
     peer_to_peer: bool = False,
     title: str | None = None,
     settings: Mapping[str, Sequence[tuple[str, str]]] | None = None,
-) -> str:
-    """Write a scenario.
+) -> Annotated:
+    """Make a scenario, with notes for people who read it.
 
     `endpoints` are addresses of the devices to take part, all that can be written when None; their ways to
-    the root are written, nothing else. `workload` is the text of the ``[[workload]]`` tables, in which
-    ``endpoint_name`` names the devices; by default every device copies both ways at once. `changes` are per
-    function. With `peer_to_peer` root ports forward to each other, and then one MPS holds for the whole
-    machine. `settings` are further keys and values of devices by their names, without a source. Raises
-    `InputError` when no link of the machine is known well enough, or not the way of a device that is named.
+    the root are written, nothing else. In `workload`, ``endpoint_name`` names the devices; by default every
+    device copies both ways at once. `changes` are per function. With `peer_to_peer` root ports forward to
+    each other, and then one MPS holds for the whole machine. `settings` are further keys and values of
+    devices by their names, without a source. Raises `InputError` when no link of the machine is known well
+    enough, or not the way of a device that is named.
     """
     named = None if endpoints is None else list(endpoints)
     writer = _Writer(machine, changes or {}, peer_to_peer=peer_to_peer, settings=settings or {})
@@ -82,7 +96,22 @@ def scan_to_scenario(
     unknown = [f for address in named or () if (f := machine[address]) not in chosen]
     if unknown:
         raise InputError(f"no scenario can be written: how {unknown[0].address.short} is linked is not known")
-    return writer.write(chosen, workload, title)
+    return writer.write(chosen, workload, run, title)
+
+
+def scan_to_scenario(
+    machine: Machine,
+    *,
+    endpoints: Iterable[Address | str] | None = None,
+    workload: Sequence[Workload] | None = None,
+    run: Run | None = None,
+    changes: Mapping[Address, Change] | None = None,
+    settings: Mapping[str, Sequence[tuple[str, str]]] | None = None,
+) -> str:
+    """Write a scenario file; everything as in `scan_to_document`."""
+    return scan_to_document(
+        machine, endpoints=endpoints, workload=workload, run=run, changes=changes, settings=settings
+    ).to_toml()
 
 
 def _nothing_to_write(machine: Machine) -> str:
@@ -113,11 +142,19 @@ class _Writer:
         self.ways = Ways(machine, changes)
         self.payloads: dict[Address, int] = {}
         """Payload size of each hierarchy, by its root port: the smallest that is set on it."""
+        self.notes: dict[tuple[str, ...], str] = {}
+        self.headed: set[tuple[str, ...]] = set()
+        """Tables within tables that have headings of their own."""
 
-    def write(self, chosen: Sequence[Function], workload: str | None, title: str | None) -> str:
-        """Return the whole file."""
-        devices: list[str] = []
-        switches: dict[Address, list[tuple[str, str]]] = {}
+    def write(
+        self,
+        chosen: Sequence[Function],
+        workload: Sequence[Workload] | None,
+        run: Run | None,
+        title: str | None,
+    ) -> Annotated:
+        """Return the whole scenario."""
+        switches: dict[Address, dict[str, str | Sourced | SwitchPort]] = {}
         slots: dict[Address, tuple[Link, LinkMode]] = {}
         uplinks: dict[Address, Link] = {}
         for function in chosen:
@@ -126,8 +163,8 @@ class _Writer:
             if link is not None and self.ways.has_switch(link):
                 modes = self.ways.modes(link)
                 assert modes is not None
-                ports = switches.setdefault(link.device.address, [])
-                ports.append((_beside_name(function), _word(modes.lower)))
+                ports = switches.setdefault(link.device.address, {})
+                ports[_beside_name(function)] = _word(modes.lower)
                 uplinks[link.device.address] = link
             while link is not None:
                 modes = self.ways.modes(link)
@@ -136,59 +173,75 @@ class _Writer:
                 if above is None:
                     slots[link.upper.address] = (link, modes.upper)
                 else:
-                    ports = switches.setdefault(above.device.address, [])
-                    port = (_port_name(link.upper.address), _word(modes.upper))
-                    if port not in ports:
-                        ports.append(port)
+                    ports = switches.setdefault(above.device.address, {})
+                    ports[_port_name(link.upper.address)] = _word(modes.upper)
                     uplinks[above.device.address] = above
                 link = above
-        for function in chosen:
-            devices += self._endpoint(function)
-        body = [*self._host(slots)]
-        for address, ports in switches.items():
-            body += self._switch(uplinks[address], ports)
-        text = workload if workload is not None else self._everything(chosen)
-        return "\n".join([*self._head(title), *body, *devices, text.strip("\n")]) + "\n"
+        document: Scenario = {"title": self._title(title), "host": {"server": self._host(slots)}}
+        if switches:
+            document["switch"] = {
+                _switch_name(uplinks[address].device): self._switch(uplinks[address], ports)
+                for address, ports in switches.items()
+            }
+        document["endpoint"] = {endpoint_name(function): self._endpoint(function) for function in chosen}
+        if run is not None:
+            document["run"] = run
+            self.notes["run",] = "The time that predict measures."
+        document["workload"] = list(workload) if workload is not None else list(map(_both_ways, chosen))
+        return Annotated(document, tuple(self._head()), self.notes, self.headed)
 
-    def _head(self, title: str | None) -> list[str]:
+    def _title(self, title: str | None) -> str:
         machine = self.machine
         name = machine.source.rpartition("/")[2]
-        words = (
-            title or f"{machine.hostname or name or 'a machine'}, from {', '.join(machine.kinds) or 'a scan'}"
-        )
+        words = f"{machine.hostname or name or 'a machine'}, from {', '.join(machine.kinds) or 'a scan'}"
+        return printable(title or words)
+
+    def _head(self) -> list[str]:
+        machine = self.machine
+        name = machine.source.rpartition("/")[2]
         lines = [
-            f"# Written by `lanewise scan --scenario` from {_comment(name or 'this machine')}.",
-            "# Links, payload sizes and what devices may do are the machine's own. Assumed: what no dump",
-            "# says of host, switches and drives: catalog parts named below and the defaults of scenarios.",
-            *(f"# Assumed: {text}." for text in sorted(self.ways.assumed)),
+            f"Written by `lanewise scan --scenario` from {name or 'this machine'}.",
+            "Links, payload sizes and what devices may do are the machine's own. Assumed: what no dump",
+            "says of host, switches and drives: catalog parts named below and the defaults of scenarios.",
+            *(f"Assumed: {text}." for text in sorted(self.ways.assumed)),
         ]
         if not machine.measured:
-            lines.append("# The source declares its links; they were not read from the machine.")
-        return [*lines, f"title = {_quoted(words)}", ""]
-
-    def _host(self, slots: Mapping[Address, tuple[Link, LinkMode]]) -> list[str]:
-        boundaries = {link.upper.link.rcb_bytes for link, _ in slots.values()} - {None}
-        lines = ["[host.server]", *self._processor(slots)]
-        if boundaries:
-            lines.append(f'rcb = "{min(b for b in boundaries if b)} B"')
-        if self.peer_to_peer:
-            lines.append("peer_to_peer = true      # Assumed: root ports forward between each other")
-        sockets = self._sockets(slots)
-        lines.append("")
-        if sockets:
-            lines += [*interconnect_of(self.machine).toml("server"), ""]
-        for address, (link, mode) in sorted(slots.items()):
-            lines += [
-                f"[host.server.slots.{_port_name(address)}]      # {_comment(str(address))}",
-                f"link = {_quoted(_word(mode))}",
-                *([f"socket = {sockets[address]}"] if address in sockets else []),
-                *self._payload_supported(link.upper),
-                *self._payload_set(link.upper),
-                "",
-            ]
+            lines.append("The source declares its links; they were not read from the machine.")
         return lines
 
-    def _processor(self, slots: Mapping[Address, tuple[Link, LinkMode]]) -> list[str]:
+    def _host(self, slots: Mapping[Address, tuple[Link, LinkMode]]) -> Host:
+        boundaries = {link.upper.link.rcb_bytes for link, _ in slots.values()} - {None}
+        host = self._processor(slots)
+        if boundaries:
+            host["rcb"] = f"{min(b for b in boundaries if b)} B"
+        if self.peer_to_peer:
+            host["peer_to_peer"] = True
+            self._note("host", "server", "peer_to_peer", "Assumed: root ports forward between each other")
+        sockets = self._sockets(slots)
+        if sockets:
+            host["interconnect"] = interconnect_of(self.machine).table()
+            self.headed.add(("host", "server", "interconnect"))
+        places: dict[str, str | Sourced | HostSlot] = {}
+        for address, (link, mode) in sorted(slots.items()):
+            slot: HostSlot = {"link": _word(mode)}
+            if address in sockets:
+                slot["socket"] = sockets[address]
+            if (supported := self._payload_supported(link.upper)) is not None:
+                slot["mps_supported"] = supported
+            if (payload := self._payload_set(link.upper)) is not None:
+                slot["mps"] = payload
+            place = ("host", "server", "slots", _port_name(address))
+            places[place[-1]] = slot
+            self.headed.add(place)
+            self._note(*place, str(address))
+        host["slots"] = places
+        return host
+
+    def _note(self, *path_and_text: str) -> None:
+        *path, text = path_and_text
+        self.notes[tuple(path)] = text
+
+    def _processor(self, slots: Mapping[Address, tuple[Link, LinkMode]]) -> Host:
         """Say what the processor is like: by its root ports' generation and maker, and by its sockets."""
         ports = [f for f in self.machine if self.machine.role(f) is Kind.ROOT_PORT]
         able = [port.link.capability.generation or 1 for port in ports]
@@ -197,22 +250,21 @@ class _Writer:
         part = _HOST_PARTS.get(generation)
         of_host = [*ports, *(f for f in self.machine if f.is_class(0x0600))]
         makers = {_MAKERS.get(function.identity.vendor_id or 0) for function in of_host} - {None}
-        lines = []
+        host: Host = {}
         if part is not None:
-            lines.append(f"part = {_quoted(part)}      # Assumed: memory and latencies of a server")
+            host["part"] = part
+            self._note("host", "server", "part", "Assumed: memory and latencies of a server")
         if len(makers) == 1:
-            lines.append(
-                f"maker = {_quoted(str(makers.pop()))}      # that of the root ports and host bridges"
-            )
+            host["maker"] = str(makers.pop())
+            self._note("host", "server", "maker", "that of the root ports and host bridges")
         sockets = len(set(sockets_of(self.machine).values()))
         if sockets > 1 and generation in _MEMORY:
             alone, together = (sockets * rate for rate in _MEMORY[generation])
-            lines += [
-                f'read_bandwidth = "{alone} GB/s"      # Assumed: each socket has memory of its own',
-                f'write_bandwidth = "{alone} GB/s"',
-                f'memory_bandwidth = "{together} GB/s"',
-            ]
-        return lines
+            host["read_bandwidth"] = f"{alone} GB/s"
+            self._note("host", "server", "read_bandwidth", "Assumed: each socket has memory of its own")
+            host["write_bandwidth"] = f"{alone} GB/s"
+            host["memory_bandwidth"] = f"{together} GB/s"
+        return host
 
     def _sockets(self, slots: Mapping[Address, tuple[Link, LinkMode]]) -> dict[Address, int]:
         """Return the socket of each root port that is used; nothing when they share one."""
@@ -224,69 +276,75 @@ class _Writer:
                 found[address] = socket
         return found if len(set(found.values())) > 1 else {}
 
-    def _switch(self, uplink: Link, ports: Sequence[tuple[str, str]]) -> list[str]:
+    def _switch(self, uplink: Link, ports: Mapping[str, str | Sourced | SwitchPort]) -> Switch:
         modes = self.ways.modes(uplink)
         assert modes is not None
         upstream = uplink.device
-        listing = ", ".join(
-            f"{name} = {_quoted(word)}" for name, word in [("port0", _word(modes.lower)), *ports]
-        )
         redirects = [
             child.registers.acs is not None and "ReqRedir" in (child.registers.acs.enabled or ())
             for child in self.machine.children(upstream)
         ]
+        path = ("switch", _switch_name(upstream))
+        self._note(*path, f"{upstream.address} {upstream.name}")
+        switch: Switch = {}
         part = switch_part(upstream)
-        known = [f"part = {_quoted(part)}      # known by its family", 'lanes = "none"'] if part else []
-        lines = [
-            f"[switch.{_switch_name(upstream)}]      # {_comment(f'{upstream.address} {upstream.name}')}",
-            *known,
-            f"attach = {_quoted(self._place(uplink))}",
-            f"ports = {{ {listing} }}",
-            *self._payload_supported(upstream),
-        ]
+        if part:
+            switch["part"] = part
+            self._note(*path, "part", "known by its family")
+            switch["lanes"] = "none"
+        switch["attach"] = self._place(uplink)
+        switch["ports"] = {"port0": _word(modes.lower), **ports}
+        if (supported := self._payload_supported(upstream)) is not None:
+            switch["mps_supported"] = supported
         if any(redirects):
-            lines.append("acs_redirect = true      # ReqRedir is set on a downstream port")
-        return [*lines, *self._link(uplink, modes), ""]
+            switch["acs_redirect"] = True
+            self._note(*path, "acs_redirect", "ReqRedir is set on a downstream port")
+        if (table := self._link(uplink, modes, path)) is not None:
+            switch["link"] = table
+        return switch
 
-    def _endpoint(self, function: Function) -> list[str]:
+    def _endpoint(self, function: Function) -> Endpoint:
         link = self.machine.link_above(function)
         modes = None if link is None else self.ways.modes(link)
         assert link is not None
         assert modes is not None
         beside = self.ways.has_switch(link)
-        place = f"{_switch_name(link.device)}.{_beside_name(function)}" if beside else self._place(link)
         transfers = function.transfers
         change = self.changes.get(function.address, NO_CHANGE)
-        generation, width = _word(modes.lower).split()
-        lines = [
-            f"[endpoint.{endpoint_name(function)}]      # {_comment(f'{function.address} {function.name}')}"
-        ]
+        path = ("endpoint", endpoint_name(function))
+        self._note(*path, f"{function.address} {function.name}")
+        endpoint: Endpoint = {}
         part = part_of(function)
         if part is not None:
-            lines.append(f"part = {_quoted(part)}      # known by its name; rates as published")
+            endpoint["part"] = part
+            self._note(*path, "part", "known by its name; rates as published")
         elif function.is_nvme:
             part = _DRIVE_PARTS[max(3, min(5, modes.lower.generation or 3))]
-            lines.append(f"part = {_quoted(part)}      # Assumed: a drive of this generation")
-        lines += [
-            f"attach = {_quoted(place)}",
-            f"generation = {_quoted(generation)}",
-            f"width = {_quoted(width)}",
-            *self._payload_supported(function),
-        ]
+            endpoint["part"] = part
+            self._note(*path, "part", "Assumed: a drive of this generation")
+        endpoint["attach"] = (
+            f"{_switch_name(link.device)}.{_beside_name(function)}" if beside else self._place(link)
+        )
+        endpoint["generation"], endpoint["width"] = _word(modes.lower).split()
+        if (supported := self._payload_supported(function)) is not None:
+            endpoint["mps_supported"] = supported
         mrrs = change.mrrs or transfers.mrrs
         if mrrs in PACKET_SIZES and not function.virtual:
-            lines.append(f'mrrs = "{mrrs} B"')
+            endpoint["mrrs"] = f"{mrrs} B"
         relaxed = transfers.relaxed_ordering if change.relaxed_ordering is None else change.relaxed_ordering
         if relaxed is not None:
-            lines.append(f"relaxed_ordering = {str(relaxed).lower()}")
+            endpoint["relaxed_ordering"] = relaxed
         bits = change.tag_bits or _tag_bits(function)
         if bits is not None:
-            lines.append(f'tag_width = "{bits} bits"')
+            endpoint["tag_width"] = f"{bits} bits"
             if part is not None:
-                lines.append('tags = "auto"')
-        for key, value in self.settings.get(endpoint_name(function), ()):
-            lines.append(f"{key} = {value if value.isdigit() else _quoted(value)}      # as predict assumes")
-        return [*lines, *([] if beside else self._link(link, modes)), ""]
+                endpoint["tags"] = "auto"
+        for key, value in self.settings.get(path[1], ()):
+            _set(endpoint, key, int(value) if value.isdigit() else value)
+            self._note(*path, *key.split("."), "as predict assumes")
+        if not beside and (table := self._link(link, modes, path)) is not None:
+            endpoint["link"] = table
+        return endpoint
 
     def _note_payload(self, function: Function) -> None:
         """Lower the payload size of a hierarchy to what a device and the way to it are set to."""
@@ -302,48 +360,54 @@ class _Writer:
         root = self.machine.root_port(function)
         return function.address if root is None else root.address
 
-    def _payload_supported(self, function: Function) -> list[str]:
+    def _payload_supported(self, function: Function) -> str | None:
         supported = function.transfers.mps_supported
         payload = self.payloads.get(self._hierarchy(function))
         if supported not in PACKET_SIZES:
             supported = payload
-        return [] if supported is None else [f'mps_supported = "{max(supported, payload or 128)} B"']
+        return None if supported is None else f"{max(supported, payload or 128)} B"
 
-    def _payload_set(self, port: Function) -> list[str]:
+    def _payload_set(self, port: Function) -> str | None:
         payload = min(self.payloads.values()) if self.peer_to_peer and self.payloads else None
         payload = payload or self.payloads.get(port.address)
-        return [] if payload is None else [f'mps = "{payload} B"']
+        return None if payload is None else f"{payload} B"
 
     def _place(self, link: Link) -> str:
         above = self.ways.above_switch(link)
         owner = "server" if above is None else _switch_name(above.device)
         return f"{owner}.{_port_name(link.upper.address)}"
 
-    def _link(self, link: Link, modes: Modes) -> list[str]:
-        """Write what is special about a link: less than both ends can do, and sleep."""
-        entries = []
+    def _link(self, link: Link, modes: Modes, path: tuple[str, ...]) -> EndpointLink | None:
+        """Say what is special about a link: less than both ends can do, and sleep."""
+        table: EndpointLink = {}
         if modes.forced is not None:
-            generation, width = _word(modes.forced).split()
-            entries += [f"force_generation = {_quoted(generation)}", f"force_width = {_quoted(width)}"]
-        comment = "      # below what both ends can do" if entries else ""
+            table["force_generation"], table["force_width"] = _word(modes.forced).split()
+            self._note(*path, "link", "below what both ends can do")
         sleeps = self.changes.get(link.device.address, NO_CHANGE).asleep is not False
         if sleeps and max(modes.upper.generation or 1, modes.lower.generation or 1) <= LAST_WITHOUT_FLITS:
-            entries += sleep_entries(link)
-        return [f"link = {{ {', '.join(entries)} }}{comment}"] if entries else []
+            table.update(sleep_table(link) or {})
+        return table or None
 
-    def _everything(self, chosen: Sequence[Function]) -> str:
-        tables = []
-        for function in chosen:
-            tables.append(
-                "[[workload]]\n"
-                'kind = "dma"\n'
-                f"name = {_quoted(endpoint_name(function))}\n"
-                f"device = {_quoted(endpoint_name(function))}\n"
-                'direction = "both"\n'
-                'size = "64 KiB"\n'
-                "outstanding = 16\n"
-            )
-        return "\n".join(tables)
+
+def _both_ways(function: Function) -> Workload:
+    name = endpoint_name(function)
+    return {
+        "kind": "dma",
+        "name": name,
+        "device": name,
+        "direction": "both",
+        "size": "64 KiB",
+        "outstanding": 16,
+    }
+
+
+def _set(endpoint: Endpoint, key: str, value: str | int) -> None:
+    """Set what a dotted key means, in the table that it means."""
+    *outer, last = key.split(".")
+    table = cast("dict[str, object]", endpoint)
+    for name in outer:
+        table = cast("dict[str, object]", table.setdefault(name, {}))
+    table[last] = value
 
 
 def _tag_bits(function: Function) -> int | None:
@@ -377,14 +441,3 @@ def _beside_name(function: Function) -> str:
 
 def _switch_name(upstream: Function) -> str:
     return f"switch_{_identifier(upstream.address)}"
-
-
-def _comment(text: str) -> str:
-    """Return text that can stand in a comment: one line, no control characters."""
-    return "".join(character if character.isprintable() else " " for character in text)[:100]
-
-
-def _quoted(text: str) -> str:
-    """Return a TOML string."""
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return '"' + "".join(c if c.isprintable() else " " for c in escaped)[:200] + '"'

@@ -7,10 +7,17 @@ Specification 5.0, 5.4.1, 7.5.3.6 (Exit Latency) and 7.5.3.7 (ASPM Control).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from lanewise.machine.link import Link
+    from lanewise.scenario.tables import EndpointLink
+
+_ASPM: dict[tuple[str, ...], Literal["l0s", "l1", "l0s and l1"]] = {
+    ("L0s",): "l0s",
+    ("L1",): "l1",
+    ("L0s", "L1"): "l0s and l1",
+}
 
 
 def sleep_states(link: Link) -> tuple[str, ...]:
@@ -31,14 +38,14 @@ def exit_latency_ns(link: Link, state: str) -> float | None:
     return max((1e9 * seconds for seconds in known if seconds is not None), default=None)
 
 
-def sleep_entries(link: Link) -> tuple[str, ...]:
-    """Return the entries of a scenario's `link` table; what no end says has the scenario's defaults."""
+def sleep_table(link: Link) -> EndpointLink | None:
+    """Return what a scenario's `link` table says of sleep: what no end says has the scenario's defaults."""
     states = sleep_states(link)
     if not states:
-        return ()
-    entries = [f'aspm = "{" and ".join(states).lower()}"']
+        return None
+    table: EndpointLink = {"aspm": _ASPM[states]}
     for state in states:
         exit_ns = exit_latency_ns(link, state)
         if exit_ns is not None:
-            entries.append(f'{state.lower()}_exit = "{exit_ns:.0f} ns"')
-    return tuple(entries)
+            table["l1_exit" if state == "L1" else "l0s_exit"] = f"{exit_ns:.0f} ns"
+    return table

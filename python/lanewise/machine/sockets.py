@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from lanewise.machine.address import Address
     from lanewise.machine.model import Function, Machine
+    from lanewise.scenario.tables import HostInterconnect, Provenance
 
 _AMD, _INTEL = 0x1022, 0x8086
 _LINE = 64
@@ -42,7 +43,7 @@ class Interconnect:
     """Bytes that go with every line of 64 B."""
     name: str
     source: str
-    overhead_provenance: str
+    overhead_provenance: Provenance
     overhead_source: str
 
     @property
@@ -50,16 +51,20 @@ class Interconnect:
         """What it carries of data."""
         return self.rate_gb_per_s * _LINE / (_LINE + self.line_overhead)
 
-    def toml(self, host: str) -> list[str]:
-        """Write it as a table of a scenario."""
-        rate = f'"{self.rate_gb_per_s:g} GB/s"'
-        overhead = f'"{self.line_overhead} B"'
-        return [
-            f"[host.{host}.interconnect]",
-            f'rate = {{ value = {rate}, provenance = "assumed", source = "{self.source}" }}',
-            f"line_overhead = {{ value = {overhead}, provenance = "
-            f'"{self.overhead_provenance}", source = "{self.overhead_source}" }}',
-        ]
+    def table(self) -> HostInterconnect:
+        """Make the `interconnect` table of a host."""
+        return {
+            "rate": {
+                "value": f"{self.rate_gb_per_s:g} GB/s",
+                "provenance": "assumed",
+                "source": self.source,
+            },
+            "line_overhead": {
+                "value": f"{self.line_overhead} B",
+                "provenance": self.overhead_provenance,
+                "source": self.overhead_source,
+            },
+        }
 
 
 _MEASURED = "51.0 GB/s between peers across sockets of a dual EPYC 9005, voipmonitor/rtx6kpro"

@@ -16,6 +16,7 @@ from lanewise.predicting.wire import pace
 
 if TYPE_CHECKING:
     from lanewise.machine.model import Machine
+    from lanewise.scenario.tables import Run
 
 MOST_TOGETHER = 64
 """Devices that are at work at once; machines with more get the first so many."""
@@ -38,11 +39,10 @@ def scenario_of(machine: Machine, direction: str = "write") -> str:
     if not chosen:
         return scan_to_scenario(machine)
     slowest = max(chosen, key=lambda benchmark: benchmark.settle_us)
-    window = (
-        "# The time that predict measures.\n"
-        f'[run]\nwarm_up = "{slowest.settle_us} us"\n'
-        f'time_limit = "{slowest.settle_us + slowest.measure_us} us"\n\n'
-    )
+    run: Run = {
+        "warm_up": f"{slowest.settle_us} us",
+        "time_limit": f"{slowest.settle_us + slowest.measure_us} us",
+    }
     settings: dict[str, list[tuple[str, str]]] = {}
     for benchmark in chosen:
         for path, value in (*benchmark.overrides, *pace(machine, benchmark)):
@@ -52,6 +52,7 @@ def scenario_of(machine: Machine, direction: str = "write") -> str:
     return scan_to_scenario(
         machine,
         endpoints=[benchmark.function.address for benchmark in chosen],
-        workload=window + "\n".join(benchmark.workload for benchmark in chosen),
+        workload=[benchmark.workload for benchmark in chosen],
+        run=run,
         settings=settings,
     )

@@ -13,7 +13,7 @@ of sizes: RFC 2544 for frames, fio's, nvbandwidth's and perftest's customary opt
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
 from lanewise.machine.drives import drive_part
 from lanewise.machine.parts import gpu_part
@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lanewise.machine.model import Function
+    from lanewise.scenario.tables import Workload, WorkloadFio, WorkloadRings
+
+Direction: TypeAlias = Literal["read", "write", "both"]
+"""Of the data on a link: read from memory, written to memory, or both."""
 
 _FRAMES = (64, 1518, 9000)
 LARGE = 64 << 10
@@ -33,8 +37,11 @@ _BATCH = 32
 _SMALL_WRITE = 64
 _SMALL_WRITES = 256
 """Small writes in progress at a receiver. Assumed: enough that its link is the limit."""
-_WORK_REQUESTS = 'descriptor = "64 B"\ncompletion = "64 B"\ncompletion_batch = 1\ndoorbell = "8 B"\n'
-"""Verbs: a send queue entry and a completion entry of 64 B each, as ConnectX adapters have them."""
+_COPIES: dict[Direction, Literal["host-to-device", "device-to-host", "both"]] = {
+    "read": "host-to-device",
+    "write": "device-to-host",
+    "both": "both",
+}
 _FRAMES_UNDER_WAY = 256 << 10
 """Bytes of frames in progress. Assumed: what the buffers of an adapter hold."""
 
@@ -60,8 +67,7 @@ class Benchmark:
     name: str
     """As a person calls it."""
     function: Function
-    workload: str
-    """The ``[[workload]]`` tables."""
+    workload: Workload
     direction: str
     """How the data goes on the device's link: read (from memory), write (to memory) or both."""
     settle_us: int
@@ -75,8 +81,15 @@ class Benchmark:
     peer: Function | None = None
     without_media: tuple[tuple[str, str], ...] = ()
     """Overrides that take the media out of a latency."""
+    beside: tuple[Workload, ...] = ()
+    """Workloads of other devices at the same time."""
     together: bool = False
     """Whether the benchmark is also run with all other devices at once; one of each direction is."""
+
+    @property
+    def workloads(self) -> tuple[Workload, ...]:
+        """Its own workload, and those beside it."""
+        return (self.workload, *self.beside)
 
 
 def benchmarks_of(function: Function, peers: list[Function]) -> Iterator[Benchmark]:
@@ -142,7 +155,7 @@ def _small_writes(function: Function) -> Iterator[Benchmark]:
     """RDMA writes of 64 B: the sender fetches work requests and completes them, the receiver only writes."""
     for word, direction, workload in (
         ("receiver", "write", dma(function, "write", _SMALL_WRITE, outstanding=_SMALL_WRITES)),
-        ("sender", "read", _rings(function, "send", _SMALL_WRITE, _WORK_REQUESTS)),
+        ("sender", "read", _work_requests(function)),
     ):
         yield Benchmark(
             f"RDMA write, {word} {_SMALL_WRITE} B",
@@ -178,46 +191,90 @@ def _plain(function: Function) -> Iterator[Benchmark]:
 
 
 def dma(
-    function: Function, direction: str, size: int, *, outstanding: int = 16, target: Function | None = None
-) -> str:
-    """Write plain DMA with host memory, or with the memory of another device; `size` in bytes."""
+    function: Function,
+    direction: str,
+    size: int,
+    *,
+    outstanding: int = 16,
+    target: Function | None = None,
+) -> Workload:
+    """Make plain DMA with host memory, or with the memory of another device; `size` in bytes."""
     name = endpoint_name(function)
-    memory = "memory" if target is None else endpoint_name(target)
-    return (
-        f'[[workload]]\nkind = "dma"\nname = "{name}"\ndevice = "{name}"\ndirection = "{direction}"\n'
-        f'size = "{size} B"\noutstanding = {outstanding}\ntarget = "{memory}"\n'
-    )
+    return {
+        "kind": "dma",
+        "name": name,
+        "device": name,
+        "direction": cast("Direction", direction),
+        "size": f"{size} B",
+        "outstanding": outstanding,
+        "target": "memory" if target is None else endpoint_name(target),
+    }
 
 
-def copy(function: Function, direction: str, target: Function | None = None) -> str:
-    """Write one copy that is longer than any run: benchmarks queue copies, so that their start is hidden."""
+def copy(function: Function, direction: str, target: Function | None = None) -> Workload:
+    """Make one copy that is longer than any run: benchmarks queue copies, so that their start is hidden."""
     name = endpoint_name(function)
-    word = {"read": "host-to-device", "write": "device-to-host", "both": "both"}[direction]
-    way = (
-        f'direction = "{word}"'
-        if target is None
-        else f'direction = "peer"\ntarget = "{endpoint_name(target)}"'
-    )
-    return f'[[workload]]\nkind = "copy"\nname = "{name}"\ndevice = "{name}"\n{way}\nsize = "{_LONG_COPY}"\n'
+    if target is None:
+        return {
+            "kind": "copy",
+            "name": name,
+            "device": name,
+            "direction": _COPIES[cast("Direction", direction)],
+            "size": _LONG_COPY,
+        }
+    return {
+        "kind": "copy",
+        "name": name,
+        "device": name,
+        "direction": "peer",
+        "target": endpoint_name(target),
+        "size": _LONG_COPY,
+    }
 
 
-def _rings(function: Function, word: str, size: int, shape: str = "") -> str:
+def _rings(function: Function, word: str, size: int) -> WorkloadRings:
     """Frames through rings: enough batches under way to hide latency, and no more memory than a card has."""
     name = endpoint_name(function)
-    batches = max(2, min(64, _FRAMES_UNDER_WAY // (_BATCH * size)))
-    return (
-        f'[[workload]]\nkind = "rings"\nname = "{name}"\ndevice = "{name}"\ndirection = "{word}"\n'
-        f'frame = "{size} B"\nbatch = {_BATCH}\noutstanding = {batches}\n{shape}'
-    )
+    return {
+        "kind": "rings",
+        "name": name,
+        "device": name,
+        "direction": cast("Literal['receive', 'send']", word),
+        "frame": f"{size} B",
+        "batch": _BATCH,
+        "outstanding": max(2, min(64, _FRAMES_UNDER_WAY // (_BATCH * size))),
+    }
 
 
-def fio(function: Function, rw: str, block: str, *, depth: int, jobs: int = 1, engine: str = "libaio") -> str:
-    """Write a job of fio; `block` with its unit, `depth` of each of `jobs` clones."""
+def _work_requests(function: Function) -> WorkloadRings:
+    """Verbs: a send queue entry and a completion entry of 64 B each, as ConnectX adapters have them."""
+    return {
+        **_rings(function, "send", _SMALL_WRITE),
+        "descriptor": "64 B",
+        "completion": "64 B",
+        "completion_batch": 1,
+        "doorbell": "8 B",
+    }
+
+
+def fio(
+    function: Function, rw: str, block: str, *, depth: int, jobs: int = 1, engine: str = "libaio"
+) -> Workload:
+    """Make a job of fio; `block` with its unit, `depth` of each of `jobs` clones."""
     name = endpoint_name(function)
-    return (
-        f'[[workload]]\nkind = "fio"\nname = "{name}"\nfilename = ["{name}"]\nrw = "{rw}"\nbs = "{block}"\n'
-        f'iodepth = {depth}\nnumjobs = {jobs}\nioengine = "{engine}"\ngroup_reporting = true\n'
-    )
+    job = {
+        "kind": "fio",
+        "name": name,
+        "filename": [name],
+        "rw": rw,
+        "bs": block,
+        "iodepth": depth,
+        "numjobs": jobs,
+        "ioengine": engine,
+        "group_reporting": True,
+    }
+    # Which words there are for `rw` and `ioengine`, the core says.
+    return cast("WorkloadFio", job)
 
 
 def fast_media(function: Function) -> tuple[tuple[str, str], ...]:

@@ -7,10 +7,12 @@ attribution are exact, so no guess is involved in which share is the largest.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from lanewise.documents import Run
 
 _FULL = 0.985
 """A direction busy for this share of the time is full: gaps between bursts are the rest."""
@@ -29,7 +31,7 @@ _REQUESTER = {
 }
 
 
-def binding_of(result: Mapping[str, Any], device: str, names: Mapping[str, str]) -> str:
+def binding_of(result: Run, device: str, names: Mapping[str, str]) -> str:
     """Say what binds a device. `names` turns names of links (their lower device) into words for a person."""
     direction, name, shares, busy = _busiest(result)
     whose = f"the link of {names.get(name, name)}"
@@ -52,14 +54,13 @@ def binding_of(result: Mapping[str, Any], device: str, names: Mapping[str, str])
     return f"{whose}, busy {100 * busy:.0f} % {_way(direction)}"
 
 
-def _busiest(result: Mapping[str, Any]) -> tuple[str, str, dict[str, float], float]:
+def _busiest(result: Run) -> tuple[str, str, dict[str, float], float]:
     """Return direction, name, shares and utilisation of the link direction with most to do."""
     found: tuple[str, str, dict[str, float], float] = ("upstream", "", {}, -1.0)
     for link in result["links"]:
-        for direction in ("upstream", "downstream"):
-            busy = float(link[direction]["utilisation"])
-            if busy > found[3]:
-                found = (direction, str(link["name"]), dict(link[direction]["time_attribution"]), busy)
+        for direction, side in (("upstream", link["upstream"]), ("downstream", link["downstream"])):
+            if side["utilisation"] > found[3]:
+                found = (direction, link["name"], side["time_attribution"], side["utilisation"])
     return found
 
 

@@ -242,7 +242,7 @@ def _with_all_at_once(
         slowest = max(shared, key=lambda benchmark: benchmark.settle_us)
         result = simulator.run(
             [benchmark.function for benchmark in shared],
-            "".join(benchmark.workload for benchmark in shared),
+            [benchmark.workload for benchmark in shared],
             slowest,
             [pair for benchmark in shared for pair in (*benchmark.overrides, *pace(machine, benchmark))],
         )
@@ -250,10 +250,10 @@ def _with_all_at_once(
             results[direction] = ({endpoint_name(b.function) for b in shared}, result)
     for benchmark, row in rows:
         name = endpoint_name(benchmark.function)
-        members, result = results.get(benchmark.direction, (set(), {}))
-        if not benchmark.together or name not in members:
+        found = results.get(benchmark.direction)
+        if not benchmark.together or found is None or name not in found[0]:
             finished.append((benchmark, row))
             continue
-        together = goodput_of(result, device=name)
+        together = goodput_of(found[1], device=name)
         finished.append((benchmark, replace(row, together_gb_per_s=together)))
     return finished

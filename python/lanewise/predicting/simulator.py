@@ -7,38 +7,38 @@ writes, memory included; peers at different sockets share what joins the sockets
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lanewise import _core
 from lanewise.errors import InputError
 from lanewise.ladder import payload_gb_per_s
 from lanewise.machine.drives import drive_part
 from lanewise.machine.own_rate import message_rate
-from lanewise.machine.scenario import endpoint_name, scan_to_scenario
+from lanewise.machine.scenario import endpoint_name, scan_to_document
 from lanewise.machine.sockets import across_sockets, interconnect_of
 from lanewise.predicting.binding import binding_of
 from lanewise.predicting.wire import carried_gb_per_s
+from lanewise.scenario.numbering import numbered, with_names
+from lanewise.scenario.text import scenario_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from lanewise.documents import Flow, Run
     from lanewise.machine.address import Address
     from lanewise.machine.model import Function, Machine
     from lanewise.machine.sockets import Interconnect
     from lanewise.machine.ways import Change
     from lanewise.predicting.benchmarks import Benchmark
+    from lanewise.scenario.tables import Run as RunTable
+    from lanewise.scenario.tables import Workload
 
 _FULL_INTERCONNECT = 0.985
 """Share of what a link between sockets carries from which on it is the limit."""
 
 _AS_FAST_AS_THE_LINK = 0.97
 """A drive that reaches this share of what it would with infinitely fast media is not the limit."""
-
-_NAME = re.compile(r"\b(?:port|switch|gpu|nvme|nic|storage|device)_[0-9a-f_]+\b")
-_NUMBER = re.compile(r"\bn(\d+)\b")
-_COMMENT = re.compile(r"(?m)(?<!\s)\s++#.*$|^#.*$|^title = .*$")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +70,7 @@ class Simulator:
         self.runs = 0
         self.payloads: dict[Address, int] = {}
         """Maximum Payload Size in bytes of the way of each device that was simulated."""
-        self._results: dict[str, str] = {}
+        self._results: dict[str, Run] = {}
         self._words = {endpoint_name(f): f.address.short for f in machine} | {
             f"switch_{f.address.short.replace(':', '_').replace('.', '_')}": f"switch {f.address.short}"
             for f in machine
@@ -134,57 +134,55 @@ class Simulator:
             f"the adapter's messages, {known.per_s / 1e6:.0f} M/s as published ({known.source}); {others}"
         )
 
-    def alone(self, benchmark: Benchmark) -> dict[str, Any] | None:
+    def alone(self, benchmark: Benchmark) -> Run | None:
         """Return the result of a benchmark on its own."""
         functions = [benchmark.function] + ([benchmark.peer] if benchmark.peer else [])
-        return self.run(functions, benchmark.workload, benchmark, benchmark.overrides)
+        return self.run(functions, benchmark.workloads, benchmark, benchmark.overrides)
 
     def run(
         self,
         functions: Sequence[Function],
-        workload: str,
+        workload: Sequence[Workload],
         benchmark: Benchmark,
         overrides: Sequence[tuple[str, str]],
-    ) -> dict[str, Any] | None:
+    ) -> Run | None:
         """Run a workload on some devices of the machine."""
         peers = benchmark.peer is not None
         try:
-            text = scan_to_scenario(
+            scenario = scan_to_document(
                 self.machine,
                 endpoints=[function.address for function in functions],
-                workload=_window(benchmark) + workload,
+                workload=workload,
+                run=_window(benchmark),
                 changes=self.changes,
                 peer_to_peer=peers,
             )
         except InputError:
             return None
-        bare, names = _normalised(text)
-        numbers = {name: f"n{number}" for number, name in enumerate(names)}
-        pairs = [
-            (_NAME.sub(lambda match: numbers.get(match[0], match[0]), path), value)
-            for path, value in overrides
-        ]
-        key = bare + repr(pairs)
+        bare, numbering = numbered(scenario.document)
+        pairs = [(numbering.path(path), value) for path, value in overrides]
+        text = scenario_text(bare)
+        key = text + repr(pairs)
         if key not in self._results:
             self.runs += 1
-            self._results[key] = _core.run("prediction", pairs, source=bare)
-        return json.loads(_NUMBER.sub(lambda match: names[int(match[1])], self._results[key]))  # type: ignore[no-any-return]
+            self._results[key] = json.loads(_core.run("prediction", pairs, source=text))
+        return with_names(self._results[key], numbering.names())
 
     def _drive_words(self, benchmark: Benchmark, goodput: float, binding: str) -> str:
         """Say whether a drive is the limit, where it is known which drive it is."""
         part = drive_part(benchmark.function)
         if part is None:
             return f"{binding}; the drive itself may be slower"
-        bare = self.run([benchmark.function], benchmark.workload, benchmark, benchmark.without_media)
+        bare = self.run([benchmark.function], benchmark.workloads, benchmark, benchmark.without_media)
         possible = goodput_of(bare) if bare else 0.0
         if goodput >= _AS_FAST_AS_THE_LINK * possible:
             return binding
         return f"the drive, as published ({part}); its link would carry {possible:.2f} GB/s"
 
-    def _latency_words(self, benchmark: Benchmark, result: Mapping[str, Any]) -> str:
+    def _latency_words(self, benchmark: Benchmark, result: Run) -> str:
         """Say how much of a latency is not the media's."""
         whole = _latency(result) or 0.0
-        bare = self.run([benchmark.function], benchmark.workload, benchmark, benchmark.without_media)
+        bare = self.run([benchmark.function], benchmark.workloads, benchmark, benchmark.without_media)
         rest = (_latency(bare) or 0.0) if bare else 0.0
         waking = whole - self._never_asleep(benchmark, result)
         media = (whole - rest - waking) / 1e3
@@ -193,18 +191,18 @@ class Simulator:
         wakes = f"; waking links {waking / 1e3:.1f} us (ASPM)" if waking else ""
         return f"media {media:.1f} us ({whose}){wakes}; software and PCI Express {rest / 1e3:.1f} us"
 
-    def _never_asleep(self, benchmark: Benchmark, result: Mapping[str, Any]) -> float:
+    def _never_asleep(self, benchmark: Benchmark, result: Run) -> float:
         """Return the latency that a benchmark has when no link sleeps."""
         asleep = [
             link["name"]
             for link in result["links"]
-            if any(link[way]["time_attribution"]["waking"] > 0 for way in ("upstream", "downstream"))
+            if any(way["time_attribution"]["waking"] > 0 for way in (link["upstream"], link["downstream"]))
         ]
         awake = [*benchmark.overrides, *((f"{name}.link.aspm", "off") for name in asleep)]
-        again = self.run([benchmark.function], benchmark.workload, benchmark, awake) if asleep else result
+        again = self.run([benchmark.function], benchmark.workloads, benchmark, awake) if asleep else result
         return _latency(again or result) or 0.0
 
-    def ceiling(self, result: Mapping[str, Any], benchmark: Benchmark) -> float | None:
+    def ceiling(self, result: Run, benchmark: Benchmark) -> float | None:
         """Return the payload that the narrowest link carries, from coding and packet sizes alone."""
         both = 2 if benchmark.direction == "both" else 1
         dwords = 3 if benchmark.direction == "read" else 4
@@ -237,35 +235,30 @@ class Simulator:
         first, second = ({link.device.address.short for link in way} for way in ways)
         return {name for name, word in self._words.items() if word.rpartition(" ")[2] in first & second}
 
-    def _link_words(self, result: Mapping[str, Any], name: str) -> str:
+    def _link_words(self, result: Run, name: str) -> str:
         link = next((link for link in result["links"] if link["name"] == name), None)
         return f"{link['generation']} {link['width']}" if link else ""
 
 
-def _window(benchmark: Benchmark) -> str:
+def _window(benchmark: Benchmark) -> RunTable:
     """Fix the time that is measured: such runs are periodic after a moment."""
-    end = benchmark.settle_us + benchmark.measure_us
-    times = f'warm_up = "{benchmark.settle_us} us"\ntime_limit = "{end} us"'
-    return f'[run]\n{times}\nrelative_half_width = "0.001 %"\n\n'
+    return {
+        "warm_up": f"{benchmark.settle_us} us",
+        "time_limit": f"{benchmark.settle_us + benchmark.measure_us} us",
+        "relative_half_width": "0.001 %",
+    }
 
 
-def _data_flows(result: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _data_flows(result: Run) -> list[Flow]:
     return [flow for flow in result["flows"] if flow["direction"] != "control"]
 
 
-def goodput_of(result: Mapping[str, Any], device: str | None = None) -> float:
+def goodput_of(result: Run, device: str | None = None) -> float:
     """Return what the flows of a run carry together, or those of one device, in GB/s."""
     flows = [flow for flow in _data_flows(result) if device in (None, flow["device"])]
     return float(sum(flow["goodput_gb_per_s"] for flow in flows))
 
 
-def _latency(result: Mapping[str, Any]) -> float | None:
+def _latency(result: Run) -> float | None:
     busy = [flow for flow in _data_flows(result) if flow["operations"]]
     return float(busy[0]["latency_ns"]["mean"]) if busy else None
-
-
-def _normalised(text: str) -> tuple[str, list[str]]:
-    """Return the text with devices numbered as they come, equal for equal parts, and their names."""
-    names: dict[str, str] = {}
-    bare = _COMMENT.sub("", text)
-    return _NAME.sub(lambda match: names.setdefault(match[0], f"n{len(names)}"), bare), list(names)

@@ -182,7 +182,8 @@ def test_a_file_whose_name_sounds_random_is_read_in_order() -> None:
     measurement = parse_measurement(fio(7.0, filename="/mnt/brand/strand"), source="out")
     found = match(measurement.cases[0], measurement, pair())
     assert found.benchmark is not None
-    assert 'rw = "read"' in found.benchmark.workload
+    assert found.benchmark.workload["kind"] == "fio"
+    assert found.benchmark.workload["rw"] == "read"
 
 
 def test_a_device_with_a_name_is_found() -> None:

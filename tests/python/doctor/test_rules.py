@@ -35,6 +35,7 @@ from lanewise.machine.model import (
     Sriov,
 )
 from lanewise.machine.scenario import scan_to_scenario
+from lanewise.scenario import scenario_text
 
 GIB = 1 << 30
 
@@ -372,7 +373,7 @@ def test_a_link_below_its_speed_is_priced_in_every_generation(gt_s: float) -> No
 
 
 def price_of(rig: Rig) -> float:
-    result = json.loads(_core.run("made up", source=rig.scenario()))
+    result = json.loads(_core.run("made up", source=scenario_text(rig.scenario())))
     return float(sum(flow["goodput_gb_per_s"] for flow in result["flows"]))
 
 

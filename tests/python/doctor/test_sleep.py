@@ -10,7 +10,7 @@ from machines import pair
 from lanewise import _core
 from lanewise.doctor import diagnose
 from lanewise.machine.scenario import scan_to_scenario
-from lanewise.machine.sleep import exit_latency_ns, sleep_entries, sleep_states
+from lanewise.machine.sleep import exit_latency_ns, sleep_states, sleep_table
 
 
 def sleepy(port: dict[str, object], device: dict[str, object]) -> object:
@@ -41,7 +41,7 @@ def test_the_slower_end_counts_and_nothing_is_made_up() -> None:
     (link,) = machine.links  # type: ignore[attr-defined]
     assert exit_latency_ns(link, "L1") == pytest.approx(64_000)
     assert exit_latency_ns(link, "L0s") is None
-    assert sleep_entries(link) == ('aspm = "l1"', 'l1_exit = "64000 ns"')
+    assert sleep_table(link) == {"aspm": "l1", "l1_exit": "64000 ns"}
 
 
 def test_a_scenario_has_the_sleep_of_the_machine_and_runs() -> None:

@@ -13,6 +13,7 @@ from lanewise.errors import InputError
 from lanewise.machine import read, read_bytes
 from lanewise.machine.scenario import endpoint_name, scan_to_scenario
 from lanewise.machine.ways import Change
+from lanewise.scenario.tables import WorkloadMmio
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -173,9 +174,9 @@ class TestWhatIsWritten:
     def test_a_workload_of_the_callers(self, tmp_path: Path) -> None:
         found = read_bytes(machine("Speed 16GT/s (ok), Width x16 (ok)", NIC).encode())
         name = endpoint_name(found["01:00.0"])
-        workload = f'[[workload]]\nkind = "mmio"\nname = "poll"\ndevice = "{name}"\ndirection = "read"\n'
+        workload: WorkloadMmio = {"kind": "mmio", "name": "poll", "device": name, "direction": "read"}
         scenario = tmp_path / "poll.toml"
-        scenario.write_text(scan_to_scenario(found, workload=workload))
+        scenario.write_text(scan_to_scenario(found, workload=[workload]))
         assert tomllib.loads(scenario.read_text())["workload"][0]["kind"] == "mmio"
         assert api.explain(scenario).document["links"]
 

@@ -4,11 +4,12 @@ use super::link::TrainedLink;
 use super::payload::Payload;
 use super::{PortView, Rig};
 use crate::parameter::{Origin, Provenance, ResolvedParameter, Role};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{HashMap, HashSet};
 
 /// A link as it came up, in the words of the machine-readable contract.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct NegotiatedLink {
     /// Name of the lower device.
     pub name: String,

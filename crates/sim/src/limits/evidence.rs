@@ -2,17 +2,19 @@
 
 use super::Candidate;
 use super::candidate::direction;
+use crate::EndName;
 use crate::results::{Flow, Link, Requester, Resource, Results};
 use lanewise_fabric::config::{DeviceKind, FabricConfig, LinkConfig};
 use lanewise_observe::CONTROL;
 use lanewise_pcie::tlp::FlowClass;
 use lanewise_scenario::Scenario;
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::collections::HashMap;
 
 /// What limits a run, by the time that others waited.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct LimitedBy {
     /// Unique name: `server.memory`, `card.upstream` (a wire), `card.tags`, `server.slot1.posted_credits`.
     pub name: String,
@@ -90,7 +92,7 @@ pub(crate) fn limited_by(scenario: &Scenario, results: &Results) -> Option<Limit
     let first = groups.into_iter().reduce(|best, next| if next.weight > best.weight { next } else { best });
     // What a flow waits for beyond its adapter may be the link at the other end.
     let beyond = |group: &Group| matches!(group.members[0].candidate, Candidate::Beyond { .. });
-    if results.end_reason == "Stalled" || first.as_ref().is_none_or(beyond) {
+    if results.end_reason == EndName::Stalled || first.as_ref().is_none_or(beyond) {
         let everywhere = (0..results.links.len()).flat_map(|link| evidence.errors(link));
         if let Some(worst) = choose_errors(everywhere) {
             return Some(evidence.describe(&Group { members: vec![worst], weight: 0.0 }, 1.0));

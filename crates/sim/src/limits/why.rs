@@ -3,11 +3,13 @@
 use super::enlarge::{TIMES, enlarged};
 use super::evidence::{Group, ranking};
 use super::{Candidate, LimitedBy};
+use crate::EndName;
 use crate::results::Results;
 use crate::{AssemblyError, RunProgress, run};
 use lanewise_fabric::config::DeviceKind;
 use lanewise_observe::CONTROL;
 use lanewise_scenario::Scenario;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::ops::ControlFlow;
 
@@ -22,20 +24,18 @@ const NOTHING: f64 = 0.01;
 const AS_MUCH: f64 = 0.9;
 
 /// What limits a scenario, proven.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Why {
-    /// The run as it is.
-    pub run: Results,
     /// How many times larger each candidate was made.
     pub times: u32,
-    /// What each brings, the most first.
-    pub larger: Vec<Larger>,
     /// The verdict in a sentence.
     pub sentence: String,
+    /// What each brings, the most first.
+    pub larger: Vec<Larger>,
 }
 
 /// A run with one candidate, or several alike, ten times larger.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Larger {
     /// Names of what was made larger; several that are alike, or that limit together.
     pub names: Vec<String>,
@@ -56,10 +56,11 @@ pub struct Larger {
     /// By how much goodput rises, percent; of operations where no bytes are counted.
     pub gain_percent: f64,
     /// Why that run ended.
-    pub end_reason: &'static str,
+    pub end_reason: EndName,
 }
 
-/// Runs a scenario, and again with each candidate ten times larger. `progress` hears of each run in turn; breaking one ends
+/// Runs a scenario, and again with each candidate ten times larger: the results of the run as it is, with what each brings in
+/// `why`. `progress` hears of each run in turn; breaking one ends
 /// all, with what is known by then.
 ///
 /// # Errors
@@ -67,12 +68,12 @@ pub struct Larger {
 pub fn why(
     scenario: &Scenario,
     progress: &mut dyn FnMut(&RunProgress<'_>) -> ControlFlow<()>,
-) -> Result<Why, AssemblyError> {
-    let before = run(scenario, progress)?;
+) -> Result<Results, AssemblyError> {
+    let mut before = run(scenario, progress)?;
     let mut larger: Vec<Larger> = Vec::new();
     let mut saturated: Vec<Candidate> = Vec::new();
     for group in candidates(scenario, &before) {
-        if before.end_reason == "Interrupted" {
+        if before.end_reason == EndName::Interrupted {
             break;
         }
         let members: Vec<&Candidate> = group.members.iter().map(|member| &member.candidate).collect();
@@ -87,7 +88,7 @@ pub fn why(
             saturated.extend(members.iter().copied().cloned());
         }
         let kind = first.candidate.kind();
-        let interrupted = after.end_reason == "Interrupted";
+        let interrupted = after.end_reason == EndName::Interrupted;
         larger.push(Larger::new(scenario, &members, (kind, what, group.share()), &before, &after));
         if interrupted {
             break;
@@ -104,7 +105,8 @@ pub fn why(
     }
     larger.sort_by(|a, b| b.gain_percent.total_cmp(&a.gain_percent));
     let sentence = verdict(&larger, before.limited_by.as_ref());
-    Ok(Why { run: before, times: TIMES, larger, sentence })
+    before.why = Some(Why { times: TIMES, sentence, larger });
+    Ok(before)
 }
 
 /// Those that the run speaks for, and what is always worth a try: the latency of memory that is read.

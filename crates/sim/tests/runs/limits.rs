@@ -2,7 +2,7 @@
 //! by runs in which each candidate is ten times larger.
 
 use crate::rig::scenario;
-use lanewise_sim::{Why, why};
+use lanewise_sim::{Larger, Results, Why, why};
 use std::ops::ControlFlow;
 
 /// A device on a wide link, with all that it could need, and a host that could give it.
@@ -27,13 +27,22 @@ outstanding = 16
 
 const READ: (&str, &str) = ("workload.stream.direction", "read");
 
-fn proof(text: &str, settings: &[(&str, &str)]) -> Why {
-    why(&scenario(text, settings), &mut |_| ControlFlow::Continue(())).expect("trees of devices")
+/// A run and its proof.
+struct Proof {
+    run: Results,
+    larger: Vec<Larger>,
+    sentence: String,
+}
+
+fn proof(text: &str, settings: &[(&str, &str)]) -> Proof {
+    let run = why(&scenario(text, settings), &mut |_| ControlFlow::Continue(())).expect("trees of devices");
+    let Why { larger, sentence, .. } = run.why.clone().expect("that is what was asked for");
+    Proof { run, larger, sentence }
 }
 
 /// The limit has this kind and one of these names, by evidence and by proof; the proof brings so many percent, at least.
 #[track_caller]
-fn limited(text: &str, settings: &[(&str, &str)], kind: &str, names: &[&str], gain: f64) -> Why {
+fn limited(text: &str, settings: &[(&str, &str)], kind: &str, names: &[&str], gain: f64) -> Proof {
     let found = proof(text, settings);
     let guess = found.run.limited_by.as_ref().expect("something moved");
     assert_eq!(guess.kind, kind, "{}", guess.sentence);

@@ -91,7 +91,10 @@ fn what_grows_without_end_stops_at_the_memory_limit() {
         lanewise_sim::run(&scenario, &mut |_| ControlFlow::Continue(())).expect("a tree of devices")
     };
     let (little, more) = (run("16 MiB"), run("64 MiB"));
-    assert_eq!((little.end_reason, more.end_reason), ("MemoryLimit", "MemoryLimit"));
+    assert_eq!(
+        (little.end_reason, more.end_reason),
+        (lanewise_sim::EndName::MemoryLimit, lanewise_sim::EndName::MemoryLimit)
+    );
     assert!(little.end_detail.contains("`run.memory_limit` = 16 MiB"), "{}", little.end_detail);
     assert!(little.flows[0].operations > 0 && little.events < more.events, "{}", little.events);
 }
@@ -108,7 +111,11 @@ fn a_run_has_as_many_events_as_its_limit_says() {
                 ("run.relative_half_width", "0.00001"),
             ];
             let results = results_of_file("switch", &settings);
-            assert_eq!((results.end_reason, results.events), ("EventLimit", limit), "{warm_up}");
+            assert_eq!(
+                (results.end_reason, results.events),
+                (lanewise_sim::EndName::EventLimit, limit),
+                "{warm_up}"
+            );
         }
     }
 }

@@ -102,6 +102,6 @@ fn what_is_read_is_written_once_the_buffers_are_full() {
     let found = results(&text);
     let data: Vec<f64> =
         found.flows.iter().map(|flow| flow.goodput_gb_per_s).filter(|rate| *rate > 1.0).collect();
-    assert_eq!((data.len(), found.end_reason), (2, "Converged"));
+    assert_eq!((data.len(), found.end_reason), (2, lanewise_sim::EndName::Converged));
     assert!((data[0] / data[1] - 1.0).abs() < 0.001, "{data:?}");
 }

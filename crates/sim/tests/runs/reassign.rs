@@ -110,7 +110,7 @@ fn it_can_go_back() {
 #[test]
 fn a_run_goes_on_until_the_last_phase_is_known() {
     let results = simulate(rig("rw = \"read\"", ""), &[]);
-    assert_eq!(results.end_reason, "Converged");
+    assert_eq!(results.end_reason, lanewise_sim::EndName::Converged);
     let last = results.phases.last().expect("three phases");
     assert!(last.end_s - last.start_s > 0.0002, "{} s", last.end_s - last.start_s);
     assert!(
@@ -119,7 +119,7 @@ fn a_run_goes_on_until_the_last_phase_is_known() {
     );
 
     let short = simulate(rig("rw = \"read\"", ""), &[("run.time_limit", "1.2 ms")]);
-    assert_eq!(short.end_reason, "TimeLimit");
+    assert_eq!(short.end_reason, lanewise_sim::EndName::TimeLimit);
     assert!(short.end_detail.contains("before every drive had moved"), "{}", short.end_detail);
 
     // Warm-up that is found from the results ends before the drive leaves.

@@ -28,7 +28,7 @@ fn a_run_that_stalls_names_the_link_that_replays_without_end() {
     for (file, device, towards) in rigs {
         let rate = format!("{device}.link.bit_error_rate_{towards}stream");
         let results = results_of_file(file, &[(&rate, "0.01"), ("run.time_limit", "50 ms")]);
-        assert_eq!(results.end_reason, "Stalled", "{file}");
+        assert_eq!(results.end_reason, lanewise_sim::EndName::Stalled, "{file}");
         assert!(results.end_detail.contains("send the same again"), "{file}: {}", results.end_detail);
         let link = results.links.iter().find(|link| link.name == device).expect("its link");
         let (sender, receiver) =

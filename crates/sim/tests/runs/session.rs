@@ -65,7 +65,7 @@ fn results_on_the_way_change_nothing() {
         for at in [3_u64, 110, 111] {
             session.step(Time::ZERO + Span::from_us(at));
             let results = session.results();
-            assert_eq!(results.end_reason, "Interrupted", "{name}");
+            assert_eq!(results.end_reason, lanewise_sim::EndName::Interrupted, "{name}");
             assert!((results.simulated_s * 1e6 - at as f64).abs() < 1e-6, "{name}");
             assert_eq!(session.end_reason(), None);
         }

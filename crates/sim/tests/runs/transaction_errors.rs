@@ -62,6 +62,6 @@ fn without_a_timeout_the_run_stalls() {
         ("workload.copy.outstanding", "1"),
         ("run.time_limit", "20 ms"),
     ]);
-    assert_eq!(results.end_reason, "Stalled");
+    assert_eq!(results.end_reason, lanewise_sim::EndName::Stalled);
     assert_eq!(results.stalled_waiting, ["card waits for data of 1 read"]);
 }

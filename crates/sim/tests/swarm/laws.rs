@@ -27,7 +27,7 @@ fn check_direction(link: &str, direction: &Direction) {
 
 /// Everything that must hold of any result.
 pub fn check(results: &Results, may_stall: bool) {
-    if results.end_reason == "Stalled" {
+    if results.end_reason == lanewise_sim::EndName::Stalled {
         assert!(may_stall, "stalled: {:?}", results.stalled_waiting);
         assert!(!results.stalled_waiting.is_empty(), "stalled, and nobody waits");
     }

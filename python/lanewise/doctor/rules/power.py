@@ -8,7 +8,7 @@ from lanewise.doctor.finding import Finding, Severity
 from lanewise.doctor.registry import PERFORMANCE, Bearing, Rule, rule
 from lanewise.doctor.rig import Leaf, Rig, Trial
 from lanewise.machine.lanes import LAST_WITHOUT_FLITS
-from lanewise.machine.sleep import exit_latency_ns, sleep_entries, sleep_states
+from lanewise.machine.sleep import exit_latency_ns, sleep_states, sleep_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -75,10 +75,10 @@ def _trial(link: Link, states: tuple[str, ...], view: View) -> Trial | None:
     if deepest_ns is None or lanes is None or lanes.generation > LAST_WITHOUT_FLITS:
         return None
     pause_us = _PAUSE_US + round(2 * deepest_ns / 1000)
-    leaf = Leaf(lanes, pause_us=pause_us, sleep=sleep_entries(link))
+    leaf = Leaf(lanes, pause_us=pause_us, sleep=sleep_table(link))
     asleep = Rig(uplinks=(), leaves=(leaf,), mps=view.payload(link.device))
     what = f"a register read after a pause, from {states[-1]}"
-    return Trial(asleep, asleep.with_leaves(sleep=()), what, quantity="latency")
+    return Trial(asleep, asleep.with_leaves(sleep=None), what, quantity="latency")
 
 
 def _exit_words(end: Function) -> str:

@@ -123,13 +123,13 @@ impl<K: Kind> Token<K> {
     /// In 64 bits, with kinds numbered from `base` on.
     #[inline]
     pub(super) fn pack(self, base: usize) -> u64 {
-        const { assert!(K::COUNT <= KINDS, "a kind has 8 bits") };
         ((base + self.kind.number()) as u64) << 56 | u64::from(self.detail) << 32 | u64::from(self.subject)
     }
 
     /// What was packed, with kinds numbered from 0 on.
     #[inline]
     pub(super) fn unpack(packed: u64) -> Self {
+        const { assert!(K::COUNT <= KINDS, "a kind has 8 bits") };
         let detail = (packed >> 32) as u32 & LARGEST_DETAIL;
         Self { kind: K::of((packed >> 56) as usize), subject: packed as u32, detail }
     }

@@ -21,11 +21,9 @@ use crate::value::Auto;
 use lanewise_fabric::workload::DeviceId;
 use lanewise_network::WireKind;
 use lanewise_units::Bytes;
-use lanewise_workload::device::hba::{DriveConfig, HbaConfig};
+use lanewise_workload::device::hba::{DriveConfig, DrivePlacement, HbaConfig};
 use lanewise_workload::host::HostSoftwareConfig;
-use lanewise_workload::load::iometer::{
-    AccessLine, DrivePlacement, IometerConfig, StorageConfig, TargetAssignment,
-};
+use lanewise_workload::load::iometer::{AccessLine, IometerConfig, StorageConfig, TargetAssignment};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// IOmeter over adapters with drives.

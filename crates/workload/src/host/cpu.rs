@@ -3,8 +3,7 @@
 //! Leaves out: preemption, caches, frequency, and everything that the instrument itself does not cause.
 
 use crate::server::reading;
-use lanewise_fabric::Station;
-use lanewise_fabric::{ResourceKind, ResourceReading};
+use lanewise_fabric::{ResourceKind, ResourceReading, Station};
 use lanewise_units::{Span, Time};
 
 /// What a core was busy with, in the words of the Windows performance counters that IOmeter reads.

@@ -11,7 +11,7 @@ use lanewise_pcie::flow_control::{CreditPool, Scale};
 use lanewise_pcie::tag::TagWidth;
 use lanewise_pcie::virtual_channel::{ChannelArbitration, ChannelMap};
 use lanewise_units::{Bytes, Generation, Rate, Span, Time, Width};
-use lanewise_workload::device::hba::{DriveConfig, HbaConfig};
+use lanewise_workload::device::hba::{DriveConfig, DrivePlacement, HbaConfig};
 use lanewise_workload::host::HostSoftwareConfig;
 use lanewise_workload::load::iometer::*;
 

@@ -45,6 +45,7 @@
 //! rdma-core for what a request costs on PCI Express.
 
 mod config;
+mod ends;
 mod larger;
 mod network;
 mod nic;

@@ -1,6 +1,7 @@
 //! The network as software sees it: connections, work requests in, completions out; and what belongs to which event.
 
 use super::config::{NicPort, RdmaNetworkConfig};
+use super::ends::{End, Message, SendQueue};
 use super::nic::Nic;
 use super::port::{Port, PortSettings};
 use super::token::{Kind, Needs, Ports, Token};
@@ -9,10 +10,8 @@ use crate::device::waiting::Waiting;
 use crate::flows::Flows;
 use crate::ports::Event;
 use crate::server::RateServer;
-use lanewise_fabric::ResourceReading;
-use lanewise_fabric::Slots;
-use lanewise_fabric::Station;
 use lanewise_fabric::workload::{Direction, Notify, Target, Transfer};
+use lanewise_fabric::{ResourceReading, Slots, Station};
 use lanewise_observe::{FlowId, RequesterState};
 use lanewise_units::{Bytes, Time};
 use std::collections::VecDeque;
@@ -23,47 +22,6 @@ const QUEUE_AREA: u64 = 16 * 1024;
 const QUEUE_ENTRIES: u64 = 64;
 /// Largest part of a pushed work request: a write-combining buffer.
 const PUSH: Bytes = Bytes::new(64);
-
-/// A message under way: a work request and what became of it.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Message {
-    pub end: u32,
-    pub request: WorkRequest,
-    pub posted: Time,
-    /// The next of the list that it was posted in.
-    pub next: Option<u32>,
-    /// The adapter has the work request and has processed it.
-    pub known: bool,
-    /// Payload for which packets were made, and that was placed at the other end.
-    pub cut: u64,
-    pub placed: u64,
-    /// What has still to happen before the message is forgotten: at the requester, at the peer.
-    pub open: u8,
-}
-
-/// Messages of one end that wait for packets to be made of them, in order.
-#[derive(Clone, Debug, Default)]
-pub(super) struct SendQueue {
-    pub messages: VecDeque<u32>,
-    /// The port has it in its ring.
-    pub in_ring: bool,
-}
-
-/// One end of a connection.
-#[derive(Clone, Debug)]
-pub(super) struct End {
-    pub port: u32,
-    pub requests: SendQueue,
-    /// Reads of the other side that this side answers.
-    pub responses: SendQueue,
-    pub reads_outstanding: u32,
-    /// What the adapter does for this queue pair alone.
-    pub context: Station,
-    /// Payload that the adapter reads from memory and writes to it; work requests and completion entries.
-    pub flows: Flows,
-    /// Entries of its queues so far.
-    entries: u64,
-}
 
 /// Adapters, wires and connections. Part of an instrument, which gives it its events.
 #[derive(Debug)]

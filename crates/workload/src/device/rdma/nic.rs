@@ -4,9 +4,8 @@ use super::config::RdmaNicConfig;
 use super::verbs::{Opcode, WorkRequest};
 use crate::device::waiting::Waiting;
 use crate::server::{RateServer, reading};
-use lanewise_fabric::Station;
 use lanewise_fabric::workload::ChannelId;
-use lanewise_fabric::{ResourceKind, ResourceReading};
+use lanewise_fabric::{ResourceKind, ResourceReading, Station};
 use lanewise_units::{Bytes, Span, Time};
 
 /// An adapter.

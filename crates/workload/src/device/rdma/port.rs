@@ -4,8 +4,7 @@
 //! made, acknowledgements and flow control before them.
 
 use crate::server::{RateServer, reading};
-use lanewise_fabric::Station;
-use lanewise_fabric::{ResourceKind, ResourceReading};
+use lanewise_fabric::{ResourceKind, ResourceReading, Station};
 use lanewise_network::NetworkWire;
 use lanewise_network::transport::PacketKind;
 use lanewise_units::{Bytes, Span, Time};

@@ -1,6 +1,7 @@
 //! The way out: doorbell, work request, packets, payload, lane.
 
-use super::network::{Message, RdmaNetwork};
+use super::ends::Message;
+use super::network::RdmaNetwork;
 use super::port::{Next, Packet};
 use super::token::{Kind, Needs, Ports, Token};
 use super::verbs::{Opcode, WorkRequest};

@@ -18,6 +18,7 @@ mod moving;
 mod report;
 mod reports;
 mod settings;
+mod slot;
 mod staging;
 #[cfg(test)]
 mod tests;

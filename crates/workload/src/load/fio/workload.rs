@@ -8,6 +8,7 @@ use super::job::{Job, Next, Request};
 use super::jobs::IoEngine;
 use super::report::GroupTally;
 use super::reports::Reports;
+use super::slot::Slot;
 use super::token::{Kind, Kinds, Needs, Ports, Token as Own, drives, network};
 use crate::device::nvme::{Command, Drives, Notice, Ssd};
 use crate::device::rdma::RdmaNetwork;
@@ -18,27 +19,11 @@ use crate::host::memory::PAGE;
 use crate::ports::{Event, Instrument, called_by_fabric, split};
 use crate::server::asked_for;
 use crate::token::{Joined, Token};
-use lanewise_fabric::Fabric;
-use lanewise_fabric::ResourceReading;
 use lanewise_fabric::workload::{Metric, Workload};
+use lanewise_fabric::{Fabric, ResourceReading};
 use lanewise_observe::LatencyOf;
 use lanewise_units::{Bytes, Span, Time};
 use std::any::Any;
-
-/// An I/O of a job, with its command. Slots are opened once and used again and again.
-#[derive(Clone, Debug)]
-pub(super) struct Slot {
-    pub job: u32,
-    pub group: u32,
-    pub ssd: u32,
-    pub queue: u32,
-    pub request: Request,
-    /// Where its data lies, in the memory that the drive accesses.
-    pub buffer: u64,
-    /// When the job turned to it, and when the kernel had it.
-    pub started: Time,
-    pub submitted: Time,
-}
 
 /// The instrument.
 #[derive(Debug)]

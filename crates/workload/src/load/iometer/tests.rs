@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::bench::Bench;
-use crate::device::hba::{DriveConfig, HbaConfig};
+use crate::device::hba::{DriveConfig, DrivePlacement, HbaConfig};
 use crate::host::HostSoftwareConfig;
 use lanewise_fabric::workload::{DeviceId, Metric};
 use lanewise_network::WireKind;

@@ -1,37 +1,14 @@
-//! What a timer or a transfer of the storage subsystem was for. A detail is a number of bytes, or a port.
+//! What a timer of workers and of their host's software was for.
 
+use crate::device::hba;
 use crate::ports::{self, needs};
-use crate::token::{self, kinds};
+use crate::token::{self, Joined, kinds};
 
 kinds! {
     /// What happened.
     pub(crate) enum Kind {
         /// The driver has done its part of a command: ring the doorbell. Slot.
         Submitted,
-        /// The doorbell is at the adapter. Slot.
-        Doorbell,
-        /// The adapter's processor has seen the doorbell's command. Slot.
-        Processed,
-        /// The command is in the adapter. Slot.
-        CommandFetched,
-        /// A frame from a drive is at the adapter. Port, adapter.
-        Arrived,
-        /// A frame is at its drive. Port, adapter.
-        Departed,
-        /// A drive's own time. Drive.
-        Media,
-        /// Read data has crossed the adapter. Slot, bytes.
-        CrossedInbound,
-        /// Read data has left by DMA. Slot, bytes.
-        DataSent,
-        /// Write data has come by DMA. Slot, bytes.
-        DataFetched,
-        /// Write data has crossed the adapter. Slot, bytes.
-        CrossedOutbound,
-        /// An adapter's moderation timer. Adapter.
-        Moderation,
-        /// An adapter's interrupt is in memory. Adapter.
-        Interrupt,
         /// The host has finished with an I/O. Slot.
         Completed,
         /// A worker's pause is over. Worker.
@@ -39,10 +16,13 @@ kinds! {
     }
 }
 
+/// That, or something of the adapters'.
+pub(crate) type Kinds = Joined<Kind, hba::Kind>;
+
 /// Kind, subject and detail of what happened.
-pub(crate) type Token = token::Token<Kind>;
+pub(crate) type Token = token::Token<Kinds>;
 
 needs!(pub(crate) Needs: Timers, Dma, Mmio, Tally, Randomness);
 
 /// The machine as it sees it.
-pub(crate) type Ports<'a, M> = ports::Ports<'a, M, Kind>;
+pub(crate) type Ports<'a, M> = ports::Ports<'a, M, Kinds>;

@@ -1,37 +1,24 @@
 //! The storage subsystem as one instrument: what it is made of, the host's side of an I/O, and its report.
 //!
-//! The adapters' side is in [`super::path`].
+//! The adapters' side is [`Adapters`].
 
-use super::iometer::{Io, IometerConfig, Next, Worker};
 use super::report::{GroupTally, cpu_metrics, io_metrics};
 use super::seats::{self, Seat, sum_of};
-use super::token::{Kind, Needs, Ports, Token};
-use crate::device::hba::{Drive, DriveConfig, Hba, HbaConfig};
+use super::token::{Kind, Kinds, Needs, Ports, Token as Own};
+use super::workers::{Io, IometerConfig, Next, Worker};
+use crate::device::hba::{Adapters, DrivePlacement, HbaConfig, IoCommand, Notice};
 use crate::flows::Flows;
 use crate::host::HostSoftwareConfig;
 use crate::host::cpu::{Cores, CpuTally, CpuWork};
 use crate::host::memory::PAGE;
-use crate::ports::{Event, Instrument, called_by_fabric};
+use crate::ports::{Event, Instrument, called_by_fabric, split};
 use crate::server::asked_for;
-use lanewise_fabric::Fabric;
-use lanewise_fabric::ResourceReading;
+use crate::token::{Joined, Token};
 use lanewise_fabric::workload::{Metric, Workload};
+use lanewise_fabric::{Fabric, ResourceReading};
 use lanewise_observe::LatencyOf;
 use lanewise_units::{Bytes, Span, Time};
 use std::any::Any;
-
-/// A drive and where it is.
-#[derive(Clone, Debug)]
-pub struct DrivePlacement {
-    /// Name in the scenario; names the drive's random stream.
-    pub name: String,
-    /// Index of the adapter.
-    pub hba: usize,
-    /// Port or phy of the adapter.
-    pub port: usize,
-    /// What it is.
-    pub config: DriveConfig,
-}
 
 /// Settings of a storage subsystem.
 #[derive(Clone, Debug)]
@@ -61,22 +48,17 @@ impl StorageConfig {
 }
 
 /// An I/O of a worker, with the place for it in every table. Slots are opened once and used again and again.
-#[derive(Clone, Debug)]
-pub(super) struct Slot {
+#[derive(Clone, Copy, Debug)]
+struct Slot {
     pub worker: u32,
     pub group: u32,
     /// Where its I/Os are counted.
     pub seat: u32,
     pub drive: u32,
     pub hba: u32,
-    pub port: u32,
     /// The worker's buffer in host memory.
     pub buffer: u64,
     pub io: Io,
-    /// Bytes handed to the DMA engine so far.
-    pub moved: u64,
-    /// The drive has answered.
-    pub answered: bool,
     pub started: Time,
 }
 
@@ -84,19 +66,15 @@ pub(super) struct Slot {
 #[derive(Debug)]
 pub struct StorageWorkload {
     config: StorageConfig,
-    pub(super) hbas: Vec<Hba>,
-    pub(super) drives: Vec<Drive>,
-    pub(super) slots: Vec<Slot>,
+    adapters: Adapters,
+    slots: Vec<Slot>,
     /// Of each group.
-    pub(super) flows: Vec<Flows>,
+    flows: Vec<Flows>,
     workers: Vec<Worker>,
     cores: Cores,
     seats: Vec<Seat>,
     interrupts: u64,
 }
-
-/// Host memory set aside for each slot's command and scatter/gather list.
-const COMMAND_AREA: u64 = 16 * 1024;
 
 impl StorageWorkload {
     /// A subsystem at rest.
@@ -113,8 +91,7 @@ impl StorageWorkload {
             assert!(group.targets.iter().all(|t| *t < config.drives.len()), "{}: no such drive", group.name);
         }
         Self {
-            hbas: Vec::new(),
-            drives: Vec::new(),
+            adapters: Adapters::default(),
             slots: Vec::new(),
             flows: Vec::new(),
             workers: Vec::new(),
@@ -122,43 +99,6 @@ impl StorageWorkload {
             seats: Vec::new(),
             interrupts: 0,
             config,
-        }
-    }
-
-    /// Adapter and port of a drive.
-    pub(super) fn place_of_drive(&self, drive: u32) -> (u32, u32) {
-        let placement = &self.config.drives[drive as usize];
-        (placement.hba as u32, placement.port as u32)
-    }
-
-    /// Where an adapter's status writes and interrupts go, in host memory.
-    pub(super) fn status_area(&self) -> u64 {
-        self.slots.len() as u64 * COMMAND_AREA
-    }
-
-    /// Where a slot's command is, in host memory.
-    pub(super) fn command_area(slot: u32) -> u64 {
-        u64::from(slot) * COMMAND_AREA
-    }
-
-    fn build_adapters<M: Needs>(&mut self, ports: &mut Ports<'_, M>) {
-        for (index, config) in self.config.hbas.iter().enumerate() {
-            let mut behind = vec![Vec::new(); config.ports as usize];
-            for (drive, placement) in self.config.drives.iter().enumerate() {
-                if placement.hba == index {
-                    behind[placement.port].push(drive as u32);
-                }
-            }
-            let mut hba = Hba::new(config.clone(), behind);
-            hba.posted_channel = Some(ports.open_channel(config.device));
-            hba.data_channel = Some(ports.open_channel(config.device));
-            hba.command_channel = Some(ports.open_channel(config.device));
-            self.hbas.push(hba);
-        }
-        for placement in &self.config.drives {
-            let frame = self.config.hbas[placement.hba].wire.frame_payload();
-            let random = ports.random_stream(&placement.name, "drive");
-            self.drives.push(Drive::new(placement.config.clone(), frame, random));
         }
     }
 
@@ -195,11 +135,8 @@ impl StorageWorkload {
                     seat,
                     drive: drive as u32,
                     hba: placement.hba as u32,
-                    port: placement.port as u32,
                     buffer: 0,
                     io: Io { read: true, offset: 0, size: 0 },
-                    moved: 0,
-                    answered: false,
                     started: Time::ZERO,
                 });
             }
@@ -209,7 +146,7 @@ impl StorageWorkload {
     /// Gives each worker a buffer behind the commands and status words; all its I/Os share it, as in IOmeter.
     fn place_buffers(&mut self) {
         let largest = self.config.groups.iter().map(IometerConfig::largest).max().unwrap_or(Bytes::ZERO);
-        let first = Bytes::new(self.status_area()) + PAGE;
+        let first = Bytes::new(self.adapters.place_areas(self.slots.len())) + PAGE;
         for slot in &mut self.slots {
             slot.buffer =
                 (first.round_up_to(PAGE) + largest.round_up_to(PAGE) * u64::from(slot.worker)).get();
@@ -223,7 +160,7 @@ impl StorageWorkload {
             match self.workers[worker as usize].next(now) {
                 Next::Wait => return,
                 Next::Sleep(until) => {
-                    ports.set_timer(until, Token::of(Kind::Awake, worker));
+                    ports.set_timer(until, Own::of(Kind::Awake, worker));
                     return;
                 }
                 Next::Issue(slot, io) => self.issue(slot, io, ports),
@@ -237,13 +174,19 @@ impl StorageWorkload {
         let slot = &mut self.slots[index as usize];
         let core = slot.worker as usize;
         slot.io = io;
-        slot.moved = 0;
-        slot.answered = false;
         slot.started = self.cores.run(core, ports.now(), host.worker_cost, CpuWork::User);
-        self.hbas[slot.hba as usize].in_software += 1;
+        self.adapters.hba_mut(slot.hba).in_software += 1;
         let submitted = self.cores.run(core, ports.now(), host.submit_cost, CpuWork::Privileged);
         self.workers[slot.worker as usize].issued(index, slot.started);
-        ports.set_timer(submitted, Token::of(Kind::Submitted, index));
+        ports.set_timer(submitted, Own::of(Kind::Submitted, index));
+    }
+
+    /// The driver has done its part: tells the adapter.
+    fn ring_doorbell<M: Needs>(&mut self, index: u32, ports: &mut Ports<'_, M>) {
+        let Slot { drive, group, buffer, io, .. } = self.slots[index as usize];
+        let (Io { read, offset, size }, flows) = (io, self.flows[group as usize]);
+        let command = IoCommand { drive, read, offset, size, buffer, flows };
+        self.adapters.submit(index, command, &mut ports.second());
     }
 
     /// An interrupt arrived: one piece of work for it, and one for every I/O that it tells of.
@@ -252,20 +195,11 @@ impl StorageWorkload {
         let host = &self.config.host;
         self.interrupts += 1;
         self.cores.run(hba as usize, now, host.interrupt_cost, CpuWork::Interrupt);
-        for slot in self.hbas[hba as usize].completions.take_signalled() {
+        for slot in self.adapters.take_completions(hba) {
             let end = self.cores.run(hba as usize, now, host.completion_cost, CpuWork::Deferred);
-            ports.set_timer(end, Token::of(Kind::Completed, slot));
+            ports.set_timer(end, Own::of(Kind::Completed, slot));
         }
-        self.consider_interrupt(hba, ports);
-    }
-
-    /// Says what each adapter waits for.
-    fn say_what_holds_back<M: Needs>(&mut self, ports: &mut Ports<'_, M>) {
-        let now = ports.now();
-        for hba in &mut self.hbas {
-            let state = hba.waits_for(&self.drives, now);
-            hba.waiting.say(state, hba.config.device, ports);
-        }
+        self.adapters.served(hba, &mut ports.second());
     }
 
     /// The I/O is over for the worker that asked for it.
@@ -273,7 +207,7 @@ impl StorageWorkload {
         let now = ports.now();
         let slot = &self.slots[index as usize];
         let (worker, group, seat, io) = (slot.worker, slot.group as usize, slot.seat as usize, slot.io);
-        self.hbas[slot.hba as usize].in_software -= 1;
+        self.adapters.hba_mut(slot.hba).in_software -= 1;
         let latency = now - slot.started;
         let tally = &mut self.seats[seat].tally;
         let flow = if io.read { self.flows[group].read } else { self.flows[group].write };
@@ -313,10 +247,10 @@ fn devices_of(group: &IometerConfig, config: &StorageConfig) -> String {
 }
 
 impl<M: Needs> Instrument<M> for StorageWorkload {
-    type Kind = Kind;
+    type Kind = Kinds;
 
     fn begin(&mut self, ports: &mut Ports<'_, M>) {
-        self.build_adapters(ports);
+        self.adapters.begin(&self.config.hbas, &self.config.drives, &mut ports.second());
         for group in 0..self.config.groups.len() {
             self.build_group(group, ports);
         }
@@ -327,25 +261,23 @@ impl<M: Needs> Instrument<M> for StorageWorkload {
     }
 
     fn react(&mut self, event: Event<Self::Kind>, ports: &mut Ports<'_, M>) {
-        let Token { kind, subject, detail } = event.token();
-        match kind {
-            Kind::Submitted => self.ring_doorbell(subject, ports),
-            Kind::Doorbell => self.take_command(subject, ports),
-            Kind::Processed => self.fetch_command(subject, ports),
-            Kind::CommandFetched => self.send_command(subject, ports),
-            Kind::Arrived => self.frame_arrived(subject, detail, ports),
-            Kind::Departed => self.frame_departed(subject, detail, ports),
-            Kind::Media => self.media_due(subject, ports),
-            Kind::CrossedInbound => self.write_to_memory(subject, detail, ports),
-            Kind::DataSent => self.data_sent(subject, detail, ports),
-            Kind::DataFetched => self.data_fetched(subject, detail, ports),
-            Kind::CrossedOutbound => self.send_data(subject, detail, ports),
-            Kind::Moderation => self.moderation_due(subject, ports),
-            Kind::Interrupt => self.serve_interrupt(subject, ports),
-            Kind::Completed => self.complete(subject, ports),
-            Kind::Awake => self.run_worker(subject, ports),
+        match split(event) {
+            Joined::First(event) => {
+                let Token { kind, subject, .. } = event.token();
+                match kind {
+                    Kind::Submitted => self.ring_doorbell(subject, ports),
+                    Kind::Completed => self.complete(subject, ports),
+                    Kind::Awake => self.run_worker(subject, ports),
+                }
+            }
+            Joined::Second(event) => {
+                self.adapters.react(event, &mut ports.second());
+                while let Some(Notice::Interrupt { hba }) = self.adapters.poll() {
+                    self.serve_interrupt(hba, ports);
+                }
+            }
         }
-        self.say_what_holds_back(ports);
+        self.adapters.say_what_holds_back(&mut ports.second());
     }
 }
 
@@ -354,18 +286,16 @@ impl Workload for StorageWorkload {
 
     fn change(&mut self, to: &dyn Any, _fabric: &mut Fabric) {
         self.config = to.downcast_ref::<StorageConfig>().expect("settings of storage").clone();
-        let placements = self.drives.iter_mut().zip(&self.config.drives);
-        placements.for_each(|(drive, placement)| drive.retune(&placement.config));
+        self.adapters.retune(&self.config.drives);
     }
 
     fn resources(&self, at: Time) -> Vec<ResourceReading> {
         let cores = self.cores.resources(&self.config.name, at);
-        let adapters = self.hbas.iter().flat_map(|hba| hba.resources(at));
-        cores.chain(adapters).filter(asked_for).collect()
+        cores.chain(self.adapters.resources(at)).filter(asked_for).collect()
     }
 
     fn held(&self) -> u64 {
-        self.drives.iter().map(Drive::held).sum()
+        self.adapters.held()
     }
 
     fn start_measuring(&mut self, now: Time) {

@@ -8,9 +8,8 @@ use crate::flows::Flows;
 use crate::ports::{self, needs};
 use crate::server::reading;
 use crate::token::{self, Joined, kinds};
-use lanewise_fabric::Station;
 use lanewise_fabric::workload::Metric;
-use lanewise_fabric::{ResourceKind, ResourceReading};
+use lanewise_fabric::{ResourceKind, ResourceReading, Station};
 use lanewise_observe::{FlowId, FlowSpec, LatencyOf};
 use lanewise_units::{Span, Time};
 

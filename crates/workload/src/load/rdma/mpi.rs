@@ -12,8 +12,7 @@ use crate::device::rdma::{Completion, CompletionKind, EndId, HOST_MEMORY, Opcode
 use crate::host::memory::PAGE;
 use crate::host::{MpiHostConfig, VerbsHostConfig};
 use crate::token::{Kind, kinds};
-use lanewise_fabric::Slots;
-use lanewise_fabric::Station;
+use lanewise_fabric::{Slots, Station};
 use lanewise_units::{Bytes, Span, Time};
 
 /// How the data of a large message moves.

@@ -10,9 +10,8 @@ use super::driver::{At, Driver, FEWEST_TRIPS, Samples, Throughput, ToolNeeds, me
 use crate::device::rdma::NicPort;
 use crate::device::rdma::{Completion, CompletionKind, EndId, HOST_MEMORY, Opcode, WorkRequest};
 use crate::host::memory::PAGE;
-use lanewise_fabric::ResourceReading;
-use lanewise_fabric::Station;
 use lanewise_fabric::workload::Metric;
+use lanewise_fabric::{ResourceReading, Station};
 use lanewise_observe::FlowId;
 use lanewise_units::{Bytes, Span, Time};
 use std::collections::VecDeque;

@@ -1,8 +1,8 @@
 //! The host between two ports: interrupts, what its cores do, and the registers they write.
 
-use super::token::{self, Kind, Needs, Ports, Token};
+use super::token::{self, Kind, Needs, Ports};
 use super::workload::EthernetWorkload;
-use crate::device::ethernet::Frame;
+use crate::device::ethernet::{Frame, Posted, Register};
 use crate::host::bridge::Service;
 use crate::host::bridge::{Step, Work};
 
@@ -18,11 +18,11 @@ impl EthernetWorkload {
     /// Lets a core go on until it computes, waits for a register, or has nothing to do.
     pub(super) fn run_core<M: Needs>(&mut self, core: usize, ports: &mut Ports<'_, M>) {
         loop {
-            let queues = &mut self.ports;
+            let adapters = &mut self.adapters;
             if self.software.config.service == Service::StrictPriority {
-                self.software.cores[core].favour(&self.software.config, |port| queues[port].next_priority());
+                self.software.cores[core].favour(&self.software.config, |port| adapters.next_priority(port));
             }
-            let step = self.software.cores[core].step(&self.software.config, |port| queues[port].receive());
+            let step = self.software.cores[core].step(&self.software.config, |port| adapters.receive(port));
             match step {
                 Step::Compute(span) => {
                     let end = ports.now() + span;
@@ -30,13 +30,14 @@ impl EthernetWorkload {
                 }
                 Step::Read(port) => {
                     self.software.read_started[core] = ports.now();
-                    let (device, register) = (self.nic(port).device, self.nic(port).register);
+                    let nic = self.adapters.nic(port);
+                    let (device, register) = (nic.device, nic.register);
                     let token = token::of(Kind::RegisterRead, core);
                     return ports.mmio_read(device, register, token);
                 }
                 Step::Finish(Work::Frame { port, frame }) => self.bridge(port, frame, ports),
                 Step::Finish(Work::Interrupt { .. }) => {}
-                Step::Leave(port) => self.write_register(port, token::of(Kind::Enabled, port), ports),
+                Step::Leave(port) => self.write_register(port, Register::Enable, ports),
                 Step::Idle => return,
             }
         }
@@ -53,28 +54,22 @@ impl EthernetWorkload {
     pub(super) fn bridge<M: Needs>(&mut self, port: usize, frame: Frame, ports: &mut Ports<'_, M>) {
         self.software.tally.frames += 1;
         for _ in 0..self.software.config.packet_writes {
-            self.write_register(port, token::of(Kind::RegisterWritten, port), ports);
+            self.write_register(port, Register::Other, ports);
         }
         self.taken[port] += 1;
         if self.taken[port] >= self.software.config.replenish {
             let count = std::mem::take(&mut self.taken[port]);
-            self.write_register(port, token::with(Kind::Replenished, port, count), ports);
+            self.write_register(port, Register::Replenish(count), ports);
         }
         let to = self.bridged_to[port].expect("frames come in at ports of flows only");
-        let nic = &self.config.nics[self.nic_of[to]];
         let strict = self.software.config.service == Service::StrictPriority;
-        if self.ports[to].post(nic, frame) {
-            if strict {
-                self.ports[to].sort_newest();
-            }
-            self.write_register(to, token::with(Kind::Doorbell, to, 1), ports);
-        } else {
-            let lost = if strict { self.ports[to].push_out(frame) } else { frame };
-            self.lost(lost, ports);
+        match self.adapters.post(to, frame, strict) {
+            Posted::InRing => self.write_register(to, Register::Doorbell(1), ports),
+            Posted::Lost(lost) => self.lost(lost, ports),
         }
     }
 
-    pub(super) fn write_register<M: Needs>(&self, port: usize, token: Token, ports: &mut Ports<'_, M>) {
-        ports.mmio_write(self.nic(port).device, self.nic(port).register, token);
+    fn write_register<M: Needs>(&self, port: usize, register: Register, ports: &mut Ports<'_, M>) {
+        self.adapters.write_register(port, register, &mut ports.second());
     }
 }

@@ -16,15 +16,12 @@
 
 mod config;
 mod host;
-mod memory;
-mod receive;
 mod report;
 mod search;
-mod smartflow;
+mod tester;
 #[cfg(test)]
 pub(crate) mod tests;
 mod token;
-mod transmit;
 mod trial;
 mod workload;
 

@@ -1,49 +1,19 @@
 //! Adapters, cores and SmartFlow as one instrument: what it is made of, its trials, and what each event leads to.
 //!
-//! A frame's way through it is in [`super::receive`], [`super::host`] and [`super::transmit`].
+//! A frame's way through the adapters is in [`crate::device::ethernet`], through the host in [`super::host`].
 
 use super::config::EthernetConfig;
-use super::memory::Buffers;
 use super::report::metric;
-use super::smartflow::SmartFlow;
-use super::token::{self, Kind, Needs, Ports, Token};
-use crate::device::ethernet::NicConfig;
-use crate::device::ethernet::{Frame, Port, Taken};
+use super::tester::SmartFlow;
+use super::token::{self, Kind, Kinds, Needs, Ports};
+use crate::device::ethernet::{Adapters, Frame, Notice, Taken};
 use crate::host::bridge::Software;
 use crate::load::{LoadConfig, Tool};
-use crate::ports::{Event, Instrument, called_by_fabric};
-use crate::token::LARGEST_DETAIL;
-use lanewise_fabric::workload::{ChannelId, Metric, Workload};
-use lanewise_observe::{CONTROL, FlowId, FlowSpec, LatencyOf};
-use lanewise_units::{Span, Time};
-use std::collections::VecDeque;
-
-/// Channels of an adapter's port.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Channels {
-    /// Frames, descriptors and interrupts to memory, in order.
-    pub(super) posted: ChannelId,
-    /// Descriptors from memory.
-    pub(super) descriptors: ChannelId,
-}
-
-/// The engine that reads frames to send, shared by the ports of an adapter.
-#[derive(Clone, Debug)]
-pub(super) struct TransmitEngine {
-    pub(super) channel: ChannelId,
-    /// Frames that are being read, and worked on, by port; those of a port are in order.
-    pub(super) busy: u32,
-    /// Port whose turn it is.
-    pub(super) turn: usize,
-}
-
-/// Flows of an adapter in the results.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct NicFlows {
-    pub(super) receive: FlowId,
-    pub(super) transmit: FlowId,
-    pub(super) control: FlowId,
-}
+use crate::ports::{Event, Instrument, called_by_fabric, split};
+use crate::token::{Joined, LARGEST_DETAIL, Token};
+use lanewise_fabric::workload::{Metric, Workload};
+use lanewise_observe::{FlowId, FlowSpec, LatencyOf};
+use lanewise_units::{Bytes, Span, Time};
 
 /// The instrument.
 #[derive(Debug)]
@@ -51,22 +21,12 @@ pub struct EthernetWorkload {
     pub(super) config: EthernetConfig,
     pub(super) smartflow: SmartFlow,
     pub(super) software: Software,
-    pub(super) ports: Vec<Port>,
-    /// Adapter of each port, and each adapter's first port.
-    pub(super) nic_of: Vec<usize>,
-    pub(super) first_port: Vec<usize>,
-    pub(super) channels: Vec<Channels>,
-    pub(super) engines: Vec<TransmitEngine>,
-    /// Frames that the engine reads for each port, and those it has read and still works on.
-    pub(super) reading: Vec<VecDeque<Frame>>,
-    pub(super) nic_flows: Vec<NicFlows>,
+    pub(super) adapters: Adapters,
     pub(super) frame_flows: Vec<FlowId>,
     /// Port that frames coming in at a port leave by; none where none come in.
     pub(super) bridged_to: Vec<Option<usize>>,
     /// Frames taken from each port and not yet given back as descriptors.
     pub(super) taken: Vec<u32>,
-    /// Buffers of each port, for receiving and for sending.
-    pub(super) buffers: Vec<[Buffers; 2]>,
     /// Number of the trial, which tells its frames from those of the last.
     pub(super) trial: u32,
 }
@@ -78,66 +38,25 @@ impl EthernetWorkload {
     /// When a flow names a port that does not exist, or nothing is to be tested.
     pub fn new(config: EthernetConfig) -> Self {
         assert!(!config.smartflow.sizes.is_empty() && !config.smartflow.loads.is_empty(), "nothing to test");
-        let mut nic_of = Vec::new();
-        let mut first_port = Vec::new();
-        let mut ports = Vec::new();
-        for (index, nic) in config.nics.iter().enumerate() {
-            first_port.push(ports.len());
-            for _ in 0..nic.ports {
-                nic_of.push(index);
-                ports.push(Port::new(nic));
-            }
-        }
-        let mut bridged_to = vec![None; ports.len()];
+        let adapters = Adapters::new(config.nics.clone());
+        let mut bridged_to = vec![None; adapters.count()];
         for flow in &config.smartflow.flows {
-            let [from, to] = [flow.from, flow.to].map(|(nic, port)| {
-                assert!(port < config.nics[nic].ports as usize, "{}: no such port", flow.name);
-                first_port[nic] + port
-            });
-            bridged_to[from] = Some(to);
+            bridged_to[adapters.port_of(flow.from)] = Some(adapters.port_of(flow.to));
         }
-        let count = ports.len();
         Self {
             smartflow: SmartFlow::new(config.smartflow.clone(), config.nics[0].rate),
             software: Software::new(config.stack.clone()),
-            ports,
-            nic_of,
-            first_port,
-            channels: Vec::new(),
-            engines: Vec::new(),
-            reading: vec![VecDeque::new(); count],
-            nic_flows: Vec::new(),
             frame_flows: Vec::new(),
             bridged_to,
-            taken: vec![0; count],
-            buffers: (0..count).map(|port| [Buffers::of(port); 2]).collect(),
+            taken: vec![0; adapters.count()],
+            adapters,
             trial: 0,
             config,
         }
     }
 
-    pub(super) fn nic(&self, port: usize) -> &NicConfig {
-        &self.config.nics[self.nic_of[port]]
-    }
-
+    /// Flows of frames from port to port.
     fn open<M: Needs>(&mut self, ports: &mut Ports<'_, M>) {
-        for nic in &self.config.nics {
-            let mut flow = |direction, latency| {
-                let (name, device) = (nic.name.clone(), nic.name.clone());
-                ports.add_flow(FlowSpec { name, device, direction, latency })
-            };
-            let receive = flow("write", LatencyOf::Request);
-            let transmit = flow("read", LatencyOf::Request);
-            let control = flow(CONTROL, LatencyOf::Request);
-            self.nic_flows.push(NicFlows { receive, transmit, control });
-            for _ in 0..nic.ports {
-                let posted = ports.open_channel(nic.device);
-                let descriptors = ports.open_channel(nic.device);
-                self.channels.push(Channels { posted, descriptors });
-            }
-            let channel = ports.open_channel(nic.device);
-            self.engines.push(TransmitEngine { channel, busy: 0, turn: 0 });
-        }
         for flow in &self.config.smartflow.flows {
             let name = |(nic, port): (usize, usize)| format!("{}.{port}", self.config.nics[nic].name);
             self.frame_flows.push(ports.add_flow(FlowSpec {
@@ -183,12 +102,19 @@ impl EthernetWorkload {
         let frame = Frame { flow: flow as u32, size: trial.size.get() as u32, priority, arrived: now };
         let interval = self.smartflow.interval(trial);
         ports.set_timer(now + interval, token::with(Kind::FrameIn, flow, self.trial));
-        let (nic, port) = self.config.smartflow.flows[flow].from;
-        let port = self.first_port[nic] + port;
-        match self.ports[port].take(&self.config.nics[nic], frame) {
-            Taken::Stored => self.write_frames(port, ports),
-            Taken::Lost => self.lost(frame, ports),
+        let port = self.adapters.port_of(self.config.smartflow.flows[flow].from);
+        if self.adapters.take(port, frame, &mut ports.second()) == Taken::Lost {
+            self.lost(frame, ports);
         }
+    }
+
+    /// The first bit of a frame leaves, where latency is measured to.
+    fn sent<M: Needs>(&mut self, frame: Frame, ports: &mut Ports<'_, M>) {
+        let (now, flow) = (ports.now(), frame.flow as usize);
+        let latency = now.saturating_since(frame.arrived);
+        ports.payload_delivered(self.frame_flows[flow], Bytes::new(frame.size.into()));
+        ports.operation_done(self.frame_flows[flow], latency);
+        self.smartflow.received(flow, latency, now);
     }
 
     pub(super) fn lost<M: Needs>(&mut self, frame: Frame, ports: &mut Ports<'_, M>) {
@@ -223,56 +149,36 @@ impl EthernetWorkload {
 }
 
 impl<M: Needs> Instrument<M> for EthernetWorkload {
-    type Kind = Kind;
+    type Kind = Kinds;
 
     fn begin(&mut self, ports: &mut Ports<'_, M>) {
+        self.adapters.begin(&mut ports.second());
         self.open(ports);
-        for port in 0..self.ports.len() {
-            self.write_frames(port, ports);
-        }
+        self.adapters.prefetch(&mut ports.second());
         self.start_trial(ports);
     }
 
     fn react(&mut self, event: Event<Self::Kind>, ports: &mut Ports<'_, M>) {
-        let Token { kind, subject, detail } = event.token();
-        let subject = subject as usize;
-        match kind {
-            Kind::FrameIn if detail == self.trial => self.frame_in(subject, ports),
-            Kind::FrameIn => {}
-            Kind::FrameWritten => self.ports[subject].written(detail),
-            Kind::ReceiveWrittenBack => self.ports[subject].reported(detail),
-            Kind::ReceiveFetched => {
-                self.ports[subject].fetched(detail);
-                self.write_frames(subject, ports);
+        match split(event) {
+            Joined::First(event) => {
+                let Token { kind, subject, detail } = event.token();
+                match kind {
+                    Kind::FrameIn if detail == self.trial => self.frame_in(subject as usize, ports),
+                    Kind::FrameIn => {}
+                    Kind::RegisterRead => self.register_read(subject as usize, ports),
+                    Kind::WorkDone => self.run_core(subject as usize, ports),
+                }
             }
-            Kind::Interrupt => self.interrupt(subject, ports),
-            Kind::Moderation => {
-                self.ports[subject].timer_set = false;
-                self.consider_interrupt(subject, ports);
+            Joined::Second(event) => {
+                self.adapters.react(event, &mut ports.second());
+                while let Some(notice) = self.adapters.poll() {
+                    match notice {
+                        Notice::Interrupt { port } => self.interrupt(port, ports),
+                        Notice::Sent { frame } => self.sent(frame, ports),
+                        Notice::LineFree => self.end_if_over(ports),
+                    }
+                }
             }
-            Kind::Doorbell => {
-                self.ports[subject].announce(detail);
-                self.fetch_transmit(subject, ports);
-            }
-            Kind::TransmitFetched => {
-                self.ports[subject].fetched_transmit(detail);
-                self.run_engine(self.nic_of[subject], ports);
-            }
-            Kind::FrameRead => self.frame_read(subject, ports),
-            Kind::FrameReady => self.frame_ready(subject, ports),
-            Kind::LineFree => self.line_free(subject, detail, ports),
-            Kind::TransmitWrittenBack => self.ports[subject].reported_transmit(detail),
-            Kind::Replenished => {
-                self.ports[subject].replenished(detail);
-                self.write_frames(subject, ports);
-            }
-            Kind::Enabled => {
-                self.ports[subject].enabled = true;
-                self.consider_interrupt(subject, ports);
-            }
-            Kind::RegisterWritten => {}
-            Kind::RegisterRead => self.register_read(subject, ports),
-            Kind::WorkDone => self.run_core(subject, ports),
         }
     }
 }

@@ -1,13 +1,13 @@
 //! From the doorbell to the line: descriptors, the engine that reads frames, and when the last bit is out.
 
+use super::adapters::{Adapters, Notice};
 use super::token::{self, Kind, Needs, Ports};
-use super::workload::EthernetWorkload;
 use lanewise_fabric::workload::{Direction, Notify, Target, Transfer};
 use lanewise_units::Bytes;
 
-impl EthernetWorkload {
+impl Adapters {
     pub(super) fn fetch_transmit<M: Needs>(&mut self, port: usize, ports: &mut Ports<'_, M>) {
-        let nic = &self.config.nics[self.nic_of[port]];
+        let nic = &self.configs[self.nic_of[port]];
         if let Some(count) = self.ports[port].fetch_transmit(nic) {
             let token = token::with(Kind::TransmitFetched, port, count);
             self.read_descriptors(port, count, token, ports);
@@ -16,7 +16,7 @@ impl EthernetWorkload {
 
     /// Lets the transmit engine of an adapter read frames, its ports in turn.
     pub(super) fn run_engine<M: Needs>(&mut self, nic: usize, ports: &mut Ports<'_, M>) {
-        let config = &self.config.nics[nic];
+        let config = &self.configs[nic];
         let (first, count) = (self.first_port[nic], config.ports as usize);
         let mut looked = 0;
         while self.engines[nic].busy < config.transmit_frames && looked < count {
@@ -34,13 +34,13 @@ impl EthernetWorkload {
                 target: Target::HostMemory,
                 offset: self.buffers[port][1].next(),
                 length: frame.in_memory(),
-                flow: self.nic_flows[nic].transmit,
+                flow: self.flows[nic].transmit,
                 token: token::of(Kind::FrameRead, port),
                 notify: Notify::Done,
             };
             ports.submit(self.engines[nic].channel, transfer);
         }
-        for port in first..first + self.config.nics[nic].ports as usize {
+        for port in first..first + self.configs[nic].ports as usize {
             self.fetch_transmit(port, ports);
         }
     }
@@ -59,7 +59,7 @@ impl EthernetWorkload {
         let nic = self.nic_of[port];
         self.engines[nic].busy -= 1;
         self.ports[port].stored(frame);
-        if let Some(count) = self.ports[port].write_back_transmit(&self.config.nics[nic]) {
+        if let Some(count) = self.ports[port].write_back_transmit(&self.configs[nic]) {
             let token = token::with(Kind::TransmitWrittenBack, port, count);
             self.write_descriptors(port, count, token, ports);
         }
@@ -67,25 +67,21 @@ impl EthernetWorkload {
         self.run_engine(nic, ports);
     }
 
-    /// Sends the next frame when the line is free. What comes back is counted when its first bit leaves, as latency
-    /// is measured; the line is busy until the gap is over.
+    /// Sends the next frame when the line is free: what its first bit leaves for is told at once; the line is busy until the gap is
+    /// over.
     pub(super) fn start_line<M: Needs>(&mut self, port: usize, ports: &mut Ports<'_, M>) {
         let Some(frame) = self.ports[port].next_on_line() else { return };
         let now = ports.now();
         let size = Bytes::new(frame.size.into());
         let free = now + self.nic(port).rate.line_span(size);
         ports.set_timer(free, token::with(Kind::LineFree, port, frame.size));
-        let latency = now.saturating_since(frame.arrived);
-        let flow = frame.flow as usize;
-        ports.payload_delivered(self.frame_flows[flow], size);
-        ports.operation_done(self.frame_flows[flow], latency);
-        self.smartflow.received(flow, latency, now);
+        self.notices.push_back(Notice::Sent { frame });
     }
 
     pub(super) fn line_free<M: Needs>(&mut self, port: usize, bytes: u32, ports: &mut Ports<'_, M>) {
         self.ports[port].sent(bytes);
         self.start_line(port, ports);
         self.run_engine(self.nic_of[port], ports);
-        self.end_if_over(ports);
+        self.notices.push_back(Notice::LineFree);
     }
 }

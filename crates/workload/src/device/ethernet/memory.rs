@@ -1,7 +1,7 @@
 //! Where frames and descriptors are in host memory, and the transfers that move descriptors.
 
+use super::adapters::Adapters;
 use super::token::{Needs, Ports, Token};
-use super::workload::EthernetWorkload;
 use crate::host::memory::PAGE;
 use lanewise_fabric::workload::{Direction, Notify, Target, Transfer};
 use lanewise_observe::FlowId;
@@ -46,7 +46,7 @@ pub(super) fn interrupts_of(port: usize) -> u64 {
     descriptors_of(port) - PAGE.get()
 }
 
-impl EthernetWorkload {
+impl Adapters {
     pub(super) fn read_descriptors<M: Needs>(
         &self,
         port: usize,
@@ -59,7 +59,7 @@ impl EthernetWorkload {
             target: Target::HostMemory,
             offset: descriptors_of(port),
             length: self.nic(port).descriptor * u64::from(count),
-            flow: self.nic_flows[self.nic_of[port]].control,
+            flow: self.flows[self.nic_of[port]].control,
             token,
             notify: Notify::Done,
         };
@@ -73,7 +73,7 @@ impl EthernetWorkload {
         token: Token,
         ports: &mut Ports<'_, M>,
     ) {
-        let flow = self.nic_flows[self.nic_of[port]].control;
+        let flow = self.flows[self.nic_of[port]].control;
         let offset = descriptors_of(port);
         let length = self.nic(port).descriptor * u64::from(count);
         ports.submit(self.channels[port].posted, write(flow, offset, length, token, Notify::Done));

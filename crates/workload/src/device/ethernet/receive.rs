@@ -1,23 +1,23 @@
 //! From the receive FIFO to the interrupt: frames and descriptors into host memory, and when to tell the driver.
 
+use super::adapters::Adapters;
 use super::memory::{interrupts_of, write};
 use super::token::{self, Kind, Needs, Ports};
-use super::workload::EthernetWorkload;
 use crate::device::completions::INTERRUPT;
 use lanewise_fabric::workload::Notify;
 
-impl EthernetWorkload {
+impl Adapters {
     /// Writes what waits in the FIFO and has a descriptor, reports it, and fetches more descriptors.
     pub(super) fn write_frames<M: Needs>(&mut self, port: usize, ports: &mut Ports<'_, M>) {
         while let Some(frame) = self.ports[port].next_write() {
             let offset = self.buffers[port][0].next();
-            let flow = self.nic_flows[self.nic_of[port]].receive;
+            let flow = self.flows[self.nic_of[port]].receive;
             let token = token::with(Kind::FrameWritten, port, frame.size);
             let transfer = write(flow, offset, frame.in_memory(), token, Notify::Sent);
             ports.submit(self.channels[port].posted, transfer);
         }
         self.report(port, ports);
-        let nic = &self.config.nics[self.nic_of[port]];
+        let nic = &self.configs[self.nic_of[port]];
         if let Some(count) = self.ports[port].fetch(nic) {
             let token = token::with(Kind::ReceiveFetched, port, count);
             self.read_descriptors(port, count, token, ports);
@@ -26,7 +26,7 @@ impl EthernetWorkload {
 
     /// Writes receive descriptors back when they are due, and sees to an interrupt.
     pub(super) fn report<M: Needs>(&mut self, port: usize, ports: &mut Ports<'_, M>) {
-        let nic = &self.config.nics[self.nic_of[port]];
+        let nic = &self.configs[self.nic_of[port]];
         if let Some(count) = self.ports[port].write_back(nic) {
             let token = token::with(Kind::ReceiveWrittenBack, port, count);
             self.write_descriptors(port, count, token, ports);
@@ -49,7 +49,7 @@ impl EthernetWorkload {
         }
         state.enabled = false;
         state.next_interrupt = now + interval;
-        let flow = self.nic_flows[self.nic_of[port]].control;
+        let flow = self.flows[self.nic_of[port]].control;
         let token = token::of(Kind::Interrupt, port);
         ports.submit(
             self.channels[port].posted,

@@ -2,24 +2,19 @@
 //!
 //! Each function is one event; each ends by starting whatever the event made possible.
 
+use super::adapter::HostFrame;
+use super::adapters::{Adapters, IoCommand};
+use super::drive::{Command, DriveFrame};
 use super::token::{Kind, Needs, Ports, Token};
-use super::workload::StorageWorkload;
 use crate::device::completions::{INTERRUPT, InterruptAction};
-use crate::device::hba::{Command, DriveFrame, HostFrame};
 use lanewise_fabric::workload::{ChannelId, Direction, Notify, Target, Transfer};
 use lanewise_observe::FlowId;
 use lanewise_units::{Bytes, Time};
 
-impl StorageWorkload {
-    /// The driver is done: tell the adapter.
-    pub(super) fn ring_doorbell<M: Needs>(&mut self, slot: u32, ports: &mut Ports<'_, M>) {
-        let config = &self.hbas[self.slots[slot as usize].hba as usize].config;
-        ports.mmio_write(config.device, config.doorbell, Token::of(Kind::Doorbell, slot));
-    }
-
+impl Adapters {
     /// The doorbell arrived: the adapter's processor turns to it.
     pub(super) fn take_command<M: Needs>(&mut self, slot: u32, ports: &mut Ports<'_, M>) {
-        let hba = &mut self.hbas[self.slots[slot as usize].hba as usize];
+        let hba = self.hba_of(slot);
         hba.in_software -= 1;
         let processed = hba.process_command(ports.now());
         self.at_or_now(processed, Token::of(Kind::Processed, slot), ports);
@@ -27,11 +22,11 @@ impl StorageWorkload {
 
     /// Reads the command, with its scatter/gather list, from host memory.
     pub(super) fn fetch_command<M: Needs>(&mut self, slot: u32, ports: &mut Ports<'_, M>) {
-        let state = &self.slots[slot as usize];
-        let hba = &self.hbas[state.hba as usize];
+        let IoCommand { drive, size, .. } = self.commands[slot as usize].command;
+        let hba = &self.hbas[self.place_of_drive(drive).0 as usize];
         let transfer = Transfer {
             offset: Self::command_area(slot),
-            length: hba.config.command_bytes(Bytes::new(state.io.size)),
+            length: hba.config.command_bytes(Bytes::new(size)),
             ..self.control(slot, Direction::Read, Token::of(Kind::CommandFetched, slot), Notify::Done)
         };
         ports.submit(open(hba.command_channel), transfer);
@@ -58,7 +53,7 @@ impl StorageWorkload {
                 self.fetch_data(hba, ports);
             }
             DriveFrame::Response { slot } => {
-                self.slots[slot as usize].answered = true;
+                self.commands[slot as usize].answered = true;
                 self.finish_if_over(slot, ports);
             }
         }
@@ -69,15 +64,15 @@ impl StorageWorkload {
     pub(super) fn write_to_memory<M: Needs>(&mut self, slot: u32, bytes: u32, ports: &mut Ports<'_, M>) {
         let token = Token::with(Kind::DataSent, slot, bytes);
         let transfer = self.data(slot, Direction::Write, token, Notify::Sent);
-        let channel = open(self.hbas[self.slots[slot as usize].hba as usize].posted_channel);
+        let channel = open(self.hba_of(slot).posted_channel);
         ports.submit(channel, transfer);
-        self.slots[slot as usize].moved += u64::from(bytes);
+        self.commands[slot as usize].moved += u64::from(bytes);
         self.finish_if_over(slot, ports);
     }
 
     /// Read data has left: its room in the buffer goes to frames that wait for it.
     pub(super) fn data_sent<M: Needs>(&mut self, slot: u32, bytes: u32, ports: &mut Ports<'_, M>) {
-        let hba = self.slots[slot as usize].hba;
+        let hba = self.place_of(slot).0;
         if self.hbas[hba as usize].free_read_room(bytes.into()) {
             for port in self.hbas[hba as usize].ports_in_turn() {
                 self.start_inbound(hba, port as u32, ports);
@@ -90,14 +85,14 @@ impl StorageWorkload {
         while let Some((slot, bytes)) = self.hbas[hba as usize].next_fetch() {
             let token = Token::with(Kind::DataFetched, slot, bytes);
             let transfer = self.data(slot, Direction::Read, token, Notify::Done);
-            self.slots[slot as usize].moved += bytes;
+            self.commands[slot as usize].moved += bytes;
             ports.submit(open(self.hbas[hba as usize].data_channel), transfer);
         }
     }
 
     /// Write data is in the adapter.
     pub(super) fn data_fetched<M: Needs>(&mut self, slot: u32, bytes: u32, ports: &mut Ports<'_, M>) {
-        let hba = &mut self.hbas[self.slots[slot as usize].hba as usize];
+        let hba = self.hba_of(slot);
         let crossed = hba.cross_outbound(ports.now(), bytes.into());
         self.at_or_now(crossed, Token::with(Kind::CrossedOutbound, slot, bytes), ports);
     }
@@ -115,11 +110,10 @@ impl StorageWorkload {
         let now = ports.now();
         let frame = self.hbas[hba as usize].take_departed(port as usize, now);
         let (HostFrame::Command { slot } | HostFrame::Data { slot, .. }) = frame;
-        let drive = self.slots[slot as usize].drive;
+        let IoCommand { drive, read, offset, size, .. } = self.commands[slot as usize].command;
         let due = match frame {
             HostFrame::Command { slot } => {
-                let io = self.slots[slot as usize].io;
-                let command = Command { slot, write: !io.read, offset: io.offset, size: io.size };
+                let command = Command { slot, write: !read, offset, size };
                 self.drives[drive as usize].accept(now, command)
             }
             HostFrame::Data { slot, bytes } => self.drives[drive as usize].receive(now, slot, bytes),
@@ -147,11 +141,11 @@ impl StorageWorkload {
 
     /// Ends a command when the drive has answered and all its data is on its way: writes the status.
     fn finish_if_over<M: Needs>(&mut self, slot: u32, ports: &mut Ports<'_, M>) {
-        let state = &self.slots[slot as usize];
-        if !state.answered || state.moved < state.io.size {
+        let state = &self.commands[slot as usize];
+        if !state.answered || state.moved < state.command.size {
             return;
         }
-        let hba = state.hba;
+        let hba = self.place_of(slot).0;
         self.hbas[hba as usize].in_software += 1;
         let adapter = &self.hbas[hba as usize];
         let transfer = Transfer {
@@ -219,11 +213,11 @@ impl StorageWorkload {
 
     /// A piece of an I/O's data, from where the last one ended.
     fn data(&self, slot: u32, direction: Direction, token: Token, notify: Notify) -> Transfer<Token> {
-        let state = &self.slots[slot as usize];
-        let flows = &self.flows[state.group as usize];
-        let flow = if state.io.read { flows.read } else { flows.write };
+        let state = &self.commands[slot as usize];
+        let IoCommand { flows, read, buffer, .. } = state.command;
+        let flow = if read { flows.read } else { flows.write };
         Transfer {
-            offset: state.buffer + state.moved,
+            offset: buffer + state.moved,
             length: Bytes::new(token.detail.into()),
             ..self.transfer(direction, flow, token, notify)
         }
@@ -231,7 +225,7 @@ impl StorageWorkload {
 
     /// Something that is not data, in the status area unless told otherwise.
     fn control(&self, slot: u32, direction: Direction, token: Token, notify: Notify) -> Transfer<Token> {
-        let flow = self.flows[self.slots[slot as usize].group as usize].control;
+        let flow = self.commands[slot as usize].command.flows.control;
         self.transfer(direction, flow, token, notify)
     }
 
@@ -239,7 +233,7 @@ impl StorageWorkload {
         Transfer {
             direction,
             target: Target::HostMemory,
-            offset: self.status_area(),
+            offset: self.status_area,
             length: Bytes::ZERO,
             flow,
             token,
@@ -248,8 +242,7 @@ impl StorageWorkload {
     }
 
     fn place_of(&self, slot: u32) -> (u32, u32) {
-        let state = &self.slots[slot as usize];
-        (state.hba, state.port)
+        self.place_of_drive(self.commands[slot as usize].command.drive)
     }
 }
 

@@ -77,12 +77,13 @@ fn config(
         return None;
     }
     let neighbours = ring.iter().zip(ring.iter().cycle().skip(1));
-    let reach = neighbours
-        .map(|(from, to)| check_peer_to_peer(rig, workload, path, "devices", (*from, *to), output))
-        .fold(true, |all, each| all && each);
+    // Every pair that cannot is reported.
+    let cut = neighbours
+        .filter(|(from, to)| !check_peer_to_peer(rig, workload, path, "devices", (**from, **to), output))
+        .count();
     let named =
         |instance: &usize| (DeviceId(*instance as u32), rig.topology.instances[*instance].name.clone());
-    reach.then(|| CollectiveConfig {
+    (cut == 0).then(|| CollectiveConfig {
         name: workload.name.clone(),
         devices: ring.iter().map(named).collect(),
         operation: match parameters.operation {

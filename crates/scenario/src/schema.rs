@@ -21,6 +21,7 @@ pub fn schema() -> Json {
     properties.insert("workload".into(), json!({ "type": "array", "items": { "oneOf": kinds } }));
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": "urn:lanewise:scenario:1",
         "title": "Lanewise scenario",
         "type": "object",
         "additionalProperties": false,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     import altair as alt
 
-Document = dict[str, Any]
+    from lanewise import documents
 
 _FLOW_COLUMNS = {
     "flow": pl.String,
@@ -174,7 +174,7 @@ _LINKS_SHOWN = (
 )
 _PARAMETERS_SHOWN = ("path", "value", "provenance", "source", "place")
 
-DIRECTIONS = ("upstream", "downstream")
+DIRECTIONS: tuple[Literal["upstream", "downstream"], ...] = ("upstream", "downstream")
 
 
 def frame(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, Any]) -> pl.DataFrame:
@@ -191,7 +191,8 @@ def text_of(value: object) -> str:
 class Result:
     """Something the core said, as it said it."""
 
-    document: Document
+    document: Mapping[str, Any]
+    """As the core said it; subclasses say which of `lanewise.documents` it is."""
 
     def __repr__(self) -> str:
         """Name the class and what it holds; the document may have megabytes."""
@@ -213,6 +214,8 @@ class Result:
 @dataclass(frozen=True, eq=False, repr=False)
 class RunResult(Result):
     """What one run of a scenario measured."""
+
+    document: documents.Run
 
     overrides: tuple[tuple[str, str], ...] = ()
     """Paths and values that were set besides what the scenario says."""
@@ -422,8 +425,11 @@ class WhyResult(RunResult):
         return {**super().tables, "larger": self.larger}
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class ExplainResult(Result):
     """Every resolved parameter of a scenario and where it came from."""
+
+    document: documents.Explain
 
     @property
     def title(self) -> str:
@@ -449,8 +455,11 @@ class ExplainResult(Result):
         return [("Links", self.links), ("Parameters", self.parameters.select(_PARAMETERS_SHOWN))]
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class PartsResult(Result):
     """The catalog."""
+
+    document: documents.Parts
 
     @cached_property
     def parts(self) -> pl.DataFrame:
@@ -475,8 +484,11 @@ class PartsResult(Result):
         return frame(rows, {"part": pl.String, **_PARAMETER_COLUMNS})
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class BenchResult(Result):
     """How fast the simulator is here."""
+
+    document: documents.Bench
 
     @cached_property
     def benchmarks(self) -> pl.DataFrame:
@@ -488,20 +500,22 @@ class BenchResult(Result):
         return [("Benchmarks", self.benchmarks)]
 
 
-def _flow_row(flow: Document) -> Document:
-    latency = {
-        f"{kind}_{name}": value
-        for kind in ("latency_ns", "operation_latency_ns")
-        for name, value in (flow.get(kind) or {}).items()
+def _flow_row(flow: documents.Flow) -> dict[str, object]:
+    found: dict[str, object] = {}
+    for kind, latency in (
+        ("latency_ns", flow["latency_ns"]),
+        ("operation_latency_ns", flow.get("operation_latency_ns")),
+    ):
         # Of nothing there is no latency; the core says 0.
-        if flow[kind]["count"]
-    }
-    interval = (flow.get("percentile_interval") or {}).items()
-    latency |= {f"percentile_interval_{name}": value for name, value in interval}
-    return {**flow, **latency, "flow": flow["name"], "payload_bytes": flow["bytes"]}
+        if latency is not None and latency["count"]:
+            found |= {f"{kind}_{name}": value for name, value in latency.items()}
+    interval = flow.get("percentile_interval")
+    if interval is not None:
+        found |= {f"percentile_interval_{name}": value for name, value in interval.items()}
+    return {**flow, **found, "flow": flow["name"], "payload_bytes": flow["bytes"]}
 
 
-def _link_rows(links: list[Document]) -> Iterator[Document]:
+def _link_rows(links: list[documents.Link]) -> Iterator[dict[str, object]]:
     for link in links:
         for direction in DIRECTIONS:
             side = link[direction]
@@ -514,7 +528,7 @@ def _link_rows(links: list[Document]) -> Iterator[Document]:
             }
 
 
-def _attribution_rows(links: list[Document]) -> Iterator[Document]:
+def _attribution_rows(links: list[documents.Link]) -> Iterator[dict[str, object]]:
     for link in links:
         for direction in DIRECTIONS:
             side = link[direction]
@@ -528,7 +542,7 @@ def _attribution_rows(links: list[Document]) -> Iterator[Document]:
                 }
 
 
-def _parameter_row(parameter: Document) -> Document:
+def _parameter_row(parameter: Mapping[str, Any]) -> dict[str, object]:
     value = text_of(parameter["value"])
     unit = parameter.get("unit")
     return {**parameter, "value": f"{value} {unit}" if unit else value}

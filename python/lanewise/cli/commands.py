@@ -517,13 +517,15 @@ def _one_part(result: Any, name: str) -> Any:
     from difflib import get_close_matches
 
     from lanewise.errors import InputError
+    from lanewise.output_format import FORMAT
     from lanewise.results import PartsResult
 
     parts = {part["name"]: part for part in result.document["parts"]}
     plain = name.lower().removesuffix(".toml").replace(" ", "-")
     has_it = [part for part in parts if plain in part]
     if plain in parts or len(has_it) == 1:
-        return PartsResult({"parts": [parts[plain if plain in parts else has_it[0]]]})
+        part = parts[plain if plain in parts else has_it[0]]
+        return PartsResult({"format": FORMAT, "parts": [part]})
     # Names begin with the maker, which few people write.
     ends = {part.partition("-")[2]: part for part in parts}
     near = (

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from lanewise import _core
+    from lanewise.documents import Progress
     from lanewise.job_file.drives import Drive
     from lanewise.job_file.options import Job
     from lanewise.job_file.text import JobFile
@@ -66,7 +67,7 @@ class JobPlan:
     def simulate(
         self,
         phase: int,
-        progress: Callable[[dict[str, Any]], bool | None] | None = None,
+        progress: Callable[[Progress], bool | None] | None = None,
         flows_every_s: float | None = None,
     ) -> RunResult:
         """Run one phase."""
@@ -135,7 +136,7 @@ def plan_jobs(
 
 def run_jobs(
     plan: JobPlan,
-    progress: Callable[[dict[str, Any]], bool | None] | None = None,
+    progress: Callable[[Progress], bool | None] | None = None,
     *,
     flows_every_s: float | None = None,
 ) -> JobRuns:

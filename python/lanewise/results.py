@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
+from lanewise.errors import InputError
 from lanewise.notebook import html
 from lanewise.output_format import stamped
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     import altair as alt
+    from nanoarrow import Array
 
     from lanewise import documents
 
@@ -375,6 +377,25 @@ class RunResult(Result):
                 self.links.sort("utilisation", descending=True).select(_LINKS_SHOWN),
             ),
         ]
+
+    def to_arrow(self, table: str = "flows") -> Array:
+        """Return a table for whatever reads Arrow: DuckDB, Polars, pyarrow, pandas.
+
+        `table` is one of the names of `tables`. What is returned has ``__arrow_c_stream__`` and can be read
+        as often as one likes; the field of each quantity has its unit in its metadata, as ``unit``. Raises
+        `lanewise.InputError` for another name.
+
+        >>> import lanewise, pyarrow
+        >>> run = lanewise.run("scenarios/first_rig.toml")
+        >>> pyarrow.table(run.to_arrow("links")).schema.field("utilisation").metadata
+        {b'unit': b'1'}
+        """
+        from lanewise.arrow import array_of
+
+        known = self.tables
+        if table not in known:
+            raise InputError(f"a run has no table '{table}'; there are {', '.join(known)}")
+        return array_of(known[table])
 
     @property
     def tables(self) -> dict[str, pl.DataFrame]:

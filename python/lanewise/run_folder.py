@@ -151,14 +151,9 @@ def _manifest(
 
 def _write_table(table: pl.DataFrame, path: Path) -> None:
     """Write Parquet whose fields carry their unit, readable by anything that reads Arrow metadata."""
-    import nanoarrow as na
-    from nanoarrow.c_array_stream import c_array_stream
+    from lanewise.arrow import schema_of
 
-    fields = [
-        na.Schema(field, metadata={"unit": unit}) if (unit := unit_of(field.name or "")) else field
-        for field in na.Schema(c_array_stream(table).get_schema()).fields
-    ]
     # Whole in memory first: a disk that is full is then told as such, and not as a mistake of the format.
     buffer = io.BytesIO()
-    table.write_parquet(buffer, arrow_schema=na.struct(fields))
+    table.write_parquet(buffer, arrow_schema=schema_of(table))
     path.write_bytes(buffer.getvalue())

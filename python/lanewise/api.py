@@ -19,7 +19,7 @@ from lanewise.errors import InputError, ScenarioError
 from lanewise.extras import need
 from lanewise.output_format import FORMAT
 from lanewise.results import BenchResult, ExplainResult, PartsResult, RunResult, WhyResult
-from lanewise.simulator import Scenario, is_file, is_unicode, prove, resolve, simulate
+from lanewise.runs.simulator import Scenario, is_file, is_unicode, prove, resolve, simulate
 from lanewise.toml import override
 
 if TYPE_CHECKING:
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
     from lanewise.comparison import Comparison
     from lanewise.documents import Progress
-    from lanewise.experiment.cache import RunCache
     from lanewise.experiment.calibration import Calibration
     from lanewise.experiment.definition import Experiment
     from lanewise.experiment.reproduction import Reproduction
     from lanewise.experiment.runner import RunsDone
     from lanewise.experiment.sensitivity import Sensitivity
-    from lanewise.job_file.plan import JobRuns
+    from lanewise.runs.cache import RunCache
+    from lanewise.tools.job_file.plan import JobRuns
 
 
 Overrides: TypeAlias = "Mapping[str, Any] | Iterable[tuple[str, Any]]"
@@ -71,12 +71,12 @@ def run(
     """
     pairs = run_pairs(overrides, seed, time_limit, until)
     if out is not None:
-        from lanewise.run_folder import check_free
+        from lanewise.runs.folder import check_free
 
         check_free(Path(out))
     result = simulate(scenario, pairs, progress, flows_every_s=flows_every_s)
     if out is not None:
-        from lanewise.run_folder import save_run
+        from lanewise.runs.folder import save_run
 
         save_run(result, Path(out), resolved=explain(scenario, overrides=pairs).document, overrides=pairs)
     return result
@@ -129,8 +129,8 @@ def run_sizes(
     >>> results[65536].instruments.filter(metric="BW average (Gb/s)")["value"].round(1).item()
     99.3
     """
-    from lanewise.instruments.sizes import run_sizes as run_each
-    from lanewise.instruments.sizes import sizes_of
+    from lanewise.tools.instruments.sizes import run_sizes as run_each
+    from lanewise.tools.instruments.sizes import sizes_of
 
     text = sizes if isinstance(sizes, str) else ",".join(str(size) for size in sizes)
     pairs = run_pairs(overrides, seed, time_limit)
@@ -163,8 +163,8 @@ def run_fio(
     >>> [round(result.flows["goodput_gb_per_s"].max()) for result in runs.results]
     [28]
     """
-    from lanewise.job_file.plan import plan_jobs
-    from lanewise.job_file.plan import run_jobs as run_each
+    from lanewise.tools.job_file.plan import plan_jobs
+    from lanewise.tools.job_file.plan import run_jobs as run_each
 
     pairs = run_pairs(overrides, seed, time_limit)
     return run_each(
@@ -452,7 +452,7 @@ def _result_of(
     if isinstance(side, RunResult):
         return side
     if _is_folder(side):
-        from lanewise.run_folder import load_run
+        from lanewise.runs.folder import load_run
 
         return load_run(Path(side))
     result = run(side, overrides=overrides, progress=progress)

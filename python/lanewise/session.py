@@ -16,14 +16,14 @@ import polars as pl
 from lanewise import _core
 from lanewise.api import override_pair, run_pairs
 from lanewise.results import DIRECTIONS, Result, RunResult, frame
-from lanewise.simulator import given
+from lanewise.runs.simulator import given
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lanewise import documents
     from lanewise.api import Overrides
-    from lanewise.simulator import Scenario
+    from lanewise.runs.simulator import Scenario
 
 _FLOW_COLUMNS = {
     "flow": pl.String,

@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from lanewise import documents
-    from lanewise.experiment.cache import RunCache
     from lanewise.experiment.definition import Cell, Experiment, FittedValue
     from lanewise.experiment.runner import Job, RunsDone
     from lanewise.experiment.sensitivity import Sensitivity
     from lanewise.results import RunResult
+    from lanewise.runs.cache import RunCache
 
 
 _CELLS_SHOWN = (

@@ -26,7 +26,7 @@ from lanewise.experiment.definition import ExperimentError
 from lanewise.experiment.values import jobs_behind
 from lanewise.files import write_whole
 from lanewise.results import frame
-from lanewise.simulator import resolve
+from lanewise.runs.simulator import resolve
 from lanewise.toml import inline
 
 if TYPE_CHECKING:

@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 
     from lanewise.doctor import Finding
     from lanewise.documents import ImportResult, ImportResultCase
-    from lanewise.instruments.measurement import Case, Measurement
     from lanewise.judging.matching import Match
     from lanewise.machine.address import Address
     from lanewise.machine.model import Machine
     from lanewise.predicting.benchmarks import Benchmark
+    from lanewise.tools.instruments.measurement import Case, Measurement
 
 _CLOSE = 0.90
 """A result of this part of what was possible is as good as it gets.

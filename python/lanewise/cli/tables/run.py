@@ -11,7 +11,7 @@ from lanewise.cli.tables.names import together
 from lanewise.cli.tables.phases import phases_table
 from lanewise.cli.tables.remarks import remarks
 from lanewise.cli.tables.resources import resources
-from lanewise.instruments.native import WRITTEN
+from lanewise.tools.instruments.native import WRITTEN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -16,9 +16,9 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from lanewise.instruments.json_text import documents
-from lanewise.instruments.measurement import Case, ImportProblemError, Latency, Measurement
-from lanewise.instruments.simulated import SimulatedRun, size_in_bytes
+from lanewise.tools.instruments.json_text import documents
+from lanewise.tools.instruments.measurement import Case, ImportProblemError, Latency, Measurement
+from lanewise.tools.instruments.simulated import SimulatedRun, size_in_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lanewise.errors import InputError
-from lanewise.instruments.simulated import time_in_ns
-from lanewise.job_file.drives import assign, drives_of
-from lanewise.job_file.options import files_of, translate
-from lanewise.job_file.text import read_job_file
-from lanewise.simulator import called, resolve, simulate
+from lanewise.runs.simulator import called, resolve, simulate
+from lanewise.tools.instruments.simulated import time_in_ns
+from lanewise.tools.job_file.drives import assign, drives_of
+from lanewise.tools.job_file.options import files_of, translate
+from lanewise.tools.job_file.text import read_job_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
     from lanewise import _core
     from lanewise.documents import Progress
-    from lanewise.job_file.drives import Drive
-    from lanewise.job_file.options import Job
-    from lanewise.job_file.text import JobFile
     from lanewise.results import ExplainResult, RunResult
-    from lanewise.simulator import Scenario
+    from lanewise.runs.simulator import Scenario
+    from lanewise.tools.job_file.drives import Drive
+    from lanewise.tools.job_file.options import Job
+    from lanewise.tools.job_file.text import JobFile
 
 _NAME_LIMIT = 60
 """Names of workloads have at most 64 characters; a number may follow."""
@@ -45,7 +45,7 @@ class JobRuns:
 
     def to_fio_json(self) -> str:
         """Return all jobs as ``fio --output-format=json`` prints them."""
-        from lanewise.job_file.report import write
+        from lanewise.tools.job_file.report import write
 
         return write(self)
 

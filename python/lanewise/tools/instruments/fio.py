@@ -230,7 +230,7 @@ def document_of(version: str, options: Mapping[str, str], jobs: Iterable[Mapping
     return json.dumps(document, indent=2) + "\n"
 
 
-def entries_of(run: SimulatedRun, heading: Callable[[str, int], Heading]) -> Iterator[dict[str, Any]]:
+def entries_of(run: SimulatedRun, heading: Callable[[str, int], Heading]) -> Iterator[dict[str, object]]:
     """Return the entries of `jobs`; `heading` is asked with the name of a workload and the entry's number."""
     of_jobs: dict[str, dict[str, float]] = {}
     for instrument in run.instruments("fio"):

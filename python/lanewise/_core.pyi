@@ -6,7 +6,9 @@ seconds, ``_bytes`` bytes, ``_percent`` percent, ``_ticks`` 2⁻¹⁰ ps; ``util
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Final
+
+from lanewise.documents import Mistake, Progress
 
 VERSION: Final[str]
 
@@ -16,7 +18,7 @@ class InputError(Exception):
 class ScenarioError(InputError):
     """A scenario cannot be used. ``str()`` is the report for a person, with lines and hints."""
 
-    diagnostics: list[dict[str, Any]]
+    diagnostics: list[Mistake]
     """One dictionary per mistake: code, message, path, line, column, hint."""
 
 FioJobs = tuple[str, str, Sequence[tuple[str, int, Sequence[tuple[str, str, int]]]]]
@@ -25,7 +27,7 @@ FioJobs = tuple[str, str, Sequence[tuple[str, int, Sequence[tuple[str, str, int]
 def run(
     path: str,
     overrides: Sequence[tuple[str, str]] = ...,
-    progress: Callable[[dict[str, Any]], bool | None] | None = ...,
+    progress: Callable[[Progress], bool | None] | None = ...,
     source: str | None = ...,
     fio: FioJobs | None = ...,
     flows_every_s: float | None = ...,
@@ -81,7 +83,7 @@ class Session:
 def why(
     path: str,
     overrides: Sequence[tuple[str, str]] = ...,
-    progress: Callable[[dict[str, Any]], bool | None] | None = ...,
+    progress: Callable[[Progress], bool | None] | None = ...,
     source: str | None = ...,
 ) -> str:
     """Simulate as `run` does, and again with each candidate for the limit ten times larger.

@@ -17,21 +17,23 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 from lanewise import _core
 from lanewise.errors import InputError, ScenarioError
 from lanewise.extras import need
+from lanewise.output_format import FORMAT
 from lanewise.results import BenchResult, ExplainResult, PartsResult, RunResult, WhyResult
-from lanewise.simulator import Scenario, is_file, is_unicode, prove, resolve, simulate
+from lanewise.runs.simulator import Scenario, is_file, is_unicode, prove, resolve, simulate
 from lanewise.toml import override
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
 
     from lanewise.comparison import Comparison
-    from lanewise.experiment.cache import RunCache
+    from lanewise.documents import Progress
     from lanewise.experiment.calibration import Calibration
     from lanewise.experiment.definition import Experiment
     from lanewise.experiment.reproduction import Reproduction
     from lanewise.experiment.runner import RunsDone
     from lanewise.experiment.sensitivity import Sensitivity
-    from lanewise.job_file.plan import JobRuns
+    from lanewise.runs.cache import RunCache
+    from lanewise.tools.job_file.plan import JobRuns
 
 
 Overrides: TypeAlias = "Mapping[str, Any] | Iterable[tuple[str, Any]]"
@@ -46,7 +48,7 @@ def run(
     time_limit: str | None = None,
     until: str | None = None,
     out: str | Path | None = None,
-    progress: Callable[[dict[str, Any]], bool | None] | None = None,
+    progress: Callable[[Progress], bool | None] | None = None,
     flows_every_s: float | None = None,
 ) -> RunResult:
     """Simulate a scenario: the path of a file, TOML text, or a dictionary of what a file would say.
@@ -69,12 +71,12 @@ def run(
     """
     pairs = run_pairs(overrides, seed, time_limit, until)
     if out is not None:
-        from lanewise.run_folder import check_free
+        from lanewise.runs.folder import check_free
 
         check_free(Path(out))
     result = simulate(scenario, pairs, progress, flows_every_s=flows_every_s)
     if out is not None:
-        from lanewise.run_folder import save_run
+        from lanewise.runs.folder import save_run
 
         save_run(result, Path(out), resolved=explain(scenario, overrides=pairs).document, overrides=pairs)
     return result
@@ -86,7 +88,7 @@ def why(
     overrides: Overrides = (),
     seed: int | None = None,
     time_limit: str | None = None,
-    progress: Callable[[dict[str, Any]], bool | None] | None = None,
+    progress: Callable[[Progress], bool | None] | None = None,
 ) -> WhyResult:
     """Find what limits a scenario: run it, and again with each candidate for the limit ten times larger.
 
@@ -127,8 +129,8 @@ def run_sizes(
     >>> results[65536].instruments.filter(metric="BW average (Gb/s)")["value"].round(1).item()
     99.3
     """
-    from lanewise.instruments.sizes import run_sizes as run_each
-    from lanewise.instruments.sizes import sizes_of
+    from lanewise.tools.instruments.sizes import run_sizes as run_each
+    from lanewise.tools.instruments.sizes import sizes_of
 
     text = sizes if isinstance(sizes, str) else ",".join(str(size) for size in sizes)
     pairs = run_pairs(overrides, seed, time_limit)
@@ -144,7 +146,7 @@ def run_fio(
     overrides: Overrides = (),
     seed: int | None = None,
     time_limit: str | None = None,
-    progress: Callable[[dict[str, Any]], bool | None] | None = None,
+    progress: Callable[[Progress], bool | None] | None = None,
 ) -> JobRuns:
     """Simulate the jobs of a fio job file on a scenario, in place of its own fio workloads.
 
@@ -161,8 +163,8 @@ def run_fio(
     >>> [round(result.flows["goodput_gb_per_s"].max()) for result in runs.results]
     [28]
     """
-    from lanewise.job_file.plan import plan_jobs
-    from lanewise.job_file.plan import run_jobs as run_each
+    from lanewise.tools.job_file.plan import plan_jobs
+    from lanewise.tools.job_file.plan import run_jobs as run_each
 
     pairs = run_pairs(overrides, seed, time_limit)
     return run_each(
@@ -192,7 +194,7 @@ def compare(
     overrides: Overrides = (),
     overrides_a: Overrides = (),
     overrides_b: Overrides = (),
-    progress: Callable[[dict[str, Any]], bool | None] | None = None,
+    progress: Callable[[Progress], bool | None] | None = None,
 ) -> Comparison:
     """Set two runs side by side; each a scenario (it is run), a run folder, or a result.
 
@@ -233,7 +235,7 @@ def whatif(
     changes: Overrides,
     *,
     overrides: Overrides = (),
-    progress: Callable[[dict[str, Any]], bool | None] | None = None,
+    progress: Callable[[Progress], bool | None] | None = None,
 ) -> Comparison:
     """Run a scenario as it is, and with changes: side by side, and what explains the difference.
 
@@ -373,7 +375,7 @@ def bench(*names: str, repeat: int = 3, on_progress: Callable[[str], None] | Non
         attempts = [json.loads(_core.bench(name)) for _ in range(repeat)]
         attempts.sort(key=lambda attempt: float(attempt["tlp_hops_per_s"]))
         entries.append(attempts[len(attempts) // 2])
-    return BenchResult({"benchmarks": entries})
+    return BenchResult({"format": FORMAT, "benchmarks": entries})
 
 
 def experiment_folder(name: str | Path) -> Path:
@@ -445,12 +447,12 @@ def _is_folder(side: Scenario) -> TypeGuard[str | Path]:
 def _result_of(
     side: Scenario | RunResult,
     overrides: list[tuple[str, str]],
-    progress: Callable[[dict[str, Any]], bool | None] | None,
+    progress: Callable[[Progress], bool | None] | None,
 ) -> RunResult:
     if isinstance(side, RunResult):
         return side
     if _is_folder(side):
-        from lanewise.run_folder import load_run
+        from lanewise.runs.folder import load_run
 
         return load_run(Path(side))
     result = run(side, overrides=overrides, progress=progress)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -68,7 +68,7 @@ class Comparison:
 
     def to_json(self, *, indent: int | None = 2) -> str:
         """Return the comparison as JSON text."""
-        document: dict[str, Any] = {
+        document: dict[str, object] = {
             **{
                 side: {"name": name, "end_reason": end_reason, "limited_by": limit}
                 for side, name, end_reason, limit in zip(

@@ -437,7 +437,7 @@ class ImportResult(TypedDict):
     """A part of a document."""
 
     tool: str
-    source: str
+    source: str | None
     machine: str
     notes: list[str]
     cases: list[ImportResultCase]
@@ -944,6 +944,18 @@ class PredictPrediction(TypedDict):
     latency_ns: float | None
     frames_per_s: float | None
     binding: str
+
+
+class Progress(TypedDict):
+    """How a run is getting on: what `progress` of lanewise.run hears a few times a second."""
+
+    simulated_s: float
+    time_limit_s: float
+    events: int
+    measuring_since_s: float | None
+    """Null while it warms up."""
+    flows: NotRequired[list[LiveFlow]]
+    """Where they were asked for."""
 
 
 class Rates(TypedDict):

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from datetime import date
 
     from lanewise.doctor import Diagnosis, Profile
-    from lanewise.instruments.measurement import Measurement
     from lanewise.judging import Judgement
     from lanewise.predicting import Prediction
+    from lanewise.tools.instruments.measurement import Measurement
 
 Source: TypeAlias = Machine | str | Path | None
 """A machine, a dump of one (``-`` is standard input), or None for this one."""

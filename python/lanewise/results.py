@@ -9,10 +9,11 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
+from lanewise.errors import InputError
 from lanewise.notebook import html
 from lanewise.output_format import stamped
 
@@ -20,8 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     import altair as alt
+    from nanoarrow import Array
 
-Document = dict[str, Any]
+    from lanewise import documents
 
 _FLOW_COLUMNS = {
     "flow": pl.String,
@@ -174,7 +176,7 @@ _LINKS_SHOWN = (
 )
 _PARAMETERS_SHOWN = ("path", "value", "provenance", "source", "place")
 
-DIRECTIONS = ("upstream", "downstream")
+DIRECTIONS: tuple[Literal["upstream", "downstream"], ...] = ("upstream", "downstream")
 
 
 def frame(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, Any]) -> pl.DataFrame:
@@ -191,7 +193,8 @@ def text_of(value: object) -> str:
 class Result:
     """Something the core said, as it said it."""
 
-    document: Document
+    document: Mapping[str, Any]
+    """As the core said it; subclasses say which of `lanewise.documents` it is."""
 
     def __repr__(self) -> str:
         """Name the class and what it holds; the document may have megabytes."""
@@ -213,6 +216,8 @@ class Result:
 @dataclass(frozen=True, eq=False, repr=False)
 class RunResult(Result):
     """What one run of a scenario measured."""
+
+    document: documents.Run
 
     overrides: tuple[tuple[str, str], ...] = ()
     """Paths and values that were set besides what the scenario says."""
@@ -373,6 +378,25 @@ class RunResult(Result):
             ),
         ]
 
+    def to_arrow(self, table: str = "flows") -> Array:
+        """Return a table for whatever reads Arrow: DuckDB, Polars, pyarrow, pandas.
+
+        `table` is one of the names of `tables`. What is returned has ``__arrow_c_stream__`` and can be read
+        as often as one likes; the field of each quantity has its unit in its metadata, as ``unit``. Raises
+        `lanewise.InputError` for another name.
+
+        >>> import lanewise, pyarrow
+        >>> run = lanewise.run("scenarios/first_rig.toml")
+        >>> pyarrow.table(run.to_arrow("links")).schema.field("utilisation").metadata
+        {b'unit': b'1'}
+        """
+        from lanewise.arrow import array_of
+
+        known = self.tables
+        if table not in known:
+            raise InputError(f"a run has no table '{table}'; there are {', '.join(known)}")
+        return array_of(known[table])
+
     @property
     def tables(self) -> dict[str, pl.DataFrame]:
         """Every table by name, as a run folder stores them."""
@@ -422,8 +446,11 @@ class WhyResult(RunResult):
         return {**super().tables, "larger": self.larger}
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class ExplainResult(Result):
     """Every resolved parameter of a scenario and where it came from."""
+
+    document: documents.Explain
 
     @property
     def title(self) -> str:
@@ -449,8 +476,11 @@ class ExplainResult(Result):
         return [("Links", self.links), ("Parameters", self.parameters.select(_PARAMETERS_SHOWN))]
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class PartsResult(Result):
     """The catalog."""
+
+    document: documents.Parts
 
     @cached_property
     def parts(self) -> pl.DataFrame:
@@ -475,8 +505,11 @@ class PartsResult(Result):
         return frame(rows, {"part": pl.String, **_PARAMETER_COLUMNS})
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class BenchResult(Result):
     """How fast the simulator is here."""
+
+    document: documents.Bench
 
     @cached_property
     def benchmarks(self) -> pl.DataFrame:
@@ -488,20 +521,22 @@ class BenchResult(Result):
         return [("Benchmarks", self.benchmarks)]
 
 
-def _flow_row(flow: Document) -> Document:
-    latency = {
-        f"{kind}_{name}": value
-        for kind in ("latency_ns", "operation_latency_ns")
-        for name, value in (flow.get(kind) or {}).items()
+def _flow_row(flow: documents.Flow) -> dict[str, object]:
+    found: dict[str, object] = {}
+    for kind, latency in (
+        ("latency_ns", flow["latency_ns"]),
+        ("operation_latency_ns", flow.get("operation_latency_ns")),
+    ):
         # Of nothing there is no latency; the core says 0.
-        if flow[kind]["count"]
-    }
-    interval = (flow.get("percentile_interval") or {}).items()
-    latency |= {f"percentile_interval_{name}": value for name, value in interval}
-    return {**flow, **latency, "flow": flow["name"], "payload_bytes": flow["bytes"]}
+        if latency is not None and latency["count"]:
+            found |= {f"{kind}_{name}": value for name, value in latency.items()}
+    interval = flow.get("percentile_interval")
+    if interval is not None:
+        found |= {f"percentile_interval_{name}": value for name, value in interval.items()}
+    return {**flow, **found, "flow": flow["name"], "payload_bytes": flow["bytes"]}
 
 
-def _link_rows(links: list[Document]) -> Iterator[Document]:
+def _link_rows(links: list[documents.Link]) -> Iterator[dict[str, object]]:
     for link in links:
         for direction in DIRECTIONS:
             side = link[direction]
@@ -514,7 +549,7 @@ def _link_rows(links: list[Document]) -> Iterator[Document]:
             }
 
 
-def _attribution_rows(links: list[Document]) -> Iterator[Document]:
+def _attribution_rows(links: list[documents.Link]) -> Iterator[dict[str, object]]:
     for link in links:
         for direction in DIRECTIONS:
             side = link[direction]
@@ -528,7 +563,7 @@ def _attribution_rows(links: list[Document]) -> Iterator[Document]:
                 }
 
 
-def _parameter_row(parameter: Document) -> Document:
+def _parameter_row(parameter: Mapping[str, Any]) -> dict[str, object]:
     value = text_of(parameter["value"])
     unit = parameter.get("unit")
     return {**parameter, "value": f"{value} {unit}" if unit else value}

@@ -9,20 +9,21 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
 from lanewise import _core
 from lanewise.api import override_pair, run_pairs
 from lanewise.results import DIRECTIONS, Result, RunResult, frame
-from lanewise.simulator import given
+from lanewise.runs.simulator import given
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from lanewise import documents
     from lanewise.api import Overrides
-    from lanewise.simulator import Scenario
+    from lanewise.runs.simulator import Scenario
 
 _FLOW_COLUMNS = {
     "flow": pl.String,
@@ -66,6 +67,7 @@ _CREDIT_COLUMNS = {
     "data_advertised": pl.UInt16,
     "data_held": pl.UInt16,
 }
+_CLASSES: tuple[Literal["posted", "non_posted", "completion"], ...] = ("posted", "non_posted", "completion")
 _REQUESTER_COLUMNS = {
     "device": pl.String,
     "outstanding_reads": pl.UInt32,
@@ -98,6 +100,8 @@ class Change:
 @dataclass(frozen=True, eq=False, repr=False)
 class LiveState(Result):
     """A run at one instant. Rates and shares are since the last look, ``document["window_s"]`` seconds."""
+
+    document: documents.State
 
     @property
     def time_s(self) -> float:
@@ -150,9 +154,9 @@ class LiveState(Result):
         Units are the specification's: a header, or 16 B of data. Null is infinite.
         """
         rows = (
-            {"link": link["name"], "direction": name, "class": kind, **pool}
+            {"link": link["name"], "direction": name, "class": kind, **way["credits"][kind]}
             for link, name, way in self._ways()
-            for kind, pool in way["credits"].items()
+            for kind in _CLASSES
         )
         return frame(rows, _CREDIT_COLUMNS)
 
@@ -175,7 +179,7 @@ class LiveState(Result):
         rows = ({**each, "resource": each["name"]} for each in self.document["resources"])
         return frame(rows, _RESOURCE_COLUMNS)
 
-    def _ways(self) -> Iterator[tuple[dict[str, Any], str, dict[str, Any]]]:
+    def _ways(self) -> Iterator[tuple[documents.LiveLink, str, documents.LiveDirection]]:
         for link in self.document["links"]:
             for name in DIRECTIONS:
                 yield link, name, link[name]

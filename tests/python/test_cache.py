@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from conftest import FakeCore
 
-from lanewise.experiment import cache as module
-from lanewise.experiment.cache import RunCache, key_of
 from lanewise.experiment.runner import Job, run_all
+from lanewise.runs import cache as module
+from lanewise.runs.cache import RunCache, key_of
 
 
 @pytest.fixture

@@ -158,7 +158,8 @@ def test_a_scenario_without_a_workload_is_told_so(core: FakeCore, lanewise: Comm
 def test_a_scenario_comes_from_standard_input(core: FakeCore, monkeypatch: pytest.MonkeyPatch) -> None:
     from io import BytesIO, TextIOWrapper
 
-    from lanewise import api, simulator
+    from lanewise import api
+    from lanewise.runs import simulator
 
     simulator.standard_input.cache_clear()
     monkeypatch.setattr(sys, "stdin", TextIOWrapper(BytesIO(b'title = "from a pipe"')))

@@ -12,7 +12,7 @@ from lanewise.machine import adapters, drives, parts
 from lanewise.machine.sources import driver_lines
 
 PACKAGES = (
-    *("machine", "instruments", "judging", "job_file", "measuring", "predicting"),
+    *("machine", "tools", "judging", "measuring", "predicting"),
     *("doctor", "scenario_text.py", "toml.py"),
 )
 FOUND, UNKNOWN = collect(*PACKAGES)
@@ -50,7 +50,7 @@ def examples(unknown: Unknown) -> list[str]:
 
 def test_all_are_found() -> None:
     assert len(FOUND) > 150
-    assert {"machine", "instruments", "judging", "job_file"} <= {each.module.split(".")[1] for each in FOUND}
+    assert {"machine", "tools", "judging"} <= {each.module.split(".")[1] for each in FOUND}
     untold = [unknown for unknown in UNKNOWN if not examples(unknown)]
     assert not untold, "say in PUT_TOGETHER what these come to"
 

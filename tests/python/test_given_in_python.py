@@ -99,7 +99,7 @@ def test_sides_of_a_comparison_are_named_by_what_differs(plain: Any, fewer_tags:
 
 def test_a_run_folder_remembers_its_overrides(tmp_path: Path, plain: Any) -> None:
     lanewise.run(RIG, overrides={**SHORT, "card0.tags": 8}, out=tmp_path / "run")
-    from lanewise.run_folder import load_run
+    from lanewise.runs.folder import load_run
 
     loaded = load_run(tmp_path / "run")
     assert loaded.overrides == (("run.time_limit", "40 us"), ("card0.tags", "8"))

@@ -11,11 +11,11 @@ import documents
 import pytest
 
 import lanewise
-from lanewise.instruments import fio, iometer, osu, perftest, smartflow
-from lanewise.instruments.measurement import ImportProblemError, Measurement, case_called
-from lanewise.instruments.native import WRITTEN, write_as
-from lanewise.instruments.simulated import NoSuchInstrumentError
 from lanewise.results import ExplainResult, RunResult
+from lanewise.tools.instruments import fio, iometer, osu, perftest, smartflow
+from lanewise.tools.instruments.measurement import ImportProblemError, Measurement, case_called
+from lanewise.tools.instruments.native import WRITTEN, write_as
+from lanewise.tools.instruments.simulated import NoSuchInstrumentError
 
 CAPTURED = Path(__file__).parent / "captured"
 ROOT = Path(__file__).parents[2]

@@ -9,9 +9,9 @@ import documents
 import pyarrow.parquet as pq
 import pytest
 
-from lanewise import run_folder
 from lanewise.results import RunResult
-from lanewise.run_folder import RunFolderError, load_run, save_run
+from lanewise.runs import folder as run_folder
+from lanewise.runs.folder import RunFolderError, load_run, save_run
 
 
 def save(folder: Path) -> RunResult:

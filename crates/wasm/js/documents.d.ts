@@ -364,7 +364,7 @@ export interface Import {
 
 export interface ImportResult {
   tool: string;
-  source: string;
+  source: string | null;
   machine: string;
   notes: string[];
   cases: ImportResultCase[];
@@ -805,6 +805,17 @@ export interface PredictPrediction {
   latency_ns: number | null;
   frames_per_s: number | null;
   binding: string;
+}
+
+/** How a run is getting on: what `progress` of lanewise.run hears a few times a second. */
+export interface Progress {
+  simulated_s: number;
+  time_limit_s: number;
+  events: number;
+  /** Null while it warms up. */
+  measuring_since_s: number | null;
+  /** Where they were asked for. */
+  flows?: LiveFlow[];
 }
 
 /** How a value is known. */

@@ -201,7 +201,7 @@ def run(
         _run_sizes(scenario, as_tool, sizes, overrides, seed=seed, time_limit=time_limit)
         return
     if as_tool is not None:
-        from lanewise.instruments.native import check_has
+        from lanewise.tools.instruments.native import check_has
 
         check_has(as_tool, scenario, api.run_pairs(overrides, seed, time_limit))
     if why:
@@ -209,14 +209,14 @@ def run(
         return
     paths = api.run_pairs(overrides, seed, time_limit, until)
     if out is not None:
-        from lanewise.run_folder import check_free
+        from lanewise.runs.folder import check_free
 
         check_free(out)
     with run_progress(str(scenario), live) as progress:
         result = api.run(scenario, overrides=paths, progress=progress, flows_every_s=progress.flows_every_s)
     _print_run(result, scenario, paths, as_tool=as_tool, as_json=as_json)
     if out is not None:
-        from lanewise.run_folder import save_run
+        from lanewise.runs.folder import save_run
 
         # What is printed cannot be lost any more, whatever becomes of the folder.
         sys.stdout.flush()
@@ -238,7 +238,7 @@ def _print_run(
         _print_json(result)
     elif as_tool is not None:
         from lanewise import api
-        from lanewise.instruments.native import write_as
+        from lanewise.tools.instruments.native import write_as
 
         sys.stdout.write(write_as(as_tool, result, api.explain(scenario, overrides=pairs)))
     else:
@@ -289,7 +289,7 @@ def _run_sizes(
     """Run a scenario once for each size, and print what a tool prints that goes through sizes."""
     from lanewise import api
     from lanewise.cli.progress import runs_progress
-    from lanewise.instruments.native import write_sizes_as
+    from lanewise.tools.instruments.native import write_sizes_as
 
     with runs_progress(str(scenario)) as count:
         results = api.run_sizes(
@@ -363,7 +363,7 @@ def reproduce(
     """
     from lanewise import api
     from lanewise.cli.progress import fits_progress, runs_progress
-    from lanewise.experiment.cache import RunCache
+    from lanewise.runs.cache import RunCache
 
     refuse_together(("--report", report is not None), ("--no-report", no_report))
     refuse_together(("--stale", stale), ("--sensitivity", sensitivity))
@@ -517,13 +517,15 @@ def _one_part(result: Any, name: str) -> Any:
     from difflib import get_close_matches
 
     from lanewise.errors import InputError
+    from lanewise.output_format import FORMAT
     from lanewise.results import PartsResult
 
     parts = {part["name"]: part for part in result.document["parts"]}
     plain = name.lower().removesuffix(".toml").replace(" ", "-")
     has_it = [part for part in parts if plain in part]
     if plain in parts or len(has_it) == 1:
-        return PartsResult({"parts": [parts[plain if plain in parts else has_it[0]]]})
+        part = parts[plain if plain in parts else has_it[0]]
+        return PartsResult({"format": FORMAT, "parts": [part]})
     # Names begin with the maker, which few people write.
     ends = {part.partition("-")[2]: part for part in parts}
     near = (

@@ -40,7 +40,7 @@ def benchmarks(incomplete: str) -> list[str]:
 
 def tools(incomplete: str) -> list[str]:
     """Return tools whose output can be written."""
-    from lanewise.instruments.native import WRITTEN
+    from lanewise.tools.instruments.native import WRITTEN
 
     return _starting(WRITTEN, incomplete)
 

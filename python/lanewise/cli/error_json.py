@@ -9,10 +9,12 @@ import json
 import re
 import sys
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from lanewise.documents import Mistake
 
 _OPTIONS = ("--json", "--format=json")
 _PREFIX = re.compile(r"^(?:error|internal error): ")
@@ -45,7 +47,7 @@ def write(status: int, text: str, error: BaseException | None) -> None:
         return
 
 
-def _alone(text: str, error: BaseException | None) -> dict[str, Any]:
+def _alone(text: str, error: BaseException | None) -> Mistake:
     """Return the record of a mistake that is in no scenario; what follows a semicolon is its hint."""
     message, _, hint = text.partition("; ")
     code = "usage" if hasattr(error, "exit_code") else "wrong-input"

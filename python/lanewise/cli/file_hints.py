@@ -5,30 +5,32 @@ from __future__ import annotations
 import re
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
+
+    from lanewise.documents import Mistake
 
 _UNREADABLE = re.compile(r"cannot read `(?P<path>.*)`: (?P<why>No such file or directory|Is a directory)")
 
 
-def add_hints(diagnostics: Iterable[Mapping[str, Any]]) -> str:
+def add_hints(diagnostics: Iterable[Mistake]) -> str:
     """Return the hint for the file that a scenario could not be read from; empty where there is none."""
     hints = (_about(found)[1] for found in map(_unreadable, diagnostics) if found is not None)
     return next((f"\nhint: {hint}" for hint in hints if hint), "")
 
 
-def completed(diagnostic: Mapping[str, Any]) -> dict[str, Any]:
+def completed(diagnostic: Mistake) -> Mistake:
     """Return a diagnostic of a file that cannot be read with its path and hint; any other as it is."""
     found = _unreadable(diagnostic)
     if found is None:
-        return dict(diagnostic)
+        return diagnostic
     path, hint = _about(found)
     return {**diagnostic, "path": str(path), "hint": hint or diagnostic["hint"]}
 
 
-def _unreadable(diagnostic: Mapping[str, Any]) -> re.Match[str] | None:
+def _unreadable(diagnostic: Mistake) -> re.Match[str] | None:
     return _UNREADABLE.fullmatch(diagnostic["message"])
 
 

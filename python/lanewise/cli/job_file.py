@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from lanewise.job_file.plan import JobPlan, JobRuns
+    from lanewise.tools.job_file.plan import JobPlan, JobRuns
 
 
 def run_job_file(
@@ -32,12 +32,12 @@ def run_job_file(
     live: float | None,
 ) -> None:
     """Simulate a job file and print its results; notes about it go to stderr, before it is simulated."""
-    from lanewise.job_file.plan import plan_jobs, run_jobs
+    from lanewise.tools.job_file.plan import plan_jobs, run_jobs
 
     if tool not in (None, "fio"):
         raise InputError(f"the jobs of a job file are written as fio does, with --as fio, not as {tool}")
     if out is not None:
-        from lanewise.run_folder import check_free
+        from lanewise.runs.folder import check_free
 
         check_free(out)
     plan = plan_jobs(rig, job_file, drives=_drives(devices), sections=sections, overrides=overrides)
@@ -94,7 +94,7 @@ def _json(runs: JobRuns) -> str:
 
 
 def _save(plan: JobPlan, runs: JobRuns, out: Path) -> None:
-    from lanewise.run_folder import save_run
+    from lanewise.runs.folder import save_run
 
     resolved = plan.explain(0).document
     save_run(runs.results[0], out, resolved=resolved, overrides=plan.overrides_of(0))

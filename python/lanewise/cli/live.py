@@ -6,7 +6,7 @@ unless stderr is a terminal, and the picture goes when the run ends: then its re
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
 
 from rich.console import Group
 from rich.live import Live
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
     from rich.progress import Progress
+
+    from lanewise import documents
 
 _LINES_AROUND = 9
 """Bar, headings, sum and the line that says what is left out."""
@@ -47,19 +49,19 @@ class LiveProgress(RunProgress):
         """Remove bar and table."""
         self._live.stop()
 
-    def __call__(self, report: dict[str, Any]) -> None:
+    def __call__(self, report: documents.Progress) -> None:
         """Take a report of the core, with flows now and then."""
         super().__call__(report)
         if "flows" in report:
             self._live.update(self._picture(self._bar, report))
 
-    def _picture(self, bar: Progress, report: dict[str, Any]) -> RenderableType:
+    def _picture(self, bar: Progress, report: documents.Progress) -> RenderableType:
         most = max(_FEWEST_FLOWS, self._console.height - _LINES_AROUND)
         return Group(bar, *live_table(report["flows"], report["measuring_since_s"], most=most))
 
 
 def live_table(
-    flows: Sequence[dict[str, Any]], measuring_since_s: float | None, *, most: int
+    flows: Sequence[documents.LiveFlow], measuring_since_s: float | None, *, most: int
 ) -> Iterable[RenderableType]:
     """Return the table of flows that have done anything, `most` at most, with their sum."""
     busy = [flow for flow in flows if flow["direction"] != "control" and flow["whole"]["operations_per_s"]]
@@ -67,7 +69,7 @@ def live_table(
     table = style.table()
     style.words(table, "flow", "device")
     style.labels(table, "direction")
-    windows = ("last", "whole")
+    windows: tuple[Literal["last", "whole"], ...] = ("last", "whole")
     headings = [*(f"GB/s\n{window}" for window in windows), *(f"per s\n{window}" for window in windows)]
     style.numbers(table, *headings, *(f"mean {unit}\n{window}" for window in windows), f"max {unit}\nwhole")
     for flow in busy[:most]:

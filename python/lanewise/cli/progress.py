@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 from rich.progress import (
     BarColumn,
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from rich.progress import ProgressColumn
+
+    from lanewise import documents
 
 
 _WIDE = 120
@@ -61,7 +63,7 @@ class RunProgress:
         """Remove the bar."""
         self._bar.stop()
 
-    def __call__(self, report: dict[str, Any]) -> None:
+    def __call__(self, report: documents.Progress) -> None:
         """Take a report of the core: simulated time and limit in seconds, events so far."""
         done = report["simulated_s"] / report["time_limit_s"] if report["time_limit_s"] else 0.0
         events = f", {report['events']:,} events" if self._bar.console.width >= _WIDE else ""

@@ -5,13 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from lanewise.output_format import FORMAT
 
 if TYPE_CHECKING:
     import polars as pl
 
     from lanewise.doctor.registry import Rule
     from lanewise.doctor.rig import Trial
+    from lanewise.documents import Doctor, DoctorFinding, DoctorFindingCost, DoctorFindingWaived
     from lanewise.fleet.model import Who
 
 
@@ -67,10 +70,10 @@ class Cost:
         """Where it comes from: simulated or stated."""
         return "stated" if self.compared is None else "simulated"
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> DoctorFindingCost:
         """Return the cost as JSON has it; a quantity that does not apply is left out."""
         pairs = {"what": self.what, "gb_per_s": self.gb_per_s, "ns": self.ns, "basis": self.basis}
-        return {key: value for key, value in pairs.items() if value is not None}
+        return cast("DoctorFindingCost", {key: value for key, value in pairs.items() if value is not None})
 
 
 @dataclass(frozen=True)
@@ -151,13 +154,14 @@ class Finding:
         cost = self.cost or Cost("")
         return (-self.severity.rank, -(cost.gb_per_s or 0.0), -(cost.ns or 0.0), float(self.trial is None))
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> DoctorFinding:
         """Return the finding as JSON has it."""
-        document = {
+        document: DoctorFinding = {
             "rule": self.rule,
-            "severity": str(self.severity),
+            "severity": cast("Literal['info', 'warning', 'error']", str(self.severity)),
             "bdf": self.bdf,
-            **({"device": self.device} if self.device else {}),
+            # Left out, where it is not known.
+            **cast("DoctorFinding", {"device": self.device} if self.device else {}),
             "title": self.title,
             "evidence": list(self.evidence),
             "cost": self.cost.document() if self.cost else None,
@@ -168,7 +172,7 @@ class Finding:
         if self.subsumes:
             document["subsumes"] = list(self.subsumes)
         if self.waived:
-            document["waived"] = vars(self.waived)
+            document["waived"] = cast("DoctorFindingWaived", vars(self.waived))
         return document
 
 
@@ -247,9 +251,10 @@ class Diagnosis:
         return html(f"What is wrong with {self.source}", self.notes, [("Findings", self.table)])
 
     @property
-    def document(self) -> dict[str, Any]:
+    def document(self) -> Doctor:
         """The diagnosis as JSON has it."""
-        return {
+        document = {
+            "format": FORMAT,
             "source": self.source,
             "findings": [finding.document() for finding in self.findings],
             "summary": {
@@ -266,11 +271,10 @@ class Diagnosis:
                 **({"waived": waived} if (waived := len(self.findings) - len(self.counting)) else {}),
             },
         }
+        return cast("Doctor", document)
 
     def to_json(self) -> str:
         """Return the diagnosis as JSON text."""
         import json
 
-        from lanewise.output_format import stamped
-
-        return json.dumps(stamped(self.document), indent=2, ensure_ascii=False)
+        return json.dumps(self.document, indent=2, ensure_ascii=False)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lanewise.experiment.reproduced_cell import DIFFERS_FROM
 from lanewise.experiment.wording import counted
@@ -17,6 +17,7 @@ from lanewise.experiment.wording import counted
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from lanewise import documents
     from lanewise.experiment.reproduced_cell import ReproducedCell
     from lanewise.experiment.reproduction import ReproducedExperiment
 
@@ -54,7 +55,7 @@ class Errors:
         """The largest of the null models."""
         return max(self.null, default=None)
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> documents.Errors:
         """Return them for JSON."""
         return {
             "cells": self.cells,
@@ -97,7 +98,7 @@ class Group:
         """Those that are not exact by construction."""
         return _errors(cell for cell in self.cells if not cell.exact)
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> documents.ErrorGroups:
         """Return it for JSON."""
         return {
             "all": self.all.document(),
@@ -139,7 +140,7 @@ class Headline:
             said.append(f"{sum(self.claims)} of {claims} {hold}{null if self.null_claims else ''}")
         return said
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> documents.Headline:
         """Return it for JSON."""
         return {
             "percent": self.percent.document(),

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal, cast
 
 if TYPE_CHECKING:
+    from lanewise import documents
     from lanewise.experiment.definition import KnownMiss
 
 DIFFERS_FROM = 0.5
@@ -137,7 +138,7 @@ class ReproducedCell:
         error, band = self._judged(value), self.band_percent if self.band_points is None else self.band_points
         return None if error is None or band is None else abs(error) <= band
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> documents.ReproduceExperimentCell:
         """Return the cell as the JSON contract has it."""
         return {
             "cell": self.cell,
@@ -150,8 +151,8 @@ class ReproducedCell:
             "null": self.null,
             "null_error": self.null_error,
             "null_model": self.null_model,
-            "verdict": self.verdict,
-            "role": self.role,
+            "verdict": cast("Literal['P', 'C', 'N']", self.verdict),
+            "role": cast("Literal['predicted', 'selected', 'calibrated', 'identity', 'excluded']", self.role),
             "fitted_on": list(self.fitted_on),
             "band_percent": self.contract_band_percent,
             "within_band": self.within_band,
@@ -175,6 +176,6 @@ class SimulatedValue:
     simulated: float
     note: str
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> documents.ReproduceExperimentValue:
         """Return the value for JSON."""
         return {"id": self.id, "unit": self.unit, "simulated": self.simulated, "note": self.note}

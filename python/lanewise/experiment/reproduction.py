@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -24,11 +24,12 @@ from lanewise.output_format import stamped
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from lanewise.experiment.cache import RunCache
+    from lanewise import documents
     from lanewise.experiment.definition import Cell, Experiment, FittedValue
     from lanewise.experiment.runner import Job, RunsDone
     from lanewise.experiment.sensitivity import Sensitivity
     from lanewise.results import RunResult
+    from lanewise.runs.cache import RunCache
 
 
 _CELLS_SHOWN = (
@@ -120,7 +121,7 @@ class ReproducedExperiment:
         """Whether each cell is inside its band, or a known miss at its known figure."""
         return not self.surprises
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> documents.ReproduceExperiment:
         """Return the experiment as the JSON contract has it."""
         percent, points = self.headline.percent.all, self.headline.points.all
         return {

@@ -14,15 +14,15 @@ from threading import Event
 from typing import TYPE_CHECKING
 
 from lanewise._core import ScenarioError
-from lanewise.simulator import simulate
+from lanewise.runs.simulator import simulate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    from lanewise.experiment.cache import RunCache
     from lanewise.experiment.definition import Override
     from lanewise.results import RunResult
+    from lanewise.runs.cache import RunCache
 
 RunsDone = Callable[[int, int], None]
 """Called with how many runs are done and how many there are."""

@@ -42,14 +42,14 @@ from lanewise.experiment.sensitivity import (
 )
 from lanewise.experiment.spread import half_width, mean
 from lanewise.experiment.values import jobs_behind, samples_of
-from lanewise.simulator import resolve
+from lanewise.runs.simulator import resolve
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from lanewise.experiment.cache import RunCache
     from lanewise.experiment.definition import Cell, Experiment, Fit, Override, Quantity
     from lanewise.results import RunResult
+    from lanewise.runs.cache import RunCache
 
 SHOWN_FROM_PERCENT = 0.5
 """A parameter that moves a cell by less is not listed: runs stop when their results are as narrow as that.

@@ -17,7 +17,7 @@ import json
 import tomllib
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import polars as pl
 
@@ -26,13 +26,14 @@ from lanewise.experiment.definition import ExperimentError
 from lanewise.experiment.values import jobs_behind
 from lanewise.files import write_whole
 from lanewise.results import frame
-from lanewise.simulator import resolve
+from lanewise.runs.simulator import resolve
 from lanewise.toml import inline
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from lanewise import documents
     from lanewise.experiment.definition import Cell, Experiment
 
 RESTS_FROM_PERCENT = 1.0
@@ -75,13 +76,13 @@ class Effect:
         """The larger of both changes, absolute."""
         return max(abs(self.lower_percent or 0.0), abs(self.higher_percent or 0.0))
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> documents.ReproduceExperimentSensitivityCellMovedBy:
         """Return the effect for JSON and TOML."""
         return {
             "parameter": self.parameter,
             "paths": list(self.paths),
             "value": self.value,
-            "provenance": self.provenance,
+            "provenance": cast("documents.Provenance", self.provenance),
             "lower": self.lower,
             "higher": self.higher,
             "lower_percent": self.lower_percent,
@@ -170,7 +171,7 @@ class Sensitivity:
         )
         return frame(rows, columns)
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> documents.ReproduceExperimentSensitivity:
         """Return it for JSON."""
         return {
             "version": self.version,

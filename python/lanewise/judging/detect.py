@@ -9,8 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lanewise.instruments.measurement import ImportProblemError, Measurement
 from lanewise.scenario_text import said_of_a_scenario
+from lanewise.tools.instruments.measurement import ImportProblemError, Measurement
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -75,7 +75,7 @@ def parse_measurement(text: str, *, source: str | None = None) -> Measurement:
 
 
 def _parsed(text: str, source: str | None) -> Measurement:
-    from lanewise.instruments import (
+    from lanewise.tools.instruments import (
         cuda_samples,
         fio,
         fio_text,
@@ -89,7 +89,7 @@ def _parsed(text: str, source: str | None) -> Measurement:
         rocm_bandwidth,
         smartflow,
     )
-    from lanewise.instruments.json_text import documents
+    from lanewise.tools.instruments.json_text import documents
 
     of_documents = (
         (fio.recognizes, fio.parse),

@@ -9,8 +9,8 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from lanewise.instruments.measurement import Case, Measurement
     from lanewise.machine.model import Machine
+    from lanewise.tools.instruments.measurement import Case, Measurement
 
 _IN_MEMORY = ("/dev/shm/", "/dev/ram", "/dev/zram", "/dev/null", "/dev/zero")
 _NO_ENGINES = frozenset({"null", "cpuio"})

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from lanewise.instruments.measurement import Case
+    from lanewise.tools.instruments.measurement import Case
 
 _LAUNCH_S = 20e-6
 """What a copy may take besides its bytes. Assumed: call, launch and interrupt are some microseconds each."""

@@ -19,8 +19,8 @@ from lanewise.machine.view import is_management
 from lanewise.predicting.benchmarks import LARGE, Benchmark, dma, fast_media, fio
 
 if TYPE_CHECKING:
-    from lanewise.instruments.measurement import Case, Measurement
     from lanewise.machine.model import Function, Machine
+    from lanewise.tools.instruments.measurement import Case, Measurement
 
 _ADDRESS = re.compile(r"\b(?:[0-9a-fA-F]{4,8}:)?[0-9a-fA-F]{2}:[01][0-9a-fA-F]\.[0-7]\b")
 _GPU = re.compile(r"\bGPU ?(\d+)\b")

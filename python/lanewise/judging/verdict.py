@@ -12,7 +12,7 @@ import json
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from lanewise.doctor import Severity, diagnose
 from lanewise.doctor.examination import rules
@@ -29,11 +29,12 @@ if TYPE_CHECKING:
     import polars as pl
 
     from lanewise.doctor import Finding
-    from lanewise.instruments.measurement import Case, Measurement
+    from lanewise.documents import ImportResult, ImportResultCase
     from lanewise.judging.matching import Match
     from lanewise.machine.address import Address
     from lanewise.machine.model import Machine
     from lanewise.predicting.benchmarks import Benchmark
+    from lanewise.tools.instruments.measurement import Case, Measurement
 
 _CLOSE = 0.90
 """A result of this part of what was possible is as good as it gets.
@@ -75,9 +76,10 @@ class JudgedCase:
     """What binds the prediction, from the time attribution."""
     evidence: tuple[str, ...] = ()
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> ImportResultCase:
         """Return the case as JSON has it."""
-        return {**vars(self), "verdict": str(self.verdict), "evidence": list(self.evidence)}
+        case = {**vars(self), "verdict": str(self.verdict), "evidence": list(self.evidence)}
+        return cast("ImportResultCase", case)
 
 
 @dataclass(frozen=True)
@@ -127,16 +129,17 @@ class Judgement:
         )
 
     @property
-    def document(self) -> dict[str, Any]:
+    def document(self) -> ImportResult:
         """The judgement as JSON has it."""
-        return {
+        judged: ImportResult = {
             "tool": self.measurement.tool,
             "source": self.measurement.source,
             "machine": self.machine,
             "cases": [case.document() for case in self.cases],
             "notes": list(self.notes),
-            **self.extra,
         }
+        # What `measure` adds makes it a result of that verb.
+        return cast("ImportResult", {**judged, **self.extra})
 
     def to_json(self) -> str:
         """Return the judgement as JSON text."""

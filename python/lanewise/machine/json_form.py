@@ -21,7 +21,7 @@ _LINK_RENAMED = {"capability": "cap", "status": "sta", "target_gt_s": "target", 
 _PAYLOAD = ("mps", "mps_supported", "mrrs")
 
 
-def to_json(machine: Machine) -> dict[str, Any]:
+def to_json(machine: Machine) -> dict[str, object]:
     """Return the document, ready for `json.dumps`."""
     document: dict[str, Any] = {
         "source": machine.source,

@@ -25,6 +25,7 @@ from lanewise.machine import read
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from lanewise.documents import MeasureResultMachineDescription
     from lanewise.machine.address import Address
     from lanewise.machine.model import Machine
     from lanewise.measuring.tools import Tool
@@ -127,7 +128,7 @@ def _results(outputs: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [one for one in outputs if one["output"].strip()]
 
 
-def describe(machine: Machine) -> dict[str, Any]:
+def describe(machine: Machine) -> MeasureResultMachineDescription:
     """Describe the machine for the record: what each device that counts is and how its link runs."""
     return {
         "source": machine.source,

@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lanewise.errors import InputError
 from lanewise.machine.missing_ports import with_missing_ports
@@ -15,7 +15,7 @@ from lanewise.machine.parts import part_of
 from lanewise.machine.scenario import endpoint_name
 from lanewise.machine.sockets import across_sockets
 from lanewise.machine.view import View
-from lanewise.output_format import stamped
+from lanewise.output_format import FORMAT
 from lanewise.predicting.as_scenario import MOST_TOGETHER
 from lanewise.predicting.benchmarks import Benchmark, benchmarks_of
 from lanewise.predicting.left_out import left_out
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     import altair as alt
     import polars as pl
 
+    from lanewise.documents import Predict
     from lanewise.machine.address import Address
     from lanewise.machine.model import Function, Machine
     from lanewise.machine.ways import Change
@@ -78,11 +79,12 @@ class Prediction:
         )
 
     @property
-    def document(self) -> dict[str, Any]:
+    def document(self) -> Predict:
         """The prediction as JSON has it."""
         return {
+            "format": FORMAT,
             "source": self.source,
-            "predictions": [dict(vars(row)) for row in self.rows],
+            "predictions": [row.document() for row in self.rows],
             "what_if": list(self.changes),
             "assumptions": list(self.assumptions),
             "notes": list(self.notes),
@@ -90,7 +92,7 @@ class Prediction:
 
     def to_json(self) -> str:
         """Return the prediction as JSON text."""
-        return json.dumps(stamped(self.document), indent=2, ensure_ascii=False)
+        return json.dumps(self.document, indent=2, ensure_ascii=False)
 
 
 _ASSUMPTIONS = (

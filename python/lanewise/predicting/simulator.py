@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from lanewise import _core
 from lanewise.errors import InputError
@@ -25,7 +25,7 @@ from lanewise.scenario.text import scenario_text
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from lanewise.documents import Flow, Run
+    from lanewise.documents import Flow, PredictPrediction, Run
     from lanewise.machine.address import Address
     from lanewise.machine.model import Function, Machine
     from lanewise.machine.sockets import Interconnect
@@ -58,6 +58,10 @@ class Row:
     latency_ns: float | None
     frames_per_s: float | None
     binding: str
+
+    def document(self) -> PredictPrediction:
+        """Return the row as JSON has it."""
+        return cast("PredictPrediction", dict(vars(self)))
 
 
 class Simulator:

@@ -11,11 +11,11 @@ import pytest
 from machines import GPU, NIC, function, machine, pair, switched
 
 from lanewise.doctor import diagnose
-from lanewise.instruments.measurement import Case, ImportProblemError, Measurement
 from lanewise.judging import Judgement, Verdict, judge
 from lanewise.judging.detect import decoded, parse_measurement
 from lanewise.judging.matching import match
 from lanewise.machine.model import Address, Errors, Kind, Machine, Relation
+from lanewise.tools.instruments.measurement import Case, ImportProblemError, Measurement
 
 if TYPE_CHECKING:
     from collections.abc import Callable

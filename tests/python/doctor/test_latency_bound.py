@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from machines import GPU, machine, pair
 
-from lanewise.instruments.cuda_samples import parse
 from lanewise.judging import JudgedCase, Verdict, judge
+from lanewise.tools.instruments.cuda_samples import parse
 
 SIZES = [1 << power for power in range(10, 28)]
 

@@ -10,11 +10,11 @@ import documents
 import pytest
 
 from lanewise import api
-from lanewise.instruments import iperf3, osu
-from lanewise.instruments.measurement import ImportProblemError
-from lanewise.instruments.native import write_as
 from lanewise.judging.detect import parse_measurement, read_measurement
 from lanewise.results import ExplainResult, RunResult
+from lanewise.tools.instruments import iperf3, osu
+from lanewise.tools.instruments.measurement import ImportProblemError
+from lanewise.tools.instruments.native import write_as
 
 CAPTURED = Path(__file__).parents[1] / "captured"
 SCENARIOS = Path(__file__).parents[3] / "scenarios"

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from lanewise.instruments import cuda_samples, nvbandwidth
-from lanewise.instruments.measurement import ImportProblemError, case_called
+from lanewise.tools.instruments import cuda_samples, nvbandwidth
+from lanewise.tools.instruments.measurement import ImportProblemError, case_called
 
 NVBANDWIDTH_TEXT = """\
 nvbandwidth Version: v0.8

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from lanewise.instruments import iperf3
-from lanewise.instruments.measurement import ImportProblemError
+from lanewise.tools.instruments import iperf3
+from lanewise.tools.instruments.measurement import ImportProblemError
 
 
 def output(**end: Any) -> str:

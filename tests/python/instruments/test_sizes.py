@@ -13,8 +13,8 @@ import pytest
 import lanewise as package
 from lanewise import _core
 from lanewise.errors import InputError
-from lanewise.instruments.sizes import sizes_of
 from lanewise.judging.detect import parse_measurement
+from lanewise.tools.instruments.sizes import sizes_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

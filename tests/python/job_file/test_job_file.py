@@ -13,12 +13,12 @@ from typer.testing import CliRunner
 
 import lanewise
 from lanewise.cli.commands import app
-from lanewise.instruments import fio
-from lanewise.job_file import numbers
-from lanewise.job_file.drives import Drive, assign, paths_in
-from lanewise.job_file.options import ALIASES
-from lanewise.job_file.plan import JobPlan, plan_jobs
-from lanewise.job_file.text import JobFileError, parse_job_file
+from lanewise.tools.instruments import fio
+from lanewise.tools.job_file import numbers
+from lanewise.tools.job_file.drives import Drive, assign, paths_in
+from lanewise.tools.job_file.options import ALIASES
+from lanewise.tools.job_file.plan import JobPlan, plan_jobs
+from lanewise.tools.job_file.text import JobFileError, parse_job_file
 
 ROOT = Path(__file__).parents[3]
 RIG = ROOT / "scenarios" / "nvme_fio.toml"

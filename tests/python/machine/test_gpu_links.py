@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from lanewise.doctor import diagnose
-from lanewise.instruments.measurement import Case, Measurement
 from lanewise.judging import judge
 from lanewise.machine import read_bytes
 from lanewise.predicting import predict
+from lanewise.tools.instruments.measurement import Case, Measurement
 
 GPUS = ("01:00.0", "02:00.0", "03:00.0")
 JOINED = "0 50000 0 50000 0 0 0 0 0"

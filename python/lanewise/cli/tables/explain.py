@@ -10,7 +10,7 @@ import sys
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 
@@ -23,8 +23,9 @@ from lanewise.cli.tables.topology import topology
 from lanewise.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Iterator, Sequence
+    from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
+    from lanewise.documents import ExplainedParameter, NegotiatedLink
     from lanewise.results import ExplainResult
 
 _STYLES = {"assumed": "yellow", "calibrated": "cyan", "published": "green", "datasheet": "green"}
@@ -85,7 +86,7 @@ def print_explain(result: ExplainResult, patterns: Sequence[str] = ()) -> None:
         sys.stdout.write("\n".join(line.rstrip() for line in lines) + "\n")
 
 
-def _drawing(links: Sequence[dict[str, Any]]) -> list[str]:
+def _drawing(links: Sequence[NegotiatedLink]) -> list[str]:
     if not links:
         return []
     return [*_titled("Topology", "what is attached where, with the link above it"), *topology(links), ""]
@@ -98,7 +99,7 @@ def _is_meant(path: str, patterns: Sequence[str]) -> bool:
     return not patterns or any(_is_like(text, pattern) for text in asked for pattern in patterns)
 
 
-def _is_link_meant(link: dict[str, Any], patterns: Sequence[str]) -> bool:
+def _is_link_meant(link: NegotiatedLink, patterns: Sequence[str]) -> bool:
     ends = (str(link["lower"]), str(link["upper"]).partition(".")[0])
     asked = [text for end in ends for text in (end, end.partition("[")[0])]
     return not patterns or any(_is_like(text, pattern) for text in asked for pattern in patterns)
@@ -121,7 +122,7 @@ def _titled(title: str, note: str) -> list[str]:
     return [f"{title}   {note}"]
 
 
-def _links(links: Sequence[dict[str, Any]], width: int) -> Iterator[str]:
+def _links(links: Sequence[NegotiatedLink], width: int) -> Iterator[str]:
     """List what decided each link; those of devices that are alike on one line."""
     groups: dict[tuple[str, ...], list[tuple[str, str]]] = {}
     for link in links:
@@ -158,7 +159,7 @@ def _beside(left: str, words: str, width: int) -> Iterator[str]:
     yield from (f"    {line}" for line in wrap(words, max(width - 4, 20), break_long_words=False))
 
 
-def _limits(link: dict[str, object]) -> str:
+def _limits(link: Mapping[str, object]) -> str:
     """Name what decided speed, width and payload size of a link; what decided several is named once.
 
     An end is named only where it can do less than the other.
@@ -172,9 +173,9 @@ def _limits(link: dict[str, object]) -> str:
     return "; ".join(f"{', '.join(what)}: {by}" for by, what in decided.items())
 
 
-def _of_role(rows: Iterable[dict[str, Any]], *, choices: bool) -> list[_Component]:
+def _of_role(rows: Iterable[ExplainedParameter], *, choices: bool) -> list[_Component]:
     """Put the rows of each component together, in the order of the file."""
-    components: dict[str, list[dict[str, Any]]] = {}
+    components: dict[str, list[ExplainedParameter]] = {}
     for row in rows:
         if (row["role"] == "choice") == choices:
             components.setdefault(_owner(row["path"]), []).append(row)
@@ -239,7 +240,7 @@ def provenance(name: str | None) -> Text:
     return Text(name or style.DASH, style=_STYLES.get(name or "", ""))
 
 
-def origin(row: dict[str, object], *, with_place: bool) -> str:
+def origin(row: Mapping[str, object], *, with_place: bool) -> str:
     """Write a parameter's source, the cells it was fitted on, and the place in a file that set it."""
     fitted_on = row["fitted_on"]
     pieces = [str(row["source"] or "")]

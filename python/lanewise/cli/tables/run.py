@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 
@@ -11,7 +11,7 @@ from lanewise.cli.tables.names import together
 from lanewise.cli.tables.phases import phases_table
 from lanewise.cli.tables.remarks import remarks
 from lanewise.cli.tables.resources import resources
-from lanewise.instruments.native import WRITTEN
+from lanewise.tools.instruments.native import WRITTEN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import polars as pl
     from rich.console import Group, RenderableType
 
+    from lanewise import documents
     from lanewise.results import RunResult
 
 _MOST_FLOWS = 40
@@ -74,7 +75,7 @@ def _pieces(result: RunResult) -> Iterator[RenderableType]:
     yield from _assumptions(result.assumptions)
 
 
-def _errors(errors: list[dict[str, Any]]) -> Iterator[RenderableType]:
+def _errors(errors: list[documents.ErrorCount]) -> Iterator[RenderableType]:
     """List what Advanced Error Reporting would have logged."""
     if not errors:
         return
@@ -91,9 +92,8 @@ def _heading(result: RunResult) -> Iterator[RenderableType]:
     document = result.document
     if result.limited_by is not None:
         yield Text(f"{result.limited_by} (by waiting time; --why proves it).", style="bold")
-    simulated, warm_up, measured = (
-        1e3 * document[f"{name}_s"] for name in ("simulated", "warm_up", "measured")
-    )
+    spans = (document["simulated_s"], document["warm_up_s"], document["measured_s"])
+    simulated, warm_up, measured = (1e3 * span for span in spans)
     yield Text(result.title or document["scenario_path"], style="bold")
     yield (
         f"{_ENDINGS.get(result.end_reason, result.end_reason)} after {simulated:.3f} ms simulated "
@@ -206,7 +206,7 @@ def _reports(result: RunResult) -> Iterator[RenderableType]:
             yield f"'--as {kind}' prints the report of {kind} itself; --json has its numbers.\n"
 
 
-def _short_reports(short: list[dict[str, Any]]) -> Group:
+def _short_reports(short: list[documents.Instrument]) -> Group:
     table = style.table()
     style.words(table, "workload", "tool", "number")
     style.numbers(table, "value")

@@ -2,7 +2,7 @@
 //!
 //! `osu_bw` sends a window of messages and waits for an answer of 4 B; `osu_bibw` does so from both ranks, without the
 //! answer; `osu_latency` goes to and fro and reports half of it. MB are 10⁶ bytes. One size a run; the sweep over sizes
-//! is as many runs (`python/lanewise/instruments/sizes.py`).
+//! is as many runs (`python/lanewise/tools/instruments/sizes.py`).
 //! Leaves out: validation, buffers on accelerators.
 //! Source: OSU Micro-Benchmarks 5, `mpi/pt2pt`; that 3.1.1 is the same is Assumed.
 

@@ -16,14 +16,14 @@ import re
 import tomllib
 from typing import TYPE_CHECKING
 
-from lanewise.instruments.measurement import Case, ImportProblemError, Latency, Measurement
-from lanewise.instruments.simulated import size_in_bytes, time_in_ns
+from lanewise.tools.instruments.measurement import Case, ImportProblemError, Latency, Measurement
+from lanewise.tools.instruments.simulated import size_in_bytes, time_in_ns
 
 if TYPE_CHECKING:
     from _csv import Writer
     from collections.abc import Iterator, Mapping
 
-    from lanewise.instruments.simulated import SimulatedRun
+    from lanewise.tools.instruments.simulated import SimulatedRun
 
 MEBIBYTE = 2**20
 VERSION = "2004.07.30"

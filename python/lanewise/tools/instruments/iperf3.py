@@ -10,8 +10,8 @@ from __future__ import annotations
 import json
 from typing import Any, TypeGuard
 
-from lanewise.instruments.json_text import documents
-from lanewise.instruments.measurement import Case, ImportProblemError, Latency, Measurement
+from lanewise.tools.instruments.json_text import documents
+from lanewise.tools.instruments.measurement import Case, ImportProblemError, Latency, Measurement
 
 
 def recognizes(document: Any) -> bool:

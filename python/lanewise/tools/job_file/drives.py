@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from lanewise.errors import InputError
-from lanewise.instruments.simulated import size_in_bytes
+from lanewise.tools.instruments.simulated import size_in_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -6,15 +6,15 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from lanewise.instruments.fio import Heading, document_of, entries_of
-from lanewise.instruments.simulated import SimulatedRun
+from lanewise.tools.instruments.fio import Heading, document_of, entries_of
+from lanewise.tools.instruments.simulated import SimulatedRun
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from lanewise.job_file.options import Job
-    from lanewise.job_file.plan import JobRuns
-    from lanewise.job_file.text import Option
+    from lanewise.tools.job_file.options import Job
+    from lanewise.tools.job_file.plan import JobRuns
+    from lanewise.tools.job_file.text import Option
 
 
 def write(runs: JobRuns) -> str:

@@ -11,13 +11,19 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from lanewise.instruments.measurement import Case, ImportProblemError, Latency, Measurement, refuse_too_many
-from lanewise.instruments.simulated import NothingMeasuredError
+from lanewise.tools.instruments.measurement import (
+    Case,
+    ImportProblemError,
+    Latency,
+    Measurement,
+    refuse_too_many,
+)
+from lanewise.tools.instruments.simulated import NothingMeasuredError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from lanewise.instruments.simulated import Instrument, SimulatedRun
+    from lanewise.tools.instruments.simulated import Instrument, SimulatedRun
 
 MEGABYTE = 10**6
 _TITLE = re.compile(

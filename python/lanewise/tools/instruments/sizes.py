@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 
 from lanewise.errors import InputError
 from lanewise.experiment.runner import Job, run_all
-from lanewise.instruments.simulated import size_in_bytes
-from lanewise.simulator import called, hashable, resolve
+from lanewise.runs.simulator import called, hashable, resolve
+from lanewise.tools.instruments.simulated import size_in_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lanewise.experiment.runner import RunsDone
     from lanewise.results import RunResult
-    from lanewise.simulator import Scenario
+    from lanewise.runs.simulator import Scenario
 
 ALL_SIZES = {
     "osu": tuple(2**power for power in range(23)),

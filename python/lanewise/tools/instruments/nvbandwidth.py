@@ -12,7 +12,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from lanewise.instruments.measurement import (
+from lanewise.tools.instruments.measurement import (
     Case,
     ImportProblemError,
     Latency,

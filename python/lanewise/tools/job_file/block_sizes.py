@@ -10,7 +10,7 @@ one with the largest takes what is missing to a hundred, and loses what is above
 from __future__ import annotations
 
 from lanewise.errors import InputError
-from lanewise.job_file.numbers import number
+from lanewise.tools.job_file.numbers import number
 
 _MOST_SIZES = 64
 

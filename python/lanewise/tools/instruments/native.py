@@ -6,8 +6,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from lanewise.errors import InputError
-from lanewise.instruments.simulated import SimulatedRun
-from lanewise.simulator import simulate
+from lanewise.runs.simulator import simulate
+from lanewise.tools.instruments.simulated import SimulatedRun
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -51,4 +51,4 @@ def _simulated(result: RunResult, explained: ExplainResult) -> SimulatedRun:
 
 
 def _module_of(tool: str) -> ModuleType:
-    return import_module(f"lanewise.instruments.{tool}")
+    return import_module(f"lanewise.tools.instruments.{tool}")

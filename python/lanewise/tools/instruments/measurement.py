@@ -106,7 +106,7 @@ class Measurement:
     raw: Mapping[str, Any] = field(default_factory=dict)
     """Fields of the whole output that have no place above."""
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> dict[str, object]:
         """Return the measurement for JSON; percentiles become text keys, as JSON demands."""
         document = asdict(self)
         for case in document["cases"]:

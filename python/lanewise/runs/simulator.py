@@ -11,7 +11,7 @@ import sys
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from lanewise import _core
 from lanewise.errors import InputError
@@ -20,6 +20,8 @@ from lanewise.scenario.text import scenario_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from lanewise.documents import Progress
 
 Scenario: TypeAlias = str | Path | Mapping[str, object]
 """The path of a scenario file, its text of more than one line, or a dictionary of what a file would say."""
@@ -32,7 +34,7 @@ _MOST_BYTES = 4 << 20
 def simulate(
     scenario: Scenario,
     overrides: Sequence[tuple[str, str]] = (),
-    progress: Callable[[dict[str, Any]], bool | None] | None = None,
+    progress: Callable[[Progress], bool | None] | None = None,
     *,
     fio: _core.FioJobs | None = None,
     flows_every_s: float | None = None,
@@ -50,7 +52,7 @@ def simulate(
 def prove(
     scenario: Scenario,
     overrides: Sequence[tuple[str, str]] = (),
-    progress: Callable[[dict[str, Any]], bool | None] | None = None,
+    progress: Callable[[Progress], bool | None] | None = None,
 ) -> WhyResult:
     """Run a scenario, and again with each candidate for its limit ten times larger."""
     name, text = given(scenario)

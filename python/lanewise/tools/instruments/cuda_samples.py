@@ -17,7 +17,7 @@ import re
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
-from lanewise.instruments.measurement import Case, ImportProblemError, Latency, Measurement, bounded
+from lanewise.tools.instruments.measurement import Case, ImportProblemError, Latency, Measurement, bounded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

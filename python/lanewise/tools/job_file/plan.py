@@ -13,22 +13,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lanewise.errors import InputError
-from lanewise.instruments.simulated import time_in_ns
-from lanewise.job_file.drives import assign, drives_of
-from lanewise.job_file.options import files_of, translate
-from lanewise.job_file.text import read_job_file
-from lanewise.simulator import called, resolve, simulate
+from lanewise.runs.simulator import called, resolve, simulate
+from lanewise.tools.instruments.simulated import time_in_ns
+from lanewise.tools.job_file.drives import assign, drives_of
+from lanewise.tools.job_file.options import files_of, translate
+from lanewise.tools.job_file.text import read_job_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from lanewise import _core
-    from lanewise.job_file.drives import Drive
-    from lanewise.job_file.options import Job
-    from lanewise.job_file.text import JobFile
+    from lanewise.documents import Progress
     from lanewise.results import ExplainResult, RunResult
-    from lanewise.simulator import Scenario
+    from lanewise.runs.simulator import Scenario
+    from lanewise.tools.job_file.drives import Drive
+    from lanewise.tools.job_file.options import Job
+    from lanewise.tools.job_file.text import JobFile
 
 _NAME_LIMIT = 60
 """Names of workloads have at most 64 characters; a number may follow."""
@@ -44,7 +45,7 @@ class JobRuns:
 
     def to_fio_json(self) -> str:
         """Return all jobs as ``fio --output-format=json`` prints them."""
-        from lanewise.job_file.report import write
+        from lanewise.tools.job_file.report import write
 
         return write(self)
 
@@ -66,7 +67,7 @@ class JobPlan:
     def simulate(
         self,
         phase: int,
-        progress: Callable[[dict[str, Any]], bool | None] | None = None,
+        progress: Callable[[Progress], bool | None] | None = None,
         flows_every_s: float | None = None,
     ) -> RunResult:
         """Run one phase."""
@@ -135,7 +136,7 @@ def plan_jobs(
 
 def run_jobs(
     plan: JobPlan,
-    progress: Callable[[dict[str, Any]], bool | None] | None = None,
+    progress: Callable[[Progress], bool | None] | None = None,
     *,
     flows_every_s: float | None = None,
 ) -> JobRuns:

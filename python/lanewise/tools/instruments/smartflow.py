@@ -14,13 +14,19 @@ import io
 import re
 from typing import TYPE_CHECKING
 
-from lanewise.instruments.measurement import Case, ImportProblemError, Latency, Measurement, refuse_too_many
+from lanewise.tools.instruments.measurement import (
+    Case,
+    ImportProblemError,
+    Latency,
+    Measurement,
+    refuse_too_many,
+)
 
 if TYPE_CHECKING:
     from _csv import Writer
     from collections.abc import Mapping
 
-    from lanewise.instruments.simulated import Instrument, SimulatedRun
+    from lanewise.tools.instruments.simulated import Instrument, SimulatedRun
 
 TESTS = ("Throughput", "Frame Loss", "Latency", "Latency Distribution", "Latency Snap Shot", "Smart Tracker")
 _SIZE = "Frame Size (B)"

@@ -16,9 +16,9 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from lanewise.instruments.json_text import documents
-from lanewise.instruments.measurement import Case, ImportProblemError, Latency, Measurement
-from lanewise.instruments.simulated import SimulatedRun, size_in_bytes
+from lanewise.tools.instruments.json_text import documents
+from lanewise.tools.instruments.measurement import Case, ImportProblemError, Latency, Measurement
+from lanewise.tools.instruments.simulated import SimulatedRun, size_in_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -230,7 +230,7 @@ def document_of(version: str, options: Mapping[str, str], jobs: Iterable[Mapping
     return json.dumps(document, indent=2) + "\n"
 
 
-def entries_of(run: SimulatedRun, heading: Callable[[str, int], Heading]) -> Iterator[dict[str, Any]]:
+def entries_of(run: SimulatedRun, heading: Callable[[str, int], Heading]) -> Iterator[dict[str, object]]:
     """Return the entries of `jobs`; `heading` is asked with the name of a workload and the entry's number."""
     of_jobs: dict[str, dict[str, float]] = {}
     for instrument in run.instruments("fio"):

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from lanewise.instruments.measurement import Case, ImportProblemError, Measurement, bounded
+from lanewise.tools.instruments.measurement import Case, ImportProblemError, Measurement, bounded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

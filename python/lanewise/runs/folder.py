@@ -13,7 +13,7 @@ from __future__ import annotations
 import io
 import json
 import shutil
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from lanewise.errors import InputError
 from lanewise.files import half_name, remove_stale_halves
@@ -21,12 +21,13 @@ from lanewise.results import RunResult
 from lanewise.units import unit_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     import polars as pl
 
-    from lanewise.results import Document
+    from lanewise import documents
+
 
 FORMAT = 1
 """Version of the folder's layout, in its manifest."""
@@ -43,7 +44,11 @@ def check_free(folder: Path) -> None:
 
 
 def save_run(
-    result: RunResult, folder: Path, *, resolved: Document, overrides: Sequence[tuple[str, str]] = ()
+    result: RunResult,
+    folder: Path,
+    *,
+    resolved: Mapping[str, object],
+    overrides: Sequence[tuple[str, str]] = (),
 ) -> None:
     """Write a run with its resolved scenario to a folder that does not exist yet."""
     check_free(folder)
@@ -53,7 +58,9 @@ def save_run(
         raise RunFolderError(f"'{folder}' cannot be written: {error.strerror or error}") from error
 
 
-def _save(result: RunResult, folder: Path, resolved: Document, overrides: Sequence[tuple[str, str]]) -> None:
+def _save(
+    result: RunResult, folder: Path, resolved: Mapping[str, object], overrides: Sequence[tuple[str, str]]
+) -> None:
     folder.parent.mkdir(parents=True, exist_ok=True)
     remove_stale_halves(folder.parent, folder.name)
     beside = folder.with_name(half_name(folder.name))
@@ -90,12 +97,13 @@ def load_run(folder: Path) -> RunResult:
         raise RunFolderError(
             f"'{folder}' has layout {manifest.get('format')!r}, and this version reads layout {FORMAT}"
         )
-    result = RunResult(document, _overrides(manifest))
+    # Whether it has the shape of results, is looked at next.
+    result = RunResult(cast("documents.Run", document), _overrides(manifest))
     _check_tables(result, folder)
     return result
 
 
-def _overrides(manifest: Document) -> tuple[tuple[str, str], ...]:
+def _overrides(manifest: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     """Return what was overridden; nothing where a manifest does not say it as one does."""
     try:
         return tuple((str(each["path"]), str(each["value"])) for each in manifest.get("overrides", ()))
@@ -116,7 +124,9 @@ def _check_tables(result: RunResult, folder: Path) -> None:
         ) from error
 
 
-def _manifest(result: RunResult, resolved: Document, overrides: Sequence[tuple[str, str]]) -> Document:
+def _manifest(
+    result: RunResult, resolved: Mapping[str, object], overrides: Sequence[tuple[str, str]]
+) -> dict[str, object]:
     document = result.document
     return {
         "format": FORMAT,
@@ -141,14 +151,9 @@ def _manifest(result: RunResult, resolved: Document, overrides: Sequence[tuple[s
 
 def _write_table(table: pl.DataFrame, path: Path) -> None:
     """Write Parquet whose fields carry their unit, readable by anything that reads Arrow metadata."""
-    import nanoarrow as na
-    from nanoarrow.c_array_stream import c_array_stream
+    from lanewise.arrow import schema_of
 
-    fields = [
-        na.Schema(field, metadata={"unit": unit}) if (unit := unit_of(field.name or "")) else field
-        for field in na.Schema(c_array_stream(table).get_schema()).fields
-    ]
     # Whole in memory first: a disk that is full is then told as such, and not as a mistake of the format.
     buffer = io.BytesIO()
-    table.write_parquet(buffer, arrow_schema=na.struct(fields))
+    table.write_parquet(buffer, arrow_schema=schema_of(table))
     path.write_bytes(buffer.getvalue())

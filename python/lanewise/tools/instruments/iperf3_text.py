@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from lanewise.instruments.measurement import Case, ImportProblemError, Measurement, refuse_too_many
+from lanewise.tools.instruments.measurement import Case, ImportProblemError, Measurement, refuse_too_many
 
 _BEGIN = re.compile(r"^(?:Connecting to host (\S{1,100}), port|Accepted connection from (\S{1,100}), port)")
 _LOCAL = re.compile(

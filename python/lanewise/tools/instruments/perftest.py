@@ -12,13 +12,19 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from lanewise.instruments.json_text import documents
-from lanewise.instruments.measurement import Case, ImportProblemError, Latency, Measurement, refuse_too_many
+from lanewise.tools.instruments.json_text import documents
+from lanewise.tools.instruments.measurement import (
+    Case,
+    ImportProblemError,
+    Latency,
+    Measurement,
+    refuse_too_many,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from lanewise.instruments.simulated import Instrument, SimulatedRun
+    from lanewise.tools.instruments.simulated import Instrument, SimulatedRun
 
 MEBIBYTE = 2**20
 _UNITS = {"MB": float(MEBIBYTE), "MiB": float(MEBIBYTE), "Gb": 1e9 / 8}

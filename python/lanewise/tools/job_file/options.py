@@ -12,15 +12,15 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from lanewise.job_file import block_sizes, numbers
-from lanewise.job_file.drives import paths_in
-from lanewise.job_file.text import Option
+from lanewise.tools.job_file import block_sizes, numbers
+from lanewise.tools.job_file.drives import paths_in
+from lanewise.tools.job_file.text import Option
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from lanewise.job_file.drives import Drive
-    from lanewise.job_file.text import JobFile, Mistakes, Section
+    from lanewise.tools.job_file.drives import Drive
+    from lanewise.tools.job_file.text import JobFile, Mistakes, Section
 
 ALIASES = {
     "readwrite": "rw",

@@ -10,7 +10,13 @@ from __future__ import annotations
 
 import re
 
-from lanewise.instruments.measurement import Case, ImportProblemError, Latency, Measurement, refuse_too_many
+from lanewise.tools.instruments.measurement import (
+    Case,
+    ImportProblemError,
+    Latency,
+    Measurement,
+    refuse_too_many,
+)
 
 _COLUMNS = re.compile(r"#[ \t]++size[ \t]++count[ \t]++type\b[^\n]{0,80}\balgbw[ \t]++busbw", re.MULTILINE)
 _RANK_BEFORE = re.compile(r"^[ \t]{0,8}\d{1,5}:[ \t]")

@@ -1,0 +1,1 @@
+"""Runs: executing them on the core, keeping them in folders, not doing the same one twice."""

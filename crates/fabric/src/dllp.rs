@@ -175,13 +175,11 @@ impl Fabric {
     #[inline]
     fn acknowledged(&mut self, id: PortId, sequence: Sequence, at: Time) {
         let port = &mut self.ports[id.index()];
-        match &mut port.flits {
-            None => port.transmitter.acknowledge(sequence, at, port.settings.replay_timer),
-            Some(flits) => {
-                if flits.transmitter.acknowledge(sequence) {
-                    port.transmitter.progress_at(at, port.settings.replay_timer);
-                }
-            }
+        let period = port.settings.replay_timer;
+        if !port.flit_mode() {
+            port.transmitter.acknowledge(sequence, at, period);
+        } else if self.flits(id).transmitter.acknowledge(sequence) {
+            self.ports[id.index()].transmitter.progress_at(at, period);
         }
     }
 }

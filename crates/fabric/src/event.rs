@@ -30,19 +30,19 @@ pub(crate) struct PackedEvent(u32);
 
 const INDEX_BITS: u32 = 29;
 const INDEX: u32 = (1 << INDEX_BITS) - 1;
-/// Decisions of ports come last.
-const WAKE: u32 = 7;
+const WATCH: u32 = 3;
+const TIMER: u32 = 5;
 
 impl Event {
     #[inline]
     pub(crate) fn pack(self) -> PackedEvent {
         let (kind, index) = match self {
-            Self::Arrival(port) => (0, port.0),
-            Self::Entry(index) => (1, index),
-            Self::Watch(index) => (2, index),
-            Self::ReplayTimer(port) => (3, port.0),
-            Self::Timer(index) => (4, index),
-            Self::Wake(port) => (WAKE, port.0),
+            Self::Wake(port) => (0, port.0),
+            Self::Arrival(port) => (1, port.0),
+            Self::Entry(index) => (2, index),
+            Self::Watch(index) => (WATCH, index),
+            Self::ReplayTimer(port) => (4, port.0),
+            Self::Timer(index) => (TIMER, index),
         };
         debug_assert!(index < 1 << INDEX_BITS);
         PackedEvent(kind << INDEX_BITS | index)
@@ -53,30 +53,32 @@ impl PackedEvent {
     /// The port that it wakes, if that is what it is: nearly all are.
     #[inline(always)]
     pub(crate) fn as_wake(self) -> Option<PortId> {
-        (self.0 >= WAKE << INDEX_BITS).then_some(PortId(self.0 & INDEX))
+        (self.0 < 1 << INDEX_BITS).then_some(PortId(self.0))
     }
 
     #[inline]
     pub(crate) fn unpack(self) -> Event {
         let index = self.0 & INDEX;
         match self.0 >> INDEX_BITS {
-            0 => Event::Arrival(PortId(index)),
-            1 => Event::Entry(index),
-            2 => Event::Watch(index),
-            3 => Event::ReplayTimer(PortId(index)),
-            4 => Event::Timer(index),
-            _ => Event::Wake(PortId(index)),
+            0 => Event::Wake(PortId(index)),
+            1 => Event::Arrival(PortId(index)),
+            2 => Event::Entry(index),
+            WATCH => Event::Watch(index),
+            4 => Event::ReplayTimer(PortId(index)),
+            _ => Event::Timer(index),
         }
     }
 }
 
 impl lanewise_engine::Event for PackedEvent {
-    /// Kind and number; of timers and watches, whose numbers are places in a table, only the kind.
+    /// Kind and number; of timers and watches, whose numbers are places in a table, only the kind. Decisions of ports, which are kind 0
+    /// because most events are, come last.
     #[inline(always)]
     fn rank(self) -> u32 {
-        match self.0 >> INDEX_BITS {
-            2 | 4 => self.0 & !INDEX,
+        let placed = match self.0 >> INDEX_BITS {
+            WATCH | TIMER => self.0 & !INDEX,
             _ => self.0,
-        }
+        };
+        placed.wrapping_sub(1 << INDEX_BITS)
     }
 }

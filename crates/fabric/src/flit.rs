@@ -234,7 +234,7 @@ impl Fabric {
         Some(at_pins + span * (lost + 1))
     }
 
-    fn flits(&mut self, id: PortId) -> &mut Flits<PacketRef> {
+    pub(crate) fn flits(&mut self, id: PortId) -> &mut Flits<PacketRef> {
         self.ports[id.index()].flits.as_mut().expect(IN_FLIT_MODE)
     }
 }

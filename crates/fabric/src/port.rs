@@ -289,10 +289,12 @@ impl Port {
     /// TLPs, or flits, that were sent and are not acknowledged.
     #[inline(always)]
     pub(crate) fn unacknowledged(&self) -> usize {
-        match &self.flits {
-            Some(flits) if self.flit_mode() => flits.transmitter.retry.unacknowledged(),
-            _ => self.transmitter.retry.unacknowledged(),
-        }
+        if self.flit_mode() { self.unacknowledged_flits() } else { self.transmitter.retry.unacknowledged() }
+    }
+
+    #[inline(never)]
+    fn unacknowledged_flits(&self) -> usize {
+        self.flits.as_ref().map_or(0, |flits| flits.transmitter.retry.unacknowledged())
     }
 }
 

@@ -3,40 +3,54 @@
 use crate::port::PortId;
 use std::collections::VecDeque;
 
-/// Ports that are to decide at this instant.
+/// Ports that are to decide at this instant. Nearly always there is one.
 #[derive(Default)]
 pub(crate) struct Ready {
+    first: Option<PortId>,
     /// In order; one may be there more than once.
-    ports: VecDeque<PortId>,
+    others: VecDeque<PortId>,
 }
 
 impl Ready {
-    /// Adds a port. Those that come at one instant are few, or come in order.
-    #[inline]
+    /// Adds a port.
+    #[inline(always)]
     pub(crate) fn add(&mut self, port: PortId) {
-        self.ports.push_back(port);
-        let mut place = self.ports.len() - 1;
-        while place > 0 && self.ports[place - 1] > port {
-            self.ports.swap(place - 1, place);
+        match self.first {
+            None => self.first = Some(port),
+            Some(first) => self.add_beside(first, port),
+        }
+    }
+
+    /// Those that come at one instant are few, or come in order.
+    #[inline(never)]
+    fn add_beside(&mut self, first: PortId, port: PortId) {
+        if port < first {
+            self.first = Some(port);
+            return self.others.push_front(first);
+        }
+        self.others.push_back(port);
+        let mut place = self.others.len() - 1;
+        while place > 0 && self.others[place - 1] > port {
+            self.others.swap(place - 1, place);
             place -= 1;
         }
     }
 
     #[inline(always)]
     pub(crate) fn is_empty(&self) -> bool {
-        self.ports.is_empty()
+        self.first.is_none()
     }
 
     /// The port that comes next.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn first(&self) -> Option<PortId> {
-        self.ports.front().copied()
+        self.first
     }
 
     /// Takes it out.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn take_first(&mut self) {
-        self.ports.pop_front();
+        self.first = if self.others.is_empty() { None } else { self.others.pop_front() };
     }
 }
 

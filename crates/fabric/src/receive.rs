@@ -16,7 +16,7 @@ use lanewise_units::{Bytes, Span, Time};
 
 impl Fabric {
     /// The oldest TLP on its way to `id` is acted on.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn on_arrival(&mut self, id: PortId) {
         let now = self.engine.now();
         self.advance_to(id, now);

@@ -25,8 +25,15 @@ impl Fabric {
     #[inline(always)]
     pub(crate) fn wake(&mut self, id: PortId, at: Time) {
         let now = self.engine.now();
+        let at = self.ports[id.index()].transmitter.decides_at(at.max(now));
+        self.wake_then(id, at);
+    }
+
+    /// The same at a time at which it can decide, not before now.
+    #[inline(always)]
+    fn wake_then(&mut self, id: PortId, at: Time) {
+        let now = self.engine.now();
         let port = &mut self.ports[id.index()];
-        let at = port.transmitter.decides_at(at.max(now));
         if at < port.wake_at {
             let needs_event = port.wake_earlier(at, now);
             if at == now {
@@ -324,7 +331,8 @@ impl Fabric {
         let awaited = std::mem::replace(&mut port.transmitter.waiting_for, DllpSet::NONE);
         let (peer, error_free) = (port.peer, port.error_free_non_flit);
         if next != Time::NEVER {
-            self.wake(id, next);
+            let free_at = port.transmitter.busy_until; // A packet is on the wire: nothing is decided before.
+            self.wake_then(id, next.max(free_at));
         }
         if !error_free {
             self.plan_for_nak(id);

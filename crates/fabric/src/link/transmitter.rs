@@ -52,7 +52,7 @@ pub(crate) struct Transmitter<T: Copy> {
 }
 
 /// What the time of the wire was last spoken for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Last {
     /// Silence: the next packet starts on a symbol boundary.
     Silence,
@@ -368,9 +368,14 @@ impl<T: Copy> Transmitter<T> {
 
     #[inline(always)]
     fn decides_behind(&self, at: Time) -> Time {
+        if self.last < Last::Dllps { self.busy_until } else { self.decides_behind_others(at) }
+    }
+
+    #[inline]
+    fn decides_behind_others(&self, at: Time) -> Time {
         match self.last {
             Last::OrderedSets => at.max(self.decided_from),
-            Last::Dllps if at == self.decided_from => at,
+            _ if at == self.decided_from => at,
             _ => self.busy_until,
         }
     }

@@ -95,9 +95,10 @@ impl<E: Event> WheelQueue<E> {
     /// The nearer end makes room: in front the last pop has left some.
     #[inline(always)]
     fn insert_soon(&mut self, time: Time, event: E) {
-        let pending = &self.soon[self.soon_first..];
-        if pending.last().is_none_or(|last| !is_after(last, time, event)) {
-            return self.soon.push((time, event));
+        match self.soon.last() {
+            // What lies before `soon_first` has been popped.
+            Some(last) if is_after(last, time, event) && self.soon_first < self.soon.len() => {}
+            _ => return self.soon.push((time, event)),
         }
         let middle = (self.soon_first + self.soon.len()) / 2;
         if !is_after(&self.soon[middle], time, event) {
@@ -111,11 +112,16 @@ impl<E: Event> WheelQueue<E> {
         let room_first = &mut self.soon[self.soon_first..];
         let mut place = 0;
         for next in 1..room_first.len() {
-            if is_after(&room_first[next], time, event) {
+            if room_first[next].0 >= time {
                 break;
             }
             room_first[next - 1] = room_first[next];
             place = next;
+        }
+        // Ties, which are few.
+        while place + 1 < room_first.len() && !is_after(&room_first[place + 1], time, event) {
+            room_first[place] = room_first[place + 1];
+            place += 1;
         }
         room_first[place] = (time, event);
     }
@@ -124,7 +130,12 @@ impl<E: Event> WheelQueue<E> {
     fn insert_from_the_back(&mut self, time: Time, event: E) {
         let mut place = self.soon.len();
         self.soon.push((time, event));
-        while place > 0 && is_after(&self.soon[place - 1], time, event) {
+        while place > 0 && self.soon[place - 1].0 > time {
+            self.soon[place] = self.soon[place - 1];
+            place -= 1;
+        }
+        // Ties, which are few; what lies before `soon_first` has been popped.
+        while place > self.soon_first && is_after(&self.soon[place - 1], time, event) {
             self.soon[place] = self.soon[place - 1];
             place -= 1;
         }

@@ -12,6 +12,7 @@ Provenance = Literal["spec", "datasheet", "published", "calibrated", "assumed"]
 Workload: TypeAlias = (
     "WorkloadDma"
     " | WorkloadCopy"
+    " | WorkloadCollective"
     " | WorkloadMmio"
     " | WorkloadRings"
     " | WorkloadIometer"
@@ -1549,6 +1550,26 @@ class System(TypedDict, total=False):
     """Receive descriptors that are given back to the adapter together. Default: 16."""
     service: Literal["fifo", "strict-priority"] | Sourced
     """Which frame goes first where several wait: for a core, and for a line. Default: fifo."""
+
+
+class WorkloadCollective(TypedDict):
+    """Collective operations over a ring of devices that write to each other, one operation after another."""
+
+    devices: list[str] | Sourced
+    """The devices, in the order of the ring, such as ["gpu[*]"]; at least two, each once."""
+    operation: NotRequired[Literal["all-reduce", "reduce-scatter", "all-gather"] | Sourced]
+    """What is done with the data. Default: all-reduce."""
+    size: NotRequired[str | Sourced]
+    """Bytes of the data, of which each device has a part as large as the others'. Default: 1 MiB."""
+    launch: NotRequired[str | Sourced]
+    """From the start of an operation to its first write. Default: 5 us."""
+    step_time: NotRequired[str | Sourced]
+    """From a part that has arrived to the write of the next: the kernel sees it, and adds its own where the
+    operation reduces. Default: 1 us.
+    """
+    kind: Literal["collective"]
+    name: NotRequired[str]
+    """Its name in the results."""
 
 
 class WorkloadCopy(TypedDict):

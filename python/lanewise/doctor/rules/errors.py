@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from lanewise.doctor.finding import Finding, Severity
 from lanewise.doctor.link_errors import counted, latched
@@ -11,8 +11,9 @@ from lanewise.doctor.words import listed
 from lanewise.machine.model import ENDPOINTS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
+    from lanewise.machine.address import Address
     from lanewise.machine.model import Function, Link
     from lanewise.machine.view import View
 
@@ -62,30 +63,29 @@ LANES = Rule(
 def link_errors(view: View, this: Rule) -> Iterable[Finding]:
     """Find links whose ends saw damaged packets; those that may be old history are said together."""
     history = []
-    for ends, link in _wires(view):
-        errors = sum(map(_counted, ends))
-        if not any(map(latched, ends)) and not errors and not any(map(_replays, ends)):
+    for wire in _wires(view):
+        ends, device = wire.ends, wire.named
+        errors, replays = wire.most(_counted), wire.most(_replays)
+        if not any(map(latched, ends)) and not errors and not replays:
             continue
-        device = ends[-1]
-        replays = sum(map(_replays, ends))
         bits = {bit for end in ends for bit in latched(end)}
-        if replays < _MANY_REPLAYS and not _is_severe(view, link, bits, errors):
-            history.append(ends)
+        if replays < _MANY_REPLAYS and not _is_severe(view, wire.link, bits, errors):
+            history.append(wire)
             continue
         what = f"{errors} correctable errors counted" if errors else "damaged packets were seen"
         what = f"{replays} replays counted" if replays >= _MANY_REPLAYS else what
         title = f"{what} at {device.address.short}"
         yield this.finding(
-            Severity.WARNING, device.address.short, title, _lines(view, ends), fix=_clearing(this, ends)
+            Severity.WARNING, device.address.short, title, _lines(ends), fix=_clearing(this, ends)
         )
     if history:
-        devices = [ends[-1] for ends in history]
+        devices = [wire.named for wire in history]
         yield this.finding(
             Severity.INFO,
             devices[0].address.short,
             f"link errors happened at some time at {listed(devices)}",
-            [line for ends in history for line in _lines(view, ends)],
-            fix=_clearing(this, [end for ends in history for end in ends]),
+            [line for wire in history for line in _lines(wire.ends)],
+            fix=_clearing(this, [end for wire in history for end in wire.ends]),
             also=[device.address.short for device in devices[1:]],
         )
 
@@ -97,16 +97,53 @@ def _clearing(this: Rule, ends: Iterable[Function]) -> str:
     return this.fix.replace("BDF", having[0].address.short).replace("`),", f"`{more}),", 1)
 
 
-def _wires(view: View) -> Iterator[tuple[tuple[Function, ...], Link | None]]:
-    """List both ends of every link, and what is one end of a link whose other end is not in the source."""
+class _Wire(NamedTuple):
+    """One link as far as the source shows it."""
+
+    device: tuple[Function, ...]
+    """Functions of the lower end, or of the only end that is in the source."""
+    link: Link | None = None
+
+    @property
+    def ends(self) -> tuple[Function, ...]:
+        """All functions at it: the port, then the device."""
+        return self.device if self.link is None else (self.link.upper, *self.device)
+
+    @property
+    def named(self) -> Function:
+        """The function of the device that saw errors; the first one where only the port did."""
+        saw = (f for f in self.device if latched(f) or _counted(f) or _replays(f))
+        return next(saw, self.device[0])
+
+    def most(self, count: Callable[[Function], int]) -> int:
+        """Count at the port and at the device, whose functions each log what happened on their one link."""
+        above = 0 if self.link is None else count(self.link.upper)
+        return above + max(map(count, self.device))
+
+
+def _wires(view: View) -> Iterator[_Wire]:
+    """List every link, and what is one end of a link whose other end is not in the source.
+
+    An error that belongs to no one function is logged in every function of a device (PCIe Base 5.0,
+    6.2.4), and kernels log what each function has: all functions behind one link are looked at together.
+    """
     for link in view.machine.links:
-        yield (link.upper, link.device), link
+        yield _Wire(tuple(f for f in link.lower if not f.virtual) or link.lower, link)
+    alone: dict[Address, list[Function]] = {}
     for function in view.machine:
-        if function.address.function or function.virtual or function.parent is not None:
+        if function.virtual or function.parent is not None:
             continue
         lonely = view.machine.role(function) in ENDPOINTS or function.errors.counters
         if lonely and view.machine.link_below(function) is None:
-            yield (function,), None
+            alone.setdefault(_device_of(function), []).append(function)
+    yield from (_Wire(tuple(functions)) for functions in alone.values())
+
+
+def _device_of(function: Function) -> Address:
+    """Return the first function of the device at the end of a link; ports of a root have a link each."""
+    address = function.address
+    below_a_link = address.bus != 0 and address.device == 0 and not function.is_bridge
+    return address._replace(function=0) if below_a_link else address
 
 
 def _is_severe(view: View, link: Link | None, bits: set[str], errors: int) -> bool:
@@ -117,7 +154,7 @@ def _is_severe(view: View, link: Link | None, bits: set[str], errors: int) -> bo
     return link.below_width or (link.below_speed and not view.machine.is_idle_gpu(link))
 
 
-def _lines(view: View, ends: tuple[Function, ...]) -> list[str]:
+def _lines(ends: tuple[Function, ...]) -> list[str]:
     return [line for end in ends for line in _correctable_lines(end, latched(end))]
 
 

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from lanewise.machine.registers import WITHOUT_DETAILS
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
 MEANINGS = {
     "DLP": "broken data link protocol",
@@ -57,8 +59,15 @@ _FIXES = (
 )
 
 
-def in_words(bits: Iterable[str]) -> str:
-    """Name bits in words with lspci's name behind each, like ``poisoned packet (TLP)``."""
+def in_words(bits: Collection[str]) -> str:
+    """Name bits in words with lspci's name behind each, like ``poisoned packet (TLP)``.
+
+    Errors of which a log gives no more than that they happened are named only where there are no others.
+    """
+    named = [bit for bit in bits if bit != WITHOUT_DETAILS]
+    if not named and WITHOUT_DETAILS in bits:
+        return "of a kind that the log does not name"
+    bits = named
     return ", ".join(f"{MEANINGS[bit]} ({bit})" if bit in MEANINGS else bit for bit in bits)
 
 

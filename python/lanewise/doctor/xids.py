@@ -78,6 +78,8 @@ _SAYS_WHETHER_FATAL = frozenset({74, *range(144, 151)})
 _FATAL = re.compile(r"\bfatal", re.IGNORECASE)
 _NOT_FATAL = re.compile(r"\bnon-?fatal", re.IGNORECASE)
 _ACTION = re.compile(r"\bto 0x[0-9a-f]{1,8} \(([^)]{1,40})\)")
+_AFTER = re.compile(r"caused by previous Xid (\d{1,3})\b")
+"""In a line with Xid 45, whose own number says only that a program's work was removed."""
 _NOTHING_TO_DO = "None"
 _PEERS_ONLY = "Drain P2P"
 
@@ -105,6 +107,9 @@ def meaning(event: KernelEvent) -> Meaning:
         return Meaning(words, _ERROR if fatal else _INFO)
     if event.number == RECOVERY:
         return _what_is_asked_for(action_of(event))
+    if (before := _AFTER.search(event.line)) is not None and int(before[1]) != event.number:
+        cause = _XIDS.get(int(before[1]), Meaning("see NVIDIA's catalog", _INFO))
+        return cause._replace(words=f"a program's work was removed after Xid {before[1]}: {cause.words}")
     known = _XIDS.get(event.number, Meaning("see NVIDIA's catalog", _INFO))
     return known._replace(severity=_ERROR) if fatal and event.number in _SAYS_WHETHER_FATAL else known
 

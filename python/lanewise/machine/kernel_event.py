@@ -27,6 +27,7 @@ class EventKind(StrEnum):
     ACCESS_FAILED = "reads or writes of a drive failed"
     RUNS_WITH_LESS = "a driver runs a device with less than it can do"
     NO_RETURN = "a device did not come back from a reset or from sleep"
+    WAITS = "the kernel waits for a device after a reset or sleep"
     RECOVERED = "a device works again"
     LINK_DOWN = "the link of a slot went down"
     LINK_UP = "the link of a slot came up"
@@ -45,6 +46,7 @@ class EventKind(StrEnum):
     GPU_ERROR = "a GPU, or a switch between GPUs, reported an error"
     COMPLAINED = "a driver reported an error of its device"
     DMA_BLOCKED = "the IOMMU blocked an access of a device to memory"
+    INTERRUPT_BLOCKED = "the IOMMU blocked an interrupt of a device"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +61,15 @@ class KernelEvent:
     name: str | None = None
     """By which the line calls the device where it gives no address, like ``nvme0``."""
     number: int | None = None
-    """Of a BAR; code of an Xid or, of an NVSwitch, an SXid."""
+    """Of a BAR; code of an Xid or, of an NVSwitch, an SXid; milliseconds that the kernel has waited."""
     now: LinkMode | None = None
     """The mode that limits a device."""
     able: LinkMode | None = None
     """What that device could do."""
     port: Address | None = None
     """The port above the link that limits it."""
+    sender: Address | None = None
+    """Who reported the error after which a port, at `address`, reset what is below it."""
 
 
 @dataclass(frozen=True, slots=True)

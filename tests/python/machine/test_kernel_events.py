@@ -61,7 +61,15 @@ LINES = [
         "DMA_BLOCKED 04:00.0",
     ),
     ("DMAR: DRHD: handling fault status reg 3", None),
-    ("DMAR: [INTR-REMAP] Request device [f0:1f.7] fault index 0x0 [fault reason 0x25]", None),
+    (
+        "DMAR: [INTR-REMAP] Request device [f0:1f.7] fault index 0x0 [fault reason 0x25]",
+        "INTERRUPT_BLOCKED f0:1f.7",
+    ),
+    (
+        "DMAR: [INTR-REMAP] Request device [0x64:0x00.5] fault index 0x8800 [fault reason 0x25] Blocked a "
+        "compatibility format interrupt request",
+        "INTERRUPT_BLOCKED 64:00.5",
+    ),
     (
         "nvidia 0000:62:00.0: AMD-Vi: Event logged [IO_PAGE_FAULT domain=0x0022 address=0xfffffff0d8140000 "
         "flags=0x0020]",
@@ -92,7 +100,14 @@ LINES = [
     ("mlx5_core: probe of 0000:dc:00.0 failed with error -16", "DEVICE_FAILED dc:00.0"),
     ("nvme 0000:ca:00.0: probe with driver nvme failed with error -4", "DEVICE_FAILED ca:00.0"),
     ("ixgbe 0000:03:00.0: probe with driver ixgbe failed with error -517", None),
-    ("nouveau: probe of 0000:01:00.0 failed with error -12", None),
+    ("nouveau: probe of 0000:01:00.0 failed with error -12", "COMPLAINED 01:00.0"),
+    ("nouveau 0000:01:00.0: probe with driver nouveau failed with error -50", "COMPLAINED 01:00.0"),
+    ("mt7921e: probe of 0000:04:00.0 failed with error -110", "COMPLAINED 04:00.0"),
+    ("mei_me: probe of 0000:00:16.0 failed with error -110", None),
+    ("nouveau: probe of 0000:01:00.0 failed with error -16", None),
+    ("nouveau 0000:01:00.0: init failed with -5", "DEVICE_FAILED 01:00.0"),
+    ("nvidia 0000:01:00.0: not ready 32767ms after Switch to D0; waiting", "NO_RETURN 01:00.0"),
+    ("nvidia 0000:01:00.0: not ready 1023ms after FLR; waiting", None),
     ("pci 0000:4d:00.0: unknown header type 7f, ignoring device", "DEVICE_FAILED 4d:00.0"),
     ("nvme nvme0: Device not ready; aborting initialisation, CSTS=0x0", "DEVICE_FAILED None"),
     ("nvme nvme0: Removing after probe failure status: -19", "DEVICE_FAILED None"),

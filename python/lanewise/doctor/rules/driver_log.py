@@ -6,12 +6,14 @@ import re
 from typing import TYPE_CHECKING
 
 from lanewise.doctor.finding import Finding, Severity
+from lanewise.doctor.loss_words import LOSSES, message
 from lanewise.doctor.registry import Bearing, Rule, rule
 from lanewise.machine.model import EventKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from lanewise.machine.address import Address
     from lanewise.machine.model import Function, KernelEvent
     from lanewise.machine.view import View
 
@@ -19,15 +21,8 @@ _MOST_LINES = 3
 _WITH_DISPLAY = 0x0300
 _WITHOUT_ATOMICS = re.compile(r"skipped device ([0-9a-f]{4}):([0-9a-f]{4}), PCI rejects atomics")
 """How ROCm's driver names a GPU: by vendor and device."""
-LOSSES = {
-    EventKind.GPU_LOST: "fell off the bus",
-    EventKind.CONTROLLER_DOWN: "stopped answering",
-    EventKind.DEVICE_FAILED: "could not be started, or its driver gave it up",
-    EventKind.HEALTH_LOST: "has firmware that stopped working",
-    EventKind.NO_RETURN: "did not come back from a reset or from sleep",
-}
-"""What the log says of devices that were lost, worst first."""
-
+_GPU = re.compile(r"NVRM: (GPU\d{1,3})\b")
+"""How NVIDIA's open driver names one in some lines: by its number."""
 TIMEOUT = Rule(
     id="device-timeout",
     what="The kernel log says that a device did not answer its driver in time: a command to a drive, to the "
@@ -85,10 +80,14 @@ FAILED_ACCESS = Rule(
 )
 
 
+FAILED_START = "failed with error -"
+"""In the line of a driver that could not start a device; it may have been loaded again since."""
+
 COMPLAINT = Rule(
     id="driver-error",
-    what="The kernel log says that a driver met an error of its device that no other rule here knows: a part "
-    "that failed to start, a reset that failed, a parity error, firmware that reports a fatal error.",
+    what="The kernel log says that a driver met an error of its device that no other rule here knows: a "
+    "device or a part of one that failed to start, a reset that failed, a parity error, firmware that "
+    "reports a fatal error.",
     why="Drivers write such a line where a device does what it must not do. Some go on, some give up "
     "without another word, and the next start may fail.",
     severity="warning; info where the log says later that the device works again",
@@ -107,18 +106,33 @@ def by_device(view: View) -> dict[str, list[KernelEvent]]:
     """Return events by address, or by the name that the log has where no address is known."""
     found: dict[str, list[KernelEvent]] = {}
     for event in view.machine.events:
-        place = event.address.short if event.address else event.name
+        concerned = whom(view, event)
+        place = concerned.short if concerned else event.name
         if (skipped := _WITHOUT_ATOMICS.search(event.line)) is not None:
             for gpu in _of_numbers(view, skipped):
                 found.setdefault(gpu.address.short, []).append(event)
             continue
         if place is None and event.kind is EventKind.GPU_LOST:
             place = _only_gpu(view)
+        elif place is None and (named := _GPU.search(event.line)):
+            place = _only_gpu(view, vendor=0x10DE, called=named[1])
         elif place is None and "amdgpu" in event.line:
             place = _only_gpu(view, vendor=0x1002)
         if place is not None:
             found.setdefault(place, []).append(event)
     return found
+
+
+def whom(view: View, event: KernelEvent) -> Address | None:
+    """Return the device that a line is about: of a port that recovers, who reported the error.
+
+    Where the log does not say who, it is what the dump has below the port.
+    """
+    port = view.machine.functions.get(event.address) if event.address is not None else None
+    if event.sender is not None or port is None or "AER: " not in event.line:
+        return event.sender or event.address
+    below = view.machine.children(port)
+    return below[0].address if below else event.address
 
 
 def _of_numbers(view: View, skipped: re.Match[str]) -> list[Function]:
@@ -131,14 +145,14 @@ def _of_numbers(view: View, skipped: re.Match[str]) -> list[Function]:
     ]
 
 
-def _only_gpu(view: View, vendor: int | None = None) -> str:
+def _only_gpu(view: View, vendor: int | None = None, called: str = "a GPU") -> str:
     """Name the GPU of a line without an address, where there is only one."""
     gpus = [
         function
         for function in view.machine
         if view.is_compute_gpu(function) and vendor in (None, function.identity.vendor_id)
     ]
-    return gpus[0].address.short if len(gpus) == 1 else "a GPU"
+    return gpus[0].address.short if len(gpus) == 1 else called
 
 
 @rule(TIMEOUT)
@@ -163,14 +177,23 @@ def complaining_drivers(view: View, this: Rule) -> Iterable[Finding]:
     for place, events in by_device(view).items():
         told = [event for event in events if event.kind is EventKind.COMPLAINED]
         if told and not any(event.kind in LOSSES or event.kind is EventKind.TIMED_OUT for event in events):
-            again = events[-1].kind is EventKind.RECOVERED
+            again = events[-1].kind is EventKind.RECOVERED or _has_another(view, place, told)
             times = f", {len(told)} times" if len(told) > 1 else ""
             yield this.finding(
                 Severity.INFO if again else Severity.WARNING,
                 place,
-                f"the driver of {place} reports an error of it{times}{'; it works again' if again else ''}",
+                f"the driver of {place} reports an error of it{times}{'; it works again' if again else ''}: "
+                f"{message(told[0])}",
                 _lines(view, place, told),
             )
+
+
+def _has_another(view: View, place: str, told: list[KernelEvent]) -> bool:
+    """Whether a driver could not start a device that has one now."""
+    function = next((one for one in view.machine if one.address.short == place), None)
+    return (
+        all(FAILED_START in event.line for event in told) and function is not None and bool(function.driver)
+    )
 
 
 @rule(FAILED_ACCESS)

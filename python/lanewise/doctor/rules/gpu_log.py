@@ -12,7 +12,7 @@ from lanewise.machine.topology import is_inside_amd
 from lanewise.machine.view import is_management
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from lanewise.machine.address import Address
     from lanewise.machine.model import KernelEvent
@@ -53,12 +53,13 @@ _TO_REPLACE = (
 
 BLOCKED = Rule(
     id="dma-fault",
-    what="The IOMMU blocked accesses of a device to memory.",
+    what="The IOMMU blocked accesses of a device to memory, or its interrupts.",
     why="The device read or wrote an address that it had not been given. Its transfer failed. The device, "
     "its firmware or its driver has a fault, or firmware of the host still uses a device that the kernel has "
     "taken over.",
-    severity="warning; info for management controllers, USB, sound, displays of processors, and devices that "
-    "are held for a virtual machine or by a program",
+    severity="warning; info for management controllers, USB, sound, displays of processors, devices that "
+    "are held for a virtual machine or by a program, and for fewer than 10 interrupts that were blocked for "
+    "another reason than their format",
     cost="stated: transfers of the device failed",
     fix="Read what the driver of BDF says at that time (`dmesg | grep BDF`). Update firmware and driver of "
     "the device, then the firmware of the host. If it happens again: replace the device.",
@@ -67,9 +68,20 @@ BLOCKED = Rule(
         "AMD I/O Virtualization Technology 3.10 §2.5 (Event Logging)",
         "Arm SMMU Architecture 3.3 §7.3 (Event records)",
     ),
-    not_said="Blocked interrupts, which firmware causes before the kernel starts; lines before the last "
-    "boot.",
+    not_said="Lines before the last boot.",
     bearing=Bearing.DISTURBS,
+)
+
+
+_OF_FORMAT = "compatibility format"
+_MANY_INTERRUPTS = 10
+"""From here on it is no start of a kernel any more. Assumed."""
+_BUSES_OF_THE_BOARD = 0xF0
+"""From here on boards give numbers to their I/O APICs and timers, like f0:1f.7. Assumed."""
+_OF_INTERRUPTS = (
+    "The driver of BDF waits for interrupts that do not come: see which of its devices are missing or late "
+    "(`dmesg | grep -e BDF -e 'timed out'`; behind Intel VMD: its drives). Update kernel and firmware; to "
+    "try, start without interrupt remapping (`intremap=off`)."
 )
 
 
@@ -135,6 +147,7 @@ def blocked_accesses(view: View, this: Rule) -> Iterable[Finding]:
     for event in view.machine.events:
         if event.kind is EventKind.DMA_BLOCKED and event.address is not None:
             of.setdefault(event.address, []).append(event)
+    yield from _blocked_interrupts(view, this)
     for address, events in of.items():
         function, bdf = view.machine.functions.get(address), address.short
         times = f"{len(events)} accesses" if len(events) > 1 else "an access"
@@ -147,6 +160,41 @@ def blocked_accesses(view: View, this: Rule) -> Iterable[Finding]:
                 *([f"{bdf} is {function.name}"] if function is not None else []),
             ],
         )
+
+
+def _blocked_interrupts(view: View, this: Rule) -> Iterator[Finding]:
+    """Find devices whose interrupts the IOMMU blocked.
+
+    One in a format that interrupt remapping does not take never reaches the driver. Others are blocked once
+    or twice while the kernel starts, because the firmware had left its own on.
+    """
+    of: dict[Address, list[KernelEvent]] = {}
+    for event in view.machine.events:
+        if event.kind is EventKind.INTERRUPT_BLOCKED and event.address is not None:
+            of.setdefault(event.address, []).append(event)
+    for address, events in of.items():
+        function, bdf = view.machine.functions.get(address), address.short
+        of_format = [event for event in events if _OF_FORMAT in event.line]
+        clear = (bool(of_format) or len(events) >= _MANY_INTERRUPTS) and not _is_of_the_board(view, address)
+        times = f"{len(events)} interrupts" if len(events) > 1 else "an interrupt"
+        yield this.finding(
+            Severity.WARNING if clear else Severity.INFO,
+            bdf,
+            f"the IOMMU blocked {times} of {bdf}" + (", sent without remapping" if of_format else ""),
+            [
+                *(event.line for event in (of_format or events)[:2]),
+                *([f"{bdf} is {function.name}"] if function is not None else []),
+            ],
+            fix=_OF_INTERRUPTS.replace("BDF", bdf),
+        )
+
+
+def _is_of_the_board(view: View, address: Address) -> bool:
+    """Whether it is no PCI device: an I/O APIC or a timer of a board by Intel, which nobody lists."""
+    by_log = view.machine.kinds == ("kernel log",)
+    return (address.bus >= _BUSES_OF_THE_BOARD and by_log) or (
+        not by_log and address not in view.machine.functions
+    )
 
 
 def _matters(view: View, address: Address) -> bool:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from lanewise.doctor.finding import Finding, Severity
+from lanewise.doctor.loss_words import LOSSES, what_happened
 from lanewise.doctor.registry import Bearing, Rule, rule
-from lanewise.doctor.rules.driver_log import LOSSES, by_device
+from lanewise.doctor.rules.driver_log import FAILED_START, by_device, whom
 from lanewise.doctor.words import sign
 from lanewise.machine.model import EventKind
 
@@ -27,10 +29,10 @@ _OF_SLOTS = (
     EventKind.RECOVERED,
 )
 _MOST_LINES = 4
+_UNNAMED = "unknown device"
+_FROM_SLEEP = re.compile(r"D3|Switch to D0")
 _NO_ROOM = ("can't reserve", "selected_regions", "scsih_probe", "error -12", "error -16", "No bus number")
 """In lines of devices that were given no addresses or buses, or whose addresses something else has."""
-_FAILED_START = "failed with error -"
-"""In the line of a driver that could not start a device; it may have been loaded again since."""
 
 LOST = Rule(
     id="device-lost",
@@ -92,7 +94,7 @@ def lost_devices(view: View, this: Rule) -> Iterable[Finding]:
     """Find devices that the log says were lost: one finding for each."""
     for place, events in by_device(view).items():
         losses = [event for event in events if event.kind in LOSSES]
-        address = losses[-1].address if losses else None
+        address = whom(view, losses[-1]) if losses else None
         function = view.machine.functions.get(address) if address else None
         if not losses or (function is not None and view.is_dead(function)):
             continue
@@ -104,14 +106,24 @@ def lost_devices(view: View, this: Rule) -> Iterable[Finding]:
         yield this.finding(
             Severity.INFO if went else severity,
             place,
-            f"{place} {LOSSES[worst.kind]}{xid}{tail}",
+            f"{_subject(view, place, worst)} {what_happened(worst)}{xid}{tail}",
             [
                 *(event.line for event in _first_of_each_kind(losses)),
-                *([f"{place} is {function.name}"] if function is not None else []),
+                *(
+                    [f"{place} is {function.name}"]
+                    if function is not None and function.name != _UNNAMED
+                    else []
+                ),
                 *([f"{len(losses)} lines of that kind in the log"] if len(losses) > _MOST_LINES else []),
             ],
             fix=_remedy(losses),
         )
+
+
+def _subject(view: View, place: str, loss: KernelEvent) -> str:
+    """Name what was lost: of a port that tells of nobody, what is below it."""
+    at_a_port = "AER: " in loss.line and whom(view, loss) == loss.address and "pcieport" in loss.line
+    return f"what is below {place}" if at_a_port else place
 
 
 def _remedy(losses: list[KernelEvent]) -> str | None:
@@ -137,7 +149,7 @@ def _works_again(view: View, events: list[KernelEvent], function: Function | Non
     if events[-1].kind is EventKind.RECOVERED:
         return True
     only_return = all(
-        e.kind is EventKind.NO_RETURN or _FAILED_START in e.line for e in events if e.kind in LOSSES
+        e.kind is EventKind.NO_RETURN or FAILED_START in e.line for e in events if e.kind in LOSSES
     )
     return only_return and function is not None and bool(function.driver) and function.link.status.known
 
@@ -148,14 +160,15 @@ def _went_with_its_card(view: View, losses: list[KernelEvent]) -> bool:
     What is part of a Thunderbolt controller, or behind one, goes with its cable, and the controller with what
     is on it. A log lists all that was ever there.
     """
-    if any(e.kind is not EventKind.NO_RETURN or "D3" not in e.line for e in losses):
+    if any(e.kind is not EventKind.NO_RETURN or not _FROM_SLEEP.search(e.line) for e in losses):
         return False
     there = [view.machine.functions.get(event.address) for event in losses if event.address is not None]
     behind = [one is not None and any(map(view.is_thunderbolt, view.machine.path(one))) for one in there]
     if behind and all(behind) and view.machine.kinds == ("kernel log",):
         return True
     gone = any(event.kind is EventKind.CARD_GONE for event in view.machine.events)
-    return gone and all(event.address not in view.machine.functions for event in losses)
+    by_log = view.machine.kinds == ("kernel log",)
+    return gone and (by_log or all(event.address not in view.machine.functions for event in losses))
 
 
 @rule(LINK_LOST)
@@ -185,7 +198,8 @@ def _slot_lines(port: Function) -> list[str]:
     bdf, slot = port.address.short, port.registers.slot
     present = slot.presence if slot is not None else None
     said = "" if present is None else f"{bdf} SltSta: PresDet{sign(present)}"
-    return [line for line in (f"{bdf} LnkSta: {port.link.status} ({port.name})", said) if line]
+    runs = f"{bdf} LnkSta: {port.link.status} ({port.name})" if port.link.status.known else ""
+    return [line for line in (runs, said) if line]
 
 
 def _outcome(view: View, port: Function | None, bdf: str, events: list[KernelEvent]) -> tuple[Severity, str]:
@@ -217,12 +231,15 @@ def retrained_links(view: View, this: Rule) -> Iterable[Finding]:
         slot = port.registers.slot if port is not None else None
         failed = events[-1].kind is EventKind.RETRAIN_FAILED
         empty = link is None and slot is not None and slot.presence is False
-        well = link is not None and link.now.known and not link.below_speed
+        by_log = view.machine.kinds == ("kernel log",)
+        well = not by_log and link is not None and link.now.known and not link.below_speed
         if empty:
             severity, how = Severity.INFO, "and it is empty"
         elif well:
             severity, how = Severity.WARNING, "and it is at full speed in the dump"
-        elif failed and link is None:
+        elif by_log and not failed:
+            severity, how = Severity.WARNING, "and does not say how it runs since"
+        elif failed and (link is None or by_log):
             severity, how = Severity.ERROR, "and it did not come up even so"
         elif link is None and port is not None:
             severity, how = Severity.WARNING, "and nothing is listed behind it"

@@ -35,6 +35,8 @@ its firmware stopped, it was late, it does less, it reported an error of its own
 _FILES = ("network", "storage", "graphics", "host")
 GPUS = frozenset(("nvidia", "amdgpu", "xe", "radeon"))
 """Drivers of GPUs that compute."""
+EEH = "EEH"
+"""PowerPC's handling of errors, which stops devices and is none."""
 _WITHOUT_COMMON_WORDS = GPUS | frozenset(
     (
         *("NVRM", "i915", "nouveau", "xhci_hcd", "thunderbolt", "iwlwifi", "zpci", "pci", "EEH", "intel_vpu"),
@@ -71,6 +73,21 @@ _SPOKEN = re.compile(
 _LATER = re.compile(r"^\W{0,3}(?:AER:|PCIe Bus Error|  |device \[|BAR \d|\[ *\d)")
 """What the kernel says in a driver's place, and others read."""
 _STARTS = re.compile(r"(?:probe with driver \S{1,32}|probe of \S{10,16}) failed with error -(?!517)")
+_ANY_START = re.compile(
+    r"(?:^|[\s\]>])(?:(\w[\w-]{1,24}): probe of [0-9a-f]{4,8}:[0-9a-f:.]{5,12}|"
+    r"\w[\w-]{0,24} [0-9a-f]{4,8}:[0-9a-f:.]{5,12}: probe with driver (\w[\w-]{1,24}))"
+    r" failed with error -(\d+)"
+)
+"""Of any driver: who it is, and its error."""
+_NOT_MEANT = frozenset((16, 19, 517))
+"""Busy, no such device, and later again: another driver has it, or this one does not want it."""
+_HELPERS = re.compile(
+    r"pcieport|shpchp|vfio|snd_|mei|i801|i2c|piix|smbus|edac|uncore|intel_|int3|proc_thermal|pmt|vsec|lpc|iTCO|"
+    r"sp5100|sdhci|rtsx|thunderbolt|[eou]hci|serial|parport|tpm|ccp|spi|gpio|pinctrl|ioat|agp|i915|ast|mgag|"
+    r"bochs|cirrus|virtio|vmw|hyperv|cxl|ipmi|hpwdt|hpilo|nvidia-gpu|ucsi"
+)
+"""Drivers of what belongs to the board, of displays, sound and USB 1 and 2, and of guests, which fail to
+start on machines in order, too."""
 _PROBE_OF = re.compile(r"(?:^|[\s\]>])(\w[\w-]{1,24}): probe of [0-9a-f]{4,8}:")
 _TAKEN = re.compile(r": BAR \d: can't reserve \[mem")
 _THING = (
@@ -193,7 +210,7 @@ def _moves_data(driver: str) -> bool:
 
 def said(line: str) -> Said | None:
     """Return what a line of a driver means; None where it tells of no failing device."""
-    rows, known = table(), False
+    rows, known = table(), " failed with error -" in line and _ANY_START.search(line) is not None
     for number, word in enumerate(_WORD.finditer(line)):
         if number == _WORDS_LOOKED_AT:
             break
@@ -211,7 +228,7 @@ def _in_common_words(line: str) -> Said | None:
         return Said(EventKind.DEVICE_FAILED, started[1])
     spoken = _SPOKEN.search(line)
     if spoken is None or not _moves_data(spoken[1]):
-        return None
+        return _start_of_another(line)
     driver, message = spoken[1], spoken[2]
     if _STARTS.search(message) or _TAKEN.search(line):
         return Said(EventKind.DEVICE_FAILED, driver)
@@ -221,3 +238,13 @@ def _in_common_words(line: str) -> Said | None:
         return Said(EventKind.RECOVERED, driver)
     fault = _FAULT.search(message) and not _NO_FAULT.search(message) and not _QUIET.match(line)
     return Said(EventKind.COMPLAINED, driver) if fault else None
+
+
+def _start_of_another(line: str) -> Said | None:
+    """Return what it means that a driver did not start which the table and the list of movers lack."""
+    started = _ANY_START.search(line)
+    if started is None:
+        return None
+    driver = started[1] or started[2]
+    meant = int(started[3]) not in _NOT_MEANT and _HELPERS.match(driver) is None
+    return Said(EventKind.COMPLAINED, driver) if meant and not _moves_data(driver) else None

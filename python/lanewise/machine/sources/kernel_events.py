@@ -50,7 +50,7 @@ _PORT = re.compile(r"\b((?:eth|en[opsPx]|ib)[\w]{0,12}\d\w{0,6})\b")
 """The name of a port in a line without an address."""
 _WATCHED = re.compile(r"NETDEV WATCHDOG: (?:CPU: \d+: )?(\w{1,16}) \(|\b(\w{1,16}): NETDEV WATCHDOG")
 _BLOCKED = re.compile(
-    r"Request device \[((?:[0-9a-f]{4}:)?[0-9a-f]{2}:[01][0-9a-f][.:][0-7])\]|"
+    r"Request device \[\[?((?:[0-9a-f]{4}:)?(?:0x)?[0-9a-f]{2}:(?:0x)?[01][0-9a-f][.:][0-7])\]|"
     r"device=((?:[0-9a-f]{4}:)?[0-9a-f]{2}:[01][0-9a-f]\.[0-7])"
 )
 """The device whose access an IOMMU blocked, where it does not stand before the message."""
@@ -87,6 +87,7 @@ _KINDS: tuple[tuple[EventKind, str], ...] = (
         r"can't enable device: BAR \d|No bus number available for hot-added bridge|"
         r"devices behind bridge are unusable because",
     ),
+    (EventKind.WAITS, r"not ready \d+ms after [\w ()]{1,60}; waiting"),
     (EventKind.TIMED_OUT, r"NETDEV WATCHDOG: .{0,60}transmit queue \d+ timed out"),
     (
         EventKind.ACCESS_FAILED,
@@ -126,6 +127,7 @@ _KINDS: tuple[tuple[EventKind, str], ...] = (
         r"uvm encountered global fatal error|"
         r"amdgpu.{0,80}\b[1-9]\d* (?:new )?uncorrectable hardware errors detected in \w+ block",
     ),
+    (EventKind.INTERRUPT_BLOCKED, r"INTR-REMAP\]?: ?\[?Request device \[|\[INTR-REMAP\] Request device \["),
     (
         EventKind.DMA_BLOCKED,
         r"DMAR: ?\[DMA (?:Read|Write)[^\]]{0,24}\] Request device \[|"
@@ -135,9 +137,26 @@ _KINDS: tuple[tuple[EventKind, str], ...] = (
 )
 _ANY = re.compile("|".join(f"(?P<{kind.name}>{pattern})" for kind, pattern in _KINDS))
 """One search tells the first kind of a line."""
+_WIRELESS = ("iwlwifi", "ath10k_pci", "ath11k_pci", "ath12k_pci", "mt7921e", "ath9k")
+_ASSOCIATED = re.compile(r"\bwl\w{1,14}: associated")
+"""What the kernel says when a wireless adapter has joined a network: it works, whatever was before."""
+_OF_IOMMU = (EventKind.DMA_BLOCKED, EventKind.INTERRUPT_BLOCKED)
+_WAITED = re.compile(r"not ready (\d{1,9})ms")
+_LONGEST_WAIT_MS = 4000
+"""A device is to be ready 1 s after a reset (PCIe Base 5.0, 6.6.1). The kernel tells of each doubling, and of
+the end; a log that stops at one or two may have been taken meanwhile. Assumed."""
 _CODE = re.compile(r"Xid (?:\([^)]{0,40}\): )?(\d+)")
+_NUMBERS = {
+    EventKind.WAITS: _WAITED,
+    EventKind.NO_SPACE: _BAR,
+    EventKind.GPU_LOST: _CODE,
+    EventKind.GPU_ERROR: _CODE,
+}
+"""Where the number of an event stands."""
+_FROZEN = re.compile(r"PCI ([0-9a-f]{4}:[0-9a-f]{2}:[01][0-9a-f]\.[0-7])#|EEH: of node=([0-9a-f:.]{12})\b")
+"""A device that PowerPC's error handling (EEH) tells of."""
 _MANY_TIMES = (
-    *(EventKind.GPU_ERROR, EventKind.DMA_BLOCKED, EventKind.TIMED_OUT, EventKind.ACCESS_FAILED),
+    *(EventKind.GPU_ERROR, *_OF_IOMMU, EventKind.TIMED_OUT, EventKind.ACCESS_FAILED),
     EventKind.COMPLAINED,
 )
 _HINT = re.compile(
@@ -147,7 +166,7 @@ _HINT = re.compile(
     r"Adapter removed|available PCIe|probe of|probe with|unknown header|Default domain type|"
     r"Kernel command line|DMAR|AMD-V[iI]|arm-smmu|FAULT|fault_state|non-op|mpt[23]sas|lockup|Hardware Error|"
     r"ISP System|fatal error|uncorrectable hardware|time(?:d )?out|Internal error|irmware|Rebuild|heartbeat|"
-    r"disconnect|wedged|power cables|amdgpu|EEH: Inv|can't enable|unusable because|Unit Hang|Safe Mode|"
+    r"disconnect|wedged|\bready \d|power cables|amdgpu|EEH: Inv|can't enable|unusable because|Unit Hang|Safe Mode|"
     r"insufficient power|waiting for|diag reset|dev nvme|Unrecovered Read|rejects atomics|Speed 2\.5GT|"
     r"assume dead|No bus number|: 0xffffffff"
 )
@@ -161,6 +180,8 @@ class _Names:
         self._known: dict[str, Address | None] = {}
         """None: several have been called so."""
         self._sas: Address | None = None
+        self._sender: dict[Address, Address] = {}
+        """Who sent the last message of an error to each port."""
         self._probed: Address | None = None
         self._drivers: dict[str, Address | None] = {}
         """The only device of each driver that was looked for; None: there are several."""
@@ -168,6 +189,15 @@ class _Names:
     def forget(self) -> None:
         """Start a boot: names are given anew."""
         self._known.clear()
+        self._sender.clear()
+
+    def learn_sender(self, line: str) -> None:
+        """Take who sent the message of an error that a port received."""
+        from lanewise.machine.sources import kernel_log
+
+        heard = kernel_log.message_in(line)
+        if heard is not None:
+            self._sender[heard[0]] = heard[1]
 
     def learn_port(self, line: str) -> None:
         """Take the name of a network adapter's port."""
@@ -191,7 +221,10 @@ class _Names:
             self._known[introduced[1]] = Address.parse(introduced[2])
 
     def placed(self, event: KernelEvent) -> KernelEvent:
-        """Give a lost GPU the address that stood before its line."""
+        """Give a lost GPU the address that stood before its line, and a port's recovery its reason."""
+        if "AER: " in event.line and event.address is not None:
+            sender = self._sender.get(event.address)
+            return replace(event, sender=sender) if sender != event.address else event
         lost = event.kind is EventKind.GPU_LOST and event.address is None
         return replace(event, address=self._probed) if lost and self._probed else event
 
@@ -201,7 +234,8 @@ class _Names:
             return event
         address = self._known.get(event.name or "") or (self._only_one_of(driver, lines) if driver else None)
         unnamed = event.name is None and driver and driver not in driver_lines.GPUS
-        return replace(event, address=address, name=driver if unnamed else event.name)
+        called = "a PCI device" if driver == driver_lines.EEH else driver
+        return replace(event, address=address, name=called if unnamed else event.name)
 
     def _only_one_of(self, driver: str, lines: Sequence[str]) -> Address | None:
         """Return the only device that lines of a driver have before their message."""
@@ -209,7 +243,13 @@ class _Names:
             spoken = re.compile(
                 rf"\b{re.escape(driver)} \[?([0-9a-f]{{4,8}}:[0-9a-f]{{2}}:[01][0-9a-f]\.[0-7])"
             )
-            found = {place[1] for line in lines if driver in line for place in spoken.finditer(line)}
+            spoken = _FROZEN if driver == driver_lines.EEH else spoken
+            found = {
+                place[1] or place[place.re.groups]
+                for line in lines
+                if driver in line
+                for place in spoken.finditer(line[:_MOST_SEARCHED])
+            }
             self._drivers[driver] = Address.parse(found.pop()) if len(found) == 1 else None
         return self._drivers[driver]
 
@@ -231,6 +271,8 @@ def take(lines: Sequence[str]) -> KernelLog:
             names.forget()
         counting.take(line)
         names.learn_port(line)
+        if "received" in line and "AER: " in line:
+            names.learn_sender(line)
         kind, driver = _told_by(line, names)
         if kind is not None and len(told) < _MOST_EVENTS:
             event = names.placed(_event(kind, line))
@@ -241,14 +283,34 @@ def take(lines: Sequence[str]) -> KernelLog:
             told.append((event, driver))
             if place := _what_lacks_space(event):
                 lacking.add(place)
+        elif kind is None and told and told[-1][1] in _WIRELESS and _ASSOCIATED.search(line):
+            told.append((KernelEvent(EventKind.RECOVERED, message_of(line)), told[-1][1]))
         elif kind is None and lacking and _ASSIGNED.search(line):
             # The kernel tries again with other windows, and what failed first is no matter then.
             given = _what_lacks_space(_event(EventKind.NO_SPACE, line))
             if given in lacking:
                 lacking.discard(given)
                 told[:] = [pair for pair in told if _what_lacks_space(pair[0]) != given]
+    told = _without_what_was_waited_for(told)
     events = tuple(names.addressed(event, driver, lines) for event, driver in told)
     return KernelLog(events, counting.counters())
+
+
+def _without_what_was_waited_for(told: list[tuple[KernelEvent, str]]) -> list[tuple[KernelEvent, str]]:
+    """Keep of each wait that had no end its last line, as what it is after so long: a device that is gone."""
+    last: dict[Address | None, KernelEvent] = {}
+    for event, _ in told:
+        if event.kind is EventKind.WAITS:
+            last[event.address] = event
+        elif event.kind in (EventKind.NO_RETURN, EventKind.RECOVERED):
+            last.pop(event.address, None)
+    kept = []
+    for event, driver in told:
+        if event.kind is not EventKind.WAITS:
+            kept.append((event, driver))
+        elif event is last.get(event.address) and (event.number or 0) >= _LONGEST_WAIT_MS:
+            kept.append((replace(event, kind=EventKind.NO_RETURN), driver))
+    return kept
 
 
 def _told_by(line: str, names: _Names) -> tuple[EventKind | None, str]:
@@ -265,7 +327,7 @@ def _told_by(line: str, names: _Names) -> tuple[EventKind | None, str]:
 def _event(kind: EventKind, line: str) -> KernelEvent:
     message = message_of(line)[:_LONGEST_LINE]
     place, name = _ADDRESS.search(line), _NAME.search(line)
-    if kind is EventKind.DMA_BLOCKED and (blocked := _BLOCKED.search(line)):
+    if kind in _OF_IOMMU and (blocked := _BLOCKED.search(line)):
         return KernelEvent(kind, message, address=_of_any_form(blocked[1] or blocked[2]))
     watched = _WATCHED.search(line) if kind is EventKind.TIMED_OUT else None
     if watched is not None and place is None:
@@ -286,15 +348,13 @@ def _event(kind: EventKind, line: str) -> KernelEvent:
             able=LinkMode(line_rate(could), natural(lanes)),
             port=Address.parse(f"{device}.{function or 0}"),
         )
-    if kind is EventKind.NO_SPACE and (bar := _BAR.search(line)):
-        return replace(event, number=int(bar[1]))
-    if kind in (EventKind.GPU_LOST, EventKind.GPU_ERROR) and (code := _CODE.search(line)):
-        return replace(event, number=natural(code[1]))
-    return event
+    number = _NUMBERS[kind].search(line) if kind in _NUMBERS else None
+    return replace(event, number=natural(number[1])) if number is not None else event
 
 
 def _of_any_form(text: str) -> Address:
     """Return the address in ``ca:00.0``, with or without its domain; old lines have a colon for the dot."""
+    text = text.replace("0x", "")
     bus_and_device = text[:-2]
     return Address.parse(f"{'' if bus_and_device.count(':') > 1 else '0000:'}{bus_and_device}.{text[-1]}")
 

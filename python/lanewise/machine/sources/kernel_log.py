@@ -258,6 +258,16 @@ def _source(port: Address, address: str | None, requester: str | None) -> Addres
     return Address(port.domain, number >> 8, number >> 3 & 0x1F, number & 7)
 
 
+def message_in(line: str) -> tuple[Address, Address] | None:
+    """Return the port that received the message of an uncorrectable error, and who sent it."""
+    match = _LINE.search(line)
+    received = _RECEIVED.search(match[2]) if match is not None else None
+    if match is None or received is None or received[1].startswith("Correct"):
+        return None
+    port = Address.parse(match[1])
+    return port, _source(port, received[2], received[3])
+
+
 def _prefix(severity: str) -> str:
     if severity.startswith("Correct"):
         return "correctable"

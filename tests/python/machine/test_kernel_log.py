@@ -134,14 +134,14 @@ def test_a_fatal_error_is_the_first_thing_said() -> None:
 
 
 def test_errors_beside_lspci() -> None:
-    """People paste both; functions are those that `lspci` lists."""
+    """People paste both, and of a list only a part: errors of a port that it lacks are not lost."""
     text = (
         "02:00.0 Non-Volatile memory controller: Phison Electronics Corporation PS5026\n"
         "\tCapabilities: [80] Express (v2) Endpoint, MSI 00\n"
         "\t\tLnkSta:\tSpeed 32GT/s, Width x4\n\n"
     )
     machine = read_bytes((text + ERRORS + FATAL).encode())
-    assert [f.address.short for f in machine] == ["02:00.0"]
+    assert [f.address.short for f in machine] == ["00:06.0", "02:00.0"]
     assert machine["02:00.0"].errors.counter("correctable.TOTAL") == 1
     assert machine.kinds == ("lspci text", "kernel log")
 

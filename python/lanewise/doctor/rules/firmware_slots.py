@@ -24,8 +24,7 @@ MISSING = Rule(
     "now was "
     "lost since, or never answered the kernel; its port may look like that of an empty slot.",
     severity="warning where the bus of the slot is there and empty, and the firmware is right about most "
-    "other "
-    "slots; info otherwise",
+    "other slots; of one slot alone, where its port has presence or saw a link come or go; info otherwise",
     cost="stated: the device in the slot is missing",
     fix="Look into the slot: is there a card? If so, scan again (`echo 1 > /sys/bus/pci/rescan`), read the "
     "log "
@@ -46,23 +45,31 @@ def missing_in_slots(view: View, this: Rule) -> Iterable[Finding]:
     claims = Counter(slot.address for slot in view.machine.slots if slot.address is not None)
     used = [slot for slot in view.machine.slots if slot.used and slot.address and claims[slot.address] == 1]
     missing = [slot for slot in used if slot.device is None and _is_vacant(view, slot)]
-    if not missing or 2 * len(missing) > len(used):
+    alone = len(used) == 1
+    if not missing or (2 * len(missing) > len(used) and not alone):
         return
     for slot in missing:
         assert slot.address is not None
         port, bdf = _port_to(view, slot), slot.address.short
+        clear = port is not None and (not alone or _had_a_card(port))
         link = f"{port.address.short} LnkSta: {port.link.status} ({port.name})" if port is not None else ""
         yield this.finding(
-            Severity.INFO if port is None else Severity.WARNING,
+            Severity.WARNING if clear else Severity.INFO,
             bdf,
             f"nothing is listed at {bdf}, where the firmware found a card in {slot.name}",
             [
                 f"dmidecode: {slot.name} ({slot}): In Use, Bus Address {slot.address}",
                 *([link] if link else []),
-                f"{len(used) - len(missing)} other slots in use have their device",
+                *([f"{len(used) - len(missing)} other slots in use have their device"] if not alone else []),
             ],
             also=[port.address.short] if port is not None else [],
         )
+
+
+def _had_a_card(port: Function) -> bool:
+    """Whether a port does not say that its slot is empty, or that a link came or went in it."""
+    slot = port.registers.slot
+    return slot is None or slot.presence is not False or bool(slot.link_changed)
 
 
 def _is_vacant(view: View, slot: PhysicalSlot) -> bool:

@@ -25,9 +25,10 @@ NO_LINK = Rule(
     why="A card that does not train is in no list of devices. Only its port shows it, by Presence Detect "
     "State without a link.",
     severity="warning where a second sign says that there is a card: windows set up for it, a link that came "
-    "or went, an attention lamp, ports of the same switch whose presence is right, the firmware's table, the "
-    "kernel log; info without, because some boards tie presence of empty bays, and where the firmware's "
-    "table calls the slot free or the firmware set up nothing for a root port without hot plug",
+    "or went, an attention lamp, ports of the same switch whose presence is right, all other slots of the "
+    "kind in use, a link switched off in a slot with hot plug, the firmware's table, the kernel log; info "
+    "without, because some boards tie presence of empty bays, and where the firmware's table calls the slot "
+    "free or the firmware set up nothing for a root port without hot plug",
     cost="stated: the device in the slot is missing",
     fix="Reseat what is in the slot, check its power cable and riser; try the card in another slot and "
     "another card in this one.",
@@ -89,6 +90,8 @@ def occupied_slots(view: View, this: Rule) -> Iterable[Finding]:
         signs, against = list(_signs(view, port, slot)), _what_speaks_against(view, port, slot)
         bdf = port.address.short
         off = bool(port.link.disabled)
+        if off and slot.hot_plug and not slot.power_off:
+            signs.append(f"{bdf} is a slot with hot plug, whose power is not off")
         what = f"link disabled at {bdf}" if off else f"no link at {bdf}"
         yield this.finding(
             Severity.WARNING if signs and against is None else Severity.INFO,
@@ -231,12 +234,33 @@ def _what_siblings_say(view: View, port: Function) -> Iterator[str]:
     A board wires the bays of drives otherwise than its card slots: only free slots of the same kind tell.
     """
     siblings = _siblings(view, port)
+    bays = _bays_alike(view, port)
     free = [other for other in _likes_of(view, port) if _is_free(view, other)]
     used = [s for s in siblings if view.machine.link_below(s) is not None]
     if free:
         yield f"{free[0].address.short} of the same make is free and says PresDet-"
     elif len(used) >= _FEW and len(used) == len(siblings):
         yield f"all {len(used)} other ports of its make have a device"
+    elif len(bays) >= _FEW and all(view.machine.link_below(bay) is not None for bay in bays):
+        yield f"all {len(bays)} other slots like it (hot plug, x{port.link.capability.width}) have a device"
+
+
+def _bays_alike(view: View, port: Function) -> list[Function]:
+    """List slots with hot plug that a machine has elsewhere and that are alike: make, lanes and kind of slot.
+
+    Where a free one was among them its presence would tell nothing; a board has none free but this one.
+    """
+    if port.registers.slot is None or not port.registers.slot.hot_plug or not port.link.capability.width:
+        return []
+    who = (port.identity.vendor_id, port.identity.device_id, port.kind, port.link.capability)
+    return [
+        other
+        for other in view.machine
+        if other.address != port.address
+        and (other.identity.vendor_id, other.identity.device_id, other.kind, other.link.capability) == who
+        and other.registers.slot is not None
+        and _kind_of_slot(other) == _kind_of_slot(port)
+    ]
 
 
 def _likes_of(view: View, port: Function) -> list[Function]:

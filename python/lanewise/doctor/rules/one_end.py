@@ -36,6 +36,9 @@ _FAR_FASTER = 2
 _WIDE = 8
 """Lanes from which a slot is the processor's or a switch's: chipsets have slots of four. Assumed."""
 
+_NARROW, _MANY = 4, 6
+"""Lanes, and devices that can do the same, from which on one that does less is no matter of slots."""
+
 _HOST_ADAPTERS = (0x0104, 0x0107, 0x0C04)
 """RAID, SAS and Fibre Channel controllers, which servers have."""
 
@@ -57,7 +60,8 @@ ONE_END = Rule(
     "that a GPU lacks that is a module (SXM, OAM), and where a device of the same kind in the source runs in "
     "full at twice the rate: of adapters for RDMA, SAS, RAID or Fibre Channel, GPUs without a display and "
     "drives for bays, and for less speed of all on eight lanes and more; warning for 2.5 GT/s of 8 and more "
-    "on eight lanes, or of a drive for bays; info otherwise",
+    "on eight lanes, or of a drive for bays; warning for the odd one of six and more that can do the same, "
+    "in files that do not say what they are; info otherwise",
     cost="simulated: DMA in both directions as the link runs and as the device could",
     fix="Take the dump of the whole machine (`sudo lspci -vvv`), or look at LnkCap of the port: `sudo lspci "
     "-vvv -s $(basename $(dirname $(readlink -f /sys/bus/pci/devices/BDF)))`. A card that should have more "
@@ -89,6 +93,7 @@ def lonely_devices(view: View, this: Rule) -> Iterable[Finding]:
         few = few or (lanes_missing and _is_module(function))
         twin = _faster_twin(view, function, rate)
         few = few or (twin is not None and _has_equal_slots(view, function, now, could))
+        few = few or _is_odd_among_many(view, function, now, could)
         few = few or _fell_back(view, function, now, could)
         yield this.finding(
             Severity.WARNING if few and _is_missed(view, function, rate, full) else Severity.INFO,
@@ -131,6 +136,29 @@ def _fell_back(view: View, function: Function, now: LinkMode, could: LinkMode) -
     if not first or function.is_gpu or view.is_guest:
         return False
     return (now.width or 0) >= _WIDE or _is_of_a_bay(function)
+
+
+def _is_odd_among_many(view: View, function: Function, now: LinkMode, could: LinkMode) -> bool:
+    """Whether nearly all of many devices that can do the same run in full, where nothing says what they are.
+
+    Link files alone name addresses. Devices at the end of a link have number 0, on a bus of their own.
+    """
+    if function.identity.class_code is not None or (could.width or 0) < _NARROW or view.is_guest:
+        return False
+    if now.width == could.width and (now.gt_s or 0.0) <= IDLE_GPU_GT_S:
+        return False
+    likes = [
+        other
+        for other in view.machine
+        if other.link.capability == could and _is_at_an_end(other) and other.identity.class_code is None
+    ]
+    below = [other for other in likes if other.link.status.known and other.link.status != could]
+    return len(likes) >= _MANY and function in below and alike.is_rare(len(below), len(likes))
+
+
+def _is_at_an_end(function: Function) -> bool:
+    address = function.address
+    return address.bus != 0 and not address.device and not address.function and not function.children
 
 
 def _is_of_a_bay(function: Function) -> bool:

@@ -66,6 +66,7 @@ _LIMITED = re.compile(rf"limited by {_MODE} at ({_ADDRESS.pattern}).{{0,80}}with
 _BAR = re.compile(r"(?<!VF )BAR (\d)")
 _ASSIGNED = re.compile(r"(?<!VF )BAR [0-5](?: \[[^\]]{0,80}\])?: assigned")
 
+_HOST_BRIDGE = 0x0600
 _NVIDIA_GPU = Identity(class_code=0x030000, vendor_id=0x10DE, vendor_name="NVIDIA Corporation")
 
 _SLOT = r"[Ss]lot\([^()]{0,16}\): "
@@ -166,9 +167,9 @@ _HINT = re.compile(
     r"Adapter removed|available PCIe|probe of|probe with|unknown header|Default domain type|"
     r"Kernel command line|DMAR|AMD-V[iI]|arm-smmu|FAULT|fault_state|non-op|mpt[23]sas|lockup|Hardware Error|"
     r"ISP System|fatal error|uncorrectable hardware|time(?:d )?out|Internal error|irmware|Rebuild|heartbeat|"
-    r"disconnect|wedged|\bready \d|power cables|amdgpu|EEH: Inv|can't enable|unusable because|Unit Hang|Safe Mode|"
+    r"disconnect|wedged|power cables|amdgpu|EEH: Inv|can't enable|unusable because|Unit Hang|Safe Mode|"
     r"insufficient power|waiting for|diag reset|dev nvme|Unrecovered Read|rejects atomics|Speed 2\.5GT|"
-    r"assume dead|No bus number|: 0xffffffff"
+    r"assume dead|No bus number|: 0xffffffff|: ready \d"
 )
 """What is in every such line: spares most lines the long search."""
 
@@ -376,6 +377,10 @@ def put_on(machine: Machine, log: KernelLog) -> Machine:
         for event in log.events
     )
     functions = dict(machine.functions) or _named_in(log, events)
+    if not any(function.is_class(_HOST_BRIDGE) for function in functions.values()):
+        # A list of a few devices that somebody picked: the log has others.
+        missing = (address for address, _ in log.counters if address not in functions)
+        functions = dict(sorted((functions | {address: Function(address) for address in missing}).items()))
     for address, counters in log.counters:
         function = functions.get(address)
         if function is not None and function.errors.counters is None:

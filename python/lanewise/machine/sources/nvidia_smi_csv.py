@@ -84,6 +84,10 @@ _KEYS = {
         for part in ("", "_thermal", "_power_brake")
     },
 }
+_NUMBERED = re.compile(
+    r"^[ \t]{0,8}\|[ \t]{1,4}(\d{1,3}) .{0,60}\|[ \t]{0,4}[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:", re.M
+)
+"""The first row of a GPU in the table: its number and its address."""
 _MADE_UP = "addresses of GPUs are made up, because the query has none: add pci.bus_id to --query-gpu"
 
 
@@ -106,8 +110,22 @@ def read(lines: Sequence[str], into: Reading) -> None:
             _gpu(_of_columns(dict(zip(keys, cells, strict=True))), into)
         elif _ROW.match(line):
             _row_without_heading(cells, into)
+    into.lists_all_gpus |= _is_whole_table(lines)
     if len(into.drafts) > before:
         into.kinds.append("nvidia-smi")
+
+
+def _is_whole_table(lines: Sequence[str]) -> bool:
+    """Whether a text has the table of all GPUs, from its heading to the line below the last one.
+
+    ``-i`` leaves out GPUs, and those that stay keep their numbers.
+    """
+    text = "\n".join(lines)
+    if "NVIDIA-SMI " not in text or "Driver Version" not in text:
+        return False
+    numbers = [int(row[1]) for row in _NUMBERED.finditer(text)]
+    last = next((row.end() for row in reversed(list(_NUMBERED.finditer(text)))), 0)
+    return bool(numbers) and numbers == list(range(len(numbers))) and "\n+-" in text[last:]
 
 
 def _of_columns(row: dict[str, str]) -> dict[str, str]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from lanewise.doctor.rig import Trial
     from lanewise.fleet.comparison import Comparison, Kept, Seated
     from lanewise.fleet.inventory import Device
-    from lanewise.fleet.model import Count, FleetFile, Wanted
+    from lanewise.fleet.model import Count, FleetFile, Spot, Wanted
     from lanewise.machine.model import Link, Machine
 
 RULES = (MISSING, EXTRA, MOVED, LINK, SETTING, UNKNOWN)
@@ -142,10 +142,12 @@ def _extra(comparison: Comparison, devices: list[Device], title: str, line: str)
 def _moved(comparison: Comparison, kept: Kept, seated: Seated) -> Finding:
     device, spot = seated.device, seated.spot
     assert spot is not None
+    instead = _in_exchange(comparison, seated)
+    exchanged = f": it and {instead.bdf} exchanged their places" if instead is not None else ""
     return MOVED.finding(
         Severity.WARNING,
         device.bdf,
-        f"{device.bdf} ({kept.entry.what}) is in {_where(device)}, not in {spot}",
+        f"{device.bdf} ({kept.entry.what}) {_where(device, spot)}{exchanged}",
         [
             f"{comparison.file.name}:{spot.line}: {spot}",
             _who(device),
@@ -294,8 +296,26 @@ def _says(file: FleetFile, line: int, key: str, value: object) -> str:
     return f"{file.name}:{line}: {key} = {value}"
 
 
-def _where(device: Device) -> str:
-    return f"slot {device.slots[0]}" if device.slots else f"path {device.path}" if device.path else device.bdf
+def _where(device: Device, spot: Spot) -> str:
+    """Say where a device is and where it should be: both by slot, or both by address."""
+    if device.slots and spot.slot:
+        return f"is in slot {device.slots[0]}, not in {spot}"
+    if device.bdf == (spot.at.short if spot.at else ""):
+        return f"is below another port than the file says ({device.path or 'on a root bus'})"
+    return f"belongs {'at' if spot.slot is None else 'in'} {spot}"
+
+
+def _in_exchange(comparison: Comparison, seated: Seated) -> Device | None:
+    """Return the device that is where this one should be, if that one should be where this one is."""
+    spot = seated.spot
+    for kept in comparison.kept:
+        for other in kept.seated:
+            theirs = other.spot
+            if other is seated or not other.moved or theirs is None or spot is None:
+                continue
+            if theirs.at == seated.device.function.address and spot.at == other.device.function.address:
+                return other.device
+    return None
 
 
 def _who(device: Device) -> str:

@@ -16,6 +16,7 @@ from lanewise.doctor.finding import Severity, Waived
 from lanewise.fleet.inventory import Device
 from lanewise.fleet.model import EVERY, Who
 from lanewise.machine.address import Address
+from lanewise.machine.sources.made_up import MADE_UP_DOMAIN
 from lanewise.machine.view import View
 
 if TYPE_CHECKING:
@@ -76,7 +77,9 @@ def _is_for(waiver: Waiver, finding: Finding, bdf: str, machine: Machine) -> boo
         return waiver.slot is None and waiver.who in (Who(), Who(ids=(EVERY,)))
     link = View(machine).physical_link(function)
     device = Device(machine, (function,), link)
-    return (waiver.slot is None or waiver.slot in device.slots) and waiver.who.describes(device)
+    # A device without an address is called by its name, in findings as in waivers.
+    names = function.interfaces if function.address.domain >= MADE_UP_DOMAIN else ()
+    return (waiver.slot is None or waiver.slot in (*device.slots, *names)) and waiver.who.describes(device)
 
 
 def _covers(waived: Who, absent: Who) -> bool:

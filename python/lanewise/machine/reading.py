@@ -290,6 +290,10 @@ def _text(data: bytes, name: str, budget: Budget) -> str:
         if len(head) - len(head.translate(None, _CONTROLS)) > len(head) // 20:
             raise InputError(f"'{name}' is binary; accepted are {_ACCEPTED}")
         text = data.decode("utf-8", "replace").removeprefix("\ufeff")
+    if '"MESSAGE"' in text:
+        from lanewise.machine.sources import journal
+
+        text = journal.plain(text)
     return _ESCAPES.sub("", text) if "\x1b" in text else text
 
 

@@ -344,3 +344,15 @@ def test_a_machine_without_devices_is_no_baseline() -> None:
     matrix = "\tGPU0\tGPU1\tCPU Affinity\nGPU0\t X \tNV1\t0-19\nGPU1\tNV1\t X \t0-19\n"
     with pytest.raises(InputError, match="nvidia-smi topo lists no device that a baseline could expect"):
         baseline(read_bytes(matrix.encode()))
+
+
+def test_two_cards_that_changed_places_are_told_so() -> None:
+    nic, drive = device(5, NIC)[1], device(8, NVME)[1]
+    text = "format = 1\n"
+    for one, where in ((nic, "81:00.0"), (drive, "51:00.0")):
+        numbers = f"{one.identity.vendor_id:04x}:{one.identity.device_id:04x}"
+        text += f'[[count]]\nid = "{numbers}"\ncount = 1\nplaces = [{{ at = "{where}" }}]\n'
+    machine = changed(p5=device(5, NIC), p6=None, p7=None, p8=device(8, NVME))
+    titles = {finding.bdf: finding.title for finding in expected(machine, text)}
+    assert titles.keys() == {"51:00.0", "81:00.0"}
+    assert titles["51:00.0"].endswith("belongs at 81:00.0: it and 81:00.0 exchanged their places")

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from lanewise.doctor import Severity, diagnose
 from lanewise.doctor.finding import Finding
+from lanewise.fleet.reading import read_fleet_file
 from lanewise.machine import read_bytes
 from lanewise.machine.json_form import to_json
 
+if TYPE_CHECKING:
+    from pathlib import Path
 
-def findings(interface: dict[str, Any] | None = None, health: str = "OK") -> list[Finding]:
+    from lanewise.fleet.model import FleetFile
+
+
+def findings(
+    interface: dict[str, Any] | None = None, health: str = "OK", fleet: tuple[FleetFile, ...] = ()
+) -> list[Finding]:
     """Examine eight GPUs as an NVIDIA baseboard's controller lists them; the fifth differs."""
     members = []
     for number in range(1, 9):
@@ -35,7 +43,9 @@ def findings(interface: dict[str, Any] | None = None, health: str = "OK") -> lis
     kind = "#PCIeDeviceCollection.PCIeDeviceCollection"
     text = json.dumps({"@odata.type": kind, "Members@odata.count": 8, "Members": members}, indent=1)
     return [
-        f for f in diagnose(read_bytes(text.encode()), cost=False).findings if f.severity is not Severity.INFO
+        f
+        for f in diagnose(read_bytes(text.encode()), cost=False, fleet=fleet).findings
+        if f.severity is not Severity.INFO
     ]
 
 
@@ -74,3 +84,16 @@ def test_what_the_controller_says_of_health_is_in_the_json_of_scan() -> None:
     }
     (function,) = to_json(read_bytes(json.dumps(device, indent=1).encode()))["machine"]["functions"]
     assert function["stated_health"] == "Warning"
+
+
+def test_a_waiver_takes_the_name_that_the_finding_has(tmp_path: Path) -> None:
+    def waived(slot: str) -> list[bool]:
+        path = tmp_path / "waivers.toml"
+        path.write_text(
+            f'format = 1\n[[waiver]]\nrule = "device-health"\nslot = "{slot}"\nreason = "known"\n'
+        )
+        file = read_fleet_file(path, rules=["device-health"], only_waivers=True)
+        return [finding.waived is not None for finding in findings(health="Critical", fleet=(file,))]
+
+    assert waived("GPU5") == [True]
+    assert waived("GPU4") == [False]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from lanewise.doctor import diagnose
 from lanewise.machine import read_bytes
 from lanewise.machine.model import Kind, LinkMode
@@ -87,3 +89,18 @@ def test_without_capabilities_it_says_how_to_get_them() -> None:
     machine = read_bytes(b"\n".join(line for line in lines if b"@pci" in line))
     assert any("pciconf -lvbc" in note for note in machine.notes)
     assert not diagnose(machine, cost=False).examined
+
+
+@pytest.mark.parametrize(("fatal", "found"), [(0, []), (2, [("02:00.0", "warning")])])
+def test_fatal_errors_that_are_latched_are_told(fatal: int, found: list[tuple[str, str]]) -> None:
+    text = (
+        "ix0@pci0:2:0:0:\tclass=0x020000 rev=0x01 hdr=0x00 vendor=0x8086 device=0x1528 subvendor=0x8086 "
+        "subdevice=0x0001\n"
+        "    cap 10[a0] = PCI-Express 2 endpoint max data 256(512) FLR\n"
+        "                 max read 512\n"
+        "                 link x8(x8) speed 5.0(5.0) ASPM disabled(L0s/L1)\n"
+        f"    ecap 0001[100] = AER 1 {fatal} fatal 1 non-fatal 1 corrected\n"
+    )
+    told = [f for f in diagnose(read_bytes(text.encode())).findings if f.rule == "uncorrectable-errors"]
+    assert [(f.bdf, f.severity.value) for f in told] == found
+    assert all("AER 2 fatal" in f.evidence[0] for f in told)

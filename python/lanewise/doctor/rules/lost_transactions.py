@@ -56,6 +56,10 @@ UNCORRECTABLE = Rule(
 )
 
 
+_LATCHED = "latched.TOTAL"
+"""Of sources that count bits of a register, as `pciconf` does."""
+
+
 @rule(UNCORRECTABLE)
 def uncorrectable_errors(view: View, this: Rule) -> Iterable[Finding]:
     """Find functions that lost transactions."""
@@ -70,16 +74,22 @@ def uncorrectable_errors(view: View, this: Rule) -> Iterable[Finding]:
         bdf = function.address.short
         counts = _counted_names(function)
         named = in_words(bits or counts)
-        what = ", ".join(filter(None, (named, *kept))) or f"{fatal + nonfatal} counted in the kernel log"
+        what = ", ".join(filter(None, (named, *kept))) or _in_numbers(function, fatal, nonfatal)
         yield this.finding(
             Severity.ERROR
-            if fatal or _fatal_bits(function, bits)
-            else _severity(view, function, bits, kept, nonfatal),
+            if (fatal and not function.errors.counter(_LATCHED)) or _fatal_bits(function, bits)
+            else _severity(view, function, bits, kept, fatal + nonfatal),
             bdf,
             f"uncorrectable errors at {bdf}: {what}",
             list(_lines(function, bits, list(kept.values()), fatal, nonfatal)),
             fix=" ".join((this.fix, *fixes((*bits, *counts, *_poison(kept))))),
         )
+
+
+def _in_numbers(function: Function, fatal: int, nonfatal: int) -> str:
+    if function.errors.counter(_LATCHED):
+        return f"{fatal} of those that it takes for fatal, latched at an unknown time"
+    return f"{fatal + nonfatal} counted in the kernel log"
 
 
 def _fatal_bits(function: Function, bits: list[str]) -> bool:
@@ -153,7 +163,9 @@ def _lines(function: Function, bits: list[str], kept: list[str], fatal: int, non
     if bits:
         yield f"{bdf} UESta: {' '.join(f'{bit}+' for bit in bits)} ({function.name})"
     yield from kept
-    if fatal or nonfatal:
+    if errors.counter(_LATCHED):
+        yield f"{bdf} ecap 0001: AER {fatal} fatal ({function.name})"
+    elif fatal or nonfatal:
         yield (
             f"{bdf} in the kernel log: {fatal} fatal, {nonfatal} non-fatal errors"
             + (", kept by the firmware from the boot before (BERT)" if before else "")

@@ -38,6 +38,8 @@ _READ = re.compile(r"max read (\d+)")
 _LINK = re.compile(r"link x(\d+)\(x(\d+)\)\s+speed ([\d.]+|undef)\(([\d.]+|undef)\)")
 _ASPM = re.compile(r"ASPM ([\w/]+)\(([\w/]+)\)")
 _LANES = re.compile(r"lane errors (?:0x)?([0-9a-f]+)")
+_AER = re.compile(r"AER \d{1,2} (\d{1,2}) fatal")
+"""How many bits of errors are latched that the function takes for fatal; the others bus scans leave, too."""
 _POWER = re.compile(r"current (D\d)")
 
 LOOKS_LIKE_PCICONF = re.compile(r"^[ \t>]*\w+@pci\d+:\d+:\d+:\d:\s+class=0x", re.MULTILINE)
@@ -121,6 +123,11 @@ def _take(draft: Draft, key: str, text: str) -> None:
         power = _POWER.search(text)
         if power:
             draft.registers["power_state"] = "D3hot" if power[1] == "D3" else power[1]
+    elif key.startswith("ecap 0001"):
+        fatal = _AER.search(text)
+        if fatal and int(fatal[1]):
+            counts = (("fatal.TOTAL", int(fatal[1])), ("latched.TOTAL", int(fatal[1])))
+            draft.errors["counters"] = counts
     elif key.startswith("ecap 0019"):
         lanes = _LANES.search(text)
         if lanes:

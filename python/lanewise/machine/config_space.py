@@ -92,6 +92,7 @@ def decode(data: bytes, into: Draft) -> None:
         into.registers["no_answer"] = ("configuration space: all ones from 0x40 on",)
         return
     names = []
+    into.registers["capability_list"] = bool(data[6] & _CAPABILITY_LIST)
     into.registers["express"] = False
     for identifier, offset in _capabilities(space):
         names.append(_CAPABILITY_NAMES.get(identifier, f"{identifier:02x}h"))

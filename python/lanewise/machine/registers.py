@@ -393,5 +393,7 @@ class Registers(NamedTuple):
     """Error bits of a bridge's Secondary Status, as `lspci` writes them: ``<SERR``. 7.5.1.3.7."""
     power_state: str | None = None
     """``D0``, ``D1``, ``D2``, ``D3hot``, ``D3cold``."""
+    capability_list: bool | None = None
+    """Whether Status says that there is a list of capabilities. 7.5.1.1.4."""
     capabilities: tuple[str, ...] = ()
     """Names of the capabilities found, in their order, for people."""

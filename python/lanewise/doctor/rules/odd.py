@@ -66,6 +66,7 @@ def odd_devices(view: View, this: Rule) -> Iterable[Finding]:
         for compared in equals:
             yield from _missing_capabilities(view, this, compared)
     yield from _other_class(view, this)
+    yield from _without_list(view, this)
     for members in alike.uplinks(view):
         for trait in OF_LINKS:
             yield from _compared(view, this, members, trait, uplinks=True)
@@ -164,6 +165,33 @@ def _other_class(view: View, this: Rule) -> Iterator[Finding]:
                 [
                     f"{bdf} {member.identity.class_name or 'class'} ({member.name})",
                     f"{good.address.short} {good.identity.class_name or 'class'} ({good.name})",
+                ],
+            )
+
+
+def _without_list(view: View, this: Rule) -> Iterator[Finding]:
+    """Find a device that says it has no list of capabilities, beside an equal one that has it."""
+    listing: dict[Hashable, Function] = {}
+    bare: list[tuple[Hashable, Function]] = []
+    for function in view.machine:
+        identity, registers = function.identity, function.registers
+        key = (identity.vendor_id, identity.device_id, identity.device_name, function.address.function)
+        if function.virtual or view.is_dead(function) or (identity.device_id is None and not key[2]):
+            continue
+        if registers.capability_list and registers.capabilities:
+            listing.setdefault(key, function)
+        elif registers.capability_list is False:
+            bare.append((key, function))
+    for of_kind, function in bare:
+        if (whole := listing.get(of_kind)) is not None:
+            bdf, other = function.address.short, whole.address.short
+            yield this.finding(
+                Severity.WARNING,
+                bdf,
+                f"{bdf} has no list of capabilities any more, which {other} of its kind has",
+                [
+                    f"{bdf} Status: Cap- ({function.name})",
+                    f"{other} Status: Cap+, {len(whole.registers.capabilities)} capabilities",
                 ],
             )
 

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 from lanewise.doctor import alike
 from lanewise.doctor.finding import Finding, Severity
 from lanewise.doctor.registry import Bearing, Rule, rule
+from lanewise.doctor.rules.one_end import ONE_END, lonely_devices
 from lanewise.doctor.severity import FEW_LANES, by_loss
+from lanewise.machine.address import Address
 from lanewise.machine.lanes import rate_of
 from lanewise.machine.model import IDLE_GPU_GT_S, EventKind, LinkMode
 from lanewise.machine.registers import SPEEDS_GT_S
@@ -115,6 +117,7 @@ def _as_said(function: Function) -> str:
 @rule(LIMITED)
 def limited_devices(view: View, this: Rule) -> Iterable[Finding]:
     """Find devices that the kernel says are held back; each once."""
+    told = _told_by_one_end(view)
     latest = {e.address: e for e in view.machine.events if e.kind is EventKind.LIMITED and e.address}
     for address, event in latest.items():
         function = view.machine.functions.get(address)
@@ -128,7 +131,7 @@ def limited_devices(view: View, this: Rule) -> Iterable[Finding]:
             continue
         port = view.machine.functions.get(event.port) if event.port is not None else None
         fault = _is_fault(view, function, event, port)
-        if not fault and function is not None and view.machine.kinds == ("kernel log",):
+        if function is not None and view.machine.kinds == ("kernel log",) and (not fault or address in told):
             # The links of a log alone come from these lines, and `link-one-end` says the same.
             continue
         yield this.finding(
@@ -137,6 +140,14 @@ def limited_devices(view: View, this: Rule) -> Iterable[Finding]:
             f"the path from {address.short} to the host carries {event.now}; the device can do {event.able}",
             [event.line, *([f"{address.short} is {function.name}"] if function is not None else [])],
         )
+
+
+def _told_by_one_end(view: View) -> set[Address]:
+    """Return devices of which `link-one-end` warns by the same lines of a log that stands alone."""
+    if view.machine.kinds != ("kernel log",):
+        return set()
+    found = (Address.find(finding.bdf) for finding in lonely_devices(view, ONE_END) if finding.severity.rank)
+    return {address for address in found if address is not None}
 
 
 def _is_told(view: View, function: Function | None, event: KernelEvent) -> bool:

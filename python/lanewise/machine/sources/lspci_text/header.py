@@ -48,6 +48,7 @@ def _bridge_control(draft: Draft, text: str) -> None:
 
 def _status(draft: Draft, text: str) -> None:
     draft.registers["status"] = set_bits(text) & _STATUS_ERRORS
+    copy_flags(text, draft.registers, capability_list="Cap")
 
 
 def _secondary_status(draft: Draft, text: str) -> None:

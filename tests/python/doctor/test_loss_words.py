@@ -132,3 +132,21 @@ def test_a_heartbeat_that_was_late_is_told_at_the_gpu() -> None:
     late = "NVRM: GPU0 _kgspRpcRecvPoll: GSP RM heartbeat timed out"
     assert only("device-timeout", late, "nvidia 0000:05:00.0: Enabling HDA controller").bdf == "05:00.0"
     assert "GPU0" in only("device-timeout", late).title
+
+
+def test_a_driver_that_did_not_start_matters_by_what_its_device_moves() -> None:
+    failed = "{}: probe of 0000:05:00.0 failed with error -5"
+    listed = "pci 0000:05:00.0: [1022:15e4] type 00 class {} PCIe Endpoint"
+    for driver, code, severity in (
+        ("nouveau", None, Severity.WARNING),
+        ("iwlwifi", None, Severity.INFO),
+        ("example", None, Severity.INFO),
+        ("example", "0x118000", Severity.INFO),
+        ("example", "0x020000", Severity.WARNING),
+        ("iwlwifi", "0x028000", Severity.INFO),
+    ):
+        lines = [listed.format(code)] if code else []
+        assert only("driver-error", *lines, failed.format(driver)).severity is severity
+    assert not [
+        f for f in findings(listed.format("0x0b4000"), failed.format("c6xx")) if f.rule == "driver-error"
+    ]

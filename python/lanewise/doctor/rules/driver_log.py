@@ -80,6 +80,9 @@ FAILED_ACCESS = Rule(
 )
 
 
+_MATTERS = re.compile(r"nouveau|[Nn]ova|xhci")
+"""Drivers of GPUs and USB hosts that the table of messages does not tell of as movers."""
+_WIRELESS = 0x0280
 FAILED_START = "failed with error -"
 """In the line of a driver that could not start a device; it may have been loaded again since."""
 
@@ -90,7 +93,8 @@ COMPLAINT = Rule(
     "reports a fatal error.",
     why="Drivers write such a line where a device does what it must not do. Some go on, some give up "
     "without another word, and the next start may fail.",
-    severity="warning; info where the log says later that the device works again",
+    severity="warning; info where the log says later that the device works again, and for drivers that could "
+    "not start what moves no data",
     cost="stated: what the device does is not to be relied upon",
     fix="Read what the driver says before and after it (`dmesg | grep -e BDF`). Update firmware and driver "
     "of the device. If it comes again after a cold start: reseat the card, then replace it.",
@@ -179,13 +183,25 @@ def complaining_drivers(view: View, this: Rule) -> Iterable[Finding]:
         if told and not any(event.kind in LOSSES or event.kind is EventKind.TIMED_OUT for event in events):
             again = events[-1].kind is EventKind.RECOVERED or _has_another(view, place, told)
             times = f", {len(told)} times" if len(told) > 1 else ""
+            mild = again or _is_a_small_start(view, place, told)
             yield this.finding(
-                Severity.INFO if again else Severity.WARNING,
+                Severity.INFO if mild else Severity.WARNING,
                 place,
                 f"the driver of {place} reports an error of it{times}{'; it works again' if again else ''}: "
                 f"{message(told[0])}",
                 _lines(view, place, told),
             )
+
+
+def _is_a_small_start(view: View, place: str, told: list[KernelEvent]) -> bool:
+    """Whether a driver did not start a device that moves no data; else the driver's name tells."""
+    if not all(FAILED_START in event.line for event in told):
+        return False
+    function = next((one for one in view.machine if one.address.short == place), None)
+    by_name = any(_MATTERS.search(event.line) for event in told)
+    if function is None or function.identity.class_code is None or function.is_class(_WIRELESS):
+        return not by_name
+    return not (view.is_data_mover(function) or function.is_gpu or by_name)
 
 
 def _has_another(view: View, place: str, told: list[KernelEvent]) -> bool:

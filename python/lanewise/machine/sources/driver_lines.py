@@ -84,7 +84,8 @@ _NOT_MEANT = frozenset((16, 19, 517))
 _HELPERS = re.compile(
     r"pcieport|shpchp|vfio|snd_|mei|i801|i2c|piix|smbus|edac|uncore|intel_|int3|proc_thermal|pmt|vsec|lpc|iTCO|"
     r"sp5100|sdhci|rtsx|thunderbolt|[eou]hci|serial|parport|tpm|ccp|spi|gpio|pinctrl|ioat|agp|i915|ast|mgag|"
-    r"bochs|cirrus|virtio|vmw|hyperv|cxl|ipmi|hpwdt|hpilo|nvidia-gpu|ucsi"
+    r"bochs|cirrus|virtio|vmw|hyperv|cxl|ipmi|hpwdt|hpilo|nvidia-gpu|ucsi|"
+    r"intel-|qat|QAT|4xxx|c6xx|c3xxx|dh895xcc|420xx|pcie_mp2|amd_sfh"
 )
 """Drivers of what belongs to the board, of displays, sound and USB 1 and 2, and of guests, which fail to
 start on machines in order, too."""

@@ -488,7 +488,8 @@ mod tests {
         let buffer = found(|fabric, port| {
             let peer = fabric.ports[port.index()].peer;
             let now = fabric.now();
-            let filled = Fact::BufferFilled { port: peer.0, class: FlowClass::Posted, bytes: 16 };
+            let filled =
+                Fact::BufferFilled { port: peer.0, class: FlowClass::Posted, bytes: 16, sequence: 0 };
             fabric.observers.observe(now + Span::from_us(1), filled);
         });
         assert!(buffer.contains("B are stated"), "{buffer}");

@@ -2,7 +2,7 @@
 
 use crate::link::{Effect, Effects, TlpSpans};
 use crate::port::PortId;
-use lanewise_observe::{Fact, Observers};
+use lanewise_observe::{Fact, Observers, OnWire, What, WireFact};
 use lanewise_units::Time;
 
 /// The observers, for one port.
@@ -20,11 +20,20 @@ impl Effects for Books<'_> {
                 Fact::TlpSent { port, sequence: sequence.get(), payload, header, framing }
             }
             Effect::Spent { on, span } => Fact::Spent { port, on, span },
+            Effect::OrderedSets { start, span, count, every } => {
+                if self.observers.are_heard() {
+                    let what = What::OrderedSets { count, every };
+                    self.observers.tell(at, &WireFact::OnWire(OnWire { direction: port, start, span, what }));
+                }
+                return;
+            }
             Effect::DllpSent => Fact::DllpSent { port },
-            Effect::BufferFilled { class, bytes } => Fact::BufferFilled { port, class, bytes },
+            Effect::BufferFilled { class, bytes, sequence } => {
+                Fact::BufferFilled { port, class, bytes, sequence: sequence.get() }
+            }
             Effect::BufferFreed { class, bytes } => Fact::BufferFreed { port, class, bytes },
-            Effect::BadTlp => Fact::BadTlp { port },
-            Effect::Duplicate => Fact::Duplicate { port },
+            Effect::BadTlp { sequence } => Fact::BadTlp { port, sequence: sequence.get() },
+            Effect::Duplicate { sequence } => Fact::Duplicate { port, sequence: sequence.get() },
             Effect::Nullified => Fact::Nullified { port },
             Effect::NakSent => Fact::NakSent { port },
         };

@@ -75,6 +75,9 @@ impl Fabric {
         }
         let mut books = Books { port: id, observers: &mut self.observers };
         let at_pins = port.transmitter.send_dllp(now, &port.settings.wire, &mut books);
+        if self.observers.are_heard() {
+            self.tell_of_dllp(id, dllp, at_pins, now);
+        }
         self.post(id, dllp, at_pins);
     }
 

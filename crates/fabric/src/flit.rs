@@ -18,7 +18,7 @@ use crate::packet::{PacketId, PacketRef};
 use crate::port::{Flying, Owner, Port, PortId};
 use crate::receive::overflows;
 use crate::wait::Wait;
-use lanewise_observe::{Fact, Use};
+use lanewise_observe::{Fact, Use, What};
 use lanewise_pcie::ack_nak::{FLIT_REPLAY_TIMEOUT_FLITS, Verdict};
 use lanewise_pcie::dllp::Dllp;
 use lanewise_pcie::flit::FLIT_BYTES;
@@ -86,6 +86,9 @@ impl Fabric {
             };
             let owner = port.owner;
             self.observers.observe(now, fact);
+            if self.observers.are_heard() {
+                self.tell_of_tlp_in_flit(id, packet_id, now);
+            }
             self.gone(&packet, gone_at);
             self.on_dequeued(owner, id, &packet);
         }
@@ -97,6 +100,7 @@ impl Fabric {
         let mut books = Books { port: id, observers: &mut self.observers };
         let flits = port.flits.as_mut().expect(IN_FLIT_MODE);
         let sent = flits.transmitter.send(&mut port.transmitter, gone, now, &port.settings.wire, &mut books);
+        self.tell_of_flit(id, sent, false, now);
         self.fly_flit(id, sent);
         self.arm_replay_timer(id);
     }
@@ -107,6 +111,7 @@ impl Fabric {
         let mut books = Books { port: id, observers: &mut self.observers };
         let flits = port.flits.as_mut().expect(IN_FLIT_MODE);
         let sent = flits.transmitter.send_again(&mut port.transmitter, now, &port.settings.wire, &mut books);
+        self.tell_of_flit(id, sent, true, now);
         self.fly_flit(id, sent);
         self.restart_replay_timer(id, now);
     }
@@ -181,21 +186,22 @@ impl Fabric {
                 self.deliver(id, &arrived, now);
             }
         }
+        let sequence = flit.sequence.get();
         match verdict {
             Verdict::Accept => self.answer_flit(id, Dllp::Ack(flit.sequence), now),
             Verdict::DiscardDuplicate => {
-                self.observers.observe(now, Fact::Duplicate { port: id.0 });
+                self.observers.observe(now, Fact::Duplicate { port: id.0, sequence });
                 let last = self.flits(id).receiver.last_accepted();
                 self.answer_flit(id, Dllp::Ack(last), now);
             }
-            Verdict::DiscardNak(sequence) => {
-                self.observers.observe(now, Fact::BadTlp { port: id.0 });
+            Verdict::DiscardNak(last) => {
+                self.observers.observe(now, Fact::BadTlp { port: id.0, sequence });
                 self.observers.observe(now, Fact::NakSent { port: id.0 });
-                self.answer_flit(id, Dllp::Nak(sequence), now);
+                self.answer_flit(id, Dllp::Nak(last), now);
             }
             Verdict::DiscardSilently => {
                 if flit.damaged {
-                    self.observers.observe(now, Fact::BadTlp { port: id.0 });
+                    self.observers.observe(now, Fact::BadTlp { port: id.0, sequence });
                 }
             }
         }
@@ -206,6 +212,9 @@ impl Fabric {
         let latency = self.flits(id).receiver.ack_latency;
         let at = now + latency;
         self.ride(id, answer, at);
+        if self.observers.are_heard() {
+            self.tell_of_ride(id, What::AnswerInFlit(answer), at, now);
+        }
     }
 
     /// Gives a DLLP to the DLP bytes of the first flit from `at` on that has room for one.
@@ -214,6 +223,9 @@ impl Fabric {
         let at = self.flits(id).transmitter.take_dllp_slot(now);
         self.observers.observe(now, Fact::DllpSent { port: id.0 });
         self.ride(id, dllp, at);
+        if self.observers.are_heard() {
+            self.tell_of_ride(id, What::DllpInFlit(dllp), at, now);
+        }
     }
 
     /// Puts a DLLP into the mailbox of the peer, a flit after `at`.

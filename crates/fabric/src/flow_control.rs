@@ -20,6 +20,9 @@ impl Fabric {
                 self.send_init_triplet(id, channel, which, now);
             }
         }
+        if self.observers.are_heard() {
+            self.tell_link_down(id, now);
+        }
         let port = &self.ports[id.index()];
         let (due_at, _) = port.transmitter.next_deadline(0);
         let next = port.mailbox.front().map_or(due_at, |(at, _)| due_at.min(*at));

@@ -12,6 +12,7 @@
 //! | `wire.rs`, `port.rs` | one link direction in time; one port's state |
 //! | `link/` | transmitter and receiver of a link without the fabric: its wire, what is kept, what arrives, what is owed for it |
 //! | `books.rs`, `wait.rs` | what came of a call to one of them, as facts; why nothing leaves |
+//! | `told.rs` | what is on a wire and what holds up a port, for those who listen |
 //! | `channels.rs` | virtual channels beyond VC0 |
 //! | `flit.rs` | what is different in Flit Mode |
 //! | `transmit.rs`, `select.rs`, `receive.rs` | TLPs: what leaves a port, when, and which first; what arrives |
@@ -92,6 +93,7 @@ mod slots;
 mod sockets;
 mod stack;
 mod switch;
+mod told;
 mod transmit;
 mod wait;
 mod waiters;

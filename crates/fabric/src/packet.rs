@@ -199,6 +199,24 @@ impl Packet {
         if self.kind.carries_data() { Bytes::new(u64::from(self.length)) } else { Bytes::ZERO }
     }
 
+    /// The Attr field.
+    pub(crate) fn attributes(&self) -> Attributes {
+        let all = [Attributes::NO_SNOOP, Attributes::RELAXED_ORDERING, Attributes::ID_BASED_ORDERING];
+        let has = |one: &Attributes| self.flags.has(Flags::of(*one));
+        all.into_iter().filter(has).fold(Attributes::NONE, Attributes::with)
+    }
+
+    /// The Completion Status field.
+    pub(crate) fn status(&self) -> CompletionStatus {
+        let failures = [
+            CompletionStatus::UnsupportedRequest,
+            CompletionStatus::RequestRetry,
+            CompletionStatus::CompleterAbort,
+        ];
+        let is = |one: &CompletionStatus| self.flags.has(Flags::answered(*one));
+        failures.into_iter().find(is).unwrap_or_default()
+    }
+
     /// Credits it takes.
     #[inline(always)]
     pub(crate) fn credits(&self) -> Credits {

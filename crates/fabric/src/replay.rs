@@ -43,6 +43,10 @@ impl Fabric {
         };
         let peer = &mut self.ports[peer_id.index()];
         let checked = in_flight.checked + peer.settings.receive_latency;
+        if self.observers.are_heard() {
+            self.tell_of_replay(id, packet, Departure { sequence, head, tail }, now);
+        }
+        let peer = &mut self.ports[peer_id.index()];
         let duplicate =
             InFlight { checked, eligible_at: checked.max(peer.receiver.last_arrival()), ..in_flight };
         match self.packets.resolve(packet) {

@@ -11,7 +11,7 @@ use crate::port::{Flying, Owner, Port, PortId};
 use crate::select::select_class;
 use crate::switch::Switch;
 use crate::wait::Wait;
-use lanewise_observe::Use;
+use lanewise_observe::{Transmission, Use};
 use lanewise_pcie::dllp::Dllp;
 use lanewise_pcie::tlp::FlowClass;
 use lanewise_units::{Span, Time};
@@ -205,6 +205,10 @@ impl Fabric {
         }
         let owner = port.owner;
         let gone_at = port.transmitter.busy_until;
+        if self.observers.are_heard() {
+            let why = if nullified { Transmission::Nullified } else { Transmission::First };
+            self.tell_of_tlp(id, packet_id, why, Departure { sequence, head, tail }, now);
+        }
         let in_flight = InFlight {
             packet: reference,
             eligible_at: head,
@@ -389,6 +393,10 @@ impl Fabric {
             _ => (wait.on, wait.until),
         };
         port.transmitter.idle_cause = cause;
+        if self.observers.are_heard() {
+            self.tell_what_waits(id, now);
+        }
+        let port = &mut self.ports[id.index()];
         // A Nak is acted on whether or not anything waits.
         if (!wait.dllps.is_none() || !port.error_free_non_flit)
             && let Some((at, _)) = port.mailbox.iter().find(|(_, dllp)| port.may_unblock(dllp))

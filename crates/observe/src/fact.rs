@@ -35,10 +35,12 @@ pub enum Fact {
         /// Transmitting port.
         port: u32,
     },
-    /// A TLP or flit arrived with a bad LCRC or CRC.
+    /// A TLP or flit arrived with a bad LCRC or CRC, or out of order.
     BadTlp {
         /// Receiving port.
         port: u32,
+        /// The number that it has.
+        sequence: u16,
     },
     /// A DLLP arrived with a bad CRC and was dropped.
     BadDllp {
@@ -50,10 +52,12 @@ pub enum Fact {
         /// Receiving port, which sends it.
         port: u32,
     },
-    /// A duplicate TLP was discarded.
+    /// A duplicate TLP or flit was discarded.
     Duplicate {
         /// Receiving port.
         port: u32,
+        /// Its number.
+        sequence: u16,
     },
     /// A replay started.
     ReplayStarted {
@@ -101,6 +105,8 @@ pub enum Fact {
         class: FlowClass,
         /// Bytes as credits count them: a header unit of 16 B and data units of 16 B.
         bytes: u32,
+        /// Number of the TLP, or of the flit that handed it over.
+        sequence: u16,
     },
     /// An ingress buffer let go of a TLP.
     BufferFreed {

@@ -11,6 +11,7 @@ mod flow;
 mod latency;
 mod level;
 mod observers;
+mod wire;
 
 pub use attribution::{DirectionTally, Use};
 pub use fact::{Fact, RequesterState, TransactionError};
@@ -19,6 +20,7 @@ pub use flow::{CONTROL, FlowSpec, FlowTally, LatencyOf};
 pub use latency::{LatencySummary, LatencyTally, PERCENTILES};
 pub use level::Level;
 pub use observers::{LinkCounters, LinkErrors, Observer, Observers};
+pub use wire::{OnWire, Place, Transmission, WaitingTlp, What, WireFact, WireTlp};
 
 /// Index of a flow: one stream of payload that results are reported for.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

@@ -4,7 +4,7 @@ use crate::attribution::{DirectionCount, RestTicks};
 use crate::level::LevelTally;
 use crate::{
     DirectionTally, Fact, Fingerprint, FlowId, FlowSpec, FlowTally, Level, RequesterState, TransactionError,
-    Use,
+    Use, WaitingTlp, WireFact,
 };
 use lanewise_units::{Span, Time};
 use std::collections::BTreeMap;
@@ -14,6 +14,9 @@ pub trait Observer {
     /// Called for each fact with its time. Facts of one port come in order of time; one port may be behind another, up
     /// to the end of a call that runs the simulation.
     fn observe(&mut self, now: Time, fact: &Fact);
+
+    /// Called for each thing on a wire and for each port that is held up, with the time at which that is known; in order like facts.
+    fn observe_wire(&mut self, _now: Time, _fact: &WireFact) {}
 }
 
 /// Counters of one port, as its error and activity registers would show.
@@ -81,6 +84,8 @@ pub struct Observers {
     tlp_hops: u64,
     request_ticks: u64,
     errors: BTreeMap<(u32, TransactionError), u64>,
+    /// Ports that are held up, as those who listen were told.
+    held: BTreeMap<u32, (Use, Time)>,
     /// More observers; each costs a call per fact.
     pub more: Vec<Box<dyn Observer>>,
 }
@@ -110,10 +115,44 @@ impl Observers {
         FlowId(self.flows.len() as u32 - 1)
     }
 
+    /// Whether anybody listens beside this. What only they want to know is stated only then.
+    #[inline(always)]
+    pub fn are_heard(&self) -> bool {
+        !self.more.is_empty()
+    }
+
+    /// Tells those who listen.
+    #[cold]
+    #[inline(never)]
+    pub fn tell(&mut self, now: Time, fact: &WireFact) {
+        for observer in &mut self.more {
+            observer.observe_wire(now, fact);
+        }
+    }
+
+    /// A port is held up from `since` on, at the latest known at `now`; those who listen are told if that is new.
+    #[cold]
+    pub fn held_up(&mut self, now: Time, port: u32, by: Use, since: Time, waiting: Option<WaitingTlp>) {
+        if self.held.get(&port).is_some_and(|(told, _)| *told == by) {
+            return;
+        }
+        self.let_go(now, port, since);
+        self.held.insert(port, (by, since));
+        self.tell(now, &WireFact::Blocked { port, by, since, waiting });
+    }
+
+    /// A port is held up no longer, from `until` on.
+    #[cold]
+    pub fn let_go(&mut self, now: Time, port: u32, until: Time) {
+        if let Some((by, since)) = self.held.remove(&port) {
+            self.tell(now, &WireFact::Unblocked { port, by, since, until: until.max(since) });
+        }
+    }
+
     /// Takes in one fact.
     #[inline(always)]
     pub fn observe(&mut self, now: Time, fact: Fact) {
-        if !self.more.is_empty() {
+        if self.are_heard() {
             self.tell_the_others(now, fact);
         }
         match fact {
@@ -134,10 +173,10 @@ impl Observers {
                 self.ports[port as usize].direction.dllps_sent += 1;
                 self.fingerprint.mix(now, 1 << 62 | u64::from(port));
             }
-            Fact::BadTlp { port } => self.error_counters[port as usize].bad_tlps += 1,
+            Fact::BadTlp { port, .. } => self.error_counters[port as usize].bad_tlps += 1,
             Fact::BadDllp { port } => self.error_counters[port as usize].bad_dllps += 1,
             Fact::NakSent { port } => self.error_counters[port as usize].naks_sent += 1,
-            Fact::Duplicate { port } => self.error_counters[port as usize].duplicates += 1,
+            Fact::Duplicate { port, .. } => self.error_counters[port as usize].duplicates += 1,
             Fact::ReplayStarted { port, by_timer } => {
                 self.error_counters[port as usize].replays += 1;
                 self.error_counters[port as usize].replay_timeouts += u32::from(by_timer);
@@ -151,7 +190,7 @@ impl Observers {
                 self.flows[flow.0 as usize].request_done(latency);
             }
             Fact::OperationDone { flow, latency } => self.flows[flow.0 as usize].operation_done(latency),
-            Fact::BufferFilled { port, class, bytes } => {
+            Fact::BufferFilled { port, class, bytes, .. } => {
                 self.ports[port as usize].buffers[class as usize].change(now, bytes, 0);
             }
             Fact::BufferFreed { port, class, bytes } => {

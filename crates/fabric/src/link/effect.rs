@@ -13,16 +13,18 @@ pub(crate) enum Effect {
     TlpSent { sequence: Sequence, spans: TlpSpans },
     /// The wire spent time on something other than a new TLP, or on nothing.
     Spent { on: Use, span: Span },
+    /// SKP ordered sets go out, so many, one `every` so often; `span` is theirs alone, and is stated apart, too.
+    OrderedSets { start: Time, span: Span, count: u64, every: Span },
     /// A DLLP goes out; its time is stated apart.
     DllpSent,
     /// A TLP takes up so many bytes of the receiver's buffer of a class.
-    BufferFilled { class: FlowClass, bytes: u32 },
+    BufferFilled { class: FlowClass, bytes: u32, sequence: Sequence },
     /// So many bytes of the receiver's buffer of a class are free again.
     BufferFreed { class: FlowClass, bytes: u32 },
     /// A TLP arrived damaged, or out of order.
-    BadTlp,
+    BadTlp { sequence: Sequence },
     /// A TLP arrived that the receiver has already.
-    Duplicate,
+    Duplicate { sequence: Sequence },
     /// A TLP arrived that its transmitter took back.
     Nullified,
     /// A Nak goes out.

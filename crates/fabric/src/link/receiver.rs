@@ -191,17 +191,17 @@ impl<T: Copy> Receiver<T> {
             }
             Verdict::DiscardDuplicate => {
                 self.ack_at = self.ack_at.min(arrived.checked);
-                effects.push(at, Effect::Duplicate);
+                effects.push(at, Effect::Duplicate { sequence: arrived.sequence });
                 Outcome::Duplicate
             }
             Verdict::DiscardNak(_) => {
                 self.nak_at = arrived.checked;
-                effects.push(at, Effect::BadTlp);
+                effects.push(at, Effect::BadTlp { sequence: arrived.sequence });
                 Outcome::Refused
             }
             Verdict::DiscardSilently => {
                 if arrived.fate != Fate::Good {
-                    effects.push(at, Effect::BadTlp);
+                    effects.push(at, Effect::BadTlp { sequence: arrived.sequence });
                 }
                 Outcome::RefusedAgain
             }
@@ -247,7 +247,8 @@ impl<T: Copy> Receiver<T> {
                 self.update_due_at = self.update_due_at.min(update_at);
             }
         }
-        effects.push(at, Effect::BufferFilled { class, bytes: buffer_bytes(arrived.credits()) });
+        let (bytes, sequence) = (buffer_bytes(arrived.credits()), arrived.sequence);
+        effects.push(at, Effect::BufferFilled { class, bytes, sequence });
         Ok(())
     }
 

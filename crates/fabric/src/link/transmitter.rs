@@ -311,8 +311,8 @@ impl<T: Copy> Transmitter<T> {
         let started = self.busy_until;
         let mut ordered_sets = Span::ZERO;
         while self.next_skip <= now {
-            self.skip_whole_periods(now, wire, &mut ordered_sets);
-            self.send_skip(wire, &mut ordered_sets);
+            self.skip_whole_periods(now, wire, &mut ordered_sets, effects);
+            self.send_skip(now, wire, &mut ordered_sets, effects);
         }
         if self.busy_until < now {
             self.busy_until = now;
@@ -335,7 +335,13 @@ impl<T: Copy> Transmitter<T> {
     }
 
     /// The SKP ordered set that is due goes out: at once if the wire is silent, else when the packet or ordered set on it ends.
-    fn send_skip(&mut self, wire: &WireTiming, ordered_sets: &mut Span) {
+    fn send_skip(
+        &mut self,
+        now: Time,
+        wire: &WireTiming,
+        ordered_sets: &mut Span,
+        effects: &mut impl Effects,
+    ) {
         let due = self.next_skip;
         let behind_another = wire.skips_are_blocks() && self.busy_until == self.boundary;
         let start = if self.is_silent_at(due) || behind_another {
@@ -345,7 +351,10 @@ impl<T: Copy> Transmitter<T> {
         };
         let end = start + wire.skip;
         self.ordered_sets_begin();
-        *ordered_sets += end - self.busy_until.max(due);
+        let (begins, every) = (self.busy_until.max(due), wire.skip_interval);
+        let span = end - begins;
+        *ordered_sets += span;
+        effects.push(now, Effect::OrderedSets { start: begins, span, count: 1, every });
         self.busy_until = end;
         if wire.skips_set_the_grid() {
             self.boundary = end;
@@ -386,10 +395,18 @@ impl<T: Copy> Transmitter<T> {
     }
 
     /// Long silence in one step: as many SKP periods as end before the last one due by `now`.
-    fn skip_whole_periods(&mut self, now: Time, wire: &WireTiming, ordered_sets: &mut Span) {
+    fn skip_whole_periods(
+        &mut self,
+        now: Time,
+        wire: &WireTiming,
+        ordered_sets: &mut Span,
+        effects: &mut impl Effects,
+    ) {
         let periods = (now - self.next_skip).div_floor(wire.skip_interval).saturating_sub(1);
         if periods > 0 && self.busy_until <= self.next_skip && self.is_silent_at(self.next_skip) {
-            *ordered_sets += wire.skip * periods;
+            let (start, span, every) = (self.next_skip, wire.skip * periods, wire.skip_interval);
+            *ordered_sets += span;
+            effects.push(now, Effect::OrderedSets { start, span, count: periods, every });
             self.ordered_sets_begin();
             self.busy_until = self.next_skip + wire.skip_interval * (periods - 1) + wire.skip;
             if wire.skips_set_the_grid() {

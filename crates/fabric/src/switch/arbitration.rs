@@ -289,6 +289,11 @@ impl Switch {
         queues.flat_map(|queues| FlowClass::ALL.into_iter().filter_map(|class| queues.head(class)))
     }
 
+    /// The oldest packet of each class of each ingress that waits for a channel of `egress`.
+    pub(crate) fn heads_for(&self, egress: u16, channel: u8) -> impl Iterator<Item = PacketId> {
+        self.heads(self.row_of(egress, channel))
+    }
+
     /// When something that waits for a channel of `egress` may leave, if anything does; not later than that.
     #[inline(always)]
     pub(crate) fn next_start(&self, packets: &PacketPool, egress: u16, channel: u8) -> Time {

@@ -1,0 +1,199 @@
+//! What goes over a wire: one [`OnWire`] for each thing that is there, with all that it says.
+//!
+//! Times are exact, and one thing is on the wire of a direction at a time: each starts when the one before has ended, or later. What an
+//! analyzer shows and the fabric does not have is left out: the data themselves, requester IDs (places in the fabric stand for them),
+//! and the bits of framing, CRC and ordered sets.
+
+use crate::Use;
+use core::fmt;
+use lanewise_pcie::dllp::Dllp;
+use lanewise_pcie::flow_control::CreditPool;
+use lanewise_pcie::tlp::{Attributes, CompletionStatus, FlowClass, TlpCost, TlpKind};
+use lanewise_units::{Span, Time};
+
+/// What is stated only while somebody listens, beside the [`crate::Fact`]s that are always stated.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum WireFact {
+    /// Something went onto a wire.
+    OnWire(OnWire),
+    /// Nothing leaves a port although a TLP could but for this. Stated once, until it changes.
+    Blocked {
+        /// Transmitting port.
+        port: u32,
+        /// By what: credits of a class, a full retry buffer, the switch core, a silence after each TLP, a link that is not up.
+        by: Use,
+        /// From when on; never before what went out last has left.
+        since: Time,
+        /// The TLP that waits longest of those that this holds up, where one is known.
+        waiting: Option<WaitingTlp>,
+    },
+    /// What held up a port does so no longer: it sends a TLP, something else holds it up, or nothing waits any more.
+    Unblocked {
+        /// Transmitting port.
+        port: u32,
+        /// What held it up.
+        by: Use,
+        /// Since when.
+        since: Time,
+        /// Until when.
+        until: Time,
+    },
+}
+
+/// One thing on one direction of a link.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct OnWire {
+    /// Transmitting port, which names the direction.
+    pub direction: u32,
+    /// Its first byte leaves the pins of the transmitter.
+    pub start: Time,
+    /// How long it takes the wire: until its last byte has left. Zero for what rides in a flit, whose time is the flit's.
+    pub span: Span,
+    /// What it is.
+    pub what: What,
+}
+
+impl OnWire {
+    /// Its last byte has left the pins of the transmitter.
+    pub fn end(&self) -> Time {
+        self.start + self.span
+    }
+}
+
+/// What is on a wire.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum What {
+    /// A TLP. In Flit Mode it has no time of its own: `start` is when it was put into a flit.
+    Tlp(WireTlp),
+    /// A TLP that is sent again and that the receiver has done with already: of it, the number and the size are known.
+    Duplicate {
+        /// Its sequence number.
+        sequence: u16,
+    },
+    /// A DLLP on a link outside Flit Mode.
+    Dllp(Dllp),
+    /// A DLLP in the DLP bytes of a flit, which starts at `start`.
+    DllpInFlit(Dllp),
+    /// An Ack or Nak in the DLP bytes of a flit, which every flit has room for beside a DLLP. It is not counted as a DLLP.
+    AnswerInFlit(Dllp),
+    /// SKP ordered sets, with what ends the data stream before each; through a silence as many as fell due in it.
+    OrderedSets {
+        /// How many.
+        count: u64,
+        /// From the start of one to that of the next. `span` is theirs alone, without the silence between them.
+        every: Span,
+    },
+    /// A flit that carries TLP bytes. Those that carry none are silence; one that began so, and that a TLP joined, starts where it began.
+    Flit {
+        /// Its sequence number.
+        sequence: u16,
+        /// It is sent again.
+        again: bool,
+        /// TLPs that it hands over to the receiver: those that end in it, or where a switch cuts through, begin in it.
+        tlps: u8,
+    },
+}
+
+/// Why a TLP is on the wire.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Transmission {
+    /// For the first time.
+    First,
+    /// Again, in a replay.
+    Again,
+    /// Its transmitter takes it back at its end: it arrived damaged while a switch was forwarding it.
+    Nullified,
+}
+
+/// Where a TLP comes from or goes to.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Place {
+    /// The root complex above.
+    Host,
+    /// An endpoint: its number, counted depth first from its root complex.
+    Endpoint(u32),
+    /// An address in nobody's window.
+    Nobody,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Host => f.write_str("host"),
+            Self::Endpoint(number) => write!(f, "end{number}"),
+            Self::Nobody => f.write_str("nobody"),
+        }
+    }
+}
+
+/// A TLP as one wire has it.
+///
+/// (`requester()`, `tag`, `issued_at`) is the same for a request with an answer on every wire, and for all of its answers; of posted
+/// requests with `address` in the place of `tag`. From `issued_at` to `ready_at` at the first port, to `start` there, to `ready_at` at the
+/// next port and so on are the parts of its latency, which add up exactly.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct WireTlp {
+    /// Sequence number on this link; in Flit Mode that of the flit that it was put into.
+    pub sequence: u16,
+    /// Why it is on the wire.
+    pub transmission: Transmission,
+    /// What it does.
+    pub kind: TlpKind,
+    /// Address of the first byte, in memory; for completions, too, whose header has its lowest bits only.
+    pub address: u64,
+    /// Bytes from the first that is meant to the last: carried, or of a read asked for.
+    pub length: u16,
+    /// Bytes of header and payload, in whole DW, as on a link outside Flit Mode, and flow class.
+    pub cost: TlpCost,
+    /// Who made it: the requester of a request, the completer of a completion.
+    pub source: Place,
+    /// Where it goes: the completer of a request, the requester of a completion. Switches find the way by it.
+    pub destination: Place,
+    /// Number of the tag among its requester's, of requests that are answered and of their answers; of others zero.
+    pub tag: u16,
+    /// Ordering and coherence.
+    pub attributes: Attributes,
+    /// TC0 to TC7.
+    pub traffic_class: u8,
+    /// Virtual channel.
+    pub channel: u8,
+    /// Its data are known to be wrong (EP).
+    pub poisoned: bool,
+    /// It has an ECRC (TD).
+    pub digest: bool,
+    /// How a completion answers.
+    pub status: CompletionStatus,
+    /// When the request was issued that it is, or answers.
+    pub issued_at: Time,
+    /// From when on it could have left this device; until `start` it waited here: held up, as [`WireFact::Blocked`] says, or for its turn.
+    pub ready_at: Time,
+    /// What is left of the credits of its class and channel when it has been sent. None of a kind that is infinite.
+    pub credits_left: CreditPool,
+}
+
+impl WireTlp {
+    /// Who asked for it.
+    pub fn requester(&self) -> Place {
+        match self.cost.class() {
+            FlowClass::Completion => self.destination,
+            FlowClass::Posted | FlowClass::NonPosted => self.source,
+        }
+    }
+}
+
+/// The TLP that has come to its turn at a port and cannot leave.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct WaitingTlp {
+    /// What it does.
+    pub kind: TlpKind,
+    /// Who made it.
+    pub source: Place,
+    /// As in [`WireTlp::tag`].
+    pub tag: u16,
+    /// As in [`WireTlp::address`].
+    pub address: u64,
+    /// As in [`WireTlp::issued_at`].
+    pub issued_at: Time,
+    /// From when on it could have left this device.
+    pub ready_at: Time,
+}

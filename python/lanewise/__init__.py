@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from lanewise.api import run_fio as run_fio
     from lanewise.api import run_sizes as run_sizes
     from lanewise.api import sensitivity as sensitivity
+    from lanewise.api import trace as trace
     from lanewise.api import whatif as whatif
     from lanewise.api import why as why
     from lanewise.errors import InputError as InputError
@@ -59,6 +60,7 @@ _NAMES = {
         "run_fio",
         "run_sizes",
         "sensitivity",
+        "trace",
         "whatif",
         "why",
     ),
@@ -89,6 +91,7 @@ __all__ = [
     "run_sizes",
     "scan",
     "sensitivity",
+    "trace",
     "whatif",
     "why",
 ]

@@ -103,6 +103,24 @@ def explain(
     Raises ScenarioError.
     """
 
+def trace(
+    path: str,
+    start: str,
+    span: str,
+    links: Sequence[str],
+    kinds: Sequence[str],
+    most: int,
+    overrides: Sequence[tuple[str, str]] = ...,
+    progress: Callable[[dict[str, Any]], bool | None] | None = ...,
+    source: str | None = ...,
+) -> tuple[str, str]:
+    """Simulate up to the end of a window, and list what went over the links in it: as JSON, and as a text.
+
+    `start` and `span` are times with their unit. `links` are names and `kinds` among tlp, dllp, skp, flit,
+    wait and error; all where there is none. The last `most` rows are kept. Raises ScenarioError, InputError
+    for an unknown name, ValueError for a time that is none.
+    """
+
 def parts() -> str:
     """List the catalog: parts, and each parameter's value with its unit, provenance and source."""
 

@@ -18,8 +18,8 @@ from lanewise import _core
 from lanewise.errors import InputError, ScenarioError
 from lanewise.extras import need
 from lanewise.output_format import FORMAT
-from lanewise.results import BenchResult, ExplainResult, PartsResult, RunResult, WhyResult
-from lanewise.runs.simulator import Scenario, is_file, is_unicode, prove, resolve, simulate
+from lanewise.results import BenchResult, ExplainResult, PartsResult, RunResult, TraceResult, WhyResult
+from lanewise.runs.simulator import Scenario, is_file, is_unicode, list_wires, prove, resolve, simulate
 from lanewise.toml import override
 
 if TYPE_CHECKING:
@@ -185,6 +185,35 @@ def explain(scenario: Scenario, *, overrides: Overrides = ()) -> ExplainResult:
     ('sw0.port1', 'card0', 'gen3', 'x4')
     """
     return resolve(scenario, _pairs(overrides))
+
+
+def trace(
+    scenario: Scenario,
+    *,
+    start: str = "0 ns",
+    span: str = "5 us",
+    links: Sequence[str] = (),
+    kinds: Sequence[str] = (),
+    last: int = 100_000,
+    overrides: Overrides = (),
+    progress: Callable[[dict[str, Any]], bool | None] | None = None,
+) -> TraceResult:
+    """List what goes over the links of a scenario in a window of its run, as an analyzer would.
+
+    The window begins `start` after the start of the run and lasts for `span`, both with their unit, like
+    "120 us". `links` are names as `explain` has them, those of the devices below; `kinds` are among "tlp",
+    "dllp", "skp", "flit", "wait" and "error"; all without one. The `last` rows are kept. The run is the same
+    as without it: `document["fingerprint"]` says so. `progress` as for `run`. Raises `lanewise.ScenarioError`,
+    and `lanewise.InputError` for a time without a unit and an unknown link or kind.
+
+    >>> import lanewise
+    >>> traced = lanewise.trace("scenarios/switch.toml", start="20 us", span="1 us", kinds=["tlp"])
+    >>> sorted(set(traced.rows["direction"]))
+    ['upstream']
+    """
+    if last < 1:
+        raise InputError(f"last is a number of rows from 1 on; found {last}")
+    return list_wires(scenario, _pairs(overrides), (start, span), links, kinds, last, progress)
 
 
 def compare(

@@ -144,6 +144,27 @@ _NEGOTIATED_COLUMNS = {
     "mps_bytes": pl.UInt64,
     "mps_limited_by": pl.String,
 }
+_TRACE_COLUMNS = {
+    "at_ns": pl.Float64,
+    "at_ticks": pl.UInt64,
+    "span_ticks": pl.UInt64,
+    "link": pl.String,
+    "direction": pl.String,
+    "kind": pl.String,
+    "what": pl.String,
+    "sequence": pl.UInt16,
+    "requester": pl.String,
+    "tag": pl.UInt16,
+    "address": pl.String,
+    "length_bytes": pl.UInt16,
+    "traffic_class": pl.UInt8,
+    "channel": pl.UInt8,
+    "header_credits": pl.UInt16,
+    "data_credits": pl.UInt16,
+    "issued_at_ticks": pl.UInt64,
+    "ready_at_ticks": pl.UInt64,
+    "note": pl.String,
+}
 _PART_COLUMNS = {"part": pl.String, "kind": pl.String, "title": pl.String, "parameters": pl.UInt32}
 _BENCHMARK_COLUMNS = {
     "benchmark": pl.String,
@@ -474,6 +495,27 @@ class ExplainResult(Result):
 
     def _shown(self) -> list[tuple[str, pl.DataFrame]]:
         return [("Links", self.links), ("Parameters", self.parameters.select(_PARAMETERS_SHOWN))]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TraceResult(Result):
+    """What went over the links of a scenario in a window of its run."""
+
+    text: str = ""
+    """The listing, as an analyzer prints it."""
+
+    @property
+    def seen(self) -> int:
+        """Rows of the window, kept or not."""
+        return int(self.document["seen"])
+
+    @cached_property
+    def rows(self) -> pl.DataFrame:
+        """One row per thing on a wire, or that happened to a port; times in ns, and in ticks of 2⁻¹⁰ ps."""
+        return frame(self.document["rows"], _TRACE_COLUMNS)
+
+    def _shown(self) -> list[tuple[str, pl.DataFrame]]:
+        return [("Trace", self.rows)]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

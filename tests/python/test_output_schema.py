@@ -49,6 +49,7 @@ def check(verb: str, document: Any) -> None:
         ["run", "scenarios/replay.toml"],
         ["run", "scenarios/switch.toml", "--why"],
         ["explain", "scenarios/storage.toml"],
+        ["trace", "scenarios/switch.toml", "--for", "2 us"],
         ["compare", "scenarios/first_rig.toml", "scenarios/peer_to_peer.toml"],
         ["whatif", "scenarios/switch.toml", "sw0.latency=300 ns"],
         ["reproduce", "IDT-S1"],

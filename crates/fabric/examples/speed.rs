@@ -1,7 +1,7 @@
 //! How fast the simulator is: TLP hops and events per second of wall time, on fabrics of different sizes.
 //!
 //! ```text
-//! cargo run --release -p lanewise-fabric --example speed -- chain|mixed|tree512|tree4096 [simulated us]
+//! cargo run --release -p lanewise-fabric --example speed -- chain|mixed|tree512|tree4096 [simulated us] [traced]
 //! ```
 //!
 //! | case | fabric | load |
@@ -10,6 +10,8 @@
 //! | `mixed` | eight endpoints at x4 below a switch at x16; Gen3 | 64 KiB reads and writes |
 //! | `tree512` | four Gen4 x16 root ports, two levels of switches, 512 endpoints at x4 | half read, half write, 4 KiB |
 //! | `tree4096` | the same with three levels, 4,096 endpoints | the same |
+//!
+//! With `traced`, the last 65,536 facts of all wires are kept in memory.
 //!
 //! The fingerprint says whether two builds simulate the same trajectory.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program that prints its result")]
@@ -21,6 +23,7 @@ use common::{Stream, behind_switch, device, endpoint, link, port, root_complex, 
 use lanewise_fabric::Simulation;
 use lanewise_fabric::config::{DeviceKind, FabricConfig};
 use lanewise_fabric::workload::Direction;
+use lanewise_observe::{Recorder, Selection};
 use lanewise_pcie::encoding::LinkMode;
 use lanewise_units::{Generation, Width};
 use std::process::ExitCode;
@@ -91,8 +94,11 @@ fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
     let name = arguments.next().unwrap_or_else(|| "chain".into());
     let duration = arguments.next().map(|text| text.parse::<u64>());
-    let (Some(case), Ok(duration)) = (case(&name), duration.transpose()) else {
-        eprintln!("usage: speed chain|mixed|tree512|tree4096 [simulated us]");
+    let traced = arguments.next();
+    let (Some(case), Ok(duration), None | Some("traced")) =
+        (case(&name), duration.transpose(), traced.as_deref())
+    else {
+        eprintln!("usage: speed chain|mixed|tree512|tree4096 [simulated us] [traced]");
         return ExitCode::from(2);
     };
     let mut simulation = Simulation::build(&case.config).expect("a tree");
@@ -100,6 +106,10 @@ fn main() -> ExitCode {
     let idle_bytes = simulation.fabric.bytes_per_port();
     for stream in case.streams {
         simulation.add_workload(Box::new(stream));
+    }
+    let recorder = Recorder::new(Selection::everything(), 1 << 16);
+    if traced.is_some() {
+        simulation.fabric.add_observer(recorder.listener());
     }
     let started = Instant::now();
     simulation.run_until(us(duration.unwrap_or(case.simulated_us)), u64::MAX);
@@ -115,5 +125,8 @@ fn main() -> ExitCode {
         events / hops,
         observers.fingerprint(),
     );
+    if traced.is_some() {
+        println!("{} facts seen, {} kept", recorder.seen(), recorder.entries().len());
+    }
     ExitCode::SUCCESS
 }

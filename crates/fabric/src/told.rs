@@ -7,12 +7,19 @@ use crate::fabric::Fabric;
 use crate::link::{Departure, SentFlit};
 use crate::packet::{Address, Flags, Packet, PacketId, PacketRef};
 use crate::port::{Owner, PortId};
+use crate::workload::DeviceId;
 use lanewise_observe::{OnWire, Place, Transmission, Use, WaitingTlp, What, WireFact, WireTlp};
 use lanewise_pcie::dllp::Dllp;
 use lanewise_pcie::tlp::FlowClass;
 use lanewise_units::{Span, Time};
 
 impl Fabric {
+    /// What TLPs call an endpoint that they come from or go to; none for another device.
+    pub fn place(&self, device: DeviceId) -> Option<Place> {
+        let index = self.requester_index(device)?;
+        Some(self.endpoints[index].ordinal.place())
+    }
+
     /// A TLP goes onto the wire, for the first time or as nullified.
     #[cold]
     #[inline(never)]

@@ -110,7 +110,7 @@ pub enum Transmission {
 pub enum Place {
     /// The root complex above.
     Host,
-    /// An endpoint: its number, counted depth first from its root complex.
+    /// An endpoint: its number among all endpoints of the fabric, depth first.
     Endpoint(u32),
     /// An address in nobody's window.
     Nobody,

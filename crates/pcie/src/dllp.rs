@@ -59,6 +59,22 @@ pub enum Dllp {
     },
 }
 
+impl Dllp {
+    /// As the specification abbreviates it, with the class of credits. PCIe Base §3.5.1.
+    pub const fn mnemonic(self) -> &'static str {
+        const fn of(class: FlowClass, names: [&'static str; 3]) -> &'static str {
+            names[class.index()]
+        }
+        match self {
+            Self::Ack(_) => "Ack",
+            Self::Nak(_) => "Nak",
+            Self::UpdateFlowControl { class, .. } => of(class, ["UpdateFC-P", "UpdateFC-NP", "UpdateFC-Cpl"]),
+            Self::InitFlowControl1 { class, .. } => of(class, ["InitFC1-P", "InitFC1-NP", "InitFC1-Cpl"]),
+            Self::InitFlowControl2 { class, .. } => of(class, ["InitFC2-P", "InitFC2-NP", "InitFC2-Cpl"]),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

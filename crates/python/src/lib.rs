@@ -9,6 +9,7 @@ mod ladder;
 mod scenario;
 mod session;
 mod statistics;
+mod trace;
 mod watch;
 
 use pyo3::prelude::*;
@@ -28,6 +29,8 @@ mod _core {
     use crate::session::PySession;
     #[pymodule_export]
     use crate::statistics::student_t;
+    #[pymodule_export]
+    use crate::trace::trace;
 
     #[pymodule_export]
     const VERSION: &str = env!("CARGO_PKG_VERSION");

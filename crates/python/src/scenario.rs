@@ -91,7 +91,7 @@ pub fn scenario_schema() -> String {
     lanewise_scenario::schema().to_string()
 }
 
-fn resolved(
+pub fn resolved(
     py: Python<'_>,
     path: &str,
     source: Option<String>,

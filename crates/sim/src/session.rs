@@ -42,7 +42,7 @@ use crate::runner::{Piece, Run};
 use crate::state::{Looks, State};
 use crate::{build, limits_of};
 use lanewise_fabric::{AssemblyError, Pause, Simulation};
-use lanewise_observe::Fingerprint;
+use lanewise_observe::{Fingerprint, Observer};
 use lanewise_scenario::{Changed, ChangedValue, Diagnostics, Scenario, Source, change, load};
 use lanewise_units::Time;
 use std::any::Any;
@@ -235,7 +235,17 @@ impl<'a> Session<'a> {
         results
     }
 
-    fn end_here(&mut self) {
+    /// Lets one more observer hear every fact from now on; it is not there any more in a session that goes on after results.
+    pub(crate) fn listen(&mut self, observer: Box<dyn Observer>) {
+        self.simulation.fabric.add_observer(observer);
+    }
+
+    pub(crate) fn simulation(&self) -> &Simulation {
+        &self.simulation
+    }
+
+    /// Ends the run where it is, with all time accounted for, if it has not ended.
+    pub(crate) fn end_here(&mut self) {
         if self.run.outcome().is_none() {
             self.run.end(&mut self.simulation, EndReason::Interrupted, self.now);
             self.is_settled = true;

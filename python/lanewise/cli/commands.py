@@ -16,6 +16,7 @@ from lanewise.cli.options import AsJson, Scenario, Settings, pairs, refuse_nan, 
 from lanewise.cli.scan_verb import add_scan
 from lanewise.cli.scenario_verbs import add_explain, add_new
 from lanewise.cli.side_by_side import add_to as add_side_by_side
+from lanewise.cli.trace_verb import add_to as add_trace
 
 if TYPE_CHECKING:
     from lanewise.results import RunResult
@@ -308,6 +309,7 @@ def _run_sizes(
 
 add_explain(app)
 add_side_by_side(app)
+add_trace(app)
 
 
 @app.command()

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from lanewise import _core
 from lanewise.errors import InputError
-from lanewise.results import ExplainResult, RunResult, WhyResult
+from lanewise.results import ExplainResult, RunResult, TraceResult, WhyResult
 from lanewise.scenario.text import scenario_text
 
 if TYPE_CHECKING:
@@ -69,6 +69,26 @@ def resolve(
     """Resolve a scenario with overrides and other fio jobs: every parameter, and where it came from."""
     name, text = given(scenario)
     return ExplainResult(json.loads(_core.explain(name, list(overrides), text, fio)))
+
+
+def list_wires(
+    scenario: Scenario,
+    overrides: Sequence[tuple[str, str]],
+    window: tuple[str, str],
+    links: Sequence[str],
+    kinds: Sequence[str],
+    last: int,
+    progress: Callable[[dict[str, Any]], bool | None] | None = None,
+) -> TraceResult:
+    """Run a scenario up to the end of a window, start and length, and list what went over its links in it."""
+    name, text = given(scenario)
+    start, span = window
+    wanted = (list(links), list(kinds), last)
+    try:
+        document, listing = _core.trace(name, start, span, *wanted, list(overrides), progress, text)
+    except ValueError as error:
+        raise InputError(str(error)) from error
+    return TraceResult(json.loads(document), listing)
 
 
 def is_file(scenario: object) -> bool:

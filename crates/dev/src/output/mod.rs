@@ -11,7 +11,7 @@ mod typescript;
 
 use lanewise_scenario::{DiagnosticRecord, Explanation, Parts};
 use lanewise_sim::bench::Benchmark;
-use lanewise_sim::{FORMAT, FlowUpdate, Results, State};
+use lanewise_sim::{FORMAT, FlowUpdate, Results, State, Trace};
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
@@ -30,16 +30,17 @@ const NAMES: [(&str, &str); 7] = [
 ];
 
 /// Of these, the documents, which leave the core with their format in front.
-const DOCUMENTS: [&str; 4] = ["explain", "parts", "run", "state"];
+const DOCUMENTS: [&str; 5] = ["explain", "parts", "run", "state", "trace"];
 
 /// Definitions of documents that a verb prints, in the order of the page about them.
-const PRINTED: [&str; 16] = [
+const PRINTED: [&str; 17] = [
     "run",
     "explain",
     "compare",
     "reproduce",
     "calibrate",
     "parts",
+    "trace",
     "bench",
     "scan",
     "doctor",
@@ -90,6 +91,7 @@ fn definitions() -> Result<Map<String, Value>, String> {
     generator.subschema_for::<Explanation>();
     generator.subschema_for::<Parts>();
     generator.subschema_for::<State>();
+    generator.subschema_for::<Trace>();
     generator.subschema_for::<Benchmark>();
     generator.subschema_for::<DiagnosticRecord>();
     generator.subschema_for::<FlowUpdate>();

@@ -148,6 +148,31 @@ impl TlpKind {
         }
     }
 
+    /// As the specification abbreviates it. PCIe Base Table 2-5.
+    pub const fn mnemonic(self) -> &'static str {
+        match self {
+            Self::MemoryRead => "MRd",
+            Self::MemoryReadLocked => "MRdLk",
+            Self::MemoryWrite => "MWr",
+            Self::DeferrableMemoryWrite => "DMWr",
+            Self::IoRead => "IORd",
+            Self::IoWrite => "IOWr",
+            Self::ConfigRead0 => "CfgRd0",
+            Self::ConfigWrite0 => "CfgWr0",
+            Self::ConfigRead1 => "CfgRd1",
+            Self::ConfigWrite1 => "CfgWr1",
+            Self::FetchAdd => "FetchAdd",
+            Self::Swap => "Swap",
+            Self::CompareAndSwap => "CAS",
+            Self::Message => "Msg",
+            Self::MessageWithData => "MsgD",
+            Self::Completion => "Cpl",
+            Self::CompletionWithData => "CplD",
+            Self::LockedCompletion => "CplLk",
+            Self::LockedCompletionWithData => "CplDLk",
+        }
+    }
+
     /// Whether a payload follows the header. Source: PCIe Base Table 2-5.
     #[inline]
     pub const fn carries_data(self) -> bool {

@@ -20,5 +20,6 @@ mod rig;
 mod session;
 mod shared_queue;
 mod targets;
+mod trace;
 mod transaction_errors;
 mod turnaround;

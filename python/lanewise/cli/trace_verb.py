@@ -1,0 +1,64 @@
+"""The verb `trace`: what went over the links in a window of a run.
+
+No `from __future__ import annotations` here: Typer reads the annotations when the module is loaded.
+"""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from lanewise.cli.options import AsJson, Scenario, Settings, pairs
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the verb."""
+    app.command("trace")(_trace)
+
+
+def _trace(
+    scenario: Scenario,
+    start: Annotated[
+        str, typer.Option("--from", metavar="TIME", help="Start of the window, after the start of the run.")
+    ] = "0 ns",
+    span: Annotated[str, typer.Option("--for", metavar="TIME", help="Length of the window.")] = "5 us",
+    link: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Only this link, by the name of the device below it. May be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    kind: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KINDS",
+            help="Only these, like 'tlp,dllp': tlp, dllp, skp (ordered sets), flit, wait (what holds up a "
+            "port), error (what arrives damaged or twice, and replays).",
+            show_default=False,
+        ),
+    ] = None,
+    last: Annotated[
+        int, typer.Option(metavar="ROWS", min=1, max=10_000_000, help="Keep the last so many rows.")
+    ] = 100_000,
+    settings: Settings = None,
+    as_json: AsJson = False,
+) -> None:
+    """List what goes over the links in a window of a run, as an analyzer would."""
+    from lanewise import api
+    from lanewise.cli.run_progress import run_progress
+
+    kinds = [part.strip() for part in kind.split(",")] if kind is not None else []
+    with run_progress(str(scenario), None) as progress:
+        traced = api.trace(
+            scenario,
+            start=start,
+            span=span,
+            links=link or [],
+            kinds=kinds,
+            last=last,
+            overrides=pairs(settings),
+            progress=progress,
+        )
+    sys.stdout.write(traced.to_json() + "\n" if as_json else traced.text)

@@ -1,0 +1,77 @@
+"""The verb `trace`: a window, a link, kinds; the same run as without it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import lanewise
+from lanewise.cli.commands import app
+
+SWITCH = str(Path(__file__).parents[2] / "scenarios" / "switch.toml")
+
+
+def test_a_window_has_what_starts_in_it_and_nothing_else() -> None:
+    whole = lanewise.trace(SWITCH, span="12 us").rows
+    part = lanewise.trace(SWITCH, start="10 us", span="2 us", links=["card1"], kinds=["tlp", "dllp"]).rows
+    wanted = whole.filter((whole["at_ns"] >= 10_000) & (whole["at_ns"] < 12_000))
+    wanted = wanted.filter((wanted["link"] == "card1") & wanted["kind"].is_in(["tlp", "dllp"]))
+    assert part.height > 10
+    assert part.equals(wanted)
+
+
+def test_each_station_of_a_write_adds_up_from_its_issue_on() -> None:
+    rows = lanewise.trace(SWITCH, start="20 us", span="3 us", kinds=["tlp"]).rows
+    writes = rows.filter((rows["what"] == "MWr") & (rows["requester"] == "card1"))
+    first = {row["address"]: row for row in writes.filter(writes["link"] == "card1").iter_rows(named=True)}
+    pairs = [
+        (first[row["address"]], row)
+        for row in writes.filter(writes["link"] == "sw0").iter_rows(named=True)
+        if row["address"] in first
+    ]
+    assert len(pairs) > 5
+    for below, above in pairs:
+        assert below["issued_at_ticks"] == above["issued_at_ticks"]
+        times = [
+            below["issued_at_ticks"],
+            below["ready_at_ticks"],
+            below["at_ticks"],
+            above["ready_at_ticks"],
+            above["at_ticks"],
+        ]
+        assert times == sorted(times)
+
+
+def test_the_run_is_the_same_whatever_is_traced() -> None:
+    prints = {
+        lanewise.trace(SWITCH, span="30 us", kinds=kinds, last=last).document["fingerprint"]
+        for kinds, last in (([], 100_000), (["skp"], 1))
+    }
+    session = lanewise.Session(SWITCH)
+    session.step("30 us")
+    assert prints == {session.results().document["fingerprint"]}
+
+
+def test_the_listing_has_a_line_for_each_row_and_says_what_it_left_out() -> None:
+    done = CliRunner().invoke(app, ["trace", SWITCH, "--from", "20 us", "--for", "1 us", "--last", "7"])
+    assert done.exit_code == 0
+    heading, *lines, rest = done.stdout.splitlines()
+    assert heading.split()[:1] == ["ns"]
+    assert len(lines) == 7
+    assert rest.startswith("the last 7 of ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"links": ["card7"]}, "no link is called 'card7'; there are sw0, card0, card1"),
+        ({"kinds": ["tlps"]}, "no kind is called 'tlps'; there are tlp, dllp"),
+        ({"span": "5"}, "a time with its unit"),
+        ({"last": 0}, "from 1 on"),
+    ],
+)
+def test_what_is_unknown_is_said(arguments: dict[str, object], said: str) -> None:
+    with pytest.raises(lanewise.InputError, match=said):
+        lanewise.trace(SWITCH, **arguments)  # type: ignore[arg-type]

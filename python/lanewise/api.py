@@ -203,8 +203,8 @@ def trace(
     The window begins `start` after the start of the run and lasts for `span`, both with their unit, like
     "120 us". `links` are names as `explain` has them, those of the devices below; `kinds` are among "tlp",
     "dllp", "skp", "flit", "wait" and "error"; all without one. The `last` rows are kept. The run is the same
-    as without it: `document["fingerprint"]` says so. `progress` as for `run`. Raises `lanewise.ScenarioError`,
-    and `lanewise.InputError` for a time without a unit and an unknown link or kind.
+    as without it: `document["fingerprint"]` says so. `progress` as for `run`. Raises
+    `lanewise.ScenarioError`, and `lanewise.InputError` for a time without a unit and an unknown link or kind.
 
     >>> import lanewise
     >>> traced = lanewise.trace("scenarios/switch.toml", start="20 us", span="1 us", kinds=["tlp"])

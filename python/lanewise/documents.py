@@ -1460,6 +1460,72 @@ class TlpsByClass(TypedDict):
     completion: int
 
 
+class Trace(TypedDict):
+    """What went over the wires."""
+
+    format: Format
+    title: str
+    """Title of the scenario."""
+    from_ns: float
+    """Start of the window, simulated time."""
+    until_ns: float
+    """Its end: as asked for, or that of the run."""
+    seen: int
+    """What there was in it, kept or not."""
+    rows: list[TraceRow]
+    """The last of it, in order of time."""
+    fingerprint: str
+    """Hash of the trajectory up to the end of the window, 16 hexadecimal digits: the same as without a trace.
+    """
+
+
+class TraceRow(TypedDict):
+    """One thing on a wire, or one thing that happened to a port."""
+
+    at_ns: float
+    """When its first byte left the pins, or when it happened; simulated time."""
+    at_ticks: int
+    """The same in ticks of 2⁻¹⁰ ps."""
+    span_ticks: int
+    """Time that it took the wire, in the same ticks; 0 for what has none of its own."""
+    link: str
+    """Name of the link: that of the device below."""
+    direction: str
+    """`upstream` or `downstream`."""
+    kind: str
+    """`tlp`, `dllp`, `skp`, `flit`, `wait` or `error`."""
+    what: str
+    """Type of the TLP or DLLP in the specification's short words; of others, what happened."""
+    sequence: int | None
+    """Sequence number on this link: of the TLP or flit, or that an Ack or Nak says."""
+    requester: str | None
+    """Device that asked for it, of a TLP."""
+    tag: int | None
+    """Number of the tag among its requester's, of requests that are answered and of answers."""
+    address: str | None
+    """Address of the first byte, hexadecimal."""
+    length_bytes: int | None
+    """Bytes carried, or asked for."""
+    traffic_class: int | None
+    """TC0 to TC7, of a TLP."""
+    channel: int | None
+    """Virtual channel."""
+    header_credits: int | None
+    """Of a TLP, header credits that are left of its class; of an UpdateFC or InitFC, the limit that it says.
+    None: infinite.
+    """
+    data_credits: int | None
+    """The same for data credits, of 16 B."""
+    issued_at_ticks: int | None
+    """When the request was issued that the TLP is, or answers; ticks."""
+    ready_at_ticks: int | None
+    """From when on the TLP could have left the device; ticks. What lies between is the time that it waited
+    there.
+    """
+    note: str
+    """What else there is to say."""
+
+
 class Why(TypedDict):
     """What limits a scenario, proven."""
 

@@ -1275,6 +1275,65 @@ export interface TlpsByClass {
   completion: number;
 }
 
+/** What went over the wires. */
+export interface Trace {
+  format: Format;
+  /** Title of the scenario. */
+  title: string;
+  /** Start of the window, simulated time. */
+  from_ns: number;
+  /** Its end: as asked for, or that of the run. */
+  until_ns: number;
+  /** What there was in it, kept or not. */
+  seen: number;
+  /** The last of it, in order of time. */
+  rows: TraceRow[];
+  /** Hash of the trajectory up to the end of the window, 16 hexadecimal digits: the same as without a trace. */
+  fingerprint: string;
+}
+
+/** One thing on a wire, or one thing that happened to a port. */
+export interface TraceRow {
+  /** When its first byte left the pins, or when it happened; simulated time. */
+  at_ns: number;
+  /** The same in ticks of 2⁻¹⁰ ps. */
+  at_ticks: number;
+  /** Time that it took the wire, in the same ticks; 0 for what has none of its own. */
+  span_ticks: number;
+  /** Name of the link: that of the device below. */
+  link: string;
+  /** `upstream` or `downstream`. */
+  direction: string;
+  /** `tlp`, `dllp`, `skp`, `flit`, `wait` or `error`. */
+  kind: string;
+  /** Type of the TLP or DLLP in the specification's short words; of others, what happened. */
+  what: string;
+  /** Sequence number on this link: of the TLP or flit, or that an Ack or Nak says. */
+  sequence: number | null;
+  /** Device that asked for it, of a TLP. */
+  requester: string | null;
+  /** Number of the tag among its requester's, of requests that are answered and of answers. */
+  tag: number | null;
+  /** Address of the first byte, hexadecimal. */
+  address: string | null;
+  /** Bytes carried, or asked for. */
+  length_bytes: number | null;
+  /** TC0 to TC7, of a TLP. */
+  traffic_class: number | null;
+  /** Virtual channel. */
+  channel: number | null;
+  /** Of a TLP, header credits that are left of its class; of an UpdateFC or InitFC, the limit that it says. None: infinite. */
+  header_credits: number | null;
+  /** The same for data credits, of 16 B. */
+  data_credits: number | null;
+  /** When the request was issued that the TLP is, or answers; ticks. */
+  issued_at_ticks: number | null;
+  /** From when on the TLP could have left the device; ticks. What lies between is the time that it waited there. */
+  ready_at_ticks: number | null;
+  /** What else there is to say. */
+  note: string;
+}
+
 export type Whatif = Compare;
 
 /** What limits a scenario, proven. */

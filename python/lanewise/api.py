@@ -208,8 +208,8 @@ def trace(
 
     >>> import lanewise
     >>> traced = lanewise.trace("scenarios/switch.toml", start="20 us", span="1 us", kinds=["tlp"])
-    >>> sorted(set(traced.rows["direction"]))
-    ['upstream']
+    >>> sorted(set(traced.rows["what"]))
+    ['CplD', 'MRd', 'MWr']
     """
     if last < 1:
         raise InputError(f"last is a number of rows from 1 on; found {last}")

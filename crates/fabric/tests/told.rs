@@ -101,6 +101,10 @@ impl Heard {
         self.on_wire(direction).into_iter().filter_map(tlp).collect()
     }
 
+    fn sent_by(&self, device: u32, port: usize) -> Vec<(OnWire, WireTlp)> {
+        self.tlps(self.simulation.fabric.port_index(DeviceId(device), port) as u32)
+    }
+
     fn span(&self, direction: u32, of: impl Fn(&What) -> bool) -> Span {
         let things = self.on_wire(direction);
         things.iter().filter(|thing| of(&thing.what)).fold(Span::ZERO, |sum, thing| sum + thing.span)
@@ -348,26 +352,31 @@ fn on_links_that_replay() {
     }
 }
 
-/// From issue to receipt, every station of a write adds up to its latency, exactly.
-#[test]
-fn stations_add_up() {
+fn one_stream(direction: Direction) -> (Heard, Vec<Span>) {
     let mut config = without_background(two(Generation::Gen3));
     root_mut(&mut config).write_latency = Span::ZERO;
-    let heard = heard(&config, || vec![Stream::new(2, Direction::Write, 256, 1)]);
-    let [first, second] = [(2, 0), (1, 0)].map(|(device, port)| {
-        let direction = heard.simulation.fabric.port_index(DeviceId(device), port) as u32;
-        heard.tlps(direction)
-    });
-    let latencies: Vec<Span> = heard
-        .facts
-        .iter()
-        .filter_map(|(_, fact)| match fact {
-            Told::Fact(Fact::RequestDone { latency, .. }) => Some(*latency),
-            _ => None,
-        })
-        .collect();
+    let heard = heard(&config, || vec![Stream::new(2, direction, 256, 1)]);
+    let latency = |(_, fact): &(Time, Told)| match fact {
+        Told::Fact(Fact::RequestDone { latency, .. }) => Some(*latency),
+        _ => None,
+    };
+    let latencies: Vec<Span> = heard.facts.iter().filter_map(latency).collect();
     assert!(latencies.len() > 20);
-    let (at_pins, check) = (Span::from_ns(1), Span::from_ns(20));
+    (heard, latencies)
+}
+
+/// From the last byte at the transmitter until the receiver has checked it.
+const TO_THE_RECEIVER: Span = Span::from_ns(1 + 20);
+
+fn sum(stations: &[Span]) -> Span {
+    stations.iter().fold(Span::ZERO, |sum, one| sum + *one)
+}
+
+/// From issue to receipt, every station of a write adds up to its latency, exactly.
+#[test]
+fn stations_of_a_write_add_up() {
+    let (heard, latencies) = one_stream(Direction::Write);
+    let [first, second] = [(2, 0), (1, 0)].map(|(device, port)| heard.sent_by(device, port));
     for (((card, above), (switch, below)), latency) in first.iter().zip(&second).zip(latencies) {
         assert_eq!((above.requester(), above.destination), (Place::Endpoint(0), Place::Host));
         assert_eq!((above.issued_at, above.address), (below.issued_at, below.address));
@@ -377,8 +386,37 @@ fn stations_add_up() {
             card.start - above.ready_at,
             below.ready_at - card.start,
             switch.start - below.ready_at,
-            switch.span + at_pins + check,
+            switch.span + TO_THE_RECEIVER,
         ];
-        assert_eq!(stations.into_iter().fold(Span::ZERO, |sum, one| sum + one), latency);
+        assert_eq!(sum(&stations), latency);
+    }
+}
+
+/// And of a read, which is known on four wires by requester, tag and time of issue, and ends with its last completion.
+#[test]
+fn stations_of_a_read_add_up() {
+    let (heard, latencies) = one_stream(Direction::Read);
+    let wires = [(2, 0), (1, 0), (0, 0), (1, 1)].map(|(device, port)| heard.sent_by(device, port));
+    for ((card, request), latency) in wires[0].iter().zip(latencies) {
+        let same = |(_, tlp): &&(OnWire, WireTlp)| {
+            (tlp.requester(), tlp.tag, tlp.issued_at) == (request.requester(), request.tag, request.issued_at)
+        };
+        let last = |wire: &[(OnWire, WireTlp)]| *wire.iter().filter(same).next_back().expect("it came there");
+        let [(up, asked), (back, answer), (down, told)] = [1, 2, 3].map(|wire| last(&wires[wire]));
+        assert_eq!((answer.source, answer.destination), (Place::Host, Place::Endpoint(0)));
+        let at_the_host = up.end() + TO_THE_RECEIVER;
+        let stations = [
+            request.ready_at - request.issued_at,
+            card.start - request.ready_at,
+            asked.ready_at - card.start,
+            up.start - asked.ready_at,
+            up.span + TO_THE_RECEIVER,
+            answer.ready_at - at_the_host,
+            back.start - answer.ready_at,
+            told.ready_at - back.start,
+            down.start - told.ready_at,
+            down.span + TO_THE_RECEIVER,
+        ];
+        assert_eq!(sum(&stations), latency);
     }
 }

@@ -21,7 +21,7 @@ pub use flow::{CONTROL, FlowSpec, FlowTally, LatencyOf};
 pub use latency::{LatencySummary, LatencyTally, PERCENTILES};
 pub use level::Level;
 pub use observers::{LinkCounters, LinkErrors, Observer, Observers};
-pub use recorder::{Entry, EntryOf, Recorder, Selection, TraceKind};
+pub use recorder::{Entry, EntryOf, Recorder, Selection, TraceKind, TraceKinds};
 pub use wire::{OnWire, Place, Transmission, WaitingTlp, What, WireFact, WireTlp};
 
 /// Index of a flow: one stream of payload that results are reported for.

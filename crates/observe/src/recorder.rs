@@ -16,19 +16,19 @@ pub struct Selection {
     /// Of these transmitting ports, of all without a list. Errors that a receiver notices are those of its own port.
     pub ports: Option<Vec<u32>>,
     /// Of these kinds.
-    pub kinds: Vec<TraceKind>,
+    pub kinds: TraceKinds,
 }
 
 impl Selection {
     /// All there is.
     pub fn everything() -> Self {
-        Self { from: Time::ZERO, until: Time::NEVER, ports: None, kinds: TraceKind::ALL.to_vec() }
+        Self { from: Time::ZERO, until: Time::NEVER, ports: None, kinds: TraceKinds::all() }
     }
 
     fn takes(&self, entry: &Entry) -> bool {
         self.from <= entry.at
             && entry.at < self.until
-            && self.kinds.contains(&entry.kind)
+            && self.kinds.contain(entry.kind)
             && self.ports.as_ref().is_none_or(|ports| ports.contains(&entry.port))
     }
 }
@@ -64,6 +64,28 @@ impl TraceKind {
             Self::Wait => "wait",
             Self::Error => "error",
         }
+    }
+}
+
+/// A set of kinds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TraceKinds(u8);
+
+impl TraceKinds {
+    /// Every kind.
+    pub fn all() -> Self {
+        TraceKind::ALL.into_iter().collect()
+    }
+
+    /// Whether it is among them.
+    pub const fn contain(self, kind: TraceKind) -> bool {
+        self.0 >> kind as u8 & 1 == 1
+    }
+}
+
+impl FromIterator<TraceKind> for TraceKinds {
+    fn from_iter<I: IntoIterator<Item = TraceKind>>(kinds: I) -> Self {
+        Self(kinds.into_iter().fold(0, |set, kind| set | 1 << kind as u8))
     }
 }
 
@@ -239,6 +261,9 @@ mod tests {
         assert_eq!(kept(all.clone()), 7, "held up once, let go once");
         assert_eq!(kept(Selection { from: ns(1), until: ns(3), ..all.clone() }), 4);
         assert_eq!(kept(Selection { ports: Some(vec![1]), ..all.clone() }), 3);
-        assert_eq!(kept(Selection { kinds: vec![TraceKind::Wait, TraceKind::Error], ..all }), 3);
+        assert_eq!(
+            kept(Selection { kinds: [TraceKind::Wait, TraceKind::Error].into_iter().collect(), ..all }),
+            3
+        );
     }
 }

@@ -10,8 +10,8 @@ use crate::session::{Ends, Session};
 use lanewise_fabric::workload::DeviceId;
 use lanewise_fabric::{AssemblyError, Pause, Simulation};
 use lanewise_observe::{
-    Entry, EntryOf, Fact, OnWire, Place, Recorder, Selection, TraceKind, Transmission, WaitingTlp, What,
-    WireFact, WireTlp,
+    Entry, EntryOf, Fact, OnWire, Place, Recorder, Selection, TraceKind, TraceKinds, Transmission, Use,
+    WaitingTlp, What, WireFact, WireTlp,
 };
 use lanewise_pcie::dllp::Dllp;
 use lanewise_pcie::tlp::FlowClass;
@@ -118,7 +118,10 @@ pub fn trace(
     let names = Names::of(scenario, session.simulation());
     let from = Time::ZERO + request.from;
     let until = from + request.span.min(Time::NEVER - from);
-    let kinds = if request.kinds.is_empty() { TraceKind::ALL.to_vec() } else { request.kinds.clone() };
+    let kinds = match request.kinds.is_empty() {
+        true => TraceKinds::all(),
+        false => request.kinds.iter().copied().collect(),
+    };
     let selection = Selection { from, until, ports: names.ports_of(&request.links), kinds };
     let recorder = Recorder::new(selection, request.most);
     session.listen(recorder.listener());
@@ -183,14 +186,20 @@ impl Names {
         match &entry.what {
             EntryOf::Wire(WireFact::OnWire(thing)) => self.thing(&mut row, thing),
             EntryOf::Wire(WireFact::Blocked { by, waiting, .. }) => {
-                row.what = format!("held by {}", by.name().trim_start_matches("blocked_"));
+                row.what = format!("held: {}", cause(*by));
                 row.note = waiting.map_or(String::new(), |waiting| self.waiting(&waiting));
             }
             EntryOf::Wire(WireFact::Unblocked { by, since, until, .. }) => {
-                row.what = format!("free of {}", by.name().trim_start_matches("blocked_"));
+                row.what = format!("goes on: {}", cause(*by));
                 row.note = format!("after {}", *until - *since);
             }
-            EntryOf::Error(fact) => (row.what, row.sequence) = error(fact),
+            EntryOf::Error(fact) => {
+                (row.what, row.sequence) = error(fact);
+                if !matches!(fact, Fact::ReplayStarted { .. } | Fact::ReplayNumRollover { .. }) {
+                    // A receiver notices it: what is wrong came from the other end.
+                    row.direction = if direction == "upstream" { "downstream" } else { "upstream" };
+                }
+            }
         }
         row
     }
@@ -261,6 +270,23 @@ fn of_dllp(row: &mut TraceRow, dllp: Dllp, note: &str) {
             (row.channel, row.header_credits, row.data_credits) =
                 (Some(channel), finite(header), finite(data));
         }
+    }
+}
+
+/// What holds up a port, in short words.
+fn cause(by: Use) -> &'static str {
+    match by {
+        Use::BlockedPostedHeader => "P headers",
+        Use::BlockedPostedData => "P data",
+        Use::BlockedNonPostedHeader => "NP headers",
+        Use::BlockedNonPostedData => "NP data",
+        Use::BlockedCompletionHeader => "Cpl headers",
+        Use::BlockedCompletionData => "Cpl data",
+        Use::BlockedRetryBuffer => "retry buffer",
+        Use::BlockedCore => "switch core",
+        Use::Down => "link down",
+        Use::TlpGap => "gap after a TLP",
+        other => other.name(),
     }
 }
 

@@ -76,3 +76,24 @@ fn a_window_of_one_link_and_kind_is_that_part_of_all() {
     assert_eq!(last.text().lines().count(), 1 + 3 + 1);
     assert!(last.text().ends_with(&format!("the last 3 of {}\n", expected.len())));
 }
+
+/// What a receiver refuses is in the direction, and has the number, of a TLP that was sent before.
+#[test]
+fn what_is_refused_was_sent_in_that_direction() {
+    let trace = traced(&file("replay"), &all());
+    let refused: Vec<_> = trace.rows.iter().filter(|row| row.what == "refused").collect();
+    assert!(refused.len() > 3, "{}", refused.len());
+    for bad in refused {
+        let sent = |row: &&lanewise_sim::TraceRow| {
+            row.kind == "tlp" && row.sequence == bad.sequence && row.at_ticks < bad.at_ticks
+        };
+        let before = trace.rows.iter().filter(sent);
+        assert!(
+            before.clone().any(|row| (&row.link, row.direction) == (&bad.link, bad.direction)),
+            "{bad:?}"
+        );
+        let last = before.filter(|row| (&row.link, row.direction) == (&bad.link, bad.direction)).last();
+        let since = bad.at_ticks - last.expect("one at least").at_ticks;
+        assert!(since < Span::from_us(1).ticks(), "{bad:?}");
+    }
+}

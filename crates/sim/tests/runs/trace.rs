@@ -92,7 +92,7 @@ fn what_is_refused_was_sent_in_that_direction() {
             before.clone().any(|row| (&row.link, row.direction) == (&bad.link, bad.direction)),
             "{bad:?}"
         );
-        let last = before.filter(|row| (&row.link, row.direction) == (&bad.link, bad.direction)).last();
+        let last = before.filter(|row| (&row.link, row.direction) == (&bad.link, bad.direction)).next_back();
         let since = bad.at_ticks - last.expect("one at least").at_ticks;
         assert!(since < Span::from_us(1).ticks(), "{bad:?}");
     }

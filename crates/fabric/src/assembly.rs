@@ -6,6 +6,7 @@ use crate::corruption::{self, Corruption};
 use crate::endpoint::Endpoint;
 use crate::fabric::Device;
 use crate::link::Sleep;
+use crate::numbering;
 use crate::packet::Address;
 use crate::port::{Carries, Owner, Port, PortId, PortSettings};
 use crate::root_complex::RootComplex;
@@ -112,7 +113,8 @@ struct Place {
 
 pub(crate) fn assemble(config: &FabricConfig) -> Result<Parts, AssemblyError> {
     let links = port_links(config)?;
-    let places = places(config, &links)?;
+    let order = numbering::order(config);
+    let places = places(config, &links, &order)?;
     check_channels(config, &links)?;
     check_gaps(config)?;
     let mut parts = Parts {
@@ -121,11 +123,13 @@ pub(crate) fn assemble(config: &FabricConfig) -> Result<Parts, AssemblyError> {
         root_complexes: Vec::new(),
         endpoints: Vec::new(),
         devices: Vec::new(),
-        device_ports: number_ports(config, &links),
+        device_ports: number_ports(config, &order),
     };
-    let root_index = root_indices(config);
+    let root_index = root_indices(config, &order);
     let mut kinds: Vec<Arc<EndpointConfig>> = Vec::new();
-    for (index, device) in config.devices.iter().enumerate() {
+    let mut owners = vec![None; config.devices.len()];
+    for index in order.iter().copied() {
+        let device = &config.devices[index];
         let ports: Vec<PortId> = parts.device_ports[index].clone();
         let routes = routes(config, &links, &places, index);
         let owner = match &device.kind {
@@ -149,10 +153,11 @@ pub(crate) fn assemble(config: &FabricConfig) -> Result<Parts, AssemblyError> {
                 Owner::Endpoint(parts.endpoints.len() as u32 - 1)
             }
         };
-        parts.devices.push(Device { owner, root_complex: root_index[places[index].root] });
+        owners[index] = Some(Device { owner, root_complex: root_index[places[index].root] });
     }
+    parts.devices = owners.into_iter().map(|device| device.expect("every device has a number")).collect();
     place_memory(config, &places, &mut parts);
-    make_ports(config, &links, &mut parts);
+    make_ports(config, (&links, &order), &mut parts);
     Ok(parts)
 }
 
@@ -228,11 +233,11 @@ fn check_gaps(config: &FabricConfig) -> Result<(), AssemblyError> {
 }
 
 /// Visits every device depth first from the root complexes, numbering endpoints on the way.
-fn places(config: &FabricConfig, links: &PortLinks) -> Result<Vec<Place>, AssemblyError> {
+fn places(config: &FabricConfig, links: &PortLinks, order: &[usize]) -> Result<Vec<Place>, AssemblyError> {
     let mut places = vec![Place::default(); config.devices.len()];
     let mut ordinal = 0;
-    for (index, device) in config.devices.iter().enumerate() {
-        if matches!(device.kind, DeviceKind::RootComplex(_)) {
+    for index in order.iter().copied() {
+        if matches!(config.devices[index].kind, DeviceKind::RootComplex(_)) {
             visit(config, links, index, index, &mut ordinal, &mut places)?;
         }
     }
@@ -274,24 +279,26 @@ fn visit(
     Ok(())
 }
 
-/// Gives numbers to the ports that have a link, device by device.
-fn number_ports(config: &FabricConfig, links: &PortLinks) -> Vec<Vec<PortId>> {
+/// Gives numbers to ports, device by device in the order of their paths.
+fn number_ports(config: &FabricConfig, order: &[usize]) -> Vec<Vec<PortId>> {
+    let mut numbers = vec![Vec::new(); config.devices.len()];
     let mut next = 0;
-    let mut number = |_: &crate::config::PortConfig| {
-        next += 1;
-        PortId(next - 1)
-    };
-    debug_assert_eq!(links.len(), config.devices.len());
-    config.devices.iter().map(|device| device.ports.iter().map(&mut number).collect()).collect()
+    for index in order.iter().copied() {
+        let end = next + config.devices[index].ports.len() as u32;
+        numbers[index] = (next..end).map(PortId).collect();
+        next = end;
+    }
+    numbers
 }
 
-fn root_indices(config: &FabricConfig) -> Vec<u32> {
-    let mut roots = 0;
-    let count = |device: &crate::config::DeviceConfig| {
-        roots += u32::from(matches!(device.kind, DeviceKind::RootComplex(_)));
-        roots.saturating_sub(1)
-    };
-    config.devices.iter().map(count).collect()
+/// The number of each root complex among them, by device; nothing to go by for other devices.
+fn root_indices(config: &FabricConfig, order: &[usize]) -> Vec<u32> {
+    let mut numbers = vec![0; config.devices.len()];
+    let is_root = |index: &&usize| matches!(config.devices[**index].kind, DeviceKind::RootComplex(_));
+    for (number, index) in order.iter().filter(is_root).enumerate() {
+        numbers[*index] = number as u32;
+    }
+    numbers
 }
 
 fn routes(config: &FabricConfig, links: &PortLinks, places: &[Place], index: usize) -> Routes {
@@ -309,9 +316,10 @@ fn routes(config: &FabricConfig, links: &PortLinks, places: &[Place], index: usi
     routes
 }
 
-fn make_ports(config: &FabricConfig, links: &PortLinks, parts: &mut Parts) {
+fn make_ports(config: &FabricConfig, (links, order): (&PortLinks, &[usize]), parts: &mut Parts) {
     let mut kinds: Vec<Arc<PortSettings>> = Vec::new();
-    for (index, device) in config.devices.iter().enumerate() {
+    for index in order.iter().copied() {
+        let device = &config.devices[index];
         let owner = parts.devices[index].owner;
         for (port, settings) in device.ports.iter().enumerate() {
             let id = parts.device_ports[index][port];

@@ -69,6 +69,7 @@ mod memory;
 mod memory_path;
 mod mmio;
 mod notices;
+mod numbering;
 mod packet;
 mod peers;
 mod phases;

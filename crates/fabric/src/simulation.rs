@@ -51,6 +51,12 @@ pub struct Simulation {
     /// The fabric.
     pub fabric: Fabric,
     workloads: Vec<Box<dyn Workload>>,
+    /// Their numbers in the order in which they start; empty when they start as they were added.
+    start_order: Vec<usize>,
+    /// Names by which the flows of one workload are listed, in their order.
+    names_in_order: Vec<String>,
+    /// Flows that workloads added when they started, as they are listed.
+    listed: Vec<usize>,
     started: bool,
     window_start: Time,
     /// Names of the devices.
@@ -78,6 +84,9 @@ impl Simulation {
         Ok(Self {
             fabric,
             workloads: Vec::new(),
+            start_order: Vec::new(),
+            names_in_order: Vec::new(),
+            listed: Vec::new(),
             started: false,
             window_start: Time::ZERO,
             names: config.devices.iter().map(|device| device.name.clone()).collect(),
@@ -100,11 +109,42 @@ impl Simulation {
         for index in 0..self.fabric.ports.len() {
             self.fabric.wake(PortId(index as u32), Time::ZERO);
         }
-        for (index, workload) in self.workloads.iter_mut().enumerate() {
+        let order = match self.start_order.is_empty() {
+            true => (0..self.workloads.len()).collect(),
+            false => std::mem::take(&mut self.start_order),
+        };
+        let mut added: Vec<(usize, usize)> = Vec::new();
+        for index in order {
             self.fabric.current = WorkloadId(index as u32);
-            workload.start(&mut self.fabric);
+            self.workloads[index].start(&mut self.fabric);
+            added.resize_with(self.fabric.observers().flows().len(), || (index, 0));
         }
+        let names = std::mem::take(&mut self.names_in_order).into_iter().enumerate();
+        let places: HashMap<String, usize> = names.map(|(place, name)| (name, place)).collect();
+        for ((_, place), flow) in added.iter_mut().zip(self.fabric.observers().flows()) {
+            *place = places.get(&flow.spec.name).copied().unwrap_or(0);
+        }
+        self.listed = (0..added.len()).collect();
+        self.listed.sort_by_key(|flow| added[*flow]);
         self.finish_event();
+    }
+
+    /// Has the workloads start in another order than that in which they were added: their numbers, each once. Their flows are listed as
+    /// if that were not so, and those of one workload by these names.
+    ///
+    /// # Panics
+    /// When that is not every workload once.
+    pub fn start_in_order(&mut self, order: Vec<usize>, names: Vec<String>) {
+        let mut sorted = order.clone();
+        sorted.sort_unstable();
+        assert!(sorted.into_iter().eq(0..self.workloads.len()), "{order:?} is not every workload once");
+        (self.start_order, self.names_in_order) = (order, names);
+    }
+
+    /// Numbers of all flows in the order in which people read them: of their workloads as they were added, whichever started first.
+    pub fn listed_flows(&self) -> impl Iterator<Item = usize> {
+        let later = self.listed.len()..self.fabric.observers().flows().len();
+        self.listed.iter().copied().chain(later)
     }
 
     /// Runs until `limit`, or until exactly `events` more were handled; of none, it only begins.

@@ -255,6 +255,12 @@ fn unnamed(kind: &str, index: usize) -> String {
     format!("{}{index}", shortened(kind))
 }
 
+/// The place of a name among others, whatever their order in a file: `job10` comes after `job9`.
+pub fn name_order(name: &str) -> impl Ord + use<> {
+    let stem = name.trim_end_matches(|end: char| end.is_ascii_digit());
+    (stem.to_owned(), name[stem.len()..].parse::<u64>().ok(), name.to_owned())
+}
+
 fn too_many(place: Place) -> Diagnostic {
     let (found, allowed) = (format!("more than {COMPONENT_LIMIT} declared"), COMPONENT_LIMIT.to_string());
     let problem = Problem::TooManyDevices { found, allowed };

@@ -57,6 +57,7 @@ mod variants;
 pub use axes::{Axis, axes};
 pub use catalog::{Catalog, PartListing, PartParameter, PartRecord, Parts, catalog};
 pub use diagnostic::{Diagnostic, DiagnosticRecord, Diagnostics};
+pub use file::name_order;
 pub use job_file::{JobFile, JobOption, WrittenJob};
 pub use lanewise_workload::LoadConfig;
 pub use live::{Changed, ChangedValue, change, live_markdown, over};

@@ -86,6 +86,8 @@ pub struct Scenario {
     pub fabric: FabricConfig,
     /// Who asks for what.
     pub workloads: Vec<Box<dyn LoadConfig>>,
+    /// Names of the file's workloads, in its order. Several of a tool that share a machine are one of `workloads`.
+    pub workload_names: Vec<String>,
     /// Every value in force and where it came from.
     pub parameters: Vec<ResolvedParameter>,
     /// How every link came up.
@@ -185,6 +187,7 @@ pub fn load(source: &Source, overrides: &[(String, String)]) -> Result<Scenario,
             firmware: resolution.firmware,
             fabric: resolution.fabric,
             workloads: resolution.workloads,
+            workload_names: file.workloads.iter().map(|workload| workload.name.clone()).collect(),
             parameters: output.parameters,
             links: resolution.links,
             remarks: remarks(resolution.idle, resolution.cautions, &sources),

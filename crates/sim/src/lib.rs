@@ -54,11 +54,12 @@ pub use stop_rule::student_t;
 
 use lanewise_fabric::workload::Metric;
 use lanewise_fabric::{Pause, Simulation, Waiter};
-use lanewise_scenario::{Auto, RunUntil};
+use lanewise_scenario::{Auto, RunUntil, name_order};
 use lanewise_units::{Bytes, Span, Time};
-use lanewise_workload::Tool;
+use lanewise_workload::{LoadConfig, Tool};
 use run_limits::{LatencyGoal, RunLimits};
 use runner::{Outcome, Piece};
+use std::collections::HashMap;
 use std::ops::ControlFlow;
 use stop_rule::Lacking;
 
@@ -102,7 +103,17 @@ pub(crate) fn build(scenario: &Scenario) -> Result<Simulation, AssemblyError> {
     for workload in &scenario.workloads {
         simulation.add_workload(workload.build());
     }
+    simulation.start_in_order(order_of_start(scenario), scenario.workload_names.clone());
     Ok(simulation)
+}
+
+/// Workloads by their names, whatever their order in the file. Those that one entry of the file stands for keep their order.
+fn order_of_start(scenario: &Scenario) -> Vec<usize> {
+    let names = |load: &dyn LoadConfig| load.tools().into_iter().map(|tool| name_order(&tool.name)).min();
+    let names: Vec<_> = scenario.workloads.iter().map(|load| names(&**load)).collect();
+    let mut order: Vec<usize> = (0..names.len()).collect();
+    order.sort_by_key(|index| &names[*index]);
+    order
 }
 
 /// When the machine first changes, if it does.
@@ -238,12 +249,19 @@ fn percent(share: f64) -> f64 {
 
 fn instruments(scenario: &Scenario, simulation: &Simulation, until: Time) -> Vec<Instrument> {
     let reports = simulation.reports(until);
-    let tools = scenario.workloads.iter().flat_map(|load| load.tools());
-    let named = |(tool, metrics): (Tool, Vec<Metric>)| {
-        let metrics = metrics.into_iter().map(NamedValue::from).collect();
-        Instrument { workload: tool.name, kind: tool.kind.to_owned(), metrics }
-    };
-    tools.zip(reports.into_iter().flatten()).map(named).filter(|report| !report.metrics.is_empty()).collect()
+    let names = scenario.workload_names.iter().enumerate();
+    let places: HashMap<&str, usize> = names.map(|(place, name)| (name.as_str(), place)).collect();
+    let mut instruments = Vec::new();
+    for (load, reports) in scenario.workloads.iter().zip(reports) {
+        let mut tools: Vec<(Tool, Vec<Metric>)> = load.tools().into_iter().zip(reports).collect();
+        tools.sort_by_key(|(tool, _)| places.get(tool.name.as_str()).copied());
+        let named = |(tool, metrics): (Tool, Vec<Metric>)| {
+            let metrics = metrics.into_iter().map(NamedValue::from).collect();
+            Instrument { workload: tool.name, kind: tool.kind.to_owned(), metrics }
+        };
+        instruments.extend(tools.into_iter().map(named).filter(|report| !report.metrics.is_empty()));
+    }
+    instruments
 }
 
 fn assumptions(scenario: &Scenario) -> Vec<Assumption> {

@@ -22,7 +22,9 @@ pub(crate) fn flows(
     percentile: impl Fn(usize) -> Option<PercentileInterval>,
 ) -> Vec<Flow> {
     let seconds = measured.as_seconds().max(f64::MIN_POSITIVE);
-    let flow = |(index, tally): (usize, &lanewise_observe::FlowTally)| {
+    let tallies = simulation.fabric.observers().flows();
+    let flow = |index: usize| {
+        let tally = &tallies[index];
         let bytes = tally.payload().get();
         Flow {
             name: tally.spec.name.clone(),
@@ -43,7 +45,7 @@ pub(crate) fn flows(
             percentile_interval: percentile(index),
         }
     };
-    simulation.fabric.observers().flows().iter().enumerate().map(flow).collect()
+    simulation.listed_flows().map(flow).collect()
 }
 
 /// Links of a run.

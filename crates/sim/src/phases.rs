@@ -61,11 +61,12 @@ type Moment = (Time, String, Vec<(u64, u64)>);
 fn phase(simulation: &Simulation, (start, name, before): &Moment, (end, _, after): &Moment) -> Phase {
     let seconds = end.saturating_since(*start).as_seconds();
     let per_second = |count: u64| if seconds > 0.0 { count as f64 / seconds } else { 0.0 };
-    let flows = simulation.fabric.observers().flows().iter().zip(after).enumerate();
-    let flows = flows.map(|(index, (flow, after))| {
+    let tallies = simulation.fabric.observers().flows();
+    let flows = simulation.listed_flows().filter_map(|index| {
+        let (flow, after) = (&tallies[index], after.get(index)?);
         let before = before.get(index).copied().unwrap_or((0, 0));
         let (bytes, operations) = (after.0 - before.0, after.1 - before.1);
-        PhaseFlow {
+        Some(PhaseFlow {
             name: flow.spec.name.clone(),
             device: flow.spec.device.clone(),
             direction: flow.spec.direction,
@@ -73,7 +74,7 @@ fn phase(simulation: &Simulation, (start, name, before): &Moment, (end, _, after
             operations,
             goodput_gb_per_s: per_second(bytes) / 1e9,
             operations_per_s: per_second(operations),
-        }
+        })
     });
     Phase {
         name: name.clone(),

@@ -82,7 +82,8 @@ impl Updates {
         }
         let tallies = progress.simulation.fabric.observers().flows();
         self.flows.resize(tallies.len(), Counts::default());
-        let updates = tallies.iter().zip(&mut self.flows).map(|(tally, before)| {
+        let updates = progress.simulation.listed_flows().map(|index| {
+            let (tally, before) = (&tallies[index], &mut self.flows[index]);
             let counts = Counts::of(tally);
             let last = counts.since(before, now.saturating_since(self.at));
             *before = counts;

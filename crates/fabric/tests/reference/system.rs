@@ -94,9 +94,8 @@ impl System {
         if let Some(what) = refusal(config) {
             panic!("left out of the reference: {what}");
         }
-        let first_port =
-            |device: usize| config.devices[..device].iter().map(|one| one.ports.len()).sum::<usize>();
-        let id = |(device, port): (usize, usize)| first_port(device) + port;
+        let first_ports = first_ports(config);
+        let id = |(device, port): (usize, usize)| first_ports[device] + port;
         let mut devices: Vec<Device> = config
             .devices
             .iter()
@@ -118,7 +117,7 @@ impl System {
             })
             .collect();
         let mut ports: Vec<Option<Port>> = Vec::new();
-        ports.resize_with(first_port(config.devices.len()), || None);
+        ports.resize_with(config.devices.iter().map(|device| device.ports.len()).sum(), || None);
         for link in &config.links {
             for (own, other, is_upper) in [(link.upper, link.lower, true), (link.lower, link.upper, false)] {
                 let mut port =
@@ -247,6 +246,26 @@ impl System {
         let mps: Bytes = self.ports[port].config.mps;
         mps.get()
     }
+}
+
+/// The number of each device's first port: devices are numbered by their levels below hosts, by the names of hosts, and by the
+/// ports that lead down to them.
+fn first_ports(config: &FabricConfig) -> Vec<usize> {
+    let path = |device: usize| {
+        let (mut at, mut ports) = (device, Vec::new());
+        while let Some(link) = config.links.iter().find(|link| link.lower.0 == at) {
+            ports.insert(0, link.upper.1);
+            at = link.upper.0;
+        }
+        (ports.len(), &config.devices[at].name, ports)
+    };
+    let mut order: Vec<usize> = (0..config.devices.len()).collect();
+    order.sort_by_key(|device| path(*device));
+    let mut first = vec![0; order.len()];
+    for pair in order.windows(2) {
+        first[pair[1]] = first[pair[0]] + config.devices[pair[0]].ports.len();
+    }
+    first
 }
 
 /// The port of `device` that leads down to `end`, if `end` is below it.

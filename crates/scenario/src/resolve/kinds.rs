@@ -10,7 +10,7 @@ use super::workload::parameters;
 use super::{Rig, collective, copies, ethernet, frames, nvme, plain, reassign, rings, storage, turnaround};
 use crate::diagnostic::Diagnostic;
 use crate::document::shortened;
-use crate::file::WrittenWorkload;
+use crate::file::{WrittenWorkload, name_order};
 use crate::nearest::{asking, did_you_mean};
 use crate::parameter::{Output, ParameterTable, TableSchema};
 use crate::parameters::{FioParameters, IometerParameters};
@@ -131,6 +131,10 @@ pub(crate) fn read(rig: &Rig<'_>, computed: &mut Computed, output: &mut Output) 
             return Vec::new();
         }
     }
+    // What shares a machine is put together by name, not in the order of the file.
+    reading.groups.sort_by_cached_key(|(workload, _)| name_order(&workload.name));
+    reading.jobs.sort_by_cached_key(|(workload, _)| name_order(&workload.name));
+    reading.tools.sort_by_cached_key(|(workload, _)| name_order(&workload.name));
     let read = storage::build(rig, &reading.groups, reading.output);
     reading.add(read);
     let networks = networks::all(rig, reading.output);

@@ -8,7 +8,7 @@ use super::link::TrainedLink;
 use super::peers;
 use super::workload::{parameters, place, unknown};
 use super::{Rig, Settings};
-use crate::file::WrittenWorkload;
+use crate::file::{WrittenWorkload, name_order};
 use crate::parameter::Output;
 use crate::parameter::ParameterTable;
 use crate::parameters::{ReassignParameters, RunParameters};
@@ -40,7 +40,7 @@ pub(crate) fn read<'f>(rig: &mut Rig<'f>, run: &RunParameters, output: &mut Outp
         let read = read.filter(|parameters| in_the_run(workload, parameters.at, run, output));
         written.extend(read.map(|parameters| (workload, parameters)));
     }
-    written.sort_by_key(|(_, parameters)| parameters.at);
+    written.sort_by_cached_key(|(workload, parameters)| (parameters.at, name_order(&workload.name)));
     let mut moves: Vec<Move<'f>> = Vec::new();
     for (workload, parameters) in written {
         moves.extend(one(rig, &moves, workload, parameters, output));

@@ -10,6 +10,7 @@ mod fabrics;
 mod host_path;
 mod limits;
 mod long_links;
+mod order_of_tables;
 mod pcie_bench;
 mod progress;
 mod rdma;

@@ -121,8 +121,12 @@ impl Simulation {
         }
         let names = std::mem::take(&mut self.names_in_order).into_iter().enumerate();
         let places: HashMap<String, usize> = names.map(|(place, name)| (name, place)).collect();
-        for ((_, place), flow) in added.iter_mut().zip(self.fabric.observers().flows()) {
-            *place = places.get(&flow.spec.name).copied().unwrap_or(0);
+        let mut last = (0, 0);
+        for (of, flow) in added.iter_mut().zip(self.fabric.observers().flows()) {
+            // A flow of another name is listed behind the one before it.
+            let before = if last.0 == of.0 { last.1 } else { 0 };
+            of.1 = places.get(&flow.spec.name).copied().unwrap_or(before);
+            last = *of;
         }
         self.listed = (0..added.len()).collect();
         self.listed.sort_by_key(|flow| added[*flow]);

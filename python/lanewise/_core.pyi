@@ -111,7 +111,7 @@ def trace(
     kinds: Sequence[str],
     most: int,
     overrides: Sequence[tuple[str, str]] = ...,
-    progress: Callable[[dict[str, Any]], bool | None] | None = ...,
+    progress: Callable[[Progress], bool | None] | None = ...,
     source: str | None = ...,
 ) -> tuple[str, str]:
     """Simulate up to the end of a window, and list what went over the links in it: as JSON, and as a text.

@@ -196,7 +196,7 @@ def trace(
     kinds: Sequence[str] = (),
     last: int = 100_000,
     overrides: Overrides = (),
-    progress: Callable[[dict[str, Any]], bool | None] | None = None,
+    progress: Callable[[Progress], bool | None] | None = None,
 ) -> TraceResult:
     """List what goes over the links of a scenario in a window of its run, as an analyzer would.
 

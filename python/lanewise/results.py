@@ -501,6 +501,8 @@ class ExplainResult(Result):
 class TraceResult(Result):
     """What went over the links of a scenario in a window of its run."""
 
+    document: documents.Trace
+
     text: str = ""
     """The listing, as an analyzer prints it."""
 

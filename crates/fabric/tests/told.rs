@@ -401,7 +401,7 @@ fn stations_of_a_read_add_up() {
         let same = |(_, tlp): &&(OnWire, WireTlp)| {
             (tlp.requester(), tlp.tag, tlp.issued_at) == (request.requester(), request.tag, request.issued_at)
         };
-        let last = |wire: &[(OnWire, WireTlp)]| *wire.iter().filter(same).next_back().expect("it came there");
+        let last = |wire: &[(OnWire, WireTlp)]| *wire.iter().rfind(same).expect("it came there");
         let [(up, asked), (back, answer), (down, told)] = [1, 2, 3].map(|wire| last(&wires[wire]));
         assert_eq!((answer.source, answer.destination), (Place::Host, Place::Endpoint(0)));
         let at_the_host = up.end() + TO_THE_RECEIVER;

@@ -45,7 +45,7 @@ def _trace(
     settings: Settings = None,
     as_json: AsJson = False,
 ) -> None:
-    """List what goes over the links in a window of a run, as an analyzer would."""
+    """List what goes over the links: TLPs, DLLPs, and what waits."""
     from lanewise import api
     from lanewise.cli.run_progress import run_progress
 

@@ -78,7 +78,7 @@ def list_wires(
     links: Sequence[str],
     kinds: Sequence[str],
     last: int,
-    progress: Callable[[dict[str, Any]], bool | None] | None = None,
+    progress: Callable[[Progress], bool | None] | None = None,
 ) -> TraceResult:
     """Run a scenario up to the end of a window, start and length, and list what went over its links in it."""
     name, text = given(scenario)

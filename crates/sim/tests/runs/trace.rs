@@ -87,13 +87,9 @@ fn what_is_refused_was_sent_in_that_direction() {
         let sent = |row: &&lanewise_sim::TraceRow| {
             row.kind == "tlp" && row.sequence == bad.sequence && row.at_ticks < bad.at_ticks
         };
-        let before = trace.rows.iter().filter(sent);
-        assert!(
-            before.clone().any(|row| (&row.link, row.direction) == (&bad.link, bad.direction)),
-            "{bad:?}"
-        );
-        let last = before.filter(|row| (&row.link, row.direction) == (&bad.link, bad.direction)).next_back();
-        let since = bad.at_ticks - last.expect("one at least").at_ticks;
+        let there = |row: &&lanewise_sim::TraceRow| (&row.link, row.direction) == (&bad.link, bad.direction);
+        let last = trace.rows.iter().rfind(|row| sent(row) && there(row));
+        let since = bad.at_ticks - last.unwrap_or_else(|| panic!("{bad:?} was not sent")).at_ticks;
         assert!(since < Span::from_us(1).ticks(), "{bad:?}");
     }
 }

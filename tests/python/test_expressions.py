@@ -8,6 +8,7 @@ import sys
 import pytest
 from expressions import Expression, Unknown, collect, counts_line_ends_again, slowest
 
+from lanewise.doctor import loss_words
 from lanewise.machine import adapters, drives, parts
 from lanewise.machine.sources import driver_lines
 
@@ -29,6 +30,7 @@ PUT_TOGETHER = {
         if row.sign != row.message
     ),
     ("kernel_events", "re.escape"): [r"\baacraid \[?([0-9a-f]{4,8}:[0-9a-f]{2}:[01][0-9a-f]\.[0-7])"],
+    ("loss_words", "re.compile(pattern)"): [pattern.pattern for pattern, _ in loss_words._OF_A_LINE],
     ("iometer", "names"): [
         r"(?P<workload>a|b) worker (?P<number>\d{1,9})(?: (?P<disk>.{1,80}))?: Total I/Os per Second"
     ],

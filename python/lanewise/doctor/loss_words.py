@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 from lanewise.machine.model import EventKind
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from lanewise.machine.model import KernelEvent
 
 LOSSES = {
@@ -30,7 +32,7 @@ _OF_A_LINE = tuple(
         (r"link lost|Adapter removed", "lost its link"),
         (r"wedged", "hangs, and its driver uses it no more (wedged)"),
         (r"device handle for", "cannot be reached by nvidia-smi"),
-        (r"permanently disabled|IO frozen", "was stopped by the host after an error (EEH)"),
+        (r"permanently disabled|IO frozen|Frozen P", "was stopped by the host after an error (EEH)"),
         (r"EEH: ", "could not be recovered after an error (EEH)"),
         (r"header type 7f", "answers with ones only"),
         (
@@ -40,7 +42,7 @@ _OF_A_LINE = tuple(
         ),
         (r"power cables", "lacks a power cable"),
         (
-            r"(?i)\b(?:re)?set\b.{0,30}\b(?:fail|aborted)|fail\w* to reset|recovery fail|reset end",
+            r"(?i)\b(?:re)?set\b.{0,30}\b(?:fail|aborted)|fail(?:ed|s)? to reset|recovery fail|reset end",
             "could not be reset",
         ),
         (r"(?i)reset.{0,12}fail|re-?enable PCI device", "could not be reset"),
@@ -49,6 +51,12 @@ _OF_A_LINE = tuple(
         (r"(?i)probe|init|start|boot|aborting|identify", "could not be started"),
     )
 )
+_RESET_FAILED = re.compile(r"(?i)reset (?:has )?fail|fail(?:ed|s)? to reset")
+_RESET_BEGUN = re.compile(r"GPU reset begin")
+_FIRMWARE = re.compile(r"(?i)firmware|\bfw\b|heartbeat|\bMES\b|\bGSP\b|Error \(timeout: \d")
+"""Of lines about time that has run out; the last is how bnxt_en tells of a command to its firmware."""
+ENGINE_RESET = "Engine reset: engine_class="
+"""A driver of Intel's ended what a program had asked of its GPU; the GPU works on."""
 _ADDRESS = re.compile(r"\[?[0-9a-f]{4,8}:[0-9a-f]{2}:[01][0-9a-f](?:\.[0-7])?\]?(?: \w{1,15})?[-:)] ?")
 _BEFORE = re.compile(r"^(?:\{\d{1,6}\}|\[drm\] |\*ERROR\* |amdgpu: |[ :]+)+")
 _MOST_CHARACTERS = 70
@@ -60,6 +68,22 @@ def what_happened(event: KernelEvent) -> str:
         found = (words for pattern, words in _OF_A_LINE if pattern.search(event.line))
         return next(found, LOSSES[event.kind])
     return LOSSES[event.kind]
+
+
+def what_was_late(place: str, late: Sequence[KernelEvent], *, again: bool) -> str:
+    """Say what lines tell of a device that was late: the worst of it, and how often there was a line."""
+    times = f"{len(late)} times" if len(late) > 1 else "once"
+    if again:
+        return f"{place} did not answer its driver in time, {times}, and works again"
+    if any(_RESET_FAILED.search(event.line) for event in late):
+        return f"{place} did not answer its driver, and a reset of it or of a part of it failed"
+    if any(_RESET_BEGUN.search(event.line) for event in late):
+        return f"{place} did not answer its driver, and the log does not tell that its reset ended"
+    if all(ENGINE_RESET in event.line for event in late):
+        return f"the driver of {place} reset an engine of it, {times}"
+    if all(_FIRMWARE.search(event.line) for event in late):
+        return f"the firmware of {place} did not answer its driver in time, {times}"
+    return f"{place} did not answer its driver in time, {times}"
 
 
 def message(event: KernelEvent) -> str:

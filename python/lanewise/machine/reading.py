@@ -50,8 +50,12 @@ _XML_INSIDE = re.compile(
 """A file of hwloc or NCCL that somebody pasted below a prompt, or into a message."""
 _MOST_SEARCHED = 1 << 20
 """Bytes in which its beginning is looked for."""
+_MOST_LINES = 400
+"""Lines that tell what a text is. Assumed to be enough."""
 _NVIDIA_ROOT = "nvidia_smi_log"
 _XML_ROOTS = ("topology", "system", "graphs", _NVIDIA_ROOT)
+_URGENCY = re.compile(rb"<\d{1,3}>")
+"""How `dmesg -r` begins a line."""
 _XML_ROOT = re.compile(rb"<([A-Za-z_][\w.-]{0,100}+)[\s>/]")
 
 
@@ -244,6 +248,8 @@ def _xml_root(data: bytes) -> str | None:
     if not head.startswith(b"<"):
         return None
     match = _XML_ROOT.match(_without_prologue(head))
+    if match is None and _URGENCY.match(head):
+        return None
     return match[1].decode("ascii", "replace") if match else ""
 
 
@@ -305,7 +311,7 @@ def _is_wide(data: bytes) -> bool:
 
 def _read_text(text: str, reading: Reading, name: str) -> Machine:
     """Read whatever kinds a text holds: functions first, else a list or a tree; overlays go on top."""
-    from lanewise.machine.sources import lspci, segments
+    from lanewise.machine.sources import log_excerpt, lspci, segments
 
     side = segments.newer_side(text)
     if side is not None:
@@ -331,7 +337,7 @@ def _read_text(text: str, reading: Reading, name: str) -> Machine:
             lspci.read(joined(lines), reading)
     else:
         _read_kind(text, lines, reading)
-    if not reading.drafts and not on_top.stand_alone:
+    if not reading.drafts and not on_top.stand_alone and (on_top or not log_excerpt.read(lines, reading)):
         raise InputError(_nothing_found(text, on_top, name))
     return on_top.put_on(reading.machine(name))
 
@@ -387,5 +393,7 @@ def _nothing_found(text: str, on_top: Overlays, name: str) -> str:
     if (scenario := said_of_a_scenario(text, name)) is not None:
         return scenario
     what = "is empty" if not text.strip() else "has no PCI device in it"
+    if text.strip() and _is_log(text.splitlines()[:_MOST_LINES]):
+        what = "is a kernel log in which no line names a PCI device"
     other = next((said for sign, said in _OTHER_OUTPUTS.items() if sign in text), None)
     return f"'{name}' {other or f'{what}; accepted are {_ACCEPTED}'}"

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from lanewise.doctor.finding import Finding, Severity
-from lanewise.doctor.loss_words import LOSSES, message
+from lanewise.doctor.loss_words import ENGINE_RESET, LOSSES, message, what_was_late
 from lanewise.doctor.registry import Bearing, Rule, rule
 from lanewise.machine.model import EventKind
 
@@ -30,7 +30,8 @@ TIMEOUT = Rule(
     why="Commands take microseconds, and drivers wait for seconds. A device that is that late has firmware "
     "that hangs, interrupts that were lost, or a link that loses packets. Programs wait, and the next "
     "timeout may be the one after which the driver gives the device up.",
-    severity="warning; info where the log says later that the device works again",
+    severity="warning; info where the log says later that the device works again, and where the driver of a "
+    "GPU reset an engine of it and nothing more",
     cost="stated: what was asked of the device had to wait or failed",
     fix="See how often it happens: `dmesg | grep -e BDF -e 'timed out' -e timeout`. Look for errors of the "
     "link at the same time. Update firmware and driver of the device. If it happens again: reseat the card, "
@@ -50,7 +51,8 @@ LESS = Rule(
     "that its firmware needs, or with less power than it asks for.",
     why="The adapter is listed, its link is up, and it moves data; but it does so with one queue, or with "
     "ports that are held down, and no register shows it.",
-    severity="warning; info for GPUs with a display that ROCm leaves out",
+    severity="warning; info for GPUs with a display that ROCm leaves out, and for what a driver says of the "
+    "link of its adapter where no source tells that link",
     cost="stated: the adapter moves less data than it could",
     fix="Safe Mode: install the DDP package (`/lib/firmware/intel/ice/ddp/ice.pkg`) that fits the driver, "
     "and load the driver again. Insufficient power: put the card into a slot that gives 75 W, or look at the "
@@ -80,6 +82,8 @@ FAILED_ACCESS = Rule(
 )
 
 
+_THIN_LINK = "PCI-Express bandwidth available for this"
+"""What i40e, and ixgbe before 3.16, say of adapters with more ports than a link of 2.5 or 5 GT/s carries."""
 _MATTERS = re.compile(r"nouveau|[Nn]ova|xhci")
 """Drivers of GPUs and USB hosts that the table of messages does not tell of as movers."""
 _WIRELESS = 0x0280
@@ -166,11 +170,11 @@ def late_devices(view: View, this: Rule) -> Iterable[Finding]:
         late = [event for event in events if event.kind is EventKind.TIMED_OUT]
         if late and not any(event.kind in LOSSES for event in events):
             again = events[-1].kind is EventKind.RECOVERED
-            times = f"{len(late)} times" if len(late) > 1 else "once"
+            mild = again or all(ENGINE_RESET in event.line for event in late)
             yield this.finding(
-                Severity.INFO if again else Severity.WARNING,
+                Severity.INFO if mild else Severity.WARNING,
                 place,
-                f"{place} did not answer its driver in time, {times}{', and works again' if again else ''}",
+                what_was_late(place, late, again=again),
                 _lines(view, place, late),
             )
 
@@ -232,12 +236,22 @@ def failing_drives(view: View, this: Rule) -> Iterable[Finding]:
 def reduced_devices(view: View, this: Rule) -> Iterable[Finding]:
     """Find adapters that their driver holds back: one finding for each."""
     for place, events in by_device(view).items():
-        told = [event for event in events if event.kind is EventKind.RUNS_WITH_LESS]
+        told = [
+            event
+            for event in events
+            if event.kind is EventKind.RUNS_WITH_LESS
+            and not (_THIN_LINK in event.line and _has_known_link(view, place))
+        ]
         if told:
             severity, why, fix = _why_less(view, place, told[-1].line)
             yield this.finding(
                 severity, place, f"{place} does less than it could: {why}", _lines(view, place, told), fix=fix
             )
+
+
+def _has_known_link(view: View, place: str) -> bool:
+    """Whether the link of a device is known, so that it is judged by that."""
+    return any(f.address.short == place and bool(f.link.status.width) for f in view.machine)
 
 
 def _why_less(view: View, place: str, line: str) -> tuple[Severity, str, str | None]:
@@ -256,6 +270,13 @@ def _why_less(view: View, place: str, line: str) -> tuple[Severity, str, str | N
             "its driver finds its link at 2.5 GT/s",
             "Look at both ends (`lspci -vvv -s BDF | grep -e LnkCap -e LnkSta`) and at the speed of the slot "
             "in the firmware setup; reseat the card, look at riser and bifurcation.".replace("BDF", place),
+        )
+    if _THIN_LINK in line:
+        return (
+            Severity.INFO,
+            "its driver says that its link may be too thin for its ports",
+            "Compare what it can with what it has (`lspci -vvv -s BDF | grep -e LnkCap -e LnkSta`), and look "
+            "whether the slot has fewer lanes or a lower speed than the adapter.".replace("BDF", place),
         )
     power = "power" in line
     why = "its slot gives too little power" if power else "its driver runs it in Safe Mode"

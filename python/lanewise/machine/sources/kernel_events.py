@@ -73,7 +73,10 @@ _SLOT = r"[Ss]lot\([^()]{0,16}\): "
 """As pciehp begins what it says of a slot, by the name that is printed on the case."""
 
 _KINDS: tuple[tuple[EventKind, str], ...] = (
-    (EventKind.GPU_LOST, r"Xid (?:\([^)]{0,40}\): )?(79|167)\b|fallen off the bus|device lost from bus"),
+    (
+        EventKind.GPU_LOST,
+        r"Xid (?:\([^)]{0,40}\): )?(79|167)\b|fallen off the bus|device lost from bus|GPU_IS_LOST",
+    ),
     (
         EventKind.NO_RETURN,
         r"not ready \d+ms after [\w ]{1,60}; giving up|"
@@ -161,7 +164,7 @@ _MANY_TIMES = (
     EventKind.COMPLAINED,
 )
 _HINT = re.compile(
-    r"Xid|off the bus|The NVIDIA GPU|from bus|nvme\d|nvme 0|inaccessible|not ready|giving up|"
+    r"Xid|off the bus|GPU_IS_LOST|The NVIDIA GPU|from bus|nvme\d|nvme 0|inaccessible|not ready|giving up|"
     r"Refused to change|recover|mlx5_core|offline|link lost|RmInitAdapter|BAR ?\d|[Ss]lot|pciehp|"
     r"Link Active not set|DPC:|retraining|"
     r"Adapter removed|available PCIe|probe of|probe with|unknown header|Default domain type|"
@@ -320,7 +323,7 @@ def _told_by(line: str, names: _Names) -> tuple[EventKind | None, str]:
         names.learn(line)
         found = _ANY.search(line)
         if found is not None:
-            return EventKind[found.lastgroup or ""], ""
+            return EventKind[found.lastgroup or ""], "nvidia" if "GPU_IS_LOST" in line else ""
     said = driver_lines.said(line)
     return (said.kind, said.driver) if said is not None else (None, "")
 

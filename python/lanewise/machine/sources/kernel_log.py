@@ -16,13 +16,14 @@ only. Errors that firmware handles first: `firmware_errors`.
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
 from lanewise.machine.address import Address
 from lanewise.machine.extended_capabilities import CORRECTABLE_BITS, UNCORRECTABLE_BITS
 from lanewise.machine.function import Buses, Kind
 from lanewise.machine.registers import WITHOUT_DETAILS, LinkMode
+from lanewise.machine.sources import esxi_errors
 from lanewise.machine.sources.firmware_errors import BEFORE, BESIDE, SIGN, FirmwareErrors
 from lanewise.machine.sources.log_stamps import BOOT_SIGN, is_boot
 from lanewise.machine.sources.numbers import line_rate
@@ -110,7 +111,7 @@ class Counting:
         """Forget what was counted: of the boots in a log only the last one counts."""
         self._severity: dict[Address, str] = {}
         """By which prefix the last error of a function counts."""
-        self._errors: dict[Address, Counter[str]] = {}
+        self._errors: defaultdict[Address, Counter[str]] = defaultdict(Counter)
         self._waiting: dict[Address, str] = {}
         """Functions whose last error has no details yet, and as what it counts until then."""
         self._heard: tuple[Address, str] | None = None
@@ -124,6 +125,8 @@ class Counting:
             return
         if BOOT_SIGN in line and is_boot(line):
             self._start()
+        if any(sign in line for sign in esxi_errors.SIGNS) and esxi_errors.count(line, self._errors):
+            return
         if "PCIe Bus Error" not in line and "error status/mask" not in line and "received" not in line:
             return
         match = _LINE.search(line)
@@ -164,7 +167,7 @@ class Counting:
             self._heard = None
 
     def _count(self, address: Address, name: str) -> None:
-        self._errors.setdefault(address, Counter())[name] += 1
+        self._errors[address][name] += 1
 
     def counters(self) -> tuple[tuple[Address, tuple[tuple[str, int], ...]], ...]:
         """Return the counts of every function, as `registers.Errors.counters`."""

@@ -2,7 +2,7 @@
 
 Models the forms of `dmesg` (bare, ``-T``, ``-H``, ``-d``, ``-x``, ``-r``, ``--time-format iso``) and of
 `journalctl -k` (``short``, ``short-iso``, ``short-precise``, ``short-unix``, ``short-monotonic``, syslog
-files). Names of months may be of any language.
+files), and of ESXi's `vmkernel.log`. Names of months may be of any language.
 Source: util-linux 2.39, ``sys-utils/dmesg.c``; systemd 255, ``src/shared/logs-show.c``; read for the wording
 only.
 """
@@ -21,11 +21,14 @@ _DAY_AND_TIME = r"\w{2,4}\.? \w{2,5}\.? +\d{1,2} \d\d:\d\d:\d\d \d{4}|\w{3,5} ?\
 _BRACKETS = rf"\[(?:{_SINCE_BOOT}|{_BETWEEN}|{_DAY_AND_TIME})\] ?"
 _ISO = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)? "
 _URGENCY = r"<\d+>|kern *:\w{2,8} *: ?"
-_HOST = r".{0,64}? kernel: "
+_HOST = r".{0,64}? (?:vm)?kernel: "
+_PROCESSOR = r"cpu\d{1,5}:\d{1,10}\)(?:ALERT: |WARNING: )?"
+"""On which processor, and for whom: ESXi."""
 _FRONT = re.compile(
-    rf"^(?:{_HOST})?(?:{_URGENCY})?(?:{_BRACKETS}|{_ISO})?(?:{_HOST})?(?:\[ *[TC]\d+\] ?)?", re.ASCII
+    rf"^(?:{_HOST})?(?:{_URGENCY})?(?:{_BRACKETS}|{_ISO})?(?:{_HOST})?(?:{_PROCESSOR})?(?:\[ *[TC]\d+\] ?)?",
+    re.ASCII,
 )
-_STAMP = re.compile(rf"^(?:{_URGENCY})?(?:{_BRACKETS}|{_ISO}|{_HOST})", re.ASCII)
+_STAMP = re.compile(rf"^(?:{_URGENCY})?(?:{_BRACKETS}|{_ISO}|{_HOST}|{_PROCESSOR})", re.ASCII)
 BOOT_SIGN = "Linux version "
 """In the first line of a boot."""
 _BOOT = re.compile(r"Linux version \d")

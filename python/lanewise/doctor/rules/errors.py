@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 _MANY_REPLAYS = 1000
 """Replays that a GPU has counted above which bringing up and changing speeds are no explanation. Assumed:
 GPUs in order that run for months show some tens."""
+_WIRELESS = 0x0280
+"""Class of adapters for wireless networks, whose links sleep and wake all the time."""
 _MANY = 100
 """Counted errors above which chance and training are no explanation. Assumed."""
 
@@ -31,7 +33,8 @@ CORRECTABLE = Rule(
     "worry; rising ones are.",
     severity="info for bits that were latched at an unknown time; warning for bad packets together with "
     "REPLAY_NUM Rollover, for bits on a link that is also below its width or speed, for 100 and more "
-    "errors counted, and for 1000 and more replays that a GPU has counted since it was reset",
+    "errors counted, and for 1000 and more replays that a GPU has counted since it was reset; info at "
+    "wireless adapters, whose links sleep and wake",
     cost="stated: each bad packet is replayed, with all that followed it",
     fix="Clear the bits (`setpci -s BDF ECAP_AER+10.l=ffffffff`), run a load, look again. When they come "
     "back: reseat, other slot, other cable or riser, then another card.",
@@ -69,7 +72,7 @@ def link_errors(view: View, this: Rule) -> Iterable[Finding]:
         if not any(map(latched, ends)) and not errors and not replays:
             continue
         bits = {bit for end in ends for bit in latched(end)}
-        if replays < _MANY_REPLAYS and not _is_severe(view, wire.link, bits, errors):
+        if replays < _MANY_REPLAYS and not _is_severe(view, wire, bits, errors):
             history.append(wire)
             continue
         what = f"{errors} correctable errors counted" if errors else "damaged packets were seen"
@@ -146,7 +149,10 @@ def _device_of(function: Function) -> Address:
     return address._replace(function=0) if below_a_link else address
 
 
-def _is_severe(view: View, link: Link | None, bits: set[str], errors: int) -> bool:
+def _is_severe(view: View, wire: _Wire, bits: set[str], errors: int) -> bool:
+    if errors < _MANY and any(function.is_class(_WIRELESS) for function in wire.device):
+        return False
+    link = wire.link
     if ("Rollover" in bits and bool(bits & {"BadTLP", "BadDLLP"})) or errors >= _MANY:
         return True
     if link is None or link.on_die:

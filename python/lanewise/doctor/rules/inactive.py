@@ -26,7 +26,8 @@ LINK = Rule(
     why="Registers are read one after the other: a link that goes down while they are read, or comes up and "
     "goes down again, shows one end in order and the other not. A link that is disabled or held in reset "
     "carries nothing.",
-    severity="error where the link is disabled or held in reset; warning otherwise",
+    severity="error where the link is disabled or held in reset; info where a port only says that it trains, and "
+    "that its link is active; warning otherwise",
     cost="stated: what goes through the link fails, or fails now and then",
     fix="Take the dump again. If it stays so, read what the log says of the port (`dmesg | grep BDF`), "
     "reseat the card, look at riser and cable.",
@@ -99,12 +100,17 @@ def inactive_links(view: View, this: Rule) -> Iterable[Finding]:
             continue
         bdf, hard = port.address.short, bool(signs.keys() & _CARRIES_NOTHING)
         yield this.finding(
-            Severity.ERROR if hard else Severity.WARNING,
+            Severity.ERROR if hard else Severity.INFO if _is_up(port, signs) else Severity.WARNING,
             bdf,
             f"the link of {bdf} {' and '.join(signs)}, and {awake[0].address.short} behind it answers",
             [*signs.values(), f"{awake[0].address.short} is {awake[0].name}"],
             also=[f.address.short for f in awake],
         )
+
+
+def _is_up(port: Function, signs: dict[str, str]) -> bool:
+    """Whether a port only says that it trains, as it does when it wakes, and that its link is active."""
+    return signs.keys() == {"trains"} and port.link.data_link_active is True
 
 
 def _signs(view: View, link: Link) -> Iterator[tuple[str, str]]:

@@ -25,6 +25,9 @@ scan, or sees an answer without a request, as after a reset: no link lost anythi
 _MASKED = frozenset({"ACSViol", "UncorrIntErr"})
 """Bits that say nothing while they are masked: some devices set them then whenever they please."""
 
+_ANY_ERROR = frozenset({"CorrErr", "NonFatalErr", "FatalErr", "UnsupReq"})
+"""Bits of Device Status of which an error sets one, whatever it is (7.5.3.5)."""
+
 _POISON = {"ParErr": "Master Data Parity Error", "<PERR": "Detected Parity Error"}
 """Bits of Status that tell of poisoned packets (7.5.1.1.4)."""
 
@@ -37,7 +40,8 @@ UNCORRECTABLE = Rule(
     severity="warning; error for those that the device reports as fatal and for fatal ones that the kernel "
     "counted; info for Completer Abort, Unexpected "
     "Completion and ACS Violation alone, which refused accesses and resets leave behind, for reads through "
-    "a host bridge that is no port, and for non-fatal "
+    "a host bridge that is no port, for bits that are latched while Device Status knows of no error, which "
+    "are from before the last reset or were seen to since, and for non-fatal "
     "ones of slow devices that only Device Status tells of",
     cost="stated: transactions were lost",
     fix="Find the moment in the kernel log (`dmesg | grep -i -e aer -e BDF`). Clear the bits (`setpci -s BDF "
@@ -146,10 +150,21 @@ def _severity(
     """Return a note for bits alone that tell of a refused access, and for a small matter of a slow device."""
     if set(bits) == {"CmpltTO"} and not nonfatal and not kept and _is_a_host_bridge(function):
         return Severity.INFO
+    if bits and not nonfatal and not kept and _is_of_before(function):
+        return Severity.INFO
     if nonfatal or set(bits) - _REFUSED:
         return Severity.WARNING
     minor = not kept or (kept.keys() == {"a non-fatal error"} and not _is_of_worth(view, function))
     return Severity.INFO if minor else Severity.WARNING
+
+
+def _is_of_before(function: Function) -> bool:
+    """Whether latched bits are older than Device Status, which knows of no error.
+
+    A reset clears Device Status, and leaves those of Advanced Error Reporting as they are (sticky).
+    """
+    status = function.transfers.status
+    return status is not None and not status & _ANY_ERROR
 
 
 def _is_a_host_bridge(function: Function) -> bool:
@@ -163,6 +178,8 @@ def _lines(function: Function, bits: list[str], kept: list[str], fatal: int, non
     if bits:
         yield f"{bdf} UESta: {' '.join(f'{bit}+' for bit in bits)} ({function.name})"
     yield from kept
+    if bits and not kept and not fatal and not nonfatal and _is_of_before(function):
+        yield f"{bdf} DevSta: no error, so it was before the last reset, or Device Status was cleared since"
     if errors.counter(_LATCHED):
         yield f"{bdf} ecap 0001: AER {fatal} fatal ({function.name})"
     elif fatal or nonfatal:

@@ -26,8 +26,8 @@ LINK = Rule(
     why="Registers are read one after the other: a link that goes down while they are read, or comes up and "
     "goes down again, shows one end in order and the other not. A link that is disabled or held in reset "
     "carries nothing.",
-    severity="error where the link is disabled or held in reset; info where a port only says that it trains, and "
-    "that its link is active; warning otherwise",
+    severity="error where the link is disabled or held in reset; info where a port says only that it trains "
+    "and that its link is active; warning otherwise",
     cost="stated: what goes through the link fails, or fails now and then",
     fix="Take the dump again. If it stays so, read what the log says of the port (`dmesg | grep BDF`), "
     "reseat the card, look at riser and cable.",

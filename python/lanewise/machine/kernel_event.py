@@ -43,6 +43,7 @@ class EventKind(StrEnum):
     NO_SPACE = "there was no address space for a BAR"
     IOMMU = "how the IOMMU treats devices"
     NO_GPUS = "a tool found no GPU, or fewer than there are"
+    FEWER_DRIVES = "a tool lists fewer drives than there are"
     GPU_ERROR = "a GPU, or a switch between GPUs, reported an error"
     COMPLAINED = "a driver reported an error of its device"
     DMA_BLOCKED = "the IOMMU blocked an access of a device to memory"

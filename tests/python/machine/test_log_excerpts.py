@@ -93,3 +93,16 @@ def test_other_texts_with_an_address_are_no_log(text: str) -> None:
 def test_a_log_without_an_address_is_called_one() -> None:
     with pytest.raises(InputError, match="is a kernel log in which no line names a PCI device"):
         read_bytes(b"[    1.0] usb 1-1: new high-speed USB device number 2 using ehci\n")
+
+
+DRIVE = "{}:00.0 Non-Volatile memory controller [0108]: Samsung Electronics Co Ltd PM9A1 [144d:a80a]\n"
+RULE = "-" * 16 + " " + "-" * 20 + " " + "-" * 40
+
+
+@pytest.mark.parametrize(("listed", "told"), [(1, True), (2, False)])
+def test_a_list_with_fewer_drives_than_controllers_is_a_note(listed: int, told: bool) -> None:
+    heading = f"{'Node':16} {'SN':20} {'Model':40}\n{RULE}\n"
+    rows = "".join(f"{f'/dev/nvme{n}n1':16} {f'S{n}':20} {'PM9A1':40}\n" for n in range(listed))
+    text = f"{DRIVE.format('01')}{DRIVE.format('02')}\nFW Rev\n\n{heading}{rows}"
+    found = [f for f in diagnose(read_bytes(text.encode()), cost=False).findings if "nvme list" in f.title]
+    assert [f.severity for f in found] == ([Severity.INFO] if told else [])

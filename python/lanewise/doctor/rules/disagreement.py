@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from lanewise.doctor.finding import Finding, Severity
 from lanewise.doctor.registry import Bearing, Rule, rule
+from lanewise.machine.model import EventKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -22,7 +23,7 @@ DISAGREE = Rule(
     "two sources differ, a link fell back or a device was lost between them, or they are of different "
     "machines.",
     severity="warning where the second source says less, or lists other devices; info where it says more, "
-    "and for NUMA nodes",
+    "for NUMA nodes, and for drives that `nvme list` leaves out",
     cost="stated: not known before it is clear which of the two is right",
     fix="Take both again, one after the other. If they still differ, believe the one that says less: reseat "
     "the card of BDF, and look at riser and cable.",
@@ -38,6 +39,7 @@ def disagreeing_sources(view: View, this: Rule) -> Iterable[Finding]:
     told: dict[Address, list[Disagreement]] = {}
     for one in view.machine.disagreements:
         told.setdefault(one.address, []).append(one)
+    yield from _missing_drives(view, this)
     for address, found in told.items():
         function = view.machine.functions.get(address)
         bdf = address.short
@@ -51,6 +53,22 @@ def disagreeing_sources(view: View, this: Rule) -> Iterable[Finding]:
                 *(f"{bdf} {one.what}: {one.first}; {one.second}" for one in found),
                 *([f"{bdf} is {function.name}"] if function is not None else []),
             ],
+        )
+
+
+def _missing_drives(view: View, this: Rule) -> Iterable[Finding]:
+    """Say once that `nvme list` shows fewer drives than there are controllers."""
+    events = [event for event in view.machine.events if event.kind is EventKind.FEWER_DRIVES]
+    drives = [function.address.short for function in view.machine if function.is_nvme]
+    for event in events[:1]:
+        yield this.finding(
+            Severity.INFO,
+            drives[0] if drives else "",
+            "'nvme list' shows fewer drives than there are NVMe controllers",
+            [event.line],
+            also=drives[1:],
+            fix="Look which controller has no namespace, or is not `live`: `nvme list -v`, `grep . "
+            "/sys/class/nvme/*/state`. A drive with two ports is one line and two controllers.",
         )
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from lanewise.machine.address import Address
+from lanewise.machine.kernel_event import EventKind, KernelEvent
 from lanewise.machine.sources.documents import objects_of
 
 if TYPE_CHECKING:
@@ -128,7 +129,9 @@ def _documents(text: str) -> tuple[list[dict[str, str]], set[int]]:
 
 
 def put_on(machine: Machine, drives: Iterable[Drive]) -> Machine:
-    """Say of each NVMe controller which drive it is, where that can be told."""
+    """Say of each NVMe controller which drive it is, where that can be told, and whether any is left out."""
+    drives = list(drives)
+    machine = replace(machine, events=(*machine.events, *_left_out(machine, drives)))
     by_name = {
         controller[1]: function
         for function in machine
@@ -152,6 +155,15 @@ def put_on(machine: Machine, drives: Iterable[Drive]) -> Machine:
         note = f"which functions {names} of 'nvme list' are cannot be told; 'nvme list -v' prints addresses"
         machine = replace(machine, notes=(*machine.notes, note))
     return replace(machine, functions=functions)
+
+
+def _left_out(machine: Machine, drives: list[Drive]) -> tuple[KernelEvent, ...]:
+    """Return an event where a list shows fewer drives than the machine has NVMe controllers for its driver."""
+    there = [f for f in machine if f.is_nvme and not f.virtual and f.driver in (None, "nvme")]
+    if not drives or len(drives) >= len(there):
+        return ()
+    line = f"nvme list: {len(drives)} drives are listed, and there are {len(there)} NVMe controllers"
+    return (KernelEvent(EventKind.FEWER_DRIVES, line),)
 
 
 def _named(function: Function, drive: Drive) -> Function:

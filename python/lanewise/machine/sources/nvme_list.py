@@ -158,7 +158,7 @@ def put_on(machine: Machine, drives: Iterable[Drive]) -> Machine:
 
 
 def _left_out(machine: Machine, drives: list[Drive]) -> tuple[KernelEvent, ...]:
-    """Return an event where a list shows fewer drives than the machine has NVMe controllers for its driver."""
+    """Return an event where a list shows fewer drives than its driver has NVMe controllers."""
     there = [f for f in machine if f.is_nvme and not f.virtual and f.driver in (None, "nvme")]
     if not drives or len(drives) >= len(there):
         return ()

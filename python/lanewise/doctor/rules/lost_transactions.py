@@ -28,6 +28,9 @@ _MASKED = frozenset({"ACSViol", "UncorrIntErr"})
 _ANY_ERROR = frozenset({"CorrErr", "NonFatalErr", "FatalErr", "UnsupReq"})
 """Bits of Device Status of which an error sets one, whatever it is (7.5.3.5)."""
 
+_OF_BRINGING_UP = frozenset({"FCP", "SDES"})
+"""Bits that a link may set while it comes up or goes down. Assumed."""
+
 _POISON = {"ParErr": "Master Data Parity Error", "<PERR": "Detected Parity Error"}
 """Bits of Status that tell of poisoned packets (7.5.1.1.4)."""
 
@@ -40,8 +43,8 @@ UNCORRECTABLE = Rule(
     severity="warning; error for those that the device reports as fatal and for fatal ones that the kernel "
     "counted; info for Completer Abort, Unexpected "
     "Completion and ACS Violation alone, which refused accesses and resets leave behind, for reads through "
-    "a host bridge that is no port, for bits that are latched while Device Status knows of no error, which "
-    "are from before the last reset or were seen to since, and for non-fatal "
+    "a host bridge that is no port, for bits of flow control and surprise down while Device Status knows "
+    "of no error, which are from before the last reset, and for non-fatal "
     "ones of slow devices that only Device Status tells of",
     cost="stated: transactions were lost",
     fix="Find the moment in the kernel log (`dmesg | grep -i -e aer -e BDF`). Clear the bits (`setpci -s BDF "
@@ -150,7 +153,7 @@ def _severity(
     """Return a note for bits alone that tell of a refused access, and for a small matter of a slow device."""
     if set(bits) == {"CmpltTO"} and not nonfatal and not kept and _is_a_host_bridge(function):
         return Severity.INFO
-    if bits and not nonfatal and not kept and _is_of_before(function):
+    if bits and _OF_BRINGING_UP.issuperset(bits) and not nonfatal and not kept and _is_of_before(function):
         return Severity.INFO
     if nonfatal or set(bits) - _REFUSED:
         return Severity.WARNING

@@ -100,17 +100,12 @@ def inactive_links(view: View, this: Rule) -> Iterable[Finding]:
             continue
         bdf, hard = port.address.short, bool(signs.keys() & _CARRIES_NOTHING)
         yield this.finding(
-            Severity.ERROR if hard else Severity.INFO if _is_up(port, signs) else Severity.WARNING,
+            Severity.ERROR if hard else Severity.WARNING,
             bdf,
             f"the link of {bdf} {' and '.join(signs)}, and {awake[0].address.short} behind it answers",
             [*signs.values(), f"{awake[0].address.short} is {awake[0].name}"],
             also=[f.address.short for f in awake],
         )
-
-
-def _is_up(port: Function, signs: dict[str, str]) -> bool:
-    """Whether a port only says that it trains, as it does when it wakes, and that its link is active."""
-    return signs.keys() == {"trains"} and port.link.data_link_active is True
 
 
 def _signs(view: View, link: Link) -> Iterator[tuple[str, str]]:

@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TypedDict
 
 import pytest
 from typer.testing import CliRunner
 
 import lanewise
 from lanewise.cli.commands import app
+
+
+class _Arguments(TypedDict, total=False):
+    """What `trace` is asked for."""
+
+    span: str
+    links: list[str]
+    kinds: list[str]
+    last: int
+
 
 SWITCH = str(Path(__file__).parents[2] / "scenarios" / "switch.toml")
 
@@ -72,6 +83,6 @@ def test_the_listing_has_a_line_for_each_row_and_says_what_it_left_out() -> None
         ({"last": 0}, "from 1 on"),
     ],
 )
-def test_what_is_unknown_is_said(arguments: dict[str, object], said: str) -> None:
+def test_what_is_unknown_is_said(arguments: _Arguments, said: str) -> None:
     with pytest.raises(lanewise.InputError, match=said):
-        lanewise.trace(SWITCH, **arguments)  # type: ignore[arg-type]
+        lanewise.trace(SWITCH, **arguments)

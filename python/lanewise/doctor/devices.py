@@ -13,7 +13,6 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
-from lanewise.machine.address import Address
 from lanewise.machine.sources.made_up import MADE_UP_DOMAIN
 
 if TYPE_CHECKING:
@@ -84,8 +83,7 @@ def _called_by_name(finding: Finding, names: dict[str, str]) -> Finding:
 
 def _words(view: View, bdf: str) -> str:
     """Return words like ``NVIDIA H100 SXM5 80GB, slot 24``."""
-    address = Address.find(bdf)
-    function = view.machine.functions.get(address) if address is not None else None
+    function = view.machine.named(bdf)
     if function is None or function.implied:
         return ""
     slot = _slot(view, view.machine, function)

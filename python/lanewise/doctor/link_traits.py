@@ -21,9 +21,6 @@ MANY = 4
 """GPUs of a server, or adapters for RDMA, of a kind that have slots alike: hosts are built for so many.
 Assumed."""
 
-_WITH_DISPLAY = 0x0300
-"""VGA controllers, as which cards for workstations and desktops call themselves."""
-
 _ROUNDING = 0.02
 """By how much two ends of one link differ that run alike: hwloc rounds."""
 
@@ -97,7 +94,7 @@ def is_of_a_server(view: View, function: Function) -> bool:
         return False
     link = view.physical_link(function)
     shared = link is not None and link.upper.kind is Kind.DOWNSTREAM_PORT
-    return shared or not function.is_class(_WITH_DISPLAY)
+    return shared or not function.has_display
 
 
 def less(value: Hashable, usual: Hashable) -> bool:

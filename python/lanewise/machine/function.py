@@ -193,6 +193,16 @@ class Function:
         return self.is_class(0x03) or (self.is_class(0x12) and self.identity.vendor_id in gpu_makers)
 
     @property
+    def has_display(self) -> bool:
+        """VGA controllers, as which cards for workstations and desktops call themselves."""
+        return self.is_class(0x0300)
+
+    @property
+    def is_3d(self) -> bool:
+        """Display controllers that drive no display."""
+        return self.is_class(0x0302)
+
+    @property
     def is_nvme(self) -> bool:
         """NVMe controllers."""
         return self.is_class(0x0108)
@@ -209,6 +219,11 @@ class Function:
     def is_nic(self) -> bool:
         """Network controllers, InfiniBand among them."""
         return self.is_class(0x02, 0x0C06)
+
+    @property
+    def is_wireless(self) -> bool:
+        """Adapters for wireless networks, whose links sleep and wake all the time."""
+        return self.is_class(0x0280)
 
     @property
     def is_storage(self) -> bool:

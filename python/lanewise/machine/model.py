@@ -215,6 +215,11 @@ class Machine:
         """Return the function at an address, which may be text; raises KeyError."""
         return self.functions[Address.parse(address) if isinstance(address, str) else address]
 
+    def named(self, name: str) -> Function | None:
+        """Return the function that findings and logs call by its address; None for any other name."""
+        address = Address.find(name)
+        return self.functions.get(address) if address is not None else None
+
     def find(self, address: Address) -> Function:
         """Return the function at an address that somebody gave; InputError says which endpoints there are."""
         if address not in self.functions:

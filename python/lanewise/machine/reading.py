@@ -20,6 +20,7 @@ from lanewise.errors import InputError
 from lanewise.machine.assembly import Reading
 from lanewise.machine.budget import Budget, UsedUpError
 from lanewise.machine.sources import mail
+from lanewise.machine.sources.log_stamps import looks_like_log
 from lanewise.machine.sources.overlays import WANTED, Overlays
 from lanewise.machine.sources.segments import links_told
 from lanewise.machine.sources.wrapping import HEADER, joined, tidy
@@ -50,8 +51,6 @@ _XML_INSIDE = re.compile(
 """A file of hwloc or NCCL that somebody pasted below a prompt, or into a message."""
 _MOST_SEARCHED = 1 << 20
 """Bytes in which its beginning is looked for."""
-_MOST_LINES = 400
-"""Lines that tell what a text is. Assumed to be enough."""
 _NVIDIA_ROOT = "nvidia_smi_log"
 _XML_ROOTS = ("topology", "system", "graphs", _NVIDIA_ROOT)
 _URGENCY = re.compile(rb"<\d{1,3}>")
@@ -80,18 +79,12 @@ def _put_on(machine: Machine, overlay: str | Path, budget: Budget) -> Machine:
     text = _text(content, str(overlay), budget) if isinstance(content, bytes) else ""
     lines = tidy(text)
     on_top = Overlays(lines, text)
-    if not on_top and not _is_log(lines):
+    # A kernel log that says nothing of the bus is good news.
+    if not on_top and not looks_like_log(lines):
         raise InputError(
             "; ".join([f"'{overlay}' cannot be used with --with: it is no output of {WANTED}", *on_top.notes])
         )
     return on_top.put_on(machine)
-
-
-def _is_log(lines: list[str]) -> bool:
-    """Whether these are lines of a kernel log: one that says nothing of the bus is good news."""
-    from lanewise.machine.sources import log_stamps
-
-    return log_stamps.looks_like_log(lines)
 
 
 def _with_nvidia_xml(machine: Machine, content: bytes) -> Machine:
@@ -393,7 +386,7 @@ def _nothing_found(text: str, on_top: Overlays, name: str) -> str:
     if (scenario := said_of_a_scenario(text, name)) is not None:
         return scenario
     what = "is empty" if not text.strip() else "has no PCI device in it"
-    if text.strip() and _is_log(text.splitlines()[:_MOST_LINES]):
+    if text.strip() and looks_like_log(text.splitlines()):
         what = "is a kernel log in which no line names a PCI device"
     other = next((said for sign, said in _OTHER_OUTPUTS.items() if sign in text), None)
     return f"'{name}' {other or f'{what}; accepted are {_ACCEPTED}'}"

@@ -26,9 +26,6 @@ if TYPE_CHECKING:
 _COMPUTE_CLASSES = (0x02, 0x0C06, 0x0C04, 0x01, 0x12, 0x0B)
 """Network, InfiniBand, Fibre Channel, mass storage, accelerators, co-processors."""
 
-_3D = 0x0302
-"""Class of display controllers that drive no display."""
-
 _FAST_GB_PER_S = 1.9
 """Devices whose link could carry this much are worth tuning. Assumed: two lanes of Gen3."""
 
@@ -156,7 +153,7 @@ class View:
         """
         if function.identity.vendor_id is None:
             named = any(name.startswith("GPU") for name in function.interfaces)
-            return function.is_class(_3D) or (function.is_gpu and named)
+            return function.is_3d or (function.is_gpu and named)
         return function.is_gpu and function.identity.vendor_id in (0x10DE, 0x1002, 0x8086)
 
     def physical_link(self, function: Function) -> Link | None:

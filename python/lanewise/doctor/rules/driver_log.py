@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from lanewise.machine.view import View
 
 _MOST_LINES = 3
-_WITH_DISPLAY = 0x0300
 _WITHOUT_ATOMICS = re.compile(r"skipped device ([0-9a-f]{4}):([0-9a-f]{4}), PCI rejects atomics")
 """How ROCm's driver names a GPU: by vendor and device."""
 _GPU = re.compile(r"NVRM: (GPU\d{1,3})\b")
@@ -86,7 +85,6 @@ _THIN_LINK = "PCI-Express bandwidth available for this"
 """What i40e, and ixgbe before 3.16, say of adapters with more ports than a link of 2.5 or 5 GT/s carries."""
 _MATTERS = re.compile(r"nouveau|[Nn]ova|xhci")
 """Drivers of GPUs and USB hosts that the table of messages does not tell of as movers."""
-_WIRELESS = 0x0280
 FAILED_START = "failed with error -"
 """In the line of a driver that could not start a device; it may have been loaded again since."""
 
@@ -201,16 +199,16 @@ def _is_a_small_start(view: View, place: str, told: list[KernelEvent]) -> bool:
     """Whether a driver did not start a device that moves no data; else the driver's name tells."""
     if not all(FAILED_START in event.line for event in told):
         return False
-    function = next((one for one in view.machine if one.address.short == place), None)
+    function = view.machine.named(place)
     by_name = any(_MATTERS.search(event.line) for event in told)
-    if function is None or function.identity.class_code is None or function.is_class(_WIRELESS):
+    if function is None or function.identity.class_code is None or function.is_wireless:
         return not by_name
     return not (view.is_data_mover(function) or function.is_gpu or by_name)
 
 
 def _has_another(view: View, place: str, told: list[KernelEvent]) -> bool:
     """Whether a driver could not start a device that has one now."""
-    function = next((one for one in view.machine if one.address.short == place), None)
+    function = view.machine.named(place)
     return (
         all(FAILED_START in event.line for event in told) and function is not None and bool(function.driver)
     )
@@ -251,15 +249,16 @@ def reduced_devices(view: View, this: Rule) -> Iterable[Finding]:
 
 def _has_known_link(view: View, place: str) -> bool:
     """Whether the link of a device is known, so that it is judged by that."""
-    return any(f.address.short == place and bool(f.link.status.width) for f in view.machine)
+    function = view.machine.named(place)
+    return function is not None and bool(function.link.status.width)
 
 
 def _why_less(view: View, place: str, line: str) -> tuple[Severity, str, str | None]:
     """Say why a device does less, how bad that is, and what to do about it."""
     if "rejects atomics" in line:
-        shows = any(f.address.short == place and f.is_class(_WITH_DISPLAY) for f in view.machine)
+        function = view.machine.named(place)
         return (
-            Severity.INFO if shows else Severity.WARNING,
+            Severity.INFO if function is not None and function.has_display else Severity.WARNING,
             "ROCm leaves it out, because its path to the host passes no atomic operations on",
             "Move it to a slot of the processor, or below a switch that routes atomics (`lspci -vvv | grep "
             "AtomicOpsCap`); look for such a setting in the firmware setup.",

@@ -139,7 +139,7 @@ def _is_missed(view: View, function: Function) -> bool:
 def _has_own_graphics(view: View) -> bool:
     """Whether a processor with graphics drives the display, as in laptops and desktops."""
     makers = (_INTEL, _AMD_GPU)
-    return any(other.is_class(0x0300) and other.identity.vendor_id in makers for other in view.machine)
+    return any(other.has_display and other.identity.vendor_id in makers for other in view.machine)
 
 
 def _beside_driven(view: View) -> Iterator[tuple[Function, Function]]:

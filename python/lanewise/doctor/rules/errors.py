@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 _MANY_REPLAYS = 1000
 """Replays that a GPU has counted above which bringing up and changing speeds are no explanation. Assumed:
 GPUs in order that run for months show some tens."""
-_WIRELESS = 0x0280
-"""Class of adapters for wireless networks, whose links sleep and wake all the time."""
 _MANY = 100
 """Counted errors above which chance and training are no explanation. Assumed."""
 
@@ -150,7 +148,7 @@ def _device_of(function: Function) -> Address:
 
 
 def _is_severe(view: View, wire: _Wire, bits: set[str], errors: int) -> bool:
-    if errors < _MANY and any(function.is_class(_WIRELESS) for function in wire.device):
+    if errors < _MANY and any(function.is_wireless for function in wire.device):
         return False
     link = wire.link
     if ("Rollover" in bits and bool(bits & {"BadTLP", "BadDLLP"})) or errors >= _MANY:

@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from lanewise.machine.model import Function
     from lanewise.machine.view import View
 
-_3D = 0x0302
-"""Class of GPUs that drive no display."""
-
 _MODULE = re.compile(r"\bSXM\d?\b|\bOAM\b")
 """In the names of GPUs that are modules of a baseboard."""
 
@@ -175,7 +172,7 @@ def _has_equal_slots(view: View, function: Function, now: LinkMode, could: LinkM
         return True
     if _is_of_a_bay(function):
         return True
-    return view.is_compute_gpu(function) and function.is_class(_3D, 0x12)
+    return view.is_compute_gpu(function) and (function.is_3d or function.is_class(0x12))
 
 
 def _is_module(function: Function) -> bool:

@@ -112,7 +112,7 @@ def _is_side_function(view: View, functions: list[Function]) -> bool:
 
 def _may_be_switched_off(view: View, functions: list[Function]) -> bool:
     """Whether this is the second GPU of a laptop, which drivers and tools cut off from power."""
-    inside = any(function.is_class(0x0300) and _is_inside(view, function) for function in view.machine)
+    inside = any(function.has_display and _is_inside(view, function) for function in view.machine)
     return inside and all(f.is_gpu or f.is_class(0x04, 0x0C) for f in functions) and functions[0].is_gpu
 
 

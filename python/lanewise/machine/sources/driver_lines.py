@@ -72,14 +72,14 @@ _SPOKEN = re.compile(
 )
 _LATER = re.compile(r"^\W{0,3}(?:AER:|PCIe Bus Error|  |device \[|BAR \d|\[ *\d)")
 """What the kernel says in a driver's place, and others read."""
-_STARTS = re.compile(r"(?:probe with driver \S{1,32}|probe of \S{10,16}) failed with error -(?!517)")
-_ANY_START = re.compile(
-    r"(?:^|[\s\]>])(?:(\w[\w-]{1,24}): probe of [0-9a-f]{4,8}:[0-9a-f:.]{5,12}|"
+_FAILED_START = re.compile(
+    r"(?:^|[\s\]:>\x22])(?:(\w[\w-]{1,24}): probe of [0-9a-f]{4,8}:[0-9a-f:.]{5,12}|"
     r"\w[\w-]{0,24} [0-9a-f]{4,8}:[0-9a-f:.]{5,12}: probe with driver (\w[\w-]{1,24}))"
     r" failed with error -(\d+)"
 )
-"""Of any driver: who it is, and its error."""
-_NOT_MEANT = frozenset((16, 19, 517))
+"""Of any driver, as kernels say it and as they did before 6.8: who it is, and its error."""
+_LATER_AGAIN = 517
+_NOT_MEANT = frozenset((16, 19, _LATER_AGAIN))
 """Busy, no such device, and later again: another driver has it, or this one does not want it."""
 _HELPERS = re.compile(
     r"pcieport|shpchp|vfio|snd_|mei|i801|i2c|piix|smbus|edac|uncore|intel_|int3|proc_thermal|pmt|vsec|lpc|iTCO|"
@@ -89,7 +89,6 @@ _HELPERS = re.compile(
 )
 """Drivers of what belongs to the board, of displays, sound and USB 1 and 2, and of guests, which fail to
 start on machines in order, too."""
-_PROBE_OF = re.compile(r"(?:^|[\s\]>])(\w[\w-]{1,24}): probe of [0-9a-f]{4,8}:")
 _TAKEN = re.compile(r": BAR \d: can't reserve \[mem")
 _THING = (
     r"(?:hardware|hw|adapter|controller|device|board|card|chip|asic|firmware|fw|mcu|ioc|isp|hba|nic|mailbox|"
@@ -211,7 +210,7 @@ def _moves_data(driver: str) -> bool:
 
 def said(line: str) -> Said | None:
     """Return what a line of a driver means; None where it tells of no failing device."""
-    rows, known = table(), " failed with error -" in line and _ANY_START.search(line) is not None
+    rows, known = table(), " failed with error -" in line and _FAILED_START.search(line) is not None
     for number, word in enumerate(_WORD.finditer(line)):
         if number == _WORDS_LOOKED_AT:
             break
@@ -224,14 +223,14 @@ def said(line: str) -> Said | None:
 
 
 def _in_common_words(line: str) -> Said | None:
-    started = _PROBE_OF.search(line)
-    if started is not None and _moves_data(started[1]) and _STARTS.search(line):
-        return Said(EventKind.DEVICE_FAILED, started[1])
+    started = _FAILED_START.search(line)
+    if started is not None:
+        return _meaning_of_start(started[1] or started[2], int(started[3]))
     spoken = _SPOKEN.search(line)
     if spoken is None or not _moves_data(spoken[1]):
-        return _start_of_another(line)
+        return None
     driver, message = spoken[1], spoken[2]
-    if _STARTS.search(message) or _TAKEN.search(line):
+    if _TAKEN.search(line):
         return Said(EventKind.DEVICE_FAILED, driver)
     if driver in GPUS or _LATER.match(message):
         return None
@@ -241,11 +240,9 @@ def _in_common_words(line: str) -> Said | None:
     return Said(EventKind.COMPLAINED, driver) if fault else None
 
 
-def _start_of_another(line: str) -> Said | None:
-    """Return what it means that a driver did not start which the table and the list of movers lack."""
-    started = _ANY_START.search(line)
-    if started is None:
-        return None
-    driver = started[1] or started[2]
-    meant = int(started[3]) not in _NOT_MEANT and _HELPERS.match(driver) is None
-    return Said(EventKind.COMPLAINED, driver) if meant and not _moves_data(driver) else None
+def _meaning_of_start(driver: str, error: int) -> Said | None:
+    """Return what it means that a driver did not start its device, by whether it is one that moves data."""
+    if _moves_data(driver):
+        return Said(EventKind.DEVICE_FAILED, driver) if error != _LATER_AGAIN else None
+    meant = error not in _NOT_MEANT and _HELPERS.match(driver) is None
+    return Said(EventKind.COMPLAINED, driver) if meant else None

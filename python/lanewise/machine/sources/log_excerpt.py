@@ -12,7 +12,7 @@ import re
 from typing import TYPE_CHECKING
 
 from lanewise.machine.address import Address
-from lanewise.machine.sources.log_stamps import looks_like_log, message_of
+from lanewise.machine.sources.log_stamps import beginning, looks_like_log, message_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,15 +25,14 @@ _SPOKEN = re.compile(
 )
 _NAMED = re.compile(rf"(?<![0-9a-f:])({_ADDRESS})(?![0-9a-f])")
 """In a line that has a time before it: wherever it stands."""
-_MOST_LOOKED_AT = 400
 _LONGEST = 500
 """Characters of a line that are looked at."""
 
 
 def looks_like(lines: Sequence[str]) -> bool:
     """Whether these are lines of a kernel log, with what stands before each message or without."""
-    first = [line[:_LONGEST] for line in lines[:_MOST_LOOKED_AT] if line.strip()]
-    spoken = sum(_SPOKEN.match(line.strip()) is not None for line in first)
+    first = beginning(lines)
+    spoken = sum(_SPOKEN.match(line[:_LONGEST].strip()) is not None for line in first)
     return 2 * spoken > len(first) or looks_like_log(lines)
 
 

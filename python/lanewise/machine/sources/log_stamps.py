@@ -36,9 +36,14 @@ _MOST_LOOKED_AT = 400
 """Lines that tell what a text is. Assumed to be enough."""
 
 
+def beginning(lines: Sequence[str]) -> list[str]:
+    """Return the lines by which a text is recognised: the first ones, without empty ones."""
+    return [line for line in lines[:_MOST_LOOKED_AT] if line.strip()]
+
+
 def looks_like_log(lines: Sequence[str]) -> bool:
     """Whether most of the first lines have a time or ``kernel:`` before them."""
-    first = [line for line in lines[:_MOST_LOOKED_AT] if line.strip()]
+    first = beginning(lines)
     return len(first) > 0 and 2 * sum(map(bool, map(_STAMP.match, first))) > len(first)
 
 

@@ -146,7 +146,7 @@ generate: $(STAMPS)/extension ## rewrite the generated files: JSON Schema, refer
 	@cargo run --quiet -p lanewise-dev -- generate
 	@$(BIN)/python .ci/third_party_licenses.py
 	@$(BIN)/python -m lanewise.cli.reference $(COMMAND_LINE_PAGE)
-	@$(BIN)/python -m lanewise.doctor.reference docs/reference/doctor-rules.md
+	@$(BIN)/python -m lanewise.health.doctor.reference docs/reference/doctor-rules.md
 
 golden: $(STAMPS)/extension ## rewrite stored fingerprints and the outputs that pages show; review the difference
 	@LANEWISE_UPDATE=1 $(QUIET) "fingerprints" cargo test --quiet -p lanewise-fabric --test fingerprints

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from datetime import date
 
-    from lanewise.doctor import Diagnosis, Profile
-    from lanewise.judging import Judgement
-    from lanewise.predicting import Prediction
+    from lanewise.health.doctor import Diagnosis, Profile
+    from lanewise.health.judge import Judgement
+    from lanewise.health.predict import Prediction
     from lanewise.tools.instruments.measurement import Measurement
 
 Source: TypeAlias = Machine | str | Path | None
@@ -62,7 +62,7 @@ def baseline(source: Source = None) -> str:
     >>> text.count("[[count]]")
     6
     """
-    from lanewise.fleet.baseline import baseline as written
+    from lanewise.health.fleet.baseline import baseline as written
 
     return written(_machine(source))
 
@@ -94,12 +94,12 @@ def diagnose(
     >>> diagnosis.table.select("rule", "bdf", "cost_gb_per_s").height == len(diagnosis.findings)
     True
     """
-    from lanewise.doctor import Profile
-    from lanewise.doctor import diagnose as examined
+    from lanewise.health.doctor import Profile
+    from lanewise.health.doctor import diagnose as examined
 
     fleet = []
     if expect is not None or waivers:
-        from lanewise.doctor.files import read_files
+        from lanewise.health.doctor.files import read_files
 
         fleet = read_files(expect, waivers)
     return examined(
@@ -132,8 +132,8 @@ def predict(
     >>> prediction.table.columns[:4]
     ['bdf', 'device', 'link', 'benchmark']
     """
-    from lanewise.predicting import predict as simulated
-    from lanewise.predicting.machine_change import parse_address, parse_changes
+    from lanewise.health.predict import predict as simulated
+    from lanewise.health.predict.machine_change import parse_address, parse_changes
 
     machine = _machine(source)
     tried = tuple(what_if)
@@ -161,9 +161,9 @@ def judge(output: str | Path | Measurement, source: Source = None, *, device: st
     >>> judgement.table["verdict"].unique().to_list()
     ['not judged']
     """
-    from lanewise.judging import judge as judged
-    from lanewise.judging import read_measurement
-    from lanewise.predicting.machine_change import parse_address
+    from lanewise.health.judge import judge as judged
+    from lanewise.health.judge import read_measurement
+    from lanewise.health.predict.machine_change import parse_address
 
     measurement = read_measurement(output) if isinstance(output, str | Path) else output
     return judged(measurement, _machine(source), device=parse_address(device) if device else None)
@@ -186,9 +186,9 @@ def measure(
     are allowed: they destroy what is on the target. `on_progress` hears the command that runs. Raises
     `lanewise.InputError` when the tool is missing, or fails.
     """
-    from lanewise.measuring import measure as measured
-    from lanewise.measuring.target import device_behind, tool_for
-    from lanewise.predicting.machine_change import parse_address
+    from lanewise.health.measure import measure as measured
+    from lanewise.health.measure.target import device_behind, tool_for
+    from lanewise.health.predict.machine_change import parse_address
 
     return measured(
         tool_for(target, seconds=seconds, allow_writes=allow_writes),

@@ -21,10 +21,10 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-from lanewise.doctor import diagnose
 from lanewise.errors import InputError
-from lanewise.judging import judge
-from lanewise.judging.detect import decoded, parse_measurement
+from lanewise.health.doctor import diagnose
+from lanewise.health.judge import judge
+from lanewise.health.judge.detect import decoded, parse_measurement
 from lanewise.machine import read, read_bytes
 from lanewise.machine.json_form import to_json
 from lanewise.machine.model import Machine

@@ -8,8 +8,8 @@ import pytest
 
 from lanewise.cli.tables.alike import together
 from lanewise.cli.tables.doctor import print_diagnosis
-from lanewise.doctor import Cost, Diagnosis, Finding, Severity
-from lanewise.doctor.finding import Compared
+from lanewise.health.doctor import Cost, Diagnosis, Finding, Severity
+from lanewise.health.doctor.finding import Compared
 
 
 def dma(as_is: float, fixed: float) -> Cost:

@@ -9,17 +9,14 @@ from typing import TYPE_CHECKING
 import pytest
 from expressions import Expression, Unknown, collect, counts_line_ends_again, slowest
 
-from lanewise.doctor import loss_words
+from lanewise.health.doctor import loss_words
 from lanewise.machine import adapters, drives, parts
 from lanewise.machine.sources import driver_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-PACKAGES = (
-    *("machine", "tools", "judging", "measuring", "predicting"),
-    *("doctor", "scenario_text.py", "toml.py"),
-)
+PACKAGES = ("machine", "tools", "health", "scenario_text.py", "toml.py")
 FOUND, UNKNOWN = collect(*PACKAGES)
 
 
@@ -63,7 +60,7 @@ def examples(unknown: Unknown) -> list[str]:
 
 def test_all_are_found() -> None:
     assert len(FOUND) > 150
-    assert {"machine", "tools", "judging"} <= {each.module.split(".")[1] for each in FOUND}
+    assert {"machine", "tools", "health"} <= {each.module.split(".")[1] for each in FOUND}
     untold = [unknown for unknown in UNKNOWN if not examples(unknown)]
     assert not untold, "say in PUT_TOGETHER what these come to"
 

@@ -59,7 +59,7 @@ def check(verb: str, document: Any) -> None:
         ["bench", "chain", "--repeat", "1"],
         ["scan", DUMP],
         ["doctor", DUMP, "--fail-on", "never"],
-        ["doctor", DUMP, "--fail-on", "never", "--expect", "tests/python/doctor/fleet.toml"],
+        ["doctor", DUMP, "--fail-on", "never", "--expect", "tests/python/health/fleet.toml"],
         ["predict", DUMP, "--device", "01:00.0"],
         ["import", f"{CAPTURED}/iperf3-3.12-tcp.json", "--machine", DUMP, "--device", "04:00.0"],
         ["import", f"{CAPTURED}/perftest-6.06-ib_write_bw.txt", "--machine", DUMP, "--device", "04:00.0"],

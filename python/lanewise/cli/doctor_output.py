@@ -14,7 +14,7 @@ from lanewise.cli.guard import ExitStatus
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from lanewise.doctor import Diagnosis, Severity
+    from lanewise.health.doctor import Diagnosis, Severity
     from lanewise.machine.model import Machine
 
 
@@ -48,16 +48,16 @@ class Output:
 
     def _text(self, machine: Machine, diagnosis: Diagnosis) -> str:
         if self.form == "prometheus":
-            from lanewise.doctor.prometheus import prometheus
+            from lanewise.health.doctor.prometheus import prometheus
 
             return prometheus(diagnosis, machine, datetime.now(UTC))
         if self.form == "sarif":
-            from lanewise.doctor.formats import sarif
+            from lanewise.health.doctor.formats import sarif
 
             return sarif(diagnosis) + "\n"
         if self.form == "junit":
-            from lanewise.doctor import Severity
-            from lanewise.doctor.formats import junit
+            from lanewise.health.doctor import Severity
+            from lanewise.health.doctor.formats import junit
 
             return junit(diagnosis, self.threshold or Severity.ERROR) + "\n"
         return diagnosis.to_json() + "\n"

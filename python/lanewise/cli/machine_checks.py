@@ -15,8 +15,8 @@ from lanewise.cli.guard import ExitStatus
 from lanewise.cli.options import AsJson, Overlays, Source, refuse_nan, refuse_together
 
 if TYPE_CHECKING:
-    from lanewise.doctor import Diagnosis
-    from lanewise.judging import Judgement
+    from lanewise.health.doctor import Diagnosis
+    from lanewise.health.judge import Judgement
     from lanewise.machine.model import Machine
 
 
@@ -114,7 +114,7 @@ def doctor(
 ) -> None:
     """Say what is wrong with a machine, its cost, and what to do."""
     from lanewise.cli.doctor_output import Output
-    from lanewise.doctor import Profile, Severity
+    from lanewise.health.doctor import Profile, Severity
     from lanewise.machine_api import diagnose, scan
 
     refuse_together(("--format", format_ is not None), ("--json", as_json))

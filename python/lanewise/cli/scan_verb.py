@@ -92,11 +92,11 @@ def _scan(
 
         sys.stdout.write(json.dumps(stamped(to_json(machine)), indent=1) + "\n")
     elif as_scenario:
-        from lanewise.predicting.as_scenario import scenario_of
+        from lanewise.health.predict.as_scenario import scenario_of
 
         sys.stdout.write(scenario_of(machine, direction.value))
     elif as_baseline:
-        from lanewise.fleet.baseline import baseline, remarks
+        from lanewise.health.fleet.baseline import baseline, remarks
 
         sys.stdout.write(baseline(machine))
         for remark in remarks(machine):

@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from lanewise.cli.guard import ExitStatus
-from lanewise.doctor.changes import Change, changes
 from lanewise.errors import InputError
+from lanewise.health.doctor.changes import Change, changes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lanewise.cli.doctor_output import Output
-    from lanewise.doctor import Diagnosis, Finding
+    from lanewise.health.doctor import Diagnosis, Finding
     from lanewise.machine.model import Machine
 
     Check = Callable[[], tuple[Machine, Diagnosis]]

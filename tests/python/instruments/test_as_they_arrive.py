@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lanewise.judging.detect import parse_measurement
+from lanewise.health.judge.detect import parse_measurement
 from lanewise.tools.instruments.measurement import ImportProblemError, case_called
 
 WARNING = "fio: this platform does not support process shared mutexes, forcing use of threads.\nnote: x{y\n"

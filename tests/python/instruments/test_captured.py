@@ -10,7 +10,7 @@ import documents
 import pytest
 
 from lanewise import api
-from lanewise.judging.detect import parse_measurement, read_measurement
+from lanewise.health.judge.detect import parse_measurement, read_measurement
 from lanewise.results import ExplainResult, RunResult
 from lanewise.tools.instruments import iperf3, osu
 from lanewise.tools.instruments.measurement import ImportProblemError

@@ -10,7 +10,7 @@ from test_gpu_copies import BANDWIDTH_TEST, NVBANDWIDTH_TEXT, PEER_TEST
 from test_iperf3 import output
 
 from lanewise.errors import InputError
-from lanewise.judging.detect import decoded, parse_measurement
+from lanewise.health.judge.detect import decoded, parse_measurement
 
 FIO = (
     '{"fio version": "fio-3.35", "jobs": '

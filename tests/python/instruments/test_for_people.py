@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from lanewise.judging import judge, read_measurement
-from lanewise.judging.detect import parse_measurement
-from lanewise.judging.elsewhere import another_machine
+from lanewise.health.judge import judge, read_measurement
+from lanewise.health.judge.detect import parse_measurement
+from lanewise.health.judge.elsewhere import another_machine
 from lanewise.machine import read_bytes
 
 FIO = """\

@@ -13,7 +13,7 @@ import pytest
 import lanewise as package
 from lanewise import _core
 from lanewise.errors import InputError
-from lanewise.judging.detect import parse_measurement
+from lanewise.health.judge.detect import parse_measurement
 from lanewise.tools.instruments.sizes import sizes_of
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lanewise.doctor import diagnose
+from lanewise.health.doctor import diagnose
 from lanewise.machine import read_bytes
 
 BUSES = ("05", "26", "46", "65")

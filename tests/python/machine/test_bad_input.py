@@ -16,8 +16,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from machine_dumps import DUMPS
 
-from lanewise.doctor import diagnose
 from lanewise.errors import InputError
+from lanewise.health.doctor import diagnose
 from lanewise.machine import read, read_bytes, reading
 from lanewise.machine.address import Address
 from lanewise.machine.config_space import decode

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from lanewise.doctor import diagnose
+from lanewise.health.doctor import diagnose
 from lanewise.machine import read_bytes
 from lanewise.machine.gpu_health import GpuHealth
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from lanewise.doctor import diagnose
-from lanewise.judging import judge
+from lanewise.health.doctor import diagnose
+from lanewise.health.judge import judge
+from lanewise.health.predict import predict
 from lanewise.machine import read_bytes
-from lanewise.predicting import predict
 from lanewise.tools.instruments.measurement import Case, Measurement
 
 GPUS = ("01:00.0", "02:00.0", "03:00.0")

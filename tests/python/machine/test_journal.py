@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from lanewise.doctor import Severity, diagnose
-from lanewise.doctor.finding import Finding
+from lanewise.health.doctor import Severity, diagnose
+from lanewise.health.doctor.finding import Finding
 from lanewise.machine import read_bytes
 
 SAID = (

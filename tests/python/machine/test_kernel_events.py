@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from lanewise.doctor import diagnose
 from lanewise.errors import InputError
+from lanewise.health.doctor import diagnose
 from lanewise.machine import read, read_bytes
 from lanewise.machine.kernel_event import EventKind
 from lanewise.machine.model import LinkMode

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lanewise.doctor import Severity, diagnose
+from lanewise.health.doctor import Severity, diagnose
 from lanewise.machine import read_bytes
 from lanewise.machine.model import Kind, LinkMode
 

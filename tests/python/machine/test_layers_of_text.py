@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lanewise.doctor import diagnose
 from lanewise.errors import InputError
+from lanewise.health.doctor import diagnose
 from lanewise.machine import read, read_bytes
 from lanewise.machine.model import LinkMode
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from lanewise.doctor import Severity, diagnose
 from lanewise.errors import InputError
+from lanewise.health.doctor import Severity, diagnose
 from lanewise.machine import read_bytes
 
 PSP = """\

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lanewise.doctor import diagnose
-from lanewise.doctor.coverage import readable
 from lanewise.errors import InputError
+from lanewise.health.doctor import diagnose
+from lanewise.health.doctor.coverage import readable
 from lanewise.machine import read, read_bytes
 from lanewise.machine.model import Kind, LinkMode
 from lanewise.machine.view import View

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 from machine_dumps import DUMPS
 
-from lanewise.doctor import diagnose
 from lanewise.errors import InputError
+from lanewise.health.doctor import diagnose
 from lanewise.machine import read, read_bytes
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lanewise.doctor import diagnose
+from lanewise.health.doctor import diagnose
 from lanewise.machine import read_bytes
 from lanewise.machine.model import Kind, LinkMode
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import pytest
 
-from lanewise.doctor import diagnose
 from lanewise.errors import InputError
+from lanewise.health.doctor import diagnose
 from lanewise.machine import read_bytes
 from lanewise.machine.model import Kind, LinkMode, Machine
 

@@ -10,10 +10,10 @@ from machine_dumps import DUMPS, corpus_files
 from test_machine_scenario import PORT
 
 from lanewise import _core
+from lanewise.health.predict import predict
+from lanewise.health.predict.as_scenario import scenario_of
 from lanewise.machine import read, read_bytes
 from lanewise.machine.scenario import endpoint_name
-from lanewise.predicting import predict
-from lanewise.predicting.as_scenario import scenario_of
 
 if TYPE_CHECKING:
     from lanewise.machine.model import Machine

@@ -9,14 +9,14 @@ from rich.text import Text
 
 from lanewise.cli.tables import style
 from lanewise.cli.tables.alike import Alike, together
-from lanewise.doctor.finding import Severity
+from lanewise.health.doctor.finding import Severity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rich.console import RenderableType
 
-    from lanewise.doctor.finding import Cost, Diagnosis, Finding
+    from lanewise.health.doctor.finding import Cost, Diagnosis, Finding
 
 _STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.INFO: "cyan"}
 _MOST_EVIDENCE = 6

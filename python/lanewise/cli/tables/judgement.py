@@ -8,14 +8,14 @@ from rich.padding import Padding
 from rich.text import Text
 
 from lanewise.cli.tables import style
-from lanewise.judging import Verdict
+from lanewise.health.judge import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rich.console import Group, RenderableType
 
-    from lanewise.judging import JudgedCase, Judgement
+    from lanewise.health.judge import JudgedCase, Judgement
 
 _STYLES = {
     Verdict.GOOD: "green",

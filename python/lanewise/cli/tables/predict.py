@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from rich.console import Group, RenderableType
 
-    from lanewise.predicting import Prediction, Row
+    from lanewise.health.predict import Prediction, Row
 
 _MOST_ADDRESSES = 8
 

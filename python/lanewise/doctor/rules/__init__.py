@@ -1,1 +1,0 @@
-"""The rules, a file for each matter; every file in this folder is one (`lanewise.doctor.examination`)."""

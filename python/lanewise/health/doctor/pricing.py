@@ -1,0 +1,59 @@
+"""Runs the trials of findings; what is the same in two trials is run once."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING
+
+from lanewise import _core
+from lanewise.health.doctor.finding import Compared, Cost
+from lanewise.scenario.text import scenario_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from lanewise.health.doctor.finding import Finding
+    from lanewise.health.doctor.rig import Rig, Trial
+
+
+def priced(findings: Iterable[Finding], *, keep: bool = False) -> tuple[list[Finding], int]:
+    """Return the findings with what they cost, and how many simulations that took.
+
+    With `keep`, what an earlier call has simulated is not simulated again.
+    """
+    if not keep:
+        _simulated.cache_clear()
+    before = _simulated.cache_info().misses
+    result = [
+        replace(finding, cost=price(finding.trial)) if finding.trial else finding for finding in findings
+    ]
+    return result, _simulated.cache_info().misses - before
+
+
+def price(trial: Trial) -> Cost:
+    """Run a trial."""
+    before = _simulated(trial.as_is, trial.quantity)
+    after = _simulated(trial.fixed, trial.quantity)
+    most = trial.most_gb_per_s
+    if before > most or after > most:
+        before, after = min(before, most), min(after, most)
+    compared = Compared(trial.what, before, after)
+    if trial.quantity == "latency":
+        what = f"{trial.what}: {before:.0f} ns instead of {after:.0f} ns"
+        return Cost(what, ns=before - after, compared=compared)
+    what = f"{trial.what}: {before:.2f} GB/s instead of {after:.2f} GB/s"
+    if trial.own is not None and after == most:
+        what += f", the most of the {trial.own.whose}"
+    return Cost(what, gb_per_s=after - before, compared=compared)
+
+
+@cache
+def _simulated(rig: Rig, quantity: str) -> float:
+    """Return GB/s of all flows together, or the mean latency in ns of the first."""
+    result = json.loads(_core.run("doctor", source=scenario_text(rig.scenario())))
+    data = [flow for flow in result["flows"] if flow["direction"] != "control"]
+    if quantity == "latency":
+        return float(data[0]["latency_ns"]["mean"])
+    return float(sum(flow["goodput_gb_per_s"] for flow in data))

@@ -1,0 +1,291 @@
+"""What drivers say in the kernel log of devices that are late, or do less than they could."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from lanewise.health.doctor.finding import Finding, Severity
+from lanewise.health.doctor.loss_words import ENGINE_RESET, LOSSES, message, what_was_late
+from lanewise.health.doctor.registry import Bearing, Rule, rule
+from lanewise.machine.model import EventKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from lanewise.machine.address import Address
+    from lanewise.machine.model import Function, KernelEvent
+    from lanewise.machine.view import View
+
+_MOST_LINES = 3
+_WITHOUT_ATOMICS = re.compile(r"skipped device ([0-9a-f]{4}):([0-9a-f]{4}), PCI rejects atomics")
+"""How ROCm's driver names a GPU: by vendor and device."""
+_GPU = re.compile(r"NVRM: (GPU\d{1,3})\b")
+"""How NVIDIA's open driver names one in some lines: by its number."""
+TIMEOUT = Rule(
+    id="device-timeout",
+    what="The kernel log says that a device did not answer its driver in time: a command to a drive, to the "
+    "firmware of an adapter or to a GPU timed out, or an adapter did not send what it was given.",
+    why="Commands take microseconds, and drivers wait for seconds. A device that is that late has firmware "
+    "that hangs, interrupts that were lost, or a link that loses packets. Programs wait, and the next "
+    "timeout may be the one after which the driver gives the device up.",
+    severity="warning; info where the log says later that the device works again, and where the driver of a "
+    "GPU reset an engine of it and nothing more",
+    cost="stated: what was asked of the device had to wait or failed",
+    fix="See how often it happens: `dmesg | grep -e BDF -e 'timed out' -e timeout`. Look for errors of the "
+    "link at the same time. Update firmware and driver of the device. If it happens again: reseat the card, "
+    "then replace it.",
+    references=(
+        "Linux, drivers/nvme/host/pci.c (nvme_timeout)",
+        "Linux, net/sched/sch_generic.c (dev_watchdog)",
+        "the table of messages in lanewise/machine/sources/driver_messages",
+    ),
+    not_said="Devices that `device-lost` tells of; lines before the last boot of the log.",
+    bearing=Bearing.DISTURBS,
+)
+
+LESS = Rule(
+    id="device-reduced",
+    what="The kernel log says that a driver runs an adapter with less than it can do: without the package "
+    "that its firmware needs, or with less power than it asks for.",
+    why="The adapter is listed, its link is up, and it moves data; but it does so with one queue, or with "
+    "ports that are held down, and no register shows it.",
+    severity="warning; info for GPUs with a display that ROCm leaves out, and for what a driver says of the "
+    "link of its adapter where no source tells that link",
+    cost="stated: the adapter moves less data than it could",
+    fix="Safe Mode: install the DDP package (`/lib/firmware/intel/ice/ddp/ice.pkg`) that fits the driver, "
+    "and load the driver again. Insufficient power: put the card into a slot that gives 75 W, or look at the "
+    "slot's power limit in the firmware setup (`lspci -vv -s BDF | grep SlotPowerLimit`).",
+    references=(
+        "Linux, Documentation/networking/device_drivers/ethernet/intel/ice.rst (Safe Mode)",
+        "Linux, drivers/net/ethernet/mellanox/mlx5/core/events.c (mlx5_pcie_event)",
+        "Linux, drivers/gpu/drm/amd/amdkfd/kfd_device.c (kgd2kfd_device_init)",
+    ),
+    bearing=Bearing.LIMITS,
+)
+
+
+FAILED_ACCESS = Rule(
+    id="drive-errors",
+    what="The kernel log says that reads or writes of an NVMe drive failed.",
+    why="The drive, or the path to it, could not deliver or keep data. File systems go read-only, arrays "
+    "drop "
+    "the drive.",
+    severity="warning",
+    cost="stated: data could not be read or written",
+    fix="Ask the drive (`nvme smart-log /dev/NAME`): media errors and used-up spares mean that it is to be "
+    "replaced. Without them look for errors of its link (`dmesg | grep -e BDF -e NAME`) and reseat it.",
+    references=("Linux, block/blk-mq.c (blk_print_req_error)", "NVM Express Base 2.0 §5.16.1.3 (SMART)"),
+    not_said="Drives that `device-lost` tells of, whose accesses fail with them; lines before the last boot.",
+    bearing=Bearing.DISTURBS,
+)
+
+
+_THIN_LINK = "PCI-Express bandwidth available for this"
+"""What i40e, and ixgbe before 3.16, say of adapters with more ports than a link of 2.5 or 5 GT/s carries."""
+_MATTERS = re.compile(r"nouveau|[Nn]ova|xhci")
+"""Drivers of GPUs and USB hosts that the table of messages does not tell of as movers."""
+FAILED_START = "failed with error -"
+"""In the line of a driver that could not start a device; it may have been loaded again since."""
+
+COMPLAINT = Rule(
+    id="driver-error",
+    what="The kernel log says that a driver met an error of its device that no other rule here knows: a "
+    "device or a part of one that failed to start, a reset that failed, a parity error, firmware that "
+    "reports a fatal error.",
+    why="Drivers write such a line where a device does what it must not do. Some go on, some give up "
+    "without another word, and the next start may fail.",
+    severity="warning; info where the log says later that the device works again, and for drivers that could "
+    "not start what moves no data",
+    cost="stated: what the device does is not to be relied upon",
+    fix="Read what the driver says before and after it (`dmesg | grep -e BDF`). Update firmware and driver "
+    "of the device. If it comes again after a cold start: reseat the card, then replace it.",
+    references=("the table of messages in lanewise/machine/sources/driver_messages",),
+    not_said="Devices that `device-lost` or `device-timeout` tells of; what drivers say of firmware files, "
+    "interrupts, virtual functions, cables and remote ends; drivers of displays, sound and USB; lines before "
+    "the last boot of the log.",
+    bearing=Bearing.DISTURBS,
+)
+
+
+def by_device(view: View) -> dict[str, list[KernelEvent]]:
+    """Return events by address, or by the name that the log has where no address is known."""
+    found: dict[str, list[KernelEvent]] = {}
+    for event in view.machine.events:
+        concerned = whom(view, event)
+        place = concerned.short if concerned else event.name
+        if (skipped := _WITHOUT_ATOMICS.search(event.line)) is not None:
+            for gpu in _of_numbers(view, skipped):
+                found.setdefault(gpu.address.short, []).append(event)
+            continue
+        if place is None and event.kind is EventKind.GPU_LOST:
+            place = _only_gpu(view)
+        elif place is None and (named := _GPU.search(event.line)):
+            place = _only_gpu(view, vendor=0x10DE, called=named[1])
+        elif place is None and "amdgpu" in event.line:
+            place = _only_gpu(view, vendor=0x1002)
+        if place is not None:
+            found.setdefault(place, []).append(event)
+    return found
+
+
+def whom(view: View, event: KernelEvent) -> Address | None:
+    """Return the device that a line is about: of a port that recovers, who reported the error.
+
+    Where the log does not say who, it is what the dump has below the port.
+    """
+    port = view.machine.functions.get(event.address) if event.address is not None else None
+    if event.sender is not None or port is None or "AER: " not in event.line:
+        return event.sender or event.address
+    below = view.machine.children(port)
+    return below[0].address if below else event.address
+
+
+def _of_numbers(view: View, skipped: re.Match[str]) -> list[Function]:
+    """Return the GPUs that a line names by vendor and device."""
+    numbers = (int(skipped[1], 16), int(skipped[2], 16))
+    return [
+        function
+        for function in view.machine
+        if (function.identity.vendor_id, function.identity.device_id) == numbers and function.is_gpu
+    ]
+
+
+def _only_gpu(view: View, vendor: int | None = None, called: str = "a GPU") -> str:
+    """Name the GPU of a line without an address, where there is only one."""
+    gpus = [
+        function
+        for function in view.machine
+        if view.is_compute_gpu(function) and vendor in (None, function.identity.vendor_id)
+    ]
+    return gpus[0].address.short if len(gpus) == 1 else called
+
+
+@rule(TIMEOUT)
+def late_devices(view: View, this: Rule) -> Iterable[Finding]:
+    """Find devices that were late: one finding for each."""
+    for place, events in by_device(view).items():
+        late = [event for event in events if event.kind is EventKind.TIMED_OUT]
+        if late and not any(event.kind in LOSSES for event in events):
+            again = events[-1].kind is EventKind.RECOVERED
+            mild = again or all(ENGINE_RESET in event.line for event in late)
+            yield this.finding(
+                Severity.INFO if mild else Severity.WARNING,
+                place,
+                what_was_late(place, late, again=again),
+                _lines(view, place, late),
+            )
+
+
+@rule(COMPLAINT)
+def complaining_drivers(view: View, this: Rule) -> Iterable[Finding]:
+    """Find devices of which their driver reports errors: one finding for each."""
+    for place, events in by_device(view).items():
+        told = [event for event in events if event.kind is EventKind.COMPLAINED]
+        if told and not any(event.kind in LOSSES or event.kind is EventKind.TIMED_OUT for event in events):
+            again = events[-1].kind is EventKind.RECOVERED or _has_another(view, place, told)
+            times = f", {len(told)} times" if len(told) > 1 else ""
+            mild = again or _is_a_small_start(view, place, told)
+            yield this.finding(
+                Severity.INFO if mild else Severity.WARNING,
+                place,
+                f"the driver of {place} reports an error of it{times}{'; it works again' if again else ''}: "
+                f"{message(told[0])}",
+                _lines(view, place, told),
+            )
+
+
+def _is_a_small_start(view: View, place: str, told: list[KernelEvent]) -> bool:
+    """Whether a driver did not start a device that moves no data; else the driver's name tells."""
+    if not all(FAILED_START in event.line for event in told):
+        return False
+    function = view.machine.named(place)
+    by_name = any(_MATTERS.search(event.line) for event in told)
+    if function is None or function.identity.class_code is None or function.is_wireless:
+        return not by_name
+    return not (view.is_data_mover(function) or function.is_gpu or by_name)
+
+
+def _has_another(view: View, place: str, told: list[KernelEvent]) -> bool:
+    """Whether a driver could not start a device that has one now."""
+    function = view.machine.named(place)
+    return (
+        all(FAILED_START in event.line for event in told) and function is not None and bool(function.driver)
+    )
+
+
+@rule(FAILED_ACCESS)
+def failing_drives(view: View, this: Rule) -> Iterable[Finding]:
+    """Find drives whose reads or writes failed: one finding for each."""
+    for place, events in by_device(view).items():
+        failed = [event for event in events if event.kind is EventKind.ACCESS_FAILED]
+        if failed and not any(event.kind in LOSSES for event in events):
+            times = f"{len(failed)} reads or writes" if len(failed) > 1 else "a read or write"
+            yield this.finding(
+                Severity.WARNING,
+                place,
+                f"{times} of the drive {place} failed",
+                _lines(view, place, failed),
+                fix=this.fix.replace("NAME", failed[0].name or "nvme0"),
+            )
+
+
+@rule(LESS)
+def reduced_devices(view: View, this: Rule) -> Iterable[Finding]:
+    """Find adapters that their driver holds back: one finding for each."""
+    for place, events in by_device(view).items():
+        told = [
+            event
+            for event in events
+            if event.kind is EventKind.RUNS_WITH_LESS
+            and not (_THIN_LINK in event.line and _has_known_link(view, place))
+        ]
+        if told:
+            severity, why, fix = _why_less(view, place, told[-1].line)
+            yield this.finding(
+                severity, place, f"{place} does less than it could: {why}", _lines(view, place, told), fix=fix
+            )
+
+
+def _has_known_link(view: View, place: str) -> bool:
+    """Whether the link of a device is known, so that it is judged by that."""
+    function = view.machine.named(place)
+    return function is not None and bool(function.link.status.width)
+
+
+def _why_less(view: View, place: str, line: str) -> tuple[Severity, str, str | None]:
+    """Say why a device does less, how bad that is, and what to do about it."""
+    if "rejects atomics" in line:
+        function = view.machine.named(place)
+        return (
+            Severity.INFO if function is not None and function.has_display else Severity.WARNING,
+            "ROCm leaves it out, because its path to the host passes no atomic operations on",
+            "Move it to a slot of the processor, or below a switch that routes atomics (`lspci -vvv | grep "
+            "AtomicOpsCap`); look for such a setting in the firmware setup.",
+        )
+    if "Speed 2.5GT/s" in line:
+        return (
+            Severity.WARNING,
+            "its driver finds its link at 2.5 GT/s",
+            "Look at both ends (`lspci -vvv -s BDF | grep -e LnkCap -e LnkSta`) and at the speed of the slot "
+            "in the firmware setup; reseat the card, look at riser and bifurcation.".replace("BDF", place),
+        )
+    if _THIN_LINK in line:
+        return (
+            Severity.INFO,
+            "its driver says that its link may be too thin for its ports",
+            "Compare what it can with what it has (`lspci -vvv -s BDF | grep -e LnkCap -e LnkSta`), and look "
+            "whether the slot has fewer lanes or a lower speed than the adapter.".replace("BDF", place),
+        )
+    power = "power" in line
+    why = "its slot gives too little power" if power else "its driver runs it in Safe Mode"
+    return Severity.WARNING, why, None
+
+
+def _lines(view: View, place: str, events: list[KernelEvent]) -> list[str]:
+    address = events[-1].address
+    function = view.machine.functions.get(address) if address else None
+    return [
+        *dict.fromkeys(event.line for event in events[:_MOST_LINES]),
+        *([f"{place} is {function.name}"] if function is not None else []),
+    ]

@@ -1,0 +1,253 @@
+"""What the kernel log tells of devices and links that were lost, and nothing else in a dump."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from lanewise.health.doctor.finding import Finding, Severity
+from lanewise.health.doctor.loss_words import LOSSES, what_happened
+from lanewise.health.doctor.registry import Bearing, Rule, rule
+from lanewise.health.doctor.rules.driver_log import FAILED_START, by_device, whom
+from lanewise.health.doctor.words import sign
+from lanewise.machine.model import EventKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from lanewise.machine.address import Address
+    from lanewise.machine.model import Function, KernelEvent
+    from lanewise.machine.view import View
+
+_OF_SLOTS = (
+    EventKind.LINK_DOWN,
+    EventKind.LINK_UP,
+    EventKind.CARD_GONE,
+    EventKind.CARD_PRESENT,
+    EventKind.PLANNED,
+    EventKind.NO_LINK,
+    EventKind.RECOVERED,
+)
+_MOST_LINES = 4
+_UNNAMED = "unknown device"
+_FROM_SLEEP = re.compile(r"D3|Switch to D0")
+_NO_ROOM = ("can't reserve", "selected_regions", "scsih_probe", "error -12", "error -16", "No bus number")
+"""In lines of devices that were given no addresses or buses, or whose addresses something else has."""
+
+LOST = Rule(
+    id="device-lost",
+    what="The kernel log says that a device was lost: a GPU fell off the bus (Xid 79), a drive's "
+    "controller is down or had to be reset, the firmware of a network or storage adapter stopped, a device "
+    "did not come back from a reset.",
+    why="The device stopped answering while it was in use. What ran on it failed, and most do not come back "
+    "before the next cold start.",
+    severity="error; warning when a later line says that it works again; info for what went away with its "
+    "card",
+    cost="stated: the device is out of service, and what ran on it was lost",
+    fix="Look at power and temperature of the device at that time, at its cables and riser. Reseat it, "
+    "update its firmware, switch link power saving off (`pcie_aspm=off`) and see whether it happens again. "
+    "Twice: replace it.",
+    references=(
+        "NVIDIA, XID Errors (79: GPU has fallen off the bus; 167: PCIe fatal timeout)",
+        "NVM Express Base 2.0 §3.1.4.6 (Controller Status)",
+    ),
+    not_said="Lines before the last boot of the log; Xids that are not about the bus (see `gpu-error`); "
+    "devices that do not answer in the dump either (see `device-dead`).",
+    bearing=Bearing.DISTURBS,
+)
+
+LINK_LOST = Rule(
+    id="link-lost",
+    what="The kernel log says that the link of a slot went down, or did not come up.",
+    why="A link that goes down by itself takes its device out of the machine, whatever it was doing. It may "
+    "come back, and do it again.",
+    severity="error when the link stayed down with the card in its slot; warning when the card left, when "
+    "the link did not come up, or when the dump shows the device all the same; info when the log says that "
+    "it came back",
+    cost="stated: the device behind it is gone, or was for a time",
+    fix="Reseat the card and its cable; look at errors of the port, and at what happened to power at that "
+    "time; rescan: `echo 1 > /sys/bus/pci/rescan`.",
+    references=("PCIe Base 5.0 §6.7 (Hot-Plug)", "§7.5.3.11 (Slot Status)"),
+    not_said="Slots that were switched off on purpose; Thunderbolt and USB4, whose cables are pulled; "
+    "links that "
+    "containment brought back.",
+    bearing=Bearing.DISTURBS,
+)
+
+RETRAINED = Rule(
+    id="link-retrained",
+    what="The kernel had to retrain a link at 2.5 GT/s because it did not come up otherwise.",
+    why="Linux tries that with links whose two ends do not agree on a speed. A link that comes up so stays "
+    "slow; one that fails even so leaves its device out of the machine.",
+    severity="error when even that failed and nothing is behind the port; warning when it came up; info when "
+    "the slot is empty",
+    cost="stated: the link runs at 2.5 GT/s, or not at all",
+    fix="Reseat the card; look at riser, cable and retimer; update firmware of host and card. Then a cold "
+    "start: the kernel's limit stays until then.",
+    references=("Linux, drivers/pci/quirks.c (pcie_failed_link_retrain)", "PCIe Base 5.0 §4.2.5 (LTSSM)"),
+    bearing=Bearing.LIMITS,
+)
+
+
+@rule(LOST)
+def lost_devices(view: View, this: Rule) -> Iterable[Finding]:
+    """Find devices that the log says were lost: one finding for each."""
+    for place, events in by_device(view).items():
+        losses = [event for event in events if event.kind in LOSSES]
+        address = whom(view, losses[-1]) if losses else None
+        function = view.machine.functions.get(address) if address else None
+        if not losses or (function is not None and view.is_dead(function)):
+            continue
+        went, again = _went_with_its_card(view, losses), _works_again(view, events, function)
+        worst = min(losses, key=lambda event: list(LOSSES).index(event.kind))
+        xid = f" (Xid {worst.number})" if worst.kind is EventKind.GPU_LOST and worst.number else ""
+        tail = ", as when a card or cable is pulled" if went else "; it works again" if again else ""
+        severity = Severity.WARNING if again else Severity.ERROR
+        yield this.finding(
+            Severity.INFO if went else severity,
+            place,
+            f"{_subject(view, place, worst)} {what_happened(worst)}{xid}{tail}",
+            [
+                *(event.line for event in _first_of_each_kind(losses)),
+                *(
+                    [f"{place} is {function.name}"]
+                    if function is not None and function.name != _UNNAMED
+                    else []
+                ),
+                *([f"{len(losses)} lines of that kind in the log"] if len(losses) > _MOST_LINES else []),
+            ],
+            fix=_remedy(losses),
+        )
+
+
+def _subject(view: View, place: str, loss: KernelEvent) -> str:
+    """Name what was lost: of a port that tells of nobody, what is below it."""
+    at_a_port = "AER: " in loss.line and whom(view, loss) == loss.address and "pcieport" in loss.line
+    return f"what is below {place}" if at_a_port else place
+
+
+def _remedy(losses: list[KernelEvent]) -> str | None:
+    """Say what to do where a device only lacks addresses or buses; None: what a lost device needs."""
+    if all(any(words in event.line for words in _NO_ROOM) for event in losses):
+        return (
+            "Nothing tells of a fault of the card: what it needs is taken or was not given. See who has it "
+            "(`grep -i -e pci -e reserved /proc/iomem`, `dmesg | grep -e 'BAR ' -e reserve -e conflict`). "
+            "Update firmware of host and card, switch on decoding above 4 GB in the setup, or start Linux "
+            "with `pci=realloc` (addresses) or `pci=hpbussize=8` (buses of hot-plug slots)."
+        )
+    return None
+
+
+def _first_of_each_kind(events: list[KernelEvent]) -> list[KernelEvent]:
+    first = {event.kind: event for event in reversed(events)}
+    rest = [event for event in events if event not in first.values()]
+    return [*first.values(), *rest][:_MOST_LINES]
+
+
+def _works_again(view: View, events: list[KernelEvent], function: Function | None) -> bool:
+    """Whether a later line says so, or the device failed to return or start and has its driver now."""
+    if events[-1].kind is EventKind.RECOVERED:
+        return True
+    only_return = all(
+        e.kind is EventKind.NO_RETURN or FAILED_START in e.line for e in events if e.kind in LOSSES
+    )
+    return only_return and function is not None and bool(function.driver) and function.link.status.known
+
+
+def _went_with_its_card(view: View, losses: list[KernelEvent]) -> bool:
+    """Whether devices that are no longer listed only did not wake after their card or cable was pulled.
+
+    What is part of a Thunderbolt controller, or behind one, goes with its cable, and the controller with what
+    is on it. A log lists all that was ever there.
+    """
+    if any(e.kind is not EventKind.NO_RETURN or not _FROM_SLEEP.search(e.line) for e in losses):
+        return False
+    there = [view.machine.functions.get(event.address) for event in losses if event.address is not None]
+    behind = [one is not None and any(map(view.is_thunderbolt, view.machine.path(one))) for one in there]
+    if behind and all(behind) and view.machine.kinds == ("kernel log",):
+        return True
+    gone = any(event.kind is EventKind.CARD_GONE for event in view.machine.events)
+    by_log = view.machine.kinds == ("kernel log",)
+    return gone and (by_log or all(event.address not in view.machine.functions for event in losses))
+
+
+@rule(LINK_LOST)
+def lost_links(view: View, this: Rule) -> Iterable[Finding]:
+    """Find slots whose link went, and say whether it came back."""
+    ports: dict[Address, list[KernelEvent]] = {}
+    for event in view.machine.events:
+        if event.address is not None and event.kind in _OF_SLOTS:
+            ports.setdefault(event.address, []).append(event)
+    for address, events in ports.items():
+        port = view.machine.functions.get(address)
+        kinds = [event.kind for event in events]
+        downs = [e for e in events if e.kind in (EventKind.LINK_DOWN, EventKind.CARD_GONE, EventKind.NO_LINK)]
+        if not downs or EventKind.PLANNED in kinds or (port is not None and view.is_thunderbolt(port)):
+            continue
+        bdf = address.short
+        severity, title = _outcome(view, port, bdf, events)
+        yield this.finding(
+            severity,
+            bdf,
+            title,
+            [*(event.line for event in events[-_MOST_LINES:]), *(_slot_lines(port) if port else [])],
+        )
+
+
+def _slot_lines(port: Function) -> list[str]:
+    bdf, slot = port.address.short, port.registers.slot
+    present = slot.presence if slot is not None else None
+    said = "" if present is None else f"{bdf} SltSta: PresDet{sign(present)}"
+    runs = f"{bdf} LnkSta: {port.link.status} ({port.name})" if port.link.status.known else ""
+    return [line for line in (runs, said) if line]
+
+
+def _outcome(view: View, port: Function | None, bdf: str, events: list[KernelEvent]) -> tuple[Severity, str]:
+    """Tell what became of a link by the last line about it, and by what the dump shows below its port."""
+    last = events[-1].kind
+    if last in (EventKind.LINK_UP, EventKind.CARD_PRESENT, EventKind.RECOVERED):
+        return Severity.INFO, f"the link of {bdf} went down some time ago and came back"
+    if view.shows_device_below(port):
+        return (
+            Severity.WARNING,
+            f"the link of {bdf} went down by the log, and its device is there in the dump",
+        )
+    kinds = {event.kind for event in events[-_MOST_LINES:]}
+    if EventKind.NO_LINK in kinds:
+        return Severity.WARNING, f"the link of {bdf} did not come up"
+    if EventKind.CARD_GONE in kinds:
+        return Severity.WARNING, f"the link of {bdf} went down: its card left the slot"
+    return Severity.ERROR, f"the link of {bdf} went down and did not come back"
+
+
+@rule(RETRAINED)
+def retrained_links(view: View, this: Rule) -> Iterable[Finding]:
+    """Find links that came up slow or not at all."""
+    kinds = (EventKind.RETRAINED, EventKind.RETRAIN_FAILED)
+    for address in dict.fromkeys(e.address for e in view.machine.events if e.kind in kinds and e.address):
+        events, bdf = view.events_at(address, *kinds), address.short
+        port = view.machine.functions.get(address)
+        link = view.machine.link_below(port) if port is not None else None
+        slot = port.registers.slot if port is not None else None
+        failed = events[-1].kind is EventKind.RETRAIN_FAILED
+        empty = link is None and slot is not None and slot.presence is False
+        by_log = view.machine.kinds == ("kernel log",)
+        well = not by_log and link is not None and link.now.known and not link.below_speed
+        if empty:
+            severity, how = Severity.INFO, "and it is empty"
+        elif well:
+            severity, how = Severity.WARNING, "and it is at full speed in the dump"
+        elif by_log and not failed:
+            severity, how = Severity.WARNING, "and does not say how it runs since"
+        elif failed and (link is None or by_log):
+            severity, how = Severity.ERROR, "and it did not come up even so"
+        elif link is None and port is not None:
+            severity, how = Severity.WARNING, "and nothing is listed behind it"
+        else:
+            severity, how = Severity.WARNING, "and it stays slow"
+        yield this.finding(
+            severity,
+            bdf,
+            f"the kernel forced the link of {bdf} to 2.5GT/s, {how}",
+            [*(event.line for event in events[:_MOST_LINES]), *([f"{bdf} is {port.name}"] if port else [])],
+        )

@@ -1,0 +1,178 @@
+"""Maximum Payload Size: inconsistent along a path, or smaller than the path allows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from lanewise.health.doctor.finding import Finding, Severity
+from lanewise.health.doctor.registry import PERFORMANCE, PROVISIONING, Bearing, Rule, rule
+from lanewise.health.doctor.rig import Leaf, Rig, Trial
+from lanewise.health.doctor.severity import DRIVE_SHARE, by_loss, payload_share
+from lanewise.machine.model import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from lanewise.machine.model import Function, Link
+    from lanewise.machine.own_rate import Own
+    from lanewise.machine.view import View
+
+MISMATCH = Rule(
+    id="mps-mismatch",
+    what="The two ends of a link, or the ports of a switch, have different Maximum Payload Sizes, and the "
+    "larger one will be used.",
+    why="A packet with more payload than its receiver is set to is a Malformed TLP, a fatal error: the "
+    "transfer is lost, and often the device with it. It shows after hot plug, after a device was reset or "
+    "reloaded under a running kernel, or with firmware that sets some functions and forgets others.",
+    severity="error",
+    cost="stated: transfers with payloads above the smaller size fail",
+    fix="Boot with `pci=pcie_bus_safe` (one value for each hierarchy), or set Device Control of both ends "
+    "to the smaller value; after a device was reloaded, remove it and rescan the bus.",
+    references=(
+        "PCIe Base 5.0 §2.2.2 (payload rules)",
+        "§7.5.3.4 (Device Control)",
+        "§6.2.7 (Malformed TLP)",
+    ),
+    not_said="Devices below their port whose MRRS is no larger than their MPS: Linux sets them so in "
+    "performance mode, and no completion can be too large then.",
+    bearing=Bearing.DISTURBS,
+    profiles=PROVISIONING,
+)
+
+SMALL = Rule(
+    id="mps-small",
+    what="Every function below a root port supports a larger Maximum Payload Size than is set.",
+    why="Each packet carries at most MPS of payload and always about 24 bytes of header and framing: 128 "
+    "B wastes 16 % of the link, 256 B 9 %, 512 B 5 %.",
+    severity="warning where a device that moves data on a link of 1.9 GB/s or more loses a tenth of what its "
+    "wires, media or link can do; info otherwise, as for most drives",
+    cost="simulated: DMA writes to host memory with the payload of now and with the one that all support",
+    fix="Let the kernel set it: boot with `pci=pcie_bus_safe` (or `pci=pcie_bus_perf`), or look for "
+    "Maximum Payload Size in the firmware setup.",
+    references=("PCIe Base 5.0 §7.5.3.3 and §7.5.3.4 (Device Capabilities, Device Control)",),
+    not_said="Hierarchies in which one function supports no more: the smallest decides.",
+    bearing=Bearing.LIMITS,
+    profiles=PERFORMANCE,
+)
+
+
+@rule(MISMATCH)
+def mismatched_payloads(view: View, this: Rule) -> Iterable[Finding]:
+    """Find links whose ends disagree, and switches whose ports do."""
+    for upper, lower, reads in (*_ends(view), *_inside_switches(view)):
+        above, below = upper.transfers.mps, lower.transfers.mps
+        if above is None or below is None or above == below:
+            continue
+        if below < above and reads is not None and reads <= below:
+            continue
+        larger, smaller = (lower, upper) if below > above else (upper, lower)
+        yield this.finding(
+            Severity.ERROR,
+            lower.address.short,
+            f"{larger.address.short} sends payloads of up to {max(above, below)} B, and "
+            f"{smaller.address.short} takes no more than {min(above, below)} B",
+            [_mps_line(upper), _mps_line(lower)],
+        )
+    for function in view.machine:
+        mps, most = function.transfers.mps, function.transfers.mps_supported
+        if mps is not None and most is not None and mps > most and not function.virtual:
+            bdf = function.address.short
+            yield this.finding(
+                Severity.ERROR, bdf, f"{bdf} is set to {mps} B, and can do {most} B", [_mps_line(function)]
+            )
+
+
+def _ends(view: View) -> Iterator[tuple[Function, Function, int | None]]:
+    """List both ends of every link, and how much the lower one reads at a time, where it says."""
+    for link in view.machine.links:
+        # A packet that is too large is an error inside a chip, too.
+        if link.on_die and (link.tunnel or link.upper.kind is not Kind.DOWNSTREAM_PORT):
+            continue
+        for function in _governing(link):
+            yield link.upper, function, function.transfers.mrrs
+
+
+def _inside_switches(view: View) -> Iterator[tuple[Function, Function, int | None]]:
+    """List the ports of switches that lead to something, with the most that is read below them at a time."""
+    for switch in view.machine.switches:
+        for port in switch.downstream:
+            reads = [
+                f.transfers.mrrs for f in view.machine.descendants(port) if not f.is_bridge and not f.virtual
+            ]
+            known = [read for read in reads if read is not None]
+            if known:
+                yield switch.upstream, port, max(known) if len(known) == len(reads) else None
+
+
+def _governing(link: Link) -> tuple[Function, ...]:
+    """Functions whose setting counts: all of a device, but only the first of an ARI device (§7.5.3.4)."""
+    functions = tuple(function for function in link.lower if not function.virtual)
+    return functions[:1] if functions and functions[0].registers.ari else functions
+
+
+def _mps_line(function: Function) -> str:
+    transfers = function.transfers
+    text = f"{function.address.short} DevCtl: MaxPayload {transfers.mps} bytes"
+    if transfers.mps_supported is not None:
+        text += f"; DevCap: MaxPayload {transfers.mps_supported} bytes"
+    return f"{text} ({function.name})"
+
+
+@rule(SMALL)
+def small_payloads(view: View, this: Rule) -> Iterable[Finding]:
+    """Find hierarchies that could use larger payloads."""
+    for port in view.root_ports:
+        below = view.machine.link_below(port)
+        if below is None or not view.is_wire(below):
+            continue
+        members = [
+            function
+            for function in view.rooted(port)
+            if view.machine.role(function) is not None and function.transfers.mps is not None
+        ]
+        if len(members) < 2 or any(function.transfers.mps_supported is None for function in members):
+            continue
+        if any(map(view.is_dead, view.machine.descendants(port))):
+            # Nobody knows what a device takes that does not answer.
+            continue
+        used = min(function.transfers.mps or 0 for function in members)
+        possible = min(function.transfers.mps_supported or 0 for function in members)
+        if used >= possible or max(function.transfers.mps or 0 for function in members) > used:
+            continue
+        busy = [function for function in members if function in view.devices]
+        leaves = busy or [f for f in members if view.machine.role(f) in (Kind.ENDPOINT, Kind.LEGACY_ENDPOINT)]
+        if not leaves:
+            continue
+        yield this.finding(
+            _severity(view, busy, used, possible),
+            leaves[0].address.short,
+            f"payloads of {used} B below {port.address.short}, where everything supports {possible} B",
+            [
+                *map(_mps_line, [port, *leaves[:3]]),
+                f"{len(members)} functions in this hierarchy, none below {possible} bytes",
+            ],
+            trial=_trial(view, leaves[0], used, possible),
+            also=[function.address.short for function in leaves[1:]],
+        )
+
+
+def _trial(view: View, device: Function, used: int, possible: int) -> Trial | None:
+    lanes = view.leaf_lanes(device)
+    if lanes is None:
+        return None
+    as_is = Rig((), (Leaf(lanes, "write"),), mps=used)
+    fixed = replace(as_is, mps=possible)
+    return Trial(as_is, fixed, "DMA writes to host memory", own=view.own_rate(device))
+
+
+def _severity(view: View, busy: list[Function], used: int, possible: int) -> Severity:
+    """Return a warning where any device notices; a drive's media are slower than its link."""
+    for device in busy:
+        rate = view.possible_rate(device) or 0.0
+        own: Own | float | None = view.own_rate(device)
+        if own is None and device.is_nvme:
+            own = DRIVE_SHARE * rate
+        if by_loss(rate * payload_share(used), rate * payload_share(possible), own) is Severity.WARNING:
+            return Severity.WARNING
+    return Severity.INFO

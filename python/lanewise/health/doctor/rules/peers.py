@@ -1,0 +1,246 @@
+"""Devices that should talk to each other directly, and what keeps them from it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from lanewise.health.doctor.finding import Finding, Severity
+from lanewise.health.doctor.registry import PERFORMANCE, Bearing, Rule, rule
+from lanewise.health.doctor.rig import Leaf, Rig, Trial
+from lanewise.health.doctor.words import listed
+from lanewise.machine.lanes import lanes_of
+from lanewise.machine.model import OWN_LINKS
+from lanewise.machine.sockets import across_sockets, interconnect_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from lanewise.machine.model import Function
+    from lanewise.machine.view import View
+
+_NVIDIA = 0x10DE
+
+_FAST_NIC_GB_PER_S = 12.0
+"""Network adapters with a link of this rate talk to GPUs directly. Assumed: 100 Gb/s and more."""
+
+ACS = Rule(
+    id="acs-redirect",
+    what="ACS sends peer-to-peer requests below a switch up to the root complex and back.",
+    why="Two devices below one switch could talk through it without touching the host. With P2P Request "
+    "Redirect each packet uses the upstream link twice, takes the round trip through the root complex, "
+    "and shares it with all devices below the switch. One port that redirects is enough for the traffic of "
+    "its "
+    "device.",
+    severity="warning with a GPU or accelerator among the devices below; info otherwise",
+    cost="simulated: one device writing to another below the same switch, redirected and direct",
+    fix="If no virtual machine needs the isolation, switch ACS off in the firmware setup, or clear "
+    "ReqRedir and CmpltRedir on each of those ports (`setpci -s PORT ECAP_ACS+6.w=0:c`); with virtual "
+    "machines, use ATS and direct translated P2P.",
+    references=("PCIe Base 5.0 §6.12 (Access Control Services)", "§7.7.8.3 (ACS Control)"),
+    not_said="Switches with fewer than two devices that talk to each other; network adapters "
+    "alone, which do not; root ports, whose redirection costs nothing more.",
+    bearing=Bearing.LIMITS_PEERS,
+    profiles=PERFORMANCE,
+)
+
+APART = Rule(
+    id="peers-apart",
+    what="A GPU has no fast network adapter of its kind nearby although the machine has some: every one "
+    "hangs below another root port or NUMA node.",
+    why="Transfers between GPU and network adapter (GPUDirect RDMA) stay below a switch where they can; "
+    "across root ports or sockets they pass the root complex, which is slower on most hosts and forbidden "
+    "on some.",
+    severity="info",
+    cost="simulated: one device writing to another below a common switch, and from root port to root port, "
+    "over the link between sockets where they are on two",
+    fix="Move the adapter into a slot below the switch of the GPU, or bind each GPU to the nearest "
+    "adapter (NCCL_IB_HCA, NCCL_NET_GDR_LEVEL).",
+    references=("PCIe Base 5.0 §1.3.1 (peer-to-peer through a root complex is optional)",),
+    not_said="Machines without GPUs or without fast network adapters; GPUs with an adapter below the same "
+    "switch or root port.",
+    profiles=PERFORMANCE,
+)
+
+
+GPUS = Rule(
+    id="gpus-apart",
+    what="GPUs of one kind hang below different root ports or sockets, and no link of their own is seen.",
+    why="What such GPUs send each other passes the root complex: more latency, often less bandwidth, the "
+    "link between sockets where they are on two, and on some platforms host memory. For GPUs that work "
+    "alone it does not matter.",
+    severity="info",
+    cost="simulated: two GPUs writing to each other across sockets, or 4 KiB from root port to root port, "
+    "and below a common switch",
+    fix="Where they exchange data, put them below one switch or on one socket, or join them with a bridge of "
+    "their own (NVLink, Infinity Fabric) if they have the connector; keep each process on the socket of its "
+    "GPU.",
+    references=("PCIe Base 5.0 §1.3.1 (peer-to-peer through a root complex is optional)",),
+    not_said="GPUs that `nvidia-smi topo -m`, `xpu-smi topology -m`, NCCL or hwloc show joined by NVLink, "
+    "XGMI or Xe Link, modules that always are (SXM, OAM, NVL), GPUs of different kinds, and machines whose "
+    "GPUs share a switch or root port.",
+    profiles=PERFORMANCE,
+)
+
+
+@rule(ACS)
+def redirected_peers(view: View, this: Rule) -> Iterable[Finding]:
+    """Find switches that may not switch."""
+
+    def rate(function: Function) -> float:
+        return view.possible_rate(function) or 0.0
+
+    for switch in view.machine.switches:
+        redirecting = [port for port in switch.downstream if "ReqRedir" in (_enabled(port))]
+        if not redirecting:
+            continue
+        devices = {
+            port.address: [f for f in view.machine.descendants(port) if f in view.devices]
+            for port in switch.downstream
+        }
+        peers = [function for port in redirecting for function in devices[port.address]]
+        fastest = [max(below, key=rate) for below in devices.values() if below]
+        apart = sorted(fastest, key=lambda f: (f in peers, rate(f)), reverse=True)
+        if not peers or len(apart) < 2 or all(peer.is_nic for below in devices.values() for peer in below):
+            continue
+        # Of one port among several that redirects, the port is the place to look.
+        place = redirecting[0] if len(redirecting) == 1 else switch.upstream
+        rich = any(view.is_compute_gpu(function) or function.is_class(0x12, 0x0B) for function in peers)
+        yield this.finding(
+            Severity.WARNING if rich else Severity.INFO,
+            place.address.short,
+            f"{len(peers)} device{'' if len(peers) == 1 else 's'} below {place.address.short} "
+            f"{'reaches its neighbours' if len(peers) == 1 else 'reach each other'} only through the root "
+            "complex",
+            [
+                *(f"{port.address.short} ACSCtl: ReqRedir+ ({port.name})" for port in redirecting[:8]),
+                f"devices: {listed(peers)}",
+            ],
+            trial=_switch_trial(view, switch.upstream, apart[0], apart[1]),
+            also=[function.address.short for function in peers],
+        )
+
+
+def _enabled(port: Function) -> frozenset[str]:
+    acs = port.registers.acs
+    return (acs.enabled if acs else None) or frozenset()
+
+
+def _switch_trial(view: View, upstream: Function, one: Function, other: Function) -> Trial | None:
+    above = view.physical_link(upstream)
+    first, second = view.leaf_lanes(one), view.leaf_lanes(other)
+    if above is None or first is None or second is None:
+        return None
+    up = lanes_of(above.limit if above.limit.known else above.now)
+    if up is None:
+        return None
+    mps = min(view.payload(one), view.payload(other))
+    leaves = (Leaf(first, "write", target=1), Leaf(second, "write", target=0))
+    as_is = Rig((up,), leaves, mps=mps, acs_redirect=True)
+    return Trial(as_is, Rig((up,), leaves, mps=mps), "two devices writing to each other")
+
+
+@rule(APART)
+def distant_peers(view: View, this: Rule) -> Iterable[Finding]:
+    """Find GPUs without a near network adapter."""
+    gpus = [function for function in view.devices if view.is_compute_gpu(function)]
+    nics = [
+        function
+        for function in view.devices
+        if function.is_nic and (view.possible_rate(function) or 0.0) >= _FAST_NIC_GB_PER_S
+    ]
+    if not gpus or not nics or not all(view.machine.root_port(f) for f in (*gpus, *nics)):
+        return
+    lonely = [gpu for gpu in gpus if not any(_near(view, gpu, nic) for nic in nics)]
+    if not lonely:
+        return
+    evidence = [f"{gpu.address.short} {_place(view, gpu)} ({gpu.name})" for gpu in lonely[:4]]
+    evidence += [f"{nic.address.short} {_place(view, nic)} ({nic.name})" for nic in nics[:4]]
+    nearest = min(nics, key=lambda nic: across_sockets(view.machine, lonely[0], nic))
+    yield this.finding(
+        Severity.INFO,
+        lonely[0].address.short,
+        f"{len(lonely)} of {len(gpus)} GPUs have no fast network adapter below their root port",
+        evidence,
+        trial=_root_trial(view, lonely[0], nearest),
+        also=[gpu.address.short for gpu in lonely[1:]],
+    )
+
+
+@rule(GPUS)
+def distant_gpus(view: View, this: Rule) -> Iterable[Finding]:
+    """Find GPUs of one kind that only the root complex joins."""
+    kinds: dict[tuple[int | None, int | None], list[Function]] = {}
+    for function in view.devices:
+        if view.is_compute_gpu(function) and view.machine.root_port(function) is not None:
+            identity = function.identity
+            kinds.setdefault((identity.vendor_id, identity.device_id), []).append(function)
+    for gpus in kinds.values():
+        first = gpus[0]
+        apart = [gpu for gpu in gpus[1:] if not _near(view, first, gpu)]
+        if not apart or any(map(_joined_by_module, gpus)) or _own_links(view, gpus):
+            continue
+        far = [gpu for gpu in apart if across_sockets(view.machine, first, gpu)]
+        where = "two sockets" if far else "several root ports"
+        yield this.finding(
+            Severity.INFO,
+            first.address.short,
+            f"{len(gpus)} GPUs of one kind are spread over {where}, and no link of their own is to be seen",
+            [f"{gpu.address.short} {_place(view, gpu)} ({gpu.name})" for gpu in gpus[:8]],
+            trial=_root_trial(view, first, (far or apart)[0], exchange=bool(far)),
+            also=[gpu.address.short for gpu in gpus[1:]],
+        )
+
+
+_MODULES = re.compile(r"\b(?:SXM\d?|OAM|MI2[05]0X?|MI3\d\dX|HGX|GB[23]00|NVL)\b")
+"""Names of GPUs that come with links between them, on one board or by a bridge (pci.ids)."""
+
+
+def _joined_by_module(gpu: Function) -> bool:
+    return _MODULES.search(gpu.name) is not None
+
+
+def _own_links(view: View, gpus: list[Function]) -> bool:
+    """Whether some source shows links between GPUs, like NVLink, or the switches that such links need."""
+    addresses = {gpu.address for gpu in gpus}
+    shown = any(
+        relation.path in OWN_LINKS and {relation.first_address, relation.second_address} & addresses
+        for relation in view.machine.relations
+    )
+    return shown or any(
+        function.identity.vendor_id == _NVIDIA and function.is_class(0x0680) for function in view.machine
+    )
+
+
+def _near(view: View, first: Function, second: Function) -> bool:
+    root = view.machine.root_port(first)
+    return root is not None and root == view.machine.root_port(second)
+
+
+def _place(view: View, function: Function) -> str:
+    root = view.machine.root_port(function)
+    text = f"below root port {root.address.short}" if root else "on a root bus"
+    return text if function.numa_node is None else f"{text}, NUMA node {function.numa_node}"
+
+
+def _root_trial(view: View, gpu: Function, peer: Function, *, exchange: bool = False) -> Trial | None:
+    """Compare one write of a peer into a GPU, or with `exchange` all that both can write to each other."""
+    first, second = view.leaf_lanes(gpu), view.leaf_lanes(peer)
+    if first is None or second is None:
+        return None
+    mps = min(view.payload(gpu), view.payload(peer))
+    if exchange:
+        leaves = (Leaf(first, "write", target=1), Leaf(second, "write", target=0))
+    else:
+        leaves = (Leaf(first, "idle"), Leaf(second, "write", size=4096, outstanding=1, target=0))
+    apart = Rig((), leaves, mps=mps, forward_between_roots=True)
+    if across_sockets(view.machine, gpu, peer):
+        far = (leaves[0], replace(leaves[1], socket=1))
+        apart = replace(apart, leaves=far, interconnect=interconnect_of(view.machine))
+    up = first if (first.gt_s * first.width) >= (second.gt_s * second.width) else second
+    together = Rig((up,), leaves, mps=mps)
+    if exchange:
+        return Trial(apart, together, "two GPUs writing to each other")
+    writer = "another" if peer.is_gpu else "the adapter"
+    return Trial(apart, together, f"4 KiB written by {writer} into the GPU", quantity="latency")

@@ -1,0 +1,134 @@
+"""Devices that do not answer: every register reads as ones."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lanewise.health.doctor.finding import Finding, Severity
+from lanewise.health.doctor.registry import Bearing, Rule, rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from lanewise.machine.model import Function
+    from lanewise.machine.view import View
+
+DEAD = Rule(
+    id="device-dead",
+    what="A device does not answer: its registers read as ones (`rev ff`, `Unknown header type 7f`).",
+    why="A read without a completion returns ones. The kernel still lists the device because it was there at "
+    "boot; nothing can be moved to or from it, and its driver waits or fails.",
+    severity="error; warning for a GPU that may be switched off beside one in the processor; info "
+    "below a bridge in D3, for a device without driver that moves no data, which firmware may have switched "
+    "off, and for the sound of a GPU that answers",
+    cost="stated: the device is out of service",
+    fix="Check the power of the card: its cables, its slot, its lamps. Switch the machine off, take its "
+    "power away for a minute, reseat the card. Without a restart: `echo 1 > "
+    "/sys/bus/pci/devices/BDF/remove`, then `echo 1 > /sys/bus/pci/rescan`. A device that goes away again is "
+    "the one to replace.",
+    references=("PCIe Base 5.0 §2.3.2 (Completion Handling Rules)", "§7.5.1.1.1 (Vendor ID)"),
+    not_said="Devices in D3cold, which the kernel switched off; virtual functions, whose Vendor ID reads as "
+    "ones.",
+    bearing=Bearing.DISTURBS,
+)
+
+
+_OF_BMCS = frozenset({0x102B, 0x1A03})
+_ASLEEP = ("D3hot", "D3cold", "D3")
+_BMC_NAMES = ("Matrox", "ASPEED")
+"""Makers of the displays that BMCs have: no laptop has one, so nothing there is switched off."""
+
+
+@rule(DEAD)
+def dead_devices(view: View, this: Rule) -> Iterable[Finding]:
+    """Find devices that do not answer: each once, with what is below it."""
+    devices: dict[tuple[int, int, int], list[Function]] = {}
+    for function in view.machine:
+        if view.is_dead(function):
+            top = next(
+                (step for step in reversed(view.machine.path(function)) if view.is_dead(step)), function
+            )
+            devices.setdefault(top.address.slot, []).append(function)
+    for functions in devices.values():
+        first, bdf = functions[0], functions[0].address.short
+        port = view.machine.parent(first)
+        down = port is not None and port.link.data_link_active is False
+        asleep = _may_be_switched_off(view, functions)
+        severity = Severity.ERROR if any(map(_matters, functions)) else Severity.INFO
+        sleeper = _asleep_above(view, first)
+        title = f"{bdf} does not answer: all of its registers read as ones"
+        if _is_side_function(view, functions):
+            severity = Severity.INFO
+            title = f"{bdf} does not answer, while the GPU that it is part of does: it is switched off"
+        elif sleeper is not None:
+            severity, asleep = Severity.INFO, False
+            title = f"{bdf} does not answer, because {sleeper.address.short} above it sleeps"
+        elif down and port is not None:
+            title = f"{bdf} does not answer, because the link of {port.address.short} above it is down"
+        elif asleep:
+            title = f"{bdf} does not answer: it is dead, or switched off to save power"
+        yield this.finding(
+            Severity.WARNING if asleep else severity,
+            bdf,
+            title,
+            [
+                *(f"{f.address.short} {sign}" for f in functions[:4] for sign in f.registers.no_answer),
+                f"{bdf} is {first.name}" + (f"; driver in use: {first.driver}" if first.driver else ""),
+                *([f"{sleeper.address.short} Status: {sleeper.registers.power_state}"] if sleeper else []),
+                *_port_lines(port),
+                *(event.line for function in functions for event in view.events_at(function.address)[:4]),
+            ],
+            also=[function.address.short for function in functions[1:]],
+        )
+
+
+def _asleep_above(view: View, function: Function) -> Function | None:
+    """Return the nearest bridge above that is in D3: systems put one there when all below it sleep."""
+    for step in reversed(view.machine.path(function)):
+        if step is not function and step.registers.power_state in _ASLEEP:
+            return step
+    # A switch that does not answer hides its bus numbers: what is behind it hangs on no bridge that answers.
+    bus, domain = function.address.bus, function.address.domain
+    for bridge in view.machine:
+        buses = bridge.buses
+        if buses is None or bridge.address.domain != domain or view.is_dead(bridge):
+            continue
+        if buses.secondary <= bus <= buses.subordinate and bridge.registers.power_state in _ASLEEP:
+            return bridge
+    return None
+
+
+def _matters(function: Function) -> bool:
+    """Whether it is missed: a driver is bound, or its kind moves data."""
+    return bool(function.driver) or function.is_class(0x01, 0x02, 0x03, 0x06, 0x0B, 0x0C, 0x12)
+
+
+def _is_side_function(view: View, functions: list[Function]) -> bool:
+    """Whether these are sound or USB of a GPU that answers: drivers of laptops' GPUs switch those off."""
+    beside = view.machine.functions.get(functions[0].address._replace(function=0))
+    answers = beside is not None and beside.is_gpu and not view.is_dead(beside)
+    return answers and all(f.is_class(0x04, 0x0C) for f in functions)
+
+
+def _may_be_switched_off(view: View, functions: list[Function]) -> bool:
+    """Whether this is the second GPU of a laptop, which drivers and tools cut off from power."""
+    inside = any(function.has_display and _is_inside(view, function) for function in view.machine)
+    return inside and all(f.is_gpu or f.is_class(0x04, 0x0C) for f in functions) and functions[0].is_gpu
+
+
+def _is_inside(view: View, function: Function) -> bool:
+    """Whether a display is inside the processor: on its root bus, or behind AMD's internal bridge.
+
+    A list without a tree does not tell where the display of a server's BMC is; its maker does.
+    """
+    if function.identity.vendor_id in _OF_BMCS or function.name.startswith(_BMC_NAMES):
+        return False
+    link = view.machine.link_above(function)
+    return function.parent is None if link is None else link.on_die and not link.upper.is_class(0x03)
+
+
+def _port_lines(port: Function | None) -> list[str]:
+    if port is None or port.link.data_link_active is None:
+        return []
+    active = "DLActive+" if port.link.data_link_active else "DLActive-"
+    return [f"{port.address.short} LnkSta: {port.link.status}, {active} ({port.name})"]

@@ -1,0 +1,101 @@
+"""Devices that could do more than the slot or port that they are in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lanewise.health.doctor.finding import Finding, Severity
+from lanewise.health.doctor.registry import PERFORMANCE, Bearing, Rule, rule
+from lanewise.health.doctor.rig import both_ways
+from lanewise.health.doctor.words import SOLDERED, port_words
+from lanewise.machine.lanes import rate_of
+from lanewise.machine.model import Kind
+from lanewise.machine.topology import is_chipset_uplink
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from lanewise.health.doctor.rig import Trial
+    from lanewise.machine.model import Link
+    from lanewise.machine.view import View
+
+ABOVE_SLOT = Rule(
+    id="device-above-slot",
+    what="A device could use more lanes or more speed than the port that it is plugged into has.",
+    why="Nothing is broken, and no register calls it an error, but the device cannot reach what its box "
+    "says. Moving it to a better slot is the cheapest upgrade there is.",
+    severity="info",
+    cost="simulated: DMA in both directions as the slot allows and as the device could",
+    fix="Use a slot with the generation and lanes of the device, if the machine has one free; otherwise "
+    "expect what the slot can carry.",
+    references=("PCIe Base 5.0 §7.5.3.6 (Link Capabilities)", "§4.2.6.3 (Configuration)"),
+    not_said="Devices slower than 1.9 GB/s, where it rarely matters; links inside a chip.",
+    bearing=Bearing.EXPLAINS,
+    profiles=PERFORMANCE,
+)
+
+
+@rule(ABOVE_SLOT)
+def devices_above_their_slot(view: View, this: Rule) -> Iterable[Finding]:
+    """Find devices that their slot limits."""
+    if not view.machine.measured:
+        return
+    for link in view.links:
+        if not _matters(view, link):
+            continue
+        port, device = link.upper.link.capability, link.device.link.capability
+        limit, could = rate_of(link.reach), rate_of(device)
+        if limit is None or could is None or could <= limit:
+            continue
+        yield this.finding(
+            Severity.INFO,
+            link.device.address.short,
+            f"{link.device.address.short} could run at {device}, but its slot is {port}",
+            [
+                f"{link.device.address.short} LnkCap: {device} ({link.device.name})",
+                f"{port_words(link.upper)} LnkCap: {port} ({link.upper.name})",
+                *_as_the_firmware_says(view, link),
+            ],
+            fix=SOLDERED if view.is_wired_on_board(link) else _better_slots(view, link, this),
+            trial=_trial(view, link),
+        )
+
+
+def _as_the_firmware_says(view: View, link: Link) -> Iterable[str]:
+    slot = view.machine.slot_of(link.device)
+    if slot is not None:
+        yield f"dmidecode: {slot.name}: {slot}"
+
+
+def _better_slots(view: View, link: Link, this: Rule) -> str | None:
+    """Name the slots that are free and carry more of what the device could do; None when there are none."""
+    device, limit = link.device.link.capability, rate_of(link.reach) or 0.0
+    better = [
+        slot
+        for slot in view.machine.slots
+        if slot.used is False and (rate_of(slot.carries(device)) or 0.0) > limit
+    ]
+    if not better:
+        return None
+    names = ", ".join(f"{slot.name} ({slot})" for slot in better)
+    return f"{this.fix} Free and better, if its firmware is right: {names}."
+
+
+def _matters(view: View, link: Link) -> bool:
+    device = link.device
+    could = rate_of(device.link.capability)
+    if could is None or not view.is_worth_tuning(could):
+        return False
+    if view.machine.role(device) is Kind.UPSTREAM_PORT and not is_chipset_uplink(link.upper, device):
+        return True
+    gpu = view.machine.gpu_below(link)
+    return (gpu is not None and view.is_compute_gpu(gpu)) or device.is_class(
+        0x01, 0x02, 0x0C04, 0x0C06, 0x0B, 0x12
+    )
+
+
+def _trial(view: View, link: Link) -> Trial | None:
+    mps, mrrs = view.payload(link.device), view.reads(link.device)
+    return both_ways(
+        link.reach, link.device.link.capability, mps=mps, mrrs=mrrs, own=view.own_rate(link.device)
+    )

@@ -1,0 +1,284 @@
+"""Which device a case was measured on, and which simulation says what was possible there.
+
+Names of devices are looked up: addresses, interfaces that sysfs knows (``nvme0n1`` is on ``nvme0``,
+``mlx5_0``), GPUs by number in the order of their addresses. CUDA numbers GPUs like that with
+CUDA_DEVICE_ORDER=PCI_BUS_ID, and on most machines with GPUs of one kind without it. Where nothing names a
+device and only one of its class is there, it is that one; otherwise the case is left unmatched, and a person
+can say which it was.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from lanewise.health.judge.elsewhere import another_machine, not_over_pcie
+from lanewise.health.predict.benchmarks import LARGE, Benchmark, dma, fast_media, fio
+from lanewise.machine.address import Address
+from lanewise.machine.view import is_management
+
+if TYPE_CHECKING:
+    from lanewise.machine.model import Function, Machine
+    from lanewise.tools.instruments.measurement import Case, Measurement
+
+_ADDRESS = re.compile(r"\b(?:[0-9a-fA-F]{4,8}:)?[0-9a-fA-F]{2}:[01][0-9a-fA-F]\.[0-7]\b")
+_GPU = re.compile(r"\bGPU ?(\d+)\b")
+_SCSI = re.compile(r"\bsd[a-z]{1,3}\d*\b")
+_NVME = re.compile(r"\b(nvme\d+)(?:n\d+)?")
+_CLASSES = {
+    "fio": "is_storage",
+    "iometer": "is_storage",
+    "iperf3": "is_nic",
+    "perftest": "is_nic",
+    "osu": "is_nic",
+    "smartflow": "is_nic",
+}
+GPU_TOOLS = ("nvbandwidth", "bandwidthTest", "p2pBandwidthLatencyTest", "rocm_bandwidth_test")
+"""Tools that copy between host and GPUs."""
+
+
+_SMALLEST_MESSAGE = 256
+"""Below, adapters are held back by the messages that they can start, whose payload is next to nothing."""
+_C2C = re.compile(r"\b(?:GH200|GB200|GB300|GB10)\b")
+_OWN_LINKS = re.compile(r"\bSXM\d?|\bHGX\b|\bNVL\b|\bMI[23]\d{2}[AX]?\b|\bB[23]00\b|\bG[HB][1-3]00\b")
+"""GPUs that are sold with links of their own only."""
+
+
+_INSIDE = "a copy inside one GPU: nothing crosses PCI Express"
+
+
+@dataclass(frozen=True)
+class Match:
+    """A case with the device it belongs to and the simulation to set beside it."""
+
+    function: Function | None = None
+    benchmark: Benchmark | None = None
+    share: float = 1.0
+    """Part of the simulated bandwidth that the tool counts."""
+    reason: str = ""
+    """Why there is no match."""
+
+
+def match(case: Case, measurement: Measurement, machine: Machine, chosen: Function | None = None) -> Match:
+    """Match one case. `chosen` is the device a person named, where the output names none."""
+    tool = str(case.raw.get("tool", measurement.tool))
+    measurement = replace(measurement, tool=tool)
+    elsewhere = another_machine(measurement, machine) or not_over_pcie(case, tool)
+    if elsewhere:
+        return Match(reason=elsewhere)
+    if tool == "nccl-tests":
+        return _collective(case, measurement, machine)
+    if tool in GPU_TOOLS:
+        reason = _not_over_the_link(case)
+        return Match(reason=reason) if reason else _gpu_copy(case, measurement, machine, chosen)
+    return _device(case, measurement, machine, chosen)
+
+
+def _device(case: Case, measurement: Measurement, machine: Machine, chosen: Function | None) -> Match:
+    """Match a case of a drive or an adapter."""
+    tool = measurement.tool
+    wanted = _CLASSES.get(tool, "is_storage")
+    candidates = _candidates(case, measurement, machine, wanted)
+    function = _named(case, machine) or chosen or (candidates[0] if len(candidates) == 1 else None)
+    if function is None:
+        return Match(reason=_which(candidates, case))
+    if case.bandwidth_bytes_per_s is None:
+        return Match(
+            function,
+            reason="a latency: that of media, wire and software is not known",
+        )
+    if not getattr(function, wanted) and function is not chosen:
+        return Match(reason=f"{function.address.short} is no device of the kind that {tool} measures")
+    if wanted == "is_storage":
+        return Match(function, _storage(case, function))
+    if case.block_bytes is not None and case.block_bytes < _SMALLEST_MESSAGE:
+        return Match(
+            function,
+            reason=f"messages of {case.block_bytes} B: the limit is the adapter's rate of messages, "
+            "which no register shows",
+        )
+    return Match(function, _network(case, function))
+
+
+def _named(case: Case, machine: Machine) -> Function | None:
+    """Find a device that the case names by address or interface."""
+    target = str(case.target or "")
+    for text in _ADDRESS.findall(target):
+        found = machine.functions.get(Address.parse(text))
+        if found is not None:
+            return found
+    names = {interface: f for f in machine for interface in f.interfaces}
+    if drive := _NVME.search(target):
+        return names.get(drive[1])
+    named = (f for name, f in names.items() if re.search(rf"\b{re.escape(name)}\b", target))
+    return next(named, None)
+
+
+def _candidates(case: Case, measurement: Measurement, machine: Machine, wanted: str) -> list[Function]:
+    """Return the devices that a case may be about: an RDMA tool's adapters, the drives of a target's kind."""
+    found = [function for function in _devices(machine, wanted) if not is_management(function)]
+    if measurement.tool == "perftest":
+        return [function for function in found if function.does_rdma] or found
+    target = str(case.target or "")
+    if wanted == "is_storage" and _NVME.search(target):
+        return [function for function in found if function.is_nvme]
+    return [function for function in found if not function.is_nvme] if _SCSI.search(target) else found
+
+
+def _devices(machine: Machine, wanted: str) -> list[Function]:
+    """Return the first function of each device of a class."""
+    slots: dict[tuple[int, int, int], Function] = {}
+    for function in machine.endpoints:
+        if getattr(function, wanted):
+            slots.setdefault(function.address.slot, function)
+    found = list(slots.values())
+    nvidia = [function for function in found if wanted == "is_gpu" and function.identity.vendor_id == 0x10DE]
+    return nvidia or found
+
+
+def _which(candidates: list[Function], case: Case) -> str:
+    known = ", ".join(function.address.short for function in candidates[:8])
+    named = f"'{case.target}' is none of them; " if case.target else ""
+    return f"{named}say which device it was with --device: {known or 'the machine has none of this class'}"
+
+
+def _storage(case: Case, function: Function) -> Benchmark:
+    """Build the same access; drives get media that are never the limit."""
+    size, depth = case.block_bytes or 128 << 10, case.queue_depth or 1
+    read = case.direction != "write"
+    settle, measure = _times(size * depth)
+    if not function.is_nvme:
+        return _plain(function, "write" if read else "read", size, depth, settle, measure)
+    jobs = max(1, min(case.workers or 1, 64))
+    options = case.raw.get("job options", {})
+    pattern = "rand" if "rand" in str(options.get("rw", options.get("readwrite", ""))) else ""
+    rw = pattern + ("read" if read else "write")
+    workload = fio(function, rw, f"{size} B", depth=max(1, depth // jobs), jobs=jobs, engine="io_uring")
+    direction = "write" if read else "read"
+    return Benchmark(case.name, function, workload, direction, settle, measure, fast_media(function))
+
+
+def _network(case: Case, function: Function) -> Benchmark:
+    """Build the transfer on the side that the output is from: sending reads memory, receiving writes it."""
+    size = min(case.block_bytes or LARGE, 1 << 20)
+    direction = {"receive": "write", "both": "both"}.get(case.direction or "", "read")
+    if case.direction == "read":  # an RDMA read, seen from the side that asks
+        direction = "write"
+    return _plain(function, direction, size, max(16, LARGE // max(1, size)), 30, 60)
+
+
+def _plain(function: Function, direction: str, size: int, depth: int, settle: int, measure: int) -> Benchmark:
+    return Benchmark(
+        "", function, dma(function, direction, size, outstanding=min(depth, 4096)), direction, settle, measure
+    )
+
+
+def _times(in_flight: int) -> tuple[int, int]:
+    """Choose settling and measuring time in us: several rounds of what is in flight, at about 4 GB/s."""
+    round_us = max(40, in_flight // 4096)
+    return min(4 * round_us, 20_000), min(8 * round_us, 40_000)
+
+
+def _gpu_copy(case: Case, measurement: Measurement, machine: Machine, chosen: Function | None) -> Match:
+    functions = _gpus(case, machine)
+    if not functions and chosen is not None:
+        functions = [chosen]
+    if not functions:
+        found = ", ".join(f.address.short for f in _devices(machine, "is_gpu")) or "no GPU"
+        return Match(
+            reason=f"'{case.target}' is not in the machine, which has {found}; name it with --device"
+        )
+    first = functions[0]
+    names = " ".join(str(name) for name in measurement.raw.get("device names", ()))
+    if len(functions) == 1 and (chip := _C2C.search(f"{first.name} {names}")):
+        return Match(reason=f"{chip[0]} reaches its host over NVLink-C2C: nothing crosses PCI Express")
+    if functions[1:] == [first]:
+        return Match(reason=_INSIDE)
+    if len(functions) > 1 and (links := machine.own_links(*functions[:2])):
+        return Match(reason=f"a copy over {links}: nothing crosses PCI Express")
+    if len(functions) > 1:
+        return _peer_copy(case, measurement, first, functions[1])
+    both = case.direction == "both"
+    direction = "both" if both else "read" if case.direction == "write" else "write"
+    benchmark = _plain(first, direction, LARGE, 16, 30, 60)
+    # nvbandwidth times one of the two copies, the other only disturbs it.
+    return Match(first, benchmark, share=0.5 if both and measurement.tool == "nvbandwidth" else 1.0)
+
+
+def _collective(case: Case, measurement: Measurement, machine: Machine) -> Match:
+    """Set a collective's bus bandwidth beside a peer copy, where GPUs have no links of their own."""
+    if len(measurement.raw.get("hosts", ())) > 1:
+        return Match(reason="a collective of several machines: the network between them is not known")
+    known = (
+        machine.functions.get(Address.parse(text)) for text in measurement.raw.get("devices", ()) if text
+    )
+    named = [function for function in known if function is not None and function.is_gpu]
+    gpus = named or _devices(machine, "is_gpu")
+    if len(gpus) < 2:
+        return Match(reason="a collective of one GPU crosses no link")
+    pairs = [(first, second) for first in gpus for second in gpus if first.address < second.address]
+    links = next((links for pair in pairs if (links := machine.own_links(*pair))), None)
+    if links:
+        return Match(reason=f"GPUs joined by {links}: a collective takes it, and not PCI Express")
+    if any(_OWN_LINKS.search(gpu.name) for gpu in gpus):
+        return Match(
+            reason="GPUs with links of their own (NVLink, Infinity Fabric), which a collective takes"
+        )
+    told = {frozenset((each.first_address, each.second_address)) for each in machine.relations}
+    if not all(frozenset((first.address, second.address)) in told for first, second in pairs):
+        return Match(
+            reason="nothing says whether NVLink joins these GPUs; put 'nvidia-smi topo -m' on top with --with"
+        )
+    # A ring visits all: its slowest step is the longest way, most often between first and last.
+    return _peer_copy(case, measurement, gpus[0], gpus[-1])
+
+
+def _peer_copy(case: Case, measurement: Measurement, first: Function, second: Function) -> Match:
+    both = case.direction == "both"
+    benchmark = Benchmark(
+        case.name,
+        first,
+        dma(first, "write", LARGE, target=second),
+        "both" if both else "write",
+        30,
+        60,
+        peer=second,
+        beside=(dma(second, "write", LARGE, target=first),) if both else (),
+    )
+    one_of_two = both and measurement.tool == "nvbandwidth" and "Total" not in case.name
+    return Match(first, benchmark, share=0.5 if one_of_two else 1.0)
+
+
+def _not_over_the_link(case: Case) -> str:
+    """Say why a case tells nothing about a link; empty when it does."""
+    test = str(case.raw.get("test", ""))
+    if case.bandwidth_bytes_per_s is None:
+        return "a latency of GPU kernels and driver, of which the link is a small part"
+    if test == "Device to Device" or "local" in test:
+        return _INSIDE
+    if case.raw.get("peer_access") is False:
+        return "without peer access: copied by way of host memory"
+    if test.startswith(("all_to", "one_to_all", "host_to_all")):
+        return "several copies at once: 'lanewise predict' has all at once"
+    return ""
+
+
+def _gpus(case: Case, machine: Machine) -> list[Function]:
+    """Find the GPUs that a case names, first the one that writes."""
+    by_number = _devices(machine, "is_gpu")
+    target = str(case.target or "")
+    found = []
+    for part in target.split("->"):
+        if text := _ADDRESS.search(part):
+            function = machine.functions.get(Address.parse(text[0]))
+            if function is not None and not function.is_gpu:
+                return []
+        elif (number := _GPU.search(part)) and int(number[1]) < len(by_number):
+            function = by_number[int(number[1])]
+        else:
+            function = None
+        if function is None:
+            return []
+        found.append(function)
+    return found

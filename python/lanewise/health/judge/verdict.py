@@ -1,0 +1,286 @@
+"""Measured beside possible, with a verdict and what speaks for it.
+
+The prediction is what PCI Express allows with the registers as they are, under a host and devices that are
+never the limit. So a result close to it is as good as it gets; one far below it is held back by something
+else: host, software or the device itself, unless the doctor finds something wrong on the way, which then
+comes first. A prediction says nothing about media, wires and processors, and neither does a verdict.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, cast
+
+from lanewise.health.doctor import Severity, diagnose
+from lanewise.health.doctor.examination import rules
+from lanewise.health.doctor.registry import Bearing
+from lanewise.health.judge.latency import FixedTimes
+from lanewise.health.judge.matching import GPU_TOOLS, match
+from lanewise.health.predict.simulator import Simulator
+from lanewise.machine.missing_ports import with_missing_ports
+from lanewise.output_format import stamped
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import polars as pl
+
+    from lanewise.documents import ImportResult, ImportResultCase
+    from lanewise.health.doctor import Finding
+    from lanewise.health.judge.matching import Match
+    from lanewise.health.predict.benchmarks import Benchmark
+    from lanewise.machine.address import Address
+    from lanewise.machine.model import Machine
+    from lanewise.tools.instruments.measurement import Case, Measurement
+
+_CLOSE = 0.90
+"""A result of this part of what was possible is as good as it gets.
+
+Assumed: GPUs that move 128 B per packet, and drivers' control traffic, take up to a tenth."""
+
+_OWN_LINKS = (
+    "more than PCI Express carries: these GPUs have links of their own (NVLink), which this description "
+    "does not show"
+)
+_LAUNCH = "what launching a copy takes"
+
+_TOO_GOOD = 1.05
+"""A result further above the possible was served from a cache, compressed, or taken on another device."""
+
+
+class Verdict(StrEnum):
+    """What to think of a result."""
+
+    GOOD = "as good as it gets"
+    HOST = "host-limited"
+    LATENCY = "latency-bound"
+    WRONG = "misconfigured"
+    TOO_GOOD = "more than possible"
+    NONE = "not judged"
+
+
+@dataclass(frozen=True)
+class JudgedCase:
+    """One case of a measurement beside its prediction."""
+
+    name: str
+    bdf: str | None
+    measured_gb_per_s: float | None
+    predicted_gb_per_s: float | None
+    ratio: float | None
+    verdict: Verdict
+    binding: str
+    """What binds the prediction, from the time attribution."""
+    evidence: tuple[str, ...] = ()
+
+    def document(self) -> ImportResultCase:
+        """Return the case as JSON has it."""
+        case = {**vars(self), "verdict": str(self.verdict), "evidence": list(self.evidence)}
+        return cast("ImportResultCase", case)
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A measurement, judged."""
+
+    measurement: Measurement
+    machine: str
+    cases: tuple[JudgedCase, ...]
+    notes: tuple[str, ...] = ()
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    """What `measure` records beside the numbers."""
+
+    @property
+    def misconfigured(self) -> bool:
+        """Whether any case is held back by the configuration."""
+        return any(case.verdict is Verdict.WRONG for case in self.cases)
+
+    @property
+    def reason_for_nothing(self) -> str | None:
+        """Why no case at all could be judged; None when one was: then no complaint is good news."""
+        if any(case.verdict is not Verdict.NONE for case in self.cases):
+            return None
+        return self.cases[0].binding if self.cases else "it has no results"
+
+    @cached_property
+    def table(self) -> pl.DataFrame:
+        """One row per case: measured and predicted in GB/s, their ratio, the verdict and what binds."""
+        # Polars takes a tenth of a second, and a health check on every boot asks for no table.
+        import polars as pl
+
+        from lanewise.results import frame
+
+        numbers = ("measured_gb_per_s", "predicted_gb_per_s", "ratio")
+        columns: dict[str, Any] = {"name": pl.String, "bdf": pl.String, **dict.fromkeys(numbers, pl.Float64)}
+        columns |= {"verdict": pl.String, "binding": pl.String}
+        return frame((case.document() for case in self.cases), columns)
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: each case beside what was possible."""
+        from lanewise.notebook import html
+
+        return html(
+            f"{self.measurement.tool} on {self.machine}",
+            self.notes,
+            [("Measured beside possible", self.table)],
+        )
+
+    @property
+    def document(self) -> ImportResult:
+        """The judgement as JSON has it."""
+        judged: ImportResult = {
+            "tool": self.measurement.tool,
+            "source": self.measurement.source,
+            "machine": self.machine,
+            "cases": [case.document() for case in self.cases],
+            "notes": list(self.notes),
+        }
+        # What `measure` adds makes it a result of that verb.
+        return cast("ImportResult", {**judged, **self.extra})
+
+    def to_json(self) -> str:
+        """Return the judgement as JSON text."""
+        return json.dumps(stamped(self.document), indent=2, ensure_ascii=False)
+
+
+def judge(measurement: Measurement, machine: Machine, *, device: Address | None = None) -> Judgement:
+    """Set every case of a measurement beside what the machine allows.
+
+    `device` is where cases were measured that do not name a device themselves.
+    """
+    findings = diagnose(machine, cost=False).findings
+    machine, notes = with_missing_ports(machine)
+    simulator = Simulator(machine, {})
+    chosen = None if device is None else machine.find(device)
+    summed = _summed(measurement.cases)
+    copies = (*GPU_TOOLS, "nccl-tests")
+    fixed = FixedTimes(case for case in summed if case.raw.get("tool", measurement.tool) in copies)
+    cases = tuple(
+        _judged(case, match(case, measurement, machine, chosen), simulator, findings, fixed)
+        for case in summed
+    )
+    return Judgement(
+        measurement, machine.source, cases, (*machine.notes, *notes, *measurement.not_understood)
+    )
+
+
+def _summed(cases: Sequence[Case]) -> list[Case]:
+    """Put clones of one job together: each reports its own part of what the device did."""
+    groups: dict[tuple[object, ...], list[Case]] = {}
+    for number, case in enumerate(cases):
+        clone = case.bandwidth_bytes_per_s is not None and "job options" in case.raw
+        key = (case.name, case.direction, case.target, case.block_bytes) if clone else (number,)
+        groups.setdefault(key, []).append(case)
+    return [_sum(alike) if len(alike) > 1 else alike[0] for alike in groups.values()]
+
+
+def _sum(alike: list[Case]) -> Case:
+    first = alike[0]
+    return replace(
+        first,
+        name=f"{first.name} ({len(alike)} clones)",
+        bandwidth_bytes_per_s=sum(case.bandwidth_bytes_per_s or 0.0 for case in alike),
+        queue_depth=sum(case.queue_depth or 1 for case in alike),
+        workers=len(alike),
+    )
+
+
+def _judged(
+    case: Case, found: Match, simulator: Simulator, findings: Sequence[Finding], fixed: FixedTimes
+) -> JudgedCase:
+    measured = None if case.bandwidth_bytes_per_s is None else case.bandwidth_bytes_per_s / 1e9
+    bdf = found.function.address.short if found.function else None
+    row = simulator.row(found.benchmark) if found.benchmark else None
+    if found.benchmark is None or row is None or measured is None or not row.alone_gb_per_s:
+        reason = found.reason or "the way from the device to the root is not known well enough"
+        return JudgedCase(case.name, bdf, measured, None, None, Verdict.NONE, reason)
+    predicted = row.alone_gb_per_s * found.share
+    ratio = measured / predicted
+    if found.benchmark.peer is not None and ratio > _TOO_GOOD:
+        return JudgedCase(case.name, bdf, measured, predicted, ratio, Verdict.NONE, _OWN_LINKS)
+    small = _latency_bound(case, predicted, ratio, fixed)
+    if small is not None:
+        return JudgedCase(case.name, bdf, measured, predicted, ratio, Verdict.LATENCY, _LAUNCH, (small,))
+    bearings = {rule.id: rule.bearing for rule in rules()}
+    on_the_way = _on_the_way(simulator.machine, found.benchmark, findings)
+    faults = [f for f in on_the_way if _is_fault(f, bearings[f.rule], found.benchmark, ratio)]
+    explanations = [f for f in on_the_way if bearings[f.rule] is Bearing.EXPLAINS]
+    verdict = _verdict(ratio, faults)
+    evidence = [f"{finding.title} [{finding.rule}]" for finding in faults]
+    if verdict is Verdict.HOST:
+        evidence += _beyond_the_link(case, predicted)
+    evidence += [f"{finding.title} [{finding.rule}]" for finding in explanations]
+    return JudgedCase(case.name, bdf, measured, predicted, ratio, verdict, row.binding, tuple(evidence))
+
+
+def _latency_bound(case: Case, predicted: float, ratio: float, fixed: FixedTimes) -> str | None:
+    """Say what a copy takes besides its bytes, where that is why it falls short."""
+    beside = fixed.of(case, predicted * 1e9)
+    rate, size = case.bandwidth_bytes_per_s, case.block_bytes
+    if beside is None or not rate or not size or ratio >= _CLOSE:
+        return None
+    share = beside * rate / size
+    if share <= 1 - _CLOSE and ratio < _CLOSE * (1 - share):
+        return None
+    return (
+        f"small copies take {1e6 * beside:.1f} us besides their bytes (driver, launch, the round trip), "
+        "which no register shows: judge the largest sizes"
+    )
+
+
+def _verdict(ratio: float, faults: list[Finding]) -> Verdict:
+    if ratio > _TOO_GOOD:
+        return Verdict.TOO_GOOD
+    if faults:
+        return Verdict.WRONG
+    return Verdict.GOOD if ratio >= _CLOSE else Verdict.HOST
+
+
+def _is_fault(finding: Finding, bearing: Bearing, benchmark: Benchmark, ratio: float) -> bool:
+    """Whether a finding on the way held this benchmark back.
+
+    Registers that limit are in the prediction, so a result close to it does not acquit them; what disturbs is
+    not, and did no harm where the result is close.
+    """
+    if finding.severity is Severity.INFO:
+        return False
+    if bearing is Bearing.LIMITS_READS:
+        return benchmark.direction != "write"
+    if bearing is Bearing.LIMITS_PEERS:
+        return benchmark.peer is not None
+    return bearing is Bearing.LIMITS or (bearing is Bearing.DISTURBS and ratio < _CLOSE)
+
+
+def _on_the_way(machine: Machine, benchmark: Benchmark, findings: Sequence[Finding]) -> list[Finding]:
+    """Select findings about the devices, the other functions on their links, or a port above them."""
+    own: set[str] = set()
+    above: set[str] = set()
+    for function in (benchmark.function, benchmark.peer):
+        if function is None:
+            continue
+        link = machine.link_above(function)
+        own |= {function.address.short, *(f.address.short for f in (link.lower if link else ()))}
+        above |= {bridge.address.short for bridge in machine.path(function)}
+    return [f for f in findings if f.bdf in own | above or own & set(f.also)]
+
+
+def _beyond_the_link(case: Case, predicted: float) -> list[str]:
+    """Say what the output itself tells about host, software and depth."""
+    evidence = [f"{predicted:.2f} GB/s are possible with this configuration; something beyond it is slower"]
+    busy = case.raw.get("usr_cpu"), case.raw.get("sys_cpu")
+    if all(isinstance(value, (int, float)) for value in busy):
+        evidence.append(f"fio's threads used {busy[0]:.0f} % user and {busy[1]:.0f} % system time")
+    if case.queue_depth == 1:
+        evidence.append("one operation at a time: latency decides, a deeper queue shows the bandwidth")
+    elif case.block_bytes is not None and case.block_bytes < 16 << 10 and case.operations_per_s:
+        evidence.append(
+            f"small blocks: {case.operations_per_s:,.0f} operations/s, each with its software cost"
+        )
+    if case.raw.get("memory") == "pageable":
+        evidence.append(
+            "pageable memory: the driver copies through a pinned buffer; --memory=pinned avoids it"
+        )
+    return evidence

@@ -1,0 +1,261 @@
+"""Simulates every benchmark alone, and one of each direction with all devices at once."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+from lanewise.errors import InputError
+from lanewise.health.predict.as_scenario import MOST_TOGETHER
+from lanewise.health.predict.benchmarks import Benchmark, benchmarks_of
+from lanewise.health.predict.left_out import left_out
+from lanewise.health.predict.payload import unstated_payloads
+from lanewise.health.predict.simulator import Row, Simulator, goodput_of
+from lanewise.health.predict.wire import pace
+from lanewise.machine.missing_ports import with_missing_ports
+from lanewise.machine.parts import part_of
+from lanewise.machine.scenario import endpoint_name
+from lanewise.machine.sockets import across_sockets
+from lanewise.machine.view import View
+from lanewise.output_format import FORMAT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    import altair as alt
+    import polars as pl
+
+    from lanewise.documents import Predict
+    from lanewise.machine.address import Address
+    from lanewise.machine.model import Function, Machine
+    from lanewise.machine.ways import Change
+
+_MOST_ADDRESSES = 8
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What a machine should reach."""
+
+    source: str
+    rows: tuple[Row, ...]
+    assumptions: tuple[str, ...]
+    changes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    simulations: int = 0
+
+    @cached_property
+    def table(self) -> pl.DataFrame:
+        """One row per device and benchmark: rates in GB/s, latency in ns, and what binds it."""
+        # Polars takes a tenth of a second, and a health check on every boot asks for no table.
+        import polars as pl
+
+        from lanewise.results import frame
+
+        columns = {field.name: pl.String if field.type == "str" else pl.Float64 for field in fields(Row)}
+        return frame(map(vars, self.rows), columns)
+
+    def plot(self) -> alt.TopLevelMixin:
+        """Draw each device and benchmark, in GB/s: alone, with all others at once, the ceiling of the way.
+
+        Raises `lanewise.InputError` when the extra ``report`` is not installed.
+        """
+        from lanewise.plotting import prediction_chart
+
+        return prediction_chart(self.table)
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: each benchmark, and what was assumed."""
+        from lanewise.notebook import html
+
+        return html(
+            f"What {self.source} should reach",
+            [*self.notes, *(f"Assumed: {each}" for each in self.assumptions)],
+            [("Benchmarks", self.table)],
+        )
+
+    @property
+    def document(self) -> Predict:
+        """The prediction as JSON has it."""
+        return {
+            "format": FORMAT,
+            "source": self.source,
+            "predictions": [row.document() for row in self.rows],
+            "what_if": list(self.changes),
+            "assumptions": list(self.assumptions),
+            "notes": list(self.notes),
+        }
+
+    def to_json(self) -> str:
+        """Return the prediction as JSON text."""
+        return json.dumps(self.document, indent=2, ensure_ascii=False)
+
+
+_ASSUMPTIONS = (
+    "host: latency and memory of a generic server of the root ports' generation and maker, as in what "
+    "'lanewise scan --scenario' writes; buffers are at the socket of their device, and peers at different "
+    "sockets are joined by the links that processors of this make and age have",
+    "devices are never slower than their link, except drives, GPUs and adapters that are known by name, "
+    "which are what their catalog parts say; other drives have infinitely fast media for bandwidth and those "
+    "of a typical drive for latency, and other GPUs use the largest packets that their registers allow",
+    "network adapters: descriptors and completions of 16 B, 32 frames to a doorbell and a read of "
+    "descriptors, 4 completions to a write; small RDMA writes: work requests of 64 B, 32 to a doorbell and a "
+    "read, a completion of 64 B for each; processors and interrupts are never the limit; the wire is, at the "
+    "fastest port they come with, for adapters that are known by name, and so are the messages of those "
+    "whose rate is published",
+)
+
+
+def predict(
+    machine: Machine,
+    *,
+    changes: Mapping[Address, Change] | None = None,
+    devices: Sequence[Address] | None = None,
+    together: bool = True,
+    on_progress: Callable[[str], None] | None = None,
+) -> Prediction:
+    """Simulate the usual benchmarks on every device that moves data, or on those named.
+
+    `changes` are tried instead of what the machine says. `on_progress` hears the benchmark in progress.
+    """
+    machine, notes = with_missing_ports(machine)
+    chosen = _chosen(machine, devices)
+    simulator = Simulator(machine, changes or {})
+    rows: list[tuple[Benchmark, Row]] = []
+    for function in chosen:
+        peers = _gpus_to_copy_to(machine, function, chosen)
+        for benchmark in benchmarks_of(function, _peers(machine, function, peers)):
+            if on_progress:
+                on_progress(f"{function.address.short} {benchmark.name}")
+            row = simulator.row(benchmark)
+            if row is not None:
+                rows.append((benchmark, row))
+    if together and len(chosen) > 1:
+        rows = _with_all_at_once(simulator, rows, on_progress)
+    if not rows:
+        raise InputError(_why_nothing(machine, named=devices is not None))
+    return Prediction(
+        source=machine.source,
+        rows=tuple(row for _, row in rows),
+        assumptions=(
+            *_ASSUMPTIONS,
+            *unstated_payloads(machine, chosen, simulator.changes, simulator.payloads),
+            *_known_parts(chosen),
+        ),
+        notes=(
+            *machine.notes,
+            *machine.contradictions,
+            *notes,
+            *_own_links(machine, chosen),
+            *_not_together(rows, together=together),
+            *_not_predicted(machine, rows, named=devices is not None),
+        ),
+        simulations=simulator.runs,
+    )
+
+
+def _why_nothing(machine: Machine, *, named: bool) -> str:
+    """Say why there is nothing to predict, and what to do."""
+    if View(machine).is_guest and not named:
+        return (
+            "nothing can be predicted: the devices of a virtual machine have the speed of its host; name one "
+            "with --device to see what its registers would allow"
+        )
+    return (
+        "nothing can be predicted: the source shows no GPU, network or storage device whose link is known; "
+        "capture as root with 'lspci -vvv'"
+    )
+
+
+def _not_predicted(machine: Machine, rows: list[tuple[Benchmark, Row]], *, named: bool) -> list[str]:
+    """Say which devices have no row, and why; nothing where somebody chose the devices."""
+    return [] if named else left_out(machine, {benchmark.function.address for benchmark, _ in rows})
+
+
+def _not_together(rows: list[tuple[Benchmark, Row]], *, together: bool) -> list[str]:
+    """Say which devices were not at work with all others, because there are too many."""
+    shared = Counter(benchmark.direction for benchmark, _ in rows if benchmark.together)
+    most = max(shared.values(), default=0)
+    if not together or most <= MOST_TOGETHER:
+        return []
+    return [f"all at once are the first {MOST_TOGETHER} of {most} devices; more are not simulated together"]
+
+
+def _known_parts(chosen: Sequence[Function]) -> list[str]:
+    """Say which devices are known, and as which catalog part."""
+    parts: dict[str, list[str]] = {}
+    for function in chosen:
+        part = part_of(function)
+        if part is not None:
+            parts.setdefault(part, []).append(function.address.short)
+    said = []
+    for part, addresses in parts.items():
+        others = " and others" if len(addresses) > _MOST_ADDRESSES else ""
+        where = ", ".join(addresses[:_MOST_ADDRESSES]) + others
+        said.append(f"{where}: as published, with sources in 'lanewise parts {part}'")
+    return said
+
+
+def _chosen(machine: Machine, devices: Sequence[Address] | None) -> list[Function]:
+    return list(View(machine).devices) if devices is None else [machine.find(address) for address in devices]
+
+
+def _gpus_to_copy_to(machine: Machine, function: Function, chosen: Sequence[Function]) -> list[Function]:
+    """Return the other GPUs, but for those that it reaches over links of its own, not over PCI Express."""
+    others = [other for other in chosen if other.is_gpu and function.is_gpu and other is not function]
+    return [other for other in others if machine.own_links(function, other) is None]
+
+
+def _own_links(machine: Machine, chosen: Sequence[Function]) -> list[str]:
+    """Say which GPUs copy to each other over links of their own."""
+    gpus = [function for function in chosen if function.is_gpu]
+    kinds = {machine.own_links(one, other) for one, other in combinations(gpus, 2)} - {None}
+    return [
+        f"GPUs joined by {kind} copy to each other over that, which is not simulated"
+        for kind in sorted(map(str, kinds))
+    ]
+
+
+def _peers(machine: Machine, function: Function, peers: list[Function]) -> list[Function]:
+    """Choose whom a device copies to: who shares most bridges with it, and somebody at another socket."""
+    own = {bridge.address for bridge in machine.path(function)}
+    nearest = sorted(peers, key=lambda peer: -len(own & {bridge.address for bridge in machine.path(peer)}))
+    far = [peer for peer in nearest[1:] if across_sockets(machine, function, peer)]
+    return [*nearest[:1], *far[:1]]
+
+
+def _with_all_at_once(
+    simulator: Simulator, rows: list[tuple[Benchmark, Row]], on_progress: Callable[[str], None] | None
+) -> list[tuple[Benchmark, Row]]:
+    """Run all devices at once in each direction, and put what each got beside what it gets alone."""
+    machine = simulator.machine
+    finished = []
+    results = {}
+    for direction in ("read", "write"):
+        shared = [b for b, _ in rows if b.together and b.direction == direction][:MOST_TOGETHER]
+        if len(shared) < 2:
+            continue
+        if on_progress:
+            on_progress(f"all at once, {direction}")
+        slowest = max(shared, key=lambda benchmark: benchmark.settle_us)
+        result = simulator.run(
+            [benchmark.function for benchmark in shared],
+            [benchmark.workload for benchmark in shared],
+            slowest,
+            [pair for benchmark in shared for pair in (*benchmark.overrides, *pace(machine, benchmark))],
+        )
+        if result is not None:
+            results[direction] = ({endpoint_name(b.function) for b in shared}, result)
+    for benchmark, row in rows:
+        name = endpoint_name(benchmark.function)
+        found = results.get(benchmark.direction)
+        if not benchmark.together or found is None or name not in found[0]:
+            finished.append((benchmark, row))
+            continue
+        together = goodput_of(found[1], device=name)
+        finished.append((benchmark, replace(row, together_gb_per_s=together)))
+    return finished

@@ -1,0 +1,268 @@
+"""Runs benchmarks on parts of one machine, and says what each reaches and what binds it.
+
+Parts that differ in the names of their devices only are run once. The host is the one that `scan --scenario`
+writes, memory included; peers at different sockets share what joins the sockets.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+from lanewise import _core
+from lanewise.errors import InputError
+from lanewise.health.predict.binding import binding_of
+from lanewise.health.predict.wire import carried_gb_per_s
+from lanewise.ladder import payload_gb_per_s
+from lanewise.machine.drives import drive_part
+from lanewise.machine.own_rate import message_rate
+from lanewise.machine.scenario import endpoint_name, scan_to_document
+from lanewise.machine.sockets import across_sockets, interconnect_of
+from lanewise.scenario.numbering import numbered, with_names
+from lanewise.scenario.text import scenario_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from lanewise.documents import Flow, PredictPrediction, Run
+    from lanewise.health.predict.benchmarks import Benchmark
+    from lanewise.machine.address import Address
+    from lanewise.machine.model import Function, Machine
+    from lanewise.machine.sockets import Interconnect
+    from lanewise.machine.ways import Change
+    from lanewise.scenario.tables import Run as RunTable
+    from lanewise.scenario.tables import Workload
+
+_FULL_INTERCONNECT = 0.985
+"""Share of what a link between sockets carries from which on it is the limit."""
+
+_AS_FAST_AS_THE_LINK = 0.97
+"""A drive that reaches this share of what it would with infinitely fast media is not the limit."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """One benchmark on one device."""
+
+    bdf: str
+    device: str
+    link: str
+    benchmark: str
+    direction: str
+    ceiling_gb_per_s: float | None
+    """Payload that the narrowest link of the way carries as nothing but such packets; None for latencies."""
+    alone_gb_per_s: float | None
+    together_gb_per_s: float | None
+    """With every other device at work in the same direction; None where that was not run."""
+    latency_ns: float | None
+    frames_per_s: float | None
+    binding: str
+
+    def document(self) -> PredictPrediction:
+        """Return the row as JSON has it."""
+        return cast("PredictPrediction", dict(vars(self)))
+
+
+class Simulator:
+    """Runs benchmarks on parts of one machine; equal parts are run once."""
+
+    def __init__(self, machine: Machine, changes: Mapping[Address, Change]) -> None:
+        """Take the machine and what to try instead."""
+        self.machine = machine
+        self.changes = changes
+        self.runs = 0
+        self.payloads: dict[Address, int] = {}
+        """Maximum Payload Size in bytes of the way of each device that was simulated."""
+        self._results: dict[str, Run] = {}
+        self._words = {endpoint_name(f): f.address.short for f in machine} | {
+            f"switch_{f.address.short.replace(':', '_').replace('.', '_')}": f"switch {f.address.short}"
+            for f in machine
+            if f.is_bridge
+        }
+
+    def row(self, benchmark: Benchmark) -> Row | None:
+        """Run one benchmark alone; None when the way to the root is not known well enough."""
+        result = self.alone(benchmark)
+        if result is None:
+            return None
+        function = benchmark.function
+        self.payloads.setdefault(function.address, min(int(link["mps_bytes"]) for link in result["links"]))
+        name = endpoint_name(function)
+        latency = benchmark.quantity == "latency"
+        goodput = goodput_of(result)
+        binding = self._latency_words(benchmark, result) if latency else binding_of(result, name, self._words)
+        across = self._across(benchmark)
+        if across is not None and goodput >= _FULL_INTERCONNECT * across.payload_gb_per_s:
+            binding = f"the link between sockets, full: {across.payload_gb_per_s:.1f} GB/s of data"
+        if function.is_nvme and not latency:
+            binding = self._drive_words(benchmark, goodput, binding)
+        wire = carried_gb_per_s(self.machine, benchmark)
+        if wire is not None and goodput > wire[0]:
+            port = wire[1]
+            binding = (
+                f"the wire, {8 * port.gb_per_s:g} Gb/s a port ({port.adapter}); PCI Express would carry "
+                f"{goodput:.2f} GB/s"
+            )
+            goodput = wire[0]
+        if benchmark.rdma and benchmark.frame_bytes:
+            goodput, binding = self._own_messages(benchmark, benchmark.frame_bytes, goodput, binding)
+        frames = 1e9 * goodput / benchmark.frame_bytes if benchmark.frame_bytes else None
+        return Row(
+            bdf=function.address.short,
+            device=function.name,
+            link=self._link_words(result, name),
+            benchmark=benchmark.name,
+            direction=benchmark.direction,
+            ceiling_gb_per_s=None if latency else self.ceiling(result, benchmark),
+            alone_gb_per_s=None if latency else goodput,
+            together_gb_per_s=None,
+            latency_ns=_latency(result) if latency else None,
+            frames_per_s=frames,
+            binding=binding,
+        )
+
+    @staticmethod
+    def _own_messages(benchmark: Benchmark, size: int, goodput: float, binding: str) -> tuple[float, str]:
+        """Hold small messages to what the adapter makes of them, or say that nobody knows how many."""
+        known = message_rate(benchmark.function)
+        if known is None:
+            return (
+                goodput,
+                f"{binding}; wire and link alone: how many messages the adapter makes is not known",
+            )
+        if goodput * 1e9 / size <= known.per_s:
+            return goodput, binding
+        others = f"wire and link would carry {goodput * 1e3 / size:.1f} M/s"
+        return known.per_s * size / 1e9, (
+            f"the adapter's messages, {known.per_s / 1e6:.0f} M/s as published ({known.source}); {others}"
+        )
+
+    def alone(self, benchmark: Benchmark) -> Run | None:
+        """Return the result of a benchmark on its own."""
+        functions = [benchmark.function] + ([benchmark.peer] if benchmark.peer else [])
+        return self.run(functions, benchmark.workloads, benchmark, benchmark.overrides)
+
+    def run(
+        self,
+        functions: Sequence[Function],
+        workload: Sequence[Workload],
+        benchmark: Benchmark,
+        overrides: Sequence[tuple[str, str]],
+    ) -> Run | None:
+        """Run a workload on some devices of the machine."""
+        peers = benchmark.peer is not None
+        try:
+            scenario = scan_to_document(
+                self.machine,
+                endpoints=[function.address for function in functions],
+                workload=workload,
+                run=_window(benchmark),
+                changes=self.changes,
+                peer_to_peer=peers,
+            )
+        except InputError:
+            return None
+        bare, numbering = numbered(scenario.document)
+        pairs = [(numbering.path(path), value) for path, value in overrides]
+        text = scenario_text(bare)
+        key = text + repr(pairs)
+        if key not in self._results:
+            self.runs += 1
+            self._results[key] = json.loads(_core.run("prediction", pairs, source=text))
+        return with_names(self._results[key], numbering.names())
+
+    def _drive_words(self, benchmark: Benchmark, goodput: float, binding: str) -> str:
+        """Say whether a drive is the limit, where it is known which drive it is."""
+        part = drive_part(benchmark.function)
+        if part is None:
+            return f"{binding}; the drive itself may be slower"
+        bare = self.run([benchmark.function], benchmark.workloads, benchmark, benchmark.without_media)
+        possible = goodput_of(bare) if bare else 0.0
+        if goodput >= _AS_FAST_AS_THE_LINK * possible:
+            return binding
+        return f"the drive, as published ({part}); its link would carry {possible:.2f} GB/s"
+
+    def _latency_words(self, benchmark: Benchmark, result: Run) -> str:
+        """Say how much of a latency is not the media's."""
+        whole = _latency(result) or 0.0
+        bare = self.run([benchmark.function], benchmark.workloads, benchmark, benchmark.without_media)
+        rest = (_latency(bare) or 0.0) if bare else 0.0
+        waking = whole - self._never_asleep(benchmark, result)
+        media = (whole - rest - waking) / 1e3
+        part = drive_part(benchmark.function)
+        whose = "a typical drive" if part is None else part
+        wakes = f"; waking links {waking / 1e3:.1f} us (ASPM)" if waking else ""
+        return f"media {media:.1f} us ({whose}){wakes}; software and PCI Express {rest / 1e3:.1f} us"
+
+    def _never_asleep(self, benchmark: Benchmark, result: Run) -> float:
+        """Return the latency that a benchmark has when no link sleeps."""
+        asleep = [
+            link["name"]
+            for link in result["links"]
+            if any(way["time_attribution"]["waking"] > 0 for way in (link["upstream"], link["downstream"]))
+        ]
+        awake = [*benchmark.overrides, *((f"{name}.link.aspm", "off") for name in asleep)]
+        again = self.run([benchmark.function], benchmark.workloads, benchmark, awake) if asleep else result
+        return _latency(again or result) or 0.0
+
+    def ceiling(self, result: Run, benchmark: Benchmark) -> float | None:
+        """Return the payload that the narrowest link carries, from coding and packet sizes alone."""
+        both = 2 if benchmark.direction == "both" else 1
+        dwords = 3 if benchmark.direction == "read" else 4
+        rates = []
+        passed_by = self._above_both(benchmark)
+        for link in result["links"]:
+            if link["name"] in passed_by:
+                continue
+            generation, width = int(link["generation"][3:]), int(link["width"][1:])
+            payload = min(int(link["mps_bytes"]), benchmark.frame_bytes or 4096)
+            rates.append(
+                both * payload_gb_per_s(generation, width, payload_bytes=payload, header_dwords=dwords)
+            )
+        across = self._across(benchmark)
+        if across is not None:
+            rates.append(both * across.payload_gb_per_s)
+        return min(rates, default=None)
+
+    def _across(self, benchmark: Benchmark) -> Interconnect | None:
+        """Return what joins the sockets of two peers; None for those at the same one."""
+        if benchmark.peer is None or not across_sockets(self.machine, benchmark.function, benchmark.peer):
+            return None
+        return interconnect_of(self.machine)
+
+    def _above_both(self, benchmark: Benchmark) -> set[str]:
+        """Name the links above the switch where the ways of two peers meet: no data of theirs goes there."""
+        if benchmark.peer is None:
+            return set()
+        ways = [self.machine.link_path(function) for function in (benchmark.function, benchmark.peer)]
+        first, second = ({link.device.address.short for link in way} for way in ways)
+        return {name for name, word in self._words.items() if word.rpartition(" ")[2] in first & second}
+
+    def _link_words(self, result: Run, name: str) -> str:
+        link = next((link for link in result["links"] if link["name"] == name), None)
+        return f"{link['generation']} {link['width']}" if link else ""
+
+
+def _window(benchmark: Benchmark) -> RunTable:
+    """Fix the time that is measured: such runs are periodic after a moment."""
+    return {
+        "warm_up": f"{benchmark.settle_us} us",
+        "time_limit": f"{benchmark.settle_us + benchmark.measure_us} us",
+        "relative_half_width": "0.001 %",
+    }
+
+
+def _data_flows(result: Run) -> list[Flow]:
+    return [flow for flow in result["flows"] if flow["direction"] != "control"]
+
+
+def goodput_of(result: Run, device: str | None = None) -> float:
+    """Return what the flows of a run carry together, or those of one device, in GB/s."""
+    flows = [flow for flow in _data_flows(result) if device in (None, flow["device"])]
+    return float(sum(flow["goodput_gb_per_s"] for flow in flows))
+
+
+def _latency(result: Run) -> float | None:
+    busy = [flow for flow in _data_flows(result) if flow["operations"]]
+    return float(busy[0]["latency_ns"]["mean"]) if busy else None

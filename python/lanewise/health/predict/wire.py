@@ -1,0 +1,53 @@
+"""What the wire behind a network adapter carries of a benchmark's payload, from sizes of packets alone.
+
+Upper limits: full rate, one direction never held back by the other, and for RDMA the largest packets. Source:
+IEEE 802.3 (7 B preamble, 1 B delimiter, 12 B gap), IBTA volume 1 (LRH 8, BTH 12, RETH 16, ICRC 4, VCRC 2),
+and RoCEv2 (Ethernet 18, IPv4 20, UDP 8, BTH 12, ICRC 4 besides the gap).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lanewise.health.predict.benchmarks import LARGE
+from lanewise.machine.adapters import port_of
+from lanewise.machine.scenario import endpoint_name
+
+if TYPE_CHECKING:
+    from lanewise.health.predict.benchmarks import Benchmark
+    from lanewise.machine.adapters import Port
+    from lanewise.machine.model import Machine
+
+_GAP = 20
+"""Preamble, delimiter and gap of an Ethernet frame, bytes."""
+_MTU = 4096
+"""Payload of an RDMA packet. Assumed: the largest, which Ethernet has with jumbo frames only."""
+_INFINIBAND, _ROCE, _RETH = 26, 82, 16
+"""Bytes around each RDMA packet, and those more on the first of a write."""
+
+
+def carried_gb_per_s(machine: Machine, benchmark: Benchmark) -> tuple[float, Port] | None:
+    """Return the most that the wire carries of a benchmark, and which; None where nobody knows the wire."""
+    port = port_of(machine, benchmark.function)
+    if port is None:
+        return None
+    ways = 2 if benchmark.direction == "both" else 1
+    return ways * port.gb_per_s * _share(benchmark, port), port
+
+
+def pace(machine: Machine, benchmark: Benchmark) -> tuple[tuple[str, str], ...]:
+    """Return the override that keeps large transfers of an adapter to what its wire carries."""
+    known = carried_gb_per_s(machine, benchmark)
+    transfers = benchmark.function.transfers
+    size = transfers.mrrs if benchmark.direction == "read" else transfers.mps
+    if known is None or size is None or benchmark.direction == "both" or benchmark.frame_bytes:
+        return ()
+    return ((f"{endpoint_name(benchmark.function)}.request_interval", f"{size / known[0]:.3f} ns"),)
+
+
+def _share(benchmark: Benchmark, port: Port) -> float:
+    size = benchmark.frame_bytes or LARGE
+    if benchmark.frame_bytes and not benchmark.rdma:
+        return size / (size + _GAP)
+    around = _INFINIBAND if port.infiniband else _ROCE
+    return size / (size + -(-size // _MTU) * around + _RETH)

@@ -1,0 +1,96 @@
+"""Drives that are known by name: which part they are, and what that does to scenarios and predictions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from machines import pair
+
+from lanewise import api
+from lanewise.health.predict import predict
+from lanewise.machine import read
+from lanewise.machine.drives import _PARTS, drive_part
+from lanewise.machine.model import Machine
+from lanewise.machine.scenario import scan_to_scenario
+
+
+def drive(**identity: str) -> Machine:
+    """A root port and a drive with these names; `model` is what it calls itself."""
+    machine = pair()
+    address = next(f.address for f in machine if f.is_nvme)
+    function = machine[address]
+    named = replace(
+        function,
+        model=identity.pop("model", None),
+        identity=replace(function.identity, **identity),  # type: ignore[arg-type]
+    )
+    return replace(machine, functions={**machine.functions, address: named})
+
+
+def part(machine: Machine) -> str | None:
+    return drive_part(next(f for f in machine if f.is_nvme))
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        ({"model": "Samsung SSD 980 PRO 1TB"}, "samsung-980-pro"),
+        ({"model": "SAMSUNG MZQL23T8HCLS-00A07"}, "samsung-pm9a3"),
+        ({"model": "INTEL SSDPE2KX040T8"}, "intel-p4510"),
+        ({"model": "Micron_7450_MTFDKCC3T8TFR"}, "micron-7450-pro"),
+        ({"subsystem_name": "DC NVMe PM9A3 RI U.2 3.84TB"}, "samsung-pm9a3"),
+        ({"subsystem_name": 'NVMe Datacenter SSD [3DNAND] SE 2.5" U.2 (P4510)'}, "intel-p4510"),
+        ({"subsystem_name": "Dell Ent NVMe CM6 RI 3.84TB"}, "kioxia-cm6"),
+        ({"device_name": "7450 PRO NVMe SSD"}, "micron-7450-pro"),
+        ({"device_name": "NVMe SSD Controller PM9A1/PM9A3/980PRO"}, None),
+        ({"device_name": "NVMe Datacenter SSD [3DNAND, Beta Rock Controller]"}, None),
+        ({"device_name": "7450 MAX NVMe SSD"}, None),
+        ({"device_name": "WD PC SN810 / Black SN850 NVMe SSD"}, None),
+        ({"subsystem_name": "Ent NVMe PM1733a RI 3.84TB"}, None),
+        ({"model": "KINGSTON SFYRD2000G"}, None),
+    ],
+)
+def test_names_that_mean_one_drive_are_that_drive(names: dict[str, str], expected: str | None) -> None:
+    assert part(drive(**names)) == expected
+
+
+_WITHOUT_A_BRIEF = ("intel-p4510", "intel-p5800x")
+"""Drives whose maker's figures could not be read again: their rates are assumed, and say so."""
+
+
+def test_every_part_is_in_the_catalog_with_rates_that_have_a_source() -> None:
+    catalog = {entry["name"]: entry for entry in api.parts().document["parts"]}
+    for name in _PARTS:
+        rates = {p["path"]: p for p in catalog[name]["parameters"]}
+        for key in ("nvme.read_rate", "nvme.write_rate"):
+            known = ("assumed",) if name in _WITHOUT_A_BRIEF else ("datasheet", "published")
+            assert rates[key]["provenance"] in known, (name, key)
+
+
+def test_a_known_drive_is_predicted_with_its_rates_and_an_unknown_one_with_those_of_its_link() -> None:
+    known = predict(drive(model="Samsung SSD 980 PRO 1TB"))
+    unknown = predict(drive())
+    rates = {row.benchmark.split()[1]: row for row in known.rows}
+    assert rates["write"].alone_gb_per_s == pytest.approx(5.0, rel=0.02)
+    assert "the drive, as published (samsung-980-pro)" in rates["write"].binding
+    assert any("samsung-980-pro" in text for text in known.assumptions)
+    assert not any("samsung-980-pro" in text for text in unknown.assumptions)
+    assert all("may be slower" in row.binding for row in unknown.rows if row.alone_gb_per_s)
+    assert not any("may be slower" in row.binding for row in known.rows)
+
+
+def test_a_scenario_names_the_part() -> None:
+    assert 'part = "wd-sn850x"' in scan_to_scenario(drive(model="WD_BLACK SN850X 2000GB"))
+
+
+def test_a_running_system_says_what_its_drives_are(tmp_path: Path) -> None:
+    folder = tmp_path / "bus/pci/devices/0000:01:00.0"
+    (folder / "nvme/nvme0").mkdir(parents=True)
+    (folder / "nvme/nvme0/model").write_text("Samsung SSD 990 PRO 2TB                 \n")
+    for name, text in {"class": "0x010802", "vendor": "0x144d", "device": "0xa80c"}.items():
+        (folder / name).write_text(text + "\n")
+    machine = read(tmp_path)
+    assert machine["01:00.0"].model == "Samsung SSD 990 PRO 2TB"
+    assert drive_part(machine["01:00.0"]) == "samsung-990-pro"

@@ -1,0 +1,391 @@
+"""What devices should reach, on machines made up for it."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+
+import pytest
+from machines import GPU, NIC, function, machine, pair, switched
+
+from lanewise.errors import InputError
+from lanewise.health.predict import Prediction, Row, predict
+from lanewise.health.predict.machine_change import parse_changes
+from lanewise.machine import read_bytes
+from lanewise.machine.model import Address, Kind, Machine, Slot
+from lanewise.machine.ways import Change
+
+DRIVE = Address.parse("01:00.0")
+
+
+def row(prediction: Prediction, benchmark: str, bdf: str = "01:00.0") -> Row:
+    return next(r for r in prediction.rows if r.benchmark == benchmark and r.bdf == bdf)
+
+
+def test_a_drive_reaches_its_link_and_no_more() -> None:
+    prediction = predict(pair())
+    read = row(prediction, "fio read 128 KiB")
+    assert read.ceiling_gb_per_s == pytest.approx(7.2027, rel=1e-3), "256 B of 280 on a Gen4 x4 link"
+    assert read.alone_gb_per_s is not None
+    assert 0.99 * 7.2027 < read.alone_gb_per_s <= 7.2027
+    assert "full towards the host" in read.binding
+    assert "full away from the host" in row(prediction, "fio write 128 KiB").binding
+    latency = row(prediction, "fio randread 4 KiB, queue depth 1")
+    assert latency.alone_gb_per_s is None
+    assert latency.latency_ns is not None
+    assert latency.latency_ns > 10_000
+    assert "PCI Express" in latency.binding
+
+
+@pytest.mark.parametrize("can", ["2.5 x16", "5 x16", "8 x8", "16 x4", "32 x2", "64 x1", "128 x1"])
+def test_devices_of_every_generation_come_near_their_ceiling(can: str) -> None:
+    read = row(predict(pair(port={"can": can}, can=can)), "fio read 128 KiB")
+    assert read.ceiling_gb_per_s is not None
+    assert read.alone_gb_per_s is not None
+    assert 0.97 * read.ceiling_gb_per_s < read.alone_gb_per_s <= read.ceiling_gb_per_s
+
+
+def test_devices_below_a_switch_share_its_upstream_link() -> None:
+    prediction = predict(switched(*[{"can": "16 x8"}] * 4))
+    reads = [r for r in prediction.rows if r.benchmark == "fio read 128 KiB"]
+    assert len(reads) == 4
+    together = [r.together_gb_per_s or 0.0 for r in reads]
+    assert sum(together) == pytest.approx(28.7, rel=0.02)
+    assert max(together) < 1.1 * min(together), "round robin is fair"
+    assert all((r.alone_gb_per_s or 0.0) > 14 for r in reads)
+
+
+def test_equal_devices_are_simulated_once() -> None:
+    one, four = (predict(switched(*[{"can": "16 x8"}] * n), together=False).simulations for n in (1, 4))
+    assert one == four
+
+
+def test_gpus_copy_and_reach_their_peer_through_the_switch() -> None:
+    gpus = [{"class_code": GPU, "vendor": 0x10DE}] * 2
+    prediction = predict(switched(*gpus, uplink="8 x4"), together=False)
+    peer = row(prediction, "write to peer 04:00.0", "03:00.0")
+    copy = row(prediction, "device to host", "03:00.0")
+    assert peer.alone_gb_per_s is not None
+    assert copy.alone_gb_per_s is not None
+    assert peer.alone_gb_per_s > 28
+    assert copy.alone_gb_per_s < 4
+    assert peer.ceiling_gb_per_s is not None
+    assert peer.ceiling_gb_per_s >= peer.alone_gb_per_s, "the upstream link is not on the way"
+
+
+def two_sockets(vendor: int) -> Machine:
+    """Two GPUs at Gen5 x16, one at each of two sockets."""
+    gpu = {"class_code": GPU, "vendor": 0x10DE, "can": "32 x16", "now": "32 x16"}
+    return machine(
+        function("00:01.0", Kind.ROOT_PORT, vendor=vendor, can="32 x16", now="32 x16", numa_node=0),
+        function("01:00.0", Kind.ENDPOINT, parent="00:01.0", numa_node=0, **gpu),
+        function("80:01.0", Kind.ROOT_PORT, vendor=vendor, can="32 x16", now="32 x16", numa_node=1),
+        function("81:00.0", Kind.ENDPOINT, parent="80:01.0", numa_node=1, **gpu),
+    )
+
+
+@pytest.mark.parametrize(("vendor", "payload"), [(0x1022, 64 * 64 / 80), (0x8086, None)])
+def test_peers_at_two_sockets_share_what_joins_them(vendor: int, payload: float | None) -> None:
+    peer = row(predict(two_sockets(vendor), together=False), "write to peer 81:00.0")
+    assert peer.alone_gb_per_s is not None
+    if payload is None:
+        assert peer.alone_gb_per_s == pytest.approx(46, rel=0.05), "the root complex cuts to lines of 64 B"
+        assert "sockets" not in peer.binding
+    else:
+        assert peer.alone_gb_per_s == pytest.approx(payload, rel=0.01)
+        assert peer.ceiling_gb_per_s == pytest.approx(payload)
+        assert "the link between sockets" in peer.binding
+
+
+def test_peers_are_the_nearest_and_one_at_the_other_socket() -> None:
+    four = two_sockets(0x1022)
+    gpu = {"class_code": GPU, "vendor": 0x10DE, "can": "32 x16", "now": "32 x16"}
+    more = machine(
+        *four.functions.values(),
+        function("00:02.0", Kind.ROOT_PORT, vendor=0x1022, can="32 x16", now="32 x16", numa_node=0),
+        function("02:00.0", Kind.ENDPOINT, parent="00:02.0", numa_node=0, **gpu),
+    )
+    rows = [r.benchmark for r in predict(more, together=False).rows if r.bdf == "01:00.0"]
+    assert [name for name in rows if "peer" in name] == ["write to peer 02:00.0", "write to peer 81:00.0"]
+
+
+def test_frames_of_adapters_are_counted() -> None:
+    small = row(predict(pair(class_code=NIC), together=False), "receive 64 B frames")
+    assert small.frames_per_s is not None
+    assert small.alone_gb_per_s is not None
+    assert small.frames_per_s * 64 == pytest.approx(small.alone_gb_per_s * 1e9)
+
+
+def test_small_messages_are_those_of_the_adapter_or_said_to_be_of_the_wire_alone() -> None:
+    """ConnectX-6 has a published rate, 215 M/s; that of ConnectX-5 is not known, and its row says so."""
+    for name, most in (("MT28908 Family [ConnectX-6]", 215e6), ("MT27800 Family [ConnectX-5]", None)):
+        small = row(predict(adapter(name, class_code=0x020700), together=False), "RDMA write, receiver 64 B")
+        assert small.frames_per_s is not None
+        assert small.alone_gb_per_s == pytest.approx(small.frames_per_s * 64 / 1e9)
+        if most is None:
+            assert "is not known" in small.binding
+        else:
+            assert small.frames_per_s == pytest.approx(most, rel=1e-3)
+            assert small.binding.startswith(
+                "the adapter's messages, 215 M/s as published (nvidia-connectx-6)"
+            )
+
+
+def test_a_change_is_simulated_instead_of_what_the_machine_says() -> None:
+    slow = pair(port={"can": "8 x4"}, can="16 x4", now="8 x4")
+    changes = parse_changes(["01:00.0 -> gen4"], slow)
+    before, after = (row(predict(slow, changes=c), "fio read 128 KiB").alone_gb_per_s for c in ({}, changes))
+    assert before == pytest.approx(3.59, rel=0.01)
+    assert after == pytest.approx(7.18, rel=0.01)
+
+
+def test_settings_of_a_change() -> None:
+    slotted = pair(port={"registers": {"slot": Slot(number=3)}})
+    changes = parse_changes(["slot 3 -> 32GT/s x8, mps 512 mrrs 4096 tags 10, relaxed-ordering off"], slotted)
+    change = changes[DRIVE]
+    assert (change.gt_s, change.width, change.mps, change.mrrs) == (32.0, 8, 512, 4096)
+    assert (change.tag_bits, change.relaxed_ordering) == (10, False)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "01:00.0->Gen4x8",
+        "01:00.0 => PCIe 4.0 x8",
+        "0000:01:00.0 → pcie gen 4, x8",
+        "slot3 -> 16 GT/s x8",
+        "Slot #3 -> pcie4 x8",
+        "nvme0 -> gen4 x8",
+    ],
+)
+def test_a_change_may_be_written_in_many_ways(text: str) -> None:
+    slotted = pair(port={"registers": {"slot": Slot(number=3)}}, interfaces=("nvme0", "nvme0n1"))
+    assert parse_changes([text], slotted) == {DRIVE: Change(gt_s=16.0, width=8)}
+
+
+def test_sizes_of_a_change_may_have_units() -> None:
+    for text in ("mps 512 B, mrrs 4 KiB", "mps=512,mrrs=4K", "MPS 512B MRRS 4096"):
+        assert parse_changes([f"01:00.0 -> {text}"], pair()) == {DRIVE: Change(mps=512, mrrs=4096)}
+
+
+def test_changes_of_one_device_add_up() -> None:
+    changes = parse_changes(["01:00.0 -> gen5 x8", "01:00.0 -> x16 aspm off"], pair())
+    assert changes == {DRIVE: Change(gt_s=32.0, width=16, asleep=False)}
+
+
+def test_a_link_that_is_told_not_to_sleep_has_no_sleep_in_its_scenario() -> None:
+    sleepy = {"aspm_enabled": ("L1",), "exit_latency_l1_s": 8e-6}
+    machine = pair(port={"link": sleepy}, link=sleepy)
+    before, after = (
+        row(predict(machine, changes=c), "fio randread 4 KiB, queue depth 1").latency_ns
+        for c in ({}, parse_changes(["01:00.0 -> aspm off"], machine))
+    )
+    assert before is not None
+    assert after is not None
+    assert before - after == pytest.approx(8000, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("01:00.0 -> gen9", "'gen9' in"),
+        ("01:00.0 -> gen10", "'gen10' in"),
+        ("01:00.0 -> mps 300", "'300' in"),
+        ("01:00.0 -> mrrs 16 KiB", "'16384' in"),
+        ("01:00.0 gen5", "is no change"),
+        ("01:00.0 -> fast", "'fast' in"),
+        ("01:00.0 ->", "is no setting; there are gen1 .* aspm off$"),
+        ("01:00.0 -> x5", "'5' in"),
+        ("09:00.0 -> x4", "no function 09:00.0"),
+        ("slot 7 -> x4", "no device in a slot '7'"),
+        ("here -> x4", "no address"),
+    ],
+)
+def test_wrong_changes_say_what_is_allowed(text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        parse_changes([text], pair())
+
+
+def test_a_device_without_its_port_is_predicted_as_if_the_port_matched() -> None:
+    alone = machine(function("c1:00.0", Kind.ENDPOINT, class_code=GPU, vendor=0x10DE))
+    prediction = predict(alone)
+    assert "taken to match" in prediction.notes[0]
+    copy = row(prediction, "device to host", "c1:00.0")
+    assert copy.alone_gb_per_s == pytest.approx(28.7, rel=0.01)
+
+
+def test_nothing_to_predict_is_said() -> None:
+    with pytest.raises(InputError, match="nothing can be predicted"):
+        predict(machine(function("00:01.0", Kind.ROOT_PORT)))
+
+
+def test_a_gpu_whose_link_nobody_knows_is_left_out_and_the_other_predicted() -> None:
+    gpu = {"class_code": GPU, "vendor": 0x10DE}
+    two = switched(gpu, gpu)
+    blind = {
+        f.address: replace(f, registers=f.registers._replace(link=None))
+        for f in two
+        if f.address.short in ("02:00.0", "03:00.0")
+    }
+    half = replace(two, functions={**two.functions, **blind})
+    named = [Address.parse("03:00.0"), Address.parse("04:00.0")]
+    assert {row.bdf for row in predict(half, devices=named).rows} == {"04:00.0"}
+
+
+def test_devices_beyond_those_that_are_simulated_at_once_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lanewise.health.predict.prediction.MOST_TOGETHER", 2)
+    many = switched(*[{"can": "16 x4"}] * 3)
+    assert any("first 2 of 3" in note for note in predict(many).notes)
+    assert predict(many, together=False).notes == ()
+
+
+def test_a_guest_is_told_to_name_a_device() -> None:
+    """What a hypervisor makes up is not chosen by itself; somebody who names it gets its numbers."""
+    guest = pair(vendor=0x1B36)
+    with pytest.raises(InputError, match="--device"):
+        predict(guest)
+    assert predict(guest, devices=[DRIVE]).rows
+
+
+def test_json_has_units_in_its_names() -> None:
+    document = json.loads(predict(pair()).to_json())
+    assert set(document) == {"format", "source", "predictions", "what_if", "assumptions", "notes"}
+    assert {"ceiling_gb_per_s", "alone_gb_per_s", "together_gb_per_s", "latency_ns"} <= set(
+        document["predictions"][0]
+    )
+
+
+def test_small_rdma_writes_are_predicted_for_adapters_that_do_rdma() -> None:
+    """A sender's work requests and completions take more of its link than its data do."""
+    machine = pair(class_code=NIC)
+    address = next(f.address for f in machine if f.is_nic)
+    named = replace(
+        machine[address], identity=replace(machine[address].identity, device_name="MT27800 [ConnectX-5]")
+    )
+    known = predict(replace(machine, functions={**machine.functions, address: named}), together=False)
+    sender, receiver = (row(known, f"RDMA write, {end} 64 B") for end in ("sender", "receiver"))
+    large = row(known, "RDMA write, sender 64 KiB")
+    assert sender.alone_gb_per_s is not None
+    assert receiver.alone_gb_per_s is not None
+    assert large.alone_gb_per_s is not None
+    assert 0 < sender.alone_gb_per_s < receiver.alone_gb_per_s < large.alone_gb_per_s
+    assert sender.frames_per_s == pytest.approx(1e9 * sender.alone_gb_per_s / 64)
+    assert not any("64 B" in r.benchmark and "RDMA" in r.benchmark for r in predict(machine).rows)
+
+
+def test_waking_links_are_told_from_media() -> None:
+    sleepy = {"aspm_enabled": ("L1",), "exit_latency_l1_s": 32e-6}
+    words = [
+        row(predict(machine, together=False), "fio randread 4 KiB, queue depth 1")
+        for machine in (pair(), pair(port={"link": sleepy}, link=sleepy))
+    ]
+    awake, asleep = (latency.latency_ns for latency in words)
+    assert awake is not None
+    assert asleep is not None
+    assert asleep - awake == pytest.approx(32_000, abs=500)
+    assert "waking links 32.0 us (ASPM)" in words[1].binding
+    assert "waking" not in words[0].binding
+    assert words[0].binding.partition(" us")[0] == words[1].binding.partition(" us")[0]
+    for latency, whole in zip(words, (awake, asleep), strict=True):
+        shares = [float(share) for share in re.findall(r"([\d.]+) us", latency.binding)]
+        assert sum(shares) == pytest.approx(whole / 1e3, abs=0.15), "the shares that are shown add up"
+
+
+def adapter(name: str, *, ports: int = 1, class_code: int = NIC, can: str = "32 x16") -> Machine:
+    """An adapter of a name, with a function for each of its ports."""
+    functions = [
+        function(f"01:00.{port}", Kind.ENDPOINT, can=can, class_code=class_code, parent="00:01.0")
+        for port in range(ports)
+    ]
+    named = [replace(f, identity=replace(f.identity, device_name=name)) for f in functions]
+    return machine(function("00:01.0", Kind.ROOT_PORT, can="32 x16"), *named)
+
+
+def test_no_adapter_sends_more_than_its_wire_carries() -> None:
+    """perftest shows 12.2 GB/s of 100 Gb/s and 49 GB/s of 400 Gb/s, whatever the slot would carry."""
+    for name, ports, reached in (
+        ("MT27800 Family [ConnectX-5]", 1, 12.24),
+        ("MT2910 Family [ConnectX-7]", 1, 48.99),
+        ("MT2892 Family [ConnectX-6 Dx]", 2, 12.24),
+        ("MT2892 Family [ConnectX-6 Dx]", 1, 24.49),
+    ):
+        large = row(predict(adapter(name, ports=ports)), "RDMA write, receiver 64 KiB")
+        assert large.alone_gb_per_s == pytest.approx(reached, rel=0.002), name
+        assert "the wire" in large.binding
+    infiniband = row(
+        predict(adapter("MT28908 Family [ConnectX-6]", class_code=0x020700)), "RDMA write, sender 64 KiB"
+    )
+    assert infiniband.alone_gb_per_s == pytest.approx(24.84, rel=0.002)
+
+
+def test_frames_have_the_gaps_of_the_wire_and_slow_links_stay_the_limit() -> None:
+    prediction = predict(adapter("MT27800 Family [ConnectX-5]"))
+    small = row(prediction, "receive 64 B frames")
+    assert small.frames_per_s == pytest.approx(148.81e6, rel=1e-3), (
+        "RFC 2544: 1,488,095 a second for each Gb/s"
+    )
+    narrow = row(predict(adapter("MT27800 Family [ConnectX-5]", can="8 x8")), "RDMA write, receiver 64 KiB")
+    assert narrow.alone_gb_per_s == pytest.approx(7.18, rel=0.01)
+    assert "wire" not in narrow.binding
+    nobody = row(predict(adapter("Ethernet Controller")), "RDMA write, receiver 64 KiB")
+    assert nobody.alone_gb_per_s is not None
+    assert nobody.alone_gb_per_s > 50
+
+
+def test_a_wire_leaves_the_rest_of_an_uplink_to_others() -> None:
+    """An adapter of 100 Gb/s and another share 28.7 GB/s; the second gets what the first cannot use."""
+    shared = switched({"class_code": NIC}, {"class_code": NIC})
+    known = next(f for f in shared if f.is_nic)
+    named = replace(known, identity=replace(known.identity, device_name="MT27800 Family [ConnectX-5]"))
+    shared = replace(shared, functions={**shared.functions, known.address: named})
+    rows = [r for r in predict(shared).rows if r.benchmark == "RDMA write, receiver 64 KiB"]
+    assert [r.together_gb_per_s for r in rows] == [
+        pytest.approx(12.2, rel=0.02),
+        pytest.approx(16.5, rel=0.02),
+    ]
+
+
+NCCL = """\
+<system version="1">
+  <cpu numaid="0" affinity="ffff" arch="x86_64" vendor="GenuineIntel">
+    <pci busid="0001:00:00.0" class="0x030200" link_speed="16 GT/s" link_width="16"/>
+    <pci busid="0101:00:00.0" class="0x020700" link_speed="16 GT/s" link_width="16"/>
+    <pci busid="0000:05:00.0" class="0x030000" link_speed="16 GT/s" link_width="16"/>
+    <pci busid="0000:06:00.0" class="0x010802" link_speed="2.5 GT/s" link_width="1"/>
+    <pci busid="0000:07:00.0" class="0x010802"/>
+    <pci busid="0000:08:00.0" class="0x0c0330" link_speed="16 GT/s" link_width="4"/>
+  </cpu>
+</system>
+"""
+"""Of the form that cloud vendors write: class and link of a GPU, and not whose it is."""
+
+
+def test_a_gpu_of_no_stated_maker_is_one() -> None:
+    prediction = predict(read_bytes(NCCL.encode()), together=False)
+    assert {r.bdf for r in prediction.rows} == {"0001:00:00.0", "0101:00:00.0"}
+    assert any(r.benchmark == "host to device" for r in prediction.rows if r.bdf == "0001:00:00.0")
+
+
+def test_every_device_that_is_left_out_is_said_with_its_reason() -> None:
+    prediction = predict(read_bytes(NCCL.encode()), together=False)
+    left = [note for note in prediction.notes if note.startswith("not predicted, because")]
+    assert left == [
+        "not predicted, because it is no GPU, network, storage or computing device by class and maker: "
+        "05:00.0, 08:00.0",
+        "not predicted, because its link carries less than 1.9 GB/s: 06:00.0",
+        "not predicted, because its link is not known: 07:00.0",
+    ]
+    assert not any("not predicted" in note for note in predict(pair()).notes)
+    chosen = predict(read_bytes(NCCL.encode()), devices=[Address.parse("0001:00:00.0")])
+    assert not any("not predicted" in note for note in chosen.notes)
+
+
+def test_a_payload_size_that_no_source_states_is_assumed_and_said_to_be() -> None:
+    silent = {"transfers": {"mps": None, "mps_supported": None}}
+    [said] = [text for text in predict(pair(port=silent, **silent)).assumptions if "MPS" in text]
+    assert said == "01:00.0: MPS 512 B, which the source does not state; with 128 B links carry 12 % less"
+    for stated in (pair(), pair(port=silent), pair(**silent)):
+        assert not any("MPS" in text for text in predict(stated).assumptions), "one function states it"
+    tried = predict(pair(port=silent, **silent), changes={DRIVE: Change(mps=128)})
+    assert not any("MPS" in text for text in tried.assumptions)

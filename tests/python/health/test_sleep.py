@@ -1,0 +1,81 @@
+"""Links that may sleep: which states, how long they take to wake, and what is made of it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from machines import pair
+
+from lanewise import _core
+from lanewise.health.doctor import diagnose
+from lanewise.machine.scenario import scan_to_scenario
+from lanewise.machine.sleep import exit_latency_ns, sleep_states, sleep_table
+
+
+def sleepy(port: dict[str, object], device: dict[str, object]) -> object:
+    return pair(port={"link": port}, link=device)
+
+
+@pytest.mark.parametrize(
+    ("port", "device", "states"),
+    [
+        (("L1",), ("L1",), ("L1",)),
+        ((), ("L1",), ()),
+        (("L0s",), (), ("L0s",)),
+        (("L0s", "L1"), ("L0s", "L1"), ("L0s", "L1")),
+        (None, ("L1",), ("L1",)),
+        (("L1",), None, ()),
+    ],
+)
+def test_l1_needs_both_ends_and_l0s_one(port: object, device: object, states: tuple[str, ...]) -> None:
+    (link,) = sleepy({"aspm_enabled": port}, {"aspm_enabled": device}).links  # type: ignore[attr-defined]
+    assert sleep_states(link) == states
+
+
+def test_the_slower_end_counts_and_nothing_is_made_up() -> None:
+    machine = sleepy(
+        {"aspm_enabled": ("L1",), "exit_latency_l1_s": 16e-6},
+        {"aspm_enabled": ("L1",), "exit_latency_l1_s": 64e-6},
+    )
+    (link,) = machine.links  # type: ignore[attr-defined]
+    assert exit_latency_ns(link, "L1") == pytest.approx(64_000)
+    assert exit_latency_ns(link, "L0s") is None
+    assert sleep_table(link) == {"aspm": "l1", "l1_exit": "64000 ns"}
+
+
+def test_a_scenario_has_the_sleep_of_the_machine_and_runs() -> None:
+    machine = sleepy(
+        {"aspm_enabled": ("L0s", "L1"), "exit_latency_l0s_s": 1e-6, "exit_latency_l1_s": 8e-6},
+        {"aspm_enabled": ("L0s", "L1"), "exit_latency_l0s_s": 2e-6, "exit_latency_l1_s": 8e-6},
+    )
+    text = scan_to_scenario(machine)  # type: ignore[arg-type]
+    assert 'link = { aspm = "l0s and l1", l0s_exit = "2000 ns", l1_exit = "8000 ns" }' in text
+    run = '\n[run]\nwarm_up = "10 us"\ntime_limit = "30 us"\n'
+    assert json.loads(_core.run("sleep", source=text + run))["flows"]
+
+
+LATENCIES = {"exit_latency_l0s_s": 4e-6, "exit_latency_l1_s": 64e-6}
+
+
+def waking_costs(state: str) -> float:
+    ends = {"aspm_enabled": (state,), **LATENCIES}
+    (finding,) = diagnose(sleepy(ends, ends)).findings  # type: ignore[arg-type]
+    assert finding.cost is not None
+    assert finding.cost.basis == "simulated"
+    assert finding.cost.ns is not None
+    return finding.cost.ns
+
+
+def test_a_register_read_wakes_a_link_from_l1_once() -> None:
+    assert waking_costs("L1") == pytest.approx(64_000, abs=10)
+
+
+def test_a_register_read_wakes_both_directions_from_l0s_unless_an_update_just_did() -> None:
+    assert 4_000 < waking_costs("L0s") <= 8_010
+
+
+def test_without_latencies_the_cost_is_the_range_of_the_specification() -> None:
+    (finding,) = diagnose(sleepy({"aspm_enabled": ("L1",)}, {"aspm_enabled": ("L1",)})).findings  # type: ignore[arg-type]
+    assert finding.cost is not None
+    assert (finding.cost.basis, finding.cost.ns) == ("stated", None)

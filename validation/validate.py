@@ -20,9 +20,12 @@ import tomllib
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from string import Template
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import lanewise
+
+if TYPE_CHECKING:
+    from lanewise.documents import LimitedBy
 
 HERE = Path(__file__).parent
 WITHIN = (3, 5, 10)
@@ -41,6 +44,14 @@ TO_UNIT = {
 }
 """From GB/s, operations a second, and ns to what a source prints."""
 ROLES = ("used", "unseen")
+COMPONENTS = ("host", "device")
+"""What a source may leave unnamed: the machine with its cores, or adapter, drive or GPU."""
+LATENCIES = ("us", "ns")
+"""Units of latencies, which every component of the way has a part in."""
+WIRES = ("wire", "wire_beyond")
+"""Limits that a source names with generation, width or network."""
+WAITS = ("window", "demand")
+"""Limits that are latencies: so much is outstanding, or one thing is asked for after another."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,6 +69,8 @@ class Cell:
     """How far the source's own numbers for the same thing are apart, or 3 %."""
     simulated: float
     limited_by: str
+    open: str
+    """The component that decides the cell and is not named; see `open_component`."""
     why: str
     """What is known about a large error."""
 
@@ -109,6 +122,23 @@ def read_out(result: lanewise.RunResult, what: str, unit: str) -> float:
     return scale * sum(flow["goodput_gb_per_s"] for flow in flows if flow["direction"] == what)
 
 
+def open_component(not_named: list[str], template: dict[str, Any], unit: str, limit: LimitedBy | None) -> str:
+    """Return the component that decides a result and that the source does not name, or an empty string.
+
+    `not_named` are those of the data set for which others stand. Each of them has a part in a latency. A
+    rate is decided by what limits it: a wire's is given; the host's are its cores and parts; all else is the
+    device's.
+    """
+    if unit in LATENCIES or (limit and limit["kind"] in WAITS):
+        return " and ".join(not_named)
+    if limit is None or limit["kind"] in WIRES:
+        return ""
+    owner = limit["name"].split(".")[0]
+    of_host = [*template["host"], *(load["name"] for load in template["workload"])]
+    component = "host" if owner in of_host else "device"
+    return component if component in not_named else ""
+
+
 def cells_of(path: Path, simulations: Simulations) -> list[Cell]:
     """Simulate one data set."""
     data = tomllib.loads(path.read_text())
@@ -121,6 +151,8 @@ def cells_of(path: Path, simulations: Simulations) -> list[Cell]:
             settings = data.get("set", {}) | case.get("set", {}) | cell.get("set", {})
             parts = case.get("with", {}) | cell.get("with", {})
             result = simulations.run(case["template"], parts, settings)
+            limit = result.document["limited_by"]
+            template = tomllib.loads((HERE / "templates" / f"{case['template']}.toml").read_text())
             cells.append(
                 Cell(
                     set=data["id"],
@@ -131,7 +163,13 @@ def cells_of(path: Path, simulations: Simulations) -> list[Cell]:
                     measured=cell["measured"],
                     tolerance_percent=100 * cell.get("tolerance", case.get("tolerance", 0.03)),
                     simulated=read_out(result, cell.get("of", case.get("of", "rate")), cell["unit"]),
-                    limited_by=result.document["limited_by"]["name"] if result.document["limited_by"] else "",
+                    limited_by=limit["name"] if limit else "",
+                    open=open_component(
+                        cell.get("not_named", case.get("not_named", data.get("not_named", []))),
+                        template,
+                        cell["unit"],
+                        limit,
+                    ),
                     why=cell.get("why", case.get("why", "")),
                 )
             )
@@ -146,11 +184,15 @@ def summary(cells: list[Cell], what: str) -> list[str]:
 
 
 def summaries(cells: list[Cell]) -> list[list[str]]:
-    """Return rows by role, and by role and kind of measurement."""
+    """Return rows by role, by whether all that decides a cell is named, and by kind of measurement."""
     rows = []
     for role in ROLES:
         own = [cell for cell in cells if cell.role == role]
         rows += [summary(own, role)] if own else []
+        named = [cell for cell in own if not cell.open]
+        if len(named) < len(own):
+            rows += [summary(named, f"{role}, inputs named")] if named else []
+            rows.append(summary([cell for cell in own if cell.open], f"{role}, an input not named"))
         for group in dict.fromkeys(cell.group for cell in own):
             rows.append(summary([cell for cell in own if cell.group == group], f"{role}: {group}"))
     return rows
@@ -159,7 +201,8 @@ def summaries(cells: list[Cell]) -> list[list[str]]:
 def row_of(cell: Cell) -> list[str]:
     """Return a cell as printed."""
     numbers = (f"{cell.measured:.4g}", f"{cell.simulated:.4g}", f"{cell.error_percent:+.1f} %")
-    return [cell.set, cell.case, cell.unit, *numbers, cell.role, cell.limited_by]
+    role = f"{cell.role}; {cell.open} not named" if cell.open else cell.role
+    return [cell.set, cell.case, cell.unit, *numbers, role, cell.limited_by]
 
 
 HEADS = ("data set", "case", "unit", "measured", "simulated", "error", "role", "limited by")

@@ -28,9 +28,38 @@ def test_every_data_set_says_where_it_is_from_and_what_was_known() -> None:
         assert data["source"]
         assert data["licence"]
         assert data["role"] in validate.ROLES
+        assert set(data.get("not_named", [])) <= set(validate.COMPONENTS)
         for case in data["case"]:
             assert (ROOT / "templates" / f"{case['template']}.toml").exists(), path.stem
             assert all(cell["unit"] in validate.TO_UNIT and cell["measured"] > 0 for cell in case["cell"])
+
+
+def limit(name: str, kind: str) -> dict[str, str]:
+    return {"name": name, "kind": kind}
+
+
+@pytest.mark.parametrize(
+    ("unit", "limited", "not_named", "expected"),
+    [
+        ("us", limit("nic0.window", "window"), ["host"], "host"),
+        ("us", limit("ssd.upstream", "wire"), ["host", "device"], "host and device"),
+        ("us", limit("nic0.window", "window"), [], ""),
+        ("Gb/s", limit("ssd.upstream", "wire"), ["host", "device"], ""),
+        ("Gb/s", limit("nic0.port1.wire", "wire_beyond"), ["host", "device"], ""),
+        ("us", limit("nic0.wire_beyond", "wire_beyond"), ["host"], "host"),
+        ("Gb/s", limit("ssd.window", "window"), ["host"], "host"),
+        ("Mpps", limit("job.first_thread", "thread"), ["host"], "host"),
+        ("Mpps", limit("server.core0", "core"), ["device"], ""),
+        ("GB/s", limit("ssd.write_path", "drive"), ["host"], ""),
+        ("GB/s", limit("ssd.write_path", "drive"), ["device"], "device"),
+        ("GB/s", None, ["host"], ""),
+    ],
+)
+def test_what_decides_a_cell_and_is_not_named(
+    unit: str, limited: dict[str, str] | None, not_named: list[str], expected: str
+) -> None:
+    template = tomllib.loads((ROOT / "templates/fio.toml").read_text())
+    assert load().open_component(not_named, template, unit, limited) == expected
 
 
 @pytest.mark.parametrize(

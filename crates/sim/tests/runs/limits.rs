@@ -338,6 +338,9 @@ fn the_path_of_peers_and_what_takes_their_packets_are_the_limit() {
     limited(PAIR, &[("server.peer.rate", "5 GB/s")], "peer_path", &ways, 300.0);
     limited(PAIR, &[("other.write_drain", "5 GB/s")], "endpoint_drain", &["other.write_drain"], 300.0);
     limited(PAIR, &[READ, ("other.memory_read_rate", "5 GB/s")], "endpoint_memory", &["other.memory"], 300.0);
+    // Devices at two sockets share what the sockets send each other.
+    let far = [("server.slots.slot2.socket", "1"), ("server.interconnect.rate", "5 GB/s")];
+    limited(PAIR, &far, "socket_link", &["server.socket0-1"], 300.0);
     // Small packets leave the host, and their headers fill the wire there.
     limited(PAIR, &[("server.peer.largest_packet", "64 B")], "wire", &["other.downstream"], 20.0);
 }

@@ -9,172 +9,43 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING
 
 import polars as pl
 
+from lanewise.columns import (
+    ATTRIBUTION_COLUMNS,
+    BENCHMARK_COLUMNS,
+    BUFFER_COLUMNS,
+    ERROR_COLUMNS,
+    FLOW_COLUMNS,
+    INSTRUMENT_COLUMNS,
+    LARGER_COLUMNS,
+    LINK_COLUMNS,
+    NEGOTIATED_COLUMNS,
+    PARAMETER_COLUMNS,
+    PART_COLUMNS,
+    PHASE_COLUMNS,
+    REQUESTER_COLUMNS,
+    RESOURCE_COLUMNS,
+    TRACE_COLUMNS,
+    attribution_rows,
+    flow_row,
+    frame,
+    link_rows,
+    parameter_row,
+)
 from lanewise.errors import InputError
 from lanewise.notebook import html
 from lanewise.output_format import stamped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Mapping
 
     import altair as alt
     from nanoarrow import Array
 
     from lanewise import documents
-
-_FLOW_COLUMNS = {
-    "flow": pl.String,
-    "device": pl.String,
-    "direction": pl.String,
-    "goodput_gb_per_s": pl.Float64,
-    "goodput_mib_per_s": pl.Float64,
-    "confidence_half_width_percent": pl.Float64,
-    "payload_bytes": pl.UInt64,
-    "counted": pl.String,
-    "operations": pl.UInt64,
-    "operations_per_s": pl.Float64,
-    "latency_ns_mean": pl.Float64,
-    "latency_ns_p50": pl.Float64,
-    "latency_ns_p90": pl.Float64,
-    "latency_ns_p99": pl.Float64,
-    "latency_ns_max": pl.Float64,
-    "latency_ns_stddev": pl.Float64,
-    "latency_ns_min": pl.Float64,
-    "latency_ns_p95": pl.Float64,
-    "latency_ns_p99_9": pl.Float64,
-    "operation_latency_ns_count": pl.UInt64,
-    "operation_latency_ns_min": pl.Float64,
-    "operation_latency_ns_mean": pl.Float64,
-    "operation_latency_ns_stddev": pl.Float64,
-    "operation_latency_ns_p50": pl.Float64,
-    "operation_latency_ns_p90": pl.Float64,
-    "operation_latency_ns_p95": pl.Float64,
-    "operation_latency_ns_p99": pl.Float64,
-    "operation_latency_ns_p99_9": pl.Float64,
-    "operation_latency_ns_max": pl.Float64,
-    "percentile_interval_percentile": pl.Float64,
-    "percentile_interval_low_ns": pl.Float64,
-    "percentile_interval_high_ns": pl.Float64,
-}
-_LINK_COLUMNS = {
-    "link": pl.String,
-    "upper": pl.String,
-    "lower": pl.String,
-    "direction": pl.String,
-    "generation": pl.String,
-    "width": pl.String,
-    "mps_bytes": pl.UInt64,
-    "line_rate_gb_per_s": pl.Float64,
-    "link_bandwidth_gb_per_s": pl.Float64,
-    "tlp_bandwidth_gb_per_s": pl.Float64,
-    "goodput_gb_per_s": pl.Float64,
-    "utilisation": pl.Float64,
-}
-_ATTRIBUTION_COLUMNS = {
-    "link": pl.String,
-    "direction": pl.String,
-    "category": pl.String,
-    "time_fraction": pl.Float64,
-    "time_ticks": pl.UInt64,
-}
-_PHASE_COLUMNS = {
-    "phase": pl.String,
-    "start_s": pl.Float64,
-    "end_s": pl.Float64,
-    "flow": pl.String,
-    "device": pl.String,
-    "direction": pl.String,
-    "payload_bytes": pl.UInt64,
-    "goodput_gb_per_s": pl.Float64,
-    "operations_per_s": pl.Float64,
-}
-_REQUESTER_COLUMNS = {"device": pl.String, "state": pl.String, "time_fraction": pl.Float64}
-_BUFFER_COLUMNS = {
-    "port": pl.String,
-    "class": pl.String,
-    "mean_bytes": pl.Float64,
-    "max_bytes": pl.UInt64,
-    "capacity_bytes": pl.UInt64,
-}
-_RESOURCE_COLUMNS = {
-    "resource": pl.String,
-    "kind": pl.String,
-    "places": pl.UInt32,
-    "limit": pl.String,
-    "utilisation": pl.Float64,
-    "served": pl.UInt64,
-    "waited_s": pl.Float64,
-    "waited_ns_mean": pl.Float64,
-    "waiting_mean": pl.Float64,
-}
-_LARGER_COLUMNS = {
-    "names": pl.List(pl.String),
-    "kind": pl.String,
-    "what": pl.String,
-    "share": pl.Float64,
-    "goodput_before_gb_per_s": pl.Float64,
-    "goodput_after_gb_per_s": pl.Float64,
-    "operations_before_per_s": pl.Float64,
-    "operations_after_per_s": pl.Float64,
-    "gain_percent": pl.Float64,
-    "end_reason": pl.String,
-}
-_ERROR_COLUMNS = {"port": pl.String, "error": pl.String, "status_bit": pl.UInt32, "count": pl.UInt64}
-_INSTRUMENT_COLUMNS = {"workload": pl.String, "kind": pl.String, "metric": pl.String, "value": pl.Float64}
-_PARAMETER_COLUMNS = {
-    "path": pl.String,
-    "value": pl.String,
-    "provenance": pl.String,
-    "source": pl.String,
-    "place": pl.String,
-    "fitted_on": pl.List(pl.String),
-    "role": pl.String,
-}
-_NEGOTIATED_COLUMNS = {
-    "link": pl.String,
-    "upper": pl.String,
-    "lower": pl.String,
-    "generation": pl.String,
-    "width": pl.String,
-    "generation_limited_by": pl.String,
-    "width_limited_by": pl.String,
-    "mps_bytes": pl.UInt64,
-    "mps_limited_by": pl.String,
-}
-_TRACE_COLUMNS = {
-    "at_ns": pl.Float64,
-    "at_ticks": pl.UInt64,
-    "span_ticks": pl.UInt64,
-    "link": pl.String,
-    "direction": pl.String,
-    "kind": pl.String,
-    "what": pl.String,
-    "sequence": pl.UInt16,
-    "requester": pl.String,
-    "tag": pl.UInt16,
-    "address": pl.String,
-    "length_bytes": pl.UInt16,
-    "traffic_class": pl.UInt8,
-    "channel": pl.UInt8,
-    "header_credits": pl.UInt16,
-    "data_credits": pl.UInt16,
-    "issued_at_ticks": pl.UInt64,
-    "ready_at_ticks": pl.UInt64,
-    "note": pl.String,
-}
-_PART_COLUMNS = {"part": pl.String, "kind": pl.String, "title": pl.String, "parameters": pl.UInt32}
-_BENCHMARK_COLUMNS = {
-    "benchmark": pl.String,
-    "tlp_hops_per_s": pl.Float64,
-    "events_per_s": pl.Float64,
-    "simulated_s": pl.Float64,
-    "wall_s": pl.Float64,
-    "bytes_per_idle_port": pl.Float64,
-    "audit_percent": pl.Float64,
-}
 
 _FLOWS_SHOWN = (
     "flow",
@@ -197,24 +68,12 @@ _LINKS_SHOWN = (
 )
 _PARAMETERS_SHOWN = ("path", "value", "provenance", "source", "place")
 
-DIRECTIONS: tuple[Literal["upstream", "downstream"], ...] = ("upstream", "downstream")
-
-
-def frame(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, Any]) -> pl.DataFrame:
-    """Make a table with exactly these columns and types, missing values null, also when there are no rows."""
-    return pl.DataFrame([{name: row.get(name) for name in columns} for row in rows], schema=dict(columns))
-
-
-def text_of(value: object) -> str:
-    """Write a parameter's value as a scenario file would: text as it is, anything else as JSON."""
-    return value if isinstance(value, str) else json.dumps(value)
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Result:
     """Something the core said, as it said it."""
 
-    document: Mapping[str, Any]
+    document: Mapping[str, object]
     """As the core said it; subclasses say which of `lanewise.documents` it is."""
 
     def __repr__(self) -> str:
@@ -286,7 +145,7 @@ class RunResult(Result):
     @cached_property
     def flows(self) -> pl.DataFrame:
         """One row per flow: goodput, operations and latency of the measured window."""
-        return frame(map(_flow_row, self.document["flows"]), _FLOW_COLUMNS)
+        return frame(map(flow_row, self.document["flows"]), FLOW_COLUMNS)
 
     @cached_property
     def data_flows(self) -> pl.DataFrame:
@@ -296,12 +155,12 @@ class RunResult(Result):
     @cached_property
     def links(self) -> pl.DataFrame:
         """One row per link and direction: what it negotiated, and the efficiency ladder."""
-        return frame(_link_rows(self.document["links"]), _LINK_COLUMNS)
+        return frame(link_rows(self.document["links"]), LINK_COLUMNS)
 
     @cached_property
     def time_attribution(self) -> pl.DataFrame:
         """One row per link, direction and category; the fractions of a direction sum to 1."""
-        return frame(_attribution_rows(self.document["links"]), _ATTRIBUTION_COLUMNS)
+        return frame(attribution_rows(self.document["links"]), ATTRIBUTION_COLUMNS)
 
     @cached_property
     def phases(self) -> pl.DataFrame:
@@ -321,7 +180,7 @@ class RunResult(Result):
             for phase in self.document.get("phases", [])
             for flow in phase["flows"]
         )
-        return frame(rows, _PHASE_COLUMNS)
+        return frame(rows, PHASE_COLUMNS)
 
     @cached_property
     def requesters(self) -> pl.DataFrame:
@@ -331,23 +190,23 @@ class RunResult(Result):
             for requester in self.document["requesters"]
             for state, share in requester["time_attribution"].items()
         )
-        return frame(rows, _REQUESTER_COLUMNS)
+        return frame(rows, REQUESTER_COLUMNS)
 
     @cached_property
     def buffers(self) -> pl.DataFrame:
         """One row per port and flow-control class: bytes held in its ingress buffer."""
-        return frame(self.document["buffers"], _BUFFER_COLUMNS)
+        return frame(self.document["buffers"], BUFFER_COLUMNS)
 
     @cached_property
     def resources(self) -> pl.DataFrame:
         """One row per shared resource that was asked for: its use (0 to 1), how long others waited for it."""
         rows = ({**resource, "resource": resource["name"]} for resource in self.document.get("resources", []))
-        return frame(rows, _RESOURCE_COLUMNS)
+        return frame(rows, RESOURCE_COLUMNS)
 
     @cached_property
     def errors(self) -> pl.DataFrame:
         """One row per port and kind of transaction error that it detected, over the whole run."""
-        return frame(self.document.get("errors", []), _ERROR_COLUMNS)
+        return frame(self.document.get("errors", []), ERROR_COLUMNS)
 
     @cached_property
     def instruments(self) -> pl.DataFrame:
@@ -362,12 +221,12 @@ class RunResult(Result):
             for instrument in self.document["instruments"]
             for metric in instrument["metrics"]
         )
-        return frame(rows, _INSTRUMENT_COLUMNS)
+        return frame(rows, INSTRUMENT_COLUMNS)
 
     @cached_property
     def assumptions(self) -> pl.DataFrame:
         """One row per parameter in force that no specification fixes."""
-        return frame(map(_parameter_row, self.document["assumptions"]), _PARAMETER_COLUMNS)
+        return frame(map(parameter_row, self.document["assumptions"]), PARAMETER_COLUMNS)
 
     def plot(self, what: str = "time") -> alt.TopLevelMixin:
         """Draw the run as an Altair chart; `what` is 'time', 'goodput' or 'ladder'.
@@ -446,7 +305,7 @@ class WhyResult(RunResult):
     @cached_property
     def larger(self) -> pl.DataFrame:
         """One row per candidate, or several alike, what brings most first; gains in percent of goodput."""
-        return frame(self.document["why"]["larger"], _LARGER_COLUMNS)
+        return frame(self.document["why"]["larger"], LARGER_COLUMNS)
 
     def plot(self, what: str = "larger") -> alt.TopLevelMixin:
         """Draw what each candidate brings ten times larger ('larger'), or the run as `RunResult.plot`."""
@@ -481,13 +340,13 @@ class ExplainResult(Result):
     @cached_property
     def parameters(self) -> pl.DataFrame:
         """One row per parameter: path, value, provenance, source, place, and claim or choice."""
-        return frame(map(_parameter_row, self.document["parameters"]), _PARAMETER_COLUMNS)
+        return frame(map(parameter_row, self.document["parameters"]), PARAMETER_COLUMNS)
 
     @cached_property
     def links(self) -> pl.DataFrame:
         """One row per link: what its two ends negotiated."""
         rows = ({**link, "link": link["name"]} for link in self.document["links"])
-        return frame(rows, _NEGOTIATED_COLUMNS)
+        return frame(rows, NEGOTIATED_COLUMNS)
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: links and parameters."""
@@ -514,7 +373,7 @@ class TraceResult(Result):
     @cached_property
     def rows(self) -> pl.DataFrame:
         """One row per thing on a wire, or that happened to a port; times in ns, and in ticks of 2⁻¹⁰ ps."""
-        return frame(self.document["rows"], _TRACE_COLUMNS)
+        return frame(self.document["rows"], TRACE_COLUMNS)
 
     def _shown(self) -> list[tuple[str, pl.DataFrame]]:
         return [("Trace", self.rows)]
@@ -533,7 +392,7 @@ class PartsResult(Result):
             {**part, "part": part["name"], "parameters": len(part["parameters"])}
             for part in self.document["parts"]
         )
-        return frame(rows, _PART_COLUMNS)
+        return frame(rows, PART_COLUMNS)
 
     def _shown(self) -> list[tuple[str, pl.DataFrame]]:
         return [("Parts", self.parts)]
@@ -542,11 +401,11 @@ class PartsResult(Result):
     def parameters(self) -> pl.DataFrame:
         """One row per part and parameter, with provenance and source."""
         rows = (
-            {**_parameter_row(parameter), "part": part["name"]}
+            {**parameter_row(parameter), "part": part["name"]}
             for part in self.document["parts"]
             for parameter in part["parameters"]
         )
-        return frame(rows, {"part": pl.String, **_PARAMETER_COLUMNS})
+        return frame(rows, {"part": pl.String, **PARAMETER_COLUMNS})
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -559,55 +418,7 @@ class BenchResult(Result):
     def benchmarks(self) -> pl.DataFrame:
         """One row per benchmark."""
         rows = ({**entry, "benchmark": entry["name"]} for entry in self.document["benchmarks"])
-        return frame(rows, _BENCHMARK_COLUMNS)
+        return frame(rows, BENCHMARK_COLUMNS)
 
     def _shown(self) -> list[tuple[str, pl.DataFrame]]:
         return [("Benchmarks", self.benchmarks)]
-
-
-def _flow_row(flow: documents.Flow) -> dict[str, object]:
-    found: dict[str, object] = {}
-    for kind, latency in (
-        ("latency_ns", flow["latency_ns"]),
-        ("operation_latency_ns", flow.get("operation_latency_ns")),
-    ):
-        # Of nothing there is no latency; the core says 0.
-        if latency is not None and latency["count"]:
-            found |= {f"{kind}_{name}": value for name, value in latency.items()}
-    interval = flow.get("percentile_interval")
-    if interval is not None:
-        found |= {f"percentile_interval_{name}": value for name, value in interval.items()}
-    return {**flow, **found, "flow": flow["name"], "payload_bytes": flow["bytes"]}
-
-
-def _link_rows(links: list[documents.Link]) -> Iterator[dict[str, object]]:
-    for link in links:
-        for direction in DIRECTIONS:
-            side = link[direction]
-            yield {
-                **link,
-                **side["ladder"],
-                "link": link["name"],
-                "direction": direction,
-                "utilisation": side["utilisation"],
-            }
-
-
-def _attribution_rows(links: list[documents.Link]) -> Iterator[dict[str, object]]:
-    for link in links:
-        for direction in DIRECTIONS:
-            side = link[direction]
-            for category, share in side["time_attribution"].items():
-                yield {
-                    "link": link["name"],
-                    "direction": direction,
-                    "category": category,
-                    "time_fraction": share,
-                    "time_ticks": side["time_attribution_ticks"].get(category),
-                }
-
-
-def _parameter_row(parameter: Mapping[str, Any]) -> dict[str, object]:
-    value = text_of(parameter["value"])
-    unit = parameter.get("unit")
-    return {**parameter, "value": f"{value} {unit}" if unit else value}

@@ -9,13 +9,14 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import polars as pl
 
 from lanewise import _core
 from lanewise.api import override_pair, run_pairs
-from lanewise.results import DIRECTIONS, Result, RunResult, frame
+from lanewise.columns import DIRECTIONS, frame
+from lanewise.results import Result, RunResult
 from lanewise.runs.simulator import given
 
 if TYPE_CHECKING:
@@ -248,7 +249,7 @@ class Session:
         """Return what is there now, and what has happened since the last call or since measuring began."""
         return LiveState(json.loads(self._core.state()))
 
-    def change(self, path: str, value: Any) -> list[Change]:
+    def change(self, path: str, value: object) -> list[Change]:
         """Change a parameter from now on: a dotted path, and a value as overrides have them.
 
         Return what became another value: nothing when it was that already. Raises `lanewise.ScenarioError`

@@ -9,10 +9,14 @@ import json
 import re
 from collections.abc import Mapping
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TYPE_CHECKING, TypeAlias, TypeGuard
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from collections.abc import Set as AbstractSet
+
+Path: TypeAlias = tuple[str | int, ...]
+"""Keys from the outermost table inwards; numbers from 0 of elements of a list of tables."""
 
 _HEADED = 2
 """Keys of a path down to which every table has a heading: ``[host.server]``."""
@@ -47,24 +51,43 @@ def override(value: object) -> str:
 def document(
     tables: Mapping[str, object],
     *,
-    notes: Mapping[tuple[str, ...], str] | None = None,
-    headed: AbstractSet[tuple[str, ...]] = frozenset(),
+    head: Sequence[str] = (),
+    notes: Mapping[Path, str] | None = None,
+    above: Mapping[Path, Sequence[str]] | None = None,
+    headed: AbstractSet[Path] = frozenset(),
+    spread: AbstractSet[Path] = frozenset(),
 ) -> str:
     """Write a whole file; TypeError as `inline`.
 
     Tables have headings, those in tables (``[host.server]``) and in lists (``[[workload]]``) too; what lies
-    deeper stands on one line, except for the paths in `headed`. `notes` are comments by the path of a key or
-    a heading, those of a section such as ``[run]`` above it.
+    deeper stands on one line, except for the paths in `headed`, and for lists whose paths without numbers are
+    in `spread`: each of their elements has a line.
+
+    Comments: `head` before everything, with a blank line behind where its last text is empty; `notes` beside
+    a key or a heading, those of a section such as ``[run]`` above it; the lines of `above` above a key, or
+    above an element of a list, whose path ends in its number from 0.
     """
-    return "\n".join(_Writer(notes or {}, headed).table((), tables)).strip() + "\n"
+    before = [f"# {text}".rstrip() for text in head]
+    if before and not head[-1]:
+        before[-1] = ""
+    body = _Writer(notes or {}, above or {}, headed, spread).table((), tables)
+    return "\n".join([*before, "\n".join(body).strip()]) + "\n"
 
 
 class _Writer:
-    def __init__(self, notes: Mapping[tuple[str, ...], str], headed: AbstractSet[tuple[str, ...]]) -> None:
+    def __init__(
+        self,
+        notes: Mapping[Path, str],
+        above: Mapping[Path, Sequence[str]],
+        headed: AbstractSet[Path],
+        spread: AbstractSet[Path],
+    ) -> None:
         self.notes = notes
+        self.above = above
         self.headed = headed | {path[:size] for path in headed for size in range(len(path))}
+        self.spread = spread
 
-    def table(self, path: tuple[str, ...], table: Mapping[str, object]) -> list[str]:
+    def table(self, path: Path, table: Mapping[str, object]) -> list[str]:
         """Write what stands below the heading of a table, the tables in it last."""
         lines, deeper = [], []
         for key, value in table.items():
@@ -72,22 +95,26 @@ class _Writer:
             if isinstance(value, Mapping) and (len(inner) <= _HEADED or inner in self.headed):
                 deeper += self._headed(inner, value)
             elif not path and _has_heading(value):
-                for each in value:
-                    deeper += ["", f"[[{_key(key)}]]", *self.table((*inner, ""), each)]
+                for number, each in enumerate(value):
+                    place = (*inner, number)
+                    deeper += ["", *self._above(place), f"[[{_key(key)}]]", *self.table(place, each)]
             else:
                 lines += self._entry(inner, len(path), value)
         return lines + deeper
 
-    def _entry(self, path: tuple[str, ...], size: int, value: object) -> list[str]:
+    def _entry(self, path: Path, size: int, value: object) -> list[str]:
         """Write a value on one line; with notes within it, each of its own below a dotted key."""
         noted = any(len(other) > len(path) and other[: len(path)] == path for other in self.notes)
         if isinstance(value, Mapping) and noted:
             return [
                 line for key, each in value.items() for line in self._entry((*path, _text(key)), size, each)
             ]
-        return [f"{'.'.join(map(_key, path[size:]))} = {inline(value)}{self._note(path)}"]
+        key = ".".join(map(_key, path[size:]))
+        if isinstance(value, list | tuple) and tuple(k for k in path if isinstance(k, str)) in self.spread:
+            return [*self._above(path), f"{key} = [", *(f"    {inline(each)}," for each in value), "]"]
+        return [*self._above(path), f"{key} = {inline(value)}{self._note(path)}"]
 
-    def _headed(self, path: tuple[str, ...], table: Mapping[str, object]) -> list[str]:
+    def _headed(self, path: Path, table: Mapping[str, object]) -> list[str]:
         lines = self.table(path, table)
         # A table of nothing but tables needs no heading, unless it is a component.
         own = not table or lines[0] != ""
@@ -98,8 +125,11 @@ class _Writer:
             return ["", f"[{heading}]{self._note(path)}", *lines]
         return lines
 
-    def _note(self, path: tuple[str, ...]) -> str:
+    def _note(self, path: Path) -> str:
         return f"      # {self.notes[path]}" if path in self.notes else ""
+
+    def _above(self, path: Path) -> list[str]:
+        return [f"# {text}" for text in self.above.get(path, ())]
 
 
 def _has_heading(value: object) -> TypeGuard[list[Mapping[str, object]]]:

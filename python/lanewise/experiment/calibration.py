@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from lanewise import toml
+from lanewise.columns import frame
 from lanewise.errors import InputError
 from lanewise.experiment.definition import Experiment, Fit, FittedValue
 from lanewise.experiment.runner import run_all
@@ -29,7 +30,6 @@ from lanewise.experiment.spread import half_width, mean
 from lanewise.experiment.values import jobs_behind, samples_of
 from lanewise.files import write_whole
 from lanewise.output_format import stamped
-from lanewise.results import frame
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -131,14 +131,15 @@ class Calibration:
     def to_toml(self) -> str:
         """Return the text of ``fitted.toml``."""
         head = [
-            f"# Made by `lanewise calibrate experiments/{self.experiment.folder.name}`.",
-            "# Delete this file and run that again to get it back.",
+            f"Made by `lanewise calibrate experiments/{self.experiment.folder.name}`.",
+            "Delete this file and run that again to get it back.",
+            "",
         ]
         kept = [
             {key: value for key, value in entry.items() if key not in ("cells", "runs")}
             for entry in self._entries()
         ]
-        return "\n".join([*head, "", toml.document({"fitted": kept})])
+        return toml.document({"fitted": kept}, head=head)
 
     def save(self) -> Path:
         """Write ``fitted.toml`` into the folder of the experiment, whole or not at all."""

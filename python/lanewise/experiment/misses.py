@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from lanewise import toml
 from lanewise.files import write_whole
-from lanewise.toml import inline
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,16 +26,21 @@ def text_of(experiment: ReproducedExperiment) -> str:
     """Return the text of ``misses.toml`` for the misses there are now; reasons that were known are kept."""
     known = experiment.definition.known_misses
     folder = experiment.definition.folder.name
-    lines = [
-        f"# Cells of experiments/{folder} outside their band, and what they come to.",
-        f"# Made by `lanewise reproduce {experiment.id} --note-misses`; the reasons are written by hand.",
+    misses = [
+        {
+            "cell": cell.cell,
+            "simulated": float(f"{cell.simulated:.{_DIGITS}g}"),
+            "why": known[cell.cell].why if cell.cell in known else NOT_EXPLAINED,
+        }
+        for cell in experiment.cells
+        if cell.is_miss and cell.simulated is not None
     ]
-    for cell in experiment.cells:
-        if cell.is_miss and cell.simulated is not None:
-            why = known[cell.cell].why if cell.cell in known else NOT_EXPLAINED
-            lines += ["", "[[miss]]", f"cell = {inline(cell.cell)}"]
-            lines += [f"simulated = {cell.simulated:.{_DIGITS}g}", f"why = {inline(why)}"]
-    return "\n".join(lines) + "\n"
+    head = [
+        f"Cells of experiments/{folder} outside their band, and what they come to.",
+        f"Made by `lanewise reproduce {experiment.id} --note-misses`; the reasons are written by hand.",
+        "",
+    ]
+    return toml.document({"miss": misses}, head=head)
 
 
 def save(experiment: ReproducedExperiment) -> Path:

@@ -21,13 +21,13 @@ from typing import TYPE_CHECKING, Any, cast
 
 import polars as pl
 
+from lanewise import toml
+from lanewise.columns import frame
 from lanewise.experiment.candidates import QUANTITY, candidates_of
 from lanewise.experiment.definition import ExperimentError
 from lanewise.experiment.values import jobs_behind
 from lanewise.files import write_whole
-from lanewise.results import frame
 from lanewise.runs.simulator import resolve
-from lanewise.toml import inline
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -194,24 +194,32 @@ class Sensitivity:
 
     def to_toml(self, folder: str) -> str:
         """Return the text of ``sensitivity.toml``."""
-        lines = [
-            f"# Made by `lanewise reproduce --sensitivity` for experiments/{folder}: changes of each cell.",
-            f"version = {inline(self.version)}",
-            f"inputs = {inline(self.inputs)}",
-            f"runs = {self.runs}",
-            "varied = [",
-            *(f"    {inline(one)}," for one in self.varied),
-            "]",
+        cells = [
+            {
+                "cell": each.cell,
+                "simulated": each.simulated,
+                "unit": each.unit,
+                "rests_from": each.rests_from,
+                "moved_by": [
+                    {key: value for key, value in effect.document().items() if value is not None}
+                    for effect in each.effects
+                ],
+            }
+            for each in self.cells
         ]
-        for each in self.cells:
-            lines += ["", "[[cell]]", f"cell = {inline(each.cell)}", f"simulated = {inline(each.simulated)}"]
-            lines += [f"unit = {inline(each.unit)}", f"rests_from = {each.rests_from:g}"]
-            rows = [
-                {key: value for key, value in effect.document().items() if value is not None}
-                for effect in each.effects
-            ]
-            lines += ["moved_by = [", *(f"    {inline(row)}," for row in rows), "]"]
-        return "\n".join(lines) + "\n"
+        return toml.document(
+            {
+                "version": self.version,
+                "inputs": self.inputs,
+                "runs": self.runs,
+                "varied": self.varied,
+                "cell": cells,
+            },
+            head=[
+                f"Made by `lanewise reproduce --sensitivity` for experiments/{folder}: changes of each cell."
+            ],
+            spread={("varied",), ("cell", "moved_by")},
+        )
 
 
 def stored(experiment: Experiment) -> Sensitivity | None:

@@ -28,6 +28,7 @@ from lanewise.scenario.annotated import Annotated, printable
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from lanewise import toml
     from lanewise.machine.address import Address
     from lanewise.machine.model import Function, Link, LinkMode, Machine
     from lanewise.machine.ways import Change, Modes
@@ -142,8 +143,8 @@ class _Writer:
         self.ways = Ways(machine, changes)
         self.payloads: dict[Address, int] = {}
         """Payload size of each hierarchy, by its root port: the smallest that is set on it."""
-        self.notes: dict[tuple[str, ...], str] = {}
-        self.headed: set[tuple[str, ...]] = set()
+        self.notes: dict[toml.Path, str] = {}
+        self.headed: set[toml.Path] = set()
         """Tables within tables that have headings of their own."""
 
     def write(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from lanewise.results import frame
+from lanewise.columns import frame
 
 if TYPE_CHECKING:
     from lanewise.machine.model import Machine

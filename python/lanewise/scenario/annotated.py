@@ -13,9 +13,6 @@ if TYPE_CHECKING:
 
     from lanewise.scenario.tables import Scenario
 
-Path = tuple[str, ...]
-"""Keys from the outermost table inwards."""
-
 
 @dataclass(frozen=True)
 class Annotated:
@@ -24,16 +21,16 @@ class Annotated:
     document: Scenario
     head: tuple[str, ...] = ()
     """Sentences before everything."""
-    notes: Mapping[Path, str] = field(default_factory=dict)
+    notes: Mapping[toml.Path, str] = field(default_factory=dict)
     """Beside a key, or a heading."""
-    headed: AbstractSet[Path] = frozenset()
+    headed: AbstractSet[toml.Path] = frozenset()
     """Tables within tables that have headings of their own; others stand on one line."""
 
     def to_toml(self) -> str:
         """Write it as a file that ``lanewise run`` reads."""
-        head = [f"# {comment(text)}" for text in self.head]
+        head = [comment(text) for text in self.head]
         notes = {path: comment(text) for path, text in self.notes.items()}
-        return "\n".join([*head, toml.document(self.document, notes=notes, headed=self.headed)])
+        return toml.document(self.document, head=head, notes=notes, headed=self.headed)
 
 
 def comment(text: str) -> str:

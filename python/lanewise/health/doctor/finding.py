@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 from lanewise.output_format import FORMAT
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from lanewise.columns import Columns
     from lanewise.documents import Doctor, DoctorFinding, DoctorFindingCost, DoctorFindingWaived
     from lanewise.health.doctor.registry import Rule
     from lanewise.health.doctor.rig import Trial
@@ -224,13 +225,13 @@ class Diagnosis:
         # Polars takes a tenth of a second, and a health check on every boot asks for no table.
         import polars as pl
 
-        from lanewise.results import frame
+        from lanewise.columns import frame
 
-        columns: dict[str, Any] = dict.fromkeys(
-            ("severity", "rule", "bdf", "device", "title", "cost"), pl.String
-        )
-        columns |= {"cost_gb_per_s": pl.Float64, "cost_ns": pl.Float64}
-        columns |= dict.fromkeys(("fix", "waived"), pl.String)
+        columns: Columns = {
+            **dict.fromkeys(("severity", "rule", "bdf", "device", "title", "cost"), pl.String),
+            **dict.fromkeys(("cost_gb_per_s", "cost_ns"), pl.Float64),
+            **dict.fromkeys(("fix", "waived"), pl.String),
+        }
         rows = (
             {
                 **vars(finding),

@@ -13,36 +13,33 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from lanewise import toml
 from lanewise.errors import InputError
 from lanewise.health.fleet.inventory import CLASSES, inventory, printable
 from lanewise.health.fleet.model import FORMAT
 from lanewise.health.fleet.settings import HOST_SETTINGS, SETTINGS
 from lanewise.health.fleet.values import link_text
 from lanewise.machine.registers import LinkMode
-from lanewise.toml import inline
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from lanewise.health.fleet.inventory import Device
     from lanewise.health.fleet.values import Value
     from lanewise.machine.model import Machine
 
 _HEAD = """\
-# What should be in a machine: `lanewise doctor --expect FILE` says what is missing, extra, moved, slower,
-# narrower or set otherwise. Written by `lanewise scan --baseline` from
-# {source}
-#
-# Edit it as you like: a key that is not here is not looked at. An entry needs `count`, and `id`, `name` or
-# `class`; so `places` may go where it does not matter which slot a device is in, and a file of nothing but
-# counts is fine. A place is found by its slot, else by its path (as `lspci -P` prints it), and by `at`, the
-# address, only where an entry or a dump has neither: bus numbers differ from machine to machine.
-# [[waiver]] entries may stand here, too. All keys: docs/reference/fleet-files.md
+What should be in a machine: `lanewise doctor --expect FILE` says what is missing, extra, moved, slower,
+narrower or set otherwise. Written by `lanewise scan --baseline` from
+{source}
 
-format = {format}
-unlisted = "report"  # devices that no entry describes; "ignore" lets them pass
+Edit it as you like: a key that is not here is not looked at. An entry needs `count`, and `id`, `name` or
+`class`; so `places` may go where it does not matter which slot a device is in, and a file of nothing but
+counts is fine. A place is found by its slot, else by its path (as `lspci -P` prints it), and by `at`, the
+address, only where an entry or a dump has neither: bus numbers differ from machine to machine.
+[[waiver]] entries may stand here, too. All keys: docs/reference/fleet-files.md
 """
-
+_UNLISTED = 'devices that no entry describes; "ignore" lets them pass'
 
 _SECOND = re.compile(r"-\d+$")
 
@@ -59,32 +56,29 @@ class _Kind:
     def first(self) -> Device:
         return self.devices[0]
 
-    def lines(self) -> Iterator[str]:
-        """Write its entry."""
+    @property
+    def title(self) -> str:
+        """What stands above its entry."""
+        return printable(self.first.function.identity.class_name or self.first.kind)
+
+    def entry(self) -> dict[str, object]:
+        """Return its table of the file."""
         stated = [_stated(device, self._lanes(device)) for device in self.devices]
         common = _common(stated)
         first = self.first
-        yield f"# {printable(first.function.identity.class_name or first.kind)}"
-        yield "[[count]]"
-        yield f"what = {inline(first.name)}"
-        yield f"count = {len(self.devices)}"
+        entry: dict[str, object] = {"what": first.name, "count": len(self.devices)}
         if first.id is not None:
-            yield f"id = {inline(first.id)}"
+            entry["id"] = first.id
         else:
-            yield from [f"name = {inline(first.name)}"] if _is_named(first) else []
-            yield f"class = {inline(first.kind)}"
+            entry |= {"name": first.name} if _is_named(first) else {}
+            entry["class"] = first.kind
         if first.subsystem is not None:
-            yield f"subsystem = {inline(first.subsystem)}"
-        yield from (f"{key} = {text}" for key, text in common.items())
-        yield from (f"# {remark}" for remark in self._remarks())
-        spots = [
-            _spot(device, self.slots, {key: text for key, text in own.items() if key not in common})
+            entry["subsystem"] = first.subsystem
+        places = [
+            _spot(device, self.slots) | {key: value for key, value in own.items() if key not in common}
             for device, own in zip(self.devices, stated, strict=True)
         ]
-        if any(spots):
-            yield "places = ["
-            yield from (f"    {{ {', '.join(spot)} }}," for spot in spots)
-            yield "]"
+        return {**entry, **common, "places": places}
 
     def _lanes(self, device: Device) -> int | None:
         """Return the lanes that a device should have: its own, or those of most of its kind if it could."""
@@ -96,7 +90,7 @@ class _Kind:
             usual if (device.link.now.width or 0) < (usual or 0) <= (device.link.limit.width or 0) else None
         )
 
-    def _remarks(self) -> Iterator[str]:
+    def remarks(self) -> Iterator[str]:
         """Say where the file asks for something else than what ran while it was written."""
         idle = [device for device in self.devices if _below(device) == "idle"]
         if idle:
@@ -138,13 +132,24 @@ def baseline(machine: Machine) -> str:
             "take it from 'sudo lspci -vvv', a copy of /sys/bus/pci, or 'nvidia-smi -q'"
         )
     slots = Counter(_board_name(name) for device in devices for name in device.slots[:1])
-    blocks = [_HEAD.format(source=_source(machine), format=FORMAT)]
-    host = [(key, setting.read(machine), setting) for key, setting in HOST_SETTINGS.items()]
-    known = [f"{key} = {setting.shape.write(value)}" for key, value, setting in host if value is not None]
-    if known:
-        blocks.append("\n".join(["[host]", *known, ""]))
-    blocks += ["\n".join([*kind.lines(), ""]) for kind in _kinds(devices, slots)]
-    return "\n".join(blocks)
+    kinds = _kinds(devices, slots)
+    host = {
+        key: setting.shape.write(value)
+        for key, setting in HOST_SETTINGS.items()
+        if (value := setting.read(machine)) is not None
+    }
+    tables: dict[str, object] = {"format": FORMAT, "unlisted": "report"}
+    tables |= {"host": host} if host else {}
+    above: dict[toml.Path, Sequence[str]] = {}
+    for number, kind in enumerate(kinds):
+        above |= {("count", number): [kind.title], ("count", number, "places"): list(kind.remarks())}
+    return toml.document(
+        {**tables, "count": [kind.entry() for kind in kinds]},
+        head=[*_HEAD.format(source=_source(machine)).splitlines(), ""],
+        notes={("unlisted",): _UNLISTED},
+        above=above,
+        spread={("count", "places")},
+    )
 
 
 def remarks(machine: Machine) -> list[str]:
@@ -191,13 +196,13 @@ def _is_named(device: Device) -> bool:
     return bool(identity.vendor_name or identity.device_name)
 
 
-def _stated(device: Device, lanes: int | None) -> dict[str, str]:
-    """Return what the file says of a device, each value as TOML; `lanes` in place of its own where given."""
-    found: dict[str, str] = {}
+def _stated(device: Device, lanes: int | None) -> dict[str, object]:
+    """Return what the file says of a device; `lanes` in place of its own where given."""
+    found: dict[str, object] = {}
     runs = should_run(device)
     link = link_text(LinkMode(runs.gt_s, lanes or runs.width))
     if link:
-        found["link"] = inline(link)
+        found["link"] = link
     for key, setting in SETTINGS.items():
         value: Value | None = setting.read(device)
         if value is not None and not _says_nothing(device, key, value):
@@ -241,10 +246,10 @@ def _below(device: Device) -> str:
     return "slow" if link.below_speed else ""
 
 
-def _common(stated: list[dict[str, str]]) -> dict[str, str]:
+def _common(stated: list[dict[str, object]]) -> dict[str, object]:
     """Return what holds for all devices of a kind, in the order of the keys."""
     first = stated[0]
-    return {key: text for key, text in first.items() if all(other.get(key) == text for other in stated)}
+    return {key: value for key, value in first.items() if all(other.get(key) == value for other in stated)}
 
 
 def _board_name(slot: str) -> str:
@@ -252,15 +257,14 @@ def _board_name(slot: str) -> str:
     return _SECOND.sub("", slot)
 
 
-def _spot(device: Device, slots: Counter[str], own: dict[str, str]) -> list[str]:
-    """Write where a device sits, and what it has of its own that not all of its kind have."""
-    parts = []
+def _spot(device: Device, slots: Counter[str]) -> dict[str, object]:
+    """Return where a device sits."""
+    spot: dict[str, object] = {}
     if device.slots and slots[_board_name(device.slots[0])] == 1:
-        parts.append(f"slot = {inline(device.slots[0])}")
+        spot["slot"] = device.slots[0]
     if device.path is not None:
-        parts.append(f"path = {inline(device.path)}")
-    parts.append(f"at = {inline(device.bdf)}")
-    return [*parts, *(f"{key} = {text}" for key, text in own.items())]
+        spot["path"] = device.path
+    return {**spot, "at": device.bdf}
 
 
 def _of(some: list[Device], all_: tuple[Device, ...]) -> str:

@@ -32,7 +32,8 @@ class Shape:
     allowed: str
     read: Callable[[object], Value]
     """Raises ValueError for what is of the right type and means nothing, TypeError for another type."""
-    write: Callable[[Any], str]
+    write: Callable[[Any], object]
+    """Returns what TOML can write."""
 
 
 def _size(value: object) -> int:
@@ -93,23 +94,27 @@ def _choice(*words: str) -> Callable[[object], str]:
     return read
 
 
-def _sizes_text(value: tuple[tuple[str, int], ...]) -> str:
-    return inline({name: size_text(size) for name, size in value})
+def _size_texts(value: tuple[tuple[str, int], ...]) -> dict[str, str]:
+    return {name: size_text(size) for name, size in value}
 
 
-BYTES = Shape('a size with its unit, like "256 B"', _size, lambda value: inline(size_text(value)))
-TEXT = Shape("a text", _word, inline)
-WHOLE = Shape("a whole number from 0 on", _whole, inline)
-TRUTH = Shape("true or false", _truth, inline)
-WORDS = Shape("a list of texts", _words, lambda value: inline(list(value)))
-BARS = Shape('a table of sizes by BAR, like { bar2 = "128 GiB" }', _sizes, _sizes_text)
+def _as_it_is(value: Value) -> Value:
+    return value
+
+
+BYTES = Shape('a size with its unit, like "256 B"', _size, size_text)
+TEXT = Shape("a text", _word, _as_it_is)
+WHOLE = Shape("a whole number from 0 on", _whole, _as_it_is)
+TRUTH = Shape("true or false", _truth, _as_it_is)
+WORDS = Shape("a list of texts", _words, _as_it_is)
+BARS = Shape('a table of sizes by BAR, like { bar2 = "128 GiB" }', _sizes, _size_texts)
 _IOMMU = ("off", "passthrough", "translated", "on")
-IOMMU = Shape(f"one of {', '.join(_IOMMU)}", _choice(*_IOMMU), inline)
+IOMMU = Shape(f"one of {', '.join(_IOMMU)}", _choice(*_IOMMU), _as_it_is)
 
 
 def plain(shape: Shape, value: Value) -> str:
     """Write a value for a sentence: as in the file, without quotes."""
-    return shape.write(value).replace('"', "") if value not in ("", ()) else "none"
+    return inline(shape.write(value)).replace('"', "") if value not in ("", ()) else "none"
 
 
 LINK_ALLOWED = (

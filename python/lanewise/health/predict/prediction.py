@@ -54,7 +54,7 @@ class Prediction:
         # Polars takes a tenth of a second, and a health check on every boot asks for no table.
         import polars as pl
 
-        from lanewise.results import frame
+        from lanewise.columns import frame
 
         columns = {field.name: pl.String if field.type == "str" else pl.Float64 for field in fields(Row)}
         return frame(map(vars, self.rows), columns)

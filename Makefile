@@ -145,6 +145,7 @@ profile-flags:
 generate: $(STAMPS)/extension ## rewrite the generated files: JSON Schema, reference pages, licences of others
 	@cargo run --quiet -p lanewise-dev -- generate
 	@$(BIN)/python .ci/third_party_licenses.py
+	@$(BIN)/python .ci/draft_types.py python/lanewise/machine/said.py
 	@$(BIN)/python -m lanewise.cli.reference $(COMMAND_LINE_PAGE)
 	@$(BIN)/python -m lanewise.health.doctor.reference docs/reference/doctor-rules.md
 

@@ -109,7 +109,7 @@ def decode(data: bytes, into: Draft) -> None:
         names.append(extended_capabilities.decode(identifier, space, offset, into))
     if into.kind in (Kind.INTEGRATED_ENDPOINT, Kind.EVENT_COLLECTOR):
         # Some have link capabilities although they have no link.
-        into.link.clear()
+        into.link = {}
     into.registers["capabilities"] = tuple(names)
 
 
@@ -193,7 +193,7 @@ def _kind_without_express(draft: Draft) -> Kind:
     """Name a function without a PCI Express capability by its class and header."""
     if draft.buses is not None:
         return Kind.CONVENTIONAL_BRIDGE
-    return Kind.HOST_BRIDGE if draft.identity["class_code"] >> 8 == 0x0600 else Kind.CONVENTIONAL
+    return Kind.HOST_BRIDGE if (draft.identity["class_code"] or 0) >> 8 == 0x0600 else Kind.CONVENTIONAL
 
 
 def _capabilities(space: Bytes) -> list[tuple[int, int]]:

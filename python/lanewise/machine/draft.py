@@ -5,7 +5,7 @@ Readers fill one `Draft` per function with whatever their source says; `assembly
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal, cast
 
 from lanewise.machine.function import Function, Identity
 from lanewise.machine.registers import (
@@ -26,18 +26,21 @@ from lanewise.machine.registers import (
 if TYPE_CHECKING:
     from lanewise.machine.address import Address
     from lanewise.machine.function import Buses, Kind
-
-_GROUPS: dict[str, Any] = {
-    "link": LinkRegisters,
-    "transfers": Transfers,
-    "errors": Errors,
-    "slot": Slot,
-    "acs": Acs,
-    "dpc": Dpc,
-    "sriov": Sriov,
-    "cxl": Cxl,
-}
-
+    from lanewise.machine.registers import Bar, ResizableBar
+    from lanewise.machine.said import (
+        AcsSaid,
+        CxlSaid,
+        DpcSaid,
+        ErrorsSaid,
+        FunctionSaid,
+        IdentitySaid,
+        LinkRegistersSaid,
+        RegistersSaid,
+        Said,
+        SlotSaid,
+        SriovSaid,
+        TransfersSaid,
+    )
 
 _MOST_INTERFACES = 1024
 """Names of one function. Assumed: adapters have some hundreds, one for each virtual function."""
@@ -78,21 +81,21 @@ class Draft:
         self.buses: Buses | None = None
         self.parent: Address | None = None
         self.path: tuple[Address, ...] = ()
-        self.function: dict[str, Any] = {}
-        self.identity: dict[str, Any] = {}
-        self.registers: dict[str, Any] = {}
-        self.bars: list[Any] | None = None
-        self.resizable_bars: list[Any] = []
+        self.function: FunctionSaid = {}
+        self.identity: IdentitySaid = {}
+        self.registers: RegistersSaid = {}
+        self.bars: list[Bar] | None = None
+        self.resizable_bars: list[ResizableBar] = []
         self.virtual_functions: tuple[int, int] | None = None
         """First VF Offset and VF Stride, in routing IDs."""
-        self.link: dict[str, Any] = {}
-        self.transfers: dict[str, Any] = {}
-        self.errors: dict[str, Any] = {}
-        self.slot: dict[str, Any] = {}
-        self.acs: dict[str, Any] = {}
-        self.dpc: dict[str, Any] = {}
-        self.sriov: dict[str, Any] = {}
-        self.cxl: dict[str, Any] = {}
+        self.link: LinkRegistersSaid = {}
+        self.transfers: TransfersSaid = {}
+        self.errors: ErrorsSaid = {}
+        self.slot: SlotSaid = {}
+        self.acs: AcsSaid = {}
+        self.dpc: DpcSaid = {}
+        self.sriov: SriovSaid = {}
+        self.cxl: CxlSaid = {}
 
     def add_interface(self, name: str) -> None:
         """Take a name by which software knows the function; once, and not beyond all measure."""
@@ -103,12 +106,18 @@ class Draft:
     def freeze(self) -> Function:
         """Return the function, still without parent and children."""
         self._forget_what_cannot_be()
-        groups = {
-            name: group(**getattr(self, name)) for name, group in _GROUPS.items() if getattr(self, name)
-        }
-        bars = None if self.bars is None else tuple(self.bars)
         registers = Registers(
-            **self.registers, **groups, bars=bars, resizable_bars=tuple(self.resizable_bars)
+            **self.registers,
+            link=LinkRegisters(**self.link) if self.link else None,
+            transfers=Transfers(**self.transfers) if self.transfers else None,
+            errors=Errors(**self.errors) if self.errors else None,
+            slot=Slot(**self.slot) if self.slot else None,
+            acs=Acs(**self.acs) if self.acs else None,
+            dpc=Dpc(**self.dpc) if self.dpc else None,
+            sriov=Sriov(**self.sriov) if self.sriov else None,
+            cxl=Cxl(**self.cxl) if self.cxl else None,
+            bars=None if self.bars is None else tuple(self.bars),
+            resizable_bars=tuple(self.resizable_bars),
         )
         return Function(
             address=self.address,
@@ -123,7 +132,8 @@ class Draft:
 
     def _forget_what_cannot_be(self) -> None:
         """Take sizes that no packet has, and boundaries that there are not, for what nobody says."""
-        for name in ("mps_supported", "mps", "mrrs"):
+        sizes: tuple[Literal["mps_supported", "mps", "mrrs"], ...] = ("mps_supported", "mps", "mrrs")
+        for name in sizes:
             if self.transfers.get(name) not in PACKET_SIZES:
                 self.transfers.pop(name, None)
         if self.link.get("rcb_bytes") not in BOUNDARIES:
@@ -131,8 +141,7 @@ class Draft:
 
     def fill_from(self, other: Draft) -> None:
         """Take from `other` what this draft does not say; the rest stays."""
-        for name in ("function", "identity", "registers", *_GROUPS):
-            mine, theirs = getattr(self, name), getattr(other, name)
+        for mine, theirs in zip(self._said(), other._said(), strict=True):
             for key, value in theirs.items():
                 mine[key] = _filled(mine.get(key), value)
         self.kind = self.kind or other.kind
@@ -143,11 +152,31 @@ class Draft:
         self.resizable_bars = self.resizable_bars or other.resizable_bars
         self.virtual_functions = self.virtual_functions or other.virtual_functions
 
+    def _said(self) -> tuple[dict[str, object], ...]:
+        """Return everything that is said key by key."""
+        said: tuple[Said, ...] = (
+            self.function,
+            self.identity,
+            self.registers,
+            self.link,
+            self.transfers,
+            self.errors,
+            self.slot,
+            self.acs,
+            self.dpc,
+            self.sriov,
+            self.cxl,
+        )
+        return cast("tuple[dict[str, object], ...]", said)
 
-def _filled(mine: Any, theirs: Any) -> Any:
+
+def _filled(mine: object, theirs: object) -> object:
     """Return `mine`, with gaps filled from `theirs`; groups of registers are filled field by field."""
     if mine is None or mine == ():
         return theirs
     if isinstance(mine, LinkMode) and isinstance(theirs, LinkMode):
-        return LinkMode(*map(_filled, mine, theirs))
+        return LinkMode(
+            theirs.gt_s if mine.gt_s is None else mine.gt_s,
+            theirs.width if mine.width is None else mine.width,
+        )
     return mine

@@ -110,10 +110,11 @@ def _link(space: Bytes, at: int, into: Draft) -> None:
     capability, control, status = space.dword(at + 0xC), space.word(at + 0x10), space.word(at + 0x12)
     if capability is not None:
         link["capability"] = LinkMode(_speed(capability & 0xF), capability >> 4 & 0x3F)
-        link["aspm_supported"] = _aspm(capability >> 10)
-        if "L0s" in link["aspm_supported"]:
+        aspm = _aspm(capability >> 10)
+        link["aspm_supported"] = aspm
+        if "L0s" in aspm:
             link["exit_latency_l0s_s"] = _L0S_LATENCIES_S[capability >> 12 & 7]
-        if "L1" in link["aspm_supported"]:
+        if "L1" in aspm:
             link["exit_latency_l1_s"] = _L1_LATENCIES_S[capability >> 15 & 7]
         link["data_link_active_reporting"] = bool(capability & 0x100000)
         link["port_number"] = capability >> 24

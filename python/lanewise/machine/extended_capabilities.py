@@ -89,9 +89,9 @@ def _aer(space: Bytes, at: int, into: Draft) -> None:
     control = space.dword(at + 0x18)
     if control is not None:
         errors["first_error"] = control & 0x1F
-    log = [space.dword(at + 0x1C + 4 * number) for number in range(4)]
+    log = tuple(space.dword(at + 0x1C + 4 * number) for number in range(4))
     if None not in log:
-        errors["header_log"] = tuple(log)
+        errors["header_log"] = tuple(word for word in log if word is not None)
     if into.kind in (Kind.ROOT_PORT, Kind.EVENT_COLLECTOR):
         errors["root_status"] = _named(space.dword(at + 0x30), ROOT_ERROR_BITS)
         correctable, uncorrectable = space.word(at + 0x34), space.word(at + 0x36)

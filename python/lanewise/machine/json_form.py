@@ -23,7 +23,7 @@ _PAYLOAD = ("mps", "mps_supported", "mrrs")
 
 def to_json(machine: Machine) -> dict[str, object]:
     """Return the document, ready for `json.dumps`."""
-    document: dict[str, Any] = {
+    document: dict[str, object] = {
         "source": machine.source,
         "kinds": list(machine.kinds),
         "machine": {
@@ -54,10 +54,10 @@ def to_json(machine: Machine) -> dict[str, object]:
     return document
 
 
-def _function(machine: Machine, function: Function) -> dict[str, Any]:
+def _function(machine: Machine, function: Function) -> dict[str, object]:
     identity, registers = function.identity, function.registers
     role = machine.role(function)
-    said: dict[str, Any] = {
+    said: dict[str, object] = {
         "bdf": str(function.address),
         "kind": None if function.kind is None else function.kind.value,
         "inferred_kind": role.value if role is not None and function.kind is None else None,
@@ -130,7 +130,7 @@ def _hex(number: int | None) -> str | None:
     return None if number is None else f"{number:04x}"
 
 
-def _registers(link: Any) -> dict[str, Any] | None:
+def _registers(link: Any) -> dict[str, object] | None:
     if link is None:
         return None
     return {_LINK_RENAMED.get(key, key): value for key, value in _plain(link).items()}
@@ -141,12 +141,12 @@ def _payload(function: Function) -> dict[str, int] | None:
     return {key: value for key, value in values.items() if value is not None} or None
 
 
-def _transfers(function: Function) -> dict[str, Any] | None:
+def _transfers(function: Function) -> dict[str, object] | None:
     plain = _plain(function.registers.transfers) or {}
     return {key: value for key, value in plain.items() if key not in _PAYLOAD} or None
 
 
-def _link(link: Link) -> dict[str, Any]:
+def _link(link: Link) -> dict[str, object]:
     return {
         "port": str(link.upper.address),
         "device": str(link.device.address),

@@ -7,7 +7,7 @@ numbers. A name that several numbers have gives none.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lanewise.machine import pci_ids
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from lanewise.machine.draft import Draft
     from lanewise.machine.pci_ids import PciIds
+    from lanewise.machine.said import IdentitySaid
 
 _DEVICE = re.compile(r"(?:Unknown d|D)evice(?: (?:([0-9a-f]{4}):)?([0-9a-f]{4}))?$")
 _CLASS = re.compile(r"(?:Unknown class|Class) \[?([0-9a-f]{4})\]?$")
@@ -70,11 +71,12 @@ def _complete_device(draft: Draft, ids: PciIds) -> None:
     if identity.get("vendor_name") is None and identity.get("device_name") is None:
         # A printed name that begins with no known vendor has one of another year in it.
         identity["vendor_name"] = ids.vendor(vendor_id)
-    if identity.get("device_name") is None and identity.get("device_id") is not None:
-        identity["device_name"] = ids.device(vendor_id, identity["device_id"])
+    device_id = identity.get("device_id")
+    if identity.get("device_name") is None and device_id is not None:
+        identity["device_name"] = ids.device(vendor_id, device_id)
 
 
-def _complete_vendor(identity: dict[str, Any], ids: PciIds) -> None:
+def _complete_vendor(identity: IdentitySaid, ids: PciIds) -> None:
     """Split vendor and device where they are printed as one; lists for programs print them apart."""
     printed, vendor = identity.get("device_name"), identity.get("vendor_name")
     if printed is not None and vendor is None:

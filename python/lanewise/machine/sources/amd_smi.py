@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lanewise.machine.address import Address
 from lanewise.machine.function import Kind
@@ -120,7 +120,7 @@ def read_document(document: str, into: Reading) -> None:
     into.relations += [_relation(f"GPU{a}", f"GPU{b}", gpus) for a, b in pairs]
 
 
-def _say_all(gpu: dict[str, str], said: dict[str, Any]) -> None:
+def _say_all(gpu: dict[str, str], said: dict[str, object]) -> None:
     for key, value in said.items():
         text = text_at(value, "value") if isinstance(value, dict) else text_at(said, key)
         unit = text_at(value, "unit") if isinstance(value, dict) else ""
@@ -133,7 +133,7 @@ def _say(gpu: dict[str, str], key: str, value: str) -> None:
         gpu.setdefault(known, value.strip())
 
 
-def _links_between(said: dict[str, Any]) -> Iterable[tuple[int, int]]:
+def _links_between(said: dict[str, object]) -> Iterable[tuple[int, int]]:
     for key, value in said.items():
         found = _BETWEEN.match(key) if value == "XGMI" else None
         if found is not None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,7 +18,7 @@ _MOST_DOCUMENTS = 4096
 _MOST_TRIES = 64
 
 
-def documents_of(text: str) -> Iterator[Any]:
+def documents_of(text: str) -> Iterator[object]:
     """Yield every document of a text that begins on a line of its own."""
     decoder, at, tries = json.JSONDecoder(), 0, 0
     for _ in range(_MOST_DOCUMENTS):
@@ -34,7 +34,7 @@ def documents_of(text: str) -> Iterator[Any]:
         yield document
 
 
-def objects_of(document: Any) -> Iterator[dict[str, Any]]:
+def objects_of(document: object) -> Iterator[dict[str, object]]:
     """Yield every object in a document, outer ones first."""
     waiting = [document]
     while waiting:
@@ -46,7 +46,7 @@ def objects_of(document: Any) -> Iterator[dict[str, Any]]:
             waiting.extend(reversed(value))
 
 
-def text_at(value: Any, *keys: str) -> str:
+def text_at(value: object, *keys: str) -> str:
     """Return what is said below nested keys as text; empty where nothing or no single value is said."""
     for key in keys:
         value = value.get(key) if isinstance(value, dict) else None

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from lanewise.machine.assembly import Reading
     from lanewise.machine.draft import Draft
+    from lanewise.machine.said import IdentityNumber
 
 _FUNCTION = r"[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]"
 LOOKS_LIKE = re.compile(
@@ -36,7 +37,7 @@ _KERNEL_NAME = re.compile(r"(?:vmnic|vmhba|vmgfx)\d{1,4}$")
 _PARENT = re.compile(r"PCI (\d{1,5}):(\d{1,3}):(\d{1,2}):(\d)$")
 _HEAD = re.compile(rf"[ \t>]{{0,16}}({_FUNCTION})[ \t]*$")
 _BRIDGE = 0x0604
-_NUMBERS = {
+_NUMBERS: dict[str, IdentityNumber] = {
     "Vendor ID": "vendor_id",
     "Device ID": "device_id",
     "SubVendor ID": "subsystem_vendor_id",
@@ -69,8 +70,13 @@ def read_table(lines: Sequence[str], into: Reading) -> None:
         if row is None:
             continue
         draft = into.draft(Address.parse(row[1]))
-        numbers = ("vendor_id", "device_id", "subsystem_vendor_id", "subsystem_id")
-        draft.identity.update((name, int(row[place], 16)) for place, name in enumerate(numbers, start=2))
+        vendor, device, subsystem_vendor, subsystem = (int(row[place], 16) for place in range(2, 6))
+        draft.identity |= {
+            "vendor_id": vendor,
+            "device_id": device,
+            "subsystem_vendor_id": subsystem_vendor,
+            "subsystem_id": subsystem,
+        }
         _, owner, last = (row[6] or "").partition(" V ")
         for word in last.split() if owner else ():
             if _KERNEL_NAME.match(word):
@@ -88,8 +94,8 @@ def _take(draft: Draft, key: str, value: str) -> None:
         identity[_NUMBERS[key]] = number
     elif key == "Device Class" and number is not None:
         identity["class_code"] = number << 8
-    elif key == "Programming Interface" and "class_code" in identity:
-        identity["class_code"] |= (number or 0) & 0xFF
+    elif key == "Programming Interface" and (code := identity.get("class_code")) is not None:
+        identity["class_code"] = code | (number or 0) & 0xFF
     elif key == "VMkernel Name" and said:
         draft.add_interface(value)
     elif key == "Module Name":
@@ -108,5 +114,5 @@ def _place(draft: Draft, key: str, value: str, number: int | None) -> None:
     if parent is not None:
         domain, bus, device, function = (int(part) for part in parent.groups())
         draft.parent = Address(domain, bus & 0xFF, device & 31, function & 7)
-    elif key == "Spawned Bus" and number and draft.identity.get("class_code", 0) >> 8 == _BRIDGE:
+    elif key == "Spawned Bus" and number and (draft.identity.get("class_code") or 0) >> 8 == _BRIDGE:
         draft.buses = Buses(draft.address.bus, number & 0xFF, number & 0xFF)

@@ -22,6 +22,7 @@ from lanewise.machine.sources.numbers import natural
 
 if TYPE_CHECKING:
     from lanewise.machine.assembly import Reading
+    from lanewise.machine.said import IdentityName
 
 _TYPE = re.compile(
     r"([0-9a-f]{4}) \[([0-9a-f]{4}):([0-9a-f]{4})\]"
@@ -29,7 +30,7 @@ _TYPE = re.compile(
 )
 _BUSES = re.compile(r"[0-9a-f]{1,8}:\[([0-9a-f]{1,2})-([0-9a-f]{1,2})\]")
 _MOST_GB_S = 1000.0
-_NAMES = {"PCIVendor": "vendor_name", "PCIDevice": "device_name"}
+_NAMES: dict[str, IdentityName] = {"PCIVendor": "vendor_name", "PCIDevice": "device_name"}
 _NVME = 0x0108
 
 
@@ -155,7 +156,7 @@ def _identify(draft: Draft, numbers: re.Match[str]) -> None:
 
 def _is_drive(draft: Draft) -> bool:
     """Whether what is said of a disk below a function is said of the function: others have several."""
-    return bool(draft.identity.get("class_code", 0) >> 8 == _NVME)
+    return (draft.identity.get("class_code") or 0) >> 8 == _NVME
 
 
 def _only_node(nodeset: str | None) -> int | None:

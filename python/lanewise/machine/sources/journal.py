@@ -9,7 +9,7 @@ Source: systemd 255, ``journalctl(1)``, "Journal Export Formats".
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lanewise.machine.sources.documents import documents_of
 
@@ -31,7 +31,7 @@ def plain(text: str) -> str:
     return "\n".join((*lines, "")) if lines else text
 
 
-def _entries(text: str) -> Iterator[dict[str, Any]]:
+def _entries(text: str) -> Iterator[dict[str, object]]:
     found = False
     for line in text.splitlines():
         start = line.find('{"')
@@ -48,7 +48,7 @@ def _entries(text: str) -> Iterator[dict[str, Any]]:
         yield from (one for one in documents_of(text) if isinstance(one, dict))
 
 
-def _line(entry: dict[str, Any]) -> str | None:
+def _line(entry: dict[str, object]) -> str | None:
     """Return one entry as a line; None for what a program wrote."""
     if entry.get("_TRANSPORT", "kernel") != "kernel" or entry.get("SYSLOG_IDENTIFIER") not in _KERNEL:
         return None

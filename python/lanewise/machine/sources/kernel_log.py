@@ -206,9 +206,11 @@ class _Reader:
 
     def _found(self, address: Address, match: re.Match[str]) -> None:
         draft = self._into.draft(address)
-        draft.identity.update(
-            vendor_id=int(match[1], 16), device_id=int(match[2], 16), class_code=int(match[3], 16)
-        )
+        draft.identity |= {
+            "vendor_id": int(match[1], 16),
+            "device_id": int(match[2], 16),
+            "class_code": int(match[3], 16),
+        }
         kind = _KINDS.get((match[4] or "").strip())
         if kind is not None:
             draft.kind = kind
@@ -234,7 +236,8 @@ class _Reader:
     def _gigabit(self, address: Address, _match: re.Match[str]) -> None:
         draft = self._into.draft(address)
         if "class_code" not in draft.identity:
-            draft.identity.update(class_code=0x020000, device_name="Gigabit Ethernet Network Connection")
+            draft.identity["class_code"] = 0x020000
+            draft.identity["device_name"] = "Gigabit Ethernet Network Connection"
 
     def _payload(self, address: Address, match: re.Match[str]) -> None:
         """Take the payload; the read size that is logged with it is what drivers change when they start."""
@@ -246,7 +249,7 @@ class _Reader:
     def finish(self) -> None:
         """Give every function its counts."""
         for address, counters in self._counting.counters():
-            self._into.draft(address).errors.update(counters=counters, counted_in_log=True)
+            self._into.draft(address).errors |= {"counters": counters, "counted_in_log": True}
 
 
 def _mode(speed: str, width: str) -> LinkMode:

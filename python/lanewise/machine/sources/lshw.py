@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from lanewise.machine.assembly import Reading
     from lanewise.machine.draft import Draft
+    from lanewise.machine.said import IdentityName, IdentityNumber
 
 LOOKS_LIKE_LSHW_JSON = re.compile(r'"businfo"\s*:\s*"pci@[0-9a-fA-F]')
 """The bus info of a function in JSON."""
@@ -73,6 +74,8 @@ _ROW_WORDS = frozenset(_ROW_CLASSES) | {
 _NVME = 0x010802
 _NUMBERS = re.compile(r"(?<!\s)\s*+\[(?:[0-9a-fA-F]{1,4}:([0-9a-fA-F]{1,4})|([0-9a-fA-F]{4}))\]$")
 """Numbers of ``-numeric``, which have no leading zeros: ``[1106:204]``."""
+_VENDOR: tuple[IdentityNumber, IdentityName] = ("vendor_id", "vendor_name")
+_DEVICE: tuple[IdentityNumber, IdentityName] = ("device_id", "device_name")
 _BUS = re.compile(r"PCIBUS:[0-9a-fA-F]+:([0-9a-fA-F]{1,2})$")
 _MOST_DEEP = 200
 _LONGEST_VALUE = 4096
@@ -269,11 +272,11 @@ def _describe(node: _Node, draft: Draft) -> None:
         # The names are the drive's own, not those of `pci.ids`.
         draft.function["model"] = product
         vendor = product = None
-    for who, printed in (("vendor", vendor), ("device", product)):
+    for printed, id_, name in ((vendor, *_VENDOR), (product, *_DEVICE)):
         number = _NUMBERS.search(printed or "")
         if number is not None:
-            identity[f"{who}_id"] = int(number[1] or number[2], 16)
-        identity[f"{who}_name"] = _NUMBERS.sub("", printed or "") or None
+            identity[id_] = int(number[1] or number[2], 16)
+        identity[name] = _NUMBERS.sub("", printed or "") or None
     draft.registers["express"] = "capabilities.pciexpress" in properties or None
     draft.function["driver"] = properties.get("configuration.driver")
     draft.function["driver_known"] = True

@@ -160,9 +160,8 @@ def _who(draft: Draft, other: Draft) -> object:
 
     The rest of a name changes from one year's `pci.ids` to the next.
     """
-    keys = ("vendor_id", "device_id")
-    if all(key in one.identity for key in keys for one in (draft, other)):
-        return tuple(draft.identity[key] for key in keys)
+    if all({"vendor_id", "device_id"} <= one.identity.keys() for one in (draft, other)):
+        return draft.identity["vendor_id"], draft.identity["device_id"]
     name = draft.identity.get("device_name")
     return None if name is None else name.split()[:3]
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lanewise.machine.assembly import Reading
+    from lanewise.machine.said import IdentityName, IdentityNumber
 
 _ADDRESS = r"((?:[0-9a-fA-F]{4,8}:)?[0-9a-fA-F]{2}:[01][0-9a-fA-F]\.[0-7])"
 _LINE = re.compile(rf'^[ \t>|]{{0,8}}{_ADDRESS} (".*)$')
@@ -32,14 +33,14 @@ LOOKS_LIKE_LIST = re.compile(
 )
 """A line of ``-mm``, or the first of a block of ``-vmm``."""
 
-_NUMBERS = {
+_NUMBERS: dict[str, IdentityNumber] = {
     "class": "class_code",
     "vendor": "vendor_id",
     "device": "device_id",
     "svendor": "subsystem_vendor_id",
     "sdevice": "subsystem_id",
 }
-_NAMES = {
+_NAMES: dict[str, IdentityName] = {
     "class": "class_name",
     "vendor": "vendor_name",
     "device": "device_name",

@@ -22,6 +22,7 @@ from lanewise.machine.sources.numbers import line_rate, natural
 
 if TYPE_CHECKING:
     from lanewise.machine.assembly import Reading
+    from lanewise.machine.said import IdentityNumber
 
 _SPEED = re.compile(r"([\d.]{1,16}) ?GT/s")
 _DUMMY_DOMAIN = 0xFFFF
@@ -109,7 +110,7 @@ class _Reader:
         port.parent = self.path[-1].address if self.path else None
         port.buses = Buses(None, draft.address.bus, draft.address.bus)
         port.identity["class_code"] = 0x060400
-        port.function.update(implied=True, numa_node=self.node, local_cpus=self.cpus)
+        port.function |= {"implied": True, "numa_node": self.node, "local_cpus": self.cpus}
         self.into.add(port)
         return port
 
@@ -149,7 +150,7 @@ def _mode(attributes: dict[str, str]) -> LinkMode:
 
 
 def _identify(draft: Draft, attributes: dict[str, str]) -> None:
-    fields = {
+    fields: dict[str, IdentityNumber] = {
         "class": "class_code",
         "vendor": "vendor_id",
         "device": "device_id",

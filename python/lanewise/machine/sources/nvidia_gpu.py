@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from lanewise.machine.assembly import Reading
     from lanewise.machine.draft import Draft
+    from lanewise.machine.said import LinkModeName
 
 _NVIDIA = 0x10DE
 _DISPLAY = 0x038000
@@ -98,7 +99,7 @@ def width(text: str | None) -> int | None:
     return int(match[1]) or None if match else None
 
 
-def _set_mode(draft: Draft, which: str, mode: LinkMode) -> None:
+def _set_mode(draft: Draft, which: LinkModeName, mode: LinkMode) -> None:
     if mode != LinkMode():
         draft.link[which] = mode
         draft.registers["express"] = True

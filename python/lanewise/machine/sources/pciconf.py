@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lanewise.machine.assembly import Reading
+    from lanewise.machine.said import IdentityName, IdentityNumber
 
 _HEAD = re.compile(
     r"[ \t>]*(\w*?[A-Za-z_])\d*@pci(\d{1,5}):(\d{1,3}):(\d{1,2}):(\d):\s+class=0x([0-9a-f]{6})\s(.*)$"
@@ -57,13 +58,13 @@ _KINDS = (
     ("PCI bridge", Kind.PCIE_TO_PCI_BRIDGE),
     ("event collector", Kind.EVENT_COLLECTOR),
 )
-_FIELDS = {
+_FIELDS: dict[str, IdentityNumber] = {
     "vendor": "vendor_id",
     "device": "device_id",
     "subvendor": "subsystem_vendor_id",
     "subdevice": "subsystem_id",
 }
-_NAMES = {"vendor": "vendor_name", "device": "device_name"}
+_NAMES: dict[str, IdentityName] = {"vendor": "vendor_name", "device": "device_name"}
 
 
 def read(lines: Sequence[str], into: Reading) -> None:

@@ -11,7 +11,7 @@ PCIeSlots 1.6.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lanewise.machine.address import Address
 from lanewise.machine.function import Buses, Kind
@@ -24,6 +24,7 @@ from lanewise.machine.sources.numbers import natural, whole
 if TYPE_CHECKING:
     from lanewise.machine.assembly import Reading
     from lanewise.machine.draft import Draft
+    from lanewise.machine.said import IdentityNumber
 
 JSON_SIGNS = re.compile(r'"(?:PCIeInterface|MaxPCIeType|LanesInUse)"\s*:|#PCIe(?:Slots|Device|Function)\.v\d')
 """A key or a type that only Redfish has."""
@@ -46,13 +47,19 @@ _GPU = re.compile(r"\bGPU\b|GeForce|Tesla|Quadro|Instinct|\bRTX\b|\b[ABHL]\d{2,3
 _GPU_MAKERS = ("NVIDIA", "AMD", "Advanced Micro", "Intel")
 _DISPLAY = 0x038000
 _MOST_DEVICES = 4096
+_NUMBERS: tuple[tuple[str, IdentityNumber], ...] = (
+    ("VendorId", "vendor_id"),
+    ("DeviceId", "device_id"),
+    ("SubsystemVendorId", "subsystem_vendor_id"),
+    ("SubsystemId", "subsystem_id"),
+)
 
 
 def read_document(document: str, into: Reading) -> None:
     """Read all devices, functions and slots."""
-    devices: list[dict[str, Any]] = []
-    others: list[dict[str, Any]] = []
-    functions: list[dict[str, Any]] = []
+    devices: list[dict[str, object]] = []
+    others: list[dict[str, object]] = []
+    functions: list[dict[str, object]] = []
     before = len(into.drafts)
     for found in documents_of(document):
         for one in objects_of(found):
@@ -70,13 +77,13 @@ def read_document(document: str, into: Reading) -> None:
         into.kinds.append("Redfish")
 
 
-def _is_of(function: dict[str, Any], device: dict[str, Any]) -> bool:
+def _is_of(function: dict[str, object], device: dict[str, object]) -> bool:
     name = text_at(device, "@odata.id")
     of = text_at(function, "Links", "PCIeDevice", "@odata.id")
     return bool(name) and (of == name or text_at(function, "@odata.id").startswith(f"{name}/"))
 
 
-def _device(device: dict[str, Any], functions: list[dict[str, Any]], into: Reading) -> None:
+def _device(device: dict[str, object], functions: list[dict[str, object]], into: Reading) -> None:
     base = _address(text_at(device, "Id"))
     if base is None:
         base = made_up_address(into)
@@ -102,14 +109,9 @@ def _address(name: str) -> Address | None:
     return None
 
 
-def _describe(draft: Draft, device: dict[str, Any], function: dict[str, Any]) -> None:
+def _describe(draft: Draft, device: dict[str, object], function: dict[str, object]) -> None:
     identity = draft.identity
-    for key, field in (
-        ("VendorId", "vendor_id"),
-        ("DeviceId", "device_id"),
-        ("SubsystemVendorId", "subsystem_vendor_id"),
-        ("SubsystemId", "subsystem_id"),
-    ):
+    for key, field in _NUMBERS:
         number = whole(text_at(function, key), 16)
         if number:
             identity[field] = number & 0xFFFF
@@ -131,14 +133,14 @@ def _describe(draft: Draft, device: dict[str, Any], function: dict[str, Any]) ->
         draft.add_interface(own_name)
 
 
-def _mode(said: Any, generation: str, lanes: str) -> LinkMode:
+def _mode(said: object, generation: str, lanes: str) -> LinkMode:
     found = _GENERATION.match(text_at(said, generation))
     number = int(found[1]) if found else 0
     gt_s = SPEEDS_GT_S[number - 1] if 0 < number <= len(SPEEDS_GT_S) else None
     return LinkMode(gt_s, natural(text_at(said, lanes)) or None)
 
 
-def _link(draft: Draft, device: dict[str, Any]) -> bool:
+def _link(draft: Draft, device: dict[str, object]) -> bool:
     """Take how the link runs and what the device can do; whether anything is said of it."""
     interface = device.get("PCIeInterface")
     now = _mode(interface, "PCIeType", "LanesInUse")
@@ -152,7 +154,7 @@ def _link(draft: Draft, device: dict[str, Any]) -> bool:
     return most != LinkMode()
 
 
-def _port(device: dict[str, Any], below: Address, into: Reading) -> Draft | None:
+def _port(device: dict[str, object], below: Address, into: Reading) -> Draft | None:
     """Make the port of a slot that the device states."""
     mode = _mode(device.get("Slot"), "PCIeType", "Lanes")
     if mode == LinkMode():
@@ -167,7 +169,7 @@ def _port(device: dict[str, Any], below: Address, into: Reading) -> Draft | None
     return port
 
 
-def _slots(said: dict[str, Any], into: Reading) -> None:
+def _slots(said: dict[str, object], into: Reading) -> None:
     """Take the slots of a chassis."""
     slots = said.get("Slots")
     for number, slot in enumerate(slots if isinstance(slots, list) else []):

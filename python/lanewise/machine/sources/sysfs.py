@@ -20,6 +20,7 @@ from lanewise.machine.sources.numbers import line_rate, natural, whole
 
 if TYPE_CHECKING:
     from lanewise.machine.assembly import Reading
+    from lanewise.machine.said import IdentityNumber, LinkModeName
     from lanewise.machine.sources.files import Files
 
 _SPEED = re.compile(r"([\d.]{1,16}) ?GT/s")
@@ -35,6 +36,15 @@ _NOBODY = 0xFFFF
 _NO_LANES = 63
 """Negotiated Link Width, all ones."""
 _COUNTER_NAMES = {"NonFatalErr": "AdvNonFatalErr"}
+_NUMBERS: tuple[tuple[str, IdentityNumber], ...] = (
+    ("vendor", "vendor_id"),
+    ("device", "device_id"),
+    ("class", "class_code"),
+    ("revision", "revision"),
+    ("subsystem_vendor", "subsystem_vendor_id"),
+    ("subsystem_device", "subsystem_id"),
+)
+_MODES: tuple[tuple[LinkModeName, str], ...] = (("status", "current"), ("capability", "max"))
 
 
 def read(files: Files, into: Reading) -> None:
@@ -102,14 +112,7 @@ def _function(files: Files, folder: str, draft: Draft) -> bool:
     if data:
         config_space.decode(data, draft)
     identity = draft.identity
-    for name, field in (
-        ("vendor", "vendor_id"),
-        ("device", "device_id"),
-        ("class", "class_code"),
-        ("revision", "revision"),
-        ("subsystem_vendor", "subsystem_vendor_id"),
-        ("subsystem_device", "subsystem_id"),
-    ):
+    for name, field in _NUMBERS:
         number = whole(files.text(f"{folder}/{name}"), 0)
         if number is not None:
             identity[field] = number
@@ -124,12 +127,12 @@ def _function(files: Files, folder: str, draft: Draft) -> bool:
     total = whole(files.text(f"{folder}/sriov_totalvfs"), 0)
     if total is not None:
         count = whole(files.text(f"{folder}/sriov_numvfs"), 0)
-        draft.sriov.update(total=total, count=count, enabled=None if count is None else count > 0)
+        draft.sriov |= {"total": total, "count": count, "enabled": None if count is None else count > 0}
     return data is not None and len(data) <= config_space.HEADER_BYTES
 
 
 def _links_and_buses(files: Files, folder: str, draft: Draft) -> None:
-    for field, name in (("status", "current"), ("capability", "max")):
+    for field, name in _MODES:
         speed = _SPEED.match(files.text(f"{folder}/{name}_link_speed") or "")
         width = whole(files.text(f"{folder}/{name}_link_width"), 0)
         if width == _NO_LANES and speed is None and field == "status":

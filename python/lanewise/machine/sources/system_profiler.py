@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from lanewise.machine.assembly import Reading
+    from lanewise.machine.said import IdentityNumber
 
 LOOKS_LIKE = re.compile(r"^[ \t>]{0,16}Slot: [\w .-]{1,40}@\d{1,3},\d{1,2},\d\b", re.MULTILINE)
 """The slot of a card."""
@@ -42,6 +43,12 @@ _CLASSES = (
     ("GPU", 0x030000),
 )
 """Parts of the words for a type, and classes that matter here."""
+_NUMBERS: tuple[tuple[str, IdentityNumber], ...] = (
+    ("Vendor ID", "vendor_id"),
+    ("Device ID", "device_id"),
+    ("Subsystem Vendor ID", "subsystem_vendor_id"),
+    ("Subsystem ID", "subsystem_id"),
+)
 
 
 def read(lines: Sequence[str], into: Reading) -> None:
@@ -94,12 +101,7 @@ def _card(card: Mapping[str, str], into: Reading) -> None:
         draft = into.draft(made_up_address(into))
         into.note("addresses of devices behind bridges are made up: macOS prints no bus numbers")
     identity = draft.identity
-    for key, field in (
-        ("Vendor ID", "vendor_id"),
-        ("Device ID", "device_id"),
-        ("Subsystem Vendor ID", "subsystem_vendor_id"),
-        ("Subsystem ID", "subsystem_id"),
-    ):
+    for key, field in _NUMBERS:
         number = whole(card.get(key), 16)
         if number is not None:
             identity[field] = number & 0xFFFF

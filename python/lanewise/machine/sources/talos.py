@@ -86,10 +86,11 @@ def _function(document: dict[str, str], into: Reading) -> None:
     base, sub = (whole(document.get(key), 16) for key in ("class_id", "subclass_id"))
     if base is not None and sub is not None:
         identity["class_code"] = (base & 0xFF) << 16 | (sub & 0xFF) << 8
-    for key, field in (("vendor_id", "vendor_id"), ("product_id", "device_id")):
-        number = whole(document.get(key), 16)
-        if number is not None:
-            identity[field] = number & 0xFFFF
+    vendor, device = (whole(document.get(key), 16) for key in ("vendor_id", "product_id"))
+    if vendor is not None:
+        identity["vendor_id"] = vendor & 0xFFFF
+    if device is not None:
+        identity["device_id"] = device & 0xFFFF
     identity["vendor_name"], identity["device_name"] = document.get("vendor"), document.get("product")
     if "driver" in document:
         draft.function["driver"], draft.function["driver_known"] = document["driver"], True

@@ -167,7 +167,7 @@ class BlockReader:
         draft = self.draft
         if draft.kind in (Kind.INTEGRATED_ENDPOINT, Kind.EVENT_COLLECTOR):
             # Old versions print reserved link registers.
-            draft.link.clear()
+            draft.link = {}
         if draft.link:
             # What `grep` left of a function may have its link and not the capability around it.
             draft.registers.setdefault("express", True)

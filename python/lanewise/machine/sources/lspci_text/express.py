@@ -9,7 +9,7 @@ import re
 from typing import TYPE_CHECKING
 
 from lanewise.machine.registers import SPEEDS_GT_S, Equalization, LinkMode
-from lanewise.machine.sources.lspci_text.flags import copy_flags, link_mode, seconds, set_bits
+from lanewise.machine.sources.lspci_text.flags import copy_flags, flags, link_mode, seconds, set_bits
 from lanewise.machine.sources.numbers import DECIMAL, line_rate
 
 if TYPE_CHECKING:
@@ -28,10 +28,8 @@ _RANGES = re.compile(r"Completion Timeout: Range ([A-D]+)")
 _TARGET = re.compile(r"Target Link Speed: ([\d.]+)GT/s")
 _SPEEDS = re.compile(rf"Supported Link Speeds: {DECIMAL}(?:-{DECIMAL})?GT/s")
 _SLOT_NUMBER = re.compile(r"Slot #(\d+)")
-_SAID = {
-    "said_of_speed": re.compile(r"Speed [^,(]{1,40}\(([a-z]+)\)"),
-    "said_of_width": re.compile(r"Width x\d+ \(([a-z]+)\)"),
-}
+_SAID_OF_SPEED = re.compile(r"Speed [^,(]{1,40}\(([a-z]+)\)")
+_SAID_OF_WIDTH = re.compile(r"Width x\d+ \(([a-z]+)\)")
 """What `lspci` 3.6 and later says behind speed and width: it compares them with LnkCap."""
 _ATTENTION = re.compile(r"AttnInd (On|Blink|Off)")
 _ALL_ONES = re.compile(r"Speed unknown[^,]{0,40}, Width x63\b")
@@ -85,9 +83,10 @@ def _link_capabilities(draft: Draft, text: str) -> None:
     if "ASPM" in text:
         aspm = text.partition("ASPM")[2].split(",", 1)[0]
         link["aspm_supported"] = tuple(state for state in ("L0s", "L1") if state in aspm)
-        for state, field in (("L0s", "exit_latency_l0s_s"), ("L1", "exit_latency_l1_s")):
-            if state in link["aspm_supported"]:
-                link[field] = _exit_latency(state, text)
+        if "L0s" in aspm:
+            link["exit_latency_l0s_s"] = _exit_latency("L0s", text)
+        if "L1" in aspm:
+            link["exit_latency_l1_s"] = _exit_latency("L1", text)
     port = re.search(r"Port #(\d+)", text)
     if port:
         link["port_number"] = int(port[1])
@@ -128,9 +127,10 @@ def _link_status(draft: Draft, text: str) -> None:
     if mode == LinkMode():
         return
     link["status"] = mode
-    for field, pattern in _SAID.items():
-        if said := pattern.search(text):
-            link[field] = said[1]
+    if said := _SAID_OF_SPEED.search(text):
+        link["said_of_speed"] = said[1]
+    if said := _SAID_OF_WIDTH.search(text):
+        link["said_of_width"] = said[1]
     copy_flags(
         text,
         link,
@@ -234,8 +234,7 @@ def _link_status_2(draft: Draft, text: str) -> None:
 
 def _equalized(draft: Draft, gt_s: float, text: str, complete: str, phase: str, request: str) -> None:
     phases = {f"phase{number}": f"{phase}{number}" for number in (1, 2, 3)}
-    said: dict[str, bool] = {}
-    copy_flags(text, said, complete=complete, requested=request, **phases)
+    said = flags(text, complete=complete, requested=request, **phases)
     if "complete" in said:
         outcome = Equalization(gt_s, **said)
         others = (known for known in draft.link.get("equalization", ()) if known.gt_s != gt_s)

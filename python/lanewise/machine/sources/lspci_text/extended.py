@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lanewise.machine.draft import Draft
+    from lanewise.machine.said import AcsBits, ErrorBits
 
 _SIZES = re.compile(r"(?<!\d)(\d{1,20})([KMGTPE]?)B")
 _VIRTUAL = re.compile(r"Initial VFs: (\d+), Total VFs: (\d+), Number of VFs: (\d+)")
@@ -20,7 +21,7 @@ _SOURCES = re.compile(r"ERR_COR: ([0-9a-f]{4}) ERR_FATAL/NONFATAL: ([0-9a-f]{4})
 _VF_PLACE = re.compile(r"VF offset: (\d+), stride: (\d+)")
 
 
-def _errors(field: str) -> Callable[[Draft, str], None]:
+def _errors(field: ErrorBits) -> Callable[[Draft, str], None]:
     def read(draft: Draft, text: str) -> None:
         names = set_bits(text)
         if field.startswith("correctable") and "NonFatalErr" in names:
@@ -53,7 +54,7 @@ def _error_sources(draft: Draft, text: str) -> None:
         draft.errors["error_sources"] = (int(found[1], 16), int(found[2], 16))
 
 
-def _acs(field: str) -> Callable[[Draft, str], None]:
+def _acs(field: AcsBits) -> Callable[[Draft, str], None]:
     def read(draft: Draft, text: str) -> None:
         draft.acs[field] = set_bits(text) & frozenset(ACS_BITS)
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, cast
 
 from lanewise.machine.registers import LinkMode
 from lanewise.machine.sources.numbers import line_rate
+
+if TYPE_CHECKING:
+    from lanewise.machine.said import Said
 
 _SPEED = re.compile(r"Speed ([\d.,]+) ?GT/s")
 _WIDTH = re.compile(r"Width x(\d+)")
@@ -28,14 +31,19 @@ def set_bits(text: str) -> frozenset[str]:
     return frozenset(word[:-1] for word in _words(text).split() if word[-1] == "+" and len(word) > 1)
 
 
-def copy_flags(text: str, into: dict[str, Any], **names: str) -> None:
+def copy_flags(text: str, into: Said, **names: str) -> None:
     """Copy flags (``This+ That-``) to fields, where the text has them."""
+    cast("dict[str, bool]", into).update(flags(text, **names))
+
+
+def flags(text: str, **names: str) -> dict[str, bool]:
+    """Return flags by the fields that they are for, where the text has them."""
     words = _words(text)
-    for field, flag in names.items():
-        if f" {flag}+ " in words:
-            into[field] = True
-        elif f" {flag}- " in words:
-            into[field] = False
+    return {field: f" {flag}+ " in words for field, flag in names.items() if _has(words, flag)}
+
+
+def _has(words: str, flag: str) -> bool:
+    return f" {flag}+ " in words or f" {flag}- " in words
 
 
 def _words(text: str) -> str:

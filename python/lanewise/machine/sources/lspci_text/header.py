@@ -81,7 +81,7 @@ def _window(draft: Draft, text: str) -> None:
     is_open = place is not None and "[disabled]" not in text
     base, limit = (int(place[1], 16), int(place[2], 16)) if place is not None and is_open else (0, 0)
     window = Window.of(base, limit, prefetchable=text.startswith("Prefetchable"))
-    draft.registers["windows"] = (*draft.registers.get("windows", ()), window)
+    draft.registers["windows"] = (*(draft.registers.get("windows") or ()), window)
 
 
 def region(draft: Draft, text: str) -> None:

@@ -11,10 +11,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Container, Iterable, Iterator, Sequence
+
+    from lanewise.documents import ExplainedParameter
 
 STEP = 0.2
 """Relative change of a varied number."""
@@ -44,7 +46,7 @@ class Candidate:
 
 
 def candidates_of(
-    parameters: Iterable[Mapping[str, Any]], *, but: Container[str] = ()
+    parameters: Iterable[ExplainedParameter], *, but: Container[str] = ()
 ) -> Iterator[Candidate]:
     """Yield what may be varied of the parameters that `explain` lists, equal parts together; not `but`."""
     grouped: dict[tuple[str, str, str], list[str]] = {}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -41,14 +41,14 @@ class Formula:
     operands: tuple[Operand, ...]
 
     @classmethod
-    def of_entry(cls, entry: Mapping[str, Any]) -> Formula | None:
+    def of_entry(cls, entry: Mapping[str, object]) -> Formula | None:
         """Read the formula of a cell's table; None without one, ValueError for a wrong one."""
         names = [name for name in FORMULAS if name in entry]
         if not names:
             return None
         if len(names) > 1:
             raise ValueError(f"has both '{names[0]}' and '{names[1]}'")
-        operands = entry[names[0]]
+        operands = cast("list[Operand]", entry[names[0]])
         if names[0] in _PAIRS and len(operands) != 2:
             raise ValueError(f"'{names[0]}' needs two operands, and has {len(operands)}")
         if not operands:

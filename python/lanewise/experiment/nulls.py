@@ -12,12 +12,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lanewise.experiment.formula import FORMULAS, Formula
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+    from lanewise.experiment.entries import NullEntry
 
 _KEYS = ("copy", "from", "times", "line", "overhead", "shifted_by", "at_most", *FORMULAS)
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
@@ -46,7 +48,7 @@ class NullModel:
 
     @classmethod
     def of_entry(
-        cls, entry: Mapping[str, Any], *, lender: str = "", lent: Mapping[str, float] | None = None
+        cls, entry: NullEntry, *, lender: str = "", lent: Mapping[str, float] | None = None
     ) -> NullModel:
         """Read the table of a null model; ValueError or TypeError for a wrong one."""
         unknown = [key for key in entry if key not in _KEYS]

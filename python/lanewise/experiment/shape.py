@@ -1,4 +1,4 @@
-"""Which keys the tables of an experiment's files have, and what kind of value each takes.
+"""Whether the tables of an experiment's files have the keys and the kinds of values that ``entries.py`` says.
 
 What a value says is the business of ``reading.py``, which may rely on this: a text is a text there.
 """
@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Generic, TypeVar, cast, get_args, get_origin, get_type_hints, is_typeddict
 
-from lanewise.experiment.formula import FORMULAS
+from lanewise.experiment.entries import LadderEntry, NullEntry, Where
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     Kind = tuple[str, Callable[[object], bool]]
+
+File = TypeVar("File")
+"""One of the files in ``entries.py``."""
 
 
 def _is_number(value: object) -> bool:
@@ -33,115 +36,87 @@ def _is_table(value: object) -> bool:
     return isinstance(value, dict)
 
 
-_TEXT: Kind = ("a text", _is_text)
-_NUMBER: Kind = ("a number", _is_number)
-_TRUTH: Kind = ("true or false", lambda value: isinstance(value, bool))
-_TEXTS: Kind = ("a list of texts", lambda value: _all(value, _is_text))
-_TWO_NUMBERS: Kind = (
-    "a list of two numbers",
-    lambda value: isinstance(value, list) and len(value) == 2 and _all(value, _is_number),
-)
-_OPERANDS: Kind = (
-    "a list of cells or numbers",
-    lambda value: _all(value, lambda each: _is_text(each) or _is_number(each)),
-)
-_TABLE: Kind = ("a table", _is_table)
-_TABLES_BY_NAME: Kind = (
-    "a table of tables, such as [variation.x4]",
-    lambda value: isinstance(value, dict) and all(_is_table(each) for each in value.values()),
-)
-_ROWS: Kind = (
-    "a table of columns, each with a text or a list of texts",
-    lambda value: (
-        isinstance(value, dict) and all(_is_text(each) or _all(each, _is_text) for each in value.values())
-    ),
-)
-_FITTED: Kind = ("a text or a whole number", lambda value: _is_text(value) or type(value) is int)
-_ANY: Kind = ("anything", lambda _: True)
+def _are_rows(value: object) -> bool:
+    return isinstance(value, dict) and all(_is_text(each) or _all(each, _is_text) for each in value.values())
 
-_QUANTITY: Mapping[str, Kind] = {
-    **dict.fromkeys(("id", "unit", "note", "scenario", "metric", "rung"), _TEXT),
-    **dict.fromkeys(("variations", "fits"), _TEXTS),
-    "seeds": ("a whole number above 0", lambda value: type(value) is int and value > 0),
-    **dict.fromkeys(("set", "ladder"), _TABLE),
-    "where": _ROWS,
-    **dict.fromkeys(FORMULAS, _OPERANDS),
+
+_TABLE: Kind = ("a table", _is_table)
+_ANY: Kind = ("anything", lambda _: True)
+_KINDS: Mapping[object, Kind] = {
+    str: ("a text", _is_text),
+    float: ("a number", _is_number),
+    int: ("a whole number above 0", lambda value: type(value) is int and value > 0),
+    bool: ("true or false", lambda value: isinstance(value, bool)),
+    list[str]: ("a list of texts", lambda value: _all(value, _is_text)),
+    list[float]: (
+        "a list of two numbers",
+        lambda value: isinstance(value, list) and len(value) == 2 and _all(value, _is_number),
+    ),
+    list[str | float]: (
+        "a list of cells or numbers",
+        lambda value: _all(value, lambda each: _is_text(each) or _is_number(each)),
+    ),
+    str | int: ("a text or a whole number", lambda value: _is_text(value) or type(value) is int),
+    dict[str, object]: _TABLE,
+    LadderEntry: _TABLE,
+    NullEntry: _TABLE,
+    dict[str, dict[str, object]]: (
+        "a table of tables, such as [variation.x4]",
+        lambda value: isinstance(value, dict) and all(_is_table(each) for each in value.values()),
+    ),
+    Where: ("a table of columns, each with a text or a list of texts", _are_rows),
 }
-_LISTED: Mapping[str, Mapping[str, Kind]] = {
-    "cell": {
-        **_QUANTITY,
-        **dict.fromkeys(("published", "band_percent", "band_points", "printed_to"), _NUMBER),
-        **dict.fromkeys(("verdict", "role", "claim", "exact"), _TEXT),
-        "between": _TWO_NUMBERS,
-        "null": _TABLE,
-    },
-    "value": _QUANTITY,
-    "fit": {
-        **dict.fromkeys(("name", "unit", "why", "from", "of"), _TEXT),
-        **dict.fromkeys(("parameters", "cells"), _TEXTS),
-        "between": _TWO_NUMBERS,
-        "whole": _TRUTH,
-    },
-    "oddity": dict.fromkeys(("where", "what", "reading"), _TEXT),
-    "plot": dict.fromkeys(("title", "kind", "pattern", "x"), _TEXT),
-}
-_EXPECTED: Mapping[str, Kind] = {
-    **dict.fromkeys(("id", "title", "source", "unit", "metric"), _TEXT),
-    "where": _ROWS,
-    "variation": _TABLES_BY_NAME,
-    "ladder": _TABLE,
-    "seeds": _QUANTITY["seeds"],
-    **dict.fromkeys(_LISTED, _ANY),
-}
-_FITTED_LISTED: Mapping[str, Mapping[str, Kind]] = {
-    "fitted": {
-        **dict.fromkeys(("name", "plus_minus"), _TEXT),
-        **dict.fromkeys(("parameters", "fitted_on"), _TEXTS),
-        "value": _FITTED,
-    }
-}
-_MISSES_LISTED: Mapping[str, Mapping[str, Kind]] = {
-    "miss": {**dict.fromkeys(("cell", "why"), _TEXT), "simulated": _NUMBER}
-}
-_OTHERS = {"fitted.toml": _FITTED_LISTED, "misses.toml": _MISSES_LISTED}
 
 
 @dataclass
-class Checked:
+class Checked(Generic[File]):
     """A document without what cannot be read, and what is wrong with it, one sentence each."""
 
-    document: dict[str, Any]
+    document: File
     unknown_keys: list[str] = field(default_factory=list)
     misfits: list[str] = field(default_factory=list)
     """Values of another kind. Single ones are left out, and so is every listed table that has one."""
 
 
-def check(name: str, document: Mapping[str, Any]) -> Checked:
-    """Check the shape of ``expected.toml``, ``fitted.toml`` or ``misses.toml``, which `name` says."""
-    listed = _OTHERS.get(name, _LISTED)
-    keys = dict.fromkeys(listed, _ANY) if name in _OTHERS else _EXPECTED
-    checked = Checked({})
-    misfits = _misfits(name, document, keys, checked)
-    checked.document = {key: value for key, value in document.items() if key not in misfits}
-    for table, allowed in listed.items():
-        entries = checked.document.get(table, [])
-        if not _all(entries, _is_table):
+def check(name: str, file: type[File], read: Mapping[str, object]) -> Checked[File]:
+    """Check the shape of a file, which messages call `name`."""
+    document: dict[str, object] = {}
+    checked = Checked(cast("File", document))
+    misfits = _misfits(name, read, _keys_of(file), checked)
+    document |= {key: value for key, value in read.items() if key not in misfits}
+    for table, entry_type in _listed(file).items():
+        entries, keys = document.get(table, []), _keys_of(entry_type)
+        if not isinstance(entries, list) or not _all(entries, _is_table):
             checked.misfits.append(f"{name}: '{table}' is a list of tables: write each under [[{table}]]")
             entries = []
-        checked.document[table] = [
+        document[table] = [
             entry
             for number, entry in enumerate(entries, start=1)
-            if not _misfits(f"{name}: {label(table, entry, number)}", entry, allowed, checked)
+            if not _misfits(f"{name}: {label(table, entry, number)}", entry, keys, checked)
         ]
     return checked
 
 
-def label(table: str, entry: Mapping[str, Any], number: int) -> str:
+def label(table: str, entry: Mapping[str, object], number: int) -> str:
     """Return what a table of a list is called in a message: by its id or name, else by its number."""
     return f"{table} {entry.get('id', entry.get('name', entry.get('cell', number)))!r}"
 
 
-def _misfits(where: str, table: Mapping[str, Any], keys: Mapping[str, Kind], checked: Checked) -> list[str]:
+def _keys_of(table: type[object]) -> Mapping[str, Kind]:
+    """Return the kind of value of each key; lists of tables are looked at by themselves."""
+    listed = _listed(table)
+    return {key: _ANY if key in listed else _KINDS[hint] for key, hint in get_type_hints(table).items()}
+
+
+def _listed(file: type[object]) -> Mapping[str, type[object]]:
+    """Return the type of the tables of each list of tables."""
+    lists = {key: get_args(hint) for key, hint in get_type_hints(file).items() if get_origin(hint) is list}
+    return {key: of[0] for key, of in lists.items() if is_typeddict(of[0])}
+
+
+def _misfits(
+    where: str, table: Mapping[str, object], keys: Mapping[str, Kind], checked: Checked[File]
+) -> list[str]:
     """Return the keys whose values are of another kind, and note what is wrong with the table."""
     misfits = []
     for key, value in table.items():

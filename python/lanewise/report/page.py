@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lanewise.experiment.definition import ROLES
 from lanewise.experiment.headline import headline
@@ -43,6 +43,17 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
+class StatedParameter:
+    """One value that no specification fixes, in force in some run."""
+
+    name: str
+    value: str
+    provenance: str
+    source: str
+    paths: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class ExperimentSection:
     """What the page says about one experiment."""
 
@@ -52,7 +63,7 @@ class ExperimentSection:
     page: Markup
     """The experiment's own page, rendered."""
     sensitivity: Sensitivity | None
-    parameters: tuple[dict[str, Any], ...]
+    parameters: tuple[StatedParameter, ...]
     """What no specification fixes, over all runs: one entry for each value with its source."""
 
     @property
@@ -82,7 +93,7 @@ class ExperimentSection:
     @property
     def provenances(self) -> str:
         """How many parameters have which provenance."""
-        numbers = Counter(parameter["provenance"] for parameter in self.parameters)
+        numbers = Counter(parameter.provenance for parameter in self.parameters)
         return ", ".join(f"{number} {provenance}" for provenance, number in numbers.most_common())
 
 
@@ -173,17 +184,17 @@ def _readme(folder: Path, everything: Sequence[ReproducedExperiment]) -> Markup:
     )
 
 
-def _parameters(experiment: ReproducedExperiment) -> list[dict[str, Any]]:
+def _parameters(experiment: ReproducedExperiment) -> list[StatedParameter]:
     """Gather what no specification fixes: equal values with equal sources once, with all their paths."""
-    gathered: dict[tuple[str, ...], dict[str, Any]] = {}
+    paths: dict[tuple[str, str, str, str], dict[str, None]] = {}
     for run in experiment.runs:
         for row in run.assumptions.iter_rows(named=True):
             name = row["path"].rpartition(".")[2]
             key = (name, row["value"], row["provenance"], row["source"] or "")
-            entry = gathered.setdefault(key, {**row, "name": name, "paths": {}})
-            entry["paths"][row["path"]] = None
+            paths.setdefault(key, {})[row["path"]] = None
+    gathered = [StatedParameter(*key, tuple(places)) for key, places in paths.items()]
     order = {"calibrated": 0, "published": 1, "assumed": 2, "datasheet": 3}
-    return sorted(gathered.values(), key=lambda entry: (order.get(entry["provenance"], 4), entry["path"]))
+    return sorted(gathered, key=lambda each: (order.get(each.provenance, 4), each.paths[0]))
 
 
 def _breakable(name: str) -> Markup:

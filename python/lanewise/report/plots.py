@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -31,6 +31,22 @@ _BINARY_LABEL = (
 """A label of Vega for a size."""
 _LOGARITHMIC_FROM = 8
 """An axis whose largest value is this many times the smallest is logarithmic."""
+
+
+class _Row(TypedDict):
+    """One mark of a figure."""
+
+    x: str | float
+    y: float
+    series: str
+    kind: str
+    """published or simulated."""
+    said: str
+    """What it says when it is pointed at."""
+    low: float | None
+    """Where the band around it begins."""
+    high: float | None
+    role: NotRequired[str]
 
 
 @dataclass(frozen=True)
@@ -118,8 +134,7 @@ def _described(plot: Plot, experiment: ReproducedExperiment) -> Figure | None:
         for row in _rows(cell, x=names["x"], series=names.get("series", cell.unit))
     ]
     rows += [
-        {**_value_row(value), "x": names["x"], "series": names.get("series", value.unit)}
-        for names, value in values
+        _value_row(value, x=names["x"], series=names.get("series", value.unit)) for names, value in values
     ]
     unit = ", ".join(
         dict.fromkeys([*(cell.unit for _, cell in matched), *(value.unit for _, value in values)])
@@ -133,7 +148,7 @@ _LINES_CAPTION = "Dashed with rings: published. Solid: simulated."
 _BARS_CAPTION = "Bar: simulated. Mark: published. Thin line: the band around the published number."
 
 
-def _caption(rows: list[dict[str, Any]], caption: str) -> str:
+def _caption(rows: list[_Row], caption: str) -> str:
     """Explain what is published, where anything in a figure is."""
     return caption if any(row["kind"] == "published" for row in rows) else ""
 
@@ -144,7 +159,11 @@ def _bars_by_unit(experiment: ReproducedExperiment) -> list[Figure]:
     shown = [cell for cell in experiment.cells if cell.simulated is not None and cell.published is not None]
     units = [value.unit for value in experiment.values] + [cell.unit for cell in shown]
     for unit in dict.fromkeys(units):
-        rows = [_value_row(value) for value in experiment.values if value.unit == unit]
+        rows = []
+        for value in experiment.values:
+            if value.unit == unit:
+                series, _, x = value.id.replace("_", " ").rpartition("/")
+                rows.append(_value_row(value, x=x, series=series))
         for cell in shown:
             if cell.unit == unit:
                 series, _, x = cell.cell.rpartition("/")
@@ -155,20 +174,19 @@ def _bars_by_unit(experiment: ReproducedExperiment) -> list[Figure]:
     return drawn
 
 
-def _value_row(value: SimulatedValue) -> dict[str, Any]:
-    series, _, x = value.id.rpartition("/")
-    said = f"{value.id}: simulated {_number(value.simulated)} {value.unit}"
-    row = {
-        "x": x.replace("_", " "),
-        "series": series.replace("_", " "),
-        "said": said,
+def _value_row(value: SimulatedValue, *, x: str, series: str) -> _Row:
+    return {
+        "x": x,
+        "series": series,
+        "said": f"{value.id}: simulated {_number(value.simulated)} {value.unit}",
         "low": None,
         "high": None,
+        "kind": "simulated",
+        "y": value.simulated,
     }
-    return {**row, "kind": "simulated", "y": value.simulated}
 
 
-def _rows(cell: ReproducedCell, *, x: str, series: str) -> list[dict[str, Any]]:
+def _rows(cell: ReproducedCell, *, x: str, series: str) -> list[_Row]:
     """Return a published and a simulated row of a cell, for whichever number it has."""
     low = high = None
     if cell.published is not None and cell.role != "excluded":
@@ -182,24 +200,28 @@ def _rows(cell: ReproducedCell, *, x: str, series: str) -> list[dict[str, Any]]:
     said = (
         f"{cell.cell}: published {_number(cell.published)}, simulated {_number(cell.simulated)} {cell.unit}"
     )
-    common = {
-        "x": x.replace("_", " "),
-        "series": series.replace("_", " "),
-        "role": cell.role,
-        "said": said,
-        "low": low,
-        "high": high,
-    }
     numbers = (("published", cell.published), ("simulated", cell.simulated))
-    return [{**common, "kind": kind, "y": value} for kind, value in numbers if value is not None]
+    return [
+        {
+            "x": x.replace("_", " "),
+            "series": series.replace("_", " "),
+            "role": cell.role,
+            "said": said,
+            "low": low,
+            "high": high,
+            "kind": kind,
+            "y": value,
+        }
+        for kind, value in numbers
+        if value is not None
+    ]
 
 
-def _lines(rows: list[dict[str, Any]], x_title: str, unit: str) -> str:
+def _lines(rows: list[_Row], x_title: str, unit: str) -> str:
     import altair as alt
 
     sizes = sorted({float(row["x"]) for row in rows})
-    for row in rows:
-        row["x"] = float(row["x"])
+    rows = [{**row, "x": float(row["x"])} for row in rows]
     logarithmic = sizes[0] > 0 and sizes[-1] / sizes[0] >= _LOGARITHMIC_FROM
     numbers = [row["y"] for row in rows if row["y"] > 0]
     steep = bool(numbers) and min(numbers) > 0 and max(numbers) / min(numbers) >= 50
@@ -244,14 +266,13 @@ def _readable(sizes: list[float]) -> list[float]:
     return kept
 
 
-def _bars(rows: list[dict[str, Any]], unit: str) -> str:
+def _bars(rows: list[_Row], unit: str) -> str:
     import altair as alt
 
-    lines = [
-        {**row, "line": f"{row['series']} \N{MIDDLE DOT} {row['x']}".strip(" \N{MIDDLE DOT}")} for row in rows
-    ]
-    order = list(dict.fromkeys(line["line"] for line in lines))
-    columns = list(dict.fromkeys(line["x"] for line in lines))
+    names = [f"{row['series']} \N{MIDDLE DOT} {row['x']}".strip(" \N{MIDDLE DOT}") for row in rows]
+    lines = [{**row, "line": name} for row, name in zip(rows, names, strict=True)]
+    order = list(dict.fromkeys(names))
+    columns = list(dict.fromkeys(str(row["x"]) for row in rows))
     if len(columns) == len(order):
         columns = []  # Every bar is a row of its own; colours would say nothing.
     base = alt.Chart(alt.InlineData(values=lines)).encode(
@@ -290,7 +311,7 @@ def _legend() -> alt.Legend:
     return alt.Legend(title=None, orient="top", symbolType="circle", labelLimit=300)
 
 
-def _svg(chart: Any) -> str:
+def _svg(chart: alt.LayerChart | alt.FacetChart) -> str:
     import vl_convert
     from altair.utils import schemapi
 

@@ -9,10 +9,10 @@ raises `lanewise.ScenarioError`, with every mistake at once, anything else that 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
+from typing import TYPE_CHECKING, TypeAlias, TypeGuard
 
 from lanewise import _core
 from lanewise.errors import InputError, ScenarioError
@@ -23,7 +23,7 @@ from lanewise.runs.simulator import Scenario, is_file, is_unicode, list_wires, p
 from lanewise.toml import override
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
+    from collections.abc import Callable, Collection
 
     from lanewise.comparison import Comparison
     from lanewise.documents import Progress
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from lanewise.tools.job_file.plan import JobRuns
 
 
-Overrides: TypeAlias = "Mapping[str, Any] | Iterable[tuple[str, Any]]"
+Overrides: TypeAlias = "Mapping[str, object] | Iterable[tuple[str, object]]"
 """Dotted paths and values: texts with their unit as `explain` prints them, numbers, truths, lists of such."""
 
 
@@ -444,13 +444,13 @@ def run_pairs(
 
 
 def _pairs(overrides: Overrides) -> list[tuple[str, str]]:
-    items: Any = overrides.items() if hasattr(overrides, "items") else overrides
-    if isinstance(items, str) or not hasattr(items, "__iter__"):
+    items: object = overrides.items() if isinstance(overrides, Mapping) else overrides
+    if isinstance(items, str) or not isinstance(items, Iterable):
         raise InputError(f"overrides are a mapping, or pairs, of paths and values; found {overrides!r}")
     return [override_pair(item) for item in items]
 
 
-def override_pair(item: Any) -> tuple[str, str]:
+def override_pair(item: object) -> tuple[str, str]:
     """Return an override when it is a path and a value; InputError says what it is instead."""
     if isinstance(item, str) or not isinstance(item, Sequence) or len(item) != 2:
         raise InputError(f"an override is a pair of a path and a value; found {item!r}")

@@ -6,7 +6,7 @@ Of a table of thousands of rows the first stand there, and how many more there a
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lanewise.units import unit_of, without_unit
 
@@ -49,7 +49,7 @@ def _heading(column: str) -> str:
     return f"{words}, {unit}" if unit and unit != "1" else words
 
 
-def _row(values: Sequence[Any]) -> str:
+def _row(values: Sequence[object]) -> str:
     return f"<tr>{''.join(map(_cell, values))}</tr>"
 
 

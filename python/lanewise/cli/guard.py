@@ -86,7 +86,7 @@ def _in_place_of_a_verb(word: str) -> str | None:
 
 
 @contextmanager
-def _guarded(params: Mapping[str, Any], *, as_json: bool) -> Iterator[None]:
+def _guarded(params: Mapping[str, object], *, as_json: bool) -> Iterator[None]:
     """End the process with a message and a status when something goes wrong."""
     verbose = bool(params.get("verbose"))
     try:

@@ -105,6 +105,11 @@ def prepare(arguments: list[str]) -> None:
     sys.stderr = cast("Any", Shown(sys.stderr, json=False))
 
 
+def print_json(document: str) -> None:
+    """Print a document that is JSON already."""
+    sys.stdout.write(document + "\n")
+
+
 def _ask_for_json(arguments: list[str]) -> bool:
     formats = [value for option, value in pairwise(arguments) if option == "--format"]
     return any(word in ("--json", "--format=json", "--format=sarif") for word in arguments) or any(

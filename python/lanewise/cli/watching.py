@@ -11,7 +11,7 @@ import sys
 import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -96,7 +96,7 @@ class Watch:
         was = _was(finding, before) if before is not None else ""
         self._say(f"{change.kind:<8} {finding.severity:<8} {finding.headline}  [{finding.rule}]{was}")
 
-    def _event(self, kind: str, words: str, **more: Any) -> None:
+    def _event(self, kind: str, words: str, **more: object) -> None:
         if self.output.out is not None:
             print(f"{self._time()}  {words}", file=sys.stderr, flush=True)
         elif self.output.form == "json":
@@ -104,7 +104,7 @@ class Watch:
         else:
             self._say(words)
 
-    def _line(self, document: dict[str, Any]) -> None:
+    def _line(self, document: dict[str, object]) -> None:
         self._say_raw(json.dumps({"time": self._time(), **document}, ensure_ascii=False))
 
     def _say(self, words: str) -> None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import io
 import json
 import shutil
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from lanewise.errors import InputError
 from lanewise.files import half_name, remove_stale_halves
@@ -103,10 +103,11 @@ def load_run(folder: Path) -> RunResult:
     return result
 
 
-def _overrides(manifest: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+def _overrides(manifest: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
     """Return what was overridden; nothing where a manifest does not say it as one does."""
     try:
-        return tuple((str(each["path"]), str(each["value"])) for each in manifest.get("overrides", ()))
+        overrides = cast("list[dict[str, object]]", manifest.get("overrides", []))
+        return tuple((str(each["path"]), str(each["value"])) for each in overrides)
     except (KeyError, TypeError):
         return ()
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
+
+    from lanewise.documents import Explain, Run
 
 _SAYS = {
     "none": "{place}: {path} = {value} changes nothing: {reason}\n",
@@ -15,7 +17,7 @@ _SAYS = {
 }
 
 
-def remarks(document: Mapping[str, Any]) -> Iterator[Text]:
+def remarks(document: Run | Explain) -> Iterator[Text]:
     """Name each such value of a run or an explanation, where it is written and why it is worth a word."""
     for remark in document.get("remarks", []):
         yield Text(_SAYS[remark.get("effect", "none")].format_map(remark), style="yellow")

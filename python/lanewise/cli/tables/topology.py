@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lanewise.cli.tables.names import range_of, together
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from lanewise.documents import NegotiatedLink
 
 _MOST_LINES = 60
 _GROUP = re.compile(r"\[?\d*\]?$")
@@ -26,12 +28,12 @@ class _Device:
     name: str
     below: list[tuple[str, _Device, str]] = field(default_factory=list)
 
-    def shape(self) -> tuple[Any, ...]:
+    def shape(self) -> tuple[object, ...]:
         """Return what has to be equal for two devices to be drawn as one."""
         return tuple((slot, _stem(device.name), mode, device.shape()) for slot, device, mode in self.below)
 
 
-def topology(links: Iterable[Mapping[str, Any]], *, most: int = _MOST_LINES) -> list[str]:
+def topology(links: Iterable[NegotiatedLink], *, most: int = _MOST_LINES) -> list[str]:
     """Return the drawing, line by line; of more than `most` lines the rest is counted."""
     devices: dict[str, _Device] = {}
     tops: dict[str, _Device] = {}
@@ -70,7 +72,7 @@ def _branches(device: _Device, indent: str) -> Iterator[str]:
 def _groups(below: Sequence[tuple[str, _Device, str]]) -> list[list[tuple[str, _Device, str]]]:
     """Put neighbours together that are alike, in the order of the ports."""
     groups: list[list[tuple[str, _Device, str]]] = []
-    key: tuple[Any, ...] | None = None
+    key: tuple[object, ...] | None = None
     for slot, child, mode in below:
         own = (_stem(child.name), mode, child.shape())
         if own == key:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 from xml.sax.saxutils import escape, quoteattr
 
@@ -55,7 +55,7 @@ def sarif(diagnosis: Diagnosis) -> str:
     return json.dumps(document, indent=2, ensure_ascii=False)
 
 
-def _invocation(diagnosis: Diagnosis) -> dict[str, Any]:
+def _invocation(diagnosis: Diagnosis) -> dict[str, object]:
     if diagnosis.examined:
         return {"executionSuccessful": True}
     notification = {
@@ -65,7 +65,7 @@ def _invocation(diagnosis: Diagnosis) -> dict[str, Any]:
     return {"executionSuccessful": False, "toolExecutionNotifications": [notification]}
 
 
-def _result(diagnosis: Diagnosis, finding: Finding) -> dict[str, Any]:
+def _result(diagnosis: Diagnosis, finding: Finding) -> dict[str, object]:
     waived = finding.waived
     return {
         **({"suppressions": [{"kind": "external", "justification": str(waived)}]} if waived else {}),

@@ -7,7 +7,7 @@ import tomllib
 from datetime import date, datetime
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 from lanewise.health.fleet.inventory import CLASSES
 from lanewise.health.fleet.model import FORMAT, Count, FleetFile, Spot, Waiver, Wanted, Who
@@ -69,10 +69,13 @@ def parse_fleet_file(
     return file
 
 
+T = TypeVar("T")
+
+
 class _Reader:
     """Reads one document and notes what is wrong with it."""
 
-    def __init__(self, document: dict[str, Any], text: str, name: str, rules: frozenset[str]) -> None:
+    def __init__(self, document: dict[str, object], text: str, name: str, rules: frozenset[str]) -> None:
         self.document = document
         self.lines = lines_of(text)
         self.name = name
@@ -157,7 +160,7 @@ class _Reader:
             wanted = self._wanted(entry, place, SETTINGS)
             yield Count(line_at(self.lines, place), who, count or 0, what, wanted, spots)
 
-    def _spots(self, entry: dict[str, Any], place: Place) -> Iterator[Spot]:
+    def _spots(self, entry: dict[str, object], place: Place) -> Iterator[Spot]:
         listed = entry.get("places", [])
         if not isinstance(listed, list) or not all(isinstance(spot, dict) for spot in listed):
             self._say(
@@ -218,7 +221,7 @@ class _Reader:
                 self.name,
             )
 
-    def _who(self, entry: dict[str, Any], place: Place) -> Who:
+    def _who(self, entry: dict[str, object], place: Place) -> Who:
         kind = self._choice(entry, place, "class", {word: word for word in CLASSES})
         return Who(
             self._ids(entry, place, "id"),
@@ -227,7 +230,7 @@ class _Reader:
             kind,
         )
 
-    def _ids(self, entry: dict[str, Any], place: Place, key: str) -> tuple[str, ...]:
+    def _ids(self, entry: dict[str, object], place: Place, key: str) -> tuple[str, ...]:
         value = entry.get(key, [])
         listed = value if isinstance(value, list) else [value]
         found = [str(one).lower() for one in listed]
@@ -246,7 +249,7 @@ class _Reader:
         return tuple(found)
 
     def _wanted(
-        self, entry: dict[str, Any], place: Place, known: Mapping[str, Setting] | Mapping[str, HostSetting]
+        self, entry: dict[str, object], place: Place, known: Mapping[str, Setting] | Mapping[str, HostSetting]
     ) -> Wanted:
         settings: dict[str, Value] = {}
         link = LinkMode()
@@ -263,8 +266,8 @@ class _Reader:
         return Wanted(link, settings, lines)
 
     def _value(
-        self, entry: dict[str, Any], place: Place, key: str, read: Callable[[object], Any], allowed: str
-    ) -> Any:
+        self, entry: dict[str, object], place: Place, key: str, read: Callable[[object], T], allowed: str
+    ) -> T | None:
         try:
             return read(entry[key])
         except (TypeError, ValueError) as error:
@@ -272,7 +275,7 @@ class _Reader:
             self._say(code, (*place, key), f"`{key}` is {_shown(entry[key])}, but it takes {allowed}")
             return None
 
-    def _address(self, entry: dict[str, Any], place: Place) -> Address | None:
+    def _address(self, entry: dict[str, object], place: Place) -> Address | None:
         text = self._take(entry, place, "at", str, 'an address like "3b:00.0"')
         if text is None:
             return None
@@ -282,21 +285,20 @@ class _Reader:
             self._say("bad-value", (*place, "at"), str(error))
             return None
 
-    def _slot(self, entry: dict[str, Any], place: Place) -> str | None:
+    def _slot(self, entry: dict[str, object], place: Place) -> str | None:
         slot = entry.get("slot")
         if isinstance(slot, int) and not isinstance(slot, bool):
             return str(slot)
-        name: str | None = self._take(entry, place, "slot", str, "the name or number of a slot")
-        return name
+        return self._take(entry, place, "slot", str, "the name or number of a slot")
 
-    def _path(self, entry: dict[str, Any], place: Place) -> str | None:
+    def _path(self, entry: dict[str, object], place: Place) -> str | None:
         allowed = 'a path as lspci -P has it, "15:01.0/00.0/01.0"'
-        text: str | None = self._take(entry, place, "path", str, allowed)
+        text = self._take(entry, place, "path", str, allowed)
         if text is not None and not _PATH.fullmatch(text):
             self._say("bad-value", (*place, "path"), f"`path` is {text!r}, but it takes {allowed}")
         return text
 
-    def _date(self, entry: dict[str, Any], place: Place) -> date | None:
+    def _date(self, entry: dict[str, object], place: Place) -> date | None:
         value = entry.get("until")
         if isinstance(value, str):
             try:
@@ -311,7 +313,7 @@ class _Reader:
         self._say("bad-value", (*place, "until"), message)
         return None
 
-    def _choice(self, entry: dict[str, Any], place: Place, key: str, words: Mapping[str, Any]) -> Any:
+    def _choice(self, entry: dict[str, object], place: Place, key: str, words: Mapping[str, T]) -> T | None:
         word = self._take(entry, place, key, str, f"one of {', '.join(words)}")
         if word is not None and word not in words:
             self._say(
@@ -324,8 +326,15 @@ class _Reader:
         return words.get(word) if word is not None else None
 
     def _take(
-        self, entry: dict[str, Any], place: Place, key: str, kind: type, allowed: str, *, needed: bool = False
-    ) -> Any:
+        self,
+        entry: dict[str, object],
+        place: Place,
+        key: str,
+        kind: type[T],
+        allowed: str,
+        *,
+        needed: bool = False,
+    ) -> T | None:
         """Return a value of a type, or None; what is of another type, or needed and missing, is noted."""
         value = entry.get(key)
         if value is None:
@@ -338,21 +347,21 @@ class _Reader:
             return None
         return value
 
-    def _table(self, key: str) -> dict[str, Any]:
+    def _table(self, key: str) -> dict[str, object]:
         value = self.document.get(key, {})
         if isinstance(value, dict):
             return value
         self._say("wrong-type", (key,), f"`{key}` is a table", f"write [{key}] above its keys")
         return {}
 
-    def _tables(self, key: str) -> list[dict[str, Any]]:
+    def _tables(self, key: str) -> list[dict[str, object]]:
         value = self.document.get(key, [])
         if isinstance(value, list) and all(isinstance(entry, dict) for entry in value):
             return value
         self._say("wrong-type", (key,), f"`{key}` is a list of tables", f"write [[{key}]] above each")
         return []
 
-    def _known(self, place: Place, table: Mapping[str, Any], known: Iterable[str]) -> None:
+    def _known(self, place: Place, table: Mapping[str, object], known: Iterable[str]) -> None:
         for key in table:
             if key not in known:
                 where = (

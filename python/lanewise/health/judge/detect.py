@@ -143,7 +143,7 @@ def _read_all(parsers: list[Callable[..., Measurement]], text: str, source: str 
     if len(read) == 1:
         return replace(read[0], not_understood=(*read[0].not_understood, *map(str, failed)))
     cases = [replace(case, raw={**case.raw, "tool": each.tool}) for each in read for case in each.cases]
-    names = {str(name) for each in read for name in each.raw.get("device names", ())}
+    names = {name for each in read for name in each.listed("device names")}
     return Measurement(
         tool=" and ".join(dict.fromkeys(each.tool for each in read)),
         version=None,

@@ -27,7 +27,7 @@ def not_over_pcie(case: Case, tool: str) -> str:
     target = str(case.target or "")
     if tool == "fio" and target.startswith(_IN_MEMORY):
         return f"'{target}' is in memory: nothing crosses PCI Express"
-    engine = str(case.raw.get("job options", {}).get("ioengine", ""))
+    engine = str(case.options.get("ioengine", ""))
     return (
         f"fio's engine '{engine}' moves nothing to a device"
         if tool == "fio" and engine in _NO_ENGINES
@@ -37,7 +37,7 @@ def not_over_pcie(case: Case, tool: str) -> str:
 
 def another_machine(measurement: Measurement, machine: Machine) -> str:
     """Say why a result was not measured on this machine: its GPUs are none of this machine's."""
-    measured = {model for name in measurement.raw.get("device names", ()) for model in _models(str(name))}
+    measured = {model for name in measurement.listed("device names") for model in _models(name)}
     here = {model for gpu in machine if gpu.is_gpu for model in _models(gpu.name)}
     if not measured or not here or measured & here:
         return ""

@@ -151,8 +151,8 @@ def _storage(case: Case, function: Function) -> Benchmark:
     if not function.is_nvme:
         return _plain(function, "write" if read else "read", size, depth, settle, measure)
     jobs = max(1, min(case.workers or 1, 64))
-    options = case.raw.get("job options", {})
-    pattern = "rand" if "rand" in str(options.get("rw", options.get("readwrite", ""))) else ""
+    way = case.options.get("rw", case.options.get("readwrite", ""))
+    pattern = "rand" if "rand" in str(way) else ""
     rw = pattern + ("read" if read else "write")
     workload = fio(function, rw, f"{size} B", depth=max(1, depth // jobs), jobs=jobs, engine="io_uring")
     direction = "write" if read else "read"
@@ -190,7 +190,7 @@ def _gpu_copy(case: Case, measurement: Measurement, machine: Machine, chosen: Fu
             reason=f"'{case.target}' is not in the machine, which has {found}; name it with --device"
         )
     first = functions[0]
-    names = " ".join(str(name) for name in measurement.raw.get("device names", ()))
+    names = " ".join(measurement.listed("device names"))
     if len(functions) == 1 and (chip := _C2C.search(f"{first.name} {names}")):
         return Match(reason=f"{chip[0]} reaches its host over NVLink-C2C: nothing crosses PCI Express")
     if functions[1:] == [first]:
@@ -208,11 +208,9 @@ def _gpu_copy(case: Case, measurement: Measurement, machine: Machine, chosen: Fu
 
 def _collective(case: Case, measurement: Measurement, machine: Machine) -> Match:
     """Set a collective's bus bandwidth beside a peer copy, where GPUs have no links of their own."""
-    if len(measurement.raw.get("hosts", ())) > 1:
+    if len(measurement.listed("hosts")) > 1:
         return Match(reason="a collective of several machines: the network between them is not known")
-    known = (
-        machine.functions.get(Address.parse(text)) for text in measurement.raw.get("devices", ()) if text
-    )
+    known = (machine.functions.get(Address.parse(text)) for text in measurement.listed("devices") if text)
     named = [function for function in known if function is not None and function.is_gpu]
     gpus = named or _devices(machine, "is_gpu")
     if len(gpus) < 2:

@@ -9,10 +9,10 @@ comes first. A prediction says nothing about media, wires and processors, and ne
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from lanewise.health.doctor import Severity, diagnose
 from lanewise.health.doctor.examination import rules
@@ -24,11 +24,18 @@ from lanewise.machine.missing_ports import with_missing_ports
 from lanewise.output_format import stamped
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     import polars as pl
 
-    from lanewise.documents import ImportResult, ImportResultCase
+    from lanewise.columns import Columns
+    from lanewise.documents import (
+        ImportResult,
+        ImportResultCase,
+        MeasureResult,
+        MeasureResultCommand,
+        MeasureResultMachineDescription,
+    )
     from lanewise.health.doctor import Finding
     from lanewise.health.judge.matching import Match
     from lanewise.health.predict.benchmarks import Benchmark
@@ -83,6 +90,17 @@ class JudgedCase:
 
 
 @dataclass(frozen=True)
+class Record:
+    """What was run on which machine, word for word, so that it can be judged again."""
+
+    started: str
+    """Time of day in UTC."""
+    commands: tuple[MeasureResultCommand, ...]
+    """Each command with what it printed."""
+    machine: MeasureResultMachineDescription
+
+
+@dataclass(frozen=True)
 class Judgement:
     """A measurement, judged."""
 
@@ -90,7 +108,7 @@ class Judgement:
     machine: str
     cases: tuple[JudgedCase, ...]
     notes: tuple[str, ...] = ()
-    extra: Mapping[str, Any] = field(default_factory=dict)
+    record: Record | None = None
     """What `measure` records beside the numbers."""
 
     @property
@@ -111,11 +129,14 @@ class Judgement:
         # Polars takes a tenth of a second, and a health check on every boot asks for no table.
         import polars as pl
 
-        from lanewise.results import frame
+        from lanewise.columns import frame
 
         numbers = ("measured_gb_per_s", "predicted_gb_per_s", "ratio")
-        columns: dict[str, Any] = {"name": pl.String, "bdf": pl.String, **dict.fromkeys(numbers, pl.Float64)}
-        columns |= {"verdict": pl.String, "binding": pl.String}
+        columns: Columns = {
+            **dict.fromkeys(("name", "bdf"), pl.String),
+            **dict.fromkeys(numbers, pl.Float64),
+            **dict.fromkeys(("verdict", "binding"), pl.String),
+        }
         return frame((case.document() for case in self.cases), columns)
 
     def _repr_html_(self) -> str:
@@ -129,8 +150,8 @@ class Judgement:
         )
 
     @property
-    def document(self) -> ImportResult:
-        """The judgement as JSON has it."""
+    def document(self) -> ImportResult | MeasureResult:
+        """The judgement as JSON has it; with what `measure` recorded, where it did."""
         judged: ImportResult = {
             "tool": self.measurement.tool,
             "source": self.measurement.source,
@@ -138,8 +159,18 @@ class Judgement:
             "cases": [case.document() for case in self.cases],
             "notes": list(self.notes),
         }
-        # What `measure` adds makes it a result of that verb.
-        return cast("ImportResult", {**judged, **self.extra})
+        if self.record is None:
+            return judged
+        return {
+            "tool": judged["tool"],
+            "source": self.measurement.source or "",
+            "machine": judged["machine"],
+            "cases": judged["cases"],
+            "notes": judged["notes"],
+            "started": self.record.started,
+            "commands": list(self.record.commands),
+            "machine_description": self.record.machine,
+        }
 
     def to_json(self) -> str:
         """Return the judgement as JSON text."""
@@ -270,9 +301,9 @@ def _on_the_way(machine: Machine, benchmark: Benchmark, findings: Sequence[Findi
 def _beyond_the_link(case: Case, predicted: float) -> list[str]:
     """Say what the output itself tells about host, software and depth."""
     evidence = [f"{predicted:.2f} GB/s are possible with this configuration; something beyond it is slower"]
-    busy = case.raw.get("usr_cpu"), case.raw.get("sys_cpu")
-    if all(isinstance(value, (int, float)) for value in busy):
-        evidence.append(f"fio's threads used {busy[0]:.0f} % user and {busy[1]:.0f} % system time")
+    user, system = case.raw.get("usr_cpu"), case.raw.get("sys_cpu")
+    if isinstance(user, int | float) and isinstance(system, int | float):
+        evidence.append(f"fio's threads used {user:.0f} % user and {system:.0f} % system time")
     if case.queue_depth == 1:
         evidence.append("one operation at a time: latency decides, a deeper queue shows the bandwidth")
     elif case.block_bytes is not None and case.block_bytes < 16 << 10 and case.operations_per_s:

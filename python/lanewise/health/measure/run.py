@@ -15,17 +15,18 @@ import time
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lanewise.errors import InputError
 from lanewise.health.judge import Judgement, judge
 from lanewise.health.judge.detect import parse_measurement
+from lanewise.health.judge.verdict import Record
 from lanewise.machine import read
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lanewise.documents import MeasureResultMachineDescription
+    from lanewise.documents import MeasureResultCommand, MeasureResultMachineDescription
     from lanewise.health.measure.tools import Tool
     from lanewise.machine.address import Address
     from lanewise.machine.model import Machine
@@ -47,7 +48,7 @@ def measure(
 ) -> Judgement:
     """Run a tool, and judge its results against the machine (this one unless another is given)."""
     machine = read() if machine is None else machine
-    outputs: list[dict[str, Any]] = []
+    outputs: list[MeasureResultCommand] = []
     started = datetime.now(UTC).isoformat(timespec="seconds")
     with tempfile.TemporaryDirectory(prefix="lanewise-") as scratch:
         for command in tool.commands(Path(scratch)):
@@ -56,14 +57,16 @@ def measure(
             outputs.append({"command": command, "output": _run(command, tool.name, Path(scratch))})
     judgements = [
         judge(parse_measurement(one["output"], source=tool.name), machine, device=device)
-        for one in _results(outputs)
+        # Commands that only prepare, such as a compiler's, print nothing.
+        for one in outputs
+        if one["output"].strip()
     ]
     if not judgements:
         raise InputError(f"{tool.name} printed nothing")
     cases = tuple(case for judgement in judgements for case in judgement.cases)
     notes = tuple(dict.fromkeys(note for judgement in judgements for note in judgement.notes))
-    extra = {"started": started, "commands": outputs, "machine_description": describe(machine)}
-    return replace(judgements[0], cases=cases, notes=notes, extra=extra)
+    record = Record(started, tuple(outputs), describe(machine))
+    return replace(judgements[0], cases=cases, notes=notes, record=record)
 
 
 def _run(command: list[str], name: str, folder: Path) -> str:
@@ -121,11 +124,6 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         except subprocess.TimeoutExpired:
             continue
     process.wait()
-
-
-def _results(outputs: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Leave out commands that only prepare, such as a compiler's."""
-    return [one for one in outputs if one["output"].strip()]
 
 
 def describe(machine: Machine) -> MeasureResultMachineDescription:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lanewise.tools.instruments.json_text import documents
 from lanewise.tools.instruments.measurement import Case, ImportProblemError, Latency, Measurement
@@ -40,7 +40,7 @@ _OF_JOB = re.compile(
 _JOB_OPTIONS = ("rw", "bs", "iodepth", "numjobs", "ioengine", "direct", "rwmixread", "size", "runtime")
 
 
-def recognizes(document: Any) -> bool:
+def recognizes(document: object) -> bool:
     """Whether a JSON document looks like fio's, of a run of its own or of a client with its servers."""
     return (
         isinstance(document, dict)
@@ -95,36 +95,37 @@ def _nodocument_of(text: str) -> str:
     return "not an output of fio: it has no 'fio version' or no 'jobs'"
 
 
-def _jobs_of(document: Mapping[str, Any]) -> tuple[str, ...]:
+def _jobs_of(document: Mapping[str, object]) -> tuple[str, ...]:
     return tuple(f"{job.get('hostname', '')}/{job.get('jobname')}" for job in _all_jobs(document))
 
 
-def _all_jobs(document: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _all_jobs(document: Mapping[str, object]) -> list[dict[str, object]]:
     """Return the jobs of a run; of a client those of each server, without the sum over all."""
     jobs = _entries(document.get("jobs"))
     clients = _entries(document.get("client_stats"))
     return jobs or [job for job in clients if job.get("jobname") != _ALL] or clients
 
 
-def _global_options(document: Mapping[str, Any]) -> dict[str, Any]:
+def _global_options(document: Mapping[str, object]) -> dict[str, object]:
     options = document.get("global options") or {}
     if isinstance(options, list):
         options = next(iter(_entries(options)), {})
     return options if isinstance(options, dict) else {}
 
 
-def _cases_of(document: Mapping[str, Any]) -> Iterator[Case]:
+def _cases_of(document: Mapping[str, object]) -> Iterator[Case]:
     options = _global_options(document)
     for job in _all_jobs(document):
         yield from _cases(job, options)
 
 
-def _entries(value: Any) -> list[dict[str, Any]]:
+def _entries(value: object) -> list[dict[str, object]]:
     return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
 
 
-def _cases(job: dict[str, Any], global_options: Mapping[str, Any]) -> Iterator[Case]:
-    options = {**global_options, **(job.get("job options") or {})}
+def _cases(job: dict[str, object], global_options: Mapping[str, object]) -> Iterator[Case]:
+    own = job.get("job options")
+    options = {**global_options, **(own if isinstance(own, dict) else {})}
     # Clones that are reported together are one entry, others one each.
     together = str(options.get("group_reporting", "0")) != "0"
     numjobs, iodepth = _whole(options.get("numjobs", 1)) if together else 1, _whole(options.get("iodepth", 1))
@@ -135,7 +136,7 @@ def _cases(job: dict[str, Any], global_options: Mapping[str, Any]) -> Iterator[C
         yield Case(
             name=f"{job.get('jobname', '?')} {direction}",
             direction="both" if direction == "mixed" else direction,
-            target=options.get("filename"),
+            target=_text(options.get("filename")),
             block_bytes=_block_bytes(options, direction),
             queue_depth=iodepth * numjobs if iodepth and numjobs else None,
             workers=numjobs,
@@ -148,14 +149,14 @@ def _cases(job: dict[str, Any], global_options: Mapping[str, Any]) -> Iterator[C
         )
 
 
-def _bandwidth(numbers: Mapping[str, Any]) -> float | None:
+def _bandwidth(numbers: Mapping[str, object]) -> float | None:
     if "bw_bytes" in numbers:
         return _float(numbers["bw_bytes"])
     kibibytes = _float(numbers.get("bw"))
     return None if kibibytes is None else kibibytes * 1024
 
 
-def _block_bytes(options: Mapping[str, Any], direction: str) -> int | None:
+def _block_bytes(options: Mapping[str, object], direction: str) -> int | None:
     """Read bs, which may be one size or one for reads, writes and trims each; None for a mix of sizes."""
     if {"bsrange", "bssplit"} & options.keys():
         return None
@@ -165,7 +166,7 @@ def _block_bytes(options: Mapping[str, Any], direction: str) -> int | None:
     return int(match[1]) * _FIO_SIZES[match[2]] if match else None
 
 
-def _latency(numbers: Mapping[str, Any]) -> Latency | None:
+def _latency(numbers: Mapping[str, object]) -> Latency | None:
     """Take clat with its percentiles; without it lat, which includes submission."""
     for name, scale in (("clat_ns", 1.0), ("clat", 1e3), ("lat_ns", 1.0), ("lat", 1e3)):
         found = numbers.get(name)
@@ -182,19 +183,25 @@ def _latency(numbers: Mapping[str, Any]) -> Latency | None:
     return None
 
 
-def _float(value: Any) -> float | None:
+def _float(value: object) -> float | None:
     return float(value) if isinstance(value, int | float) else None
 
 
-def _scaled(value: Any, scale: float) -> float | None:
+def _scaled(value: object, scale: float) -> float | None:
     number = _float(value)
     return None if number is None else number * scale
 
 
-def _whole(value: Any) -> int | None:
+def _text(value: object) -> str | None:
+    return None if value is None else str(value)
+
+
+def _whole(value: object) -> int | None:
+    if not isinstance(value, str | int | float):
+        return None
     try:
         return int(value)
-    except (OverflowError, TypeError, ValueError):
+    except (OverflowError, ValueError):
         return None
 
 
@@ -216,7 +223,7 @@ class Heading:
     options: Mapping[str, str]
 
 
-def document_of(version: str, options: Mapping[str, str], jobs: Iterable[Mapping[str, Any]]) -> str:
+def document_of(version: str, options: Mapping[str, str], jobs: Iterable[Mapping[str, object]]) -> str:
     """Return fio's whole output, with the options that all jobs have."""
     document = {
         "fio version": f"fio-3.33-lanewise-{version}",
@@ -311,7 +318,7 @@ def _bytes(text: str) -> str:
     return str(size_in_bytes(text) or text)
 
 
-def _direction(numbers: Mapping[str, float], direction: str) -> dict[str, Any]:
+def _direction(numbers: Mapping[str, float], direction: str) -> dict[str, object]:
     start = f"{direction}."
     own = {name.removeprefix(start): value for name, value in numbers.items() if name.startswith(start)}
     whole = {"io_bytes", "io_kbytes", "bw_bytes", "bw", "runtime", "total_ios"}
@@ -348,8 +355,8 @@ def _one_by_one(numbers: Mapping[str, float]) -> dict[str, float]:
     return {size: 100.0 if some and size == "4" else 0.0 for size in _BATCHES}
 
 
-def _latency_table(own: Mapping[str, float], name: str) -> dict[str, Any]:
-    table: dict[str, Any] = _no_latency()
+def _latency_table(own: Mapping[str, float], name: str) -> dict[str, object]:
+    table: dict[str, object] = _no_latency()
     for key in ("min", "max", "N"):
         table[key] = round(own.get(f"{name}.{key}", 0.0))
     for key in ("mean", "stddev"):
@@ -361,5 +368,5 @@ def _latency_table(own: Mapping[str, float], name: str) -> dict[str, Any]:
     return {**table, "percentile": percentiles} if percentiles else table
 
 
-def _no_latency() -> dict[str, Any]:
+def _no_latency() -> dict[str, object]:
     return {"min": 0, "max": 0, "mean": 0.0, "stddev": 0.0, "N": 0}

@@ -8,13 +8,13 @@ have the same ``start`` and ``end``.
 from __future__ import annotations
 
 import json
-from typing import Any, TypeGuard
+from typing import TypeGuard
 
 from lanewise.tools.instruments.json_text import documents
 from lanewise.tools.instruments.measurement import Case, ImportProblemError, Latency, Measurement
 
 
-def recognizes(document: Any) -> bool:
+def recognizes(document: object) -> bool:
     """Whether a JSON document looks like that of iperf3."""
     if not isinstance(document, dict):
         return False
@@ -39,7 +39,8 @@ def parse(text: str, *, source: str | None = None) -> Measurement:
                 continue
             raise ImportProblemError(f"iperf3 failed: {document['error']}")
         cases += _cases(_table(_table(document, "start"), "test_start"), _table(document, "end"))
-    start, end = _table(tests[0], "start"), tests[0].get("end") or {}
+    start, end = _table(tests[0], "start"), tests[0].get("end")
+    busy = end.get("cpu_utilization_percent") if _is_table(end) else None
     return Measurement(
         tool="iperf3",
         version=str(start.get("version", "")).removeprefix("iperf ").strip() or None,
@@ -47,13 +48,13 @@ def parse(text: str, *, source: str | None = None) -> Measurement:
         host=_host(start),
         source=source,
         not_understood=tuple(around),
-        raw={"start": start, "cpu_utilization_percent": end.get("cpu_utilization_percent")},
+        raw={"start": start, "cpu_utilization_percent": busy},
     )
 
 
-def _joined(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _joined(found: list[dict[str, object]]) -> list[dict[str, object]]:
     """Put the events of ``--json-stream`` together: what they hold is what one document has."""
-    tests: list[dict[str, Any]] = []
+    tests: list[dict[str, object]] = []
     for document in found:
         event, data = document.get("event"), document.get("data")
         if not isinstance(event, str) or "data" not in document:
@@ -78,7 +79,7 @@ def _no_document(text: str) -> str:
     return "not an output of iperf3 -J: there is no 'start' with 'test_start'"
 
 
-def _cases(test: dict[str, Any], end: dict[str, Any]) -> list[Case]:
+def _cases(test: dict[str, object], end: dict[str, object]) -> list[Case]:
     protocol = str(test.get("protocol", "TCP"))
     direction = "receive" if test.get("reverse") else "send"
     sums = [(direction, _sum(end, ""))]
@@ -103,29 +104,29 @@ def _cases(test: dict[str, Any], end: dict[str, Any]) -> list[Case]:
     return cases
 
 
-def _sum(end: dict[str, Any], suffix: str) -> dict[str, Any] | None:
+def _sum(end: dict[str, object], suffix: str) -> dict[str, object] | None:
     """Return what arrived; what was sent when the other side told nothing (a test cut off)."""
     for key in (f"sum_received{suffix}", f"sum{suffix}", f"sum_sent{suffix}"):
         total = end.get(key)
         if isinstance(total, dict) and total.get("bits_per_second"):
             return total
-    return next(
-        (end[key] for key in (f"sum_sent{suffix}", f"sum{suffix}") if isinstance(end.get(key), dict)), None
-    )
+    rest = (end.get(key) for key in (f"sum_sent{suffix}", f"sum{suffix}"))
+    return next((total for total in rest if _is_table(total)), None)
 
 
-def _round_trip(end: dict[str, Any]) -> Latency | None:
+def _round_trip(end: dict[str, object]) -> Latency | None:
     """Round trips as TCP saw them, which iperf3 gives in microseconds; only who sends sees any."""
     streams = end.get("streams")
     sides = [
         stream.get("sender") for stream in (streams if isinstance(streams, list) else []) if _is_table(stream)
     ]
     senders = [side for side in sides if _is_table(side) and side.get("sender", True)]
-    means = [sender["mean_rtt"] for sender in senders if isinstance(sender.get("mean_rtt"), (int, float))]
+    means, lows, highs = (
+        [value for sender in senders if isinstance(value := sender.get(key), int | float)]
+        for key in ("mean_rtt", "min_rtt", "max_rtt")
+    )
     if not means or not any(means):
         return None
-    lows = [sender["min_rtt"] for sender in senders if isinstance(sender.get("min_rtt"), (int, float))]
-    highs = [sender["max_rtt"] for sender in senders if isinstance(sender.get("max_rtt"), (int, float))]
     return Latency(
         mean_ns=1e3 * sum(means) / len(means),
         min_ns=1e3 * min(lows) if lows else None,
@@ -133,12 +134,12 @@ def _round_trip(end: dict[str, Any]) -> Latency | None:
     )
 
 
-def _host(start: dict[str, Any]) -> str | None:
+def _host(start: dict[str, object]) -> str | None:
     words = str(start.get("system_info", "")).split()
     return words[1] if len(words) > 1 else None
 
 
-def _table(document: dict[str, Any], key: str) -> dict[str, Any]:
+def _table(document: dict[str, object], key: str) -> dict[str, object]:
     value = document.get(key)
     if not isinstance(value, dict):
         raise ImportProblemError(
@@ -147,16 +148,16 @@ def _table(document: dict[str, Any], key: str) -> dict[str, Any]:
     return value
 
 
-def _is_table(value: Any) -> TypeGuard[dict[str, Any]]:
+def _is_table(value: object) -> TypeGuard[dict[str, object]]:
     return isinstance(value, dict)
 
 
-def _number(table: dict[str, Any], key: str) -> float:
+def _number(table: dict[str, object], key: str) -> float:
     value = table.get(key)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise ImportProblemError(f"'{key}' of the iperf3 output is {value!r}, expected a number")
     return float(value)
 
 
-def _whole(value: Any) -> int | None:
+def _whole(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None

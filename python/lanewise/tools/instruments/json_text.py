@@ -7,7 +7,6 @@ run, or for each interval. Everything that is no JSON object is handed back as t
 from __future__ import annotations
 
 import json
-from typing import Any
 
 _MOST_ATTEMPTS = 50
 """Braces that begin no document, before the rest is taken for text: keeps hostile input cheap."""
@@ -22,10 +21,10 @@ def _whole(text: str) -> int | float:
     return int(text) if len(text) <= _MOST_DIGITS else float(text)
 
 
-def documents(text: str) -> tuple[list[dict[str, Any]], list[str]]:
+def documents(text: str) -> tuple[list[dict[str, object]], list[str]]:
     """Return the outermost JSON objects in a text, and the lines around them that are not empty."""
     decoder = json.JSONDecoder(parse_int=_whole)
-    found: list[dict[str, Any]] = []
+    found: list[dict[str, object]] = []
     around: list[str] = []
     at = searched = failed = 0
     while failed < _MOST_ATTEMPTS and (brace := text.find("{", searched)) >= 0:

@@ -10,13 +10,14 @@ Leaves out: time series within a run, and what a tool says about itself rather t
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lanewise.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sized
+    from collections.abc import Iterable, Iterator, Sized
 
 FORMAT = 1
 """Version of the JSON shape."""
@@ -80,8 +81,14 @@ class Case:
     operations_per_s: float | None = None
     operations: int | None = None
     latency: Latency | None = None
-    raw: Mapping[str, Any] = field(default_factory=dict)
+    raw: Mapping[str, object] = field(default_factory=dict)
     """The tool's own fields that have no place above, under its own names and in its own units."""
+
+    @property
+    def options(self) -> Mapping[str, object]:
+        """Options of the job, as fio names them; empty for other tools."""
+        options = self.raw.get("job options")
+        return options if isinstance(options, Mapping) else {}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,8 +110,13 @@ class Measurement:
     """Whether Lanewise wrote the output: the version says so."""
     not_understood: tuple[str, ...] = ()
     """What of the output was left unread, one sentence each."""
-    raw: Mapping[str, Any] = field(default_factory=dict)
+    raw: Mapping[str, object] = field(default_factory=dict)
     """Fields of the whole output that have no place above."""
+
+    def listed(self, field: str) -> list[str]:
+        """Return a field of `raw` that is a list, as texts; empty where it is not there."""
+        found = self.raw.get(field)
+        return [str(each) for each in found] if isinstance(found, list | tuple) else []
 
     def document(self) -> dict[str, object]:
         """Return the measurement for JSON; percentiles become text keys, as JSON demands."""

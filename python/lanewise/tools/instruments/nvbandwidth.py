@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lanewise.tools.instruments.measurement import (
     Case,
@@ -191,12 +191,14 @@ def _names(lines: Iterable[str]) -> list[str]:
     return sorted({match["name"] for match in found if match})
 
 
-def _value(cell: Any) -> float | None:
+def _value(cell: object) -> float | None:
+    if not isinstance(cell, str | int | float):
+        return None
     try:
         return float(cell)
-    except (TypeError, ValueError):
+    except ValueError:
         return None
 
 
-def _text(value: Any) -> str | None:
+def _text(value: object) -> str | None:
     return None if value is None else str(value).lstrip("v")

@@ -10,7 +10,7 @@ A written output has the header of the real one, but no lines with addresses, be
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 from lanewise.tools.instruments.json_text import documents
 from lanewise.tools.instruments.measurement import (
@@ -117,8 +117,8 @@ def parse_json(text: str, *, source: str | None = None) -> Measurement:
     )
 
 
-def _json_case(document: Mapping[str, Any]) -> Case:
-    info, results = document["test_info"], document["results"]
+def _json_case(document: Mapping[str, object]) -> Case:
+    info, results = (cast("dict[str, object]", document[key]) for key in ("test_info", "results"))
     title = str(info.get("test", info.get("Test", ""))).replace("_", " ").strip()
     numbers = {key: float(value) for key, value in results.items() if isinstance(value, (int, float))}
     size = int(numbers.get("MsgSize", 0)) or None
@@ -128,7 +128,7 @@ def _json_case(document: Mapping[str, Any]) -> Case:
     return Case(
         name=f"{title} {size} B".strip(),
         direction=_direction(title),
-        target=settings.get("Device"),
+        target=str(settings["Device"]) if "Device" in settings else None,
         block_bytes=size,
         workers=int(qps) if qps.isdigit() else None,
         bandwidth_bytes_per_s=_json_bandwidth(numbers, rate, size),

@@ -21,7 +21,6 @@ from lanewise.tools.job_file.text import read_job_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-    from typing import Any
 
     from lanewise import _core
     from lanewise.documents import Progress
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from lanewise.runs.simulator import Scenario
     from lanewise.tools.job_file.drives import Drive
     from lanewise.tools.job_file.options import Job
-    from lanewise.tools.job_file.text import JobFile
+    from lanewise.tools.job_file.text import JobFile, Section
 
 _NAME_LIMIT = 60
 """Names of workloads have at most 64 characters; a number may follow."""
@@ -164,7 +163,7 @@ def _run_time_limit_us(explained: ExplainResult) -> float:
     return (time_in_ns(values["run.time_limit"]) or 0.0) / 1e3
 
 
-def _chosen(file: JobFile, names: Collection[str]) -> list[Any]:
+def _chosen(file: JobFile, names: Collection[str]) -> list[Section]:
     there = {section.name for section in file.sections}
     missing = [name for name in names if name not in there]
     if missing:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lanewise.tools.instruments.fio import Heading, document_of, entries_of
 from lanewise.tools.instruments.simulated import SimulatedRun
@@ -22,7 +22,7 @@ def write(runs: JobRuns) -> str:
     shared = runs.plan.file.sections[0].shared
     simulated = [SimulatedRun(result, {}) for result in runs.results]
     group = 0
-    entries: list[dict[str, Any]] = []
+    entries: list[dict[str, object]] = []
     for jobs, run in zip(runs.plan.phases, simulated, strict=False):
         headings = list(_headings(jobs, group, len(shared)))
         entries += entries_of(run, partial(_numbered, headings))

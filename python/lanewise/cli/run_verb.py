@@ -1,0 +1,255 @@
+"""The verb `run`: one run, the proof of its limit, a run for each size, or a job file of fio.
+
+No `from __future__ import annotations` here: Typer reads the annotations when the module is loaded.
+"""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lanewise.cli import completion
+from lanewise.cli.guard import ExitStatus
+from lanewise.cli.options import AsJson, Scenario, Settings, pairs, refuse_nan, refuse_together
+from lanewise.cli.streams import print_json
+
+if TYPE_CHECKING:
+    from lanewise.results import RunResult
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the verb."""
+    app.command("run")(_run)
+
+
+def _run(
+    scenario: Scenario,
+    settings: Settings = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Start value for all random numbers.", show_default=False)
+    ] = None,
+    time_limit: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME", help="Stop after this much simulated time, like '20 ms'.", show_default=False
+        ),
+    ] = None,
+    until: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WHAT",
+            help="Run until this is known well enough: 'throughput' or 'latency'.",
+            show_default=False,
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Keep the results in a new folder: Parquet tables and a manifest.",
+            show_default=False,
+        ),
+    ] = None,
+    as_tool: Annotated[
+        str | None,
+        typer.Option(
+            "--as",
+            metavar="TOOL",
+            help="Print the output that this tool would print: fio, perftest, osu, iometer or smartflow.",
+            show_default=False,
+            autocompletion=completion.tools,
+        ),
+    ] = None,
+    sizes: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZES",
+            help="With --as osu or perftest: run each of these message sizes: a list like '64,4 KiB', "
+            "or 'all' sizes of the tool.",
+            show_default=False,
+        ),
+    ] = None,
+    fio: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="JOBFILE",
+            help="Run the jobs of this fio job file instead of the scenario's workloads.",
+            show_default=False,
+        ),
+    ] = None,
+    drive: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--map",
+            metavar="DEVICE=DRIVE",
+            help="With --fio: the drive that a filename stands for, like '/dev/nvme0n1=ssd[0]'. Without it, "
+            "filenames take the drives in order. May be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    section: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME", help="With --fio: run only this section. May be repeated.", show_default=False
+        ),
+    ] = None,
+    live: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SECONDS",
+            min=0.1,
+            max=60.0,
+            callback=refuse_nan,
+            help="While the run goes on, show its flows on stderr each time so many seconds have passed.",
+            show_default=False,
+        ),
+    ] = None,
+    why: Annotated[
+        bool,
+        typer.Option(
+            "--why",
+            help="Prove the limit: run again with each possible limit ten times larger, and rank them.",
+        ),
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Simulate a scenario: say what limits it and where the time went."""
+    from lanewise import api
+    from lanewise.cli.run_progress import run_progress
+
+    refuse_together(("--as", as_tool is not None), ("--json", as_json))
+    for option, given in (("--why", why), ("--until", until is not None)):
+        refuse_together((option, given), ("--fio", fio is not None))
+        refuse_together((option, given), ("--sizes", sizes is not None))
+    for other, value in (("--as", as_tool), ("--out", out), ("--live", live), ("--until", until)):
+        refuse_together(("--why", why), (other, value is not None))
+    overrides = pairs(settings)
+    if fio is not None:
+        from lanewise.cli.job_file import run_job_file
+
+        refuse_together(("--fio", True), ("--sizes", sizes is not None))
+        run_job_file(
+            scenario,
+            fio,
+            drive or [],
+            section or [],
+            api.run_pairs(overrides, seed, time_limit),
+            out=out,
+            tool=as_tool,
+            as_json=as_json,
+            live=live,
+        )
+        return
+    if drive or section:
+        raise typer.BadParameter("--map and --section need --fio, whose job file they are about")
+    if sizes is not None:
+        refuse_together(("--sizes", True), ("--out", out is not None), ("--live", live is not None))
+        if as_tool is None:
+            raise typer.BadParameter("--sizes needs --as osu or --as perftest, whose table it fills")
+        _run_sizes(scenario, as_tool, sizes, overrides, seed=seed, time_limit=time_limit)
+        return
+    if as_tool is not None:
+        from lanewise.tools.instruments.native import check_has
+
+        check_has(as_tool, scenario, api.run_pairs(overrides, seed, time_limit))
+    if why:
+        _run_why(scenario, overrides, seed=seed, time_limit=time_limit, as_json=as_json)
+        return
+    paths = api.run_pairs(overrides, seed, time_limit, until)
+    if out is not None:
+        from lanewise.runs.folder import check_free
+
+        check_free(out)
+    with run_progress(str(scenario), live) as progress:
+        result = api.run(scenario, overrides=paths, progress=progress, flows_every_s=progress.flows_every_s)
+    _print_run(result, scenario, paths, as_tool=as_tool, as_json=as_json)
+    if out is not None:
+        from lanewise.runs.folder import save_run
+
+        # What is printed cannot be lost any more, whatever becomes of the folder.
+        sys.stdout.flush()
+        save_run(result, out, resolved=api.explain(scenario, overrides=paths).document, overrides=paths)
+        typer.echo(f"run folder: {out}", err=True)
+    _exit_as(result.end_reason)
+
+
+def _print_run(
+    result: "RunResult",
+    scenario: Path,
+    pairs: list[tuple[str, str]],
+    *,
+    as_tool: str | None,
+    as_json: bool,
+) -> None:
+    """Print a run as tables, as JSON, or as a tool would."""
+    if as_json:
+        print_json(result.to_json())
+    elif as_tool is not None:
+        from lanewise import api
+        from lanewise.tools.instruments.native import write_as
+
+        sys.stdout.write(write_as(as_tool, result, api.explain(scenario, overrides=pairs)))
+    else:
+        from lanewise.cli.tables.run import print_run
+
+        print_run(result)
+
+
+def _run_why(
+    scenario: Path,
+    overrides: list[tuple[str, str]],
+    *,
+    seed: int | None,
+    time_limit: str | None,
+    as_json: bool,
+) -> None:
+    """Run a scenario with each candidate for its limit ten times larger, and print what each brings."""
+    from lanewise import api
+    from lanewise.cli.run_progress import run_progress
+    from lanewise.cli.tables.why import print_why
+
+    with run_progress(str(scenario), None) as progress:
+        proof = api.why(scenario, overrides=overrides, seed=seed, time_limit=time_limit, progress=progress)
+    if as_json:
+        print_json(proof.to_json())
+    else:
+        print_why(proof)
+    _exit_as(proof.end_reason)
+
+
+def _exit_as(end_reason: str) -> None:
+    """Leave with the status of a run that did not come to its end."""
+    if end_reason == "Interrupted":
+        raise typer.Exit(ExitStatus.INTERRUPTED)
+    if end_reason == "Stalled":
+        raise typer.Exit(ExitStatus.FINDINGS)
+
+
+def _run_sizes(
+    scenario: Path,
+    tool: str,
+    sizes: str,
+    overrides: list[tuple[str, str]],
+    *,
+    seed: int | None,
+    time_limit: str | None,
+) -> None:
+    """Run a scenario once for each size, and print what a tool prints that goes through sizes."""
+    from lanewise import api
+    from lanewise.cli.progress import runs_progress
+    from lanewise.tools.instruments.native import write_sizes_as
+
+    with runs_progress(str(scenario)) as count:
+        results = api.run_sizes(
+            scenario,
+            tool,
+            sizes=sizes,
+            overrides=overrides,
+            seed=seed,
+            time_limit=time_limit,
+            on_progress=count,
+        )
+    sys.stdout.write(write_sizes_as(tool, results.values(), api.explain(scenario, overrides=overrides)))
+    if any(result.end_reason == "Stalled" for result in results.values()):
+        raise typer.Exit(ExitStatus.FINDINGS)

@@ -6,7 +6,7 @@ Each column name ends in its unit; a value that a document lacks is null.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import polars as pl
 
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from lanewise import documents
 
     Columns: TypeAlias = Mapping[str, pl.DataType | type[pl.DataType]]
+    Row: TypeAlias = dict[str, Any]
+    """A row of a table, as Polars gives it."""
 
 FLOW_COLUMNS: Columns = {
     "flow": pl.String,

@@ -5,7 +5,7 @@ Needs the extra ``report``. Bars show what the tables have, in their units; only
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lanewise.errors import InputError
 from lanewise.extras import need
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     import altair as alt
     import polars as pl
+
+    from lanewise.columns import Row
 
 MOST_BARS = 24
 """Flows or directions of links in one picture: the busiest."""
@@ -238,13 +240,13 @@ def _colours(categories: Sequence[str]) -> list[str]:
     return [known[category] for category in categories]
 
 
-def _chart(rows: list[dict[str, Any]], title: str) -> alt.Chart:
+def _chart(rows: list[Row], title: str) -> alt.Chart:
     import altair as alt
 
     return alt.Chart(alt.InlineData(values=rows)).properties(title=title, width=_WIDTH)
 
 
-def _lines(field: str, rows: list[dict[str, Any]]) -> alt.Y:
+def _lines(field: str, rows: list[Row]) -> alt.Y:
     import altair as alt
 
     order = list(dict.fromkeys(row[field] for row in rows))

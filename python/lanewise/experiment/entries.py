@@ -1,7 +1,7 @@
 """The tables of an experiment's files, as types: which keys each has, and what kind of value each takes.
 
 ``shape.py`` checks files by these annotations, so that ``reading.py`` may rely on them; tables that are
-typed here and checked elsewhere are those of null models (``nulls.py``) and ladders.
+typed here and checked elsewhere are those of null models (``nulls.py``), ladders and ``sensitivity.toml``.
 """
 
 from __future__ import annotations
@@ -162,3 +162,37 @@ class Misses(TypedDict, total=False):
     """``misses.toml``."""
 
     miss: list[MissEntry]
+
+
+class EffectEntry(TypedDict, total=False):
+    """How far a parameter moves a cell."""
+
+    parameter: str
+    paths: list[str]
+    value: str
+    provenance: str
+    lower: str
+    higher: str
+    lower_percent: float
+    higher_percent: float
+
+
+class RestingEntry(TypedDict, total=False):
+    """What a cell rests on."""
+
+    cell: str
+    simulated: float
+    unit: str
+    rests_from: float
+    moved_by: list[EffectEntry]
+
+
+class RestsOn(TypedDict, total=False):
+    """``sensitivity.toml``."""
+
+    version: str
+    made_on: str
+    inputs: str
+    runs: int
+    varied: list[str]
+    cell: list[RestingEntry]

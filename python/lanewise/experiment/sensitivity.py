@@ -17,7 +17,7 @@ import json
 import tomllib
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import polars as pl
 
@@ -30,11 +30,11 @@ from lanewise.files import write_whole
 from lanewise.runs.simulator import resolve
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from pathlib import Path
 
     from lanewise import documents
     from lanewise.experiment.definition import Cell, Experiment
+    from lanewise.experiment.entries import EffectEntry, RestsOn
 
 RESTS_FROM_PERCENT = 1.0
 """A prediction rests on an assumption that moves it by this much, or by a fifth of its band if less."""
@@ -231,7 +231,8 @@ def stored(experiment: Experiment) -> Sensitivity | None:
     if not path.is_file():
         return None
     try:
-        return _read(experiment, tomllib.loads(path.read_text(encoding="utf-8")))
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+        return _read(experiment, cast("RestsOn", document))
     except (KeyError, TypeError, ValueError) as error:
         # A decoder's errors are such, too.
         what = f"{error.args[0]!r} is missing" if isinstance(error, KeyError) else str(error)
@@ -239,7 +240,7 @@ def stored(experiment: Experiment) -> Sensitivity | None:
         raise ExperimentError(f"'{path}' cannot be read: {what}; {hint}") from error
 
 
-def _read(experiment: Experiment, document: Mapping[str, Any]) -> Sensitivity:
+def _read(experiment: Experiment, document: RestsOn) -> Sensitivity:
     return Sensitivity(
         version=document["version"],
         inputs=document["inputs"],
@@ -262,14 +263,22 @@ def _read(experiment: Experiment, document: Mapping[str, Any]) -> Sensitivity:
     )
 
 
-def _moving(document: Mapping[str, Any]) -> set[str]:
+def _moving(document: RestsOn) -> set[str]:
     """Return the candidates that move a cell, as they are listed in `varied`."""
     return {f"{row['parameter']} = {row['value']}" for cell in document["cell"] for row in cell["moved_by"]}
 
 
-def _effect(row: Mapping[str, Any]) -> Effect:
-    changes = {"lower_percent": row.get("lower_percent"), "higher_percent": row.get("higher_percent")}
-    return Effect(**{**row, "paths": tuple(row["paths"]), **changes})
+def _effect(row: EffectEntry) -> Effect:
+    return Effect(
+        parameter=row["parameter"],
+        paths=tuple(row["paths"]),
+        value=row["value"],
+        provenance=row["provenance"],
+        lower=row["lower"],
+        higher=row["higher"],
+        lower_percent=row.get("lower_percent"),
+        higher_percent=row.get("higher_percent"),
+    )
 
 
 def save(experiment: Experiment, sensitivity: Sensitivity) -> Path:

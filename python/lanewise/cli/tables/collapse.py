@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lanewise.cli.tables.alike import grouped, same_number
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from lanewise.columns import Row
+
 _NUMBER = re.compile(r"(?<=_)[0-9a-f]{2}(?=_|\b)|\d+")
 """Decimal numbers, and bus and device of an address as names of scanned devices have them: `gpu_b7_00_0`."""
 
 _SAME_SHARE = 0.01
-
-Row = dict[str, Any]
 
 
 def stem(name: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lanewise.cli.tables import style
 from lanewise.cli.tables.alike import grouped
@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
     import polars as pl
     from rich.console import RenderableType
+
+    from lanewise.columns import Row
 
 _MUCH = 0.2
 """Part of the time that a resource is in use from which on it is worth a line."""
@@ -47,9 +49,9 @@ def resources(table: pl.DataFrame) -> Iterator[RenderableType]:
     yield style.titled("Shared resources", shown, note=note)
 
 
-def _matters(row: dict[str, Any]) -> bool:
+def _matters(row: Row) -> bool:
     return row["utilisation"] >= _MUCH or (row["waiting_mean"] or 0.0) >= _WAITING
 
 
-def _close(one: dict[str, Any], other: dict[str, Any]) -> bool:
+def _close(one: Row, other: Row) -> bool:
     return bool(abs(one["utilisation"] - other["utilisation"]) <= _SAME)

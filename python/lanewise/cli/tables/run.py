@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rich.console import Group, RenderableType
 
     from lanewise import documents
+    from lanewise.columns import Row
     from lanewise.results import RunResult
 
 _MOST_FLOWS = 40
@@ -107,7 +108,7 @@ def _heading(result: RunResult) -> Iterator[RenderableType]:
     yield from remarks(document)
 
 
-def _moving(flows: pl.DataFrame) -> tuple[list[list[collapse.Row]], list[collapse.Row]]:
+def _moving(flows: pl.DataFrame) -> tuple[list[list[Row]], list[Row]]:
     """Return flows that moved anything, alike ones together, and those that moved least and are left out."""
     groups = collapse.flows(flows.filter(flows["payload_bytes"] > 0).iter_rows(named=True))
     by_rate = sorted(groups, key=lambda group: -group[0]["goodput_gb_per_s"])

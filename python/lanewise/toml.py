@@ -43,6 +43,12 @@ def inline(value: object) -> str:
             raise TypeError(f"TOML has no {type(value).__name__}")
 
 
+def short(number: float, digits: int = 6) -> int | float:
+    """Return a number with so many significant digits, whole ones without a point: as people write it."""
+    value = float(f"{number:.{digits}g}")
+    return int(value) if value.is_integer() else value
+
+
 def override(value: object) -> str:
     """Write the value of an override: text as it is, anything else as TOML."""
     return value if isinstance(value, str) else inline(value)

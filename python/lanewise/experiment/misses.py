@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 NOT_EXPLAINED = "not explained"
 """The reason of a miss for which nobody has written one."""
 
-_DIGITS = 6
-
 
 def text_of(experiment: ReproducedExperiment) -> str:
     """Return the text of ``misses.toml`` for the misses there are now; reasons that were known are kept."""
@@ -29,7 +27,7 @@ def text_of(experiment: ReproducedExperiment) -> str:
     misses = [
         {
             "cell": cell.cell,
-            "simulated": float(f"{cell.simulated:.{_DIGITS}g}"),
+            "simulated": toml.short(cell.simulated),
             "why": known[cell.cell].why if cell.cell in known else NOT_EXPLAINED,
         }
         for cell in experiment.cells

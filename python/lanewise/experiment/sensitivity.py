@@ -199,7 +199,7 @@ class Sensitivity:
                 "cell": each.cell,
                 "simulated": each.simulated,
                 "unit": each.unit,
-                "rests_from": each.rests_from,
+                "rests_from": toml.short(each.rests_from),
                 "moved_by": [
                     {key: value for key, value in effect.document().items() if value is not None}
                     for effect in each.effects

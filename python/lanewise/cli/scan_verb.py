@@ -88,9 +88,8 @@ def _scan(
         import json
 
         from lanewise.machine.json_form import to_json
-        from lanewise.output_format import stamped
 
-        sys.stdout.write(json.dumps(stamped(to_json(machine)), indent=1) + "\n")
+        sys.stdout.write(json.dumps(to_json(machine), indent=1) + "\n")
     elif as_scenario:
         from lanewise.health.predict.as_scenario import scenario_of
 

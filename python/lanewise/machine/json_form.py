@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from dataclasses import fields, is_dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from lanewise.machine.address import Address
+from lanewise.output_format import FORMAT
 
 if TYPE_CHECKING:
+    from lanewise.documents import Scan, ScanMachineFunction, ScanMachineLink
     from lanewise.machine.model import Function, Link, Machine
 
 _GROUPS = ("errors", "acs", "dpc", "sriov", "cxl", "slot")
@@ -21,9 +23,10 @@ _LINK_RENAMED = {"capability": "cap", "status": "sta", "target_gt_s": "target", 
 _PAYLOAD = ("mps", "mps_supported", "mrrs")
 
 
-def to_json(machine: Machine) -> dict[str, object]:
+def to_json(machine: Machine) -> Scan:
     """Return the document, ready for `json.dumps`."""
-    document: dict[str, object] = {
+    document: Scan = {
+        "format": FORMAT,
         "source": machine.source,
         "kinds": list(machine.kinds),
         "machine": {
@@ -54,7 +57,7 @@ def to_json(machine: Machine) -> dict[str, object]:
     return document
 
 
-def _function(machine: Machine, function: Function) -> dict[str, object]:
+def _function(machine: Machine, function: Function) -> ScanMachineFunction:
     identity, registers = function.identity, function.registers
     role = machine.role(function)
     said: dict[str, object] = {
@@ -123,7 +126,7 @@ def _function(machine: Machine, function: Function) -> dict[str, object]:
         "capabilities": list(registers.capabilities) or None,
     }
     said.update({name: _plain(getattr(registers, name)) for name in _GROUPS})
-    return {key: value for key, value in said.items() if value is not None}
+    return cast("ScanMachineFunction", {key: value for key, value in said.items() if value is not None})
 
 
 def _hex(number: int | None) -> str | None:
@@ -146,7 +149,7 @@ def _transfers(function: Function) -> dict[str, object] | None:
     return {key: value for key, value in plain.items() if key not in _PAYLOAD} or None
 
 
-def _link(link: Link) -> dict[str, object]:
+def _link(link: Link) -> ScanMachineLink:
     return {
         "port": str(link.upper.address),
         "device": str(link.device.address),

@@ -16,6 +16,7 @@ import polars as pl
 from lanewise import _core
 from lanewise.api import override_pair, run_pairs
 from lanewise.results import DIRECTIONS, Result, RunResult, frame
+from lanewise.runs.file_hints import with_file_hints
 from lanewise.runs.simulator import given
 
 if TYPE_CHECKING:
@@ -219,7 +220,8 @@ class Session:
         """Read the scenario, and put it at rest at its start."""
         self._overrides = run_pairs(overrides, seed, time_limit)
         name, text = given(scenario)
-        self._core = _core.Session(name, self._overrides, text, ends_when_narrow)
+        with with_file_hints():
+            self._core = _core.Session(name, self._overrides, text, ends_when_narrow)
 
     @property
     def now_s(self) -> float:

@@ -17,6 +17,7 @@ from lanewise import _core
 from lanewise.api import override_pair, run_pairs
 from lanewise.columns import DIRECTIONS, frame
 from lanewise.results import Result, RunResult
+from lanewise.runs.file_hints import with_file_hints
 from lanewise.runs.simulator import given
 
 if TYPE_CHECKING:
@@ -220,7 +221,8 @@ class Session:
         """Read the scenario, and put it at rest at its start."""
         self._overrides = run_pairs(overrides, seed, time_limit)
         name, text = given(scenario)
-        self._core = _core.Session(name, self._overrides, text, ends_when_narrow)
+        with with_file_hints():
+            self._core = _core.Session(name, self._overrides, text, ends_when_narrow)
 
     @property
     def now_s(self) -> float:

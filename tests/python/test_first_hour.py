@@ -32,6 +32,11 @@ def test_names_that_count_up_are_a_range() -> None:
     assert together(["nic0", "nic2"]) == "nic0 and 1 alike"
     assert together(["a", "b", "c"]) == "a and 2 alike"
     assert together(["sw0"]) == "sw0"
+    grid = [f"nic{group}[{number}]" for group in range(2) for number in range(3)]
+    assert together(grid) == "nic0\N{EN DASH}1[0\N{EN DASH}2] \N{MULTIPLICATION SIGN}6"
+    assert together(grid[:-1]) == "nic0[0] and 4 alike"
+    assert together(grid[::-1]) == "nic1[2] and 5 alike"
+    assert together(["a_07_0", "a_08_0"]) == "a_07_0 and 1 alike", "an address counts in hexadecimal"
 
 
 def test_an_example_is_copied_once_and_never_over_a_file(tmp_path: Path) -> None:
@@ -99,6 +104,53 @@ def test_devices_on_the_first_of_two_switches_are_drawn_there() -> None:
         "slot2 → sw[1]",
         "port1\N{EN DASH}4 → nic[0\N{EN DASH}3] \N{MULTIPLICATION SIGN}4",
     ]
+
+
+def _link_of(upper: str, lower: str, mode: str = "gen4 x4") -> dict[str, str]:
+    generation, width = mode.split()
+    return {"upper": upper, "lower": lower, "generation": generation, "width": width}
+
+
+def _pair(number: int, *, last: str = "gen4 x4") -> list[dict[str, str]]:
+    """Return the links of a switch with two cards."""
+    return [
+        _link_of(f"server.slot{number}", f"sw{number}", "gen4 x16"),
+        _link_of(f"sw{number}.port1", f"card{number}[0]"),
+        _link_of(f"sw{number}.port2", f"card{number}[1]", last),
+    ]
+
+
+def _drawn(links: list[dict[str, str]]) -> list[str]:
+    """Draw with plain hyphens for the dashes of ranges, and a letter for the sign of multiplication."""
+    plain = str.maketrans({"\N{EN DASH}": "-", "\N{MULTIPLICATION SIGN}": "x"})
+    return [line.translate(plain) for line in topology(links)]
+
+
+def test_alike_branches_are_drawn_once() -> None:
+    links = [link for number in range(16) for link in _pair(number)]
+    assert _drawn(links) == [
+        "server",
+        "└─ slot0-15 → sw0-15 x16   gen4 x16   each as sw0:",
+        "   └─ port1-2 → card0[0-1] x2   gen4 x4",
+    ]
+
+
+def test_a_branch_that_differs_far_down_is_drawn_apart() -> None:
+    links = [link for number in range(8) for link in _pair(number, last=f"gen{3 if number == 5 else 4} x4")]
+    drawn = [line.strip(" │├└─") for line in _drawn(links)]
+    assert [line for line in drawn if line.startswith("slot")] == [
+        "slot0-4 → sw0-4 x5   gen4 x16   each as sw0:",
+        "slot5 → sw5   gen4 x16",
+        "slot6-7 → sw6-7 x2   gen4 x16   each as sw6:",
+    ]
+    assert "port2 → card5[1]   gen3 x4" in drawn
+    unlike = [*_pair(0), *_pair(1), _link_of("sw1.port3", "spare")]
+    assert not any("each as" in line for line in _drawn(unlike))
+
+
+def test_alike_hosts_are_drawn_once() -> None:
+    links = [_link_of(f"host{number}.slot1", f"nic{number}") for number in range(3)]
+    assert _drawn(links) == ["host0-2 x3   each as host0:", "└─ slot1 → nic0   gen4 x4"]
 
 
 def test_four_thousand_endpoints_are_explained_in_seconds(lanewise: CommandLine, tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ def main() -> None:
         from lanewise.cli.streams import prepare
 
         prepare(sys.argv[1:])
+        _collect_seldom()
         _end_as_by_hand()
         app(prog_name="lanewise")
     except ModuleNotFoundError as error:
@@ -30,6 +31,16 @@ def main() -> None:
     except KeyboardInterrupt:
         # Before a verb is called, when half of the modules are there, nobody else can say it.
         sys.exit(_interrupted())
+
+
+def _collect_seldom() -> None:
+    """Look for garbage in circles after a hundred thousand objects, not after 700.
+
+    A verb makes hundreds of thousands that it needs to its end, and is over in a second.
+    """
+    import gc
+
+    gc.set_threshold(100_000)
 
 
 def _end_as_by_hand() -> None:

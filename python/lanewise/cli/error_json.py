@@ -33,11 +33,9 @@ def write(status: int, text: str, error: BaseException | None) -> None:
     """
     if getattr(sys.stdout, "was_written_to", False):
         return
-    from lanewise.cli.file_hints import completed
     from lanewise.output_format import stamped
 
-    of_scenario = [completed(each) for each in getattr(error, "diagnostics", None) or ()]
-    errors = of_scenario or [_alone(_PREFIX.sub("", text), error)]
+    errors = getattr(error, "diagnostics", None) or [_alone(_PREFIX.sub("", text), error)]
     document = stamped({"status": status, "errors": errors})
     try:
         sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False) + "\n")

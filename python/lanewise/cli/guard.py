@@ -120,7 +120,12 @@ def _nobody_reads() -> ExitStatus:
 def _about_a_file(error: OSError) -> str:
     """Say which file it was about; a full disk without a name is that of the output."""
     if error.filename is not None:
-        return f"error: '{error.filename}': {error.strerror}"
+        failed = ""
+        if error.errno == errno.EIO:
+            from lanewise.inputs import READ_FAILED
+
+            failed = f"; {READ_FAILED}"
+        return f"error: '{error.filename}': {error.strerror}{failed}"
     full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
     return f"error: the output cannot be written: {error.strerror}" if full else f"error: {error}"
 
@@ -158,10 +163,9 @@ def _said_of(error: BaseException) -> tuple[str, ExitStatus]:
         if (missing := explained(error)) is not None:
             return f"error: {missing}", ExitStatus.WRONG_INPUT
     if isinstance(error, ScenarioError):
-        from lanewise.cli.file_hints import add_hints
-
-        said = " ".join([str(error), *getattr(error, "__notes__", [])])
-        return said + add_hints(getattr(error, "diagnostics", [])), ExitStatus.WRONG_INPUT
+        notes = sorted(getattr(error, "__notes__", []), key=_is_hint)
+        said = "".join(f"\n{note}" if _is_hint(note) else f" {note}" for note in notes)
+        return f"{error}{said}", ExitStatus.WRONG_INPUT
     if isinstance(error, InputError):
         return f"error: {error}", ExitStatus.WRONG_INPUT
     memory = _too_little_memory(error)
@@ -173,6 +177,10 @@ def _said_of(error: BaseException) -> tuple[str, ExitStatus]:
         "scenario.",
         ExitStatus.OUR_BUG,
     )
+
+
+def _is_hint(note: str) -> bool:
+    return note.startswith("hint: ")
 
 
 def _too_little_memory(error: BaseException) -> str | None:

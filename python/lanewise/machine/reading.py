@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import io
 import re
-import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 from lanewise.errors import InputError
+from lanewise.inputs import STANDARD_INPUT, read_input
 from lanewise.machine.assembly import Reading
 from lanewise.machine.budget import Budget, UsedUpError
 from lanewise.machine.sources import mail
@@ -222,15 +222,9 @@ def _sysfs(files: Files, reading: Reading, name: str) -> Machine:
 
 
 def _bytes(source: str | Path) -> bytes:
-    if str(source) == "-":
-        return _bounded(sys.stdin.buffer, "standard input")
-    with Path(source).open("rb") as file:
-        return _bounded(file, f"'{source}'")
-
-
-def _bounded(file: IO[bytes], name: str) -> bytes:
-    data = file.read(MOST_BYTES + 1)
+    data = read_input(source, MOST_BYTES)
     if len(data) > MOST_BYTES:
+        name = "standard input" if str(source) == STANDARD_INPUT else f"'{source}'"
         raise InputError(f"{name} is larger than {MOST_BYTES >> 20} MiB, which no dump of a machine is")
     return data
 

@@ -84,7 +84,7 @@ def load_run(folder: Path) -> RunResult:
         document = json.loads((folder / "results.json").read_text(encoding="utf-8"))
     except OSError as error:
         raise RunFolderError(
-            f"'{folder}' is not a run folder: '{error.filename}': {error.strerror}"
+            f"'{folder}' is not a run folder: '{error.filename or folder}': {error.strerror}"
         ) from error
     except ValueError as error:
         # Neither text nor JSON.

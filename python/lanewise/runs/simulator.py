@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -15,7 +14,9 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from lanewise import _core
 from lanewise.errors import InputError
+from lanewise.inputs import STANDARD_INPUT, read_input
 from lanewise.results import ExplainResult, RunResult, TraceResult, WhyResult
+from lanewise.runs.file_hints import with_file_hints
 from lanewise.scenario.text import scenario_text
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 Scenario: TypeAlias = str | Path | Mapping[str, object]
 """The path of a scenario file, its text of more than one line, or a dictionary of what a file would say."""
 
-_STANDARD_INPUT = "-"
 _MOST_BYTES = 4 << 20
 """A scenario has at most so many; the core says so when there are more."""
 
@@ -45,7 +45,8 @@ def simulate(
     its flows every so many seconds; returning False ends it.
     """
     name, text = given(scenario)
-    document = _core.run(name, list(overrides), progress, text, fio, flows_every_s)
+    with with_file_hints():
+        document = _core.run(name, list(overrides), progress, text, fio, flows_every_s)
     return RunResult(json.loads(document), tuple(overrides))
 
 
@@ -56,7 +57,8 @@ def prove(
 ) -> WhyResult:
     """Run a scenario, and again with each candidate for its limit ten times larger."""
     name, text = given(scenario)
-    document = _core.why(name, list(overrides), progress, text)
+    with with_file_hints():
+        document = _core.why(name, list(overrides), progress, text)
     return WhyResult(json.loads(document), tuple(overrides))
 
 
@@ -68,7 +70,9 @@ def resolve(
 ) -> ExplainResult:
     """Resolve a scenario with overrides and other fio jobs: every parameter, and where it came from."""
     name, text = given(scenario)
-    return ExplainResult(json.loads(_core.explain(name, list(overrides), text, fio)))
+    with with_file_hints():
+        document = _core.explain(name, list(overrides), text, fio)
+    return ExplainResult(json.loads(document))
 
 
 def list_wires(
@@ -85,7 +89,8 @@ def list_wires(
     start, span = window
     wanted = (list(links), list(kinds), last)
     try:
-        document, listing = _core.trace(name, start, span, *wanted, list(overrides), progress, text)
+        with with_file_hints():
+            document, listing = _core.trace(name, start, span, *wanted, list(overrides), progress, text)
     except ValueError as error:
         raise InputError(str(error)) from error
     return TraceResult(json.loads(document), listing)
@@ -148,15 +153,13 @@ def is_unicode(text: str) -> bool:
 
 def _text_behind(path: str) -> str | None:
     """Return what stands on standard input, when that is what the path means."""
-    return standard_input() if path == _STANDARD_INPUT else None
+    return standard_input() if path == STANDARD_INPUT else None
 
 
 @cache
 def standard_input() -> str:
     """Read standard input, which can be done once, for verbs that need a scenario twice."""
-    if sys.stdin is None:
-        raise InputError("there is no standard input to read a scenario from")
-    data = sys.stdin.buffer.read(_MOST_BYTES + 1)
+    data = read_input(STANDARD_INPUT, _MOST_BYTES)
     try:
         return data.decode()
     except UnicodeDecodeError as error:

@@ -229,9 +229,13 @@ def test_values_are_the_core_s_to_refuse(tmp_path: Path, text: str) -> None:
 
 
 def test_the_page_cache_is_not_modelled(tmp_path: Path) -> None:
-    """Buffered I/O is fio's default, so it is an error to say nothing."""
+    """Buffered I/O is fio's default, so it is an error to say nothing; one, however many jobs say nothing."""
+    jobs = [f"[{name}]\nfilename=/dev/nvme0n1\n" for name in "abc"]
+    said = r"`b` has no `direct=1`\n.*jobs.fio:4\n[^~]*page cache[^~]*1 problem"
+    with pytest.raises(JobFileError, match=said):
+        plan(tmp_path, f"{jobs[0]}direct=1\n{jobs[1]}{jobs[2]}")
     with pytest.raises(lanewise.ScenarioError, match="page cache"):
-        plan(tmp_path, "[a]\nfilename=/dev/nvme0n1\n")
+        plan(tmp_path, f"{jobs[0]}direct=0\n")
 
 
 def test_every_mistake_is_reported_once(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import cached_property
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
@@ -45,16 +46,24 @@ class _Component:
     """Key, value, provenance, source."""
     places: tuple[str, ...]
 
+    @cached_property
+    def keys(self) -> tuple[str, ...]:
+        """The keys of its rows."""
+        return tuple(row[0] for row in self.rows)
+
+    @cached_property
     def without_its_name(self) -> tuple[tuple[str, ...], ...]:
-        """Return what alike components have in common: all rows, without its own name in values."""
+        """What alike components have in common: all rows, without its own name in values."""
         own = self.name.removeprefix("workload.")
-        return tuple((key, value.replace(own, "#"), *rest) for key, value, *rest in self.rows)
+        return tuple(
+            row if own not in row[1] else (row[0], row[1].replace(own, "#"), *row[2:]) for row in self.rows
+        )
 
     def unlike(self, other: _Component) -> tuple[int, ...] | None:
         """Return where rows differ from those of another with the same keys; None when they are too many."""
-        if [row[0] for row in self.rows] != [row[0] for row in other.rows]:
+        if self.keys != other.keys:
             return None
-        pairs = zip(self.without_its_name(), other.without_its_name(), strict=True)
+        pairs = zip(self.without_its_name, other.without_its_name, strict=True)
         differing = tuple(at for at, (own, its) in enumerate(pairs) if own != its)
         return differing if len(differing) <= len(self.rows) * _MOST_UNLIKE else None
 
@@ -65,10 +74,12 @@ def print_explain(result: ExplainResult, patterns: Sequence[str] = ()) -> None:
     With patterns, which are those of a shell, only what is about components whose name or path is like one of
     them; InputError when nothing is.
     """
-    chosen = [row for row in result.document["parameters"] if _is_meant(row["path"], patterns)]
-    links = [link for link in result.document["links"] if _is_link_meant(link, patterns)]
-    if patterns and not chosen and not links:
-        raise InputError(_nothing(result, patterns))
+    chosen, links = result.document["parameters"], result.document["links"]
+    if patterns:
+        chosen = [row for row in chosen if _is_meant(row["path"], patterns)]
+        links = [link for link in links if _is_link_meant(link, patterns)]
+        if not chosen and not links:
+            raise InputError(_nothing(result, patterns))
     console = stdout()
     if not patterns:
         title = Text(f"{result.title}\n" if result.title else "", style="bold")
@@ -96,13 +107,13 @@ def _is_meant(path: str, patterns: Sequence[str]) -> bool:
     """Whether a parameter is asked for: by its whole path, or by the name of its component."""
     name = path.split(".")[1] if path.startswith("workload.") else path.split(".", maxsplit=1)[0]
     asked = (path, name, name.partition("[")[0])
-    return not patterns or any(_is_like(text, pattern) for text in asked for pattern in patterns)
+    return any(_is_like(text, pattern) for text in asked for pattern in patterns)
 
 
 def _is_link_meant(link: NegotiatedLink, patterns: Sequence[str]) -> bool:
     ends = (str(link["lower"]), str(link["upper"]).partition(".")[0])
     asked = [text for end in ends for text in (end, end.partition("[")[0])]
-    return not patterns or any(_is_like(text, pattern) for text in asked for pattern in patterns)
+    return any(_is_like(text, pattern) for text in asked for pattern in patterns)
 
 
 def _is_like(text: str, pattern: str) -> bool:
@@ -187,7 +198,7 @@ def _of_role(rows: Iterable[ExplainedParameter], *, choices: bool) -> list[_Comp
                     row["path"].removeprefix(f"{name}."),
                     row["value"],
                     row["provenance"],
-                    origin(row, with_place=False),
+                    origin(row, with_place=False) if row["fitted_on"] else row["source"],
                 )
                 for row in own
             ),
@@ -199,10 +210,10 @@ def _of_role(rows: Iterable[ExplainedParameter], *, choices: bool) -> list[_Comp
 
 def _owner(path: str) -> str:
     """Return the component, the slot of one or the workload that a path is about."""
-    keys = path.split(".")
-    if len(keys) > 3 and keys[1] in ("slots", "ports"):
-        return ".".join(keys[:3])
-    return ".".join(keys[:2]) if keys[0] == "workload" else keys[0]
+    first, _, rest = path.partition(".")
+    if rest.startswith(("slots.", "ports.")) and rest.count(".") > 1:
+        return ".".join(path.split(".", maxsplit=3)[:3])
+    return f"workload.{rest.partition('.')[0]}" if first == "workload" else first
 
 
 def _section(title: str, note: str, components: Sequence[_Component], width: int) -> Iterator[str]:
@@ -211,7 +222,7 @@ def _section(title: str, note: str, components: Sequence[_Component], width: int
     yield from _titled(title, note)
     alike: dict[Hashable, list[_Component]] = {}
     for component in components:
-        alike.setdefault(component.without_its_name(), []).append(component)
+        alike.setdefault(component.without_its_name, []).append(component)
     rows = [row for group in alike.values() for row in group[0].rows]
     key = min(max(len(row[0]) for row in rows), _WIDEST_KEY)
     value = min(max(len(row[1]) for row in rows), _WIDEST_VALUE)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from itertools import product
+from math import prod
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -10,7 +12,8 @@ if TYPE_CHECKING:
 
 _DASH = "\N{EN DASH}"
 _TIMES = "\N{MULTIPLICATION SIGN}"
-_NUMBERED = re.compile(r"(.*?)(\d+)(\]?)")
+_NUMBER = re.compile(r"(\d+)(?=[\].\[]|$)")
+"""A number of a component: at the end of its name or key, or in brackets; not part of an address."""
 
 
 def together(names: Sequence[str]) -> str:
@@ -22,14 +25,18 @@ def together(names: Sequence[str]) -> str:
 
 
 def range_of(names: Sequence[str]) -> str | None:
-    """Write names that differ in a number which goes up by one; None when they do not."""
-    parts = [match.groups() for name in names if (match := _NUMBERED.fullmatch(name))]
-    if len(parts) != len(names):
+    """Write names that count up as one, those of several groups with two ranges; None for others."""
+    pieces = [_NUMBER.split(name) for name in names]
+    first, last = pieces[0], pieces[-1]
+    # Every second piece is a number.
+    if any(len(each) != len(first) or each[::2] != first[::2] for each in pieces):
         return None
-    (before, first, after), (_, last, _) = parts[0], parts[-1]
-    numbers = [int(number) for _, number, _ in parts]
-    if any((one, end) != (before, after) for one, _, end in parts):
+    counting = [at for at in range(1, len(first), 2) if first[at] != last[at]]
+    ranges = [range(int(first[at]), int(last[at]) + 1) for at in counting]
+    if prod(map(len, ranges)) != len(names):
         return None
-    if numbers != list(range(numbers[0], numbers[0] + len(numbers))):
-        return None
-    return f"{before}{first}{_DASH}{last}{after}"
+    for each, numbers in zip(pieces, product(*ranges), strict=True):
+        if any(int(each[at]) != number for at, number in zip(counting, numbers, strict=True)):
+            return None
+    spans = {at: f"{first[at]}{_DASH}{last[at]}" for at in counting}
+    return "".join(spans.get(at, piece) for at, piece in enumerate(first))

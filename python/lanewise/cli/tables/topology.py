@@ -1,15 +1,17 @@
 """A scenario's devices as a tree, each with the link above it: what is attached where, before it runs.
 
-Devices of one kind of name on neighbouring ports whose links came up alike share a line. Drawn as `scan`
-draws machines, without Rich, which would take minutes for thousands of devices.
+Neighbours whose names differ in numbers only, whose links came up alike and which have alike devices below
+them share a line, and what is below the first of them is drawn once. Drawn as `scan` draws machines, without
+Rich, which would take minutes for thousands of devices.
 """
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import TYPE_CHECKING
 
+from lanewise.cli.tables.collapse import stem
 from lanewise.cli.tables.names import range_of, together
 
 if TYPE_CHECKING:
@@ -18,37 +20,22 @@ if TYPE_CHECKING:
     from lanewise.documents import NegotiatedLink
 
 _MOST_LINES = 60
-_GROUP = re.compile(r"\[?\d*\]?$")
 
 
 @dataclass
 class _Device:
-    """A device, and what is below it: the slot above, the device, and how the link came up."""
+    """A device, how its link above came up, and what is below it, each behind the name of its slot."""
 
     name: str
-    below: list[tuple[str, _Device, str]] = field(default_factory=list)
-
-    def shape(self) -> tuple[object, ...]:
-        """Return what has to be equal for two devices to be drawn as one."""
-        return tuple((slot, _stem(device.name), mode, device.shape()) for slot, device, mode in self.below)
+    mode: str = ""
+    below: list[tuple[str, _Device]] = field(default_factory=list)
+    shape: int = -1
+    """Equal numbers are devices that are drawn as one where they are neighbours."""
 
 
 def topology(links: Iterable[NegotiatedLink], *, most: int = _MOST_LINES) -> list[str]:
     """Return the drawing, line by line; of more than `most` lines the rest is counted."""
-    devices: dict[str, _Device] = {}
-    tops: dict[str, _Device] = {}
-    lower = set()
-    for link in links:
-        above, _, slot = str(link["upper"]).partition(".")
-        parent = devices.setdefault(above, _Device(above))
-        child = devices.setdefault(str(link["lower"]), _Device(str(link["lower"])))
-        lower.add(child.name)
-        mode = f"{link['generation']} {link['width']}"
-        parent.below.append((slot, child, mode))
-    for name, device in devices.items():
-        if name not in lower:
-            tops[name] = device
-    lines = [line for top in tops.values() for line in (top.name, *_branches(top, ""))]
+    lines = list(_drawn(_trees(links)))
     if len(lines) > most:
         return [
             *lines[:most],
@@ -57,31 +44,56 @@ def topology(links: Iterable[NegotiatedLink], *, most: int = _MOST_LINES) -> lis
     return lines
 
 
+def _trees(links: Iterable[NegotiatedLink]) -> list[_Device]:
+    """Return the devices that have nothing above them, in the order of the links."""
+    devices: dict[str, _Device] = {}
+    lower = set()
+    for link in links:
+        above, _, slot = str(link["upper"]).partition(".")
+        parent = devices.setdefault(above, _Device(above))
+        child = devices.setdefault(str(link["lower"]), _Device(str(link["lower"])))
+        lower.add(child.name)
+        child.mode = f"{link['generation']} {link['width']}"
+        parent.below.append((slot, child))
+    tops = [device for name, device in devices.items() if name not in lower]
+    _number_shapes(tops)
+    return tops
+
+
+def _number_shapes(tops: Sequence[_Device]) -> None:
+    """Give devices that are alike, with all that is below them, the same number."""
+    down = list(tops)
+    for device in down:  # It grows on the way, so that those below come after those above.
+        down.extend(child for _, child in device.below)
+    numbers: dict[tuple[object, ...], int] = {}
+    for device in reversed(down):
+        below = tuple((slot, child.shape) for slot, child in device.below)
+        device.shape = numbers.setdefault((stem(device.name), device.mode, below), len(numbers))
+
+
+def _drawn(tops: Iterable[_Device]) -> Iterator[str]:
+    for group in _groups([("", top) for top in tops]):
+        yield f"{together([top.name for _, top in group])}{_each(group)}"
+        yield from _branches(group[0][1], "")
+
+
 def _branches(device: _Device, indent: str) -> Iterator[str]:
     groups = _groups(device.below)
     for number, group in enumerate(groups):
         last = number == len(groups) - 1
-        slots, names = [slot for slot, *_ in group], [child.name for _, child, _ in group]
-        mode = group[0][2]
+        slots, names = [slot for slot, _ in group], [child.name for _, child in group]
         place = range_of(slots) or slots[0] if len(slots) > 1 else slots[0]
         mark = "└─ " if last else "├─ "
-        yield f"{indent}{mark}{place} → {together(names)}   {mode}"
+        yield f"{indent}{mark}{place} → {together(names)}   {group[0][1].mode}{_each(group)}"
         yield from _branches(group[0][1], indent + ("   " if last else "│  "))
 
 
-def _groups(below: Sequence[tuple[str, _Device, str]]) -> list[list[tuple[str, _Device, str]]]:
+def _each(group: Sequence[tuple[str, _Device]]) -> str:
+    """Say whose devices are drawn below a line that stands for several."""
+    first = group[0][1]
+    return f"   each as {first.name}:" if len(group) > 1 and first.below else ""
+
+
+def _groups(below: Iterable[tuple[str, _Device]]) -> list[list[tuple[str, _Device]]]:
     """Put neighbours together that are alike, in the order of the ports."""
-    groups: list[list[tuple[str, _Device, str]]] = []
-    key: tuple[object, ...] | None = None
-    for slot, child, mode in below:
-        own = (_stem(child.name), mode, child.shape())
-        if own == key:
-            groups[-1].append((slot, child, mode))
-        else:
-            groups.append([(slot, child, mode)])
-        key = own
-    return groups
-
-
-def _stem(name: str) -> str:
-    return _GROUP.sub("", name)
+    return [list(group) for _, group in groupby(below, key=lambda each: each[1].shape)]

@@ -6,7 +6,6 @@ import re
 import tomllib
 from datetime import date, datetime
 from difflib import get_close_matches
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from lanewise.health.fleet.inventory import CLASSES
@@ -15,11 +14,13 @@ from lanewise.health.fleet.problem import FleetFileError, Problem, meant
 from lanewise.health.fleet.settings import HOST_SETTINGS, SETTINGS
 from lanewise.health.fleet.toml_lines import Place, line_at, lines_of
 from lanewise.health.fleet.values import LINK_ALLOWED, link_mode
+from lanewise.inputs import read_file
 from lanewise.machine.address import Address
 from lanewise.machine.registers import LinkMode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
+    from pathlib import Path
 
     from lanewise.health.fleet.settings import HostSetting, Setting
     from lanewise.health.fleet.values import Value
@@ -42,8 +43,7 @@ def read_fleet_file(path: str | Path, *, rules: Iterable[str] = (), only_waivers
     `rules` are the names that waivers may have; any, when there are none. With `only_waivers` nothing else
     may be in the file.
     """
-    with Path(path).open("rb") as file:
-        data = file.read(_MOST_BYTES + 1)
+    data = read_file(path, _MOST_BYTES)
     return parse_fleet_file(data, str(path), rules=rules, only_waivers=only_waivers)
 
 

@@ -6,14 +6,15 @@ import json
 import math
 import re
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lanewise.inputs import read_input
 from lanewise.scenario_text import said_of_a_scenario
 from lanewise.tools.instruments.measurement import ImportProblemError, Measurement
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
 _SUMMARY_OF_FIO = re.compile(r"^[ \t]*+(?:READ|WRITE): bw=|^\d;fio-\d", re.MULTILINE)
 """What fio prints of all jobs together, or in its terse format, neither of which says enough."""
@@ -26,14 +27,7 @@ _ACCEPTED = (
 
 def read_measurement(path: str | Path) -> Measurement:
     """Read an output file, or standard input for ``-``; ImportProblemError when no known tool wrote it."""
-    if str(path) == "-":
-        import sys
-
-        data, name = sys.stdin.buffer.read(MOST_BYTES + 1), "-"
-    else:
-        with Path(path).open("rb") as file:
-            data = file.read(MOST_BYTES + 1)
-        name = str(path)
+    data, name = read_input(path, MOST_BYTES), str(path)
     if len(data) > MOST_BYTES:
         raise ImportProblemError(
             f"'{name}' is larger than {MOST_BYTES >> 20} MiB; no benchmark prints that much"

@@ -128,6 +128,8 @@ def zip_members(file: IO[bytes], budget: Budget) -> Iterator[Member]:
 class Archive:
     """A tar or zip archive, read once into memory."""
 
+    failed = ()
+
     def __init__(self, members: Iterator[Member], budget: Budget) -> None:
         """Keep the members that belong to PCI; raises InputError for damaged or oversized archives."""
         self._budget = budget

@@ -6,6 +6,7 @@ Paths are relative to the folder ``sys``, or to what looks like it: the one with
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from typing import TYPE_CHECKING, Protocol
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 from lanewise.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 MOST_FILE_BYTES = 64 << 10
@@ -27,6 +29,11 @@ class Files(Protocol):
 
     keeps_links: bool
     """Whether symbolic links survived; a copy made with ``cp -L`` has none, and then no driver is shown."""
+
+    @property
+    def failed(self) -> Sequence[str]:
+        """Files of which reading failed (EIO): of a copy, the disk; of live ``/sys``, what they are about."""
+        ...
 
     def names(self, folder: str) -> list[str]:
         """List what is in a folder; empty when it is not there."""
@@ -61,6 +68,7 @@ class Folder:
             raise InputError(
                 f"'{root}' is no sysfs: there is no 'bus/pci' in it; give a copy of /sys, or a file"
             )
+        self.failed: list[str] = []
         self._real: dict[str, str] = {}
         """Where folders really are: asked once each, because live there are thousands of files."""
         self._bounds = _bounds(self._root if self._flat is None else self._flat)
@@ -82,7 +90,7 @@ class Folder:
             return []
 
     def data(self, path: str, most: int) -> bytes | None:
-        """Read a file; devices that fail to answer are left out, and so is what is no regular file.
+        """Read a file; one of which reading fails is left out, and so is what is no regular file.
 
         In a copy, a pipe or a terminal would wait for ever, and a link may lead out of it.
         """
@@ -93,7 +101,11 @@ class Folder:
             descriptor = os.open(place, _READ_ONLY)
             with open(descriptor, "rb", buffering=0) as file:
                 return file.read(most) if stat.S_ISREG(os.fstat(descriptor).st_mode) else None
-        except (OSError, ValueError):
+        except OSError as error:
+            if error.errno == errno.EIO:
+                self.failed.append(path)
+            return None
+        except ValueError:
             return None
 
     def _inside(self, path: str) -> str:

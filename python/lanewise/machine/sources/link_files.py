@@ -32,6 +32,7 @@ class TextFiles:
     """A sysfs of the files that a text shows."""
 
     keeps_links = False
+    failed = ()
 
     def __init__(self, lines: Sequence[str]) -> None:
         """Take the content of every file."""

@@ -69,6 +69,11 @@ def read(files: Files, into: Reading) -> None:
         )
     _slots(files, into)
     _nodes(files, into)
+    if files.failed:
+        into.note(
+            f"{len(files.failed)} of the files could not be read (input/output error), the first of them "
+            f"'{files.failed[0]}'"
+        )
     name = files.text("../proc/sys/kernel/hostname")
     into.hostname = name or None
 

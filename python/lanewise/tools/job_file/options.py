@@ -17,7 +17,7 @@ from lanewise.tools.job_file.drives import paths_in
 from lanewise.tools.job_file.text import Option
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from lanewise.tools.job_file.drives import Drive
     from lanewise.tools.job_file.text import JobFile, Mistakes, Section
@@ -121,6 +121,18 @@ def files_of(section: Section) -> list[str]:
     """Return what the section's `filename` names."""
     option = section.effective(ALIASES).get("filename")
     return paths_in(option.value or "") if option else []
+
+
+def refuse_page_cache(sections: Iterable[Section], mistakes: Mistakes) -> None:
+    """Refuse fio's default where jobs do not say `direct`; once, at the first of them."""
+    for section in sections:
+        if not {"direct", "buffered"} & section.effective(ALIASES).keys():
+            hint = (
+                "fio's default, direct=0, goes through the page cache, which is not modelled; add direct=1 "
+                "to [global], or to each job"
+            )
+            mistakes.add(section.line, f"the job `{section.name}` has no `direct=1`", hint)
+            return
 
 
 def translate(file: JobFile, section: Section, drives: Mapping[str, Drive], mistakes: Mistakes) -> Job:
@@ -245,9 +257,6 @@ class _Translation:
                 self._add(key, "true" if self._flag(option) else "false", option.line)
         together = self._written.get("group_reporting")
         self._job.together = together is not None and self._flag(together)
-        if not {"direct", "buffered"} & self._written.keys():
-            # fio's default, of which the core says that it is not modelled.
-            self._add("direct", "false", self._section.line)
         engine = self._written.get("ioengine")
         if engine is not None:
             self._add("ioengine", json.dumps(engine.value or ""), engine.line)

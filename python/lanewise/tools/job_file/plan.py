@@ -16,7 +16,7 @@ from lanewise.errors import InputError
 from lanewise.runs.simulator import called, resolve, simulate
 from lanewise.tools.instruments.simulated import time_in_ns
 from lanewise.tools.job_file.drives import assign, drives_of
-from lanewise.tools.job_file.options import files_of, translate
+from lanewise.tools.job_file.options import files_of, refuse_page_cache, translate
 from lanewise.tools.job_file.text import read_job_file
 
 if TYPE_CHECKING:
@@ -122,6 +122,8 @@ def plan_jobs(
     assigned = assign((path for each in file.sections for path in files_of(each)), known, drives or {})
     chosen = _chosen(file, sections)
     jobs = [translate(file, section, assigned, file.mistakes) for section in chosen]
+    file.mistakes.raise_if_any()
+    refuse_page_cache(chosen, file.mistakes)
     file.mistakes.raise_if_any()
     _name(jobs)
     phases = tuple(tuple(phase) for phase in _phases(jobs))

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lanewise.errors import InputError
+from lanewise.inputs import read_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -116,8 +117,7 @@ def read_job_file(path: Path) -> JobFile:
 
     JobFileError shows why it is no job file, OSError says why it cannot be opened.
     """
-    with path.open("rb") as stream:
-        data = stream.read(_MOST_BYTES + 1)
+    data = read_file(path, _MOST_BYTES)
     if len(data) > _MOST_BYTES:
         raise JobFileError(f"'{path}' has more than 1 MiB; is it a job file?")
     try:

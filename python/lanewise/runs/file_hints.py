@@ -1,0 +1,69 @@
+"""What to do about a scenario's file that cannot be read: the name that was meant, or the verb for it."""
+
+from __future__ import annotations
+
+import re
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lanewise.errors import ScenarioError
+from lanewise.inputs import READ_FAILED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lanewise.documents import Mistake
+
+_UNREADABLE = re.compile(
+    r"cannot read `(?P<path>.*)`: (?P<why>No such file or directory|Is a directory|Input/output error)"
+)
+
+
+@contextmanager
+def with_file_hints() -> Iterator[None]:
+    """Add to a ScenarioError about a file its path and a hint: to the record, and as a note of the error."""
+    try:
+        yield
+    except ScenarioError as error:
+        # Made by the core, it has `diagnostics`; one that is made by hand may have none.
+        known: list[Mistake] = getattr(error, "diagnostics", [])
+        error.diagnostics = [_completed(each) for each in known]
+        for before, after in zip(known, error.diagnostics, strict=True):
+            if after["hint"] != before["hint"]:
+                error.add_note(f"hint: {after['hint']}")
+        raise
+
+
+def _completed(mistake: Mistake) -> Mistake:
+    found = _UNREADABLE.fullmatch(mistake["message"])
+    if found is None:
+        return mistake
+    path = Path(found["path"])
+    return {**mistake, "path": str(path), "hint": _hint(path, found["why"]) or mistake["hint"]}
+
+
+def _hint(path: Path, why: str) -> str:
+    if why.startswith("Input"):
+        return READ_FAILED
+    if why.startswith("Is a"):
+        return "a scenario is a file; 'lanewise compare' takes run folders, 'lanewise scan' a copied /sys"
+    return _about_a_name(path)
+
+
+def _about_a_name(path: Path) -> str:
+    """Offer the file of the same folder, or the example, whose name is nearest."""
+    from difflib import get_close_matches
+
+    from lanewise.examples import examples
+
+    try:
+        files = [each.name for each in path.parent.iterdir() if each.is_file()]
+    except OSError:
+        return ""
+    near = get_close_matches(path.name, files, n=1)
+    if near:
+        return f"did you mean '{path.with_name(near[0])}'?"
+    if path.stem in examples():
+        return f"'lanewise new {path.stem}' copies the example of this name"
+    return ""

@@ -153,6 +153,7 @@ TRACE_COLUMNS: Columns = {
     "what": pl.String,
     "sequence": pl.UInt16,
     "requester": pl.String,
+    "requester_id": pl.String,
     "tag": pl.UInt16,
     "address": pl.String,
     "length_bytes": pl.UInt16,

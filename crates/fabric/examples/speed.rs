@@ -81,8 +81,13 @@ fn tree(fan_out: &[usize], simulated_us: u64) -> Case {
     let mut streams = Vec::new();
     for (number, parent) in parents.into_iter().enumerate() {
         let index = config.devices.len();
-        let kind = DeviceKind::Endpoint(endpoint());
-        config.devices.push(device(&format!("end{number}"), kind, vec![port(leaf, MPS)]));
+        let mut settings = endpoint();
+        settings.registers.is_wide = true; // A MiB of window for each of 4,096 does not fit below 4 GiB.
+        config.devices.push(device(
+            &format!("end{number}"),
+            DeviceKind::Endpoint(settings),
+            vec![port(leaf, MPS)],
+        ));
         config.links.push(link(parent, (index, 0), leaf));
         let direction = if number % 2 == 0 { Direction::Write } else { Direction::Read };
         streams.push(Stream::new(index as u32, direction, 4096, 4));

@@ -1,19 +1,22 @@
 //! From configuration to ports, devices and routes.
 
+use crate::addresses::Addresses;
 use crate::channels::PortChannels;
 use crate::config::{DeviceKind, EndpointConfig, FabricConfig, LinkConfig, PortConfig, SwitchCore};
 use crate::corruption::{self, Corruption};
 use crate::endpoint::Endpoint;
 use crate::fabric::Device;
 use crate::link::Sleep;
+use crate::machines::Machines;
 use crate::numbering;
-use crate::packet::Address;
+use crate::packet::RouteEnd;
 use crate::port::{Carries, Owner, Port, PortId, PortSettings};
 use crate::root_complex::RootComplex;
 use crate::routing::Routes;
 use crate::switch::{MAX_SWITCH_PORTS, Switch};
 use crate::wire::{Faults, WireTiming};
 use lanewise_engine::random::RandomStream;
+use lanewise_pcie::enumeration::NoRoom;
 use lanewise_pcie::tlp::FRAMING_NON_FLIT;
 use lanewise_pcie::virtual_channel::{ChannelArbitration, ChannelMap};
 use lanewise_units::{Bytes, Span};
@@ -86,6 +89,14 @@ pub enum AssemblyError {
         /// How many it has.
         ports: usize,
     },
+    /// Registers below a root complex do not fit below 4 GiB.
+    #[error("below `{device}`: {no_room}")]
+    NoRoomBelow4Gib {
+        /// Name of the root complex.
+        device: String,
+        /// What they take.
+        no_room: NoRoom,
+    },
 }
 
 /// Everything a fabric consists of, at rest.
@@ -96,27 +107,31 @@ pub(crate) struct Parts {
     pub(crate) endpoints: Vec<Endpoint>,
     pub(crate) devices: Vec<Device>,
     pub(crate) device_ports: Vec<Vec<PortId>>,
+    pub(crate) addresses: Addresses,
 }
 
 /// Where the link of each port leads: index of the link, and whether the port is its upper end.
-type PortLinks = Vec<Vec<Option<(usize, bool)>>>;
+pub(crate) type PortLinks = Vec<Vec<Option<(usize, bool)>>>;
 
-/// Position in the tree, found depth first.
-#[derive(Clone, Copy, Default)]
-struct Place {
-    visited: bool,
-    root: usize,
-    /// First endpoint ordinal below, and one past the last.
-    first: u32,
-    end: u32,
+/// Links by port, and devices in the order of their paths, of a configuration whose links form trees.
+pub(crate) fn checked_tree(config: &FabricConfig) -> Result<(PortLinks, Vec<usize>), AssemblyError> {
+    let links = port_links(config)?;
+    let order = numbering::order(config);
+    roots(config, &links, &order)?;
+    Ok((links, order))
 }
 
 pub(crate) fn assemble(config: &FabricConfig) -> Result<Parts, AssemblyError> {
     let links = port_links(config)?;
     let order = numbering::order(config);
-    let places = places(config, &links, &order)?;
+    let roots = roots(config, &links, &order)?;
     check_channels(config, &links)?;
     check_gaps(config)?;
+    let machines = Machines::build(config, &links, &order)?;
+    let memory = machines.all.iter().map(|machine| match &config.devices[machine.root].kind {
+        DeviceKind::RootComplex(settings) => settings.memory_base,
+        DeviceKind::Switch(_) | DeviceKind::Endpoint(_) => 0,
+    });
     let mut parts = Parts {
         ports: Vec::new(),
         switches: Vec::new(),
@@ -124,6 +139,7 @@ pub(crate) fn assemble(config: &FabricConfig) -> Result<Parts, AssemblyError> {
         endpoints: Vec::new(),
         devices: Vec::new(),
         device_ports: number_ports(config, &order),
+        addresses: Addresses::new(&machines, memory),
     };
     let root_index = root_indices(config, &order);
     let mut kinds: Vec<Arc<EndpointConfig>> = Vec::new();
@@ -131,7 +147,7 @@ pub(crate) fn assemble(config: &FabricConfig) -> Result<Parts, AssemblyError> {
     for index in order.iter().copied() {
         let device = &config.devices[index];
         let ports: Vec<PortId> = parts.device_ports[index].clone();
-        let routes = routes(config, &links, &places, index);
+        let routes = routes(&links, &machines, index);
         let owner = match &device.kind {
             DeviceKind::RootComplex(settings) => {
                 let jitter = RandomStream::new(config.seed, &device.name, "memory latency");
@@ -146,32 +162,32 @@ pub(crate) fn assemble(config: &FabricConfig) -> Result<Parts, AssemblyError> {
                 Owner::Switch(parts.switches.len() as u32 - 1)
             }
             DeviceKind::Endpoint(settings) => {
-                let ordinal = Address(places[index].first);
+                let ordinal = RouteEnd(machines.endpoint(index));
                 let mps = device.ports[0].mps;
                 let shared = share(&mut kinds, settings.clone());
                 parts.endpoints.push(Endpoint::new(shared, ports[0], ordinal, mps));
                 Owner::Endpoint(parts.endpoints.len() as u32 - 1)
             }
         };
-        owners[index] = Some(Device { owner, root_complex: root_index[places[index].root] });
+        owners[index] = Some(Device { owner, root_complex: root_index[roots[index]] });
     }
     parts.devices = owners.into_iter().map(|device| device.expect("every device has a number")).collect();
-    place_memory(config, &places, &mut parts);
+    place_memory(config, &machines, &mut parts);
     make_ports(config, (&links, &order), &mut parts);
     Ok(parts)
 }
 
 /// Tells root complexes where the buffers of endpoints are: in the memory of another socket, or kept warm by the processor.
-fn place_memory(config: &FabricConfig, places: &[Place], parts: &mut Parts) {
+fn place_memory(config: &FabricConfig, machines: &Machines, parts: &mut Parts) {
     for (index, device) in config.devices.iter().enumerate() {
         let DeviceKind::Endpoint(endpoint) = &device.kind else { continue };
         let root_complex = &mut parts.root_complexes[parts.devices[index].root_complex as usize];
-        let address = Address(places[index].first);
+        let owner = RouteEnd(machines.endpoint(index));
         if let Some(socket) = endpoint.memory_socket {
-            root_complex.place_memory(address, socket);
+            root_complex.place_memory(owner, socket);
         }
         if endpoint.warm_buffers {
-            root_complex.warm_buffers(address);
+            root_complex.warm_buffers(owner);
         }
     }
 }
@@ -232,17 +248,16 @@ fn check_gaps(config: &FabricConfig) -> Result<(), AssemblyError> {
     Ok(())
 }
 
-/// Visits every device depth first from the root complexes, numbering endpoints on the way.
-fn places(config: &FabricConfig, links: &PortLinks, order: &[usize]) -> Result<Vec<Place>, AssemblyError> {
-    let mut places = vec![Place::default(); config.devices.len()];
-    let mut ordinal = 0;
+/// The root complex above each device, itself for a root complex: visits every device depth first.
+fn roots(config: &FabricConfig, links: &PortLinks, order: &[usize]) -> Result<Vec<usize>, AssemblyError> {
+    let mut roots = vec![None; config.devices.len()];
     for index in order.iter().copied() {
         if matches!(config.devices[index].kind, DeviceKind::RootComplex(_)) {
-            visit(config, links, index, index, &mut ordinal, &mut places)?;
+            visit(config, links, index, index, &mut roots)?;
         }
     }
-    for (device, place) in config.devices.iter().zip(&places) {
-        if !place.visited {
+    for (device, root) in config.devices.iter().zip(&roots) {
+        if root.is_none() {
             return Err(AssemblyError::NotBelowRoot { device: device.name.clone() });
         }
         if matches!(device.kind, DeviceKind::Switch(_)) && device.ports.len() > MAX_SWITCH_PORTS {
@@ -252,7 +267,7 @@ fn places(config: &FabricConfig, links: &PortLinks, order: &[usize]) -> Result<V
             });
         }
     }
-    Ok(places)
+    Ok(roots.into_iter().flatten().collect())
 }
 
 fn visit(
@@ -260,22 +275,16 @@ fn visit(
     links: &PortLinks,
     root: usize,
     index: usize,
-    ordinal: &mut u32,
-    places: &mut [Place],
+    roots: &mut [Option<usize>],
 ) -> Result<(), AssemblyError> {
-    if places[index].visited {
+    if roots[index].replace(root).is_some() {
         return Err(AssemblyError::Loop { device: config.devices[index].name.clone() });
-    }
-    places[index] = Place { visited: true, root, first: *ordinal, end: *ordinal };
-    if matches!(config.devices[index].kind, DeviceKind::Endpoint(_)) {
-        *ordinal += 1;
     }
     for (link, upper) in links[index].iter().flatten() {
         if *upper {
-            visit(config, links, root, config.links[*link].lower.0, ordinal, places)?;
+            visit(config, links, root, config.links[*link].lower.0, roots)?;
         }
     }
-    places[index].end = *ordinal;
     Ok(())
 }
 
@@ -301,18 +310,15 @@ fn root_indices(config: &FabricConfig, order: &[usize]) -> Vec<u32> {
     numbers
 }
 
-fn routes(config: &FabricConfig, links: &PortLinks, places: &[Place], index: usize) -> Routes {
-    let below = links[index].iter().enumerate().filter_map(|(port, link)| match link {
-        Some((link, true)) => {
-            let place = places[config.links[*link].lower.0];
-            Some((place.first, place.end, port as u16))
-        }
-        _ => None,
-    });
-    let mut windows: Vec<(u32, u32, u16)> = below.collect();
-    windows.sort_unstable();
+/// The endpoints below each port, by the buses that firmware gave it. They are depth first, so those of a later port come later.
+fn routes(links: &PortLinks, machines: &Machines, index: usize) -> Routes {
     let mut routes = Routes::default();
-    windows.into_iter().for_each(|(first, end, port)| routes.add(port, first, end));
+    for (port, link) in links[index].iter().enumerate() {
+        if let Some((_, true)) = link {
+            let (first, end) = machines.endpoints_below(index, port);
+            routes.add(port as u16, first, end);
+        }
+    }
     routes
 }
 

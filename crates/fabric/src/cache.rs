@@ -141,7 +141,7 @@ impl LastLevelCache {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::Address;
+    use crate::packet::RouteEnd;
 
     fn cache(kib: u64, device_ways: u32) -> LastLevelCache {
         LastLevelCache::new(&CacheConfig {
@@ -155,7 +155,7 @@ mod tests {
     }
 
     fn at(block: u64) -> Place {
-        Place { address: block * 256, owner: Address(1) }
+        Place { address: block * 256, owner: RouteEnd(1) }
     }
 
     fn hits(cache: &mut LastLevelCache, blocks: u64, is_warm: bool) -> u64 {

@@ -5,6 +5,7 @@
 
 pub use lanewise_pcie::arbitration::Arbitration;
 use lanewise_pcie::encoding::{Clocking, LinkMode};
+pub use lanewise_pcie::enumeration::Bar;
 use lanewise_pcie::flow_control::{CreditPool, Scale};
 use lanewise_pcie::tag::TagWidth;
 use lanewise_pcie::tlp::FlowClass;
@@ -207,6 +208,8 @@ pub struct RootComplexConfig {
     /// Which socket each root port belongs to, and the links between sockets; none where there is one socket, or where
     /// every device uses the memory of its own and no peer.
     pub sockets: Option<SocketsConfig>,
+    /// Start of the addresses above 4 GiB that devices have. Host memory that does not fit below goes on behind them.
+    pub mmio_base: u64,
     /// Translation of the addresses that devices use; none where it is off or passes everything through.
     pub iommu: Option<IommuConfig>,
     /// ECRC on every TLP it sends: completions, and the processor's loads and stores.
@@ -420,8 +423,10 @@ pub struct EndpointConfig {
     pub ecrc: bool,
     /// End-to-end prefixes, such as a PASID, on every request it sends.
     pub tlp_prefixes: u8,
-    /// Its registers are in a 64-bit BAR, above 4 GiB.
-    pub bar_64: bool,
+    /// The BAR of its registers.
+    pub registers: Bar,
+    /// Size of the BAR of its memory, a power of two, above 4 GiB; none where no other device addresses it.
+    pub memory_bar: Option<Bytes>,
     /// From an MMIO read's arrival to its completion entering the egress queue.
     pub mmio_read_latency: Span,
     /// From the arrival of another device's read of its memory to the data entering the egress queue.

@@ -11,10 +11,10 @@ use crate::channels::VC0;
 use crate::config::{EndpointConfig, EngineConfig};
 use crate::dma::DmaEngines;
 use crate::errors::DeviceErrors;
-use crate::packet::{Address, Flags, Packet};
+use crate::packet::{Flags, Packet, RouteEnd};
 use crate::port::PortId;
 use crate::server::Server;
-use crate::workload::{Direction, Notify, Target, Transfer};
+use crate::workload::{Direction, Notify, Transfer};
 use lanewise_observe::RequesterState;
 use lanewise_pcie::tag::TagPool;
 use lanewise_pcie::tlp::Attributes;
@@ -57,7 +57,7 @@ pub(crate) struct Endpoint {
     /// Largest write and read request.
     units: [u16; 2],
     pub(crate) port: PortId,
-    pub(crate) ordinal: Address,
+    pub(crate) ordinal: RouteEnd,
     /// What the header of every request says.
     attributes: Attributes,
     prefixes: u8,
@@ -85,7 +85,7 @@ pub(crate) struct Endpoint {
 }
 
 impl Endpoint {
-    pub(crate) fn new(config: Arc<EndpointConfig>, port: PortId, ordinal: Address, mps: Bytes) -> Self {
+    pub(crate) fn new(config: Arc<EndpointConfig>, port: PortId, ordinal: RouteEnd, mps: Bytes) -> Self {
         let limit = config.tags.min(u32::from(u16::MAX)) as u16;
         let (read_unit, write_unit) = (config.dma.read_unit, config.dma.write_unit);
         let units = [read_unit.unwrap_or(config.mrrs).min(config.mrrs), write_unit.unwrap_or(mps).min(mps)];
@@ -239,23 +239,6 @@ fn checked_unit(unit: Bytes) -> u16 {
     assert!(unit.is_power_of_two() && (32..=4096).contains(&unit), "units are 32 to 4096 B");
     unit as u16
 }
-
-/// Address of a transfer's first byte and who answers it.
-pub(crate) fn resolve_target(
-    target: Target,
-    offset: u64,
-    host_memory: u64,
-    peer: Option<Address>,
-) -> (u64, Address) {
-    match target {
-        Target::HostMemory => (host_memory + offset, Address::HOST),
-        Target::Endpoint(_) => (BAR_ABOVE_4_GIB + offset, peer.unwrap_or(Address::HOST)),
-        Target::Nobody => (BAR_ABOVE_4_GIB + offset, Address::NOBODY),
-    }
-}
-
-/// Where 64-bit BARs lie: above 4 GiB, so that they are addressed with 4 DW headers. Peers' memory always does (Assumed).
-pub(crate) const BAR_ABOVE_4_GIB: u64 = 1 << 40;
 
 /// Whether a transfer asks to hear of this.
 pub(crate) fn wants_notice(transfer: &Transfer, notify: Notify) -> bool {

@@ -1,5 +1,6 @@
 //! The state of a whole fabric, in typed arenas. What happens to it is in the other files, one for each kind of thing.
 
+use crate::addresses::Addresses;
 use crate::assembly::Parts;
 use crate::audit::OwnBooks;
 use crate::endpoint::{Endpoint, Transfers};
@@ -40,6 +41,7 @@ pub struct Fabric {
     pub(crate) endpoints: Vec<Endpoint>,
     pub(crate) devices: Vec<Device>,
     pub(crate) device_ports: Vec<Vec<PortId>>,
+    pub(crate) addresses: Addresses,
     pub(crate) packets: PacketPool,
     pub(crate) transfers: Transfers,
     pub(crate) observers: Observers,
@@ -75,6 +77,7 @@ impl Fabric {
             endpoints: parts.endpoints,
             devices: parts.devices,
             device_ports: parts.device_ports,
+            addresses: parts.addresses,
             packets: PacketPool::default(),
             transfers: Transfers::default(),
             observers,

@@ -10,7 +10,7 @@
 
 use crate::config::IommuConfig;
 use crate::memory::{Memory, Place};
-use crate::packet::{Address, Packet};
+use crate::packet::{Packet, RouteEnd};
 use crate::server::Book;
 use lanewise_units::{Bytes, SpanSum, Time};
 
@@ -131,7 +131,7 @@ impl Iommu {
         let start = taken.max(self.next_walk_at);
         self.next_walk_at = start + self.config.walk_interval;
         // Bandwidth is taken when the walk is asked for, as reads of devices do.
-        let line = |step: u32| Place { address: (page << 3 | u64::from(step)) << 6, owner: Address::HOST };
+        let line = |step: u32| Place { address: (page << 3 | u64::from(step)) << 6, owner: RouteEnd::HOST };
         let served =
             (0..self.config.walk_steps).fold(now, |last, step| last.max(memory.serve(now, line(step), LINE)));
         let end = served.max(start) + self.config.walk_step_latency * u64::from(self.config.walk_steps);
@@ -195,7 +195,7 @@ mod tests {
         let interleave = Bytes::from_kib(4);
         let mut memory = Memory::new(&MemoryConfig { rate, channels: 1, interleave, banks: None });
         let read = Tlp::memory_read(page << 12, Bytes::new(64));
-        let packet = Packet::new(&read, Address::HOST, Address(requester), at(now));
+        let packet = Packet::new(&read, RouteEnd::HOST, RouteEnd(requester), at(now));
         (iommu.translate(at(now), &packet, &mut memory) - at(now)).ticks() / Span::from_ns(1).ticks()
     }
 

@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `config.rs` | settings, all resolved |
 //! | `assembly.rs`, `routing.rs` | from settings to ports, devices and routes |
+//! | `machines.rs`, `addresses.rs` | what firmware programs into devices; whose an address is |
 //! | `fabric.rs`, `slots.rs` | the state of everything, in arenas |
 //! | `packet.rs`, `ring.rs` | TLPs and their queues |
 //! | `wire.rs`, `port.rs` | one link direction in time; one port's state |
@@ -40,6 +41,7 @@
 #[cfg(test)]
 extern crate self as lanewise_fabric;
 
+mod addresses;
 mod advance;
 mod aspm;
 mod assembly;
@@ -66,6 +68,7 @@ mod inspect;
 mod iommu;
 mod link;
 mod live;
+mod machines;
 mod memory;
 mod memory_path;
 mod mmio;
@@ -103,6 +106,7 @@ pub mod workload;
 
 pub use assembly::AssemblyError;
 pub use fabric::Fabric;
+pub use machines::{Machine, Machines};
 pub use reading::{LinkUp, PortReading};
 pub use resources::{ResourceKind, ResourceReading};
 pub use server::{Book, Server, Station};

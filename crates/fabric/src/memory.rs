@@ -10,7 +10,7 @@
 //! Buffers of different devices lie in different places: where a byte is depends on its address and on who uses it.
 
 use crate::config::MemoryConfig;
-use crate::packet::{Address, Packet};
+use crate::packet::{Packet, RouteEnd};
 use crate::server::{Book, Server};
 use lanewise_units::{Bytes, Rate, Span, SpanSum, Time};
 
@@ -18,7 +18,7 @@ use lanewise_units::{Bytes, Rate, Span, SpanSum, Time};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
     pub(crate) address: u64,
-    pub(crate) owner: Address,
+    pub(crate) owner: RouteEnd,
 }
 
 impl Place {
@@ -101,7 +101,7 @@ impl Memory {
         done
     }
 
-    fn access(&mut self, at: Time, block: u64, owner: Address, bytes: Bytes) -> Time {
+    fn access(&mut self, at: Time, block: u64, owner: RouteEnd, bytes: Bytes) -> Time {
         let count = self.channels.len() as u64;
         // Neighbouring blocks are on different channels; strides of any power of two spread, as hashes of controllers see to.
         let start = mixed(u64::from(owner.0)) % count;
@@ -168,7 +168,7 @@ mod tests {
     }
 
     fn at(address: u64) -> Place {
-        Place { address, owner: Address(3) }
+        Place { address, owner: RouteEnd(3) }
     }
 
     /// Neighbours do not wait for each other; what lies on one channel does.

@@ -7,7 +7,7 @@
 use crate::config::RootComplexConfig;
 use crate::iommu::Iommu;
 use crate::memory::Memory;
-use crate::packet::{Address, Packet};
+use crate::packet::{Packet, RouteEnd};
 use crate::sockets::Sockets;
 use lanewise_pcie::tlp::FlowClass;
 use lanewise_units::{Bytes, Span, Time};
@@ -39,7 +39,7 @@ impl MemoryPath {
     }
 
     /// The buffers of an endpoint are in the memory of `socket`. Before the run.
-    pub(crate) fn place_memory(&mut self, endpoint: Address, socket: u16) {
+    pub(crate) fn place_memory(&mut self, endpoint: RouteEnd, socket: u16) {
         if let Some(sockets) = &mut self.sockets {
             sockets.place_memory(endpoint, socket);
         }
@@ -56,7 +56,7 @@ impl MemoryPath {
     }
 
     /// The socket in whose memory the buffers of a requester are, for a request at root port `port`.
-    pub(crate) fn home(&self, requester: Address, port: u16) -> u16 {
+    pub(crate) fn home(&self, requester: RouteEnd, port: u16) -> u16 {
         let Some(sockets) = &self.sockets else { return 0 };
         sockets.to_memory(requester, port).map_or_else(|| sockets.of(port), |way| way.to)
     }

@@ -1,12 +1,11 @@
 //! Loads and stores of the CPU: one TLP each from a core over the root complex to an endpoint, and the answer to a load.
 //!
 //! Between core and root port lies the processor's own interconnect, each way so long. Left out: what it does under load, and
-//! that it is nearer to some cores than to others.
+//! that it is nearer to some cores than to others, and which register of a BAR is meant: all are the first.
 
-use crate::endpoint::BAR_ABOVE_4_GIB;
 use crate::errors::Watch;
 use crate::fabric::Fabric;
-use crate::packet::{Address, Flags, Packet, PacketId};
+use crate::packet::{Flags, Packet, PacketId, RouteEnd};
 use crate::ports::Mmio;
 use crate::workload::{DeviceId, WorkloadEvent, WorkloadId};
 use lanewise_pcie::tlp::{Routing, Tlp, TlpKind};
@@ -52,10 +51,10 @@ impl Fabric {
         let context =
             self.mmio.insert(MmioOperation { workload, token, endpoint, core_latency, is_followed });
         self.endpoints[endpoint as usize].mmio_open += 1;
-        let destination = self.endpoints[endpoint as usize].ordinal;
-        let bar = if self.endpoints[endpoint as usize].config.bar_64 { BAR_ABOVE_4_GIB } else { 0 };
-        let tlp = Tlp::new(kind, Routing::Address(bar), bytes).with_digest(digest);
-        let mut packet = Packet::new(&tlp, destination, Address::HOST, now);
+        let (address, destination) =
+            self.addresses.of_registers(index, self.endpoints[endpoint as usize].ordinal);
+        let tlp = Tlp::new(kind, Routing::Address(address), bytes).with_digest(digest);
+        let mut packet = Packet::new(&tlp, destination, RouteEnd::HOST, now);
         packet.context = context;
         packet.flags = packet.flags.with(Flags::MMIO).with(Flags::LAST);
         let port = self.root_port_above(index, destination).1;
@@ -70,7 +69,7 @@ impl Fabric {
     }
 
     /// Which port of a root complex an endpoint is below: as the root complex and as the fabric number it.
-    fn root_port_above(&self, index: u32, destination: Address) -> (u16, usize) {
+    fn root_port_above(&self, index: u32, destination: RouteEnd) -> (u16, usize) {
         let root_complex = &self.root_complexes[index as usize];
         let egress = root_complex.routes.port_to(destination).expect("every endpoint is below a root port");
         (egress, root_complex.ports[usize::from(egress)].index())

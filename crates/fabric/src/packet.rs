@@ -36,14 +36,15 @@ pub(crate) struct PacketRef {
     generation: u32,
 }
 
-/// Where a packet goes, or came from: an endpoint's ordinal in depth-first order, or the host.
+/// Where the way of a packet begins or ends: what its address, or an ID in its header, is compiled to. The number of an endpoint, depth
+/// first, which is the order of buses; or the host.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) struct Address(pub(crate) u32);
+pub(crate) struct RouteEnd(pub(crate) u32);
 
-impl Address {
+impl RouteEnd {
     /// The root complex above.
     pub(crate) const HOST: Self = Self(u32::MAX);
-    /// An address in no window: requests for it go up to the root complex, which knows nobody of that name.
+    /// An address in no window: requests for it go up to the root complex, where nothing has it.
     pub(crate) const NOBODY: Self = Self(u32::MAX - 1);
 }
 
@@ -108,8 +109,8 @@ impl Flags {
     }
 }
 
-/// One TLP on its way, packed: what its header says, what it costs, and where the simulation has it. Requester and destination are
-/// places in the fabric and not yet the IDs and addresses of [`Tlp::requester`] and [`Tlp::routing`].
+/// One TLP on its way, packed: what its header says, what it costs, and where the simulation has it. `requester` and `destination` are
+/// what [`Tlp::requester`] and [`Tlp::routing`] are compiled to; [`crate::addresses`] has the IDs.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub(crate) struct Packet {
@@ -124,8 +125,8 @@ pub(crate) struct Packet {
     generation: u32,
     /// Counts up with each entry into a queue: who came first.
     pub(crate) order: u32,
-    pub(crate) destination: Address,
-    pub(crate) requester: Address,
+    pub(crate) destination: RouteEnd,
+    pub(crate) requester: RouteEnd,
     /// The transfer or MMIO operation that it belongs to, in its requester's table.
     pub(crate) context: u32,
     /// Port at which it entered this device; [`Packet::ORIGINATED`]; or a cut packet's slot with [`Packet::CUT`].
@@ -150,7 +151,7 @@ impl Packet {
 
     /// A packet made now; its maker fills in what the simulation notes beside the header.
     #[inline(always)]
-    pub(crate) fn new(tlp: &Tlp, destination: Address, requester: Address, now: Time) -> Self {
+    pub(crate) fn new(tlp: &Tlp, destination: RouteEnd, requester: RouteEnd, now: Time) -> Self {
         let address = match tlp.routing {
             Routing::Address(address) => address,
             Routing::Id { offset, .. } => u64::from(offset),
@@ -321,7 +322,7 @@ mod tests {
     use super::*;
 
     fn write(length: u64) -> Packet {
-        Packet::new(&Tlp::memory_write(0, Bytes::new(length)), Address::HOST, Address(1), Time::ZERO)
+        Packet::new(&Tlp::memory_write(0, Bytes::new(length)), RouteEnd::HOST, RouteEnd(1), Time::ZERO)
     }
 
     #[test]
@@ -350,7 +351,7 @@ mod tests {
             attributes: Attributes::ID_BASED_ORDERING,
             ..Tlp::completion(0x1003, Bytes::new(17)).with_traffic_class(5)
         };
-        let packet = Packet::new(&tlp, Address(1), Address::HOST, Time::ZERO);
+        let packet = Packet::new(&tlp, RouteEnd(1), RouteEnd::HOST, Time::ZERO);
         let said = Flags::ID_ORDERED.with(Flags::POISONED).with(Flags::DIGEST);
         assert_eq!(packet.flags, said.with(Flags::answered(CompletionStatus::CompleterAbort)));
         assert!(!packet.flags.has(Flags::UNSUPPORTED.with(Flags::RELAXED).with(Flags::LAST)));
@@ -365,11 +366,11 @@ mod tests {
         cut.carry(0x1003, Bytes::new(2));
         assert_eq!((cut.payload(), cut.cost.payload()), (Bytes::new(2), Bytes::new(8)));
         let request = Tlp::memory_read(0, Bytes::new(512));
-        let mut read = Packet::new(&request, Address::HOST, Address(1), Time::ZERO);
+        let mut read = Packet::new(&request, RouteEnd::HOST, RouteEnd(1), Time::ZERO);
         read.carry(64, Bytes::new(448));
         assert_eq!((read.length, read.payload(), read.cost), (448, Bytes::ZERO, request.cost(false)));
         let mut failed =
-            Packet::new(&Tlp::completion(0, Bytes::new(1)), Address(1), Address::HOST, Time::ZERO);
+            Packet::new(&Tlp::completion(0, Bytes::new(1)), RouteEnd(1), RouteEnd::HOST, Time::ZERO);
         failed.fail(CompletionStatus::UnsupportedRequest);
         assert_eq!((failed.kind, failed.cost.tlp()), (TlpKind::Completion, Bytes::new(12)));
         assert!(failed.flags.has(Flags::UNSUPPORTED));

@@ -1,7 +1,7 @@
 //! What endpoints are asked for: transfers queued on channels, and the next request staged at the port.
 
 use crate::config::EngineConfig;
-use crate::endpoint::{Endpoint, resolve_target};
+use crate::endpoint::Endpoint;
 use crate::fabric::Fabric;
 use crate::ports::Dma;
 use crate::workload::{ChannelId, DeviceId, Target, Transfer};
@@ -42,8 +42,9 @@ impl Dma for Fabric {
                 Some(self.endpoints[self.endpoint_index(peer) as usize].ordinal)
             }
         };
-        let memory = self.root_complexes[device.root_complex as usize].config.memory_base;
-        let (address, destination) = resolve_target(transfer.target, transfer.offset, memory, peer);
+        let Transfer { target, offset, length, .. } = transfer;
+        let (address, destination) =
+            self.addresses.of_transfer(device.root_complex, target, peer, offset, length);
         let index = self.transfers.insert(transfer, self.current, address, destination);
         let now = self.engine.now();
         self.endpoints[endpoint as usize].submit(channel.index, index, now, &self.transfers);

@@ -10,7 +10,7 @@ use crate::config::RootComplexConfig;
 use crate::errors::DeviceErrors;
 use crate::memory::{Memory, Place};
 use crate::memory_path::MemoryPath;
-use crate::packet::{Address, Flags, Packet, PacketId, PacketPool};
+use crate::packet::{Flags, Packet, PacketId, PacketPool, RouteEnd};
 use crate::port::PortId;
 use crate::ring::Ring;
 use crate::root_ports::STACK_BITS;
@@ -99,7 +99,7 @@ impl RootComplex {
     }
 
     /// The buffers of an endpoint are in the memory of `socket`. Before the run.
-    pub(crate) fn place_memory(&mut self, endpoint: Address, socket: u16) {
+    pub(crate) fn place_memory(&mut self, endpoint: RouteEnd, socket: u16) {
         if let Some(path) = &mut self.path {
             path.place_memory(endpoint, socket);
         }
@@ -107,7 +107,7 @@ impl RootComplex {
     }
 
     /// The processor has used the buffers of an endpoint. Before the run.
-    pub(crate) fn warm_buffers(&mut self, endpoint: Address) {
+    pub(crate) fn warm_buffers(&mut self, endpoint: RouteEnd) {
         let index = endpoint.0 as usize;
         if self.warm_buffers.len() <= index {
             self.warm_buffers.resize(index + 1, false);
@@ -247,7 +247,7 @@ impl RootComplex {
         let length = Bytes::new(u64::from(request.length));
         let combine = self.config.completion_combine_max.min(mps);
         let chunks = splitting::completions(request.address, length, self.config.rcb, combine);
-        let completions = completions(request, Address::HOST, now, chunks, self.config.ecrc);
+        let completions = completions(request, RouteEnd::HOST, now, chunks, self.config.ecrc);
         let latency = self.config.memory_latency + jitter;
         let stack = usize::from(self.stack_of_port[usize::from(port)]);
         if let (None, None, [Socket { memory, cache: None }]) =
@@ -310,7 +310,7 @@ fn stacks_of(config: &RootComplexConfig, ports: usize) -> Vec<u16> {
 /// Completions with data that answer `request`, one per chunk, with an ECRC or without.
 pub(crate) fn completions(
     request: &Packet,
-    completer: Address,
+    completer: RouteEnd,
     now: Time,
     chunks: splitting::Completions,
     digest: bool,

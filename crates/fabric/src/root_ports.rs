@@ -2,7 +2,7 @@
 
 use crate::event::Event;
 use crate::fabric::Fabric;
-use crate::packet::{Address, ClassQueues, Flags, Packet, PacketId, PacketPool};
+use crate::packet::{ClassQueues, Flags, Packet, PacketId, PacketPool, RouteEnd};
 use crate::port::PortId;
 use crate::ring::Ring;
 use crate::stack::WaitingRead;
@@ -18,7 +18,7 @@ impl Fabric {
     #[inline]
     pub(crate) fn root_complex_takes(&mut self, index: u32, id: PortId, packet_id: PacketId, now: Time) {
         let packet = self.packets[packet_id];
-        if packet.destination != Address::HOST {
+        if packet.destination != RouteEnd::HOST {
             return self.forward_between_root_ports(index, id, packet_id, now);
         }
         if packet.flags.has(Flags::DAMAGED) && self.ecrc_fails(id, packet_id, now) {

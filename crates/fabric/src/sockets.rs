@@ -11,7 +11,7 @@
 //! link, and on which socket an MMIO access starts.
 
 use crate::config::SocketsConfig;
-use crate::packet::Address;
+use crate::packet::RouteEnd;
 use crate::server::Server;
 use lanewise_units::{Bytes, Span, Time};
 
@@ -54,7 +54,7 @@ impl Sockets {
     }
 
     /// The buffers of an endpoint are in the memory of `socket`. Before the run.
-    pub(crate) fn place_memory(&mut self, endpoint: Address, socket: u16) {
+    pub(crate) fn place_memory(&mut self, endpoint: RouteEnd, socket: u16) {
         let index = endpoint.0 as usize;
         if self.memory_of.len() <= index {
             self.memory_of.resize(index + 1, None);
@@ -64,7 +64,7 @@ impl Sockets {
     }
 
     /// The way of a request of `requester`, at root port `port`, to its memory; none when that is at the same socket.
-    pub(crate) fn to_memory(&self, requester: Address, port: u16) -> Option<Crossing> {
+    pub(crate) fn to_memory(&self, requester: RouteEnd, port: u16) -> Option<Crossing> {
         let to = (*self.memory_of.get(requester.0 as usize)?)?;
         let from = self.config.of_port[usize::from(port)];
         (from != to).then_some(Crossing { from, to })

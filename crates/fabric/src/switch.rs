@@ -12,7 +12,7 @@ use crate::buses::Buses;
 use crate::config::{Arbitration, Forwarding, SwitchConfig, SwitchCore};
 use crate::corruption::Corruption;
 use crate::link::FlitParts;
-use crate::packet::{Address, ClassQueues, Packet, PacketId, PacketPool};
+use crate::packet::{ClassQueues, Packet, PacketId, PacketPool, RouteEnd};
 use crate::port::{PortId, PortSettings};
 use crate::routing::Routes;
 use crate::server::Book;
@@ -168,7 +168,7 @@ impl Switch {
 
     /// Egress for a packet that came in at `ingress`.
     #[inline(always)]
-    pub(crate) fn egress(&self, destination: Address, ingress: u16) -> u16 {
+    pub(crate) fn egress(&self, destination: RouteEnd, ingress: u16) -> u16 {
         match self.routes.port_to(destination) {
             Some(port) if ingress == 0 || !self.config.acs_redirect => port,
             _ => 0,

@@ -5,7 +5,7 @@
 
 use crate::fabric::Fabric;
 use crate::link::{Departure, SentFlit};
-use crate::packet::{Address, Flags, Packet, PacketId, PacketRef};
+use crate::packet::{Flags, Packet, PacketId, PacketRef, RouteEnd};
 use crate::port::{Owner, PortId};
 use crate::workload::DeviceId;
 use lanewise_observe::{OnWire, Place, Transmission, Use, WaitingTlp, What, WireFact, WireTlp};
@@ -14,7 +14,7 @@ use lanewise_pcie::tlp::FlowClass;
 use lanewise_units::{Span, Time};
 
 impl Fabric {
-    /// What TLPs call an endpoint that they come from or go to; none for another device.
+    /// What facts call an endpoint that TLPs come from or go to; none for another device.
     pub fn place(&self, device: DeviceId) -> Option<Place> {
         let index = self.requester_index(device)?;
         Some(self.endpoints[index].ordinal.place())
@@ -145,6 +145,10 @@ impl Fabric {
     ) -> WireTlp {
         let (port, packet) = (&self.ports[id.index()], &self.packets[packet_id]);
         let channel = port.channel_of(packet.traffic_class);
+        let requester = match packet.class() {
+            FlowClass::Completion => packet.destination,
+            FlowClass::Posted | FlowClass::NonPosted => packet.requester,
+        };
         WireTlp {
             sequence,
             transmission,
@@ -154,6 +158,7 @@ impl Fabric {
             cost: packet.cost,
             source: packet.requester.place(),
             destination: packet.destination.place(),
+            requester_id: self.addresses.id(requester),
             tag: packet.tag(),
             attributes: packet.attributes(),
             traffic_class: packet.traffic_class,
@@ -194,7 +199,7 @@ impl Fabric {
     }
 }
 
-impl Address {
+impl RouteEnd {
     fn place(self) -> Place {
         match self {
             Self::HOST => Place::Host,

@@ -28,7 +28,7 @@ fn a_core_is_as_far_from_the_root_port_each_way() {
 #[test]
 fn a_64_bit_bar_needs_four_dw() {
     let mut config = card();
-    endpoint_mut(&mut config, 1).bar_64 = true;
+    endpoint_mut(&mut config, 1).registers.is_wide = true;
     assert_eq!(alone(&config, STORE), Span::from_ns(45 + 4));
     // 4 ns more, and the register is read 4 ns later, which is a symbol.
     assert_eq!(alone(&config, LOAD), Span::from_ns(189 + 4));

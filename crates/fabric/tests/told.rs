@@ -3,9 +3,9 @@
 mod common;
 
 use common::*;
-use lanewise_fabric::Simulation;
 use lanewise_fabric::config::*;
-use lanewise_fabric::workload::{DeviceId, Direction};
+use lanewise_fabric::workload::{DeviceId, Direction, Target};
+use lanewise_fabric::{Machines, Simulation};
 use lanewise_observe::{Fact, Observer, OnWire, Place, Transmission, Use, What, WireFact, WireTlp};
 use lanewise_pcie::encoding::LinkMode;
 use lanewise_pcie::flit::{CRC_BYTES, DLP_BYTES, FEC_BYTES, FLIT_BYTES};
@@ -115,8 +115,25 @@ impl Heard {
         on.iter().fold(Span::ZERO, |sum, on| sum + tally.spent_on(*on))
     }
 
+    /// What goes down a link is for what its upper port has below it: a request by its windows, a completion by its buses.
+    fn check_ways(&self) {
+        let machines = Machines::of(&self.config).expect("a tree");
+        for link in &self.config.links {
+            let (device, port) = link.upper;
+            let bridge = machines.port(device, port);
+            for (_, tlp) in self.sent_by(device as u32, port) {
+                let is_below = match tlp.cost.class() {
+                    FlowClass::Completion => bridge.leads_to(tlp.requester_id.bus()),
+                    FlowClass::Posted | FlowClass::NonPosted => bridge.forwards(tlp.address),
+                };
+                assert!(is_below, "{tlp:?} below {bridge:?}");
+            }
+        }
+    }
+
     /// All that holds on every link.
     fn check(&self) {
+        self.check_ways();
         for (direction, receiver, mode) in self.directions() {
             self.check_times(direction);
             self.check_counts(direction);
@@ -302,6 +319,24 @@ fn where_credits_are_scarce() {
     };
     assert_eq!(waits(Use::BlockedPostedHeader), Some(TlpKind::MemoryWrite));
     assert_eq!(waits(Use::BlockedNonPostedHeader), Some(TlpKind::MemoryRead));
+}
+
+/// Writes and reads of another device's memory, through a switch and, with ACS, through the root complex.
+#[test]
+fn between_peers() {
+    for acs in [false, true] {
+        let mut config = two(Generation::Gen3);
+        let DeviceKind::Switch(switch) = &mut config.devices[1].kind else { panic!("a switch") };
+        switch.acs_redirect = acs;
+        let to_peer = |from: u32, direction| {
+            Stream::new(from, direction, 3000, 4).to(Target::Endpoint(DeviceId(5 - from)))
+        };
+        let heard = heard(&config, || vec![to_peer(2, Direction::Write), to_peer(3, Direction::Read)]);
+        heard.check();
+        let down = |port| heard.sent_by(1, port).len();
+        assert!(down(1) > 20 && down(2) > 20);
+        assert_eq!(heard.sent_by(0, 0).len() > 20, acs);
+    }
 }
 
 #[test]

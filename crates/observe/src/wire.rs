@@ -1,12 +1,12 @@
 //! What goes over a wire: one [`OnWire`] for each thing that is there, with all that it says.
 //!
 //! Times are exact, and one thing is on the wire of a direction at a time: each starts when the one before has ended, or later. What an
-//! analyzer shows and the fabric does not have is left out: the data themselves, requester IDs (places in the fabric stand for them),
-//! and the bits of framing, CRC and ordered sets.
+//! analyzer shows and the fabric does not have is left out: the data themselves, and the bits of framing, CRC and ordered sets.
 
 use crate::Use;
 use core::fmt;
 use lanewise_pcie::dllp::Dllp;
+use lanewise_pcie::enumeration::Location;
 use lanewise_pcie::flow_control::CreditPool;
 use lanewise_pcie::tlp::{Attributes, CompletionStatus, FlowClass, TlpCost, TlpKind};
 use lanewise_units::{Span, Time};
@@ -147,8 +147,10 @@ pub struct WireTlp {
     pub cost: TlpCost,
     /// Who made it: the requester of a request, the completer of a completion.
     pub source: Place,
-    /// Where it goes: the completer of a request, the requester of a completion. Switches find the way by it.
+    /// Where it goes: the completer of a request, the requester of a completion.
     pub destination: Place,
+    /// The Requester ID: of who asked, in completions too, which find the way by it.
+    pub requester_id: Location,
     /// Number of the tag among its requester's, of requests that are answered and of their answers; of others zero.
     pub tag: u16,
     /// Ordering and coherence.

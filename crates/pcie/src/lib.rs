@@ -13,6 +13,7 @@
 //! | [`ack_nak`] | sequence numbers, retry buffer, replay, latency limits |
 //! | [`ordering`] | the ordering table as data |
 //! | [`splitting`] | MPS, MRRS, RCB and 4 KiB rules |
+//! | [`enumeration`] | bus numbers, BARs, windows of bridges: how switches find the way of an address or ID |
 //! | [`tag`] | outstanding requests |
 //! | [`turn`] | round robin, plain or weighted |
 //! | [`virtual_channel`] | traffic classes, the channels that carry them, arbitration between channels |
@@ -21,6 +22,7 @@ pub mod ack_nak;
 pub mod arbitration;
 pub mod dllp;
 pub mod encoding;
+pub mod enumeration;
 pub mod fec;
 pub mod flit;
 pub mod flow_control;

@@ -15,7 +15,8 @@
 //! | `slots.rs`, `topology.rs` | slots and ports; the tree of devices |
 //! | `resolve/` | link training, payload sizes, credits and timers, the fabric's configuration |
 //! | `problem.rs`, `diagnostic.rs`, `nearest.rs` | what can be wrong, how it is shown, what was meant |
-//! | `scenario.rs`, `schema.rs`, `reference.rs` | the result; `explain`; JSON Schema; reference pages |
+//! | `scenario.rs`, `addresses.rs` | the result; `explain`, with numbers and addresses as firmware gives them out |
+//! | `schema.rs`, `reference.rs` | JSON Schema; reference pages |
 //!
 //! Every value is looked for in four layers, strongest first: the command line, the scenario file, the catalog
 //! part, the default. Every value knows which of them it came from. Wrong input is never a panic: it is a list of
@@ -23,6 +24,7 @@
 //!
 //! Leaves out: writing scenario files, and reading them from live machines.
 
+mod addresses;
 mod axes;
 mod catalog;
 mod defaults;
@@ -54,6 +56,7 @@ mod topology;
 mod value;
 mod variants;
 
+pub use addresses::{AddressedFunction, FunctionKind, Region, Window};
 pub use axes::{Axis, axes};
 pub use catalog::{Catalog, PartListing, PartParameter, PartRecord, Parts, catalog};
 pub use diagnostic::{Diagnostic, DiagnosticRecord, Diagnostics};

@@ -118,6 +118,8 @@ problems! {
     "flit-mode-impossible" FlitModeImpossible { path, reason } = "`{path}` cannot be: {reason}";
     /// Power states that the link cannot have.
     "aspm-impossible" AspmImpossible { path, reason } = "`{path}` cannot be: {reason}";
+    /// Base address registers that do not fit where they have to be.
+    "no-address-space" NoAddressSpace { path, reason } = "`{path}` has too little address space: {reason}";
     /// Virtual channels that a link cannot have.
     "virtual-channels-impossible" VirtualChannelsImpossible { path, reason } = "`{path}` cannot be: {reason}";
     /// More tags than the tag field can tell apart.

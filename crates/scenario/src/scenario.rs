@@ -1,5 +1,6 @@
 //! The scenario as it is meant: nothing optional, nothing defaulted later, every value with its provenance.
 
+use crate::addresses::{self, AddressedFunction};
 use crate::catalog::{Catalog, catalog};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::document;
@@ -131,6 +132,8 @@ pub struct Explanation {
     pub parameters: Vec<ExplainedParameter>,
     /// How every link came up.
     pub links: Vec<NegotiatedLink>,
+    /// Every port and endpoint with the numbers and addresses that firmware gives it, by host, depth first.
+    pub functions: Vec<AddressedFunction>,
     /// What the scenario states and nothing reads, or costs more than one might think.
     pub remarks: Vec<Remark>,
 }
@@ -225,8 +228,8 @@ impl Scenario {
         memory_estimate::estimate(&self.fabric, &self.workloads) <= self.run.memory_limit.get()
     }
 
-    /// Every value in force and how every link came up.
-    pub fn explain(&self) -> Explanation {
+    /// Every value in force.
+    pub fn explained_parameters(&self) -> Vec<ExplainedParameter> {
         let parameters = self.parameters.iter().map(|parameter| ExplainedParameter {
             path: parameter.path.clone(),
             value: parameter.value.clone(),
@@ -236,10 +239,16 @@ impl Scenario {
             fitted_on: parameter.fitted_on.clone(),
             role: parameter.role,
         });
+        parameters.collect()
+    }
+
+    /// Every value in force, how every link came up, and what firmware programs into devices.
+    pub fn explain(&self) -> Explanation {
         Explanation {
             title: self.title.clone(),
-            parameters: parameters.collect(),
+            parameters: self.explained_parameters(),
             links: self.links.clone(),
+            functions: addresses::functions(&self.fabric, &self.links),
             remarks: self.remarks.clone(),
         }
     }

@@ -35,7 +35,7 @@ fn rig(overrides: &[(&str, &str)]) -> Scenario {
 }
 
 fn explained(scenario: &Scenario, path: &str) -> ExplainedParameter {
-    let found = scenario.explain().parameters.into_iter().find(|parameter| parameter.path == path);
+    let found = scenario.explained_parameters().into_iter().find(|parameter| parameter.path == path);
     found.unwrap_or_else(|| panic!("no {path}"))
 }
 

@@ -113,6 +113,12 @@ partition_of = \"nic0\"",
              generation = \"gen6\"\nwidth = \"x4\"\nlink = { aspm = \"l1\" }\n"
                 .into(),
         ),
+        (
+            "no-address-space",
+            "[host.big]\nslots = { \"slot1..slot20\" = \"gen4 x4\" }\n[endpoint.old]\nattach = \"big.*\"\ncount = 20\n\
+             generation = \"gen4\"\nwidth = \"x4\"\nbar = \"32-bit\"\nregister_bar = \"256 MiB\"\n"
+                .into(),
+        ),
         ("virtual-channels-impossible", "link = { virtual_channels = [[0, 3], [3], []] }\n".into()),
         ("too-many-tags", "tag_width = \"5 bits\"\ntags = 64\n".into()),
         ("too-few-credits", "credits = { posted_data = 8 }\n".into()),

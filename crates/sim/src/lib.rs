@@ -268,7 +268,7 @@ fn instruments(scenario: &Scenario, simulation: &Simulation, until: Time) -> Vec
 }
 
 fn assumptions(scenario: &Scenario) -> Vec<Assumption> {
-    let explained = scenario.explain().parameters;
+    let explained = scenario.explained_parameters();
     let in_force = explained.into_iter().zip(&scenario.parameters);
     let assumed = in_force.filter(|(_, parameter)| parameter.is_assumption());
     assumed

@@ -1,6 +1,6 @@
 //! Transfers that are not complete, and what is left to ask for of them.
 
-use crate::packet::Address;
+use crate::packet::RouteEnd;
 use crate::slots::Slots;
 use crate::workload::{Direction, Transfer, WorkloadId};
 use lanewise_units::Bytes;
@@ -16,14 +16,14 @@ pub(crate) struct ActiveTransfer {
     pub(crate) arrived: u64,
     /// First byte of the transfer, in the target's address space.
     address: u64,
-    destination: Address,
+    destination: RouteEnd,
 }
 
 /// What is left to ask for of the transfer whose turn it is.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rest {
     pub(super) transfer: u32,
-    pub(super) destination: Address,
+    pub(super) destination: RouteEnd,
     pub(super) address: u64,
     pub(super) bytes: u64,
     pub(super) direction: Direction,
@@ -50,7 +50,7 @@ impl Transfers {
         transfer: Transfer,
         workload: WorkloadId,
         address: u64,
-        destination: Address,
+        destination: RouteEnd,
     ) -> u32 {
         self.active.insert(ActiveTransfer { transfer, workload, arrived: 0, address, destination })
     }

@@ -118,12 +118,12 @@ impl ClassQueues {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::Address;
+    use crate::packet::RouteEnd;
     use lanewise_pcie::tlp::Tlp;
     use lanewise_units::Bytes;
 
     fn write(length: u64) -> Packet {
-        Packet::new(&Tlp::memory_write(0, Bytes::new(length)), Address::HOST, Address(1), Time::ZERO)
+        Packet::new(&Tlp::memory_write(0, Bytes::new(length)), RouteEnd::HOST, RouteEnd(1), Time::ZERO)
     }
 
     #[test]

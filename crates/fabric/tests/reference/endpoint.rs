@@ -12,13 +12,9 @@ use lanewise_pcie::tlp::{ECRC, HeaderFormat, PREFIX};
 use lanewise_units::{Span, Time};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Where the memory of endpoints lies: above 4 GiB, so that headers have 4 DW (docs/explanation/transaction.md).
-const PEER_MEMORY: u64 = 1 << 40;
-
 struct Transfer {
     flow: usize,
     is_read: bool,
-    to: Option<usize>,
     address: u64,
     left: u64,
 }
@@ -66,7 +62,7 @@ impl Endpoint {
         let (address, length) = (transfer.address, first_piece(transfer.address, transfer.left, limit));
         transfer.address += length;
         transfer.left -= length;
-        let (flow, to, is_over) = (transfer.flow, transfer.to, transfer.left == 0);
+        let (flow, is_over) = (transfer.flow, transfer.left == 0);
         if is_over {
             self.channels[channel].pop_front();
         }
@@ -86,7 +82,7 @@ impl Endpoint {
             address,
             length,
             header: HeaderFormat::for_address(address).bytes().get() + ecrc + prefixes,
-            to,
+            to: None,
             from: Some(own),
             flow,
             read: self.reads,
@@ -114,7 +110,7 @@ impl System {
         }
         let base = match step_of.target {
             None => self.host(root).config.memory_base,
-            Some(_) => PEER_MEMORY,
+            Some(peer) => self.machines.port(peer, 0).bars[1],
         };
         let endpoint = self.endpoint(device);
         while endpoint.channels.len() <= channel {
@@ -126,7 +122,6 @@ impl System {
         endpoint.channels[channel].push_back(Transfer {
             flow: step,
             is_read: step_of.is_read,
-            to: step_of.target,
             address: base + step_of.offset,
             left: step_of.length,
         });

@@ -24,7 +24,6 @@ struct Stack {
 /// A root complex.
 pub struct Host {
     pub config: RootComplexConfig,
-    pub leads_to: Vec<Option<usize>>,
     reads: Server,
     writes: Server,
     memory: Server,
@@ -49,7 +48,6 @@ impl Host {
         };
         Self {
             config: config.clone(),
-            leads_to: Vec::new(),
             reads: Server::new(config.read_bandwidth),
             writes: Server::new(config.write_bandwidth),
             memory: Server::new(config.memory.rate),
@@ -113,11 +111,9 @@ impl System {
     pub fn host_takes(&mut self, device: usize, port: usize, tlp: Tlp) {
         let now = self.now;
         let number = self.ports[port].number;
-        if let Some(end) = tlp.to {
+        if let Some(egress) = self.way_down(device, &tlp) {
             // Peer to peer: back down, through this or another root port.
-            let host = self.host(device);
-            let egress = host.leads_to[end].expect("peers share a root");
-            let ready = now + host.config.forward_latency;
+            let ready = now + self.host(device).config.forward_latency;
             let egress = self.devices[device].ports[egress];
             return self.queue(egress, Tlp { ready, turn: ready, came_in: Some(port), ..tlp });
         }

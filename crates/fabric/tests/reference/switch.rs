@@ -5,7 +5,7 @@
 
 use super::port::Port;
 use super::system::{Kind, System};
-use super::tlp::{Arrival, COMPLETION, NON_POSTED, POSTED, Tlp};
+use super::tlp::{Arrival, COMPLETION, Kind as TlpKind, NON_POSTED, POSTED, Tlp};
 use lanewise_fabric::config::{Arbitration, Forwarding, SwitchConfig, SwitchCore};
 use lanewise_pcie::ordering::{OrderingAttributes, OrderingClass, Passing, may_pass};
 use lanewise_units::{Bytes, Span, Time};
@@ -17,8 +17,6 @@ pub type Queues = [VecDeque<Tlp>; 3];
 /// A switch.
 pub struct Switch {
     config: SwitchConfig,
-    /// By device, the port that leads down to it.
-    pub leads_to: Vec<Option<usize>>,
     /// By egress and ingress.
     queues: Vec<Vec<Queues>>,
     /// By egress, the ingress that is asked first and how many TLPs of its turn are left.
@@ -32,7 +30,6 @@ impl Switch {
         let weight = config.arbitration.weights().map_or(1, |weights| weights[0]);
         Self {
             config: config.clone(),
-            leads_to: Vec::new(),
             queues: (0..ports).map(|_| (0..ports).map(|_| Queues::default()).collect()).collect(),
             turns: vec![(0, weight); ports],
             busy_until: vec![Time::ZERO; ports],
@@ -70,12 +67,27 @@ impl Switch {
 }
 
 impl System {
+    /// The port of a switch or host that leads down to where a TLP goes: a completion by the bus of the function that it answers, a
+    /// request by the windows of the ports (PCIe Base 6.3 §2.2.4, §7.5.1.3). None when it is not below.
+    pub fn way_down(&self, device: usize, tlp: &Tlp) -> Option<usize> {
+        let leads_down = |port: &usize| {
+            let bridge = self.machines.port(device, *port);
+            match (tlp.kind, tlp.to) {
+                (TlpKind::Completion, to) => {
+                    to.is_some_and(|to| bridge.leads_to(self.machines.port(to, 0).bus))
+                }
+                (TlpKind::Write | TlpKind::Read, _) => bridge.forwards(tlp.address),
+            }
+        };
+        let first = usize::from(matches!(self.devices[device].kind, Kind::Switch(_)));
+        (first..self.devices[device].ports.len()).find(leads_down)
+    }
+
     /// The egress port of a TLP that came in at `ingress`.
     pub fn egress(&self, device: usize, ingress: usize, tlp: &Tlp) -> usize {
         let Kind::Switch(switch) = &self.devices[device].kind else { panic!("device {device} is no switch") };
         let from_above = self.ports[ingress].number == 0;
-        let down =
-            tlp.to.and_then(|end| switch.leads_to[end]).filter(|_| from_above || !switch.config.acs_redirect);
+        let down = self.way_down(device, tlp).filter(|_| from_above || !switch.config.acs_redirect);
         self.devices[device].ports[down.unwrap_or(0)]
     }
 

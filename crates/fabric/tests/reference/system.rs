@@ -8,6 +8,7 @@ use super::record::Record;
 use super::switch::Switch;
 use super::wire::{Faults, Wire};
 use lanewise_engine::random::RandomStream;
+use lanewise_fabric::Machines;
 use lanewise_fabric::config::*;
 use lanewise_units::{Bytes, Time};
 
@@ -45,6 +46,8 @@ pub struct System {
     pub agenda: Agenda,
     pub ports: Vec<Port>,
     pub devices: Vec<Device>,
+    /// Bus numbers, BARs and windows.
+    pub machines: Machines,
     pub steps: Vec<Step>,
     pub record: Record,
     entered: u64,
@@ -96,7 +99,7 @@ impl System {
         }
         let first_ports = first_ports(config);
         let id = |(device, port): (usize, usize)| first_ports[device] + port;
-        let mut devices: Vec<Device> = config
+        let devices: Vec<Device> = config
             .devices
             .iter()
             .enumerate()
@@ -135,17 +138,18 @@ impl System {
             }
         }
         let ports: Vec<Port> = ports.into_iter().map(|port| port.expect("every port has a link")).collect();
-        for device in 0..devices.len() {
-            // By endpoint, the port that leads down to it.
-            let leads_to = (0..devices.len()).map(|end| way_down(&devices, device, end)).collect();
-            match &mut devices[device].kind {
-                Kind::Switch(switch) => switch.leads_to = leads_to,
-                Kind::Host(host) => host.leads_to = leads_to,
-                Kind::Endpoint(_) => {}
-            }
-        }
+        let machines = Machines::of(config).expect("a tree");
         let record = Record::new(ports.len(), steps.len());
-        Self { now: Time::ZERO, agenda: Agenda::default(), ports, devices, steps, record, entered: 0 }
+        Self {
+            now: Time::ZERO,
+            agenda: Agenda::default(),
+            ports,
+            devices,
+            machines,
+            steps,
+            record,
+            entered: 0,
+        }
     }
 
     /// Runs up to and including `limit`.
@@ -266,10 +270,4 @@ fn first_ports(config: &FabricConfig) -> Vec<usize> {
         first[pair[1]] = first[pair[0]] + config.devices[pair[0]].ports.len();
     }
     first
-}
-
-/// The port of `device` that leads down to `end`, if `end` is below it.
-fn way_down(devices: &[Device], device: usize, end: usize) -> Option<usize> {
-    let (above, port) = devices[end].above?;
-    if above == device { Some(port) } else { way_down(devices, device, above) }
 }

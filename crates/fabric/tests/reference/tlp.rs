@@ -27,7 +27,7 @@ pub struct Tlp {
     pub length: u64,
     /// Header, prefixes and ECRC, in bytes.
     pub header: u64,
-    /// The endpoint that it is for; none for host memory.
+    /// Of a completion, the endpoint whose request it answers. Requests find their way by the address.
     pub to: Option<usize>,
     /// The endpoint that made it; none for the root complex.
     pub from: Option<usize>,

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::parameter::parameters;
 use crate::value::{Auto, PayloadSize, choices};
-use lanewise_units::{Generation, Rate, Span, Width};
+use lanewise_units::{Bytes, Generation, Rate, Span, Width};
 
 choices! {
     /// Width of the tag field of a requester.
@@ -82,6 +82,13 @@ parameters! {
         /// Where its registers are: above 4 GiB requests have headers of four DW, one more than below.
         bar: BarChoice = "auto",
         Assumed "64-bit since Gen3: memory BARs of NICs, drives and GPUs of that time are of 64 bits in public dumps";
+        /// Bytes of the base address register of its registers; the next power of two.
+        register_bar: Bytes = "16 KiB" in "4 KiB" to "256 MiB",
+        Assumed "NVMe drives in public dumps of lspci; no time depends on it";
+        /// Bytes of the base address register through which other devices reach its memory; the next power of two. Offsets beyond it
+        /// begin anew, as software moves it over what is used.
+        memory_bar: Auto<Bytes> = "auto" in "1 MiB" to "1024 GiB",
+        Assumed "64 GiB where a workload has other devices use its memory, none elsewhere";
         /// From an MMIO read's arrival to its completion entering the egress queue.
         mmio_read_latency: Auto<Span> = "auto" in "0 ns" to "1 ms",
         Assumed "255 ns for RDMA adapters, 300 ns for others; GPUs of the catalog 690 ns: published loads less their way there and back";

@@ -97,6 +97,9 @@ parameters! {
         /// Start of the memory that devices address; below 4 GiB requests have the short header.
         memory_base: Bytes = "4 GiB" in "0 B" to "1048576 GiB",
         Assumed "buffers of a host with much memory lie above 4 GiB";
+        /// Start of the addresses above 4 GiB that firmware gives to devices.
+        mmio_base: Bytes = "57344 GiB" in "4 GiB" to "1048576 GiB",
+        Published "56 TiB, 0x380000000000: MMIO High Base of Xeon servers, as their dumps of lspci show it; no time depends on it";
         /// Whether every packet it sends has an end-to-end CRC: completions, and the processor's loads and stores.
         ecrc: bool = "false",
         Spec "off after reset, PCIe Base 6.3 §7.8.4";

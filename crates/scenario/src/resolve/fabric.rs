@@ -1,5 +1,6 @@
 //! Puts the fabric's configuration together.
 
+use super::bars;
 use super::computed::Computed;
 use super::errors;
 use super::link::TrainedLink;
@@ -16,8 +17,8 @@ use crate::parameters::{
 use crate::problem::Problem;
 use crate::value::Auto;
 use lanewise_fabric::config::{
-    Arbitration, DeviceConfig, DeviceKind, DmaConfig, EndpointConfig, FabricConfig, FaultConfig, Forwarding,
-    LinkConfig, PortConfig, RootComplexConfig, SocketsConfig, SwitchConfig, SwitchCore,
+    Arbitration, Bar, DeviceConfig, DeviceKind, DmaConfig, EndpointConfig, FabricConfig, FaultConfig,
+    Forwarding, LinkConfig, PortConfig, RootComplexConfig, SocketsConfig, SwitchConfig, SwitchCore,
 };
 use lanewise_pcie::encoding::LinkMode;
 use lanewise_pcie::tag::TagWidth;
@@ -139,6 +140,7 @@ fn root_complex(
         forward_latency: host.peer.latency,
         largest_forwarded: host.peer.largest_packet.map(|largest| largest.0),
         memory_base: host.memory_base.get(),
+        mmio_base: host.mmio_base.get(),
         core_latency: host.core_latency,
         sockets,
         iommu: memory_path::iommu(rig, instance, host, computed, output),
@@ -298,7 +300,11 @@ fn endpoint(
         traffic_class: parameters.traffic_class,
         ecrc: parameters.ecrc,
         tlp_prefixes: parameters.tlp_prefixes,
-        bar_64: bar_64(rig, instance, parameters, computed),
+        registers: Bar {
+            size: bars::power_of_two(parameters.register_bar).get(),
+            is_wide: bar_64(rig, instance, parameters, computed),
+        },
+        memory_bar: parameters.memory_bar.given().map(bars::power_of_two),
         mmio_read_latency,
         memory_read_latency: parameters.memory_read_latency,
         memory_read_rate: parameters.memory_read_rate,

@@ -3,6 +3,7 @@
 //!
 //! Everything is looked at even after a mistake, as far as it makes sense, so that all mistakes are found at once.
 
+mod bars;
 mod channels;
 mod collective;
 mod computed;
@@ -107,6 +108,7 @@ pub(crate) fn resolve(file: &ScenarioFile, output: &mut Output) -> Option<Resolu
     let fabric =
         fabric::build(&rig, (&trained, &maps), &payload, ports, run.as_ref()?.seed, &mut computed, output);
     let workloads = kinds::read(&rig, &mut computed, output);
+    let fabric = bars::of_memory(&rig, fabric, &workloads, &mut computed, output);
     memory_estimate::check(run.as_ref()?, &fabric, &workloads, output);
     let links = computed::links(&rig, &trained, &payload);
     computed.replace_automatic(&mut output.parameters);

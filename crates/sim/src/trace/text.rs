@@ -5,12 +5,23 @@ use std::fmt::Write;
 
 impl Trace {
     /// One line for each row, with units in the heading. Credits are those left after a TLP, or the limit that a DLLP says; `inf`
-    /// is for those without a limit.
+    /// is for those without a limit. IDs leave out segment 0.
     pub fn text(&self) -> String {
         let widest = self.rows.iter().map(|row| row.link.len()).max().unwrap_or(0).max("link".len());
         let mut text = format!(
-            "{:>14}  {:>10}  {:widest$}  {:4}  {:>4}  {:22}  {:12}  {:>4}  {:>12}  {:>4}  {:>9}  note\n",
-            "ns", "ns on wire", "link", "way", "seq", "what", "requester", "tag", "address", "B", "credits"
+            "{:>14}  {:>10}  {:widest$}  {:4}  {:>4}  {:22}  {:12}  {:>7}  {:>4}  {:>14}  {:>4}  {:>9}  note\n",
+            "ns",
+            "ns on wire",
+            "link",
+            "way",
+            "seq",
+            "what",
+            "requester",
+            "ID",
+            "tag",
+            "address",
+            "B",
+            "credits"
         );
         self.rows.iter().for_each(|row| row.line(&mut text, widest));
         if self.seen > self.rows.len() as u64 {
@@ -30,12 +41,13 @@ impl TraceRow {
             ticks => format!("{:.3}", lanewise_units::Span::from_ticks(ticks).as_ns()),
         };
         let line = format!(
-            "{:>14.3}  {on_wire:>10}  {:widest$}  {way:4}  {:>4}  {:22}  {:12}  {:>4}  {:>12}  {:>4}  {:>9}  {}",
+            "{:>14.3}  {on_wire:>10}  {:widest$}  {way:4}  {:>4}  {:22}  {:12}  {:>7}  {:>4}  {:>14}  {:>4}  {:>9}  {}",
             self.at_ns,
             self.link,
             or_dash(self.sequence),
             self.what,
             self.requester.as_deref().unwrap_or("–"),
+            self.requester_id.as_deref().map_or("–", |id| id.strip_prefix("0000:").unwrap_or(id)),
             or_dash(self.tag),
             self.address.as_deref().unwrap_or("–"),
             or_dash(self.length_bytes),

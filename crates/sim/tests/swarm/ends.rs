@@ -140,7 +140,7 @@ fn bases(world: &World) -> Vec<Base> {
         .map(|blocks| {
             let rig = Rig { blocks, settings: Vec::new() };
             let scenario = rig.load().unwrap_or_else(|found| panic!("{found}"));
-            let paths = scenario.explain().parameters.into_iter().map(|parameter| parameter.path).collect();
+            let paths = scenario.explained_parameters().into_iter().map(|parameter| parameter.path).collect();
             Base { rig, paths }
         })
         .collect()

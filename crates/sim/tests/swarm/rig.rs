@@ -115,7 +115,7 @@ impl World {
             }
         };
         let mut at_ends: Vec<(String, String)> = Vec::new();
-        let parameters = scenario.explain().parameters;
+        let parameters = scenario.explained_parameters();
         for _ in 0..random.below(16) {
             let parameter = &parameters[random.below(parameters.len() as u64) as usize];
             let taken = rig.settings.iter().any(|(path, _)| *path == parameter.path);

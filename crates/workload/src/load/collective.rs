@@ -244,6 +244,10 @@ impl LoadConfig for CollectiveConfig {
         let is_its = self.name == flow;
         self.devices.iter().filter(|_| is_its).map(|(device, _)| *device).collect()
     }
+
+    fn peer_memory(&self) -> Vec<(DeviceId, Bytes)> {
+        self.devices.iter().map(|(device, _)| (*device, self.size)).collect()
+    }
 }
 
 #[cfg(test)]

@@ -390,6 +390,15 @@ impl LoadConfig for CopyConfig {
     fn demands(&self) -> Vec<Demand> {
         vec![Demand { operations: u64::from(self.streams), of: format!("{}.streams", self.name) }]
     }
+
+    fn peer_memory(&self) -> Vec<(DeviceId, Bytes)> {
+        let largest = self.sizes.iter().copied().max().unwrap_or(Bytes::ZERO);
+        let peer = |way: &CopyWay| match way.target {
+            Target::Endpoint(device) => Some((device, largest)),
+            Target::HostMemory | Target::Nobody => None,
+        };
+        self.ways.iter().filter_map(peer).collect()
+    }
 }
 
 #[cfg(test)]

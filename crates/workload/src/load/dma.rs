@@ -296,6 +296,13 @@ impl LoadConfig for DmaConfig {
         }
     }
 
+    fn peer_memory(&self) -> Vec<(DeviceId, Bytes)> {
+        match self.target {
+            Target::Endpoint(device) => vec![(device, self.size)],
+            Target::HostMemory | Target::Nobody => Vec::new(),
+        }
+    }
+
     fn deepen(&mut self, device: DeviceId, larger: &mut Larger) -> Option<()> {
         (self.device == device).then(|| larger.more(&mut self.outstanding))
     }

@@ -5,7 +5,7 @@
 
 use lanewise_fabric::ResourceKind;
 use lanewise_fabric::workload::{DeviceId, Workload};
-use lanewise_units::{Rate, Span};
+use lanewise_units::{Bytes, Rate, Span};
 use std::any::Any;
 use std::collections::HashSet;
 use std::fmt::Debug;
@@ -34,6 +34,11 @@ pub trait LoadConfig: Any + Debug + Send + Sync {
     /// Endpoints that the flow of this name reads from or writes to.
     fn targets(&self, flow: &str) -> Vec<DeviceId> {
         let _ = flow;
+        Vec::new()
+    }
+
+    /// Endpoints whose memory other devices address, each with the longest transfer there.
+    fn peer_memory(&self) -> Vec<(DeviceId, Bytes)> {
         Vec::new()
     }
 

@@ -1,10 +1,10 @@
 //! NVMe drives under fio as a load: what it may have open, when it moves drives, and what makes it larger.
 
-use super::{FioConfig, IoEngine, NvmeConfig, NvmeWorkload};
+use super::{FioConfig, GroupConfig, IoEngine, NvmeConfig, NvmeWorkload, Staging};
 use crate::load::{Demand, Larger, LoadConfig, Tool};
 use lanewise_fabric::ResourceKind;
 use lanewise_fabric::workload::{DeviceId, Workload};
-use lanewise_units::Span;
+use lanewise_units::{Bytes, Span};
 
 impl LoadConfig for NvmeConfig {
     fn build(&self) -> Box<dyn Workload> {
@@ -28,6 +28,20 @@ impl LoadConfig for NvmeConfig {
 
     fn demands(&self) -> Vec<Demand> {
         self.groups.iter().map(|group| demand(&group.fio)).collect()
+    }
+
+    fn peer_memory(&self) -> Vec<(DeviceId, Bytes)> {
+        let of_group = |group: &GroupConfig| {
+            let staged = group.fabrics.as_ref().map(|fabrics| fabrics.staging);
+            let devices: Vec<DeviceId> = match staged {
+                Some(Staging::Drive) => self.ssds.iter().map(|ssd| ssd.device).collect(),
+                Some(Staging::Device(device)) => vec![device],
+                Some(Staging::HostMemory) | None => Vec::new(),
+            };
+            let block = group.fio.blocks.largest();
+            devices.into_iter().chain(group.memory).map(move |device| (device, block))
+        };
+        self.groups.iter().flat_map(of_group).collect()
     }
 
     fn first_change(&self) -> Option<Span> {

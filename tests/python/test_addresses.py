@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from lanewise.health.doctor import diagnose
 from typer.testing import CliRunner
 
 import lanewise
 from lanewise.cli.commands import app
-from lanewise.doctor import diagnose
 from lanewise.machine.reading import read_bytes
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
@@ -39,7 +39,7 @@ def test_the_listing_has_the_form_of_lspci() -> None:
 
 @pytest.mark.parametrize("name", ["switch.toml", "collective.toml"])
 def test_what_is_listed_reads_as_a_machine_without_a_mistake_in_it(name: str) -> None:
-    """The reader of real dumps finds the same functions and bridges, and the doctor no conflict of addresses."""
+    """The reader of dumps finds the same functions and bridges, and the doctor no conflict of addresses."""
     scenario = str(SCENARIOS / name)
     listed = _listed(scenario)
     machine = read_bytes(listed.encode(), name="listed")

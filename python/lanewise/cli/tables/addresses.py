@@ -1,4 +1,4 @@
-"""Bus numbers, windows and BARs of a scenario's devices, in the form of `lspci -v`: what firmware gives them before a run."""
+"""Bus numbers, windows and BARs of a scenario's devices, as firmware gives them, in the form of `lspci -v`."""
 
 from __future__ import annotations
 
@@ -21,12 +21,14 @@ _UNITS = "KMGT"
 def addresses(result: ExplainResult, patterns: Sequence[str] = ()) -> list[str]:
     """Return the lines: each function by its number, with what lspci shows of its header.
 
-    With patterns, which are those of a shell, only functions whose name, or device's name, is like one of them; InputError when none
-    is. Several hosts have a heading each; segments are left out where there is only 0, as lspci does.
+    With patterns, which are those of a shell, only functions whose name, or device's name, is like one of
+    them; InputError when none is. Several hosts have a heading each; segments are left out where there is only 0, as lspci does.
     """
     functions = [row for row in result.document["functions"] if _is_meant(row["name"], patterns)]
     if patterns and not functions:
-        raise InputError(f"no port or device is like {' or '.join(patterns)}; --addresses without a pattern lists all")
+        raise InputError(
+            f"no port or device is like {' or '.join(patterns)}; --addresses without a pattern lists all"
+        )
     all_zero = all(row["address"].startswith("0000:") for row in functions)
     hosts = [list(group) for _, group in groupby(functions, key=itemgetter("host"))]
     lines = []
@@ -41,14 +43,19 @@ def addresses(result: ExplainResult, patterns: Sequence[str] = ()) -> list[str]:
 
 
 def _title(row: AddressedFunction) -> str:
-    return f"Endpoint: {row['name']}" if row["kind"] == "endpoint" else f"PCI bridge: {row['name']} ({row['kind']})"
+    return (
+        f"Endpoint: {row['name']}"
+        if row["kind"] == "endpoint"
+        else f"PCI bridge: {row['name']} ({row['kind']})"
+    )
 
 
 def _header(row: AddressedFunction) -> Iterator[str]:
     primary = row["address"].split(":")[1]
     secondary, subordinate = row["secondary_bus"], row["subordinate_bus"]
     if secondary is not None and subordinate is not None:
-        yield f"Bus: primary={primary}, secondary={secondary:02x}, subordinate={subordinate:02x}, sec-latency=0"
+        below = f"secondary={secondary:02x}, subordinate={subordinate:02x}"
+        yield f"Bus: primary={primary}, {below}, sec-latency=0"
         yield f"Memory behind bridge: {_behind(row['memory'], 8)} [32-bit]"
         yield f"Prefetchable memory behind bridge: {_behind(row['prefetchable'], 16)} [64-bit]"
     yield from map(_region, row["regions"])
@@ -62,7 +69,7 @@ def _behind(window: Window | None, digits: int) -> str:
 
 
 def _region(region: Region) -> str:
-    kind = "64-bit, prefetchable" if region["bits"] == 64 else "32-bit, non-prefetchable"  # noqa: PLR2004
+    kind = "64-bit, prefetchable" if region["bits"] == 64 else "32-bit, non-prefetchable"
     start = int(region["start"], 16)
     return f"Region {region['number']}: Memory at {start:08x} ({kind}) [size={_size(region['size_bytes'])}]"
 

@@ -1,4 +1,4 @@
-"""Bus numbers, windows and BARs of a scenario's devices, as firmware gives them, in the form of `lspci -v`."""
+"""Bus numbers, windows and BARs of a scenario, as firmware gives them, in the form of `lspci -v`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ def addresses(result: ExplainResult, patterns: Sequence[str] = ()) -> list[str]:
     """Return the lines: each function by its number, with what lspci shows of its header.
 
     With patterns, which are those of a shell, only functions whose name, or device's name, is like one of
-    them; InputError when none is. Several hosts have a heading each; segments are left out where there is only 0, as lspci does.
+    them; InputError when none is. Several hosts have a heading each; segments are left out where there is
+    only 0, as lspci does.
     """
     functions = [row for row in result.document["functions"] if _is_meant(row["name"], patterns)]
     if patterns and not functions:

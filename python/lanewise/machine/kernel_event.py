@@ -20,6 +20,7 @@ class EventKind(StrEnum):
     """What happened."""
 
     GPU_LOST = "a GPU fell off the bus"
+    GPU_LOST_BEFORE = "a GPU fell off the bus in an earlier boot"
     CONTROLLER_DOWN = "a drive stopped answering"
     DEVICE_FAILED = "a device could not be brought up, or was given up"
     HEALTH_LOST = "the firmware of an adapter stopped answering"
@@ -78,7 +79,7 @@ class KernelLog:
     """What one kernel log says."""
 
     events: tuple[KernelEvent, ...] = ()
-    """Since the last boot in the log, in its order."""
+    """Since the last boot in the log, in its order; before them GPUs that were lost in earlier ones."""
     counters: tuple[tuple[Address, tuple[tuple[str, int], ...]], ...] = ()
     """Errors counted, by function, as `registers.Errors.counters`."""
 

@@ -13,7 +13,7 @@ import io
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from lanewise.errors import InputError
 from lanewise.inputs import STANDARD_INPUT, read_input
@@ -133,15 +133,29 @@ def _read_content(data: bytes, name: str, budget: Budget) -> Machine:
 
 
 def _of_mail(pieces: list[bytes], reading: Reading, name: str, budget: Budget) -> Machine:
-    """Read the parts of a mail: an archive or XML that is attached, else all that is text in one."""
-    texts = []
+    """Read the parts of a mail: an archive or XML that is attached, else all that is text in one.
+
+    An archive in which there is no machine is left out: `nvidia-bug-report.sh` has records of the driver in
+    base64 below everything that it prints.
+    """
+    texts, refused = [], None
     for piece in pieces:
         budget.keep(len(piece))
-        content = unpacked(piece, budget)
-        if not isinstance(content, bytes) or content[:4] == b"PK\x03\x04" or _xml_root(content) in _XML_ROOTS:
-            return _read_content(piece, name, budget)
-        texts.append(_text_or_none(content, budget) or "")
-    return _read_text("\n\n".join(texts), reading, name)
+        try:
+            content = unpacked(piece, budget)
+            packed = not isinstance(content, bytes) or content[:4] == b"PK\x03\x04"
+            if packed or _xml_root(cast("bytes", content)) in _XML_ROOTS:
+                return _read_content(piece, name, budget)
+        except UsedUpError:
+            raise
+        except InputError as error:
+            refused = error
+        else:
+            texts.append(_text_or_none(cast("bytes", content), budget) or "")
+    try:
+        return _read_text("\n\n".join(texts), reading, name)
+    except InputError as error:
+        raise refused or error from None
 
 
 def _or_said_empty(machine: Machine) -> Machine:
@@ -298,12 +312,13 @@ def _is_wide(data: bytes) -> bool:
 
 def _read_text(text: str, reading: Reading, name: str) -> Machine:
     """Read whatever kinds a text holds: functions first, else a list or a tree; overlays go on top."""
-    from lanewise.machine.sources import log_excerpt, lspci, segments
+    from lanewise.machine.sources import diffs, log_excerpt, lspci, segments
 
-    side = segments.newer_side(text)
+    side = diffs.newer_side(text)
     if side is not None:
-        reading.note("the text is a diff: its newer side is read")
-        text = side
+        text = side.text
+        if side.of_dumps:
+            reading.note("the text is a diff: its newer side is read")
     document, on_top = text, Overlays(tidy(text), text)
     lines, text = on_top.rest, on_top.text
     if '"businfo"' in document and _is_lshw_json(document):

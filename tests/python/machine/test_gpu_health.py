@@ -426,7 +426,8 @@ def test_a_list_of_names_with_one_too_few() -> None:
 @pytest.mark.parametrize("text", NO_ANSWER)
 def test_a_tool_that_reaches_no_gpu(text: str) -> None:
     (finding,) = diagnose(read_bytes(text.encode()), cost=False).findings
-    assert (finding.rule, finding.severity.value, finding.bdf) == ("gpu-unreachable", "error", "")
+    severity = "info" if "version mismatch" in text else "error"
+    assert (finding.rule, finding.severity.value, finding.bdf) == ("gpu-unreachable", severity, "")
     assert finding.evidence == (text.splitlines()[0],)
 
 

@@ -68,7 +68,8 @@ _HOLDER = re.compile(r"%[-+ #0]{0,4}\d{0,3}(?:\.\d{1,3})?(?:hh?|ll?|z)?[diuxXcsp
 _WORD = re.compile(r"[A-Za-z0-9][\w-]{1,24}")
 _WORDS_LOOKED_AT = 12
 _SPOKEN = re.compile(
-    r"(?:^|[\s\]:>\x22])(\w[\w-]{1,24}) \[?[0-9a-f]{4,8}:[0-9a-f]{2}:[01][0-9a-f]\.[0-7]\]?[-: ](.{0,300})"
+    r"(?:^|[\s\]:>\x22])(\w[\w-]{1,24}) \[?(?P<address>[0-9a-f]{4,8}:[0-9a-f]{2}:[01][0-9a-f]\.[0-7])\]?[-: ]"
+    r"(?P<message>.{0,300})"
 )
 _LATER = re.compile(r"^\W{0,3}(?:AER:|PCIe Bus Error|  |device \[|BAR \d|\[ *\d)")
 """What the kernel says in a driver's place, and others read."""
@@ -137,6 +138,17 @@ _WORKS = re.compile(
     re.IGNORECASE,
 )
 """What a driver says of a device that works again."""
+
+
+_UNUSABLE = re.compile(
+    r"PM: failed to (?:resume|restore|thaw)(?: async| noirq| early)?: error -\d"
+    r"|(?P<small>[Pp]ower state from \w{2,8} to D[123]\w{0,4}[ ,(]{1,2}(?:config space|device) inaccessible"
+    r"|[Ff]ail\w{0,3} (?:to )?enabl\w{1,3} (?:MSI(?:-?X)?|interrupts?)\b\W{0,4}-\d)"
+)
+"""What the kernel says of any device that it cannot wake or put to sleep, and drivers of one whose interrupts
+they cannot have."""
+_HARMLESS = re.compile(r"PCI INT [A-D]")
+"""An interrupt line that no table of the firmware has: devices have messages (MSI) in its place."""
 
 
 class Said(NamedTuple):
@@ -219,7 +231,24 @@ def said(line: str) -> Said | None:
         for row in rows.get(name) or rows.get(name.rstrip("0123456789")) or ():
             if row.fits(line):
                 return Said(row.kind, row.driver)
-    return _in_common_words(line) if known and _SOON.search(line) else None
+    common = _in_common_words(line) if known and _SOON.search(line) else None
+    return common or (_of_any_driver(line) if "ail" in line or "inaccessible" in line else None)
+
+
+def _of_any_driver(line: str) -> Said | None:
+    """Return what it means that a device cannot be woken, or put to sleep, or has no interrupts."""
+    found = _UNUSABLE.search(line)
+    spoken = _SPOKEN.search(line) if found is not None else None
+    if found is None or spoken is None:
+        return None
+    lost = found["small"] is None and _moves_data(spoken[1])
+    return Said(EventKind.NO_RETURN if lost else EventKind.COMPLAINED, spoken[1])
+
+
+def speaker(line: str) -> tuple[str, str] | None:
+    """Return a driver of what moves data and the address of the device of which it speaks."""
+    spoken = _SPOKEN.search(line)
+    return (spoken[1], spoken["address"]) if spoken is not None and _moves_data(spoken[1]) else None
 
 
 def _in_common_words(line: str) -> Said | None:
@@ -229,10 +258,10 @@ def _in_common_words(line: str) -> Said | None:
     spoken = _SPOKEN.search(line)
     if spoken is None or not _moves_data(spoken[1]):
         return None
-    driver, message = spoken[1], spoken[2]
+    driver, message = spoken[1], spoken["message"]
     if _TAKEN.search(line):
         return Said(EventKind.DEVICE_FAILED, driver)
-    if driver in GPUS or _LATER.match(message):
+    if driver in GPUS or _LATER.match(message) or _HARMLESS.search(message):
         return None
     if _WORKS.search(message):
         return Said(EventKind.RECOVERED, driver)

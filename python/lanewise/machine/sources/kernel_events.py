@@ -1,7 +1,9 @@
 """Lines of a Linux kernel log that tell of the bus: devices lost, links down, slots without power or space.
 
 A line counts wherever it stands: in a log alone, beside `lspci`, or put on top (`lanewise scan --with`).
-Where a log holds several boots, those before the last are left out, because what they tell of is past. Drives
+Where a log holds several boots, those before the last are left out, because what they tell of is past; only
+GPUs that fell off the bus are kept, for they do it again. The first line of a boot counts only in the form of
+the lines around it: bug reports hold ``/proc/version``, which has the same words. Drives
 and SAS controllers are called by name (``nvme0``, ``mpt3sas_cm0``), and by their address only once. Xids
 about the bus are 79 and 167; the others of NVIDIA's catalog are errors of a GPU. A log that stands alone
 names some devices: those are the machine.
@@ -24,8 +26,8 @@ from lanewise.machine.address import Address
 from lanewise.machine.function import Function, Identity
 from lanewise.machine.kernel_event import EventKind, KernelEvent, KernelLog
 from lanewise.machine.registers import LinkMode
-from lanewise.machine.sources import driver_lines
-from lanewise.machine.sources.log_stamps import BOOT_SIGN, is_boot, message_of
+from lanewise.machine.sources import driver_lines, start_up
+from lanewise.machine.sources.log_stamps import BOOT_SIGN, has_stamp, is_boot, message_of
 from lanewise.machine.sources.numbers import line_rate, natural
 
 if TYPE_CHECKING:
@@ -80,7 +82,7 @@ _KINDS: tuple[tuple[EventKind, str], ...] = (
     (
         EventKind.NO_RETURN,
         r"not ready \d+ms after [\w ]{1,60}; giving up|"
-        r"power state from D3\w* to D0[ ,(]*(?:config space|device) "
+        r"power state from (?:D3\w*|unknown) to D0[ ,(]*(?:config space|device) "
         r"inaccessible|Refused to change power state",
     ),
     (
@@ -264,13 +266,18 @@ def take(lines: Sequence[str]) -> KernelLog:
 
     told: list[tuple[KernelEvent, str]] = []
     """Events, and the drivers that spoke."""
+    stamped = False
+    """Whether one of them had a time before it."""
+    before: dict[Address | None, KernelEvent] = {}
+    """GPUs that were lost before the last boot."""
     lacking: set[tuple[Address, int | None]] = set()
     names = _Names()
     seen: Counter[tuple[EventKind, Address | None, str | None, int | None]] = Counter()
     counting = kernel_log.Counting()
     for full_line in lines:
         line = full_line[:_MOST_SEARCHED]
-        if BOOT_SIGN in line and is_boot(line):
+        if BOOT_SIGN in line and is_boot(line) and (has_stamp(line) or not stamped):
+            before = _last_of_each_gpu(told, before)
             told.clear()
             names.forget()
         counting.take(line)
@@ -285,6 +292,7 @@ def take(lines: Sequence[str]) -> KernelLog:
             if event.kind in _MANY_TIMES and seen[what] > _SHOWN:
                 continue
             told.append((event, driver))
+            stamped = stamped or has_stamp(line)
             if place := _what_lacks_space(event):
                 lacking.add(place)
         elif kind is None and told and told[-1][1] in _WIRELESS and _ASSOCIATED.search(line):
@@ -295,9 +303,21 @@ def take(lines: Sequence[str]) -> KernelLog:
             if given in lacking:
                 lacking.discard(given)
                 told[:] = [pair for pair in told if _what_lacks_space(pair[0]) != given]
-    told = _without_what_was_waited_for(told)
-    events = tuple(names.addressed(event, driver, lines) for event, driver in told)
+    told = start_up.without_what_is_no_fault(_without_what_was_waited_for(told), lines)
+    past = (replace(event, kind=EventKind.GPU_LOST_BEFORE) for event in before.values())
+    events = (*past, *(names.addressed(event, driver, lines) for event, driver in told))
     return KernelLog(events, counting.counters())
+
+
+def _last_of_each_gpu(
+    told: list[tuple[KernelEvent, str]], before: dict[Address | None, KernelEvent]
+) -> dict[Address | None, KernelEvent]:
+    """Return the last line of each GPU that was lost, with the number of an Xid where there was one."""
+    last = dict(before)
+    for event, _ in told:
+        if event.kind is EventKind.GPU_LOST and (event.number or event.address not in last):
+            last[event.address] = event
+    return last
 
 
 def _without_what_was_waited_for(told: list[tuple[KernelEvent, str]]) -> list[tuple[KernelEvent, str]]:

@@ -52,6 +52,11 @@ def message_of(line: str) -> str:
     return _FRONT.sub("", line.strip(), count=1)
 
 
+def has_stamp(line: str) -> bool:
+    """Whether a time, an urgency or ``kernel:`` stands before the message."""
+    return _STAMP.match(line.strip()) is not None
+
+
 def is_boot(line: str) -> bool:
     """Whether a line is the first one of a boot."""
     return _BOOT.match(message_of(line)) is not None

@@ -106,6 +106,16 @@ _SENSORS = {
     **{f"power.draw{which}": "power" for which in ("", ".average", ".instant")},
 }
 """Values of a sensor by itself, which may fail without the GPU."""
+_OF_THE_DRIVER = frozenset(
+    (
+        *("Addressing Mode", "addressing_mode", "Persistence Mode", "persistence_mode", "Accounting Mode"),
+        *("accounting_mode", "Compute Mode", "compute_mode", "Driver Model", "Virtualization Mode"),
+        *("virtualization_mode", "Host VGPU Mode", "host_vgpu_mode", "vGPU Heterogeneous Mode"),
+        *("vgpu_heterogeneous_mode", "Product Brand", "product_brand", "Product Architecture"),
+        *("product_architecture", "GSP Firmware Version", "gsp_firmware_version"),
+    )
+)
+"""Settings and names that the driver keeps itself: it may fail to tell them of a GPU that is in order."""
 _NO_ANSWER = re.compile(r"N/A|Unknown|Requested|Not |\[|ERR|$", re.IGNORECASE)
 
 
@@ -130,7 +140,7 @@ def take(path: Sequence[str], key: str, value: str, said: dict[str, str]) -> Non
 
 def take_unreadable(key: str, value: str, said: dict[str, str]) -> None:
     """Keep what stands in place of a value that the driver could not read, in whatever form."""
-    if not _UNREADABLE.match(value):
+    if not _UNREADABLE.match(value) or key in _OF_THE_DRIVER:
         return
     sensor = _SENSORS.get(key)
     if sensor is None:

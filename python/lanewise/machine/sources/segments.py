@@ -1,8 +1,8 @@
-"""Several kinds in one text, told apart line by line: kernel logs, both sides of a diff, link lines alone.
+"""Several kinds in one text, told apart line by line: kernel logs, link lines alone.
 
 A mail holds a log with an `lspci` block below it, and drivers log lines that look like those of `lspci`. A
 line of a log has a time, or the name of a driver before its address, in front; the rest of the text is read
-as if the log were not there. Of a diff the newer side is read.
+as if the log were not there.
 """
 
 from __future__ import annotations
@@ -19,9 +19,6 @@ _LOGGED = re.compile(
     r"[ \t>|]{0,8}(?:\[ {0,12}\d{1,9}\.\d{1,9}\]|<\d{1,3}>|.{0,64}? kernel: "
     r"|[a-z][\w-]{1,24} [0-9a-f]{4,8}:[0-9a-f]{2}:[01][0-9a-f]\.[0-7]: )"
 )
-_HUNK = re.compile(r"@@ -\d{1,7}(?:,\d{1,7})? \+\d{1,7}(?:,\d{1,7})? @@")
-_COMMAND = re.compile(r"\d{1,7}(?:,\d{1,7})?[acd]\d{1,7}(?:,\d{1,7})?$")
-_MARKS = ("diff ", "index ", "--- ", "+++ ", "\\ No newline")
 _LINK = re.compile(
     r"Lnk(Cap|Sta):[^\n]{0,60}?Speed ([\d.]{1,6} ?GT/s)[^\n]{0,40}?Width (x\d{1,2})( \(downgraded\))?"
 )
@@ -44,16 +41,6 @@ def without_log(lines: Sequence[str]) -> tuple[list[str], list[str]]:
 def holds_lspci(text: str) -> bool:
     """Whether what is beside a log is `lspci`, and not some lines of the log without their times."""
     return _DETAIL.search(text) is not None or len(HEADER.findall(text)) > _FEW
-
-
-def newer_side(text: str) -> str | None:
-    """Return the newer side of a diff, unified or plain; None for what is none."""
-    if "@@ -" in text and (lines := text.splitlines()) and any(map(_HUNK.match, lines)):
-        kept = [line[1:] for line in lines if line[:1] in ("+", " ", "") and not line.startswith(_MARKS)]
-        return "\n".join(kept)
-    if "\n> " in text and (lines := text.splitlines()) and any(map(_COMMAND.match, lines)):
-        return "\n".join(line[2:] for line in lines if line.startswith("> "))
-    return None
 
 
 def links_told(text: str) -> str:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from lanewise.machine.view import View
 
 _MOST_LINES = 3
+_NVIDIA = 0x10DE
 _WITHOUT_ATOMICS = re.compile(r"skipped device ([0-9a-f]{4}):([0-9a-f]{4}), PCI rejects atomics")
 """How ROCm's driver names a GPU: by vendor and device."""
 _GPU = re.compile(r"NVRM: (GPU\d{1,3})\b")
@@ -87,6 +88,10 @@ _MATTERS = re.compile(r"nouveau|[Nn]ova|xhci")
 """Drivers of GPUs and USB hosts that the table of messages does not tell of as movers."""
 FAILED_START = "failed with error -"
 """In the line of a driver that could not start a device; it may have been loaded again since."""
+_SMALL = re.compile(
+    r"failed with error -|PM: failed to|ower state from|[Ff]ail\w{0,3} (?:to )?[Ee]nabl\w{1,3} "
+)
+"""In lines about a start, about sleep, or about interrupts: they matter as much as their device does."""
 
 COMPLAINT = Rule(
     id="driver-error",
@@ -96,7 +101,7 @@ COMPLAINT = Rule(
     why="Drivers write such a line where a device does what it must not do. Some go on, some give up "
     "without another word, and the next start may fail.",
     severity="warning; info where the log says later that the device works again, and for drivers that could "
-    "not start what moves no data",
+    "not start, wake or give interrupts to what moves no data",
     cost="stated: what the device does is not to be relied upon",
     fix="Read what the driver says before and after it (`dmesg | grep -e BDF`). Update firmware and driver "
     "of the device. If it comes again after a cold start: reseat the card, then replace it.",
@@ -118,10 +123,12 @@ def by_device(view: View) -> dict[str, list[KernelEvent]]:
             for gpu in _of_numbers(view, skipped):
                 found.setdefault(gpu.address.short, []).append(event)
             continue
-        if place is None and event.kind is EventKind.GPU_LOST:
-            place = _only_gpu(view)
+        if place is None and event.kind in (EventKind.GPU_LOST, EventKind.GPU_LOST_BEFORE):
+            place = _only_gpu(view, vendor=_NVIDIA)
         elif place is None and (named := _GPU.search(event.line)):
-            place = _only_gpu(view, vendor=0x10DE, called=named[1])
+            place = _only_gpu(view, vendor=_NVIDIA, called=named[1])
+        elif place is None and "NVRM: " in event.line and event.kind is EventKind.DEVICE_FAILED:
+            place = _only_gpu(view, vendor=_NVIDIA)
         elif place is None and "amdgpu" in event.line:
             place = _only_gpu(view, vendor=0x1002)
         if place is not None:
@@ -196,8 +203,8 @@ def complaining_drivers(view: View, this: Rule) -> Iterable[Finding]:
 
 
 def _is_a_small_start(view: View, place: str, told: list[KernelEvent]) -> bool:
-    """Whether a driver did not start a device that moves no data; else the driver's name tells."""
-    if not all(FAILED_START in event.line for event in told):
+    """Whether a driver did not start or wake a device that moves no data; else the driver's name tells."""
+    if not all(_SMALL.search(event.line) for event in told):
         return False
     function = view.machine.named(place)
     by_name = any(_MATTERS.search(event.line) for event in told)

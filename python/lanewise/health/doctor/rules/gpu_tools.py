@@ -15,6 +15,12 @@ if TYPE_CHECKING:
     from lanewise.machine.view import View
 
 _NVIDIA, _AMD = 0x10DE, 0x1002
+_MISMATCH = "Driver/library version mismatch"
+_LOAD_AGAIN = (
+    "The driver was updated, and the old one is still loaded: start the node again, or stop what uses the "
+    "GPUs and load the module again (`rmmod nvidia_uvm nvidia_drm nvidia_modeset nvidia; modprobe nvidia`). "
+    "Then look again: until then no program can start work on the GPUs, and nothing is known of them."
+)
 
 UNREACHED = Rule(
     id="gpu-unreachable",
@@ -24,9 +30,9 @@ UNREACHED = Rule(
     why="What the tool does not reach no program can use. The driver is not loaded, does not fit the "
     "kernel or "
     "the library, or gave the GPUs up when it started them.",
-    severity="error where no GPU is reached; warning where some are missing; info where none is there, or "
-    "all of "
-    "them are held for virtual machines",
+    severity="error where no GPU is reached; warning where some are missing; info where none is there, "
+    "where all of them are held for virtual machines, and where the tool does not fit the driver that is "
+    "loaded, which then tells nothing of the GPUs",
     cost="stated: the GPUs cannot be used",
     fix="See whether the driver is loaded (`lsmod | grep -e nvidia -e amdgpu`) and what it says (`dmesg | "
     "grep -i "
@@ -52,6 +58,16 @@ def unreached_gpus(view: View, this: Rule) -> Iterable[Finding]:
         held = bool(gpus) and all(map(view.is_held_by_another, gpus))
         absent = bool(view.machine.functions) and not gpus
         tool = "rocm-smi" if amd else "nvidia-smi"
+        if _MISMATCH in event.line:
+            yield this.finding(
+                Severity.INFO,
+                names[0] if names else "",
+                "nvidia-smi tells nothing: its library has another version than the driver that is loaded",
+                [event.line],
+                also=names[1:],
+                fix=_LOAD_AGAIN,
+            )
+            return
         yield this.finding(
             Severity.INFO if held or absent else Severity.WARNING if some else Severity.ERROR,
             names[0] if names else "",

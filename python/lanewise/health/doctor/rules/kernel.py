@@ -41,8 +41,8 @@ LOST = Rule(
     "did not come back from a reset.",
     why="The device stopped answering while it was in use. What ran on it failed, and most do not come back "
     "before the next cold start.",
-    severity="error; warning when a later line says that it works again; info for what went away with its "
-    "card",
+    severity="error; warning when a later line says that it works again, and for a GPU that fell off the bus "
+    "in an earlier boot of the log; info for what went away with its card",
     cost="stated: the device is out of service, and what ran on it was lost",
     fix="Look at power and temperature of the device at that time, at its cables and riser. Reseat it, "
     "update its firmware, switch link power saving off (`pcie_aspm=off`) and see whether it happens again. "
@@ -51,8 +51,8 @@ LOST = Rule(
         "NVIDIA, XID Errors (79: GPU has fallen off the bus; 167: PCIe fatal timeout)",
         "NVM Express Base 2.0 §3.1.4.6 (Controller Status)",
     ),
-    not_said="Lines before the last boot of the log; Xids that are not about the bus (see `gpu-error`); "
-    "devices that do not answer in the dump either (see `device-dead`).",
+    not_said="Other lines before the last boot of the log; Xids that are not about the bus (see "
+    "`gpu-error`); devices that do not answer in the dump either (see `device-dead`).",
     bearing=Bearing.DISTURBS,
 )
 
@@ -96,6 +96,9 @@ def lost_devices(view: View, this: Rule) -> Iterable[Finding]:
         losses = [event for event in events if event.kind in LOSSES]
         address = whom(view, losses[-1]) if losses else None
         function = view.machine.functions.get(address) if address else None
+        before = [event for event in events if event.kind is EventKind.GPU_LOST_BEFORE]
+        if before and not losses:
+            yield _lost_before(this, place, before)
         if not losses or (function is not None and view.is_dead(function)):
             continue
         went, again = _went_with_its_card(view, losses), _works_again(view, events, function)
@@ -118,6 +121,17 @@ def lost_devices(view: View, this: Rule) -> Iterable[Finding]:
             ],
             fix=_remedy(losses),
         )
+
+
+def _lost_before(this: Rule, place: str, before: list[KernelEvent]) -> Finding:
+    """Tell of a GPU that was lost before the last boot: it works now as far as the log says."""
+    xid = f" (Xid {before[-1].number})" if before[-1].number else ""
+    return this.finding(
+        Severity.WARNING,
+        place,
+        f"{place} fell off the bus in an earlier boot{xid}, and may again",
+        [event.line for event in before[-_MOST_LINES:]],
+    )
 
 
 def _subject(view: View, place: str, loss: KernelEvent) -> str:

@@ -8,7 +8,7 @@ from lanewise.health.doctor import alike
 from lanewise.health.doctor.finding import Finding, Severity
 from lanewise.health.doctor.registry import Bearing, Rule, rule
 from lanewise.health.doctor.rig import both_ways
-from lanewise.health.doctor.severity import by_loss
+from lanewise.health.doctor.severity import by_loss, payload_share
 from lanewise.health.doctor.words import SOLDERED, port_words
 from lanewise.machine.lanes import rate_of
 from lanewise.machine.model import IDLE_GPU_GT_S, LinkMode
@@ -54,8 +54,8 @@ SPEED = Rule(
     why="A step down in speed halves bandwidth. Links fall back when equalization or signal quality "
     "fails, and stay there until they are retrained; a port whose Target Link Speed is low, by a firmware "
     "setting or by a kernel that could not train it otherwise, does not try.",
-    severity="warning; info on links below 1.9 GB/s whose port is told to stay slow, and for devices whose "
-    "own wires or media need no more",
+    severity="warning; info on links below 1.9 GB/s whose port is told to stay slow and whose device is "
+    "not known, and for devices whose own wires or media need no more",
     cost="simulated: DMA in both directions at the speed of now and at the speed of both ends, on the lanes "
     "of now",
     fix="Look for a speed limit of that slot in the firmware setup and update firmware; reseat the card; "
@@ -116,7 +116,10 @@ def slow_links(view: View, this: Rule) -> Iterable[Finding]:
         if not link.below_speed or view.machine.is_slow_as_idle_gpus(link):
             continue
         held = _held(view, link)
+        severity = _severity(view, link, link.limit)
         chosen = held is not None and not view.is_worth_tuning(rate_of(link.limit) or 0.0)
+        if chosen and view.own_rate(link.device) is None:
+            severity = Severity.INFO
         reason, evidence = "", _evidence(link)
         if held is not None:
             word = "and" if held[0] is link.device and held[0].link.target_gt_s == held[1] else "because"
@@ -127,7 +130,7 @@ def slow_links(view: View, this: Rule) -> Iterable[Finding]:
                 f"{link.upper.address.short} LnkSta: ABWMgmt+ (it changed speed or width at some time)"
             )
         yield this.finding(
-            Severity.INFO if chosen else _severity(view, link, link.limit),
+            severity,
             link.device.address.short,
             f"{link.device.address.short} runs at {link.now.gt_s:g}GT/s of {link.limit.gt_s:g}GT/s{reason}",
             evidence,
@@ -162,7 +165,8 @@ def _severity(view: View, link: Link, fixed: LinkMode) -> Severity:
     now, then = rate_of(link.now), rate_of(fixed)
     if now is None or then is None:
         return Severity.WARNING
-    return by_loss(now, then, view.own_rate(link.device))
+    share = payload_share(view.payload(link.device))
+    return by_loss(now * share, then * share, view.own_rate(link.device))
 
 
 def _how(held: tuple[Function, float]) -> str:

@@ -9,7 +9,7 @@ from lanewise.health.doctor import alike
 from lanewise.health.doctor.finding import Finding, Severity
 from lanewise.health.doctor.registry import Bearing, Rule, rule
 from lanewise.health.doctor.rig import both_ways
-from lanewise.health.doctor.severity import FEW_LANES, by_loss
+from lanewise.health.doctor.severity import FEW_LANES, by_loss, payload_share
 from lanewise.health.doctor.words import port_words
 from lanewise.machine.lanes import rate_of
 from lanewise.machine.model import ENDPOINTS, IDLE_GPU_GT_S, Kind, LinkMode
@@ -54,11 +54,11 @@ ONE_END = Rule(
     why="A dump of one device shows one end of its link. Fewer lanes or less speed than the device has are "
     "in order where the slot has no more, and a fault where it has; only the other end tells which.",
     severity="warning for at most a quarter of the device's lanes outside virtual machines, for any lane "
-    "that a GPU lacks that is a module (SXM, OAM), and where a device of the same kind in the source runs in "
-    "full at twice the rate: of adapters for RDMA, SAS, RAID or Fibre Channel, GPUs without a display and "
-    "drives for bays, and for less speed of all on eight lanes and more; warning for 2.5 GT/s of 8 and more "
-    "on eight lanes, or of a drive for bays; warning for the odd one of six and more that can do the same, "
-    "in files that do not say what they are; info otherwise",
+    "that a GPU lacks that is a module (SXM, OAM), and where a device of the same kind in the source runs "
+    "in full at twice the rate: of adapters for RDMA, SAS, RAID or Fibre Channel, GPUs without a display and "
+    "drives for bays, of switches of eight lanes and more, and for less speed of all on eight lanes and "
+    "more; warning for 2.5 GT/s of 8 and more on eight lanes, or of a drive for bays; warning for the odd "
+    "one of six and more that can do the same, in files that do not say what they are; info otherwise",
     cost="simulated: DMA in both directions as the link runs and as the device could",
     fix="Take the dump of the whole machine (`sudo lspci -vvv`), or look at LnkCap of the port: `sudo lspci "
     "-vvv -s $(basename $(dirname $(readlink -f /sys/bus/pci/devices/BDF)))`. A card that should have more "
@@ -108,20 +108,32 @@ def lonely_devices(view: View, this: Rule) -> Iterable[Finding]:
 
 def _is_missed(view: View, function: Function, rate: float, full: float) -> bool:
     """Whether a device has a use for what it lost: a port of 1 Gb/s has none for four lanes."""
-    own = view.own_rate(function)
-    return own is None or by_loss(rate, full, own) is Severity.WARNING
+    own, share = view.own_rate(function), payload_share(view.payload(function))
+    return own is None or by_loss(rate * share, full * share, own) is Severity.WARNING
 
 
 def _faster_twin(view: View, function: Function, rate: float) -> Function | None:
     """Return a device of the same kind that runs in full and carries twice as much; none for guests."""
     if view.is_guest:
         return None
-    likes = next((group for group in alike.groups(view) if function in group), [])
-    for other in likes:
+    for other in _likes(view, function):
         theirs = rate_of(_now(view, other))
         if theirs is not None and theirs == rate_of(_could(view, other)) and theirs >= _FAR_FASTER * rate:
             return other
     return None
+
+
+def _likes(view: View, function: Function) -> list[Function]:
+    """Return devices of the same kind; of a switch, the uplinks of its likes of whose port nobody tells."""
+    if view.machine.role(function) is not Kind.UPSTREAM_PORT:
+        return next((group for group in alike.groups(view) if function in group), [])
+    return [
+        other
+        for other in view.machine
+        if view.machine.role(other) is Kind.UPSTREAM_PORT
+        and other.identity == function.identity
+        and _is_lower_end(view, other)
+    ]
 
 
 def _fell_back(view: View, function: Function, now: LinkMode, could: LinkMode) -> bool:
@@ -167,6 +179,8 @@ def _is_of_a_bay(function: Function) -> bool:
 def _has_equal_slots(view: View, function: Function, now: LinkMode, could: LinkMode) -> bool:
     """Whether machines have slots alike for devices of this kind, or a slot as wide is alike by itself."""
     if now.width == could.width and (now.width or 0) >= _WIDE:
+        return True
+    if view.machine.role(function) is Kind.UPSTREAM_PORT and (could.width or 0) >= _WIDE:
         return True
     if function.does_rdma or function.is_class(*_HOST_ADAPTERS):
         return True

@@ -1,0 +1,226 @@
+"""Texts as people send them whole: logs with patches below them, bug reports, logs of many boots."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import io
+import tarfile
+from dataclasses import replace
+
+import pytest
+from machines import function, machine
+
+from lanewise.health.doctor import diagnose
+from lanewise.health.doctor.finding import Finding
+from lanewise.machine import read_bytes
+from lanewise.machine.function import Identity
+from lanewise.machine.model import Kind
+
+PATCH = """\
+---
+ drivers/net/demo/demo.c | 3 ++-
+ 1 file changed, 2 insertions(+), 1 deletion(-)
+
+diff --git a/drivers/net/demo/demo.c b/drivers/net/demo/demo.c
+index 1234567..89abcde 100644
+--- a/drivers/net/demo/demo.c
++++ b/drivers/net/demo/demo.c
+@@ -10,3 +10,4 @@ static int demo_probe(struct pci_dev
+*pdev)
+ \tint err;
+-\treturn 0;
++\terr = demo_reset(pdev);
++\treturn err;
+ }
+"""
+LATE = """\
+Hello,
+
+the adapter stops now and then:
+
+[   89.064019] NETDEV WATCHDOG: enp2s0 (igb): transmit queue 0 timed out
+[   89.253350] igb 0000:02:00.0 enp2s0: Reset adapter
+
+This patch mends it.
+
+"""
+GPU = "01:00.0 VGA compatible controller: NVIDIA Corporation GA104 [GeForce RTX 3060 Ti] (rev a1)\n"
+BOOT = "[    0.000000] Linux version 6.11.0-29-generic (buildd@host) (gcc 13.3.0) #29 SMP\n"
+VERSION = """\
+____________________________________________
+
+*** /proc/version
+*** ls: -r--r--r-- 1 root root 0 2025-07-07 18:36:55 /proc/version
+Linux version 6.11.0-29-generic (buildd@host) (gcc 13.3.0) #29 SMP
+"""
+XID = "NVRM: Xid (PCI:0000:01:00): 79, pid='<unknown>', GPU has fallen off the bus.\n"
+
+
+def found(text: str | bytes) -> list[Finding]:
+    return list(diagnose(read_bytes(text if isinstance(text, bytes) else text.encode()), cost=False).findings)
+
+
+def told(text: str | bytes) -> list[tuple[str, str, str]]:
+    return [(finding.bdf, finding.rule, finding.severity.value) for finding in found(text)]
+
+
+@pytest.mark.parametrize("text", [LATE + PATCH, PATCH + LATE, PATCH + LATE + PATCH])
+def test_a_log_beside_a_patch_is_read(text: str) -> None:
+    assert told(text) == [("02:00.0", "device-timeout", "warning")]
+    assert not any("diff" in note for note in read_bytes(text.encode()).notes)
+
+
+def test_lines_that_a_diff_of_logs_takes_away_are_not_read() -> None:
+    lines = LATE.splitlines()[4:6]
+    text = "@@ -1,2 +1,1 @@\n" + "".join(f"-{line}\n" for line in lines) + "+[ 1.0] igb 0000:02:00.0: up\n"
+    assert told(text) == []
+    assert any("newer side" in note for note in read_bytes(text.encode()).notes)
+
+
+def records() -> bytes:
+    """Make what `nvidia-debugdump` leaves at the end of a bug report: a packed archive of its own records."""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz") as archive:
+        info = tarfile.TarInfo("system_info.pb")
+        info.size = 400
+        archive.addfile(info, io.BytesIO(bytes(range(200)) * 2))
+    return base64.encodebytes(packed.getvalue())
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_a_bug_report_with_packed_records_is_a_text(pack: type[bytes]) -> None:
+    report = (GPU + BOOT + "[ 1897.016345] " + XID + VERSION).encode() + records()
+    assert ("01:00.0", "device-lost", "error") in told(pack(report))
+
+
+def test_a_gpu_that_was_lost_in_an_earlier_boot_is_a_warning() -> None:
+    kept = "Jul 07 17:26:34 host kernel: " + XID
+    (finding,) = [one for one in found(kept + BOOT + GPU + VERSION) if one.rule == "device-lost"]
+    assert (finding.bdf, finding.severity.value) == ("01:00.0", "warning")
+    assert "in an earlier boot (Xid 79)" in finding.title
+    assert told("[   10.0] NETDEV WATCHDOG: enp2s0 (igb): transmit queue 0 timed out\n" + BOOT + GPU) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "bdf", "rule", "severity"),
+    [
+        (
+            "rtsx_pci 0000:3b:00.0: Unable to change power state from D0 to D3hot, device inaccessible",
+            "3b:00.0",
+            "driver-error",
+            "info",
+        ),
+        ("rtsx_pci 0000:3b:00.0: PM: failed to resume async: error -110", "3b:00.0", "driver-error", "info"),
+        ("nvme 0000:3b:00.0: PM: failed to resume async: error -110", "3b:00.0", "device-lost", "error"),
+        (
+            "pci 0000:09:00.0: Unable to change power state from unknown to D0, device inaccessible",
+            "09:00.0",
+            "device-lost",
+            "error",
+        ),
+        ("accel 0000:05:00.0: Failed to enable MSI -28", "05:00.0", "driver-error", "info"),
+        ("NVRM: RmInitAdapter failed! (0x26:0xffff:1113)", "a GPU", "device-lost", "error"),
+        (
+            "NVRM: rm_init_adapter failed for device bearing minor number 2",
+            "a GPU",
+            "device-lost",
+            "error",
+        ),
+    ],
+)
+def test_each_line_is_told_at_its_device(line: str, bdf: str, rule: str, severity: str) -> None:
+    gpu = "[    0.1] nvidia 0000:{}:00.0: enabling device (0100 -> 0103)\n"
+    others = gpu.format("81") + gpu.format("82")
+    assert (bdf, rule, severity) in told(f"{others}[    3.4] {line}\n")
+
+
+SLOT = "pciehp: Slot #91 AttnBtn- PwrCtrl{} MRL- AttnInd- PwrInd- HotPlug+ Surprise+ Interlock- LLActRep+"
+FAULT = "[{}] pcieport 10000:00:02.0: pciehp: Slot(91): Power fault\n"
+
+
+@pytest.mark.parametrize(
+    ("controls", "lines", "severity"),
+    [("-", FAULT.format("1.6"), set()), ("+", FAULT.format("1.6"), {"slot-power-fault"})],
+)
+def test_a_power_fault_at_start_needs_a_power_controller(
+    controls: str, lines: str, severity: set[str]
+) -> None:
+    start = f"[    1.5] pcieport 10000:00:02.0: {SLOT.format(controls)}\n"
+    assert {rule for _, rule, _ in told(start + lines)} == severity
+    assert {rule for _, rule, _ in told(start + lines + FAULT.format("900.1"))} == {"slot-power-fault"}
+
+
+AHCI = "[    1.550231] ahci 0000:00:0e.0: probe with driver ahci failed with error -22\n"
+ROUTING = "[    1.5] pcieport 10000:00:02.0: can't derive routing for PCI INT A\n"
+
+
+def test_a_controller_that_another_driver_has_is_no_fault() -> None:
+    assert told(AHCI + "[    2.309517] vmd 0000:00:0e.0: PCI host bridge to bus 10000:e0\n") == []
+    assert ("00:0e.0", "device-lost", "error") in told(AHCI + ROUTING)
+    assert told(ROUTING + ROUTING.replace("pcieport 10000:00:02.0", "ahci 10000:e0:17.0")) == []
+
+
+def test_a_library_that_does_not_fit_is_no_dead_gpu() -> None:
+    text = GPU + "Failed to initialize NVML: Driver/library version mismatch\nNVML library version: 550.54\n"
+    (finding,) = [one for one in found(text) if one.rule == "gpu-unreachable"]
+    assert (finding.bdf, finding.severity.value) == ("01:00.0", "info")
+    assert "library has another version" in finding.title
+
+
+QUERY = """\
+==============NVSMI LOG==============
+Attached GPUs                             : 1
+GPU 00000000:01:00.0
+    Product Name                          : NVIDIA GeForce RTX 4090
+    Addressing Mode                       : {}
+    Temperature
+        GPU Current Temp                  : {}
+"""
+
+
+@pytest.mark.parametrize(
+    ("mode", "degrees", "rules"),
+    [
+        ("Unknown Error", "31 C", set()),
+        ("HMM", "Unknown Error", {"gpu-health"}),
+    ],
+)
+def test_a_setting_that_the_driver_cannot_tell_is_no_fault(mode: str, degrees: str, rules: set[str]) -> None:
+    assert {rule for _, rule, _ in told(QUERY.format(mode, degrees))} == rules
+
+
+@pytest.mark.parametrize(("width", "rules"), [("8 x8", {"link-one-end"}), ("8 x16", set())])
+def test_one_of_two_switches_alike_at_half_of_its_lanes_is_a_warning(width: str, rules: set[str]) -> None:
+    ports = [
+        function(bdf, Kind.UPSTREAM_PORT, can="8 x16", now=now, vendor=0x10B5)
+        for bdf, now in (("17:00.0", "8 x16"), ("3b:00.0", width))
+    ]
+    warned = {f.rule for f in diagnose(machine(*ports), cost=False).findings if f.severity.value == "warning"}
+    assert warned == rules
+
+
+@pytest.mark.parametrize(
+    ("ports", "now", "severity"),
+    [(4, "5 x1", "warning"), (4, "2.5 x1", "warning"), (2, "5 x1", "info"), (4, "5 x2", "info")],
+)
+def test_lanes_count_where_the_ports_of_an_adapter_carry_more(ports: int, now: str, severity: str) -> None:
+    name = Identity(class_code=0x020000, vendor_id=0x8086, device_id=0x1521, device_name="I350 Gigabit")
+    cards = [
+        function(
+            f"07:00.{number}",
+            Kind.ENDPOINT,
+            can="5 x4",
+            now=now,
+            class_code=0x020000,
+            vendor=0x8086,
+            parent="00:1c.4",
+            transfers={"mps": 128},
+        )
+        for number in range(ports)
+    ]
+    cards = [replace(card, identity=name) for card in cards]
+    whole = machine(function("00:1c.4", Kind.ROOT_PORT, can="5 x4", now=now), *cards)
+    assert severity in {
+        f.severity.value for f in diagnose(whole, cost=False).findings if f.rule == "link-width"
+    }
